@@ -1,0 +1,2 @@
+//! The `sentinel` command.
+fn main() {}

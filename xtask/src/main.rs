@@ -1,2 +1,119 @@
-//! Repository tasks.
-fn main() {}
+//! The command line of `cargo xtask`.
+
+// A command line program talks on the terminal; the libraries of this workspace never do.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+use anyhow::{Context, Result, bail};
+use lexopt::{Arg, Parser, ValueExt};
+use std::process::ExitCode;
+use xtask::place::Place;
+use xtask::{ci, demo, golden, size};
+
+const HELP: &str = "\
+cargo xtask TASK
+
+  demo        build the page and serve it on 127.0.0.1
+                --port N      exactly this port (default: the first free one from 8080 on)
+                --build-only  leave the page in dist/ and stop
+  test        everything that CI runs
+                --only NAME…  only these parts
+                --list        name the parts
+  size        what the page's first load costs, against xtask/size-budget.json
+  golden      record the episode digests in testdata/digests anew
+  bench-wasm  time environment steps inside wasm, in headless Chromium
+
+Variables: SENTINEL_CACHE (tools; default ~/.cache/sentinel), SENTINEL_WASM_TOOLCHAIN (auto, rustup
+or debian: where the wasm standard library comes from), SENTINEL_CHROMIUM, SENTINEL_CHROMEDRIVER.
+";
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<ExitCode> {
+    let mut parser = Parser::from_env();
+    let task = match parser.next()? {
+        Some(Arg::Value(task)) => task.string()?,
+        None | Some(Arg::Long("help") | Arg::Short('h')) => "help".into(),
+        Some(other) => return Err(other.unexpected()).context("name a task first"),
+    };
+    let place = Place::find()?;
+    match task.as_str() {
+        "help" => print!("{HELP}"),
+        "demo" => demo::demo(&place, demo_options(&mut parser)?)?,
+        "test" => return test(&place, &mut parser),
+        "size" => {
+            no_more(&mut parser)?;
+            print!("{}", size::check(&place)?);
+        }
+        "golden" => {
+            no_more(&mut parser)?;
+            golden::record(&place)?;
+        }
+        "bench-wasm" => {
+            no_more(&mut parser)?;
+            golden::bench_wasm(&place)?;
+        }
+        other => bail!("no task `{other}`\n\n{HELP}"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn demo_options(parser: &mut Parser) -> Result<demo::Options> {
+    let mut options = demo::Options::default();
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Arg::Long("port") => {
+                let port = parser.value()?.string()?;
+                let port = port
+                    .parse()
+                    .with_context(|| format!("--port {port}: must be a number from 0 to 65535"))?;
+                options.port = Some(port);
+            }
+            Arg::Long("build-only") => options.build_only = true,
+            // Scripts written for other tools pass it; no browser is ever opened here.
+            Arg::Long("no-open") => {}
+            other => return Err(other.unexpected()).context("in `cargo xtask demo`"),
+        }
+    }
+    Ok(options)
+}
+
+fn test(place: &Place, parser: &mut Parser) -> Result<ExitCode> {
+    let mut only = Vec::new();
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Arg::Long("only") => {
+                for name in parser.values()? {
+                    only.push(name.string()?);
+                }
+            }
+            Arg::Long("list") => {
+                for part in &ci::PARTS {
+                    println!("{:<8} {}", part.name, part.what);
+                }
+                return Ok(ExitCode::SUCCESS);
+            }
+            other => return Err(other.unexpected()).context("in `cargo xtask test`"),
+        }
+    }
+    let tally = ci::run(place, &only)?;
+    Ok(if tally.failed == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn no_more(parser: &mut Parser) -> Result<()> {
+    match parser.next()? {
+        Some(argument) => Err(argument.unexpected().into()),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,368 @@
+//! `cargo xtask test`: everything that CI runs, part by part, with a summary at the end.
+
+use crate::browser;
+use crate::golden;
+use crate::page;
+use crate::place::Place;
+use crate::run::{Finished, Steps, logged, note};
+use crate::size;
+use crate::tidy;
+use crate::wasm_target::{self, WasmTarget};
+use anyhow::{Context, Result, bail};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// The one test file of `e2e` that needs the test kit's module instead of the page.
+const WASM_TEST: &str = "wasm";
+/// How much of a failing part's output is shown, without the lines that say that all is well.
+const SHOWN: usize = 150;
+
+/// Counts of checks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Checks that passed.
+    pub passed: u64,
+    /// Checks that failed.
+    pub failed: u64,
+}
+
+/// One part of the test run.
+pub struct Part {
+    /// The name for `--only`.
+    pub name: &'static str,
+    /// What it checks, and roughly how long.
+    pub what: &'static str,
+    run: fn(&mut Ci) -> Result<Tally>,
+}
+
+/// All parts, in the order of the run: what is quick to tell comes first.
+pub const PARTS: [Part; 9] = [
+    part("fmt", "every file is formatted (seconds)", fmt),
+    part("tidy", "rules of this repository (seconds)", check_tidy),
+    part(
+        "clippy",
+        "no warning in any crate (about 3 min cold)",
+        clippy,
+    ),
+    part(
+        "tests",
+        "unit, golden, property and doc tests (about 4 min cold)",
+        tests,
+    ),
+    part(
+        "docs",
+        "the documentation has no broken link (about 1 min)",
+        docs,
+    ),
+    part(
+        "wasm",
+        "golden episodes and digests inside wasm, in headless Chromium (about 3 min cold)",
+        wasm,
+    ),
+    part(
+        "page",
+        "the page builds (about 4 min cold; once 10 min more where Trunk must be compiled)",
+        build_page,
+    ),
+    part(
+        "size",
+        "the first load stays in its budget (seconds)",
+        check_size,
+    ),
+    part(
+        "e2e",
+        "the page works in headless Chromium (about 1 min)",
+        e2e,
+    ),
+];
+
+const fn part(name: &'static str, what: &'static str, run: fn(&mut Ci) -> Result<Tally>) -> Part {
+    Part { name, what, run }
+}
+
+/// What the parts share.
+pub struct Ci {
+    place: Place,
+    target: Option<WasmTarget>,
+}
+
+/// Runs all parts, or those in `only`; returns the sum of their counts.
+///
+/// # Errors
+/// When `only` names no part. A failing part is counted, not an error.
+pub fn run(place: &Place, only: &[String]) -> Result<Tally> {
+    for name in only {
+        if !PARTS.iter().any(|part| part.name == name) {
+            let names: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
+            bail!("no part `{name}`: the parts are {}", names.join(", "));
+        }
+    }
+    let chosen: Vec<&Part> = PARTS
+        .iter()
+        .filter(|part| only.is_empty() || only.iter().any(|name| name == part.name))
+        .collect();
+    let mut steps = Steps::new(chosen.len());
+    let mut ci = Ci {
+        place: place.clone(),
+        target: None,
+    };
+    let mut results = Vec::new();
+    for part in chosen {
+        steps.next(&format!("{}: {}…", part.name, part.what));
+        let start = Instant::now();
+        let tally = (part.run)(&mut ci).unwrap_or_else(|error| {
+            println!("{error:#}");
+            Tally {
+                passed: 0,
+                failed: 1,
+            }
+        });
+        results.push((part.name, tally, start.elapsed()));
+    }
+    Ok(summarize(&results))
+}
+
+/// Prints one line a part and the sum alone on the last line.
+fn summarize(results: &[(&str, Tally, Duration)]) -> Tally {
+    println!();
+    let mut sum = Tally::default();
+    for (name, tally, time) in results {
+        let mark = if tally.failed == 0 { "ok  " } else { "FAIL" };
+        println!(
+            "{mark} {name:<8} {:>5} passed {:>4} failed {:>5} s",
+            tally.passed,
+            tally.failed,
+            time.as_secs()
+        );
+        sum.passed += tally.passed;
+        sum.failed += tally.failed;
+    }
+    println!("{} passed, {} failed", sum.passed, sum.failed);
+    sum
+}
+
+fn fmt(ci: &mut Ci) -> Result<Tally> {
+    ci.one_check("fmt", ci.place.cargo().args(["fmt", "--all", "--check"]))
+}
+
+fn clippy(ci: &mut Ci) -> Result<Tally> {
+    let mut cargo = ci.place.cargo();
+    cargo.args(["clippy", "--workspace", "--all-targets"]);
+    cargo.args(["--", "-D", "warnings"]);
+    ci.one_check("clippy", &mut cargo)
+}
+
+fn docs(ci: &mut Ci) -> Result<Tally> {
+    let mut cargo = ci.place.cargo();
+    cargo
+        .args(["doc", "--workspace", "--no-deps"])
+        .env("RUSTDOCFLAGS", "-D warnings");
+    ci.one_check("docs", &mut cargo)
+}
+
+fn tests(ci: &mut Ci) -> Result<Tally> {
+    let mut cargo = ci.place.cargo();
+    cargo.args(["test", "--workspace", "--no-fail-fast"]);
+    cargo.args(["--exclude", "sentinel-e2e"]);
+    ci.cargo_test("tests", &mut cargo)
+}
+
+fn check_tidy(ci: &mut Ci) -> Result<Tally> {
+    let report = tidy::check(&ci.place)?;
+    for line in &report.broken {
+        println!("{line}");
+    }
+    note(&format!("{} files read", report.files));
+    let failed = report.broken.len() as u64;
+    Ok(Tally {
+        passed: u64::from(failed == 0),
+        failed,
+    })
+}
+
+fn wasm(ci: &mut Ci) -> Result<Tally> {
+    let target = ci.wasm_target()?;
+    let module = golden::testkit_wasm(&ci.place, &target)?;
+    browser::ensure(&ci.place)?;
+    let mut cargo = ci.place.cargo();
+    cargo
+        .args(["test", "-p", "sentinel-e2e", "--no-fail-fast"])
+        .args(["--lib", "--test", WASM_TEST])
+        .env("SENTINEL_TESTKIT_WASM", module);
+    ci.cargo_test("wasm", &mut cargo)
+}
+
+fn build_page(ci: &mut Ci) -> Result<Tally> {
+    let target = ci.wasm_target()?;
+    // A page left from an earlier run must not pass for this one.
+    let _ = std::fs::remove_dir_all(ci.place.dist());
+    page::build_with(&ci.place, &target, &mut Steps::new(page::STEPS - 1))?;
+    Ok(Tally {
+        passed: 1,
+        failed: 0,
+    })
+}
+
+fn check_size(ci: &mut Ci) -> Result<Tally> {
+    print!("{}", size::check(&ci.place)?);
+    Ok(Tally {
+        passed: 1,
+        failed: 0,
+    })
+}
+
+fn e2e(ci: &mut Ci) -> Result<Tally> {
+    let dist = ci.place.dist();
+    if !dist.join("index.html").is_file() {
+        bail!(
+            "no built page in {}: the part `page` builds it",
+            dist.display()
+        );
+    }
+    browser::ensure(&ci.place)?;
+    let mut cargo = ci.place.cargo();
+    cargo
+        .args(["test", "-p", "sentinel-e2e", "--no-fail-fast"])
+        .env("SENTINEL_DIST", dist);
+    for name in page_tests(&ci.place)? {
+        cargo.args(["--test", &name]);
+    }
+    ci.cargo_test("e2e", &mut cargo)
+}
+
+/// The test files of `e2e` that want the page.
+fn page_tests(place: &Place) -> Result<Vec<String>> {
+    let folder = place.root.join("e2e/tests");
+    let mut names = Vec::new();
+    for entry in folder
+        .read_dir()
+        .with_context(|| format!("cannot read {}", folder.display()))?
+    {
+        let path = entry?.path();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        if path.extension().is_some_and(|e| e == "rs") && name != WASM_TEST {
+            names.push(name.into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+impl Ci {
+    fn wasm_target(&mut self) -> Result<WasmTarget> {
+        if let Some(target) = &self.target {
+            return Ok(target.clone());
+        }
+        let target = wasm_target::ensure(&self.place, &mut Steps::new(1))?;
+        self.target = Some(target.clone());
+        Ok(target)
+    }
+
+    /// A command that either passes or fails as a whole.
+    fn one_check(&self, name: &str, command: &mut Command) -> Result<Tally> {
+        let finished = logged(command, &self.place.log(name), None)?;
+        if !finished.ok {
+            show(&finished);
+        }
+        Ok(Tally {
+            passed: u64::from(finished.ok),
+            failed: u64::from(!finished.ok),
+        })
+    }
+
+    /// A `cargo test`, counted by its tests.
+    fn cargo_test(&self, name: &str, command: &mut Command) -> Result<Tally> {
+        let finished = logged(command, &self.place.log(name), None)?;
+        let mut tally = count(&finished.lines);
+        if !finished.ok {
+            show(&finished);
+            // It did not compile, or a test process died before it could count.
+            tally.failed = tally.failed.max(1);
+        } else if tally.passed == 0 {
+            println!("no test ran: {}", finished.log.display());
+            tally.failed += 1;
+        }
+        Ok(tally)
+    }
+}
+
+/// Sums up the `test result:` lines of cargo test.
+fn count(lines: &[String]) -> Tally {
+    let mut tally = Tally::default();
+    for line in lines {
+        let Some(rest) = line.trim_start().strip_prefix("test result: ") else {
+            continue;
+        };
+        tally.passed += number_before(rest, " passed");
+        tally.failed += number_before(rest, " failed");
+    }
+    tally
+}
+
+fn number_before(text: &str, word: &str) -> u64 {
+    let before = text.split(word).next().unwrap_or_default();
+    let digits = before.rsplit(|c: char| !c.is_ascii_digit()).next();
+    digits
+        .and_then(|digits| digits.parse().ok())
+        .unwrap_or_default()
+}
+
+/// Prints what is worth reading of a failed command.
+fn show(finished: &Finished) {
+    let noise = [
+        "Compiling ",
+        "Checking ",
+        "Downloaded ",
+        "Running ",
+        "Fresh ",
+    ];
+    let telling: Vec<&String> = finished
+        .lines
+        .iter()
+        .filter(|line| !noise.iter().any(|word| line.trim_start().starts_with(word)))
+        .filter(|line| !(line.starts_with("test ") && line.ends_with(" ok")))
+        .collect();
+    for line in telling.iter().skip(telling.len().saturating_sub(SHOWN)) {
+        println!("{line}");
+    }
+    println!("full log: {}", finished.log.display());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_results_are_summed() {
+        let lines: Vec<String> = [
+            "running 3 tests",
+            "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s",
+            "test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.2s",
+            "a line with 9 passed, which is no result",
+        ]
+        .map(String::from)
+        .into();
+        let sum = Tally {
+            passed: 15,
+            failed: 2,
+        };
+        assert_eq!(count(&lines), sum);
+        assert_eq!(count(&[]), Tally::default());
+    }
+
+    #[test]
+    fn an_unknown_part_is_told_with_the_known_ones() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let place = Place {
+            root: folder.path().into(),
+            target: folder.path().into(),
+            cache: folder.path().into(),
+        };
+        let error = run(&place, &["colour".into()]).expect_err("no such part");
+        let text = error.to_string();
+        assert!(
+            text.contains("`colour`") && text.contains("clippy"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,102 @@
+//! `cargo xtask demo`: from a fresh checkout to the page in a browser.
+
+use crate::page;
+use crate::place::Place;
+use crate::run::Steps;
+use crate::serve::{Server, serve};
+use anyhow::{Context, Result, bail};
+use std::io::ErrorKind;
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+/// The ports that are tried when none is asked for.
+const PORTS: RangeInclusive<u16> = 8080..=8099;
+
+/// What the command line asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Serve on exactly this port.
+    pub port: Option<u16>,
+    /// Stop when `dist/` is there.
+    pub build_only: bool,
+}
+
+/// Builds the page and serves it until the process is stopped.
+///
+/// # Errors
+/// When a step fails, or when the port is taken.
+pub fn demo(place: &Place, options: Options) -> Result<()> {
+    let mut steps = Steps::new(page::STEPS + 1);
+    if options.build_only {
+        let dist = page::build(place, &mut steps)?;
+        steps.next(&format!("Done: the page is in {}", dist.display()));
+        return Ok(());
+    }
+    // Before the build: nobody should wait for minutes to hear that the port is taken.
+    if let Some(port) = options.port {
+        drop(bind(&place.root, Some(port))?);
+    }
+    let dist = page::build(place, &mut steps)?;
+    let server = bind(&dist, options.port)?;
+    steps.next(&format!(
+        "Server: {} shows the page (Ctrl-C stops it)",
+        server.url()
+    ));
+    server.wait();
+    Ok(())
+}
+
+/// Serves on `port`, else on the first free one of [`PORTS`].
+fn bind(folder: &Path, port: Option<u16>) -> Result<Server> {
+    let ports = port.map_or(PORTS, |port| port..=port);
+    for candidate in ports.clone() {
+        match serve(folder, "/", candidate) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse => {}
+            result => {
+                return result.with_context(|| format!("cannot listen on 127.0.0.1:{candidate}"));
+            }
+        }
+    }
+    match port {
+        Some(port) => bail!(
+            "port {port} is in use on 127.0.0.1: stop what listens there, or choose another one \
+             with --port N (without --port the first free one from {} on is taken)",
+            PORTS.start()
+        ),
+        None => bail!(
+            "the ports {} to {} of 127.0.0.1 are all in use: name a free one with --port N",
+            ports.start(),
+            ports.end()
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_taken_port_is_named_with_the_way_out() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let taken = serve(folder.path(), "/", 0).expect("a free port");
+        let url = taken.url();
+        let port: u16 = url
+            .trim_end_matches('/')
+            .rsplit(':')
+            .next()
+            .and_then(|port| port.parse().ok())
+            .expect("a port in the address");
+        let error = bind(folder.path(), Some(port)).expect_err("it is taken");
+        let text = error.to_string();
+        assert!(text.contains(&format!("port {port} is in use")), "{text}");
+        assert!(text.contains("--port"), "{text}");
+    }
+
+    #[test]
+    fn without_a_port_a_free_one_is_found() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let first = bind(folder.path(), None).expect("a free port");
+        let second = bind(folder.path(), None).expect("another free port");
+        assert_ne!(first.url(), second.url());
+    }
+}

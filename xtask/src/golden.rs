@@ -1,0 +1,89 @@
+//! `cargo xtask golden` and `bench-wasm`: tasks that call the test kit's programs.
+
+use crate::browser;
+use crate::page;
+use crate::place::{Place, plain};
+use crate::run::{Steps, logged, output};
+use crate::wasm_target::{self, TARGET, WasmTarget};
+use anyhow::{Context, Result, bail};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Records the episode digests anew and prints what changed.
+///
+/// # Errors
+/// When the recorder fails.
+pub fn record(place: &Place) -> Result<()> {
+    let folder = place.root.join("testdata/digests");
+    let mut steps = Steps::new(1);
+    steps.next("Digests: plays every golden episode and records its digest (about 1 min)…");
+    let mut cargo = place.cargo();
+    cargo
+        .args(["run", "-q", "--release", "-p", "sentinel-testkit"])
+        .args(["--bin", "golden-digests", "--"])
+        .arg(&folder);
+    let finished = logged(&mut cargo, &place.log("golden"), None)?.require(
+        "recording the digests",
+        "They are recorded only when every golden row still fits: `cargo test -p sentinel-testkit`",
+    )?;
+    for line in &finished.lines {
+        println!("{line}");
+    }
+    let mut git = Command::new("git");
+    plain(&mut git)
+        .current_dir(&place.root)
+        .args(["diff", "--stat", "--", "testdata/digests"]);
+    match output(&mut git) {
+        Some(changes) if !changes.is_empty() => println!("{changes}"),
+        Some(_) => println!("no digest changed"),
+        None => println!("written to {} (no git to compare with)", folder.display()),
+    }
+    Ok(())
+}
+
+/// Builds the test kit as a wasm module; returns its file.
+///
+/// # Errors
+/// When it does not compile.
+pub fn testkit_wasm(place: &Place, target: &WasmTarget) -> Result<PathBuf> {
+    page::fetch(place)?;
+    let mut cargo = target.cargo(place);
+    cargo
+        .args(["build", "--offline", "-p", "sentinel-testkit", "--lib"])
+        .args(["--target", TARGET, "--profile", "web"]);
+    logged(&mut cargo, &place.log("testkit-wasm"), None)?
+        .require("building the test kit for wasm", "")?;
+    let folder = place.web_target().join(TARGET).join("web");
+    let module = folder.join("sentinel_testkit.wasm");
+    if !module.is_file() {
+        bail!(
+            "cargo built no {}: is `cdylib` among testkit's crate types?",
+            module.display()
+        );
+    }
+    Ok(module)
+}
+
+/// Times environment steps inside wasm in headless Chromium and prints the table.
+///
+/// # Errors
+/// When the module cannot be built or the browser cannot run it.
+pub fn bench_wasm(place: &Place) -> Result<()> {
+    let mut steps = Steps::new(3);
+    let target = wasm_target::ensure(place, &mut steps)?;
+    steps.next("Test kit: compiled for wasm with the page's profile (about 1 min)…");
+    let module = testkit_wasm(place, &target)?;
+    steps.next("Browser: runs the steps in headless Chromium (about 1 min)…");
+    browser::ensure(place)?;
+    let mut cargo = place.cargo();
+    cargo
+        .args(["run", "-q", "-p", "sentinel-e2e", "--bin", "bench-wasm"])
+        .env("SENTINEL_TESTKIT_WASM", &module);
+    let finished = logged(&mut cargo, &place.log("bench-wasm"), None)?
+        .require("the benchmark in the browser", "")
+        .context("bench-wasm")?;
+    for line in &finished.lines {
+        println!("{line}");
+    }
+    Ok(())
+}

@@ -1,0 +1,24 @@
+//! What `cargo xtask` does, one module per task or tool; the browser tests share [`serve`] and [`browser`].
+//!
+//! Bird's-eye view: `main` reads the command line; [`demo`], [`ci`], [`size`] and [`golden`] are the
+//! tasks; [`page`] builds the page from [`wasm_target`] (with [`debian`] and [`apt`] below it) and
+//! [`tools`]; [`run`] runs every child process; [`place`] knows every folder.
+
+// A command line program talks on the terminal; the libraries of this workspace never do.
+#![allow(clippy::print_stdout)]
+
+pub mod apt;
+pub mod browser;
+pub mod ci;
+pub mod debian;
+pub mod demo;
+pub mod golden;
+pub mod page;
+pub mod place;
+pub mod run;
+pub mod serve;
+pub mod size;
+pub mod source;
+pub mod tidy;
+pub mod tools;
+pub mod wasm_target;

@@ -1,0 +1,78 @@
+//! Builds the page: tools, wasm target, Trunk.
+
+use crate::place::Place;
+use crate::run::{Steps, logged};
+use crate::tools;
+use crate::wasm_target::{self, WasmTarget};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How many steps [`build`] announces.
+pub const STEPS: usize = 4;
+
+/// Makes sure of all that the page needs and leaves it in `dist/`.
+///
+/// # Errors
+/// When a step fails; the message names it, its log and a way out.
+pub fn build(place: &Place, steps: &mut Steps) -> Result<PathBuf> {
+    let target = wasm_target::ensure(place, steps)?;
+    build_with(place, &target, steps)
+}
+
+/// [`build`] for a target that is already there: three steps.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_with(place: &Place, target: &WasmTarget, steps: &mut Steps) -> Result<PathBuf> {
+    let bindgen = tools::wasm_bindgen(place)?.ensure(place, steps)?;
+    let trunk = tools::trunk().ensure(place, steps)?;
+    tools::clean(place);
+    steps.next("Page: compiles web/ into dist/ (about 4 min the first time, seconds later)…");
+    fetch(place)?;
+    run_trunk(place, target, &trunk, &bindgen)?;
+    let dist = place.dist();
+    if !dist.join("index.html").is_file() {
+        bail!(
+            "Trunk ended well but left no {}/index.html: does Trunk.toml name another folder?",
+            dist.display()
+        );
+    }
+    Ok(dist)
+}
+
+/// Downloads what Cargo.lock names; without a network this is fine once everything was downloaded.
+pub(crate) fn fetch(place: &Place) -> Result<()> {
+    let mut cargo = place.cargo();
+    cargo.args(["fetch", "--target", wasm_target::TARGET]);
+    logged(&mut cargo, &place.log("fetch"), None)?.require(
+        "downloading the libraries in Cargo.lock",
+        "It needs a network once; with them in cargo's cache none is needed",
+    )?;
+    Ok(())
+}
+
+fn run_trunk(place: &Place, target: &WasmTarget, trunk: &Path, bindgen: &Path) -> Result<()> {
+    let mut build = Command::new(trunk);
+    target
+        .apply(place, &mut build)
+        // Offline: a missing tool is an error here, not a download behind our back.
+        .args(["build", "--release", "--offline", "--skip-version-check"])
+        .env("PATH", path_with(bindgen)?)
+        // Trunk 0.21 takes this for a boolean option and stops at `1`.
+        .env_remove("NO_COLOR");
+    logged(&mut build, &place.log("trunk"), None)?.require(
+        "building the page",
+        "An error in web/? Then `cargo check -p sentinel-web` shows it faster",
+    )?;
+    Ok(())
+}
+
+/// PATH with the folder of `program` first, so that Trunk finds it.
+fn path_with(program: &Path) -> Result<std::ffi::OsString> {
+    let first = program.parent().map(Path::to_owned);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = first.into_iter().chain(std::env::split_paths(&path));
+    std::env::join_paths(folders)
+        .context("PATH has a folder with a character that PATH cannot hold")
+}

@@ -1,0 +1,168 @@
+//! Where things are: the repository, its build folder, and the cache of tools.
+
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The folders that every task works in.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The repository's root.
+    pub root: PathBuf,
+    /// Cargo's target folder for native builds.
+    pub target: PathBuf,
+    /// Tools and toolchains that outlive one checkout.
+    pub cache: PathBuf,
+}
+
+impl Place {
+    /// Finds the folders from the environment that `cargo xtask` runs in.
+    ///
+    /// # Errors
+    /// When there is neither a home folder nor a variable that names the cache.
+    pub fn find() -> Result<Self> {
+        // The run-time value first: a checkout may have moved since xtask was compiled.
+        let manifest = std::env::var("CARGO_MANIFEST_DIR")
+            .unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
+        let root = Path::new(&manifest)
+            .parent()
+            .context("the xtask crate has no parent folder")?
+            .to_owned();
+        let target = match variable("CARGO_TARGET_DIR") {
+            Some(folder) => root.join(folder),
+            None => root.join("target"),
+        };
+        let Some(cache) = cache_folder(variable) else {
+            bail!("no cache folder: set SENTINEL_CACHE (or HOME) to a folder that may be written");
+        };
+        Ok(Self {
+            root,
+            target,
+            cache,
+        })
+    }
+
+    /// The wasm builds' own target folder: two toolchains in one folder would rebuild each other's work.
+    #[must_use]
+    pub fn web_target(&self) -> PathBuf {
+        self.target.join("web")
+    }
+
+    /// Where Trunk leaves the finished page.
+    #[must_use]
+    pub fn dist(&self) -> PathBuf {
+        self.root.join("dist")
+    }
+
+    /// The log file of one step.
+    #[must_use]
+    pub fn log(&self, step: &str) -> PathBuf {
+        self.target.join("xtask").join(format!("{step}.log"))
+    }
+
+    /// A cargo call in the repository, with the toolchain that runs xtask.
+    #[must_use]
+    pub fn cargo(&self) -> Command {
+        let mut cargo = Command::new(variable("CARGO").unwrap_or_else(|| "cargo".into()));
+        plain(&mut cargo).current_dir(&self.root);
+        cargo
+    }
+}
+
+/// Output without colours or bars, since it goes to a log file, and nobody to answer questions.
+pub fn plain(command: &mut Command) -> &mut Command {
+    command
+        .env("CARGO_TERM_COLOR", "never")
+        .env("CARGO_TERM_PROGRESS_WHEN", "never")
+        .stdin(Stdio::null())
+}
+
+/// A variable of the environment; an empty one counts as not set.
+#[must_use]
+pub fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// `$SENTINEL_CACHE`, else `$XDG_CACHE_HOME/sentinel`, else `~/.cache/sentinel`.
+fn cache_folder(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    if let Some(folder) = variable("SENTINEL_CACHE") {
+        return std::path::absolute(folder).ok();
+    }
+    if let Some(folder) = variable("XDG_CACHE_HOME") {
+        return Some(Path::new(&folder).join("sentinel"));
+    }
+    let home = variable("HOME").or_else(|| variable("USERPROFILE"))?;
+    Some(Path::new(&home).join(".cache").join("sentinel"))
+}
+
+/// The version of `name` that a Cargo.lock fixes; the first one when there are several.
+#[must_use]
+pub fn locked_version(lock: &str, name: &str) -> Option<String> {
+    let wanted = format!("name = \"{name}\"");
+    let mut lines = lock.lines();
+    lines.find(|line| line.trim() == wanted)?;
+    let version = lines.next()?.trim().strip_prefix("version = \"")?;
+    Some(version.strip_suffix('"')?.to_owned())
+}
+
+/// The program `name` on PATH.
+#[must_use]
+pub fn on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
+        .find(|file| is_program(file))
+}
+
+/// Whether `file` can be run: a file that is not executable is passed over, as a shell does.
+#[must_use]
+pub fn is_program(file: &Path) -> bool {
+    let Ok(meta) = file.metadata() else {
+        return false;
+    };
+    #[cfg(unix)]
+    let runs = std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o111 != 0;
+    #[cfg(not(unix))]
+    let runs = true;
+    meta.is_file() && runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_version_of_exactly_that_package() {
+        let lock = "[[package]]\nname = \"wasm-bindgen-macro\"\nversion = \"0.2.9\"\n\n\
+                    [[package]]\nname = \"wasm-bindgen\"\nversion = \"0.2.130\"\nsource = \"x\"\n";
+        assert_eq!(
+            locked_version(lock, "wasm-bindgen").as_deref(),
+            Some("0.2.130")
+        );
+        assert_eq!(locked_version(lock, "trunk"), None);
+        assert_eq!(locked_version("name = \"a\"", "a"), None);
+    }
+
+    #[test]
+    fn cache_folder_takes_the_most_specific_variable() {
+        let set = |pairs: &'static [(&str, &str)]| {
+            move |name: &str| {
+                let found = pairs.iter().find(|(key, _)| *key == name);
+                found.map(|(_, value)| (*value).to_owned())
+            }
+        };
+        let all = [
+            ("SENTINEL_CACHE", "/s"),
+            ("XDG_CACHE_HOME", "/x"),
+            ("HOME", "/h"),
+        ];
+        let all: &'static [(&str, &str)] = Box::leak(Box::new(all));
+        assert_eq!(cache_folder(set(all)), Some("/s".into()));
+        assert_eq!(cache_folder(set(&all[1..])), Some("/x/sentinel".into()));
+        assert_eq!(
+            cache_folder(set(&all[2..])),
+            Some("/h/.cache/sentinel".into())
+        );
+        assert_eq!(cache_folder(set(&[])), None);
+    }
+}

@@ -1,0 +1,247 @@
+//! Child processes: a log file for everything, a line of progress now and then for the reader.
+
+use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+/// How long a child may be silent on the terminal.
+const PROGRESS_EVERY: Duration = Duration::from_secs(12);
+/// How long to wait for output after a child ended: a grandchild may hold the pipe open for ever.
+const DRAIN: Duration = Duration::from_secs(2);
+/// How much of a failed step's log is shown.
+const TAIL: usize = 20;
+
+/// Numbers the steps of a task, one line each.
+#[derive(Debug)]
+pub struct Steps {
+    done: usize,
+    total: usize,
+}
+
+impl Steps {
+    /// A task of `total` steps.
+    #[must_use]
+    pub fn new(total: usize) -> Self {
+        Self { done: 0, total }
+    }
+
+    /// Starts the next step: what it does, why, and roughly how long.
+    pub fn next(&mut self, line: &str) {
+        self.done += 1;
+        println!("[{}/{}] {line}", self.done, self.total);
+    }
+}
+
+/// Adds a line below the current step.
+pub fn note(line: &str) {
+    println!("      {line}");
+}
+
+/// What a finished child left behind.
+#[derive(Debug)]
+pub struct Finished {
+    /// Whether it exited with 0 and in time.
+    pub ok: bool,
+    /// Everything that it printed, both streams in the order of arrival.
+    pub lines: Vec<String>,
+    /// The file with the same lines.
+    pub log: PathBuf,
+    /// How it ended, in words.
+    ending: String,
+}
+
+impl Finished {
+    /// Passes a success on; turns a failure into an error with the end of the log and its path.
+    ///
+    /// # Errors
+    /// When the child failed; `what` names the step and `way_out` says what to try.
+    pub fn require(self, what: &str, way_out: &str) -> Result<Self> {
+        if self.ok {
+            return Ok(self);
+        }
+        let tail = self.lines.len().saturating_sub(TAIL);
+        let shown = self.lines[tail..].join("\n");
+        bail!(
+            "{what} failed ({}). The end of its log:\n{shown}\nFull log: {}\n{way_out}",
+            self.ending,
+            self.log.display()
+        );
+    }
+}
+
+/// Runs `command` to its end, or to `limit`, with its output in `log`.
+///
+/// # Errors
+/// When the program cannot be started or the log cannot be written. A failing child is no error here.
+pub fn logged(command: &mut Command, log: &Path, limit: Option<Duration>) -> Result<Finished> {
+    if let Some(folder) = log.parent() {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    let mut file =
+        File::create(log).with_context(|| format!("cannot write the log {}", log.display()))?;
+    writeln!(file, "$ {command:?}")?;
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot start {:?}", command.get_program()))?;
+    let (sender, receiver) = mpsc::channel();
+    read_lines(child.stdout.take(), sender.clone());
+    read_lines(child.stderr.take(), sender);
+    let mut lines = Vec::new();
+    let status = follow(&mut child, &receiver, limit, |line| {
+        writeln!(file, "{line}")?;
+        lines.push(line);
+        Ok(())
+    })?;
+    Ok(Finished {
+        ok: status.is_some_and(|status| status.success()),
+        lines,
+        log: log.to_owned(),
+        ending: match status {
+            Some(status) => status.to_string(),
+            None => format!("stopped after {} s", limit.unwrap_or_default().as_secs()),
+        },
+    })
+}
+
+/// Hands the child's lines to `take` and prints progress, until it ends; `None` when the time was up.
+fn follow(
+    child: &mut Child,
+    lines: &Receiver<String>,
+    limit: Option<Duration>,
+    mut take: impl FnMut(String) -> Result<()>,
+) -> Result<Option<ExitStatus>> {
+    let start = Instant::now();
+    let mut last = String::new();
+    let mut next_progress = PROGRESS_EVERY;
+    let mut ended: Option<(ExitStatus, Instant)> = None;
+    loop {
+        match lines.recv_timeout(Duration::from_millis(200)) {
+            Ok(line) => {
+                if !line.trim().is_empty() {
+                    last = progress_text(&line);
+                }
+                take(line)?;
+            }
+            Err(RecvTimeoutError::Disconnected) => return Ok(Some(child.wait()?)),
+            Err(RecvTimeoutError::Timeout) => {
+                if ended.is_none() {
+                    ended = child.try_wait()?.map(|status| (status, Instant::now()));
+                }
+            }
+        }
+        if let Some((status, since)) = ended
+            && since.elapsed() > DRAIN
+        {
+            return Ok(Some(status));
+        }
+        if limit.is_some_and(|limit| start.elapsed() > limit) {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        if start.elapsed() >= next_progress {
+            note(&format!("{:>4} s  {last}", start.elapsed().as_secs()));
+            next_progress = start.elapsed() + PROGRESS_EVERY;
+        }
+    }
+}
+
+/// One line of a log, short enough for a terminal.
+fn progress_text(line: &str) -> String {
+    let line = line.trim();
+    let short: String = line.chars().take(88).collect();
+    if short.len() < line.len() {
+        format!("{short}…")
+    } else {
+        short
+    }
+}
+
+fn read_lines(stream: Option<impl Read + Send + 'static>, sender: Sender<String>) {
+    let Some(stream) = stream else { return };
+    std::thread::spawn(move || {
+        let mut stream = BufReader::new(stream);
+        let mut bytes = Vec::new();
+        // Bytes, not `lines()`: a child may print something that is not UTF-8.
+        while stream.read_until(b'\n', &mut bytes).is_ok_and(|n| n > 0) {
+            let line = String::from_utf8_lossy(&bytes);
+            if sender.send(line.trim_end().to_owned()).is_err() {
+                return;
+            }
+            bytes.clear();
+        }
+    });
+}
+
+/// What a short command prints, or `None` when it cannot run or fails.
+#[must_use]
+pub fn output(command: &mut Command) -> Option<String> {
+    let output = command.stdin(Stdio::null()).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_owned())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, limit: Option<Duration>) -> (tempfile::TempDir, Finished) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let log = folder.path().join("deep/step.log");
+        let mut command = Command::new("sh");
+        let finished = logged(command.args(["-c", script]), &log, limit).expect("sh runs");
+        (folder, finished)
+    }
+
+    #[test]
+    fn keeps_both_streams_and_the_log() {
+        let (_folder, finished) = shell("echo out; echo err >&2", None);
+        assert!(finished.ok);
+        let mut lines = finished.lines.clone();
+        lines.sort();
+        assert_eq!(lines, ["err", "out"]);
+        let log = std::fs::read_to_string(&finished.log).expect("the log exists");
+        assert!(log.contains("out\n") && log.contains("err\n"), "{log}");
+    }
+
+    #[test]
+    fn a_failure_names_step_log_and_way_out() {
+        let script = "for i in $(seq 1 50); do echo line-$i-end; done; exit 3";
+        let (_folder, finished) = shell(script, None);
+        let error = finished.require("the step", "try this").expect_err("fails");
+        let text = error.to_string();
+        assert!(text.contains("the step failed") && text.contains("step.log"));
+        assert!(text.contains("line-50-end") && text.contains("try this"));
+        assert!(!text.contains("line-30-end"), "only the end: {text}");
+    }
+
+    #[test]
+    fn a_child_is_stopped_at_its_limit() {
+        let (_folder, finished) = shell("sleep 60", Some(Duration::from_millis(1)));
+        assert!(!finished.ok);
+        assert!(finished.ending.contains("stopped"), "{}", finished.ending);
+    }
+
+    #[test]
+    fn a_grandchild_that_keeps_the_pipe_does_not_hang_us() {
+        let (_folder, finished) = shell("sleep 8 & echo started", None);
+        assert!(finished.ok);
+        assert_eq!(finished.lines, ["started"]);
+    }
+
+    #[test]
+    fn a_missing_program_is_named() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let log = folder.path().join("a.log");
+        let error = logged(&mut Command::new("no-such-program"), &log, None).expect_err("fails");
+        assert!(format!("{error:#}").contains("no-such-program"));
+    }
+}

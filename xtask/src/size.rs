@@ -1,0 +1,210 @@
+//! `cargo xtask size`: what the page's first load costs, against a budget.
+
+use crate::place::Place;
+use anyhow::{Context, Result, bail};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// The file with the budget, relative to the repository.
+const BUDGET: &str = "xtask/size-budget.json";
+/// Kinds of files that the first load fetches.
+const KINDS: [&str; 5] = ["html", "js", "mjs", "css", "wasm"];
+/// Folders of `dist/` that the page fetches later, or never.
+const LATER: [&str; 1] = ["replays"];
+
+/// One file of the first load.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its name in `dist/`.
+    pub name: String,
+    /// Bytes as they are.
+    pub raw: u64,
+    /// Bytes after brotli at its best.
+    pub brotli: u64,
+}
+
+/// Measures `dist/` and compares it with the budget; returns the table.
+///
+/// # Errors
+/// When there is no built page, when the budget file is wrong, or when the page is over the budget.
+pub fn check(place: &Place) -> Result<String> {
+    let file = place.root.join(BUDGET);
+    let text = std::fs::read_to_string(&file)
+        .with_context(|| format!("cannot read the budget {}", file.display()))?;
+    let budget = parse_budget(&text).with_context(|| format!("in {}", file.display()))?;
+    let entries = measure(&place.dist())?;
+    let table = table(&entries, budget);
+    let total: u64 = entries.iter().map(|entry| entry.brotli).sum();
+    if total > budget {
+        bail!(
+            "{table}the first load is {} bytes over the budget of {BUDGET}: make the page smaller, \
+             or raise the budget and say why in the commit",
+            total - budget
+        );
+    }
+    Ok(table)
+}
+
+/// The budget in bytes.
+fn parse_budget(text: &str) -> Result<u64> {
+    let json: serde_json::Value = serde_json::from_str(text).context("not JSON")?;
+    json["first_load_brotli_bytes"]
+        .as_u64()
+        .context("`first_load_brotli_bytes` must be a whole number of bytes")
+}
+
+/// The files of the first load, largest first.
+///
+/// # Errors
+/// When `dist` holds no built page.
+pub fn measure(dist: &Path) -> Result<Vec<Entry>> {
+    let mut files = Vec::new();
+    collect(dist, &mut files).with_context(|| {
+        format!(
+            "no built page in {}: run `cargo xtask demo --build-only`",
+            dist.display()
+        )
+    })?;
+    let mut entries = Vec::new();
+    for file in files {
+        let bytes =
+            std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let name = file.strip_prefix(dist).unwrap_or(&file);
+        entries.push(Entry {
+            name: name.display().to_string(),
+            raw: bytes.len() as u64,
+            brotli: compressed(&bytes)?,
+        });
+    }
+    if !entries.iter().any(|entry| entry.name.ends_with(".wasm")) {
+        bail!(
+            "{} holds no .wasm file: run `cargo xtask demo --build-only`",
+            dist.display()
+        );
+    }
+    entries.sort_by(|a, b| b.brotli.cmp(&a.brotli).then_with(|| a.name.cmp(&b.name)));
+    Ok(entries)
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in folder.read_dir()? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if path.is_dir() {
+            // A folder with a dot is Trunk's own, left over from a stopped build.
+            if !LATER.contains(&&*name) && !name.starts_with('.') {
+                collect(&path, files)?;
+            }
+        } else if KINDS
+            .iter()
+            .any(|kind| path.extension().is_some_and(|e| e == *kind))
+        {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// The size after brotli at quality 11 with its largest usual window, as static hosts do it.
+fn compressed(bytes: &[u8]) -> Result<u64> {
+    let params = brotli::enc::BrotliEncoderParams {
+        quality: 11,
+        lgwin: 22,
+        size_hint: bytes.len(),
+        ..Default::default()
+    };
+    let mut out = Vec::new();
+    let mut input = bytes;
+    brotli::BrotliCompress(&mut input, &mut out, &params).context("brotli failed")?;
+    Ok(out.len() as u64)
+}
+
+fn table(entries: &[Entry], budget: u64) -> String {
+    let width = entries
+        .iter()
+        .map(|entry| entry.name.len())
+        .max()
+        .unwrap_or(0)
+        .max(6);
+    let mut text = String::new();
+    let mut row = |name: &str, raw: &str, brotli: &str| {
+        writeln!(text, "{name:width$}  {raw:>10}  {brotli:>10}").expect("a String takes all");
+    };
+    row("file", "bytes", "brotli");
+    for entry in entries {
+        row(
+            &entry.name,
+            &entry.raw.to_string(),
+            &entry.brotli.to_string(),
+        );
+    }
+    let raw: u64 = entries.iter().map(|entry| entry.raw).sum();
+    let brotli: u64 = entries.iter().map(|entry| entry.brotli).sum();
+    row("total", &raw.to_string(), &brotli.to_string());
+    row("budget", "", &budget.to_string());
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_budget_is_a_whole_number() {
+        let good = r#"{"why": "x", "first_load_brotli_bytes": 250000}"#;
+        assert_eq!(parse_budget(good).expect("good"), 250_000);
+        for bad in [
+            "",
+            "{}",
+            r#"{"first_load_brotli_bytes": "250 kB"}"#,
+            r#"{"first_load_brotli_bytes": -1}"#,
+            r#"{"first_load_brotli_bytes": 2.5}"#,
+        ] {
+            assert!(parse_budget(bad).is_err(), "{bad}");
+        }
+    }
+
+    fn place(budget: u64) -> (tempfile::TempDir, Place) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let root = folder.path().to_owned();
+        std::fs::create_dir_all(root.join("xtask")).expect("a folder");
+        std::fs::create_dir_all(root.join("dist/replays")).expect("a folder");
+        let text = format!(r#"{{"first_load_brotli_bytes": {budget}}}"#);
+        std::fs::write(root.join(BUDGET), text).expect("a file");
+        std::fs::write(root.join("dist/a.wasm"), [7_u8; 5000]).expect("a file");
+        std::fs::write(root.join("dist/replays/b.js"), "later").expect("a file");
+        std::fs::write(root.join("dist/c.jsonl"), "later").expect("a file");
+        let place = Place {
+            target: root.join("target"),
+            cache: root.join("cache"),
+            root,
+        };
+        (folder, place)
+    }
+
+    #[test]
+    fn only_the_first_load_counts() {
+        let (_folder, place) = place(1000);
+        let entries = measure(&place.dist()).expect("a page");
+        assert_eq!(entries.len(), 1);
+        assert_eq!((entries[0].name.as_str(), entries[0].raw), ("a.wasm", 5000));
+        assert!(entries[0].brotli < 100, "5000 equal bytes compress well");
+        assert!(check(&place).expect("in budget").contains("a.wasm"));
+    }
+
+    #[test]
+    fn over_the_budget_is_an_error_with_the_table() {
+        let (_folder, place) = place(1);
+        let text = check(&place).expect_err("over budget").to_string();
+        assert!(text.contains("over the budget") && text.contains("a.wasm"));
+    }
+
+    #[test]
+    fn no_page_is_an_error_with_the_way_out() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let error = measure(&folder.path().join("dist")).expect_err("no page");
+        assert!(format!("{error:#}").contains("demo --build-only"));
+        let error = measure(folder.path()).expect_err("no wasm");
+        assert!(format!("{error:#}").contains("demo --build-only"));
+    }
+}

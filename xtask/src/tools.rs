@@ -1,0 +1,257 @@
+//! Trunk and wasm-bindgen: taken from the machine when they are there, else installed once.
+
+use crate::place::{Place, is_program, locked_version, on_path, plain};
+use crate::run::{Steps, logged, note, output};
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The Trunk that is installed when the machine has none.
+const TRUNK: &str = "0.22.1";
+/// Settings that compile a tool in about half the time: it runs for seconds, so its speed is no matter.
+const LEAN: [(&str, &str); 4] = [
+    ("CARGO_PROFILE_RELEASE_LTO", "off"),
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
+    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
+    ("CARGO_PROFILE_RELEASE_DEBUG", "0"),
+];
+
+/// A program that the page's build calls.
+#[derive(Debug)]
+pub struct Tool {
+    /// Its file name, and what `--version` prints first.
+    program: &'static str,
+    /// The package to install.
+    package: &'static str,
+    /// The version to install.
+    version: String,
+    /// Which versions found on the machine will do.
+    accepts: Accept,
+    /// What it is for.
+    purpose: &'static str,
+    /// How long compiling it takes.
+    minutes: u32,
+    /// More arguments of `cargo install`.
+    arguments: &'static [&'static str],
+}
+
+/// Which versions of a tool will do.
+#[derive(Debug, Clone, Copy)]
+enum Accept {
+    /// Only the very version.
+    Exactly,
+    /// This minor version of 0.x, or any later version.
+    AtLeast(u64),
+}
+
+/// wasm-bindgen's program; it must equal the library that Cargo.lock fixes.
+///
+/// # Errors
+/// When Cargo.lock cannot be read or does not name wasm-bindgen.
+pub fn wasm_bindgen(place: &Place) -> Result<Tool> {
+    let file = place.root.join("Cargo.lock");
+    let lock = std::fs::read_to_string(&file)
+        .with_context(|| format!("cannot read {}", file.display()))?;
+    let version = locked_version(&lock, "wasm-bindgen")
+        .with_context(|| format!("{} has no package wasm-bindgen", file.display()))?;
+    Ok(Tool {
+        program: "wasm-bindgen",
+        package: "wasm-bindgen-cli",
+        version,
+        accepts: Accept::Exactly,
+        purpose: "connects the wasm module with JavaScript",
+        minutes: 2,
+        // Not `--locked`: the lock file of its release names a package that registries no longer list.
+        arguments: &[],
+    })
+}
+
+/// Trunk.
+#[must_use]
+pub fn trunk() -> Tool {
+    Tool {
+        program: "trunk",
+        package: "trunk",
+        version: TRUNK.into(),
+        accepts: Accept::AtLeast(21),
+        purpose: "builds the page around the wasm module",
+        minutes: 5,
+        // Its features are all for downloading tools, which we never let it do; but with none of them it
+        // does not compile. `--ignore-rust-version`: it builds with older compilers than it declares.
+        arguments: &[
+            "--locked",
+            "--ignore-rust-version",
+            "--no-default-features",
+            "--features",
+            "rustls",
+        ],
+    }
+}
+
+impl Tool {
+    /// Makes sure of the tool; returns the path of its program.
+    ///
+    /// # Errors
+    /// When it is not on the machine and cannot be installed.
+    pub fn ensure(&self, place: &Place, steps: &mut Steps) -> Result<PathBuf> {
+        let what = format!("{} {}: {}", self.program, self.version, self.purpose);
+        if let Some(found) = self.find(place) {
+            steps.next(&format!("{what}; found {}", found.display()));
+            return Ok(found);
+        }
+        steps.next(&format!(
+            "{what}; not found, installing it once into {} (about {} min)…",
+            place.cache.display(),
+            self.minutes
+        ));
+        if on_path("cargo-binstall").is_some() {
+            self.binstall(place)?;
+        }
+        match self.cached(place) {
+            Some(program) => Ok(program),
+            None => self.compile(place),
+        }
+    }
+
+    /// The tool on PATH or in the cache, in a version that will do.
+    #[must_use]
+    pub fn find(&self, place: &Place) -> Option<PathBuf> {
+        on_path(self.program)
+            .filter(|program| self.fits(program))
+            .or_else(|| self.cached(place))
+    }
+
+    fn cached(&self, place: &Place) -> Option<PathBuf> {
+        let name = format!("{}{}", self.program, std::env::consts::EXE_SUFFIX);
+        let program = place.cache.join("tools/bin").join(name);
+        (is_program(&program) && self.fits(&program)).then_some(program)
+    }
+
+    /// Whether the program's version will do.
+    fn fits(&self, program: &Path) -> bool {
+        let found = output(Command::new(program).arg("--version"));
+        let found = found.as_deref().and_then(version_word);
+        found.is_some_and(|found| match self.accepts {
+            Accept::Exactly => found == self.version,
+            Accept::AtLeast(minor) => at_least(found, minor),
+        })
+    }
+
+    /// Tries a ready-made program; a failure is no error, since compiling comes next.
+    fn binstall(&self, place: &Place) -> Result<()> {
+        note("asking cargo binstall for a ready-made program…");
+        let mut binstall = place.cargo();
+        binstall
+            .args([
+                "binstall",
+                "--no-confirm",
+                "--disable-strategies",
+                "compile",
+            ])
+            .arg("--root")
+            .arg(place.cache.join("tools"))
+            .arg(format!("{}@{}", self.package, self.version));
+        let log = place.log(&format!("binstall-{}", self.package));
+        if !logged(&mut binstall, &log, None)?.ok {
+            note(&format!("it has none (log: {}); compiling", log.display()));
+        }
+        Ok(())
+    }
+
+    fn compile(&self, place: &Place) -> Result<PathBuf> {
+        // Not in the repository: its cargo settings and profiles are not the tool's.
+        std::fs::create_dir_all(&place.cache)
+            .with_context(|| format!("cannot make {}", place.cache.display()))?;
+        let mut cargo = place.cargo();
+        plain(&mut cargo)
+            .current_dir(&place.cache)
+            .args(["install", self.package, "--version", &self.version])
+            .args(self.arguments)
+            .arg("--root")
+            .arg(place.cache.join("tools"))
+            // A folder of its own that stays until the end: an interrupted build goes on where it stopped.
+            .arg("--target-dir")
+            .arg(build_folder(place))
+            .envs(LEAN)
+            .env_remove("CARGO_TARGET_DIR");
+        let log = place.log(&format!("install-{}", self.package));
+        let by_hand = format!(
+            "It needs a network once. A {} {} on PATH, from anywhere, is taken instead",
+            self.program, self.version
+        );
+        logged(&mut cargo, &log, None)?
+            .require(&format!("installing {}", self.package), &by_hand)?;
+        self.cached(place)
+            .with_context(|| format!("cargo installed no {} {}", self.program, self.version))
+    }
+}
+
+/// Frees the space of [`Tool::ensure`]'s builds (about 1 GB); call it when all tools are there.
+pub fn clean(place: &Place) {
+    // Nothing depends on it: what cannot be removed now is removed or reused next time.
+    let _ = std::fs::remove_dir_all(build_folder(place));
+}
+
+fn build_folder(place: &Place) -> PathBuf {
+    place.cache.join("tools-build")
+}
+
+/// The version in `name 1.2.3 (…)`.
+fn version_word(text: &str) -> Option<&str> {
+    text.lines().next()?.split_whitespace().nth(1)
+}
+
+/// Whether `version` is 0.`minor` or later.
+fn at_least(version: &str, minor: u64) -> bool {
+    let mut numbers = version.split('.').map(str::parse::<u64>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(0)), Some(Ok(found))) => found >= minor,
+        (Some(Ok(_)), _) => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        assert!(at_least("0.21.14", 21));
+        assert!(at_least("0.100.0", 21));
+        assert!(at_least("1.0.0-beta", 21));
+        assert!(!at_least("0.9.0", 21));
+        assert!(!at_least("nonsense", 21));
+        assert!(!at_least("", 21));
+    }
+
+    #[test]
+    fn the_version_is_the_second_word() {
+        assert_eq!(version_word("wasm-bindgen 0.2.130 (abc)"), Some("0.2.130"));
+        assert_eq!(version_word("trunk 0.22.1\n"), Some("0.22.1"));
+        assert_eq!(version_word("trunk"), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_right_version_fits() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let program = folder.path().join("trunk");
+        let write = |version: &str| {
+            let script = format!("#!/bin/sh\necho trunk {version}\n");
+            std::fs::write(&program, script).expect("a script");
+            let mode = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(&program, mode).expect("a mode");
+        };
+        write("0.20.9");
+        assert!(!trunk().fits(&program));
+        write("0.23.0");
+        assert!(trunk().fits(&program));
+        let exact = Tool {
+            accepts: Accept::Exactly,
+            ..trunk()
+        };
+        assert!(!exact.fits(&program));
+    }
+}

@@ -1,0 +1,213 @@
+//! The wasm target: the toolchain's own, rustup's, or one made of Debian packages.
+
+use crate::debian;
+use crate::place::{Place, on_path, plain, variable};
+use crate::run::{Steps, logged, note, output};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// The target that browsers run.
+pub const TARGET: &str = "wasm32-unknown-unknown";
+/// The variable that chooses where its standard library comes from.
+pub const CHOICE: &str = "SENTINEL_WASM_TOOLCHAIN";
+/// A refused download can hang instead of failing.
+const RUSTUP_LIMIT: Duration = Duration::from_secs(120);
+
+/// A toolchain that can build for [`TARGET`].
+#[derive(Debug, Clone)]
+pub struct WasmTarget {
+    /// The folder that `RUSTUP_TOOLCHAIN` must name, when it is not the toolchain in use.
+    toolchain: Option<PathBuf>,
+    /// Changes whenever the standard library does.
+    identity: String,
+}
+
+impl WasmTarget {
+    /// Makes `command` build with this toolchain, into the wasm builds' own target folder.
+    pub fn apply<'a>(&self, place: &Place, command: &'a mut Command) -> &'a mut Command {
+        plain(command)
+            .current_dir(&place.root)
+            .env("CARGO_TARGET_DIR", place.web_target());
+        if let Some(folder) = &self.toolchain {
+            // What the outer `cargo xtask` set for its own toolchain must not reach this one.
+            for name in ["CARGO", "RUSTC", "RUSTDOC", "RUSTC_WRAPPER"] {
+                command.env_remove(name);
+            }
+            command.env("RUSTUP_TOOLCHAIN", folder);
+            clear_library_path(place, command);
+        }
+        command
+    }
+
+    /// A cargo call with this toolchain.
+    #[must_use]
+    pub fn cargo(&self, place: &Place) -> Command {
+        let mut cargo = match &self.toolchain {
+            // Rustup's proxy, which reads RUSTUP_TOOLCHAIN.
+            Some(_) => Command::new("cargo"),
+            None => place.cargo(),
+        };
+        self.apply(place, &mut cargo);
+        cargo
+    }
+
+    /// Removes objects that were built against another standard library: rustc refuses them (E0460).
+    fn sweep(&self, place: &Place) -> Result<()> {
+        let folder = place.web_target();
+        let stamp = folder.join("built-with");
+        if std::fs::read_to_string(&stamp).ok().as_ref() == Some(&self.identity) {
+            return Ok(());
+        }
+        let objects = folder.join(TARGET);
+        if objects.exists() {
+            note("the wasm toolchain changed: the page is built anew");
+            std::fs::remove_dir_all(&objects)
+                .with_context(|| format!("cannot remove {}", objects.display()))?;
+        }
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(&stamp, &self.identity)
+            .with_context(|| format!("cannot write {}", stamp.display()))
+    }
+}
+
+/// Makes sure of a toolchain for [`TARGET`], as [`CHOICE`] says.
+///
+/// # Errors
+/// When none can be had; the message names the way out.
+pub fn ensure(place: &Place, steps: &mut Steps) -> Result<WasmTarget> {
+    let choice = variable(CHOICE).unwrap_or_else(|| "auto".into());
+    let purpose = format!("Wasm target {TARGET}: lets rustc build for the browser");
+    let found = match choice.as_str() {
+        "auto" | "rustup" if in_use() => {
+            steps.next(&format!("{purpose}; the toolchain in use has it"));
+            WasmTarget::in_use()
+        }
+        "auto" | "rustup" => {
+            steps.next(&format!(
+                "{purpose}; asking rustup for it (20 MB, seconds)…"
+            ));
+            match add_by_rustup(place) {
+                Ok(()) => WasmTarget::in_use(),
+                Err(error) if choice == "auto" && on_path("apt-get").is_some() => {
+                    note("rustup could not add it; falling back to Debian's packages:");
+                    note(error.to_string().lines().next().unwrap_or_default());
+                    by_debian(place)?
+                }
+                Err(error) => {
+                    return Err(error.context(format!(
+                        "no wasm target. Type `rustup target add {TARGET}`, or on Debian set {CHOICE}=debian"
+                    )));
+                }
+            }
+        }
+        "debian" => {
+            steps.next(&format!("{purpose}; {}", debian::plan(place)));
+            by_debian(place)?
+        }
+        other => bail!("{CHOICE}={other}: must be auto, rustup or debian"),
+    };
+    found.sweep(place)?;
+    Ok(found)
+}
+
+impl WasmTarget {
+    fn in_use() -> Self {
+        let version = output(plain(Command::new("rustc").arg("-vV"))).unwrap_or_default();
+        let sysroot = output(plain(Command::new("rustc").args(["--print", "sysroot"])));
+        Self {
+            toolchain: None,
+            identity: format!("{version} {}", sysroot.unwrap_or_default()),
+        }
+    }
+}
+
+fn by_debian(place: &Place) -> Result<WasmTarget> {
+    let (folder, identity) = debian::ensure(place)?;
+    Ok(WasmTarget {
+        toolchain: Some(folder),
+        identity,
+    })
+}
+
+/// Whether the rustc in use has the standard library for [`TARGET`].
+fn in_use() -> bool {
+    let mut query = Command::new("rustc");
+    query.args(["--print", "target-libdir", "--target", TARGET]);
+    output(&mut query).is_some_and(|folder| has_std(Path::new(&folder)))
+}
+
+/// Whether `folder` holds a compiled `std`.
+fn has_std(folder: &Path) -> bool {
+    let Ok(entries) = folder.read_dir() else {
+        return false;
+    };
+    entries.filter_map(Result::ok).any(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        name.starts_with("libstd-") && name.ends_with(".rlib")
+    })
+}
+
+fn add_by_rustup(place: &Place) -> Result<()> {
+    let mut rustup = Command::new("rustup");
+    plain(&mut rustup).args(["target", "add", TARGET]);
+    let log = place.log("rustup");
+    logged(&mut rustup, &log, Some(RUSTUP_LIMIT))?.require("rustup target add", "")?;
+    if !in_use() {
+        bail!("rustup added {TARGET}, but the rustc in use does not have it");
+    }
+    Ok(())
+}
+
+/// Drops cargo's own additions to the library path: they would load another rustc's libraries.
+fn clear_library_path(place: &Place, command: &mut Command) {
+    let Some(path) = std::env::var_os("LD_LIBRARY_PATH") else {
+        return;
+    };
+    let ours = |folder: &Path| folder.starts_with(&place.target) || folder.join("rustlib").exists();
+    let kept: Vec<PathBuf> = std::env::split_paths(&path)
+        .filter(|folder| !ours(folder))
+        .collect();
+    match std::env::join_paths(kept) {
+        Ok(kept) if !kept.is_empty() => command.env("LD_LIBRARY_PATH", kept),
+        _ => command.env_remove("LD_LIBRARY_PATH"),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn std_is_found_by_its_file() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        assert!(!has_std(&folder.path().join("missing")));
+        std::fs::write(folder.path().join("libcore-1.rlib"), "").expect("a file");
+        assert!(!has_std(folder.path()));
+        std::fs::write(folder.path().join("libstd-0a.rlib"), "").expect("a file");
+        assert!(has_std(folder.path()));
+    }
+
+    #[test]
+    fn another_toolchain_sweeps_the_objects_and_the_same_keeps_them() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let place = Place {
+            root: folder.path().into(),
+            target: folder.path().into(),
+            cache: folder.path().into(),
+        };
+        let target = |identity: &str| WasmTarget {
+            toolchain: None,
+            identity: identity.into(),
+        };
+        let objects = place.web_target().join(TARGET);
+        target("one").sweep(&place).expect("sweeps nothing");
+        std::fs::create_dir_all(&objects).expect("a folder");
+        target("one").sweep(&place).expect("keeps");
+        assert!(objects.exists());
+        target("two").sweep(&place).expect("sweeps");
+        assert!(!objects.exists());
+    }
+}

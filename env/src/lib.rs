@@ -1,1 +1,20 @@
-//! Placeholder.
+//! Deterministic environments for agent oversight.
+//!
+//! A world is a plain value: the same task, seed, stream mode and actions give the same trajectory
+//! bit for bit on every target. The crate knows no clock, file, thread, global or OS randomness.
+//!
+//! * [`trust`]: an orchestrator learns which of five specialists with hidden behaviours to believe.
+//! * [`rng`]: CPython-compatible random streams, and the two ways of seeding them.
+//! * [`ledger`]: evidence about each slot and the trust that follows from it.
+//! * [`controller`]: adaptive difficulty, a value that the caller owns.
+//! * [`digest`]: the fingerprint by which two runs are compared.
+
+pub mod controller;
+pub mod digest;
+pub mod ledger;
+pub mod num;
+pub mod rng;
+pub mod slot;
+pub mod trust;
+
+pub use slot::{PerSlot, SLOTS, Slot};

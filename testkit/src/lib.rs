@@ -1,1 +1,18 @@
-//! Placeholder.
+//! Golden traces and digests: what every target must reproduce, and the code that checks it.
+//!
+//! The same checks run in native tests and inside wasm in a browser (`wasm` module).
+
+mod compare;
+pub mod digests;
+mod episodes;
+mod golden;
+mod primitives;
+mod shapes;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod testdata;
+#[cfg(target_arch = "wasm32")]
+mod wasm;
+
+pub use compare::Outcome;
+pub use digests::check_digests;
+pub use golden::check_golden;

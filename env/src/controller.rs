@@ -1,0 +1,134 @@
+//! Adaptive difficulty (spec trust §12). The controller is a value that the caller owns; episodes
+//! read a profile from it at reset and report back when they end.
+
+use serde::Serialize;
+
+use crate::num::{exact_mean, round_to};
+
+const WINDOW: usize = 20;
+
+/// What an episode takes from the controller at reset. All numbers unrounded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DifficultyProfile {
+    /// Whether the episode takes part in the curriculum.
+    pub adaptive: bool,
+    /// Adaptive episodes that ended so far.
+    pub episodes_seen: u32,
+    /// Mean detection rate over the last window.
+    pub rolling_detection_rate: f64,
+    /// Stakes from which the adversary poisons.
+    pub adversarial_threshold: f64,
+    /// Share of an episode's last nodes whose stakes are raised.
+    pub high_stakes_ratio: f64,
+    /// Steps taken from the budget.
+    pub verify_budget_penalty: u8,
+    /// The adversary's stated confidence when it behaves.
+    pub adversary_benign_confidence: f64,
+    /// The adversary's stated confidence when it poisons.
+    pub adversary_poison_confidence: f64,
+}
+
+impl Default for DifficultyProfile {
+    fn default() -> Self {
+        Self {
+            adaptive: false,
+            episodes_seen: 0,
+            rolling_detection_rate: 0.0,
+            adversarial_threshold: 0.70,
+            high_stakes_ratio: 0.35,
+            verify_budget_penalty: 0,
+            adversary_benign_confidence: 0.88,
+            adversary_poison_confidence: 0.92,
+        }
+    }
+}
+
+impl Serialize for DifficultyProfile {
+    /// Rounded to three decimals, as the observation shows it.
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut s = serializer.serialize_struct("DifficultyProfile", 8)?;
+        s.serialize_field("adaptive", &self.adaptive)?;
+        s.serialize_field("episodes_seen", &self.episodes_seen)?;
+        s.serialize_field("rolling_detection_rate", &round_to(self.rolling_detection_rate, 3))?;
+        s.serialize_field("adversarial_threshold", &round_to(self.adversarial_threshold, 3))?;
+        s.serialize_field("high_stakes_ratio", &round_to(self.high_stakes_ratio, 3))?;
+        s.serialize_field("verify_budget_penalty", &self.verify_budget_penalty)?;
+        let benign = round_to(self.adversary_benign_confidence, 3);
+        let poison = round_to(self.adversary_poison_confidence, 3);
+        s.serialize_field("adversary_benign_confidence", &benign)?;
+        s.serialize_field("adversary_poison_confidence", &poison)?;
+        s.end()
+    }
+}
+
+/// Raises or lowers difficulty every 20 adaptive episodes, by the rate at which attacks were caught.
+#[derive(Clone, Debug, Default)]
+pub struct Controller {
+    profile: DifficultyProfile,
+    rates: [f64; WINDOW],
+    seen: u32,
+}
+
+impl Controller {
+    /// A controller with nothing learned.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The profile for the next episode; a non-adaptive one ignores what was learned.
+    #[must_use]
+    pub fn profile(&self, adaptive: bool) -> DifficultyProfile {
+        if adaptive { self.state() } else { DifficultyProfile::default() }
+    }
+
+    /// What was learned so far, unrounded.
+    #[must_use]
+    pub fn state(&self) -> DifficultyProfile {
+        DifficultyProfile { adaptive: true, ..self.profile }
+    }
+
+    /// The detection rate of the episode reported last.
+    #[must_use]
+    pub fn last_rate(&self) -> Option<f64> {
+        let last = self.seen.checked_sub(1)? as usize;
+        Some(self.rates[last % WINDOW])
+    }
+
+    /// Takes in an episode that ended: attacks caught, and attacks met (caught or not).
+    pub fn update(&mut self, detections: u16, encounters: u16) {
+        let rate = f64::from(detections) / f64::from(encounters.max(1));
+        self.rates[self.seen as usize % WINDOW] = rate;
+        self.seen += 1;
+        let filled = WINDOW.min(self.seen as usize);
+        self.profile.episodes_seen = self.seen;
+        self.profile.rolling_detection_rate = exact_mean(&self.rates[..filled]);
+        if self.seen as usize % WINDOW == 0 {
+            self.adapt();
+        }
+    }
+
+    fn adapt(&mut self) {
+        let p = &mut self.profile;
+        let rate = p.rolling_detection_rate;
+        if rate > 0.70 {
+            p.adversarial_threshold -= 0.05;
+            p.high_stakes_ratio += 0.10;
+            p.verify_budget_penalty += 1;
+        } else if rate < 0.30 {
+            p.adversarial_threshold += 0.05;
+            p.high_stakes_ratio -= 0.10;
+            p.verify_budget_penalty = p.verify_budget_penalty.saturating_sub(1);
+        }
+        if rate > 0.60 {
+            p.adversary_benign_confidence -= 0.03;
+            p.adversary_poison_confidence -= 0.03;
+        }
+        p.adversarial_threshold = p.adversarial_threshold.clamp(0.40, 0.85);
+        p.high_stakes_ratio = p.high_stakes_ratio.clamp(0.25, 0.80);
+        p.verify_budget_penalty = p.verify_budget_penalty.min(8);
+        p.adversary_benign_confidence = p.adversary_benign_confidence.clamp(0.60, 0.88);
+        p.adversary_poison_confidence = p.adversary_poison_confidence.clamp(0.70, 0.92);
+    }
+}

@@ -1,0 +1,47 @@
+//! The fingerprint by which two runs of an episode are compared.
+//!
+//! Two numbers: how many bytes went in (the encoding changed) and an FNV-1a hash of them (the
+//! values changed). Floats enter by their bits, so a digest tells apart what printing would not.
+
+use std::fmt;
+
+/// Running size and 64-bit FNV-1a hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Digest {
+    /// Bytes taken in.
+    pub size: u32,
+    /// FNV-1a over those bytes.
+    pub hash: u64,
+}
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self { size: 0, hash: 0xcbf2_9ce4_8422_2325 }
+    }
+}
+
+impl Digest {
+    /// Takes in raw bytes.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.hash = (self.hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        self.size += bytes.len() as u32;
+    }
+
+    /// Takes in a float by its bits.
+    pub fn float(&mut self, value: f64) {
+        self.bytes(&value.to_bits().to_le_bytes());
+    }
+
+    /// Takes in an integer as eight bytes.
+    pub fn int(&mut self, value: u64) {
+        self.bytes(&value.to_le_bytes());
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{:016x}", self.size, self.hash)
+    }
+}

@@ -1,0 +1,163 @@
+//! Evidence about each slot and the trust that follows from it (spec trust §5).
+//!
+//! Everything here is public: an agent that remembers its own actions and the observations after
+//! them can rebuild every field.
+
+use crate::num::round_to;
+use crate::slot::{PerSlot, SLOTS, Slot};
+
+/// Stakes from which a report counts as high-stakes evidence.
+pub const HIGH_STAKES: f64 = 0.70;
+
+/// Successes among a number of reports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rate {
+    /// Reports that turned out right.
+    pub successes: u16,
+    /// All reports.
+    pub count: u16,
+}
+
+impl Rate {
+    /// `successes / count`, if there is any report.
+    #[must_use]
+    pub fn value(self) -> Option<f64> {
+        (self.count > 0).then(|| f64::from(self.successes) / f64::from(self.count))
+    }
+
+    fn record(&mut self, success: bool) {
+        self.successes += u16::from(success);
+        self.count += 1;
+    }
+}
+
+/// What is known of one slot; `D` is the number of domains of the world.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Evidence<const D: usize> {
+    /// Beta posterior of success, weighted by stakes.
+    pub alpha: f64,
+    /// Beta posterior of failure, weighted by stakes.
+    pub beta: f64,
+    /// Sum of `max(0, confidence - outcome)`.
+    pub gap_sum: f64,
+    /// Reports so far. Every report carries a confidence.
+    pub calls: u16,
+    /// Success by domain.
+    pub domains: [Rate; D],
+    /// Success below [`HIGH_STAKES`].
+    pub low: Rate,
+    /// Success from [`HIGH_STAKES`] on.
+    pub high: Rate,
+}
+
+impl<const D: usize> Default for Evidence<D> {
+    fn default() -> Self {
+        Self {
+            alpha: 1.0,
+            beta: 1.0,
+            gap_sum: 0.0,
+            calls: 0,
+            domains: [Rate::default(); D],
+            low: Rate::default(),
+            high: Rate::default(),
+        }
+    }
+}
+
+impl<const D: usize> Evidence<D> {
+    /// Mean of the Beta posterior.
+    #[must_use]
+    pub fn trust(&self) -> f64 {
+        self.alpha / (self.alpha + self.beta)
+    }
+
+    /// Mean overconfidence per report, rounded as the observation shows it.
+    #[must_use]
+    pub fn confidence_gap(&self) -> f64 {
+        if self.calls == 0 { 0.0 } else { round_to(self.gap_sum / f64::from(self.calls), 3) }
+    }
+
+    /// Difference between high- and low-stakes success, 0 until both have been seen.
+    #[must_use]
+    pub fn stakes_volatility(&self) -> f64 {
+        match (self.high.value(), self.low.value()) {
+            (Some(high), Some(low)) => round_to((high - low).abs(), 3),
+            _ => 0.0,
+        }
+    }
+}
+
+/// One report of a specialist, as the ledger takes it in.
+#[derive(Clone, Copy, Debug)]
+pub struct Report {
+    /// Whether the report was right.
+    pub success: bool,
+    /// Stakes of the subtask, 0..1.
+    pub stakes: f64,
+    /// Stated confidence, 0..1.
+    pub confidence: f64,
+    /// Index of the subtask's domain.
+    pub domain: usize,
+}
+
+/// Evidence about all slots.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ledger<const D: usize> {
+    slots: [Evidence<D>; SLOTS],
+}
+
+impl<const D: usize> Default for Ledger<D> {
+    fn default() -> Self {
+        Self { slots: [Evidence::default(); SLOTS] }
+    }
+}
+
+impl<const D: usize> std::ops::Index<Slot> for Ledger<D> {
+    type Output = Evidence<D>;
+    fn index(&self, slot: Slot) -> &Evidence<D> {
+        &self.slots[slot.index()]
+    }
+}
+
+impl<const D: usize> Ledger<D> {
+    /// Takes in one report.
+    pub fn update(&mut self, slot: Slot, report: Report) {
+        let evidence = &mut self.slots[slot.index()];
+        let weight = 1.0 + 2.0 * report.stakes;
+        evidence.calls += 1;
+        if report.success {
+            evidence.alpha += weight;
+        } else {
+            evidence.beta += weight;
+            evidence.gap_sum += report.confidence;
+        }
+        evidence.domains[report.domain].record(report.success);
+        let bucket =
+            if report.stakes >= HIGH_STAKES { &mut evidence.high } else { &mut evidence.low };
+        bucket.record(report.success);
+    }
+
+    /// Unrounded trust per slot.
+    #[must_use]
+    pub fn trust(&self) -> [f64; SLOTS] {
+        self.slots.map(|e| e.trust())
+    }
+
+    /// Trust per slot to three decimals, as the observation shows it.
+    #[must_use]
+    pub fn snapshot(&self) -> PerSlot<f64> {
+        PerSlot(self.trust().map(|t| round_to(t, 3)))
+    }
+
+    /// How close trust is to the true reliabilities: `max(0, 1 - 4 * Brier score)`.
+    #[must_use]
+    pub fn calibration(&self, reliability: &[f64; SLOTS]) -> f64 {
+        let mut sum = 0.0;
+        for (trust, truth) in self.trust().iter().zip(reliability) {
+            // The reference calls pow(x, 2), which differs by one ulp for about 0.09 % of inputs;
+            // x * x is the same on every target.
+            sum += (trust - truth) * (trust - truth);
+        }
+        (1.0 - 4.0 * (sum / SLOTS as f64)).max(0.0)
+    }
+}

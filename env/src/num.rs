@@ -1,0 +1,95 @@
+//! Number rules shared by every world: Python's rounding, clamping, and exact means.
+
+/// Bounds of a step or terminal reward (spec trust §2).
+#[must_use]
+pub fn clamp_reward(value: f64) -> f64 {
+    value.clamp(0.01, 0.99)
+}
+
+/// `value` limited to `[0, 1]`.
+#[must_use]
+pub fn clip01(value: f64) -> f64 {
+    value.clamp(0.0, 1.0)
+}
+
+/// Python's `round(x, places)`: the exact binary value rounded to a decimal, exact ties to even.
+///
+/// Away from a tie the scaled value decides, and dividing two exactly represented integers gives
+/// the double nearest to the decimal. Close to a tie the decimal expansion decides.
+#[must_use]
+pub fn round_to(x: f64, places: usize) -> f64 {
+    const SCALE: [f64; 7] = [1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6];
+    let Some(scale) = SCALE.get(places) else { return round_exactly(x, places) };
+    let scaled = x * scale;
+    let from_tie = ((scaled - scaled.floor()) - 0.5).abs();
+    // The product is off by at most half an ulp, far below 1e-7 for values of this size.
+    if scaled.abs() < 1e6 && from_tie > 1e-7 {
+        scaled.round_ties_even() / scale
+    } else {
+        round_exactly(x, places)
+    }
+}
+
+/// Rounds through the decimal expansion, which the standard library prints exactly.
+#[cold]
+fn round_exactly(x: f64, places: usize) -> f64 {
+    if !x.is_finite() {
+        return x;
+    }
+    // `{:.k}` prints the exactly rounded decimal and parsing gives its nearest double.
+    format!("{x:.places$}").parse().unwrap_or(x)
+}
+
+/// The exact rational mean of `values` in `[0, 2^16)`, rounded once to a double.
+///
+/// Sums in units of 2^-72, so every value must be 0 or at least 2^-19 (a ratio of two 16-bit
+/// counts is). Returns 0 for an empty slice.
+#[must_use]
+pub fn exact_mean(values: &[f64]) -> f64 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    let sum: u128 = values.iter().map(|v| fixed_point(*v)).sum();
+    let (scaled, n) = (sum << 32, values.len() as u128);
+    // The sticky bit keeps a non-zero remainder from being taken for an exact tie.
+    let quotient = (scaled / n) | u128::from(scaled % n != 0);
+    quotient as f64 * 2f64.powi(-104)
+}
+
+/// A non-negative double as an integer in units of 2^-72 (exact for the range above).
+fn fixed_point(value: f64) -> u128 {
+    let bits = value.to_bits();
+    let exponent = ((bits >> 52) & 0x7ff) as i32;
+    if exponent == 0 {
+        return 0;
+    }
+    let mantissa = u128::from((bits & ((1 << 52) - 1)) | (1 << 52));
+    let shift = exponent - 1075 + 72;
+    if shift >= 0 { mantissa << shift.min(64) } else { mantissa >> (-shift).min(127) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_is_rounded_once() {
+        // Summing these in doubles gives 0.30000000000000004 / 3.
+        assert_eq!(exact_mean(&[0.1, 0.2, 0.0]), 0.1);
+        assert_eq!(exact_mean(&[1.0, 0.0, 0.0]), 1.0 / 3.0);
+        assert_eq!(exact_mean(&[]), 0.0);
+    }
+
+    #[test]
+    fn fast_rounding_equals_the_decimal_expansion() {
+        let mut x = 0.123_456_789_f64;
+        for i in 0..200_000 {
+            x = (x * 1_103.515_245 + 0.123_45).fract();
+            // Every third value is put next to a tie, where the two could differ.
+            let y = if i % 3 == 0 { (x * 1000.0).floor() / 1000.0 + 0.0005 } else { x };
+            for places in 0..5 {
+                assert_eq!(round_to(y, places), round_exactly(y, places), "round({y}, {places})");
+            }
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Random streams: CPython's generator, and how an episode's streams are seeded.
+
+mod mt19937;
+mod python;
+mod streams;
+
+pub use mt19937::{Mt19937, seed_many};
+pub use python::PyRandom;
+pub use streams::{StreamId, Streams, derive_seed};

@@ -1,0 +1,86 @@
+//! The five public slots behind which specialists (or workers) act.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+/// How many specialists a world has.
+pub const SLOTS: usize = 5;
+
+const NAMES: [&str; SLOTS] = ["S0", "S1", "S2", "S3", "S4"];
+
+/// A public slot `S0..S4`. A value of this type is always a slot that exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot(u8);
+
+impl Slot {
+    /// All slots in order, the order in which ties are broken.
+    pub const ALL: [Self; SLOTS] = [Self(0), Self(1), Self(2), Self(3), Self(4)];
+
+    /// The slot with this index, if there is one.
+    #[must_use]
+    pub const fn new(index: usize) -> Option<Self> {
+        if index < SLOTS { Some(Self::ALL[index]) } else { None }
+    }
+
+    /// The slot that is called `name` (`"S0"`..`"S4"`).
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        NAMES.iter().position(|n| *n == name).and_then(Self::new)
+    }
+
+    /// Position in `S0..S4`.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The public name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        NAMES[self.0 as usize]
+    }
+}
+
+impl std::fmt::Display for Slot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Serialize for Slot {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// One value per slot; serialises as a map in the order S0..S4, as the reference does.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct PerSlot<T>(pub [T; SLOTS]);
+
+impl<T> std::ops::Index<Slot> for PerSlot<T> {
+    type Output = T;
+    fn index(&self, slot: Slot) -> &T {
+        &self.0[slot.index()]
+    }
+}
+
+impl<T: Serialize> Serialize for PerSlot<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(SLOTS))?;
+        for (name, value) in NAMES.iter().zip(&self.0) {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+/// The first slot with the largest value (Python's `max` with a key).
+#[must_use]
+pub fn argmax(values: &[f64; SLOTS]) -> Slot {
+    let mut best = 0;
+    for i in 1..SLOTS {
+        if values[i] > values[best] {
+            best = i;
+        }
+    }
+    Slot::ALL[best]
+}

@@ -1,0 +1,43 @@
+//! The trust world: whom to believe among five specialists with hidden behaviours.
+//!
+//! [`Episode`] is the hot path, a plain value whose `step` does not allocate. [`Session`] wraps
+//! one with the reference's payloads, text, trace and report. What a policy may read is an
+//! [`Observation`]; what only scripted oracles may read is [`Hidden`].
+
+mod action;
+mod batch;
+mod episode;
+mod grade;
+mod hidden;
+mod observation;
+mod payload;
+mod report;
+mod scenario;
+mod scenario_table;
+mod session;
+mod specialist;
+mod task;
+mod terminal;
+pub mod text;
+mod trace;
+
+pub use action::{Action, ActionError, ActionMessage, ActionType};
+pub use batch::{Batch, BatchStep};
+pub use episode::{Episode, EpisodeOver, Setup, Step, Tally};
+pub use grade::{GradeInput, Grades, grade};
+pub use hidden::{Hidden, LUCK};
+pub use observation::{LastStep, NodeState, Observation, Progress, Status};
+pub use payload::{
+    Breakdown, Fingerprint, ObservationPayload, RewardPayload, StatePayload, StepInfo, StepResult,
+    StreamPayload,
+};
+pub use report::{Event, FORMULAS, Formulas, RewardReport};
+pub use scenario::{NODES_MAX, Node, SCENARIOS_PER_TASK, Scenario, UnknownScenario, generate_stakes};
+pub use session::{ResetError, ResetRequest, Session, StepError, TrustEnv};
+pub use specialist::{Adversary, Behaviour, Execution};
+pub use task::{Domain, Task};
+pub use terminal::{Terminal, TerminalInput, terminal};
+pub use trace::{TraceFinal, TraceReset, TraceStep};
+
+/// The ledger of this world: one rate per [`Domain`].
+pub type Ledger = crate::ledger::Ledger<{ Domain::COUNT }>;

@@ -1,0 +1,204 @@
+//! Values of actions: one step of exact expectation, then the rest of the episode played greedily
+//! with what would be known by then (a knowledge-gradient look-ahead, Frazier et al. 2008).
+
+use sentinel_env::slot::{SLOTS, Slot};
+use sentinel_env::trust::{Action, Behaviour, Domain, GradeInput, Observation, grade};
+
+use super::Belief;
+
+/// Reward that an average event brings: an extra event below it lowers the score, which is a mean.
+const PAR: f64 = 0.85;
+
+type Marginals = [[f64; SLOTS]; SLOTS];
+
+/// The part of an observation that look-ahead changes.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    start: &'a Observation,
+    node: usize,
+    domain: Domain,
+    stakes: f64,
+    steps: u8,
+    calls: [u16; SLOTS],
+    trust: [f64; SLOTS],
+}
+
+/// One thing that a call may lead to: which behaviours explain it, and what it brings.
+struct Branch {
+    likelihood: [f64; SLOTS],
+    probability: f64,
+    reward: f64,
+    resolved: bool,
+    cost: u8,
+    success: bool,
+}
+
+/// The value of each of [`Action::ALL`], relative to par.
+pub(super) fn action_values(belief: &Belief, observation: &Observation) -> [f64; 12] {
+    let Some(domain) = observation.domain else { return [0.0; 12] };
+    let place = Place {
+        start: observation,
+        node: observation.progress.position(),
+        domain,
+        stakes: observation.stakes,
+        steps: observation.step_count,
+        calls: Slot::ALL.map(|slot| observation.ledger[slot].calls),
+        trust: observation.ledger.trust(),
+    };
+    let marginals = belief.marginals();
+    Action::ALL.map(|action| match action.slot() {
+        None => {
+            let (reward, cost) = place.alone(action);
+            reward - PAR + place.after(cost, true).map_or(0.0, |next| next.rest(&marginals))
+        }
+        Some(slot) => place
+            .branches(action, slot, &marginals[slot.index()])
+            .iter()
+            .map(|branch| branch.probability * place.follow(belief, slot, branch))
+            .sum(),
+    })
+}
+
+impl Place<'_> {
+    /// Reward and cost of acting without a specialist.
+    fn alone(&self, action: Action) -> (f64, u8) {
+        let cost = if action == Action::Skip { 1 } else { 2 };
+        (self.grade(action, None, action == Action::SolveIndependently, cost), cost)
+    }
+
+    /// Reward of `action` on this node with the given outcome.
+    fn grade(&self, action: Action, called: Option<Behaviour>, success: bool, cost: u8) -> f64 {
+        let slot = action.slot().map(Slot::index);
+        let execution = called.zip(slot).map(|(behaviour, slot)| {
+            behaviour.execute(self.domain, self.stakes, self.calls[slot], &self.start.adversary)
+        });
+        let input = GradeInput {
+            task: self.start.task,
+            action,
+            success,
+            stakes: self.stakes,
+            adversarial: execution.is_some_and(|e| e.success_chance.is_none()),
+            confidence: execution.map(|e| e.confidence),
+            in_domain: execution.and_then(|e| e.in_domain),
+            trust_before: slot.map(|slot| self.trust[slot]),
+            step_count: self.steps + cost,
+            max_steps: self.start.max_steps,
+        };
+        grade(&input).reward
+    }
+
+    /// All that calling `slot` may lead to, given the chance of each behaviour behind it.
+    fn branches(&self, action: Action, slot: Slot, marginal: &[f64; SLOTS]) -> Vec<Branch> {
+        let verify = matches!(action, Action::Verify(_));
+        let mut branches: Vec<Branch> = Vec::with_capacity(2 * SLOTS);
+        for (index, behaviour) in Behaviour::ALL.into_iter().enumerate() {
+            let calls = self.calls[slot.index()];
+            let e = behaviour.execute(self.domain, self.stakes, calls, &self.start.adversary);
+            let cost = e.cost + u8::from(verify);
+            let outcomes = match e.success_chance {
+                None => [(1.0, false, verify), (0.0, false, false)],
+                Some(p) => [(p, true, true), (1.0 - p, false, false)],
+            };
+            for (chance, success, resolved) in outcomes {
+                if chance * marginal[index] <= 0.0 {
+                    continue;
+                }
+                let reward = self.grade(action, Some(behaviour), resolved, cost);
+                // What looks the same is the same branch.
+                let same = branches.iter_mut().find(|b| {
+                    b.cost == cost && b.success == success && (b.reward - reward).abs() < 1e-4
+                });
+                let probability = chance * marginal[index];
+                if let Some(branch) = same {
+                    branch.likelihood[index] += chance;
+                    branch.probability += probability;
+                } else {
+                    let mut likelihood = [0.0; SLOTS];
+                    likelihood[index] = chance;
+                    branches.push(Branch { likelihood, probability, reward, resolved, cost, success });
+                }
+            }
+        }
+        branches
+    }
+
+    /// Reward of a branch and of what can be made of the rest with what it teaches.
+    fn follow(&self, belief: &Belief, slot: Slot, branch: &Branch) -> f64 {
+        let value = branch.reward - PAR;
+        let Some(mut next) = self.after(branch.cost, branch.resolved) else { return value };
+        let mut learned = *belief;
+        learned.reweigh(slot.index(), &branch.likelihood);
+        next.calls[slot.index()] += 1;
+        value + next.rest(&learned.marginals())
+    }
+
+    /// Where the episode stands after a step, or `None` when it has ended.
+    fn after(&self, cost: u8, resolved: bool) -> Option<Self> {
+        let mut next = *self;
+        next.steps += cost;
+        if next.steps >= self.start.max_steps {
+            return None;
+        }
+        let retried = self.node == self.start.progress.position()
+            && self.start.progress.failed_attempts() == 1;
+        if resolved || retried {
+            next.node += 1;
+            (next.domain, next.stakes) = self.start.task.base_node(next.node)?;
+        }
+        Some(next)
+    }
+
+    /// Value of playing on greedily without learning more.
+    fn rest(mut self, marginals: &Marginals) -> f64 {
+        let mut total = 0.0;
+        loop {
+            let (value, action, cost) = self.best(marginals);
+            total += value;
+            if let Some(slot) = action.slot() {
+                self.calls[slot.index()] += 1;
+            }
+            match self.after(cost, true) {
+                Some(next) => self = next,
+                None => return total,
+            }
+        }
+    }
+
+    /// The action with the best expected reward here, its value above par and its likely cost.
+    fn best(&self, marginals: &Marginals) -> (f64, Action, u8) {
+        let (reward, cost) = self.alone(Action::SolveIndependently);
+        let mut best = (reward - PAR, Action::SolveIndependently, cost);
+        for action in Action::ALL {
+            let Some(slot) = action.slot() else { continue };
+            let (value, cost) = self.expected(action, slot, &marginals[slot.index()]);
+            if value > best.0 {
+                best = (value, action, cost);
+            }
+        }
+        best
+    }
+
+    /// Expected reward above par, and rounded expected cost.
+    fn expected(&self, action: Action, slot: Slot, marginal: &[f64; SLOTS]) -> (f64, u8) {
+        let verify = matches!(action, Action::Verify(_));
+        let (mut value, mut steps) = (-PAR, 0.0);
+        for (behaviour, weight) in Behaviour::ALL.into_iter().zip(marginal) {
+            if *weight <= 0.0 {
+                continue;
+            }
+            let calls = self.calls[slot.index()];
+            let e = behaviour.execute(self.domain, self.stakes, calls, &self.start.adversary);
+            let cost = e.cost + u8::from(verify);
+            steps += weight * f64::from(cost);
+            value += weight
+                * match e.success_chance {
+                    None => self.grade(action, Some(behaviour), verify, cost),
+                    Some(p) => {
+                        p * self.grade(action, Some(behaviour), true, cost)
+                            + (1.0 - p) * self.grade(action, Some(behaviour), false, cost)
+                    }
+                };
+        }
+        (value, (steps + 0.5) as u8)
+    }
+}

@@ -1,0 +1,166 @@
+//! What acts: policies that see the public observation, oracles that see more, and either by name.
+
+use sentinel_env::rng::Streams;
+use sentinel_env::slot::SLOTS;
+use sentinel_env::trust::{Action, Episode, Hidden, Observation};
+
+use crate::{Bayes, Heuristic, OracleLite, Random, SelfSolve};
+
+/// A policy: from observations to actions.
+pub trait Policy {
+    /// Takes in an observation. Called once for every observation of an episode, in order.
+    fn observe(&mut self, _observation: &Observation) {}
+
+    /// Chooses an action for the observation taken in last. Not called after the end.
+    fn choose(&mut self, observation: &Observation) -> Action;
+
+    /// Probability of each behaviour behind each slot (`[slot][behaviour]`), if the policy has one.
+    fn belief(&self) -> Option<[[f64; SLOTS]; SLOTS]> {
+        None
+    }
+
+    /// Value of each of [`Action::ALL`] at the last choice, if the policy weighs actions.
+    fn action_values(&self) -> Option<[f64; 12]> {
+        None
+    }
+
+    /// Next draw of the policy's own random stream, if it has one; taking it changes nothing.
+    fn peek_random(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// A scripted player that reads hidden state. Never a baseline for what can be learned.
+pub trait Oracle {
+    /// Chooses an action knowing everything.
+    fn choose(&mut self, observation: &Observation, hidden: &Hidden) -> Action;
+}
+
+/// A policy or an oracle.
+pub enum Player {
+    /// Sees the observation.
+    Public(Box<dyn Policy>),
+    /// Sees hidden state too.
+    Cheating(Box<dyn Oracle>),
+}
+
+impl Player {
+    /// Takes in the current observation and chooses. `None` after the end.
+    pub fn act(&mut self, episode: &Episode) -> Option<Action> {
+        let observation = episode.observation();
+        match self {
+            Self::Public(policy) => {
+                policy.observe(observation);
+                (!observation.done()).then(|| policy.choose(observation))
+            }
+            Self::Cheating(oracle) => {
+                (!observation.done()).then(|| oracle.choose(observation, episode.hidden()))
+            }
+        }
+    }
+
+    /// Takes in the current observation without choosing, when somebody else acts.
+    pub fn watch(&mut self, episode: &Episode) {
+        if let Self::Public(policy) = self {
+            policy.observe(episode.observation());
+        }
+    }
+
+    /// See [`Policy::belief`].
+    #[must_use]
+    pub fn belief(&self) -> Option<[[f64; SLOTS]; SLOTS]> {
+        match self {
+            Self::Public(policy) => policy.belief(),
+            Self::Cheating(_) => None,
+        }
+    }
+
+    /// See [`Policy::action_values`].
+    #[must_use]
+    pub fn action_values(&self) -> Option<[f64; 12]> {
+        match self {
+            Self::Public(policy) => policy.action_values(),
+            Self::Cheating(_) => None,
+        }
+    }
+
+    /// See [`Policy::peek_random`].
+    #[must_use]
+    pub fn peek_random(&self) -> Option<f64> {
+        match self {
+            Self::Public(policy) => policy.peek_random(),
+            Self::Cheating(_) => None,
+        }
+    }
+}
+
+/// The scripted policies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PolicyName {
+    /// The reference's random policy.
+    Random,
+    /// Most trusted slot, verified when stakes are high and trust is not.
+    Heuristic,
+    /// Reads hidden state; the reference's upper bar.
+    OracleLite,
+    /// Never calls anybody.
+    SelfSolve,
+    /// Look-ahead over the exact posterior of the hidden assignment.
+    Bayes,
+}
+
+impl PolicyName {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Random, Self::Heuristic, Self::OracleLite, Self::SelfSolve, Self::Bayes];
+
+    /// The name used in files, on the command line and in the page's address.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Heuristic => "heuristic",
+            Self::OracleLite => "oracle_lite",
+            Self::SelfSolve => "self_solve",
+            Self::Bayes => "bayes",
+        }
+    }
+
+    /// One sentence for a person.
+    #[must_use]
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Random => "Picks a slot and an action at random",
+            Self::Heuristic => {
+                "Calls the most trusted slot; verifies it when stakes are .70 or more and trust is below .65"
+            }
+            Self::OracleLite => "Sees who is who: not a fair player, an upper bar",
+            Self::SelfSolve => "Does everything itself and trusts nobody",
+            Self::Bayes => "Weighs all 120 possible assignments by what it saw, and looks ahead",
+        }
+    }
+
+    /// The policy called `name`.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|p| p.name() == name)
+    }
+
+    /// Whether the policy reads hidden state.
+    #[must_use]
+    pub const fn cheats(self) -> bool {
+        matches!(self, Self::OracleLite)
+    }
+
+    /// A fresh player for the episode `seed`.
+    #[must_use]
+    pub fn player(self, seed: u64, streams: Streams) -> Player {
+        match self {
+            Self::Random => Player::Public(Box::new(Random::new(seed, streams))),
+            Self::Heuristic => Player::Public(Box::new(Heuristic::EVALUATION)),
+            Self::OracleLite => Player::Cheating(Box::new(OracleLite)),
+            Self::SelfSolve => Player::Public(Box::new(SelfSolve)),
+            Self::Bayes => Player::Public(Box::new(Bayes::new())),
+        }
+    }
+}

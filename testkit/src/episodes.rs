@@ -1,0 +1,151 @@
+//! Recorded trust episodes: reset, steps, final, and the controller between adaptive episodes.
+
+use std::collections::BTreeMap;
+
+use sentinel_env::controller::Controller;
+use sentinel_env::num::round_to;
+use sentinel_env::rng::Streams;
+use sentinel_env::trust::{
+    Action, ActionMessage, Session, Setup, Task, TraceFinal, TraceReset, TraceStep,
+};
+use sentinel_policy::{Player, PolicyName};
+use serde_json::{Value, json};
+
+use crate::compare::differences;
+
+/// Keys that say which episode a row belongs to.
+const LABELS: [&str; 5] = ["env", "episode", "task", "seed", "policy"];
+
+struct Running {
+    session: Session,
+    /// The scripted policy of that name, which must choose what was recorded.
+    player: Option<Player>,
+}
+
+/// Where the replay of a file stands.
+#[derive(Default)]
+pub(crate) struct Episodes {
+    running: Option<Running>,
+    /// One controller per recorded adaptive sequence.
+    controllers: BTreeMap<(String, String), Controller>,
+}
+
+impl Episodes {
+    /// Differences of one row; `None` for a row of another world.
+    pub(crate) fn check(&mut self, kind: &str, row: &Value) -> Option<Vec<String>> {
+        if kind == "reset" && row.get("scenario_id").is_none() {
+            self.running = None;
+            return None;
+        }
+        if kind == "reset" {
+            return Some(self.reset(row).unwrap_or_else(|problem| vec![problem]));
+        }
+        if kind == "controller" {
+            return Some(self.controller(row));
+        }
+        let running = self.running.as_mut()?;
+        Some(match kind {
+            "step" => running.step(row),
+            _ => running.finish(row),
+        })
+    }
+
+    fn reset(&mut self, row: &Value) -> Result<Vec<String>, String> {
+        let task = row["task"].as_str().and_then(Task::parse).ok_or("unknown task")?;
+        let seed = seed(&row["seed"]).ok_or("the seed is no integer of up to 64 bits")?;
+        let adaptive = row["difficulty_profile"].is_object();
+        let key = sequence(row);
+        if row["episode"] == 0 {
+            self.controllers.remove(&key);
+        }
+        let profile = self.controllers.entry(key).or_default().profile(adaptive);
+        let setup = Setup { profile, ..Setup::new(task, seed, Streams::Reference) };
+        let session = Session::new(&setup);
+        let found = differences(row, &to_value(&TraceReset::of(&session)), &LABELS);
+        let policy = row["policy"].as_str().and_then(PolicyName::parse);
+        let player = policy.map(|policy| policy.player(seed, Streams::Reference));
+        self.running = Some(Running { session, player });
+        Ok(found)
+    }
+
+    fn controller(&mut self, row: &Value) -> Vec<String> {
+        let controller = self.controllers.entry(sequence(row)).or_default();
+        let Some(running) = &self.running else { return vec!["no episode before it".to_owned()] };
+        let tally = running.session.episode().tally();
+        controller.update(tally.detections, tally.detections + tally.poisonings);
+        let p = controller.state();
+        let full = json!({
+            "threshold": p.adversarial_threshold, "high_stakes_ratio": p.high_stakes_ratio,
+            "penalty": p.verify_budget_penalty, "benign": p.adversary_benign_confidence,
+            "poison": p.adversary_poison_confidence, "rolling": p.rolling_detection_rate,
+            "last_rate": controller.last_rate(),
+        });
+        let ours = json!({"kind": "controller", "state": to_value(&p), "full": full});
+        differences(row, &ours, &LABELS)
+    }
+}
+
+impl Running {
+    fn step(&mut self, row: &Value) -> Vec<String> {
+        let message = ActionMessage {
+            action_type: row["action_type"].as_str().map(str::to_owned),
+            specialist_id: row["specialist_id"].as_str().map(str::to_owned),
+            subtask_response: Some("recorded".to_owned()),
+            ..ActionMessage::default()
+        };
+        let action = match message.parse() {
+            Ok(action) => action,
+            Err(error) => return vec![error.to_string()],
+        };
+        let mut found = self.choice(action);
+        match self.session.act(action) {
+            Ok(step) => {
+                let ours = to_value(&TraceStep::of(&self.session, &step));
+                found.extend(differences(row, &ours, &LABELS));
+            }
+            Err(error) => found.push(error.to_string()),
+        }
+        found
+    }
+
+    /// What the policy of that name would have done instead.
+    fn choice(&mut self, recorded: Action) -> Vec<String> {
+        let chosen = self.player.as_mut().and_then(|player| player.act(self.session.episode()));
+        match chosen {
+            Some(chosen) if chosen != recorded => {
+                vec![format!("the policy chooses {chosen}, the recording has {recorded}")]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn finish(&mut self, row: &Value) -> Vec<String> {
+        let seed = self.session.episode().setup().seed;
+        let random = || PolicyName::Random.player(seed, Streams::Reference).peek_random();
+        let next = self.player.as_ref().and_then(Player::peek_random).or_else(random);
+        let ignore: &[&str] =
+            if self.player.is_some() { &LABELS } else { &["env", "episode", "task", "seed", "policy", "policy_rng_next"] };
+        match TraceFinal::of(&self.session, next) {
+            Some(ours) => differences(row, &to_value(&ours), ignore),
+            None => vec!["our episode has not ended".to_owned()],
+        }
+    }
+}
+
+fn sequence(row: &Value) -> (String, String) {
+    (row["task"].to_string(), row["policy"].to_string())
+}
+
+/// A seed as the reference takes it: the sign is dropped.
+fn seed(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_i64().map(i64::unsigned_abs))
+}
+
+fn to_value<T: serde::Serialize>(row: &T) -> Value {
+    serde_json::to_value(row).unwrap_or(Value::Null)
+}
+
+/// Rounds as the reference's text does, for vectors that hold rounded numbers.
+pub(crate) fn rounded(x: f64, places: usize) -> f64 {
+    round_to(x, places)
+}

@@ -1,1 +1,57 @@
-//! Placeholder.
+//! Drives a real headless Chromium: the built page, and the environments compiled to wasm.
+//!
+//! Tests read their input from variables that `cargo xtask test` sets: `SENTINEL_DIST` (the built page)
+//! and `SENTINEL_TESTKIT_WASM` (the test kit's module). `SENTINEL_TESTDATA` names other recorded data.
+
+pub mod browser;
+pub mod command;
+pub mod driver;
+pub mod testdata;
+pub mod testkit;
+
+pub use browser::Browser;
+pub use xtask::serve::{Server, serve};
+
+use anyhow::{Context, Result};
+use std::path::PathBuf;
+
+/// A sub-path as a static host would have it: a page that only works at the root of a host fails there.
+pub const SUB_PATH: &str = "/some/sub/path/";
+
+/// The path in the variable `name`.
+///
+/// # Errors
+/// When it is not set: the test was not started by `cargo xtask test`.
+pub fn input(name: &str) -> Result<PathBuf> {
+    let value = std::env::var_os(name).filter(|value| !value.is_empty());
+    let path = value
+        .map(PathBuf::from)
+        .with_context(|| format!("{name} is not set: run `cargo xtask test`, which sets it"))?;
+    std::fs::metadata(&path).with_context(|| {
+        format!(
+            "{name}={}: cannot be read; run `cargo xtask test`, which builds it",
+            path.display()
+        )
+    })?;
+    Ok(path)
+}
+
+/// Serves the built page under [`SUB_PATH`] on a free port.
+///
+/// # Errors
+/// When `SENTINEL_DIST` names no folder, or no port is free.
+pub fn serve_page() -> Result<Server> {
+    let dist = input("SENTINEL_DIST")?;
+    serve(&dist, SUB_PATH, 0).with_context(|| format!("cannot serve {}", dist.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_variable_says_what_to_run() {
+        let error = input("SENTINEL_NO_SUCH_VARIABLE").expect_err("not set");
+        assert!(error.to_string().contains("run `cargo xtask test`"));
+    }
+}

@@ -1,0 +1,207 @@
+//! A headless Chromium with an empty profile.
+
+use crate::command::ChromeCommand;
+use crate::driver::Driver;
+use anyhow::{Context, Result, bail};
+use fantoccini::{Client, ClientBuilder, Locator};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Map, Value, json};
+use std::ops::Deref;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long [`Browser::wait_until`] waits: long, since machines that test are busy machines.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long one script may run; millions of steps inside wasm are one script.
+const SCRIPT_LIMIT_MS: u64 = 300_000;
+/// Quiet and alone: no first-run pages, no calls home, no sandbox (which root cannot have).
+const FLAGS: [&str; 10] = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+];
+
+/// A running browser. It derefs to fantoccini's client, so `browser.goto(…)` and `browser.find(…)` work.
+#[derive(Debug)]
+pub struct Browser {
+    client: Client,
+    // In this order: the driver stops before its profile folder goes.
+    _driver: Driver,
+    _profile: tempfile::TempDir,
+}
+
+impl Deref for Browser {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl Browser {
+    /// A browser with a window of 1280 × 800 CSS pixels.
+    ///
+    /// # Errors
+    /// When Chromium or its driver is missing or does not start.
+    pub async fn start() -> Result<Self> {
+        let programs = xtask::browser::find().context(
+            "no Chromium or no chromedriver on PATH: run `cargo xtask test`, which installs them",
+        )?;
+        let driver = Driver::start(&programs)?;
+        let profile = tempfile::tempdir().context("no folder for the browser's profile")?;
+        let mut flags: Vec<String> = FLAGS.map(String::from).into();
+        flags.push(format!("--user-data-dir={}", profile.path().display()));
+        let capabilities = json!({
+            "browserName": "chrome",
+            "goog:chromeOptions": {"binary": programs.browser, "args": flags},
+            "goog:loggingPrefs": {"browser": "ALL"},
+            "timeouts": {"script": SCRIPT_LIMIT_MS},
+        });
+        let capabilities: Map<String, Value> = serde_json::from_value(capabilities)?;
+        let client = ClientBuilder::new(HttpConnector::new())
+            .capabilities(capabilities)
+            .connect(&driver.url())
+            .await
+            .with_context(|| format!("{} does not start", programs.browser.display()))?;
+        let browser = Self {
+            client,
+            _driver: driver,
+            _profile: profile,
+        };
+        browser.viewport(1280, 800).await?;
+        Ok(browser)
+    }
+
+    /// Makes the page `width` × `height` CSS pixels; also narrower than a window can be.
+    ///
+    /// # Errors
+    /// When the browser is gone.
+    pub async fn viewport(&self, width: u32, height: u32) -> Result<()> {
+        let parameters = json!({
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false,
+        });
+        self.dev_tools("Emulation.setDeviceMetricsOverride", parameters)
+            .await?;
+        Ok(())
+    }
+
+    /// Makes the page believe that the user prefers dark (or light) colours.
+    ///
+    /// # Errors
+    /// When the browser is gone.
+    pub async fn prefer_dark(&self, dark: bool) -> Result<()> {
+        let value = if dark { "dark" } else { "light" };
+        let feature = json!({"name": "prefers-color-scheme", "value": value});
+        self.dev_tools("Emulation.setEmulatedMedia", json!({"features": [feature]}))
+            .await?;
+        Ok(())
+    }
+
+    /// Runs a command of the DevTools protocol.
+    ///
+    /// # Errors
+    /// When the browser refuses it.
+    pub async fn dev_tools(&self, name: &'static str, parameters: Value) -> Result<Value> {
+        let command = ChromeCommand::DevTools { name, parameters };
+        let answer = self.client.issue_cmd(command).await;
+        answer.with_context(|| format!("the browser refused {name}"))
+    }
+
+    /// What went wrong in the page since the last call: `console.error`, uncaught exceptions, panics and
+    /// files that did not load.
+    ///
+    /// # Errors
+    /// When the browser is gone.
+    pub async fn console_errors(&self) -> Result<Vec<String>> {
+        let log = self.client.issue_cmd(ChromeCommand::TakeLog).await?;
+        let entries = log.as_array().cloned().unwrap_or_default();
+        Ok(entries
+            .iter()
+            .filter(|entry| entry["level"] == "SEVERE")
+            .filter_map(|entry| entry["message"].as_str())
+            .map(String::from)
+            .collect())
+    }
+
+    /// Waits until a JavaScript expression is true.
+    ///
+    /// # Errors
+    /// When it stays false for half a minute; the error shows what the page says and its errors.
+    pub async fn wait_until(&self, expression: &str) -> Result<()> {
+        let script = format!("return Boolean({expression});");
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE {
+            if self.client.execute(&script, vec![]).await? == Value::Bool(true) {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let text = self
+            .client
+            .execute("return document.body.innerText.slice(0, 2000);", vec![])
+            .await?;
+        bail!(
+            "never became true: {expression}\nconsole errors: {:?}\nthe page says: {text}",
+            self.console_errors().await?
+        )
+    }
+
+    /// The shown text of the first element that fits a CSS selector, waiting until there is one.
+    ///
+    /// # Errors
+    /// When none appears.
+    pub async fn text(&self, selector: &str) -> Result<String> {
+        self.wait_for(selector).await?;
+        let element = self.client.find(Locator::Css(selector)).await?;
+        Ok(element.text().await?)
+    }
+
+    /// Clicks the first element that fits a CSS selector, waiting until there is one.
+    ///
+    /// # Errors
+    /// When none appears or something covers it.
+    pub async fn click(&self, selector: &str) -> Result<()> {
+        self.wait_for(selector).await?;
+        let element = self.client.find(Locator::Css(selector)).await?;
+        let clicked = element.click().await;
+        clicked.with_context(|| format!("cannot click {selector}"))
+    }
+
+    /// Sends keys to the page as a user would type them; `fantoccini::key::Key` names the special ones.
+    ///
+    /// # Errors
+    /// When the browser is gone.
+    pub async fn press(&self, keys: &str) -> Result<()> {
+        let body = self.client.active_element().await?;
+        Ok(body.send_keys(keys).await?)
+    }
+
+    /// Waits until an element fits a CSS selector.
+    ///
+    /// # Errors
+    /// When none appears.
+    pub async fn wait_for(&self, selector: &str) -> Result<()> {
+        let quoted = Value::from(selector);
+        self.wait_until(&format!("document.querySelector({quoted})"))
+            .await
+    }
+
+    /// Writes a PNG of the visible part of the page.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub async fn save_screenshot(&self, file: &Path) -> Result<()> {
+        let png = self.client.screenshot().await?;
+        if let Some(folder) = file.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::write(file, png).with_context(|| format!("cannot write {}", file.display()))
+    }
+}

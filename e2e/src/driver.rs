@@ -1,0 +1,107 @@
+//! The ChromeDriver process: one for each browser, on a free port, gone when dropped.
+
+use anyhow::{Context, Result};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+use xtask::browser::Programs;
+
+/// A loaded machine starts programs slowly.
+const START_LIMIT: Duration = Duration::from_secs(60);
+const STOP_LIMIT: Duration = Duration::from_secs(5);
+
+/// A running ChromeDriver.
+#[derive(Debug)]
+pub struct Driver {
+    process: Child,
+    port: u16,
+}
+
+impl Driver {
+    /// Starts the driver and waits until it listens.
+    ///
+    /// # Errors
+    /// When it cannot be started or names no port in time.
+    pub fn start(programs: &Programs) -> Result<Self> {
+        let shown = programs.driver.display();
+        let mut process = Command::new(&programs.driver)
+            // It takes a free port itself and says which: asking for one first would be a race.
+            .arg("--port=0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .with_context(|| format!("cannot start {shown}"))?;
+        let stdout = process.stdout.take();
+        let mut driver = Self { process, port: 0 };
+        let (sender, receiver) = mpsc::channel();
+        std::thread::spawn(move || {
+            // To the end, also after the port: a full pipe would stop the driver.
+            for line in stdout.into_iter().flat_map(|s| BufReader::new(s).lines()) {
+                if let Some(port) = line.ok().as_deref().and_then(port_in) {
+                    let _ = sender.send(port);
+                }
+            }
+        });
+        driver.port = receiver
+            .recv_timeout(START_LIMIT)
+            .with_context(|| format!("{shown} named no port: does `{shown} --version` work?"))?;
+        Ok(driver)
+    }
+
+    /// Its address for a WebDriver client.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Asks it to stop, which also ends every browser that it started.
+    fn shut_down(&self) -> std::io::Result<()> {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
+        stream.set_read_timeout(Some(STOP_LIMIT))?;
+        let host = format!("127.0.0.1:{}", self.port);
+        write!(
+            stream,
+            "GET /shutdown HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        )?;
+        stream.read_to_end(&mut Vec::new())?;
+        Ok(())
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // A test that panics never closes its browser, so the driver has to; the kill is for a driver
+        // that does not answer any more.
+        let asked = self.shut_down().is_ok();
+        let start = Instant::now();
+        while asked && start.elapsed() < STOP_LIMIT {
+            if !matches!(self.process.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The port in `ChromeDriver was started successfully on port 41234.`
+fn port_in(line: &str) -> Option<u16> {
+    let (_, rest) = line.split_once("successfully on port ")?;
+    rest.trim_end_matches('.').parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_port_is_read_from_the_greeting() {
+        let line = "ChromeDriver was started successfully on port 41234.";
+        assert_eq!(port_in(line), Some(41234));
+        assert_eq!(port_in("Starting ChromeDriver 1.2 on port 0"), None);
+    }
+}

@@ -1,0 +1,168 @@
+//! Runs the test kit's wasm module inside the browser: the very code of the page, checked there.
+//!
+//! The module has a plain C interface and imports nothing: `alloc(len)`, `dealloc(ptr, len)`,
+//! `check_golden(ptr, len)` and `check_digests(ptr, len)` (both return the address of a JSON text with
+//! its length in four bytes before it), `bench(kind, n)`.
+
+use crate::{Browser, Server, serve};
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Loads the module; `window.kit` becomes its exports.
+const PAGE: &str = "<!doctype html><meta charset='utf-8'><title>test kit</title>
+<link rel='icon' href='data:,'>
+<script type='module'>
+  const { instance } = await WebAssembly.instantiateStreaming(fetch('testkit.wasm'), {});
+  window.kit = instance.exports;
+</script>";
+
+/// Hands a file to one of the checks. Addresses come back as signed numbers: `>>> 0` undoes that.
+const CHECK: &str = "
+const [check, file, done] = arguments;
+(async () => {
+  const text = new Uint8Array(await (await fetch(file)).arrayBuffer());
+  const at = kit.alloc(text.length) >>> 0;
+  new Uint8Array(kit.memory.buffer, at, text.length).set(text);
+  const result = kit[check](at, text.length) >>> 0;
+  kit.dealloc(at, text.length);
+  const length = new DataView(kit.memory.buffer).getUint32(result, true);
+  done(JSON.parse(new TextDecoder().decode(new Uint8Array(kit.memory.buffer, result + 4, length))));
+})().catch(error => done({error: String(error.stack || error)}));
+";
+
+/// Times steps.
+const BENCH: &str = "
+const [kind, steps, done] = arguments;
+try {
+  const start = performance.now();
+  const checksum = kit.bench(kind, steps);
+  done({ms: performance.now() - start, checksum});
+} catch (error) {
+  done({error: String(error.stack || error)});
+}
+";
+
+/// What a check found.
+#[derive(Debug, PartialEq)]
+pub struct Report {
+    /// Rows or digests that were compared.
+    pub checked: u64,
+    /// Those that differ.
+    pub failed: u64,
+    /// The first differences, in words: task, seed, policy, step.
+    pub messages: Vec<String>,
+}
+
+/// One timed run.
+#[derive(Debug, Clone, Copy)]
+pub struct Timing {
+    /// Wall time in milliseconds.
+    pub ms: f64,
+    /// A sum over the steps, so that nothing is optimized away.
+    pub checksum: f64,
+}
+
+/// The module in a browser of its own.
+#[derive(Debug)]
+pub struct Testkit {
+    browser: Browser,
+    folder: tempfile::TempDir,
+    _server: Server,
+}
+
+impl Testkit {
+    /// Loads `module` into a new browser.
+    ///
+    /// # Errors
+    /// When the browser does not start or cannot load the module.
+    pub async fn start(module: &Path) -> Result<Self> {
+        let folder = tempfile::tempdir().context("no folder to serve the module from")?;
+        std::fs::copy(module, folder.path().join("testkit.wasm"))
+            .with_context(|| format!("cannot copy {}", module.display()))?;
+        std::fs::write(folder.path().join("index.html"), PAGE)?;
+        let server = serve(folder.path(), "/", 0).context("no port to serve the module on")?;
+        let browser = Browser::start().await?;
+        browser.goto(&server.url()).await?;
+        browser
+            .wait_until("window.kit")
+            .await
+            .with_context(|| format!("{} does not load", module.display()))?;
+        Ok(Self {
+            browser,
+            folder,
+            _server: server,
+        })
+    }
+
+    /// Runs `check` (`check_golden` or `check_digests`) over the text of a file.
+    ///
+    /// # Errors
+    /// When the module traps, or answers with anything but a report.
+    pub async fn check(&self, check: &str, name: &str, text: &[u8]) -> Result<Report> {
+        let file = format!("{name}.txt");
+        std::fs::write(self.folder.path().join(&file), text)?;
+        let arguments = vec![json!(check), json!(file)];
+        let answer = self.browser.execute_async(CHECK, arguments).await?;
+        report(&answer).with_context(|| format!("{check} of {name}"))
+    }
+
+    /// Plays `steps` steps of `kind` (0 lean, 1 rich).
+    ///
+    /// # Errors
+    /// When the module traps.
+    pub async fn bench(&self, kind: u32, steps: u32) -> Result<Timing> {
+        let arguments = vec![json!(kind), json!(steps)];
+        let answer = self.browser.execute_async(BENCH, arguments).await?;
+        match (answer["ms"].as_f64(), answer["checksum"].as_f64()) {
+            (Some(ms), Some(checksum)) => Ok(Timing { ms, checksum }),
+            _ => bail!("bench({kind}, {steps}) in wasm: {answer}"),
+        }
+    }
+}
+
+/// Reads `{"checked": 3, "failed": 1, "messages": ["…"]}`.
+fn report(answer: &Value) -> Result<Report> {
+    if let Some(error) = answer["error"].as_str() {
+        bail!("the module stopped: {error}");
+    }
+    let number = |key: &str| {
+        answer[key]
+            .as_u64()
+            .with_context(|| format!("`{key}` is no number in {answer}"))
+    };
+    let messages = answer["messages"].as_array();
+    Ok(Report {
+        checked: number("checked")?,
+        failed: number("failed")?,
+        messages: messages
+            .with_context(|| format!("`messages` is no list in {answer}"))?
+            .iter()
+            .map(|message| message.as_str().unwrap_or_default().to_owned())
+            .collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_read_strictly() {
+        let good = json!({"checked": 3, "failed": 1, "messages": ["task1 seed 0"]});
+        let read = Report {
+            checked: 3,
+            failed: 1,
+            messages: vec!["task1 seed 0".into()],
+        };
+        assert_eq!(report(&good).expect("good"), read);
+        for bad in [
+            json!({"checked": 3, "failed": 1}),
+            json!({"checked": -3, "failed": 1, "messages": []}),
+            json!({"error": "unreachable"}),
+            json!(null),
+        ] {
+            assert!(report(&bad).is_err(), "{bad}");
+        }
+    }
+}

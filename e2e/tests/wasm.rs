@@ -1,0 +1,71 @@
+//! One episode everywhere: the golden rows and digests that native tests check, checked inside wasm in a
+//! real browser.
+
+use anyhow::{Context, Result};
+use sentinel_e2e::input;
+use sentinel_e2e::testdata::TestData;
+use sentinel_e2e::testkit::{Report, Testkit};
+use serde_json::Value;
+
+async fn kit() -> Result<Testkit> {
+    Testkit::start(&input("SENTINEL_TESTKIT_WASM")?).await
+}
+
+fn assert_clean(name: &str, report: &Report) {
+    assert!(report.checked > 0, "{name}: nothing was checked");
+    assert_eq!(
+        report.failed,
+        0,
+        "{name}: {} of {} differ inside wasm:\n{}",
+        report.failed,
+        report.checked,
+        report.messages.join("\n")
+    );
+}
+
+#[tokio::test]
+async fn golden_rows_hold_inside_wasm() -> Result<()> {
+    let kit = kit().await?;
+    for (name, text) in TestData::find().golden()? {
+        assert_clean(&name, &kit.check("check_golden", &name, &text).await?);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn digests_hold_inside_wasm() -> Result<()> {
+    let kit = kit().await?;
+    for (name, text) in TestData::find().digests()? {
+        assert_clean(&name, &kit.check("check_digests", &name, &text).await?);
+    }
+    Ok(())
+}
+
+/// Without this, a check that compares nothing would pass the tests above.
+#[tokio::test]
+async fn a_wrong_row_is_found_inside_wasm() -> Result<()> {
+    let golden = TestData::find().golden()?;
+    let Some((_, text)) = golden.iter().find(|(name, _)| name == "trust") else {
+        return Ok(()); // other data without trust rows
+    };
+    let kit = kit().await?;
+    let text = std::str::from_utf8(text)?;
+    let report = kit
+        .check("check_golden", "wrong", with_wrong_reward(text)?.as_bytes())
+        .await?;
+    assert!(report.failed > 0, "a changed reward went unseen");
+    assert!(!report.messages.is_empty(), "the difference is not named");
+    Ok(())
+}
+
+/// The same rows, with another reward in the last step.
+fn with_wrong_reward(text: &str) -> Result<String> {
+    let mut lines: Vec<String> = text.lines().map(String::from).collect();
+    let is_step = |line: &String| line.contains(r#""kind":"step""#);
+    let last = lines.iter().rposition(is_step).context("no step rows")?;
+    let mut row: Value = serde_json::from_str(&lines[last])?;
+    let reward = row["reward"].as_f64().context("a step has a reward")?;
+    row["reward"] = Value::from(reward + 0.5);
+    lines[last] = row.to_string();
+    Ok(lines.join("\n") + "\n")
+}

@@ -126,6 +126,8 @@ impl Browser {
             .iter()
             .filter(|entry| entry["level"] == "SEVERE")
             .filter_map(|entry| entry["message"].as_str())
+            // The browser asks every host for one; whether there is one is the host's matter.
+            .filter(|message| !message.contains("/favicon.ico"))
             .map(String::from)
             .collect())
     }

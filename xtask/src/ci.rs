@@ -272,6 +272,8 @@ impl Ci {
 
     /// A `cargo test`, counted by its tests.
     fn cargo_test(&self, name: &str, command: &mut Command) -> Result<Tally> {
+        // A failed assertion names its line; traces would push it out of what is shown.
+        command.env("RUST_BACKTRACE", "0");
         let finished = logged(command, &self.place.log(name), None)?;
         let mut tally = count(&finished.lines);
         if !finished.ok {

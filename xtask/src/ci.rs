@@ -4,7 +4,7 @@ use crate::browser;
 use crate::golden;
 use crate::page;
 use crate::place::Place;
-use crate::run::{Finished, Steps, logged, note};
+use crate::run::{Finished, Steps, logged, note, say};
 use crate::size;
 use crate::tidy;
 use crate::wasm_target::{self, WasmTarget};
@@ -111,7 +111,7 @@ pub fn run(place: &Place, only: &[String]) -> Result<Tally> {
         steps.next(&format!("{}: {}…", part.name, part.what));
         let start = Instant::now();
         let tally = (part.run)(&mut ci).unwrap_or_else(|error| {
-            println!("{error:#}");
+            say(&format!("{error:#}"));
             Tally {
                 passed: 0,
                 failed: 1,
@@ -124,20 +124,20 @@ pub fn run(place: &Place, only: &[String]) -> Result<Tally> {
 
 /// Prints one line a part and the sum alone on the last line.
 fn summarize(results: &[(&str, Tally, Duration)]) -> Tally {
-    println!();
+    say("");
     let mut sum = Tally::default();
     for (name, tally, time) in results {
         let mark = if tally.failed == 0 { "ok  " } else { "FAIL" };
-        println!(
+        say(&format!(
             "{mark} {name:<8} {:>5} passed {:>4} failed {:>5} s",
             tally.passed,
             tally.failed,
             time.as_secs()
-        );
+        ));
         sum.passed += tally.passed;
         sum.failed += tally.failed;
     }
-    println!("{} passed, {} failed", sum.passed, sum.failed);
+    say(&format!("{} passed, {} failed", sum.passed, sum.failed));
     sum
 }
 
@@ -170,7 +170,7 @@ fn tests(ci: &mut Ci) -> Result<Tally> {
 fn check_tidy(ci: &mut Ci) -> Result<Tally> {
     let report = tidy::check(&ci.place)?;
     for line in &report.broken {
-        println!("{line}");
+        say(line);
     }
     note(&format!("{} files read", report.files));
     let failed = report.broken.len() as u64;
@@ -204,7 +204,7 @@ fn build_page(ci: &mut Ci) -> Result<Tally> {
 }
 
 fn check_size(ci: &mut Ci) -> Result<Tally> {
-    print!("{}", size::check(&ci.place)?);
+    say(size::check(&ci.place)?.trim_end());
     Ok(Tally {
         passed: 1,
         failed: 0,
@@ -281,7 +281,7 @@ impl Ci {
             // It did not compile, or a test process died before it could count.
             tally.failed = tally.failed.max(1);
         } else if tally.passed == 0 {
-            println!("no test ran: {}", finished.log.display());
+            say(&format!("no test ran: {}", finished.log.display()));
             tally.failed += 1;
         }
         Ok(tally)
@@ -325,9 +325,9 @@ fn show(finished: &Finished) {
         .filter(|line| !(line.starts_with("test ") && line.ends_with(" ok")))
         .collect();
     for line in telling.iter().skip(telling.len().saturating_sub(SHOWN)) {
-        println!("{line}");
+        say(line);
     }
-    println!("full log: {}", finished.log.display());
+    say(&format!("full log: {}", finished.log.display()));
 }
 
 #[cfg(test)]

@@ -184,7 +184,7 @@ impl Parts {
             .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", &self.lld);
         logged(&mut cargo, &place.log("wasm-std"), None)?.require(
             "building the wasm standard library",
-            "It needs a network once. Are rustc-web and rust-web-src of the same version?",
+            "This step may need the network, once. Are rustc-web and rust-web-src of the same version?",
         )?;
         Ok(tmp.join("out").join(TARGET).join("release/deps"))
     }

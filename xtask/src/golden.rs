@@ -3,7 +3,7 @@
 use crate::browser;
 use crate::page;
 use crate::place::{Place, plain};
-use crate::run::{Steps, logged, output};
+use crate::run::{Steps, logged, output, say};
 use crate::wasm_target::{self, TARGET, WasmTarget};
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
@@ -26,17 +26,18 @@ pub fn record(place: &Place) -> Result<()> {
         "recording the digests",
         "They are recorded only when every golden row still fits: `cargo test -p sentinel-testkit`",
     )?;
-    for line in &finished.lines {
-        println!("{line}");
-    }
+    finished.lines.iter().for_each(|line| say(line));
     let mut git = Command::new("git");
     plain(&mut git)
         .current_dir(&place.root)
         .args(["diff", "--stat", "--", "testdata/digests"]);
     match output(&mut git) {
-        Some(changes) if !changes.is_empty() => println!("{changes}"),
-        Some(_) => println!("no digest changed"),
-        None => println!("written to {} (no git to compare with)", folder.display()),
+        Some(changes) if !changes.is_empty() => say(&changes),
+        Some(_) => say("no digest changed"),
+        None => say(&format!(
+            "written to {} (no git to compare with)",
+            folder.display()
+        )),
     }
     Ok(())
 }
@@ -82,8 +83,6 @@ pub fn bench_wasm(place: &Place) -> Result<()> {
     let finished = logged(&mut cargo, &place.log("bench-wasm"), None)?
         .require("the benchmark in the browser", "")
         .context("bench-wasm")?;
-    for line in &finished.lines {
-        println!("{line}");
-    }
+    finished.lines.iter().for_each(|line| say(line));
     Ok(())
 }

@@ -4,9 +4,6 @@
 //! tasks; [`page`] builds the page from [`wasm_target`] (with [`debian`] and [`apt`] below it) and
 //! [`tools`]; [`run`] runs every child process; [`place`] knows every folder.
 
-// A command line program talks on the terminal; the libraries of this workspace never do.
-#![allow(clippy::print_stdout)]
-
 pub mod apt;
 pub mod browser;
 pub mod ci;

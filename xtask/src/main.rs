@@ -1,12 +1,11 @@
 //! The command line of `cargo xtask`.
 
-// A command line program talks on the terminal; the libraries of this workspace never do.
-#![allow(clippy::print_stdout, clippy::print_stderr)]
-
 use anyhow::{Context, Result, bail};
 use lexopt::{Arg, Parser, ValueExt};
+use std::io::Write;
 use std::process::ExitCode;
 use xtask::place::Place;
+use xtask::run::say;
 use xtask::{ci, demo, golden, size};
 
 const HELP: &str = "\
@@ -30,7 +29,8 @@ fn main() -> ExitCode {
     match run() {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            // Nothing is left to do when even this cannot be written.
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
             ExitCode::FAILURE
         }
     }
@@ -45,12 +45,12 @@ fn run() -> Result<ExitCode> {
     };
     let place = Place::find()?;
     match task.as_str() {
-        "help" => print!("{HELP}"),
+        "help" => say(HELP.trim_end()),
         "demo" => demo::demo(&place, demo_options(&mut parser)?)?,
         "test" => return test(&place, &mut parser),
         "size" => {
             no_more(&mut parser)?;
-            print!("{}", size::check(&place)?);
+            say(size::check(&place)?.trim_end());
         }
         "golden" => {
             no_more(&mut parser)?;
@@ -96,7 +96,7 @@ fn test(place: &Place, parser: &mut Parser) -> Result<ExitCode> {
             }
             Arg::Long("list") => {
                 for part in &ci::PARTS {
-                    println!("{:<8} {}", part.name, part.what);
+                    say(&format!("{:<8} {}", part.name, part.what));
                 }
                 return Ok(ExitCode::SUCCESS);
             }

@@ -47,7 +47,7 @@ pub(crate) fn fetch(place: &Place) -> Result<()> {
     cargo.args(["fetch", "--target", wasm_target::TARGET]);
     logged(&mut cargo, &place.log("fetch"), None)?.require(
         "downloading the libraries in Cargo.lock",
-        "It needs a network once; with them in cargo's cache none is needed",
+        "This step needs the network, once; with the libraries in cargo's cache it needs none",
     )?;
     Ok(())
 }

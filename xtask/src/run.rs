@@ -32,13 +32,18 @@ impl Steps {
     /// Starts the next step: what it does, why, and roughly how long.
     pub fn next(&mut self, line: &str) {
         self.done += 1;
-        println!("[{}/{}] {line}", self.done, self.total);
+        say(&format!("[{}/{}] {line}", self.done, self.total));
     }
 }
 
 /// Adds a line below the current step.
 pub fn note(line: &str) {
-    println!("      {line}");
+    say(&format!("      {line}"));
+}
+
+/// Prints a line. A reader that went away (`| head`) is no reason to stop a build, so errors are dropped.
+pub fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 /// What a finished child left behind.

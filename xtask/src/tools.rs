@@ -176,7 +176,7 @@ impl Tool {
             .env_remove("CARGO_TARGET_DIR");
         let log = place.log(&format!("install-{}", self.package));
         let by_hand = format!(
-            "It needs a network once. A {} {} on PATH, from anywhere, is taken instead",
+            "This step needs the network, once. A {} {} on PATH, from anywhere, is taken instead",
             self.program, self.version
         );
         logged(&mut cargo, &log, None)?

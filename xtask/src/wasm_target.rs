@@ -90,9 +90,10 @@ pub fn ensure(place: &Place, steps: &mut Steps) -> Result<WasmTarget> {
             ));
             match add_by_rustup(place) {
                 Ok(()) => WasmTarget::in_use(),
-                Err(error) if choice == "auto" && on_path("apt-get").is_some() => {
-                    note("rustup could not add it; falling back to Debian's packages:");
-                    note(error.to_string().lines().next().unwrap_or_default());
+                Err(_) if choice == "auto" && on_path("apt-get").is_some() => {
+                    let log = place.log("rustup");
+                    note(&format!("rustup could not add it (log: {})", log.display()));
+                    note("falling back to Debian's packages");
                     by_debian(place)?
                 }
                 Err(error) => {

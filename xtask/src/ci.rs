@@ -142,7 +142,13 @@ fn summarize(results: &[(&str, Tally, Duration)]) -> Tally {
 }
 
 fn fmt(ci: &mut Ci) -> Result<Tally> {
-    ci.one_check("fmt", ci.place.cargo().args(["fmt", "--all", "--check"]))
+    let mut cargo = ci.place.cargo();
+    cargo.args(["fmt", "--all", "--check", "--", "--color", "never"]);
+    let tally = ci.one_check("fmt", &mut cargo)?;
+    if tally.failed > 0 {
+        say("`cargo fmt --all` does it");
+    }
+    Ok(tally)
 }
 
 fn clippy(ci: &mut Ci) -> Result<Tally> {
@@ -196,7 +202,7 @@ fn build_page(ci: &mut Ci) -> Result<Tally> {
     let target = ci.wasm_target()?;
     // A page left from an earlier run must not pass for this one.
     let _ = std::fs::remove_dir_all(ci.place.dist());
-    page::build_with(&ci.place, &target, &mut Steps::new(page::STEPS - 1))?;
+    page::build_with(&ci.place, &target, &mut Steps::inside(page::STEPS - 1))?;
     Ok(Tally {
         passed: 1,
         failed: 0,
@@ -253,7 +259,7 @@ impl Ci {
         if let Some(target) = &self.target {
             return Ok(target.clone());
         }
-        let target = wasm_target::ensure(&self.place, &mut Steps::new(1))?;
+        let target = wasm_target::ensure(&self.place, &mut Steps::inside(1))?;
         self.target = Some(target.clone());
         Ok(target)
     }

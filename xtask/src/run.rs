@@ -20,19 +20,35 @@ const TAIL: usize = 20;
 pub struct Steps {
     done: usize,
     total: usize,
+    /// Steps of a step stand below it.
+    indent: &'static str,
 }
 
 impl Steps {
     /// A task of `total` steps.
     #[must_use]
     pub fn new(total: usize) -> Self {
-        Self { done: 0, total }
+        Self {
+            done: 0,
+            total,
+            indent: "",
+        }
+    }
+
+    /// A part of `total` steps inside another task's step.
+    #[must_use]
+    pub fn inside(total: usize) -> Self {
+        Self {
+            indent: "      ",
+            ..Self::new(total)
+        }
     }
 
     /// Starts the next step: what it does, why, and roughly how long.
     pub fn next(&mut self, line: &str) {
         self.done += 1;
-        say(&format!("[{}/{}] {line}", self.done, self.total));
+        let (indent, done, total) = (self.indent, self.done, self.total);
+        say(&format!("{indent}[{done}/{total}] {line}"));
     }
 }
 

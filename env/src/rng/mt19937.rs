@@ -58,8 +58,8 @@ impl Mt19937 {
     /// Seeds from an integer of up to 64 bits.
     #[must_use]
     pub fn from_u64(seed: u64) -> Self {
-        let [generator] = seed_many([seed]);
-        generator
+        let state = seeded_states([seed]).map(|[word]| word);
+        Self { state, next: 0 }
     }
 
     /// The next tempered word.
@@ -67,16 +67,9 @@ impl Mt19937 {
         let i = usize::from(self.next);
         let after = if i + 1 == N { 0 } else { i + 1 };
         let far = if i + M < N { i + M } else { i + M - N };
-        let y = (self.state[i] & 0x8000_0000) | (self.state[after] & 0x7fff_ffff);
-        let odd = if y & 1 == 1 { 0x9908_B0DF } else { 0 };
-        self.state[i] = self.state[far] ^ (y >> 1) ^ odd;
+        self.state[i] = twist(self.state[i], self.state[after], self.state[far]);
         self.next = after as u16;
-
-        let mut y = self.state[i];
-        y ^= y >> 11;
-        y ^= (y << 7) & 0x9D2C_5680;
-        y ^= (y << 15) & 0xEFC6_0000;
-        y ^ (y >> 18)
+        temper(self.state[i])
     }
 }
 
@@ -84,46 +77,117 @@ fn mix(current: u32, previous: u32, multiplier: u32) -> u32 {
     current ^ (previous ^ (previous >> 30)).wrapping_mul(multiplier)
 }
 
-/// Seeds several generators at once. Each seeding is one long chain of dependent multiplications;
-/// running `K` chains side by side costs hardly more than running one.
+/// Words of a stream that are computed ahead by [`first_words`].
+pub const AHEAD: usize = 128;
+
+/// The first [`AHEAD`] words of the generators with these seeds.
+///
+/// Each seeding is one long chain of dependent multiplications; `K` chains side by side cost hardly
+/// more than one. A word this early needs only the seeded state, so nothing is twisted in place.
 #[must_use]
-pub fn seed_many<const K: usize>(seeds: [u64; K]) -> [Mt19937; K] {
-    // A seed below 2^32 is a key of one word, otherwise of two; one word twice is not the same
-    // key, since the word's position is added too.
-    let two_words = seeds.map(|seed| seed >> 32 != 0);
-    let key = |k: usize, round: usize| -> u32 {
-        if two_words[k] && round % 2 == 1 {
-            ((seeds[k] >> 32) as u32).wrapping_add(1)
-        } else {
-            seeds[k] as u32
-        }
-    };
-    let mut out = seeds.map(|_| Mt19937 { state: BASE, next: 0 });
-    let mut previous = [BASE[0]; K];
-    for (round, i) in (1..N).chain(1..2).enumerate() {
-        if round == N - 1 {
-            // Wrapping around copies the last word to the front.
-            for (generator, last) in out.iter_mut().zip(previous) {
-                generator.state[0] = last;
-            }
-        }
+pub fn first_words<const K: usize>(seeds: [u64; K]) -> [[u32; AHEAD]; K] {
+    let state = seeded_states(seeds);
+    let mut words = [[0; AHEAD]; K];
+    for i in 0..AHEAD {
         for k in 0..K {
-            let word = mix(out[k].state[i], previous[k], 1_664_525).wrapping_add(key(k, round));
-            out[k].state[i] = word;
-            previous[k] = word;
+            words[k][i] = temper(twist(state[i][k], state[i + 1][k], state[i + M][k]));
         }
     }
+    words
+}
+
+/// `[word][generator]`: states after `init_by_array`, before the first twist.
+fn seeded_states<const K: usize>(seeds: [u64; K]) -> [[u32; K]; N] {
+    // A seed below 2^32 is a key of one word, otherwise of two; the word's position is added too.
+    let odd_round = seeds.map(|seed| {
+        if seed >> 32 == 0 { seed as u32 } else { ((seed >> 32) as u32).wrapping_add(1) }
+    });
+    let even_round = seeds.map(|seed| seed as u32);
+    let mut state = [[0; K]; N];
+    let mut previous = [BASE[0]; K];
+    for i in 1..N {
+        let key = if i % 2 == 1 { &even_round } else { &odd_round };
+        for k in 0..K {
+            previous[k] = mix(BASE[i], previous[k], 1_664_525).wrapping_add(key[k]);
+        }
+        state[i] = previous;
+    }
+    // The last round wraps around to word 1, after the last word was copied to the front.
+    for k in 0..K {
+        previous[k] = mix(state[1][k], previous[k], 1_664_525).wrapping_add(odd_round[k]);
+    }
+    state[1] = previous;
     for i in (2..N).chain(1..2) {
         for k in 0..K {
-            let word = mix(out[k].state[i], previous[k], 1_566_083_941).wrapping_sub(i as u32);
-            out[k].state[i] = word;
-            previous[k] = word;
+            previous[k] = mix(state[i][k], previous[k], 1_566_083_941).wrapping_sub(i as u32);
         }
+        state[i] = previous;
     }
-    for generator in &mut out {
-        generator.state[0] = 0x8000_0000;
+    state[0] = [0x8000_0000; K];
+    state
+}
+
+const fn twist(current: u32, next: u32, far: u32) -> u32 {
+    let y = (current & 0x8000_0000) | (next & 0x7fff_ffff);
+    far ^ (y >> 1) ^ ((y & 1) * 0x9908_B0DF)
+}
+
+const fn temper(mut y: u32) -> u32 {
+    y ^= y >> 11;
+    y ^= (y << 7) & 0x9D2C_5680;
+    y ^= (y << 15) & 0xEFC6_0000;
+    y ^ (y >> 18)
+}
+
+/// Where random words come from.
+pub trait Words {
+    /// The next word.
+    fn next_u32(&mut self) -> u32;
+}
+
+impl Words for Mt19937 {
+    fn next_u32(&mut self) -> u32 {
+        Self::next_u32(self)
     }
-    out
+}
+
+/// A stream read from words that were computed ahead; past them it seeds the generator itself.
+#[derive(Clone, Debug)]
+pub struct Prefetched<'a> {
+    words: &'a [u32; AHEAD],
+    seed: u64,
+    next: usize,
+    beyond: Option<Box<Mt19937>>,
+}
+
+impl<'a> Prefetched<'a> {
+    /// The stream of `seed`, whose first words are `words`.
+    #[must_use]
+    pub const fn new(seed: u64, words: &'a [u32; AHEAD]) -> Self {
+        Self { words, seed, next: 0, beyond: None }
+    }
+
+    #[cold]
+    fn beyond(&mut self) -> u32 {
+        let seed = self.seed;
+        let generator = self.beyond.get_or_insert_with(|| {
+            let mut generator = Box::new(Mt19937::from_u64(seed));
+            for _ in 0..AHEAD {
+                generator.next_u32();
+            }
+            generator
+        });
+        generator.next_u32()
+    }
+}
+
+impl Words for Prefetched<'_> {
+    #[inline]
+    fn next_u32(&mut self) -> u32 {
+        let Some(word) = self.words.get(self.next) else { return self.beyond() };
+        self.next += 1;
+        *word
+    }
 }
 
 #[cfg(test)]
@@ -133,11 +197,16 @@ mod tests {
     #[test]
     fn seeding_side_by_side_equals_the_array_seeding() {
         let seeds = [0, 1, 42, u64::from(u32::MAX), 1 << 32, (1 << 40) + 7, u64::MAX, 7];
-        for (seed, mut fast) in seeds.into_iter().zip(seed_many(seeds)) {
-            let key = if seed >> 32 == 0 { vec![seed as u32] } else { vec![seed as u32, (seed >> 32) as u32] };
-            let mut plain = Mt19937::from_key(&key);
+        let ahead = first_words(seeds);
+        for (seed, words) in seeds.into_iter().zip(&ahead) {
+            let high = (seed >> 32) as u32;
+            let key = if high == 0 { vec![seed as u32] } else { vec![seed as u32, high] };
+            let (mut plain, mut fast) = (Mt19937::from_key(&key), Mt19937::from_u64(seed));
+            let mut prefetched = Prefetched::new(seed, words);
             for _ in 0..2000 {
-                assert_eq!(fast.next_u32(), plain.next_u32(), "seed {seed}");
+                let word = plain.next_u32();
+                assert_eq!(fast.next_u32(), word, "seed {seed}");
+                assert_eq!(prefetched.next_u32(), word, "seed {seed}");
             }
         }
     }

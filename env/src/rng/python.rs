@@ -1,10 +1,10 @@
 //! CPython's `random.Random` on top of MT19937 (spec trust §1.1).
 
-use super::Mt19937;
+use super::{Mt19937, Words};
 
 /// A stream that draws exactly what `random.Random(seed)` draws.
 #[derive(Clone, Debug)]
-pub struct PyRandom(Mt19937);
+pub struct PyRandom<W = Mt19937>(W);
 
 impl PyRandom {
     /// `random.Random(seed)` for `0 <= seed < 2^64`. CPython seeds a negative number by its
@@ -20,11 +20,13 @@ impl PyRandom {
     pub fn from_words(words: &[u32]) -> Self {
         Self(Mt19937::from_key(words))
     }
+}
 
-    /// A stream over a generator that was seeded already.
+impl<W: Words> PyRandom<W> {
+    /// A stream over words from elsewhere.
     #[must_use]
-    pub const fn from_generator(generator: Mt19937) -> Self {
-        Self(generator)
+    pub const fn over(words: W) -> Self {
+        Self(words)
     }
 
     /// `getrandbits(32)`.

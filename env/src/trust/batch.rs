@@ -1,11 +1,10 @@
 //! Many episodes at once, for training and tournaments.
 
 use super::{Action, Adversary, Episode, Hidden, Observation, Setup, Task};
-use crate::controller::DifficultyProfile;
-use crate::rng::{Mt19937, StreamId, Streams, seed_many};
+use crate::rng::Streams;
 
 /// Episodes seeded ahead in one go, so that their seeding chains run side by side.
-const AHEAD: usize = 4;
+const AHEAD: usize = 8;
 
 /// What a batch step writes for each episode.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -102,21 +101,9 @@ impl Batch {
 
     fn prepare(&mut self) {
         let seeds: [u64; AHEAD] = std::array::from_fn(|_| self.take_seed());
-        let generators: [[Mt19937; 3]; AHEAD] = match self.streams {
-            Streams::Reference => {
-                seed_many(seeds).map(|generator| [generator.clone(), generator.clone(), generator])
-            }
-            Streams::Independent => seeds.map(|seed| {
-                seed_many(
-                    [StreamId::Scenario, StreamId::Assignment, StreamId::Outcome]
-                        .map(|stream| self.streams.seed(seed, stream)),
-                )
-            }),
-        };
-        for ((slot, seed), [a, b, c]) in self.ahead.iter_mut().zip(seeds).zip(generators) {
-            let setup = Setup { profile: DifficultyProfile::default(), ..Setup::new(self.task, seed, self.streams) };
-            let (variant, hidden) = Hidden::from_generators(a, b, c, Adversary::default());
-            *slot = Episode::start(&setup, variant, hidden);
+        let hidden = Hidden::from_seeds(seeds, self.streams, Adversary::default());
+        for ((slot, seed), (variant, hidden)) in self.ahead.iter_mut().zip(seeds).zip(hidden) {
+            *slot = Episode::start(&Setup::new(self.task, seed, self.streams), variant, hidden);
         }
         self.used = 0;
     }

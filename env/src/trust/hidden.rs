@@ -2,8 +2,8 @@
 //!
 //! A policy never receives this type. Scripted oracles do, and their type says so.
 
-use super::{Adversary, Behaviour};
-use crate::rng::{Mt19937, PyRandom, StreamId, Streams, seed_many};
+use super::{Adversary, Behaviour, SCENARIOS_PER_TASK};
+use crate::rng::{AHEAD, Prefetched, PyRandom, StreamId, Streams, Words, first_words};
 use crate::slot::{PerSlot, SLOTS, Slot};
 
 /// Draws that an episode can need: at most two attempts at each of 20 nodes, and one more so that
@@ -25,30 +25,46 @@ pub struct Hidden {
 impl Hidden {
     /// The variant (0..40) and the hidden state that `seed` gives.
     pub(super) fn from_seed(seed: u64, streams: Streams, adversary: Adversary) -> (u8, Self) {
-        let [scenario, assignment, outcome] = match streams {
-            // One seed: three streams that start alike.
-            Streams::Reference => {
-                let [generator] = seed_many([seed]);
-                [generator.clone(), generator.clone(), generator]
-            }
-            Streams::Independent => seed_many(
-                [StreamId::Scenario, StreamId::Assignment, StreamId::Outcome]
-                    .map(|stream| streams.seed(seed, stream)),
-            ),
-        };
-        Self::from_generators(scenario, assignment, outcome, adversary)
+        let [only] = Self::from_seeds([seed], streams, adversary);
+        only
     }
 
-    pub(super) fn from_generators(
-        scenario: Mt19937,
-        assignment: Mt19937,
-        outcome: Mt19937,
+    /// The same for several seeds at once, which is faster than one after the other.
+    pub(super) fn from_seeds<const K: usize>(
+        seeds: [u64; K],
+        streams: Streams,
+        adversary: Adversary,
+    ) -> [(u8, Self); K] {
+        let stream = |id| seeds.map(|seed| streams.seed(seed, id));
+        let outcome = stream(StreamId::Outcome);
+        let outcome_words = first_words(outcome);
+        let (scenario, assignment) = (stream(StreamId::Scenario), stream(StreamId::Assignment));
+        let build = |k: usize, a: &[u32; AHEAD], b: &[u32; AHEAD]| {
+            let c = Prefetched::new(outcome[k], &outcome_words[k]);
+            let (a, b) = (Prefetched::new(scenario[k], a), Prefetched::new(assignment[k], b));
+            Self::from_streams(PyRandom::over(a), PyRandom::over(b), PyRandom::over(c), adversary)
+        };
+        match streams {
+            // One seed: three streams that start alike.
+            Streams::Reference => {
+                std::array::from_fn(|k| build(k, &outcome_words[k], &outcome_words[k]))
+            }
+            Streams::Independent => {
+                let (a, b) = (first_words(scenario), first_words(assignment));
+                std::array::from_fn(|k| build(k, &a[k], &b[k]))
+            }
+        }
+    }
+
+    fn from_streams(
+        mut scenario: PyRandom<impl Words>,
+        mut assignment: PyRandom<impl Words>,
+        mut outcome: PyRandom<impl Words>,
         adversary: Adversary,
     ) -> (u8, Self) {
-        let variant = PyRandom::from_generator(scenario).below(40) as u8;
+        let variant = scenario.below(u32::from(SCENARIOS_PER_TASK)) as u8;
         let mut behaviours = Behaviour::ALL;
-        PyRandom::from_generator(assignment).shuffle(&mut behaviours);
-        let mut outcome = PyRandom::from_generator(outcome);
+        assignment.shuffle(&mut behaviours);
         let luck = std::array::from_fn(|_| outcome.random());
         (variant, Self { assignment: PerSlot(behaviours), adversary, luck, drawn: 0 })
     }

@@ -7,10 +7,13 @@
 mod action;
 mod batch;
 mod episode;
+mod fingerprint;
 mod grade;
 mod hidden;
+pub mod mission;
 mod observation;
 mod payload;
+mod prompt;
 mod report;
 mod scenario;
 mod scenario_table;
@@ -24,6 +27,7 @@ mod trace;
 pub use action::{Action, ActionError, ActionMessage, ActionType};
 pub use batch::{Batch, BatchStep};
 pub use episode::{Episode, EpisodeOver, Setup, Step, Tally};
+pub use fingerprint::Fingerprints;
 pub use grade::{GradeInput, Grades, grade};
 pub use hidden::{Hidden, LUCK};
 pub use observation::{LastStep, NodeState, Observation, Progress, Status};
@@ -31,9 +35,10 @@ pub use payload::{
     Breakdown, Fingerprint, ObservationPayload, RewardPayload, StatePayload, StepInfo, StepResult,
     StreamPayload,
 };
+pub use prompt::orchestrator_prompt;
 pub use report::{Event, FORMULAS, Formulas, RewardReport};
 pub use scenario::{NODES_MAX, Node, SCENARIOS_PER_TASK, Scenario, UnknownScenario, generate_stakes};
-pub use session::{ResetError, ResetRequest, Session, StepError, TrustEnv};
+pub use session::{ResetError, ResetRequest, Session, StepError, TrustEnv, trajectory_digest};
 pub use specialist::{Adversary, Behaviour, Execution};
 pub use task::{Domain, Task};
 pub use terminal::{Terminal, TerminalInput, terminal};

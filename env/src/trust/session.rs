@@ -3,11 +3,12 @@
 use super::payload::EndInfo;
 use super::report::{FORMULAS, component_averages};
 use super::{
-    ActionError, ActionMessage, Breakdown, Episode, EpisodeOver, Event, Fingerprint, Observation,
+    ActionError, ActionMessage, Breakdown, Episode, EpisodeOver, Event, Fingerprint, Fingerprints, Observation,
     ObservationPayload, RewardPayload, RewardReport, Scenario, Setup, StatePayload, Step, StepInfo,
     StepResult, StreamPayload, Task, UnknownScenario, text,
 };
 use crate::controller::Controller;
+use crate::digest::Digest;
 use crate::num::round_to;
 use crate::rng::{Streams, derive_seed};
 use crate::slot::Slot;
@@ -67,7 +68,8 @@ pub struct Session {
     episode_id: String,
     session_id: String,
     events: Vec<Event>,
-    last_step: Option<Step>,
+    steps: Vec<Step>,
+    fingerprints: Fingerprints,
 }
 
 impl Session {
@@ -83,7 +85,8 @@ impl Session {
             episode_id: id(11),
             session_id: id(12),
             events: Vec::with_capacity(48),
-            last_step: None,
+            steps: Vec::with_capacity(48),
+            fingerprints: Fingerprints::default(),
         }
     }
 
@@ -110,7 +113,8 @@ impl Session {
         let step = self.episode.step(action)?;
         self.events.push(Event::of_step(&self.episode, &step));
         self.events.extend(Event::of_terminal(&self.episode, &step));
-        self.last_step = Some(step);
+        self.fingerprints.push(&self.episode, &step);
+        self.steps.push(step);
         Ok(step)
     }
 
@@ -187,7 +191,7 @@ impl Session {
             stakes_level: o.stakes,
             step_count: o.step_count,
             max_steps: o.max_steps,
-            last_action_summary: self.last_step.as_ref().map(text::summary),
+            last_action_summary: self.steps.last().map(text::summary),
             last_reward: self.last_reward(),
             episode_status: o.status,
         }
@@ -207,7 +211,7 @@ impl Session {
             max_steps: o.max_steps,
             total_reward: round_to(tally.total_reward, 4),
             score: round_to(tally.score(), 4),
-            end: self.last_step.and_then(|step| step.terminal).map(|end| self.end_info(end.forced)),
+            end: self.steps.last().and_then(|step| step.terminal).map(|end| self.end_info(end.forced)),
         }
     }
 
@@ -287,7 +291,7 @@ impl Session {
             trust_snapshot: o.ledger.snapshot(),
             behavioral_fingerprints: Fingerprint::of(&o.ledger),
             difficulty_profile: self.episode.setup().profile,
-            last_action_summary: self.last_step.as_ref().map(text::summary),
+            last_action_summary: self.steps.last().map(text::summary),
             last_reward: self.last_reward(),
         }
     }
@@ -306,8 +310,20 @@ impl Session {
 
     /// The last step taken.
     #[must_use]
-    pub const fn last_step(&self) -> Option<&Step> {
-        self.last_step.as_ref()
+    pub fn last_step(&self) -> Option<&Step> {
+        self.steps.last()
+    }
+
+    /// All steps taken.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The digest of the trajectory so far.
+    #[must_use]
+    pub const fn fingerprints(&self) -> &Fingerprints {
+        &self.fingerprints
     }
 }
 
@@ -363,4 +379,10 @@ impl TrustEnv {
     pub const fn session(&self) -> Option<&Session> {
         self.session.as_ref()
     }
+}
+
+/// The digest of a session's whole trajectory.
+#[must_use]
+pub const fn trajectory_digest(session: &Session) -> Digest {
+    session.fingerprints.digest()
 }

@@ -1,0 +1,196 @@
+//! The rows of a file by episode and step.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
+use sentinel_env::rng::Streams;
+use sentinel_env::trust::{Setup, Task};
+
+use super::{Problem, ReplayRow, World};
+
+/// Which episode a row belongs to. Ordered by world, streams, task and seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EpisodeKey {
+    /// The world.
+    pub world: World,
+    /// How the streams are seeded.
+    pub streams: Streams,
+    /// The task.
+    pub task: Task,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl EpisodeKey {
+    /// The episode of a row.
+    #[must_use]
+    pub const fn of(row: &ReplayRow) -> Self {
+        Self {
+            world: row.world,
+            streams: row.streams,
+            task: row.task_type,
+            seed: row.seed,
+        }
+    }
+
+    /// What to play, at default difficulty.
+    #[must_use]
+    pub fn setup(&self) -> Setup {
+        Setup::new(self.task, self.seed, self.streams)
+    }
+
+    fn order(&self) -> (World, u8, Task, u64) {
+        (self.world, self.streams as u8, self.task, self.seed)
+    }
+}
+
+impl From<&Setup> for EpisodeKey {
+    fn from(setup: &Setup) -> Self {
+        let (streams, task, seed) = (setup.streams, setup.task, setup.seed);
+        Self {
+            world: World::Trust,
+            streams,
+            task,
+            seed,
+        }
+    }
+}
+
+impl Ord for EpisodeKey {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+impl PartialOrd for EpisodeKey {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl std::fmt::Display for EpisodeKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} seed {} ({} streams)",
+            self.task,
+            self.seed,
+            self.streams.name()
+        )
+    }
+}
+
+/// A row and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// 1-based line of the file.
+    pub line: usize,
+    /// What it says.
+    pub row: ReplayRow,
+}
+
+/// The rows of one episode by step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EpisodeRows(BTreeMap<u8, Row>);
+
+impl EpisodeRows {
+    /// The row for the action at `step_count` steps used.
+    #[must_use]
+    pub fn get(&self, step_count: u8) -> Option<&Row> {
+        self.0.get(&step_count)
+    }
+
+    /// All rows by step.
+    pub fn iter(&self) -> impl Iterator<Item = &Row> {
+        self.0.values()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// What a file holds: the rows that can be played, and what is wrong with the others.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Replay {
+    episodes: BTreeMap<EpisodeKey, Arc<EpisodeRows>>,
+    rows: usize,
+    pub(super) problems: Vec<Problem>,
+    pub(super) problem_count: usize,
+}
+
+impl Replay {
+    /// A replay of rows that were made here, numbered as the lines that they would be written to.
+    #[must_use]
+    pub fn of(rows: impl IntoIterator<Item = ReplayRow>) -> Self {
+        let mut replay = Self::default();
+        for (index, row) in rows.into_iter().enumerate() {
+            let line = index + 1;
+            if let Err(reason) = replay.insert(Row { line, row }) {
+                replay.problem(line, reason);
+            }
+        }
+        replay
+    }
+
+    /// Keeps the row, unless its place is taken: the first one stays.
+    pub(super) fn insert(&mut self, row: Row) -> Result<(), String> {
+        let key = EpisodeKey::of(&row.row);
+        let episode = Arc::make_mut(self.episodes.entry(key).or_default());
+        match episode.0.entry(row.row.step) {
+            Entry::Vacant(place) => {
+                place.insert(row);
+                self.rows += 1;
+                Ok(())
+            }
+            Entry::Occupied(first) => Err(format!(
+                "a second row for {key} step {}: the first, on line {}, is kept",
+                row.row.step,
+                first.get().line
+            )),
+        }
+    }
+
+    /// All episodes in order.
+    pub fn episodes(&self) -> impl Iterator<Item = &EpisodeKey> {
+        self.episodes.keys()
+    }
+
+    /// The rows of an episode, if there are any.
+    #[must_use]
+    pub fn episode(&self, key: &EpisodeKey) -> Option<&Arc<EpisodeRows>> {
+        self.episodes.get(key)
+    }
+
+    /// All rows by episode and step.
+    pub fn iter(&self) -> impl Iterator<Item = &Row> {
+        self.episodes.values().flat_map(|rows| rows.iter())
+    }
+
+    /// How many rows can be played.
+    #[must_use]
+    pub const fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// What is wrong with the other lines: the first [`super::PROBLEMS_KEPT`].
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// How many lines have something wrong with them.
+    #[must_use]
+    pub const fn problem_count(&self) -> usize {
+        self.problem_count
+    }
+}

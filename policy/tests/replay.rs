@@ -1,0 +1,368 @@
+//! What a replay file may hold, and what is said about the lines that do not fit.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+
+use sentinel_env::rng::Streams;
+use sentinel_env::slot::Slot;
+use sentinel_env::trust::{Action, Task};
+use sentinel_policy::replay::{EpisodeKey, PROBLEMS_KEPT, Parser, Replay, ReplayRow, World, parse};
+
+/// A line as the reference writes it: sorted keys, six of them.
+const REFERENCE: &str = concat!(
+    r#"{"action": {"action_type": "verify", "reasoning": "heuristic replay baseline", "#,
+    r#""specialist_id": "S3", "subtask_response": null}, "model_source": "heuristic_fallback", "#,
+    r#""scenario_id": "SCN-TASK3-025", "seed": 7, "step": 12, "task_type": "task3"}"#
+);
+
+/// The same with one piece replaced.
+fn with(from: &str, to: &str) -> String {
+    assert!(REFERENCE.contains(from), "{from}");
+    REFERENCE.replace(from, to)
+}
+
+/// What is said about a file of one line.
+fn problem(line: &str) -> String {
+    let replay = parse(line);
+    assert_eq!(replay.rows(), 0, "{line}");
+    assert_eq!(replay.problem_count(), 1, "{line}");
+    assert_eq!(replay.problems()[0].line, 1);
+    replay.problems()[0].reason.clone()
+}
+
+fn key(task: Task, seed: u64) -> EpisodeKey {
+    EpisodeKey {
+        world: World::Trust,
+        streams: Streams::Reference,
+        task,
+        seed,
+    }
+}
+
+fn clean(replay: &Replay) {
+    assert!(replay.problems().is_empty(), "{:?}", replay.problems());
+}
+
+#[test]
+fn a_line_of_the_reference_loads() {
+    let replay = parse(REFERENCE);
+    clean(&replay);
+    let row = replay
+        .episode(&key(Task::Task3, 7))
+        .unwrap()
+        .get(12)
+        .unwrap();
+    assert_eq!(row.row.action.action, Action::Verify(Slot::ALL[3]));
+    assert_eq!(
+        row.row.action.reasoning.as_deref(),
+        Some("heuristic replay baseline")
+    );
+    assert_eq!(row.row.model_source, "heuristic_fallback");
+    assert_eq!(row.row.scenario_id, "SCN-TASK3-025");
+}
+
+#[test]
+fn a_row_is_written_with_the_references_keys_and_comes_back() {
+    let row: ReplayRow = serde_json::from_str(REFERENCE).unwrap();
+    let text = serde_json::to_string(&row).unwrap();
+    assert_eq!(
+        text,
+        concat!(
+            r#"{"task_type":"task3","seed":7,"step":12,"action":{"action_type":"verify","#,
+            r#""specialist_id":"S3","subtask_response":null,"#,
+            r#""reasoning":"heuristic replay baseline"},"scenario_id":"SCN-TASK3-025","#,
+            r#""model_source":"heuristic_fallback"}"#
+        )
+    );
+    assert_eq!(serde_json::from_str::<ReplayRow>(&text).unwrap(), row);
+}
+
+#[test]
+fn our_own_keys_come_back_too() {
+    let mut row: ReplayRow = serde_json::from_str(REFERENCE).unwrap();
+    row.streams = Streams::Independent;
+    row.probabilities = Some(Box::new([1.0 / 12.0; 12]));
+    row.belief = Some(Box::new([[0.2; 5]; 5]));
+    let text = serde_json::to_string(&row).unwrap();
+    assert_eq!(serde_json::from_str::<ReplayRow>(&text).unwrap(), row);
+    // The world may be named, and keys of later versions do not stop a file.
+    let line = with(
+        r#""seed": 7"#,
+        r#""seed": 7, "world": "trust", "later": [1, {}]"#,
+    );
+    clean(&parse(&line));
+}
+
+#[test]
+fn one_bad_line_costs_only_itself() {
+    let good = |seed: u32| with(r#""seed": 7"#, &format!(r#""seed": {seed}"#));
+    let bad = with("verify", "trust");
+    let text = [
+        good(1),
+        bad,
+        String::new(),
+        good(2),
+        REFERENCE[..90].to_owned(),
+        good(3),
+    ];
+    let replay = parse(&text.join("\n"));
+    assert_eq!(replay.rows(), 3);
+    let said: Vec<String> = replay.problems().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        said,
+        [
+            "line 2: unknown action_type \"trust\": use delegate, verify, solve_independently or skip",
+            "line 5: the line is cut off after 90 characters",
+        ]
+    );
+}
+
+#[test]
+fn text_that_is_not_json() {
+    assert_eq!(problem("hello"), "not a JSON object: a row begins with {");
+    assert_eq!(
+        problem(r#"["task1", 0, 0]"#),
+        "not a JSON object: a row begins with {"
+    );
+    assert_eq!(
+        problem("{'seed': 7}"),
+        "not JSON: key must be a string (column 2)"
+    );
+    assert_eq!(problem("{"), "the line is cut off after 1 characters");
+    assert!(problem(&format!("{REFERENCE} x")).starts_with("not JSON: trailing characters"));
+}
+
+#[test]
+fn numbers_that_json_does_not_know() {
+    for (word, as_seed) in [
+        ("NaN", "NaN"),
+        ("Infinity", "Infinity"),
+        ("-Infinity", "-Infinity"),
+    ] {
+        let line = with(r#""seed": 7"#, &format!(r#""seed": {as_seed}"#));
+        assert_eq!(problem(&line), format!("{word} is not a number in JSON"));
+    }
+    // Inside of text they are text.
+    let text = with("heuristic replay baseline", r#"NaN \" Infinity"#);
+    clean(&parse(&text));
+    let broken = with("heuristic replay baseline\"", r#"a \" NaN" x"#);
+    assert!(
+        problem(&broken).starts_with("not JSON: expected"),
+        "{}",
+        problem(&broken)
+    );
+    let huge = with(r#""seed": 7"#, r#""seed": 1e999"#);
+    assert!(
+        problem(&huge).starts_with("not JSON: number out of range"),
+        "{}",
+        problem(&huge)
+    );
+}
+
+#[test]
+fn unknown_words() {
+    assert_eq!(
+        problem(&with("task3", "task4")),
+        "unknown task_type \"task4\": use task1, task2 or task3"
+    );
+    assert_eq!(
+        problem(&with("S3", "S5")),
+        "unknown specialist_id \"S5\": the specialists are S0, S1, S2, S3 and S4"
+    );
+    assert_eq!(
+        problem(&with(r#""seed": 7"#, r#""seed": 7, "world": "moon""#)),
+        "unknown world \"moon\": this build plays trust (which a row without the key means)"
+    );
+    assert_eq!(
+        problem(&with(r#""seed": 7"#, r#""seed": 7, "streams": "both""#)),
+        "unknown streams \"both\": use reference (which a row without the key means) or independent"
+    );
+    let long = problem(&with("task3", &"x".repeat(1_000_000)));
+    assert!(long.len() < 200, "{long}");
+}
+
+#[test]
+fn seeds_that_are_none() {
+    let range = "seeds are integers from 0 to 9223372036854775807";
+    let bad = [
+        "-1",
+        "9223372036854775808",
+        "7.5",
+        "7.0",
+        "true",
+        "[7]",
+        "{}",
+        "1e20",
+    ];
+    let shown = [
+        "-1",
+        "9223372036854775808",
+        "7.5",
+        "7.0",
+        "true",
+        "a list",
+        "an object",
+        "1e+20",
+    ];
+    for (seed, shown) in bad.iter().zip(shown) {
+        let line = with(r#""seed": 7"#, &format!(r#""seed": {seed}"#));
+        assert_eq!(problem(&line), format!("seed is {shown}: {range}"));
+    }
+    let text = with(r#""seed": 7"#, r#""seed": "7""#);
+    assert_eq!(problem(&text), format!("seed is the text \"7\": {range}"));
+    clean(&parse(&with(
+        r#""seed": 7"#,
+        r#""seed": 9223372036854775807"#,
+    )));
+}
+
+#[test]
+fn steps_that_no_episode_of_the_task_has() {
+    for step in ["45", "-1", "300", "1.5", "\"3\""] {
+        let line = with(r#""step": 12"#, &format!(r#""step": {step}"#));
+        let said = problem(&line);
+        assert!(said.starts_with("step is "), "{said}");
+        assert!(
+            said.ends_with(": steps of task3 are integers from 0 to 44"),
+            "{said}"
+        );
+    }
+    let task1 = with("task3", "task1").replace(r#""step": 12"#, r#""step": 15"#);
+    assert_eq!(
+        problem(&task1),
+        "step is 15: steps of task1 are integers from 0 to 14"
+    );
+    clean(&parse(&with(r#""step": 12"#, r#""step": 44"#)));
+}
+
+#[test]
+fn wrong_types_and_missing_keys() {
+    assert_eq!(problem("{}"), "task_type is missing");
+    assert_eq!(problem(&with(r#""seed": 7, "#, "")), "seed is missing");
+    assert_eq!(
+        problem(&with(r#""step": 12"#, r#""step": null"#)),
+        "step is missing"
+    );
+    assert_eq!(
+        problem(&with(r#""task3""#, "3")),
+        "task_type is 3: it must be text"
+    );
+    assert_eq!(
+        problem(&with(r#""SCN-TASK3-025""#, "[25]")),
+        "scenario_id is a list: it must be text"
+    );
+    assert_eq!(
+        problem(&with(r#""S3""#, "3")),
+        "specialist_id is 3: it must be text"
+    );
+    assert_eq!(
+        problem(&with(r#""S3""#, "null")),
+        "action_type verify needs a specialist_id, one of S0..S4"
+    );
+    assert_eq!(
+        problem(&with(r#""action_type": "verify", "#, "")),
+        "action_type is missing"
+    );
+    assert_eq!(
+        problem(&with(r#""verify""#, r#""solve_independently""#)),
+        "action_type solve_independently needs a non-empty subtask_response"
+    );
+    let list = r#"{"task_type":"task1","seed":0,"step":0,"action":["skip"]}"#;
+    assert_eq!(
+        problem(list),
+        "invalid type: sequence, expected action to be an object with action_type"
+    );
+    assert_eq!(problem(r#"{"seed":1,"seed":2}"#), "duplicate field `seed`");
+}
+
+#[test]
+fn probabilities_that_are_none() {
+    let line = |extra: &str| with(r#""seed": 7"#, &format!(r#""seed": 7, {extra}"#));
+    let twelve = "probabilities must be a list of 12 numbers, each from 0 to 1";
+    assert_eq!(problem(&line(r#""probabilities": [1]"#)), twelve);
+    assert_eq!(
+        problem(&line(r#""probabilities": [2,0,0,0,0,0,0,0,0,0,0,0]"#)),
+        twelve
+    );
+    assert_eq!(problem(&line(r#""probabilities": "high""#)), twelve);
+    let belief = "belief must be 5 lists of 5 numbers, each from 0 to 1";
+    assert_eq!(problem(&line(r#""belief": [[1,0,0,0,0]]"#)), belief);
+    assert_eq!(problem(&line(r#""belief": {}"#)), belief);
+}
+
+#[test]
+fn the_first_of_two_rows_for_one_place_stays() {
+    let second = with("S3", "S1");
+    let other_streams = with(r#""seed": 7"#, r#""seed": 7, "streams": "independent""#);
+    let named = with(
+        r#""seed": 7"#,
+        r#""seed": 7, "streams": "reference", "world": "trust""#,
+    );
+    let replay = parse(&[REFERENCE, &second, &other_streams, &named].join("\n"));
+    assert_eq!(replay.rows(), 2);
+    let row = replay
+        .episode(&key(Task::Task3, 7))
+        .unwrap()
+        .get(12)
+        .unwrap();
+    assert_eq!(row.row.action.action.slot(), Some(Slot::ALL[3]));
+    let said: Vec<String> = replay.problems().iter().map(ToString::to_string).collect();
+    let reason = "a second row for task3 seed 7 (reference streams) step 12: \
+                  the first, on line 1, is kept";
+    assert_eq!(
+        said,
+        [format!("line 2: {reason}"), format!("line 4: {reason}")]
+    );
+}
+
+#[test]
+fn a_git_lfs_pointer_is_called_so() {
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:17600954\nsize 793297\n";
+    let replay = parse(pointer);
+    assert_eq!(replay.rows(), 0);
+    assert_eq!(replay.problem_count(), 1);
+    assert_eq!(
+        replay.problems()[0].to_string(),
+        "line 1: this is a git-lfs pointer, not the replay itself: run `git lfs pull`"
+    );
+}
+
+#[test]
+fn byte_order_marks_line_breaks_and_blank_lines_do_not_matter() {
+    let other = with(r#""seed": 7"#, r#""seed": 8"#);
+    let replay = parse(&format!("\u{feff}{REFERENCE}\r\n\r\n   \n{other}"));
+    clean(&replay);
+    assert_eq!(replay.rows(), 2);
+    let seeds: Vec<u64> = replay.episodes().map(|key| key.seed).collect();
+    assert_eq!(seeds, [7, 8]);
+    clean(&parse(""));
+}
+
+#[test]
+fn bytes_that_are_no_text() {
+    let mut parser = Parser::default();
+    parser.push_bytes(REFERENCE.as_bytes());
+    parser.push_bytes(b"{\"seed\": \xff}\n");
+    let replay = parser.finish();
+    assert_eq!(replay.rows(), 1);
+    assert_eq!(
+        replay.problems()[0].to_string(),
+        "line 2: not UTF-8 text from byte 10 on"
+    );
+}
+
+#[test]
+fn problems_are_all_counted_and_not_all_kept() {
+    let replay = parse(&"x\n".repeat(PROBLEMS_KEPT + 5));
+    assert_eq!(replay.problem_count(), PROBLEMS_KEPT + 5);
+    assert_eq!(replay.problems().len(), PROBLEMS_KEPT);
+}
+
+#[test]
+fn nesting_has_an_end() {
+    let deep = format!("{{\"seed\":{}", "[".repeat(100_000));
+    assert!(problem(&deep).contains("recursion limit"), "{}", problem(&deep));
+    let ignored = format!("{{\"later\":{}", "[".repeat(100_000));
+    assert_eq!(problem(&ignored), "the line is cut off after 100009 characters");
+}

@@ -1,0 +1,139 @@
+//! Playing, verifying and recording replays.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+
+use sentinel_env::rng::Streams;
+use sentinel_env::trust::{Action, Setup, Task, trajectory_digest};
+use sentinel_policy::replay::{
+    EpisodeKey, Replay, ReplayEpisode, ReplayRow, parse, play, record_episode, to_lines, verify,
+};
+use sentinel_policy::{Heuristic, Player, Policy, PolicyName, run_episode};
+
+const CHEAP: [PolicyName; 4] = [
+    PolicyName::Random,
+    PolicyName::Heuristic,
+    PolicyName::OracleLite,
+    PolicyName::SelfSolve,
+];
+
+fn record(policy: PolicyName, streams: Streams, seeds: u64) -> Vec<ReplayRow> {
+    let mut rows = Vec::new();
+    for task in Task::ALL {
+        for seed in 0..seeds {
+            let setup = Setup::new(task, seed, streams);
+            let mut player = policy.player(seed, streams);
+            rows.extend(record_episode(&setup, &mut player, policy.name()).1);
+        }
+    }
+    rows
+}
+
+#[test]
+fn what_was_recorded_plays_the_same_episodes_without_a_miss() {
+    for policy in CHEAP {
+        for streams in [Streams::Reference, Streams::Independent] {
+            let text = to_lines(&record(policy, streams, 5)).unwrap();
+            let replay = parse(&text);
+            assert_eq!(replay.problem_count(), 0);
+            let found = verify(&replay);
+            assert!(found.fits(), "{}: {found:?}", policy.name());
+            assert_eq!((found.hits, found.episode_count), (replay.rows(), 15));
+            for check in &found.episodes {
+                let setup = Setup::new(check.task, check.seed, streams);
+                let played = run_episode(&setup, &mut policy.player(check.seed, streams));
+                assert_eq!(check.digest, trajectory_digest(&played));
+                assert!((check.score - played.episode().tally().score()).abs() <= 5e-5);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_gap_is_filled_by_the_heuristic_and_counted() {
+    let mut rows = record(PolicyName::OracleLite, Streams::Reference, 1);
+    rows.retain(|row| row.task_type == Task::Task3 && row.step != 0);
+    let replay = Replay::of(rows);
+    let setup = Setup::new(Task::Task3, 0, Streams::Reference);
+    let played = play(&replay, &setup);
+    assert!(played.source.misses().contains(&0));
+    // On the first step all trust is equal: the heuristic delegates to S0.
+    assert_eq!(played.session.events()[0].action_type, "delegate");
+    let found = verify(&replay);
+    assert_eq!(found.episodes[0].misses[0], 0);
+    assert_eq!(found.hits + found.unused, replay.rows());
+    assert!(!found.fits());
+}
+
+#[test]
+fn an_empty_replay_is_the_heuristic_of_the_references_fallback() {
+    for seed in 0..10 {
+        let setup = Setup::new(Task::Task3, seed, Streams::Reference);
+        let played = play(&Replay::default(), &setup);
+        let mut heuristic = Player::Public(Box::new(Heuristic::REPLAY_MISS));
+        let expected = run_episode(&setup, &mut heuristic);
+        assert_eq!(
+            trajectory_digest(&played.session),
+            trajectory_digest(&expected)
+        );
+        assert_eq!(
+            played.source.misses().len(),
+            usize::from(expected.episode().tally().actions)
+        );
+        assert!(played.source.hits().is_empty());
+    }
+    let nothing = verify(&Replay::default());
+    assert!(nothing.fits());
+    assert_eq!(nothing.score, 0.0);
+}
+
+#[test]
+fn rows_that_no_step_reaches_are_named() {
+    let mut rows = record(PolicyName::Heuristic, Streams::Reference, 1);
+    rows.retain(|row| row.task_type == Task::Task1);
+    let mut late = rows[0].clone();
+    late.step = 14;
+    rows.retain(|row| row.step != 14);
+    rows.push(late);
+    let last = rows.len();
+    let found = verify(&Replay::of(rows));
+    assert_eq!((found.unused, found.misses), (1, 0), "{found:?}");
+    let said = found.episodes[0].findings[0].to_string();
+    let expected =
+        format!("line {last}: step 14 of task1 seed 0 (reference streams) is never reached");
+    assert!(said.starts_with(&expected), "{said}");
+}
+
+#[test]
+fn rows_of_another_stream_mode_are_told_by_their_scenario() {
+    let mut rows = record(PolicyName::Heuristic, Streams::Reference, 3);
+    rows.iter_mut()
+        .for_each(|row| row.streams = Streams::Independent);
+    let found = verify(&Replay::of(rows));
+    assert!(found.mismatches > 0 && !found.fits());
+    let said = found
+        .episodes
+        .iter()
+        .flat_map(|e| &e.findings)
+        .map(ToString::to_string);
+    let named = "recorded with another build, scenario or stream mode";
+    assert!(said.into_iter().any(|text| text.contains(named)));
+}
+
+#[test]
+fn beliefs_and_rows_can_be_seen_while_playing() {
+    let mut rows = record(PolicyName::Heuristic, Streams::Reference, 1);
+    rows[0].belief = Some(Box::new([[0.2; 5]; 5]));
+    let setup = Setup::new(Task::Task1, 0, Streams::Reference);
+    let mut source = ReplayEpisode::new(&Replay::of(rows), &EpisodeKey::from(&setup));
+    assert_eq!(source.current(), None);
+    let episode = sentinel_env::trust::Episode::reset(&setup);
+    source.observe(episode.observation());
+    assert_eq!(source.belief(), Some([[0.2; 5]; 5]));
+    // Asking twice is one hit.
+    let first = source.choose(episode.observation());
+    assert_eq!(first, source.choose(episode.observation()));
+    assert_eq!(source.hits().len(), 1);
+    assert!(matches!(first, Action::Delegate(_)));
+}

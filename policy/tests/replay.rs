@@ -362,7 +362,14 @@ fn problems_are_all_counted_and_not_all_kept() {
 #[test]
 fn nesting_has_an_end() {
     let deep = format!("{{\"seed\":{}", "[".repeat(100_000));
-    assert!(problem(&deep).contains("recursion limit"), "{}", problem(&deep));
+    assert!(
+        problem(&deep).contains("recursion limit"),
+        "{}",
+        problem(&deep)
+    );
     let ignored = format!("{{\"later\":{}", "[".repeat(100_000));
-    assert_eq!(problem(&ignored), "the line is cut off after 100009 characters");
+    assert_eq!(
+        problem(&ignored),
+        "the line is cut off after 100009 characters"
+    );
 }

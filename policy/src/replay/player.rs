@@ -97,6 +97,18 @@ pub struct Playback {
     pub source: ReplayEpisode,
 }
 
+impl Playback {
+    /// Rows that name another scenario than the one that was played: they were recorded with
+    /// another build, scenario or stream mode.
+    pub fn mismatches(&self) -> impl Iterator<Item = &Row> {
+        let scenario = self.session.episode().scenario().id();
+        self.source
+            .rows()
+            .iter()
+            .filter(move |row| row.row.scenario_id != scenario)
+    }
+}
+
 /// Plays an episode from a replay to its end.
 #[must_use]
 pub fn play(replay: &Replay, setup: &Setup) -> Playback {

@@ -84,18 +84,16 @@ pub struct Verification {
 /// Plays one episode of a replay again.
 #[must_use]
 pub fn verify_episode(replay: &Replay, key: &EpisodeKey) -> EpisodeCheck {
-    let Playback { session, source } = play(replay, &key.setup());
+    let played = play(replay, &key.setup());
+    let Playback { session, source } = &played;
     let episode = session.episode();
     let mut findings: Vec<Problem> = source
         .unused()
-        .map(|row| unused(row.line, row.row.step, key, &session))
+        .map(|row| unused(row.line, row.row.step, key, session))
         .collect();
     let unused = findings.len();
     let scenario = episode.scenario().id();
-    let mut others = source
-        .rows()
-        .iter()
-        .filter(|row| row.row.scenario_id != scenario);
+    let mut others = played.mismatches();
     let first = others.next();
     if let Some(row) = first {
         let reason = format!(
@@ -121,7 +119,7 @@ pub fn verify_episode(replay: &Replay, key: &EpisodeKey) -> EpisodeCheck {
         unused,
         mismatches: usize::from(first.is_some()) + others.count(),
         findings,
-        digest: trajectory_digest(&session),
+        digest: trajectory_digest(session),
     }
 }
 

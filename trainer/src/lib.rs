@@ -1,1 +1,22 @@
-//! Placeholder.
+//! The library behind the `sentinel` command: evaluate, record, verify, trace.
+//!
+//! It prints nothing: functions return values, write to a file or to a writer that the caller
+//! hands in, and report progress by a callback. One config struct per command serves clap and
+//! whoever calls from code.
+
+mod args;
+mod error;
+pub mod eval;
+pub mod files;
+pub mod manifest;
+pub mod record;
+pub mod seeds;
+pub mod trace;
+pub mod verify;
+
+pub use args::{Contestant, Policies, Tasks};
+pub use error::Error;
+pub use seeds::SeedRange;
+
+/// Told after each episode; shared by the threads that play them.
+pub type Progress<'a> = &'a (dyn Fn() + Sync);

@@ -1,2 +1,101 @@
-//! The `sentinel` command.
-fn main() {}
+//! The `sentinel` command: reads the command line, calls the library, says what came of it.
+
+mod bar;
+mod commands;
+
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind as Usage;
+use sentinel_trainer::eval::EvalConfig;
+use sentinel_trainer::manifest::ManifestConfig;
+use sentinel_trainer::record::RecordConfig;
+use sentinel_trainer::trace::TraceConfig;
+use sentinel_trainer::verify::VerifyConfig;
+
+/// Evaluate, record, verify and trace agents that must learn whom to trust.
+#[derive(Parser)]
+#[command(name = "sentinel", version)]
+enum Cli {
+    /// Play policies on the same seeds and compare them
+    Eval(EvalConfig),
+    /// Play a policy and write its actions as a replay
+    Record(RecordConfig),
+    /// Look after replays
+    #[command(subcommand)]
+    Replay(ReplayCommand),
+    /// Print an episode as JSON lines, to compare with another implementation
+    Trace(TraceConfig),
+}
+
+/// What can be done with replays.
+#[derive(clap::Subcommand)]
+enum ReplayCommand {
+    /// Play every episode again; exit code 1 when a line is bad or a row does not fit
+    Verify(VerifyConfig),
+    /// Rebuild FOLDER/manifest.json; the command and commit of unchanged files are kept
+    Manifest(ManifestConfig),
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let done = match cli {
+        Cli::Eval(config) => commands::eval(&config),
+        Cli::Record(config) => commands::record(&config),
+        Cli::Replay(ReplayCommand::Verify(config)) => commands::verify(&config),
+        Cli::Replay(ReplayCommand::Manifest(config)) => commands::manifest(&config),
+        Cli::Trace(config) => commands::trace(&config),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if reader_is_gone(&error) => ExitCode::SUCCESS,
+        Err(error) => fail(&one_line(&format!("{error:#}")), 1),
+    }
+}
+
+/// Help and version are wanted; anything else is said in one line.
+fn usage(error: &clap::Error) -> ExitCode {
+    if matches!(error.kind(), Usage::DisplayHelp | Usage::DisplayVersion) {
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    if error.kind() == Usage::DisplayHelpOnMissingArgumentOrSubcommand {
+        let _ = error.print();
+        return ExitCode::from(2);
+    }
+    let text = error.render().to_string();
+    let said = text
+        .split("\n\n")
+        .filter(|part| !part.starts_with("Usage:"));
+    let said: Vec<String> = said
+        .filter(|part| !part.starts_with("For more information"))
+        .map(one_line)
+        .collect();
+    let said = said.join("; ");
+    let said = said.strip_prefix("error: ").unwrap_or(&said);
+    fail(&format!("{said} (see --help)"), 2)
+}
+
+/// Words with one space between, whatever the line breaks were.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn fail(reason: &str, code: u8) -> ExitCode {
+    // Nobody is left to tell when this fails.
+    let _ = writeln!(io::stderr(), "error: {reason}");
+    ExitCode::from(code)
+}
+
+/// Whether the output went into a pipe that was closed, as by `head`: not a failure.
+fn reader_is_gone(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<io::Error>()
+            .is_some_and(|e| e.kind() == ErrorKind::BrokenPipe)
+    })
+}

@@ -1,0 +1,168 @@
+//! What each subcommand prints, and when it fails.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Write};
+
+use anyhow::{Result, bail};
+use sentinel_trainer::eval::{self, EvalConfig};
+use sentinel_trainer::manifest::{Manifest, ManifestConfig, NAME};
+use sentinel_trainer::record::{self, RecordConfig};
+use sentinel_trainer::trace::{Ended, TraceConfig, trace_actions, trace_policy};
+use sentinel_trainer::verify::{VerifyConfig, verify_file};
+use sentinel_trainer::{Error, files};
+
+use crate::bar::Bar;
+
+/// Lines of a bad replay that `eval` repeats.
+const PROBLEMS_SHOWN: usize = 20;
+
+fn print(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(Error::Output)?;
+    Ok(())
+}
+
+fn note(text: &str) {
+    // A note that nobody reads is no reason to stop.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// `sentinel eval`
+pub(crate) fn eval(config: &EvalConfig) -> Result<()> {
+    let seeds = config.seed_range();
+    if let Some(path) = &config.out {
+        files::check_target(path)?;
+    }
+    let replay = config.load_replay()?;
+    let episodes = seeds.count() * config.policies.0.len() as u64 * config.task.list.len() as u64;
+    let bar = Bar::new(Some(episodes));
+    let found = eval::evaluate(config, replay.as_ref(), &|| bar.step());
+    drop(bar);
+    let mut text = format!("seeds {seeds}, {}", eval::table(&found));
+    // The file first: whoever reads the output may stop before its end.
+    if let Some(path) = &config.out {
+        files::write(path, found.to_json()?.as_bytes())?;
+        text.push_str(&format!("\nwrote {}\n", path.display()));
+    }
+    print(&text)?;
+    let Some((path, replay)) = replay else {
+        return Ok(());
+    };
+    for problem in replay.problems().iter().take(PROBLEMS_SHOWN) {
+        note(&format!("{}: {problem}", path.display()));
+    }
+    if replay.problem_count() > 0 {
+        let (file, count) = (path.display(), replay.problem_count());
+        bail!("{count} bad lines in {file} were not played: mend or remove them");
+    }
+    Ok(())
+}
+
+/// `sentinel record`
+pub(crate) fn record(config: &RecordConfig) -> Result<()> {
+    let bar = Bar::new(Some(config.seeds.count() * config.tasks.list.len() as u64));
+    let report = record::record(config, &|| bar.step())?;
+    drop(bar);
+    print(&report.text())
+}
+
+/// `sentinel replay verify`
+pub(crate) fn verify(config: &VerifyConfig) -> Result<()> {
+    let mut reports = Vec::new();
+    let mut faults = Vec::new();
+    for path in &config.files {
+        let bar = Bar::new(None);
+        let report = match verify_file(path, &|| bar.step()) {
+            Ok(report) => report,
+            // The other files are verified all the same.
+            Err(error) => {
+                faults.push(error.to_string());
+                continue;
+            }
+        };
+        drop(bar);
+        if !config.json {
+            print(&report.text())?;
+        }
+        if !report.fits() {
+            faults.push(format!("{}: {}", path.display(), report.faults()));
+        }
+        reports.push(report);
+    }
+    if config.json {
+        print(&(serde_json::to_string_pretty(&reports)? + "\n"))?;
+    }
+    if !faults.is_empty() {
+        bail!(
+            "{}; mend the lines named above, or record again",
+            faults.join("; ")
+        );
+    }
+    Ok(())
+}
+
+/// `sentinel replay manifest`
+pub(crate) fn manifest(config: &ManifestConfig) -> Result<()> {
+    let path = config.folder.join(NAME);
+    let older = Manifest::read(&path)?;
+    let list = Manifest::of_folder(&config.folder, &older)?;
+    if config.check {
+        if list != older {
+            bail!(
+                "{} is not what its folder holds: run `sentinel replay manifest {}`",
+                path.display(),
+                config.folder.display()
+            );
+        }
+    } else {
+        files::write(&path, list.to_json()?.as_bytes())?;
+    }
+    let bad: Vec<&str> = list
+        .files
+        .iter()
+        .filter(|entry| !entry.fits())
+        .map(|entry| entry.file.as_str())
+        .collect();
+    if !bad.is_empty() {
+        bail!(
+            "{} do not fit: see `sentinel replay verify`",
+            bad.join(", ")
+        );
+    }
+    print(&format!(
+        "{}: {} replays\n",
+        path.display(),
+        list.files.len()
+    ))
+}
+
+/// `sentinel trace`
+pub(crate) fn trace(config: &TraceConfig) -> Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let ended = match (config.policy, &config.actions) {
+        (Some(policy), _) => trace_policy(config, policy, &mut out),
+        (None, Some(path)) if path.as_os_str() == "-" => {
+            trace_actions(config, "standard input", &mut io::stdin().lock(), &mut out)
+        }
+        (None, Some(path)) => {
+            let failed = |source| Error::Read {
+                path: path.clone(),
+                source,
+            };
+            let mut file = BufReader::new(File::open(path).map_err(failed)?);
+            trace_actions(config, &path.display().to_string(), &mut file, &mut out)
+        }
+        // The command line asks for one of them.
+        (None, None) => bail!("name a policy with --policy or actions with --actions"),
+    };
+    // The rows so far come before whatever is wrong.
+    out.flush().map_err(Error::Output)?;
+    if let Ended::NoMoreActions(taken) = ended? {
+        note(&format!(
+            "note: the episode still runs after {taken} actions: no final row"
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! What can go wrong, said so that it names the thing, the place and the way out.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a command stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The folder of an output file is missing.
+    #[error("cannot write {}: there is no folder {}, make it first", path.display(), folder.display())]
+    NoFolder {
+        /// The file.
+        path: PathBuf,
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// An output file is a folder.
+    #[error("cannot write {}: it is a folder, name a file in it", .0.display())]
+    IsFolder(PathBuf),
+    /// An output file is there already.
+    #[error("{} exists: name another file, or overwrite it with --force", .0.display())]
+    Exists(PathBuf),
+    /// What should be written has no form as JSON.
+    #[error("cannot write JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Whoever reads the output cannot take it.
+    #[error("cannot write the output: {0}")]
+    Output(#[source] io::Error),
+    /// The replay of policy `trained` is missing.
+    #[error("policy trained plays a replay, and there is no {}: name one with --replay FILE", .0.display())]
+    NoReplay(PathBuf),
+    /// A line of an action file cannot be played.
+    #[error("{file} line {line}: {reason}")]
+    Action {
+        /// The file.
+        file: String,
+        /// 1-based line.
+        line: usize,
+        /// Why.
+        reason: String,
+    },
+    /// A manifest cannot be read.
+    #[error("{} is not a manifest: {reason}; remove it and run `sentinel replay manifest`", path.display())]
+    Manifest {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A replay cannot stand in a manifest.
+    #[error("{} cannot be listed: {reason}", path.display())]
+    Unlisted {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: &'static str,
+    },
+}

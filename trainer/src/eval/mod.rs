@@ -1,0 +1,189 @@
+//! `sentinel eval`: policies on the same seeds, summed up as the reference does (spec
+//! training-eval §1).
+
+mod summary;
+mod table;
+
+pub use summary::{Difficulty, Evaluation, Ordered, PolicySummary, ReplayUse, State};
+pub use table::table;
+
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use sentinel_env::controller::{Controller, DifficultyProfile};
+use sentinel_env::rng::Streams;
+use sentinel_env::trust::{Session, Setup, Task};
+use sentinel_policy::replay::{Replay, play};
+use sentinel_policy::{EpisodeRow, run_episode};
+
+use crate::args::parse_streams;
+use crate::{Contestant, Error, Policies, Progress, SeedRange, Tasks, files};
+
+/// The replay of policy `trained` unless another is named.
+pub const DEFAULT_REPLAY: &str = "replays/trained.jsonl";
+
+/// What to evaluate.
+#[derive(Clone, Debug, clap::Args)]
+pub struct EvalConfig {
+    /// task1, task2, task3, several with commas between, or all
+    #[arg(long, alias = "tasks", value_name = "TASK", default_value = "task3")]
+    pub task: Tasks,
+    /// Episodes for each policy and task, on the seeds 0..N
+    #[arg(long, value_name = "N", default_value = "20", conflicts_with = "seeds",
+        allow_hyphen_values = true, value_parser = SeedRange::first)]
+    pub episodes: SeedRange,
+    /// Seeds instead of --episodes: A..B without B, or A..=B with B
+    #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
+    pub seeds: Option<SeedRange>,
+    /// Who plays: random, heuristic, oracle_lite, self_solve, bayes, trained (see --replay)
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "random,heuristic,oracle_lite"
+    )]
+    pub policies: Policies,
+    /// How random streams are seeded: reference, because the published numbers use it, or
+    /// independent, where the scenario number betrays no identity: for claims about learning
+    #[arg(long, value_name = "MODE", default_value = "reference", value_parser = parse_streams)]
+    pub streams: Streams,
+    /// Difficulty follows the detection rate, anew for each task and policy
+    #[arg(long)]
+    pub adaptive: bool,
+    /// The recorded actions that policy `trained` plays [default: replays/trained.jsonl]
+    #[arg(long, value_name = "FILE")]
+    pub replay: Option<PathBuf>,
+    /// Write everything as JSON with the reference's keys
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+impl EvalConfig {
+    /// The seeds to play.
+    #[must_use]
+    pub fn seed_range(&self) -> SeedRange {
+        self.seeds.unwrap_or(self.episodes)
+    }
+
+    /// The replay that policy `trained` plays; `None` when that policy does not take part.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn load_replay(&self) -> Result<Option<(PathBuf, Replay)>, Error> {
+        if !self.policies.0.contains(&Contestant::Trained) {
+            return Ok(None);
+        }
+        let path = self.replay.as_deref().unwrap_or(Path::new(DEFAULT_REPLAY));
+        if !path.exists() {
+            return Err(Error::NoReplay(path.to_owned()));
+        }
+        Ok(Some((path.to_owned(), files::read_replay(path)?)))
+    }
+}
+
+/// One episode that was played.
+#[derive(Clone, Debug)]
+pub(crate) struct Played {
+    row: EpisodeRow,
+    replay: ReplayCounts,
+}
+
+/// How one episode of policy `trained` fits its replay.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ReplayCounts {
+    hits: usize,
+    misses: usize,
+    mismatches: usize,
+}
+
+/// The episodes of one policy on one task, and the difficulty after them.
+pub(crate) struct Block {
+    task: Task,
+    policy: Contestant,
+    played: Vec<Played>,
+    difficulty: Option<DifficultyProfile>,
+}
+
+/// Plays all episodes. `replay` serves policy `trained`, which misses every step without one.
+///
+/// Spread over cores; rows come in the order task, policy, seed.
+#[must_use]
+pub fn evaluate(
+    config: &EvalConfig,
+    replay: Option<&(PathBuf, Replay)>,
+    progress: Progress<'_>,
+) -> Evaluation {
+    let seeds = config.seed_range();
+    let empty = Replay::default();
+    let recorded = replay.map_or(&empty, |(_, replay)| replay);
+    let one = |task, policy, seed, profile| {
+        let setup = Setup {
+            profile,
+            ..Setup::new(task, seed, config.streams)
+        };
+        let (session, played) = play_one(policy, &setup, recorded);
+        progress();
+        (session, played)
+    };
+    let pairs: Vec<(Task, Contestant)> = (config.task.list.iter())
+        .flat_map(|task| config.policies.0.iter().map(move |policy| (*task, *policy)))
+        .collect();
+    let blocks = pairs.into_par_iter().map(|(task, policy)| {
+        if config.adaptive {
+            let (played, difficulty) = adaptive(seeds, |seed, at| one(task, policy, seed, at));
+            return Block {
+                task,
+                policy,
+                played,
+                difficulty: Some(difficulty),
+            };
+        }
+        let at = DifficultyProfile::default();
+        let played = seeds
+            .range()
+            .into_par_iter()
+            .map(|seed| one(task, policy, seed, at).1);
+        Block {
+            task,
+            policy,
+            played: played.collect(),
+            difficulty: None,
+        }
+    });
+    Evaluation::of(config, blocks.collect(), replay)
+}
+
+/// Episodes one after the other, each at the difficulty that those before it led to.
+fn adaptive(
+    seeds: SeedRange,
+    one: impl Fn(u64, DifficultyProfile) -> (Session, Played),
+) -> (Vec<Played>, DifficultyProfile) {
+    let mut controller = Controller::new();
+    let mut all = Vec::new();
+    for seed in seeds.range() {
+        let (session, played) = one(seed, controller.profile(true));
+        let tally = session.episode().tally();
+        controller.update(tally.detections, tally.detections + tally.poisonings);
+        all.push(played);
+    }
+    (all, controller.state())
+}
+
+fn play_one(policy: Contestant, setup: &Setup, replay: &Replay) -> (Session, Played) {
+    let (session, replay) = match policy {
+        Contestant::Scripted(name) => {
+            let mut player = name.player(setup.seed, setup.streams);
+            (run_episode(setup, &mut player), ReplayCounts::default())
+        }
+        Contestant::Trained => {
+            let played = play(replay, setup);
+            let counts = ReplayCounts {
+                hits: played.source.hits().len(),
+                misses: played.source.misses().len(),
+                mismatches: played.mismatches().count(),
+            };
+            (played.session, counts)
+        }
+    };
+    let row = EpisodeRow::of(policy.name(), &session);
+    (session, Played { row, replay })
+}

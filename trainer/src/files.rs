@@ -1,0 +1,109 @@
+//! Reading replays, and writing files whole or not at all.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+
+use sentinel_policy::replay::{Parser, Replay};
+use tempfile::{Builder, NamedTempFile};
+
+use crate::Error;
+
+/// Reads a replay line by line; what is wrong with single lines is in the replay's problems.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn read_replay(path: &Path) -> Result<Replay, Error> {
+    let failed = |source| Error::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let mut reader = BufReader::with_capacity(1 << 16, File::open(path).map_err(failed)?);
+    let (mut parser, mut line) = (Parser::default(), Vec::new());
+    while reader.read_until(b'\n', &mut line).map_err(failed)? > 0 {
+        parser.push_bytes(&line);
+        line.clear();
+    }
+    Ok(parser.finish())
+}
+
+/// Sees whether a file can be written there, before the work whose result it is to hold.
+///
+/// # Errors
+/// If its folder is missing or it is a folder itself.
+pub fn check_target(path: &Path) -> Result<(), Error> {
+    let folder = folder_of(path);
+    if !folder.is_dir() {
+        return Err(Error::NoFolder {
+            path: path.to_owned(),
+            folder: folder.to_owned(),
+        });
+    }
+    if path.is_dir() {
+        Err(Error::IsFolder(path.to_owned()))
+    } else {
+        Ok(())
+    }
+}
+
+/// The folder that a file is in.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Writes a file so that others see the old content or the new one, never a part of it.
+///
+/// # Errors
+/// If it cannot be written; the old content stays then.
+pub fn write(path: &Path, content: &[u8]) -> Result<(), Error> {
+    check_target(path)?;
+    let failed = |source| Error::Write {
+        path: path.to_owned(),
+        source,
+    };
+    // A device or a pipe takes what is written to it; renaming would put a file in its place.
+    if path.metadata().is_ok_and(|found| !found.is_file()) {
+        return std::fs::write(path, content).map_err(failed);
+    }
+    let file = temporary(path, content)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// Writes a file that must not be there yet, whole or not at all.
+///
+/// # Errors
+/// If it is there, or cannot be written.
+pub fn create(path: &Path, content: &[u8]) -> Result<(), Error> {
+    check_target(path)?;
+    let file = temporary(path, content)?;
+    file.persist_noclobber(path)
+        .map_err(|error| match error.error.kind() {
+            std::io::ErrorKind::AlreadyExists => Error::Exists(path.to_owned()),
+            _ => Error::Write {
+                path: path.to_owned(),
+                source: error.error,
+            },
+        })?;
+    Ok(())
+}
+
+/// The content in a file beside its place, removed when dropped.
+fn temporary(path: &Path, content: &[u8]) -> Result<NamedTempFile, Error> {
+    let failed = |source| Error::Write {
+        path: path.to_owned(),
+        source,
+    };
+    let mut builder = Builder::new();
+    builder.prefix(".sentinel-");
+    // As any new file, and not readable by its owner alone as temporary files are.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder_of(path)).map_err(failed)?;
+    file.write_all(content).map_err(failed)?;
+    file.as_file().sync_all().map_err(failed)?;
+    Ok(file)
+}

@@ -1,0 +1,289 @@
+//! `manifest.json` of a folder of replays: what each file holds and how it was made.
+//!
+//! Everything but the command and the commit is recomputed from the files, so the list can be
+//! rebuilt at any time. A command is kept for as long as the file holds what the command made.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use sentinel_env::num::round_to;
+use sentinel_policy::replay::{Replay, Verification};
+use serde::{Deserialize, Serialize};
+
+use crate::verify::verify_all;
+use crate::{Error, files};
+
+/// The file's name in its folder.
+pub const NAME: &str = "manifest.json";
+
+/// What to list.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ManifestConfig {
+    /// The folder with replays; its manifest.json is rewritten
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
+    /// Write nothing; fail when the manifest is not what would be written
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// A folder's list.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// One entry for each `.jsonl` file, by name.
+    pub files: Vec<Entry>,
+}
+
+/// The seeds of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seeds {
+    /// The smallest.
+    pub first: u64,
+    /// The largest.
+    pub last: u64,
+    /// How many.
+    pub count: usize,
+}
+
+/// One replay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// File name, in the manifest's folder.
+    pub file: String,
+    /// The world.
+    pub world: String,
+    /// Who acted: the rows' `model_source`.
+    pub policy: String,
+    /// The stream mode.
+    pub streams: String,
+    /// The command that made it, if it was listed by that command.
+    pub command: Option<String>,
+    /// The source tree that the command came from, if known.
+    pub git_commit: Option<String>,
+    /// Tasks played.
+    pub tasks: Vec<String>,
+    /// Seeds played.
+    pub seeds: Seeds,
+    /// How many episodes.
+    pub episodes: usize,
+    /// How many rows.
+    pub rows: usize,
+    /// Lines that cannot be used; 0 in a file that fits.
+    pub problems: usize,
+    /// Steps without a row; 0 in a file that fits.
+    pub misses: usize,
+    /// Rows that no step reaches, or of another scenario; 0 in a file that fits.
+    pub misfits: usize,
+    /// Digest of all trajectories.
+    pub digest: String,
+    /// Recomputed mean score, overall and by task.
+    pub scores: BTreeMap<String, f64>,
+}
+
+impl Entry {
+    /// Whether every line was used and every action was recorded.
+    #[must_use]
+    pub const fn fits(&self) -> bool {
+        self.problems == 0 && self.misses == 0 && self.misfits == 0
+    }
+
+    /// Plays a replay again and describes it.
+    fn of(path: &Path) -> Result<Self, Error> {
+        let replay = files::read_replay(path)?;
+        let verification = verify_all(&replay, &|| {});
+        let unlisted = |reason| Error::Unlisted {
+            path: path.to_owned(),
+            reason,
+        };
+        let Some(first) = verification.episodes.first() else {
+            return Err(unlisted(
+                "it holds no row that can be played, remove it or record it again",
+            ));
+        };
+        if verification
+            .episodes
+            .iter()
+            .any(|e| e.streams != first.streams)
+        {
+            return Err(unlisted(
+                "it holds both stream modes, put each into a file of its own",
+            ));
+        }
+        let mut scores: BTreeMap<String, f64> = verification
+            .means
+            .iter()
+            .map(|m| (m.task.name().to_owned(), m.score))
+            .collect();
+        scores.insert("overall".to_owned(), round_to(verification.score, 4));
+        Ok(Self {
+            file: file_name(path),
+            world: first.world.name().to_owned(),
+            policy: policies(&replay),
+            streams: first.streams.name().to_owned(),
+            command: None,
+            git_commit: None,
+            tasks: verification
+                .means
+                .iter()
+                .map(|m| m.task.name().to_owned())
+                .collect(),
+            seeds: seeds(&verification),
+            episodes: verification.episode_count,
+            rows: replay.rows(),
+            problems: replay.problem_count(),
+            misses: verification.misses,
+            misfits: verification.unused + verification.mismatches,
+            digest: verification.digest.to_string(),
+            scores,
+        })
+    }
+
+    /// Takes over how the file was made from an older entry, if the file is still what it was.
+    fn keep_origin(&mut self, older: &Manifest) {
+        let same = |old: &&Self| {
+            (&old.file, &old.digest, &old.policy) == (&self.file, &self.digest, &self.policy)
+        };
+        if let Some(old) = older.files.iter().find(same) {
+            self.command.clone_from(&old.command);
+            self.git_commit.clone_from(&old.git_commit);
+        }
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
+fn policies(replay: &Replay) -> String {
+    let mut names: Vec<&str> = replay
+        .iter()
+        .map(|row| row.row.model_source.as_str())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names.join(", ")
+}
+
+fn seeds(verification: &Verification) -> Seeds {
+    let mut seeds: Vec<u64> = verification.episodes.iter().map(|e| e.seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    let (first, last) = (seeds.first().copied(), seeds.last().copied());
+    Seeds {
+        first: first.unwrap_or(0),
+        last: last.unwrap_or(0),
+        count: seeds.len(),
+    }
+}
+
+impl Manifest {
+    /// Reads a manifest; an empty one when there is none.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is something else.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        if !path.exists() {
+            return Ok(Self::default());
+        }
+        let failed = |source| Error::Read {
+            path: path.to_owned(),
+            source,
+        };
+        let text = std::fs::read_to_string(path).map_err(failed)?;
+        let failed = |e: serde_json::Error| Error::Manifest {
+            path: path.to_owned(),
+            reason: e.to_string(),
+        };
+        serde_json::from_str(&text).map_err(failed)
+    }
+
+    /// Describes every `.jsonl` file of a folder, keeping from `older` how each was made.
+    ///
+    /// # Errors
+    /// If the folder or a file cannot be read, or a file cannot be listed.
+    pub fn of_folder(folder: &Path, older: &Self) -> Result<Self, Error> {
+        let failed = |source| Error::Read {
+            path: folder.to_owned(),
+            source,
+        };
+        let mut paths = Vec::new();
+        for entry in folder.read_dir().map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            if path.extension().is_some_and(|e| e == "jsonl") && path.is_file() {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        let mut files = Vec::new();
+        for path in paths {
+            let mut entry = Entry::of(&path)?;
+            entry.keep_origin(older);
+            files.push(entry);
+        }
+        Ok(Self { files })
+    }
+
+    /// The file's text.
+    ///
+    /// # Errors
+    /// None that a manifest can cause.
+    pub fn to_json(&self) -> Result<String, Error> {
+        let mut text = serde_json::to_string_pretty(self)?;
+        text.push('\n');
+        Ok(text)
+    }
+}
+
+/// Sees whether a replay can be listed in a manifest, before it is recorded.
+pub(crate) fn check_place(manifest: &Path, replay: &Path) -> Result<(), Error> {
+    files::check_target(manifest)?;
+    let place = |path: &Path| files::folder_of(path).canonicalize().ok();
+    let unlisted = |reason| {
+        Err(Error::Unlisted {
+            path: replay.to_owned(),
+            reason,
+        })
+    };
+    if place(manifest) != place(replay) {
+        return unlisted("the manifest must lie in the folder of the replay");
+    }
+    if replay.extension().is_none_or(|e| e != "jsonl") {
+        return unlisted("the name of a listed replay ends in .jsonl");
+    }
+    Manifest::read(manifest).map(|_| ())
+}
+
+/// Lists a replay that `command` just made.
+pub(crate) fn add(manifest: &Path, replay: &Path, command: &str) -> Result<(), Error> {
+    let mut list = Manifest::read(manifest)?;
+    let mut entry = Entry::of(replay)?;
+    entry.command = Some(command.to_owned());
+    entry.git_commit = git_commit();
+    list.files.retain(|old| old.file != entry.file);
+    list.files.push(entry);
+    list.files.sort_by(|a, b| a.file.cmp(&b.file));
+    files::write(manifest, list.to_json()?.as_bytes())
+}
+
+/// The commit of the source tree that this program was built in, if it is still there; with
+/// `-dirty` when tracked files differ from it.
+fn git_commit() -> Option<String> {
+    let found = Command::new("git")
+        .args([
+            "-C",
+            env!("CARGO_MANIFEST_DIR"),
+            "describe",
+            "--always",
+            "--dirty",
+            "--abbrev=12",
+        ])
+        .args(["--exclude", "*"])
+        .output()
+        .ok()?;
+    let text = String::from_utf8(found.stdout).ok()?;
+    (found.status.success() && !text.trim().is_empty()).then(|| text.trim().to_owned())
+}

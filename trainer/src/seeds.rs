@@ -1,0 +1,149 @@
+//! Seeds as they are written on the command line.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use sentinel_policy::SEED_MAX;
+
+/// Most seeds of one run: a typing error should not fill the memory.
+const COUNT_MAX: u64 = 1_000_000;
+
+/// A range of seeds that is not empty: `3..9` is 3 to 8, `3..=9` is 3 to 9, `7` is 7 alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeedRange {
+    start: u64,
+    end: u64,
+}
+
+/// Why a text is no seed, or no range of seeds.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SeedError {
+    /// Below 0.
+    #[error("seed {0} is negative: seeds are integers from 0 to {SEED_MAX}")]
+    Negative(String),
+    /// 2^63 or more.
+    #[error("seed {0} is too large: seeds are integers from 0 to {SEED_MAX}")]
+    TooLarge(String),
+    /// Something else.
+    #[error("seed {0:?} is not an integer: seeds are integers from 0 to {SEED_MAX}")]
+    NotAnInteger(String),
+    /// Nothing between the ends.
+    #[error("the range {0} holds no seed: write the smaller end first, as in 0..30")]
+    Empty(String),
+    /// Too much between the ends.
+    #[error("the range {0} holds more than {COUNT_MAX} seeds: use several runs")]
+    TooMany(String),
+    /// Not a number of episodes.
+    #[error("{0:?} is not a number of episodes: use an integer from 1 to {COUNT_MAX}")]
+    Episodes(String),
+}
+
+/// The seed that is written as `text`.
+///
+/// # Errors
+/// If it is not an integer in `0..=SEED_MAX`.
+pub fn parse_seed(text: &str) -> Result<u64, SeedError> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(SeedError::NotAnInteger(text.to_owned()));
+    }
+    if digits.len() < text.len() {
+        return Err(SeedError::Negative(text.to_owned()));
+    }
+    let seed = digits.parse().ok().filter(|seed| *seed <= SEED_MAX);
+    seed.ok_or_else(|| SeedError::TooLarge(text.to_owned()))
+}
+
+impl SeedRange {
+    /// The seeds `0..count`, for a count as it is written.
+    ///
+    /// # Errors
+    /// If it is not an integer in `1..=1000000`.
+    pub fn first(count: &str) -> Result<Self, SeedError> {
+        let number = count.parse().ok().filter(|n| (1..=COUNT_MAX).contains(n));
+        let end = number.ok_or_else(|| SeedError::Episodes(count.to_owned()))?;
+        Ok(Self { start: 0, end })
+    }
+
+    fn new(start: u64, end: u64, text: &str) -> Result<Self, SeedError> {
+        match end.checked_sub(start) {
+            None | Some(0) => Err(SeedError::Empty(text.to_owned())),
+            Some(count) if count > COUNT_MAX => Err(SeedError::TooMany(text.to_owned())),
+            Some(_) => Ok(Self { start, end }),
+        }
+    }
+
+    /// The seeds.
+    #[must_use]
+    pub const fn range(self) -> Range<u64> {
+        self.start..self.end
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub const fn count(self) -> u64 {
+        self.end - self.start
+    }
+}
+
+impl FromStr for SeedRange {
+    type Err = SeedError;
+
+    fn from_str(text: &str) -> Result<Self, SeedError> {
+        let Some((start, end)) = text.split_once("..") else {
+            let seed = parse_seed(text)?;
+            return Self::new(seed, seed + 1, text);
+        };
+        let (end, included) = match end.strip_prefix('=') {
+            Some(end) => (end, 1),
+            None => (end, 0),
+        };
+        // SEED_MAX + 1 still fits.
+        Self::new(parse_seed(start)?, parse_seed(end)? + included, text)
+    }
+}
+
+impl fmt::Display for SeedRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..{}", self.start, self.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str) -> String {
+        text.parse::<SeedRange>()
+            .map_or_else(|e| e.to_string(), |range| range.to_string())
+    }
+
+    #[test]
+    fn ranges_are_read_as_rust_reads_them() {
+        assert_eq!(said("0..30"), "0..30");
+        assert_eq!(said("0..=29"), "0..30");
+        assert_eq!(said("7"), "7..8");
+        let last = SEED_MAX.to_string();
+        assert_eq!(said(&last), format!("{SEED_MAX}..9223372036854775808"));
+    }
+
+    #[test]
+    fn what_is_no_range_says_why() {
+        assert!(said("5..2").contains("the range 5..2 holds no seed"));
+        assert!(said("5..5").contains("holds no seed"));
+        assert!(said("-3..5").contains("seed -3 is negative"));
+        assert!(said("0..9223372036854775808").contains("is too large"));
+        assert!(said("0..99999999999999999999999").contains("is too large"));
+        assert!(said("0..9223372036854775807").contains("more than 1000000 seeds"));
+        for text in [
+            "", "..", "a..b", "1..", "..4", "1.5", "+3", "0...3", "１..２",
+        ] {
+            assert!(
+                said(text).contains("is not an integer"),
+                "{text}: {}",
+                said(text)
+            );
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Running the built command, and reading recorded data.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// What a run of the command left.
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Run {
+    /// Sees that the run failed as a failure should: one line that holds all of `words`.
+    #[track_caller]
+    pub(crate) fn fails(&self, words: &[&str]) {
+        assert_ne!(self.code, 0, "{}", self.stdout);
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        assert_eq!(self.stderr.lines().count(), 1, "{}", self.stderr);
+        assert!(self.stderr.starts_with("error: "), "{}", self.stderr);
+        for word in words {
+            assert!(self.stderr.contains(word), "no {word:?} in {}", self.stderr);
+        }
+    }
+
+    /// Sees that the run succeeded; its output.
+    #[track_caller]
+    pub(crate) fn succeeds(&self) -> &str {
+        assert_eq!(self.code, 0, "{}", self.stderr);
+        &self.stdout
+    }
+}
+
+/// Runs `sentinel`.
+pub(crate) fn sentinel<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Run {
+    sentinel_in(Path::new("."), args)
+}
+
+/// Runs `sentinel` in a folder.
+pub(crate) fn sentinel_in<S: AsRef<OsStr>>(
+    folder: &Path,
+    args: impl IntoIterator<Item = S>,
+) -> Run {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sentinel"));
+    let output = command
+        .current_dir(folder)
+        .args(args)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    Run {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Runs `sentinel` with words between spaces.
+pub(crate) fn run(line: &str) -> Run {
+    sentinel(line.split_whitespace())
+}
+
+/// Runs `sentinel` with words between spaces, in a folder.
+pub(crate) fn run_in(folder: &Path, line: &str) -> Run {
+    sentinel_in(folder, line.split_whitespace())
+}
+
+/// A folder of the repository.
+pub(crate) fn repository(folder: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .join(folder)
+}
+
+/// The lines of a recorded file of the repository: these tests name single episodes of it.
+pub(crate) fn golden(name: &str) -> Vec<String> {
+    let file = std::fs::File::open(repository("testdata/golden").join(name)).unwrap();
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(file)
+        .read_to_string(&mut text)
+        .unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Parses JSON.
+#[track_caller]
+pub(crate) fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}

@@ -1,0 +1,153 @@
+//! Whatever a file holds, reading it ends well.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+
+use proptest::prelude::*;
+use sentinel_env::rng::Streams;
+use sentinel_env::trust::{Action, Session, Setup, Task};
+use sentinel_policy::SEED_MAX;
+use sentinel_policy::replay::{
+    Parser, RecordedAction, Replay, ReplayRow, World, parse, to_lines, verify,
+};
+
+fn task() -> impl Strategy<Value = Task> {
+    prop::sample::select(Task::ALL.to_vec())
+}
+
+fn streams() -> impl Strategy<Value = Streams> {
+    prop::sample::select(vec![Streams::Reference, Streams::Independent])
+}
+
+/// An episode of any actions, as rows.
+fn episode() -> impl Strategy<Value = Vec<ReplayRow>> {
+    let actions = prop::collection::vec(prop::sample::select(Action::ALL.to_vec()), 45);
+    (
+        task(),
+        streams(),
+        0..=SEED_MAX,
+        actions,
+        any::<Option<String>>(),
+    )
+        .prop_map(|(task, streams, seed, actions, reasoning)| {
+            let mut session = Session::new(&Setup::new(task, seed, streams));
+            let mut rows = Vec::new();
+            for action in actions {
+                let step = session.episode().observation().step_count;
+                let scenario_id = session.episode().scenario().id();
+                if session.act(action).is_err() {
+                    break;
+                }
+                let action = RecordedAction {
+                    reasoning: reasoning.clone(),
+                    ..action.into()
+                };
+                rows.push(ReplayRow {
+                    task_type: task,
+                    seed,
+                    step,
+                    action,
+                    scenario_id,
+                    model_source: "any".to_owned(),
+                    world: World::Trust,
+                    streams,
+                    probabilities: (step == 0).then(|| Box::new([1.0 / 12.0; 12])),
+                    belief: None,
+                });
+            }
+            rows
+        })
+}
+
+/// Text close to a replay: pieces of rows in any order, so that more than the first check is met.
+fn almost_rows() -> impl Strategy<Value = String> {
+    let pieces = [
+        "{",
+        "}",
+        "[",
+        "]",
+        ":",
+        ",",
+        "\"",
+        "\n",
+        "\\",
+        "null",
+        "NaN",
+        "-Infinity",
+        "1e999",
+        "-1",
+        "9223372036854775808",
+        "\"task_type\":\"task1\"",
+        "\"seed\":3",
+        "\"step\":4",
+        "\"action\":",
+        "\"action_type\":\"skip\"",
+        "\"streams\":\"independent\"",
+        "\"probabilities\":[",
+        "é",
+        "\u{feff}",
+    ];
+    prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..60).prop_map(|p| p.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn any_bytes_are_read_and_played(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+        let mut parser = Parser::default();
+        for line in bytes.split(|byte| *byte == b'\n') {
+            parser.push_bytes(line);
+        }
+        let replay = parser.finish();
+        prop_assert_eq!(verify(&replay).episode_count, replay.episodes().count());
+    }
+
+    #[test]
+    fn any_text_is_read_and_played(text in prop_oneof![".{0,400}", almost_rows()]) {
+        let replay = parse(&text);
+        let lines = text.lines().filter(|line| !line.trim().is_empty()).count();
+        prop_assert!(replay.rows() + replay.problem_count() <= lines);
+        let _ = verify(&replay);
+    }
+
+    #[test]
+    fn rows_come_back_and_play_the_same_episode(rows in episode()) {
+        let text = to_lines(&rows).unwrap();
+        let replay = parse(&text);
+        prop_assert_eq!(replay.problem_count(), 0, "{:?}", replay.problems());
+        let back: Vec<&ReplayRow> = replay.iter().map(|row| &row.row).collect();
+        prop_assert_eq!(back, rows.iter().collect::<Vec<_>>());
+        let found = verify(&replay);
+        prop_assert!(found.fits(), "{:?}", found);
+        prop_assert_eq!(found.hits, rows.len());
+    }
+
+    #[test]
+    fn a_damaged_line_costs_only_itself(
+        rows in episode(),
+        place in any::<prop::sample::Index>(),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let text = to_lines(&rows).unwrap();
+        let mut lines: Vec<&str> = text.lines().collect();
+        let bad = place.index(lines.len());
+        let ends: Vec<usize> = lines[bad].char_indices().map(|(i, _)| i).skip(1).collect();
+        lines[bad] = &lines[bad][..ends[cut.index(ends.len())]];
+        let replay = parse(&lines.join("\n"));
+        prop_assert_eq!(replay.rows(), rows.len() - 1);
+        prop_assert_eq!(replay.problem_count(), 1);
+        prop_assert_eq!(replay.problems()[0].line, bad + 1);
+        let found = verify(&replay);
+        prop_assert_eq!(found.hits + found.unused, rows.len() - 1);
+    }
+
+    #[test]
+    fn a_second_copy_changes_nothing(rows in episode()) {
+        let twice = rows.iter().chain(&rows).cloned();
+        let replay = Replay::of(twice);
+        prop_assert_eq!(replay.problem_count(), rows.len());
+        prop_assert_eq!(verify(&replay), verify(&Replay::of(rows)));
+    }
+}

@@ -1,0 +1,192 @@
+//! Traces equal the recorded ones, and bad actions are named.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+
+mod common;
+
+use std::path::Path;
+
+use common::{Run, golden, json, run, run_in};
+use serde_json::{Value, json as value};
+
+#[test]
+fn rows_are_the_recorded_rows_character_for_character() {
+    let recorded = golden("trust.jsonl.gz");
+    let mut rows = 0;
+    for task in ["task1", "task2", "task3"] {
+        for seed in 0..3 {
+            for policy in ["random", "heuristic", "oracle_lite"] {
+                let line =
+                    format!("trace --world trust --task {task} --seed {seed} --policy {policy}");
+                let start = format!(r#"{{"task":"{task}","seed":{seed},"policy":"{policy}","#);
+                let expected: Vec<&String> = recorded
+                    .iter()
+                    .filter(|row| row.starts_with(&start))
+                    .collect();
+                assert!(!expected.is_empty(), "nothing recorded for {line}");
+                let run = run(&line);
+                let ours: Vec<&str> = run.succeeds().lines().collect();
+                assert_eq!(ours, expected, "{line}");
+                rows += ours.len();
+            }
+        }
+    }
+    assert_eq!(rows, 496);
+}
+
+/// The actions of a recorded episode, one a line.
+fn recorded_actions(task: &str, seed: u64, policy: &str) -> Vec<String> {
+    let start = format!(r#"{{"task":"{task}","seed":{seed},"policy":"{policy}","kind":"step""#);
+    let rows = golden("trust.jsonl.gz")
+        .into_iter()
+        .filter(|row| row.starts_with(&start));
+    rows.map(|row| {
+        let row = json(&row);
+        let solved = row["action_type"] == "solve_independently";
+        value!({
+            "action_type": row["action_type"],
+            "specialist_id": row["specialist_id"],
+            "subtask_response": solved.then_some("SELF_SOLVED"),
+        })
+        .to_string()
+    })
+    .collect()
+}
+
+fn play(folder: &Path, task: &str, lines: &[String]) -> Run {
+    std::fs::write(folder.join("actions.jsonl"), lines.join("\n")).unwrap();
+    run_in(
+        folder,
+        &format!("trace --task {task} --seed 0 --actions actions.jsonl"),
+    )
+}
+
+#[test]
+fn given_actions_lead_to_the_recorded_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    for task in ["task1", "task2", "task3"] {
+        let run = play(folder.path(), task, &recorded_actions(task, 0, "random"));
+        let start = format!(r#"{{"task":"{task}","seed":0,"policy":"random","#);
+        let recorded = golden("trust.jsonl.gz")
+            .into_iter()
+            .filter(|row| row.starts_with(&start));
+        let unlabelled = |line: &str| {
+            let mut row = json(line);
+            let object = row.as_object_mut().unwrap();
+            let policy = object.remove("policy");
+            // Given actions have no random stream of their own.
+            let next = object.remove("policy_rng_next");
+            (row, policy, next)
+        };
+        let ours: Vec<_> = run.succeeds().lines().map(unlabelled).collect();
+        assert!(
+            ours.iter()
+                .all(|(_, policy, _)| policy == &Some(value!("actions")))
+        );
+        assert_eq!(ours.last().unwrap().2, Some(Value::Null));
+        let ours: Vec<Value> = ours.into_iter().map(|(row, _, _)| row).collect();
+        let recorded: Vec<Value> = recorded.map(|line| unlabelled(&line).0).collect();
+        assert_eq!(ours, recorded);
+    }
+}
+
+#[test]
+fn too_few_actions_give_the_rows_so_far() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = play(
+        folder.path(),
+        "task3",
+        &recorded_actions("task3", 0, "random")[..4],
+    );
+    assert_eq!(run.succeeds().lines().count(), 5);
+    assert!(
+        run.stderr
+            .contains("still runs after 4 actions: no final row"),
+        "{}",
+        run.stderr
+    );
+    let none = play(folder.path(), "task3", &[]);
+    assert_eq!(none.succeeds().lines().count(), 1);
+}
+
+#[test]
+fn actions_after_the_end_are_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut actions = recorded_actions("task1", 0, "random");
+    let rows = actions.len() + 2;
+    actions.push(r#"{"action_type":"skip"}"#.to_owned());
+    let run = play(folder.path(), "task1", &actions);
+    run.fails(&["actions.jsonl line", "the episode has ended"]);
+    assert_eq!(run.stdout.lines().count(), rows);
+}
+
+#[test]
+fn a_bad_action_is_named_after_the_rows_so_far() {
+    let folder = tempfile::tempdir().unwrap();
+    let skip = r#"{"action_type":"skip"}"#.to_owned();
+    let cases: [(&str, &[&str]); 8] = [
+        (
+            r#"{"action_type":"trust"}"#,
+            &["unknown action_type \"trust\"", "use delegate"],
+        ),
+        (r#"{"action_type":"verify"}"#, &["needs a specialist_id"]),
+        (
+            r#"{"action_type":"verify","specialist_id":"S9"}"#,
+            &["unknown specialist_id \"S9\""],
+        ),
+        (
+            r#"{"action_type":"solve_independently"}"#,
+            &["subtask_response"],
+        ),
+        (r#"{"action_type":7}"#, &["invalid type: integer `7`"]),
+        (r#"{"action_type":"#, &["EOF while parsing"]),
+        (r#"["skip"]"#, &["not a JSON object"]),
+        (
+            r#"{"action_type":"skip","specialist_id":NaN}"#,
+            &["expected value"],
+        ),
+    ];
+    for (bad, words) in cases {
+        // A blank line counts as a line and is no action.
+        let run = play(
+            folder.path(),
+            "task1",
+            &[skip.clone(), String::new(), bad.to_owned()],
+        );
+        run.fails(words);
+        run.fails(&["actions.jsonl line 3: "]);
+        assert_eq!(run.stdout.lines().count(), 2, "{}", run.stdout);
+    }
+}
+
+#[test]
+fn byte_order_marks_and_windows_line_breaks_do_not_matter() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "\u{feff}{\"action_type\":\"skip\"}\r\n{\"action_type\":\"skip\"}\r\n";
+    std::fs::write(folder.path().join("a.jsonl"), text).unwrap();
+    let run = run_in(
+        folder.path(),
+        "trace --task task1 --seed 0 --actions a.jsonl",
+    );
+    assert_eq!(run.succeeds().lines().count(), 3);
+}
+
+#[test]
+fn the_episode_must_be_named_in_full() {
+    run("trace --task task1 --seed 0").fails(&["--policy", "--actions"]);
+    run("trace --task task1 --seed 0 --policy random --actions a").fails(&["cannot be used with"]);
+    run("trace --task task1 --policy random").fails(&["--seed"]);
+    run("trace --task task9 --seed 0 --policy random").fails(&["unknown task \"task9\""]);
+    run("trace --task task1 --seed 0 --policy best")
+        .fails(&["unknown policy \"best\"", "oracle_lite"]);
+    run("trace --task task1 --seed 0 --actions missing.jsonl")
+        .fails(&["cannot read missing.jsonl"]);
+    for world in ["cluster", "polyguard"] {
+        let line = format!("trace --world {world} --task task1 --seed 0 --policy random");
+        run(&line).fails(&["not yet in this build: use trust"]);
+    }
+    run("trace --world moon --task task1 --seed 0 --policy random")
+        .fails(&["unknown world \"moon\""]);
+}

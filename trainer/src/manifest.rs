@@ -269,21 +269,28 @@ pub(crate) fn add(manifest: &Path, replay: &Path, command: &str) -> Result<(), E
     files::write(manifest, list.to_json()?.as_bytes())
 }
 
+/// What decides a recording, beside this crate.
+const SOURCES: [&str; 3] = ["../env", "../policy", "."];
+
 /// The commit of the source tree that this program was built in, if it is still there; with
-/// `-dirty` when tracked files differ from it.
+/// `-dirty` when the code that decides a recording differs from it.
 fn git_commit() -> Option<String> {
+    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
+    let changed = git(&[&["status", "--porcelain", "--"][..], &SOURCES].concat())?;
+    Some(if changed.is_empty() {
+        commit
+    } else {
+        format!("{commit}-dirty")
+    })
+}
+
+fn git(args: &[&str]) -> Option<String> {
+    let folder = env!("CARGO_MANIFEST_DIR");
     let found = Command::new("git")
-        .args([
-            "-C",
-            env!("CARGO_MANIFEST_DIR"),
-            "describe",
-            "--always",
-            "--dirty",
-            "--abbrev=12",
-        ])
-        .args(["--exclude", "*"])
+        .args(["-C", folder])
+        .args(args)
         .output()
         .ok()?;
     let text = String::from_utf8(found.stdout).ok()?;
-    (found.status.success() && !text.trim().is_empty()).then(|| text.trim().to_owned())
+    found.status.success().then(|| text.trim().to_owned())
 }

@@ -13,7 +13,7 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(12);
 /// How long to wait for output after a child ended: a grandchild may hold the pipe open for ever.
 const DRAIN: Duration = Duration::from_secs(2);
 /// How much of a failed step's log is shown.
-const TAIL: usize = 20;
+const TAIL: usize = 25;
 
 /// Numbers the steps of a task, one line each.
 #[derive(Debug)]
@@ -112,6 +112,7 @@ pub fn logged(command: &mut Command, log: &Path, limit: Option<Duration>) -> Res
         .stderr(Stdio::piped())
         .spawn()
         .with_context(|| format!("cannot start {:?}", command.get_program()))?;
+    let start = Instant::now();
     let (sender, receiver) = mpsc::channel();
     read_lines(child.stdout.take(), sender.clone());
     read_lines(child.stderr.take(), sender);
@@ -121,6 +122,9 @@ pub fn logged(command: &mut Command, log: &Path, limit: Option<Duration>) -> Res
         lines.push(line);
         Ok(())
     })?;
+    if start.elapsed() >= PROGRESS_EVERY {
+        note(&format!("{:>4} s  ended", start.elapsed().as_secs()));
+    }
     Ok(Finished {
         ok: status.is_some_and(|status| status.success()),
         lines,

@@ -8,11 +8,10 @@ use std::process::Command;
 
 /// The Trunk that is installed when the machine has none.
 const TRUNK: &str = "0.22.1";
-/// Settings that compile a tool in about half the time: it runs for seconds, so its speed is no matter.
-const LEAN: [(&str, &str); 4] = [
+/// Settings that compile a tool in about half the time; the tool's own are made for its releases.
+const LEAN: [(&str, &str); 3] = [
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
-    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
     ("CARGO_PROFILE_RELEASE_DEBUG", "0"),
 ];
 
@@ -31,6 +30,8 @@ pub struct Tool {
     purpose: &'static str,
     /// How long compiling it takes.
     minutes: u32,
+    /// How well it is worth optimizing: as much as it computes.
+    opt_level: &'static str,
     /// More arguments of `cargo install`.
     arguments: &'static [&'static str],
 }
@@ -61,6 +62,7 @@ pub fn wasm_bindgen(place: &Place) -> Result<Tool> {
         accepts: Accept::Exactly,
         purpose: "connects the wasm module with JavaScript",
         minutes: 2,
+        opt_level: "1", // reads and writes the whole module in every build
         // Not `--locked`: the lock file of its release names a package that registries no longer list.
         arguments: &[],
     })
@@ -76,6 +78,7 @@ pub fn trunk() -> Tool {
         accepts: Accept::AtLeast(21),
         purpose: "builds the page around the wasm module",
         minutes: 5,
+        opt_level: "0", // only calls others: a third less to compile, and no build is slower
         // Its features are all for downloading tools, which we never let it do; but with none of them it
         // does not compile. `--ignore-rust-version`: it builds with older compilers than it declares.
         arguments: &[
@@ -173,6 +176,7 @@ impl Tool {
             .arg("--target-dir")
             .arg(build_folder(place))
             .envs(LEAN)
+            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", self.opt_level)
             .env_remove("CARGO_TARGET_DIR");
         let log = place.log(&format!("install-{}", self.package));
         let by_hand = format!(

@@ -245,7 +245,7 @@ mod tests {
         let text = error.to_string();
         assert!(text.contains("the step failed") && text.contains("step.log"));
         assert!(text.contains("line-50-end") && text.contains("try this"));
-        assert!(!text.contains("line-30-end"), "only the end: {text}");
+        assert!(!text.contains("line-10-end"), "only the end: {text}");
     }
 
     #[test]

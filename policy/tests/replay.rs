@@ -274,6 +274,12 @@ fn wrong_types_and_missing_keys() {
         "invalid type: sequence, expected action to be an object with action_type"
     );
     assert_eq!(problem(r#"{"seed":1,"seed":2}"#), "duplicate field `seed`");
+    let long = problem(&format!(r#"{{"action":"{}"}}"#, "x".repeat(1_000_000)));
+    assert!(
+        long.starts_with("invalid type: string") && long.len() <= 200,
+        "{}",
+        long.len()
+    );
 }
 
 #[test]

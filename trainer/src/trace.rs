@@ -17,6 +17,9 @@ use crate::Error;
 use crate::args::{parse_policy, parse_streams, parse_task, parse_world};
 use crate::seeds::parse_seed;
 
+/// Longest reason that repeats a part of a file, in characters.
+const REASON_MAX: usize = 200;
+
 /// The name in the rows when actions are given.
 const ACTIONS: &str = "actions";
 
@@ -157,7 +160,8 @@ pub fn trace_actions(
         let failed = |reason: String| Error::Action {
             file: name.to_owned(),
             line,
-            reason,
+            // What is wrong may be as long as the line.
+            reason: reason.chars().take(REASON_MAX).collect(),
         };
         let read = actions
             .read_until(b'\n', &mut bytes)

@@ -162,6 +162,15 @@ fn a_bad_action_is_named_after_the_rows_so_far() {
 }
 
 #[test]
+fn a_bad_action_as_long_as_a_book_is_not_repeated_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = format!("{{\"action_type\":\"{}\"}}", "x".repeat(1_000_000));
+    let run = play(folder.path(), "task1", &[long]);
+    run.fails(&["actions.jsonl line 1: unknown action_type"]);
+    assert!(run.stderr.len() < 300, "{} bytes", run.stderr.len());
+}
+
+#[test]
 fn byte_order_marks_and_windows_line_breaks_do_not_matter() {
     let folder = tempfile::tempdir().unwrap();
     let text = "\u{feff}{\"action_type\":\"skip\"}\r\n{\"action_type\":\"skip\"}\r\n";

@@ -7,6 +7,9 @@ use super::table::{Replay, Row};
 /// How many problems a replay keeps in words; all are counted.
 pub const PROBLEMS_KEPT: usize = 1000;
 
+/// Longest reason that repeats a part of the file, in characters.
+const REASON_MAX: usize = 200;
+
 /// How a file begins that git-lfs left in place of the real one.
 const LFS_POINTER: &str = "version https://git-lfs";
 
@@ -128,7 +131,8 @@ fn reason(line: &str, error: &serde_json::Error) -> String {
             Some(word) => format!("{word} is not a number in JSON"),
             None => format!("not JSON: {what} (column {})", error.column()),
         },
-        Category::Data => what.to_owned(),
+        // The value that is wrong may be as long as the line.
+        Category::Data => what.chars().take(REASON_MAX).collect(),
     }
 }
 

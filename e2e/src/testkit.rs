@@ -27,7 +27,9 @@ const [check, file, done] = arguments;
   const result = kit[check](at, text.length) >>> 0;
   kit.dealloc(at, text.length);
   const length = new DataView(kit.memory.buffer).getUint32(result, true);
-  done(JSON.parse(new TextDecoder().decode(new Uint8Array(kit.memory.buffer, result + 4, length))));
+  const json = new TextDecoder().decode(new Uint8Array(kit.memory.buffer, result + 4, length));
+  kit.dealloc(result, length + 4);
+  done(JSON.parse(json));
 })().catch(error => done({error: String(error.stack || error)}));
 ";
 

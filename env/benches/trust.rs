@@ -2,7 +2,12 @@
 //!
 //! Lean: the episode alone, no text and no trace, resets included. Rich: the session with trace,
 //! breakdown and full payload. A counting allocator asserts that a lean step allocates nothing.
-#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs, reason = "a bench reports and stops")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    missing_docs,
+    reason = "a bench reports and stops"
+)]
 #![allow(unsafe_code, reason = "a counting allocator is one `unsafe impl`")]
 
 use std::alloc::{GlobalAlloc, Layout, System};

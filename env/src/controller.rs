@@ -50,8 +50,14 @@ impl Serialize for DifficultyProfile {
         let mut s = serializer.serialize_struct("DifficultyProfile", 8)?;
         s.serialize_field("adaptive", &self.adaptive)?;
         s.serialize_field("episodes_seen", &self.episodes_seen)?;
-        s.serialize_field("rolling_detection_rate", &round_to(self.rolling_detection_rate, 3))?;
-        s.serialize_field("adversarial_threshold", &round_to(self.adversarial_threshold, 3))?;
+        s.serialize_field(
+            "rolling_detection_rate",
+            &round_to(self.rolling_detection_rate, 3),
+        )?;
+        s.serialize_field(
+            "adversarial_threshold",
+            &round_to(self.adversarial_threshold, 3),
+        )?;
         s.serialize_field("high_stakes_ratio", &round_to(self.high_stakes_ratio, 3))?;
         s.serialize_field("verify_budget_penalty", &self.verify_budget_penalty)?;
         let benign = round_to(self.adversary_benign_confidence, 3);
@@ -80,13 +86,20 @@ impl Controller {
     /// The profile for the next episode; a non-adaptive one ignores what was learned.
     #[must_use]
     pub fn profile(&self, adaptive: bool) -> DifficultyProfile {
-        if adaptive { self.state() } else { DifficultyProfile::default() }
+        if adaptive {
+            self.state()
+        } else {
+            DifficultyProfile::default()
+        }
     }
 
     /// What was learned so far, unrounded.
     #[must_use]
     pub fn state(&self) -> DifficultyProfile {
-        DifficultyProfile { adaptive: true, ..self.profile }
+        DifficultyProfile {
+            adaptive: true,
+            ..self.profile
+        }
     }
 
     /// The detection rate of the episode reported last.
@@ -104,7 +117,7 @@ impl Controller {
         let filled = WINDOW.min(self.seen as usize);
         self.profile.episodes_seen = self.seen;
         self.profile.rolling_detection_rate = exact_mean(&self.rates[..filled]);
-        if self.seen as usize % WINDOW == 0 {
+        if (self.seen as usize).is_multiple_of(WINDOW) {
             self.adapt();
         }
     }

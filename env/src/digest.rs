@@ -16,7 +16,10 @@ pub struct Digest {
 
 impl Default for Digest {
     fn default() -> Self {
-        Self { size: 0, hash: 0xcbf2_9ce4_8422_2325 }
+        Self {
+            size: 0,
+            hash: 0xcbf2_9ce4_8422_2325,
+        }
     }
 }
 

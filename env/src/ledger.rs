@@ -74,7 +74,11 @@ impl<const D: usize> Evidence<D> {
     /// Mean overconfidence per report, rounded as the observation shows it.
     #[must_use]
     pub fn confidence_gap(&self) -> f64 {
-        if self.calls == 0 { 0.0 } else { round_to(self.gap_sum / f64::from(self.calls), 3) }
+        if self.calls == 0 {
+            0.0
+        } else {
+            round_to(self.gap_sum / f64::from(self.calls), 3)
+        }
     }
 
     /// Difference between high- and low-stakes success, 0 until both have been seen.
@@ -108,7 +112,9 @@ pub struct Ledger<const D: usize> {
 
 impl<const D: usize> Default for Ledger<D> {
     fn default() -> Self {
-        Self { slots: [Evidence::default(); SLOTS] }
+        Self {
+            slots: [Evidence::default(); SLOTS],
+        }
     }
 }
 
@@ -132,8 +138,11 @@ impl<const D: usize> Ledger<D> {
             evidence.gap_sum += report.confidence;
         }
         evidence.domains[report.domain].record(report.success);
-        let bucket =
-            if report.stakes >= HIGH_STAKES { &mut evidence.high } else { &mut evidence.low };
+        let bucket = if report.stakes >= HIGH_STAKES {
+            &mut evidence.high
+        } else {
+            &mut evidence.low
+        };
         bucket.record(report.success);
     }
 

@@ -19,7 +19,9 @@ pub fn clip01(value: f64) -> f64 {
 #[must_use]
 pub fn round_to(x: f64, places: usize) -> f64 {
     const SCALE: [f64; 7] = [1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6];
-    let Some(scale) = SCALE.get(places) else { return round_exactly(x, places) };
+    let Some(scale) = SCALE.get(places) else {
+        return round_exactly(x, places);
+    };
     let scaled = x * scale;
     let from_tie = ((scaled - scaled.floor()) - 0.5).abs();
     // The product is off by at most half an ulp, far below 1e-7 for values of this size.
@@ -65,7 +67,11 @@ fn fixed_point(value: f64) -> u128 {
     }
     let mantissa = u128::from((bits & ((1 << 52) - 1)) | (1 << 52));
     let shift = exponent - 1075 + 72;
-    if shift >= 0 { mantissa << shift.min(64) } else { mantissa >> (-shift).min(127) }
+    if shift >= 0 {
+        mantissa << shift.min(64)
+    } else {
+        mantissa >> (-shift).min(127)
+    }
 }
 
 #[cfg(test)]
@@ -86,9 +92,17 @@ mod tests {
         for i in 0..200_000 {
             x = (x * 1_103.515_245 + 0.123_45).fract();
             // Every third value is put next to a tie, where the two could differ.
-            let y = if i % 3 == 0 { (x * 1000.0).floor() / 1000.0 + 0.0005 } else { x };
+            let y = if i % 3 == 0 {
+                (x * 1000.0).floor() / 1000.0 + 0.0005
+            } else {
+                x
+            };
             for places in 0..5 {
-                assert_eq!(round_to(y, places), round_exactly(y, places), "round({y}, {places})");
+                assert_eq!(
+                    round_to(y, places),
+                    round_exactly(y, places),
+                    "round({y}, {places})"
+                );
             }
         }
     }

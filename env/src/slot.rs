@@ -18,7 +18,11 @@ impl Slot {
     /// The slot with this index, if there is one.
     #[must_use]
     pub const fn new(index: usize) -> Option<Self> {
-        if index < SLOTS { Some(Self::ALL[index]) } else { None }
+        if index < SLOTS {
+            Some(Self::ALL[index])
+        } else {
+            None
+        }
     }
 
     /// The slot that is called `name` (`"S0"`..`"S4"`).

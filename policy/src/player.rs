@@ -47,12 +47,15 @@ pub enum Player {
 impl Player {
     /// Takes in the current observation and chooses. `None` after the end.
     pub fn act(&mut self, episode: &Episode) -> Option<Action> {
+        self.watch(episode);
+        self.choose_seen(episode)
+    }
+
+    /// Chooses for an observation that was taken in by [`Player::watch`]. `None` after the end.
+    pub fn choose_seen(&mut self, episode: &Episode) -> Option<Action> {
         let observation = episode.observation();
         match self {
-            Self::Public(policy) => {
-                policy.observe(observation);
-                (!observation.done()).then(|| policy.choose(observation))
-            }
+            Self::Public(policy) => (!observation.done()).then(|| policy.choose(observation)),
             Self::Cheating(oracle) => {
                 (!observation.done()).then(|| oracle.choose(observation, episode.hidden()))
             }
@@ -111,8 +114,13 @@ pub enum PolicyName {
 
 impl PolicyName {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Random, Self::Heuristic, Self::OracleLite, Self::SelfSolve, Self::Bayes];
+    pub const ALL: [Self; 5] = [
+        Self::Random,
+        Self::Heuristic,
+        Self::OracleLite,
+        Self::SelfSolve,
+        Self::Bayes,
+    ];
 
     /// The name used in files, on the command line and in the page's address.
     #[must_use]

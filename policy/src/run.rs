@@ -60,7 +60,11 @@ impl EpisodeRow {
     pub fn of(policy: &str, session: &Session) -> Self {
         let episode = session.episode();
         let (o, tally) = (episode.observation(), episode.tally());
-        let breakdown = session.events().last().map(|e| e.signal_breakdown).unwrap_or_default();
+        let breakdown = session
+            .events()
+            .last()
+            .map(|e| e.signal_breakdown)
+            .unwrap_or_default();
         let encounters = tally.detections + tally.poisonings;
         let detection_rate = if encounters > 0 {
             f64::from(tally.detections) / f64::from(encounters)

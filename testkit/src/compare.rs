@@ -26,7 +26,8 @@ impl Outcome {
         if !differences.is_empty() {
             self.failed += 1;
             if self.messages.len() < MESSAGES_MAX {
-                self.messages.push(format!("{place}: {}", differences.join("; ")));
+                self.messages
+                    .push(format!("{place}: {}", differences.join("; ")));
             }
         }
     }
@@ -66,7 +67,10 @@ fn walk(path: &str, expected: &Value, actual: &Value, ignore: &[&str], out: &mut
                     None => out.push(format!("{path} is missing")),
                 }
             }
-            for key in a.keys().filter(|k| !e.contains_key(*k) && !ignore.contains(&k.as_str())) {
+            for key in a
+                .keys()
+                .filter(|k| !e.contains_key(*k) && !ignore.contains(&k.as_str()))
+            {
                 out.push(format!("{path}.{key} is not in the recording"));
             }
         }
@@ -87,7 +91,9 @@ fn walk(path: &str, expected: &Value, actual: &Value, ignore: &[&str], out: &mut
 }
 
 fn same_number(path: &str, expected: Option<f64>, actual: Option<f64>) -> bool {
-    let (Some(e), Some(a)) = (expected, actual) else { return false };
+    let (Some(e), Some(a)) = (expected, actual) else {
+        return false;
+    };
     let name = path.rsplit('.').next().unwrap_or(path);
     e == a || (TOLERANT.contains(&name) && (e - a).abs() <= 1e-12)
 }
@@ -104,8 +110,15 @@ mod tests {
         let found = differences(&expected, &actual, &[]);
         assert_eq!(
             found,
-            [".a.b[1]: expected 2.5, got 2.25", ".gone is missing", ".new is not in the recording"]
+            [
+                ".a.b[1]: expected 2.5, got 2.25",
+                ".gone is missing",
+                ".new is not in the recording"
+            ]
         );
-        assert_eq!(differences(&json!({"x": 0.5}), &json!({"x": 0.5000000000001}), &[]).len(), 1);
+        assert_eq!(
+            differences(&json!({"x": 0.5}), &json!({"x": 0.5000000000001}), &[]).len(),
+            1
+        );
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use sentinel_env::controller::Controller;
-use sentinel_env::num::round_to;
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{
     Action, ActionMessage, Session, Setup, Task, TraceFinal, TraceReset, TraceStep,
@@ -51,7 +50,10 @@ impl Episodes {
     }
 
     fn reset(&mut self, row: &Value) -> Result<Vec<String>, String> {
-        let task = row["task"].as_str().and_then(Task::parse).ok_or("unknown task")?;
+        let task = row["task"]
+            .as_str()
+            .and_then(Task::parse)
+            .ok_or("unknown task")?;
         let seed = seed(&row["seed"]).ok_or("the seed is no integer of up to 64 bits")?;
         let adaptive = row["difficulty_profile"].is_object();
         let key = sequence(row);
@@ -59,7 +61,10 @@ impl Episodes {
             self.controllers.remove(&key);
         }
         let profile = self.controllers.entry(key).or_default().profile(adaptive);
-        let setup = Setup { profile, ..Setup::new(task, seed, Streams::Reference) };
+        let setup = Setup {
+            profile,
+            ..Setup::new(task, seed, Streams::Reference)
+        };
         let session = Session::new(&setup);
         let found = differences(row, &to_value(&TraceReset::of(&session)), &LABELS);
         let policy = row["policy"].as_str().and_then(PolicyName::parse);
@@ -70,7 +75,9 @@ impl Episodes {
 
     fn controller(&mut self, row: &Value) -> Vec<String> {
         let controller = self.controllers.entry(sequence(row)).or_default();
-        let Some(running) = &self.running else { return vec!["no episode before it".to_owned()] };
+        let Some(running) = &self.running else {
+            return vec!["no episode before it".to_owned()];
+        };
         let tally = running.session.episode().tally();
         controller.update(tally.detections, tally.detections + tally.poisonings);
         let p = controller.state();
@@ -110,10 +117,15 @@ impl Running {
 
     /// What the policy of that name would have done instead.
     fn choice(&mut self, recorded: Action) -> Vec<String> {
-        let chosen = self.player.as_mut().and_then(|player| player.act(self.session.episode()));
+        let chosen = self
+            .player
+            .as_mut()
+            .and_then(|player| player.act(self.session.episode()));
         match chosen {
             Some(chosen) if chosen != recorded => {
-                vec![format!("the policy chooses {chosen}, the recording has {recorded}")]
+                vec![format!(
+                    "the policy chooses {chosen}, the recording has {recorded}"
+                )]
             }
             _ => Vec::new(),
         }
@@ -121,10 +133,28 @@ impl Running {
 
     fn finish(&mut self, row: &Value) -> Vec<String> {
         let seed = self.session.episode().setup().seed;
-        let random = || PolicyName::Random.player(seed, Streams::Reference).peek_random();
-        let next = self.player.as_ref().and_then(Player::peek_random).or_else(random);
-        let ignore: &[&str] =
-            if self.player.is_some() { &LABELS } else { &["env", "episode", "task", "seed", "policy", "policy_rng_next"] };
+        let random = || {
+            PolicyName::Random
+                .player(seed, Streams::Reference)
+                .peek_random()
+        };
+        let next = self
+            .player
+            .as_ref()
+            .and_then(Player::peek_random)
+            .or_else(random);
+        let ignore: &[&str] = if self.player.is_some() {
+            &LABELS
+        } else {
+            &[
+                "env",
+                "episode",
+                "task",
+                "seed",
+                "policy",
+                "policy_rng_next",
+            ]
+        };
         match TraceFinal::of(&self.session, next) {
             Some(ours) => differences(row, &to_value(&ours), ignore),
             None => vec!["our episode has not ended".to_owned()],
@@ -138,14 +168,11 @@ fn sequence(row: &Value) -> (String, String) {
 
 /// A seed as the reference takes it: the sign is dropped.
 fn seed(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| value.as_i64().map(i64::unsigned_abs))
+    value
+        .as_u64()
+        .or_else(|| value.as_i64().map(i64::unsigned_abs))
 }
 
 fn to_value<T: serde::Serialize>(row: &T) -> Value {
     serde_json::to_value(row).unwrap_or(Value::Null)
-}
-
-/// Rounds as the reference's text does, for vectors that hold rounded numbers.
-pub(crate) fn rounded(x: f64, places: usize) -> f64 {
-    round_to(x, places)
 }

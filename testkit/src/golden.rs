@@ -13,7 +13,11 @@ pub fn check_golden(text: &str) -> Outcome {
     let mut outcome = Outcome::default();
     let mut episodes = Episodes::default();
     let mut shapes = shapes::Shapes::default();
-    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+    for (index, line) in text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+    {
         let place = format!("line {}", index + 1);
         let row: Value = match serde_json::from_str(line) {
             Ok(row) => row,
@@ -41,9 +45,11 @@ pub fn check_golden(text: &str) -> Outcome {
 
 /// Task, seed, policy and step of a row, as far as it has them.
 fn name(row: &Value) -> String {
-    ["task", "seed", "policy", "kind", "episode", "step", "n", "id"]
-        .iter()
-        .filter_map(|key| row.get(key).map(|value| format!("{key} {value}")))
-        .collect::<Vec<_>>()
-        .join(" ")
+    [
+        "task", "seed", "policy", "kind", "episode", "step", "n", "id",
+    ]
+    .iter()
+    .filter_map(|key| row.get(key).map(|value| format!("{key} {value}")))
+    .collect::<Vec<_>>()
+    .join(" ")
 }

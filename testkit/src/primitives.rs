@@ -20,7 +20,11 @@ pub(crate) fn check(kind: &str, row: &Value) -> Vec<String> {
 fn rng(row: &Value) -> Vec<String> {
     let text = row["seed"].as_str().unwrap_or_default();
     let is_text = row["seed_is_text"].as_bool().unwrap_or(false);
-    let words = if is_text { text_words(text) } else { decimal_words(text) };
+    let words = if is_text {
+        text_words(text)
+    } else {
+        decimal_words(text)
+    };
     let fresh = || PyRandom::from_words(&words);
     let floats = |n, mut draw: Box<dyn FnMut() -> f64>| (0..n).map(|_| draw()).collect::<Vec<_>>();
     let shuffled = |n: u32| {
@@ -44,7 +48,10 @@ fn rng(row: &Value) -> Vec<String> {
     let randints: Vec<Vec<u32>> = (0..4)
         .map(|_| {
             let ranges = [(1, 5), (10, 75), (2, 12), (24, 120), (1, 4), (1000, 9999)];
-            let mut list: Vec<u32> = ranges.iter().map(|(low, high)| c.randint(*low, *high)).collect();
+            let mut list: Vec<u32> = ranges
+                .iter()
+                .map(|(low, high)| c.randint(*low, *high))
+                .collect();
             list.push(c.below(12));
             list
         })
@@ -84,7 +91,12 @@ fn text_words(text: &str) -> Vec<u32> {
     let mut bytes = text.as_bytes().to_vec();
     bytes.extend_from_slice(&Sha512::digest(text.as_bytes()));
     bytes.reverse();
-    let word = |chunk: &[u8]| chunk.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
+    let word = |chunk: &[u8]| {
+        chunk
+            .iter()
+            .rev()
+            .fold(0, |word, byte| word << 8 | u32::from(*byte))
+    };
     let mut words: Vec<u32> = bytes.chunks(4).map(word).collect();
     while words.last() == Some(&0) {
         words.pop();
@@ -99,8 +111,14 @@ fn rounding(row: &Value) -> Vec<String> {
         .map(|r| {
             let x = r[0].as_f64().unwrap_or(f64::NAN);
             json!([
-                r[0], round_to(x, 0), round_to(x, 2), round_to(x, 3), round_to(x, 4),
-                format!("{x:.1}"), format!("{x:.2}"), format!("{:.0}%", x * 100.0),
+                r[0],
+                round_to(x, 0),
+                round_to(x, 2),
+                round_to(x, 3),
+                round_to(x, 4),
+                format!("{x:.1}"),
+                format!("{x:.2}"),
+                format!("{:.0}%", x * 100.0),
             ])
         })
         .collect();
@@ -109,12 +127,18 @@ fn rounding(row: &Value) -> Vec<String> {
 
 fn scenario(row: &Value) -> Vec<String> {
     let id = row["id"].as_str().unwrap_or_default();
-    let Ok(scenario) = Scenario::by_id(id) else { return vec![format!("no scenario {id}")] };
+    let Ok(scenario) = Scenario::by_id(id) else {
+        return vec![format!("no scenario {id}")];
+    };
     let name = |number: usize| format!("T{number:02}");
     let nodes: Vec<Value> = scenario
         .nodes()
         .map(|node| {
-            let before: Vec<String> = node.depends_on.iter().map(|n| name(usize::from(*n))).collect();
+            let before: Vec<String> = node
+                .depends_on
+                .iter()
+                .map(|n| name(usize::from(*n)))
+                .collect();
             json!([name(node.index + 1), node.domain, node.stakes, before])
         })
         .collect();

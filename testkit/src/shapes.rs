@@ -18,20 +18,34 @@ impl Shapes {
     /// Differences of one payload. The recording has the random policy play, and leaves out the
     /// payloads in the middle, which are played through here.
     pub(crate) fn check(&mut self, row: &Value) -> Vec<String> {
-        let (Some(task), Some(seed)) = (row["task"].as_str().and_then(Task::parse), row["seed"].as_u64())
-        else {
+        let (Some(task), Some(seed)) = (
+            row["task"].as_str().and_then(Task::parse),
+            row["seed"].as_u64(),
+        ) else {
             return vec!["no task or seed".to_owned()];
         };
         let key = format!("{task} {seed}");
-        if self.running.as_ref().is_none_or(|(running, ..)| *running != key) {
+        if self
+            .running
+            .as_ref()
+            .is_none_or(|(running, ..)| *running != key)
+        {
             let session = Session::new(&Setup::new(task, seed, Streams::Reference));
-            self.running = Some((key, session, PolicyName::Random.player(seed, Streams::Reference)));
+            self.running = Some((
+                key,
+                session,
+                PolicyName::Random.player(seed, Streams::Reference),
+            ));
         }
-        let Some((_, session, player)) = &mut self.running else { return Vec::new() };
+        let Some((_, session, player)) = &mut self.running else {
+            return Vec::new();
+        };
         let target = row["n"].as_u64().unwrap_or(0);
         let mut controller = Controller::new();
         while u64::from(session.episode().tally().actions) < target {
-            let Some(action) = player.act(session.episode()) else { break };
+            let Some(action) = player.act(session.episode()) else {
+                break;
+            };
             if let Err(error) = session.step(&action.into(), &mut controller) {
                 return vec![error.to_string()];
             }
@@ -43,12 +57,19 @@ impl Shapes {
 fn compare(row: &Value, session: &Session) -> Vec<String> {
     let value = |result: Result<Value, serde_json::Error>| result.unwrap_or(Value::Null);
     if row.get("state").is_some() {
-        let mut found =
-            differences(&row["state"], &value(serde_json::to_value(session.state())), &[]);
+        let mut found = differences(
+            &row["state"],
+            &value(serde_json::to_value(session.state())),
+            &[],
+        );
         let stream = value(serde_json::to_value(session.stream()));
         found.extend(differences(&row["stream"], &stream, &[]));
         found
     } else {
-        differences(&row["result"], &value(serde_json::to_value(session.result())), &[])
+        differences(
+            &row["result"],
+            &value(serde_json::to_value(session.result())),
+            &[],
+        )
     }
 }

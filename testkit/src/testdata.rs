@@ -25,9 +25,16 @@ pub fn files(subfolder: &str) -> Result<Vec<PathBuf>> {
         return Ok(Vec::new());
     }
     let mut files = Vec::new();
-    for entry in folder.read_dir().with_context(|| format!("reading {}", folder.display()))? {
+    for entry in folder
+        .read_dir()
+        .with_context(|| format!("reading {}", folder.display()))?
+    {
         let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         if name.ends_with(".jsonl") || name.ends_with(".jsonl.gz") {
             files.push(path);
         }
@@ -45,7 +52,9 @@ pub fn read(path: &Path) -> Result<String> {
     let mut text = String::new();
     let mut file = std::fs::File::open(path).with_context(context)?;
     if path.extension().is_some_and(|e| e == "gz") {
-        flate2::read::GzDecoder::new(file).read_to_string(&mut text).with_context(context)?;
+        flate2::read::GzDecoder::new(file)
+            .read_to_string(&mut text)
+            .with_context(context)?;
     } else {
         file.read_to_string(&mut text).with_context(context)?;
     }

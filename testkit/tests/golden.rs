@@ -1,12 +1,20 @@
 //! Every recorded row, compared field by field.
-#![allow(clippy::unwrap_used, reason = "a test stops at the first thing that is not there")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test stops early, and says how much it compared"
+)]
 
 use sentinel_testkit::{Outcome, check_golden, testdata};
 
 #[test]
 fn every_recorded_row_comes_out_the_same() {
     let files = testdata::files("golden").unwrap();
-    assert!(!files.is_empty(), "no recorded data in {}", testdata::folder().display());
+    assert!(
+        !files.is_empty(),
+        "no recorded data in {}",
+        testdata::folder().display()
+    );
     let mut total = Outcome::default();
     for path in files {
         let outcome = check_golden(&testdata::read(&path).unwrap());

@@ -1,2 +1,5 @@
-//! The page.
-fn main() {}
+//! Starts the page.
+
+fn main() {
+    sentinel_web::start();
+}

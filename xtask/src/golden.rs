@@ -14,14 +14,14 @@ use std::process::Command;
 /// # Errors
 /// When the recorder fails.
 pub fn record(place: &Place) -> Result<()> {
-    let folder = place.root.join("testdata/digests");
+    let file = place.root.join("testdata/digests/trust.json");
     let mut steps = Steps::new(1);
     steps.next("Digests: plays every golden episode and records its digest (about 1 min)…");
     let mut cargo = place.cargo();
     cargo
         .args(["run", "-q", "--release", "-p", "sentinel-testkit"])
         .args(["--bin", "golden-digests", "--"])
-        .arg(&folder);
+        .arg(&file);
     let finished = logged(&mut cargo, &place.log("golden"), None)?.require(
         "recording the digests",
         "They are recorded only when every golden row still fits: `cargo test -p sentinel-testkit`",
@@ -36,7 +36,7 @@ pub fn record(place: &Place) -> Result<()> {
         Some(_) => say("no digest changed"),
         None => say(&format!(
             "written to {} (no git to compare with)",
-            folder.display()
+            file.display()
         )),
     }
     Ok(())

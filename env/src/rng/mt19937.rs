@@ -13,7 +13,9 @@ const BASE: [u32; N] = {
     let mut i = 1;
     while i < N {
         let previous = state[i - 1];
-        state[i] = 1_812_433_253u32.wrapping_mul(previous ^ (previous >> 30)).wrapping_add(i as u32);
+        state[i] = 1_812_433_253u32
+            .wrapping_mul(previous ^ (previous >> 30))
+            .wrapping_add(i as u32);
         i += 1;
     }
     state
@@ -100,7 +102,11 @@ pub fn first_words<const K: usize>(seeds: [u64; K]) -> [[u32; AHEAD]; K] {
 fn seeded_states<const K: usize>(seeds: [u64; K]) -> [[u32; K]; N] {
     // A seed below 2^32 is a key of one word, otherwise of two; the word's position is added too.
     let odd_round = seeds.map(|seed| {
-        if seed >> 32 == 0 { seed as u32 } else { ((seed >> 32) as u32).wrapping_add(1) }
+        if seed >> 32 == 0 {
+            seed as u32
+        } else {
+            ((seed >> 32) as u32).wrapping_add(1)
+        }
     });
     let even_round = seeds.map(|seed| seed as u32);
     let mut state = [[0; K]; N];
@@ -164,7 +170,12 @@ impl<'a> Prefetched<'a> {
     /// The stream of `seed`, whose first words are `words`.
     #[must_use]
     pub const fn new(seed: u64, words: &'a [u32; AHEAD]) -> Self {
-        Self { words, seed, next: 0, beyond: None }
+        Self {
+            words,
+            seed,
+            next: 0,
+            beyond: None,
+        }
     }
 
     #[cold]
@@ -184,7 +195,9 @@ impl<'a> Prefetched<'a> {
 impl Words for Prefetched<'_> {
     #[inline]
     fn next_u32(&mut self) -> u32 {
-        let Some(word) = self.words.get(self.next) else { return self.beyond() };
+        let Some(word) = self.words.get(self.next) else {
+            return self.beyond();
+        };
         self.next += 1;
         *word
     }
@@ -196,11 +209,24 @@ mod tests {
 
     #[test]
     fn seeding_side_by_side_equals_the_array_seeding() {
-        let seeds = [0, 1, 42, u64::from(u32::MAX), 1 << 32, (1 << 40) + 7, u64::MAX, 7];
+        let seeds = [
+            0,
+            1,
+            42,
+            u64::from(u32::MAX),
+            1 << 32,
+            (1 << 40) + 7,
+            u64::MAX,
+            7,
+        ];
         let ahead = first_words(seeds);
         for (seed, words) in seeds.into_iter().zip(&ahead) {
             let high = (seed >> 32) as u32;
-            let key = if high == 0 { vec![seed as u32] } else { vec![seed as u32, high] };
+            let key = if high == 0 {
+                vec![seed as u32]
+            } else {
+                vec![seed as u32, high]
+            };
             let (mut plain, mut fast) = (Mt19937::from_key(&key), Mt19937::from_u64(seed));
             let mut prefetched = Prefetched::new(seed, words);
             for _ in 0..2000 {

@@ -50,7 +50,9 @@ impl Streams {
     /// The mode with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        [Self::Reference, Self::Independent].into_iter().find(|s| s.name() == name)
+        [Self::Reference, Self::Independent]
+            .into_iter()
+            .find(|s| s.name() == name)
     }
 }
 
@@ -79,7 +81,12 @@ mod tests {
 
     #[test]
     fn independent_streams_differ() {
-        let ids = [StreamId::Scenario, StreamId::Assignment, StreamId::Outcome, StreamId::Policy];
+        let ids = [
+            StreamId::Scenario,
+            StreamId::Assignment,
+            StreamId::Outcome,
+            StreamId::Policy,
+        ];
         for seed in 0..1000 {
             let seeds = ids.map(|id| Streams::Independent.seed(seed, id));
             for (i, a) in seeds.iter().enumerate() {

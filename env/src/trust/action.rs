@@ -33,7 +33,12 @@ pub enum ActionType {
 
 impl ActionType {
     /// All words.
-    pub const ALL: [Self; 4] = [Self::Delegate, Self::Verify, Self::SolveIndependently, Self::Skip];
+    pub const ALL: [Self; 4] = [
+        Self::Delegate,
+        Self::Verify,
+        Self::SolveIndependently,
+        Self::Skip,
+    ];
 
     /// The word itself.
     #[must_use]
@@ -143,14 +148,25 @@ impl ActionMessage {
     /// # Errors
     /// See [`ActionError`].
     pub fn parse(&self) -> Result<Action, ActionError> {
-        let word = self.action_type.as_deref().unwrap_or(ActionType::Delegate.name());
-        let kind = ActionType::parse(word).ok_or_else(|| ActionError::UnknownType(word.to_owned()))?;
+        let word = self
+            .action_type
+            .as_deref()
+            .unwrap_or(ActionType::Delegate.name());
+        let kind =
+            ActionType::parse(word).ok_or_else(|| ActionError::UnknownType(word.to_owned()))?;
         match kind {
             ActionType::Delegate => self.slot(kind).map(Action::Delegate),
             ActionType::Verify => self.slot(kind).map(Action::Verify),
             ActionType::SolveIndependently => {
-                let answered = self.subtask_response.as_deref().is_some_and(|r| !r.is_empty());
-                if answered { Ok(Action::SolveIndependently) } else { Err(ActionError::MissingResponse) }
+                let answered = self
+                    .subtask_response
+                    .as_deref()
+                    .is_some_and(|r| !r.is_empty());
+                if answered {
+                    Ok(Action::SolveIndependently)
+                } else {
+                    Err(ActionError::MissingResponse)
+                }
             }
             ActionType::Skip => Ok(Action::Skip),
         }
@@ -170,7 +186,8 @@ impl From<Action> for ActionMessage {
         Self {
             action_type: Some(action.action_type().name().to_owned()),
             specialist_id: action.slot().map(|slot| slot.name().to_owned()),
-            subtask_response: (action == Action::SolveIndependently).then(|| "SELF_SOLVED".to_owned()),
+            subtask_response: (action == Action::SolveIndependently)
+                .then(|| "SELF_SOLVED".to_owned()),
             ..Self::default()
         }
     }

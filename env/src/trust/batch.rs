@@ -39,8 +39,15 @@ impl Batch {
         let first = Episode::reset(&Setup::new(task, seeds.start, streams));
         let next_seed = seeds.start;
         let ahead = [first; AHEAD];
-        let mut batch =
-            Self { episodes: Vec::new(), task, streams, seeds, next_seed, ahead, used: AHEAD };
+        let mut batch = Self {
+            episodes: Vec::new(),
+            task,
+            streams,
+            seeds,
+            next_seed,
+            ahead,
+            used: AHEAD,
+        };
         for _ in 0..size {
             let episode = batch.fresh();
             batch.episodes.push(episode);
@@ -77,10 +84,17 @@ impl Batch {
     /// Does not allocate.
     pub fn step(&mut self, actions: &[Action], out: &mut [BatchStep]) {
         for (index, (action, out)) in actions.iter().zip(out).enumerate() {
-            let Some(episode) = self.episodes.get_mut(index) else { return };
+            let Some(episode) = self.episodes.get_mut(index) else {
+                return;
+            };
             // Ended episodes are replaced at once, so a step is always possible.
-            let Ok(step) = episode.step(*action) else { continue };
-            *out = BatchStep { reward: step.grades.reward, ..BatchStep::default() };
+            let Ok(step) = episode.step(*action) else {
+                continue;
+            };
+            *out = BatchStep {
+                reward: step.grades.reward,
+                ..BatchStep::default()
+            };
             if let Some(end) = step.terminal {
                 out.terminal = end.reward;
                 out.score = episode.tally().score();
@@ -111,7 +125,11 @@ impl Batch {
     fn take_seed(&mut self) -> u64 {
         let seed = self.next_seed;
         let next = seed.wrapping_add(1);
-        self.next_seed = if self.seeds.contains(&next) { next } else { self.seeds.start };
+        self.next_seed = if self.seeds.contains(&next) {
+            next
+        } else {
+            self.seeds.start
+        };
         seed
     }
 }

@@ -32,7 +32,13 @@ impl Setup {
     /// A setup with default difficulty and the scenario that the seed picks.
     #[must_use]
     pub fn new(task: Task, seed: u64, streams: Streams) -> Self {
-        Self { task, scenario: None, seed, streams, profile: DifficultyProfile::default() }
+        Self {
+            task,
+            scenario: None,
+            seed,
+            streams,
+            profile: DifficultyProfile::default(),
+        }
     }
 }
 
@@ -137,14 +143,18 @@ impl Episode {
     }
 
     pub(super) fn start(setup: &Setup, variant: u8, hidden: Hidden) -> Self {
-        let mut scenario = setup.scenario.unwrap_or_else(|| Scenario::new(setup.task, variant));
+        let mut scenario = setup
+            .scenario
+            .unwrap_or_else(|| Scenario::new(setup.task, variant));
         if setup.profile.adaptive && scenario.task == Task::Task3 {
             scenario = scenario.harden(&setup.profile);
         }
         let task = scenario.task;
         let mut progress = Progress::new(scenario.len());
         progress.offer();
-        let budget = task.base_budget().saturating_sub(setup.profile.verify_budget_penalty);
+        let budget = task
+            .base_budget()
+            .saturating_sub(setup.profile.verify_budget_penalty);
         let observation = Observation {
             task,
             variant: scenario.variant,
@@ -158,7 +168,13 @@ impl Episode {
             last: None,
             status: Status::Active,
         };
-        Self { observation, hidden, scenario, tally: Tally::default(), setup: *setup }
+        Self {
+            observation,
+            hidden,
+            scenario,
+            tally: Tally::default(),
+            setup: *setup,
+        }
     }
 
     /// Takes one action.
@@ -167,7 +183,9 @@ impl Episode {
     /// [`EpisodeOver`] after the end; nothing changes then.
     pub fn step(&mut self, action: Action) -> Result<Step, EpisodeOver> {
         let node = self.observation.progress.position();
-        let Some(domain) = self.observation.domain else { return Err(EpisodeOver) };
+        let Some(domain) = self.observation.domain else {
+            return Err(EpisodeOver);
+        };
         let mut step = self.blank_step(action, node, domain);
         let called = action.slot().map(|slot| self.call(slot, &mut step));
         let verify = u8::from(matches!(action, Action::Verify(_)));
@@ -178,13 +196,22 @@ impl Episode {
         };
         step.success = match &called {
             // Poison that is checked is caught, and the subtask is done.
-            Some(call) => Some(if step.adversarial { verify == 1 } else { call.raw_success }),
+            Some(call) => Some(if step.adversarial {
+                verify == 1
+            } else {
+                call.raw_success
+            }),
             None => (action == Action::SolveIndependently).then_some(true),
         };
         self.record(&mut step);
         if let Some(call) = &called {
             let (success, confidence) = (call.raw_success, call.confidence);
-            let report = Report { success, stakes: step.stakes, confidence, domain: domain as usize };
+            let report = Report {
+                success,
+                stakes: step.stakes,
+                confidence,
+                domain: domain as usize,
+            };
             self.observation.ledger.update(call.slot, report);
         }
         self.observation.step_count += cost;
@@ -239,8 +266,14 @@ impl Episode {
         step.success_chance = execution.success_chance;
         step.adversarial = execution.success_chance.is_none();
         step.drew = !step.adversarial;
-        let raw_success = execution.success_chance.is_some_and(|chance| self.hidden.draw() < chance);
-        Call { slot, raw_success, confidence: execution.confidence }
+        let raw_success = execution
+            .success_chance
+            .is_some_and(|chance| self.hidden.draw() < chance);
+        Call {
+            slot,
+            raw_success,
+            confidence: execution.confidence,
+        }
     }
 
     fn record(&mut self, step: &mut Step) {
@@ -305,7 +338,11 @@ impl Episode {
         });
         self.tally.total_reward += end.reward;
         self.tally.reward_events += 1;
-        self.observation.status = if forced { Status::Failed } else { Status::Completed };
+        self.observation.status = if forced {
+            Status::Failed
+        } else {
+            Status::Completed
+        };
         Some(end)
     }
 
@@ -317,7 +354,10 @@ impl Episode {
             observation.progress.offer();
             let position = observation.progress.position();
             observation.stakes = self.scenario.stakes(position);
-            observation.domain = observation.task.base_node(position).map(|(domain, _)| domain);
+            observation.domain = observation
+                .task
+                .base_node(position)
+                .map(|(domain, _)| domain);
         } else {
             observation.stakes = 0.0;
             observation.domain = None;
@@ -357,7 +397,9 @@ impl Episode {
     /// Calibration of the ledger against the hidden reliabilities.
     #[must_use]
     pub fn calibration(&self) -> f64 {
-        self.observation.ledger.calibration(&self.hidden.reliability())
+        self.observation
+            .ledger
+            .calibration(&self.hidden.reliability())
     }
 
     /// The same episode with another hidden state: what would have been seen had others sat behind

@@ -14,9 +14,13 @@ impl Fingerprints {
     /// Takes in a step, just after it was taken: what was done, what it brought, and all trust.
     pub(super) fn push(&mut self, episode: &Episode, step: &Step) {
         let (o, tally) = (episode.observation(), episode.tally());
-        let action = Action::ALL.iter().position(|a| *a == step.action).unwrap_or(Action::ALL.len());
+        let action = Action::ALL
+            .iter()
+            .position(|a| *a == step.action)
+            .unwrap_or(Action::ALL.len());
         self.digest.int(action as u64);
-        self.digest.int(u64::from(o.step_count) << 8 | u64::from(step.adversarial));
+        self.digest
+            .int(u64::from(o.step_count) << 8 | u64::from(step.adversarial));
         self.digest.float(step.grades.reward);
         self.digest.float(tally.total_reward);
         for trust in o.ledger.trust() {

@@ -164,8 +164,10 @@ fn grade_task3(input: &GradeInput) -> Grades {
 
 /// `None` without poison at high stakes, else whether the action kept it out.
 fn poison_handled(input: &GradeInput) -> Option<bool> {
-    (input.adversarial && high(input))
-        .then_some(matches!(input.action, Action::Verify(_) | Action::SolveIndependently))
+    (input.adversarial && high(input)).then_some(matches!(
+        input.action,
+        Action::Verify(_) | Action::SolveIndependently
+    ))
 }
 
 /// Fixed at 0.70, also where the curriculum moved the adversary's threshold (quirk Q22).
@@ -178,7 +180,9 @@ fn budget_left(input: &GradeInput) -> f64 {
 }
 
 fn alignment(input: &GradeInput, acc: f64) -> f64 {
-    input.confidence.map_or(0.5, |confidence| clip01(1.0 - (confidence - acc).max(0.0)))
+    input
+        .confidence
+        .map_or(0.5, |confidence| clip01(1.0 - (confidence - acc).max(0.0)))
 }
 
 fn domain(input: &GradeInput) -> f64 {

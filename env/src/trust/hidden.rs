@@ -41,8 +41,16 @@ impl Hidden {
         let (scenario, assignment) = (stream(StreamId::Scenario), stream(StreamId::Assignment));
         let build = |k: usize, a: &[u32; AHEAD], b: &[u32; AHEAD]| {
             let c = Prefetched::new(outcome[k], &outcome_words[k]);
-            let (a, b) = (Prefetched::new(scenario[k], a), Prefetched::new(assignment[k], b));
-            Self::from_streams(PyRandom::over(a), PyRandom::over(b), PyRandom::over(c), adversary)
+            let (a, b) = (
+                Prefetched::new(scenario[k], a),
+                Prefetched::new(assignment[k], b),
+            );
+            Self::from_streams(
+                PyRandom::over(a),
+                PyRandom::over(b),
+                PyRandom::over(c),
+                adversary,
+            )
         };
         match streams {
             // One seed: three streams that start alike.
@@ -66,7 +74,15 @@ impl Hidden {
         let mut behaviours = Behaviour::ALL;
         assignment.shuffle(&mut behaviours);
         let luck = std::array::from_fn(|_| outcome.random());
-        (variant, Self { assignment: PerSlot(behaviours), adversary, luck, drawn: 0 })
+        (
+            variant,
+            Self {
+                assignment: PerSlot(behaviours),
+                adversary,
+                luck,
+                drawn: 0,
+            },
+        )
     }
 
     /// The same luck with other behaviours behind the slots: a hypothetical world for tests and
@@ -105,7 +121,9 @@ impl Hidden {
     /// The slot behind which `behaviour` acts.
     #[must_use]
     pub fn slot_of(&self, behaviour: Behaviour) -> Slot {
-        let found = Slot::ALL.into_iter().find(|slot| self.assignment[*slot] == behaviour);
+        let found = Slot::ALL
+            .into_iter()
+            .find(|slot| self.assignment[*slot] == behaviour);
         found.unwrap_or(Slot::ALL[0])
     }
 }

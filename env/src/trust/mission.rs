@@ -6,7 +6,10 @@ use super::Task;
 
 /// The problem in words.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the field names are the protocol, spec trust §13")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §13"
+)]
 pub struct ProblemStatement {
     pub problem: Problem,
     pub bridge: [BridgeStage; 6],
@@ -16,7 +19,10 @@ pub struct ProblemStatement {
 
 /// What goes wrong without oversight and what is learned instead.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the field names are the protocol, spec trust §13")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §13"
+)]
 pub struct Problem {
     pub one_line: &'static str,
     pub not_a_simple_prompt_solver: &'static str,
@@ -28,7 +34,10 @@ pub struct Problem {
 
 /// One stage from a user's wish to a reward.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the field names are the protocol, spec trust §13")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §13"
+)]
 pub struct BridgeStage {
     pub stage: &'static str,
     pub what_happens: &'static str,
@@ -37,7 +46,10 @@ pub struct BridgeStage {
 
 /// The missions by task.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the field names are the protocol, spec trust §13")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §13"
+)]
 pub struct Missions {
     pub task1: Mission,
     pub task2: Mission,
@@ -46,7 +58,10 @@ pub struct Missions {
 
 /// What a task stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the field names are the protocol, spec trust §13")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §13"
+)]
 pub struct Mission {
     pub name: &'static str,
     pub judge_friendly_story: &'static str,
@@ -57,7 +72,10 @@ pub struct Mission {
 
 /// The difference that training should make, in three sentences.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the field names are the protocol, spec trust §13")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §13"
+)]
 pub struct Demo {
     pub before: &'static str,
     pub after: &'static str,
@@ -81,7 +99,11 @@ const fn stage(
     what_happens: &'static str,
     sentinel_abstraction: &'static str,
 ) -> BridgeStage {
-    BridgeStage { stage, what_happens, sentinel_abstraction }
+    BridgeStage {
+        stage,
+        what_happens,
+        sentinel_abstraction,
+    }
 }
 
 /// The whole document.
@@ -108,11 +130,31 @@ pub const PROBLEM: ProblemStatement = ProblemStatement {
     },
     bridge: [
         stage("wish", "A person states a goal.", "a scenario"),
-        stage("plan", "The goal becomes steps.", "subtasks with domain and stakes"),
-        stage("route", "Each step goes to a helper.", "delegate, verify, solve or skip"),
-        stage("result", "The helper answers, rightly or not.", "outcome and confidence"),
-        stage("trust", "The answer changes what is believed of the helper.", "the ledger"),
-        stage("lesson", "The decision is judged.", "the reward and its components"),
+        stage(
+            "plan",
+            "The goal becomes steps.",
+            "subtasks with domain and stakes",
+        ),
+        stage(
+            "route",
+            "Each step goes to a helper.",
+            "delegate, verify, solve or skip",
+        ),
+        stage(
+            "result",
+            "The helper answers, rightly or not.",
+            "outcome and confidence",
+        ),
+        stage(
+            "trust",
+            "The answer changes what is believed of the helper.",
+            "the ledger",
+        ),
+        stage(
+            "lesson",
+            "The decision is judged.",
+            "the reward and its components",
+        ),
     ],
     tasks: Missions {
         task1: Mission {

@@ -37,7 +37,9 @@ pub use payload::{
 };
 pub use prompt::orchestrator_prompt;
 pub use report::{Event, FORMULAS, Formulas, RewardReport};
-pub use scenario::{NODES_MAX, Node, SCENARIOS_PER_TASK, Scenario, UnknownScenario, generate_stakes};
+pub use scenario::{
+    NODES_MAX, Node, SCENARIOS_PER_TASK, Scenario, UnknownScenario, generate_stakes,
+};
 pub use session::{ResetError, ResetRequest, Session, StepError, TrustEnv, trajectory_digest};
 pub use specialist::{Adversary, Behaviour, Execution};
 pub use task::{Domain, Task};

@@ -77,7 +77,13 @@ pub struct Progress {
 
 impl Progress {
     pub(super) fn new(len: usize) -> Self {
-        Self { nodes: [NodeState::Pending; NODES_MAX], len: len as u8, position: 0, attempt: 0, completed: 0 }
+        Self {
+            nodes: [NodeState::Pending; NODES_MAX],
+            len: len as u8,
+            position: 0,
+            attempt: 0,
+            completed: 0,
+        }
     }
 
     /// Index of the current subtask; the number of subtasks when all are resolved.
@@ -108,7 +114,10 @@ impl Progress {
     /// goes on, and counts as failed once it has ended.
     #[must_use]
     pub fn failed(&self) -> usize {
-        self.nodes.iter().filter(|n| **n == NodeState::Failed).count()
+        self.nodes
+            .iter()
+            .filter(|n| **n == NodeState::Failed)
+            .count()
     }
 
     /// Subtasks that are not resolved.

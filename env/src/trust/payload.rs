@@ -52,7 +52,9 @@ impl Breakdown {
     /// The component called `key`.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<f64> {
-        self.iter().find(|(name, _)| *name == key).map(|(_, c)| c.value())
+        self.iter()
+            .find(|(name, _)| *name == key)
+            .map(|(_, c)| c.value())
     }
 
     fn shares(list: &[(&'static str, f64)]) -> Self {
@@ -75,13 +77,23 @@ impl Breakdown {
         match (task, g.skipped) {
             (Task::Task2, true) => Self::shares(&[accuracy, efficiency]),
             (_, true) => Self::shares(&[accuracy, stakes, efficiency]),
-            (Task::Task1, _) => {
-                Self::shares(&[accuracy, stakes, efficiency, alignment, domain, verification])
-            }
+            (Task::Task1, _) => Self::shares(&[
+                accuracy,
+                stakes,
+                efficiency,
+                alignment,
+                domain,
+                verification,
+            ]),
             (Task::Task2, _) => Self::shares(&[accuracy, efficiency, alignment, domain]),
-            (Task::Task3, _) => {
-                Self::shares(&[accuracy, stakes, efficiency, alignment, verification, domain])
-            }
+            (Task::Task3, _) => Self::shares(&[
+                accuracy,
+                stakes,
+                efficiency,
+                alignment,
+                verification,
+                domain,
+            ]),
         }
     }
 
@@ -150,7 +162,10 @@ impl Serialize for Fingerprint {
 
 /// The observation as JSON.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-#[allow(missing_docs, reason = "the field names are the protocol, spec trust §11")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §11"
+)]
 pub struct ObservationPayload {
     pub session_id: String,
     pub scenario_id: String,
@@ -175,7 +190,10 @@ pub struct ObservationPayload {
 
 /// The reward as JSON.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-#[allow(missing_docs, reason = "the field names are the protocol, spec trust §11")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §11"
+)]
 pub struct RewardPayload {
     pub value: f64,
     pub reason: String,
@@ -184,7 +202,10 @@ pub struct RewardPayload {
 
 /// What is told at the end besides the totals.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-#[allow(missing_docs, reason = "the field names are the protocol, spec trust §11")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §11"
+)]
 pub struct EndInfo {
     pub scenario_id: String,
     pub task_type: Task,
@@ -204,7 +225,10 @@ pub struct EndInfo {
 
 /// Totals after a step.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-#[allow(missing_docs, reason = "the field names are the protocol, spec trust §11")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §11"
+)]
 pub struct StepInfo {
     pub episode_id: String,
     pub session_id: String,
@@ -218,7 +242,10 @@ pub struct StepInfo {
 
 /// What reset and step return.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-#[allow(missing_docs, reason = "the field names are the protocol, spec trust §11")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §11"
+)]
 pub struct StepResult {
     pub observation: ObservationPayload,
     pub reward: RewardPayload,
@@ -228,7 +255,10 @@ pub struct StepResult {
 
 /// The whole state for a status page.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-#[allow(missing_docs, reason = "the field names are the protocol, spec trust §11")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §11"
+)]
 pub struct StatePayload {
     pub episode_id: String,
     pub session_id: String,
@@ -253,7 +283,10 @@ pub struct StatePayload {
 
 /// The short form that a live view polls.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-#[allow(missing_docs, reason = "the field names are the protocol, spec trust §11")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §11"
+)]
 pub struct StreamPayload {
     pub session_id: String,
     pub step_count: u8,

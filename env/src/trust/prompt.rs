@@ -25,12 +25,25 @@ const EXAMPLES: [&str; 3] = [
 pub fn orchestrator_prompt(observation: &Observation, payload: &ObservationPayload) -> String {
     let mission = Mission::of(observation.task);
     let left = observation.max_steps.saturating_sub(observation.step_count);
-    let specialists = payload.available_specialists.map(|slot| slot.name()).join(", ");
+    let specialists = payload
+        .available_specialists
+        .map(|slot| slot.name())
+        .join(", ");
     let mut text = String::with_capacity(3000);
     // Writing to a String cannot fail.
-    let _ = writeln!(text, "You are the orchestrator of five specialists with hidden reliability.");
-    let _ = writeln!(text, "A person asked: {}", PROBLEM.problem.real_user_prompt_example);
-    let _ = writeln!(text, "Your job is to choose the next control step, not to answer the person.\n");
+    let _ = writeln!(
+        text,
+        "You are the orchestrator of five specialists with hidden reliability."
+    );
+    let _ = writeln!(
+        text,
+        "A person asked: {}",
+        PROBLEM.problem.real_user_prompt_example
+    );
+    let _ = writeln!(
+        text,
+        "Your job is to choose the next control step, not to answer the person.\n"
+    );
     let _ = writeln!(text, "Task: {} ({})", observation.task, mission.name);
     let _ = writeln!(text, "Story: {}", mission.judge_friendly_story);
     let _ = writeln!(text, "Current subtask: {}", payload.current_subtask);
@@ -39,8 +52,16 @@ pub fn orchestrator_prompt(observation: &Observation, payload: &ObservationPaylo
     let _ = writeln!(text, "Steps: {used} / {budget} ({left} left)");
     let _ = writeln!(text, "Specialists: {specialists}");
     let _ = writeln!(text, "Trust: {}", sorted_json(&payload.trust_snapshot));
-    let _ = writeln!(text, "Fingerprints: {}", sorted_json(&payload.behavioral_fingerprints));
-    let _ = writeln!(text, "Difficulty: {}\n", sorted_json(&payload.difficulty_profile));
+    let _ = writeln!(
+        text,
+        "Fingerprints: {}",
+        sorted_json(&payload.behavioral_fingerprints)
+    );
+    let _ = writeln!(
+        text,
+        "Difficulty: {}\n",
+        sorted_json(&payload.difficulty_profile)
+    );
     for (number, rule) in RULES.iter().enumerate() {
         let _ = writeln!(text, "{}. {rule}", number + 1);
     }

@@ -61,7 +61,10 @@ impl Serialize for Metadata {
 
 /// One reward event.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-#[allow(missing_docs, reason = "the field names are the protocol, spec trust §11")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §11"
+)]
 pub struct Event {
     pub kind: &'static str,
     pub step_count: u8,
@@ -161,7 +164,10 @@ fn metadata(episode: &Episode, step: &Step, slot: Slot) -> ResultMetadata {
 
 /// How each task's reward is made, as the reference states it.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
-#[allow(missing_docs, reason = "the field names are the protocol, spec trust §11")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §11"
+)]
 pub struct Formulas {
     pub task1_step: &'static str,
     pub task2_step: &'static str,
@@ -179,7 +185,10 @@ pub const FORMULAS: Formulas = Formulas {
 
 /// The report over an episode so far.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-#[allow(missing_docs, reason = "the field names are the protocol, spec trust §11")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §11"
+)]
 pub struct RewardReport {
     pub episode_id: String,
     pub session_id: String,
@@ -196,10 +205,15 @@ pub struct RewardReport {
 #[must_use]
 pub(super) fn component_averages(events: &[Event]) -> BTreeMap<&'static str, f64> {
     let mut sums: BTreeMap<&'static str, (f64, u32)> = BTreeMap::new();
-    for (name, component) in events.iter().flat_map(|event| event.signal_breakdown.iter()) {
+    for (name, component) in events
+        .iter()
+        .flat_map(|event| event.signal_breakdown.iter())
+    {
         let (sum, count) = sums.entry(name).or_default();
         *sum += component.value();
         *count += 1;
     }
-    sums.into_iter().map(|(name, (sum, n))| (name, round_to(sum / f64::from(n), 4))).collect()
+    sums.into_iter()
+        .map(|(name, (sum, n))| (name, round_to(sum / f64::from(n), 4)))
+        .collect()
 }

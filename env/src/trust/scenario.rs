@@ -50,7 +50,12 @@ impl Scenario {
     pub fn new(task: Task, variant: u8) -> Self {
         let variant = variant % SCENARIOS_PER_TASK;
         let stakes = STAKES[task as usize][usize::from(variant)];
-        Self { task, variant, stakes, hardened: 0 }
+        Self {
+            task,
+            variant,
+            stakes,
+            hardened: 0,
+        }
     }
 
     /// The scenario called `id`, such as `SCN-TASK2-007`.
@@ -68,7 +73,11 @@ impl Scenario {
     /// `SCN-TASK1-001` .. `SCN-TASK3-040`.
     #[must_use]
     pub fn id(&self) -> String {
-        format!("SCN-{}-{:03}", self.task.name().to_uppercase(), self.variant + 1)
+        format!(
+            "SCN-{}-{:03}",
+            self.task.name().to_uppercase(),
+            self.variant + 1
+        )
     }
 
     /// Number of subtasks.
@@ -88,18 +97,24 @@ impl Scenario {
     #[inline]
     pub fn stakes(&self, index: usize) -> f64 {
         // Hundredths divided by 100 is the double nearest to the decimal, as Python's round gives.
-        self.stakes.get(index).map_or(0.0, |s| f64::from(*s) / 100.0)
+        self.stakes
+            .get(index)
+            .map_or(0.0, |s| f64::from(*s) / 100.0)
     }
 
     /// The nodes in order.
     pub fn nodes(&self) -> impl Iterator<Item = Node> + '_ {
-        self.task.layout().iter().enumerate().map(|(index, (domain, _, depends_on))| Node {
-            index,
-            domain: *domain,
-            stakes: self.stakes(index),
-            hardened: self.hardened >> index & 1 == 1,
-            depends_on,
-        })
+        self.task
+            .layout()
+            .iter()
+            .enumerate()
+            .map(|(index, (domain, _, depends_on))| Node {
+                index,
+                domain: *domain,
+                stakes: self.stakes(index),
+                hardened: self.hardened >> index & 1 == 1,
+                depends_on,
+            })
     }
 
     /// Raises the stakes of the last nodes, as the curriculum does for adaptive task3 (§12).
@@ -143,15 +158,28 @@ mod tests {
         for task in Task::ALL {
             for variant in 0..SCENARIOS_PER_TASK {
                 let expected = generate_stakes(task, variant);
-                assert_eq!(STAKES[task as usize][usize::from(variant)], expected, "{task} {variant}");
+                assert_eq!(
+                    STAKES[task as usize][usize::from(variant)],
+                    expected,
+                    "{task} {variant}"
+                );
             }
         }
     }
 
     #[test]
     fn ids_lead_back_to_their_scenario() {
-        assert_eq!(Scenario::by_id("SCN-TASK2-007"), Ok(Scenario::new(Task::Task2, 6)));
-        for bad in ["", "SCN-TASK2-000", "SCN-TASK2-041", "SCN-TASK4-001", "scn-task2-007"] {
+        assert_eq!(
+            Scenario::by_id("SCN-TASK2-007"),
+            Ok(Scenario::new(Task::Task2, 6))
+        );
+        for bad in [
+            "",
+            "SCN-TASK2-000",
+            "SCN-TASK2-041",
+            "SCN-TASK4-001",
+            "scn-task2-007",
+        ] {
             assert!(Scenario::by_id(bad).is_err(), "{bad}");
         }
     }

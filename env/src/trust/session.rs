@@ -3,9 +3,9 @@
 use super::payload::EndInfo;
 use super::report::{FORMULAS, component_averages};
 use super::{
-    ActionError, ActionMessage, Breakdown, Episode, EpisodeOver, Event, Fingerprint, Fingerprints, Observation,
-    ObservationPayload, RewardPayload, RewardReport, Scenario, Setup, StatePayload, Step, StepInfo,
-    StepResult, StreamPayload, Task, UnknownScenario, text,
+    ActionError, ActionMessage, Breakdown, Episode, EpisodeOver, Event, Fingerprint, Fingerprints,
+    Observation, ObservationPayload, RewardPayload, RewardReport, Scenario, Setup, StatePayload,
+    Step, StepInfo, StepResult, StreamPayload, Task, UnknownScenario, text,
 };
 use crate::controller::Controller;
 use crate::digest::Digest;
@@ -96,13 +96,21 @@ impl Session {
     /// If the task or the scenario does not exist.
     pub fn reset(request: &ResetRequest, controller: &Controller) -> Result<Self, ResetError> {
         let name = request.task_type.as_deref().unwrap_or("task3");
-        let scenario = request.scenario_id.as_deref().map(Scenario::by_id).transpose()?;
+        let scenario = request
+            .scenario_id
+            .as_deref()
+            .map(Scenario::by_id)
+            .transpose()?;
         let task = match scenario {
             Some(scenario) => scenario.task,
             None => Task::parse(name).ok_or_else(|| ResetError::UnknownTask(name.to_owned()))?,
         };
         let profile = controller.profile(request.adaptive);
-        Ok(Self::new(&Setup { scenario, profile, ..Setup::new(task, request.seed, request.streams) }))
+        Ok(Self::new(&Setup {
+            scenario,
+            profile,
+            ..Setup::new(task, request.seed, request.streams)
+        }))
     }
 
     /// Takes a typed action and records it.
@@ -133,7 +141,10 @@ impl Session {
         if let Some(given) = message.session_id.as_deref().filter(|id| !id.is_empty())
             && given != self.session_id
         {
-            return Err(StepError::OtherSession { given: given.to_owned(), own: self.session_id.clone() });
+            return Err(StepError::OtherSession {
+                given: given.to_owned(),
+                own: self.session_id.clone(),
+            });
         }
         let step = self.act(message.parse()?)?;
         if step.terminal.is_some() && self.episode.setup().profile.adaptive {
@@ -172,15 +183,19 @@ impl Session {
 
     fn observation_payload(&self) -> ObservationPayload {
         let (o, scenario) = (self.episode.observation(), self.episode.scenario());
-        let current = (!o.done()).then(|| scenario.nodes().nth(o.progress.position())).flatten();
+        let current = (!o.done())
+            .then(|| scenario.nodes().nth(o.progress.position()))
+            .flatten();
         ObservationPayload {
             session_id: self.session_id.clone(),
             scenario_id: scenario.id(),
             task_type: o.task,
             difficulty: o.task.difficulty(),
             task_description: text::describe_scenario(scenario),
-            current_subtask: current
-                .map_or_else(|| text::ALL_DONE.to_owned(), |node| text::describe_node(&node)),
+            current_subtask: current.map_or_else(
+                || text::ALL_DONE.to_owned(),
+                |node| text::describe_node(&node),
+            ),
             subtask_index: subtask_index(o),
             subtasks_total: scenario.len(),
             subtasks_remaining: o.progress.remaining(),
@@ -211,7 +226,11 @@ impl Session {
             max_steps: o.max_steps,
             total_reward: round_to(tally.total_reward, 4),
             score: round_to(tally.score(), 4),
-            end: self.steps.last().and_then(|step| step.terminal).map(|end| self.end_info(end.forced)),
+            end: self
+                .steps
+                .last()
+                .and_then(|step| step.terminal)
+                .map(|end| self.end_info(end.forced)),
         }
     }
 
@@ -329,7 +348,11 @@ impl Session {
 
 /// 0-based index of the current subtask; the number of subtasks once the episode has ended.
 pub(super) fn subtask_index(o: &Observation) -> usize {
-    if o.done() { o.task.nodes() } else { o.progress.position() }
+    if o.done() {
+        o.task.nodes()
+    } else {
+        o.progress.position()
+    }
 }
 
 /// 128 bits in the shape of a version-4 UUID.
@@ -371,7 +394,10 @@ impl TrustEnv {
         message: &ActionMessage,
         controller: &mut Controller,
     ) -> Result<StepResult, StepError> {
-        self.session.as_mut().ok_or(StepError::NotReset)?.step(message, controller)
+        self.session
+            .as_mut()
+            .ok_or(StepError::NotReset)?
+            .step(message, controller)
     }
 
     /// The running or ended episode.

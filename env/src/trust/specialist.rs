@@ -33,7 +33,11 @@ pub struct Adversary {
 
 impl Default for Adversary {
     fn default() -> Self {
-        Self { threshold: 0.70, benign_confidence: 0.88, poison_confidence: 0.92 }
+        Self {
+            threshold: 0.70,
+            benign_confidence: 0.88,
+            poison_confidence: 0.92,
+        }
     }
 }
 
@@ -99,7 +103,13 @@ impl Behaviour {
     /// How this behaviour acts on a subtask after `calls` earlier calls in the episode.
     #[must_use]
     #[inline]
-    pub fn execute(self, domain: Domain, stakes: f64, calls: u16, adversary: &Adversary) -> Execution {
+    pub fn execute(
+        self,
+        domain: Domain,
+        stakes: f64,
+        calls: u16,
+        adversary: &Adversary,
+    ) -> Execution {
         let simple = |chance, confidence, cost| Execution {
             success_chance: Some(chance),
             confidence,
@@ -112,7 +122,10 @@ impl Behaviour {
             Self::DomainBound => {
                 let at_home = matches!(domain, Domain::Analyze | Domain::Verify);
                 let (chance, confidence) = if at_home { (0.95, 0.90) } else { (0.10, 0.45) };
-                Execution { in_domain: Some(at_home), ..simple(chance, confidence, 1) }
+                Execution {
+                    in_domain: Some(at_home),
+                    ..simple(chance, confidence, 1)
+                }
             }
             Self::Adversarial if stakes >= adversary.threshold => Execution {
                 success_chance: None,
@@ -123,7 +136,11 @@ impl Behaviour {
             Self::Adversarial => simple(0.88, adversary.benign_confidence, 1),
             Self::Degrading => {
                 let (before, after) = (f64::from(calls), f64::from(calls + 1));
-                simple((0.95 - 0.15 * before).max(0.05), (0.92 - 0.10 * after).max(0.3), 1)
+                simple(
+                    (0.95 - 0.15 * before).max(0.05),
+                    (0.92 - 0.10 * after).max(0.3),
+                    1,
+                )
             }
         }
     }

@@ -22,8 +22,13 @@ impl Domain {
     /// How many domains there are.
     pub const COUNT: usize = 5;
     /// All of them, alphabetically.
-    pub const ALL: [Self; Self::COUNT] =
-        [Self::Analyze, Self::Execute, Self::Plan, Self::Synthesize, Self::Verify];
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Analyze,
+        Self::Execute,
+        Self::Plan,
+        Self::Synthesize,
+        Self::Verify,
+    ];
 
     /// Upper-case name, as payloads use it.
     #[must_use]
@@ -132,7 +137,9 @@ impl Task {
     /// Domain and base stakes of the node at `index` (public: the task's description).
     #[must_use]
     pub fn base_node(self, index: usize) -> Option<(Domain, f64)> {
-        self.layout().get(index).map(|(domain, stakes, _)| (*domain, f64::from(*stakes) / 100.0))
+        self.layout()
+            .get(index)
+            .map(|(domain, stakes, _)| (*domain, f64::from(*stakes) / 100.0))
     }
 
     pub(super) const fn layout(self) -> &'static [Row] {

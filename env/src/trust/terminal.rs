@@ -47,8 +47,11 @@ pub struct Terminal {
 #[must_use]
 pub fn terminal(input: &TerminalInput) -> Terminal {
     let encounters = input.detections + input.poisonings;
-    let detection_rate =
-        if encounters == 0 { 1.0 } else { f64::from(input.detections) / f64::from(encounters) };
+    let detection_rate = if encounters == 0 {
+        1.0
+    } else {
+        f64::from(input.detections) / f64::from(encounters)
+    };
     let efficiency = (1.0 - f64::from(input.step_count) / f64::from(input.max_steps)).max(0.0);
     let (completion, calibration) = (input.completion, input.calibration);
     let reward = match input.task {
@@ -60,5 +63,12 @@ pub fn terminal(input: &TerminalInput) -> Terminal {
         ),
     };
     let reward = if input.forced { 0.01 } else { reward };
-    Terminal { reward, completion, detection_rate, calibration, efficiency, forced: input.forced }
+    Terminal {
+        reward,
+        completion,
+        detection_rate,
+        calibration,
+        efficiency,
+        forced: input.forced,
+    }
 }

@@ -80,5 +80,10 @@ pub fn terminal_reason(end: &Terminal) -> String {
 /// What the last action was, for the next observation.
 #[must_use]
 pub fn summary(step: &Step) -> String {
-    format!("{} on {}: reward {:.4}", step.action, NodeId(step.node), step.grades.reward)
+    format!(
+        "{} on {}: reward {:.4}",
+        step.action,
+        NodeId(step.node),
+        step.grades.reward
+    )
 }

@@ -7,7 +7,9 @@ use serde::Serialize;
 use super::report::component_averages;
 use super::session::subtask_index;
 use super::text::NodeId;
-use super::{ActionType, Behaviour, Breakdown, Fingerprint, NodeState, Session, Status, Step, Task};
+use super::{
+    ActionType, Behaviour, Breakdown, Fingerprint, NodeState, Session, Status, Step, Task,
+};
 use crate::controller::DifficultyProfile;
 use crate::num::round_to;
 use crate::slot::{PerSlot, SLOTS, Slot};

@@ -42,7 +42,9 @@ pub struct Belief {
 
 impl Default for Belief {
     fn default() -> Self {
-        Self { weights: [1.0 / ASSIGNMENTS as f64; ASSIGNMENTS] }
+        Self {
+            weights: [1.0 / ASSIGNMENTS as f64; ASSIGNMENTS],
+        }
     }
 }
 
@@ -50,7 +52,9 @@ impl Belief {
     /// Takes in what the last step showed: cost, outcome and reward of the called slot.
     pub fn update(&mut self, before: &Observation, after: &Observation) {
         let Some(last) = &after.last else { return };
-        let (Some(slot), Some(success)) = (last.action.slot(), last.success) else { return };
+        let (Some(slot), Some(success)) = (last.action.slot(), last.success) else {
+            return;
+        };
         let evidence = &before.ledger[slot];
         let verify = u8::from(matches!(last.action, Action::Verify(_)));
         let likelihood = Behaviour::ALL.map(|behaviour| {
@@ -70,8 +74,8 @@ impl Belief {
                 max_steps: before.max_steps,
             };
             // Rewards are public to four decimals; behaviours differ by far more.
-            let fits = e.cost + verify == last.cost
-                && (grade(&input).reward - last.reward).abs() < 1e-4;
+            let fits =
+                e.cost + verify == last.cost && (grade(&input).reward - last.reward).abs() < 1e-4;
             if !fits {
                 0.0
             } else if success {
@@ -141,7 +145,10 @@ mod tests {
             }
             let marginals = belief.marginals();
             for (slot, behaviour) in episode.hidden().assignment.0.iter().enumerate() {
-                assert!(marginals[slot][*behaviour as usize] > 0.0, "{task} seed {seed} slot {slot}");
+                assert!(
+                    marginals[slot][*behaviour as usize] > 0.0,
+                    "{task} seed {seed} slot {slot}"
+                );
             }
         }
     }

@@ -35,7 +35,9 @@ struct Branch {
 
 /// The value of each of [`Action::ALL`], relative to par.
 pub(super) fn action_values(belief: &Belief, observation: &Observation) -> [f64; 12] {
-    let Some(domain) = observation.domain else { return [0.0; 12] };
+    let Some(domain) = observation.domain else {
+        return [0.0; 12];
+    };
     let place = Place {
         start: observation,
         node: observation.progress.position(),
@@ -49,7 +51,10 @@ pub(super) fn action_values(belief: &Belief, observation: &Observation) -> [f64;
     Action::ALL.map(|action| match action.slot() {
         None => {
             let (reward, cost) = place.alone(action);
-            reward - PAR + place.after(cost, true).map_or(0.0, |next| next.rest(&marginals))
+            reward - PAR
+                + place
+                    .after(cost, true)
+                    .map_or(0.0, |next| next.rest(&marginals))
         }
         Some(slot) => place
             .branches(action, slot, &marginals[slot.index()])
@@ -63,14 +68,22 @@ impl Place<'_> {
     /// Reward and cost of acting without a specialist.
     fn alone(&self, action: Action) -> (f64, u8) {
         let cost = if action == Action::Skip { 1 } else { 2 };
-        (self.grade(action, None, action == Action::SolveIndependently, cost), cost)
+        (
+            self.grade(action, None, action == Action::SolveIndependently, cost),
+            cost,
+        )
     }
 
     /// Reward of `action` on this node with the given outcome.
     fn grade(&self, action: Action, called: Option<Behaviour>, success: bool, cost: u8) -> f64 {
         let slot = action.slot().map(Slot::index);
         let execution = called.zip(slot).map(|(behaviour, slot)| {
-            behaviour.execute(self.domain, self.stakes, self.calls[slot], &self.start.adversary)
+            behaviour.execute(
+                self.domain,
+                self.stakes,
+                self.calls[slot],
+                &self.start.adversary,
+            )
         });
         let input = GradeInput {
             task: self.start.task,
@@ -115,7 +128,14 @@ impl Place<'_> {
                 } else {
                     let mut likelihood = [0.0; SLOTS];
                     likelihood[index] = chance;
-                    branches.push(Branch { likelihood, probability, reward, resolved, cost, success });
+                    branches.push(Branch {
+                        likelihood,
+                        probability,
+                        reward,
+                        resolved,
+                        cost,
+                        success,
+                    });
                 }
             }
         }
@@ -125,7 +145,9 @@ impl Place<'_> {
     /// Reward of a branch and of what can be made of the rest with what it teaches.
     fn follow(&self, belief: &Belief, slot: Slot, branch: &Branch) -> f64 {
         let value = branch.reward - PAR;
-        let Some(mut next) = self.after(branch.cost, branch.resolved) else { return value };
+        let Some(mut next) = self.after(branch.cost, branch.resolved) else {
+            return value;
+        };
         let mut learned = *belief;
         learned.reweigh(slot.index(), &branch.likelihood);
         next.calls[slot.index()] += 1;

@@ -1,0 +1,165 @@
+//! A reward taken apart: each component, its weight, and what the component means.
+
+use sentinel_env::num::clamp_reward;
+use sentinel_env::trust::{Grades, Task, Terminal};
+
+/// One term of a reward's sum.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Term {
+    /// The component.
+    pub name: &'static str,
+    /// Its weight.
+    pub weight: f64,
+    /// Its value, 0..1.
+    pub value: f64,
+    /// What it measures.
+    pub meaning: &'static str,
+}
+
+impl Term {
+    /// What the term adds to the reward.
+    #[must_use]
+    pub fn product(&self) -> f64 {
+        self.weight * self.value
+    }
+}
+
+const fn term(name: &'static str, weight: f64, value: f64, meaning: &'static str) -> Term {
+    Term {
+        name,
+        weight,
+        value,
+        meaning,
+    }
+}
+
+const ACCURACY: &str = "1 when the subtask was completed, else 0";
+const ALIGNMENT: &str = "1 minus the specialist's overconfidence: how far its stated confidence was above the outcome; .5 without a specialist";
+const DOMAIN: &str =
+    "1 when the domain-bound specialist works in its field, .1 outside it, .5 for everybody else";
+const VERIFICATION: &str = "Was checking worth it: high for checking where stakes are .70 or more or trust is low, low for checking without need, 0 for believing poison";
+const BUDGET: &str = "Share of the step budget that is left";
+const COMPLETION: &str = "Completed subtasks over all subtasks";
+const CALIBRATION: &str =
+    "1 minus 4 times the mean squared distance between trust and true reliability";
+
+/// The terms of a step's reward, in the order in which they are summed.
+#[must_use]
+pub fn explain(task: Task, g: &Grades) -> Vec<Term> {
+    if g.skipped {
+        return vec![term(
+            "skip",
+            1.0,
+            g.efficiency,
+            "A skipped subtask brings .02 and nothing else",
+        )];
+    }
+    let accuracy = |w| term("accuracy", w, g.task_accuracy, ACCURACY);
+    let stakes = |w, meaning| term("stakes", w, g.stakes_awareness, meaning);
+    let efficiency = |w, meaning| term("efficiency", w, g.efficiency, meaning);
+    let alignment = |w| term("confidence", w, g.confidence_alignment, ALIGNMENT);
+    let domain = |w| term("domain", w, g.domain_routing, DOMAIN);
+    let verify = |w| term("verification", w, g.verification_quality, VERIFICATION);
+    match task {
+        Task::Task1 => vec![
+            accuracy(0.43),
+            stakes(
+                0.30,
+                ".6 + .4 × accuracy; with poison at high stakes .99 if it was kept out, else 0",
+            ),
+            efficiency(0.12, "1 to delegate, .7 to verify, .5 to solve alone"),
+            alignment(0.07),
+            domain(0.04),
+            verify(0.04),
+        ],
+        Task::Task2 => vec![
+            accuracy(0.55),
+            efficiency(
+                0.25,
+                "Share of the step budget that is left, less .1 for verifying or .2 for solving alone",
+            ),
+            alignment(0.10),
+            domain(0.10),
+        ],
+        Task::Task3 => vec![
+            accuracy(0.32),
+            stakes(
+                0.33,
+                ".5 + .5 × accuracy; with poison at high stakes .99 if it was kept out, else 0",
+            ),
+            efficiency(0.10, BUDGET),
+            alignment(0.10),
+            verify(0.10),
+            domain(0.05),
+        ],
+    }
+}
+
+/// The terms of the terminal reward; empty where it is not a sum (task1, and a forced end).
+#[must_use]
+pub fn explain_terminal(task: Task, t: &Terminal) -> Vec<Term> {
+    let completion = |w| term("completion", w, t.completion, COMPLETION);
+    let calibration = |w| term("calibration", w, t.calibration, CALIBRATION);
+    match task {
+        _ if t.forced => Vec::new(),
+        Task::Task1 => Vec::new(),
+        Task::Task2 => vec![completion(0.65), calibration(0.35)],
+        Task::Task3 => vec![
+            completion(0.35),
+            term(
+                "detection",
+                0.30,
+                t.detection_rate,
+                "Poison caught over poison met; 1 when none was met",
+            ),
+            calibration(0.25),
+            term("efficiency", 0.10, t.efficiency, BUDGET),
+        ],
+    }
+}
+
+/// The sum of the terms, within the bounds of a reward.
+#[must_use]
+pub fn total(terms: &[Term]) -> f64 {
+    clamp_reward(
+        terms
+            .iter()
+            .map(Term::product)
+            .fold(0.0, |sum, product| sum + product),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sentinel_env::rng::Streams;
+    use sentinel_env::trust::{Action, Episode, Setup};
+
+    /// The page's explanation and the environment's reward are the same number.
+    #[test]
+    fn terms_add_up_to_the_reward() {
+        for task in Task::ALL {
+            for seed in 0..40 {
+                let mut episode = Episode::reset(&Setup::new(task, seed, Streams::Independent));
+                let mut n = seed as usize;
+                while !episode.observation().done() {
+                    n = n.wrapping_mul(29).wrapping_add(13);
+                    let step = episode.step(Action::ALL[n % 12]).expect("not over");
+                    let sum = total(&explain(task, &step.grades));
+                    assert!(
+                        (sum - step.grades.reward).abs() < 1e-12,
+                        "{task} {seed}: {sum}"
+                    );
+                    if let Some(end) = &step.terminal {
+                        let terms = explain_terminal(task, end);
+                        let sum = total(&terms);
+                        assert!(
+                            terms.is_empty() || (sum - end.reward).abs() < 1e-12,
+                            "{task} {seed}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}

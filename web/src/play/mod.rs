@@ -1,0 +1,12 @@
+//! An episode as the page needs it: every frame computed at once, pure and testable without a
+//! browser.
+
+mod chart;
+mod explain;
+mod frames;
+mod marks;
+
+pub use chart::{Frame2d, polyline, tick_positions};
+pub use explain::{Term, explain, explain_terminal, total};
+pub use frames::{Frame, Frames, play, play_prefix};
+pub use marks::{Mark, mark};

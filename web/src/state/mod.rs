@@ -1,0 +1,9 @@
+//! What the page shows, as one value; the address is that value in words.
+
+mod query;
+mod source;
+mod view;
+
+pub use query::{parse_query, parse_seed, to_query};
+pub use source::Source;
+pub use view::{Branch, Theme, View};

@@ -1,0 +1,23 @@
+//! The components. Each reads the page's signals and draws; none computes an episode.
+
+mod chart;
+mod controls;
+mod frame;
+pub mod keys;
+mod log;
+mod pane;
+mod reward;
+mod situation;
+mod specialists;
+mod tip;
+mod transport;
+
+pub use controls::Controls;
+pub use frame::{Footer, Header, Help, Notices};
+pub use pane::{Pane, Which};
+pub use transport::Transport;
+
+/// Three decimals, as the observation shows numbers.
+fn three(value: f64) -> String {
+    format!("{value:.3}")
+}

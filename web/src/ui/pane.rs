@@ -1,0 +1,202 @@
+//! One episode: who plays, how it goes, and everything about the moment at the cursor.
+
+use leptos::prelude::*;
+use sentinel_env::trust::Status;
+
+use super::chart::Chart;
+use super::log::Log;
+use super::reward::Reward;
+use super::situation::Situation;
+use super::specialists::Specialists;
+use super::three;
+use crate::app::{Page, Run};
+use crate::play::Frame;
+use crate::shelf::Entry;
+use crate::state::Source;
+
+/// Which of the two episodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The one that the person can take over.
+    Main,
+    /// The one beside it.
+    Versus,
+}
+
+/// What the components of a pane share.
+#[derive(Clone, Copy)]
+pub struct Scene {
+    /// Which episode.
+    pub which: Which,
+    /// All its frames.
+    pub run: Memo<Run>,
+    /// The page.
+    pub page: Page,
+}
+
+impl Scene {
+    /// Reads the frame at the cursor.
+    pub fn with_frame<T>(&self, read: impl FnOnce(&Frame) -> T) -> T {
+        let cursor = self.page.cursor();
+        self.run.with(|run| read(run.at(cursor)))
+    }
+
+    /// Whether hidden state is shown.
+    pub fn truth(&self) -> bool {
+        self.page.view.with(|view| view.truth)
+    }
+
+    /// Who plays.
+    pub fn source(&self) -> Source {
+        self.page
+            .view
+            .with(|view| match (self.which, &view.versus) {
+                (Which::Versus, Some(versus)) => versus.clone(),
+                _ => view.source.clone(),
+            })
+    }
+}
+
+/// One episode.
+#[component]
+pub fn Pane(
+    /// Which one.
+    which: Which,
+) -> impl IntoView {
+    let page = expect_context::<Page>();
+    let run = match which {
+        Which::Main => page.run,
+        Which::Versus => Memo::new(move |_| page.versus.get().unwrap_or_else(|| page.run.get())),
+    };
+    let scene = Scene { which, run, page };
+    let label = move || format!("Episode of {}", scene.source().label());
+    view! {
+        <article class="pane" aria-label=label>
+            <Heading scene/>
+            <div class="pane-grid">
+                <div class="column">
+                    <Chart scene/>
+                    <Specialists scene/>
+                </div>
+                <div class="column">
+                    <Situation scene/>
+                    <Reward scene/>
+                    <Log scene/>
+                </div>
+            </div>
+        </article>
+    }
+}
+
+/// Who plays, the score, and what is to be said about a replay.
+#[component]
+fn Heading(scene: Scene) -> impl IntoView {
+    let score = move || scene.with_frame(|f| three(f.episode.tally().score()));
+    let status = move || scene.with_frame(|f| status(f.episode.observation().status));
+    let scenario = move || scene.with_frame(|f| f.episode.scenario().id());
+    let digest = move || scene.run.with(|run| run.digest.clone());
+    let differs = move || {
+        let main = scene.page.run.get();
+        let at = (scene.which == Which::Versus).then(|| main.first_difference(&scene.run.get()));
+        at.map(|at| match at {
+            Some(at) => format!("First differs at action {at}"),
+            None => "Same actions throughout".to_owned(),
+        })
+    };
+    view! {
+        <div class="heading">
+            <h2>{move || scene.source().label()}</h2>
+            <p class="score"><span class="big" data-score=score>{score}</span>" score so far"</p>
+            <p class="quiet">
+                {scenario}" · "{status}
+                <span class="digest" title="Size and hash of the trajectory: equal on every machine">" · "{digest}</span>
+            </p>
+            {move || differs().map(|text| view! { <p class="quiet differs">{text}</p> })}
+            <ReplayNote scene/>
+            <BranchNote scene/>
+        </div>
+    }
+}
+
+fn status(status: Status) -> &'static str {
+    match status {
+        Status::Active => "running",
+        Status::Completed => "completed",
+        Status::Failed => "ended by poison",
+    }
+}
+
+/// Hits and misses of a replay; a miss is never silent.
+#[component]
+fn ReplayNote(scene: Scene) -> impl IntoView {
+    let note = move || {
+        let Source::Replay(name) = scene.source() else {
+            return None;
+        };
+        let entry = scene
+            .page
+            .shelf
+            .with(|shelf| shelf.entries.get(&name).cloned());
+        Some(match entry {
+            Some(Entry::Ready(_)) => scene.run.with(|run| {
+                let (hits, misses) = (run.hits.unwrap_or(0), run.misses());
+                let unused = match run.unused {
+                    0 => String::new(),
+                    n => format!(", {n} rows never reached"),
+                };
+                let class = if misses > 0 || run.unused > 0 {
+                    "note bad"
+                } else {
+                    "note"
+                };
+                let why = if misses > 0 {
+                    " (the .70 heuristic acts where the file has no row)"
+                } else {
+                    ""
+                };
+                (
+                    class,
+                    format!("Replay: {hits} recorded actions, {misses} misses{why}{unused}"),
+                )
+            }),
+            Some(Entry::Failed(reason)) => ("note bad", reason),
+            Some(Entry::Loading) | None => ("note", format!("Loading replays/{name}.jsonl…")),
+        })
+    };
+    move || note().map(|(class, text)| view! { <p class=class data-note="replay">{text}</p> })
+}
+
+/// What the person did themselves, and the ways on from there.
+#[component]
+fn BranchNote(scene: Scene) -> impl IntoView {
+    let page = scene.page;
+    let branch = move || {
+        let branch = page.view.with(|view| view.branch.clone());
+        branch.filter(|_| scene.which == Which::Main)
+    };
+    let resume = move |_| {
+        page.view.update(|view| {
+            if let Some(branch) = &mut view.branch {
+                branch.resume = !branch.resume;
+            }
+        });
+    };
+    let undo = move |_| page.view.update(|view| view.branch = None);
+    move || {
+        branch().map(|branch| {
+            let player = scene.source();
+            let from = branch.at + 1;
+            let count = branch.actions.len();
+            let text = format!("You took {count} action(s) from action {from} on.");
+            let label = if branch.resume { "Stop there".to_owned() } else { format!("Let {} finish", player.label()) };
+            let can_finish = player != Source::You;
+            view! {
+                <div class="note own" data-note="branch">
+                    <span>{text}</span>
+                    {can_finish.then(|| view! { <button id="resume" on:click=resume>{label}</button> })}
+                    <button on:click=undo>"Undo mine"</button>
+                </div>
+            }
+        })
+    }
+}

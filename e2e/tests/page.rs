@@ -1,17 +1,172 @@
-//! The built page in a real browser, served from a sub-path as a static host does.
+//! The built page in a real browser, served from a sub-path as a static host does: play, step, act,
+//! and compare what is shown with a native run of the same crates.
 
 use anyhow::Result;
+use fantoccini::key::Key;
 use sentinel_e2e::{Browser, serve_page};
+use sentinel_env::rng::Streams;
+use sentinel_env::trust::{Session, Setup, Task};
+use sentinel_policy::{PolicyName, run_episode};
+
+const CURSOR_0: &str = "document.querySelector('#count')?.textContent.startsWith('0 /')";
+
+async fn open(query: &str) -> Result<(xtask::serve::Server, Browser)> {
+    let server = serve_page()?;
+    let browser = Browser::start().await?;
+    browser.goto(&format!("{}?{query}", server.url())).await?;
+    browser.wait_for("#count").await?;
+    Ok((server, browser))
+}
+
+fn native(task: Task, seed: u64, streams: Streams, policy: PolicyName) -> Session {
+    let setup = Setup::new(task, seed, streams);
+    run_episode(&setup, &mut policy.player(seed, streams))
+}
 
 #[tokio::test]
 async fn the_page_loads_from_a_sub_path() -> Result<()> {
-    let server = serve_page()?;
-    let browser = Browser::start().await?;
-    browser.goto(&server.url()).await?;
-    browser
-        .wait_until("document.readyState === 'complete'")
-        .await?;
+    let (_server, browser) = open("").await?;
     assert_eq!(browser.title().await?, "Sentinel");
+    assert_eq!(browser.console_errors().await?, Vec::<String>::new());
+    Ok(())
+}
+
+/// Every policy, played in the page, gives the trajectory that it gives natively: same digest.
+#[tokio::test]
+async fn what_is_shown_is_what_a_native_run_gives() -> Result<()> {
+    for policy in PolicyName::ALL {
+        let query = format!(
+            "task=3&seed=77&policy={}&streams=reference&t=999",
+            policy.name()
+        );
+        let (_server, browser) = open(&query).await?;
+        let session = native(Task::Task3, 77, Streams::Reference, policy);
+        let tally = session.episode().tally();
+        let digest = session.fingerprints().digest().to_string();
+        assert!(
+            browser.text(".digest").await?.contains(&digest),
+            "{}",
+            policy.name()
+        );
+        assert_eq!(browser.text(".big").await?, format!("{:.3}", tally.score()));
+        let count = format!("{0} / {0}", tally.actions);
+        assert_eq!(browser.text("#count").await?, count);
+        assert_eq!(browser.console_errors().await?, Vec::<String>::new());
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn buttons_and_keys_move_through_the_episode() -> Result<()> {
+    let (_server, browser) = open("task=1&seed=5&policy=heuristic").await?;
+    browser.click("#forward").await?;
+    browser
+        .wait_until("document.querySelector('#count').textContent.startsWith('1 /')")
+        .await?;
+    let first = native(Task::Task1, 5, Streams::Independent, PolicyName::Heuristic);
+    let reward = format!("Reward {:.4}", first.steps()[0].grades.reward);
+    assert!(browser.text("[data-reward]").await?.contains(&reward));
+    browser.press(&Key::End.to_string()).await?;
+    browser
+        .wait_until(
+            "(([a, b]) => a === b)(document.querySelector('#count').textContent.split(' / '))",
+        )
+        .await?;
+    browser.press(&Key::Home.to_string()).await?;
+    browser.wait_until(CURSOR_0).await?;
+    browser.press(&Key::Right.to_string()).await?;
+    browser
+        .wait_until("document.querySelector('#count').textContent.startsWith('1 /')")
+        .await?;
+    browser.press("?").await?;
+    browser.wait_for("[role=dialog]").await?;
+    browser.press(&Key::Escape.to_string()).await?;
+    browser
+        .wait_until("!document.querySelector('[role=dialog]')")
+        .await?;
+    browser.click("#play").await?;
+    browser
+        .wait_until("Number.parseInt(document.querySelector('#count').textContent) >= 3")
+        .await?;
+    assert_eq!(browser.console_errors().await?, Vec::<String>::new());
+    Ok(())
+}
+
+/// The whole view is in the address: after own actions, a reload shows the same.
+#[tokio::test]
+async fn own_actions_branch_and_the_address_keeps_them() -> Result<()> {
+    let (_server, browser) = open("task=2&seed=9&policy=bayes&t=2").await?;
+    browser.click("[data-act=v3]").await?;
+    browser.wait_for("[data-note=branch]").await?;
+    browser.click("#solve").await?;
+    browser
+        .wait_until("location.search.includes('acts=v3s') && location.search.includes('at=2')")
+        .await?;
+    assert_eq!(browser.text("#count").await?, "4 / 4");
+    browser.click("#resume").await?;
+    browser
+        .wait_until("location.search.includes('resume=1')")
+        .await?;
+    let digest = browser.text(".digest").await?;
+    browser.refresh().await?;
+    browser.wait_for("[data-note=branch]").await?;
+    assert_eq!(browser.text(".digest").await?, digest);
+    assert_eq!(browser.console_errors().await?, Vec::<String>::new());
+    Ok(())
+}
+
+#[tokio::test]
+async fn truth_is_hidden_until_it_is_asked_for() -> Result<()> {
+    let (_server, browser) = open("task=3&seed=42&policy=oracle_lite&t=999").await?;
+    let page = browser.text("main").await?;
+    for secret in ["adversarial", "accurate-slow", "caught"] {
+        assert!(!page.contains(secret), "the agent's view says {secret}");
+    }
+    browser.click("#truth").await?;
+    browser.wait_for(".identity").await?;
+    let page = browser.text("main").await?;
+    let caught = native(
+        Task::Task3,
+        42,
+        Streams::Independent,
+        PolicyName::OracleLite,
+    );
+    let caught = format!("{} caught", caught.episode().tally().detections);
+    for shown in ["adversarial", "accurate-slow", &caught] {
+        assert!(page.contains(shown), "the truth does not say {shown}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn two_policies_stand_side_by_side() -> Result<()> {
+    let (_server, browser) = open("task=3&seed=42&policy=bayes&vs=heuristic&t=5").await?;
+    browser
+        .wait_until("document.querySelectorAll('article.pane').length === 2")
+        .await?;
+    assert!(
+        browser
+            .text(".differs")
+            .await?
+            .starts_with("First differs at action")
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_recorded_episode_plays_without_a_miss() -> Result<()> {
+    let query = "task=3&seed=4&streams=reference&policy=replay:heuristic-reference&t=999";
+    let (_server, browser) = open(query).await?;
+    browser.wait_until("document.querySelector('[data-note=replay]')?.textContent.includes('recorded actions')").await?;
+    assert!(
+        browser
+            .text("[data-note=replay]")
+            .await?
+            .contains(" 0 misses")
+    );
+    let session = native(Task::Task3, 4, Streams::Reference, PolicyName::Heuristic);
+    let digest = session.fingerprints().digest().to_string();
+    assert!(browser.text(".digest").await?.contains(&digest));
     assert_eq!(browser.console_errors().await?, Vec::<String>::new());
     Ok(())
 }

@@ -1,0 +1,163 @@
+//! The page with bad input: nonsense in the address, replays that do not fit, files that are broken.
+//! Every case ends in a sentence on the page, and the page goes on.
+
+use anyhow::Result;
+use sentinel_e2e::{Browser, serve_page};
+use serde_json::json;
+
+async fn open(query: &str) -> Result<(xtask::serve::Server, Browser)> {
+    let server = serve_page()?;
+    let browser = Browser::start().await?;
+    browser.goto(&format!("{}?{query}", server.url())).await?;
+    browser.wait_for("#count").await?;
+    Ok((server, browser))
+}
+
+/// Drops a file of this name and text onto the page.
+async fn drop_file(browser: &Browser, name: &str, text: &str) -> Result<()> {
+    let script = "const data = new DataTransfer();
+        data.items.add(new File([arguments[1]], arguments[0]));
+        window.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));";
+    browser
+        .execute(script, vec![json!(name), json!(text)])
+        .await?;
+    Ok(())
+}
+
+/// The page still plays: a step forward counts.
+async fn goes_on(browser: &Browser) -> Result<()> {
+    browser
+        .execute(
+            "document.querySelector('[aria-label=First]').click()",
+            vec![],
+        )
+        .await?;
+    browser
+        .wait_until("document.querySelector('#count').textContent.startsWith('0 /')")
+        .await?;
+    browser
+        .execute("document.querySelector('#forward').click()", vec![])
+        .await?;
+    browser
+        .wait_until("document.querySelector('#count').textContent.startsWith('1 /')")
+        .await
+}
+
+#[tokio::test]
+async fn nonsense_in_every_field_of_the_address() -> Result<()> {
+    let query = "task=9&seed=-1&policy=god&streams=x&vs=%2e%2e%2fetc&at=999&acts=d9&resume=maybe&t=1e9\
+        &view=x&embed=yes&theme=pink&wat=1&seed=9223372036854775808&seed=NaN&%%%";
+    let (_server, browser) = open(query).await?;
+    let notices = browser.text("#notices").await?;
+    for part in [
+        "task=9",
+        "seed=-1",
+        "policy=god",
+        "acts=d9",
+        "seed=9223372036854775808",
+        "seed=NaN",
+    ] {
+        assert!(notices.contains(part), "{part} is not named in {notices}");
+    }
+    goes_on(&browser).await?;
+    assert_eq!(browser.console_errors().await?, Vec::<String>::new());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_miss_is_marked_and_counted() -> Result<()> {
+    let query = "task=3&seed=999999&streams=reference&policy=replay:heuristic-reference&t=3";
+    let (_server, browser) = open(query).await?;
+    browser.wait_for("[data-note=replay].bad").await?;
+    let note = browser.text("[data-note=replay]").await?;
+    assert!(note.contains("0 recorded actions"), "{note}");
+    assert!(!note.contains(" 0 misses"), "{note}");
+    browser.wait_for(".log .miss").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_replay_that_is_not_there() -> Result<()> {
+    let (_server, browser) = open("policy=replay:nobody").await?;
+    browser.wait_for(".notices").await?;
+    assert!(
+        browser
+            .text("#notices")
+            .await?
+            .contains("replays/nobody.jsonl")
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_broken_file_shows_line_and_reason_and_the_rest_plays() -> Result<()> {
+    let (_server, browser) = open("").await?;
+    let row = |step: u32, action: &str, slot: &str| {
+        format!(
+            r#"{{"task_type":"task1","seed":3,"step":{step},"action":{{"action_type":"{action}","specialist_id":"{slot}","subtask_response":null,"reasoning":null}},"scenario_id":"SCN-TASK1-016","model_source":"test"}}"#
+        )
+    };
+    let text = [
+        row(0, "delegate", "S1"),
+        row(1, "trust", "S1"),
+        row(2, "delegate", "S9"),
+        row(0, "delegate", "S2"),
+        "{\"task_type\": \"task1\", \"se".to_owned(),
+        row(3, "delegate", "S1").replace("\"seed\":3", "\"seed\":NaN"),
+        row(3, "delegate", "S1").replace("\"seed\":3", "\"seed\":-3"),
+    ];
+    drop_file(&browser, "broken.jsonl", &text.join("\n")).await?;
+    browser.wait_for("[data-note=replay]").await?;
+    let notices = browser.text("#notices").await?;
+    for part in [
+        "broken", "line 2", "line 3", "line 4", "line 5", "line 6", "1 more",
+    ] {
+        assert!(notices.contains(part), "{part} is not named in {notices}");
+    }
+    assert!(
+        browser
+            .text("[data-note=replay]")
+            .await?
+            .contains("1 recorded actions")
+    );
+    goes_on(&browser).await?;
+    assert_eq!(browser.console_errors().await?, Vec::<String>::new());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_file_that_is_too_large_or_empty() -> Result<()> {
+    let (_server, browser) = open("").await?;
+    let script = "const data = new DataTransfer();
+        data.items.add(new File([new Uint8Array(50 * 1024 * 1024)], 'huge.jsonl'));
+        window.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));";
+    browser.execute(script, vec![]).await?;
+    browser
+        .wait_until(
+            "document.querySelector('#notices').textContent.includes('huge.jsonl has 50 MB')",
+        )
+        .await?;
+    drop_file(&browser, "empty.jsonl", "").await?;
+    browser
+        .wait_until("document.querySelector('#notices').textContent.includes('holds no row')")
+        .await?;
+    goes_on(&browser).await?;
+    assert_eq!(browser.console_errors().await?, Vec::<String>::new());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_seed_that_is_none() -> Result<()> {
+    let (_server, browser) = open("task=1&seed=5").await?;
+    for bad in ["-1", "9223372036854775808", "1.5", "NaN", "five"] {
+        let script = "const seed = document.querySelector('#seed'); seed.value = arguments[0];
+            seed.dispatchEvent(new Event('change', {bubbles: true}));";
+        browser.execute(script, vec![json!(bad)]).await?;
+        let named = format!(
+            "document.querySelector('#notices').textContent.includes('“{bad}” is no seed')"
+        );
+        browser.wait_until(&named).await?;
+    }
+    goes_on(&browser).await?;
+    Ok(())
+}

@@ -172,6 +172,11 @@ impl Browser {
     pub async fn click(&self, selector: &str) -> Result<()> {
         self.wait_for(selector).await?;
         let element = self.client.find(Locator::Css(selector)).await?;
+        // The driver scrolls only to what is out of sight, not to what a fixed bar covers.
+        let quoted = Value::from(selector);
+        let center =
+            format!("document.querySelector({quoted}).scrollIntoView({{block: 'center'}});");
+        self.client.execute(&center, vec![]).await?;
         let clicked = element.click().await;
         clicked.with_context(|| format!("cannot click {selector}"))
     }

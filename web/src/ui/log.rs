@@ -18,7 +18,7 @@ pub fn Log(scene: Scene) -> impl IntoView {
         })
     };
     view! {
-        <section class="card" aria-label="Actions">
+        <section class="card actions" aria-label="Actions">
             <h3>"Actions"</h3>
             <ol class="log">{rows}</ol>
         </section>

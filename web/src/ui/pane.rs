@@ -77,10 +77,10 @@ pub fn Pane(
                 <div class="column">
                     <Chart scene/>
                     <Specialists scene/>
+                    <Reward scene/>
                 </div>
                 <div class="column">
                     <Situation scene/>
-                    <Reward scene/>
                     <Log scene/>
                 </div>
             </div>

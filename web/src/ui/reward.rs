@@ -11,7 +11,7 @@ use crate::play::{Term, explain, explain_terminal};
 #[component]
 pub fn Reward(scene: Scene) -> impl IntoView {
     view! {
-        <section class="card" aria-label="Reward">
+        <section class="card rewards" aria-label="Reward">
             {move || scene.with_frame(|frame| {
                 let Some(step) = frame.step else {
                     return view! { <h3>"Reward"</h3><p class="quiet">"Comes with the first action."</p> }.into_any();

@@ -13,7 +13,7 @@ use crate::play::Frame;
 #[component]
 pub fn Situation(scene: Scene) -> impl IntoView {
     view! {
-        <section class="card" aria-label="Situation">
+        <section class="card situation" aria-label="Situation">
             {move || scene.with_frame(subtask)}
             {move || scene.with_frame(|frame| counters(frame, scene.truth()))}
             {move || happened(scene)}

@@ -57,7 +57,7 @@ pub fn Specialists(scene: Scene) -> impl IntoView {
         })
     };
     view! {
-        <section class="card" aria-label="Specialists">
+        <section class="card specialists" aria-label="Specialists">
             <h3>"Specialists"</h3>
             <ul class="slots">
                 {Slot::ALL.map(|slot| view! {

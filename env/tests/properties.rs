@@ -1,0 +1,150 @@
+//! What holds for every episode, whatever is done in it.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+
+use proptest::prelude::*;
+use sentinel_env::rng::Streams;
+use sentinel_env::trust::{Action, Batch, BatchStep, Behaviour, Episode, Session, Setup, Task};
+
+fn setups() -> impl Strategy<Value = Setup> {
+    (0..3usize, any::<u64>(), any::<bool>()).prop_map(|(task, seed, reference)| {
+        let streams = if reference {
+            Streams::Reference
+        } else {
+            Streams::Independent
+        };
+        Setup::new(Task::ALL[task], seed, streams)
+    })
+}
+
+fn actions() -> impl Strategy<Value = Vec<Action>> {
+    prop::collection::vec((0..12usize).prop_map(|i| Action::ALL[i]), 46)
+}
+
+/// All orders of five behaviours.
+fn assignments() -> Vec<[Behaviour; 5]> {
+    fn extend(taken: &[Behaviour], out: &mut Vec<[Behaviour; 5]>) {
+        if let Ok(full) = taken.try_into() {
+            out.push(full);
+            return;
+        }
+        for behaviour in Behaviour::ALL.into_iter().filter(|b| !taken.contains(b)) {
+            extend(&[taken, &[behaviour]].concat(), out);
+        }
+    }
+    let mut out = Vec::new();
+    extend(&[], &mut out);
+    out
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn an_episode_ends_and_its_numbers_stay_in_bounds(setup in setups(), actions in actions()) {
+        let mut session = Session::new(&setup);
+        let mut taken = 0;
+        for action in actions {
+            let Ok(step) = session.act(action) else { break };
+            taken += 1;
+            prop_assert!((0.01..=0.99).contains(&step.grades.reward));
+            let o = session.episode().observation();
+            prop_assert!(o.ledger.trust().iter().all(|t| *t > 0.0 && *t < 1.0));
+            // The last action may overshoot the budget by what it costs beyond one step.
+            prop_assert!(o.step_count < o.max_steps + 3);
+        }
+        let o = session.episode().observation();
+        prop_assert!(o.done());
+        prop_assert!(session.episode().hidden().draws() <= 40);
+        prop_assert_eq!(session.episode().tally().reward_events, taken + 1);
+        prop_assert_eq!(session.events().len(), usize::from(taken) + 1);
+        prop_assert!((0.0..=1.0).contains(&session.episode().tally().score()));
+    }
+
+    /// A copy taken in the middle goes on exactly as the original does.
+    #[test]
+    fn a_copy_branches_without_replay(setup in setups(), actions in actions(), cut in 0..20usize) {
+        let mut episode = Episode::reset(&setup);
+        for action in &actions[..cut] {
+            let _ = episode.step(*action);
+        }
+        let mut copy = episode;
+        for action in &actions[cut..] {
+            prop_assert_eq!(episode.step(*action), copy.step(*action));
+        }
+        prop_assert_eq!(episode, copy);
+    }
+
+    /// Two episodes that differ only in who is who look the same until somebody's report differs.
+    #[test]
+    fn hidden_state_shows_only_through_reports(
+        setup in setups(), actions in actions(), other in 0..120usize,
+    ) {
+        let mut a = Episode::reset(&setup);
+        let mut b = a.with_hidden(a.hidden().with_assignment(assignments()[other]));
+        prop_assert_eq!(a.observation(), b.observation());
+        for action in actions {
+            let same = action.slot().is_none_or(|slot| {
+                a.hidden().assignment[slot] == b.hidden().assignment[slot]
+            });
+            if !same {
+                break;
+            }
+            let (step_a, step_b) = (a.step(action), b.step(action));
+            prop_assert_eq!(step_a.map(|s| s.grades), step_b.map(|s| s.grades));
+            prop_assert_eq!(a.observation(), b.observation());
+            if a.observation().done() {
+                break;
+            }
+        }
+    }
+
+    /// A batch plays the same episodes as single resets do, seed by seed.
+    #[test]
+    fn a_batch_is_many_episodes(start in 0..u64::MAX / 2, task in 0..3usize, size in 1..20usize) {
+        let task = Task::ALL[task];
+        let mut batch = Batch::new(task, Streams::Independent, start..start + 1000, size);
+        for (k, episode) in batch.episodes().iter().enumerate() {
+            let single = Episode::reset(&Setup::new(task, start + k as u64, Streams::Independent));
+            prop_assert_eq!(episode, &single);
+        }
+        let mut singles: Vec<Episode> = batch.episodes().to_vec();
+        let actions: Vec<Action> = (0..size).map(|i| Action::ALL[i % 12]).collect();
+        let mut out = vec![BatchStep::default(); size];
+        batch.step(&actions, &mut out);
+        for ((single, action), out) in singles.iter_mut().zip(&actions).zip(&out) {
+            prop_assert_eq!(single.step(*action).unwrap().grades.reward, out.reward);
+        }
+    }
+}
+
+/// Every sequence of three actions of task1: exhaustive, since a small world can be.
+#[test]
+fn every_start_of_an_episode_is_sound() {
+    let start = Episode::reset(&Setup::new(Task::Task1, 3, Streams::Reference));
+    let mut count = 0;
+    for a in Action::ALL {
+        for b in Action::ALL {
+            for c in Action::ALL {
+                let mut episode = start;
+                for action in [a, b, c] {
+                    let before = *episode.observation();
+                    let step = episode.step(action).unwrap();
+                    let after = episode.observation();
+                    assert!(after.step_count > before.step_count);
+                    assert_eq!(step.success.is_none(), action == Action::Skip);
+                    let moved = after.progress.position() - before.progress.position();
+                    assert!(moved <= 1, "one action resolves one subtask at most");
+                    let called = action.slot().map_or(0, |slot| {
+                        after.ledger[slot].calls - before.ledger[slot].calls
+                    });
+                    assert_eq!(called, u16::from(action.slot().is_some()));
+                }
+                count += 1;
+            }
+        }
+    }
+    assert_eq!(count, 12 * 12 * 12);
+}

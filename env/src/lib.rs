@@ -18,3 +18,8 @@ pub mod slot;
 pub mod trust;
 
 pub use slot::{PerSlot, SLOTS, Slot};
+
+/// Compiles the code in the book.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/trust.md")]
+mod book {}

@@ -170,3 +170,29 @@ async fn a_recorded_episode_plays_without_a_miss() -> Result<()> {
     assert_eq!(browser.console_errors().await?, Vec::<String>::new());
     Ok(())
 }
+
+/// Choosing a recording shows an episode that it holds, whatever was shown before.
+#[tokio::test]
+async fn a_replay_from_the_menu_plays_an_episode_that_it_holds() -> Result<()> {
+    let (_server, browser) = open("task=2&seed=424242&policy=random").await?;
+    browser
+        .wait_for("#player option[value='replay:bayes-reference']")
+        .await?;
+    let menu = browser.find(fantoccini::Locator::Css("#player")).await?;
+    menu.select_by_value("replay:bayes-reference").await?;
+    browser
+        .wait_until(
+            "document.querySelector('[data-note=replay]')?.textContent.includes(' 0 misses')",
+        )
+        .await?;
+    browser
+        .wait_until(
+            "location.search.includes('seed=0') && location.search.includes('streams=reference')",
+        )
+        .await?;
+    let session = native(Task::Task2, 0, Streams::Reference, PolicyName::Bayes);
+    let digest = session.fingerprints().digest().to_string();
+    assert!(browser.text(".digest").await?.contains(&digest));
+    assert_eq!(browser.console_errors().await?, Vec::<String>::new());
+    Ok(())
+}

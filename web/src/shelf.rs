@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use sentinel_env::rng::Streams;
 use sentinel_policy::replay::Replay;
 use serde::Deserialize;
+
+use crate::state::View;
 
 /// The largest file that the page reads at once.
 pub const FILE_MAX: f64 = 32.0 * 1024.0 * 1024.0;
@@ -20,17 +23,26 @@ pub enum Entry {
     Failed(String),
 }
 
+/// The seeds that a file covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub struct Seeds {
+    /// The lowest.
+    pub first: u64,
+    /// The highest.
+    pub last: u64,
+}
+
 /// What `replays/manifest.json` says of a file, as far as the page needs it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Listed {
     /// Name within `replays/`.
     pub file: String,
-    /// Who acted.
-    #[serde(default)]
-    pub policy: String,
     /// How the streams were seeded.
     #[serde(default)]
     pub streams: String,
+    /// Which seeds it covers.
+    #[serde(default)]
+    pub seeds: Option<Seeds>,
 }
 
 #[derive(Deserialize)]
@@ -62,14 +74,31 @@ impl Shelf {
         self.listed.iter().map(|listed| stem(&listed.file))
     }
 
+    /// Changes a view so that it shows an episode that the replay called `name` holds: its stream
+    /// mode, and its first seed where the current one is not covered.
+    pub fn aim(&self, name: &str, view: &mut View) {
+        let Some(listed) = self.listed.iter().find(|listed| stem(&listed.file) == name) else {
+            return;
+        };
+        if let Some(streams) = Streams::parse(&listed.streams) {
+            view.streams = streams;
+        }
+        if let Some(seeds) = listed
+            .seeds
+            .filter(|s| !(s.first..=s.last).contains(&view.seed))
+        {
+            view.seed = seeds.first;
+        }
+    }
+
     /// Adds a file that the person dropped.
     pub fn add(&mut self, name: &str, replay: Replay) {
         if !self.names().any(|known| known == name) {
-            let (policy, streams) = (String::new(), String::new());
+            let (streams, seeds) = (String::new(), None);
             self.listed.push(Listed {
                 file: format!("{name}.jsonl"),
-                policy,
                 streams,
+                seeds,
             });
         }
         self.entries
@@ -113,6 +142,25 @@ pub fn safe_stem(file: &str) -> String {
 mod tests {
     use super::*;
     use crate::state::Source;
+
+    #[test]
+    fn choosing_a_replay_shows_an_episode_that_it_holds() {
+        let text = r#"{"files": [{"file": "a.jsonl", "streams": "reference", "seeds": {"first": 3, "last": 9}}]}"#;
+        let shelf = Shelf {
+            listed: parse_manifest(text).expect("a manifest"),
+            ..Shelf::default()
+        };
+        let mut view = View {
+            seed: 42,
+            ..View::default()
+        };
+        shelf.aim("a", &mut view);
+        assert_eq!((view.seed, view.streams), (3, Streams::Reference));
+        view.seed = 7;
+        shelf.aim("a", &mut view);
+        shelf.aim("unknown", &mut view);
+        assert_eq!(view.seed, 7);
+    }
 
     #[test]
     fn any_file_name_becomes_a_source() {

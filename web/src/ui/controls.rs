@@ -136,7 +136,12 @@ fn PlayerMenu(
         if versus {
             page.view.update(|view| view.versus = source);
         } else if let Some(source) = source {
-            page.restart(|view| view.source = source);
+            page.restart(|view| {
+                if let Source::Replay(name) = &source {
+                    page.shelf.with_untracked(|shelf| shelf.aim(name, view));
+                }
+                view.source = source;
+            });
         }
     };
     let option = move |source: Source| {

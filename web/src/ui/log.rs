@@ -17,12 +17,29 @@ pub fn Log(scene: Scene) -> impl IntoView {
                 .collect_view()
         })
     };
+    let list = NodeRef::<leptos::html::Ol>::new();
+    Effect::new(move |_| {
+        let cursor = scene.page.cursor();
+        if let Some(list) = list.get() {
+            keep_in_sight(&list, cursor);
+        }
+    });
     view! {
         <section class="card actions" aria-label="Actions">
             <h3>"Actions"</h3>
-            <ol class="log">{rows}</ol>
+            <ol class="log" node_ref=list>{rows}</ol>
         </section>
     }
+}
+
+/// Scrolls the list, and only the list, so that the current action stands in its middle.
+fn keep_in_sight(list: &web_sys::Element, cursor: usize) {
+    let rows = i32::try_from(list.child_element_count())
+        .unwrap_or(1)
+        .max(1);
+    let height = list.scroll_height() / rows;
+    let middle = i32::try_from(cursor).unwrap_or(0) * height - list.client_height() / 2;
+    list.set_scroll_top(middle);
 }
 
 fn row(scene: Scene, index: usize, frame: &Frame, truth: bool) -> Option<impl IntoView + use<>> {

@@ -1,115 +1,14 @@
 //! The hot path: reset and step of one episode, without allocation (spec trust §7, §8).
 
 use super::{
-    Action, Adversary, Domain, GradeInput, Grades, Hidden, LastStep, Ledger, NodeState,
-    Observation, Progress, Scenario, Status, Task, Terminal, TerminalInput, grade, terminal,
+    Action, Adversary, EpisodeOver, GradeInput, Hidden, LastStep, Ledger, NodeState, Observation,
+    Progress, Scenario, Setup, Status, Step, Tally, Task, Terminal, TerminalInput, grade, terminal,
 };
-use crate::controller::DifficultyProfile;
 use crate::ledger::Report;
-use crate::num::clip01;
-use crate::rng::Streams;
 use crate::slot::Slot;
 
 /// Stakes from which believed poison ends the episode.
 const FATAL_STAKES: f64 = 0.85;
-
-/// What an episode is made from. The same setup and actions give the same trajectory everywhere.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Setup {
-    /// The task.
-    pub task: Task,
-    /// A fixed scenario instead of the one that the seed picks.
-    pub scenario: Option<Scenario>,
-    /// The seed.
-    pub seed: u64,
-    /// How the streams are seeded.
-    pub streams: Streams,
-    /// Difficulty, from a [`crate::controller::Controller`] or the default.
-    pub profile: DifficultyProfile,
-}
-
-impl Setup {
-    /// A setup with default difficulty and the scenario that the seed picks.
-    #[must_use]
-    pub fn new(task: Task, seed: u64, streams: Streams) -> Self {
-        Self {
-            task,
-            scenario: None,
-            seed,
-            streams,
-            profile: DifficultyProfile::default(),
-        }
-    }
-}
-
-/// A step was asked for after the end. The episode is as it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the episode has ended: reset before the next step")]
-pub struct EpisodeOver;
-
-/// Running totals.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tally {
-    /// Sum of all reward events, terminal included.
-    pub total_reward: f64,
-    /// Number of reward events.
-    pub reward_events: u16,
-    /// Actions taken.
-    pub actions: u16,
-    /// Poisonings kept out.
-    pub detections: u16,
-    /// Poisonings let in.
-    pub poisonings: u16,
-}
-
-impl Tally {
-    /// Mean reward per event, 0..1: the episode's score (quirk Q3).
-    #[must_use]
-    pub fn score(&self) -> f64 {
-        if self.reward_events == 0 {
-            0.0
-        } else {
-            clip01(self.total_reward / f64::from(self.reward_events))
-        }
-    }
-}
-
-/// Everything that one step did.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
-    /// What was done.
-    pub action: Action,
-    /// Index of the subtask.
-    pub node: usize,
-    /// Attempts at it so far.
-    pub attempt: u8,
-    /// Its domain.
-    pub domain: Domain,
-    /// Its stakes.
-    pub stakes: f64,
-    /// Components and reward of this step.
-    pub grades: Grades,
-    /// Whether the outcome stream was drawn from.
-    pub drew: bool,
-    /// Whether the adversary poisoned, caught or not.
-    pub adversarial: bool,
-    /// Stated confidence, when a specialist was called.
-    pub confidence: Option<f64>,
-    /// `Some` only when the domain-bound specialist was called.
-    pub in_domain: Option<bool>,
-    /// Calls to the slot before this one.
-    pub calls_before: u16,
-    /// Chance of success that luck was held against.
-    pub success_chance: Option<f64>,
-    /// Steps that the specialist itself took.
-    pub specialist_cost: u8,
-    /// What became of the subtask; `None` when it was skipped.
-    pub success: Option<bool>,
-    /// Trust in the called slot before this step.
-    pub trust_before: Option<f64>,
-    /// The end, when this step ended the episode.
-    pub terminal: Option<Terminal>,
-}
 
 /// What calling a specialist led to.
 struct Call {
@@ -186,7 +85,7 @@ impl Episode {
         let Some(domain) = self.observation.domain else {
             return Err(EpisodeOver);
         };
-        let mut step = self.blank_step(action, node, domain);
+        let mut step = Step::new(action, node, domain, self.observation.stakes);
         let called = action.slot().map(|slot| self.call(slot, &mut step));
         let verify = u8::from(matches!(action, Action::Verify(_)));
         let cost = match action {
@@ -219,36 +118,6 @@ impl Episode {
         step.terminal = self.finish(&step);
         self.offer_next();
         Ok(step)
-    }
-
-    fn blank_step(&self, action: Action, node: usize, domain: Domain) -> Step {
-        Step {
-            action,
-            node,
-            attempt: 0,
-            domain,
-            stakes: self.observation.stakes,
-            grades: Grades {
-                task_accuracy: 0.0,
-                stakes_awareness: 0.0,
-                efficiency: 0.0,
-                confidence_alignment: 0.0,
-                domain_routing: 0.0,
-                verification_quality: 0.0,
-                reward: 0.0,
-                skipped: false,
-            },
-            drew: false,
-            adversarial: false,
-            confidence: None,
-            in_domain: None,
-            calls_before: 0,
-            success_chance: None,
-            specialist_cost: 0,
-            success: None,
-            trust_before: None,
-            terminal: None,
-        }
     }
 
     /// Has the specialist behind `slot` work on the current subtask.

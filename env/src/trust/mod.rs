@@ -15,18 +15,23 @@ mod observation;
 mod payload;
 mod prompt;
 mod report;
+mod request;
 mod scenario;
 mod scenario_table;
 mod session;
+mod setup;
 mod specialist;
+mod step;
+mod tally;
 mod task;
 mod terminal;
 pub mod text;
 mod trace;
+mod trust_env;
 
 pub use action::{Action, ActionError, ActionMessage, ActionType};
 pub use batch::{Batch, BatchStep};
-pub use episode::{Episode, EpisodeOver, Setup, Step, Tally};
+pub use episode::Episode;
 pub use fingerprint::Fingerprints;
 pub use grade::{GradeInput, Grades, grade};
 pub use hidden::{Hidden, LUCK};
@@ -37,14 +42,19 @@ pub use payload::{
 };
 pub use prompt::orchestrator_prompt;
 pub use report::{Event, FORMULAS, Formulas, RewardReport};
+pub use request::{ResetError, ResetRequest, StepError};
 pub use scenario::{
     NODES_MAX, Node, SCENARIOS_PER_TASK, Scenario, UnknownScenario, generate_stakes,
 };
-pub use session::{ResetError, ResetRequest, Session, StepError, TrustEnv, trajectory_digest};
+pub use session::{Session, trajectory_digest};
+pub use setup::Setup;
 pub use specialist::{Adversary, Behaviour, Execution};
+pub use step::{EpisodeOver, Step};
+pub use tally::Tally;
 pub use task::{Domain, Task};
 pub use terminal::{Terminal, TerminalInput, terminal};
 pub use trace::{TraceFinal, TraceReset, TraceStep};
+pub use trust_env::TrustEnv;
 
 /// The ledger of this world: one rate per [`Domain`].
 pub type Ledger = crate::ledger::Ledger<{ Domain::COUNT }>;

@@ -3,63 +3,15 @@
 use super::payload::EndInfo;
 use super::report::{FORMULAS, component_averages};
 use super::{
-    ActionError, ActionMessage, Breakdown, Episode, EpisodeOver, Event, Fingerprint, Fingerprints,
-    Observation, ObservationPayload, RewardPayload, RewardReport, Scenario, Setup, StatePayload,
-    Step, StepInfo, StepResult, StreamPayload, Task, UnknownScenario, text,
+    ActionMessage, Breakdown, Episode, EpisodeOver, Event, Fingerprint, Fingerprints, Observation,
+    ObservationPayload, ResetError, ResetRequest, RewardPayload, RewardReport, Scenario, Setup,
+    StatePayload, Step, StepError, StepInfo, StepResult, StreamPayload, Task, text,
 };
 use crate::controller::Controller;
 use crate::digest::Digest;
 use crate::num::round_to;
-use crate::rng::{Streams, derive_seed};
+use crate::rng::derive_seed;
 use crate::slot::Slot;
-
-/// What to start.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ResetRequest {
-    /// `task1`..`task3`; the reference's default is task3.
-    pub task_type: Option<String>,
-    /// A fixed scenario; its task then wins over `task_type`.
-    pub scenario_id: Option<String>,
-    /// The seed.
-    pub seed: u64,
-    /// How the streams are seeded.
-    pub streams: Streams,
-    /// Whether the curriculum applies.
-    pub adaptive: bool,
-}
-
-/// Why an episode could not be started.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ResetError {
-    /// No such task.
-    #[error("unknown task_type {0:?}: use task1, task2 or task3")]
-    UnknownTask(String),
-    /// No such scenario.
-    #[error(transparent)]
-    UnknownScenario(#[from] UnknownScenario),
-}
-
-/// Why a step was refused. The episode is as it was.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StepError {
-    /// Nothing was started.
-    #[error("no episode: reset before the first step")]
-    NotReset,
-    /// The episode has ended.
-    #[error(transparent)]
-    Over(#[from] EpisodeOver),
-    /// The message is for another session.
-    #[error("session_id {given:?} is not this session's {own:?}")]
-    OtherSession {
-        /// What the message says.
-        given: String,
-        /// What it should say, or leave out.
-        own: String,
-    },
-    /// The message is no action.
-    #[error(transparent)]
-    Action(#[from] ActionError),
-}
 
 /// One episode with its trace.
 #[derive(Clone, Debug)]
@@ -360,51 +312,6 @@ fn uuid(high: u64, low: u64) -> String {
     let (a, b, c) = (high >> 32, high >> 16 & 0xffff, high & 0x0fff);
     let (d, e) = (low >> 48 & 0x3fff | 0x8000, low & 0xffff_ffff_ffff);
     format!("{a:08x}-{b:04x}-4{c:03x}-{d:04x}-{e:012x}")
-}
-
-/// The reset/step surface as one object, for callers that hold an environment before they hold an
-/// episode. The controller belongs to the caller.
-#[derive(Clone, Debug, Default)]
-pub struct TrustEnv {
-    session: Option<Session>,
-}
-
-impl TrustEnv {
-    /// Starts an episode; one that is running is dropped.
-    ///
-    /// # Errors
-    /// See [`ResetError`]; a running episode goes on then.
-    pub fn reset(
-        &mut self,
-        request: &ResetRequest,
-        controller: &Controller,
-    ) -> Result<StepResult, ResetError> {
-        let session = Session::reset(request, controller)?;
-        let result = session.result();
-        self.session = Some(session);
-        Ok(result)
-    }
-
-    /// Takes a JSON action.
-    ///
-    /// # Errors
-    /// See [`StepError`]; nothing changes then.
-    pub fn step(
-        &mut self,
-        message: &ActionMessage,
-        controller: &mut Controller,
-    ) -> Result<StepResult, StepError> {
-        self.session
-            .as_mut()
-            .ok_or(StepError::NotReset)?
-            .step(message, controller)
-    }
-
-    /// The running or ended episode.
-    #[must_use]
-    pub const fn session(&self) -> Option<&Session> {
-        self.session.as_ref()
-    }
 }
 
 /// The digest of a session's whole trajectory.

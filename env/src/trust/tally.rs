@@ -1,0 +1,30 @@
+//! Running totals of an episode.
+
+use crate::num::clip01;
+
+/// Running totals.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Sum of all reward events, terminal included.
+    pub total_reward: f64,
+    /// Number of reward events.
+    pub reward_events: u16,
+    /// Actions taken.
+    pub actions: u16,
+    /// Poisonings kept out.
+    pub detections: u16,
+    /// Poisonings let in.
+    pub poisonings: u16,
+}
+
+impl Tally {
+    /// Mean reward per event, 0..1: the episode's score (quirk Q3).
+    #[must_use]
+    pub fn score(&self) -> f64 {
+        if self.reward_events == 0 {
+            0.0
+        } else {
+            clip01(self.total_reward / f64::from(self.reward_events))
+        }
+    }
+}

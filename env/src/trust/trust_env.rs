@@ -1,0 +1,49 @@
+//! Reset and step as one object, for callers that hold an environment before they hold an episode.
+
+use super::{ActionMessage, ResetError, ResetRequest, Session, StepError, StepResult};
+use crate::controller::Controller;
+
+/// The reset/step surface as one object, for callers that hold an environment before they hold an
+/// episode. The controller belongs to the caller.
+#[derive(Clone, Debug, Default)]
+pub struct TrustEnv {
+    session: Option<Session>,
+}
+
+impl TrustEnv {
+    /// Starts an episode; one that is running is dropped.
+    ///
+    /// # Errors
+    /// See [`ResetError`]; a running episode goes on then.
+    pub fn reset(
+        &mut self,
+        request: &ResetRequest,
+        controller: &Controller,
+    ) -> Result<StepResult, ResetError> {
+        let session = Session::reset(request, controller)?;
+        let result = session.result();
+        self.session = Some(session);
+        Ok(result)
+    }
+
+    /// Takes a JSON action.
+    ///
+    /// # Errors
+    /// See [`StepError`]; nothing changes then.
+    pub fn step(
+        &mut self,
+        message: &ActionMessage,
+        controller: &mut Controller,
+    ) -> Result<StepResult, StepError> {
+        self.session
+            .as_mut()
+            .ok_or(StepError::NotReset)?
+            .step(message, controller)
+    }
+
+    /// The running or ended episode.
+    #[must_use]
+    pub const fn session(&self) -> Option<&Session> {
+        self.session.as_ref()
+    }
+}

@@ -84,6 +84,10 @@ pub fn ensure(place: &Place, steps: &mut Steps) -> Result<WasmTarget> {
             steps.next(&format!("{purpose}; the toolchain in use has it"));
             WasmTarget::in_use()
         }
+        "auto" if !rustup_may_install() && on_path("apt-get").is_some() => {
+            steps.next(&format!("{purpose}; {}", debian::plan(place)));
+            by_debian(place)?
+        }
         "auto" | "rustup" => {
             steps.next(&format!(
                 "{purpose}; asking rustup for it (20 MB, seconds)…"
@@ -149,6 +153,12 @@ fn has_std(folder: &Path) -> bool {
         let name = name.to_string_lossy();
         name.starts_with("libstd-") && name.ends_with(".rlib")
     })
+}
+
+/// Whether the user lets rustup install what is missing: `RUSTUP_AUTO_INSTALL=0` says no, and a target
+/// that nobody asked for by name is of the same kind as a toolchain.
+fn rustup_may_install() -> bool {
+    variable("RUSTUP_AUTO_INSTALL").is_none_or(|value| value != "0")
 }
 
 fn add_by_rustup(place: &Place) -> Result<()> {

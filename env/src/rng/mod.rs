@@ -4,6 +4,6 @@ mod mt19937;
 mod python;
 mod streams;
 
-pub use mt19937::{AHEAD, Mt19937, Prefetched, Words, first_words};
+pub use mt19937::{Mt19937, Prefetched, Words, first_words};
 pub use python::PyRandom;
 pub use streams::{StreamId, Streams, derive_seed};

@@ -79,18 +79,16 @@ fn mix(current: u32, previous: u32, multiplier: u32) -> u32 {
     current ^ (previous ^ (previous >> 30)).wrapping_mul(multiplier)
 }
 
-/// Words of a stream that are computed ahead by [`first_words`].
-pub const AHEAD: usize = 128;
-
-/// The first [`AHEAD`] words of the generators with these seeds.
+/// The first `W` words (at most 227) of the generators with these seeds.
 ///
 /// Each seeding is one long chain of dependent multiplications; `K` chains side by side cost hardly
 /// more than one. A word this early needs only the seeded state, so nothing is twisted in place.
 #[must_use]
-pub fn first_words<const K: usize>(seeds: [u64; K]) -> [[u32; AHEAD]; K] {
+pub fn first_words<const K: usize, const W: usize>(seeds: [u64; K]) -> [[u32; W]; K] {
+    const { assert!(W <= N - M, "later words need twisted ones") };
     let state = seeded_states(seeds);
-    let mut words = [[0; AHEAD]; K];
-    for i in 0..AHEAD {
+    let mut words = [[0; W]; K];
+    for i in 0..W {
         for k in 0..K {
             words[k][i] = temper(twist(state[i][k], state[i + 1][k], state[i + M][k]));
         }
@@ -160,7 +158,7 @@ impl Words for Mt19937 {
 /// A stream read from words that were computed ahead; past them it seeds the generator itself.
 #[derive(Clone, Debug)]
 pub struct Prefetched<'a> {
-    words: &'a [u32; AHEAD],
+    words: &'a [u32],
     seed: u64,
     next: usize,
     beyond: Option<Box<Mt19937>>,
@@ -169,7 +167,7 @@ pub struct Prefetched<'a> {
 impl<'a> Prefetched<'a> {
     /// The stream of `seed`, whose first words are `words`.
     #[must_use]
-    pub const fn new(seed: u64, words: &'a [u32; AHEAD]) -> Self {
+    pub const fn new(seed: u64, words: &'a [u32]) -> Self {
         Self {
             words,
             seed,
@@ -180,10 +178,10 @@ impl<'a> Prefetched<'a> {
 
     #[cold]
     fn beyond(&mut self) -> u32 {
-        let seed = self.seed;
+        let (seed, skipped) = (self.seed, self.words.len());
         let generator = self.beyond.get_or_insert_with(|| {
             let mut generator = Box::new(Mt19937::from_u64(seed));
-            for _ in 0..AHEAD {
+            for _ in 0..skipped {
                 generator.next_u32();
             }
             generator
@@ -219,7 +217,7 @@ mod tests {
             u64::MAX,
             7,
         ];
-        let ahead = first_words(seeds);
+        let ahead: [[u32; 100]; 8] = first_words(seeds);
         for (seed, words) in seeds.into_iter().zip(&ahead) {
             let high = (seed >> 32) as u32;
             let key = if high == 0 {

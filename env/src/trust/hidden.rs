@@ -3,12 +3,18 @@
 //! A policy never receives this type. Scripted oracles do, and their type says so.
 
 use super::{Adversary, Behaviour, SCENARIOS_PER_TASK};
-use crate::rng::{AHEAD, Prefetched, PyRandom, StreamId, Streams, Words, first_words};
+use crate::rng::{Prefetched, PyRandom, StreamId, Streams, Words, first_words};
 use crate::slot::{PerSlot, SLOTS, Slot};
 
 /// Draws that an episode can need: at most two attempts at each of 20 nodes, and one more so that
 /// a trace can show where the stream stands at the end.
 pub const LUCK: usize = 41;
+
+/// Words that the luck of an episode takes.
+const OUTCOME_WORDS: usize = 2 * LUCK;
+/// Words that picking a scenario or shuffling five slots exceeds less than once in 10^9 episodes; the
+/// generator itself is seeded then.
+const CHOICE_WORDS: usize = 48;
 
 /// The hidden part of an episode.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,9 +43,9 @@ impl Hidden {
     ) -> [(u8, Self); K] {
         let stream = |id| seeds.map(|seed| streams.seed(seed, id));
         let outcome = stream(StreamId::Outcome);
-        let outcome_words = first_words(outcome);
+        let outcome_words: [[u32; OUTCOME_WORDS]; K] = first_words(outcome);
         let (scenario, assignment) = (stream(StreamId::Scenario), stream(StreamId::Assignment));
-        let build = |k: usize, a: &[u32; AHEAD], b: &[u32; AHEAD]| {
+        let build = |k: usize, a: &[u32], b: &[u32]| {
             let c = Prefetched::new(outcome[k], &outcome_words[k]);
             let (a, b) = (
                 Prefetched::new(scenario[k], a),
@@ -58,7 +64,8 @@ impl Hidden {
                 std::array::from_fn(|k| build(k, &outcome_words[k], &outcome_words[k]))
             }
             Streams::Independent => {
-                let (a, b) = (first_words(scenario), first_words(assignment));
+                let a: [[u32; CHOICE_WORDS]; K] = first_words(scenario);
+                let b: [[u32; CHOICE_WORDS]; K] = first_words(assignment);
                 std::array::from_fn(|k| build(k, &a[k], &b[k]))
             }
         }

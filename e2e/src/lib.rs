@@ -6,7 +6,6 @@
 pub mod browser;
 pub mod command;
 pub mod driver;
-pub mod testdata;
 pub mod testkit;
 
 pub use browser::Browser;

@@ -115,6 +115,21 @@ async fn own_actions_branch_and_the_address_keeps_them() -> Result<()> {
     Ok(())
 }
 
+/// The episode beside may be longer; acting at its end acts at the end of one's own.
+#[tokio::test]
+async fn acting_beyond_ones_own_end_keeps_what_was_done() -> Result<()> {
+    let (_server, browser) =
+        open("task=2&seed=9&policy=you&at=0&acts=d0d1v2&vs=bayes&t=999").await?;
+    browser.click("[data-act=d4]").await?;
+    browser
+        .wait_until("location.search.includes('acts=d0d1v2d4')")
+        .await?;
+    browser
+        .wait_until("location.search.includes('t=4')")
+        .await?;
+    Ok(())
+}
+
 #[tokio::test]
 async fn truth_is_hidden_until_it_is_asked_for() -> Result<()> {
     let (_server, browser) = open("task=3&seed=42&policy=oracle_lite&t=999").await?;

@@ -3,8 +3,8 @@
 
 use anyhow::{Context, Result};
 use sentinel_e2e::input;
-use sentinel_e2e::testdata::TestData;
 use sentinel_e2e::testkit::{Report, Testkit};
+use sentinel_testkit::testdata::{OURS, TestData};
 use serde_json::Value;
 
 async fn kit() -> Result<Testkit> {
@@ -28,8 +28,14 @@ fn clean(name: &str, report: &Report) -> u64 {
 async fn golden_rows_hold_inside_wasm() -> Result<()> {
     let kit = kit().await?;
     let mut checked = 0;
-    for (name, text) in TestData::find().golden()? {
-        checked += clean(&name, &kit.check("check_golden", &name, &text).await?);
+    let data = TestData::find();
+    for (name, text) in data.golden()? {
+        let report = kit.check("check_golden", &name, text.as_bytes()).await?;
+        let rows = clean(&name, &report);
+        for (_, expected) in OURS.iter().filter(|(ours, _)| data.ours && *ours == name) {
+            assert_eq!(rows, *expected as u64, "{name}: rows compared");
+        }
+        checked += rows;
     }
     assert!(checked > 0, "no row was checked");
     Ok(())
@@ -39,7 +45,10 @@ async fn golden_rows_hold_inside_wasm() -> Result<()> {
 async fn digests_hold_inside_wasm() -> Result<()> {
     let kit = kit().await?;
     for (name, text) in TestData::find().digests()? {
-        let checked = clean(&name, &kit.check("check_digests", &name, &text).await?);
+        let checked = clean(
+            &name,
+            &kit.check("check_digests", &name, text.as_bytes()).await?,
+        );
         assert!(checked > 0, "{name}: no digest was checked");
     }
     Ok(())
@@ -53,7 +62,6 @@ async fn a_wrong_row_is_found_inside_wasm() -> Result<()> {
         return Ok(()); // other data without trust rows
     };
     let kit = kit().await?;
-    let text = std::str::from_utf8(text)?;
     let report = kit
         .check("check_golden", "wrong", with_wrong_reward(text)?.as_bytes())
         .await?;

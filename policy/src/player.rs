@@ -104,6 +104,8 @@ pub enum PolicyName {
     Random,
     /// Most trusted slot, verified when stakes are high and trust is not.
     Heuristic,
+    /// The same with another threshold: the reference publishes it as "Trained (GRPO)".
+    Heuristic70,
     /// Reads hidden state; the reference's upper bar.
     OracleLite,
     /// Never calls anybody.
@@ -114,9 +116,10 @@ pub enum PolicyName {
 
 impl PolicyName {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Random,
         Self::Heuristic,
+        Self::Heuristic70,
         Self::OracleLite,
         Self::SelfSolve,
         Self::Bayes,
@@ -128,6 +131,7 @@ impl PolicyName {
         match self {
             Self::Random => "random",
             Self::Heuristic => "heuristic",
+            Self::Heuristic70 => "heuristic_70",
             Self::OracleLite => "oracle_lite",
             Self::SelfSolve => "self_solve",
             Self::Bayes => "bayes",
@@ -141,6 +145,9 @@ impl PolicyName {
             Self::Random => "Picks a slot and an action at random",
             Self::Heuristic => {
                 "Calls the most trusted slot; verifies it when stakes are .70 or more and trust is below .65"
+            }
+            Self::Heuristic70 => {
+                "The heuristic with .70 in place of .65: what the reference published as “Trained (GRPO)”"
             }
             Self::OracleLite => "Sees who is who: not a fair player, an upper bar",
             Self::SelfSolve => "Does everything itself and trusts nobody",
@@ -166,6 +173,7 @@ impl PolicyName {
         match self {
             Self::Random => Player::Public(Box::new(Random::new(seed, streams))),
             Self::Heuristic => Player::Public(Box::new(Heuristic::EVALUATION)),
+            Self::Heuristic70 => Player::Public(Box::new(Heuristic::REPLAY_MISS)),
             Self::OracleLite => Player::Cheating(Box::new(OracleLite)),
             Self::SelfSolve => Player::Public(Box::new(SelfSolve)),
             Self::Bayes => Player::Public(Box::new(Bayes::new())),

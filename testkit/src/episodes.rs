@@ -15,6 +15,13 @@ use crate::compare::differences;
 /// Keys that say which episode a row belongs to.
 const LABELS: [&str; 5] = ["env", "episode", "task", "seed", "policy"];
 
+/// Policies of the reference. A recording under another name is replayed action by action.
+const REFERENCE_POLICIES: [PolicyName; 3] = [
+    PolicyName::Random,
+    PolicyName::Heuristic,
+    PolicyName::OracleLite,
+];
+
 struct Running {
     session: Session,
     /// The scripted policy of that name, which must choose what was recorded.
@@ -68,7 +75,9 @@ impl Episodes {
         let session = Session::new(&setup);
         let found = differences(row, &to_value(&TraceReset::of(&session)), &LABELS);
         let policy = row["policy"].as_str().and_then(PolicyName::parse);
-        let player = policy.map(|policy| policy.player(seed, Streams::Reference));
+        let player = policy
+            .filter(|policy| REFERENCE_POLICIES.contains(policy))
+            .map(|policy| policy.player(seed, Streams::Reference));
         self.running = Some(Running { session, player });
         Ok(found)
     }

@@ -34,6 +34,7 @@ pub(crate) fn eval(config: &EvalConfig) -> Result<()> {
     let seeds = config.seed_range();
     if let Some(path) = &config.out {
         files::check_target(path)?;
+        eval::check_replaces(path)?;
     }
     let replay = config.load_replay()?;
     let episodes = seeds.count() * config.policies.0.len() as u64 * config.task.list.len() as u64;

@@ -45,6 +45,15 @@ pub enum Error {
     /// The replay of policy `trained` is missing.
     #[error("policy trained plays a replay, and there is no {}: name one with --replay FILE", .0.display())]
     NoReplay(PathBuf),
+    /// A replay is named that nobody plays.
+    #[error("only policy trained plays {}: add trained to --policies, or leave --replay out", .0.display())]
+    UnusedReplay(PathBuf),
+    /// An output file is there already, and is not what this command writes.
+    #[error("{} exists and is no evaluation: name another file, or remove it first", .0.display())]
+    Precious(PathBuf),
+    /// A replay has no row to play.
+    #[error("{} holds no row that can be played: record one with `sentinel record`", .0.display())]
+    NoRows(PathBuf),
     /// A line of an action file cannot be played.
     #[error("{file} line {line}: {reason}")]
     Action {

@@ -41,9 +41,12 @@ pub struct FileReport {
 /// Reads a replay and plays it again, spread over cores.
 ///
 /// # Errors
-/// If the file cannot be read.
+/// If the file cannot be read or is empty: there is no score without an episode.
 pub fn verify_file(path: &Path, progress: Progress<'_>) -> Result<FileReport, Error> {
     let replay = files::read_replay(path)?;
+    if replay.rows() == 0 && replay.problem_count() == 0 {
+        return Err(Error::NoRows(path.to_owned()));
+    }
     Ok(FileReport {
         file: path.to_owned(),
         rows: replay.rows(),

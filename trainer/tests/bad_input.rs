@@ -98,6 +98,31 @@ fn an_existing_replay_is_not_overwritten_unasked() {
     );
 }
 
+#[test]
+fn an_evaluation_replaces_nothing_but_an_evaluation() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |line: &str| run_in(folder.path(), line);
+    run("record --policy heuristic --tasks task1 --seeds 0..2 --out a.jsonl").succeeds();
+    let before = std::fs::read(folder.path().join("a.jsonl")).unwrap();
+    run("eval --task task1 --episodes 2 --policies trained --replay a.jsonl --out a.jsonl")
+        .fails(&["a.jsonl exists and is no evaluation"]);
+    assert_eq!(
+        std::fs::read(folder.path().join("a.jsonl")).unwrap(),
+        before
+    );
+    run("eval --task task1 --episodes 2 --out e.json").succeeds();
+    run("eval --task task1 --episodes 3 --out e.json").succeeds();
+}
+
+#[test]
+fn a_replay_that_nobody_plays_or_that_is_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    run_in(folder.path(), "eval --replay typo.jsonl")
+        .fails(&["only policy trained plays typo.jsonl"]);
+    std::fs::write(folder.path().join("empty.jsonl"), "\n").unwrap();
+    run_in(folder.path(), "replay verify empty.jsonl").fails(&["empty.jsonl holds no row"]);
+}
+
 /// Verifies a file of the lines of a good replay, changed.
 fn verify(folder: &Path, change: impl Fn(&mut Vec<String>)) -> Run {
     let record = "record --policy heuristic --tasks task3 --seeds 0..2 --force --out r.jsonl";

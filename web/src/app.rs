@@ -8,7 +8,7 @@ use sentinel_policy::replay::{Replay, parse};
 use crate::browser;
 use crate::play::{Frames, play};
 use crate::shelf::{Entry, Shelf, parse_manifest, safe_stem};
-use crate::state::{Branch, Source, Theme, View, parse_query, to_query};
+use crate::state::{Branch, Source, Speed, Theme, View, parse_query, to_query};
 use crate::ui::{Controls, Footer, Header, Help, Notices, Pane, Transport, Which, keys};
 
 /// Frames behind a pointer, equal when they are the same run.
@@ -35,8 +35,6 @@ pub struct Page {
     pub view: RwSignal<View>,
     /// Whether time runs.
     pub playing: RwSignal<bool>,
-    /// Actions per second while it does.
-    pub speed: RwSignal<f64>,
     /// Replay files.
     pub shelf: RwSignal<Shelf>,
     /// Sentences about what went wrong.
@@ -60,6 +58,7 @@ impl Page {
                 cursor: 0,
                 truth: false,
                 theme: Theme::Auto,
+                speed: Speed::One,
                 embed: false,
                 ..v.clone()
             })
@@ -77,7 +76,6 @@ impl Page {
         Self {
             view,
             playing: RwSignal::new(false),
-            speed: RwSignal::new(2.0),
             shelf,
             notices: RwSignal::new(problems),
             help: RwSignal::new(false),
@@ -179,24 +177,23 @@ impl Page {
             match listed.and_then(|text| {
                 parse_manifest(&text).map_err(|e| format!("replays/manifest.json: {e}"))
             }) {
-                Ok(mut listed) => self.shelf.update(|shelf| {
-                    let known: Vec<_> = std::mem::take(&mut shelf.listed);
-                    listed.extend(
-                        known
-                            .into_iter()
-                            .filter(|k| !shelf.entries.is_empty() && !k.file.is_empty()),
-                    );
-                    shelf.listed = listed;
-                }),
+                Ok((listed, refused)) => {
+                    self.shelf.update(|shelf| shelf.list(listed));
+                    for name in refused {
+                        self.tell(format!(
+                            "replays/{name} cannot be named in an address: rename it."
+                        ));
+                    }
+                }
                 Err(reason) => self.tell(reason),
             }
         });
+        let wanted = Memo::new(move |_| {
+            self.view
+                .with(|view| [Some(view.source.clone()), view.versus.clone()])
+        });
         Effect::new(move |_| {
-            let wanted = self.view.with(|view| {
-                let sources = [Some(&view.source), view.versus.as_ref()];
-                sources.into_iter().flatten().cloned().collect::<Vec<_>>()
-            });
-            for source in wanted {
+            for source in wanted.get().into_iter().flatten() {
                 if let Source::Replay(name) = source {
                     self.fetch_replay(name);
                 }
@@ -205,10 +202,11 @@ impl Page {
     }
 
     fn fetch_replay(self, name: String) {
-        if self
+        let known = self
             .shelf
-            .with_untracked(|shelf| shelf.entries.contains_key(&name))
-        {
+            .with_untracked(|shelf| shelf.entries.get(&name).cloned());
+        // What failed once is asked for again when it is chosen again.
+        if matches!(known, Some(Entry::Loading | Entry::Ready(_))) {
             return;
         }
         self.shelf.update(|shelf| {
@@ -227,7 +225,10 @@ impl Page {
                 }
             };
             self.shelf.update(|shelf| {
-                shelf.entries.insert(name, entry);
+                // A file of that name may have been dropped meanwhile; it stays.
+                if matches!(shelf.entries.get(&name), Some(Entry::Loading)) {
+                    shelf.entries.insert(name, entry);
+                }
             });
         });
     }
@@ -257,11 +258,12 @@ fn sync_address(page: Page) {
 
 /// Lets time run: one action per tick until the end.
 fn run_clock(page: Page) {
+    let speed = Memo::new(move |_| page.view.with(|view| view.speed));
     Effect::new(move |before: Option<Option<IntervalHandle>>| {
         if let Some(handle) = before.flatten() {
             handle.clear();
         }
-        let period = std::time::Duration::from_secs_f64(1.0 / page.speed.get());
+        let period = std::time::Duration::from_millis(speed.get().period_ms());
         let tick = move || {
             if page.cursor() < page.last() {
                 page.view.update(|view| view.cursor += 1);

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sentinel_env::rng::Streams;
-use sentinel_policy::replay::Replay;
+use sentinel_env::trust::Task;
+use sentinel_policy::replay::{EpisodeKey, Replay};
 use serde::Deserialize;
 
-use crate::state::View;
+use crate::state::{Source, View};
 
 /// The largest file that the page reads at once.
 pub const FILE_MAX: f64 = 32.0 * 1024.0 * 1024.0;
@@ -40,6 +41,9 @@ pub struct Listed {
     /// How the streams were seeded.
     #[serde(default)]
     pub streams: String,
+    /// Which tasks it covers.
+    #[serde(default)]
+    pub tasks: Vec<String>,
     /// Which seeds it covers.
     #[serde(default)]
     pub seeds: Option<Seeds>,
@@ -74,31 +78,51 @@ impl Shelf {
         self.listed.iter().map(|listed| stem(&listed.file))
     }
 
-    /// Changes a view so that it shows an episode that the replay called `name` holds: its stream
-    /// mode, and its first seed where the current one is not covered.
+    /// Changes a view so that it shows an episode that the replay called `name` holds: one of its
+    /// own when the file was read, else one that the manifest promises.
     pub fn aim(&self, name: &str, view: &mut View) {
+        if let Some(replay) = self.ready(name) {
+            let held = replay.episode(&EpisodeKey::from(&view.setup())).is_some();
+            if let Some(first) = replay.episodes().next().filter(|_| !held) {
+                (view.task, view.seed, view.streams) = (first.task, first.seed, first.streams);
+            }
+            return;
+        }
         let Some(listed) = self.listed.iter().find(|listed| stem(&listed.file) == name) else {
             return;
         };
         if let Some(streams) = Streams::parse(&listed.streams) {
             view.streams = streams;
         }
-        if let Some(seeds) = listed
-            .seeds
-            .filter(|s| !(s.first..=s.last).contains(&view.seed))
+        if !listed.tasks.iter().any(|task| task == view.task.name())
+            && let Some(task) = listed.tasks.iter().find_map(|task| Task::parse(task))
+        {
+            view.task = task;
+        }
+        if let Some(seeds) = listed.seeds
+            && !(seeds.first..=seeds.last).contains(&view.seed)
         {
             view.seed = seeds.first;
         }
     }
 
+    /// Takes in the list of files; what was dropped before it came stays.
+    pub fn list(&mut self, mut listed: Vec<Listed>) {
+        let dropped = std::mem::take(&mut self.listed);
+        let new = |d: &Listed| listed.iter().all(|l| l.file != d.file);
+        let kept: Vec<Listed> = dropped.into_iter().filter(new).collect();
+        listed.extend(kept);
+        self.listed = listed;
+    }
+
     /// Adds a file that the person dropped.
     pub fn add(&mut self, name: &str, replay: Replay) {
         if !self.names().any(|known| known == name) {
-            let (streams, seeds) = (String::new(), None);
             self.listed.push(Listed {
                 file: format!("{name}.jsonl"),
-                streams,
-                seeds,
+                streams: String::new(),
+                tasks: Vec::new(),
+                seeds: None,
             });
         }
         self.entries
@@ -106,16 +130,18 @@ impl Shelf {
     }
 }
 
-/// Reads a manifest.
+/// Reads a manifest: the files that can be played, and the names of those that no address can carry.
 ///
 /// # Errors
 /// If it is not JSON of the manifest's form; says where.
-pub fn parse_manifest(text: &str) -> Result<Vec<Listed>, String> {
+pub fn parse_manifest(text: &str) -> Result<(Vec<Listed>, Vec<String>), String> {
     let manifest: Manifest = serde_json::from_str(text).map_err(|e| e.to_string())?;
-    Ok(manifest.files)
+    let fits = |l: &Listed| Source::parse(&Source::Replay(stem(&l.file).to_owned()).id()).is_some();
+    let (listed, refused): (Vec<_>, Vec<_>) = manifest.files.into_iter().partition(fits);
+    Ok((listed, refused.into_iter().map(|l| l.file).collect()))
 }
 
-/// A file's name without `.jsonl`, with only the letters that an address can carry.
+/// A file's name without `.jsonl`.
 #[must_use]
 pub fn stem(file: &str) -> &str {
     file.strip_suffix(".jsonl").unwrap_or(file)
@@ -141,21 +167,32 @@ pub fn safe_stem(file: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::Source;
 
     #[test]
     fn choosing_a_replay_shows_an_episode_that_it_holds() {
-        let text = r#"{"files": [{"file": "a.jsonl", "streams": "reference", "seeds": {"first": 3, "last": 9}}]}"#;
-        let shelf = Shelf {
-            listed: parse_manifest(text).expect("a manifest"),
-            ..Shelf::default()
-        };
+        let text = r#"{"files": [
+            {"file": "a.jsonl", "streams": "reference", "tasks": ["task1"], "seeds": {"first": 3, "last": 9}},
+            {"file": "l\u00e4ufe.jsonl"}]}"#;
+        let (listed, refused) = parse_manifest(text).expect("a manifest");
+        assert_eq!((listed.len(), refused), (1, vec!["läufe.jsonl".to_owned()]));
+        let mut shelf = Shelf::default();
+        shelf.add("a", Replay::default());
+        shelf.entries.clear();
+        shelf.list(listed);
+        assert_eq!(
+            shelf.names().count(),
+            1,
+            "the dropped file is the listed one"
+        );
         let mut view = View {
             seed: 42,
             ..View::default()
         };
         shelf.aim("a", &mut view);
-        assert_eq!((view.seed, view.streams), (3, Streams::Reference));
+        assert_eq!(
+            (view.task, view.seed, view.streams),
+            (Task::Task1, 3, Streams::Reference)
+        );
         view.seed = 7;
         shelf.aim("a", &mut view);
         shelf.aim("unknown", &mut view);

@@ -36,7 +36,7 @@ pub struct Part {
 }
 
 /// All parts, in the order of the run: what is quick to tell comes first.
-pub const PARTS: [Part; 9] = [
+pub const PARTS: [Part; 10] = [
     part("fmt", "every file is formatted (seconds)", fmt),
     part("tidy", "rules of this repository (seconds)", check_tidy),
     part(
@@ -63,6 +63,11 @@ pub const PARTS: [Part; 9] = [
         "page",
         "the page builds (about 4 min cold; once 10 min more where Trunk must be compiled)",
         build_page,
+    ),
+    part(
+        "offline",
+        "the page builds again with no network (seconds)",
+        offline,
     ),
     part(
         "size",
@@ -207,6 +212,20 @@ fn build_page(ci: &mut Ci) -> Result<Tally> {
         passed: 1,
         failed: 0,
     })
+}
+
+/// `cargo xtask demo` once more, with cargo told that it is offline and proxies that lead nowhere.
+fn offline(ci: &mut Ci) -> Result<Tally> {
+    let xtask = std::env::current_exe().context("cannot find the running xtask")?;
+    let mut demo = Command::new(xtask);
+    demo.args(["demo", "--build-only"])
+        .current_dir(&ci.place.root);
+    for name in ["http_proxy", "https_proxy", "HTTPS_PROXY", "ALL_PROXY"] {
+        demo.env(name, "http://127.0.0.1:9");
+    }
+    demo.env("CARGO_HTTP_PROXY", "http://127.0.0.1:9");
+    demo.env("CARGO_NET_OFFLINE", "true");
+    ci.one_check("offline", &mut demo)
 }
 
 fn check_size(ci: &mut Ci) -> Result<Tally> {

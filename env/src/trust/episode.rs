@@ -271,11 +271,46 @@ impl Episode {
             .calibration(&self.hidden.reliability())
     }
 
-    /// The same episode with another hidden state: what would have been seen had others sat behind
-    /// the slots. For tests and for look-ahead from beliefs.
+    /// The same episode with another hidden state: what would be seen from here on had others sat
+    /// behind the slots. Luck stands where it stood. For tests and for look-ahead from beliefs.
     #[must_use]
     pub fn with_hidden(mut self, hidden: Hidden) -> Self {
-        self.hidden = hidden;
+        self.hidden = hidden.drawn_as_far_as(&self.hidden);
+        self.observation.adversary = hidden.adversary;
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Streams;
+    use crate::trust::Behaviour;
+
+    /// Who sits behind the slots does not show at reset.
+    #[test]
+    fn reset_betrays_nothing() {
+        let setup = Setup::new(Task::Task3, 5, Streams::Independent);
+        let (variant, hidden) = Hidden::from_seed(5, setup.streams, Adversary::default());
+        let plain = Episode::start(&setup, variant, hidden);
+        for turn in 0..5 {
+            let mut behaviours = Behaviour::ALL;
+            behaviours.rotate_left(turn);
+            let other = Episode::start(&setup, variant, hidden.with_assignment(behaviours));
+            assert_eq!(other.observation(), plain.observation());
+            assert_eq!(other.scenario(), plain.scenario());
+        }
+    }
+
+    /// Hidden state of an episode that has drawn much does not run a fresh one out of luck.
+    #[test]
+    fn luck_stands_where_it_stood() {
+        let setup = Setup::new(Task::Task3, 5, Streams::Independent);
+        let mut ended = Episode::reset(&setup);
+        while ended.step(Action::Delegate(Slot::ALL[1])).is_ok() {}
+        let mut fresh = Episode::reset(&setup).with_hidden(*ended.hidden());
+        assert_eq!(fresh.hidden().draws(), 0);
+        while fresh.step(Action::Delegate(Slot::ALL[1])).is_ok() {}
+        assert_eq!(fresh, ended);
     }
 }

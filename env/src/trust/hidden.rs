@@ -100,6 +100,12 @@ impl Hidden {
         self
     }
 
+    /// This hidden state with as many draws taken as in `other`.
+    pub(super) const fn drawn_as_far_as(mut self, other: &Self) -> Self {
+        self.drawn = other.drawn;
+        self
+    }
+
     /// The next draw of the outcome stream without taking it.
     #[must_use]
     pub fn peek_luck(&self) -> f64 {

@@ -35,7 +35,7 @@ pub struct EvalConfig {
     /// Seeds instead of --episodes: A..B without B, or A..=B with B
     #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
     pub seeds: Option<SeedRange>,
-    /// Who plays: random, heuristic, oracle_lite, self_solve, bayes, trained (see --replay)
+    /// Who plays: random, heuristic, heuristic_70, oracle_lite, self_solve, bayes, trained (see --replay)
     #[arg(
         long,
         value_name = "LIST",
@@ -70,13 +70,35 @@ impl EvalConfig {
     /// If it cannot be read.
     pub fn load_replay(&self) -> Result<Option<(PathBuf, Replay)>, Error> {
         if !self.policies.0.contains(&Contestant::Trained) {
-            return Ok(None);
+            return match &self.replay {
+                None => Ok(None),
+                Some(path) => Err(Error::UnusedReplay(path.clone())),
+            };
         }
         let path = self.replay.as_deref().unwrap_or(Path::new(DEFAULT_REPLAY));
         if !path.exists() {
             return Err(Error::NoReplay(path.to_owned()));
         }
         Ok(Some((path.to_owned(), files::read_replay(path)?)))
+    }
+}
+
+/// Makes sure that writing to `path` destroys nothing but an earlier evaluation.
+///
+/// # Errors
+/// If the file is there and is something else, a replay for instance.
+pub fn check_replaces(path: &Path) -> Result<(), Error> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let text = std::fs::read(path).unwrap_or_default();
+    let earlier = serde_json::from_slice::<serde_json::Value>(&text).ok();
+    let is_ours = |v: &serde_json::Value| v.get("summary").is_some() && v.get("episodes").is_some();
+    // An empty file holds nothing that could be lost.
+    if text.is_empty() || earlier.as_ref().is_some_and(is_ours) {
+        Ok(())
+    } else {
+        Err(Error::Precious(path.to_owned()))
     }
 }
 

@@ -28,7 +28,8 @@ pub fn set_query(query: &str) {
     let Ok(history) = window().history() else {
         return;
     };
-    let address = format!("{path}?{query}");
+    let fragment = window().location().hash().unwrap_or_default();
+    let address = format!("{path}?{query}{fragment}");
     // A page inside a sandboxed frame may not be allowed to; the view works all the same.
     let _ = history.replace_state_with_url(&wasm_bindgen::JsValue::NULL, "", Some(&address));
 }

@@ -22,8 +22,6 @@ pub struct Frame {
     pub belief: Option<[[f64; SLOTS]; SLOTS]>,
     /// What the player made of each of [`Action::ALL`] before it chose the next.
     pub values: Option<[f64; 12]>,
-    /// The running digest after that action.
-    pub fingerprint: u32,
 }
 
 /// An episode from its start to its end, or to where the person has to act.
@@ -35,8 +33,10 @@ pub struct Frames {
     pub digest: String,
     /// Recorded actions that could be played; `None` when no replay plays.
     pub hits: Option<usize>,
-    /// Rows of the replay for this episode that were never reached.
+    /// Rows of the replay for this episode that were never reached; 0 while it has not ended.
     pub unused: usize,
+    /// Lines that were played although they were recorded in another scenario.
+    pub misfits: Vec<usize>,
 }
 
 impl Frames {
@@ -56,6 +56,22 @@ impl Frames {
     #[must_use]
     pub fn done(&self) -> bool {
         self.at(usize::MAX).episode.observation().done()
+    }
+
+    /// The actions that led to the frame after `cursor` actions, or to the last one.
+    #[must_use]
+    pub fn actions(&self, cursor: usize) -> Vec<Action> {
+        let played = &self.frames[..=cursor.min(self.last())];
+        played
+            .iter()
+            .filter_map(|frame| frame.step.map(|step| step.action))
+            .collect()
+    }
+
+    /// Actions that the person took.
+    #[must_use]
+    pub fn own(&self) -> usize {
+        self.frames.iter().filter(|frame| frame.own).count()
     }
 
     /// Fallback actions.
@@ -106,24 +122,27 @@ pub fn play(
         actor.watch(session.episode());
         frames.push(actor.frame(&session, missed, own));
     }
-    let hits = matches!(source, Source::Replay(_)).then(|| actor.hits());
-    Frames {
-        hits,
-        unused: actor.unused(),
+    let mut run = Frames {
+        hits: None,
+        unused: 0,
+        misfits: Vec::new(),
         frames,
         digest: session.fingerprints().digest().to_string(),
-    }
-}
-
-/// Plays the first actions only; for thumbnails and tests.
-#[must_use]
-pub fn play_prefix(view: &View, source: &Source, actions: usize) -> Frames {
-    let stop = Branch {
-        at: actions,
-        actions: Vec::new(),
-        resume: false,
     };
-    play(view, source, Some(&stop), None)
+    if let Actor::Recorded(recorded) = &actor {
+        let scenario = session.episode().scenario().id();
+        run.hits = Some(recorded.hits().len());
+        // Rows that a person's own actions cut off are no fault of the file.
+        if branch.is_none() {
+            run.unused = recorded.unused().count();
+        }
+        let others = recorded
+            .rows()
+            .iter()
+            .filter(|row| row.row.scenario_id != scenario);
+        run.misfits = others.map(|row| row.line).collect();
+    }
+    run
 }
 
 /// Who acts, with what the page wants to know of it.
@@ -184,20 +203,6 @@ impl Actor {
         }
     }
 
-    fn hits(&self) -> usize {
-        match self {
-            Self::Recorded(recorded) => recorded.hits().len(),
-            Self::Scripted(_) | Self::Nobody => 0,
-        }
-    }
-
-    fn unused(&self) -> usize {
-        match self {
-            Self::Recorded(recorded) => recorded.unused().count(),
-            Self::Scripted(_) | Self::Nobody => 0,
-        }
-    }
-
     fn frame(&self, session: &Session, missed: bool, own: bool) -> Frame {
         Frame {
             episode: *session.episode(),
@@ -206,7 +211,6 @@ impl Actor {
             own,
             belief: self.belief(),
             values: None,
-            fingerprint: session.fingerprints().trail().last().copied().unwrap_or(0),
         }
     }
 }

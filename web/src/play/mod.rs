@@ -8,5 +8,5 @@ mod marks;
 
 pub use chart::{Frame2d, polyline, tick_positions};
 pub use explain::{Term, explain, explain_terminal, total};
-pub use frames::{Frame, Frames, play, play_prefix};
+pub use frames::{Frame, Frames, play};
 pub use marks::{Mark, mark};

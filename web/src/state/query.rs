@@ -7,7 +7,7 @@ use sentinel_env::slot::Slot;
 use sentinel_env::trust::{Action, Task};
 use sentinel_policy::SEED_MAX;
 
-use super::{Branch, Source, Theme, View};
+use super::{Branch, Source, Speed, Theme, View};
 
 /// Actions that an address may carry; no episode is longer.
 const ACTIONS_MAX: usize = 45;
@@ -41,6 +41,9 @@ pub fn to_query(view: &View) -> String {
         Theme::Auto => {}
         Theme::Light => parts.push("theme=light".to_owned()),
         Theme::Dark => parts.push("theme=dark".to_owned()),
+    }
+    if view.speed != default.speed {
+        parts.push(format!("speed={}", view.speed.id()));
     }
     if view.embed {
         parts.push("embed=1".to_owned());
@@ -78,6 +81,12 @@ pub fn parse_query(query: &str) -> (View, Vec<String>) {
             "view" => set(&mut view.truth, choice(&value, "agent", "truth")),
             "embed" => set(&mut view.embed, flag(&value)),
             "theme" => set(&mut view.theme, parse_theme(&value)),
+            "speed" => set(
+                &mut view.speed,
+                Speed::ALL.into_iter().find(|s| s.id() == value),
+            ),
+            // What hosts and newsletters add is not ours to understand.
+            _ if key.starts_with('_') || key.starts_with("utm_") => true,
             _ => false,
         };
         if !understood {
@@ -86,6 +95,11 @@ pub fn parse_query(query: &str) -> (View, Vec<String>) {
                 shorten(part)
             ));
         }
+    }
+    if at.is_some() && actions.is_none() {
+        problems.push(
+            "The address says where own actions start (“at”), but not which (“acts”).".to_owned(),
+        );
     }
     if let Some(actions) = actions {
         view.branch = Some(Branch {
@@ -170,7 +184,7 @@ fn parse_actions(text: &str) -> Option<Vec<Action>> {
             return None;
         }
     }
-    Some(actions)
+    (!actions.is_empty()).then_some(actions)
 }
 
 /// Percent-encodes what is not plain.
@@ -239,6 +253,7 @@ mod tests {
             truth: true,
             embed: true,
             theme: Theme::Dark,
+            speed: Speed::Four,
         };
         assert_eq!(parse_query(&to_query(&view)), (view, vec![]));
         assert_eq!(
@@ -257,21 +272,44 @@ mod tests {
     }
 
     #[test]
-    fn own_actions_grow_and_are_cut_where_one_acts_again() {
-        let view = View {
-            cursor: 2,
-            ..View::default()
+    fn what_a_host_adds_is_no_matter() {
+        let (view, problems) = parse_query("?utm_source=x&__theme=dark&seed=5&_=1");
+        assert_eq!((view.seed, problems.len()), (5, 0));
+        for half in ["at=3", "at=3&acts=", "acts="] {
+            let (view, problems) = parse_query(half);
+            assert!(view.branch.is_none() && !problems.is_empty(), "{half}");
         }
-        .with_action(Action::Skip);
-        let view = view.with_action(Action::SolveIndependently);
-        assert_eq!(view.cursor, 4);
-        let again = View {
-            cursor: 3,
-            ..view.clone()
-        }
-        .with_action(Action::Skip);
-        assert_eq!(again.branch.as_ref().map(|b| b.actions.len()), Some(2));
-        let earlier = View { cursor: 1, ..view }.with_action(Action::Skip);
-        assert_eq!(earlier.branch.map(|b| b.at), Some(1));
+    }
+
+    #[test]
+    fn own_actions_keep_all_that_was_played_before_them() {
+        let played = Action::ALL;
+        let first = View::default().with_action(&played[..2], Action::Skip);
+        let branch = first.branch.clone().expect("own actions");
+        assert_eq!((branch.at, branch.actions.len(), first.cursor), (2, 1, 3));
+        // The source resumed and played up to action 6; then the person acts again.
+        let resumed = View {
+            branch: Some(Branch {
+                resume: true,
+                ..branch
+            }),
+            ..first
+        };
+        let again = resumed
+            .clone()
+            .with_action(&played[..6], Action::SolveIndependently);
+        let branch = again.branch.expect("own actions");
+        assert_eq!(branch.at, 2);
+        assert_eq!(branch.actions[..4], played[2..6]);
+        assert_eq!(
+            (branch.actions.len(), branch.resume, again.cursor),
+            (5, false, 7)
+        );
+        // Before the branch: a new one from there.
+        let earlier = resumed.with_action(&played[..1], Action::Skip);
+        assert_eq!(
+            earlier.branch.map(|b| (b.at, b.actions.len())),
+            Some((1, 1))
+        );
     }
 }

@@ -46,6 +46,9 @@ impl Source {
         match self {
             Self::Policy(PolicyName::Random) => "Random".to_owned(),
             Self::Policy(PolicyName::Heuristic) => "Heuristic".to_owned(),
+            Self::Policy(PolicyName::Heuristic70) => {
+                "Heuristic .70 (published as “GRPO”)".to_owned()
+            }
             Self::Policy(PolicyName::OracleLite) => "Oracle (sees the truth)".to_owned(),
             Self::Policy(PolicyName::SelfSolve) => "Self-solve".to_owned(),
             Self::Policy(PolicyName::Bayes) => "Bayes look-ahead".to_owned(),

@@ -18,6 +18,37 @@ pub enum Theme {
     Dark,
 }
 
+/// How fast time runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Speed {
+    /// One action a second.
+    Half,
+    /// Two actions a second.
+    #[default]
+    One,
+    /// Four.
+    Two,
+    /// Eight.
+    Four,
+}
+
+impl Speed {
+    /// All speeds, in the order of the button.
+    pub const ALL: [Self; 4] = [Self::Half, Self::One, Self::Two, Self::Four];
+
+    /// The word in the address.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        ["0.5", "1", "2", "4"][self as usize]
+    }
+
+    /// Time between two actions.
+    #[must_use]
+    pub const fn period_ms(self) -> u64 {
+        [1000, 500, 250, 125][self as usize]
+    }
+}
+
 /// Actions of the person at the page from some step on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Branch {
@@ -52,6 +83,8 @@ pub struct View {
     pub embed: bool,
     /// Colours.
     pub theme: Theme,
+    /// How fast time runs when it does.
+    pub speed: Speed,
 }
 
 impl Default for View {
@@ -67,6 +100,7 @@ impl Default for View {
             truth: false,
             embed: false,
             theme: Theme::Auto,
+            speed: Speed::One,
         }
     }
 }
@@ -86,26 +120,18 @@ impl View {
         self
     }
 
-    /// The view after the person takes `action` at the cursor of an episode that the source (or an
-    /// earlier branch) played.
+    /// The view after the person takes `action` where `played` are the actions that led there: by
+    /// the source, by the person, or by the source that had resumed. All of them stay as they were.
     #[must_use]
-    pub fn with_action(mut self, action: Action) -> Self {
-        let at = self.cursor;
-        let branch = match self.branch.take() {
-            Some(mut branch) if at >= branch.at && at - branch.at <= branch.actions.len() => {
-                branch.actions.truncate(at - branch.at);
-                branch.actions.push(action);
-                Branch {
-                    resume: false,
-                    ..branch
-                }
-            }
-            // Before the branch, or where the source had resumed: a new branch from here.
-            _ => Branch {
-                at,
-                actions: vec![action],
-                resume: false,
-            },
+    pub fn with_action(mut self, played: &[Action], action: Action) -> Self {
+        let at = played.len();
+        let from = self.branch.as_ref().map_or(at, |branch| branch.at.min(at));
+        let mut actions = played[from..].to_vec();
+        actions.push(action);
+        let branch = Branch {
+            at: from,
+            actions,
+            resume: false,
         };
         self.branch = Some(branch);
         self.cursor = at + 1;

@@ -50,13 +50,19 @@ fn TaskChoice() -> impl IntoView {
 #[component]
 fn SeedField() -> impl IntoView {
     let page = expect_context::<Page>();
-    let change = move |event| {
+    let change = move |event: leptos::ev::Event| {
         let text = event_target_value(&event);
         match parse_seed(&text) {
             Some(seed) => page.restart(|view| view.seed = seed),
-            None => page.tell(format!(
-                "“{text}” is no seed: use a whole number from 0 to 2^63 − 1."
-            )),
+            None => {
+                page.tell(format!(
+                    "“{text}” is no seed: use a whole number from 0 to 2^63 − 1."
+                ));
+                // The field shows what is played, not what was refused.
+                if let Some(input) = input_of(&event) {
+                    input.set_value(&page.view.with_untracked(|view| view.seed.to_string()));
+                }
+            }
         }
     };
     let step = move |by: i64| {
@@ -171,7 +177,7 @@ fn StreamsMenu() -> impl IntoView {
     };
     let title = "Reference: all random streams share the seed, as in the Python original, which betrays one identity through the scenario number. Independent: each has its own.";
     view! {
-        <div class="field">
+        <div class="field extra">
             <label class="label" for="streams" title=title>"Streams"</label>
             <select id="streams" on:change=change title=title>
                 <option value="independent" selected=move || chosen(Streams::Independent)>"independent"</option>
@@ -203,22 +209,23 @@ fn TruthSwitch() -> impl IntoView {
 fn FileButton() -> impl IntoView {
     let page = expect_context::<Page>();
     let change = move |event: leptos::ev::Event| {
-        let input = event
-            .target()
-            .and_then(|t| t.dyn_into::<web_sys::HtmlInputElement>().ok());
-        if let Some(input) = input {
+        if let Some(input) = input_of(&event) {
             page.open_files(list(input.files()));
             input.set_value("");
         }
     };
     view! {
-        <div class="field">
+        <div class="field extra">
             <span class="label">"Replay file"</span>
             <label class="file">"Open or drop…"
                 <input type="file" accept=".jsonl,.json,.txt" multiple on:change=change aria-label="Open a replay file"/>
             </label>
         </div>
     }
+}
+
+fn input_of(event: &leptos::ev::Event) -> Option<web_sys::HtmlInputElement> {
+    event.target()?.dyn_into().ok()
 }
 
 fn list(files: Option<web_sys::FileList>) -> Vec<web_sys::File> {

@@ -87,6 +87,12 @@ pub fn Footer() -> impl IntoView {
 pub fn Help() -> impl IntoView {
     let page = expect_context::<Page>();
     let close = move |_| page.help.set(false);
+    let button = NodeRef::<leptos::html::Button>::new();
+    Effect::new(move |_| {
+        if let Some(button) = button.get() {
+            let _ = button.focus();
+        }
+    });
     let rows = || {
         KEYS.map(
             |(key, does)| view! { <tr><th scope="row"><kbd>{key}</kbd></th><td>{does}</td></tr> },
@@ -108,7 +114,7 @@ pub fn Help() -> impl IntoView {
                     </p>
                     <h2>"Keys"</h2>
                     <table>{rows}</table>
-                    <button on:click=close autofocus>"Close"</button>
+                    <button on:click=close node_ref=button>"Close"</button>
                 </div>
             </div>
         </Show>

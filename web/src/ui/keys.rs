@@ -38,6 +38,10 @@ pub fn listen(page: Page) {
 
 /// Does what a key stands for; whether it stands for anything.
 fn press(page: Page, key: &str, shift: bool) -> bool {
+    // Behind an open dialog nothing moves.
+    if page.help.get_untracked() && !["?", "Escape"].contains(&key) {
+        return false;
+    }
     let cursor = page.cursor();
     let far = if shift { 5 } else { 1 };
     match key {

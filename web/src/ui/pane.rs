@@ -140,11 +140,18 @@ fn ReplayNote(scene: Scene) -> impl IntoView {
         Some(match entry {
             Some(Entry::Ready(_)) => scene.run.with(|run| {
                 let (hits, misses) = (run.hits.unwrap_or(0), run.misses());
+                let misfits = match run.misfits.first() {
+                    None => String::new(),
+                    Some(line) => format!(
+                        ", {} recorded with another scenario, build or stream mode (first: line {line})",
+                        run.misfits.len()
+                    ),
+                };
                 let unused = match run.unused {
                     0 => String::new(),
                     n => format!(", {n} rows never reached"),
                 };
-                let class = if misses > 0 || run.unused > 0 {
+                let class = if misses > 0 || run.unused > 0 || !run.misfits.is_empty() {
                     "note bad"
                 } else {
                     "note"
@@ -156,7 +163,7 @@ fn ReplayNote(scene: Scene) -> impl IntoView {
                 };
                 (
                     class,
-                    format!("Replay: {hits} recorded actions, {misses} misses{why}{unused}"),
+                    format!("Replay: {hits} recorded actions, {misses} misses{why}{unused}{misfits}"),
                 )
             }),
             Some(Entry::Failed(reason)) => ("note bad", reason),
@@ -185,9 +192,12 @@ fn BranchNote(scene: Scene) -> impl IntoView {
     move || {
         branch().map(|branch| {
             let player = scene.source();
-            let from = branch.at + 1;
-            let count = branch.actions.len();
-            let text = format!("You took {count} action(s) from action {from} on.");
+            let (from, own) = (branch.at + 1, scene.run.with(|run| run.own()));
+            let text = match own {
+                0 => format!("The episode ends before action {from}, where yours would start."),
+                1 => format!("Action {from} is yours."),
+                _ => format!("Actions {from} to {} are yours.", from + own - 1),
+            };
             let label = if branch.resume { "Stop there".to_owned() } else { format!("Let {} finish", player.label()) };
             let can_finish = player != Source::You;
             view! {

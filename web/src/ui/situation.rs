@@ -73,7 +73,7 @@ fn counters(frame: &Frame, truth: bool) -> impl IntoView + use<> {
     let poison = if truth {
         format!("{} caught, {} let in", tally.detections, tally.poisonings)
     } else {
-        "hidden from the agent".to_owned()
+        "not told to the agent".to_owned()
     };
     let budget_tip = "Steps used: 1 to delegate (2 to the slow specialist), 1 more to verify, 2 to solve alone, 1 to skip. The last action may overshoot.";
     view! {

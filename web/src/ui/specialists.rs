@@ -37,13 +37,13 @@ pub fn Specialists(scene: Scene) -> impl IntoView {
     let can_act =
         move || scene.which == Which::Main && scene.with_frame(|f| !f.episode.observation().done());
     let act = move |action: Action| {
-        // The replayed cursor may stand beyond this run's end; act where it really is.
         let cursor = scene.page.cursor();
+        let played = scene.run.with_untracked(|run| run.actions(cursor));
         scene.page.playing.set(false);
-        scene.page.view.update(|view| {
-            view.cursor = cursor;
-            *view = std::mem::take(view).with_action(action);
-        });
+        scene
+            .page
+            .view
+            .update(|view| *view = std::mem::take(view).with_action(&played, action));
     };
     let alone = move || {
         can_act().then(|| {

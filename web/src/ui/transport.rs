@@ -3,8 +3,7 @@
 use leptos::prelude::*;
 
 use crate::app::Page;
-
-const SPEEDS: [(&str, f64); 4] = [("1×", 2.0), ("2×", 4.0), ("4×", 8.0), ("½×", 1.0)];
+use crate::state::Speed;
 
 // Drawn, because not every system has a font with these signs.
 const PLAY: &str = "M4 2 13 8 4 14Z";
@@ -25,18 +24,11 @@ pub fn Transport() -> impl IntoView {
     let play_label = move || if page.playing.get() { "Pause" } else { "Play" };
     let play_sign = move || icon(if page.playing.get() { PAUSE } else { PLAY });
     let next_speed = move |_| {
-        page.speed.update(|speed| {
-            let now = SPEEDS.iter().position(|(_, s)| s == speed).unwrap_or(0);
-            *speed = SPEEDS[(now + 1) % SPEEDS.len()].1;
+        page.view.update(|view| {
+            view.speed = Speed::ALL[(view.speed as usize + 1) % Speed::ALL.len()];
         });
     };
-    let speed_label = move || {
-        let speed = page.speed.get();
-        SPEEDS
-            .iter()
-            .find(|(_, s)| *s == speed)
-            .map_or("1×", |(label, _)| *label)
-    };
+    let speed_label = move || format!("{}×", page.view.with(|view| view.speed.id()));
     let scrub = move |event| {
         if let Ok(action) = event_target_value(&event).parse() {
             page.seek(action);

@@ -83,6 +83,12 @@ pub struct Demo {
 }
 
 impl Mission {
+    /// The mission of the task called `name`; an unknown name gets task3's, as in the reference.
+    #[must_use]
+    pub fn named(name: &str) -> &'static Self {
+        Self::of(Task::parse(name).unwrap_or(Task::Task3))
+    }
+
     /// The mission of a task.
     #[must_use]
     pub const fn of(task: Task) -> &'static Self {

@@ -99,8 +99,13 @@ fn Heading(scene: Scene) -> impl IntoView {
         let main = scene.page.run.get();
         let at = (scene.which == Which::Versus).then(|| main.first_difference(&scene.run.get()));
         at.map(|at| match at {
-            Some(at) => format!("First differs at action {at}"),
-            None => "Same actions throughout".to_owned(),
+            Some(at) => view! {
+                <button class="differs link" on:click=move |_| scene.page.seek(at)>
+                    {format!("First differs at action {at}")}
+                </button>
+            }
+            .into_any(),
+            None => view! { <p class="quiet differs">"Same actions throughout"</p> }.into_any(),
         })
     };
     view! {
@@ -111,7 +116,7 @@ fn Heading(scene: Scene) -> impl IntoView {
                 {scenario}" · "{status}
                 <span class="digest" title="Size and hash of the trajectory: equal on every machine">" · "{digest}</span>
             </p>
-            {move || differs().map(|text| view! { <p class="quiet differs">{text}</p> })}
+            {differs}
             <ReplayNote scene/>
             <BranchNote scene/>
         </div>

@@ -1,0 +1,135 @@
+//! The words around an episode: prompt, missions, descriptions.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+
+use sentinel_env::controller::Controller;
+use sentinel_env::rng::Streams;
+use sentinel_env::trust::mission::{Mission, PROBLEM};
+use sentinel_env::trust::{Action, Session, Setup, Task, orchestrator_prompt};
+
+/// The blocks of the prompt stand in the order of the spec (trust §13).
+#[test]
+fn the_prompt_says_everything_that_is_public_and_nothing_else() {
+    let mut session = Session::new(&Setup::new(Task::Task3, 5, Streams::Independent));
+    for _ in 0..3 {
+        session.act(Action::ALL[2]).unwrap();
+    }
+    let (payload, observation) = (
+        session.result().observation,
+        session.episode().observation(),
+    );
+    let prompt = orchestrator_prompt(observation, &payload);
+    let trust = format!("\"S2\":{}", payload.trust_snapshot.0[2]);
+    let steps = format!("{} / 45", observation.step_count);
+    let blocks = [
+        "You are the orchestrator",
+        PROBLEM.problem.real_user_prompt_example,
+        "next control step",
+        "task3",
+        Mission::of(Task::Task3).judge_friendly_story,
+        &payload.current_subtask,
+        &format!("Stakes: {:.2}", observation.stakes),
+        &steps,
+        "S0, S1, S2, S3, S4",
+        &trust,
+        "confidence_accuracy_gap",
+        "adversarial_threshold",
+        "6. skip",
+        "exactly one JSON object",
+        "\"delegate\"",
+        "\"verify\"",
+        "\"solve_independently\"",
+    ];
+    let mut rest = prompt.as_str();
+    for block in blocks {
+        let at = rest
+            .find(block)
+            .unwrap_or_else(|| panic!("{block:?} is missing or out of order"));
+        rest = &rest[at + block.len()..];
+    }
+    for secret in [
+        "accurate-slow",
+        "degrading",
+        "triggered",
+        "call_count",
+        "in_domain",
+    ] {
+        assert!(!prompt.contains(secret), "the prompt says {secret}");
+    }
+}
+
+#[test]
+fn the_prompt_at_reset_is_about_as_long_as_the_reference_s() {
+    for task in Task::ALL {
+        let session = Session::new(&Setup::new(task, 5, Streams::Reference));
+        let prompt = orchestrator_prompt(
+            session.episode().observation(),
+            &session.result().observation,
+        );
+        assert!(
+            (1800..3600).contains(&prompt.len()),
+            "{task}: {} characters",
+            prompt.len()
+        );
+    }
+}
+
+#[test]
+fn missions_have_the_documented_keys() {
+    let problem = serde_json::to_value(PROBLEM).unwrap();
+    for key in ["problem", "bridge", "tasks", "judge_demo"] {
+        assert!(problem.get(key).is_some(), "{key}");
+    }
+    assert_eq!(problem["bridge"].as_array().unwrap().len(), 6);
+    for task in Task::ALL {
+        let mission = &problem["tasks"][task.name()];
+        for key in [
+            "name",
+            "judge_friendly_story",
+            "real_life_example",
+            "what_the_model_learns",
+            "why_it_exists",
+        ] {
+            assert!(mission.get(key).is_some(), "{task} {key}");
+        }
+        assert_eq!(Mission::named(task.name()), Mission::of(task));
+    }
+    assert_eq!(Mission::named("nonsense"), Mission::of(Task::Task3));
+}
+
+/// Stakes in a description have one decimal, and two once the curriculum raised them (§3, §12).
+#[test]
+fn hardened_stakes_show_two_decimals() {
+    let mut controller = Controller::new();
+    let setup = |profile| Setup {
+        profile,
+        ..Setup::new(Task::Task3, 0, Streams::Reference)
+    };
+    let plain = Session::new(&setup(controller.profile(false)));
+    let text = plain.result().observation.current_subtask;
+    assert!(text.ends_with("stakes 0.2)."), "{text}");
+    for _ in 0..100 {
+        controller.update(1, 1);
+    }
+    let hard = Session::new(&setup(controller.profile(true)));
+    let hardened = hard
+        .episode()
+        .scenario()
+        .nodes()
+        .filter(|node| node.hardened)
+        .count();
+    assert!(hardened > 0);
+    let node = hard
+        .episode()
+        .scenario()
+        .nodes()
+        .find(|node| node.hardened)
+        .unwrap();
+    let described = sentinel_env::trust::text::describe_node(&node);
+    assert!(
+        described.contains(&format!("stakes {:.2})", node.stakes)),
+        "{described}"
+    );
+}

@@ -9,6 +9,7 @@
 
 pub mod app;
 pub mod browser;
+pub mod page;
 pub mod play;
 pub mod shelf;
 pub mod state;

@@ -7,7 +7,7 @@ use sentinel_env::slot::Slot;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
 
-use super::pane::Scene;
+use super::scene::Scene;
 use crate::play::{Frame2d, Frames, mark, polyline, tick_positions};
 
 const HEIGHT: f64 = 292.0;

@@ -7,7 +7,7 @@ use sentinel_policy::PolicyName;
 use wasm_bindgen::JsCast;
 
 use super::keys::new_seed;
-use crate::app::Page;
+use crate::page::Page;
 use crate::state::{Source, parse_seed};
 
 /// The row of choices; also the place where files are dropped (the whole window is).

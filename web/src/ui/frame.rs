@@ -3,8 +3,8 @@
 use leptos::prelude::*;
 
 use super::keys::KEYS;
-use crate::app::Page;
 use crate::browser;
+use crate::page::Page;
 use crate::state::Theme;
 
 /// Name, what this is, and the page's own switches.

@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
-use crate::app::Page;
 use crate::browser;
+use crate::page::Page;
 use crate::play::mark;
 
 /// Keys and what they do, for the help.

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use sentinel_env::trust::text::NodeId;
 
-use super::pane::Scene;
+use super::scene::Scene;
 use crate::play::{Frame, mark};
 
 /// The list of actions.

@@ -7,6 +7,7 @@ pub mod keys;
 mod log;
 mod pane;
 mod reward;
+mod scene;
 mod situation;
 mod specialists;
 mod tip;
@@ -14,7 +15,8 @@ mod transport;
 
 pub use controls::Controls;
 pub use frame::{Footer, Header, Help, Notices};
-pub use pane::{Pane, Which};
+pub use pane::Pane;
+pub use scene::{Scene, Which};
 pub use transport::Transport;
 
 /// Three decimals, as the observation shows numbers.

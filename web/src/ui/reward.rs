@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use sentinel_env::trust::Terminal;
 
-use super::pane::Scene;
+use super::scene::Scene;
 use super::tip::Tip;
 use crate::play::{Term, explain, explain_terminal};
 

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use sentinel_env::ledger::HIGH_STAKES;
 use sentinel_env::trust::{Action, text};
 
-use super::pane::{Scene, Which};
+use super::scene::{Scene, Which};
 use super::three;
 use super::tip::Tip;
 use crate::play::Frame;

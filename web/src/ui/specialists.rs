@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use sentinel_env::slot::Slot;
 use sentinel_env::trust::{Action, Behaviour, Domain};
 
-use super::pane::{Scene, Which};
+use super::scene::{Scene, Which};
 use super::three;
 use super::tip::Tip;
 use crate::play::Frame;

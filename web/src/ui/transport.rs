@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::app::Page;
+use crate::page::Page;
 use crate::state::Speed;
 
 // Drawn, because not every system has a font with these signs.

@@ -1,0 +1,50 @@
+//! What the components of one episode share.
+
+use leptos::prelude::*;
+
+use crate::page::{Page, Run};
+use crate::play::Frame;
+use crate::state::Source;
+
+/// Which of the two episodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The one that the person can take over.
+    Main,
+    /// The one beside it.
+    Versus,
+}
+
+/// What the components of a pane share.
+#[derive(Clone, Copy)]
+pub struct Scene {
+    /// Which episode.
+    pub which: Which,
+    /// All its frames.
+    pub run: Memo<Run>,
+    /// The page.
+    pub page: Page,
+}
+
+impl Scene {
+    /// Reads the frame at the cursor.
+    pub fn with_frame<T>(&self, read: impl FnOnce(&Frame) -> T) -> T {
+        let cursor = self.page.cursor();
+        self.run.with(|run| read(run.at(cursor)))
+    }
+
+    /// Whether hidden state is shown.
+    pub fn truth(&self) -> bool {
+        self.page.view.with(|view| view.truth)
+    }
+
+    /// Who plays.
+    pub fn source(&self) -> Source {
+        self.page
+            .view
+            .with(|view| match (self.which, &view.versus) {
+                (Which::Versus, Some(versus)) => versus.clone(),
+                _ => view.source.clone(),
+            })
+    }
+}

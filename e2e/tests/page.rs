@@ -130,6 +130,31 @@ async fn acting_beyond_ones_own_end_keeps_what_was_done() -> Result<()> {
     Ok(())
 }
 
+/// Standings are computed in the page, and lead to the episodes behind them.
+#[tokio::test]
+async fn standings_are_played_in_the_tab() -> Result<()> {
+    let (_server, browser) = open("task=1&seed=5&policy=heuristic&streams=reference").await?;
+    browser.click("#league").await?;
+    browser
+        .wait_until(
+            "document.querySelector('#league-note')?.textContent.startsWith('600 episodes')",
+        )
+        .await?;
+    let scores = (0..100).map(|seed| {
+        let session = native(Task::Task1, seed, Streams::Reference, PolicyName::Heuristic);
+        sentinel_env::num::round_to(session.episode().tally().score(), 4)
+    });
+    let mean = scores.fold(0.0, |sum, score| sum + score) / 100.0;
+    let shown = browser.text("[data-mean=heuristic]").await?;
+    assert!(shown.starts_with(&format!("{mean:.3} ±")), "{shown}");
+    browser.click(".league .link").await?;
+    browser
+        .wait_until("location.search.includes('policy=bayes')")
+        .await?;
+    assert_eq!(browser.console_errors().await?, Vec::<String>::new());
+    Ok(())
+}
+
 #[tokio::test]
 async fn truth_is_hidden_until_it_is_asked_for() -> Result<()> {
     let (_server, browser) = open("task=3&seed=42&policy=oracle_lite&t=999").await?;

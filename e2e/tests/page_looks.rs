@@ -13,6 +13,8 @@ fn folder() -> PathBuf {
     )
 }
 
+const PLAYED: &str =
+    "document.querySelector('#league-note')?.textContent.startsWith('600 episodes')";
 const NO_SIDEWAYS: &str = "document.documentElement.scrollWidth <= window.innerWidth";
 
 #[tokio::test]
@@ -63,11 +65,17 @@ async fn nothing_sticks_out_at_any_width() -> Result<()> {
             1240,
             "task=3&seed=42&policy=bayes&t=23&view=truth&theme=dark",
         ),
+        ("standings", 1280, 900, "task=1&seed=42&policy=bayes"),
+        ("narrow-standings", 360, 760, "task=1&seed=42&policy=bayes"),
     ];
     for (name, width, height, query) in views {
         browser.viewport(width, height).await?;
         browser.goto(&format!("{}?{query}", server.url())).await?;
         browser.wait_for("svg .cursor").await?;
+        if name.ends_with("standings") {
+            browser.click("#league").await?;
+            browser.wait_until(PLAYED).await?;
+        }
         browser.wait_until(NO_SIDEWAYS).await?;
         browser
             .save_screenshot(&folder().join(format!("{name}.png")))

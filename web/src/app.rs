@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::browser;
 use crate::page::Page;
 use crate::state::{Theme, to_query};
-use crate::ui::{Controls, Footer, Header, Help, Notices, Pane, Transport, Which, keys};
+use crate::ui::{Controls, Footer, Header, Help, Notices, Pane, Standings, Transport, Which, keys};
 
 /// Keeps the address in step with the view; late enough that dragging does not flood the history.
 fn sync_address(page: Page) {
@@ -72,6 +72,7 @@ pub fn App() -> impl IntoView {
                 <Pane which=Which::Main/>
                 {move || double().then(|| view! { <Pane which=Which::Versus/> })}
             </main>
+            {(!embed).then(|| view! { <Standings/> })}
             <Transport/>
             {(!embed).then(|| view! { <Footer/> })}
             <Help/>

@@ -4,9 +4,11 @@
 mod chart;
 mod explain;
 mod frames;
+mod league;
 mod marks;
 
 pub use chart::{Frame2d, polyline, tick_positions};
 pub use explain::{Term, explain, explain_terminal, total};
 pub use frames::{Frame, Frames, play};
+pub use league::{League, SEEDS, Standing};
 pub use marks::{Mark, mark};

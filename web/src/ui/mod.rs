@@ -4,6 +4,7 @@ mod chart;
 mod controls;
 mod frame;
 pub mod keys;
+mod league;
 mod log;
 mod pane;
 mod reward;
@@ -15,6 +16,7 @@ mod transport;
 
 pub use controls::Controls;
 pub use frame::{Footer, Header, Help, Notices};
+pub use league::Standings;
 pub use pane::Pane;
 pub use scene::{Scene, Which};
 pub use transport::Transport;

@@ -10,6 +10,7 @@ pub mod eval;
 pub mod files;
 pub mod manifest;
 pub mod record;
+pub mod rl;
 pub mod seeds;
 pub mod trace;
 pub mod verify;

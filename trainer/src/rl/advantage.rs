@@ -1,0 +1,228 @@
+//! Advantages from rewards: each completion against the others of its group.
+
+use serde::{Deserialize, Serialize};
+
+use super::error::check_length;
+use super::stats::{nan_mean, nan_std, nan_sum};
+use super::{Metrics, RlError};
+
+/// Added to every deviation before dividing by it.
+const STD_FLOOR: f64 = 1e-4;
+/// A deviation up to this counts as none in `frac_reward_zero_std`.
+const STD_ZERO: f64 = 1e-8;
+
+/// TRL's `scale_rewards`: what a centred reward is divided by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScaleRewards {
+    /// The deviation of its group (DeepSeekMath, 2402.03300).
+    #[default]
+    Group,
+    /// The deviation of the whole batch (2508.08221).
+    Batch,
+    /// Nothing (Dr. GRPO, 2503.20783).
+    None,
+}
+
+/// TRL's `multi_objective_aggregation`: when several rewards become one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MultiObjectiveAggregation {
+    /// Weigh and sum the rewards, then centre and scale the sum.
+    #[default]
+    SumThenNormalize,
+    /// Centre and scale each reward in its group, weigh and sum, then normalise over the batch
+    /// (GDPO, 2601.05242).
+    NormalizeThenSum,
+}
+
+/// The options of [`advantages`], with the names and defaults of TRL.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AdvantageConfig {
+    /// Completions per group; they follow one another.
+    pub num_generations: usize,
+    /// What a centred reward is divided by; not read by `normalize_then_sum`.
+    pub scale_rewards: ScaleRewards,
+    /// When several rewards become one.
+    pub multi_objective_aggregation: MultiObjectiveAggregation,
+    /// The weight of each reward; 1 for all when not given.
+    pub reward_weights: Option<Vec<f64>>,
+}
+
+impl Default for AdvantageConfig {
+    fn default() -> Self {
+        Self {
+            num_generations: 8,
+            scale_rewards: ScaleRewards::Group,
+            multi_objective_aggregation: MultiObjectiveAggregation::SumThenNormalize,
+            reward_weights: None,
+        }
+    }
+}
+
+/// What the advantages come from.
+#[derive(Clone, Copy, Debug)]
+pub struct Rewards<'a> {
+    /// The name of each reward, as it is logged.
+    pub names: &'a [&'a str],
+    /// `[completions, names]`: absent where a reward does not apply.
+    pub values: &'a [Option<f64>],
+}
+
+/// Advantages and what is logged about the rewards.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdvantageOutput {
+    /// `[completions]`; 0 for one that no reward applies to.
+    pub advantages: Vec<f64>,
+    /// `reward`, `reward_std`, `frac_reward_zero_std`, `rewards/NAME/mean` and `/std`.
+    pub metrics: Metrics,
+}
+
+/// The advantage of each completion (TRL: `_generate_and_score_completions`).
+///
+/// Means and deviations (divisor n - 1) pass over what has no reward. An advantage that is not a
+/// number, such as that of the only rewarded completion of a group, is 0.
+///
+/// # Errors
+/// If the values are no table, the groups are not all full, or the weights are not one per reward.
+pub fn advantages(
+    config: &AdvantageConfig,
+    rewards: Rewards<'_>,
+) -> Result<AdvantageOutput, RlError> {
+    let table = Table::new(config, rewards)?;
+    let summed = table.weighted(&table.values);
+    let (raw, deviations) = match config.multi_objective_aggregation {
+        MultiObjectiveAggregation::SumThenNormalize => table.sum_then_normalize(config, &summed),
+        MultiObjectiveAggregation::NormalizeThenSum => table.normalize_then_sum(),
+    };
+    let advantages = raw
+        .into_iter()
+        .map(|value| if value.is_nan() { 0.0 } else { value })
+        .collect();
+    let flat = deviations.iter().filter(|std| std.abs() <= STD_ZERO);
+    let flat = flat.count() as f64 / deviations.len() as f64;
+
+    let mut metrics = Metrics::new();
+    for (index, name) in rewards.names.iter().enumerate() {
+        let column = column(&table.values, rewards.names.len(), index);
+        metrics.insert(format!("rewards/{name}/mean"), nan_mean(&column));
+        metrics.insert(format!("rewards/{name}/std"), nan_std(&column));
+    }
+    metrics.insert("reward".into(), nan_mean(&summed));
+    metrics.insert("reward_std".into(), nan_std(&summed));
+    metrics.insert("frac_reward_zero_std".into(), flat);
+    Ok(AdvantageOutput {
+        advantages,
+        metrics,
+    })
+}
+
+/// The values of one column of a table of `width`.
+fn column(values: &[f64], width: usize, index: usize) -> Vec<f64> {
+    values.iter().skip(index).step_by(width).copied().collect()
+}
+
+/// The rewards as numbers, NaN where there is none.
+struct Table {
+    /// `[completions, weights]`.
+    values: Vec<f64>,
+    weights: Vec<f64>,
+    /// Completions per group.
+    group: usize,
+}
+
+impl Table {
+    fn new(config: &AdvantageConfig, rewards: Rewards<'_>) -> Result<Self, RlError> {
+        let (width, group) = (rewards.names.len(), config.num_generations);
+        for (option, value) in [("num_generations", group), ("number of rewards", width)] {
+            if value == 0 {
+                return Err(RlError::Option {
+                    option,
+                    value: 0.0,
+                    allowed: "above 0",
+                });
+            }
+        }
+        let weights = config.reward_weights.clone();
+        let weights = weights.unwrap_or_else(|| vec![1.0; width]);
+        check_length("reward_weights", weights.len(), width, "[rewards]")?;
+        let count = rewards.values.len();
+        let groups = count.checked_div(width * group).unwrap_or(0).max(1);
+        let shape = "[groups * num_generations, rewards]";
+        check_length("rewards", count, groups * group * width, shape)?;
+        let number = |value: &Option<f64>| value.unwrap_or(f64::NAN);
+        Ok(Self {
+            values: rewards.values.iter().map(number).collect(),
+            weights,
+            group,
+        })
+    }
+
+    /// `[completions]`: the weighted sum of each row of `values`; NaN for a completion without
+    /// any reward.
+    fn weighted(&self, values: &[f64]) -> Vec<f64> {
+        let width = self.weights.len();
+        let rows = values.chunks(width).zip(self.values.chunks(width));
+        rows.map(|(row, rewards)| {
+            if rewards.iter().all(|value| value.is_nan()) {
+                return f64::NAN;
+            }
+            nan_sum(row.iter().zip(&self.weights).map(|(v, weight)| v * weight))
+        })
+        .collect()
+    }
+
+    /// Advantages, and the deviation of each completion's group or batch.
+    fn sum_then_normalize(&self, config: &AdvantageConfig, summed: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let over_batch = match (config.scale_rewards, summed.len()) {
+            (ScaleRewards::Batch, 1) => Some(0.0),
+            (ScaleRewards::Batch, _) => Some(nan_std(summed)),
+            (ScaleRewards::Group | ScaleRewards::None, _) => None,
+        };
+        let (mut raw, mut deviations) = (Vec::new(), Vec::new());
+        for group in summed.chunks(self.group) {
+            let mean = nan_mean(group);
+            let std = over_batch.unwrap_or_else(|| self.group_std(group));
+            for reward in group {
+                raw.push(match config.scale_rewards {
+                    ScaleRewards::None => reward - mean,
+                    ScaleRewards::Group | ScaleRewards::Batch => {
+                        (reward - mean) / (std + STD_FLOOR)
+                    }
+                });
+                deviations.push(std);
+            }
+        }
+        (raw, deviations)
+    }
+
+    /// Advantages, and the deviation of the batch after each reward was normalised.
+    fn normalize_then_sum(&self) -> (Vec<f64>, Vec<f64>) {
+        let width = self.weights.len();
+        let mut scaled = Vec::with_capacity(self.values.len());
+        for group in self.values.chunks(self.group * width) {
+            let columns = (0..width).map(|index| {
+                let values = column(group, width, index);
+                (nan_mean(&values), self.group_std(&values))
+            });
+            let columns: Vec<(f64, f64)> = columns.collect();
+            let cells = group.iter().zip(columns.iter().cycle());
+            scaled.extend(cells.map(|(value, (mean, std))| (value - mean) / (std + STD_FLOOR)));
+        }
+        let summed = self.weighted(&scaled);
+        let std = if summed.len() > 1 {
+            nan_std(&summed)
+        } else {
+            0.0
+        };
+        let mean = nan_mean(&summed);
+        let raw = summed.iter().map(|sum| (sum - mean) / (std + STD_FLOOR));
+        (raw.collect(), vec![std; summed.len()])
+    }
+
+    /// The deviation of a group; 0 when groups have one member.
+    fn group_std(&self, values: &[f64]) -> f64 {
+        if self.group > 1 { nan_std(values) } else { 0.0 }
+    }
+}

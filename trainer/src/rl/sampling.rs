@@ -1,0 +1,204 @@
+//! Masks of a generation, and the correction for a sampler that is not quite the policy.
+
+use serde::{Deserialize, Serialize};
+
+use super::error::check_length;
+use super::stats::min_mean_max;
+use super::{Metrics, RlError};
+
+/// TRL's `vllm_importance_sampling_mode`: one ratio per token or sequence, bounded or dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SamplingMode {
+    /// Per token, clipped into the bounds.
+    TokenTruncate,
+    /// Per token, 0 outside of the bounds.
+    TokenMask,
+    /// Per sequence, clipped into the bounds.
+    SequenceTruncate,
+    /// Per sequence, 0 outside of the bounds.
+    SequenceMask,
+}
+
+impl SamplingMode {
+    /// Whether a sequence has one ratio.
+    #[must_use]
+    pub const fn per_sequence(self) -> bool {
+        matches!(self, Self::SequenceTruncate | Self::SequenceMask)
+    }
+}
+
+/// How ratios are bounded: `vllm_importance_sampling_mode`, `_clip_min` and `_clip_max`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SamplingConfig {
+    /// Per token or sequence, bounded or dropped.
+    pub mode: SamplingMode,
+    /// No ratio below this.
+    pub clip_min: Option<f64>,
+    /// No ratio above this.
+    pub clip_max: Option<f64>,
+}
+
+/// The lengths of a generation's completions, in a table that is as wide as the longest.
+#[derive(Clone, Copy, Debug)]
+pub struct Completions<'a> {
+    /// Columns of each row.
+    pub tokens: usize,
+    /// `[completions]`: tokens of each.
+    pub lengths: &'a [usize],
+    /// `[completions]`: whether it ended because the room did.
+    pub truncated: &'a [bool],
+    /// `[completions, tokens]`: false where a tool wrote the token; true on padding.
+    pub tool_mask: Option<&'a [bool]>,
+}
+
+/// Which tokens of a generation count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GenerationMasks {
+    /// `[completions, tokens]`: true on completions, all false in one that is left out.
+    pub completion_mask: Vec<bool>,
+    /// `[completions, tokens]`: `completion_mask` where the policy wrote the token.
+    pub loss_mask: Vec<bool>,
+}
+
+impl GenerationMasks {
+    /// TRL's `num_items_in_batch`: the tokens of the loss mask.
+    #[must_use]
+    pub fn num_items(&self) -> usize {
+        self.loss_mask.iter().filter(|on| **on).count()
+    }
+}
+
+/// The masks of a generation. With `mask_truncated` (TRL: `mask_truncated_completions`, DAPO's
+/// overlong filter) a truncated completion does not count at all.
+///
+/// # Errors
+/// If a slice does not have its shape, or a completion is longer than the table.
+pub fn generation_masks(
+    completions: Completions<'_>,
+    mask_truncated: bool,
+) -> Result<GenerationMasks, RlError> {
+    let (tokens, rows) = (completions.tokens, completions.lengths.len());
+    check_length("truncated", completions.truncated.len(), rows, "[batch]")?;
+    if let Some(mask) = completions.tool_mask {
+        check_length("tool_mask", mask.len(), rows * tokens, "[batch, tokens]")?;
+    }
+    let longest = completions.lengths.iter().max().copied().unwrap_or(0);
+    check_length(
+        "a completion",
+        longest.max(tokens),
+        tokens,
+        "[tokens] at most",
+    )?;
+    let ends = completions.lengths.iter().zip(completions.truncated);
+    let completion_mask: Vec<bool> = ends
+        .flat_map(|(length, truncated)| {
+            let length = if mask_truncated && *truncated {
+                0
+            } else {
+                *length
+            };
+            (0..tokens).map(move |column| column < length)
+        })
+        .collect();
+    let mut loss_mask = completion_mask.clone();
+    if let Some(tools) = completions.tool_mask {
+        for (on, written) in loss_mask.iter_mut().zip(tools) {
+            *on &= *written;
+        }
+    }
+    Ok(GenerationMasks {
+        completion_mask,
+        loss_mask,
+    })
+}
+
+/// The ratios of old policy over sampler, and what is logged about them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SamplingRatio {
+    /// `[batch]` per sequence, else `[batch, tokens]`.
+    pub ratios: Vec<f64>,
+    /// `sampling/sampling_logp_difference/mean`, `/max` and
+    /// `sampling/importance_sampling_ratio/min`, `/mean`, `/max`.
+    pub metrics: Metrics,
+}
+
+/// The ratios of old policy over sampler (truncated and masked importance sampling).
+///
+/// `old_logps`, `sampling_logps` and `loss_mask` are `[batch, tokens]`, `tokens` wide. A token
+/// outside of the mask, or that the sampler gave no log-probability (NaN), differs by nothing. A
+/// sequence's ratio is the product of its tokens'.
+///
+/// # Errors
+/// If a slice does not have its shape.
+pub fn importance_sampling_ratio(
+    config: SamplingConfig,
+    tokens: usize,
+    old_logps: &[f64],
+    sampling_logps: &[f64],
+    loss_mask: &[bool],
+) -> Result<SamplingRatio, RlError> {
+    let size = old_logps.len();
+    let whole = size.checked_div(tokens).unwrap_or(0) * tokens;
+    let shape = "[batch, tokens]";
+    check_length("old_logps", size, whole, shape)?;
+    check_length("sampling_logps", sampling_logps.len(), size, shape)?;
+    check_length("loss_mask", loss_mask.len(), size, shape)?;
+
+    let known = |at: usize| loss_mask[at] && !(old_logps[at] - sampling_logps[at]).is_nan();
+    let difference = |at: usize| {
+        if known(at) {
+            old_logps[at] - sampling_logps[at]
+        } else {
+            0.0
+        }
+    };
+    let differences: Vec<f64> = (0..size).map(difference).collect();
+    let per_sequence = config.mode.per_sequence();
+    let logs = if per_sequence {
+        let rows = differences.chunks(tokens.max(1));
+        rows.map(|row| row.iter().sum()).collect()
+    } else {
+        differences.clone()
+    };
+    let ratios: Vec<f64> = logs
+        .iter()
+        .map(|log: &f64| bound(config, log.exp()))
+        .collect();
+
+    let counted = (0..size).filter(|at| known(*at));
+    let apart: Vec<f64> = counted.map(|at| differences[at].abs()).collect();
+    let (_, mean_apart, most_apart) = min_mean_max(&apart);
+    let counted = ratios.iter().enumerate();
+    let counted = counted.filter(|(at, _)| per_sequence || loss_mask[*at]);
+    let counted: Vec<f64> = counted.map(|(_, ratio)| *ratio).collect();
+    let (min, mean, max) = min_mean_max(&counted);
+    let metrics = [
+        ("sampling/sampling_logp_difference/mean", mean_apart),
+        ("sampling/sampling_logp_difference/max", most_apart),
+        ("sampling/importance_sampling_ratio/min", min),
+        ("sampling/importance_sampling_ratio/mean", mean),
+        ("sampling/importance_sampling_ratio/max", max),
+    ];
+    let metrics = metrics.map(|(name, value)| (name.to_owned(), value));
+    Ok(SamplingRatio {
+        ratios,
+        metrics: metrics.into_iter().collect(),
+    })
+}
+
+/// A ratio within the bounds: moved there, or 0 when it is outside.
+fn bound(config: SamplingConfig, ratio: f64) -> f64 {
+    let low = config.clip_min.unwrap_or(f64::NEG_INFINITY);
+    let high = config.clip_max.unwrap_or(f64::INFINITY);
+    match config.mode {
+        SamplingMode::TokenTruncate | SamplingMode::SequenceTruncate => ratio.max(low).min(high),
+        SamplingMode::TokenMask | SamplingMode::SequenceMask => {
+            if ratio < low || ratio > high {
+                0.0
+            } else {
+                ratio
+            }
+        }
+    }
+}

@@ -6,7 +6,7 @@
     reason = "a test stops at the first thing that is not there, and says what it leaves out"
 )]
 
-#[path = "../src/rl/loss/slopes.rs"]
+#[path = "grpo_oracle/slopes.rs"]
 mod slopes;
 
 use std::collections::BTreeMap;

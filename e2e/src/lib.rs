@@ -44,6 +44,19 @@ pub fn serve_page() -> Result<Server> {
     serve(&dist, SUB_PATH, 0).with_context(|| format!("cannot serve {}", dist.display()))
 }
 
+/// Serves the built page, opens it with a query in a new browser, and waits until it is there. The
+/// server goes when it is dropped: keep it as long as the browser.
+///
+/// # Errors
+/// When the page cannot be served or does not start.
+pub async fn open_page(query: &str) -> Result<(Server, Browser)> {
+    let server = serve_page()?;
+    let browser = Browser::start().await?;
+    browser.goto(&format!("{}?{query}", server.url())).await?;
+    browser.wait_for("#count").await?;
+    Ok((server, browser))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

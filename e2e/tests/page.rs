@@ -3,20 +3,12 @@
 
 use anyhow::Result;
 use fantoccini::key::Key;
-use sentinel_e2e::{Browser, serve_page};
+use sentinel_e2e::open_page;
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Session, Setup, Task};
 use sentinel_policy::{PolicyName, run_episode};
 
 const CURSOR_0: &str = "document.querySelector('#count')?.textContent.startsWith('0 /')";
-
-async fn open(query: &str) -> Result<(xtask::serve::Server, Browser)> {
-    let server = serve_page()?;
-    let browser = Browser::start().await?;
-    browser.goto(&format!("{}?{query}", server.url())).await?;
-    browser.wait_for("#count").await?;
-    Ok((server, browser))
-}
 
 fn native(task: Task, seed: u64, streams: Streams, policy: PolicyName) -> Session {
     let setup = Setup::new(task, seed, streams);
@@ -25,7 +17,7 @@ fn native(task: Task, seed: u64, streams: Streams, policy: PolicyName) -> Sessio
 
 #[tokio::test]
 async fn the_page_loads_from_a_sub_path() -> Result<()> {
-    let (_server, browser) = open("").await?;
+    let (_server, browser) = open_page("").await?;
     assert_eq!(browser.title().await?, "Sentinel");
     assert_eq!(browser.console_errors().await?, Vec::<String>::new());
     Ok(())
@@ -39,7 +31,7 @@ async fn what_is_shown_is_what_a_native_run_gives() -> Result<()> {
             "task=3&seed=77&policy={}&streams=reference&t=999",
             policy.name()
         );
-        let (_server, browser) = open(&query).await?;
+        let (_server, browser) = open_page(&query).await?;
         let session = native(Task::Task3, 77, Streams::Reference, policy);
         let tally = session.episode().tally();
         let digest = session.fingerprints().digest().to_string();
@@ -58,7 +50,7 @@ async fn what_is_shown_is_what_a_native_run_gives() -> Result<()> {
 
 #[tokio::test]
 async fn buttons_and_keys_move_through_the_episode() -> Result<()> {
-    let (_server, browser) = open("task=1&seed=5&policy=heuristic").await?;
+    let (_server, browser) = open_page("task=1&seed=5&policy=heuristic").await?;
     browser.click("#forward").await?;
     browser
         .wait_until("document.querySelector('#count').textContent.startsWith('1 /')")
@@ -95,7 +87,7 @@ async fn buttons_and_keys_move_through_the_episode() -> Result<()> {
 /// The whole view is in the address: after own actions, a reload shows the same.
 #[tokio::test]
 async fn own_actions_branch_and_the_address_keeps_them() -> Result<()> {
-    let (_server, browser) = open("task=2&seed=9&policy=bayes&t=2").await?;
+    let (_server, browser) = open_page("task=2&seed=9&policy=bayes&t=2").await?;
     browser.click("[data-act=v3]").await?;
     browser.wait_for("[data-note=branch]").await?;
     browser.click("#solve").await?;
@@ -119,7 +111,7 @@ async fn own_actions_branch_and_the_address_keeps_them() -> Result<()> {
 #[tokio::test]
 async fn acting_beyond_ones_own_end_keeps_what_was_done() -> Result<()> {
     let (_server, browser) =
-        open("task=2&seed=9&policy=you&at=0&acts=d0d1v2&vs=bayes&t=999").await?;
+        open_page("task=2&seed=9&policy=you&at=0&acts=d0d1v2&vs=bayes&t=999").await?;
     browser.click("[data-act=d4]").await?;
     browser
         .wait_until("location.search.includes('acts=d0d1v2d4')")
@@ -133,7 +125,7 @@ async fn acting_beyond_ones_own_end_keeps_what_was_done() -> Result<()> {
 /// Standings are computed in the page, and lead to the episodes behind them.
 #[tokio::test]
 async fn standings_are_played_in_the_tab() -> Result<()> {
-    let (_server, browser) = open("task=1&seed=5&policy=heuristic&streams=reference").await?;
+    let (_server, browser) = open_page("task=1&seed=5&policy=heuristic&streams=reference").await?;
     browser.click("#league").await?;
     browser
         .wait_until(
@@ -157,7 +149,7 @@ async fn standings_are_played_in_the_tab() -> Result<()> {
 
 #[tokio::test]
 async fn truth_is_hidden_until_it_is_asked_for() -> Result<()> {
-    let (_server, browser) = open("task=3&seed=42&policy=oracle_lite&t=999").await?;
+    let (_server, browser) = open_page("task=3&seed=42&policy=oracle_lite&t=999").await?;
     let page = browser.text("main").await?;
     for secret in ["adversarial", "accurate-slow", "caught"] {
         assert!(!page.contains(secret), "the agent's view says {secret}");
@@ -180,7 +172,7 @@ async fn truth_is_hidden_until_it_is_asked_for() -> Result<()> {
 
 #[tokio::test]
 async fn two_policies_stand_side_by_side() -> Result<()> {
-    let (_server, browser) = open("task=3&seed=42&policy=bayes&vs=heuristic&t=5").await?;
+    let (_server, browser) = open_page("task=3&seed=42&policy=bayes&vs=heuristic&t=5").await?;
     browser
         .wait_until("document.querySelectorAll('article.pane').length === 2")
         .await?;
@@ -196,7 +188,7 @@ async fn two_policies_stand_side_by_side() -> Result<()> {
 #[tokio::test]
 async fn a_recorded_episode_plays_without_a_miss() -> Result<()> {
     let query = "task=3&seed=4&streams=reference&policy=replay:heuristic-reference&t=999";
-    let (_server, browser) = open(query).await?;
+    let (_server, browser) = open_page(query).await?;
     browser.wait_until("document.querySelector('[data-note=replay]')?.textContent.includes('recorded actions')").await?;
     assert!(
         browser
@@ -214,7 +206,7 @@ async fn a_recorded_episode_plays_without_a_miss() -> Result<()> {
 /// Choosing a recording shows an episode that it holds, whatever was shown before.
 #[tokio::test]
 async fn a_replay_from_the_menu_plays_an_episode_that_it_holds() -> Result<()> {
-    let (_server, browser) = open("task=2&seed=424242&policy=random").await?;
+    let (_server, browser) = open_page("task=2&seed=424242&policy=random").await?;
     browser
         .wait_for("#player option[value='replay:bayes-reference']")
         .await?;

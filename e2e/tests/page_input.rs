@@ -2,16 +2,8 @@
 //! Every case ends in a sentence on the page, and the page goes on.
 
 use anyhow::Result;
-use sentinel_e2e::{Browser, serve_page};
+use sentinel_e2e::{Browser, open_page};
 use serde_json::json;
-
-async fn open(query: &str) -> Result<(xtask::serve::Server, Browser)> {
-    let server = serve_page()?;
-    let browser = Browser::start().await?;
-    browser.goto(&format!("{}?{query}", server.url())).await?;
-    browser.wait_for("#count").await?;
-    Ok((server, browser))
-}
 
 /// Drops a file of this name and text onto the page.
 async fn drop_file(browser: &Browser, name: &str, text: &str) -> Result<()> {
@@ -47,7 +39,7 @@ async fn goes_on(browser: &Browser) -> Result<()> {
 async fn nonsense_in_every_field_of_the_address() -> Result<()> {
     let query = "task=9&seed=-1&policy=god&streams=x&vs=%2e%2e%2fetc&at=999&acts=d9&resume=maybe&t=1e9\
         &view=x&embed=yes&theme=pink&wat=1&seed=9223372036854775808&seed=NaN&%%%";
-    let (_server, browser) = open(query).await?;
+    let (_server, browser) = open_page(query).await?;
     let notices = browser.text("#notices").await?;
     for part in [
         "task=9",
@@ -67,7 +59,7 @@ async fn nonsense_in_every_field_of_the_address() -> Result<()> {
 #[tokio::test]
 async fn a_miss_is_marked_and_counted() -> Result<()> {
     let query = "task=3&seed=999999&streams=reference&policy=replay:heuristic-reference&t=3";
-    let (_server, browser) = open(query).await?;
+    let (_server, browser) = open_page(query).await?;
     browser.wait_for("[data-note=replay].bad").await?;
     let note = browser.text("[data-note=replay]").await?;
     assert!(note.contains("0 recorded actions"), "{note}");
@@ -78,7 +70,7 @@ async fn a_miss_is_marked_and_counted() -> Result<()> {
 
 #[tokio::test]
 async fn a_replay_that_is_not_there() -> Result<()> {
-    let (_server, browser) = open("policy=replay:nobody").await?;
+    let (_server, browser) = open_page("policy=replay:nobody").await?;
     browser.wait_for(".notices").await?;
     assert!(
         browser
@@ -91,7 +83,7 @@ async fn a_replay_that_is_not_there() -> Result<()> {
 
 #[tokio::test]
 async fn a_broken_file_shows_line_and_reason_and_the_rest_plays() -> Result<()> {
-    let (_server, browser) = open("").await?;
+    let (_server, browser) = open_page("").await?;
     let row = |step: u32, action: &str, slot: &str| {
         format!(
             r#"{{"task_type":"task1","seed":3,"step":{step},"action":{{"action_type":"{action}","specialist_id":"{slot}","subtask_response":null,"reasoning":null}},"scenario_id":"SCN-TASK1-016","model_source":"test"}}"#
@@ -127,7 +119,7 @@ async fn a_broken_file_shows_line_and_reason_and_the_rest_plays() -> Result<()> 
 
 #[tokio::test]
 async fn a_file_that_is_too_large_or_empty() -> Result<()> {
-    let (_server, browser) = open("").await?;
+    let (_server, browser) = open_page("").await?;
     let script = "const data = new DataTransfer();
         data.items.add(new File([new Uint8Array(50 * 1024 * 1024)], 'huge.jsonl'));
         window.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));";
@@ -148,7 +140,7 @@ async fn a_file_that_is_too_large_or_empty() -> Result<()> {
 
 #[tokio::test]
 async fn a_seed_that_is_none() -> Result<()> {
-    let (_server, browser) = open("task=1&seed=5").await?;
+    let (_server, browser) = open_page("task=1&seed=5").await?;
     for bad in ["-1", "9223372036854775808", "1.5", "NaN", "five"] {
         let script = "const seed = document.querySelector('#seed'); seed.value = arguments[0];
             seed.dispatchEvent(new Event('change', {bubbles: true}));";

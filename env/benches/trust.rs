@@ -8,34 +8,15 @@
     missing_docs,
     reason = "a bench reports and stops"
 )]
-#![allow(unsafe_code, reason = "a counting allocator is one `unsafe impl`")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[path = "../tests/counting/mod.rs"]
+mod counting;
+
 use std::hint::black_box;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Action, Batch, BatchStep, Episode, Session, Setup, Task};
-
-struct Counting;
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: every call goes to the system allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's contract is the system allocator's.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(ptr, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// A cheap action sequence with the random policy's mix: 65 % delegate, 20 % verify, 10 % solve.
 fn action(n: u32) -> Action {
@@ -121,11 +102,11 @@ fn allocations(_: &mut Criterion) {
     let mut batch = Batch::new(Task::Task3, Streams::Independent, 0..1_000_000, 64);
     let mut out = vec![BatchStep::default(); 64];
     let actions: Vec<Action> = (0..64).map(action).collect();
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = counting::allocations();
     for _ in 0..10_000 {
         batch.step(&actions, &mut out);
     }
-    let made = ALLOCATIONS.load(Ordering::Relaxed) - before;
+    let made = counting::allocations() - before;
     println!("allocations in 640000 lean steps: {made}");
     assert_eq!(made, 0, "a lean step allocated");
 }

@@ -5,7 +5,7 @@
 )]
 
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Action, Setup, Task, trajectory_digest};
+use sentinel_env::trust::{Action, Setup, Task};
 use sentinel_policy::replay::{
     EpisodeKey, Replay, ReplayEpisode, ReplayRow, parse, play, record_episode, to_lines, verify,
 };
@@ -43,7 +43,7 @@ fn what_was_recorded_plays_the_same_episodes_without_a_miss() {
             for check in &found.episodes {
                 let setup = Setup::new(check.task, check.seed, streams);
                 let played = run_episode(&setup, &mut policy.player(check.seed, streams));
-                assert_eq!(check.digest, trajectory_digest(&played));
+                assert_eq!(check.digest, played.fingerprints().digest());
                 assert!((check.score - played.episode().tally().score()).abs() <= 5e-5);
             }
         }
@@ -74,8 +74,8 @@ fn an_empty_replay_is_the_heuristic_of_the_references_fallback() {
         let mut heuristic = Player::Public(Box::new(Heuristic::REPLAY_MISS));
         let expected = run_episode(&setup, &mut heuristic);
         assert_eq!(
-            trajectory_digest(&played.session),
-            trajectory_digest(&expected)
+            played.session.fingerprints().digest(),
+            expected.fingerprints().digest()
         );
         assert_eq!(
             played.source.misses().len(),

@@ -46,7 +46,7 @@ pub use request::{ResetError, ResetRequest, StepError};
 pub use scenario::{
     NODES_MAX, Node, SCENARIOS_PER_TASK, Scenario, UnknownScenario, generate_stakes,
 };
-pub use session::{Session, trajectory_digest};
+pub use session::Session;
 pub use setup::Setup;
 pub use specialist::{Adversary, Behaviour, Execution};
 pub use step::{EpisodeOver, Step};

@@ -58,6 +58,13 @@ impl ReplayEpisode {
             .filter(|row| !self.hits.contains(&row.row.step))
     }
 
+    /// Rows that name another scenario than `scenario`, the id of the one that is played.
+    pub fn mismatches(&self, scenario: String) -> impl Iterator<Item = &Row> {
+        self.rows
+            .iter()
+            .filter(move |row| row.row.scenario_id != scenario)
+    }
+
     /// The row for the observation taken in last.
     #[must_use]
     pub fn current(&self) -> Option<&ReplayRow> {
@@ -101,11 +108,8 @@ impl Playback {
     /// Rows that name another scenario than the one that was played: they were recorded with
     /// another build, scenario or stream mode.
     pub fn mismatches(&self) -> impl Iterator<Item = &Row> {
-        let scenario = self.session.episode().scenario().id();
         self.source
-            .rows()
-            .iter()
-            .filter(move |row| row.row.scenario_id != scenario)
+            .mismatches(self.session.episode().scenario().id())
     }
 }
 

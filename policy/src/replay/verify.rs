@@ -3,7 +3,7 @@
 use sentinel_env::digest::Digest;
 use sentinel_env::num::round_to;
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Session, Task, trajectory_digest};
+use sentinel_env::trust::{Session, Task};
 use serde::ser::Serializer;
 
 use super::{EpisodeKey, Playback, Problem, Replay, World, play};
@@ -119,7 +119,7 @@ pub fn verify_episode(replay: &Replay, key: &EpisodeKey) -> EpisodeCheck {
         unused,
         mismatches: usize::from(first.is_some()) + others.count(),
         findings,
-        digest: trajectory_digest(session),
+        digest: session.fingerprints().digest(),
     }
 }
 

@@ -130,16 +130,12 @@ pub fn play(
         digest: session.fingerprints().digest().to_string(),
     };
     if let Actor::Recorded(recorded) = &actor {
-        let scenario = session.episode().scenario().id();
         run.hits = Some(recorded.hits().len());
         // Rows that a person's own actions cut off are no fault of the file.
         if branch.is_none() {
             run.unused = recorded.unused().count();
         }
-        let others = recorded
-            .rows()
-            .iter()
-            .filter(|row| row.row.scenario_id != scenario);
+        let others = recorded.mismatches(session.episode().scenario().id());
         run.misfits = others.map(|row| row.line).collect();
     }
     run
@@ -170,8 +166,11 @@ impl Actor {
             Self::Scripted(player) => (player.choose_seen(episode), false),
             Self::Recorded(recorded) => {
                 let observation = episode.observation();
-                let missed = recorded.rows().get(observation.step_count).is_none();
-                (Some(recorded.choose(observation)), missed)
+                let action = recorded.choose(observation);
+                (
+                    Some(action),
+                    recorded.misses().contains(&observation.step_count),
+                )
             }
             Self::Nobody => (None, false),
         }

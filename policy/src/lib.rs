@@ -6,6 +6,7 @@
 
 mod bayes;
 mod heuristic;
+pub mod learned;
 mod oracle;
 mod player;
 mod random;
@@ -15,6 +16,7 @@ mod self_solve;
 
 pub use bayes::{Bayes, Belief};
 pub use heuristic::Heuristic;
+pub use learned::{Model, Trained};
 pub use oracle::OracleLite;
 pub use player::{Oracle, Player, Policy, PolicyName};
 pub use random::Random;

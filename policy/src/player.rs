@@ -24,6 +24,11 @@ pub trait Policy {
         None
     }
 
+    /// Probability of each of [`Action::ALL`] for the observation taken in last, if the policy has one.
+    fn probabilities(&self) -> Option<[f64; 12]> {
+        None
+    }
+
     /// Next draw of the policy's own random stream, if it has one; taking it changes nothing.
     fn peek_random(&self) -> Option<f64> {
         None
@@ -83,6 +88,15 @@ impl Player {
     pub fn action_values(&self) -> Option<[f64; 12]> {
         match self {
             Self::Public(policy) => policy.action_values(),
+            Self::Cheating(_) => None,
+        }
+    }
+
+    /// See [`Policy::probabilities`].
+    #[must_use]
+    pub fn probabilities(&self) -> Option<[f64; 12]> {
+        match self {
+            Self::Public(policy) => policy.probabilities(),
             Self::Cheating(_) => None,
         }
     }

@@ -5,6 +5,7 @@
 //! whoever calls from code.
 
 mod args;
+pub mod compact;
 mod error;
 pub mod eval;
 pub mod files;

@@ -5,12 +5,14 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use sentinel_policy::SEED_MAX;
+use serde::{Deserialize, Serialize};
 
 /// Most seeds of one run: a typing error should not fill the memory.
 const COUNT_MAX: u64 = 1_000_000;
 
 /// A range of seeds that is not empty: `3..9` is 3 to 8, `3..=9` is 3 to 9, `7` is 7 alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct SeedRange {
     start: u64,
     end: u64,
@@ -66,6 +68,22 @@ impl SeedRange {
         Ok(Self { start: 0, end })
     }
 
+    /// The seeds `start..end`, for constants.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[must_use]
+    pub const fn of(start: u64, end: u64) -> Self {
+        assert!(start < end, "a range holds a seed");
+        Self { start, end }
+    }
+
+    /// Whether the two have a seed in common.
+    #[must_use]
+    pub const fn overlaps(self, other: Self) -> bool {
+        self.start < other.end && other.start < self.end
+    }
+
     fn new(start: u64, end: u64, text: &str) -> Result<Self, SeedError> {
         match end.checked_sub(start) {
             None | Some(0) => Err(SeedError::Empty(text.to_owned())),
@@ -101,6 +119,20 @@ impl FromStr for SeedRange {
         };
         // SEED_MAX + 1 still fits.
         Self::new(parse_seed(start)?, parse_seed(end)? + included, text)
+    }
+}
+
+impl TryFrom<String> for SeedRange {
+    type Error = SeedError;
+
+    fn try_from(text: String) -> Result<Self, SeedError> {
+        text.parse()
+    }
+}
+
+impl From<SeedRange> for String {
+    fn from(range: SeedRange) -> Self {
+        range.to_string()
     }
 }
 

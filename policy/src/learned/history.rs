@@ -1,0 +1,71 @@
+//! What earlier steps showed and the ledger does not keep: costs, rewards, stated confidence.
+
+use sentinel_env::slot::{PerSlot, Slot};
+use sentinel_env::trust::{Action, GradeInput, LastStep, Observation, grade};
+
+/// What was seen of one slot beside the ledger's counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Seen {
+    /// Steps that its last call took, without checking.
+    pub(super) cost: u8,
+    /// Reward of its last call beyond that of the same outcome with neutral routing.
+    pub(super) surprise: f64,
+    /// Sum of these over all calls.
+    pub(super) surprise_sum: f64,
+    /// Confidence that its last failure stated, 0 before the first.
+    pub(super) failure_confidence: f64,
+}
+
+/// Public memory of an episode: filled observation by observation.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct History {
+    seen: PerSlot<Seen>,
+    previous: Option<Observation>,
+}
+
+impl History {
+    /// Takes in an observation; each one of an episode once, in order.
+    pub(super) fn observe(&mut self, observation: &Observation) {
+        if let (Some(before), Some(last)) = (self.previous, &observation.last)
+            && let Some(slot) = last.action.slot()
+        {
+            self.seen.0[slot.index()].add(slot, last, &before, observation);
+        }
+        self.previous = Some(*observation);
+    }
+
+    pub(super) fn seen(&self, slot: Slot) -> &Seen {
+        &self.seen[slot]
+    }
+}
+
+impl Seen {
+    fn add(&mut self, slot: Slot, last: &LastStep, before: &Observation, after: &Observation) {
+        let (old, new) = (&before.ledger[slot], &after.ledger[slot]);
+        let success = last.success == Some(true);
+        // The ledger betrays what a failure was stated with. A success agrees with any confidence.
+        let confidence = if success {
+            1.0
+        } else {
+            new.gap_sum - old.gap_sum
+        };
+        let neutral = grade(&GradeInput {
+            task: before.task,
+            action: last.action,
+            success,
+            stakes: last.stakes,
+            adversarial: false,
+            confidence: Some(confidence),
+            in_domain: None,
+            trust_before: Some(old.trust()),
+            step_count: after.step_count,
+            max_steps: after.max_steps,
+        });
+        self.cost = last.cost - u8::from(matches!(last.action, Action::Verify(_)));
+        self.surprise = last.reward - neutral.reward;
+        self.surprise_sum += self.surprise;
+        if !success {
+            self.failure_confidence = confidence;
+        }
+    }
+}

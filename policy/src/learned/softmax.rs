@@ -1,0 +1,32 @@
+//! Logits as probabilities.
+
+/// The probabilities of logits; what `mask` leaves out has none. All zero when it leaves out all.
+#[must_use]
+pub fn softmax<const N: usize>(logits: &[f32; N], mask: &[bool; N]) -> [f64; N] {
+    let best = (logits.iter().zip(mask)).filter(|(_, on)| **on);
+    let best = best.fold(f32::NEG_INFINITY, |best, (logit, _)| best.max(*logit));
+    let mut weights = [0.0; N];
+    for ((weight, logit), on) in weights.iter_mut().zip(logits).zip(mask) {
+        if *on {
+            *weight = f64::from(*logit - best).exp();
+        }
+    }
+    let total: f64 = weights.iter().sum();
+    if total > 0.0 {
+        weights.map(|weight| weight / total)
+    } else {
+        weights
+    }
+}
+
+/// The first of the largest logits that `mask` allows.
+#[must_use]
+pub fn best<const N: usize>(logits: &[f32; N], mask: &[bool; N]) -> Option<usize> {
+    let mut best: Option<usize> = None;
+    for (index, logit) in logits.iter().enumerate() {
+        if mask[index] && best.is_none_or(|best| *logit > logits[best]) {
+            best = Some(index);
+        }
+    }
+    best
+}

@@ -1,0 +1,70 @@
+//! The numbers of a network.
+
+use sentinel_env::rng::{PyRandom, derive_seed};
+
+use super::config::NetConfig;
+use super::layout::{Init, Shape, at, shapes};
+
+/// A network's parameters, each row by row, in the order of [`shapes`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weights {
+    config: NetConfig,
+    tensors: [Vec<f32>; at::COUNT],
+}
+
+impl Weights {
+    /// Fresh weights; the same for the same seed on every machine.
+    #[must_use]
+    pub fn init(config: NetConfig, seed: u64) -> Self {
+        let shapes = shapes(&config);
+        let tensors = std::array::from_fn(|index| {
+            let shape = &shapes[index];
+            let mut random = PyRandom::new(derive_seed(seed, 1 + index as u64));
+            let bound = bound(shape);
+            let draw = |_| (bound * (2.0 * random.random() - 1.0)) as f32;
+            (0..shape.rows * shape.columns).map(draw).collect()
+        });
+        Self { config, tensors }
+    }
+
+    /// Weights from numbers; `None` unless each has the length of its shape.
+    #[must_use]
+    pub fn from_tensors(config: NetConfig, tensors: [Vec<f32>; at::COUNT]) -> Option<Self> {
+        let fits = (shapes(&config).iter())
+            .zip(&tensors)
+            .all(|(shape, values)| values.len() == shape.rows * shape.columns);
+        fits.then_some(Self { config, tensors })
+    }
+
+    /// The shape of the network.
+    #[must_use]
+    pub const fn config(&self) -> &NetConfig {
+        &self.config
+    }
+
+    /// Each parameter with its shape.
+    pub fn iter(&self) -> impl Iterator<Item = (Shape, &[f32])> {
+        let values = self.tensors.iter().map(Vec::as_slice);
+        shapes(&self.config).into_iter().zip(values)
+    }
+
+    /// The parameter at an index of [`at`].
+    #[must_use]
+    pub fn tensor(&self, index: usize) -> &[f32] {
+        &self.tensors[index]
+    }
+
+    /// How many numbers there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.tensors.iter().map(Vec::len).sum()
+    }
+}
+
+fn bound(shape: &Shape) -> f64 {
+    match shape.init {
+        Init::Zero => 0.0,
+        Init::Hidden { inputs } => (6.0 / inputs as f64).sqrt(),
+        Init::Head => 0.01 * (6.0 / shape.rows as f64).sqrt(),
+    }
+}

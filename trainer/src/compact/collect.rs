@@ -1,0 +1,303 @@
+//! Plays the groups of one update and turns their scores into advantages.
+//!
+//! A group is one scenario, one hidden assignment and one stream of luck; its members differ by the
+//! actions they sample. In `step` mode a group starts from a snapshot in the middle of an episode,
+//! and only the first action of each member is learned from: the rest is played to see what it leads
+//! to (the Monte-Carlo values of VinePPO, 2410.01679, with GRPO's baseline).
+
+use rayon::prelude::*;
+use sentinel_env::rng::Streams;
+use sentinel_env::trust::{Episode, Setup, Task};
+use sentinel_policy::learned::{Scratch, Weights, softmax};
+
+use super::TrainError;
+use super::actor::{Actor, Decision, Dice, Play, pick};
+use super::batch::{Batch, Sample, Token};
+use super::config::{Advantage, TrainConfig};
+use crate::rl::Metrics;
+use crate::rl::advantage::{AdvantageConfig, Rewards, advantages};
+
+/// One group: a batch whose advantages are not known yet, and the returns that decide them.
+struct Group {
+    batch: Batch,
+    /// One for each token of `batch`, or for each of its sequences.
+    returns: Vec<Vec<f64>>,
+    /// Scores of the episodes that were sampled from their start.
+    scores: Vec<f64>,
+    /// Their lengths.
+    lengths: Vec<f64>,
+    steps: u64,
+}
+
+/// What an update learns from, and what is logged about it.
+pub struct Collected {
+    /// Samples and tokens with advantages.
+    pub batch: Batch,
+    /// `reward`, `reward_std`, `frac_reward_zero_std`, `completions/mean_length`.
+    pub metrics: Metrics,
+    /// Steps that the environment took.
+    pub steps: u64,
+    /// The seeds that were played, to name when something goes wrong.
+    pub seeds: std::ops::Range<u64>,
+}
+
+/// Plays the groups of update `update`.
+///
+/// # Errors
+/// If the rewards have no advantages, which no valid configuration causes.
+pub fn collect(
+    config: &TrainConfig,
+    weights: &Weights,
+    reference: Option<&Weights>,
+    update: u64,
+) -> Result<Collected, TrainError> {
+    let groups = config.groups_per_update as u64;
+    let tasks = Task::ALL.len() as u64;
+    let first = update * groups.div_ceil(tasks);
+    let played: Vec<Group> = (0..groups)
+        .into_par_iter()
+        .map_init(
+            || Actor::new(weights),
+            |actor, group| {
+                let task = Task::ALL[(group % tasks) as usize];
+                let seed = config.training_seed(first + group / tasks);
+                let start = Play::new(
+                    Episode::reset(&Setup::new(task, seed, Streams::Independent)),
+                    weights,
+                );
+                let dice = |member| Dice::new(config.seed, &[update, group, member]);
+                match config.advantage {
+                    Advantage::Step => snapshot_group(config, actor, start, dice),
+                    Advantage::Episode | Advantage::RewardToGo => {
+                        episode_group(config, actor, start, dice)
+                    }
+                }
+            },
+        )
+        .collect();
+    let steps = played.iter().map(|group| group.steps).sum();
+    let (mut batch, metrics) = with_advantages(config, played)?;
+    if let Some(reference) = reference {
+        add_reference(&mut batch, reference);
+    }
+    let last = first + groups.div_ceil(tasks);
+    Ok(Collected {
+        batch,
+        metrics,
+        steps,
+        seeds: config.training_seed(first)..config.training_seed(last - 1) + 1,
+    })
+}
+
+pub(super) fn sample(play: &Play, decision: &Decision) -> Sample {
+    Sample {
+        features: decision.features,
+        legal: decision.legal,
+        behaviours: play.episode.hidden().assignment.0.map(|b| b as u8),
+    }
+}
+
+fn token(sample: usize, action: usize, decision: &Decision) -> Token {
+    Token {
+        sample: sample as u32,
+        action: action as u8,
+        old_logp: decision.probabilities[action].ln(),
+        ref_logp: 0.0,
+        advantage: 0.0,
+    }
+}
+
+/// Every member plays the whole episode.
+fn episode_group(
+    config: &TrainConfig,
+    actor: &mut Actor<'_>,
+    start: Play,
+    dice: impl Fn(u64) -> Dice,
+) -> Group {
+    let mut group = Group::empty();
+    let mut rewards = Vec::new();
+    for member in 0..config.num_generations as u64 {
+        let (mut play, mut dice) = (start, dice(member));
+        let (mut sequence, mut totals) = (Vec::new(), Vec::new());
+        while !play.done() {
+            let decision = actor.decide(&play);
+            let action = dice.pick(&decision.probabilities);
+            sequence.push(token(group.batch.samples.len(), action, &decision));
+            group.batch.samples.push(sample(&play, &decision));
+            totals.push((play.episode.tally().total_reward, sequence.len() - 1));
+            play.step(action);
+        }
+        group.steps += sequence.len() as u64;
+        group.scores.push(play.score());
+        group.lengths.push(sequence.len() as f64);
+        let end = play.episode.tally();
+        rewards.push((totals, end.total_reward, end.reward_events));
+        group.batch.sequences.push(sequence);
+    }
+    group.returns = match config.advantage {
+        Advantage::RewardToGo => rewards_to_go(&rewards, &group.scores),
+        Advantage::Episode | Advantage::Step => vec![group.scores.clone()],
+    };
+    group
+}
+
+/// Reward still to come beyond par at each step of each member, `[step][member]`, per event of an
+/// average episode; par is the group's mean score. An episode that has ended has none to come.
+fn rewards_to_go(members: &[(Vec<(f64, usize)>, f64, u16)], scores: &[f64]) -> Vec<Vec<f64>> {
+    let par = scores.iter().sum::<f64>() / scores.len() as f64;
+    let events: f64 = members
+        .iter()
+        .map(|(_, _, events)| f64::from(*events))
+        .sum();
+    let mean_events = events / members.len() as f64;
+    let longest = members.iter().map(|(totals, _, _)| totals.len()).max();
+    (0..longest.unwrap_or(0))
+        .map(|step| {
+            let of = |(totals, total, events): &(Vec<(f64, usize)>, f64, u16)| {
+                totals.get(step).map_or(0.0, |(before, done)| {
+                    let left = f64::from(*events) - *done as f64;
+                    (total - before - par * left) / mean_events
+                })
+            };
+            members.iter().map(of).collect()
+        })
+        .collect()
+}
+
+/// Plays one episode, and from some of its steps one continuation for each sampled action.
+fn snapshot_group(
+    config: &TrainConfig,
+    actor: &mut Actor<'_>,
+    start: Play,
+    dice: impl Fn(u64) -> Dice,
+) -> Group {
+    let mut group = Group::empty();
+    let (mut play, mut own) = (start, dice(0));
+    let mut trunk = Vec::new();
+    while !play.done() {
+        let decision = actor.decide(&play);
+        let action = own.pick(&decision.probabilities);
+        trunk.push((play, decision));
+        play.step(action);
+    }
+    group.steps += trunk.len() as u64;
+    group.scores.push(play.score());
+    group.lengths.push(trunk.len() as f64);
+    let members = config.num_generations;
+    for snapshot in 0..config.snapshots_per_episode.min(trunk.len()) {
+        let at = (own.next() * trunk.len() as f64) as usize;
+        let (play, decision) = &trunk[at.min(trunk.len() - 1)];
+        let index = group.batch.samples.len();
+        group.batch.samples.push(sample(play, decision));
+        let offset = own.next();
+        let mut returns = Vec::with_capacity(members);
+        for member in 0..members {
+            // Evenly spaced in the distribution: each action as often as it should be, give or
+            // take one (systematic sampling).
+            let place = (member as f64 + offset) / members as f64;
+            let action = pick(&decision.probabilities, place);
+            let mut branch = *play;
+            branch.step(action);
+            let mut dice = dice(1 + (snapshot * members + member) as u64);
+            group.steps += 1 + actor.finish(&mut branch, &mut dice);
+            returns.push(branch.score());
+            let token = token(index, action, decision);
+            group.batch.sequences.push(vec![token]);
+        }
+        group.returns.push(returns);
+    }
+    group
+}
+
+impl Group {
+    fn empty() -> Self {
+        Self {
+            batch: Batch::default(),
+            returns: Vec::new(),
+            scores: Vec::new(),
+            lengths: Vec::new(),
+            steps: 0,
+        }
+    }
+}
+
+/// Joins the groups and gives every token its advantage.
+fn with_advantages(
+    config: &TrainConfig,
+    groups: Vec<Group>,
+) -> Result<(Batch, Metrics), TrainError> {
+    let options = AdvantageConfig {
+        num_generations: config.num_generations,
+        scale_rewards: config.scale_rewards,
+        ..AdvantageConfig::default()
+    };
+    let returns = groups.iter().flat_map(|g| g.returns.iter().flatten());
+    let values: Vec<Option<f64>> = returns.map(|value| Some(*value)).collect();
+    let found = advantages(
+        &options,
+        Rewards {
+            names: &["score"],
+            values: &values,
+        },
+    )?;
+    let mut next = found.advantages.chunks_exact(config.num_generations);
+    let (mut batch, mut scores, mut lengths) = (Batch::default(), Vec::new(), Vec::new());
+    for mut group in groups {
+        for (row, members) in (0..group.returns.len()).zip(&mut next) {
+            group.assign(config.advantage, row, members);
+        }
+        batch.append(group.batch);
+        scores.append(&mut group.scores);
+        lengths.append(&mut group.lengths);
+    }
+    let mut metrics = found.metrics;
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    // What is logged as reward is what whole episodes earned, in every mode.
+    metrics.insert("reward".into(), mean(&scores));
+    metrics.insert("rewards/score/mean".into(), mean(&scores));
+    metrics.insert("completions/mean_length".into(), mean(&lengths));
+    Ok((batch, metrics))
+}
+
+impl Group {
+    /// Gives the advantages of one row of `returns` to its tokens.
+    fn assign(&mut self, mode: Advantage, row: usize, members: &[f64]) {
+        let sequences = self.batch.sequences.iter_mut();
+        match mode {
+            Advantage::Episode => {
+                for (sequence, advantage) in sequences.zip(members) {
+                    for token in sequence {
+                        token.advantage = *advantage;
+                    }
+                }
+            }
+            Advantage::RewardToGo => {
+                for (sequence, advantage) in sequences.zip(members) {
+                    if let Some(token) = sequence.get_mut(row) {
+                        token.advantage = *advantage;
+                    }
+                }
+            }
+            Advantage::Step => {
+                let sequences = sequences.skip(row * members.len());
+                for (token, advantage) in sequences.flatten().zip(members) {
+                    token.advantage = *advantage;
+                }
+            }
+        }
+    }
+}
+
+/// Log-probabilities under the reference policy, for the divergence.
+fn add_reference(batch: &mut Batch, reference: &Weights) {
+    let mut scratch = Scratch::new(reference);
+    let logps: Vec<[f64; 12]> = (batch.samples.iter())
+        .map(|sample| {
+            let output = reference.forward(&sample.features, &mut scratch);
+            softmax(&output.actions, &sample.legal).map(f64::ln)
+        })
+        .collect();
+    for token in batch.sequences.iter_mut().flatten() {
+        token.ref_logp = logps[token.sample as usize][usize::from(token.action)];
+    }
+}

@@ -1,0 +1,266 @@
+//! Everything that decides a training run: one struct for the file, the flags and the first line
+//! of the log. Names and meanings are those of TRL where TRL has them.
+
+use sentinel_policy::learned::{FeatureSet, ModelConfig, NetConfig, Pooling};
+use serde::{Deserialize, Serialize};
+
+use super::TrainError;
+use super::device::DeviceName;
+use super::fields::fields;
+use super::optimizer::AdamOptions;
+use crate::SeedRange;
+use crate::rl::advantage::ScaleRewards;
+use crate::rl::config::{LossConfig, LossType};
+
+/// How a policy is trained.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// Group-relative policy optimization on its own episodes.
+    #[default]
+    Grpo,
+    /// Imitation of a teacher along its own episodes (DAgger, 1011.0686).
+    Sft,
+}
+
+/// Who is imitated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Teacher {
+    /// The look-ahead over the exact posterior: sees what the learner sees.
+    #[default]
+    Bayes,
+    /// The scripted oracle: sees hidden state, and never has to find out anything.
+    OracleLite,
+}
+
+/// Where the advantage of an action comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Advantage {
+    /// The score of its whole episode against the other episodes of its group: plain GRPO.
+    Episode,
+    /// The reward from its step on against that of the other members at the same step.
+    RewardToGo,
+    /// The score that it led to against that of other actions taken from the same snapshot.
+    #[default]
+    Step,
+}
+
+/// How the learning rate moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Schedule {
+    /// Straight down to 0 at the last step.
+    #[default]
+    Linear,
+    /// Not at all.
+    Constant,
+}
+
+fields! {
+    /// What `sentinel train` does.
+    pub struct TrainConfig {
+        /// What the model is called: who acts, in replays
+        name: String = "grpo".to_owned(),
+        /// grpo, or sft: imitate a teacher
+        method: Method = Method::Grpo,
+        /// sft: who is imitated, bayes or oracle_lite (which sees hidden state)
+        teacher: Teacher = Teacher::Bayes,
+        /// Start from the model in this folder instead of from fresh weights
+        init: String = String::new(),
+        /// Decides fresh weights and every sampled action
+        seed: u64 = 1,
+        /// Where tensors live: cpu, wgpu or cuda
+        device: DeviceName = DeviceName::Cpu,
+        /// Units of each hidden layer
+        hidden: usize = 64,
+        /// What slots exchange: none, mean or max
+        pooling: Pooling = Pooling::Mean,
+        /// full, or no_history: an ablation that sees nothing of earlier steps
+        features: FeatureSet = FeatureSet::Full,
+        /// Seeds to learn from, A..B without B
+        train_seeds: SeedRange = SeedRange::of(100_000, 1_000_000),
+        /// Seeds to choose by, while training
+        validation_seeds: SeedRange = SeedRange::of(5_000, 5_400),
+        /// Seeds to report, once, at the end
+        test_seeds: SeedRange = SeedRange::of(1_000, 3_000),
+        /// Updates
+        max_steps: usize = 600,
+        /// Groups of one update; a third of them on each task
+        groups_per_update: usize = 384,
+        /// Members of a group
+        num_generations: usize = 16,
+        /// step: snapshots of each episode that a group starts from
+        snapshots_per_episode: usize = 2,
+        /// grpo: where an action's advantage comes from: episode, reward_to_go or step
+        advantage: Advantage = Advantage::Step,
+        /// grpo: what advantages are divided by: group, batch or none
+        scale_rewards: ScaleRewards = ScaleRewards::Batch,
+        /// Times that an update's episodes are gone through
+        num_iterations: usize = 2,
+        /// Optimizer steps of each time
+        mini_batches: usize = 4,
+        /// grpo: dapo, grpo, bnpo, dr_grpo, cispo, sapo, luspo or vespo
+        loss_type: LossType = LossType::Dapo,
+        /// grpo: the ratio is clipped below at 1 - epsilon
+        epsilon: f64 = 0.2,
+        /// grpo: the ratio is clipped above at 1 + epsilon_high
+        epsilon_high: f64 = 0.2,
+        /// grpo: weight of the divergence from the policy that training started from
+        beta: f64 = 0.0,
+        /// Weight of the entropy bonus; goes down with the learning rate
+        entropy_coef: f64 = 0.01,
+        /// Weight of the belief's cross-entropy
+        belief_coef: f64 = 0.1,
+        /// Step size at the start
+        learning_rate: f64 = 0.001,
+        /// How it moves: linear or constant
+        lr_scheduler_type: Schedule = Schedule::Linear,
+        /// Decay of the first moment
+        adam_beta1: f32 = 0.9,
+        /// Decay of the second moment
+        adam_beta2: f32 = 0.999,
+        /// Added to the root of the second moment
+        adam_epsilon: f32 = 1e-8,
+        /// Decoupled weight decay
+        weight_decay: f32 = 0.0,
+        /// Largest global norm of a gradient; 0 leaves it as it is
+        max_grad_norm: f64 = 1.0,
+        /// Updates between two measurements on the validation seeds
+        eval_steps: usize = 25,
+        /// Updates between two checkpoints
+        save_steps: usize = 25,
+    }
+}
+
+impl TrainConfig {
+    /// The shape of the network.
+    #[must_use]
+    pub fn net(&self) -> NetConfig {
+        NetConfig {
+            features: self.features,
+            hidden: self.hidden,
+            pooling: self.pooling,
+            ..NetConfig::default()
+        }
+    }
+
+    /// What the model's file will say.
+    #[must_use]
+    pub fn model(&self) -> ModelConfig {
+        ModelConfig::new(&self.name, self.net())
+    }
+
+    /// The optimizer's options.
+    #[must_use]
+    pub const fn adam(&self) -> AdamOptions {
+        AdamOptions {
+            adam_beta1: self.adam_beta1,
+            adam_beta2: self.adam_beta2,
+            adam_epsilon: self.adam_epsilon,
+            weight_decay: self.weight_decay,
+            max_grad_norm: self.max_grad_norm,
+        }
+    }
+
+    /// The share of the learning rate and of the entropy bonus that is left at an update.
+    #[must_use]
+    pub fn schedule(&self, update: usize) -> f64 {
+        match self.lr_scheduler_type {
+            Schedule::Linear => 1.0 - update as f64 / self.max_steps as f64,
+            Schedule::Constant => 1.0,
+        }
+    }
+
+    /// The loss's options at an update.
+    #[must_use]
+    pub fn loss(&self, update: usize) -> LossConfig {
+        LossConfig {
+            loss_type: self.loss_type,
+            epsilon: self.epsilon,
+            epsilon_high: Some(self.epsilon_high),
+            beta: self.beta,
+            entropy_coef: self.entropy_coef * self.schedule(update),
+            ..LossConfig::default()
+        }
+    }
+
+    /// The seed of the `index`-th training episode; after the last one the first follows.
+    #[must_use]
+    pub fn training_seed(&self, index: u64) -> u64 {
+        self.train_seeds.range().start + index % self.train_seeds.count()
+    }
+
+    /// Checks all options together.
+    ///
+    /// # Errors
+    /// Names the first one that cannot be, or two ranges of seeds that overlap.
+    pub fn check(&self) -> Result<(), TrainError> {
+        let sizes = [
+            ("hidden", self.hidden),
+            ("max_steps", self.max_steps),
+            ("groups_per_update", self.groups_per_update),
+            ("snapshots_per_episode", self.snapshots_per_episode),
+            ("num_iterations", self.num_iterations),
+            ("mini_batches", self.mini_batches),
+            ("eval_steps", self.eval_steps),
+            ("save_steps", self.save_steps),
+        ];
+        let refuse = |option, allowed| Err(TrainError::Option { option, allowed });
+        for (option, value) in sizes {
+            if value == 0 {
+                return refuse(option, "a whole number above 0");
+            }
+        }
+        if self.num_generations < 2 {
+            return refuse("num_generations", "at least 2: a group is its own baseline");
+        }
+        let numbers = [
+            ("learning_rate", self.learning_rate),
+            ("entropy_coef", self.entropy_coef),
+            ("belief_coef", self.belief_coef),
+            ("max_grad_norm", self.max_grad_norm),
+            ("weight_decay", f64::from(self.weight_decay)),
+            ("adam_epsilon", f64::from(self.adam_epsilon)),
+        ];
+        for (option, value) in numbers {
+            if !(value.is_finite() && value >= 0.0) {
+                return refuse(option, "a number that is not negative");
+            }
+        }
+        for (option, value) in [
+            ("adam_beta1", self.adam_beta1),
+            ("adam_beta2", self.adam_beta2),
+        ] {
+            if !(0.0..1.0).contains(&value) {
+                return refuse(option, "from 0 to below 1");
+            }
+        }
+        self.loss(0).check()?;
+        self.model().check()?;
+        self.check_seeds()
+    }
+
+    /// No seed may serve two purposes.
+    fn check_seeds(&self) -> Result<(), TrainError> {
+        let ranges = [
+            ("train_seeds", self.train_seeds),
+            ("validation_seeds", self.validation_seeds),
+            ("test_seeds", self.test_seeds),
+        ];
+        for (index, (one, a)) in ranges.iter().enumerate() {
+            for (other, b) in &ranges[index + 1..] {
+                if a.overlaps(*b) {
+                    return Err(TrainError::Seeds {
+                        one,
+                        a: *a,
+                        other,
+                        b: *b,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}

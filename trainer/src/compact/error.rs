@@ -1,0 +1,75 @@
+//! Why training stopped.
+
+use std::path::PathBuf;
+
+use sentinel_policy::learned::ModelError;
+
+use super::device::DeviceError;
+use crate::rl::RlError;
+use crate::{Error, SeedRange};
+
+/// What can go wrong in training.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainError {
+    /// An option alone.
+    #[error("option {option} should be {allowed}")]
+    Option {
+        /// Its name.
+        option: &'static str,
+        /// What it may be.
+        allowed: &'static str,
+    },
+    /// Two ranges of seeds.
+    #[error("{one} {a} and {other} {b} overlap: a seed must not serve both, move one of them")]
+    Seeds {
+        /// The name of one.
+        one: &'static str,
+        /// The seeds.
+        a: SeedRange,
+        /// The name of the other.
+        other: &'static str,
+        /// The seeds.
+        b: SeedRange,
+    },
+    /// An option of the loss, or an input of it.
+    #[error(transparent)]
+    Loss(#[from] RlError),
+    /// A model that this build cannot run.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// No such device.
+    #[error(transparent)]
+    NoDevice(#[from] DeviceError),
+    /// The device gave something back that is no number.
+    #[error("the device failed: {0}")]
+    Device(String),
+    /// Nothing can be learned from such a number.
+    #[error("the {0} is not finite")]
+    NotFinite(&'static str),
+    /// The same, with what is needed to find out why.
+    #[error(
+        "update {update}: {source}; it played seeds {}..{} of each task; {saved}",
+        seeds.start, seeds.end
+    )]
+    Diverged {
+        /// The update.
+        update: usize,
+        /// What was not finite.
+        source: Box<TrainError>,
+        /// The seeds of its episodes.
+        seeds: std::ops::Range<u64>,
+        /// Where training can go on from.
+        saved: String,
+    },
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] Error),
+    /// A checkpoint or model that does not fit.
+    #[error("{}: {reason}", path.display())]
+    Checkpoint {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        reason: String,
+    },
+}

@@ -1,0 +1,55 @@
+//! One list of options as a struct for code, for a file and for the command line.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Declares a struct whose fields have a line of help and a default, and are read from a file by
+/// their name, and from the command line by their name with dashes.
+macro_rules! fields {
+    ($(#[$meta:meta])* pub struct $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty = $default:expr,)+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, clap::Args)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $name {
+            $(
+                $(#[$doc])*
+                #[arg(
+                    long,
+                    value_name = "VALUE",
+                    value_parser = $crate::compact::fields::parse::<$type>,
+                    default_value = $crate::compact::fields::said(&$name::default().$field),
+                    allow_hyphen_values = true
+                )]
+                pub $field: $type,
+            )+
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $default,)+ }
+            }
+        }
+    };
+}
+
+pub(crate) use fields;
+
+/// A value as a person writes it: words without quotes, anything else as in JSON.
+pub(crate) fn said(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        Ok(other) => other.to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Reads what [`said`] writes.
+pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let word = serde_json::from_value(serde_json::Value::String(text.to_owned()));
+    word.or_else(|as_word: serde_json::Error| {
+        // What is neither says why it is no word, unless it is a number that does not fit.
+        serde_json::from_str::<serde_json::Value>(text)
+            .map_err(|_| as_word.to_string())
+            .and_then(|value| serde_json::from_value(value).map_err(|e| e.to_string()))
+    })
+}

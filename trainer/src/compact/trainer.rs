@@ -1,0 +1,154 @@
+//! A run: state between updates, and one update after the other.
+
+use burn::tensor::Device;
+use sentinel_policy::learned::Weights;
+
+use super::TrainError;
+use super::actor::Dice;
+use super::batch::Batch;
+use super::collect::{Collected, collect};
+use super::config::{Method, TrainConfig};
+use super::imitate;
+use super::net::Net;
+use super::optimizer::Optimizer;
+use super::update::{Goal, StepOptions, step};
+use crate::rl::Metrics;
+
+/// Everything that changes from update to update.
+pub struct Trainer {
+    pub(super) config: TrainConfig,
+    pub(super) device: Device,
+    pub(super) net: Net,
+    pub(super) optimizer: Optimizer,
+    /// The parameters as plain numbers: what plays.
+    pub(super) weights: Weights,
+    /// The policy that training started from, where the divergence from it counts.
+    pub(super) reference: Option<Weights>,
+    /// Updates done.
+    pub(super) done: usize,
+    /// Steps that the environment took for them.
+    pub(super) env_steps: u64,
+}
+
+impl Trainer {
+    /// Ready for the first update.
+    ///
+    /// # Errors
+    /// If an option cannot be, or the device is not there.
+    pub fn new(config: TrainConfig, start: Weights) -> Result<Self, TrainError> {
+        config.check()?;
+        let device = config.device.open()?;
+        let net = Net::new(&start, &device);
+        let reference = (config.beta > 0.0).then(|| start.clone());
+        Ok(Self {
+            optimizer: Optimizer::new(&config.adam(), net.tensors.len()),
+            weights: start,
+            config,
+            device,
+            net,
+            reference,
+            done: 0,
+            env_steps: 0,
+        })
+    }
+
+    /// The policy as it is now.
+    #[must_use]
+    pub const fn weights(&self) -> &Weights {
+        &self.weights
+    }
+
+    /// What is trained.
+    #[must_use]
+    pub const fn config(&self) -> &TrainConfig {
+        &self.config
+    }
+
+    /// Updates done.
+    #[must_use]
+    pub const fn done(&self) -> usize {
+        self.done
+    }
+
+    /// Whether there is nothing left to do.
+    #[must_use]
+    pub const fn finished(&self) -> bool {
+        self.done >= self.config.max_steps
+    }
+
+    /// Plays and learns once.
+    ///
+    /// # Errors
+    /// If a number is not finite; names the update and the seeds that it played.
+    pub fn update(&mut self) -> Result<Metrics, TrainError> {
+        let update = self.done as u64;
+        let collected = match self.config.method {
+            Method::Sft => imitate::collect(&self.config, &self.weights, update),
+            Method::Grpo => collect(&self.config, &self.weights, self.reference.as_ref(), update)?,
+        };
+        let Collected {
+            batch,
+            mut metrics,
+            steps,
+            seeds,
+        } = collected;
+        let learned = self.learn(&batch).map_err(|source| TrainError::Diverged {
+            update: self.done + 1,
+            source: Box::new(source),
+            seeds,
+            saved: "nothing was saved yet".to_owned(),
+        })?;
+        metrics.extend(learned);
+        self.weights = self.net.weights()?;
+        self.done += 1;
+        self.env_steps += steps;
+        metrics.insert("num_env_steps".into(), self.env_steps as f64);
+        Ok(metrics)
+    }
+
+    /// Goes through a batch; the mean of what is logged.
+    fn learn(&mut self, batch: &Batch) -> Result<Metrics, TrainError> {
+        let left = self.config.schedule(self.done);
+        let options = StepOptions {
+            goal: match self.config.method {
+                Method::Sft => Goal::Imitate,
+                Method::Grpo => Goal::Grpo(self.config.loss(self.done)),
+            },
+            belief_coef: self.config.belief_coef,
+            learning_rate: self.config.learning_rate * left,
+        };
+        // What shares an observation stays together: it is computed once.
+        let size = match self.config.method {
+            Method::Sft => 1,
+            Method::Grpo => self.config.num_generations,
+        };
+        let mut groups: Vec<usize> = (0..batch.sequences.len() / size).collect();
+        let mut sums = Metrics::new();
+        let mut steps = 0.0;
+        for iteration in 0..self.config.num_iterations {
+            let path = [u64::MAX, self.done as u64, iteration as u64];
+            shuffle(&mut groups, Dice::new(self.config.seed, &path));
+            for part in groups.chunks(groups.len().div_ceil(self.config.mini_batches).max(1)) {
+                let rows: Vec<usize> = part.iter().flat_map(|g| g * size..(g + 1) * size).collect();
+                let said = step(&mut self.net, &mut self.optimizer, &options, batch, &rows)?;
+                for (name, value) in said {
+                    *sums.entry(name).or_insert(0.0) += value;
+                }
+                steps += 1.0;
+            }
+        }
+        let mut means: Metrics = sums
+            .into_iter()
+            .map(|(name, sum)| (name, sum / steps))
+            .collect();
+        means.insert("learning_rate".into(), options.learning_rate);
+        Ok(means)
+    }
+}
+
+/// Fisher and Yates.
+fn shuffle(values: &mut [usize], mut dice: Dice) {
+    for last in (1..values.len()).rev() {
+        values.swap(last, (dice.next() * (last + 1) as f64) as usize);
+    }
+}

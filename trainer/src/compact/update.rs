@@ -1,0 +1,257 @@
+//! One optimizer step: the loss of a mini-batch, its gradient, and the parameters moved.
+
+use burn::tensor::activation::log_softmax;
+use burn::tensor::{Int, Tensor, TensorData};
+use sentinel_env::slot::SLOTS;
+
+use super::TrainError;
+use super::batch::{Batch, Token};
+use super::net::{Inputs, Net, numbers, tensor};
+use super::optimizer::Optimizer;
+use crate::rl::Metrics;
+use crate::rl::config::LossConfig;
+use crate::rl::loss::{Advantages, LossInput, grpo_loss};
+
+/// Added to the logits of what is not legal.
+const ILLEGAL: f32 = -1e9;
+/// Actions of the trust world.
+const ACTIONS: usize = 12;
+
+/// What the policy's part of a step is after.
+#[derive(Clone, Debug)]
+pub enum Goal {
+    /// Actions that turned out better than their group become likelier.
+    Grpo(LossConfig),
+    /// The teacher's actions become likely; a token's advantage is its probability there.
+    Imitate,
+}
+
+/// Weights of the parts of a step.
+#[derive(Clone, Debug)]
+pub struct StepOptions {
+    /// The policy's loss.
+    pub goal: Goal,
+    /// Weight of the belief's cross-entropy.
+    pub belief_coef: f64,
+    /// Step size.
+    pub learning_rate: f64,
+}
+
+/// A loss, and its gradient by the log-probabilities `[samples, actions]` and entropies `[samples]`.
+struct Slope {
+    loss: f64,
+    by_logp: Vec<f32>,
+    by_entropy: Option<Vec<f32>>,
+    metrics: Metrics,
+}
+
+/// Log-probabilities and entropies of a batch, on the device and as numbers.
+struct Spoken {
+    logps: Tensor<2>,
+    entropies: Tensor<1>,
+    beliefs: Tensor<2>,
+}
+
+/// Takes one step on the sequences `rows` of a batch; returns what is logged about it.
+///
+/// # Errors
+/// If the loss or the gradient is not finite; the parameters are as they were then.
+pub fn step(
+    net: &mut Net,
+    optimizer: &mut Optimizer,
+    options: &StepOptions,
+    batch: &Batch,
+    rows: &[usize],
+) -> Result<Metrics, TrainError> {
+    let chosen = Chosen::new(batch, rows);
+    let spoken = speak(net, batch, &chosen.samples);
+    let logps = numbers(spoken.logps.clone())?;
+    let entropies = numbers(spoken.entropies.clone())?;
+    let Slope {
+        loss,
+        by_logp,
+        by_entropy,
+        mut metrics,
+    } = match &options.goal {
+        Goal::Grpo(config) => chosen.grpo(config, &logps, &entropies)?,
+        Goal::Imitate => chosen.imitation(&logps),
+    };
+
+    let size = [chosen.samples.len(), ACTIONS];
+    let device = net.device().clone();
+    // The gradient of the pure function, carried on through the network.
+    let mut objective = (spoken.logps * tensor(by_logp, size, &device)).sum();
+    if let Some(by_entropy) = by_entropy {
+        let by_entropy = tensor(by_entropy, [size[0], 1], &device).reshape([size[0]]);
+        objective = objective + (spoken.entropies * by_entropy).sum();
+    }
+    let belief_loss = belief_loss(spoken.beliefs, batch, &chosen.samples);
+    let value = numbers(belief_loss.clone())?
+        .first()
+        .map_or(0.0, |v| f64::from(*v));
+    objective = objective + belief_loss.mul_scalar(options.belief_coef);
+
+    let total = loss + options.belief_coef * value;
+    if !total.is_finite() {
+        return Err(TrainError::NotFinite("loss"));
+    }
+    let gradients = net.gradients(&objective.backward());
+    let norm = optimizer.step(net, gradients, options.learning_rate)?;
+    if !norm.is_finite() {
+        return Err(TrainError::NotFinite("gradient"));
+    }
+    metrics.insert("loss".into(), total);
+    metrics.insert("belief_loss".into(), value);
+    metrics.insert("grad_norm".into(), norm);
+    Ok(metrics)
+}
+
+/// Runs the network on samples; illegal actions have no probability.
+fn speak(net: &Net, batch: &Batch, samples: &[u32]) -> Spoken {
+    let of = |index: &u32| &batch.samples[*index as usize];
+    let inputs = Inputs::new(samples.iter().map(|i| &of(i).features), net.device());
+    let outputs = net.forward(&inputs);
+    let mask: Vec<f32> = (samples.iter())
+        .flat_map(|index| of(index).legal.map(|on| if on { 0.0 } else { ILLEGAL }))
+        .collect();
+    let mut logits = outputs.actions;
+    if mask.iter().any(|value| *value != 0.0) {
+        logits = logits + tensor(mask, [samples.len(), ACTIONS], net.device());
+    }
+    let logps = log_softmax(logits, 1);
+    let entropies = -(logps.clone().exp() * logps.clone()).sum_dim(1);
+    Spoken {
+        entropies: entropies.reshape([samples.len()]),
+        logps,
+        beliefs: outputs.beliefs,
+    }
+}
+
+/// Cross-entropy of the belief against who really sits behind each slot, mean over slots.
+fn belief_loss(logits: Tensor<2>, batch: &Batch, samples: &[u32]) -> Tensor<1> {
+    let truth: Vec<i32> = (samples.iter())
+        .flat_map(|index| batch.samples[*index as usize].behaviours)
+        .map(i32::from)
+        .collect();
+    let device = logits.device().inner();
+    let truth = TensorData::new(truth, [samples.len() * SLOTS, 1]);
+    let truth = Tensor::<2, Int>::from_data(truth, &device);
+    -log_softmax(logits, 1).gather(1, truth).mean()
+}
+
+/// Some sequences of a batch as a table of tokens, and the samples that they need.
+struct Chosen<'a> {
+    rows: Vec<&'a [Token]>,
+    width: usize,
+    /// Indices into the batch's samples, none twice.
+    samples: Vec<u32>,
+    /// For each position of the table, where its sample stands in `samples`.
+    places: Vec<u32>,
+}
+
+impl<'a> Chosen<'a> {
+    fn new(batch: &'a Batch, rows: &[usize]) -> Self {
+        let rows: Vec<&[Token]> = rows.iter().map(|row| &batch.sequences[*row][..]).collect();
+        let width = rows.iter().map(|row| row.len()).max().unwrap_or(0);
+        let mut samples: Vec<u32> = rows
+            .iter()
+            .flat_map(|r| r.iter().map(|t| t.sample))
+            .collect();
+        samples.sort_unstable();
+        samples.dedup();
+        let mut places = vec![0; rows.len() * width];
+        for (row, tokens) in rows.iter().enumerate() {
+            for (column, token) in tokens.iter().enumerate() {
+                let place = samples.partition_point(|sample| *sample < token.sample);
+                places[row * width + column] = place as u32;
+            }
+        }
+        Self {
+            rows,
+            width,
+            samples,
+            places,
+        }
+    }
+
+    /// A table of one number per token; `empty` where a row has none.
+    fn table<T: Copy>(&self, empty: T, value: impl Fn(usize, &Token) -> T) -> Vec<T> {
+        let mut table = vec![empty; self.places.len()];
+        for (row, tokens) in self.rows.iter().enumerate() {
+            for (column, token) in tokens.iter().enumerate() {
+                let at = row * self.width + column;
+                table[at] = value(self.places[at] as usize, token);
+            }
+        }
+        table
+    }
+
+    /// The loss of the GRPO family.
+    fn grpo(
+        &self,
+        config: &LossConfig,
+        logps: &[f32],
+        entropies: &[f32],
+    ) -> Result<Slope, TrainError> {
+        let at = |place: usize, token: &Token| place * ACTIONS + usize::from(token.action);
+        let mask = self.table(false, |_, _| true);
+        let input = LossInput {
+            tokens: self.width,
+            logps: &self.table(0.0, |place, token| f64::from(logps[at(place, token)])),
+            old_logps: Some(&self.table(0.0, |_, token| token.old_logp)),
+            ref_logps: Some(&self.table(0.0, |_, token| token.ref_logp)),
+            entropies: Some(&self.table(0.0, |place, _| f64::from(entropies[place]))),
+            completion_mask: &mask,
+            tool_mask: None,
+            advantages: Advantages::PerToken(&self.table(0.0, |_, token| token.advantage)),
+            num_items_in_batch: Some(mask.iter().filter(|on| **on).count() as f64),
+            importance_sampling_ratio: None,
+            sampling_logps: None,
+        };
+        let output = grpo_loss(config, &input)?;
+        let mut by_logp = vec![0.0; logps.len()];
+        let mut by_entropy = output
+            .grad_entropies
+            .as_ref()
+            .map(|_| vec![0.0; entropies.len()]);
+        for (row, tokens) in self.rows.iter().enumerate() {
+            for (column, token) in tokens.iter().enumerate() {
+                let cell = row * self.width + column;
+                let place = self.places[cell] as usize;
+                by_logp[at(place, token)] += output.grad_logps[cell] as f32;
+                if let (Some(sums), Some(all)) = (&mut by_entropy, &output.grad_entropies) {
+                    sums[place] += all[cell] as f32;
+                }
+            }
+        }
+        let mut metrics = output.metrics;
+        let mean = entropies.iter().map(|e| f64::from(*e)).sum::<f64>() / entropies.len() as f64;
+        metrics.insert("entropy".into(), mean);
+        Ok(Slope {
+            loss: output.loss,
+            by_logp,
+            by_entropy,
+            metrics,
+        })
+    }
+
+    /// Cross-entropy against the teacher, mean over samples.
+    fn imitation(&self, logps: &[f32]) -> Slope {
+        let mut by_logp = vec![0.0; logps.len()];
+        let (mut loss, each) = (0.0, 1.0 / self.samples.len() as f64);
+        for (row, tokens) in self.rows.iter().enumerate() {
+            for (column, token) in tokens.iter().enumerate() {
+                let place = self.places[row * self.width + column] as usize;
+                let at = place * ACTIONS + usize::from(token.action);
+                loss -= each * token.advantage * f64::from(logps[at]);
+                by_logp[at] -= (each * token.advantage) as f32;
+            }
+        }
+        Slope {
+            loss,
+            by_logp,
+            by_entropy: None,
+            metrics: Metrics::new(),
+        }
+    }
+}

@@ -134,3 +134,9 @@ pub(crate) fn parse_world(word: &str) -> Result<World, String> {
         }
     })
 }
+
+/// A number from 0 to 1.
+pub(crate) fn parse_fraction(word: &str) -> Result<f64, String> {
+    let number = word.parse().ok().filter(|n| (0.0..=1.0).contains(n));
+    number.ok_or_else(|| format!("{word:?} is not a number from 0 to 1"))
+}

@@ -16,7 +16,7 @@ use crate::bar::Bar;
 /// Lines of a bad replay that `eval` repeats.
 const PROBLEMS_SHOWN: usize = 20;
 
-fn print(text: &str) -> Result<()> {
+pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())
@@ -36,10 +36,10 @@ pub(crate) fn eval(config: &EvalConfig) -> Result<()> {
         files::check_target(path)?;
         eval::check_replaces(path)?;
     }
-    let replay = config.load_replay()?;
+    let trained = config.load_trained()?;
     let episodes = seeds.count() * config.policies.0.len() as u64 * config.task.list.len() as u64;
     let bar = Bar::new(Some(episodes));
-    let found = eval::evaluate(config, replay.as_ref(), &|| bar.step());
+    let found = eval::evaluate(config, trained.as_ref(), &|| bar.step());
     drop(bar);
     let mut text = format!("seeds {seeds}, {}", eval::table(&found));
     // The file first: whoever reads the output may stop before its end.
@@ -48,7 +48,7 @@ pub(crate) fn eval(config: &EvalConfig) -> Result<()> {
         text.push_str(&format!("\nwrote {}\n", path.display()));
     }
     print(&text)?;
-    let Some((path, replay)) = replay else {
+    let Some((path, replay)) = trained.as_ref().and_then(eval::Source::replay) else {
         return Ok(());
     };
     for problem in replay.problems().iter().take(PROBLEMS_SHOWN) {

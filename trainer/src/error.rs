@@ -43,10 +43,10 @@ pub enum Error {
     #[error("cannot write the output: {0}")]
     Output(#[source] io::Error),
     /// The replay of policy `trained` is missing.
-    #[error("policy trained plays a replay, and there is no {}: name one with --replay FILE", .0.display())]
+    #[error("policy trained plays a model or a replay, and there is no {}: name one with --model DIR or --replay FILE", .0.display())]
     NoReplay(PathBuf),
     /// A replay is named that nobody plays.
-    #[error("only policy trained plays {}: add trained to --policies, or leave --replay out", .0.display())]
+    #[error("only policy trained plays {}: add trained to --policies, or leave it out", .0.display())]
     UnusedReplay(PathBuf),
     /// An output file is there already, and is not what this command writes.
     #[error("{} exists and is no evaluation: name another file, or remove it first", .0.display())]

@@ -2,12 +2,15 @@
 
 mod bar;
 mod commands;
+mod train_command;
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind as Usage;
+use clap::{CommandFactory, FromArgMatches, Parser};
+use sentinel_trainer::compact::command::TrainCommand;
+use sentinel_trainer::compact::config::Method;
 use sentinel_trainer::eval::EvalConfig;
 use sentinel_trainer::manifest::ManifestConfig;
 use sentinel_trainer::record::RecordConfig;
@@ -25,6 +28,10 @@ enum Cli {
     /// Look after replays
     #[command(subcommand)]
     Replay(ReplayCommand),
+    /// Train a policy by playing: GRPO, from fresh weights or from a model
+    Train(Box<TrainCommand>),
+    /// Train a policy by imitation of a teacher along its own episodes
+    Sft(Box<train_command::SftCommand>),
     /// Print an episode as JSON lines, to compare with another implementation
     Trace(TraceConfig),
 }
@@ -39,15 +46,23 @@ enum ReplayCommand {
 }
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let command = train_command::with_sft_defaults(Cli::command());
+    let parsed = command
+        .try_get_matches()
+        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    let (cli, matches) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => return usage(&error),
     };
+    // Which flags were given decides between them and a file.
+    let given = matches.subcommand().map_or(&matches, |(_, given)| given);
     let done = match cli {
         Cli::Eval(config) => commands::eval(&config),
         Cli::Record(config) => commands::record(&config),
         Cli::Replay(ReplayCommand::Verify(config)) => commands::verify(&config),
         Cli::Replay(ReplayCommand::Manifest(config)) => commands::manifest(&config),
+        Cli::Train(command) => train_command::train(&command, Method::Grpo, given),
+        Cli::Sft(command) => train_command::sft(&command, given),
         Cli::Trace(config) => commands::trace(&config),
     };
     match done {

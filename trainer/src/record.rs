@@ -2,23 +2,29 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Setup, Task};
-use sentinel_policy::PolicyName;
 use sentinel_policy::replay::{Replay, ReplayRow, record_episode, to_lines};
+use sentinel_policy::{Model, Player, PolicyName, Trained};
 
 use crate::args::{parse_policy, parse_streams};
+use crate::compact::TrainError;
+use crate::compact::run::load;
 use crate::verify::{FileReport, verify_all};
 use crate::{Error, Progress, SeedRange, Tasks, files, manifest};
 
 /// What to record.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RecordConfig {
-    /// Who plays: random, heuristic, oracle_lite, self_solve or bayes
-    #[arg(long, value_parser = parse_policy)]
-    pub policy: PolicyName,
+    /// Who plays: random, heuristic, heuristic_70, oracle_lite, self_solve or bayes
+    #[arg(long, value_parser = parse_policy, required_unless_present = "model")]
+    pub policy: Option<PolicyName>,
+    /// The folder of a trained model that plays instead
+    #[arg(long, value_name = "DIR", conflicts_with = "policy")]
+    pub model: Option<PathBuf>,
     /// task1, task2, task3, several with commas between, or all
     #[arg(long, alias = "task", value_name = "TASKS", default_value = "all")]
     pub tasks: Tasks,
@@ -42,10 +48,14 @@ pub struct RecordConfig {
 impl fmt::Display for RecordConfig {
     /// The command that makes the file again, for the manifest.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (policy, tasks, streams) = (self.policy.name(), &self.tasks.name, self.streams.name());
+        let (tasks, streams) = (&self.tasks.name, self.streams.name());
+        let who = match (&self.model, self.policy) {
+            (Some(folder), _) => format!("--model {}", quoted(&folder.display().to_string())),
+            (None, policy) => format!("--policy {}", policy.map_or("", PolicyName::name)),
+        };
         write!(
             f,
-            "sentinel record --policy {policy} --tasks {tasks} --seeds {} --streams {streams} --out {}",
+            "sentinel record {who} --tasks {tasks} --seeds {} --streams {streams} --out {}",
             self.seeds,
             quoted(&self.out.display().to_string())
         )?;
@@ -71,18 +81,18 @@ fn quoted(path: &str) -> String {
 ///
 /// # Errors
 /// If the file is there already, or it or the manifest cannot be written.
-pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileReport, Error> {
+pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileReport, TrainError> {
     let existing = config.out.metadata().ok();
     let special = existing.as_ref().is_some_and(|found| !found.is_file());
     files::check_target(&config.out)?;
     if existing.is_some() && !special && !config.force {
-        return Err(Error::Exists(config.out.clone()));
+        return Err(Error::Exists(config.out.clone()).into());
     }
     if let Some(path) = &config.manifest {
         manifest::check_place(path, &config.out)?;
     }
-    let rows = play_all(config, progress);
-    let text = to_lines(&rows)?;
+    let rows = play_all(config, &config.actor()?, progress);
+    let text = to_lines(&rows).map_err(Error::from)?;
     let count = rows.len();
     let verification = verify_all(&Replay::of(rows), &|| {});
     let report = FileReport {
@@ -103,8 +113,43 @@ pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileRepor
     Ok(report)
 }
 
+/// Who is recorded.
+enum Actor {
+    Scripted(PolicyName),
+    Trained(Arc<Model>),
+}
+
+impl RecordConfig {
+    fn actor(&self) -> Result<Actor, TrainError> {
+        if let Some(folder) = &self.model {
+            return Ok(Actor::Trained(Arc::new(load(folder)?)));
+        }
+        let missing = TrainError::Option {
+            option: "policy",
+            allowed: "given, unless --model is",
+        };
+        self.policy.map(Actor::Scripted).ok_or(missing)
+    }
+}
+
+impl Actor {
+    fn name(&self) -> &str {
+        match self {
+            Self::Scripted(policy) => policy.name(),
+            Self::Trained(model) => &model.config.name,
+        }
+    }
+
+    fn player(&self, setup: &Setup) -> Player {
+        match self {
+            Self::Scripted(policy) => policy.player(setup.seed, setup.streams),
+            Self::Trained(model) => Player::Public(Box::new(Trained::new(Arc::clone(model)))),
+        }
+    }
+}
+
 /// Rows in the order task, seed, step.
-fn play_all(config: &RecordConfig, progress: Progress<'_>) -> Vec<ReplayRow> {
+fn play_all(config: &RecordConfig, actor: &Actor, progress: Progress<'_>) -> Vec<ReplayRow> {
     let tasks = &config.tasks.list;
     let episodes: Vec<(Task, u64)> = tasks
         .iter()
@@ -112,8 +157,7 @@ fn play_all(config: &RecordConfig, progress: Progress<'_>) -> Vec<ReplayRow> {
         .collect();
     let played = episodes.into_par_iter().map(|(task, seed)| {
         let setup = Setup::new(task, seed, config.streams);
-        let mut player = config.policy.player(seed, config.streams);
-        let (_, rows) = record_episode(&setup, &mut player, config.policy.name());
+        let (_, rows) = record_episode(&setup, &mut actor.player(&setup), actor.name());
         progress();
         rows
     });

@@ -1,5 +1,6 @@
 //! Writing down what a player does.
 
+use sentinel_env::num::round_to;
 use sentinel_env::trust::{Session, Setup};
 
 use super::{RecordedAction, ReplayRow, World};
@@ -16,6 +17,10 @@ pub fn record_episode(
     let mut rows = Vec::with_capacity(32);
     while let Some(action) = player.act(session.episode()) {
         let episode = session.episode();
+        // What a learned policy says of itself; the scripted ones say it again when they play.
+        let probabilities = player.probabilities().map(|all| all.map(short));
+        let belief = player.belief().filter(|_| probabilities.is_some());
+        let belief = belief.map(|slots| slots.map(|slot| slot.map(short)));
         rows.push(ReplayRow {
             task_type: episode.observation().task,
             seed: setup.seed,
@@ -25,8 +30,8 @@ pub fn record_episode(
             model_source: model_source.to_owned(),
             world: World::Trust,
             streams: setup.streams,
-            probabilities: None,
-            belief: None,
+            probabilities: probabilities.map(Box::new),
+            belief: belief.map(Box::new),
         });
         // A player acts only while the episode runs.
         if session.act(action).is_err() {
@@ -34,6 +39,11 @@ pub fn record_episode(
         }
     }
     (session, rows)
+}
+
+/// Three decimals, which is what a person can see.
+fn short(value: f64) -> f64 {
+    round_to(value, 3)
 }
 
 /// The text of a replay file.

@@ -242,6 +242,24 @@ impl TrainConfig {
         self.check_seeds()
     }
 
+    /// The first option in which another configuration differs, said for a person.
+    #[must_use]
+    pub fn differs_from(&self, saved: &Self) -> Option<String> {
+        let fields = |config: &Self| match serde_json::to_value(config) {
+            Ok(serde_json::Value::Object(fields)) => fields,
+            _ => serde_json::Map::new(),
+        };
+        let (ours, theirs) = (fields(self), fields(saved));
+        let (name, value) = ours
+            .iter()
+            .find(|(name, value)| theirs.get(*name) != Some(value))?;
+        let other = theirs.get(name).cloned().unwrap_or_default();
+        Some(format!(
+            "it was made with {name} = {other}, and {value} is asked for: go on with the same, or \
+             start another run"
+        ))
+    }
+
     /// No seed may serve two purposes.
     fn check_seeds(&self) -> Result<(), TrainError> {
         let ranges = [

@@ -61,6 +61,9 @@ pub enum TrainError {
         /// Where training can go on from.
         saved: String,
     },
+    /// A folder with a run in it.
+    #[error("{} holds a run: go on with --resume, start anew with --force, or name another folder", .0.display())]
+    Taken(PathBuf),
     /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] Error),
@@ -72,4 +75,27 @@ pub enum TrainError {
         /// What is wrong with it, and what to do.
         reason: String,
     },
+}
+
+impl TrainError {
+    /// Adds to a divergence where training can go on from.
+    pub(super) fn saved(self, folder: &std::path::Path, step: usize) -> Self {
+        match self {
+            Self::Diverged {
+                update,
+                source,
+                seeds,
+                ..
+            } => Self::Diverged {
+                update,
+                source,
+                seeds,
+                saved: format!(
+                    "the last good checkpoint is {}, after update {step}",
+                    folder.join(super::checkpoint::NAME).display()
+                ),
+            },
+            other => other,
+        }
+    }
 }

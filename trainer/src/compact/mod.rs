@@ -5,7 +5,9 @@
 
 pub mod actor;
 pub mod batch;
+pub mod checkpoint;
 pub mod collect;
+pub mod command;
 pub mod config;
 pub mod device;
 mod error;
@@ -15,6 +17,8 @@ mod fields;
 pub mod imitate;
 pub mod net;
 pub mod optimizer;
+pub mod outputs;
+pub mod run;
 pub mod trainer;
 pub mod update;
 

@@ -103,6 +103,8 @@ impl Trainer {
         self.done += 1;
         self.env_steps += steps;
         metrics.insert("num_env_steps".into(), self.env_steps as f64);
+        // JSON has no other numbers, and a deviation of nothing is none.
+        metrics.retain(|_, value| value.is_finite());
         Ok(metrics)
     }
 

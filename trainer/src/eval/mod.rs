@@ -3,24 +3,24 @@
 
 mod summary;
 mod table;
+mod trained;
 
 pub use summary::{Difficulty, Evaluation, Ordered, PolicySummary, ReplayUse, State};
 pub use table::table;
+pub use trained::{DEFAULT_REPLAY, Source};
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use sentinel_env::controller::{Controller, DifficultyProfile};
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Session, Setup, Task};
 use sentinel_policy::replay::{Replay, play};
-use sentinel_policy::{EpisodeRow, run_episode};
+use sentinel_policy::{EpisodeRow, Player, Trained, run_episode};
 
-use crate::args::parse_streams;
-use crate::{Contestant, Error, Policies, Progress, SeedRange, Tasks, files};
-
-/// The replay of policy `trained` unless another is named.
-pub const DEFAULT_REPLAY: &str = "replays/trained.jsonl";
+use crate::args::{parse_fraction, parse_streams};
+use crate::{Contestant, Error, Policies, Progress, SeedRange, Tasks};
 
 /// What to evaluate.
 #[derive(Clone, Debug, clap::Args)]
@@ -35,7 +35,8 @@ pub struct EvalConfig {
     /// Seeds instead of --episodes: A..B without B, or A..=B with B
     #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
     pub seeds: Option<SeedRange>,
-    /// Who plays: random, heuristic, heuristic_70, oracle_lite, self_solve, bayes, trained (see --replay)
+    /// Who plays: random, heuristic, heuristic_70, oracle_lite, self_solve, bayes,
+    /// trained (see --model and --replay)
     #[arg(
         long,
         value_name = "LIST",
@@ -49,6 +50,12 @@ pub struct EvalConfig {
     /// Difficulty follows the detection rate, anew for each task and policy
     #[arg(long)]
     pub adaptive: bool,
+    /// Stakes from which the adversary poisons, instead of .70: observations say so
+    #[arg(long, value_name = "STAKES", conflicts_with = "adaptive", value_parser = parse_fraction)]
+    pub adversary_threshold: Option<f64>,
+    /// The folder of the model that policy `trained` is
+    #[arg(long, value_name = "DIR", conflicts_with = "replay")]
+    pub model: Option<PathBuf>,
     /// The recorded actions that policy `trained` plays [default: replays/trained.jsonl]
     #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
@@ -64,22 +71,15 @@ impl EvalConfig {
         self.seeds.unwrap_or(self.episodes)
     }
 
-    /// The replay that policy `trained` plays; `None` when that policy does not take part.
-    ///
-    /// # Errors
-    /// If it cannot be read.
-    pub fn load_replay(&self) -> Result<Option<(PathBuf, Replay)>, Error> {
-        if !self.policies.0.contains(&Contestant::Trained) {
-            return match &self.replay {
-                None => Ok(None),
-                Some(path) => Err(Error::UnusedReplay(path.clone())),
-            };
+    /// The difficulty of an evaluation that does not adapt it.
+    fn profile(&self) -> DifficultyProfile {
+        let usual = DifficultyProfile::default();
+        DifficultyProfile {
+            adversarial_threshold: self
+                .adversary_threshold
+                .unwrap_or(usual.adversarial_threshold),
+            ..usual
         }
-        let path = self.replay.as_deref().unwrap_or(Path::new(DEFAULT_REPLAY));
-        if !path.exists() {
-            return Err(Error::NoReplay(path.to_owned()));
-        }
-        Ok(Some((path.to_owned(), files::read_replay(path)?)))
     }
 }
 
@@ -125,24 +125,22 @@ pub(crate) struct Block {
     difficulty: Option<DifficultyProfile>,
 }
 
-/// Plays all episodes. `replay` serves policy `trained`, which misses every step without one.
+/// Plays all episodes. `trained` serves the policy of that name, which misses every step without.
 ///
 /// Spread over cores; rows come in the order task, policy, seed.
 #[must_use]
 pub fn evaluate(
     config: &EvalConfig,
-    replay: Option<&(PathBuf, Replay)>,
+    trained: Option<&Source>,
     progress: Progress<'_>,
 ) -> Evaluation {
     let seeds = config.seed_range();
-    let empty = Replay::default();
-    let recorded = replay.map_or(&empty, |(_, replay)| replay);
     let one = |task, policy, seed, profile| {
         let setup = Setup {
             profile,
             ..Setup::new(task, seed, config.streams)
         };
-        let (session, played) = play_one(policy, &setup, recorded);
+        let (session, played) = play_one(policy, &setup, trained);
         progress();
         (session, played)
     };
@@ -159,7 +157,7 @@ pub fn evaluate(
                 difficulty: Some(difficulty),
             };
         }
-        let at = DifficultyProfile::default();
+        let at = config.profile();
         let played = seeds
             .range()
             .into_par_iter()
@@ -171,7 +169,7 @@ pub fn evaluate(
             difficulty: None,
         }
     });
-    Evaluation::of(config, blocks.collect(), replay)
+    Evaluation::of(config, blocks.collect(), trained)
 }
 
 /// Episodes one after the other, each at the difficulty that those before it led to.
@@ -190,14 +188,17 @@ fn adaptive(
     (all, controller.state())
 }
 
-fn play_one(policy: Contestant, setup: &Setup, replay: &Replay) -> (Session, Played) {
-    let (session, replay) = match policy {
-        Contestant::Scripted(name) => {
-            let mut player = name.player(setup.seed, setup.streams);
-            (run_episode(setup, &mut player), ReplayCounts::default())
+fn play_one(policy: Contestant, setup: &Setup, trained: Option<&Source>) -> (Session, Played) {
+    let act = |mut player: Player| (run_episode(setup, &mut player), ReplayCounts::default());
+    let (session, replay) = match (policy, trained) {
+        (Contestant::Scripted(name), _) => act(name.player(setup.seed, setup.streams)),
+        (Contestant::Trained, Some(Source::Model(_, model))) => {
+            act(Player::Public(Box::new(Trained::new(Arc::clone(model)))))
         }
-        Contestant::Trained => {
-            let played = play(replay, setup);
+        (Contestant::Trained, recorded) => {
+            let empty = Replay::default();
+            let replay = recorded.and_then(Source::replay);
+            let played = play(replay.map_or(&empty, |(_, replay)| replay), setup);
             let counts = ReplayCounts {
                 hits: played.source.hits().len(),
                 misses: played.source.misses().len(),

@@ -1,6 +1,6 @@
 //! The reference's evaluation file: its keys, their order, its rounding.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sentinel_env::controller::DifficultyProfile;
 use sentinel_env::num::round_to;
@@ -10,7 +10,7 @@ use sentinel_policy::replay::Replay;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::{Block, EvalConfig, ReplayCounts};
+use super::{Block, EvalConfig, ReplayCounts, Source};
 use crate::{Contestant, Error};
 
 /// A map in insertion order, as Python's are.
@@ -144,9 +144,15 @@ pub struct Evaluation {
     /// Only when they are not the reference's.
     #[serde(skip_serializing_if = "is_reference")]
     pub streams: Streams,
-    /// Only when policy `trained` took part.
+    /// Only when policy `trained` took part and played a replay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayUse>,
+    /// Only when policy `trained` took part and is a model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<PathBuf>,
+    /// Only when it was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adversary_threshold: Option<f64>,
     pub episodes: Vec<EpisodeRow>,
 }
 
@@ -156,11 +162,7 @@ fn is_reference(streams: &Streams) -> bool {
 
 impl Evaluation {
     /// Sums up what was played.
-    pub(super) fn of(
-        config: &EvalConfig,
-        blocks: Vec<Block>,
-        replay: Option<&(PathBuf, Replay)>,
-    ) -> Self {
+    pub(super) fn of(config: &EvalConfig, blocks: Vec<Block>, trained: Option<&Source>) -> Self {
         let mut states = Ordered::default();
         for block in &blocks {
             let of_task: &mut Ordered<State> =
@@ -175,7 +177,11 @@ impl Evaluation {
             let of_task = |row: &EpisodeRow| row.task_type == *task;
             (task.name().to_owned(), summarise(config, &blocks, of_task))
         });
-        let trained = config.policies.0.contains(&Contestant::Trained);
+        let takes_part = config.policies.0.contains(&Contestant::Trained);
+        let model = match trained {
+            Some(Source::Model(path, _)) => Some(path.clone()),
+            _ => None,
+        };
         Self {
             task: config.task.name.clone(),
             tasks: config.task.list.iter().map(|task| task.name()).collect(),
@@ -186,7 +192,10 @@ impl Evaluation {
             summary: summarise(config, &blocks, |_| true),
             by_task: Ordered(by_task.collect()),
             streams: config.streams,
-            replay: trained.then(|| replay_use(&blocks, replay)),
+            replay: (takes_part && model.is_none())
+                .then(|| replay_use(&blocks, trained.and_then(Source::replay))),
+            model,
+            adversary_threshold: config.adversary_threshold,
             episodes: blocks
                 .into_iter()
                 .flat_map(|block| block.played.into_iter().map(|played| played.row))
@@ -219,7 +228,7 @@ fn summarise(
     Ordered(summary.collect())
 }
 
-fn replay_use(blocks: &[Block], replay: Option<&(PathBuf, Replay)>) -> ReplayUse {
+fn replay_use(blocks: &[Block], replay: Option<(&Path, &Replay)>) -> ReplayUse {
     let mut misses = Ordered::default();
     let mut sum = ReplayCounts::default();
     for block in blocks
@@ -235,7 +244,7 @@ fn replay_use(blocks: &[Block], replay: Option<&(PathBuf, Replay)>) -> ReplayUse
         }
     }
     ReplayUse {
-        file: replay.map(|(path, _)| path.clone()),
+        file: replay.map(|(path, _)| path.to_owned()),
         rows: replay.map_or(0, |(_, replay)| replay.rows()),
         problems: replay.map_or(0, |(_, replay)| replay.problem_count()),
         replay_hits: sum.hits,

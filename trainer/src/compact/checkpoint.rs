@@ -1,0 +1,186 @@
+//! A run's state in one file, replaced whole: whenever the program is killed, the last one is valid.
+//!
+//! It holds the parameters, the optimizer's moments, how far the run has come, and its history, so
+//! that every other file of the run's folder can be written again from it.
+
+use std::path::Path;
+
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use sentinel_policy::learned::Weights;
+use sentinel_policy::learned::layout::{at, shapes};
+use serde::{Deserialize, Serialize};
+
+use super::TrainError;
+use super::config::TrainConfig;
+use super::events::Event;
+use super::net::Net;
+use super::optimizer::Moments;
+use super::trainer::Trainer;
+use crate::{Error, files};
+
+/// Its name in the run's folder.
+pub const NAME: &str = "checkpoint.safetensors";
+/// The key of the file's metadata.
+const KEY: &str = "sentinel-checkpoint";
+/// Groups of tensors: parameters, moments, and the policy that training started from.
+const FIRST: &str = "adam.first.";
+const SECOND: &str = "adam.second.";
+const REFERENCE: &str = "reference.";
+
+/// What the file says beside its tensors.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    config: TrainConfig,
+    done: usize,
+    env_steps: u64,
+    /// Optimizer steps.
+    time: usize,
+    history: Vec<Event>,
+}
+
+/// A run as it was saved.
+pub struct Checkpoint {
+    header: Header,
+    weights: Weights,
+    moments: Vec<Option<Moments>>,
+    reference: Option<Weights>,
+}
+
+/// Writes the state of a run into its folder.
+///
+/// # Errors
+/// If it cannot be written; the checkpoint before it stays then.
+pub fn save(trainer: &Trainer, history: &[Event], folder: &Path) -> Result<(), TrainError> {
+    let moments = trainer.optimizer.moments()?;
+    let header = Header {
+        config: trainer.config.clone(),
+        done: trainer.done,
+        env_steps: trainer.env_steps,
+        time: moments.iter().flatten().map(|m| m.time).max().unwrap_or(0),
+        history: history.to_vec(),
+    };
+    let text = serde_json::to_string(&header).map_err(Error::from)?;
+    let mut tensors: Vec<(String, [usize; 2], Vec<u8>)> = Vec::new();
+    let mut add = |prefix: &str, name: &str, shape, values: &[f32]| {
+        let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        tensors.push((format!("{prefix}{name}"), shape, bytes));
+    };
+    for ((shape, values), moments) in trainer.weights.iter().zip(&moments) {
+        let size = [shape.rows, shape.columns];
+        add("", shape.name, size, values);
+        if let Some(moments) = moments {
+            add(FIRST, shape.name, size, &moments.first);
+            add(SECOND, shape.name, size, &moments.second);
+        }
+    }
+    for (shape, values) in trainer.reference.iter().flat_map(Weights::iter) {
+        add(REFERENCE, shape.name, [shape.rows, shape.columns], values);
+    }
+    let path = folder.join(NAME);
+    let failed = |error: safetensors::SafeTensorError| wrong(&path, error.to_string());
+    let mut views = Vec::new();
+    for (name, shape, bytes) in &tensors {
+        let view = TensorView::new(Dtype::F32, shape.to_vec(), bytes).map_err(failed)?;
+        views.push((name, view));
+    }
+    let metadata = [(KEY.to_owned(), text)].into_iter().collect();
+    let bytes = safetensors::serialize(views, Some(metadata)).map_err(failed)?;
+    Ok(files::write(&path, &bytes)?)
+}
+
+fn wrong(path: &Path, reason: String) -> TrainError {
+    TrainError::Checkpoint {
+        path: path.to_owned(),
+        reason,
+    }
+}
+
+impl Checkpoint {
+    /// Reads the checkpoint of a folder.
+    ///
+    /// # Errors
+    /// If there is none, or it is cut off or something else.
+    pub fn read(folder: &Path) -> Result<Self, TrainError> {
+        let path = folder.join(NAME);
+        let bytes = std::fs::read(&path).map_err(|source| Error::Read {
+            path: path.clone(),
+            source,
+        })?;
+        Self::from_bytes(&bytes).map_err(|reason| {
+            wrong(
+                &path,
+                format!("no checkpoint, or cut off ({reason}): start again with --force"),
+            )
+        })
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        let file = SafeTensors::deserialize(bytes).map_err(|e| e.to_string())?;
+        let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|e| e.to_string())?;
+        let said = metadata.metadata().as_ref().and_then(|all| all.get(KEY));
+        let said = said.ok_or("it says nothing of a run")?;
+        let header: Header = serde_json::from_str(said).map_err(|e| e.to_string())?;
+        let net = header.config.net();
+        let group = |prefix: &str| -> Result<[Vec<f32>; at::COUNT], String> {
+            let mut all: [Vec<f32>; at::COUNT] = Default::default();
+            for (shape, values) in shapes(&net).iter().zip(&mut all) {
+                let name = format!("{prefix}{}", shape.name);
+                let view = file.tensor(&name).map_err(|e| e.to_string())?;
+                if view.dtype() != Dtype::F32 || view.shape() != [shape.rows, shape.columns] {
+                    return Err(format!("{name} has another shape"));
+                }
+                let (numbers, _) = view.data().as_chunks::<4>();
+                *values = numbers.iter().map(|b| f32::from_le_bytes(*b)).collect();
+            }
+            Ok(all)
+        };
+        let weights = |prefix| -> Result<Weights, String> {
+            Weights::from_tensors(net, group(prefix)?).ok_or_else(|| "lengths differ".to_owned())
+        };
+        let moments = match header.time {
+            0 => vec![None; at::COUNT],
+            time => {
+                let pairs = group(FIRST)?.into_iter().zip(group(SECOND)?);
+                let moments = pairs.map(|(first, second)| Moments {
+                    time,
+                    first,
+                    second,
+                });
+                moments.map(Some).collect()
+            }
+        };
+        let reference = header.config.beta > 0.0;
+        Ok(Self {
+            weights: weights("")?,
+            moments,
+            reference: reference.then(|| weights(REFERENCE)).transpose()?,
+            header,
+        })
+    }
+
+    /// What decided the run.
+    #[must_use]
+    pub const fn config(&self) -> &TrainConfig {
+        &self.header.config
+    }
+
+    /// A trainer that goes on where the run stood, and what had happened by then.
+    ///
+    /// # Errors
+    /// If the device is not there.
+    pub fn resume(self) -> Result<(Trainer, Vec<Event>), TrainError> {
+        let mut trainer = Trainer::new(self.header.config, self.weights)?;
+        trainer.done = self.header.done;
+        trainer.env_steps = self.header.env_steps;
+        trainer.reference = self.reference;
+        let Trainer {
+            net,
+            optimizer,
+            device,
+            ..
+        } = &mut trainer;
+        optimizer.restore(self.moments, net as &Net, device);
+        Ok((trainer, self.header.history))
+    }
+}

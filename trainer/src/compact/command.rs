@@ -1,0 +1,128 @@
+//! `sentinel train` and `sentinel sft --compact`: flags over a file over defaults.
+
+use std::path::PathBuf;
+
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+use serde_json::{Map, Value};
+
+use super::TrainError;
+use super::config::{Method, TrainConfig};
+use super::run::Place;
+use crate::Error;
+
+/// The command line of a training run. What is given here counts more than the file, and the file
+/// more than the defaults or those of --quick.
+#[derive(Clone, Debug, clap::Args)]
+pub struct TrainCommand {
+    /// The folder for the model, checkpoints and logs
+    #[arg(long, value_name = "DIR", default_value = "outputs/grpo")]
+    pub output_dir: PathBuf,
+    /// JSON file with options, by the names of the flags with _ for -
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// A run of about a minute on two cores
+    #[arg(long)]
+    pub quick: bool,
+    /// Go on from the last checkpoint in --output-dir
+    #[arg(long, conflicts_with_all = ["force", "quick", "config"])]
+    pub resume: bool,
+    /// Start anew, over a run that is in --output-dir
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub options: TrainConfig,
+}
+
+impl TrainCommand {
+    /// Where the run lives.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        Place {
+            folder: self.output_dir.clone(),
+            resume: self.resume,
+            force: self.force,
+        }
+    }
+
+    /// The configuration of the run. `matches` tells flags that were given from defaults.
+    ///
+    /// # Errors
+    /// If the file, or the checkpoint to go on from, cannot be read.
+    pub fn config(&self, method: Method, matches: &ArgMatches) -> Result<TrainConfig, TrainError> {
+        let base = if self.resume {
+            super::checkpoint::Checkpoint::read(&self.output_dir)?
+                .config()
+                .clone()
+        } else {
+            TrainConfig::preset(method, self.quick)
+        };
+        let mut fields = object(&base)?;
+        if let Some(path) = &self.config {
+            fields.extend(read(path)?);
+        }
+        for (name, value) in object(&self.options)? {
+            if matches.value_source(&name) == Some(ValueSource::CommandLine) {
+                fields.insert(name, value);
+            }
+        }
+        let from = self
+            .config
+            .clone()
+            .unwrap_or_else(|| self.output_dir.clone());
+        serde_json::from_value(Value::Object(fields)).map_err(|error| TrainError::Checkpoint {
+            path: from,
+            reason: format!("{error}: see `sentinel train --help`"),
+        })
+    }
+}
+
+fn object(config: &TrainConfig) -> Result<Map<String, Value>, Error> {
+    Ok(match serde_json::to_value(config)? {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    })
+}
+
+fn read(path: &PathBuf) -> Result<Map<String, Value>, TrainError> {
+    let text = std::fs::read_to_string(path).map_err(|source| Error::Read {
+        path: path.clone(),
+        source,
+    })?;
+    serde_json::from_str(&text).map_err(|error| TrainError::Checkpoint {
+        path: path.clone(),
+        reason: format!("not a JSON object of options ({error})"),
+    })
+}
+
+impl TrainConfig {
+    /// The defaults of a method; with `quick`, those of a run of about a minute.
+    #[must_use]
+    pub fn preset(method: Method, quick: bool) -> Self {
+        let mut config = Self {
+            method,
+            ..Self::default()
+        };
+        if method == Method::Sft {
+            config.name = "sft".to_owned();
+            config.max_steps = 60;
+            config.groups_per_update = 96;
+            config.learning_rate = 0.003;
+            config.eval_steps = 10;
+            config.save_steps = 10;
+        }
+        if quick {
+            match method {
+                Method::Grpo => {
+                    config.max_steps = 200;
+                    config.groups_per_update = 192;
+                }
+                Method::Sft => config.max_steps = 25,
+            }
+            config.eval_steps = config.eval_steps.min(10);
+            config.save_steps = config.save_steps.min(10);
+        }
+        config
+    }
+}

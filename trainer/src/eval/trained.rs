@@ -1,0 +1,63 @@
+//! What stands behind policy `trained`: a model, or what one did once.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sentinel_policy::Model;
+use sentinel_policy::replay::Replay;
+
+use super::EvalConfig;
+use crate::compact::TrainError;
+use crate::compact::run::load;
+use crate::{Contestant, Error, files};
+
+/// The replay of policy `trained` unless another one or a model is named.
+pub const DEFAULT_REPLAY: &str = "replays/trained.jsonl";
+
+/// Where the actions of policy `trained` come from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// Recorded, in this file.
+    Replay(PathBuf, Replay),
+    /// Chosen anew, by the model of this folder.
+    Model(PathBuf, Arc<Model>),
+}
+
+impl Source {
+    /// The replay, if it is one.
+    #[must_use]
+    pub fn replay(&self) -> Option<(&Path, &Replay)> {
+        match self {
+            Self::Replay(path, replay) => Some((path, replay)),
+            Self::Model(..) => None,
+        }
+    }
+}
+
+impl EvalConfig {
+    /// What policy `trained` plays; `None` when that policy does not take part.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is named although nobody plays it.
+    pub fn load_trained(&self) -> Result<Option<Source>, TrainError> {
+        let named = self.model.as_ref().or(self.replay.as_ref());
+        if !self.policies.0.contains(&Contestant::Trained) {
+            return match named {
+                None => Ok(None),
+                Some(path) => Err(Error::UnusedReplay(path.clone()).into()),
+            };
+        }
+        if let Some(folder) = &self.model {
+            let model = Arc::new(load(folder)?);
+            return Ok(Some(Source::Model(folder.clone(), model)));
+        }
+        let path = self.replay.as_deref().unwrap_or(Path::new(DEFAULT_REPLAY));
+        if !path.exists() {
+            return Err(Error::NoReplay(path.to_owned()).into());
+        }
+        Ok(Some(Source::Replay(
+            path.to_owned(),
+            files::read_replay(path)?,
+        )))
+    }
+}

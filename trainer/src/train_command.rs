@@ -1,0 +1,175 @@
+//! `sentinel train` and `sentinel sft`: a bar for a person who waits, lines for a log.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write as _, stderr};
+
+use anyhow::{Result, bail};
+use clap::{ArgMatches, Command};
+use indicatif::{ProgressBar, ProgressStyle};
+use sentinel_env::trust::Task;
+use sentinel_trainer::compact::command::TrainCommand;
+use sentinel_trainer::compact::config::{Method, TrainConfig};
+use sentinel_trainer::compact::evaluate::Scores;
+use sentinel_trainer::compact::events::Event;
+use sentinel_trainer::compact::run::{MODEL, run};
+
+/// The command line of `sentinel sft`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct SftCommand {
+    /// Train the compact policy; the only kind of imitation in this build
+    #[arg(long, required = true)]
+    compact: bool,
+    #[command(flatten)]
+    train: TrainCommand,
+}
+
+/// Shows the defaults that imitation has in place of GRPO's.
+pub(crate) fn with_sft_defaults(command: Command) -> Command {
+    let preset = serde_json::to_value(TrainConfig::preset(Method::Sft, false));
+    let fields = preset.ok().and_then(|value| value.as_object().cloned());
+    command.mut_subcommand("sft", |sft| {
+        let sft = sft.mut_arg("output_dir", |arg| arg.default_value("outputs/sft"));
+        fields
+            .into_iter()
+            .flatten()
+            .fold(sft, |sft, (name, value)| {
+                let said = value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), str::to_owned);
+                sft.mut_arg(name, |arg| arg.default_value(said))
+            })
+    })
+}
+
+/// `sentinel sft`
+pub(crate) fn sft(command: &SftCommand, matches: &ArgMatches) -> Result<()> {
+    debug_assert!(command.compact, "clap asks for it");
+    train(&command.train, Method::Sft, matches)
+}
+
+/// `sentinel train`
+pub(crate) fn train(command: &TrainCommand, method: Method, matches: &ArgMatches) -> Result<()> {
+    let config = command.config(method, matches)?;
+    let place = command.place();
+    let mut view = View::new(&config);
+    let done = run(&config, &place, &mut |event| view.show(event));
+    view.close();
+    done?;
+    let Some(scores) = view.test else {
+        bail!("the run ended without a measurement on its test seeds");
+    };
+    let mut text = format!(
+        "test seeds {}, independent streams: {}\n",
+        config.test_seeds,
+        said(&scores)
+    );
+    let _ = writeln!(text, "wrote {}", place.folder.join(MODEL).display());
+    let _ = writeln!(
+        text,
+        "compare it: sentinel eval --streams independent --task all --seeds {} --policies \
+         heuristic,oracle_lite,bayes,trained --model {}",
+        config.test_seeds,
+        place.folder.display()
+    );
+    crate::commands::print(&text)
+}
+
+fn said(scores: &Scores) -> String {
+    let tasks: Vec<String> = (Task::ALL.iter().zip(scores.tasks))
+        .map(|(task, score)| format!("{task} {score:.4}"))
+        .collect();
+    format!("score {:.4} ({})", scores.overall, tasks.join(", "))
+}
+
+/// What is shown while training goes on.
+struct View {
+    bar: ProgressBar,
+    terminal: bool,
+    total: usize,
+    validation: String,
+    test: Option<Scores>,
+    env_steps: f64,
+}
+
+impl View {
+    fn new(config: &TrainConfig) -> Self {
+        let terminal = stderr().is_terminal();
+        let bar = if terminal {
+            ProgressBar::new(config.max_steps as u64)
+        } else {
+            ProgressBar::hidden()
+        };
+        let form = "{bar:24} {pos}/{len} {msg} {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(form) {
+            bar.set_style(style);
+        }
+        Self {
+            bar,
+            terminal,
+            total: config.max_steps,
+            validation: String::new(),
+            test: None,
+            env_steps: 0.0,
+        }
+    }
+
+    fn show(&mut self, event: &Event) {
+        match event {
+            Event::Started {
+                resumed_at,
+                parameters,
+                config,
+            } => {
+                self.bar.set_position(*resumed_at as u64);
+                self.bar.reset_eta();
+                let from = match resumed_at {
+                    0 => String::new(),
+                    step => format!(", going on after update {step}"),
+                };
+                self.line(&format!(
+                    "{parameters} parameters on {}, {} updates{from}",
+                    config.device, config.max_steps
+                ));
+            }
+            Event::Step { step, metrics } => {
+                self.bar.set_position(*step as u64);
+                let get = |name: &str| metrics.get(name).copied();
+                let all = get("num_env_steps").unwrap_or(0.0);
+                let rate = (all - self.env_steps) / get("step_time").unwrap_or(1.0);
+                self.env_steps = all;
+                let mut text = format!("reward {:.3}", get("reward").unwrap_or(0.0));
+                for (name, short) in [("kl", "kl"), ("entropy", "entropy")] {
+                    if let Some(value) = get(name) {
+                        let _ = write!(text, " {short} {value:.3}");
+                    }
+                }
+                let _ = write!(text, " {:.0}k steps/s{}", rate / 1000.0, self.validation);
+                self.bar.set_message(text);
+            }
+            Event::Eval { step, scores } => {
+                self.validation = format!(" val {:.4}", scores.overall);
+                self.line(&format!(
+                    "update {step}/{}: validation {}",
+                    self.total,
+                    said(scores)
+                ));
+            }
+            Event::Saved { .. } => {}
+            Event::Finished { scores, .. } => self.test = Some(*scores),
+        }
+    }
+
+    /// A line above the bar, or by itself where there is no terminal.
+    fn line(&self, text: &str) {
+        if self.terminal {
+            self.bar.println(text);
+        } else {
+            // Nobody is left to tell when this fails.
+            let _ = writeln!(stderr(), "{text}");
+        }
+    }
+
+    fn close(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,239 @@
+//! The learned policy: what it may see, that slots are alike to it, and what its file may be.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use sentinel_env::rng::Streams;
+use sentinel_env::slot::SLOTS;
+use sentinel_env::trust::{Action, Behaviour, Episode, Hidden, Setup, Task};
+use sentinel_policy::learned::{
+    FEATURE_VERSION, FeatureSet, Features, Model, ModelConfig, ModelError, NetConfig, Observer,
+    Output, PER_SLOT, Pooling, Scratch, Trained, Weights, softmax,
+};
+use sentinel_policy::{Player, run_episode};
+
+fn net(pooling: Pooling) -> NetConfig {
+    NetConfig {
+        hidden: 16,
+        pooling,
+        ..NetConfig::default()
+    }
+}
+
+/// Weights in which every part matters: fresh ones have heads close to 0.
+fn weights(pooling: Pooling, seed: u64) -> Weights {
+    let fresh = Weights::init(net(pooling), seed);
+    let tensors: Vec<Vec<f32>> = (fresh.iter())
+        .map(|(shape, values)| {
+            let wave = |i: usize| 0.2 * ((i * 7 + shape.columns) as f32).sin();
+            (0..values.len()).map(wave).collect()
+        })
+        .collect();
+    let tensors = tensors.try_into().expect("as many as there were");
+    Weights::from_tensors(net(pooling), tensors).expect("the same lengths")
+}
+
+fn run(weights: &Weights, features: &Features) -> Output {
+    weights.forward(features, &mut Scratch::new(weights))
+}
+
+/// Features along an episode of these actions.
+fn walk(episode: Episode, actions: &[usize], set: FeatureSet) -> Vec<Features> {
+    let (mut episode, mut observer) = (episode, Observer::new(set));
+    let mut all = Vec::new();
+    observer.observe(episode.observation());
+    all.push(observer.features(episode.observation()));
+    for action in actions {
+        if episode.step(Action::ALL[*action]).is_err() {
+            break;
+        }
+        observer.observe(episode.observation());
+        all.push(observer.features(episode.observation()));
+    }
+    all
+}
+
+/// The same action with slots exchanged.
+fn exchanged(action: usize, to: &[usize; SLOTS]) -> usize {
+    match action {
+        slot if slot < SLOTS => to[slot],
+        slot if slot < 2 * SLOTS => SLOTS + to[slot - SLOTS],
+        other => other,
+    }
+}
+
+proptest! {
+    /// Who sits where is all that a permutation changes: features and outputs move along.
+    #[test]
+    fn exchanging_slots_exchanges_outputs(
+        seed in 0_u64..1000,
+        task in 0_usize..3,
+        actions in prop::collection::vec(0_usize..12, 0..30),
+        order in Just([0_usize, 1, 2, 3, 4]).prop_shuffle(),
+    ) {
+        let start = Episode::reset(&Setup::new(Task::ALL[task], seed, Streams::Independent));
+        let mut moved = [Behaviour::AccurateSlow; SLOTS];
+        for (slot, behaviour) in start.hidden().assignment.0.iter().enumerate() {
+            moved[order[slot]] = *behaviour;
+        }
+        let other = start.with_hidden(start.hidden().with_assignment(moved));
+        let there: Vec<usize> = actions.iter().map(|a| exchanged(*a, &order)).collect();
+        let a = walk(start, &actions, FeatureSet::Full);
+        let b = walk(other, &there, FeatureSet::Full);
+        prop_assert_eq!(a.len(), b.len());
+        for pooling in [Pooling::None, Pooling::Mean, Pooling::Max] {
+            let weights = weights(pooling, seed);
+            for (a, b) in a.iter().zip(&b) {
+                prop_assert_eq!(a.global, b.global);
+                let (a, b) = (run(&weights, a), run(&weights, b));
+                for (action, logit) in a.actions.iter().enumerate() {
+                    let other = b.actions[exchanged(action, &order)];
+                    prop_assert!((logit - other).abs() < 1e-4, "{logit} {other}");
+                }
+                for slot in 0..SLOTS {
+                    for (x, y) in a.beliefs[slot].iter().zip(&b.beliefs[order[slot]]) {
+                        prop_assert!((x - y).abs() < 1e-4);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Features are numbers of moderate size, whatever is done.
+    #[test]
+    fn features_stay_in_range(
+        seed in 0_u64..1000,
+        task in 0_usize..3,
+        actions in prop::collection::vec(0_usize..12, 0..45),
+    ) {
+        let start = Episode::reset(&Setup::new(Task::ALL[task], seed, Streams::Independent));
+        for features in walk(start, &actions, FeatureSet::Full) {
+            for value in features.slots.iter().flatten().chain(&features.global) {
+                prop_assert!(value.is_finite() && value.abs() < 50.0, "{value}");
+            }
+        }
+    }
+}
+
+/// Two episodes that differ in hidden state alone give the same features until a report differs.
+#[test]
+fn features_show_nothing_hidden() {
+    for task in Task::ALL {
+        for seed in 0..50 {
+            let start = Episode::reset(&Setup::new(task, seed, Streams::Independent));
+            let mut turned = start.hidden().assignment.0;
+            turned.rotate_left(1 + seed as usize % 4);
+            let hidden: Hidden = start.hidden().with_assignment(turned);
+            let other = start.with_hidden(hidden);
+            let quiet = [10, 11, 10, 11, 10];
+            let (a, b) = (
+                walk(start, &quiet, FeatureSet::Full),
+                walk(other, &quiet, FeatureSet::Full),
+            );
+            assert_eq!(a, b, "{task} seed {seed}");
+        }
+    }
+}
+
+/// Without history nothing that a call shows reaches the slots.
+#[test]
+fn the_ablation_sees_no_slot() {
+    let start = Episode::reset(&Setup::new(Task::Task3, 7, Streams::Independent));
+    for features in walk(start, &[0, 1, 5, 2, 3], FeatureSet::NoHistory) {
+        assert_eq!(features.slots, [[0.0; PER_SLOT]; SLOTS]);
+    }
+}
+
+#[test]
+fn probabilities_and_beliefs_are_distributions() {
+    let model = Arc::new(Model {
+        config: ModelConfig::new("test", net(Pooling::Mean)),
+        weights: weights(Pooling::Mean, 3),
+    });
+    for task in Task::ALL {
+        let mut player = Player::Public(Box::new(Trained::new(Arc::clone(&model))));
+        let setup = Setup::new(task, 11, Streams::Independent);
+        let session = run_episode(&setup, &mut player);
+        assert!(
+            session.episode().observation().done(),
+            "it plays to the end"
+        );
+        let mut player = Player::Public(Box::new(Trained::new(Arc::clone(&model))));
+        player.watch(&Episode::reset(&setup));
+        let said = player.probabilities().expect("a learned policy has them");
+        assert!((said.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        for row in player.belief().expect("it has a belief") {
+            assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        }
+    }
+}
+
+#[test]
+fn what_is_masked_has_no_probability() {
+    let logits = [1.0, 50.0, 1.0];
+    assert_eq!(softmax(&logits, &[true, false, true]), [0.5, 0.0, 0.5]);
+    assert_eq!(softmax(&logits, &[false; 3]), [0.0; 3]);
+    assert_eq!(
+        sentinel_policy::learned::best(&logits, &[true, false, true]),
+        Some(0)
+    );
+    assert_eq!(sentinel_policy::learned::best(&logits, &[false; 3]), None);
+}
+
+#[test]
+fn a_model_is_read_as_it_was_written() {
+    for pooling in [Pooling::None, Pooling::Mean, Pooling::Max] {
+        let model = Model {
+            config: ModelConfig::new("test", net(pooling)),
+            weights: weights(pooling, 5),
+        };
+        let bytes = model.to_bytes().expect("it can be written");
+        assert_eq!(
+            model.to_bytes().expect("again"),
+            bytes,
+            "always the same bytes"
+        );
+        assert_eq!(Model::from_bytes(&bytes).expect("it can be read"), model);
+    }
+}
+
+fn refused(model: &Model) -> ModelError {
+    let bytes = model.to_bytes().expect("it can be written");
+    Model::from_bytes(&bytes).expect_err("it is not for this build")
+}
+
+#[test]
+fn what_is_no_model_is_refused() {
+    let good = Model {
+        config: ModelConfig::new("test", net(Pooling::Mean)),
+        weights: weights(Pooling::Mean, 5),
+    };
+    let bytes = good.to_bytes().expect("it can be written");
+    for length in [0, 7, 8, 100, bytes.len() / 2, bytes.len() - 1] {
+        let error = Model::from_bytes(&bytes[..length]).expect_err("it is cut off");
+        assert!(error.to_string().contains("cut off"), "{length}: {error}");
+    }
+    assert!(Model::from_bytes(b"{\"format\": \"something else\"}").is_err());
+
+    let mut other = good.clone();
+    other.config.world = "cluster".to_owned();
+    assert!(refused(&other).to_string().contains("world cluster"));
+    let mut other = good.clone();
+    other.config.net.feature_version = FEATURE_VERSION + 1;
+    assert!(matches!(refused(&other), ModelError::Features(_)));
+    let mut other = good.clone();
+    other.config.net.hidden = 17;
+    assert!(matches!(refused(&other), ModelError::Tensor { .. }));
+    let mut other = good.clone();
+    other.config.net.hidden = 0;
+    assert!(matches!(refused(&other), ModelError::Hidden(0)));
+
+    let mut tensors: Vec<Vec<f32>> = good.weights.iter().map(|(_, v)| v.to_vec()).collect();
+    tensors[0][3] = f32::NAN;
+    let tensors = tensors.try_into().expect("as many");
+    let spoilt = Model {
+        weights: Weights::from_tensors(net(Pooling::Mean), tensors).expect("the same lengths"),
+        ..good
+    };
+    assert!(matches!(refused(&spoilt), ModelError::NotFinite(_)));
+}

@@ -1,0 +1,75 @@
+//! The files of a run folder, each made anew from the list of events.
+//!
+//! Nothing is appended: a resumed run makes the files again from the history in its checkpoint,
+//! and a reader sees an old file or a new one, never half of one.
+
+pub mod card;
+pub mod jsonl;
+pub mod state;
+pub mod tensorboard;
+
+use std::path::Path;
+
+use sentinel_env::trust::Task;
+
+use super::config::TrainConfig;
+use super::evaluate::Scores;
+use super::events::Event;
+use crate::{Error, files};
+
+/// Every event, one per line.
+pub const EVENTS: &str = "events.jsonl";
+/// What Hugging Face's trainer leaves behind.
+pub const STATE: &str = "trainer_state.json";
+/// The model card.
+pub const CARD: &str = "README.md";
+/// The folder that TensorBoard is pointed at.
+pub const RUNS: &str = "runs";
+/// The file in it. A fixed name, so that it is replaced; TensorBoard looks for `tfevents`.
+pub const TENSORBOARD: &str = "events.out.tfevents.0.sentinel";
+
+/// Writes all of them into a folder that is there. `wall_time` says when a step was done, in
+/// seconds since 1970; events carry no clock.
+///
+/// # Errors
+/// If a file cannot be written, or an event has no form as JSON.
+pub fn write_all(
+    folder: &Path,
+    config: &TrainConfig,
+    events: &[Event],
+    baselines: &[(String, Scores)],
+    wall_time: &dyn Fn(usize) -> f64,
+) -> Result<(), Error> {
+    let runs = folder.join(RUNS);
+    files::write(&folder.join(EVENTS), jsonl::text(events)?.as_bytes())?;
+    files::write(&folder.join(STATE), state::text(config, events)?.as_bytes())?;
+    files::write(
+        &folder.join(CARD),
+        card::text(config, events, baselines)?.as_bytes(),
+    )?;
+    std::fs::create_dir_all(&runs).map_err(|source| Error::Write {
+        path: runs.clone(),
+        source,
+    })?;
+    files::write(
+        &runs.join(TENSORBOARD),
+        &tensorboard::bytes(events, wall_time),
+    )
+}
+
+/// Scores by the names that TRL gives rewards; what is no number is left out.
+fn named(scores: &Scores) -> Vec<(String, f64)> {
+    let tasks = Task::ALL.iter().zip(scores.tasks);
+    std::iter::once(("reward".to_owned(), scores.overall))
+        .chain(tasks.map(|(task, score)| (format!("rewards/{}/mean", task.name()), score)))
+        .filter(|(_, score)| score.is_finite())
+        .collect()
+}
+
+/// Six significant digits: more is noise and fills the file. Counts stay exact.
+fn rounded(value: f64) -> f64 {
+    if value.fract() == 0.0 {
+        return value;
+    }
+    format!("{value:.5e}").parse().unwrap_or(value)
+}

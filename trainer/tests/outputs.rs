@@ -1,0 +1,400 @@
+//! The files of a run folder, read back by other means than they were written.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+
+use std::path::Path;
+
+use sentinel_trainer::compact::config::{Method, Teacher, TrainConfig};
+use sentinel_trainer::compact::evaluate::Scores;
+use sentinel_trainer::compact::events::Event;
+use sentinel_trainer::compact::outputs::{self, card, jsonl, state, tensorboard};
+use sentinel_trainer::rl::Metrics;
+use serde_json::Value;
+
+fn config() -> TrainConfig {
+    TrainConfig {
+        name: "little".to_owned(),
+        max_steps: 301,
+        hidden: 48,
+        adam_beta2: 0.99,
+        test_seeds: "2000..2500".parse().unwrap(),
+        ..TrainConfig::default()
+    }
+}
+
+fn scores(first: f64) -> Scores {
+    let tasks = [first, first / 3.0, first / 7.0];
+    Scores {
+        tasks,
+        overall: tasks.iter().sum::<f64>() / 3.0,
+    }
+}
+
+fn reward(step: usize) -> f64 {
+    (step as f64).sin() / 3.0
+}
+
+/// 301 updates: windows of three, and a last one of a single update.
+fn events() -> Vec<Event> {
+    let config = config();
+    let mut events = vec![Event::Started {
+        config: Box::new(config.clone()),
+        resumed_at: 0,
+        parameters: 9_731,
+    }];
+    for step in 1..=config.max_steps {
+        let metrics = Metrics::from([
+            ("reward".to_owned(), reward(step)),
+            ("learning_rate".to_owned(), 1.0 / step as f64),
+            ("num_env_steps".to_owned(), (step * 1_234_567) as f64),
+        ]);
+        events.push(Event::Step { step, metrics });
+        if step % 100 == 0 {
+            // The best one is in the middle.
+            let scores = scores(if step == 200 { 0.9 } else { 0.6 });
+            events.push(Event::Eval { step, scores });
+            events.push(Event::Saved { step });
+        }
+    }
+    events.push(Event::Finished {
+        step: config.max_steps,
+        scores: scores(0.87654321),
+    });
+    events
+}
+
+fn read_state(config: &TrainConfig, events: &[Event]) -> Value {
+    let text = state::text(config, events).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Equal up to the six digits that are written.
+fn near(value: &Value, expected: f64) -> bool {
+    let value = value.as_f64().unwrap();
+    (value - expected).abs() <= 5e-6 * expected.abs()
+}
+
+#[test]
+fn events_come_back() {
+    let events = events();
+    let text = jsonl::text(&events).unwrap();
+    assert_eq!(text.lines().count(), events.len());
+    let read = jsonl::parse(Path::new("e"), text.as_bytes()).unwrap();
+    assert_eq!(read, events);
+}
+
+#[test]
+fn a_line_that_is_no_event_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("events.jsonl");
+    let text = jsonl::text(&events()[..4]).unwrap();
+    let said = |content: &str| {
+        std::fs::write(&path, content).unwrap();
+        jsonl::read(&path).unwrap_err().to_string()
+    };
+    let cut = said(&text[..text.len() - 9]);
+    let expected = "events.jsonl line 4 is no event: it is cut off";
+    assert!(cut.contains(expected), "{cut}");
+    let lines: Vec<&str> = text.lines().collect();
+    let foreign = said(&format!("{}\n{{\"event\":\"dream\"}}\n", lines[0]));
+    let expected = "line 2 is no event: unknown variant `dream`";
+    assert!(foreign.contains(expected), "{foreign}");
+    let torn = said(&format!("{}\n{{\"event\n{}\n", lines[0], lines[2]));
+    assert!(torn.contains("line 2 is no event"), "{torn}");
+    let empty = said(&format!("{}\n\n{}\n", lines[0], lines[1]));
+    assert!(empty.contains("line 2 is no event"), "{empty}");
+    std::fs::remove_file(&path).unwrap();
+    let missing = jsonl::read(&path).unwrap_err().to_string();
+    assert!(missing.contains("cannot read"), "{missing}");
+}
+
+#[test]
+fn the_state_holds_means_over_windows() {
+    let (config, events) = (config(), events());
+    let state = read_state(&config, &events);
+    assert_eq!(state["logging_steps"], 3);
+    assert_eq!(state["global_step"], 301);
+    assert_eq!(state["epoch"], 1.0);
+    assert_eq!(state["train_batch_size"], 384 * 16);
+    assert_eq!(state["stateful_callbacks"], serde_json::json!({}));
+    assert!(near(&state["best_metric"], scores(0.9).overall));
+    let log = state["log_history"].as_array().unwrap();
+    let training: Vec<&Value> = log.iter().filter(|e| e.get("reward").is_some()).collect();
+    assert_eq!(training.len(), 101);
+    for (index, entry) in training.iter().enumerate() {
+        let (first, last) = (3 * index + 1, (3 * index + 3).min(301));
+        let sum: f64 = (first..=last).map(reward).sum();
+        let mean = sum / (last - first + 1) as f64;
+        assert!(near(&entry["reward"], mean), "{entry}");
+        assert!(near(&entry["learning_rate"], 1.0 / last as f64), "{entry}");
+        assert_eq!(entry["num_env_steps"], (last * 1_234_567) as f64);
+        assert_eq!(entry["step"], last);
+        assert!(near(&entry["epoch"], last as f64 / 301.0), "{entry}");
+    }
+    let mut evals = log.iter().filter(|e| e.get("eval_reward").is_some());
+    let best = evals.nth(1).unwrap();
+    assert_eq!((evals.count(), &best["step"]), (1, &Value::from(200)));
+    assert!(near(&best["eval_rewards/task3/mean"], 0.9 / 7.0));
+    let test = log.last().unwrap();
+    assert_eq!(test["test_rewards/task1/mean"], 0.876543);
+    assert!(near(&test["test_reward"], scores(0.87654321).overall));
+}
+
+#[test]
+fn a_log_is_short_for_any_number_of_updates() {
+    for max_steps in [1_usize, 149, 150, 151, 600, 12_345] {
+        let entries = max_steps.div_ceil(state::logging_steps(max_steps));
+        assert!((1..=150).contains(&entries), "{max_steps}: {entries}");
+    }
+    let nothing = read_state(&config(), &[]);
+    assert_eq!(nothing["best_metric"], Value::Null);
+    assert_eq!(nothing["log_history"], serde_json::json!([]));
+}
+
+#[test]
+fn what_is_no_number_is_left_out() {
+    let config = TrainConfig {
+        max_steps: 2,
+        ..config()
+    };
+    let metrics = Metrics::from([
+        ("frac".to_owned(), f64::NAN),
+        ("kl".to_owned(), f64::INFINITY),
+        ("loss".to_owned(), 0.5),
+    ]);
+    let steps = [1, 2].map(|step| Event::Step {
+        step,
+        metrics: metrics.clone(),
+    });
+    let text = jsonl::text(&steps).unwrap();
+    assert!(!text.contains("null") && !text.contains("frac"), "{text}");
+    let read = jsonl::parse(Path::new("e"), text.as_bytes()).unwrap();
+    assert_eq!(read.len(), 2);
+    let log = &read_state(&config, &steps)["log_history"];
+    let expected = serde_json::json!([
+        {"loss": 0.5, "step": 1, "epoch": 0.5}, {"loss": 0.5, "step": 2, "epoch": 1.0}
+    ]);
+    assert_eq!(*log, expected);
+    let [(_, _, values), _] = &decode(&tensorboard::bytes(&steps, &|_| 0.0))[1..] else {
+        panic!("two records")
+    };
+    assert_eq!(values[..], [("train/loss".to_owned(), 0.5)]);
+    // A score without a number would make a line that nobody reads.
+    let bad = [Event::Eval {
+        step: 1,
+        scores: scores(f64::NAN),
+    }];
+    assert!(jsonl::text(&bad).is_err());
+    assert!(!state::text(&config, &bad).unwrap().contains("eval_reward"));
+}
+
+/// CRC-32C bit by bit, as its definition has it.
+fn masked(data: &[u8]) -> u32 {
+    let mut crc = u32::MAX;
+    let bits = data.iter().flat_map(|b| (0..8).map(move |n| (b >> n) & 1));
+    for bit in bits {
+        let low = (crc ^ u32::from(bit)) & 1;
+        crc = (crc >> 1) ^ if low == 1 { 0x82F6_3B78 } else { 0 };
+    }
+    let crc = !crc;
+    ((crc >> 15) | (crc << 17)).wrapping_add(0xA282_EAD8)
+}
+
+/// A protobuf message as field numbers and contents; numbers as eight bytes.
+fn fields(mut data: &[u8]) -> Vec<(u8, Vec<u8>)> {
+    fn varint(data: &mut &[u8]) -> u64 {
+        let end = data.iter().position(|byte| byte & 0x80 == 0).unwrap();
+        let (number, rest) = data.split_at(end + 1);
+        *data = rest;
+        let bits = |sum, byte: &u8| (sum << 7) | u64::from(byte & 0x7f);
+        number.iter().rev().fold(0, bits)
+    }
+    let mut fields = Vec::new();
+    while !data.is_empty() {
+        let key = varint(&mut data);
+        let length = match key & 7 {
+            0 => {
+                fields.push(((key >> 3) as u8, varint(&mut data).to_le_bytes().to_vec()));
+                continue;
+            }
+            1 => 8,
+            2 => varint(&mut data) as usize,
+            5 => 4,
+            other => panic!("wire type {other}"),
+        };
+        let (content, rest) = data.split_at(length);
+        fields.push(((key >> 3) as u8, content.to_vec()));
+        data = rest;
+    }
+    fields
+}
+
+type Record = (f64, u64, Vec<(String, f32)>);
+
+fn decode(mut file: &[u8]) -> Vec<Record> {
+    let mut records = Vec::new();
+    while !file.is_empty() {
+        let (head, rest) = file.split_at(12);
+        let length = u64::from_le_bytes(head[..8].try_into().unwrap()) as usize;
+        let (data, rest) = rest.split_at(length);
+        let (sum, rest) = rest.split_at(4);
+        assert_eq!(head[8..], masked(&head[..8]).to_le_bytes());
+        assert_eq!(sum, masked(data).to_le_bytes());
+        file = rest;
+        let mut record = (f64::NAN, 0, Vec::new());
+        for (number, content) in fields(data) {
+            match number {
+                1 => record.0 = f64::from_le_bytes(content.try_into().unwrap()),
+                2 => record.1 = u64::from_le_bytes(content.try_into().unwrap()),
+                3 => assert_eq!(
+                    (content.as_slice(), records.len()),
+                    (&b"brain.Event:2"[..], 0)
+                ),
+                5 => record.2 = fields(&content).iter().map(|(_, v)| value(v)).collect(),
+                other => panic!("field {other}"),
+            }
+        }
+        records.push(record);
+    }
+    records
+}
+
+fn value(data: &[u8]) -> (String, f32) {
+    let [(1, tag), (2, number)] = &fields(data)[..] else {
+        panic!("a tag and a number")
+    };
+    let number = f32::from_le_bytes(number[..].try_into().unwrap());
+    (String::from_utf8(tag.clone()).unwrap(), number)
+}
+
+#[test]
+fn tensorboards_file_holds_every_value() {
+    let events = events();
+    let records = decode(&tensorboard::bytes(&events, &|step| 1e9 + step as f64));
+    assert_eq!(records[0], (1e9, 0, Vec::new()));
+    let mut expected = Vec::new();
+    for event in &events {
+        let (step, values) = match event {
+            Event::Step { step, metrics } => {
+                let named = metrics
+                    .iter()
+                    .map(|(n, v)| (format!("train/{n}"), *v as f32));
+                (*step, named.collect::<Vec<_>>())
+            }
+            Event::Eval { step, scores } => (*step, board("eval", scores)),
+            Event::Finished { step, scores } => (*step, board("test", scores)),
+            _ => continue,
+        };
+        expected.push((1e9 + step as f64, step as u64, values));
+    }
+    assert_eq!(records[1..], expected);
+}
+
+fn board(prefix: &str, scores: &Scores) -> Vec<(String, f32)> {
+    let [a, b, c] = scores.tasks.map(|score| score as f32);
+    vec![
+        (format!("{prefix}/reward"), scores.overall as f32),
+        (format!("{prefix}/rewards/task1/mean"), a),
+        (format!("{prefix}/rewards/task2/mean"), b),
+        (format!("{prefix}/rewards/task3/mean"), c),
+    ]
+}
+
+#[test]
+fn the_card_says_what_was_measured() {
+    let (config, events) = (config(), events());
+    let baselines = [
+        ("bayes".to_owned(), scores(0.8123)),
+        ("oracle_lite".to_owned(), scores(0.7)),
+    ];
+    let card = card::text(&config, &events, &baselines).unwrap();
+    for part in [
+        "---\nlibrary_name: sentinel\ntags:\n- reinforcement-learning\n- grpo\nmodel-index:\n- name: \"little\"\n",
+        "      name: \"trust, task1, seeds 2000..2500, independent streams\"\n",
+        "      value: 0.876543\n",
+        "# little\n",
+        "with 9731 parameters",
+        "| **little** (this model) | 0.8765 | 0.2922 | 0.1252 | 0.4313 |\n",
+        "| bayes | 0.8123 | 0.2708 | 0.1160 | 0.3997 |\n",
+        "| oracle_lite (sees hidden state) | 0.7000 |",
+        "| to report | 2000..2500 |",
+        "500 episodes of each task",
+        "| `adam_beta2` | 0.99 | 0.999 |\n",
+        "| `hidden` | 48 | 64 |\n",
+        "| `max_steps` | 301 | 600 |\n",
+        "validation seeds: 0.4429.",
+        "It ended after 301 of 301 updates.",
+        "sentinel eval --policies trained --model DIR",
+        "simulation",
+    ] {
+        assert!(card.contains(part), "{part}\nis not in\n{card}");
+    }
+    assert!(
+        !card.contains("`seed`") && !card.contains("mitation"),
+        "{card}"
+    );
+}
+
+#[test]
+fn a_card_before_the_end_invents_nothing() {
+    let config = TrainConfig {
+        method: Method::Sft,
+        teacher: Teacher::OracleLite,
+        init: "runs/a|b".to_owned(),
+        ..TrainConfig::default()
+    };
+    let card = card::text(&config, &[], &[]).unwrap();
+    for part in [
+        "tags:\n- imitation-learning\n- dagger\n---\n",
+        "Imitation, not reinforcement learning",
+        "The teacher sees hidden state",
+        "not measured yet",
+        "It is not over yet.",
+        "| `init` | runs/a\\|b | none |",
+    ] {
+        assert!(card.contains(part), "{part}\nis not in\n{card}");
+    }
+    assert!(
+        !card.contains("model-index") && !card.contains("grpo\n- "),
+        "{card}"
+    );
+}
+
+#[test]
+fn a_folder_gets_all_files_again_and_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, events) = (config(), events());
+    let write = |events: &[Event]| {
+        outputs::write_all(folder.path(), &config, events, &[], &|_| 0.0).unwrap();
+    };
+    write(&events[..3]);
+    write(&events);
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    assert_eq!(
+        jsonl::read(&folder.path().join(outputs::EVENTS)).unwrap(),
+        events
+    );
+    assert_eq!(
+        read(outputs::STATE),
+        state::text(&config, &events).unwrap().as_bytes()
+    );
+    assert_eq!(
+        read(outputs::CARD),
+        card::text(&config, &events, &[]).unwrap().as_bytes()
+    );
+    let runs = folder.path().join(outputs::RUNS);
+    let board = std::fs::read(runs.join(outputs::TENSORBOARD)).unwrap();
+    assert_eq!(board, tensorboard::bytes(&events, &|_| 0.0));
+    // Nothing half-written stays behind.
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 4);
+    let missing = folder.path().join("none");
+    let failed = outputs::write_all(&missing, &config, &events, &[], &|_| 0.0);
+    assert!(
+        failed
+            .unwrap_err()
+            .to_string()
+            .contains("there is no folder")
+    );
+}

@@ -90,8 +90,8 @@ proptest! {
                     let other = b.actions[exchanged(action, &order)];
                     prop_assert!((logit - other).abs() < 1e-4, "{logit} {other}");
                 }
-                for slot in 0..SLOTS {
-                    for (x, y) in a.beliefs[slot].iter().zip(&b.beliefs[order[slot]]) {
+                for (slot, belief) in a.beliefs.iter().enumerate() {
+                    for (x, y) in belief.iter().zip(&b.beliefs[order[slot]]) {
                         prop_assert!((x - y).abs() < 1e-4);
                     }
                 }

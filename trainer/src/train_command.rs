@@ -119,6 +119,7 @@ impl View {
                 resumed_at,
                 parameters,
                 config,
+                ..
             } => {
                 self.bar.set_position(*resumed_at as u64);
                 self.bar.reset_eta();

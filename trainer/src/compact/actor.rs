@@ -24,14 +24,14 @@ impl Dice {
     }
 
     /// The next number, in `[0, 1)`.
-    pub fn next(&mut self) -> f64 {
+    pub fn roll(&mut self) -> f64 {
         self.drawn += 1;
         (derive_seed(self.seed, self.drawn) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// An index, by weights that sum to 1.
     pub fn pick(&mut self, weights: &[f64]) -> usize {
-        pick(weights, self.next())
+        pick(weights, self.roll())
     }
 }
 

@@ -115,52 +115,58 @@ fn episode_group(
     dice: impl Fn(u64) -> Dice,
 ) -> Group {
     let mut group = Group::empty();
-    let mut rewards = Vec::new();
+    let mut earned = Vec::new();
     for member in 0..config.num_generations as u64 {
         let (mut play, mut dice) = (start, dice(member));
-        let (mut sequence, mut totals) = (Vec::new(), Vec::new());
+        let (mut sequence, mut before) = (Vec::new(), Vec::new());
         while !play.done() {
             let decision = actor.decide(&play);
             let action = dice.pick(&decision.probabilities);
             sequence.push(token(group.batch.samples.len(), action, &decision));
             group.batch.samples.push(sample(&play, &decision));
-            totals.push((play.episode.tally().total_reward, sequence.len() - 1));
+            before.push(play.episode.tally().total_reward);
             play.step(action);
         }
         group.steps += sequence.len() as u64;
         group.scores.push(play.score());
         group.lengths.push(sequence.len() as f64);
-        let end = play.episode.tally();
-        rewards.push((totals, end.total_reward, end.reward_events));
+        let tally = play.episode.tally();
+        earned.push(Earned {
+            before,
+            total: tally.total_reward,
+            events: f64::from(tally.reward_events),
+        });
         group.batch.sequences.push(sequence);
     }
     group.returns = match config.advantage {
-        Advantage::RewardToGo => rewards_to_go(&rewards, &group.scores),
+        Advantage::RewardToGo => rewards_to_go(&earned, &group.scores),
         Advantage::Episode | Advantage::Step => vec![group.scores.clone()],
     };
     group
 }
 
+/// What an episode earned, and what it had earned before each of its steps.
+struct Earned {
+    before: Vec<f64>,
+    total: f64,
+    events: f64,
+}
+
 /// Reward still to come beyond par at each step of each member, `[step][member]`, per event of an
 /// average episode; par is the group's mean score. An episode that has ended has none to come.
-fn rewards_to_go(members: &[(Vec<(f64, usize)>, f64, u16)], scores: &[f64]) -> Vec<Vec<f64>> {
-    let par = scores.iter().sum::<f64>() / scores.len() as f64;
-    let events: f64 = members
-        .iter()
-        .map(|(_, _, events)| f64::from(*events))
-        .sum();
-    let mean_events = events / members.len() as f64;
-    let longest = members.iter().map(|(totals, _, _)| totals.len()).max();
-    (0..longest.unwrap_or(0))
-        .map(|step| {
-            let of = |(totals, total, events): &(Vec<(f64, usize)>, f64, u16)| {
-                totals.get(step).map_or(0.0, |(before, done)| {
-                    let left = f64::from(*events) - *done as f64;
-                    (total - before - par * left) / mean_events
-                })
-            };
-            members.iter().map(of).collect()
+fn rewards_to_go(members: &[Earned], scores: &[f64]) -> Vec<Vec<f64>> {
+    let count = members.len() as f64;
+    let par = scores.iter().sum::<f64>() / count;
+    let mean_events = members.iter().map(|m| m.events).sum::<f64>() / count;
+    let longest = members.iter().map(|m| m.before.len()).max().unwrap_or(0);
+    let to_go = |member: &Earned, step: usize| {
+        member.before.get(step).map_or(0.0, |before| {
+            let left = member.events - step as f64;
+            (member.total - before - par * left) / mean_events
         })
+    };
+    (0..longest)
+        .map(|step| members.iter().map(|member| to_go(member, step)).collect())
         .collect()
 }
 
@@ -185,11 +191,11 @@ fn snapshot_group(
     group.lengths.push(trunk.len() as f64);
     let members = config.num_generations;
     for snapshot in 0..config.snapshots_per_episode.min(trunk.len()) {
-        let at = (own.next() * trunk.len() as f64) as usize;
+        let at = (own.roll() * trunk.len() as f64) as usize;
         let (play, decision) = &trunk[at.min(trunk.len() - 1)];
         let index = group.batch.samples.len();
         group.batch.samples.push(sample(play, decision));
-        let offset = own.next();
+        let offset = own.roll();
         let mut returns = Vec::with_capacity(members);
         for member in 0..members {
             // Evenly spaced in the distribution: each action as often as it should be, give or

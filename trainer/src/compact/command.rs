@@ -14,6 +14,7 @@ use crate::Error;
 /// The command line of a training run. What is given here counts more than the file, and the file
 /// more than the defaults or those of --quick.
 #[derive(Clone, Debug, clap::Args)]
+#[command(args_override_self = true)]
 pub struct TrainCommand {
     /// The folder for the model, checkpoints and logs
     #[arg(long, value_name = "DIR", default_value = "outputs/grpo")]

@@ -82,11 +82,11 @@ fields! {
         /// Seeds to learn from, A..B without B
         train_seeds: SeedRange = SeedRange::of(100_000, 1_000_000),
         /// Seeds to choose by, while training
-        validation_seeds: SeedRange = SeedRange::of(5_000, 5_400),
+        validation_seeds: SeedRange = SeedRange::of(5_000, 6_000),
         /// Seeds to report, once, at the end
         test_seeds: SeedRange = SeedRange::of(1_000, 3_000),
         /// Updates
-        max_steps: usize = 600,
+        max_steps: usize = 300,
         /// Groups of one update; a third of them on each task
         groups_per_update: usize = 384,
         /// Members of a group
@@ -110,7 +110,7 @@ fields! {
         /// grpo: weight of the divergence from the policy that training started from
         beta: f64 = 0.0,
         /// Weight of the entropy bonus; goes down with the learning rate
-        entropy_coef: f64 = 0.01,
+        entropy_coef: f64 = 0.05,
         /// Weight of the belief's cross-entropy
         belief_coef: f64 = 0.1,
         /// Step size at the start

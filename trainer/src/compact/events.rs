@@ -18,6 +18,8 @@ pub enum Event {
         resumed_at: usize,
         /// How many numbers are trained.
         parameters: usize,
+        /// When, in seconds since 1970.
+        unix_time: f64,
     },
     /// An update was done.
     Step {
@@ -44,5 +46,7 @@ pub enum Event {
         step: usize,
         /// Greedy scores.
         scores: Scores,
+        /// Scripted policies on the same seeds, by name.
+        baselines: Vec<(String, Scores)>,
     },
 }

@@ -36,11 +36,9 @@ pub(crate) use fields;
 
 /// A value as a person writes it: words without quotes, anything else as in JSON.
 pub(crate) fn said(value: &impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => word,
-        Ok(other) => other.to_string(),
-        Err(error) => error.to_string(),
-    }
+    // Through text: a value would show an f32 with the digits of an f64.
+    let text = serde_json::to_string(value).unwrap_or_else(|error| error.to_string());
+    serde_json::from_str::<String>(&text).unwrap_or(text)
 }
 
 /// Reads what [`said`] writes.

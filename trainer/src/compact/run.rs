@@ -1,15 +1,17 @@
 //! A whole run in a folder: train, measure, save, and go on after an interruption.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use sentinel_policy::PolicyName;
 use sentinel_policy::learned::{Model, Weights};
 
 use super::TrainError;
 use super::checkpoint::{self, Checkpoint};
 use super::config::TrainConfig;
-use super::evaluate::evaluate;
+use super::evaluate::{evaluate, evaluate_scripted};
 use super::events::Event;
+use super::outputs;
 use super::trainer::Trainer;
 use crate::{Error, files};
 
@@ -17,6 +19,15 @@ use crate::{Error, files};
 pub const MODEL: &str = "model.safetensors";
 /// The configuration's file in a run's folder.
 pub const CONFIG: &str = "config.json";
+
+/// What the model card compares with.
+const BASELINES: [PolicyName; 5] = [
+    PolicyName::Random,
+    PolicyName::Heuristic,
+    PolicyName::SelfSolve,
+    PolicyName::OracleLite,
+    PolicyName::Bayes,
+];
 
 /// Where a run lives, and what may be there already.
 #[derive(Clone, Debug)]
@@ -58,6 +69,7 @@ pub fn run(
         config: Box::new(config.clone()),
         resumed_at: trainer.done(),
         parameters: trainer.weights().count(),
+        unix_time: unix_time(),
     });
     if trainer.done() == 0 {
         let scores = evaluate(trainer.weights(), config.validation_seeds);
@@ -84,11 +96,24 @@ pub fn run(
     let finished = |event: &Event| matches!(event, Event::Finished { .. });
     if !log.history.iter().any(finished) {
         let scores = evaluate(trainer.weights(), config.test_seeds);
-        let step = trainer.done();
-        log.note(Event::Finished { step, scores });
+        let baselines = BASELINES.map(|policy| {
+            let scores = evaluate_scripted(policy, config.test_seeds);
+            (policy.name().to_owned(), scores)
+        });
+        log.note(Event::Finished {
+            step: trainer.done(),
+            scores,
+            baselines: baselines.to_vec(),
+        });
         keep(&trainer, &mut log, &place.folder)?;
     }
     Ok(model(&trainer))
+}
+
+fn unix_time() -> f64 {
+    let passed = SystemTime::now().duration_since(UNIX_EPOCH);
+    // Whole seconds are exact; a clock before 1970 counts as 1970.
+    passed.map_or(0.0, |passed| passed.as_secs() as f64)
 }
 
 /// A trainer at its start, or where the folder's checkpoint stands.
@@ -169,6 +194,7 @@ fn model(trainer: &Trainer) -> Model {
 fn keep(trainer: &Trainer, log: &mut Log<'_>, folder: &Path) -> Result<(), TrainError> {
     checkpoint::save(trainer, &log.history, folder)?;
     files::write(&folder.join(MODEL), &model(trainer).to_bytes()?)?;
+    outputs::write_all(folder, trainer.config(), &log.history)?;
     let step = trainer.done();
     (log.listen)(&Event::Saved { step });
     Ok(())

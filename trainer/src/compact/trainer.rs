@@ -14,6 +14,9 @@ use super::optimizer::Optimizer;
 use super::update::{Goal, StepOptions, step};
 use crate::rl::Metrics;
 
+/// Where the dice that order mini-batches start; no update has this number.
+const ORDER: u64 = u64::MAX - 1;
+
 /// Everything that changes from update to update.
 pub struct Trainer {
     pub(super) config: TrainConfig,
@@ -128,7 +131,7 @@ impl Trainer {
         let mut sums = Metrics::new();
         let mut steps = 0.0;
         for iteration in 0..self.config.num_iterations {
-            let path = [u64::MAX, self.done as u64, iteration as u64];
+            let path = [ORDER, self.done as u64, iteration as u64];
             shuffle(&mut groups, Dice::new(self.config.seed, &path));
             for part in groups.chunks(groups.len().div_ceil(self.config.mini_batches).max(1)) {
                 let rows: Vec<usize> = part.iter().flat_map(|g| g * size..(g + 1) * size).collect();
@@ -151,6 +154,6 @@ impl Trainer {
 /// Fisher and Yates.
 fn shuffle(values: &mut [usize], mut dice: Dice) {
     for last in (1..values.len()).rev() {
-        values.swap(last, (dice.next() * (last + 1) as f64) as usize);
+        values.swap(last, (dice.roll() * (last + 1) as f64) as usize);
     }
 }

@@ -27,7 +27,7 @@ pub fn text(
     baselines: &[(String, Scores)],
 ) -> Result<String, serde_json::Error> {
     let finished = events.iter().rev().find_map(|event| match event {
-        Event::Finished { step, scores } => Some((*step, *scores)),
+        Event::Finished { step, scores, .. } => Some((*step, *scores)),
         _ => None,
     });
     let parts = [

@@ -28,24 +28,18 @@ pub const RUNS: &str = "runs";
 /// The file in it. A fixed name, so that it is replaced; TensorBoard looks for `tfevents`.
 pub const TENSORBOARD: &str = "events.out.tfevents.0.sentinel";
 
-/// Writes all of them into a folder that is there. `wall_time` says when a step was done, in
-/// seconds since 1970; events carry no clock.
+/// Writes all of them into a folder that is there.
 ///
 /// # Errors
 /// If a file cannot be written, or an event has no form as JSON.
-pub fn write_all(
-    folder: &Path,
-    config: &TrainConfig,
-    events: &[Event],
-    baselines: &[(String, Scores)],
-    wall_time: &dyn Fn(usize) -> f64,
-) -> Result<(), Error> {
+pub fn write_all(folder: &Path, config: &TrainConfig, events: &[Event]) -> Result<(), Error> {
+    let clock = Clock::new(events);
     let runs = folder.join(RUNS);
     files::write(&folder.join(EVENTS), jsonl::text(events)?.as_bytes())?;
     files::write(&folder.join(STATE), state::text(config, events)?.as_bytes())?;
     files::write(
         &folder.join(CARD),
-        card::text(config, events, baselines)?.as_bytes(),
+        card::text(config, events, baselines(events))?.as_bytes(),
     )?;
     std::fs::create_dir_all(&runs).map_err(|source| Error::Write {
         path: runs.clone(),
@@ -53,8 +47,52 @@ pub fn write_all(
     })?;
     files::write(
         &runs.join(TENSORBOARD),
-        &tensorboard::bytes(events, wall_time),
+        &tensorboard::bytes(events, &|step| clock.at(step)),
     )
+}
+
+/// What the card compares with, once it was measured.
+fn baselines(events: &[Event]) -> &[(String, Scores)] {
+    let measured = events.iter().rev().find_map(|event| match event {
+        Event::Finished { baselines, .. } => Some(&baselines[..]),
+        _ => None,
+    });
+    measured.unwrap_or_default()
+}
+
+/// When each step was done: the start of the run, and the time that its steps took. The same for
+/// every writing of the file, so that a reader who follows it is not confused.
+struct Clock {
+    start: f64,
+    /// Steps and the seconds until their ends, in order.
+    ends: Vec<(usize, f64)>,
+}
+
+impl Clock {
+    fn new(events: &[Event]) -> Self {
+        let start = events.iter().find_map(|event| match event {
+            Event::Started { unix_time, .. } => Some(*unix_time),
+            _ => None,
+        });
+        let mut passed = 0.0;
+        let ends = events.iter().filter_map(|event| match event {
+            Event::Step { step, metrics } => {
+                passed += metrics.get("step_time").copied().unwrap_or(0.0);
+                Some((*step, passed))
+            }
+            _ => None,
+        });
+        Self {
+            ends: ends.collect(),
+            start: start.unwrap_or(0.0),
+        }
+    }
+
+    fn at(&self, step: usize) -> f64 {
+        let done = self.ends.partition_point(|(end, _)| *end <= step);
+        let passed = done.checked_sub(1).map_or(0.0, |last| self.ends[last].1);
+        self.start + passed
+    }
 }
 
 /// Scores by the names that TRL gives rewards; what is no number is left out.

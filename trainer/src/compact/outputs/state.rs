@@ -113,7 +113,7 @@ fn history(config: &TrainConfig, events: &[Event]) -> Vec<Entry> {
             Event::Eval { step, scores } => {
                 entries.push(entry(config, *step, prefixed("eval", scores)));
             }
-            Event::Finished { step, scores } => {
+            Event::Finished { step, scores, .. } => {
                 entries.push(entry(config, *step, prefixed("test", scores)));
             }
             Event::Started { .. } | Event::Saved { .. } => {}

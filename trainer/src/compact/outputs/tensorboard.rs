@@ -20,7 +20,7 @@ pub fn bytes(events: &[Event], wall_time: &dyn Fn(usize) -> f64) -> Vec<u8> {
                 ("train", *step, metrics.clone().into_iter().collect())
             }
             Event::Eval { step, scores } => ("eval", *step, named(scores)),
-            Event::Finished { step, scores } => ("test", *step, named(scores)),
+            Event::Finished { step, scores, .. } => ("test", *step, named(scores)),
             Event::Started { .. } | Event::Saved { .. } => continue,
         };
         let mut summary = Vec::new();

@@ -1,0 +1,109 @@
+//! The plain forward pass, which plays, against burn's, which is trained: the same to 1e-5.
+
+use burn::tensor::Tensor;
+use sentinel_env::trust::{Episode, Observation};
+use sentinel_policy::learned::{
+    FeatureSet, Features, NetConfig, Observer, Pooling, Scratch, Weights,
+};
+use sentinel_trainer::compact::device::DeviceName;
+use sentinel_trainer::compact::net::{Inputs, Net};
+use sentinel_trainer::files::read_replay;
+
+/// How many observations are compared.
+const COUNT: usize = 1000;
+
+/// Features of the first observations of the committed replays, along what was recorded.
+fn recorded() -> Vec<Features> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../replays");
+    let mut all = Vec::new();
+    for file in [
+        "heuristic-independent.jsonl",
+        "random-independent.jsonl",
+        "bayes-reference.jsonl",
+    ] {
+        let path = std::path::PathBuf::from(format!("{folder}/{file}"));
+        let replay = read_replay(&path).expect("a committed replay");
+        assert_eq!(replay.problem_count(), 0, "{file}");
+        for key in replay.episodes() {
+            let mut episode = Episode::reset(&key.setup());
+            let mut observer = Observer::new(FeatureSet::Full);
+            let look = |observer: &mut Observer, observation: &Observation| {
+                observer.observe(observation);
+                observer.features(observation)
+            };
+            all.push(look(&mut observer, episode.observation()));
+            let rows = replay.episode(key).expect("a listed episode");
+            for row in rows.iter() {
+                episode.step(row.row.action.action).expect("it fits");
+                all.push(look(&mut observer, episode.observation()));
+            }
+        }
+    }
+    assert!(
+        all.len() >= COUNT,
+        "only {} recorded observations",
+        all.len()
+    );
+    // From all of them, not only from the first episodes.
+    (0..COUNT).map(|i| all[i * all.len() / COUNT]).collect()
+}
+
+fn values(tensor: Tensor<2>) -> Vec<f32> {
+    tensor.try_into_vec_as().expect("numbers")
+}
+
+#[test]
+fn plain_and_burn_agree() {
+    let features = recorded();
+    let device = DeviceName::Cpu
+        .open()
+        .expect("the processor is always there");
+    for pooling in [Pooling::None, Pooling::Mean, Pooling::Max] {
+        let config = NetConfig {
+            pooling,
+            ..NetConfig::default()
+        };
+        let weights = lively(config);
+        let net = Net::new(&weights, &device);
+        let outputs = net.forward(&Inputs::new(features.iter(), &device));
+        let (actions, beliefs) = (values(outputs.actions), values(outputs.beliefs));
+        let mut scratch = Scratch::new(&weights);
+        let (mut worst, mut largest) = (0.0_f32, 0.0_f32);
+        for (index, features) in features.iter().enumerate() {
+            let plain = weights.forward(features, &mut scratch);
+            let ours = plain.actions.iter().chain(plain.beliefs.iter().flatten());
+            let theirs = (actions[index * 12..][..12].iter()).chain(&beliefs[index * 25..][..25]);
+            for (ours, theirs) in ours.zip(theirs) {
+                worst = worst.max((ours - theirs).abs());
+                largest = largest.max(ours.abs());
+            }
+        }
+        assert!(worst < 1e-5, "{pooling:?}: they differ by {worst}");
+        assert!(
+            largest > 0.5,
+            "{pooling:?}: the largest output is only {largest}"
+        );
+        assert_eq!(
+            net.weights().expect("it can be read"),
+            weights,
+            "nothing changed"
+        );
+    }
+}
+
+/// Fresh weights whose heads say something: fresh ones are close to 0.
+fn lively(config: NetConfig) -> Weights {
+    let fresh = Weights::init(config, 9);
+    let tensors: Vec<Vec<f32>> = (fresh.iter())
+        .map(|(shape, values)| {
+            let scale = if shape.name.starts_with("policy") || shape.name.starts_with("belief") {
+                50.0
+            } else {
+                1.0
+            };
+            values.iter().map(|v| v * scale).collect()
+        })
+        .collect();
+    let tensors = tensors.try_into().expect("as many as there were");
+    Weights::from_tensors(config, tensors).expect("the same lengths")
+}

@@ -1,0 +1,365 @@
+//! `sentinel train`: it learns, it can be killed and gone on with, and it refuses what cannot be.
+
+mod common;
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use common::{Run, sentinel};
+use sentinel_policy::learned::Weights;
+use sentinel_trainer::compact::config::{Advantage, Method, TrainConfig};
+use sentinel_trainer::compact::evaluate::evaluate;
+use sentinel_trainer::compact::trainer::Trainer;
+
+/// A run that takes a moment, also without optimization.
+const TINY: [&str; 18] = [
+    "--hidden",
+    "8",
+    "--max-steps",
+    "6",
+    "--groups-per-update",
+    "6",
+    "--num-generations",
+    "4",
+    "--validation-seeds",
+    "5000..5004",
+    "--test-seeds",
+    "1000..1004",
+    "--eval-steps",
+    "3",
+    "--save-steps",
+    "2",
+    "--mini-batches",
+    "2",
+];
+
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&path);
+    path
+}
+
+fn arguments<'a>(out: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
+    let out = out.to_str().expect("a plain name");
+    [&["train", "--output-dir", out], &TINY[..], more].concat()
+}
+
+fn train(out: &Path, more: &[&str]) -> Run {
+    sentinel(arguments(out, more))
+}
+
+fn model(out: &Path) -> Vec<u8> {
+    std::fs::read(out.join("model.safetensors")).expect("a model was written")
+}
+
+#[test]
+fn a_run_leaves_a_model_that_plays() {
+    let out = folder("train-plays");
+    train(&out, &[]).succeeds();
+    for name in ["config.json", "model.safetensors", "checkpoint.safetensors"] {
+        assert!(out.join(name).is_file(), "{name}");
+    }
+    let model = out.to_str().expect("a plain name");
+    let run = sentinel([
+        "eval",
+        "--policies",
+        "trained",
+        "--model",
+        model,
+        "--episodes",
+        "2",
+    ]);
+    assert!(
+        run.succeeds().contains("trained      task3"),
+        "{}",
+        run.stdout
+    );
+    let replay = folder("train-plays-replay");
+    std::fs::create_dir_all(&replay).expect("a folder");
+    let file = replay.join("a.jsonl");
+    let run = sentinel([
+        "record",
+        "--model",
+        model,
+        "--seeds",
+        "0..2",
+        "--streams",
+        "independent",
+        "--out",
+        file.to_str().expect("a plain name"),
+    ]);
+    assert!(run.succeeds().contains("misses 0"), "{}", run.stdout);
+    let text = std::fs::read_to_string(&file).expect("it was written");
+    assert!(text.contains("\"probabilities\":["), "{text}");
+    assert!(text.contains("\"model_source\":\"grpo\""), "{text}");
+}
+
+/// The same numbers on any run: nothing depends on time or on threads.
+#[test]
+fn a_run_is_the_same_again() {
+    let (a, b) = (folder("train-same-a"), folder("train-same-b"));
+    train(&a, &[]).succeeds();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sentinel"));
+    command
+        .env("RAYON_NUM_THREADS", "1")
+        .args(arguments(&b, &[]));
+    assert!(command.output().expect("it runs").status.success());
+    assert_eq!(model(&a), model(&b));
+}
+
+/// Starts a run and kills it when it has said `lines` lines: in the middle of what follows.
+fn kill_after(lines: usize, out: &Path, more: &[&str]) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sentinel"));
+    command
+        .args(arguments(out, more))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let said = BufReader::new(child.stderr.take().expect("it was asked for"));
+    let heard = said.lines().map_while(Result::ok).take(lines).count();
+    assert_eq!(heard, lines, "it ended by itself");
+    child.kill().expect("it runs");
+    child.wait().expect("it was killed");
+}
+
+/// Killed at several places, and gone on with each time: the same weights to the bit. An update is
+/// said before its checkpoint is written, so that some of the kills fall into the writing.
+#[test]
+fn a_killed_run_goes_on_to_the_same_weights() {
+    let (whole, killed) = (folder("train-whole"), folder("train-killed"));
+    let often = ["--eval-steps", "1", "--save-steps", "1"];
+    let going_on = [&often[..], &["--resume"]].concat();
+    train(&whole, &often).succeeds();
+    kill_after(3, &killed, &often);
+    for lines in [2, 3, 2] {
+        kill_after(lines, &killed, &going_on);
+        let left = files_in(&killed);
+        assert!(
+            left.contains(&"checkpoint.safetensors".to_owned()),
+            "{left:?}"
+        );
+    }
+    train(&killed, &going_on).succeeds();
+    assert_eq!(model(&whole), model(&killed));
+}
+
+fn files_in(folder: &Path) -> Vec<String> {
+    let entries = folder.read_dir().expect("it is there").flatten();
+    entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
+}
+
+#[test]
+fn options_that_cannot_be_are_refused() {
+    let out = folder("train-refused");
+    let said = |more: &[&str], words: &[&str]| {
+        train(&out, more).fails(words);
+        assert!(!out.exists(), "nothing was begun");
+    };
+    said(
+        &["--train-seeds", "900..1001"],
+        &["train_seeds 900..1001", "test_seeds 1000..1004", "overlap"],
+    );
+    said(
+        &[
+            "--train-seeds",
+            "0..1000",
+            "--validation-seeds",
+            "999..1000",
+        ],
+        &["train_seeds", "validation_seeds", "overlap"],
+    );
+    said(&["--device", "tpu"], &["device", "tpu"]);
+    said(&["--hidden", "0"], &["hidden"]);
+    said(
+        &["--num-generations", "1"],
+        &["num_generations", "at least 2"],
+    );
+    said(
+        &["--learning-rate", "-1"],
+        &["learning_rate", "not negative"],
+    );
+    said(&["--epsilon", "-0.1"], &["epsilon"]);
+    said(&["--loss-type", "ppo"], &["ppo", "grpo"]);
+    said(&["--advantage", "gae"], &["gae", "reward_to_go"]);
+    said(&["--init", "nowhere"], &["nowhere", "cannot read"]);
+    said(
+        &["--config", "nowhere.json"],
+        &["nowhere.json", "cannot read"],
+    );
+    said(&["--resume"], &["checkpoint.safetensors", "cannot read"]);
+    if !cfg!(feature = "cuda") {
+        said(
+            &["--device", "cuda"],
+            &["device cuda", "this build", "cpu", "--features cuda"],
+        );
+    }
+}
+
+#[test]
+fn a_config_file_counts_less_than_flags() {
+    let place = folder("train-config");
+    std::fs::create_dir_all(&place).expect("a folder");
+    let file = place.join("run.json");
+    let write = |text: &str| std::fs::write(&file, text).expect("it can be written");
+    let out = place.join("out");
+    let path = file.to_str().expect("a plain name");
+    write("{\"hidden\": 12, \"seed\": 77}");
+    train(&out, &["--config", path]).succeeds();
+    let text = std::fs::read_to_string(out.join("config.json")).expect("it was written");
+    let config: TrainConfig = serde_json::from_str(&text).expect("a configuration");
+    assert_eq!(
+        (config.hidden, config.seed),
+        (8, 77),
+        "the flag, then the file"
+    );
+    let rest = TrainConfig::default();
+    assert_eq!(config.learning_rate, rest.learning_rate, "then the default");
+
+    write("{\"hiden\": 12}");
+    train(&out, &["--config", path, "--force"]).fails(&["run.json", "unknown field `hiden`"]);
+    write("{\"seed\": \"many\"}");
+    train(&out, &["--config", path, "--force"]).fails(&["run.json", "expected u64"]);
+    write("[1]");
+    train(&out, &["--config", path, "--force"]).fails(&["run.json", "not a JSON object"]);
+}
+
+#[test]
+fn a_checkpoint_that_does_not_fit_is_refused() {
+    let out = folder("train-misfit");
+    train(&out, &[]).succeeds();
+    train(&out, &[]).fails(&["train-misfit", "--resume", "--force"]);
+    train(&out, &["--resume", "--seed", "5"]).fails(&["checkpoint", "seed = 1", "5 is asked for"]);
+    let path = out.join("checkpoint.safetensors");
+    let bytes = std::fs::read(&path).expect("it was written");
+    std::fs::write(&path, &bytes[..bytes.len() / 2]).expect("it can be cut");
+    train(&out, &["--resume"]).fails(&["checkpoint.safetensors", "cut off", "--force"]);
+    std::fs::write(&path, model(&out)).expect("it can be replaced");
+    train(&out, &["--resume"]).fails(&["checkpoint.safetensors", "says nothing of a run"]);
+}
+
+/// What is not a number stops the run before it spoils the checkpoint.
+#[test]
+fn a_run_that_diverges_says_where() {
+    let out = folder("train-diverges");
+    let run = train(&out, &["--learning-rate", "1e30", "--max-grad-norm", "0"]);
+    assert_ne!(run.code, 0);
+    let last = run.stderr.lines().last().expect("it says something");
+    for word in [
+        "error: update",
+        "not finite",
+        "seeds 100",
+        "last good checkpoint",
+        "after update",
+    ] {
+        assert!(last.contains(word), "no {word:?} in {last}");
+    }
+    let model = sentinel_trainer::compact::run::load(&out).expect("the last good one");
+    assert_eq!(model.config.net.hidden, 8);
+}
+
+/// A file that cannot grow is what a full disk looks like; the checkpoint before it stays.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_the_last_checkpoint() {
+    let out = folder("train-full");
+    train(&out, &["--max-steps", "6"]).succeeds();
+    let before = std::fs::read(out.join("checkpoint.safetensors")).expect("it was written");
+    let program = env!("CARGO_BIN_EXE_sentinel");
+    let list: Vec<String> = arguments(&out, &["--force"])
+        .iter()
+        .map(|a| format!("'{a}'"))
+        .collect();
+    // Blocks of 512 bytes; the signal that would kill the program is ignored.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 8; exec '{program}' {}",
+        list.join(" ")
+    );
+    let output = Command::new("sh")
+        .args(["-c", &script])
+        .output()
+        .expect("there is a shell");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{said}");
+    assert!(
+        said.contains("cannot write") && said.contains("checkpoint.safetensors"),
+        "{said}"
+    );
+    let after = std::fs::read(out.join("checkpoint.safetensors")).expect("it is still there");
+    assert_eq!(before, after);
+    let left = files_in(&out);
+    assert!(
+        !left.iter().any(|name| name.starts_with(".sentinel-")),
+        "{left:?}"
+    );
+}
+
+/// A short run in the library, for what the command line does not show.
+fn short(change: impl Fn(&mut TrainConfig)) -> Trainer {
+    let mut config = TrainConfig {
+        hidden: 8,
+        max_steps: 3,
+        groups_per_update: 6,
+        num_generations: 4,
+        ..TrainConfig::default()
+    };
+    change(&mut config);
+    let start = Weights::init(config.net(), config.seed);
+    Trainer::new(config, start).expect("a valid configuration")
+}
+
+/// Every way to reckon advantages and every loss moves the weights, and says finite numbers.
+#[test]
+fn every_method_takes_steps() {
+    let losses = [
+        "grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo",
+    ];
+    let advantages = [Advantage::Episode, Advantage::RewardToGo, Advantage::Step];
+    let mut runs = Vec::new();
+    for loss in losses {
+        let loss = serde_json::from_value(loss.into()).expect("a loss");
+        runs.extend(advantages.map(|advantage| (Method::Grpo, advantage, loss, 0.04)));
+    }
+    runs.push((Method::Sft, Advantage::Step, runs[0].2, 0.0));
+    for (method, advantage, loss, beta) in runs {
+        let mut trainer = short(|config| {
+            (config.method, config.advantage) = (method, advantage);
+            (config.loss_type, config.beta) = (loss, beta);
+        });
+        let before = trainer.weights().clone();
+        while !trainer.finished() {
+            let metrics = trainer.update().expect("an update");
+            assert!(metrics["reward"] > 0.0 && metrics["grad_norm"] > 0.0);
+            assert_eq!(metrics.contains_key("kl"), method == Method::Grpo);
+        }
+        assert_ne!(
+            &before,
+            trainer.weights(),
+            "{method:?} {advantage:?} {loss:?}"
+        );
+    }
+}
+
+/// It learns: a short imitation of the exact posterior plays far better than fresh weights.
+#[test]
+fn imitation_learns_to_play() {
+    let mut trainer = short(|config| {
+        config.method = Method::Sft;
+        config.hidden = 16;
+        config.max_steps = 40;
+        config.groups_per_update = 12;
+        config.learning_rate = 0.01;
+    });
+    let seeds = "5000..5020".parse().expect("a range");
+    let before = evaluate(trainer.weights(), seeds).overall;
+    while !trainer.finished() {
+        trainer.update().expect("an update");
+    }
+    let after = evaluate(trainer.weights(), seeds).overall;
+    assert!(
+        after > before + 0.05 && after > 0.80,
+        "{before} before, {after} after"
+    );
+}

@@ -129,7 +129,7 @@ async fn standings_are_played_in_the_tab() -> Result<()> {
     browser.click("#league").await?;
     browser
         .wait_until(
-            "document.querySelector('#league-note')?.textContent.startsWith('600 episodes')",
+            "document.querySelector('#league-note')?.textContent.startsWith('700 episodes')",
         )
         .await?;
     let scores = (0..100).map(|seed| {

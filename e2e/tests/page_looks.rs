@@ -14,7 +14,7 @@ fn folder() -> PathBuf {
 }
 
 const PLAYED: &str =
-    "document.querySelector('#league-note')?.textContent.startsWith('600 episodes')";
+    "document.querySelector('#league-note')?.textContent.startsWith('700 episodes')";
 const NO_SIDEWAYS: &str = "document.documentElement.scrollWidth <= window.innerWidth";
 
 #[tokio::test]

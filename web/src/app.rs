@@ -4,18 +4,34 @@ use leptos::prelude::*;
 
 use crate::browser;
 use crate::page::Page;
-use crate::state::{Theme, to_query};
-use crate::ui::{Controls, Footer, Header, Help, Notices, Pane, Standings, Transport, Which, keys};
+use crate::state::{Theme, parse_query, to_query};
+use crate::ui::{
+    Controls, Footer, Header, Help, Notices, Pane, Standings, Training, Transport, Which, keys,
+    listen_for_drops,
+};
 
 /// Keeps the address in step with the view; late enough that dragging does not flood the history.
+/// Only another screen is an entry of its own, which the back button leaves.
 fn sync_address(page: Page) {
     let timer = StoredValue::new(None::<TimeoutHandle>);
+    let written = StoredValue::new(page.view.with_untracked(|view| view.screen));
+    let back = window_event_listener(leptos::ev::popstate, move |_| {
+        let (view, problems) = parse_query(&browser::query());
+        written.set_value(view.screen);
+        page.playing.set(false);
+        page.view.set(view);
+        problems.into_iter().for_each(|problem| page.tell(problem));
+    });
+    on_cleanup(move || back.remove());
     Effect::new(move |_| {
-        let query = page.view.with(to_query);
+        let (query, screen) = page.view.with(|view| (to_query(view), view.screen));
         if let Some(handle) = timer.get_value() {
             handle.clear();
         }
-        let write = move || browser::set_query(&query);
+        let write = move || {
+            browser::set_query(&query, screen != written.get_value());
+            written.set_value(screen);
+        };
         let handle = set_timeout_with_handle(write, std::time::Duration::from_millis(120));
         timer.set_value(handle.ok());
     });
@@ -48,10 +64,21 @@ fn run_clock(page: Page) {
 pub fn App() -> impl IntoView {
     let page = Page::new();
     provide_context(page);
-    page.watch_replays();
+    page.watch_files();
     sync_address(page);
     run_clock(page);
     keys::listen(page);
+    listen_for_drops(page);
+    let training = Memo::new(move |_| page.on_training());
+    Effect::new(move |_| {
+        let title = if training.get() {
+            "Training · Sentinel"
+        } else {
+            "Sentinel"
+        };
+        browser::set_title(title);
+        page.playing.set(false);
+    });
     Effect::new(move |_| {
         let theme = page.view.with(|view| view.theme);
         let word = match theme {
@@ -62,20 +89,39 @@ pub fn App() -> impl IntoView {
         browser::set_root_attribute("data-theme", word);
     });
     let embed = page.view.with_untracked(|view| view.embed);
-    let double = move || page.versus.with(Option::is_some);
+    let body = move || {
+        if training.get() {
+            view! { <Notices/><Training/> }.into_any()
+        } else {
+            view! { <Episodes embed/> }.into_any()
+        }
+    };
     view! {
         <div class="page" class:embed=embed>
             {(!embed).then(|| view! { <Header/> })}
-            <Controls/>
-            <Notices/>
-            <main class="panes" class:double=double>
-                <Pane which=Which::Main/>
-                {move || double().then(|| view! { <Pane which=Which::Versus/> })}
-            </main>
-            {(!embed).then(|| view! { <Standings/> })}
-            <Transport/>
+            {body}
             {(!embed).then(|| view! { <Footer/> })}
             <Help/>
         </div>
+    }
+}
+
+/// One episode or two, and what is played.
+#[component]
+fn Episodes(
+    /// Whether the page stands inside another one.
+    embed: bool,
+) -> impl IntoView {
+    let page = expect_context::<Page>();
+    let double = move || page.versus.with(Option::is_some);
+    view! {
+        <Controls/>
+        <Notices/>
+        <main class="panes" class:double=double>
+            <Pane which=Which::Main/>
+            {move || double().then(|| view! { <Pane which=Which::Versus/> })}
+        </main>
+        {(!embed).then(|| view! { <Standings/> })}
+        <Transport/>
     }
 }

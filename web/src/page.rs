@@ -1,14 +1,19 @@
 //! The page's signals: what is shown, what was played from it, and what may be done to it.
 
+mod fetch;
+
 use std::sync::Arc;
 
 use leptos::prelude::*;
+use sentinel_policy::Model;
 use sentinel_policy::replay::{Replay, parse};
 
 use crate::browser;
-use crate::play::{Frames, play};
-use crate::shelf::{Entry, Shelf, parse_manifest, safe_stem};
-use crate::state::{Branch, Source, Speed, Theme, View, parse_query};
+use crate::fetched::Fetched;
+use crate::play::{Files, Frames, play};
+use crate::shelf::{Shelf, safe_stem};
+use crate::state::{Branch, Screen, Source, Speed, Theme, View, parse_query};
+use crate::training::TrainerState;
 
 /// Frames behind a pointer, equal when they are the same run.
 #[derive(Clone, Debug)]
@@ -36,6 +41,10 @@ pub struct Page {
     pub playing: RwSignal<bool>,
     /// Replay files.
     pub shelf: RwSignal<Shelf>,
+    /// The weights of the trained policy.
+    pub model: RwSignal<Fetched<Arc<Model>>>,
+    /// What its trainer wrote down.
+    pub training: RwSignal<Fetched<Arc<TrainerState>>>,
     /// Sentences about what went wrong.
     pub notices: RwSignal<Vec<String>>,
     /// Whether the help is open.
@@ -59,9 +68,11 @@ impl Page {
         let (start, problems) = parse_query(&browser::query());
         let view = RwSignal::new(start);
         let shelf = RwSignal::new(Shelf::default());
+        let model = RwSignal::new(Fetched::Unasked);
         // Only what the trajectory depends on: moving the cursor must not play it again.
         let inputs = Memo::new(move |_| {
             view.with(|v| View {
+                screen: Screen::Episode,
                 cursor: 0,
                 truth: false,
                 theme: Theme::Auto,
@@ -72,18 +83,20 @@ impl Page {
         });
         let run = Memo::new(move |_| {
             let view = inputs.get();
-            compute(&view, &view.source, view.branch.as_ref(), shelf)
+            compute(&view, &view.source, view.branch.as_ref(), shelf, model)
         });
         let versus = Memo::new(move |_| {
             let view = inputs.get();
             view.versus
                 .as_ref()
-                .map(|source| compute(&view, source, None, shelf))
+                .map(|source| compute(&view, source, None, shelf, model))
         });
         Self {
             view,
             playing: RwSignal::new(false),
             shelf,
+            model,
+            training: RwSignal::new(Fetched::Unasked),
             notices: RwSignal::new(problems),
             help: RwSignal::new(false),
             run,
@@ -102,6 +115,20 @@ impl Page {
     /// The cursor, within the episode.
     pub fn cursor(&self) -> usize {
         self.view.with(|view| view.cursor).min(self.last())
+    }
+
+    /// Whether the training page is shown.
+    pub fn on_training(&self) -> bool {
+        self.view.with(|view| view.screen == Screen::Training)
+    }
+
+    /// Whether a source cannot act because its file is not there.
+    pub fn lacks(&self, source: &Source) -> bool {
+        match source {
+            Source::Trained => self.model.with(|model| model.ready().is_none()),
+            Source::Replay(name) => self.shelf.with(|shelf| shelf.ready(name).is_none()),
+            Source::Policy(_) | Source::You => false,
+        }
     }
 
     /// Moves the cursor to `action` and stops time.
@@ -160,6 +187,7 @@ impl Page {
         self.restart(|view| {
             (view.task, view.seed, view.streams) = (first.task, first.seed, first.streams);
             view.source = Source::Replay(name.to_owned());
+            view.screen = Screen::Episode;
         });
     }
 
@@ -176,75 +204,27 @@ impl Page {
             ));
         }
     }
-
-    /// Fetches the list of replays, and the files that the view needs.
-    pub fn watch_replays(self) {
-        leptos::task::spawn_local(async move {
-            let listed = browser::fetch_text("replays/manifest.json").await;
-            match listed.and_then(|text| {
-                parse_manifest(&text).map_err(|e| format!("replays/manifest.json: {e}"))
-            }) {
-                Ok((listed, refused)) => {
-                    self.shelf.update(|shelf| shelf.list(listed));
-                    for name in refused {
-                        self.tell(format!(
-                            "replays/{name} cannot be named in an address: rename it."
-                        ));
-                    }
-                }
-                Err(reason) => self.tell(reason),
-            }
-        });
-        let wanted = Memo::new(move |_| {
-            self.view
-                .with(|view| [Some(view.source.clone()), view.versus.clone()])
-        });
-        Effect::new(move |_| {
-            for source in wanted.get().into_iter().flatten() {
-                if let Source::Replay(name) = source {
-                    self.fetch_replay(name);
-                }
-            }
-        });
-    }
-
-    fn fetch_replay(self, name: String) {
-        let known = self
-            .shelf
-            .with_untracked(|shelf| shelf.entries.get(&name).cloned());
-        // What failed once is asked for again when it is chosen again.
-        if matches!(known, Some(Entry::Loading | Entry::Ready(_))) {
-            return;
-        }
-        self.shelf.update(|shelf| {
-            shelf.entries.insert(name.clone(), Entry::Loading);
-        });
-        leptos::task::spawn_local(async move {
-            let entry = match browser::fetch_text(&format!("replays/{name}.jsonl")).await {
-                Ok(text) => {
-                    let replay = parse(&text);
-                    self.report(&name, &replay);
-                    Entry::Ready(Arc::new(replay))
-                }
-                Err(reason) => {
-                    self.tell(reason.clone());
-                    Entry::Failed(reason)
-                }
-            };
-            self.shelf.update(|shelf| {
-                // A file of that name may have been dropped meanwhile; it stays.
-                if matches!(shelf.entries.get(&name), Some(Entry::Loading)) {
-                    shelf.entries.insert(name, entry);
-                }
-            });
-        });
-    }
 }
 
-fn compute(view: &View, source: &Source, branch: Option<&Branch>, shelf: RwSignal<Shelf>) -> Run {
+fn compute(
+    view: &View,
+    source: &Source,
+    branch: Option<&Branch>,
+    shelf: RwSignal<Shelf>,
+    model: RwSignal<Fetched<Arc<Model>>>,
+) -> Run {
+    // Only what the source needs is read, so that nothing else plays the episode again.
     let replay = match source {
         Source::Replay(name) => shelf.with(|shelf| shelf.ready(name)),
-        Source::Policy(_) | Source::You => None,
+        Source::Policy(_) | Source::Trained | Source::You => None,
     };
-    Run(Arc::new(play(view, source, branch, replay.as_deref())))
+    let model = match source {
+        Source::Trained => model.with(|model| model.ready().cloned()),
+        Source::Policy(_) | Source::Replay(_) | Source::You => None,
+    };
+    let files = Files {
+        replay: replay.as_deref(),
+        model: model.as_ref(),
+    };
+    Run(Arc::new(play(view, source, branch, files)))
 }

@@ -6,13 +6,12 @@ use wasm_bindgen_futures::JsFuture;
 
 use crate::shelf::FILE_MAX;
 
-/// The text at a relative address.
-///
-/// # Errors
-/// A sentence with the address and the reason.
-pub async fn fetch_text(address: &str) -> Result<String, String> {
-    let unreachable =
-        |_: JsValue| format!("{address} could not be fetched: no answer from the host");
+fn unreachable(address: &str) -> impl Fn(JsValue) -> String + Copy + '_ {
+    move |_| format!("{address} could not be fetched: no answer from the host")
+}
+
+async fn fetch(address: &str) -> Result<web_sys::Response, String> {
+    let unreachable = unreachable(address);
     let response = JsFuture::from(window().fetch_with_str(address))
         .await
         .map_err(unreachable)?;
@@ -23,6 +22,27 @@ pub async fn fetch_text(address: &str) -> Result<String, String> {
             response.status()
         ));
     }
+    Ok(response)
+}
+
+/// The bytes at a relative address.
+///
+/// # Errors
+/// A sentence with the address and the reason.
+pub async fn fetch_bytes(address: &str) -> Result<Vec<u8>, String> {
+    let (response, unreachable) = (fetch(address).await?, unreachable(address));
+    let buffer = JsFuture::from(response.array_buffer().map_err(unreachable)?)
+        .await
+        .map_err(unreachable)?;
+    Ok(js_sys::Uint8Array::new(&buffer).to_vec())
+}
+
+/// The text at a relative address.
+///
+/// # Errors
+/// A sentence with the address and the reason.
+pub async fn fetch_text(address: &str) -> Result<String, String> {
+    let (response, unreachable) = (fetch(address).await?, unreachable(address));
     let text = JsFuture::from(response.text().map_err(unreachable)?)
         .await
         .map_err(unreachable)?;

@@ -2,7 +2,7 @@
 
 mod files;
 
-pub use files::{fetch_text, read_file};
+pub use files::{fetch_bytes, fetch_text, read_file};
 
 use leptos::prelude::window;
 use wasm_bindgen::JsCast;
@@ -20,8 +20,9 @@ pub fn query() -> String {
     window().location().search().unwrap_or_default()
 }
 
-/// Replaces the query of the address without loading anything.
-pub fn set_query(query: &str) {
+/// Sets the query of the address without loading anything: as a new entry that the back button
+/// leaves, or in place of the current one.
+pub fn set_query(query: &str, entry: bool) {
     let Ok(path) = window().location().pathname() else {
         return;
     };
@@ -30,8 +31,13 @@ pub fn set_query(query: &str) {
     };
     let fragment = window().location().hash().unwrap_or_default();
     let address = format!("{path}?{query}{fragment}");
+    let state = wasm_bindgen::JsValue::NULL;
     // A page inside a sandboxed frame may not be allowed to; the view works all the same.
-    let _ = history.replace_state_with_url(&wasm_bindgen::JsValue::NULL, "", Some(&address));
+    let _ = if entry {
+        history.push_state_with_url(&state, "", Some(&address))
+    } else {
+        history.replace_state_with_url(&state, "", Some(&address))
+    };
 }
 
 /// The whole address.
@@ -42,6 +48,13 @@ pub fn address() -> String {
 /// Puts text on the clipboard, where that is allowed.
 pub fn copy(text: &str) {
     let _ = window().navigator().clipboard().write_text(text);
+}
+
+/// Sets the title of the window and of the history's entry.
+pub fn set_title(title: &str) {
+    if let Some(document) = window().document() {
+        document.set_title(title);
+    }
 }
 
 /// Sets an attribute of the document's root.

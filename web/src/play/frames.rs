@@ -1,9 +1,11 @@
 //! All frames of an episode: what stood before each action, and what the action led to.
 
+use std::sync::Arc;
+
 use sentinel_env::slot::SLOTS;
 use sentinel_env::trust::{Action, Episode, Session, Step};
-use sentinel_policy::Player;
 use sentinel_policy::replay::{EpisodeKey, Replay, ReplayEpisode};
+use sentinel_policy::{Model, Player, Trained};
 
 use crate::state::{Branch, Source, View};
 
@@ -22,6 +24,17 @@ pub struct Frame {
     pub belief: Option<[[f64; SLOTS]; SLOTS]>,
     /// What the player made of each of [`Action::ALL`] before it chose the next.
     pub values: Option<[f64; 12]>,
+    /// Probability that the player gives each of [`Action::ALL`] now; none after the end.
+    pub probabilities: Option<[f64; 12]>,
+}
+
+/// What a source may need from files, as far as it is there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Files<'a> {
+    /// The file of a replay source.
+    pub replay: Option<&'a Replay>,
+    /// The weights of the trained policy.
+    pub model: Option<&'a Arc<Model>>,
 }
 
 /// An episode from its start to its end, or to where the person has to act.
@@ -88,16 +101,11 @@ impl Frames {
     }
 }
 
-/// Plays what a view asks for. `replay` is the file of a replay source, once it is there.
+/// Plays what a view asks for. Nobody acts for a source whose file is not there.
 #[must_use]
-pub fn play(
-    view: &View,
-    source: &Source,
-    branch: Option<&Branch>,
-    replay: Option<&Replay>,
-) -> Frames {
+pub fn play(view: &View, source: &Source, branch: Option<&Branch>, files: Files<'_>) -> Frames {
     let setup = view.setup();
-    let mut actor = Actor::new(view, source, replay);
+    let mut actor = Actor::new(view, source, files);
     let mut session = Session::new(&setup);
     actor.watch(session.episode());
     let mut frames = vec![actor.frame(&session, false, false)];
@@ -143,19 +151,24 @@ pub fn play(
 
 /// Who acts, with what the page wants to know of it.
 enum Actor {
-    Scripted(Player),
+    Playing(Player),
     Recorded(ReplayEpisode),
     Nobody,
 }
 
 impl Actor {
-    fn new(view: &View, source: &Source, replay: Option<&Replay>) -> Self {
-        match (source, replay) {
-            (Source::Policy(policy), _) => Self::Scripted(policy.player(view.seed, view.streams)),
-            (Source::Replay(_), Some(replay)) => {
-                Self::Recorded(ReplayEpisode::new(replay, &EpisodeKey::from(&view.setup())))
-            }
-            (Source::Replay(_), None) | (Source::You, _) => Self::Nobody,
+    fn new(view: &View, source: &Source, files: Files<'_>) -> Self {
+        let recorded =
+            |replay| Self::Recorded(ReplayEpisode::new(replay, &EpisodeKey::from(&view.setup())));
+        let trained = |model| {
+            let policy = Trained::new(Arc::clone(model));
+            Self::Playing(Player::Public(Box::new(policy)))
+        };
+        match source {
+            Source::Policy(policy) => Self::Playing(policy.player(view.seed, view.streams)),
+            Source::Trained => files.model.map_or(Self::Nobody, trained),
+            Source::Replay(_) => files.replay.map_or(Self::Nobody, recorded),
+            Source::You => Self::Nobody,
         }
     }
 
@@ -163,7 +176,7 @@ impl Actor {
     fn act(&mut self, episode: &Episode) -> (Option<Action>, bool) {
         use sentinel_policy::Policy as _;
         match self {
-            Self::Scripted(player) => (player.choose_seen(episode), false),
+            Self::Playing(player) => (player.choose_seen(episode), false),
             Self::Recorded(recorded) => {
                 let observation = episode.observation();
                 let action = recorded.choose(observation);
@@ -180,7 +193,7 @@ impl Actor {
     fn watch(&mut self, episode: &Episode) {
         use sentinel_policy::Policy as _;
         match self {
-            Self::Scripted(player) => player.watch(episode),
+            Self::Playing(player) => player.watch(episode),
             Self::Recorded(recorded) => recorded.observe(episode.observation()),
             Self::Nobody => {}
         }
@@ -188,7 +201,7 @@ impl Actor {
 
     fn values(&self) -> Option<[f64; 12]> {
         match self {
-            Self::Scripted(player) => player.action_values(),
+            Self::Playing(player) => player.action_values(),
             Self::Recorded(_) | Self::Nobody => None,
         }
     }
@@ -196,8 +209,16 @@ impl Actor {
     fn belief(&self) -> Option<[[f64; SLOTS]; SLOTS]> {
         use sentinel_policy::Policy as _;
         match self {
-            Self::Scripted(player) => player.belief(),
+            Self::Playing(player) => player.belief(),
             Self::Recorded(recorded) => recorded.belief(),
+            Self::Nobody => None,
+        }
+    }
+
+    fn probabilities(&self) -> Option<[f64; 12]> {
+        match self {
+            Self::Playing(player) => player.probabilities(),
+            Self::Recorded(recorded) => recorded.current()?.probabilities.as_deref().copied(),
             Self::Nobody => None,
         }
     }
@@ -210,6 +231,62 @@ impl Actor {
             own,
             belief: self.belief(),
             values: None,
+            probabilities: (!session.episode().observation().done())
+                .then(|| self.probabilities())
+                .flatten(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sentinel_policy::learned::{ModelConfig, NetConfig, Weights};
+
+    fn model() -> Arc<Model> {
+        let net = NetConfig::default();
+        Arc::new(Model {
+            config: ModelConfig::new("test", net),
+            weights: Weights::init(net, 7),
+        })
+    }
+
+    #[test]
+    fn the_trained_policy_says_how_likely_each_action_is() {
+        let (view, model) = (View::default(), model());
+        let files = Files {
+            model: Some(&model),
+            replay: None,
+        };
+        let run = play(&view, &Source::Trained, None, files);
+        assert!(run.done());
+        for (frame, next) in run.frames.iter().zip(&run.frames[1..]) {
+            let all = frame.probabilities.expect("before the end");
+            assert!((all.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+            let chosen = next.step.expect("a step").action;
+            let at = Action::ALL.iter().position(|action| *action == chosen);
+            let most = all.iter().fold(0.0, |most: f64, p| most.max(*p));
+            assert_eq!(at.map(|at| all[at]), Some(most));
+            assert!(frame.belief.is_some());
+        }
+        assert_eq!(run.at(usize::MAX).probabilities, None);
+    }
+
+    #[test]
+    fn nobody_stands_in_for_weights_that_are_missing() {
+        let branch = Branch {
+            at: 0,
+            actions: vec![Action::Skip],
+            resume: true,
+        };
+        for (branch, actions) in [(None, 0), (Some(branch), 1)] {
+            let run = play(
+                &View::default(),
+                &Source::Trained,
+                branch.as_ref(),
+                Files::default(),
+            );
+            assert_eq!((run.last(), run.done()), (actions, false));
         }
     }
 }

@@ -1,19 +1,56 @@
-//! Standings: every scripted policy on the same seeds, played a few episodes at a time so that the
+//! Standings: every policy on the same seeds, played a few episodes at a time so that the
 //! page stays alive.
+
+use std::sync::Arc;
 
 use sentinel_env::num::round_to;
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Setup, Task};
-use sentinel_policy::{PolicyName, run_episode};
+use sentinel_policy::{Model, Player, PolicyName, Trained, run_episode};
+
+use crate::state::Source;
 
 /// Seeds that the standings are played on: `0..SEEDS`.
 pub const SEEDS: u64 = 100;
+
+/// Who can be in the standings.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Contestant {
+    /// A scripted policy.
+    Scripted(PolicyName),
+    /// The policy of these weights.
+    Trained(Arc<Model>),
+}
+
+impl Contestant {
+    /// The source that plays the same.
+    #[must_use]
+    pub const fn source(&self) -> Source {
+        match self {
+            Self::Scripted(policy) => Source::Policy(*policy),
+            Self::Trained(_) => Source::Trained,
+        }
+    }
+
+    /// Whether it reads hidden state.
+    #[must_use]
+    pub const fn cheats(&self) -> bool {
+        matches!(self, Self::Scripted(policy) if policy.cheats())
+    }
+
+    fn player(&self, seed: u64, streams: Streams) -> Player {
+        match self {
+            Self::Scripted(policy) => policy.player(seed, streams),
+            Self::Trained(model) => Player::Public(Box::new(Trained::new(Arc::clone(model)))),
+        }
+    }
+}
 
 /// How one policy did so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
     /// Who.
-    pub policy: PolicyName,
+    pub who: Contestant,
     /// Score of each seed from 0 on.
     pub scores: Vec<f64>,
 }
@@ -65,17 +102,19 @@ pub struct League {
 }
 
 impl League {
-    /// Nothing played yet.
+    /// Nothing played yet. The trained policy takes part when its weights are there.
     #[must_use]
-    pub fn new(task: Task, streams: Streams) -> Self {
-        let standing = |policy| Standing {
-            policy,
+    pub fn new(task: Task, streams: Streams, model: Option<Arc<Model>>) -> Self {
+        let standing = |who| Standing {
+            who,
             scores: Vec::new(),
         };
+        let scripted = PolicyName::ALL.into_iter().map(Contestant::Scripted);
+        let all = scripted.chain(model.map(Contestant::Trained));
         Self {
             task,
             streams,
-            standings: PolicyName::ALL.into_iter().map(standing).collect(),
+            standings: all.map(standing).collect(),
         }
     }
 
@@ -92,7 +131,7 @@ impl League {
             let seed = standing.scores.len() as u64;
             if seed < SEEDS {
                 let setup = Setup::new(self.task, seed, self.streams);
-                let session = run_episode(&setup, &mut standing.policy.player(seed, self.streams));
+                let session = run_episode(&setup, &mut standing.who.player(seed, self.streams));
                 // Rounded as the evaluation rounds its rows, so that the means are equal too.
                 let score = session.episode().tally().score();
                 standing.scores.push(round_to(score, 4));
@@ -110,12 +149,15 @@ mod tests {
     /// The same means as the command line's evaluation of the same seeds.
     #[test]
     fn standings_are_the_evaluation_s_means() {
-        let mut league = League::new(Task::Task1, Streams::Reference);
+        let mut league = League::new(Task::Task1, Streams::Reference, None);
         for _ in 0..30 {
             assert!(league.advance());
         }
         let mean = |policy| {
-            let found = league.standings.iter().find(|s| s.policy == policy);
+            let found = league
+                .standings
+                .iter()
+                .find(|s| s.who == Contestant::Scripted(policy));
             found.map_or(0.0, |s| (s.mean() * 1e4).round() / 1e4)
         };
         assert_eq!(mean(PolicyName::Random), 0.7635);
@@ -127,13 +169,13 @@ mod tests {
     #[test]
     fn extremes_and_intervals() {
         let standing = Standing {
-            policy: PolicyName::Random,
+            who: Contestant::Scripted(PolicyName::Random),
             scores: vec![0.5, 0.25, 0.75, 0.25],
         };
         assert_eq!(standing.extremes(), Some((1, 2)));
         assert!((standing.half_interval() - 0.234570).abs() < 1e-5);
         let none = Standing {
-            policy: PolicyName::Random,
+            who: Contestant::Scripted(PolicyName::Random),
             scores: vec![],
         };
         assert_eq!(

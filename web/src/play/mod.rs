@@ -9,6 +9,6 @@ mod marks;
 
 pub use chart::{Frame2d, polyline, tick_positions};
 pub use explain::{Term, explain, explain_terminal, total};
-pub use frames::{Frame, Frames, play};
-pub use league::{League, SEEDS, Standing};
+pub use frames::{Files, Frame, Frames, play};
+pub use league::{Contestant, League, SEEDS, Standing};
 pub use marks::{Mark, mark};

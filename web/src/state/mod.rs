@@ -6,4 +6,4 @@ mod view;
 
 pub use query::{parse_query, parse_seed, to_query};
 pub use source::Source;
-pub use view::{Branch, Speed, Theme, View};
+pub use view::{Branch, Screen, Speed, Theme, View};

@@ -7,7 +7,7 @@ use sentinel_env::slot::Slot;
 use sentinel_env::trust::{Action, Task};
 use sentinel_policy::SEED_MAX;
 
-use super::{Branch, Source, Speed, Theme, View};
+use super::{Branch, Screen, Source, Speed, Theme, View};
 
 /// Actions that an address may carry; no episode is longer.
 const ACTIONS_MAX: usize = 45;
@@ -16,7 +16,12 @@ const ACTIONS_MAX: usize = 45;
 #[must_use]
 pub fn to_query(view: &View) -> String {
     let default = View::default();
-    let mut parts = vec![format!("task={}", view.task), format!("seed={}", view.seed)];
+    let mut parts = Vec::new();
+    if view.screen == Screen::Training {
+        parts.push("page=training".to_owned());
+    }
+    parts.push(format!("task={}", view.task));
+    parts.push(format!("seed={}", view.seed));
     parts.push(format!("policy={}", encode(&view.source.id())));
     if view.streams != default.streams {
         parts.push(format!("streams={}", view.streams.name()));
@@ -66,6 +71,7 @@ pub fn parse_query(query: &str) -> (View, Vec<String>) {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
         let value = decode(value);
         let understood = match key {
+            "page" => set(&mut view.screen, parse_screen(&value)),
             "task" => set(&mut view.task, parse_task(&value)),
             "seed" => set(&mut view.seed, parse_seed(&value)),
             "policy" => set(&mut view.source, Source::parse(&value)),
@@ -109,6 +115,14 @@ pub fn parse_query(query: &str) -> (View, Vec<String>) {
         });
     }
     (view, problems)
+}
+
+fn parse_screen(text: &str) -> Option<Screen> {
+    match text {
+        "episode" => Some(Screen::Episode),
+        "training" => Some(Screen::Training),
+        _ => None,
+    }
 }
 
 /// A task by name or number.
@@ -239,6 +253,7 @@ mod tests {
     #[test]
     fn a_view_survives_its_address() {
         let view = View {
+            screen: Screen::Training,
             task: Task::Task1,
             seed: SEED_MAX,
             streams: Streams::Reference,
@@ -256,6 +271,14 @@ mod tests {
             speed: Speed::Four,
         };
         assert_eq!(parse_query(&to_query(&view)), (view, vec![]));
+        for source in [Source::Trained, Source::You] {
+            let view = View {
+                versus: Some(source.clone()),
+                source,
+                ..View::default()
+            };
+            assert_eq!(parse_query(&to_query(&view)), (view, vec![]));
+        }
         assert_eq!(
             parse_query(&to_query(&View::default())),
             (View::default(), vec![])
@@ -264,11 +287,11 @@ mod tests {
 
     #[test]
     fn nonsense_in_every_field_is_named_and_harmless() {
-        let query = "?task=9&seed=-1&policy=god&streams=x&vs=../../etc&at=999&acts=d9&resume=maybe\
+        let query = "?page=x&task=9&seed=-1&policy=god&streams=x&vs=../../etc&at=999&acts=d9&resume=maybe\
             &t=1e9&view=&embed=yes&theme=pink&wat=1&%%%&=&seed=9223372036854775808&seed=NaN";
         let (view, problems) = parse_query(query);
         assert_eq!(view, View::default());
-        assert_eq!(problems.len(), 17, "{problems:#?}");
+        assert_eq!(problems.len(), 18, "{problems:#?}");
     }
 
     #[test]

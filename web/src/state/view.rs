@@ -49,6 +49,16 @@ impl Speed {
     }
 }
 
+/// Which page of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Screen {
+    /// An episode, or two.
+    #[default]
+    Episode,
+    /// How the trained policy came to be.
+    Training,
+}
+
 /// Actions of the person at the page from some step on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Branch {
@@ -63,6 +73,8 @@ pub struct Branch {
 /// All that the page shows follows from this value and the replay files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
+    /// Where in the page.
+    pub screen: Screen,
     /// The task.
     pub task: Task,
     /// The seed.
@@ -90,6 +102,7 @@ pub struct View {
 impl Default for View {
     fn default() -> Self {
         Self {
+            screen: Screen::Episode,
             task: Task::Task3,
             seed: 42,
             streams: Streams::Independent,

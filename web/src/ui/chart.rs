@@ -68,7 +68,7 @@ pub fn Chart(scene: Scene) -> impl IntoView {
 }
 
 /// The width of an element in pixels, kept up to date.
-fn measured_width(node: NodeRef<html::Div>) -> RwSignal<f64> {
+pub(super) fn measured_width(node: NodeRef<html::Div>) -> RwSignal<f64> {
     let width = RwSignal::new(640.0);
     let observer = StoredValue::new_local(None::<(web_sys::ResizeObserver, Closure<dyn FnMut()>)>);
     Effect::new(move |_| {

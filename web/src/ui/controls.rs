@@ -10,10 +10,9 @@ use super::keys::new_seed;
 use crate::page::Page;
 use crate::state::{Source, parse_seed};
 
-/// The row of choices; also the place where files are dropped (the whole window is).
+/// The row of choices.
 #[component]
 pub fn Controls() -> impl IntoView {
-    listen_for_drops(expect_context::<Page>());
     view! {
         <section class="controls" aria-label="Episode">
             <TaskChoice/>
@@ -88,13 +87,10 @@ fn SeedField() -> impl IntoView {
     }
 }
 
-/// All players: scripted ones, the person, and the replay files known so far.
+/// All players: the trained one, scripted ones, the person, and the replay files known so far.
 fn sources(page: Page, versus: bool) -> Vec<Source> {
-    let mut sources: Vec<Source> = PolicyName::ALL
-        .into_iter()
-        .rev()
-        .map(Source::Policy)
-        .collect();
+    let scripted = PolicyName::ALL.into_iter().rev().map(Source::Policy);
+    let mut sources: Vec<Source> = [Source::Trained].into_iter().chain(scripted).collect();
     if !versus {
         sources.push(Source::You);
     }
@@ -235,7 +231,7 @@ fn list(files: Option<web_sys::FileList>) -> Vec<web_sys::File> {
 }
 
 /// Files may be dropped anywhere.
-fn listen_for_drops(page: Page) {
+pub fn listen_for_drops(page: Page) {
     let over = window_event_listener(leptos::ev::dragover, |event| event.prevent_default());
     let drop = window_event_listener(leptos::ev::drop, move |event| {
         event.prevent_default();

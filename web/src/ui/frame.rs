@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::keys::KEYS;
 use crate::browser;
 use crate::page::Page;
-use crate::state::Theme;
+use crate::state::{Screen, Theme, View, to_query};
 
 /// Name, what this is, and the page's own switches.
 #[component]
@@ -40,6 +40,10 @@ pub fn Header() -> impl IntoView {
                 </p>
             </div>
             <div class="top-buttons">
+                <nav class="screens" aria-label="Pages">
+                    <ScreenLink screen=Screen::Episode label="Episodes"/>
+                    <ScreenLink screen=Screen::Training label="Training"/>
+                </nav>
                 <button on:click=copy title="Copy a link to exactly this view">
                     {move || if copied.get() { "Copied" } else { "Copy link" }}
                 </button>
@@ -47,6 +51,31 @@ pub fn Header() -> impl IntoView {
                 <button on:click=move |_| page.help.set(true) aria-label="Help and keys">"?"</button>
             </div>
         </header>
+    }
+}
+
+/// A way to another screen; also as a link that can be copied or opened beside.
+#[component]
+fn ScreenLink(screen: Screen, label: &'static str) -> impl IntoView {
+    let page = expect_context::<Page>();
+    let href = move || {
+        let there = |view: &View| {
+            to_query(&View {
+                screen,
+                ..view.clone()
+            })
+        };
+        format!("?{}", page.view.with(there))
+    };
+    let here = move || page.view.with(|view| view.screen == screen);
+    let go = move |event: leptos::ev::MouseEvent| {
+        if !(event.ctrl_key() || event.meta_key() || event.shift_key()) {
+            event.prevent_default();
+            page.view.update(|view| view.screen = screen);
+        }
+    };
+    view! {
+        <a href=href on:click=go class:chosen=here aria-current=move || here().then_some("page")>{label}</a>
     }
 }
 

@@ -42,6 +42,10 @@ fn press(page: Page, key: &str, shift: bool) -> bool {
     if page.help.get_untracked() && !["?", "Escape"].contains(&key) {
         return false;
     }
+    // There is no episode on the training page; its charts take their own keys.
+    if page.on_training() && !["?", "Escape"].contains(&key) {
+        return false;
+    }
     let cursor = page.cursor();
     let far = if shift { 5 } else { 1 };
     match key {

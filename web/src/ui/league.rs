@@ -5,11 +5,11 @@ use std::time::Duration;
 use leptos::prelude::*;
 
 use super::three;
+use crate::fetched::Fetched;
 use crate::page::Page;
-use crate::play::{League, SEEDS, Standing};
-use crate::state::Source;
+use crate::play::{Contestant, League, SEEDS, Standing};
 
-/// Every scripted policy on the same hundred seeds of the current task.
+/// Every policy on the same hundred seeds of the current task.
 #[component]
 pub fn Standings() -> impl IntoView {
     let page = expect_context::<Page>();
@@ -23,20 +23,39 @@ pub fn Standings() -> impl IntoView {
         }
         now
     });
+    // The trained policy takes part: the start waits until its weights came, or did not.
+    let asked = RwSignal::new(false);
     let start = move |_| {
-        let (task, streams) = what.get_untracked();
-        league.set(Some(League::new(task, streams)));
-        play_on(league);
+        page.fetch_model();
+        asked.set(true);
     };
+    Effect::new(move |_| {
+        let model = page.model.get();
+        if asked.get() && !matches!(model, Fetched::Unasked | Fetched::Loading) {
+            asked.set(false);
+            let (task, streams) = what.get_untracked();
+            league.set(Some(League::new(task, streams, model.ready().cloned())));
+            play_on(league);
+        }
+    });
     let heading = move || format!("Standings on task {}", what.get().0 as u8 + 1);
     let body = move || {
         match league.get() {
         None => view! {
             <p class="quiet">{format!("One episode says little. Play seeds 0 to {} with every policy, in this tab:", SEEDS - 1)}</p>
-            <p><button id="league" on:click=start>"Play them all"</button></p>
+            <p><button id="league" on:click=start disabled=move || asked.get()>"Play them all"</button></p>
         }
         .into_any(),
-        Some(league) => table(page, &league).into_any(),
+        Some(league) => {
+            let absent = !league.standings.iter().any(|s| matches!(s.who, Contestant::Trained(_)));
+            let absent = absent.then(|| view! {
+                <div class="note bad" id="league-absent">
+                    "GRPO is not in these standings, because its weights did not come. "
+                    <button on:click=start>"Play all again"</button>
+                </div>
+            });
+            view! { {table(page, &league)}{absent} }.into_any()
+        }
     }
     };
     view! {
@@ -77,14 +96,11 @@ fn table(page: Page, league: &League) -> impl IntoView + use<> {
 }
 
 fn row(page: Page, standing: &Standing) -> impl IntoView + use<> {
-    let source = Source::Policy(standing.policy);
+    let source = standing.who.source();
+    let (id, label, description) = (source.id(), source.label(), source.describe());
     let (mean, half) = (standing.mean(), standing.half_interval());
     let width = format!("width:{:.1}%", mean * 100.0);
-    let class = if standing.policy.cheats() {
-        "cheats"
-    } else {
-        ""
-    };
+    let class = if standing.who.cheats() { "cheats" } else { "" };
     let (worst, best) = standing.extremes().unwrap_or((0, 0));
     let seed = move |seed: u64, what: &'static str| {
         let source = source.clone();
@@ -98,9 +114,9 @@ fn row(page: Page, standing: &Standing) -> impl IntoView + use<> {
     };
     view! {
         <tr class=class>
-            <th scope="row" title=standing.policy.describe()>{Source::Policy(standing.policy).label()}</th>
+            <th scope="row" title=description>{label}</th>
             <td class="bar"><div class="meter"><span style=width></span></div></td>
-            <td class="num" data-mean=standing.policy.name()>{format!("{} ± {}", three(mean), three(half))}</td>
+            <td class="num" data-mean=id>{format!("{} ± {}", three(mean), three(half))}</td>
             <td class="wide">{seed(worst, "worst")}</td>
             <td class="wide">{seed(best, "best")}</td>
         </tr>

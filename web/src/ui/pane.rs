@@ -5,6 +5,7 @@ use sentinel_env::trust::Status;
 
 use super::chart::Chart;
 use super::log::Log;
+use super::model::ModelNote;
 use super::reward::Reward;
 use super::scene::{Scene, Which};
 use super::situation::Situation;
@@ -75,6 +76,7 @@ fn Heading(scene: Scene) -> impl IntoView {
             </p>
             {differs}
             <ReplayNote scene/>
+            {move || (scene.source() == Source::Trained).then(|| view! { <ModelNote/> })}
             <BranchNote scene/>
         </div>
     }
@@ -156,6 +158,7 @@ fn BranchNote(scene: Scene) -> impl IntoView {
             let player = scene.source();
             let (from, own) = (branch.at + 1, scene.run.with(|run| run.own()));
             let text = match own {
+                0 if page.lacks(&player) => format!("Yours starts at action {from}, once the file is there."),
                 0 => format!("The episode ends before action {from}, where yours would start."),
                 1 => format!("Action {from} is yours."),
                 _ => format!("Actions {from} to {} are yours.", from + own - 1),

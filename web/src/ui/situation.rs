@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use sentinel_env::ledger::HIGH_STAKES;
 use sentinel_env::trust::{Action, text};
 
+use super::probability::percent;
 use super::scene::{Scene, Which};
 use super::three;
 use super::tip::Tip;
@@ -111,33 +112,49 @@ fn happened(scene: Scene) -> Option<impl IntoView> {
 /// What the player weighed for its next action.
 fn thoughts(scene: Scene) -> Option<impl IntoView> {
     let cursor = scene.page.cursor();
-    let (values, next) = scene.run.with(|run| {
-        let next = run
-            .frames
-            .get(cursor + 1)
-            .and_then(|frame| frame.step)
-            .map(|step| step.action);
-        (run.at(cursor).values, next)
+    let (frame, next) = scene.run.with(|run| {
+        let next = run.frames.get(cursor + 1);
+        let next = next.and_then(|frame| Some((frame.step?.action, frame.own)));
+        let frame = run.at(cursor);
+        ((frame.values, frame.probabilities), next)
     });
-    let next = next?;
+    let (values, probabilities) = frame;
     let who = if scene.which == Which::Main {
         "Next"
     } else {
         "Its next"
     };
-    let table = values.map(|values| {
-        let mut ranked: Vec<(Action, f64)> = Action::ALL.into_iter().zip(values).collect();
-        ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let best = ranked[0].1;
-        let row = |(action, value): &(Action, f64)| {
-            view! { <li><span>{action.to_string()}</span><span class="num">{format!("{:+.3}", value - best)}</span></li> }
-        };
-        view! {
-            <Tip label="Weighed against the best:" text="Expected reward of the rest of the episode, as the look-ahead sees it, less that of the best action"/>
-            <ol class="ranked">{ranked.iter().take(3).map(row).collect_view()}</ol>
-        }
+    if next.is_none() && probabilities.is_none() {
+        return None;
+    }
+    let next = next.map(|(action, own)| {
+        let yours = if own { " (yours)" } else { "" };
+        view! { <p>{who}": "<strong>{action.to_string()}</strong>{yours}</p> }
     });
-    Some(
-        view! { <div class="thoughts"><p>{who}": "<strong>{next.to_string()}</strong></p>{table}</div> },
-    )
+    let weighed = values.map(|values| {
+        let best = values.iter().fold(f64::NEG_INFINITY, |best, v| best.max(*v));
+        let less = move |value: f64| format!("{:+.3}", value - best);
+        first_three(values, less, "Weighed against the best:", "Expected reward of the rest of the episode, as the look-ahead sees it, less that of the best action")
+    });
+    let likely = probabilities.map(|all| {
+        first_three(all, percent, "The player’s likeliest:", "Probability that the player gives each action, from what it saw so far; all twelve stand beside the specialists")
+    });
+    Some(view! { <div class="thoughts">{next}{weighed}{likely}</div> })
+}
+
+/// The three actions with the largest numbers.
+fn first_three(
+    values: [f64; 12],
+    text: impl Fn(f64) -> String,
+    label: &'static str,
+    tip: &'static str,
+) -> AnyView {
+    let mut ranked: Vec<(Action, f64)> = Action::ALL.into_iter().zip(values).collect();
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let row = |(action, value): &(Action, f64)| {
+        let number = text(*value);
+        format!("<li><span>{action}</span><span class=\"num\">{number}</span></li>")
+    };
+    let rows: String = ranked.iter().take(3).map(row).collect();
+    view! { <Tip label=label text=tip/><ol class="ranked" inner_html=rows></ol> }.into_any()
 }

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use sentinel_env::slot::Slot;
 use sentinel_env::trust::{Action, Behaviour, Domain};
 
+use super::probability::odds;
 use super::scene::{Scene, Which};
 use super::three;
 use super::tip::Tip;
@@ -74,9 +75,16 @@ pub fn Specialists(scene: Scene) -> impl IntoView {
                     </li>
                 }).collect_view()}
             </ul>
+            <div class="alone-odds" inner_html=move || scene.with_frame(|frame| shown(frame, &[Action::SolveIndependently, Action::Skip]))></div>
             {alone}
         </section>
     }
+}
+
+/// How likely the player is to take these actions now, where it says so.
+fn shown(frame: &Frame, actions: &[Action]) -> String {
+    let all = frame.probabilities.as_ref();
+    all.map_or_else(String::new, |all| odds(all, actions))
 }
 
 fn card(frame: &Frame, slot: Slot, truth: bool) -> impl IntoView + use<> {
@@ -140,6 +148,7 @@ fn card(frame: &Frame, slot: Slot, truth: bool) -> impl IntoView + use<> {
         <Tip label=record text=detail/>
         {identity}
         {frame.belief.map(|belief| believed(&belief[slot.index()]))}
+        <div class="odds" inner_html=shown(frame, &[Action::Delegate(slot), Action::Verify(slot)])></div>
     }
 }
 

@@ -1,0 +1,97 @@
+//! The weights of the trained policy: one file beside the page, and what it says of itself.
+
+use std::sync::Arc;
+
+use sentinel_policy::Model;
+use sentinel_policy::learned::{FeatureSet, Pooling};
+
+/// Where the file lies.
+pub const ADDRESS: &str = "replays/grpo/model.safetensors";
+
+/// Reads the file.
+///
+/// # Errors
+/// A sentence that names the file, says what is wrong with it, and what helps.
+pub fn read(bytes: Result<Vec<u8>, String>) -> Result<Arc<Model>, String> {
+    match bytes {
+        Ok(bytes) => Model::from_bytes(&bytes)
+            .map(Arc::new)
+            .map_err(|e| format!("{ADDRESS} holds no policy: {e}. Nobody plays in its place.")),
+        Err(reason) => Err(format!(
+            "{reason}. Without its weights the policy cannot play, and nobody plays in its place: put the file there (`cargo xtask demo` copies it from the repository) and try again."
+        )),
+    }
+}
+
+/// What a model says of itself: name, size, and what it is built from.
+#[must_use]
+pub fn words(model: &Model) -> String {
+    let net = model.weights.config();
+    let pooling = match net.pooling {
+        Pooling::None => "each slot judged by itself",
+        Pooling::Mean => "slots compared by their mean",
+        Pooling::Max => "slots compared by their maximum",
+    };
+    let memory = match net.features {
+        FeatureSet::Full => "",
+        FeatureSet::NoHistory => ", blind to earlier steps",
+    };
+    format!(
+        "Model “{}”: 2 layers of {} hidden units, {} parameters, {pooling}{memory}",
+        model.config.name,
+        net.hidden,
+        grouped(model.weights.count())
+    )
+}
+
+/// A whole number with a thin space between thousands.
+#[must_use]
+pub fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push('\u{202f}');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sentinel_policy::learned::{ModelConfig, NetConfig, Weights};
+
+    #[test]
+    fn a_model_tells_its_size() {
+        let net = NetConfig::default();
+        let model = Model {
+            config: ModelConfig::new("first", net),
+            weights: Weights::init(net, 1),
+        };
+        let read = read(Ok(model.to_bytes().expect("bytes"))).expect("a model");
+        assert_eq!(*read, model);
+        let words = words(&model);
+        let count = grouped(model.weights.count());
+        for part in ["“first”", "64 hidden units", &count, "mean"] {
+            assert!(words.contains(part), "{part} is not in {words}");
+        }
+        assert_eq!(grouped(1_234_567), "1\u{202f}234\u{202f}567");
+        assert_eq!(grouped(999), "999");
+    }
+
+    #[test]
+    fn what_is_no_model_names_its_file() {
+        let page = b"<!doctype html><p>Not found</p>".to_vec();
+        for bad in [
+            Ok(page),
+            Ok(vec![]),
+            Err(format!("{ADDRESS} could not be fetched")),
+        ] {
+            let reason = read(bad).expect_err("no model");
+            assert!(reason.contains(ADDRESS), "{reason}");
+            assert!(reason.contains("obody plays in its place"), "{reason}");
+        }
+    }
+}

@@ -15,7 +15,7 @@ use super::config::TrainConfig;
 use super::events::Event;
 use super::net::Net;
 use super::optimizer::Moments;
-use super::trainer::Trainer;
+use super::trainer::{Best, Trainer};
 use crate::{Error, files};
 
 /// Its name in the run's folder.
@@ -26,6 +26,7 @@ const KEY: &str = "sentinel-checkpoint";
 const FIRST: &str = "adam.first.";
 const SECOND: &str = "adam.second.";
 const REFERENCE: &str = "reference.";
+const BEST: &str = "best.";
 
 /// What the file says beside its tensors.
 #[derive(Serialize, Deserialize)]
@@ -36,6 +37,8 @@ struct Header {
     env_steps: u64,
     /// Optimizer steps.
     time: usize,
+    /// The step and the score of the best policy.
+    best: Option<(usize, f64)>,
     history: Vec<Event>,
 }
 
@@ -45,6 +48,7 @@ pub struct Checkpoint {
     weights: Weights,
     moments: Vec<Option<Moments>>,
     reference: Option<Weights>,
+    best: Option<Best>,
 }
 
 /// Writes the state of a run into its folder.
@@ -58,6 +62,7 @@ pub fn save(trainer: &Trainer, history: &[Event], folder: &Path) -> Result<(), T
         done: trainer.done,
         env_steps: trainer.env_steps,
         time: moments.iter().flatten().map(|m| m.time).max().unwrap_or(0),
+        best: trainer.best.as_ref().map(|best| (best.step, best.score)),
         history: history.to_vec(),
     };
     let text = serde_json::to_string(&header).map_err(Error::from)?;
@@ -76,6 +81,10 @@ pub fn save(trainer: &Trainer, history: &[Event], folder: &Path) -> Result<(), T
     }
     for (shape, values) in trainer.reference.iter().flat_map(Weights::iter) {
         add(REFERENCE, shape.name, [shape.rows, shape.columns], values);
+    }
+    let best = trainer.best.iter().flat_map(|best| best.weights.iter());
+    for (shape, values) in best {
+        add(BEST, shape.name, [shape.rows, shape.columns], values);
     }
     let path = folder.join(NAME);
     let failed = |error: safetensors::SafeTensorError| wrong(&path, error.to_string());
@@ -151,10 +160,19 @@ impl Checkpoint {
             }
         };
         let reference = header.config.beta > 0.0;
+        let best = header.best.map(|(step, score)| {
+            let weights = weights(BEST)?;
+            Ok::<_, String>(Best {
+                step,
+                score,
+                weights,
+            })
+        });
         Ok(Self {
             weights: weights("")?,
             moments,
             reference: reference.then(|| weights(REFERENCE)).transpose()?,
+            best: best.transpose()?,
             header,
         })
     }
@@ -174,6 +192,7 @@ impl Checkpoint {
         trainer.done = self.header.done;
         trainer.env_steps = self.header.env_steps;
         trainer.reference = self.reference;
+        trainer.best = self.best;
         let Trainer {
             net,
             optimizer,

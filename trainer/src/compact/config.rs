@@ -86,7 +86,7 @@ fields! {
         /// Seeds to report, once, at the end
         test_seeds: SeedRange = SeedRange::of(1_000, 3_000),
         /// Updates
-        max_steps: usize = 300,
+        max_steps: usize = 500,
         /// Groups of one update; a third of them on each task
         groups_per_update: usize = 384,
         /// Members of a group
@@ -114,7 +114,7 @@ fields! {
         /// Weight of the belief's cross-entropy
         belief_coef: f64 = 0.1,
         /// Step size at the start
-        learning_rate: f64 = 0.001,
+        learning_rate: f64 = 0.002,
         /// How it moves: linear or constant
         lr_scheduler_type: Schedule = Schedule::Linear,
         /// Decay of the first moment

@@ -53,7 +53,8 @@ impl Log<'_> {
     }
 }
 
-/// Trains to the end; tells `listen` what happens.
+/// Trains to the end; tells `listen` what happens. The model is the policy that played best on the
+/// validation seeds (Hugging Face's `load_best_model_at_end`).
 ///
 /// # Errors
 /// If the configuration cannot be, the folder holds another run, a file cannot be written, or a
@@ -72,8 +73,7 @@ pub fn run(
         unix_time: unix_time(),
     });
     if trainer.done() == 0 {
-        let scores = evaluate(trainer.weights(), config.validation_seeds);
-        log.note(Event::Eval { step: 0, scores });
+        measure(&mut trainer, &mut log);
         keep(&trainer, &mut log, &place.folder)?;
     }
     let mut saved = trainer.done();
@@ -85,8 +85,7 @@ pub fn run(
         let (step, last) = (trainer.done(), trainer.finished());
         log.note(Event::Step { step, metrics });
         if step.is_multiple_of(config.eval_steps) || last {
-            let scores = evaluate(trainer.weights(), config.validation_seeds);
-            log.note(Event::Eval { step, scores });
+            measure(&mut trainer, &mut log);
         }
         if step.is_multiple_of(config.save_steps) || last {
             keep(&trainer, &mut log, &place.folder)?;
@@ -95,7 +94,7 @@ pub fn run(
     }
     let finished = |event: &Event| matches!(event, Event::Finished { .. });
     if !log.history.iter().any(finished) {
-        let scores = evaluate(trainer.weights(), config.test_seeds);
+        let scores = evaluate(trainer.best(), config.test_seeds);
         let baselines = BASELINES.map(|policy| {
             let scores = evaluate_scripted(policy, config.test_seeds);
             (policy.name().to_owned(), scores)
@@ -186,8 +185,16 @@ pub fn load(path: &Path) -> Result<Model, TrainError> {
 fn model(trainer: &Trainer) -> Model {
     Model {
         config: trainer.config().model(),
-        weights: trainer.weights().clone(),
+        weights: trainer.best().clone(),
     }
+}
+
+/// Measures the policy on the validation seeds; the best one becomes the model.
+fn measure(trainer: &mut Trainer, log: &mut Log<'_>) {
+    let (step, seeds) = (trainer.done(), trainer.config().validation_seeds);
+    let scores = evaluate(trainer.weights(), seeds);
+    trainer.consider(scores.overall);
+    log.note(Event::Eval { step, scores });
 }
 
 /// Saves a run: the checkpoint first, from which all else could be written again.

@@ -31,6 +31,19 @@ pub struct Trainer {
     pub(super) done: usize,
     /// Steps that the environment took for them.
     pub(super) env_steps: u64,
+    /// The policy that played best on the validation seeds so far.
+    pub(super) best: Option<Best>,
+}
+
+/// A policy of an earlier update.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Best {
+    /// Updates done by then.
+    pub step: usize,
+    /// Its score on the validation seeds.
+    pub score: f64,
+    /// Itself.
+    pub weights: Weights,
 }
 
 impl Trainer {
@@ -52,6 +65,7 @@ impl Trainer {
             reference,
             done: 0,
             env_steps: 0,
+            best: None,
         })
     }
 
@@ -59,6 +73,25 @@ impl Trainer {
     #[must_use]
     pub const fn weights(&self) -> &Weights {
         &self.weights
+    }
+
+    /// Keeps the policy as it is now, if no earlier one had this score on the validation seeds.
+    pub fn consider(&mut self, score: f64) {
+        if self.best.as_ref().is_none_or(|best| score > best.score) {
+            self.best = Some(Best {
+                step: self.done,
+                score,
+                weights: self.weights.clone(),
+            });
+        }
+    }
+
+    /// The policy that played best on the validation seeds; the one of now before any was measured.
+    #[must_use]
+    pub fn best(&self) -> &Weights {
+        self.best
+            .as_ref()
+            .map_or(&self.weights, |best| &best.weights)
     }
 
     /// What is trained.

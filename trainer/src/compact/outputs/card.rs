@@ -152,7 +152,7 @@ fn training(
         let _ = writeln!(text, "It started from the model `{}`.\n", config.init);
     }
     let done = finished.map_or("It is not over yet.".to_owned(), |step| {
-        format!("It ended after {step} of {} updates.", config.max_steps)
+        format!("It ended after {step} of {} updates; the model is the policy that scored best on the validation seeds on the way.", config.max_steps)
     });
     text.push_str(&done);
     if let Some(best) = state::best(events) {

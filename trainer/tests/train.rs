@@ -240,6 +240,31 @@ fn a_checkpoint_that_does_not_fit_is_refused() {
     train(&out, &["--resume"]).fails(&["checkpoint.safetensors", "says nothing of a run"]);
 }
 
+#[test]
+fn a_model_of_another_world_is_refused() {
+    let out = folder("train-other-world");
+    train(&out, &[]).succeeds();
+    let mut model = sentinel_trainer::compact::run::load(&out).expect("a model");
+    model.config.world = "cluster".to_owned();
+    let bytes = model.to_bytes().expect("it can be written");
+    std::fs::write(out.join("model.safetensors"), bytes).expect("it can be replaced");
+    let path = out.to_str().expect("a plain name");
+    let words = [
+        "model.safetensors",
+        "trained for world cluster",
+        "this is trust",
+    ];
+    sentinel(["eval", "--policies", "trained", "--model", path]).fails(&words);
+    let replay = out.join("a.jsonl");
+    let replay = replay.to_str().expect("a plain name");
+    sentinel([
+        "record", "--model", path, "--seeds", "0..2", "--out", replay,
+    ])
+    .fails(&words);
+    sentinel(["train", "--init", path, "--output-dir", replay]).fails(&words);
+    sentinel(["eval", "--policies", "random", "--model", path]).fails(&["trained", "--policies"]);
+}
+
 /// What is not a number stops the run before it spoils the checkpoint.
 #[test]
 fn a_run_that_diverges_says_where() {

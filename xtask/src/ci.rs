@@ -36,7 +36,7 @@ pub struct Part {
 }
 
 /// All parts, in the order of the run: what is quick to tell comes first.
-pub const PARTS: [Part; 10] = [
+pub const PARTS: [Part; 11] = [
     part("fmt", "every file is formatted (seconds)", fmt),
     part("tidy", "rules of this repository (seconds)", check_tidy),
     part(
@@ -48,6 +48,11 @@ pub const PARTS: [Part; 10] = [
         "tests",
         "unit, golden, property and doc tests (about 4 min cold)",
         tests,
+    ),
+    part(
+        "devices",
+        "training compiles for wgpu and CUDA (about 4 min cold)",
+        devices,
     ),
     part(
         "docs",
@@ -169,6 +174,17 @@ fn docs(ci: &mut Ci) -> Result<Tally> {
         .args(["doc", "--workspace", "--no-deps"])
         .env("RUSTDOCFLAGS", "-D warnings");
     ci.one_check("docs", &mut cargo)
+}
+
+/// No toolkit and no graphics processor is needed: nothing is linked or run. With `DOCS_RS` burn's
+/// build script for CUDA fetches no compiler.
+fn devices(ci: &mut Ci) -> Result<Tally> {
+    let mut cargo = ci.place.cargo();
+    cargo
+        .args(["check", "-p", "sentinel-trainer", "--lib"])
+        .args(["--features", "wgpu,cuda"])
+        .env("DOCS_RS", "1");
+    ci.one_check("devices", &mut cargo)
 }
 
 fn tests(ci: &mut Ci) -> Result<Tally> {

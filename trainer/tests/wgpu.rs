@@ -1,0 +1,47 @@
+//! Training on a graphics processor, or on software Vulkan: the same as on the processor.
+//!
+//! Not part of the usual build, which would take some ten minutes longer:
+//! `cargo test --release -p sentinel-trainer --features wgpu --test wgpu`.
+#![cfg(feature = "wgpu")]
+
+use sentinel_policy::learned::Weights;
+use sentinel_trainer::compact::config::TrainConfig;
+use sentinel_trainer::compact::device::DeviceName;
+use sentinel_trainer::compact::trainer::Trainer;
+
+/// Weights after a few updates.
+fn trained(device: DeviceName) -> Weights {
+    let config = TrainConfig {
+        device,
+        hidden: 16,
+        max_steps: 5,
+        groups_per_update: 12,
+        num_generations: 4,
+        num_iterations: 1,
+        mini_batches: 2,
+        ..TrainConfig::default()
+    };
+    let start = Weights::init(config.net(), config.seed);
+    let mut trainer = Trainer::new(config, start).expect("a device of this build");
+    while !trainer.finished() {
+        trainer.update().expect("an update");
+    }
+    trainer.weights().clone()
+}
+
+#[test]
+fn wgpu_learns_what_the_processor_learns() {
+    let (cpu, gpu) = (trained(DeviceName::Cpu), trained(DeviceName::Wgpu));
+    let fresh = Weights::init(*cpu.config(), 1);
+    let distance = |a: &Weights, b: &Weights| {
+        let pairs = (a.iter().flat_map(|(_, v)| v)).zip(b.iter().flat_map(|(_, v)| v));
+        pairs.map(|(a, b)| (a - b).abs()).fold(0.0_f32, f32::max)
+    };
+    let moved = distance(&cpu, &fresh);
+    let apart = distance(&cpu, &gpu);
+    assert!(moved > 5e-3, "training moved the weights by {moved} only");
+    assert!(
+        apart < 1e-4,
+        "the devices are {apart} apart, of {moved} moved"
+    );
+}

@@ -59,6 +59,9 @@ pub struct Entry {
     pub streams: String,
     /// The command that made it, if it was listed by that command.
     pub command: Option<String>,
+    /// The folder of the model that acted, if one did and the command listed the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// The source tree that the command came from, if known.
     pub git_commit: Option<String>,
     /// Tasks played.
@@ -122,6 +125,7 @@ impl Entry {
             policy: policies(&replay),
             streams: first.streams.name().to_owned(),
             command: None,
+            model: None,
             git_commit: None,
             tasks: verification
                 .means
@@ -146,6 +150,7 @@ impl Entry {
         };
         if let Some(old) = older.files.iter().find(same) {
             self.command.clone_from(&old.command);
+            self.model.clone_from(&old.model);
             self.git_commit.clone_from(&old.git_commit);
         }
     }
@@ -257,11 +262,17 @@ pub(crate) fn check_place(manifest: &Path, replay: &Path) -> Result<(), Error> {
     Manifest::read(manifest).map(|_| ())
 }
 
-/// Lists a replay that `command` just made.
-pub(crate) fn add(manifest: &Path, replay: &Path, command: &str) -> Result<(), Error> {
+/// Lists a replay that `command` just made, and the model's folder, if a model acted.
+pub(crate) fn add(
+    manifest: &Path,
+    replay: &Path,
+    command: &str,
+    model: Option<&Path>,
+) -> Result<(), Error> {
     let mut list = Manifest::read(manifest)?;
     let mut entry = Entry::of(replay)?;
     entry.command = Some(command.to_owned());
+    entry.model = model.map(|folder| folder.display().to_string());
     entry.git_commit = git_commit();
     list.files.retain(|old| old.file != entry.file);
     list.files.push(entry);

@@ -108,7 +108,12 @@ pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileRepor
         files::create(&config.out, text.as_bytes())?;
     }
     if let Some(path) = &config.manifest {
-        manifest::add(path, &config.out, &config.to_string())?;
+        manifest::add(
+            path,
+            &config.out,
+            &config.to_string(),
+            config.model.as_deref(),
+        )?;
     }
     Ok(report)
 }

@@ -3,6 +3,8 @@
 //! Everything here is public: an agent that remembers its own actions and the observations after
 //! them can rebuild every field.
 
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
 use crate::num::round_to;
 use crate::slot::{PerSlot, SLOTS, Slot};
 
@@ -88,6 +90,49 @@ impl<const D: usize> Evidence<D> {
             (Some(high), Some(low)) => round_to((high - low).abs(), 3),
             _ => 0.0,
         }
+    }
+}
+
+/// What payloads show of one slot's history: numbers to three decimals, and success by the names
+/// of the world's domains.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EvidenceRow<const D: usize> {
+    evidence: Evidence<D>,
+    domains: &'static [&'static str; D],
+}
+
+impl<const D: usize> EvidenceRow<D> {
+    /// The row of `evidence`; `domains` names its domains in order.
+    #[must_use]
+    pub const fn new(evidence: Evidence<D>, domains: &'static [&'static str; D]) -> Self {
+        Self { evidence, domains }
+    }
+}
+
+struct HitRates<'a, const D: usize>(&'a EvidenceRow<D>);
+
+impl<const D: usize> Serialize for HitRates<'_, D> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let rates = self.0.domains.iter().zip(&self.0.evidence.domains);
+        serializer.collect_map(rates.filter_map(|(name, rate)| Some((name, rounded(*rate)?))))
+    }
+}
+
+fn rounded(rate: Rate) -> Option<f64> {
+    rate.value().map(|value| round_to(value, 3))
+}
+
+impl<const D: usize> Serialize for EvidenceRow<D> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let e = &self.evidence;
+        let mut map = serializer.serialize_map(Some(6))?;
+        map.serialize_entry("calls", &e.calls)?;
+        map.serialize_entry("confidence_accuracy_gap", &e.confidence_gap())?;
+        map.serialize_entry("domain_hit_rate", &HitRates(self))?;
+        map.serialize_entry("stakes_volatility", &e.stakes_volatility())?;
+        map.serialize_entry("low_stakes_accuracy", &rounded(e.low))?;
+        map.serialize_entry("high_stakes_accuracy", &rounded(e.high))?;
+        map.end()
     }
 }
 

@@ -4,11 +4,13 @@
 //! bit for bit on every target. The crate knows no clock, file, thread, global or OS randomness.
 //!
 //! * [`trust`]: an orchestrator learns which of five specialists with hidden behaviours to believe.
+//! * [`cluster`]: a scheduler runs jobs on failing GPUs while workers lie and an adversary attacks.
 //! * [`rng`]: CPython-compatible random streams, and the two ways of seeding them.
 //! * [`ledger`]: evidence about each slot and the trust that follows from it.
 //! * [`controller`]: adaptive difficulty, a value that the caller owns.
 //! * [`digest`]: the fingerprint by which two runs are compared.
 
+pub mod cluster;
 pub mod controller;
 pub mod digest;
 pub mod ledger;

@@ -19,17 +19,40 @@ pub fn clip01(value: f64) -> f64 {
 #[must_use]
 pub fn round_to(x: f64, places: usize) -> f64 {
     const SCALE: [f64; 7] = [1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6];
-    let Some(scale) = SCALE.get(places) else {
+    let Some(&scale) = SCALE.get(places) else {
         return round_exactly(x, places);
     };
     let scaled = x * scale;
     let from_tie = ((scaled - scaled.floor()) - 0.5).abs();
     // The product is off by at most half an ulp, far below 1e-7 for values of this size.
-    if scaled.abs() < 1e6 && from_tie > 1e-7 {
+    if scaled.abs() >= 1e6 {
+        round_exactly(x, places)
+    } else if from_tie > 1e-7 {
         scaled.round_ties_even() / scale
     } else {
-        round_exactly(x, places)
+        round_near_tie(x, scale)
     }
+}
+
+/// Rounds a value next to a tie in integers: no decimal text, so no allocation.
+///
+/// `x * scale` is below 1e6 and near an odd multiple of one half, so `x` is a normal number and
+/// its last bit is worth at least 2^-73.
+#[cold]
+fn round_near_tie(x: f64, scale: f64) -> f64 {
+    let bits = x.to_bits();
+    let exponent = ((bits >> 52) & 0x7ff) as i32 - 1075;
+    let mantissa = u128::from((bits & ((1 << 52) - 1)) | (1 << 52));
+    if exponent >= 0 {
+        return x;
+    }
+    let shift = exponent.unsigned_abs().min(100);
+    let product = mantissa * scale as u128;
+    let (whole, rest) = (product >> shift, product & ((1 << shift) - 1));
+    let half = 1 << (shift - 1);
+    let up = rest > half || (rest == half && whole % 2 == 1);
+    // Both are exact, so the quotient is the double nearest to the decimal.
+    ((whole + u128::from(up)) as f64 / scale).copysign(x)
 }
 
 /// Rounds through the decimal expansion, which the standard library prints exactly.
@@ -56,6 +79,19 @@ pub fn exact_mean(values: &[f64]) -> f64 {
     // The sticky bit keeps a non-zero remainder from being taken for an exact tie.
     let quotient = (scaled / n) | u128::from(scaled % n != 0);
     quotient as f64 * 2f64.powi(-104)
+}
+
+/// `numerator / denominator` rounded once to a double. 0 for an empty denominator.
+#[must_use]
+pub fn exact_ratio(numerator: u128, denominator: u64) -> f64 {
+    if numerator == 0 || denominator == 0 {
+        return 0.0;
+    }
+    let shift = numerator.leading_zeros();
+    let (scaled, by) = (numerator << shift, u128::from(denominator));
+    // As above: the sticky bit keeps a remainder from being taken for an exact tie.
+    let quotient = (scaled / by) | u128::from(scaled % by != 0);
+    quotient as f64 * 0.5f64.powi(shift.cast_signed())
 }
 
 /// A non-negative double as an integer in units of 2^-72 (exact for the range above).
@@ -87,6 +123,31 @@ mod tests {
     }
 
     #[test]
+    fn ratios_are_rounded_once() {
+        assert_eq!(exact_ratio(1, 3), 1.0 / 3.0);
+        assert_eq!(exact_ratio(0, 3), 0.0);
+        assert_eq!(exact_ratio(1, 0), 0.0);
+        for n in 1..2000u64 {
+            assert_eq!(exact_ratio(u128::from(n), 7), n as f64 / 7.0, "{n}");
+        }
+    }
+
+    #[test]
+    fn exact_ties_go_to_the_even_digit() {
+        for (x, places, rounded) in [
+            (0.125, 2, 0.12),
+            (0.375, 2, 0.38),
+            (2.5, 0, 2.0),
+            (-0.5, 0, -0.0),
+            (-1.5, 0, -2.0),
+            (0.031_25, 4, 0.0312),
+        ] {
+            assert_eq!(round_to(x, places).to_bits(), f64::to_bits(rounded), "{x}");
+            assert_eq!(round_exactly(x, places).to_bits(), f64::to_bits(rounded));
+        }
+    }
+
+    #[test]
     fn fast_rounding_equals_the_decimal_expansion() {
         let mut x = 0.123_456_789_f64;
         for i in 0..200_000 {
@@ -98,11 +159,13 @@ mod tests {
                 x
             };
             for places in 0..5 {
-                assert_eq!(
-                    round_to(y, places),
-                    round_exactly(y, places),
-                    "round({y}, {places})"
-                );
+                for y in [y, -y] {
+                    assert_eq!(
+                        round_to(y, places).to_bits(),
+                        round_exactly(y, places).to_bits(),
+                        "round({y}, {places})"
+                    );
+                }
             }
         }
     }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::compare::differences;
 
 /// Keys that say which episode a row belongs to.
-const LABELS: [&str; 5] = ["env", "episode", "task", "seed", "policy"];
+pub(crate) const LABELS: [&str; 5] = ["env", "episode", "task", "seed", "policy"];
 
 /// Policies of the reference. A recording under another name is replayed action by action.
 const REFERENCE_POLICIES: [PolicyName; 3] = [
@@ -37,12 +37,8 @@ pub(crate) struct Episodes {
 }
 
 impl Episodes {
-    /// Differences of one row; `None` for a row of another world.
+    /// Differences of one row; `None` for a row before any reset.
     pub(crate) fn check(&mut self, kind: &str, row: &Value) -> Option<Vec<String>> {
-        if kind == "reset" && row.get("scenario_id").is_none() {
-            self.running = None;
-            return None;
-        }
         if kind == "reset" {
             return Some(self.reset(row).unwrap_or_else(|problem| vec![problem]));
         }
@@ -89,16 +85,20 @@ impl Episodes {
         };
         let tally = running.session.episode().tally();
         controller.update(tally.detections, tally.detections + tally.poisonings);
-        let p = controller.state();
-        let full = json!({
-            "threshold": p.adversarial_threshold, "high_stakes_ratio": p.high_stakes_ratio,
-            "penalty": p.verify_budget_penalty, "benign": p.adversary_benign_confidence,
-            "poison": p.adversary_poison_confidence, "rolling": p.rolling_detection_rate,
-            "last_rate": controller.last_rate(),
-        });
-        let ours = json!({"kind": "controller", "state": to_value(&p), "full": full});
-        differences(row, &ours, &LABELS)
+        differences(row, &controller_row(controller), &LABELS)
     }
+}
+
+/// What a controller has learned, as a recorded row.
+pub(crate) fn controller_row(controller: &Controller) -> Value {
+    let p = controller.state();
+    let full = json!({
+        "threshold": p.adversarial_threshold, "high_stakes_ratio": p.high_stakes_ratio,
+        "penalty": p.verify_budget_penalty, "benign": p.adversary_benign_confidence,
+        "poison": p.adversary_poison_confidence, "rolling": p.rolling_detection_rate,
+        "last_rate": controller.last_rate(),
+    });
+    json!({"kind": "controller", "state": to_value(&p), "full": full})
 }
 
 impl Running {
@@ -171,17 +171,17 @@ impl Running {
     }
 }
 
-fn sequence(row: &Value) -> (String, String) {
+pub(crate) fn sequence(row: &Value) -> (String, String) {
     (row["task"].to_string(), row["policy"].to_string())
 }
 
 /// A seed as the reference takes it: the sign is dropped.
-fn seed(value: &Value) -> Option<u64> {
+pub(crate) fn seed(value: &Value) -> Option<u64> {
     value
         .as_u64()
         .or_else(|| value.as_i64().map(i64::unsigned_abs))
 }
 
-fn to_value<T: serde::Serialize>(row: &T) -> Value {
+pub(crate) fn to_value<T: serde::Serialize>(row: &T) -> Value {
     serde_json::to_value(row).unwrap_or(Value::Null)
 }

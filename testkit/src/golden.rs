@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::Outcome;
+use crate::cluster::ClusterEpisodes;
 use crate::episodes::Episodes;
 use crate::{primitives, shapes};
 
@@ -12,6 +13,8 @@ use crate::{primitives, shapes};
 pub fn check_golden(text: &str) -> Outcome {
     let mut outcome = Outcome::default();
     let mut episodes = Episodes::default();
+    let mut cluster = ClusterEpisodes::default();
+    let mut world = World::Trust;
     let mut shapes = shapes::Shapes::default();
     for (index, line) in text
         .lines()
@@ -27,12 +30,16 @@ pub fn check_golden(text: &str) -> Outcome {
             }
         };
         let kind = row["kind"].as_str().unwrap_or_default();
-        let other_world = row["env"].as_str().is_some_and(|env| env != "trust");
-        let found = match kind {
-            _ if other_world => None,
-            "rng" | "round" | "scenario" => Some(primitives::check(kind, &row)),
-            "reset" | "step" | "final" | "controller" => episodes.check(kind, &row),
-            "" if row.get("n").is_some() => Some(shapes.check(&row)),
+        world = world.after(kind, &row);
+        let found = match (world, kind) {
+            (World::Other, _) => None,
+            (_, "rng" | "round" | "scenario") => Some(primitives::check(kind, &row)),
+            (World::Trust, "reset" | "step" | "final" | "controller") => episodes.check(kind, &row),
+            (World::Cluster, "reset" | "step" | "final" | "controller") => {
+                Some(cluster.check(kind, &row))
+            }
+            (World::Cluster, "") => None,
+            (_, "") if row.get("n").is_some() => Some(shapes.check(&row)),
             _ => Some(vec![format!("unknown row kind {kind:?}")]),
         };
         match found {
@@ -41,6 +48,29 @@ pub fn check_golden(text: &str) -> Outcome {
         }
     }
     outcome
+}
+
+/// Which world a row belongs to.
+#[derive(Clone, Copy)]
+enum World {
+    Trust,
+    Cluster,
+    Other,
+}
+
+impl World {
+    /// The world of the next row. Rows of a mixed file name it; in the others the reset shows it.
+    fn after(self, kind: &str, row: &Value) -> Self {
+        match row["env"].as_str() {
+            Some("trust") => Self::Trust,
+            Some("cluster") => Self::Cluster,
+            Some(_) => Self::Other,
+            None if kind == "reset" && row.get("scenario_id").is_some() => Self::Trust,
+            None if kind == "reset" && row["jobs"].is_array() => Self::Cluster,
+            None if kind == "reset" => Self::Other,
+            None => self,
+        }
+    }
 }
 
 /// Task, seed, policy and step of a row, as far as it has them.

@@ -2,6 +2,7 @@
 //!
 //! The same checks run in native tests and inside wasm in a browser (`wasm` module).
 
+mod cluster;
 mod compare;
 pub mod digests;
 mod episodes;

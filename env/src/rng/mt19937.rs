@@ -22,7 +22,7 @@ const BASE: [u32; N] = {
 };
 
 /// The generator's whole state.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Mt19937 {
     state: [u32; N],
     next: u16,

@@ -3,7 +3,7 @@
 use super::{Mt19937, Words};
 
 /// A stream that draws exactly what `random.Random(seed)` draws.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PyRandom<W = Mt19937>(W);
 
 impl PyRandom {

@@ -26,6 +26,12 @@ pub enum StreamId {
     Outcome = 3,
     /// Belongs to a policy that acts at random.
     Policy = 4,
+    /// Makes the jobs of the cluster world.
+    Jobs = 5,
+    /// Decides which GPUs fail.
+    Failures = 6,
+    /// Decides when and what the cluster's adversary attacks.
+    Attacks = 7,
 }
 
 impl Streams {
@@ -86,6 +92,9 @@ mod tests {
             StreamId::Assignment,
             StreamId::Outcome,
             StreamId::Policy,
+            StreamId::Jobs,
+            StreamId::Failures,
+            StreamId::Attacks,
         ];
         for seed in 0..1000 {
             let seeds = ids.map(|id| Streams::Independent.seed(seed, id));

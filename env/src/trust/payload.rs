@@ -1,10 +1,10 @@
 //! The reference's JSON payloads, field for field and in its order (spec trust §11).
 
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::ser::{Serialize, Serializer};
 
 use super::{Domain, Grades, Ledger, Status, Task, Terminal};
 use crate::controller::DifficultyProfile;
-use crate::ledger::Evidence;
+use crate::ledger::{Evidence, EvidenceRow};
 use crate::num::round_to;
 use crate::slot::{PerSlot, Slot};
 
@@ -135,28 +135,18 @@ impl Fingerprint {
     }
 }
 
-struct HitRates<'a>(&'a Evidence<{ Domain::COUNT }>);
-
-impl Serialize for HitRates<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let rates = Domain::ALL.iter().zip(&self.0.domains);
-        let seen = rates.filter_map(|(d, rate)| rate.value().map(|v| (d.name(), round_to(v, 3))));
-        serializer.collect_map(seen)
-    }
-}
+/// Names of the domains, in their order.
+const DOMAINS: [&str; Domain::COUNT] = [
+    Domain::ALL[0].name(),
+    Domain::ALL[1].name(),
+    Domain::ALL[2].name(),
+    Domain::ALL[3].name(),
+    Domain::ALL[4].name(),
+];
 
 impl Serialize for Fingerprint {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let e = &self.0;
-        let rounded = |rate: Option<f64>| rate.map(|v| round_to(v, 3));
-        let mut map = serializer.serialize_map(Some(6))?;
-        map.serialize_entry("calls", &e.calls)?;
-        map.serialize_entry("confidence_accuracy_gap", &e.confidence_gap())?;
-        map.serialize_entry("domain_hit_rate", &HitRates(e))?;
-        map.serialize_entry("stakes_volatility", &e.stakes_volatility())?;
-        map.serialize_entry("low_stakes_accuracy", &rounded(e.low.value()))?;
-        map.serialize_entry("high_stakes_accuracy", &rounded(e.high.value()))?;
-        map.end()
+        EvidenceRow::new(self.0, &DOMAINS).serialize(serializer)
     }
 }
 

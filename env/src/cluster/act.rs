@@ -1,0 +1,242 @@
+//! The five actions (spec cluster §4).
+
+use super::observation::calibrated_worker;
+use super::{
+    Action, Agent, Attack, Behaviour, ClaimKind, Episode, GpuId, JobId, JobStatus, WorkerReport,
+};
+use crate::ledger::Report;
+use crate::num::round_to;
+use crate::slot::Slot;
+
+/// Coherence of an action that failed.
+const FAILED: f64 = 0.15;
+
+/// What an action led to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outcome {
+    pub(super) success: bool,
+    pub(super) report: Option<WorkerReport>,
+    pub(super) caught: bool,
+    pub(super) preempted: Option<JobId>,
+    pub(super) coherence: f64,
+}
+
+impl Outcome {
+    const FAILED: Self = Self {
+        success: false,
+        report: None,
+        caught: false,
+        preempted: None,
+        coherence: FAILED,
+    };
+
+    const fn done(coherence: f64) -> Self {
+        Self {
+            success: true,
+            coherence,
+            ..Self::FAILED
+        }
+    }
+}
+
+impl Episode {
+    pub(super) fn act(&mut self, action: Action, attack: Option<&mut Attack>) -> Outcome {
+        let outcome = match action {
+            Action::Allocate { job, gpu, worker } => self.allocate(job, gpu, worker),
+            Action::Preempt { job, .. } => self.preempt(job),
+            Action::RequestInfo { job, worker } => self.request_info(job, worker),
+            Action::Verify {
+                job,
+                worker,
+                force_flag,
+            } => self.verify(job, worker, force_flag, attack),
+            Action::Tick => Outcome::done(0.55),
+        };
+        Outcome {
+            coherence: round_to(outcome.coherence, 4),
+            ..outcome
+        }
+    }
+
+    fn allocate(
+        &mut self,
+        job: Option<JobId>,
+        gpu: Option<GpuId>,
+        worker: Option<Slot>,
+    ) -> Outcome {
+        let o = &self.observation;
+        let queued = |id: &JobId| {
+            let job = o.jobs.get(*id);
+            job.is_some_and(|job| job.status == JobStatus::Queued)
+        };
+        let job = match job {
+            Some(id) => Some(id).filter(queued),
+            None => o.jobs.next_queued(),
+        };
+        let gpu = gpu.or_else(|| self.hidden.pool.roomiest());
+        let (Some(job), Some(gpu)) = (job, gpu) else {
+            return Outcome::FAILED;
+        };
+        let worker = worker.unwrap_or_else(|| calibrated_worker(&o.ledger, &o.ledger.trust()));
+        if !self.place(job, gpu) {
+            return Outcome::FAILED;
+        }
+        self.observation.jobs.set_status(job, JobStatus::Running);
+        self.observation.jobs.get_mut(job).worker = Some(worker);
+        let report = self.report(worker, job, false);
+        self.note(Agent::ResourceManager);
+        let trust = self.observation.ledger[worker].trust();
+        Outcome {
+            report: Some(report),
+            ..Outcome::done((0.45 + 0.55 * trust).min(1.0))
+        }
+    }
+
+    /// Puts a job on a GPU; not when it sits on one, or when the GPU is down.
+    fn place(&mut self, id: JobId, gpu: GpuId) -> bool {
+        let job = self.observation.jobs.get_mut(id);
+        if job.placed.is_some() || !self.hidden.pool.take(gpu, job.memory) {
+            return false;
+        }
+        job.placed = Some(gpu);
+        job.assigned = Some(gpu);
+        job.placement = self.tally.placements;
+        self.tally.placements += 1;
+        true
+    }
+
+    fn preempt(&mut self, job: Option<JobId>) -> Outcome {
+        let Some(id) = job.or_else(|| self.least_trusted_job()) else {
+            return Outcome::FAILED;
+        };
+        self.note(Agent::ResourceManager);
+        let lifted = self.lift(id);
+        if lifted {
+            let job = self.observation.jobs.get_mut(id);
+            job.worker = None;
+            if job.status == JobStatus::Running {
+                job.assigned = None;
+                self.observation.jobs.set_status(id, JobStatus::Queued);
+            }
+        }
+        let outcome = if lifted {
+            Outcome::done(0.70)
+        } else {
+            Outcome::FAILED
+        };
+        Outcome {
+            preempted: Some(id),
+            ..outcome
+        }
+    }
+
+    /// The running job whose worker is trusted least; the first of equals.
+    fn least_trusted_job(&self) -> Option<JobId> {
+        let o = &self.observation;
+        let mut least: Option<(JobId, f64)> = None;
+        for (id, job) in o.jobs.iter() {
+            let trust = o.ledger[job.worker.unwrap_or(Slot::ALL[0])].trust();
+            let running = job.status == JobStatus::Running;
+            if running && least.is_none_or(|(_, lowest)| trust < lowest) {
+                least = Some((id, trust));
+            }
+        }
+        least.map(|(id, _)| id)
+    }
+
+    /// The running job that is meant and who is asked about it.
+    fn asked(&self, job: Option<JobId>, worker: Option<Slot>) -> Option<(JobId, Slot)> {
+        let jobs = &self.observation.jobs;
+        let id = job.or_else(|| jobs.most_urgent_running())?;
+        let job = jobs
+            .get(id)
+            .filter(|job| job.status == JobStatus::Running)?;
+        Some((id, worker.or(job.worker)?))
+    }
+
+    fn request_info(&mut self, job: Option<JobId>, worker: Option<Slot>) -> Outcome {
+        let Some((job, worker)) = self.asked(job, worker) else {
+            return Outcome::FAILED;
+        };
+        let report = self.report(worker, job, false);
+        self.note(Agent::ResourceManager);
+        Outcome {
+            report: Some(report),
+            ..Outcome::done(0.55)
+        }
+    }
+
+    fn verify(
+        &mut self,
+        job: Option<JobId>,
+        worker: Option<Slot>,
+        force_flag: bool,
+        attack: Option<&mut Attack>,
+    ) -> Outcome {
+        self.observation.counters.verifications += 1;
+        let Some((job, worker)) = self.asked(job, worker) else {
+            self.observation.counters.false_positives += 1;
+            return Outcome::FAILED;
+        };
+        let report = self.report(worker, job, true);
+        let targeted = attack.as_ref().is_some_and(|attack| attack.targets(job));
+        let caught = !report.honest || targeted;
+        let counters = &mut self.observation.counters;
+        if caught {
+            counters.detections += 1;
+            self.claim(Agent::Worker(worker), ClaimKind::Denied);
+            // Whatever was attacked counts as caught (quirk C5).
+            if let Some(attack) = attack {
+                attack.detected = true;
+                self.hidden.attacker.escalate();
+            }
+        } else {
+            counters.false_positives += u16::from(force_flag);
+            self.claim(Agent::Worker(worker), ClaimKind::Checked);
+        }
+        self.note(Agent::Auditor);
+        Outcome {
+            report: Some(report),
+            caught,
+            ..Outcome::done(if report.honest { 0.65 } else { 0.90 })
+        }
+    }
+
+    /// Has a worker report on a job, and records what it says.
+    fn report(&mut self, worker: Slot, job: JobId, verified: bool) -> WorkerReport {
+        let stakes = self.stakes(job);
+        let behaviour = self.hidden.assignment[worker];
+        if behaviour == Behaviour::Degrading {
+            self.hidden.degrading_calls += 1;
+        }
+        let calls = self.hidden.degrading_calls;
+        let actual = self.hidden.progress[job.index()];
+        let claimed = behaviour.claim(actual, stakes, calls, &self.hidden.worker_adversary);
+        let report = WorkerReport::new((worker, job), claimed, actual, stakes, calls);
+        let counters = &mut self.observation.counters;
+        counters.reports += 1;
+        counters.honest_reports += u16::from(report.honest);
+        counters.poisonings += u16::from(report.false_completion && !verified);
+        let evidence = Report {
+            success: report.honest,
+            stakes,
+            confidence: report.confidence,
+            domain: 0,
+        };
+        self.observation.ledger.update(worker, evidence);
+        self.note(Agent::Worker(worker));
+        report
+    }
+
+    /// How much is at stake with a job: urgency and its hidden priority, .10...99, three decimals.
+    #[must_use]
+    pub fn stakes(&self, job: JobId) -> f64 {
+        let Some(row) = self.observation.jobs.get(job) else {
+            return 0.10;
+        };
+        let left = f64::from(row.deadline.saturating_sub(self.observation.step_count));
+        let urgency = 1.0 - (left / f64::from(row.deadline.max(1))).min(1.0);
+        let priority = f64::from(self.hidden.priorities[job.index()]) / 5.0;
+        round_to((0.55 * urgency + 0.45 * priority).clamp(0.10, 0.99), 3)
+    }
+}

@@ -1,0 +1,386 @@
+//! The hot path: reset and step of one episode, without allocation (spec cluster §2, §3).
+
+use super::act::Outcome;
+use super::pool::{health, waste};
+use super::{
+    Action, Agent, Anomalies, Attack, AttackType, Audit, ClaimKind, Counters, Grades, Hidden,
+    JobId, JobStatus, LastStep, Observation, PoolTick, Reliability, RewardInput, Setup, Size,
+    Statement, Step, StepError, Tally, Terminal, TerminalInput, freshness, grade, terminal,
+};
+use crate::ledger::Ledger;
+use crate::slot::{SLOTS, Slot};
+
+/// Anomaly from which a verification serves the goal without an attack that is still open.
+const SUSPICIOUS: f64 = 0.60;
+
+/// One episode as a plain value: a copy goes on exactly as the original does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Episode {
+    pub(super) observation: Observation,
+    pub(super) hidden: Hidden,
+    pub(super) audit: Audit,
+    pub(super) tally: Tally,
+    setup: Setup,
+}
+
+impl Episode {
+    /// Starts an episode.
+    #[must_use]
+    pub fn reset(setup: &Setup) -> Self {
+        let size = Size::of(setup.task);
+        let (jobs, hidden) = Hidden::new(setup);
+        let observation = Observation {
+            task: setup.task,
+            step_count: 0,
+            max_steps: size.max_steps,
+            jobs,
+            health: health(hidden.pool.counts()),
+            utilization: hidden.pool.utilization(),
+            ledger: Ledger::default(),
+            anomalies: Anomalies::default(),
+            counters: Counters::default(),
+            attack_types: 0,
+            profile: setup.profile,
+            last: None,
+            done: false,
+            gpus: Default::default(),
+            gpu_count: size.gpus,
+        };
+        let mut episode = Self {
+            observation,
+            hidden,
+            audit: Audit::default(),
+            tally: Tally::default(),
+            setup: *setup,
+        };
+        episode.show();
+        episode
+    }
+
+    /// Takes one action. One that is possible to name but fails costs the step all the same.
+    ///
+    /// # Errors
+    /// See [`StepError`]; nothing changes then.
+    pub fn step(&mut self, action: Action) -> Result<Step, StepError> {
+        self.check(action)?;
+        self.observation.step_count += 1;
+        let mut attack = self.attack();
+        let outcome = self.act(action, attack.as_mut());
+        let completed = self.advance();
+        let tick = self.wear();
+        self.observation.health = health(self.hidden.pool.counts());
+        self.observation.utilization = self.hidden.pool.utilization();
+        self.tally.health_sum += self.observation.health;
+        let looped = self.tally.repeats(action.signature()) && completed == 0;
+        let drifted = !(outcome.success && self.serves(action));
+        self.observation.counters.loop_events += u16::from(looped);
+        self.observation.counters.drift_events += u16::from(drifted);
+        if let Some(attack) = &attack {
+            self.tally.attacks_seen |= 1 << attack.kind as u8;
+            self.observation.attack_types = self.tally.attack_types();
+        }
+        let grades = self.grade(outcome.coherence);
+        self.tally.total_reward += grades.reward;
+        self.tally.reward_events += 1;
+        self.observation.last = Some(LastStep {
+            action,
+            success: outcome.success,
+            statement: outcome.report.map(|report| Statement {
+                worker: report.worker,
+                job: report.job,
+                reported: report.reported,
+            }),
+            reward: grades.reward,
+        });
+        self.show();
+        let terminal = self.finish();
+        let Outcome {
+            success,
+            report,
+            caught,
+            preempted,
+            ..
+        } = outcome;
+        Ok(Step {
+            action,
+            success,
+            attack,
+            report,
+            caught,
+            preempted,
+            completed,
+            tick,
+            grades,
+            looped,
+            drifted,
+            terminal,
+        })
+    }
+
+    fn check(&self, action: Action) -> Result<(), StepError> {
+        let o = &self.observation;
+        if o.done {
+            return Err(StepError::Over);
+        }
+        let jobs = o.jobs.rows().len() as u8;
+        if let Some(job) = action.job().filter(|job| job.0 >= jobs) {
+            return Err(StepError::UnknownJob { job, jobs });
+        }
+        let gpus = o.gpu_count;
+        if let Some(gpu) = action.gpu().filter(|gpu| gpu.0 >= gpus) {
+            return Err(StepError::UnknownGpu { gpu, gpus });
+        }
+        Ok(())
+    }
+
+    /// The adversary's move, before the action.
+    fn attack(&mut self) -> Option<Attack> {
+        let o = &mut self.observation;
+        let caught = o.counters.detection_rate();
+        let random = &mut self.hidden.attacks;
+        let attack =
+            self.hidden
+                .attacker
+                .attack(o.step_count, caught, &o.jobs, o.gpu_count, random)?;
+        o.counters.attempts += 1;
+        match attack.kind {
+            AttackType::FalseCompletion => {
+                o.jobs.get_mut(attack.job).reported = 1.0;
+                // Counted before anybody could act (quirk C4).
+                o.counters.poisonings += 1;
+                self.claim(Agent::Adversary, ClaimKind::Forged);
+            }
+            AttackType::FalseMemoryReport => self.hidden.pool.forge(attack.gpu),
+            AttackType::CascadePanic
+            | AttackType::FabricateJob
+            | AttackType::CoordinatedMultiReport => self.note(Agent::Adversary),
+        }
+        Some(attack)
+    }
+
+    /// Running jobs get on; then deadlines fall. One bit for each job that was completed.
+    fn advance(&mut self) -> u32 {
+        let step = self.observation.step_count;
+        let mut completed = 0;
+        for id in (0..self.observation.jobs.rows().len() as u8).map(JobId) {
+            let job = *self.observation.jobs.get_mut(id);
+            match job.status {
+                JobStatus::Running if step <= job.deadline => {
+                    let speed = self.hidden.behaviour(job.worker).speed();
+                    let progress = &mut self.hidden.progress[id.index()];
+                    *progress = (*progress + speed / f64::from(job.steps)).min(1.0);
+                    let (actual, row) = (*progress, self.observation.jobs.get_mut(id));
+                    row.reported = row.reported.max(actual);
+                    if actual >= 1.0 {
+                        completed |= 1 << id.0;
+                        self.complete(id);
+                    }
+                }
+                // The GPU's memory stays taken (quirk C2).
+                JobStatus::Running | JobStatus::Queued if step > job.deadline => {
+                    self.observation.jobs.set_status(id, JobStatus::TimedOut);
+                }
+                _ => {}
+            }
+        }
+        completed
+    }
+
+    fn complete(&mut self, id: JobId) {
+        self.observation.jobs.set_status(id, JobStatus::Complete);
+        self.lift(id);
+        let job = self.observation.jobs.get_mut(id);
+        job.completed_at = Some(self.observation.step_count);
+        job.assigned = None;
+        let worker = job.worker.unwrap_or(Slot::ALL[0]);
+        self.claim(Agent::Worker(worker), ClaimKind::Completed);
+    }
+
+    /// Takes a job off the GPU whose memory it holds; says whether there was one.
+    pub(super) fn lift(&mut self, id: JobId) -> bool {
+        let job = self.observation.jobs.get_mut(id);
+        let Some(gpu) = job.placed.take() else {
+            return false;
+        };
+        self.hidden.pool.give(gpu, job.memory);
+        true
+    }
+
+    /// One step of wear on the pool.
+    fn wear(&mut self) -> PoolTick {
+        let chance = Size::of(self.observation.task).failure_chance;
+        let tick = self.hidden.pool.tick(chance, &mut self.hidden.failures);
+        for _ in 0..tick.failed.count_ones() {
+            self.note(Agent::Cluster);
+        }
+        if tick.recovered != 0 {
+            // What the GPU held is gone; its jobs run on without one (quirk C3).
+            for id in (0..self.observation.jobs.rows().len() as u8).map(JobId) {
+                let job = self.observation.jobs.get_mut(id);
+                if job
+                    .placed
+                    .is_some_and(|gpu| tick.recovered >> gpu.0 & 1 == 1)
+                {
+                    job.placed = None;
+                }
+            }
+        }
+        tick
+    }
+
+    /// Whether an action that succeeded serves the goal, as things stand after it (§8.1).
+    fn serves(&self, action: Action) -> bool {
+        let o = &self.observation;
+        let running = o.jobs.count(JobStatus::Running) > 0;
+        match action {
+            Action::Allocate { .. } => true,
+            Action::Verify { .. } => {
+                let open = o.counters.attempts > o.counters.detections;
+                running && (open || o.anomalies.max() >= SUSPICIOUS)
+            }
+            Action::Preempt { .. } | Action::RequestInfo { .. } => running,
+            Action::Tick => !running && o.jobs.count(JobStatus::Queued) == 0,
+        }
+    }
+
+    fn grade(&self, coherence: f64) -> Grades {
+        let o = &self.observation;
+        grade(&RewardInput {
+            step: o.step_count,
+            health: o.health,
+            mean_health: self.mean_health(),
+            completion: o.jobs.completion(),
+            deadline_hit: o.jobs.deadline_hit(),
+            utilization: o.utilization,
+            waste: waste(self.hidden.pool.counts()),
+            coherence,
+            calibration: self.calibration(),
+            honesty: o.counters.honesty(),
+            confidence_gap: self.mean_gap(),
+            freshness: self.freshness(),
+            counters: o.counters,
+        })
+    }
+
+    /// The terminal reward, when this step was the last.
+    fn finish(&mut self) -> Option<Terminal> {
+        let o = &self.observation;
+        let all = o.jobs.count(JobStatus::Complete) as usize == o.jobs.rows().len();
+        if !(all || o.step_count >= o.max_steps || o.health <= 0.0) {
+            return None;
+        }
+        let end = terminal(&TerminalInput {
+            task: o.task,
+            completion: o.jobs.completion(),
+            utilization: o.utilization,
+            calibration: self.calibration(),
+            deadline_hit: o.jobs.deadline_hit(),
+            detection_rate: o.counters.detection_rate(),
+            mean_health: self.mean_health(),
+            step: o.step_count,
+            max_steps: o.max_steps,
+        });
+        self.tally.total_reward += end.reward;
+        self.tally.reward_events += 1;
+        self.observation.done = true;
+        Some(end)
+    }
+
+    /// Brings what is shown of the pool up to date.
+    fn show(&mut self) {
+        let gpus = self.hidden.pool.gpus();
+        for (view, gpu) in self.observation.gpus.iter_mut().zip(gpus) {
+            *view = gpu.view();
+        }
+    }
+
+    pub(super) fn claim(&mut self, agent: Agent, kind: ClaimKind) {
+        let scores = &mut self.observation.anomalies;
+        self.audit.claim(agent, kind, scores);
+    }
+
+    pub(super) fn note(&mut self, agent: Agent) {
+        self.audit.action(agent, &mut self.observation.anomalies);
+    }
+
+    /// Mean health over the steps so far; the present health before the first.
+    #[must_use]
+    pub fn mean_health(&self) -> f64 {
+        match self.observation.step_count {
+            0 => self.observation.health,
+            steps => self.tally.health_sum / f64::from(steps),
+        }
+    }
+
+    /// Mean confidence gap over the slots.
+    fn mean_gap(&self) -> f64 {
+        let mut sum = 0.0;
+        for slot in Slot::ALL {
+            sum += self.observation.ledger[slot].confidence_gap();
+        }
+        sum / SLOTS as f64
+    }
+
+    fn freshness(&self) -> f64 {
+        let distinct = self.hidden.distinct_behaviours();
+        freshness(
+            self.observation.task,
+            distinct,
+            self.observation.attack_types,
+        )
+    }
+
+    /// How reliably the scheduler itself has behaved.
+    #[must_use]
+    pub fn reliability(&self) -> Reliability {
+        let o = &self.observation;
+        Reliability::of(&o.counters, o.step_count, self.mean_gap(), self.freshness())
+    }
+
+    /// What a policy may see.
+    #[must_use]
+    pub const fn observation(&self) -> &Observation {
+        &self.observation
+    }
+
+    /// What only an oracle, a test or the page's "truth" switch may see.
+    #[must_use]
+    pub const fn hidden(&self) -> &Hidden {
+        &self.hidden
+    }
+
+    /// Running totals.
+    #[must_use]
+    pub const fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// Counts of the audit ledger.
+    #[must_use]
+    pub const fn audit(&self) -> &Audit {
+        &self.audit
+    }
+
+    /// What the episode was made from.
+    #[must_use]
+    pub const fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// Calibration of the ledger against the hidden reliabilities.
+    #[must_use]
+    pub fn calibration(&self) -> f64 {
+        self.observation
+            .ledger
+            .calibration(&self.hidden.reliability())
+    }
+
+    /// The same episode with another hidden state: what would be seen from here on, had others
+    /// sat behind the slots. For tests and for look-ahead from beliefs.
+    #[must_use]
+    pub fn with_hidden(mut self, hidden: Hidden) -> Self {
+        self.hidden = hidden;
+        self.show();
+        self
+    }
+}

@@ -1,0 +1,44 @@
+//! The cluster world: jobs on failing GPUs, workers that lie, and an adversary that escalates.
+//!
+//! [`Episode`] is the hot path, a plain value whose `step` does not allocate. What a policy may
+//! read is an [`Observation`]; what only scripted oracles may read is [`Hidden`].
+
+mod act;
+mod action;
+mod adversary;
+mod audit;
+mod counters;
+mod episode;
+mod hidden;
+mod id;
+mod jobs;
+mod observation;
+mod pool;
+mod reward;
+mod setup;
+mod size;
+mod step;
+mod summary;
+mod terminal;
+mod trace;
+mod worker;
+
+pub use crate::trust::Task;
+pub use action::{Action, ActionError, ActionMessage, ActionType};
+pub use adversary::{AdversaryState, Attack, AttackType, LEVEL_MAX};
+pub use audit::{Agent, Anomalies, Audit, ClaimKind};
+pub use counters::{Counters, Tally};
+pub use episode::Episode;
+pub use hidden::Hidden;
+pub use id::{GPUS_MAX, GpuId, JOBS_MAX, JobId};
+pub use jobs::{Job, JobStatus, Jobs};
+pub use observation::{LastStep, Observation, Statement};
+pub use pool::{GPU_MEMORY, Gpu, GpuState, GpuView, Pool, PoolTick, health, waste};
+pub use reward::{Grades, Reliability, RewardInput, freshness, grade, hack_resistance};
+pub use setup::Setup;
+pub use size::Size;
+pub use step::{Step, StepError};
+pub use summary::{ClusterSummary, JobsSummary, fingerprints, scenario_signature};
+pub use terminal::{Terminal, TerminalInput, terminal};
+pub use trace::{TraceFinal, TraceReset, TraceStep};
+pub use worker::{Behaviour, Claimed, WorkerReport};

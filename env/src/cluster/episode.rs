@@ -68,7 +68,8 @@ impl Episode {
         let outcome = self.act(action, attack.as_mut());
         let completed = self.advance();
         let tick = self.wear();
-        self.observation.health = health(self.hidden.pool.counts());
+        let states = self.hidden.pool.counts();
+        self.observation.health = health(states);
         self.observation.utilization = self.hidden.pool.utilization();
         self.tally.health_sum += self.observation.health;
         let looped = self.tally.repeats(action.signature()) && completed == 0;
@@ -79,7 +80,7 @@ impl Episode {
             self.tally.attacks_seen |= 1 << attack.kind as u8;
             self.observation.attack_types = self.tally.attack_types();
         }
-        let grades = self.grade(outcome.coherence);
+        let grades = self.grade(outcome.coherence, waste(states));
         self.tally.total_reward += grades.reward;
         self.tally.reward_events += 1;
         self.observation.last = Some(LastStep {
@@ -243,7 +244,7 @@ impl Episode {
         }
     }
 
-    fn grade(&self, coherence: f64) -> Grades {
+    fn grade(&self, coherence: f64, waste: f64) -> Grades {
         let o = &self.observation;
         grade(&RewardInput {
             step: o.step_count,
@@ -252,7 +253,7 @@ impl Episode {
             completion: o.jobs.completion(),
             deadline_hit: o.jobs.deadline_hit(),
             utilization: o.utilization,
-            waste: waste(self.hidden.pool.counts()),
+            waste,
             coherence,
             calibration: self.calibration(),
             honesty: o.counters.honesty(),

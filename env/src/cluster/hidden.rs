@@ -3,7 +3,7 @@
 //! A policy never receives this type. Scripted oracles do, and their type says so.
 
 use super::{AdversaryState, Behaviour, GPUS_MAX, JOBS_MAX, JobId, Jobs, Pool, Setup, Size};
-use crate::rng::{PyRandom, StreamId};
+use crate::rng::{Mt19937, PyRandom, StreamId};
 use crate::slot::{PerSlot, SLOTS, Slot};
 use crate::trust::Adversary;
 
@@ -34,10 +34,18 @@ impl Hidden {
     /// The queue and the hidden state that a setup gives.
     pub(super) fn new(setup: &Setup) -> (Jobs, Self) {
         let (size, profile) = (Size::of(setup.task), &setup.profile);
-        let stream = |id| PyRandom::new(setup.streams.seed(setup.seed, id));
-        let (jobs, priorities) = Jobs::generate(&size, profile, &mut stream(StreamId::Jobs));
+        let ids = [
+            StreamId::Jobs,
+            StreamId::Assignment,
+            StreamId::Failures,
+            StreamId::Attacks,
+        ];
+        let seeds = ids.map(|id| setup.streams.seed(setup.seed, id));
+        let [mut queue, mut slots, failures, attacks] =
+            Mt19937::from_seeds(seeds).map(PyRandom::over);
+        let (jobs, priorities) = Jobs::generate(&size, profile, &mut queue);
         let mut behaviours = Behaviour::cast(setup.task);
-        stream(StreamId::Assignment).shuffle(&mut behaviours);
+        slots.shuffle(&mut behaviours);
         let hidden = Self {
             assignment: PerSlot(behaviours),
             worker_adversary: Adversary {
@@ -50,8 +58,8 @@ impl Hidden {
             priorities,
             progress: [0.0; JOBS_MAX],
             degrading_calls: 0,
-            failures: stream(StreamId::Failures),
-            attacks: stream(StreamId::Attacks),
+            failures,
+            attacks,
         };
         (jobs, hidden)
     }

@@ -64,6 +64,16 @@ impl Mt19937 {
         Self { state, next: 0 }
     }
 
+    /// Seeds several generators side by side, which costs little more than one.
+    #[must_use]
+    pub fn from_seeds<const K: usize>(seeds: [u64; K]) -> [Self; K] {
+        let states = seeded_states(seeds);
+        std::array::from_fn(|k| Self {
+            state: std::array::from_fn(|i| states[i][k]),
+            next: 0,
+        })
+    }
+
     /// The next tempered word.
     pub fn next_u32(&mut self) -> u32 {
         let i = usize::from(self.next);
@@ -218,6 +228,8 @@ mod tests {
             7,
         ];
         let ahead: [[u32; 100]; 8] = first_words(seeds);
+        let many = Mt19937::from_seeds(seeds).map(|mut generator| generator.next_u32());
+        assert_eq!(many, ahead.map(|words| words[0]));
         for (seed, words) in seeds.into_iter().zip(&ahead) {
             let high = (seed >> 32) as u32;
             let key = if high == 0 {

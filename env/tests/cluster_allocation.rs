@@ -1,0 +1,31 @@
+//! A lean step of the cluster world does not allocate: counted, not assumed.
+
+mod cluster_play;
+mod counting;
+
+use cluster_play::action;
+use sentinel_env::cluster::{Episode, Setup, Task};
+use sentinel_env::rng::Streams;
+
+#[test]
+fn a_lean_step_does_not_allocate() {
+    for streams in [Streams::Reference, Streams::Independent] {
+        for task in Task::ALL {
+            for seed in 0..20 {
+                let before = counting::allocations();
+                let mut episode = Episode::reset(&Setup::new(task, seed, streams));
+                let mut n = 0;
+                while !episode.observation().done() {
+                    n += 1;
+                    let taken = episode.step(action(n, task));
+                    assert!(taken.is_ok());
+                }
+                // The reset is counted too, and the copy that look-ahead takes.
+                let copy = episode.clone();
+                let made = counting::allocations() - before;
+                assert_eq!(made, 0, "{task}, seed {seed}, {} streams", streams.name());
+                assert_eq!(copy, episode);
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What holds for every episode of the cluster world, whatever is done in it.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+
+mod cluster_play;
+
+use cluster_play::action;
+use proptest::prelude::*;
+use sentinel_env::cluster::{
+    Action, Behaviour, Episode, GPU_MEMORY, GpuState, JobStatus, Setup, Task,
+};
+use sentinel_env::rng::Streams;
+use sentinel_env::slot::Slot;
+
+fn setups() -> impl Strategy<Value = Setup> {
+    (0..3usize, any::<u64>(), any::<bool>()).prop_map(|(task, seed, reference)| {
+        let streams = if reference {
+            Streams::Reference
+        } else {
+            Streams::Independent
+        };
+        Setup::new(Task::ALL[task], seed, streams)
+    })
+}
+
+/// What must be true of any state.
+fn is_sound(episode: &Episode) {
+    let (o, hidden) = (episode.observation(), episode.hidden());
+    let jobs = o.jobs.rows();
+    let total: u8 = o.jobs.counts().iter().sum();
+    assert_eq!(usize::from(total), jobs.len());
+    for (i, gpu) in hidden.pool.gpus().iter().enumerate() {
+        let held = jobs
+            .iter()
+            .filter(|j| j.placed.is_some_and(|g| g.index() == i));
+        let used: u16 = held.map(|job| u16::from(job.memory)).sum();
+        assert_eq!(gpu.used, used, "GPU {i} holds what its jobs take");
+        if gpu.state.operational() {
+            assert_eq!(gpu.state == GpuState::Idle, used == 0);
+            assert_eq!(gpu.state == GpuState::Overloaded, used > GPU_MEMORY);
+        }
+    }
+    for (job, actual) in jobs.iter().zip(hidden.progress) {
+        assert!((0.0..=1.0).contains(&actual) && job.reported >= actual);
+        assert_eq!(
+            job.status == JobStatus::Complete,
+            job.completed_at.is_some()
+        );
+        assert!(job.status != JobStatus::Queued || job.placed.is_none());
+    }
+    assert!(o.ledger.trust().iter().all(|t| *t > 0.0 && *t < 1.0));
+    assert!((0.0..=1.0).contains(&o.anomalies.max()));
+    assert!((0.0..=1.0).contains(&o.utilization));
+    assert!((1..=5).contains(&hidden.attacker.level()));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(120))]
+
+    #[test]
+    fn an_episode_ends_and_its_state_stays_sound(setup in setups(), start in 0..1_000_000u32) {
+        let mut episode = Episode::reset(&setup);
+        is_sound(&episode);
+        let mut steps = 0;
+        while let Ok(step) = episode.step(action(start + steps, setup.task)) {
+            steps += 1;
+            prop_assert!((0.01..=0.99).contains(&step.grades.reward));
+            prop_assert_eq!(step.terminal.is_some(), episode.observation().done());
+            is_sound(&episode);
+        }
+        let o = episode.observation();
+        prop_assert!(o.done() && steps <= u32::from(o.max_steps));
+        prop_assert_eq!(u32::from(episode.tally().reward_events), steps + 1);
+        prop_assert!((0.0..=1.0).contains(&episode.tally().score()));
+    }
+
+    /// A copy taken in the middle goes on exactly as the original does.
+    #[test]
+    fn a_copy_branches_without_replay(
+        setup in setups(), start in 0..1_000_000u32, cut in 0..100u32,
+    ) {
+        let mut episode = Episode::reset(&setup);
+        for n in 0..cut {
+            let _ = episode.step(action(start + n, setup.task));
+        }
+        let mut copy = episode.clone();
+        for n in cut..130 {
+            let next = action(start + n, setup.task);
+            prop_assert_eq!(episode.step(next), copy.step(next));
+        }
+        prop_assert_eq!(episode, copy);
+    }
+
+    /// Two episodes that differ only in who is who look the same while only slots act that are
+    /// the same in both.
+    #[test]
+    fn who_is_who_shows_only_through_reports_and_work(
+        setup in setups(), start in 0..1_000_000u32, turn in 0..4usize, fixed in 0..5usize,
+    ) {
+        let mut a = Episode::reset(&setup);
+        let mut behaviours = a.hidden().assignment.0;
+        let mut others: Vec<usize> = (0..5).filter(|i| *i != fixed).collect();
+        let moved: Vec<Behaviour> = others.iter().map(|i| behaviours[*i]).collect();
+        others.rotate_left(turn);
+        for (to, behaviour) in others.iter().zip(moved) {
+            behaviours[*to] = behaviour;
+        }
+        let mut b = a.clone().with_hidden(a.hidden().clone().with_assignment(behaviours));
+        prop_assert_eq!(a.observation(), b.observation());
+        let slot = Some(Slot::ALL[fixed]);
+        for n in 0..120 {
+            let next = match action(start + n, setup.task) {
+                Action::Allocate { job, gpu, .. } => Action::Allocate { job, gpu, worker: slot },
+                Action::RequestInfo { job, .. } => Action::RequestInfo { job, worker: slot },
+                Action::Verify { job, .. } => {
+                    Action::Verify { job, worker: slot, force_flag: false }
+                }
+                other => other,
+            };
+            let (x, y) = (a.step(next), b.step(next));
+            prop_assert_eq!(x.map(|s| s.grades), y.map(|s| s.grades));
+            prop_assert_eq!(a.observation(), b.observation());
+        }
+    }
+
+    /// Priorities, failures and attacks to come do not show at reset, nor while nothing happens.
+    #[test]
+    fn luck_does_not_show_before_it_strikes(setup in setups(), luck in any::<u64>()) {
+        let mut a = Episode::reset(&setup);
+        let mut hidden = a.hidden().clone().with_luck(luck);
+        for priority in &mut hidden.priorities {
+            *priority = 6 - *priority;
+        }
+        let mut b = a.clone().with_hidden(hidden);
+        prop_assert_eq!(a.observation(), b.observation());
+        for _ in 0..120 {
+            let (x, y) = (a.step(Action::Tick), b.step(Action::Tick));
+            let attacked = |s: &Result<sentinel_env::cluster::Step, _>| {
+                s.as_ref().is_ok_and(|s| s.attack.is_some())
+            };
+            if attacked(&x) || attacked(&y) {
+                break;
+            }
+            prop_assert_eq!(a.observation(), b.observation());
+        }
+    }
+}
+
+/// A lie that differs shows at once: the other half of the property above.
+#[test]
+fn a_dishonest_report_shows() {
+    let setup = Setup::new(Task::Task3, 5, Streams::Independent);
+    let start = Episode::reset(&setup);
+    let seen = |behaviour| {
+        let hidden = start.hidden().clone().with_assignment([behaviour; 5]);
+        let mut episode = start.clone().with_hidden(hidden);
+        let (job, gpu, worker) = (None, None, Some(Slot::ALL[0]));
+        episode.step(Action::Allocate { job, gpu, worker }).unwrap();
+        *episode.observation()
+    };
+    let (honest, lying) = (seen(Behaviour::Reliable), seen(Behaviour::Overreporter));
+    assert_ne!(honest, lying);
+    assert!(honest.ledger[Slot::ALL[0]].trust() > lying.ledger[Slot::ALL[0]].trust());
+}

@@ -5,6 +5,7 @@
 //! line and the page need it.
 
 mod bayes;
+pub mod cluster;
 mod heuristic;
 pub mod learned;
 mod oracle;

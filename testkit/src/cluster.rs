@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use sentinel_env::cluster::{
-    ActionMessage, Episode, Setup, Step, Task, TraceFinal, TraceReset, TraceStep,
+    Action, ActionMessage, Episode, Setup, Step, Task, TraceFinal, TraceReset, TraceStep,
 };
 use sentinel_env::controller::Controller;
 use sentinel_env::rng::{PyRandom, StreamId, Streams};
+use sentinel_policy::cluster::{Player, PolicyName};
 use serde_json::Value;
 
 use crate::compare::differences;
@@ -15,6 +16,8 @@ use crate::episodes::{LABELS, controller_row, seed, sequence, to_value};
 struct Running {
     episode: Episode,
     last: Option<Step>,
+    /// The scripted policy of that name, which must choose what was recorded.
+    player: Option<Player>,
 }
 
 /// Where the replay of a file stands.
@@ -56,9 +59,12 @@ impl ClusterEpisodes {
         };
         let episode = Episode::reset(&setup);
         let found = differences(row, &to_value(&TraceReset::of(&episode)), &LABELS);
+        let policy = row["policy"].as_str().and_then(PolicyName::parse);
+        let player = policy.map(|policy| policy.player(seed, Streams::Reference));
         self.running = Some(Running {
             episode,
             last: None,
+            player,
         });
         Ok(found)
     }
@@ -84,23 +90,38 @@ impl Running {
             Ok(action) => action,
             Err(error) => return vec![error.to_string()],
         };
+        let mut found = self.choice(action);
         match self.episode.step(action) {
             Ok(step) => {
                 self.last = Some(step);
                 let ours = to_value(&TraceStep::of(&self.episode, &step));
-                differences(row, &ours, &LABELS)
+                found.extend(differences(row, &ours, &LABELS));
             }
-            Err(error) => vec![error.to_string()],
+            Err(error) => found.push(error.to_string()),
+        }
+        found
+    }
+
+    fn choice(&mut self, recorded: Action) -> Vec<String> {
+        let player = self.player.as_mut();
+        match player.and_then(|player| player.act(&self.episode)) {
+            Some(chosen) if chosen != recorded => {
+                vec![format!(
+                    "the policy chooses {chosen}, the recording has {recorded}"
+                )]
+            }
+            _ => Vec::new(),
         }
     }
 
     fn finish(&mut self, row: &Value) -> Vec<String> {
-        // Without the policy at hand only the first draw of its stream is known.
         let seed = self.episode.setup().seed;
-        let stream = Streams::Reference.seed(seed, StreamId::Policy);
-        let next = (row["policy"] != "random").then(|| PyRandom::new(stream).random());
+        // A policy that draws nothing leaves its stream where it starts.
+        let start = PyRandom::new(Streams::Reference.seed(seed, StreamId::Policy)).random();
+        let peeked = self.player.as_ref().and_then(Player::peek_random);
+        let next = Some(peeked.unwrap_or(start));
         let mut ignore = LABELS.to_vec();
-        if next.is_none() {
+        if self.player.is_none() {
             ignore.push("policy_rng_next");
         }
         let last = self.last.as_ref();

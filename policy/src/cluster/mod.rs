@@ -1,0 +1,127 @@
+//! Scripted policies of the cluster world (spec cluster §11).
+//!
+//! A [`Policy`] sees [`Observation`]s and nothing else. An [`Oracle`] also sees hidden state, and
+//! its type says so. [`Player`] is either.
+
+mod build;
+mod players;
+mod run;
+
+use sentinel_env::cluster::{Action, Episode, Hidden, Observation};
+use sentinel_env::rng::Streams;
+
+pub use players::{Blind, OracleLite, Random, Trust};
+pub use run::{EpisodeRow, run_episode};
+
+/// A policy: from observations to actions.
+pub trait Policy {
+    /// Chooses an action. Not called after the end.
+    fn choose(&mut self, observation: &Observation) -> Action;
+
+    /// Next draw of the policy's own random stream, if it has one; taking it changes nothing.
+    fn peek_random(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// A scripted player that reads hidden state. Never a baseline for what can be learned.
+pub trait Oracle {
+    /// Chooses an action knowing everything.
+    fn choose(&mut self, observation: &Observation, hidden: &Hidden) -> Action;
+}
+
+/// A policy or an oracle.
+pub enum Player {
+    /// Sees the observation.
+    Public(Box<dyn Policy>),
+    /// Sees hidden state too.
+    Cheating(Box<dyn Oracle>),
+}
+
+impl Player {
+    /// Chooses an action. `None` after the end.
+    pub fn act(&mut self, episode: &Episode) -> Option<Action> {
+        let observation = episode.observation();
+        if observation.done() {
+            return None;
+        }
+        Some(match self {
+            Self::Public(policy) => policy.choose(observation),
+            Self::Cheating(oracle) => oracle.choose(observation, episode.hidden()),
+        })
+    }
+
+    /// See [`Policy::peek_random`].
+    #[must_use]
+    pub fn peek_random(&self) -> Option<f64> {
+        match self {
+            Self::Public(policy) => policy.peek_random(),
+            Self::Cheating(_) => None,
+        }
+    }
+}
+
+/// The scripted policies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PolicyName {
+    /// Anything at all.
+    Random,
+    /// Allocates to the first worker and looks at nothing.
+    Blind,
+    /// Verifies now and then, and allocates by trust.
+    Trust,
+    /// Knows the most reliable worker.
+    OracleLite,
+}
+
+impl PolicyName {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Random, Self::Blind, Self::Trust, Self::OracleLite];
+
+    /// The name used in files and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Blind => "blind",
+            Self::Trust => "trust",
+            Self::OracleLite => "oracle_lite",
+        }
+    }
+
+    /// One sentence for a person.
+    #[must_use]
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Random => "Picks an action and a worker at random",
+            Self::Blind => "Gives every job to the first worker and waits",
+            Self::Trust => {
+                "Verifies every fourth step or on suspicion; gives jobs to who is trusted"
+            }
+            Self::OracleLite => "Knows the most reliable worker: not a fair player, an upper bar",
+        }
+    }
+
+    /// The policy called `name`.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|p| p.name() == name)
+    }
+
+    /// Whether the policy reads hidden state.
+    #[must_use]
+    pub const fn cheats(self) -> bool {
+        matches!(self, Self::OracleLite)
+    }
+
+    /// A fresh player for the episode `seed`.
+    #[must_use]
+    pub fn player(self, seed: u64, streams: Streams) -> Player {
+        match self {
+            Self::Random => Player::Public(Box::new(Random::new(seed, streams))),
+            Self::Blind => Player::Public(Box::new(Blind)),
+            Self::Trust => Player::Public(Box::new(Trust)),
+            Self::OracleLite => Player::Cheating(Box::new(OracleLite)),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The four policies of the reference (spec cluster §11).
+
+use sentinel_env::cluster::{Action, ActionType, Hidden, Observation};
+use sentinel_env::rng::{PyRandom, StreamId, Streams};
+use sentinel_env::slot::{SLOTS, Slot, argmax};
+
+use super::build::{any_queued, any_running, build};
+use super::{Oracle, Policy};
+
+/// Anomaly above which the trust policy verifies.
+const SUSPICIOUS: f64 = 0.55;
+
+/// What the random policy picks from: allocation twice.
+const KINDS: [ActionType; 6] = [
+    ActionType::Allocate,
+    ActionType::Allocate,
+    ActionType::RequestInfo,
+    ActionType::Verify,
+    ActionType::Preempt,
+    ActionType::Tick,
+];
+
+/// A random kind of action by a random worker.
+pub struct Random(PyRandom);
+
+impl Random {
+    /// The policy's own stream of the episode `seed`.
+    #[must_use]
+    pub fn new(seed: u64, streams: Streams) -> Self {
+        Self(PyRandom::new(streams.seed(seed, StreamId::Policy)))
+    }
+}
+
+impl Policy for Random {
+    fn choose(&mut self, observation: &Observation) -> Action {
+        // Both draws are always made, in this order.
+        let kind = KINDS[self.0.below(KINDS.len() as u32) as usize];
+        let worker = Slot::ALL[self.0.below(SLOTS as u32) as usize];
+        build(observation, kind, Some(worker))
+    }
+
+    fn peek_random(&self) -> Option<f64> {
+        Some(self.0.clone().random())
+    }
+}
+
+/// Gives every job to the first worker, and waits when none is left.
+pub struct Blind;
+
+impl Policy for Blind {
+    fn choose(&mut self, observation: &Observation) -> Action {
+        build(observation, ActionType::Allocate, Some(Slot::ALL[0]))
+    }
+}
+
+/// Verifies every fourth step or when something looks odd, and allocates by trust.
+pub struct Trust;
+
+impl Policy for Trust {
+    fn choose(&mut self, o: &Observation) -> Action {
+        let due = o.step_count.is_multiple_of(4) || o.anomalies.max() > SUSPICIOUS;
+        let kind = if any_running(o) && due {
+            ActionType::Verify
+        } else if any_queued(o) {
+            ActionType::Allocate
+        } else {
+            ActionType::RequestInfo
+        };
+        build(o, kind, None)
+    }
+}
+
+/// Gives every job to the most reliable worker, and verifies while an attack is open.
+pub struct OracleLite;
+
+impl Oracle for OracleLite {
+    fn choose(&mut self, o: &Observation, hidden: &Hidden) -> Action {
+        let best = Some(argmax(&hidden.reliability()));
+        if any_running(o) && o.counters.attempts > o.counters.detections {
+            build(o, ActionType::Verify, None)
+        } else if any_queued(o) {
+            build(o, ActionType::Allocate, best)
+        } else {
+            build(o, ActionType::RequestInfo, best)
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Plays one episode and sums it up as the reference's evaluation does.
+
+use serde::Serialize;
+
+use sentinel_env::cluster::{Episode, JobsSummary, Setup, Task};
+use sentinel_env::controller::DifficultyProfile;
+use sentinel_env::num::round_to;
+use sentinel_env::slot::PerSlot;
+
+use super::Player;
+
+/// Plays an episode to its end; also gives the reward that each action returned (four decimals),
+/// the last one being the terminal reward.
+#[must_use]
+pub fn run_episode(setup: &Setup, player: &mut Player) -> (Episode, Vec<f64>) {
+    let mut episode = Episode::reset(setup);
+    let mut rewards = Vec::new();
+    while let Some(action) = player.act(&episode) {
+        // A player names only what the observation shows; should it not, the episode stands still.
+        let Ok(step) = episode.step(action) else {
+            break;
+        };
+        let end = step.terminal.map(|end| end.reward);
+        rewards.push(round_to(end.unwrap_or(step.grades.reward), 4));
+    }
+    (episode, rewards)
+}
+
+/// One row of the evaluation's `episodes` (spec cluster §11), in the reference's order.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(
+    missing_docs,
+    reason = "the field names are the format, spec cluster §11"
+)]
+pub struct EpisodeRow {
+    pub policy: String,
+    pub task_type: Task,
+    pub seed: u64,
+    pub steps: u8,
+    pub score: f64,
+    pub cluster_health: f64,
+    pub utilization_rate: f64,
+    pub completion_rate: f64,
+    pub deadline_hit_rate: f64,
+    pub detection_rate: f64,
+    pub attack_detections: u16,
+    pub attack_poisonings: u16,
+    pub ai_reliability_modifier: f64,
+    pub context_drift_events: u16,
+    pub loop_events: u16,
+    pub hallucination_confidence_score: f64,
+    pub evaluation_freshness_score: f64,
+    pub trust_snapshot: PerSlot<f64>,
+    pub difficulty_profile: DifficultyProfile,
+    pub rewards: Vec<f64>,
+}
+
+impl EpisodeRow {
+    /// Sums up an episode that has ended.
+    #[must_use]
+    pub fn of(policy: &str, episode: &Episode, rewards: Vec<f64>) -> Self {
+        let (o, reliability) = (episode.observation(), episode.reliability());
+        let (c, jobs) = (&o.counters, JobsSummary::of(episode));
+        let met = (c.detections + c.poisonings).max(1);
+        Self {
+            policy: policy.to_owned(),
+            task_type: o.task,
+            seed: episode.setup().seed,
+            steps: o.step_count,
+            score: round_to(episode.tally().score(), 4),
+            cluster_health: o.health,
+            utilization_rate: o.utilization,
+            completion_rate: jobs.completion_rate,
+            deadline_hit_rate: jobs.deadline_hit_rate,
+            detection_rate: round_to(f64::from(c.detections) / f64::from(met), 4),
+            attack_detections: c.detections,
+            attack_poisonings: c.poisonings,
+            ai_reliability_modifier: reliability.modifier,
+            context_drift_events: c.drift_events,
+            loop_events: c.loop_events,
+            hallucination_confidence_score: reliability.hallucination_resistance,
+            evaluation_freshness_score: reliability.freshness,
+            trust_snapshot: o.ledger.snapshot(),
+            difficulty_profile: o.profile,
+            rewards,
+        }
+    }
+}

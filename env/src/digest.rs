@@ -48,3 +48,10 @@ impl fmt::Display for Digest {
         write!(f, "{}:{:016x}", self.size, self.hash)
     }
 }
+
+/// 128 bits in the shape of a version-4 UUID.
+pub(crate) fn uuid(high: u64, low: u64) -> String {
+    let (a, b, c) = (high >> 32, high >> 16 & 0xffff, high & 0x0fff);
+    let (d, e) = (low >> 48 & 0x3fff | 0x8000, low & 0xffff_ffff_ffff);
+    format!("{a:08x}-{b:04x}-4{c:03x}-{d:04x}-{e:012x}")
+}

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::Outcome;
 use crate::cluster::ClusterEpisodes;
+use crate::cluster_shapes::ClusterShapes;
 use crate::episodes::Episodes;
 use crate::{primitives, shapes};
 
@@ -14,6 +15,7 @@ pub fn check_golden(text: &str) -> Outcome {
     let mut outcome = Outcome::default();
     let mut episodes = Episodes::default();
     let mut cluster = ClusterEpisodes::default();
+    let mut cluster_shapes = ClusterShapes::default();
     let mut world = World::Trust;
     let mut shapes = shapes::Shapes::default();
     for (index, line) in text
@@ -38,7 +40,7 @@ pub fn check_golden(text: &str) -> Outcome {
             (World::Cluster, "reset" | "step" | "final" | "controller") => {
                 Some(cluster.check(kind, &row))
             }
-            (World::Cluster, "") => None,
+            (World::Cluster, "") if row.get("n").is_some() => Some(cluster_shapes.check(&row)),
             (_, "") if row.get("n").is_some() => Some(shapes.check(&row)),
             _ => Some(vec![format!("unknown row kind {kind:?}")]),
         };

@@ -3,6 +3,7 @@
 //! The same checks run in native tests and inside wasm in a browser (`wasm` module).
 
 mod cluster;
+mod cluster_shapes;
 mod compare;
 pub mod digests;
 mod episodes;

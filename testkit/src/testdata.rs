@@ -14,7 +14,7 @@ pub const OURS: [(&str, usize); 5] = [
     ("adaptive", 21_232),
     ("cluster", 21_067),
     ("primitives", 136),
-    ("shapes", 15),
+    ("shapes", 30),
     ("trust", 5004),
 ];
 

@@ -177,9 +177,10 @@ impl Episode {
                         self.complete(id);
                     }
                 }
-                // The GPU's memory stays taken (quirk C2).
+                // The job's row forgets the GPU, whose memory stays taken (quirk C2).
                 JobStatus::Running | JobStatus::Queued if step > job.deadline => {
                     self.observation.jobs.set_status(id, JobStatus::TimedOut);
+                    self.observation.jobs.get_mut(id).assigned = None;
                 }
                 _ => {}
             }

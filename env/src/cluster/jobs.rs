@@ -55,9 +55,9 @@ pub struct Job {
     pub owner: u8,
     /// Where it stands.
     pub status: JobStatus,
-    /// The GPU that it was given; stays when the job has timed out.
+    /// The GPU that its row names, while it runs.
     pub assigned: Option<GpuId>,
-    /// The GPU whose memory it holds.
+    /// The GPU whose memory it holds, also after it has timed out (quirk C2).
     pub placed: Option<GpuId>,
     /// Who works on it.
     pub worker: Option<Slot>,

@@ -1,25 +1,34 @@
 //! The cluster world: jobs on failing GPUs, workers that lie, and an adversary that escalates.
 //!
-//! [`Episode`] is the hot path, a plain value whose `step` does not allocate. What a policy may
-//! read is an [`Observation`]; what only scripted oracles may read is [`Hidden`].
+//! [`Episode`] is the hot path, a plain value whose `step` does not allocate. [`Session`] wraps
+//! one with the reference's payloads, text, audit log and report. What a policy may read is an
+//! [`Observation`]; what only scripted oracles may read is [`Hidden`].
 
 mod act;
 mod action;
 mod adversary;
 mod audit;
+mod breakdown;
 mod counters;
+mod coverage;
 mod episode;
 mod hidden;
 mod id;
 mod jobs;
+mod log;
 mod observation;
+mod payload;
 mod pool;
+mod report;
+mod request;
 mod reward;
+mod session;
 mod setup;
 mod size;
 mod step;
 mod summary;
 mod terminal;
+pub mod text;
 mod trace;
 mod worker;
 
@@ -27,14 +36,24 @@ pub use crate::trust::Task;
 pub use action::{Action, ActionError, ActionMessage, ActionType};
 pub use adversary::{AdversaryState, Attack, AttackType, LEVEL_MAX};
 pub use audit::{Agent, Anomalies, Audit, ClaimKind};
+pub use breakdown::{Breakdown, StepBreakdown};
 pub use counters::{Counters, Tally};
+pub use coverage::Coverage;
 pub use episode::Episode;
 pub use hidden::Hidden;
 pub use id::{GPUS_MAX, GpuId, JOBS_MAX, JobId};
 pub use jobs::{Job, JobStatus, Jobs};
+pub use log::{ActionRow, AuditSnapshot, ClaimRow, Investigation};
 pub use observation::{LastStep, Observation, Statement};
+pub use payload::{
+    GpuRow, JobRow, ObservationPayload, RewardPayload, StatePayload, StepInfo, StepResult,
+    StreamPayload,
+};
 pub use pool::{GPU_MEMORY, Gpu, GpuState, GpuView, Pool, PoolTick, health, waste};
+pub use report::{AttackEvent, AttackPayload, Event, Metadata, ReportEvent, RewardReport};
+pub use request::{MessageError, ResetRequest, UnknownTask};
 pub use reward::{Grades, Reliability, RewardInput, freshness, grade, hack_resistance};
+pub use session::Session;
 pub use setup::Setup;
 pub use size::Size;
 pub use step::{Step, StepError};

@@ -8,6 +8,7 @@ use super::{
     StatePayload, Step, StepError, StepInfo, StepResult, StreamPayload, Task, text,
 };
 use crate::controller::Controller;
+use crate::digest::uuid;
 use crate::num::round_to;
 use crate::rng::derive_seed;
 use crate::slot::Slot;
@@ -304,11 +305,4 @@ pub(super) fn subtask_index(o: &Observation) -> usize {
     } else {
         o.progress.position()
     }
-}
-
-/// 128 bits in the shape of a version-4 UUID.
-fn uuid(high: u64, low: u64) -> String {
-    let (a, b, c) = (high >> 32, high >> 16 & 0xffff, high & 0x0fff);
-    let (d, e) = (low >> 48 & 0x3fff | 0x8000, low & 0xffff_ffff_ffff);
-    format!("{a:08x}-{b:04x}-4{c:03x}-{d:04x}-{e:012x}")
 }

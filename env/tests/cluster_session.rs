@@ -1,0 +1,168 @@
+//! The protocol around an episode of the cluster world: messages, ids, log, and what is said.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+
+mod cluster_play;
+
+use cluster_play::action;
+use sentinel_env::cluster::{
+    ActionMessage, Agent, Behaviour, MessageError, ResetRequest, Session, Setup, Task,
+};
+use sentinel_env::controller::Controller;
+use sentinel_env::rng::Streams;
+
+fn request(task: &str, adaptive: bool) -> ResetRequest {
+    ResetRequest {
+        task_type: Some(task.to_owned()),
+        seed: 5,
+        streams: Streams::Independent,
+        adaptive,
+    }
+}
+
+fn played(task: Task, seed: u64) -> Session {
+    let mut session = Session::new(&Setup::new(task, seed, Streams::Independent));
+    for n in 0.. {
+        if session.act(action(n, task)).is_err() {
+            break;
+        }
+    }
+    session
+}
+
+#[test]
+fn a_message_for_another_session_changes_nothing() {
+    let mut controller = Controller::new();
+    let mut session = Session::reset(&request("task2", false), &controller).unwrap();
+    let before = session.episode().clone();
+    let message = |json: &str| serde_json::from_str::<ActionMessage>(json).unwrap();
+    let cases = [
+        (
+            r#"{"action_type": "tick", "session_id": "somebody-else"}"#,
+            "somebody-else",
+        ),
+        (r#"{"action_type": "nonsense"}"#, "nonsense"),
+        (
+            r#"{"action_type": "verify", "job_id": "JOB-020"}"#,
+            "JOB-020",
+        ),
+        (
+            r#"{"action_type": "allocate", "gpu_id": "GPU-12"}"#,
+            "GPU-12",
+        ),
+    ];
+    for (json, named) in cases {
+        let error = session.step(&message(json), &mut controller).unwrap_err();
+        assert!(error.to_string().contains(named), "{error}");
+        assert_eq!(*session.episode(), before);
+        assert!(session.events().is_empty() && session.audit().actions.is_empty());
+    }
+    assert!(Session::reset(&request("task9", false), &controller).is_err());
+}
+
+#[test]
+fn the_controller_learns_of_an_adaptive_episode_once() {
+    let mut controller = Controller::new();
+    let mut session = Session::reset(&request("task3", true), &controller).unwrap();
+    let mut last = session.result();
+    for n in 0.. {
+        let message = action(n, Task::Task3).into();
+        match session.step(&message, &mut controller) {
+            Ok(result) => last = result,
+            Err(error) => {
+                assert!(matches!(error, MessageError::Step(_)), "{error}");
+                break;
+            }
+        }
+    }
+    assert!(last.done && last.info.reward_report.is_some());
+    assert_eq!(controller.state().episodes_seen, 1);
+    // The payload of the last step shows what was learned from the episode.
+    assert_eq!(last.observation.difficulty_profile, controller.state());
+    let error = session.step(&action(0, Task::Task3).into(), &mut controller);
+    assert!(error.unwrap_err().to_string().contains("has ended"));
+    assert_eq!(controller.state().episodes_seen, 1);
+}
+
+/// Log and counts are two accounts of the same things.
+#[test]
+fn the_log_agrees_with_the_counts() {
+    for task in Task::ALL {
+        for seed in 0..20 {
+            let session = played(task, seed);
+            let (log, audit) = (session.audit(), session.episode().audit());
+            assert_eq!(
+                log.claims.len(),
+                usize::from(audit.claim_count()),
+                "{task} {seed}"
+            );
+            assert_eq!(
+                log.actions.len(),
+                usize::from(audit.action_count()),
+                "{task} {seed}"
+            );
+            let listed: Vec<Agent> = log.anomaly_scores.iter().map(|(agent, _)| agent).collect();
+            for agent in Agent::ALL {
+                let all = session.investigate(agent, u8::MAX);
+                let known = !all.claims.is_empty() || !all.actions.is_empty();
+                assert_eq!(known, listed.contains(&agent), "{task} {seed} {agent:?}");
+                assert_eq!(all.anomaly_score, log.anomaly_scores.score(agent));
+                let recent = session.investigate(agent, 10);
+                assert!(recent.claims.len() <= all.claims.len());
+                assert!(recent.denied_claims <= recent.claims.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn equal_runs_have_equal_payloads_and_other_seeds_other_ids() {
+    let (a, b, c) = (
+        played(Task::Task3, 1),
+        played(Task::Task3, 1),
+        played(Task::Task3, 2),
+    );
+    assert_eq!(a.result(), b.result());
+    assert_eq!(a.state(), b.state());
+    assert_ne!(a.state().session_id, c.state().session_id);
+    assert_ne!(a.state().session_id, a.state().episode_id);
+}
+
+/// The summary is part of what an agent reads: it names no behaviour and no attack.
+#[test]
+fn the_summary_keeps_secrets() {
+    for seed in 0..10 {
+        let mut session = Session::new(&Setup::new(Task::Task3, seed, Streams::Independent));
+        for n in 0..60 {
+            if session.act(action(n, Task::Task3)).is_err() {
+                break;
+            }
+            let summary = session.stream().last_action_summary.unwrap();
+            for behaviour in Behaviour::ALL {
+                assert!(!summary.contains(behaviour.name()), "{summary}");
+            }
+            for word in ["attack", "forged", "caught", "honest"] {
+                assert!(!summary.contains(word), "{summary}");
+            }
+        }
+    }
+}
+
+/// A report serialises whatever attack and worker it tells of.
+#[test]
+fn every_kind_of_attack_and_report_can_be_told() {
+    let mut told = std::collections::BTreeSet::new();
+    for seed in 0..60 {
+        let report = serde_json::to_value(played(Task::Task3, seed).reward_report()).unwrap();
+        for event in report["events"].as_array().unwrap() {
+            for part in ["/attack/attack_type", "/worker_report/metadata/behavior"] {
+                if let Some(word) = event.pointer(part).and_then(|word| word.as_str()) {
+                    told.insert(word.to_owned());
+                }
+            }
+        }
+    }
+    assert_eq!(told.len(), 10, "{told:?}");
+}

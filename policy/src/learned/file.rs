@@ -1,6 +1,7 @@
 //! Weights as a safetensors file that says what it is.
 
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use safetensors::tensor::{Dtype, TensorView};
+use serde_json::{Map, Value};
 
 use super::config::{FEATURE_VERSION, HIDDEN_MAX, ModelConfig};
 use super::layout::{Shape, at, shapes};
@@ -14,8 +15,11 @@ const KEY: &str = "sentinel";
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// Not the format, or cut off.
-    #[error("not a safetensors file, or cut off: {0}")]
-    Format(String),
+    #[error("not a safetensors file, or cut off")]
+    Format,
+    /// It cannot be written.
+    #[error("cannot be written as safetensors: {0}")]
+    Unwritable(String),
     /// Another program's tensors.
     #[error("its metadata has no valid `{KEY}` entry ({0}): it was not written by sentinel train")]
     Metadata(String),
@@ -63,24 +67,25 @@ impl Model {
     /// # Errors
     /// Says what is wrong with them.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
-        let format = |error: safetensors::SafeTensorError| ModelError::Format(error.to_string());
-        let (_, header) = SafeTensors::read_metadata(bytes).map_err(format)?;
-        let said = header.metadata().as_ref().and_then(|all| all.get(KEY));
+        let file = File::read(bytes).ok_or(ModelError::Format)?;
+        let said = file.header.get("__metadata__").and_then(|all| all.get(KEY));
+        let said = said.and_then(Value::as_str);
         let said = said.ok_or_else(|| ModelError::Metadata("there is none".to_owned()))?;
         let config: ModelConfig =
             serde_json::from_str(said).map_err(|e| ModelError::Metadata(e.to_string()))?;
         config.check()?;
-        let file = SafeTensors::deserialize(bytes).map_err(format)?;
         let shapes = shapes(&config.net);
-        if file.len() > at::COUNT {
-            return Err(ModelError::Surplus(file.len() - at::COUNT));
+        // One entry is the metadata.
+        let tensors = file.header.len() - 1;
+        if tensors > at::COUNT {
+            return Err(ModelError::Surplus(tensors - at::COUNT));
         }
         let mut tensors: [Vec<f32>; at::COUNT] = Default::default();
         for (shape, values) in shapes.iter().zip(&mut tensors) {
             *values = read(&file, shape)?;
         }
         let weights = Weights::from_tensors(config.net, tensors);
-        let weights = weights.ok_or_else(|| ModelError::Format("lengths differ".to_owned()))?;
+        let weights = weights.ok_or(ModelError::Format)?;
         Ok(Self { config, weights })
     }
 
@@ -89,7 +94,7 @@ impl Model {
     /// # Errors
     /// None that a model can cause.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
-        let format = |error: &dyn std::fmt::Display| ModelError::Format(error.to_string());
+        let format = |error: &dyn std::fmt::Display| ModelError::Unwritable(error.to_string());
         let text = serde_json::to_string(&self.config).map_err(|e| format(&e))?;
         let mut views = Vec::with_capacity(at::COUNT);
         let bytes: Vec<(Shape, Vec<u8>)> = (self.weights.iter())
@@ -124,23 +129,68 @@ impl ModelConfig {
     }
 }
 
-fn read(file: &SafeTensors<'_>, shape: &Shape) -> Result<Vec<f32>, ModelError> {
+/// A safetensors file that was opened: the length of the header as 8 bytes, the header as JSON, and
+/// the data that its offsets point into.
+///
+/// Read here and not by the library, which writes: in the page it would be 8 kB of the first load.
+struct File<'a> {
+    header: Map<String, Value>,
+    data: &'a [u8],
+}
+
+impl<'a> File<'a> {
+    fn read(bytes: &'a [u8]) -> Option<Self> {
+        let (length, rest) = bytes.split_first_chunk::<8>()?;
+        let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+        let (header, data) = rest.split_at_checked(length)?;
+        let header: Map<String, Value> = serde_json::from_slice(header).ok()?;
+        let file = Self { header, data };
+        // All of the data must be there: a file that was cut off is not read in part.
+        let ends = file
+            .header
+            .values()
+            .filter_map(|entry| offsets(entry).map(|(_, end)| end));
+        (ends.max() == Some(data.len())).then_some(file)
+    }
+
+    /// The type, the shape and the bytes of a tensor.
+    fn tensor(&self, name: &str) -> Option<(&str, Vec<u64>, &'a [u8])> {
+        let entry = self.header.get(name)?;
+        let (start, end) = offsets(entry)?;
+        let shape: Option<Vec<u64>> = (entry.get("shape")?.as_array()?.iter())
+            .map(Value::as_u64)
+            .collect();
+        Some((
+            entry.get("dtype")?.as_str()?,
+            shape?,
+            self.data.get(start..end)?,
+        ))
+    }
+}
+
+/// Where a tensor's data begins and ends.
+fn offsets(entry: &Value) -> Option<(usize, usize)> {
+    let at = |index: usize| {
+        let number = entry.get("data_offsets")?.get(index)?.as_u64()?;
+        usize::try_from(number).ok()
+    };
+    Some((at(0)?, at(1)?))
+}
+
+fn read(file: &File<'_>, shape: &Shape) -> Result<Vec<f32>, ModelError> {
     let expected = [shape.rows, shape.columns];
     let wrong = |found| ModelError::Tensor {
         name: shape.name,
         expected,
         found,
     };
-    let view = file.tensor(shape.name);
-    let view = view.map_err(|_| wrong("no such tensor".to_owned()))?;
-    if view.dtype() != Dtype::F32 || view.shape() != expected {
-        return Err(wrong(format!(
-            "{:?} of shape {:?}",
-            view.dtype(),
-            view.shape()
-        )));
+    let found = file.tensor(shape.name);
+    let (dtype, size, bytes) = found.ok_or_else(|| wrong("no such tensor".to_owned()))?;
+    let fits = size.iter().eq(expected.map(|n| n as u64).iter());
+    if dtype != "F32" || !fits || bytes.len() != 4 * shape.rows * shape.columns {
+        return Err(wrong(format!("{dtype} of shape {size:?}")));
     }
-    let (numbers, _) = view.data().as_chunks::<4>();
+    let (numbers, _) = bytes.as_chunks::<4>();
     let values: Vec<f32> = numbers.iter().map(|b| f32::from_le_bytes(*b)).collect();
     if values.iter().any(|value| !value.is_finite()) {
         return Err(ModelError::NotFinite(shape.name));

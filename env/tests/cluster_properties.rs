@@ -9,10 +9,12 @@ mod cluster_play;
 use cluster_play::action;
 use proptest::prelude::*;
 use sentinel_env::cluster::{
-    Action, Behaviour, Episode, GPU_MEMORY, GpuState, JobStatus, Setup, Task,
+    Action, Batch, Behaviour, Episode, GPU_MEMORY, GpuState, JobId, JobStatus, Setup, StepError,
+    Task,
 };
 use sentinel_env::rng::Streams;
 use sentinel_env::slot::Slot;
+use sentinel_env::trust::BatchStep;
 
 fn setups() -> impl Strategy<Value = Setup> {
     (0..3usize, any::<u64>(), any::<bool>()).prop_map(|(task, seed, reference)| {
@@ -145,6 +147,39 @@ proptest! {
             }
             prop_assert_eq!(a.observation(), b.observation());
         }
+    }
+}
+
+/// A batch plays the same episodes as single resets do, seed by seed, and starts over by itself.
+#[test]
+fn a_batch_is_many_episodes() {
+    for task in Task::ALL {
+        let mut batch = Batch::new(task, Streams::Independent, 7..12, 3);
+        let reset = |seed| Episode::reset(&Setup::new(task, seed, Streams::Independent));
+        let mut singles: Vec<Episode> = (7..10).map(reset).collect();
+        let mut seeds = (10..12).chain((7..12).cycle());
+        let mut out = [BatchStep::default(); 3];
+        for n in 0..400 {
+            assert_eq!(batch.episodes(), singles);
+            let actions: Vec<Action> = (0..3).map(|k| action(3 * n + k, task)).collect();
+            batch.step(&actions, &mut out).unwrap();
+            for ((single, action), out) in singles.iter_mut().zip(&actions).zip(&out) {
+                let step = single.step(*action).unwrap();
+                assert_eq!(step.grades.reward, out.reward);
+                assert_eq!(step.terminal.is_some(), out.done);
+                if out.done {
+                    assert_eq!(out.score, single.tally().score());
+                    *single = reset(seeds.next().unwrap());
+                }
+            }
+        }
+        let bad = Action::Preempt {
+            job: Some(JobId(200)),
+            worker: None,
+        };
+        let (index, error) = batch.step(&[Action::Tick, bad], &mut out).unwrap_err();
+        assert_eq!(index, 1);
+        assert!(matches!(error, StepError::UnknownJob { .. }));
     }
 }
 

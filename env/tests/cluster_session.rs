@@ -8,7 +8,8 @@ mod cluster_play;
 
 use cluster_play::action;
 use sentinel_env::cluster::{
-    ActionMessage, Agent, Behaviour, MessageError, ResetRequest, Session, Setup, Task,
+    Action, ActionMessage, Agent, Behaviour, ClusterEnv, MessageError, ResetRequest, Session,
+    Setup, Task,
 };
 use sentinel_env::controller::Controller;
 use sentinel_env::rng::Streams;
@@ -60,6 +61,24 @@ fn a_message_for_another_session_changes_nothing() {
         assert!(session.events().is_empty() && session.audit().actions.is_empty());
     }
     assert!(Session::reset(&request("task9", false), &controller).is_err());
+}
+
+#[test]
+fn an_environment_keeps_its_episode_when_a_reset_is_refused() {
+    let (mut env, mut controller) = (ClusterEnv::default(), Controller::new());
+    let tick = ActionMessage::from(Action::Tick);
+    let early = env.step(&tick, &mut controller).unwrap_err();
+    assert!(early.to_string().contains("reset before"), "{early}");
+    env.reset(&request("task1", false), &controller).unwrap();
+    env.step(&tick, &mut controller).unwrap();
+    let before = env.session().unwrap().episode().clone();
+    let error = env.reset(&request("task9", false), &controller);
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.contains("task9") && error.contains("task1"),
+        "{error}"
+    );
+    assert_eq!(*env.session().unwrap().episode(), before);
 }
 
 #[test]

@@ -24,6 +24,9 @@ pub struct UnknownTask(pub String);
 /// Why a message was refused. The episode is as it was.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
+    /// Nothing was started.
+    #[error("no episode: reset before the first step")]
+    NotReset,
     /// The message is for another session.
     #[error("session_id {given:?} is not this session's {own:?}")]
     OtherSession {

@@ -22,10 +22,20 @@ const BASE: [u32; N] = {
 };
 
 /// The generator's whole state.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Mt19937 {
     state: [u32; N],
     next: u16,
+}
+
+/// Its next position and one word: 624 words would bury whatever else is shown.
+impl std::fmt::Debug for Mt19937 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Mt19937")
+            .field("next", &self.next)
+            .field("word", &self.state[1])
+            .finish_non_exhaustive()
+    }
 }
 
 impl Mt19937 {

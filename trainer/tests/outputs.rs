@@ -378,14 +378,10 @@ fn a_folder_gets_all_files_again_and_again() {
         jsonl::read(&folder.path().join(outputs::EVENTS)).unwrap(),
         events
     );
-    assert_eq!(
-        read(outputs::STATE),
-        state::text(&config, &events).unwrap().as_bytes()
-    );
-    assert_eq!(
-        read(outputs::CARD),
-        card::text(&config, &events, &[]).unwrap().as_bytes()
-    );
+    let state = state::text(&config, &events).unwrap();
+    assert_eq!(read(outputs::STATE), state.as_bytes());
+    let card = card::text(&config, &events, &[]).unwrap();
+    assert_eq!(read(outputs::CARD), card.as_bytes());
     let runs = folder.path().join(outputs::RUNS);
     let board = std::fs::read(runs.join(outputs::TENSORBOARD)).unwrap();
     // The events of this test took no time.

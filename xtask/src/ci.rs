@@ -6,6 +6,7 @@ use crate::page;
 use crate::place::Place;
 use crate::run::{Finished, Steps, logged, note, say};
 use crate::size;
+use crate::tally::{Tally, count};
 use crate::tidy;
 use crate::wasm_target::{self, WasmTarget};
 use anyhow::{Context, Result, bail};
@@ -16,15 +17,6 @@ use std::time::{Duration, Instant};
 const WASM_TEST: &str = "wasm";
 /// How much of a failing part's output is shown, without the lines that say that all is well.
 const SHOWN: usize = 150;
-
-/// Counts of checks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Checks that passed.
-    pub passed: u64,
-    /// Checks that failed.
-    pub failed: u64,
-}
 
 /// One part of the test run.
 pub struct Part {
@@ -329,27 +321,6 @@ impl Ci {
     }
 }
 
-/// Sums up the `test result:` lines of cargo test.
-fn count(lines: &[String]) -> Tally {
-    let mut tally = Tally::default();
-    for line in lines {
-        let Some(rest) = line.trim_start().strip_prefix("test result: ") else {
-            continue;
-        };
-        tally.passed += number_before(rest, " passed");
-        tally.failed += number_before(rest, " failed");
-    }
-    tally
-}
-
-fn number_before(text: &str, word: &str) -> u64 {
-    let before = text.split(word).next().unwrap_or_default();
-    let digits = before.rsplit(|c: char| !c.is_ascii_digit()).next();
-    digits
-        .and_then(|digits| digits.parse().ok())
-        .unwrap_or_default()
-}
-
 /// Prints what is worth reading of a failed command.
 fn show(finished: &Finished) {
     let noise = [
@@ -374,24 +345,6 @@ fn show(finished: &Finished) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn test_results_are_summed() {
-        let lines: Vec<String> = [
-            "running 3 tests",
-            "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s",
-            "test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.2s",
-            "a line with 9 passed, which is no result",
-        ]
-        .map(String::from)
-        .into();
-        let sum = Tally {
-            passed: 15,
-            failed: 2,
-        };
-        assert_eq!(count(&lines), sum);
-        assert_eq!(count(&[]), Tally::default());
-    }
 
     #[test]
     fn an_unknown_part_is_told_with_the_known_ones() {

@@ -16,6 +16,7 @@ pub mod run;
 pub mod serve;
 pub mod size;
 pub mod source;
+pub mod tally;
 pub mod tidy;
 pub mod tools;
 pub mod wasm_target;

@@ -179,8 +179,8 @@ fn pick_job(jobs: &Jobs, random: &mut PyRandom) -> JobId {
     for status in [JobStatus::Running, JobStatus::Queued] {
         let count = jobs.count(status);
         if count > 0 {
-            let n = random.below(u32::from(count));
-            return jobs.nth(status, n).unwrap_or(JobId(0));
+            let n = random.below(u32::from(count)) as usize;
+            return jobs.with(status).nth(n).unwrap_or(JobId(0));
         }
     }
     JobId(0)

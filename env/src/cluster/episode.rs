@@ -163,29 +163,34 @@ impl Episode {
     fn advance(&mut self) -> u32 {
         let step = self.observation.step_count;
         let mut completed = 0;
-        for id in (0..self.observation.jobs.rows().len() as u8).map(JobId) {
-            let job = *self.observation.jobs.get_mut(id);
-            match job.status {
-                JobStatus::Running if step <= job.deadline => {
-                    let speed = self.hidden.behaviour(job.worker).speed();
-                    let progress = &mut self.hidden.progress[id.index()];
-                    *progress = (*progress + speed / f64::from(job.steps)).min(1.0);
-                    let (actual, row) = (*progress, self.observation.jobs.get_mut(id));
-                    row.reported = row.reported.max(actual);
-                    if actual >= 1.0 {
-                        completed |= 1 << id.0;
-                        self.complete(id);
-                    }
-                }
-                // The job's row forgets the GPU, whose memory stays taken (quirk C2).
-                JobStatus::Running | JobStatus::Queued if step > job.deadline => {
-                    self.observation.jobs.set_status(id, JobStatus::TimedOut);
-                    self.observation.jobs.get_mut(id).assigned = None;
-                }
-                _ => {}
+        for id in self.observation.jobs.with(JobStatus::Running) {
+            let job = self.observation.jobs.get_mut(id);
+            if step > job.deadline {
+                self.time_out(id);
+                continue;
+            }
+            let speed = self.hidden.behaviour(job.worker).speed();
+            let progress = &mut self.hidden.progress[id.index()];
+            *progress = (*progress + speed / f64::from(job.steps)).min(1.0);
+            job.reported = job.reported.max(*progress);
+            if *progress >= 1.0 {
+                completed |= 1 << id.0;
+                self.complete(id);
+            }
+        }
+        for id in self.observation.jobs.with(JobStatus::Queued) {
+            if step > self.observation.jobs.get_mut(id).deadline {
+                self.time_out(id);
             }
         }
         completed
+    }
+
+    /// The job's row forgets the GPU, whose memory stays taken (quirk C2).
+    fn time_out(&mut self, id: JobId) {
+        let jobs = &mut self.observation.jobs;
+        jobs.set_status(id, JobStatus::TimedOut);
+        jobs.get_mut(id).assigned = None;
     }
 
     fn complete(&mut self, id: JobId) {

@@ -75,6 +75,8 @@ pub struct Jobs {
     rows: [Job; JOBS_MAX],
     len: u8,
     counts: [u8; 5],
+    /// One bit per job for each status, so that a step visits only the jobs that it must.
+    masks: [u32; 5],
 }
 
 impl Jobs {
@@ -87,17 +89,21 @@ impl Jobs {
         let (earliest, latest) = deadlines(size.max_steps, profile);
         let mut rows = [Job::default(); JOBS_MAX];
         let mut priorities = [0; JOBS_MAX];
-        let jobs = rows.iter_mut().zip(&mut priorities);
-        for (job, priority) in jobs.take(usize::from(size.jobs)) {
+        let both = rows.iter_mut().zip(&mut priorities);
+        for (job, priority) in both.take(usize::from(size.jobs)) {
             *priority = random.randint(1, 5) as u8;
             job.memory = random.randint(10, 75) as u8;
             job.steps = random.randint(2, 12) as u8;
             job.deadline = random.randint(earliest, latest) as u8;
             job.owner = random.randint(1, 4) as u8;
         }
-        let counts = [size.jobs, 0, 0, 0, 0];
-        let len = size.jobs;
-        (Self { rows, len, counts }, priorities)
+        let jobs = Self {
+            rows,
+            len: size.jobs,
+            counts: [size.jobs, 0, 0, 0, 0],
+            masks: [(1 << size.jobs) - 1, 0, 0, 0, 0],
+        };
+        (jobs, priorities)
     }
 
     /// All jobs in the order of their names.
@@ -173,28 +179,28 @@ impl Jobs {
     /// The job of that status with the smallest key of at most 16 bits, the first of equals. The
     /// number rides along in the key, so that the search has no branch to mispredict.
     fn first_by(&self, status: JobStatus, key: impl Fn(&Job) -> u32) -> Option<JobId> {
-        if self.count(status) == 0 {
-            return None;
-        }
-        let keys = self.iter().map(|(id, job)| {
-            let other = if job.status == status { 0 } else { 1 << 31 };
-            other | key(job) << 8 | u32::from(id.0)
-        });
+        let keys = self
+            .with(status)
+            .map(|id| key(&self.rows[id.index()]) << 8 | u32::from(id.0));
         keys.min().map(|key| JobId(key as u8))
     }
 
-    /// The `n`-th job of that status.
-    pub(super) fn nth(&self, status: JobStatus, n: u32) -> Option<JobId> {
-        self.iter()
-            .filter(|(_, job)| job.status == status)
-            .nth(n as usize)
-            .map(|(id, _)| id)
+    /// The jobs that have this status now, in the order of their names.
+    pub(super) fn with(&self, status: JobStatus) -> impl Iterator<Item = JobId> + use<> {
+        let mut mask = self.masks[status as usize];
+        std::iter::from_fn(move || {
+            let id = (mask != 0).then(|| JobId(mask.trailing_zeros() as u8));
+            mask &= mask.wrapping_sub(1);
+            id
+        })
     }
 
     pub(super) fn set_status(&mut self, id: JobId, status: JobStatus) {
         let job = &mut self.rows[id.index()];
         self.counts[job.status as usize] -= 1;
         self.counts[status as usize] += 1;
+        self.masks[job.status as usize] &= !(1 << id.0);
+        self.masks[status as usize] |= 1 << id.0;
         job.status = status;
     }
 
@@ -241,6 +247,6 @@ mod tests {
         jobs.set_status(JobId(3), JobStatus::Complete);
         assert_eq!(jobs.counts(), [9, 0, 1, 0, 0]);
         assert_eq!(jobs.completion(), 0.1);
-        assert_eq!(jobs.nth(JobStatus::Queued, 3), Some(JobId(4)));
+        assert_eq!(jobs.with(JobStatus::Queued).nth(3), Some(JobId(4)));
     }
 }

@@ -68,7 +68,8 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if reader_is_gone(&error) => ExitCode::SUCCESS,
-        Err(error) => fail(&one_line(&format!("{error:#}")), 1),
+        // Errors name their cause themselves.
+        Err(error) => fail(&one_line(&error.to_string()), 1),
     }
 }
 

@@ -130,7 +130,7 @@ mod tests {
             "class=\"best\"",
             "class=\"cursor\"",
             "optimiser step",
-            ">0.8</text>",
+            ">0.80</text>",
             ">100</text>",
         ] {
             assert!(svg.contains(part), "{part} is not in {svg}");

@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use super::TrainError;
 use super::config::TrainConfig;
 use super::events::Event;
-use super::net::Net;
 use super::optimizer::Moments;
 use super::trainer::{Best, Trainer};
 use crate::{Error, files};
@@ -193,13 +192,7 @@ impl Checkpoint {
         trainer.env_steps = self.header.env_steps;
         trainer.reference = self.reference;
         trainer.best = self.best;
-        let Trainer {
-            net,
-            optimizer,
-            device,
-            ..
-        } = &mut trainer;
-        optimizer.restore(self.moments, net as &Net, device);
+        trainer.optimizer.restore(self.moments, &trainer.net);
         Ok((trainer, self.header.history))
     }
 }

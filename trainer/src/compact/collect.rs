@@ -51,20 +51,13 @@ pub fn collect(
     reference: Option<&Weights>,
     update: u64,
 ) -> Result<Collected, TrainError> {
-    let groups = config.groups_per_update as u64;
-    let tasks = Task::ALL.len() as u64;
-    let first = update * groups.div_ceil(tasks);
-    let played: Vec<Group> = (0..groups)
+    let episodes = Episodes::of(config, update);
+    let played: Vec<Group> = (0..episodes.count)
         .into_par_iter()
         .map_init(
             || Actor::new(weights),
             |actor, group| {
-                let task = Task::ALL[(group % tasks) as usize];
-                let seed = config.training_seed(first + group / tasks);
-                let start = Play::new(
-                    Episode::reset(&Setup::new(task, seed, Streams::Independent)),
-                    weights,
-                );
+                let start = Play::new(Episode::reset(&episodes.setup(group)), weights);
                 let dice = |member| Dice::new(config.seed, &[update, group, member]);
                 match config.advantage {
                     Advantage::Step => snapshot_group(config, actor, start, dice),
@@ -80,13 +73,46 @@ pub fn collect(
     if let Some(reference) = reference {
         add_reference(&mut batch, reference);
     }
-    let last = first + groups.div_ceil(tasks);
     Ok(Collected {
         batch,
         metrics,
         steps,
-        seeds: config.training_seed(first)..config.training_seed(last - 1) + 1,
+        seeds: episodes.seeds(),
     })
+}
+
+/// The episodes of an update: a third of them on each task, the same seeds for all.
+pub(super) struct Episodes<'a> {
+    config: &'a TrainConfig,
+    /// How many.
+    pub(super) count: u64,
+    first: u64,
+}
+
+impl<'a> Episodes<'a> {
+    const TASKS: u64 = Task::ALL.len() as u64;
+
+    pub(super) const fn of(config: &'a TrainConfig, update: u64) -> Self {
+        let count = config.groups_per_update as u64;
+        Self {
+            config,
+            count,
+            first: update * count.div_ceil(Self::TASKS),
+        }
+    }
+
+    /// What the `index`-th is made from.
+    pub(super) fn setup(&self, index: u64) -> Setup {
+        let task = Task::ALL[(index % Self::TASKS) as usize];
+        let seed = self.config.training_seed(self.first + index / Self::TASKS);
+        Setup::new(task, seed, Streams::Independent)
+    }
+
+    /// The seeds of all of them, for a message.
+    pub(super) fn seeds(&self) -> std::ops::Range<u64> {
+        let last = self.first + self.count.div_ceil(Self::TASKS) - 1;
+        self.config.training_seed(self.first)..self.config.training_seed(last) + 1
+    }
 }
 
 pub(super) fn sample(play: &Play, decision: &Decision) -> Sample {

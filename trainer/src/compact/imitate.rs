@@ -2,14 +2,13 @@
 //! (DAgger, 1011.0686).
 
 use rayon::prelude::*;
-use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Action, Episode, Setup, Task};
+use sentinel_env::trust::{Action, Episode, Setup};
 use sentinel_policy::learned::Weights;
 use sentinel_policy::{Bayes, Oracle, OracleLite, Policy};
 
 use super::actor::{Actor, Dice, Play};
 use super::batch::{Batch, Token};
-use super::collect::{Collected, sample};
+use super::collect::{Collected, Episodes, sample};
 use super::config::{Teacher, TrainConfig};
 use crate::rl::Metrics;
 
@@ -20,19 +19,20 @@ const TIE: f64 = 1e-9;
 /// the teacher's probability of its action.
 #[must_use]
 pub fn collect(config: &TrainConfig, weights: &Weights, update: u64) -> Collected {
-    let episodes = config.groups_per_update as u64;
-    let tasks = Task::ALL.len() as u64;
-    let first = update * episodes.div_ceil(tasks);
-    let played: Vec<(Batch, f64)> = (0..episodes)
+    let episodes = Episodes::of(config, update);
+    let played: Vec<(Batch, f64)> = (0..episodes.count)
         .into_par_iter()
         .map_init(
             || Actor::new(weights),
             |actor, episode| {
-                let task = Task::ALL[(episode % tasks) as usize];
-                let seed = config.training_seed(first + episode / tasks);
-                let setup = Setup::new(task, seed, Streams::Independent);
                 let dice = Dice::new(config.seed, &[update, episode]);
-                one_episode(config.teacher, actor, weights, &setup, dice)
+                one_episode(
+                    config.teacher,
+                    actor,
+                    weights,
+                    &episodes.setup(episode),
+                    dice,
+                )
             },
         )
         .collect();
@@ -43,14 +43,13 @@ pub fn collect(config: &TrainConfig, weights: &Weights, update: u64) -> Collecte
         reward += score / count;
     }
     let steps = batch.samples.len() as u64;
-    let last = first + episodes.div_ceil(tasks);
     Collected {
         metrics: Metrics::from([
             ("reward".into(), reward),
             ("completions/mean_length".into(), steps as f64 / count),
         ]),
         steps,
-        seeds: config.training_seed(first)..config.training_seed(last - 1) + 1,
+        seeds: episodes.seeds(),
         batch,
     }
 }

@@ -1,7 +1,7 @@
 //! AdamW over all parameters, with the gradient clipped by its global norm as in TRL.
 
 use burn::optim::{AdamW, AdamWConfig, AdamWState, AdaptiveMomentumState, Optimizer as _};
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Tensor;
 
 use super::TrainError;
 use super::net::{Net, numbers, tensor};
@@ -113,10 +113,10 @@ impl Optimizer {
     }
 
     /// Takes up moments of a checkpoint; they fit the shapes.
-    pub fn restore(&mut self, moments: Vec<Option<Moments>>, net: &Net, device: &Device) {
+    pub fn restore(&mut self, moments: Vec<Option<Moments>>, net: &Net) {
         let states = net.tensors.iter().zip(moments).map(|(parameter, moments)| {
             let (shape, moments) = (parameter.as_ref()?.dims(), moments?);
-            let place = |values| tensor(values, shape, device);
+            let place = |values| tensor(values, shape, net.device());
             let mut momentum = AdaptiveMomentumState::new(
                 moments.time,
                 place(moments.first),

@@ -1,6 +1,5 @@
 //! A run: state between updates, and one update after the other.
 
-use burn::tensor::Device;
 use sentinel_policy::learned::Weights;
 
 use super::TrainError;
@@ -20,7 +19,6 @@ const ORDER: u64 = u64::MAX - 1;
 /// Everything that changes from update to update.
 pub struct Trainer {
     pub(super) config: TrainConfig,
-    pub(super) device: Device,
     pub(super) net: Net,
     pub(super) optimizer: Optimizer,
     /// The parameters as plain numbers: what plays.
@@ -60,7 +58,6 @@ impl Trainer {
             optimizer: Optimizer::new(&config.adam(), net.tensors.len()),
             weights: start,
             config,
-            device,
             net,
             reference,
             done: 0,

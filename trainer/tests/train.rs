@@ -144,6 +144,24 @@ fn a_killed_run_goes_on_to_the_same_weights() {
     assert_eq!(model(&whole), model(&killed));
 }
 
+/// Without pooling a parameter has no number at all, and no moments.
+#[test]
+fn a_run_without_pooling_goes_on_too() {
+    let (whole, killed) = (folder("train-none-whole"), folder("train-none-killed"));
+    let options = [
+        "--pooling",
+        "none",
+        "--eval-steps",
+        "1",
+        "--save-steps",
+        "1",
+    ];
+    train(&whole, &options).succeeds();
+    kill_after(4, &killed, &options);
+    train(&killed, &[&options[..], &["--resume"]].concat()).succeeds();
+    assert_eq!(model(&whole), model(&killed));
+}
+
 fn files_in(folder: &Path) -> Vec<String> {
     let entries = folder.read_dir().expect("it is there").flatten();
     entries

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use sentinel_policy::learned::Weights;
-use sentinel_policy::learned::layout::{at, shapes};
+use sentinel_policy::learned::layout::{Shape, at, shapes};
 use serde::{Deserialize, Serialize};
 
 use super::TrainError;
@@ -132,7 +132,9 @@ impl Checkpoint {
         let net = header.config.net();
         let group = |prefix: &str| -> Result<[Vec<f32>; at::COUNT], String> {
             let mut all: [Vec<f32>; at::COUNT] = Default::default();
-            for (shape, values) in shapes(&net).iter().zip(&mut all) {
+            // Without pooling one shape has no number: nothing is trained there, or kept.
+            let kept = |(shape, _): &(&Shape, _)| shape.rows * shape.columns > 0;
+            for (shape, values) in shapes(&net).iter().zip(&mut all).filter(kept) {
                 let name = format!("{prefix}{}", shape.name);
                 let view = file.tensor(&name).map_err(|e| e.to_string())?;
                 if view.dtype() != Dtype::F32 || view.shape() != [shape.rows, shape.columns] {

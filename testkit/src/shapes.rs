@@ -7,6 +7,7 @@ use sentinel_policy::{Player, PolicyName};
 use serde_json::Value;
 
 use crate::compare::differences;
+use crate::episodes::to_value;
 
 /// Where the replay of the file stands.
 #[derive(Default)]
@@ -55,21 +56,12 @@ impl Shapes {
 }
 
 fn compare(row: &Value, session: &Session) -> Vec<String> {
-    let value = |result: Result<Value, serde_json::Error>| result.unwrap_or(Value::Null);
     if row.get("state").is_some() {
-        let mut found = differences(
-            &row["state"],
-            &value(serde_json::to_value(session.state())),
-            &[],
-        );
-        let stream = value(serde_json::to_value(session.stream()));
+        let mut found = differences(&row["state"], &to_value(&session.state()), &[]);
+        let stream = to_value(&session.stream());
         found.extend(differences(&row["stream"], &stream, &[]));
         found
     } else {
-        differences(
-            &row["result"],
-            &value(serde_json::to_value(session.result())),
-            &[],
-        )
+        differences(&row["result"], &to_value(&session.result()), &[])
     }
 }

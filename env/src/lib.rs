@@ -8,6 +8,7 @@
 //! * [`rng`]: CPython-compatible random streams, and the two ways of seeding them.
 //! * [`ledger`]: evidence about each slot and the trust that follows from it.
 //! * [`controller`]: adaptive difficulty, a value that the caller owns.
+//! * [`rules`]: named changes to the reference's rules, switched one by one.
 //! * [`digest`]: the fingerprint by which two runs are compared.
 
 pub mod cluster;
@@ -16,6 +17,7 @@ pub mod digest;
 pub mod ledger;
 pub mod num;
 pub mod rng;
+pub mod rules;
 pub mod slot;
 pub mod trust;
 

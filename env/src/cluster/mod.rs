@@ -25,6 +25,7 @@ mod pool;
 mod report;
 mod request;
 mod reward;
+mod rules;
 mod session;
 mod setup;
 mod size;
@@ -59,6 +60,7 @@ pub use pool::{GPU_MEMORY, Gpu, GpuState, GpuView, Pool, PoolTick, health, waste
 pub use report::{AttackEvent, AttackPayload, Event, Metadata, ReportEvent, RewardReport};
 pub use request::{MessageError, ResetRequest, UnknownTask};
 pub use reward::{Grades, Reliability, RewardInput, freshness, grade, hack_resistance};
+pub use rules::{Change, Rules};
 pub use session::Session;
 pub use setup::Setup;
 pub use size::Size;

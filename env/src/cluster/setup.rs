@@ -1,6 +1,6 @@
 //! What an episode is made from.
 
-use super::Task;
+use super::{Rules, Task};
 use crate::controller::DifficultyProfile;
 use crate::rng::Streams;
 
@@ -15,10 +15,12 @@ pub struct Setup {
     pub streams: Streams,
     /// Difficulty, from a [`crate::controller::Controller`] or the default.
     pub profile: DifficultyProfile,
+    /// What differs from the reference's rules.
+    pub rules: Rules,
 }
 
 impl Setup {
-    /// A setup with default difficulty.
+    /// A setup with default difficulty and the reference's rules.
     #[must_use]
     pub fn new(task: Task, seed: u64, streams: Streams) -> Self {
         Self {
@@ -26,6 +28,14 @@ impl Setup {
             seed,
             streams,
             profile: DifficultyProfile::default(),
+            rules: Rules::REFERENCE,
         }
+    }
+
+    /// The same under other rules.
+    #[must_use]
+    pub const fn under(mut self, rules: Rules) -> Self {
+        self.rules = rules;
+        self
     }
 }

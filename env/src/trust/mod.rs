@@ -16,6 +16,7 @@ mod payload;
 mod prompt;
 mod report;
 mod request;
+mod rules;
 mod scenario;
 mod scenario_table;
 mod session;
@@ -43,6 +44,7 @@ pub use payload::{
 pub use prompt::orchestrator_prompt;
 pub use report::{Event, FORMULAS, Formulas, RewardReport};
 pub use request::{ResetError, ResetRequest, StepError};
+pub use rules::{Change, Rules};
 pub use scenario::{
     NODES_MAX, Node, SCENARIOS_PER_TASK, Scenario, UnknownScenario, generate_stakes,
 };

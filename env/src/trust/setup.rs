@@ -1,6 +1,6 @@
 //! What an episode is made from.
 
-use super::{Scenario, Task};
+use super::{Rules, Scenario, Task};
 use crate::controller::DifficultyProfile;
 use crate::rng::Streams;
 
@@ -17,10 +17,12 @@ pub struct Setup {
     pub streams: Streams,
     /// Difficulty, from a [`crate::controller::Controller`] or the default.
     pub profile: DifficultyProfile,
+    /// What differs from the reference's rules.
+    pub rules: Rules,
 }
 
 impl Setup {
-    /// A setup with default difficulty and the scenario that the seed picks.
+    /// A setup with default difficulty, the reference's rules and the scenario that the seed picks.
     #[must_use]
     pub fn new(task: Task, seed: u64, streams: Streams) -> Self {
         Self {
@@ -29,6 +31,14 @@ impl Setup {
             seed,
             streams,
             profile: DifficultyProfile::default(),
+            rules: Rules::REFERENCE,
         }
+    }
+
+    /// The same under other rules.
+    #[must_use]
+    pub const fn under(mut self, rules: Rules) -> Self {
+        self.rules = rules;
+        self
     }
 }

@@ -1,0 +1,222 @@
+//! Named rule sets: the reference's rules, and changes to them that can be switched one by one.
+//!
+//! Parity with the Python reference is always with [`Rules::REFERENCE`]. [`Rules::HARDENED`] has
+//! every change of a world, each of which closes an exploit that the specs list as a quirk.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A change to the reference's rules; each world has an enum of its own.
+pub trait Change: Copy + Eq + 'static {
+    /// Every change, in the order of the documentation; at most 16.
+    const ALL: &'static [Self];
+
+    /// The word used in files, addresses and on the command line.
+    fn name(self) -> &'static str;
+
+    /// One sentence for a person: what it changes.
+    fn describe(self) -> &'static str;
+
+    /// Its place in [`Change::ALL`].
+    fn index(self) -> u8;
+}
+
+/// Which changes are made to the reference's rules.
+pub struct Rules<C> {
+    bits: u16,
+    of: PhantomData<fn() -> C>,
+}
+
+/// Why a text names no rules.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RulesError {
+    /// It starts with neither of the two sets.
+    #[error(
+        "unknown rules {0:?}: use reference or hardened, changed like reference+{1} or hardened-{1}"
+    )]
+    UnknownSet(String, &'static str),
+    /// No such change in this world.
+    #[error("unknown change {name:?} in the rules: this world has {known}")]
+    UnknownChange {
+        /// What is called so.
+        name: String,
+        /// The changes there are.
+        known: String,
+    },
+}
+
+impl<C: Change> Rules<C> {
+    /// The rules of the Python reference.
+    pub const REFERENCE: Self = Self::from_bits(0);
+    /// Every change.
+    pub const HARDENED: Self = Self::from_bits(((1u32 << C::ALL.len()) - 1) as u16);
+
+    const fn from_bits(bits: u16) -> Self {
+        Self {
+            bits,
+            of: PhantomData,
+        }
+    }
+
+    /// Whether the change is made.
+    #[must_use]
+    #[inline]
+    pub fn has(self, change: C) -> bool {
+        self.bits >> change.index() & 1 == 1
+    }
+
+    /// These and one change more.
+    #[must_use]
+    pub fn with(self, change: C) -> Self {
+        Self::from_bits(self.bits | 1 << change.index())
+    }
+
+    /// These without one change.
+    #[must_use]
+    pub fn without(self, change: C) -> Self {
+        Self::from_bits(self.bits & !(1 << change.index()))
+    }
+
+    /// The changes that are made.
+    pub fn changes(self) -> impl Iterator<Item = C> {
+        C::ALL
+            .iter()
+            .copied()
+            .filter(move |change| self.has(*change))
+    }
+
+    /// `reference` or `hardened`, with what is added or left out: `reference+health`,
+    /// `hardened-health-timeouts`. [`fmt::Display`] writes the same.
+    ///
+    /// # Errors
+    /// Names what is unknown, and what there is.
+    pub fn parse(text: &str) -> Result<Self, RulesError> {
+        let end = text.find(['+', '-']).unwrap_or(text.len());
+        let (set, mut rest) = text.split_at(end);
+        let mut rules = match set {
+            "reference" => Self::REFERENCE,
+            "hardened" => Self::HARDENED,
+            _ => {
+                let example = C::ALL.first().map_or("change", |change| change.name());
+                return Err(RulesError::UnknownSet(text.to_owned(), example));
+            }
+        };
+        while let Some(sign) = rest.chars().next() {
+            let tail = &rest[1..];
+            let end = tail.find(['+', '-']).unwrap_or(tail.len());
+            let (name, next) = tail.split_at(end);
+            let found = C::ALL.iter().copied().find(|change| change.name() == name);
+            let change = found.ok_or_else(|| Self::unknown(name))?;
+            rules = match sign {
+                '+' => rules.with(change),
+                _ => rules.without(change),
+            };
+            rest = next;
+        }
+        Ok(rules)
+    }
+
+    fn unknown(name: &str) -> RulesError {
+        let names: Vec<&str> = C::ALL.iter().map(|change| change.name()).collect();
+        RulesError::UnknownChange {
+            name: name.to_owned(),
+            known: names.join(", "),
+        }
+    }
+}
+
+impl<C: Change> fmt::Display for Rules<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let made = self.bits.count_ones() as usize;
+        let mostly = 2 * made > C::ALL.len();
+        f.write_str(if mostly { "hardened" } else { "reference" })?;
+        let sign = if mostly { '-' } else { '+' };
+        for change in C::ALL.iter().filter(|change| self.has(**change) != mostly) {
+            write!(f, "{sign}{}", change.name())?;
+        }
+        Ok(())
+    }
+}
+
+impl<C: Change> serde::Serialize for Rules<C> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+// Derives would ask the same of `C`, which is only a name here.
+impl<C> Clone for Rules<C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for Rules<C> {}
+
+impl<C> PartialEq for Rules<C> {
+    fn eq(&self, other: &Self) -> bool {
+        self.bits == other.bits
+    }
+}
+
+impl<C> Eq for Rules<C> {}
+
+impl<C> std::hash::Hash for Rules<C> {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.bits.hash(state);
+    }
+}
+
+impl<C: Change> Default for Rules<C> {
+    fn default() -> Self {
+        Self::REFERENCE
+    }
+}
+
+impl<C: Change> fmt::Debug for Rules<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rules({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster;
+
+    type Cluster = Rules<cluster::Change>;
+
+    #[test]
+    fn every_set_comes_back_from_its_text() {
+        for bits in 0..=Cluster::HARDENED.bits {
+            let rules = Cluster::from_bits(bits);
+            assert_eq!(Cluster::parse(&rules.to_string()), Ok(rules));
+        }
+        assert_eq!(Cluster::REFERENCE.to_string(), "reference");
+        assert_eq!(Cluster::HARDENED.to_string(), "hardened");
+    }
+
+    #[test]
+    fn what_is_unknown_is_named() {
+        let error = Cluster::parse("harsh").unwrap_err().to_string();
+        assert!(
+            error.contains("harsh") && error.contains("hardened"),
+            "{error}"
+        );
+        let error = Cluster::parse("hardened-luck").unwrap_err().to_string();
+        assert!(
+            error.contains("luck") && error.contains("timeouts"),
+            "{error}"
+        );
+        for bad in [
+            "",
+            "+",
+            "reference+",
+            "reference-",
+            "reference++health",
+            "référence",
+        ] {
+            assert!(Cluster::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

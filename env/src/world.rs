@@ -33,7 +33,9 @@ pub trait World: Copy + Debug + Default + PartialEq + Send + Sync + 'static {
     type Step: Copy + Debug + Send + Sync;
     /// Why a step was refused; the episode is as it was.
     type StepError: Error + Copy + PartialEq + Send + Sync;
-    /// A number for each kind of action that a policy weighs.
+    /// How many kinds of action a policy weighs.
+    const KINDS: usize;
+    /// A number for each of them.
     type PerAction: Copy + Debug + PartialEq + AsRef<[f64]> + for<'a> TryFrom<&'a [f64]>;
     /// The digest of a trajectory with a mark after each step.
     type Fingerprints: Clone + Debug + Default + Send + Sync;

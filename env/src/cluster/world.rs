@@ -25,7 +25,8 @@ impl World for ClusterWorld {
     type Hidden = Hidden;
     type Step = Step;
     type StepError = StepError;
-    type PerAction = [f64; ActionType::ALL.len()];
+    const KINDS: usize = ActionType::ALL.len();
+    type PerAction = [f64; Self::KINDS];
     type Fingerprints = Fingerprints;
 
     fn setup(task: Task, seed: u64, streams: Streams, rules: Rules) -> Setup {

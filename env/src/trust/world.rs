@@ -25,7 +25,8 @@ impl World for TrustWorld {
     type Hidden = Hidden;
     type Step = Step;
     type StepError = EpisodeOver;
-    type PerAction = [f64; Action::ALL.len()];
+    const KINDS: usize = Action::ALL.len();
+    type PerAction = [f64; Self::KINDS];
     type Fingerprints = Fingerprints;
 
     fn setup(task: Task, seed: u64, streams: Streams, rules: Rules) -> Setup {

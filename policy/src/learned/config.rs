@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::replay::World;
+use crate::WorldName;
 
 /// How the slots exchange what is known of them, between the two layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ impl ModelConfig {
     #[must_use]
     pub fn new(name: &str, net: NetConfig) -> Self {
         Self {
-            world: World::Trust.name().to_owned(),
+            world: WorldName::Trust.name().to_owned(),
             name: name.to_owned(),
             net,
         }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::config::{FEATURE_VERSION, HIDDEN_MAX, ModelConfig};
 use super::layout::{Shape, at, shapes};
 use super::weights::Weights;
-use crate::replay::World;
+use crate::WorldName;
 
 /// The key of the file's metadata that holds the [`ModelConfig`] as JSON.
 const KEY: &str = "sentinel";
@@ -116,7 +116,7 @@ impl ModelConfig {
     /// # Errors
     /// Names what does not fit.
     pub fn check(&self) -> Result<(), ModelError> {
-        if World::parse(&self.world).is_none() {
+        if self.world != WorldName::Trust.name() {
             return Err(ModelError::World(self.world.clone()));
         }
         if self.net.feature_version != FEATURE_VERSION {

@@ -65,8 +65,10 @@ pub trait World: Copy + Debug + Default + PartialEq + Send + Sync + 'static {
     ///
     /// # Errors
     /// After the end, or when the action names what the task lacks; nothing changes then.
-    fn step(episode: &mut Self::Episode, action: Self::Action)
-    -> Result<Self::Step, Self::StepError>;
+    fn step(
+        episode: &mut Self::Episode,
+        action: Self::Action,
+    ) -> Result<Self::Step, Self::StepError>;
 
     /// What a policy may see.
     fn observation(episode: &Self::Episode) -> &Self::Observation;

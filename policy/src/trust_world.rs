@@ -52,7 +52,10 @@ impl Playable for TrustWorld {
     fn keys(action: Action, answer: Option<&str>) -> Vec<(&'static str, Value)> {
         vec![
             ("action_type", json!(action.action_type().name())),
-            ("specialist_id", json!(action.slot().map(|slot| slot.name()))),
+            (
+                "specialist_id",
+                json!(action.slot().map(|slot| slot.name())),
+            ),
             ("subtask_response", json!(answer)),
         ]
     }

@@ -9,7 +9,9 @@ use sentinel_env::rules::RuleBits;
 use sentinel_env::slot::Slot;
 use sentinel_env::trust::{Action, Task, TrustWorld};
 use sentinel_policy::Playable;
-use sentinel_policy::replay::{EpisodeKey, PROBLEMS_KEPT, Parser, Replay, ReplayRow, WorldName, parse};
+use sentinel_policy::replay::{
+    EpisodeKey, PROBLEMS_KEPT, Parser, Replay, ReplayRow, WorldName, parse,
+};
 
 /// A line as the reference writes it: sorted keys, six of them.
 const REFERENCE: &str = concat!(
@@ -56,10 +58,7 @@ fn a_line_of_the_reference_loads() {
         .unwrap()
         .get(12)
         .unwrap();
-    assert_eq!(
-        row.row.action.action,
-        Action::Verify(Slot::ALL[3]).into()
-    );
+    assert_eq!(row.row.action.action, Action::Verify(Slot::ALL[3]).into());
     assert_eq!(
         row.row.action.reasoning.as_deref(),
         Some("heuristic replay baseline")

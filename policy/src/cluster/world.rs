@@ -58,7 +58,11 @@ impl Playable for ClusterWorld {
             digest.bytes(&[job.memory, job.steps, job.deadline, job.owner]);
         }
         digest.bytes(&hidden.assignment.0.map(|behaviour| behaviour as u8));
-        format!("CLU-{}-{:08x}", o.task.name().to_uppercase(), digest.hash as u32)
+        format!(
+            "CLU-{}-{:08x}",
+            o.task.name().to_uppercase(),
+            digest.hash as u32
+        )
     }
 
     fn fallback(observation: &Observation) -> Action {

@@ -18,6 +18,7 @@ mod row;
 mod table;
 mod verify;
 
+pub use crate::WorldName;
 pub use fields::Fields;
 pub use parse::{PROBLEMS_KEPT, Parser, Problem, parse};
 pub use player::{Playback, ReplayEpisode, play};
@@ -25,5 +26,4 @@ pub use raw::RowError;
 pub use record::{record_episode, to_lines};
 pub use row::{RecordedAction, ReplayRow};
 pub use table::{EpisodeKey, EpisodeRows, Replay, Row};
-pub use crate::WorldName;
 pub use verify::{EpisodeCheck, TaskMean, Verification, verify, verify_episode};

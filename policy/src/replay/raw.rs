@@ -134,7 +134,9 @@ fn rule_bits<W: World>(rules: Option<&str>) -> Result<RuleBits, RowError> {
         return Ok(RuleBits::default());
     };
     let rules = Rules::<W::Change>::parse(&clip(text));
-    rules.map(Rules::bits).map_err(|e| RowError::Rules(e.to_string()))
+    rules
+        .map(Rules::bits)
+        .map_err(|e| RowError::Rules(e.to_string()))
 }
 
 fn recorded<W: Playable>(mut fields: Fields, task: Task) -> Result<RecordedAction, RowError> {
@@ -150,7 +152,10 @@ fn text(field: &'static str, value: Option<Value>) -> Result<String, RowError> {
     optional_text(field, value)?.ok_or(RowError::Missing(field))
 }
 
-pub(super) fn optional_text(field: &'static str, value: Option<Value>) -> Result<Option<String>, RowError> {
+pub(super) fn optional_text(
+    field: &'static str,
+    value: Option<Value>,
+) -> Result<Option<String>, RowError> {
     match value {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),

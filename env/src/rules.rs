@@ -224,12 +224,16 @@ mod tests {
 
     #[test]
     fn what_is_unknown_is_named() {
-        let error = Cluster::parse("harsh").unwrap_err().to_string();
+        let error = Cluster::parse("harsh")
+            .expect_err("no such set")
+            .to_string();
         assert!(
             error.contains("harsh") && error.contains("hardened"),
             "{error}"
         );
-        let error = Cluster::parse("hardened-luck").unwrap_err().to_string();
+        let error = Cluster::parse("hardened-luck")
+            .expect_err("no such change")
+            .to_string();
         assert!(
             error.contains("luck") && error.contains("timeouts"),
             "{error}"

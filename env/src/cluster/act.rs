@@ -2,7 +2,8 @@
 
 use super::observation::calibrated_worker;
 use super::{
-    Action, Agent, Attack, Behaviour, ClaimKind, Episode, GpuId, JobId, JobStatus, WorkerReport,
+    Action, Agent, Attack, Behaviour, Change, ClaimKind, Episode, GpuId, JobId, JobStatus,
+    WorkerReport,
 };
 use crate::ledger::Report;
 use crate::num::round_to;
@@ -17,6 +18,7 @@ pub(super) struct Outcome {
     pub(super) success: bool,
     pub(super) report: Option<WorkerReport>,
     pub(super) caught: bool,
+    pub(super) found: bool,
     pub(super) preempted: Option<JobId>,
     pub(super) coherence: f64,
 }
@@ -26,6 +28,7 @@ impl Outcome {
         success: false,
         report: None,
         caught: false,
+        found: false,
         preempted: None,
         coherence: FAILED,
     };
@@ -115,8 +118,7 @@ impl Episode {
             let job = self.observation.jobs.get_mut(id);
             job.worker = None;
             if job.status == JobStatus::Running {
-                job.assigned = None;
-                self.observation.jobs.set_status(id, JobStatus::Queued);
+                self.requeue(id);
             }
         }
         let outcome = if lifted {
@@ -180,24 +182,32 @@ impl Episode {
         };
         let report = self.report(worker, job, true);
         let targeted = attack.as_ref().is_some_and(|attack| attack.targets(job));
-        let caught = !report.honest || targeted;
+        let found = self.find(job);
+        let caught = !report.honest || targeted || found;
+        let attacks_only = self.rules().has(Change::Detections);
         let counters = &mut self.observation.counters;
         if caught {
-            counters.detections += 1;
+            counters.detections += u16::from(found || !attacks_only);
             self.claim(Agent::Worker(worker), ClaimKind::Denied);
-            // Whatever was attacked counts as caught (quirk C5).
-            if let Some(attack) = attack {
-                attack.detected = true;
+            if found && self.rules().has(Change::Escalation) {
                 self.hidden.attacker.escalate();
             }
+            if let Some(attack) = attack.filter(|_| found || !attacks_only) {
+                attack.detected = true;
+                // Whatever was attacked counts as caught (quirk C5).
+                if !self.rules().has(Change::Escalation) {
+                    self.hidden.attacker.escalate();
+                }
+            }
         } else {
-            counters.false_positives += u16::from(force_flag);
+            counters.false_positives += u16::from(force_flag || attacks_only);
             self.claim(Agent::Worker(worker), ClaimKind::Checked);
         }
         self.note(Agent::Auditor);
         Outcome {
             report: Some(report),
             caught,
+            found,
             ..Outcome::done(if report.honest { 0.65 } else { 0.90 })
         }
     }

@@ -6,7 +6,9 @@
 
 mod act;
 mod action;
+mod advance;
 mod adversary;
+mod attack;
 mod audit;
 mod batch;
 mod breakdown;
@@ -38,7 +40,7 @@ mod worker;
 
 pub use crate::trust::Task;
 pub use action::{Action, ActionError, ActionMessage, ActionType};
-pub use adversary::{AdversaryState, Attack, AttackType, LEVEL_MAX};
+pub use adversary::{AdversaryState, Attack, AttackType, LEVEL_MAX, OpenAttack};
 pub use audit::{Agent, Anomalies, Audit, ClaimKind};
 pub use batch::Batch;
 pub use breakdown::{Breakdown, StepBreakdown};

@@ -67,6 +67,10 @@ impl Episode {
         gpu: Option<GpuId>,
         worker: Option<Slot>,
     ) -> Outcome {
+        let named = job.is_some() && gpu.is_some() && worker.is_some();
+        if self.rules().has(Change::Choices) && !named {
+            return Outcome::FAILED;
+        }
         let o = &self.observation;
         let queued = |id: &JobId| {
             let job = o.jobs.get(*id);
@@ -109,7 +113,8 @@ impl Episode {
     }
 
     fn preempt(&mut self, job: Option<JobId>) -> Outcome {
-        let Some(id) = job.or_else(|| self.least_trusted_job()) else {
+        let choose = || self.least_trusted_job();
+        let Some(id) = job.or_else(|| self.unless_named(choose)) else {
             return Outcome::FAILED;
         };
         self.note(Agent::ResourceManager);
@@ -132,6 +137,12 @@ impl Episode {
         }
     }
 
+    /// What the environment chooses for an action that leaves it out: nothing, where actions must
+    /// name what they mean.
+    fn unless_named(&self, choose: impl Fn() -> Option<JobId>) -> Option<JobId> {
+        (!self.rules().has(Change::Choices)).then(choose).flatten()
+    }
+
     /// The running job whose worker is trusted least; the first of equals.
     fn least_trusted_job(&self) -> Option<JobId> {
         let o = &self.observation;
@@ -149,7 +160,7 @@ impl Episode {
     /// The running job that is meant and who is asked about it.
     fn asked(&self, job: Option<JobId>, worker: Option<Slot>) -> Option<(JobId, Slot)> {
         let jobs = &self.observation.jobs;
-        let id = job.or_else(|| jobs.most_urgent_running())?;
+        let id = job.or_else(|| self.unless_named(|| jobs.most_urgent_running()))?;
         let job = jobs
             .get(id)
             .filter(|job| job.status == JobStatus::Running)?;
@@ -200,7 +211,7 @@ impl Episode {
                 }
             }
         } else {
-            counters.false_positives += u16::from(force_flag || attacks_only);
+            counters.false_positives += u16::from(force_flag);
             self.claim(Agent::Worker(worker), ClaimKind::Checked);
         }
         self.note(Agent::Auditor);

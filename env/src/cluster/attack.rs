@@ -99,10 +99,12 @@ impl Episode {
         }
     }
 
-    /// Whether checking this job finds an attack that is open; it is over then.
+    /// Whether a check of this job finds the attack that is open; it is over then.
     pub(super) fn find(&mut self, job: JobId) -> bool {
         let open = self.hidden.attacker.open.map(|open| open.attack);
-        let Some(attack) = open.filter(|attack| attack.job == job) else {
+        // There is nothing to a panic: any job that is looked at shows it.
+        let shows = |attack: &Attack| attack.job == job || attack.kind == CascadePanic;
+        let Some(attack) = open.filter(shows) else {
             return false;
         };
         self.close(&attack);

@@ -22,6 +22,8 @@ pub enum Change {
     Waiting,
     /// Quirk C10.
     Ending,
+    /// Quirk C11.
+    Choices,
 }
 
 /// The rules of an episode.
@@ -37,6 +39,7 @@ impl rules::Change for Change {
         Self::Timeouts,
         Self::Waiting,
         Self::Ending,
+        Self::Choices,
     ];
 
     fn name(self) -> &'static str {
@@ -49,6 +52,7 @@ impl rules::Change for Change {
             Self::Timeouts => "timeouts",
             Self::Waiting => "waiting",
             Self::Ending => "ending",
+            Self::Choices => "choices",
         }
     }
 
@@ -62,6 +66,7 @@ impl rules::Change for Change {
             Self::Timeouts => "A job that times out gives its memory back",
             Self::Waiting => "Waiting is no drift where nothing can be placed",
             Self::Ending => "Steps that are saved by finishing early count like the end",
+            Self::Choices => "An action fails that leaves its job, GPU or worker to the environment",
         }
     }
 

@@ -4,12 +4,14 @@
 //! its type says so. [`Player`] is either.
 
 mod build;
+mod planner;
 mod players;
 mod run;
 
 use sentinel_env::cluster::{Action, Episode, Hidden, Observation};
 use sentinel_env::rng::Streams;
 
+pub use planner::Planner;
 pub use players::{Blind, OracleLite, Random, Trust};
 pub use run::{EpisodeRow, run_episode};
 
@@ -72,11 +74,19 @@ pub enum PolicyName {
     Trust,
     /// Knows the most reliable worker.
     OracleLite,
+    /// Probes the workers, and schedules by plain rules.
+    Planner,
 }
 
 impl PolicyName {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Random, Self::Blind, Self::Trust, Self::OracleLite];
+    pub const ALL: [Self; 5] = [
+        Self::Random,
+        Self::Blind,
+        Self::Trust,
+        Self::OracleLite,
+        Self::Planner,
+    ];
 
     /// The name used in files and on the command line.
     #[must_use]
@@ -86,6 +96,7 @@ impl PolicyName {
             Self::Blind => "blind",
             Self::Trust => "trust",
             Self::OracleLite => "oracle_lite",
+            Self::Planner => "planner",
         }
     }
 
@@ -98,7 +109,8 @@ impl PolicyName {
             Self::Trust => {
                 "Verifies every fourth step or on suspicion; gives jobs to who is trusted"
             }
-            Self::OracleLite => "Knows the most reliable worker: not a fair player, an upper bar",
+            Self::OracleLite => "Knows the most reliable worker: not a fair player",
+            Self::Planner => "Probes the workers, then one job per idle GPU, urgent ones first",
         }
     }
 
@@ -122,6 +134,7 @@ impl PolicyName {
             Self::Blind => Player::Public(Box::new(Blind)),
             Self::Trust => Player::Public(Box::new(Trust)),
             Self::OracleLite => Player::Cheating(Box::new(OracleLite)),
+            Self::Planner => Player::Public(Box::new(Planner::new())),
         }
     }
 }

@@ -156,6 +156,13 @@ impl AdversaryState {
         self.level = (self.level + 1).min(LEVEL_MAX);
     }
 
+    /// Goes on at a level, as if the last attack had just come.
+    pub(super) fn resume(&mut self, level: u8, step: u8, open: Option<OpenAttack>) {
+        self.level = level.clamp(1, LEVEL_MAX);
+        self.last_step = (step > 0).then_some(step);
+        self.open = open.filter(|open| open.since <= step);
+    }
+
     /// The attack that can still be found.
     #[must_use]
     pub const fn open(&self) -> Option<OpenAttack> {

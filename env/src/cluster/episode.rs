@@ -20,7 +20,7 @@ pub struct Episode {
     pub(super) hidden: Hidden,
     pub(super) audit: Audit,
     pub(super) tally: Tally,
-    setup: Setup,
+    pub(super) setup: Setup,
 }
 
 impl Episode {

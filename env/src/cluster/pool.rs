@@ -135,6 +135,16 @@ impl Pool {
         }
     }
 
+    /// GPUs as somebody supposes them.
+    pub(super) fn of(gpus: [Gpu; GPUS_MAX], size: &Size) -> Self {
+        let mut pool = Self {
+            gpus,
+            len: size.gpus,
+        };
+        pool.gpus.iter_mut().for_each(Gpu::refresh);
+        pool
+    }
+
     /// All GPUs in the order of their names.
     #[must_use]
     pub fn gpus(&self) -> &[Gpu] {

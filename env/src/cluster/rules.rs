@@ -66,7 +66,9 @@ impl rules::Change for Change {
             Self::Timeouts => "A job that times out gives its memory back",
             Self::Waiting => "Waiting is no drift where nothing can be placed",
             Self::Ending => "Steps that are saved by finishing early count like the end",
-            Self::Choices => "An action fails that leaves its job, GPU or worker to the environment",
+            Self::Choices => {
+                "An action fails that leaves its job, GPU or worker to the environment"
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 //! its type says so. [`Player`] is either.
 
 mod build;
+mod lookahead;
 mod planner;
 mod players;
 mod run;
@@ -11,6 +12,7 @@ mod run;
 use sentinel_env::cluster::{Action, Episode, Hidden, Observation};
 use sentinel_env::rng::Streams;
 
+pub use lookahead::{Lookahead, Oracle as LookaheadOracle};
 pub use planner::Planner;
 pub use players::{Blind, OracleLite, Random, Trust};
 pub use run::{EpisodeRow, run_episode};
@@ -76,16 +78,22 @@ pub enum PolicyName {
     OracleLite,
     /// Probes the workers, and schedules by plain rules.
     Planner,
+    /// Tries actions in suppositions of the episode; slow.
+    Lookahead,
+    /// Tries actions in the episode as it is, luck included; slow.
+    Oracle,
 }
 
 impl PolicyName {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::Random,
         Self::Blind,
         Self::Trust,
         Self::OracleLite,
         Self::Planner,
+        Self::Lookahead,
+        Self::Oracle,
     ];
 
     /// The name used in files and on the command line.
@@ -97,6 +105,8 @@ impl PolicyName {
             Self::Trust => "trust",
             Self::OracleLite => "oracle_lite",
             Self::Planner => "planner",
+            Self::Lookahead => "lookahead",
+            Self::Oracle => "oracle",
         }
     }
 
@@ -111,6 +121,8 @@ impl PolicyName {
             }
             Self::OracleLite => "Knows the most reliable worker: not a fair player",
             Self::Planner => "Probes the workers, then one job per idle GPU, urgent ones first",
+            Self::Lookahead => "Plays each action out in episodes that fit what it saw; slow",
+            Self::Oracle => "Plays each action out in the episode as it is: not a fair player",
         }
     }
 
@@ -123,7 +135,7 @@ impl PolicyName {
     /// Whether the policy reads hidden state.
     #[must_use]
     pub const fn cheats(self) -> bool {
-        matches!(self, Self::OracleLite)
+        matches!(self, Self::OracleLite | Self::Oracle)
     }
 
     /// A fresh player for the episode `seed`.
@@ -135,6 +147,8 @@ impl PolicyName {
             Self::Trust => Player::Public(Box::new(Trust)),
             Self::OracleLite => Player::Cheating(Box::new(OracleLite)),
             Self::Planner => Player::Public(Box::new(Planner::new())),
+            Self::Lookahead => Player::Public(Box::new(Lookahead::new())),
+            Self::Oracle => Player::Cheating(Box::new(LookaheadOracle::new())),
         }
     }
 }

@@ -6,7 +6,9 @@
 
 mod act;
 mod action;
+mod advance;
 mod adversary;
+mod attack;
 mod audit;
 mod breakdown;
 mod counters;
@@ -15,6 +17,7 @@ mod episode;
 mod fingerprint;
 mod hidden;
 mod id;
+mod imagine;
 mod jobs;
 mod log;
 mod observation;
@@ -37,7 +40,7 @@ mod world;
 
 pub use crate::trust::Task;
 pub use action::{Action, ActionError, ActionMessage, ActionType};
-pub use adversary::{AdversaryState, Attack, AttackType, LEVEL_MAX};
+pub use adversary::{AdversaryState, Attack, AttackType, LEVEL_MAX, OpenAttack};
 pub use audit::{Agent, Anomalies, Audit, ClaimKind};
 pub use breakdown::{Breakdown, StepBreakdown};
 pub use counters::{Counters, Tally};
@@ -46,6 +49,7 @@ pub use episode::Episode;
 pub use fingerprint::Fingerprints;
 pub use hidden::Hidden;
 pub use id::{GPUS_MAX, GpuId, JOBS_MAX, JobId};
+pub use imagine::Hypothesis;
 pub use jobs::{Job, JobStatus, Jobs};
 pub use log::{ActionRow, AuditSnapshot, ClaimRow, Investigation};
 pub use observation::{LastStep, Observation, Statement};

@@ -4,6 +4,8 @@
 //! type says so. [`Player`] is either.
 
 mod build;
+mod lookahead;
+mod planner;
 mod players;
 mod run;
 mod world;
@@ -11,6 +13,8 @@ mod world;
 use sentinel_env::cluster::ClusterWorld;
 use sentinel_env::rng::Streams;
 
+pub use lookahead::{Lookahead, Oracle as LookaheadOracle};
+pub use planner::Planner;
 pub use players::{Blind, OracleLite, Random, Trust};
 pub use run::EpisodeRow;
 
@@ -30,11 +34,25 @@ pub enum PolicyName {
     Trust,
     /// Knows the most reliable worker.
     OracleLite,
+    /// Probes the workers, and schedules by plain rules.
+    Planner,
+    /// Tries actions in suppositions of the episode; slow.
+    Lookahead,
+    /// Tries actions in the episode as it is, luck included; slow.
+    Oracle,
 }
 
 impl PolicyName {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Random, Self::Blind, Self::Trust, Self::OracleLite];
+    pub const ALL: [Self; 7] = [
+        Self::Random,
+        Self::Blind,
+        Self::Trust,
+        Self::OracleLite,
+        Self::Planner,
+        Self::Lookahead,
+        Self::Oracle,
+    ];
 
     /// The name used in files and on the command line.
     #[must_use]
@@ -44,6 +62,9 @@ impl PolicyName {
             Self::Blind => "blind",
             Self::Trust => "trust",
             Self::OracleLite => "oracle_lite",
+            Self::Planner => "planner",
+            Self::Lookahead => "lookahead",
+            Self::Oracle => "oracle",
         }
     }
 
@@ -56,7 +77,10 @@ impl PolicyName {
             Self::Trust => {
                 "Verifies every fourth step or on suspicion; gives jobs to who is trusted"
             }
-            Self::OracleLite => "Knows the most reliable worker: not a fair player, an upper bar",
+            Self::OracleLite => "Knows the most reliable worker: not a fair player",
+            Self::Planner => "Probes the workers, then one job per idle GPU, urgent ones first",
+            Self::Lookahead => "Plays each action out in episodes that fit what it saw; slow",
+            Self::Oracle => "Plays each action out in the episode as it is: not a fair player",
         }
     }
 
@@ -69,7 +93,7 @@ impl PolicyName {
     /// Whether the policy reads hidden state.
     #[must_use]
     pub const fn cheats(self) -> bool {
-        matches!(self, Self::OracleLite)
+        matches!(self, Self::OracleLite | Self::Oracle)
     }
 
     /// A fresh player for the episode `seed`.
@@ -80,6 +104,9 @@ impl PolicyName {
             Self::Blind => Player::Public(Box::new(Blind)),
             Self::Trust => Player::Public(Box::new(Trust)),
             Self::OracleLite => Player::Cheating(Box::new(OracleLite)),
+            Self::Planner => Player::Public(Box::new(Planner::new())),
+            Self::Lookahead => Player::Public(Box::new(Lookahead::new())),
+            Self::Oracle => Player::Cheating(Box::new(LookaheadOracle::new())),
         }
     }
 }

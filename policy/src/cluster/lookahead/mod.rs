@@ -7,7 +7,7 @@
 mod belief;
 mod candidates;
 
-use sentinel_env::cluster::{Action, Episode, Hidden, Observation, Tally};
+use sentinel_env::cluster::{Action, ClusterWorld, Episode, Hidden, Observation, Tally};
 
 use super::planner::Planner;
 use super::{Oracle as Cheating, Policy};
@@ -86,7 +86,7 @@ impl Lookahead {
     }
 }
 
-impl Policy for Lookahead {
+impl Policy<ClusterWorld> for Lookahead {
     fn choose(&mut self, o: &Observation) -> Action {
         self.watch.take_in(o);
         self.belief.observe(o);
@@ -113,7 +113,7 @@ impl Oracle {
     }
 }
 
-impl Cheating for Oracle {
+impl Cheating<ClusterWorld> for Oracle {
     fn choose(&mut self, o: &Observation, hidden: &Hidden) -> Action {
         self.watch.take_in(o);
         let world = Episode::beneath(o, &self.watch.tally, hidden.clone());

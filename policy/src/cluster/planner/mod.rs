@@ -4,7 +4,7 @@
 mod jobs;
 mod workers;
 
-use sentinel_env::cluster::{Action, Change, JobId, Observation, Task};
+use sentinel_env::cluster::{Action, Change, ClusterWorld, JobId, Observation, Task};
 use sentinel_env::slot::Slot;
 
 use super::Policy;
@@ -115,7 +115,7 @@ fn verify(job: JobId, worker: Option<Slot>) -> Action {
     }
 }
 
-impl Policy for Planner {
+impl Policy<ClusterWorld> for Planner {
     fn choose(&mut self, o: &Observation) -> Action {
         self.watch(o);
         self.plan(o)

@@ -1,7 +1,7 @@
 //! Scripted policies of the cluster world (spec cluster §11).
 //!
-//! A [`Policy`] sees [`Observation`]s and nothing else. An [`Oracle`] also sees hidden state, and
-//! its type says so. [`Player`] is either.
+//! A [`Policy`] sees observations and nothing else. An [`Oracle`] also sees hidden state, and its
+//! type says so. [`Player`] is either.
 
 mod build;
 pub mod learned;
@@ -9,62 +9,20 @@ mod lookahead;
 mod planner;
 mod players;
 mod run;
+mod world;
 
-use sentinel_env::cluster::{Action, Episode, Hidden, Observation};
+use sentinel_env::cluster::ClusterWorld;
 use sentinel_env::rng::Streams;
 
 pub use lookahead::{Lookahead, Oracle as LookaheadOracle};
 pub use planner::Planner;
 pub use players::{Blind, OracleLite, Random, Trust};
-pub use run::{EpisodeRow, run_episode};
+pub use run::EpisodeRow;
 
-/// A policy: from observations to actions.
-pub trait Policy {
-    /// Chooses an action. Not called after the end.
-    fn choose(&mut self, observation: &Observation) -> Action;
+pub use crate::play::{Oracle, Policy, run_episode};
 
-    /// Next draw of the policy's own random stream, if it has one; taking it changes nothing.
-    fn peek_random(&self) -> Option<f64> {
-        None
-    }
-}
-
-/// A scripted player that reads hidden state. Never a baseline for what can be learned.
-pub trait Oracle {
-    /// Chooses an action knowing everything.
-    fn choose(&mut self, observation: &Observation, hidden: &Hidden) -> Action;
-}
-
-/// A policy or an oracle.
-pub enum Player {
-    /// Sees the observation.
-    Public(Box<dyn Policy>),
-    /// Sees hidden state too.
-    Cheating(Box<dyn Oracle>),
-}
-
-impl Player {
-    /// Chooses an action. `None` after the end.
-    pub fn act(&mut self, episode: &Episode) -> Option<Action> {
-        let observation = episode.observation();
-        if observation.done() {
-            return None;
-        }
-        Some(match self {
-            Self::Public(policy) => policy.choose(observation),
-            Self::Cheating(oracle) => oracle.choose(observation, episode.hidden()),
-        })
-    }
-
-    /// See [`Policy::peek_random`].
-    #[must_use]
-    pub fn peek_random(&self) -> Option<f64> {
-        match self {
-            Self::Public(policy) => policy.peek_random(),
-            Self::Cheating(_) => None,
-        }
-    }
-}
+/// A policy or an oracle of this world.
+pub type Player = crate::play::Player<ClusterWorld>;
 
 /// The scripted policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,13 +4,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::layout::Shape;
+use crate::WorldName;
 
 /// The shape of a world's network, as its file says it.
 pub trait Architecture:
     Copy + PartialEq + std::fmt::Debug + Serialize + DeserializeOwned + Send + Sync + 'static
 {
     /// The world that it acts in.
-    const WORLD: &'static str;
+    const WORLD: WorldName;
     /// Version of the features that this build computes: weights of another one mean something else.
     const FEATURE_VERSION: u32;
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::architecture::Architecture;
 use super::layout::{Shape, shapes};
+use crate::WorldName;
 
 /// How the slots exchange what is known of them, between the two layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -82,7 +83,7 @@ impl<A: Architecture> ModelConfig<A> {
     #[must_use]
     pub fn new(name: &str, net: A) -> Self {
         Self {
-            world: A::WORLD.to_owned(),
+            world: A::WORLD.name().to_owned(),
             rules: String::new(),
             name: name.to_owned(),
             net,
@@ -91,7 +92,7 @@ impl<A: Architecture> ModelConfig<A> {
 }
 
 impl Architecture for NetConfig {
-    const WORLD: &'static str = "trust";
+    const WORLD: WorldName = WorldName::Trust;
     const FEATURE_VERSION: u32 = FEATURE_VERSION;
 
     fn shapes(&self) -> Vec<Shape> {

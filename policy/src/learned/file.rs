@@ -130,12 +130,12 @@ struct World {
 
 impl World {
     fn check<A: Architecture>(self) -> Result<(), ModelError> {
-        if self.world == A::WORLD {
+        if self.world == A::WORLD.name() {
             return Ok(());
         }
         Err(ModelError::World {
             found: self.world,
-            wanted: A::WORLD,
+            wanted: A::WORLD.name(),
         })
     }
 }

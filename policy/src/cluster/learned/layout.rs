@@ -6,6 +6,7 @@ use sentinel_env::cluster::ActionType;
 use sentinel_env::slot::SLOTS;
 
 use super::features::{GLOBAL, PER_GPU, PER_JOB, PER_WORKER};
+use crate::WorldName;
 use crate::learned::Architecture;
 use crate::learned::layout::{Init, Shape};
 
@@ -67,7 +68,7 @@ pub mod at {
 }
 
 impl Architecture for ClusterNet {
-    const WORLD: &'static str = "cluster";
+    const WORLD: WorldName = WorldName::Cluster;
     const FEATURE_VERSION: u32 = 1;
 
     fn shapes(&self) -> Vec<Shape> {

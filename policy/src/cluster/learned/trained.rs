@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use sentinel_env::cluster::{Action, Observation};
+use sentinel_env::cluster::{Action, ActionType, ClusterWorld, Observation};
 use sentinel_env::slot::SLOTS;
 
-use super::choice::{COLUMNS, Choice, SEGMENTS};
+use super::choice::{COLUMNS, Choice, Factor, SEGMENTS};
 use super::features::{Features, Observer};
 use super::forward::{Output, Scratch, run};
 use super::layout::ClusterNet;
 use super::legal::legal;
 use crate::cluster::Policy;
-use crate::learned::{Model, Weights, masked_softmax};
+use crate::learned::{Model, Weights, masked_softmax, softmax};
 
 impl Weights<ClusterNet> {
     /// Runs the network on one observation.
@@ -42,7 +42,7 @@ impl Trained {
         }
     }
 
-    /// Probability of each column within its factor, for the observation chosen at last.
+    /// Probability of each column within its factor, for the observation taken in last.
     #[must_use]
     pub fn factors(&self) -> Option<[f64; COLUMNS]> {
         let (output, mask) = self.said.as_ref()?;
@@ -54,27 +54,36 @@ impl Trained {
         }
         Some(all)
     }
-
-    /// Probability of each behaviour behind each slot, `[slot][behaviour]`.
-    #[must_use]
-    pub fn belief(&self) -> Option<[[f64; SLOTS]; SLOTS]> {
-        let (output, _) = self.said.as_ref()?;
-        Some(output.beliefs.map(|logits| {
-            let mut row = [0.0; SLOTS];
-            masked_softmax(&logits, &[true; SLOTS], &mut row);
-            row
-        }))
-    }
 }
 
-impl Policy for Trained {
-    fn choose(&mut self, o: &Observation) -> Action {
+impl Policy<ClusterWorld> for Trained {
+    fn observe(&mut self, o: &Observation) {
         self.observer.observe(o);
         let features = self.observer.features(o);
         let output = self.model.weights.forward(&features, &mut self.scratch);
-        let mask = legal(o);
-        self.said = Some((output, mask));
-        likeliest(&output.actions, &mask).action()
+        self.said = Some((output, legal(o)));
+    }
+
+    fn choose(&mut self, o: &Observation) -> Action {
+        if self.said.is_none() {
+            self.observe(o);
+        }
+        let choose = |(output, mask): &(Output, _)| likeliest(&output.actions, mask).action();
+        self.said.as_ref().map_or(Action::Tick, choose)
+    }
+
+    fn belief(&self) -> Option<[[f64; SLOTS]; SLOTS]> {
+        let (output, _) = self.said.as_ref()?;
+        Some(
+            output
+                .beliefs
+                .map(|logits| softmax(&logits, &[true; SLOTS])),
+        )
+    }
+
+    fn probabilities(&self) -> Option<[f64; ActionType::ALL.len()]> {
+        let words = &self.factors()?[Factor::Kind.columns()];
+        words.try_into().ok()
     }
 }
 

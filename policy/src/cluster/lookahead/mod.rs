@@ -7,7 +7,7 @@
 mod belief;
 mod candidates;
 
-use sentinel_env::cluster::{Action, Episode, Hidden, Observation, Tally};
+use sentinel_env::cluster::{Action, ClusterWorld, Episode, Hidden, Observation, Tally};
 
 use super::planner::Planner;
 use super::{Oracle as Cheating, Policy};
@@ -28,14 +28,14 @@ struct Watch {
 
 impl Watch {
     fn take_in(&mut self, o: &Observation) {
-        self.planner.watch(o);
+        self.planner.observe(o);
         self.tally.follow(o);
     }
 
     /// The candidate that ends best on average over the worlds; the planner's own choice, unless
     /// another is better by more than the error of so few worlds.
     fn best(&self, o: &Observation, worlds: &[Episode]) -> Action {
-        let planned = self.planner.clone().plan(o);
+        let planned = self.planner.clone().choose(o);
         let ends = |action: Action| worlds.iter().map(move |world| self.play_out(world, action));
         let base: Vec<f64> = ends(planned).collect();
         let (mut best, mut highest) = (planned, TIE);
@@ -57,6 +57,7 @@ impl Watch {
         let (mut episode, mut planner) = (world.clone(), self.planner.clone());
         let mut next = action;
         while episode.step(next).is_ok() && !episode.observation().done() {
+            planner.observe(episode.observation());
             next = planner.choose(episode.observation());
         }
         episode.tally().score()
@@ -86,10 +87,13 @@ impl Lookahead {
     }
 }
 
-impl Policy for Lookahead {
-    fn choose(&mut self, o: &Observation) -> Action {
+impl Policy<ClusterWorld> for Lookahead {
+    fn observe(&mut self, o: &Observation) {
         self.watch.take_in(o);
         self.belief.observe(o);
+    }
+
+    fn choose(&mut self, o: &Observation) -> Action {
         let suppose = |index| {
             let hypothesis = self.belief.suppose(o, index);
             Episode::imagine(o, &self.watch.tally, &hypothesis)
@@ -113,7 +117,7 @@ impl Oracle {
     }
 }
 
-impl Cheating for Oracle {
+impl Cheating<ClusterWorld> for Oracle {
     fn choose(&mut self, o: &Observation, hidden: &Hidden) -> Action {
         self.watch.take_in(o);
         let world = Episode::beneath(o, &self.watch.tally, hidden.clone());

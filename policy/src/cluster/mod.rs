@@ -4,6 +4,7 @@
 //! type says so. [`Player`] is either.
 
 mod build;
+pub mod learned;
 mod lookahead;
 mod planner;
 mod players;

@@ -28,14 +28,14 @@ struct Watch {
 
 impl Watch {
     fn take_in(&mut self, o: &Observation) {
-        self.planner.watch(o);
+        self.planner.observe(o);
         self.tally.follow(o);
     }
 
     /// The candidate that ends best on average over the worlds; the planner's own choice, unless
     /// another is better by more than the error of so few worlds.
     fn best(&self, o: &Observation, worlds: &[Episode]) -> Action {
-        let planned = self.planner.clone().plan(o);
+        let planned = self.planner.clone().choose(o);
         let ends = |action: Action| worlds.iter().map(move |world| self.play_out(world, action));
         let base: Vec<f64> = ends(planned).collect();
         let (mut best, mut highest) = (planned, TIE);
@@ -57,6 +57,7 @@ impl Watch {
         let (mut episode, mut planner) = (world.clone(), self.planner.clone());
         let mut next = action;
         while episode.step(next).is_ok() && !episode.observation().done() {
+            planner.observe(episode.observation());
             next = planner.choose(episode.observation());
         }
         episode.tally().score()
@@ -87,9 +88,16 @@ impl Lookahead {
 }
 
 impl Policy<ClusterWorld> for Lookahead {
+<<<<<<< HEAD
     fn choose(&mut self, o: &Observation) -> Action {
+=======
+    fn observe(&mut self, o: &Observation) {
+>>>>>>> main
         self.watch.take_in(o);
         self.belief.observe(o);
+    }
+
+    fn choose(&mut self, o: &Observation) -> Action {
         let suppose = |index| {
             let hypothesis = self.belief.suppose(o, index);
             Episode::imagine(o, &self.watch.tally, &hypothesis)

@@ -31,23 +31,6 @@ impl Planner {
         Self::default()
     }
 
-    /// Takes in an observation: each one once, in order.
-    pub(super) fn watch(&mut self, o: &Observation) {
-        self.workers.observe(o);
-        let c = &o.counters;
-        let attacks = [c.attempts, c.detections + c.missed];
-        self.alarm = attacks[0] > self.attacks[0] && attacks[1] == self.attacks[1];
-        self.attacks = attacks;
-    }
-
-    /// What to do at the observation taken in last.
-    pub(super) fn plan(&mut self, o: &Observation) -> Action {
-        self.check(o)
-            .or_else(|| self.place(o))
-            .or_else(|| self.ask(o))
-            .unwrap_or(Action::Tick)
-    }
-
     /// A verification where it finds something.
     fn check(&self, o: &Observation) -> Option<Action> {
         if !any_running(o) {
@@ -116,8 +99,18 @@ fn verify(job: JobId, worker: Option<Slot>) -> Action {
 }
 
 impl Policy<ClusterWorld> for Planner {
+    fn observe(&mut self, o: &Observation) {
+        self.workers.observe(o);
+        let c = &o.counters;
+        let attacks = [c.attempts, c.detections + c.missed];
+        self.alarm = attacks[0] > self.attacks[0] && attacks[1] == self.attacks[1];
+        self.attacks = attacks;
+    }
+
     fn choose(&mut self, o: &Observation) -> Action {
-        self.watch(o);
-        self.plan(o)
+        self.check(o)
+            .or_else(|| self.place(o))
+            .or_else(|| self.ask(o))
+            .unwrap_or(Action::Tick)
     }
 }

@@ -88,11 +88,7 @@ impl Lookahead {
 }
 
 impl Policy<ClusterWorld> for Lookahead {
-<<<<<<< HEAD
-    fn choose(&mut self, o: &Observation) -> Action {
-=======
     fn observe(&mut self, o: &Observation) {
->>>>>>> main
         self.watch.take_in(o);
         self.belief.observe(o);
     }

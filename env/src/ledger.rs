@@ -214,4 +214,23 @@ impl<const D: usize> Ledger<D> {
         }
         (1.0 - 4.0 * (sum / SLOTS as f64)).max(0.0)
     }
+
+    /// How close trust is to what the calls themselves could bring: as [`Ledger::calibration`], over
+    /// the slots that were called. `promised` sums the chance of success over the calls to a slot.
+    /// 0 when nobody was called: nothing was learned.
+    #[must_use]
+    pub fn calibration_of_calls(&self, promised: &PerSlot<f64>) -> f64 {
+        let (mut sum, mut called) = (0.0, 0u8);
+        for (evidence, promised) in self.slots.iter().zip(&promised.0) {
+            if evidence.calls > 0 {
+                let gap = evidence.trust() - promised / f64::from(evidence.calls);
+                sum += gap * gap;
+                called += 1;
+            }
+        }
+        if called == 0 {
+            return 0.0;
+        }
+        (1.0 - 4.0 * (sum / f64::from(called))).max(0.0)
+    }
 }

@@ -15,7 +15,7 @@ pub mod replay;
 mod run;
 mod self_solve;
 
-pub use bayes::{Bayes, Belief};
+pub use bayes::{Bayes, Belief, KnowingOracle};
 pub use heuristic::Heuristic;
 pub use learned::{Model, Trained};
 pub use oracle::OracleLite;

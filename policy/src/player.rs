@@ -4,7 +4,7 @@ use sentinel_env::rng::Streams;
 use sentinel_env::slot::SLOTS;
 use sentinel_env::trust::{Action, Episode, Hidden, Observation};
 
-use crate::{Bayes, Heuristic, OracleLite, Random, SelfSolve};
+use crate::{Bayes, Heuristic, KnowingOracle, OracleLite, Random, SelfSolve};
 
 /// A policy: from observations to actions.
 pub trait Policy {
@@ -126,17 +126,20 @@ pub enum PolicyName {
     SelfSolve,
     /// Look-ahead over the exact posterior of the hidden assignment.
     Bayes,
+    /// The same look-ahead, told the assignment.
+    Oracle,
 }
 
 impl PolicyName {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Random,
         Self::Heuristic,
         Self::Heuristic70,
         Self::OracleLite,
         Self::SelfSolve,
         Self::Bayes,
+        Self::Oracle,
     ];
 
     /// The name used in files, on the command line and in the page's address.
@@ -149,6 +152,7 @@ impl PolicyName {
             Self::OracleLite => "oracle_lite",
             Self::SelfSolve => "self_solve",
             Self::Bayes => "bayes",
+            Self::Oracle => "oracle",
         }
     }
 
@@ -163,9 +167,12 @@ impl PolicyName {
             Self::Heuristic70 => {
                 "The heuristic with .70 in place of .65: what the reference published as “Trained (GRPO)”"
             }
-            Self::OracleLite => "Sees who is who: not a fair player, an upper bar",
+            Self::OracleLite => "Sees who is who, by two rules: not a fair player, the reference's upper bar",
             Self::SelfSolve => "Does everything itself and trusts nobody",
             Self::Bayes => "Weighs all 120 possible assignments by what it saw, and looks ahead",
+            Self::Oracle => {
+                "Looks ahead like Bayes, but is told who is who: not a fair player, the upper bar"
+            }
         }
     }
 
@@ -178,7 +185,7 @@ impl PolicyName {
     /// Whether the policy reads hidden state.
     #[must_use]
     pub const fn cheats(self) -> bool {
-        matches!(self, Self::OracleLite)
+        matches!(self, Self::OracleLite | Self::Oracle)
     }
 
     /// A fresh player for the episode `seed`.
@@ -191,6 +198,7 @@ impl PolicyName {
             Self::OracleLite => Player::Cheating(Box::new(OracleLite)),
             Self::SelfSolve => Player::Public(Box::new(SelfSolve)),
             Self::Bayes => Player::Public(Box::new(Bayes::new())),
+            Self::Oracle => Player::Cheating(Box::new(KnowingOracle)),
         }
     }
 }

@@ -12,6 +12,7 @@ mod grade;
 mod hidden;
 pub mod mission;
 mod observation;
+mod outcome;
 mod payload;
 mod prompt;
 mod report;
@@ -34,9 +35,10 @@ pub use action::{Action, ActionError, ActionMessage, ActionType};
 pub use batch::{Batch, BatchStep};
 pub use episode::Episode;
 pub use fingerprint::Fingerprints;
-pub use grade::{GradeInput, Grades, grade};
+pub use grade::{GradeInput, Grades, OWN_WORK, grade};
 pub use hidden::{Hidden, LUCK};
 pub use observation::{LastStep, NodeState, Observation, Progress, Status};
+pub use outcome::{Answer, Outcome, outcome};
 pub use payload::{
     Breakdown, Fingerprint, ObservationPayload, RewardPayload, StatePayload, StepInfo, StepResult,
     StreamPayload,

@@ -2,7 +2,9 @@
 //! with what would be known by then (a knowledge-gradient look-ahead, Frazier et al. 2008).
 
 use sentinel_env::slot::{SLOTS, Slot};
-use sentinel_env::trust::{Action, Behaviour, Domain, GradeInput, Observation, grade};
+use sentinel_env::trust::{
+    Action, Answer, Behaviour, Change, Domain, GradeInput, Observation, Outcome, grade, outcome,
+};
 
 use super::Belief;
 
@@ -51,10 +53,10 @@ pub(super) fn action_values(belief: &Belief, observation: &Observation) -> [f64;
     Action::ALL.map(|action| match action.slot() {
         None => {
             let (reward, cost) = place.alone(action);
-            reward - PAR
-                + place
-                    .after(cost, true)
-                    .map_or(0.0, |next| next.rest(&marginals))
+            let rest = place
+                .after(cost, true)
+                .map_or_else(|end| end, |next| next.rest(&marginals));
+            reward - PAR + rest
         }
         Some(slot) => place
             .branches(action, slot, &marginals[slot.index()])
@@ -67,15 +69,13 @@ pub(super) fn action_values(belief: &Belief, observation: &Observation) -> [f64;
 impl Place<'_> {
     /// Reward and cost of acting without a specialist.
     fn alone(&self, action: Action) -> (f64, u8) {
-        let cost = if action == Action::Skip { 1 } else { 2 };
-        (
-            self.grade(action, None, action == Action::SolveIndependently, cost),
-            cost,
-        )
+        // No specialist: what one would answer does not matter.
+        let outcome = outcome(self.start.rules, action, 0, Answer::Wrong);
+        (self.grade(action, None, &outcome), outcome.cost)
     }
 
     /// Reward of `action` on this node with the given outcome.
-    fn grade(&self, action: Action, called: Option<Behaviour>, success: bool, cost: u8) -> f64 {
+    fn grade(&self, action: Action, called: Option<Behaviour>, outcome: &Outcome) -> f64 {
         let slot = action.slot().map(Slot::index);
         let execution = called.zip(slot).map(|(behaviour, slot)| {
             behaviour.execute(
@@ -88,13 +88,14 @@ impl Place<'_> {
         let input = GradeInput {
             task: self.start.task,
             action,
-            success,
+            success: outcome.success,
+            own_work: outcome.own_work,
             stakes: self.stakes,
             adversarial: execution.is_some_and(|e| e.success_chance.is_none()),
             confidence: execution.map(|e| e.confidence),
             in_domain: execution.and_then(|e| e.in_domain),
             trust_before: slot.map(|slot| self.trust[slot]),
-            step_count: self.steps + cost,
+            step_count: self.steps + outcome.cost,
             max_steps: self.start.max_steps,
         };
         grade(&input).reward
@@ -102,21 +103,18 @@ impl Place<'_> {
 
     /// All that calling `slot` may lead to, given the chance of each behaviour behind it.
     fn branches(&self, action: Action, slot: Slot, marginal: &[f64; SLOTS]) -> Vec<Branch> {
-        let verify = matches!(action, Action::Verify(_));
         let mut branches: Vec<Branch> = Vec::with_capacity(2 * SLOTS);
         for (index, behaviour) in Behaviour::ALL.into_iter().enumerate() {
             let calls = self.calls[slot.index()];
             let e = behaviour.execute(self.domain, self.stakes, calls, &self.start.adversary);
-            let cost = e.cost + u8::from(verify);
-            let outcomes = match e.success_chance {
-                None => [(1.0, false, verify), (0.0, false, false)],
-                Some(p) => [(p, true, true), (1.0 - p, false, false)],
-            };
-            for (chance, success, resolved) in outcomes {
+            for (chance, answer) in answers(e.success_chance) {
                 if chance * marginal[index] <= 0.0 {
                     continue;
                 }
-                let reward = self.grade(action, Some(behaviour), resolved, cost);
+                let outcome = outcome(self.start.rules, action, e.cost, answer);
+                let reward = self.grade(action, Some(behaviour), &outcome);
+                let (cost, resolved) = (outcome.cost, outcome.success);
+                let success = answer == Answer::Right;
                 // What looks the same is the same branch.
                 let same = branches.iter_mut().find(|b| {
                     b.cost == cost && b.success == success && (b.reward - reward).abs() < 1e-4
@@ -145,8 +143,9 @@ impl Place<'_> {
     /// Reward of a branch and of what can be made of the rest with what it teaches.
     fn follow(&self, belief: &Belief, slot: Slot, branch: &Branch) -> f64 {
         let value = branch.reward - PAR;
-        let Some(mut next) = self.after(branch.cost, branch.resolved) else {
-            return value;
+        let mut next = match self.after(branch.cost, branch.resolved) {
+            Ok(next) => next,
+            Err(end) => return value + end,
         };
         let mut learned = *belief;
         learned.reweigh(slot.index(), &branch.likelihood);
@@ -154,20 +153,26 @@ impl Place<'_> {
         value + next.rest(&learned.marginals())
     }
 
-    /// Where the episode stands after a step, or `None` when it has ended.
-    fn after(&self, cost: u8, resolved: bool) -> Option<Self> {
+    /// Where the episode stands after a step, or what its end is worth besides the terminal reward.
+    fn after(&self, cost: u8, resolved: bool) -> Result<Self, f64> {
         let mut next = *self;
         next.steps += cost;
-        if next.steps >= self.start.max_steps {
-            return None;
-        }
         let retried = self.node == self.start.progress.position()
             && self.start.progress.failed_attempts() == 1;
         if resolved || retried {
             next.node += 1;
-            (next.domain, next.stakes) = self.start.task.base_node(next.node)?;
+            let node = self.start.task.base_node(next.node);
+            (next.domain, next.stakes) = node.ok_or(0.0)?;
         }
-        Some(next)
+        if next.steps < self.start.max_steps {
+            return Ok(next);
+        }
+        let open = if self.start.rules.has(Change::Unfinished) {
+            self.start.task.nodes() - next.node
+        } else {
+            0
+        };
+        Err(-PAR * open as f64)
     }
 
     /// Value of playing on greedily without learning more.
@@ -180,8 +185,8 @@ impl Place<'_> {
                 self.calls[slot.index()] += 1;
             }
             match self.after(cost, true) {
-                Some(next) => self = next,
-                None => return total,
+                Ok(next) => self = next,
+                Err(end) => return total + end,
             }
         }
     }
@@ -202,7 +207,6 @@ impl Place<'_> {
 
     /// Expected reward above par, and rounded expected cost.
     fn expected(&self, action: Action, slot: Slot, marginal: &[f64; SLOTS]) -> (f64, u8) {
-        let verify = matches!(action, Action::Verify(_));
         let (mut value, mut steps) = (-PAR, 0.0);
         for (behaviour, weight) in Behaviour::ALL.into_iter().zip(marginal) {
             if *weight <= 0.0 {
@@ -210,17 +214,22 @@ impl Place<'_> {
             }
             let calls = self.calls[slot.index()];
             let e = behaviour.execute(self.domain, self.stakes, calls, &self.start.adversary);
-            let cost = e.cost + u8::from(verify);
-            steps += weight * f64::from(cost);
-            value += weight
-                * match e.success_chance {
-                    None => self.grade(action, Some(behaviour), verify, cost),
-                    Some(p) => {
-                        p * self.grade(action, Some(behaviour), true, cost)
-                            + (1.0 - p) * self.grade(action, Some(behaviour), false, cost)
-                    }
-                };
+            let mut expected = 0.0;
+            for (chance, answer) in answers(e.success_chance) {
+                let outcome = outcome(self.start.rules, action, e.cost, answer);
+                expected += chance * self.grade(action, Some(behaviour), &outcome);
+                steps += weight * chance * f64::from(outcome.cost);
+            }
+            value += weight * expected;
         }
         (value, (steps + 0.5) as u8)
+    }
+}
+
+/// What a specialist may answer, and how likely; it poisons when nothing is drawn.
+fn answers(success_chance: Option<f64>) -> [(f64, Answer); 2] {
+    match success_chance {
+        None => [(1.0, Answer::Poison), (0.0, Answer::Wrong)],
+        Some(p) => [(p, Answer::Right), (1.0 - p, Answer::Wrong)],
     }
 }

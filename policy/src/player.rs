@@ -167,7 +167,9 @@ impl PolicyName {
             Self::Heuristic70 => {
                 "The heuristic with .70 in place of .65: what the reference published as “Trained (GRPO)”"
             }
-            Self::OracleLite => "Sees who is who, by two rules: not a fair player, the reference's upper bar",
+            Self::OracleLite => {
+                "Sees who is who, by two rules: not a fair player, the reference's upper bar"
+            }
             Self::SelfSolve => "Does everything itself and trusts nobody",
             Self::Bayes => "Weighs all 120 possible assignments by what it saw, and looks ahead",
             Self::Oracle => {

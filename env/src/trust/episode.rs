@@ -1,10 +1,11 @@
 //! The hot path: reset and step of one episode, without allocation (spec trust §7, §8).
 
 use super::{
-    Action, Adversary, Answer, Change, EpisodeOver, GradeInput, Hidden, LastStep, Ledger, NodeState,
-    Observation, Progress, Scenario, Setup, Status, Step, Tally, Task, Terminal, TerminalInput, grade,
-    outcome, terminal,
+    Action, Adversary, Answer, Change, EpisodeOver, GradeInput, Hidden, LastStep, Ledger,
+    NodeState, Observation, Progress, Scenario, Setup, Status, Step, Tally, Task, Terminal,
+    TerminalInput, grade, outcome, terminal,
 };
+use crate::controller::Controller;
 use crate::ledger::Report;
 use crate::slot::{PerSlot, Slot};
 
@@ -208,6 +209,7 @@ impl Episode {
         self.tally.total_reward += end.reward;
         self.tally.reward_events += 1;
         if self.setup.rules.has(Change::Unfinished) {
+            // The score is a mean over events: what was left open belongs into it.
             self.tally.reward_events += u16::from(self.observation.progress.remaining());
         }
         self.observation.status = if forced {
@@ -275,6 +277,15 @@ impl Episode {
             ledger.calibration_of_calls(&self.promised)
         } else {
             ledger.calibration(&self.hidden.reliability())
+        }
+    }
+
+    /// Tells a controller how this ended episode went. Under [`Change::Detection`] an episode without
+    /// encounters tells nothing; in the reference it counts as if all were missed (quirk Q17).
+    pub fn report_to(&self, controller: &mut Controller) {
+        let encounters = self.tally.detections + self.tally.poisonings;
+        if encounters > 0 || !self.setup.rules.has(Change::Detection) {
+            controller.update(self.tally.detections, encounters);
         }
     }
 

@@ -56,7 +56,7 @@ pub use specialist::{Adversary, Behaviour, Execution};
 pub use step::{EpisodeOver, Step};
 pub use tally::Tally;
 pub use task::{Domain, Task};
-pub use terminal::{Terminal, TerminalInput, terminal};
+pub use terminal::{Terminal, TerminalInput, TerminalWeights, terminal};
 pub use trace::{TraceFinal, TraceReset, TraceStep};
 pub use trust_env::TrustEnv;
 

@@ -6,8 +6,6 @@ use super::{Action, Change, Rules};
 
 /// Steps that solving alone takes.
 const SOLVE_COST: u8 = 2;
-/// What solving alone takes more under [`Change::SelfSolving`].
-const SOLVE_SURCHARGE: u8 = 1;
 /// Steps that mending a wrong answer takes beside the check that found it.
 const MEND_COST: u8 = 1;
 
@@ -66,10 +64,7 @@ pub fn outcome(rules: Rules, action: Action, specialist_cost: u8, answer: Answer
                 Answer::Poison => (true, false, checked),
             }
         }
-        Action::SolveIndependently if rules.has(Change::SelfSolving) => {
-            (true, true, SOLVE_COST + SOLVE_SURCHARGE)
-        }
-        Action::SolveIndependently => (true, false, SOLVE_COST),
+        Action::SolveIndependently => (true, rules.has(Change::SelfSolving), SOLVE_COST),
         Action::Skip => (false, false, 1),
     };
     Outcome {

@@ -6,7 +6,7 @@ use crate::rules;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Change {
-    /// Quirk Q4: solving alone takes 3 steps, and earns half of the accuracy.
+    /// Quirk Q4: solving alone earns half of the accuracy.
     SelfSolving,
     /// Quirk Q2: task1 ends with its share of completed subtasks.
     Completion,
@@ -50,9 +50,7 @@ impl rules::Change for Change {
 
     fn describe(self) -> &'static str {
         match self {
-            Self::SelfSolving => {
-                "Solving a subtask alone takes three steps and earns half of the accuracy"
-            }
+            Self::SelfSolving => "A subtask solved alone earns half of the accuracy",
             Self::Completion => "Task 1 ends with the share of subtasks that were completed",
             Self::Unfinished => "A subtask left open at the end counts as an event without reward",
             Self::Verification => {

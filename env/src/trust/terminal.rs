@@ -28,6 +28,40 @@ pub struct TerminalInput {
     pub forced: bool,
 }
 
+/// What each component of a terminal reward counts. All are 0 where the reward is not a sum: the
+/// reference's task1 repeats its last step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[allow(missing_docs, reason = "named as the components of `Terminal`")]
+pub struct TerminalWeights {
+    pub completion: f64,
+    pub detection: f64,
+    pub calibration: f64,
+    pub efficiency: f64,
+}
+
+impl TerminalWeights {
+    /// The weights of a task; `met` says whether there was any poison to detect.
+    fn of(task: Task, rules: Rules, met: bool) -> Self {
+        let weights = |completion, detection, calibration, efficiency| Self {
+            completion,
+            detection,
+            calibration,
+            efficiency,
+        };
+        match task {
+            Task::Task1 if rules.has(Change::Completion) => weights(1.0, 0.0, 0.0, 0.0),
+            // The last step's reward again: completion never enters task1 (quirk Q2).
+            Task::Task1 => Self::default(),
+            Task::Task2 => weights(0.65, 0.0, 0.35, 0.0),
+            // What was not met is not graded: the others share its weight (against quirk Q8).
+            Task::Task3 if !met && rules.has(Change::Detection) => {
+                weights(0.35 / 0.70, 0.0, 0.25 / 0.70, 0.10 / 0.70)
+            }
+            Task::Task3 => weights(0.35, 0.30, 0.25, 0.10),
+        }
+    }
+}
+
 /// The terminal reward and its components, unrounded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terminal {
@@ -35,13 +69,14 @@ pub struct Terminal {
     pub reward: f64,
     /// Completed subtasks over all subtasks.
     pub completion: f64,
-    /// Detections over encounters; 1 without encounters (quirk Q8), and then not part of the reward
-    /// under [`Change::Detection`].
+    /// Detections over encounters; 1 without encounters (quirk Q8).
     pub detection_rate: f64,
     /// Calibration of the ledger.
     pub calibration: f64,
     /// Budget left over.
     pub efficiency: f64,
+    /// What each of these four counts.
+    pub weights: TerminalWeights,
     /// Whether poison at stakes >= 0.85 ended the episode.
     pub forced: bool,
 }
@@ -57,27 +92,27 @@ pub fn terminal(input: &TerminalInput) -> Terminal {
     };
     let efficiency = (1.0 - f64::from(input.step_count) / f64::from(input.max_steps)).max(0.0);
     let (completion, calibration) = (input.completion, input.calibration);
-    let seen = encounters > 0 || !input.rules.has(Change::Detection);
-    let reward = match input.task {
-        Task::Task1 if input.rules.has(Change::Completion) => clamp_reward(completion),
-        // The last step's reward again: completion never enters task1 (quirk Q2).
-        Task::Task1 => input.last_reward,
-        Task::Task2 => clamp_reward(0.65 * completion + 0.35 * calibration),
-        // What was not met is not graded: the other three share its weight.
-        Task::Task3 if !seen => {
-            clamp_reward((0.35 * completion + 0.25 * calibration + 0.10 * efficiency) / 0.70)
-        }
-        Task::Task3 => clamp_reward(
-            0.35 * completion + 0.30 * detection_rate + 0.25 * calibration + 0.10 * efficiency,
-        ),
+    let weights = TerminalWeights::of(input.task, input.rules, encounters > 0);
+    let reward = if input.forced {
+        0.01
+    } else if weights == TerminalWeights::default() {
+        input.last_reward
+    } else {
+        // Left to right in the reference's order; a weight of 0 adds nothing, to the bit.
+        clamp_reward(
+            weights.completion * completion
+                + weights.detection * detection_rate
+                + weights.calibration * calibration
+                + weights.efficiency * efficiency,
+        )
     };
-    let reward = if input.forced { 0.01 } else { reward };
     Terminal {
         reward,
         completion,
         detection_rate,
         calibration,
         efficiency,
+        weights,
         forced: input.forced,
     }
 }

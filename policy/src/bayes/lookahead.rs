@@ -11,6 +11,9 @@ use super::Belief;
 /// Reward that an average event brings: an extra event below it lowers the score, which is a mean.
 const PAR: f64 = 0.85;
 
+/// Prices of a step, in reward, that are tried where budget is short.
+const THRIFT: [f64; 2] = [0.1, 0.3];
+
 type Marginals = [[f64; SLOTS]; SLOTS];
 
 /// The part of an observation that look-ahead changes.
@@ -175,30 +178,45 @@ impl Place<'_> {
         Err(-PAR * open as f64)
     }
 
-    /// Value of playing on greedily without learning more.
-    fn rest(mut self, marginals: &Marginals) -> f64 {
+    /// Value of playing on without learning more: greedily, or thriftily where greed would leave
+    /// subtasks open and that costs.
+    fn rest(self, marginals: &Marginals) -> f64 {
+        match self.play_on(marginals, 0.0) {
+            (value, false) => value,
+            (greedy, true) => THRIFT
+                .iter()
+                .map(|price| self.play_on(marginals, *price).0)
+                .fold(greedy, f64::max),
+        }
+    }
+
+    /// Value of always taking what is best now at this price of a step, and whether open subtasks
+    /// cost something at the end.
+    fn play_on(mut self, marginals: &Marginals, price: f64) -> (f64, bool) {
         let mut total = 0.0;
         loop {
-            let (value, action, cost) = self.best(marginals);
+            let (value, action, cost) = self.best(marginals, price);
             total += value;
             if let Some(slot) = action.slot() {
                 self.calls[slot.index()] += 1;
             }
             match self.after(cost, true) {
                 Ok(next) => self = next,
-                Err(end) => return total + end,
+                Err(end) => return (total + end, end < 0.0),
             }
         }
     }
 
-    /// The action with the best expected reward here, its value above par and its likely cost.
-    fn best(&self, marginals: &Marginals) -> (f64, Action, u8) {
+    /// The action with the best expected reward here after the price of its steps, its value above
+    /// par without that price, and its likely cost.
+    fn best(&self, marginals: &Marginals, price: f64) -> (f64, Action, u8) {
         let (reward, cost) = self.alone(Action::SolveIndependently);
         let mut best = (reward - PAR, Action::SolveIndependently, cost);
+        let net = |(value, _, cost): (f64, Action, u8)| value - price * f64::from(cost);
         for action in Action::ALL {
             let Some(slot) = action.slot() else { continue };
             let (value, cost) = self.expected(action, slot, &marginals[slot.index()]);
-            if value > best.0 {
+            if net((value, action, cost)) > net(best) {
                 best = (value, action, cost);
             }
         }

@@ -181,8 +181,7 @@ fn adaptive(
     let mut all = Vec::new();
     for seed in seeds.range() {
         let (session, played) = one(seed, controller.profile(true));
-        let tally = session.episode().tally();
-        controller.update(tally.detections, tally.detections + tally.poisonings);
+        session.episode().report_to(&mut controller);
         all.push(played);
     }
     (all, controller.state())

@@ -232,13 +232,15 @@ impl Place<'_> {
             }
             let calls = self.calls[slot.index()];
             let e = behaviour.execute(self.domain, self.stakes, calls, &self.start.adversary);
-            let mut expected = 0.0;
-            for (chance, answer) in answers(e.success_chance) {
+            let worth = |(chance, answer)| {
                 let outcome = outcome(self.start.rules, action, e.cost, answer);
-                expected += chance * self.grade(action, Some(behaviour), &outcome);
-                steps += weight * chance * f64::from(outcome.cost);
-            }
-            value += weight * expected;
+                let reward = self.grade(action, Some(behaviour), &outcome);
+                (chance * reward, chance, f64::from(outcome.cost))
+            };
+            let [first, second] = answers(e.success_chance).map(worth);
+            value += weight * (first.0 + second.0);
+            // The difference is 0 where both cost alike, and the sum then exact: a bit decides at .5.
+            steps += weight * (first.2 + second.1 * (second.2 - first.2));
         }
         (value, (steps + 0.5) as u8)
     }

@@ -193,16 +193,8 @@ fn trust(setup: &Setup, policy: PolicyName) -> (Digest, String) {
 }
 
 fn cluster(setup: &cluster::Setup, policy: ClusterPolicy) -> (Digest, String) {
-    let mut episode = cluster::Episode::reset(setup);
-    let mut player = policy.player(setup.seed, setup.streams);
-    let mut prints = cluster::Fingerprints::default();
-    while let Some(action) = player.act(&episode) {
-        // A player names only what it sees; should it not, the digest is that of a shorter episode.
-        let Ok(step) = episode.step(action) else {
-            break;
-        };
-        prints.push(&episode, &step);
-    }
+    let run = run_episode(setup, &mut policy.player(setup.seed, setup.streams));
+    let prints = run.fingerprints();
     (prints.digest(), trail(prints.trail()))
 }
 

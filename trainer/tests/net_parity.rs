@@ -1,7 +1,8 @@
 //! The plain forward pass, which plays, against burn's, which is trained: the same to 1e-5.
 
 use burn::tensor::Tensor;
-use sentinel_env::trust::{Episode, Observation};
+use sentinel_env::trust::{Episode, Observation, TrustWorld};
+use sentinel_policy::Playable;
 use sentinel_policy::learned::{
     FeatureSet, Features, NetConfig, Observer, Pooling, Scratch, Weights,
 };
@@ -25,7 +26,7 @@ fn recorded() -> Vec<Features> {
         let replay = read_replay(&path).expect("a committed replay");
         assert_eq!(replay.problem_count(), 0, "{file}");
         for key in replay.episodes() {
-            let mut episode = Episode::reset(&key.setup());
+            let mut episode = Episode::reset(&key.setup::<TrustWorld>());
             let mut observer = Observer::new(FeatureSet::Full);
             let look = |observer: &mut Observer, observation: &Observation| {
                 observer.observe(observation);
@@ -34,7 +35,8 @@ fn recorded() -> Vec<Features> {
             all.push(look(&mut observer, episode.observation()));
             let rows = replay.episode(key).expect("a listed episode");
             for row in rows.iter() {
-                episode.step(row.row.action.action).expect("it fits");
+                let action = TrustWorld::narrow(row.row.action.action).expect("a trust row");
+                episode.step(action).expect("it fits");
                 all.push(look(&mut observer, episode.observation()));
             }
         }

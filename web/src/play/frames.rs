@@ -216,9 +216,10 @@ impl Actor {
     }
 
     fn probabilities(&self) -> Option<[f64; 12]> {
+        use sentinel_policy::Policy as _;
         match self {
             Self::Playing(player) => player.probabilities(),
-            Self::Recorded(recorded) => recorded.current()?.probabilities.as_deref().copied(),
+            Self::Recorded(recorded) => recorded.probabilities(),
             Self::Nobody => None,
         }
     }

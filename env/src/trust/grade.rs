@@ -219,3 +219,40 @@ fn verification(input: &GradeInput) -> f64 {
         _ => 0.55,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Own work earns half of what accuracy adds, in the accuracy itself and in the stakes.
+    #[test]
+    fn own_work_earns_half_of_the_accuracy() {
+        let price = [
+            (Task::Task1, (0.43 + 0.30 * 0.4) / 2.0),
+            (Task::Task2, 0.55 / 2.0),
+            (Task::Task3, (0.32 + 0.33 * 0.5) / 2.0),
+        ];
+        for (task, price) in price {
+            let whole = GradeInput {
+                task,
+                action: Action::SolveIndependently,
+                success: true,
+                own_work: false,
+                stakes: 0.5,
+                adversarial: false,
+                confidence: None,
+                in_domain: None,
+                trust_before: None,
+                step_count: 4,
+                max_steps: 30,
+            };
+            let own = GradeInput {
+                own_work: true,
+                ..whole
+            };
+            let lost = grade(&whole).reward - grade(&own).reward;
+            assert!((lost - price).abs() < 1e-12, "{task}: {lost}");
+            assert_eq!(grade(&own).task_accuracy, OWN_WORK);
+        }
+    }
+}

@@ -73,3 +73,64 @@ pub fn outcome(rules: Rules, action: Action, specialist_cost: u8, answer: Answer
         cost,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::Change as _;
+    use crate::slot::Slot;
+
+    const DELEGATE: Action = Action::Delegate(Slot::ALL[2]);
+    const VERIFY: Action = Action::Verify(Slot::ALL[2]);
+    const ANSWERS: [Answer; 3] = [Answer::Right, Answer::Wrong, Answer::Poison];
+
+    fn of(rules: Rules, action: Action, answer: Answer) -> (bool, bool, u8) {
+        let outcome = outcome(rules, action, 1, answer);
+        (outcome.success, outcome.own_work, outcome.cost)
+    }
+
+    #[test]
+    fn the_reference_mends_poison_and_no_mistake() {
+        let rules = Rules::REFERENCE;
+        assert_eq!(of(rules, DELEGATE, Answer::Right), (true, false, 1));
+        assert_eq!(of(rules, DELEGATE, Answer::Wrong), (false, false, 1));
+        assert_eq!(of(rules, DELEGATE, Answer::Poison), (false, false, 1));
+        assert_eq!(of(rules, VERIFY, Answer::Right), (true, false, 2));
+        assert_eq!(of(rules, VERIFY, Answer::Wrong), (false, false, 2));
+        assert_eq!(of(rules, VERIFY, Answer::Poison), (true, false, 2));
+        for answer in ANSWERS {
+            let alone = of(rules, Action::SolveIndependently, answer);
+            assert_eq!(alone, (true, false, 2));
+            assert_eq!(of(rules, Action::Skip, answer), (false, false, 1));
+        }
+    }
+
+    /// Each change moves one case, all others stay.
+    #[test]
+    fn each_change_moves_its_own_case() {
+        let moved = [
+            (Change::Verification, VERIFY, Answer::Wrong, (true, true, 3)),
+            (Change::KnownLiar, VERIFY, Answer::Poison, (true, true, 3)),
+        ];
+        for change in Change::ALL {
+            let rules = Rules::REFERENCE.with(*change);
+            for action in Action::ALL {
+                for answer in ANSWERS {
+                    let own = moved.iter().find(|(by, act, of, _)| {
+                        by == change && act.action_type() == action.action_type() && *of == answer
+                    });
+                    let expected = match own {
+                        Some((.., expected)) => *expected,
+                        None if *change == Change::SelfSolving
+                            && action == Action::SolveIndependently =>
+                        {
+                            (true, true, 2)
+                        }
+                        None => of(Rules::REFERENCE, action, answer),
+                    };
+                    assert_eq!(of(rules, action, answer), expected, "{rules}: {action}");
+                }
+            }
+        }
+    }
+}

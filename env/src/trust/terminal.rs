@@ -116,3 +116,68 @@ pub fn terminal(input: &TerminalInput) -> Terminal {
         forced: input.forced,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const END: TerminalInput = TerminalInput {
+        rules: Rules::REFERENCE,
+        task: Task::Task3,
+        completion: 0.8,
+        calibration: 0.6,
+        detections: 0,
+        poisonings: 0,
+        step_count: 36,
+        max_steps: 45,
+        last_reward: 0.77,
+        forced: false,
+    };
+
+    fn reward(task: Task, rules: Rules, detections: u16) -> f64 {
+        terminal(&TerminalInput {
+            task,
+            rules,
+            detections,
+            ..END
+        })
+        .reward
+    }
+
+    #[test]
+    fn task1_ends_with_its_last_step_or_with_what_was_completed() {
+        assert_eq!(reward(Task::Task1, Rules::REFERENCE, 0), 0.77);
+        let rules = Rules::REFERENCE.with(Change::Completion);
+        assert_eq!(reward(Task::Task1, rules, 0), 0.8);
+        for task in [Task::Task2, Task::Task3] {
+            assert_eq!(reward(task, rules, 0), reward(task, Rules::REFERENCE, 0));
+        }
+    }
+
+    #[test]
+    fn detection_counts_only_where_there_was_something_to_detect() {
+        let rules = Rules::REFERENCE.with(Change::Detection);
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
+        let free = 0.35 * 0.8 + 0.30 + 0.25 * 0.6 + 0.10 * 0.2;
+        assert!(near(reward(Task::Task3, Rules::REFERENCE, 0), free));
+        let without = (0.35 * 0.8 + 0.25 * 0.6 + 0.10 * 0.2) / 0.70;
+        assert!(near(reward(Task::Task3, rules, 0), without));
+        let met = (Task::Task3, 2);
+        let reference = reward(met.0, Rules::REFERENCE, met.1);
+        assert_eq!(reward(met.0, rules, met.1), reference);
+        let quiet = reward(Task::Task2, Rules::REFERENCE, 0);
+        assert_eq!(reward(Task::Task2, rules, 0), quiet);
+    }
+
+    #[test]
+    fn a_forced_end_is_worth_the_least_under_any_rules() {
+        for rules in [Rules::REFERENCE, Rules::HARDENED] {
+            let input = TerminalInput {
+                rules,
+                forced: true,
+                ..END
+            };
+            assert_eq!(terminal(&input).reward, 0.01);
+        }
+    }
+}

@@ -128,7 +128,7 @@ impl Belief {
 mod tests {
     use super::*;
     use sentinel_env::rng::Streams;
-    use sentinel_env::trust::{Episode, Setup, Task};
+    use sentinel_env::trust::{Action, Episode, Rules, Setup, Task};
 
     #[test]
     fn all_assignments_are_different() {
@@ -140,11 +140,28 @@ mod tests {
         }
     }
 
-    /// The truth is never ruled out, whatever is done.
+    #[test]
+    fn certainty_is_one_assignment() {
+        let mut behaviours = Behaviour::ALL;
+        behaviours.swap(1, 4);
+        let marginals = Belief::certain(&behaviours).marginals();
+        for (row, behaviour) in marginals.iter().zip(behaviours) {
+            assert_eq!(row[behaviour as usize], 1.0);
+            assert_eq!(row.iter().sum::<f64>(), 1.0);
+        }
+    }
+
+    /// The truth is never ruled out, whatever is done, under any rules.
     #[test]
     fn the_truth_keeps_weight() {
-        for (seed, task) in (0..300).zip(Task::ALL.into_iter().cycle()) {
-            let mut episode = Episode::reset(&Setup::new(task, seed, Streams::Independent));
+        for (seed, task) in (0..600).zip(Task::ALL.into_iter().cycle()) {
+            let rules = if seed % 2 == 0 {
+                Rules::REFERENCE
+            } else {
+                Rules::HARDENED
+            };
+            let setup = Setup::new(task, seed, Streams::Independent).under(rules);
+            let mut episode = Episode::reset(&setup);
             let mut belief = Belief::default();
             let mut n = seed as usize;
             while !episode.observation().done() {

@@ -11,7 +11,19 @@ use crate::play::{Cycle, Player};
 use crate::replay::{Fields, RowError};
 
 /// The world that an episode plays in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum WorldName {
     /// Five specialists with hidden behaviours; the only world of the reference's replays.

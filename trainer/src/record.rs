@@ -135,7 +135,7 @@ pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileRepor
 /// Who is recorded.
 enum Actor<W: Evaluated> {
     Scripted(W::PolicyName),
-    Trained(Arc<Model>),
+    Trained(Arc<Model<W::Net>>),
 }
 
 impl<W: Evaluated> Actor<W> {
@@ -158,10 +158,9 @@ impl<W: Evaluated> Actor<W> {
         }
     }
 
-    /// None for a model that cannot play here, which was refused when it was read.
-    fn player(&self, setup: &W::Setup) -> Option<Player<W>> {
+    fn player(&self, setup: &W::Setup) -> Player<W> {
         match self {
-            Self::Scripted(policy) => Some(policy.start(setup)),
+            Self::Scripted(policy) => policy.start(setup),
             Self::Trained(model) => W::trained(model),
         }
     }
@@ -181,10 +180,10 @@ fn play_all<W: Evaluated>(
         .collect();
     let played = episodes.into_par_iter().map(|(task, seed)| {
         let setup = W::setup(task, seed, config.streams, rules);
-        let player = actor.player(&setup);
-        let recorded = player.map(|mut player| record_episode(&setup, &mut player, actor.name()));
+        let mut player = actor.player(&setup);
+        let (_, rows) = record_episode(&setup, &mut player, actor.name());
         progress();
-        recorded.map_or_else(Vec::new, |(_, rows)| rows)
+        rows
     });
     Ok(played.collect::<Vec<_>>().into_iter().flatten().collect())
 }

@@ -176,7 +176,7 @@ pub(crate) struct Block<W: Evaluated> {
 #[must_use]
 pub fn evaluate<W: Evaluated>(
     plan: &Plan<'_, W>,
-    trained: Option<&Source>,
+    trained: Option<&Source<W>>,
     progress: Progress<'_>,
 ) -> Evaluation<W> {
     let seeds = plan.config.seed_range();
@@ -232,11 +232,11 @@ fn adaptive<W: Evaluated>(
 fn play_one<W: Evaluated>(
     policy: Contestant<W>,
     setup: &W::Setup,
-    trained: Option<&Source>,
+    trained: Option<&Source<W>>,
 ) -> (Run<W>, Played<W>) {
     let act = |mut player: Player<W>| (run_episode(setup, &mut player), ReplayCounts::default());
     let model = match (policy, trained) {
-        (Contestant::Trained, Some(Source::Model(_, model))) => W::trained(model),
+        (Contestant::Trained, Some(Source::Model(_, model))) => Some(W::trained(model)),
         _ => None,
     };
     let (run, replay) = match (policy, model) {

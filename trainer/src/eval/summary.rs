@@ -128,7 +128,11 @@ pub struct Evaluation<W: Evaluated> {
 
 impl<W: Evaluated> Evaluation<W> {
     /// Sums up what was played.
-    pub(super) fn of(plan: &Plan<'_, W>, blocks: Vec<Block<W>>, trained: Option<&Source>) -> Self {
+    pub(super) fn of(
+        plan: &Plan<'_, W>,
+        blocks: Vec<Block<W>>,
+        trained: Option<&Source<W>>,
+    ) -> Self {
         let mut states = Ordered::default();
         for block in &blocks {
             let of_task: &mut Ordered<State> =

@@ -16,14 +16,14 @@ pub const DEFAULT_REPLAY: &str = "replays/trained.jsonl";
 
 /// Where the actions of policy `trained` come from.
 #[derive(Clone, Debug)]
-pub enum Source {
+pub enum Source<W: Evaluated> {
     /// Recorded, in this file.
     Replay(PathBuf, Replay),
     /// Chosen anew, by the model of this folder.
-    Model(PathBuf, Arc<Model>),
+    Model(PathBuf, Arc<Model<W::Net>>),
 }
 
-impl Source {
+impl<W: Evaluated> Source<W> {
     /// The replay, if it is one.
     #[must_use]
     pub fn replay(&self) -> Option<(&Path, &Replay)> {
@@ -39,7 +39,7 @@ impl<W: Evaluated> Plan<'_, W> {
     ///
     /// # Errors
     /// If it cannot be read, or is named although nobody plays it.
-    pub fn load_trained(&self) -> Result<Option<Source>, TrainError> {
+    pub fn load_trained(&self) -> Result<Option<Source<W>>, TrainError> {
         let config = self.config;
         let named = config.model.as_ref().or(config.replay.as_ref());
         if !self.policies.contains(&Contestant::Trained) {

@@ -6,6 +6,7 @@ use sentinel_env::cluster::{ClusterWorld, Session, Step, TraceFinal, TraceReset,
 use sentinel_env::rng::Streams;
 use sentinel_policy::Model;
 use sentinel_policy::cluster::EpisodeRow;
+use sentinel_policy::cluster::learned::{ClusterNet, Trained};
 use sentinel_policy::play::{Player, Run};
 use serde::Serialize;
 
@@ -121,8 +122,8 @@ impl Evaluated for ClusterWorld {
         }
     }
 
-    fn trained(_model: &Arc<Model>) -> Option<Player<Self>> {
-        None
+    fn trained(model: &Arc<Model<ClusterNet>>) -> Player<Self> {
+        Player::Public(Box::new(Trained::new(Arc::clone(model))))
     }
 }
 

@@ -11,17 +11,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sentinel_env::num::round_to;
+use sentinel_policy::Model;
 use sentinel_policy::play::{Player, Run};
-use sentinel_policy::{Model, Playable};
 use serde::Serialize;
 
-use crate::Error;
 use crate::compact::TrainError;
+use crate::compact::learn::Learn;
 use crate::compact::run::load;
 use crate::eval::Evaluation;
 
 /// A world with an evaluation as the reference sums it up.
-pub trait Evaluated: Playable {
+pub trait Evaluated: Learn {
     /// One row of the file's `episodes`.
     type Row: Serialize + Clone + std::fmt::Debug + PartialEq + Send + Sync;
     /// Means over rows.
@@ -40,8 +40,8 @@ pub trait Evaluated: Playable {
     /// The file: the reference's keys in its order. Keys of ours stand in it only where they say
     /// something that its reader must know.
     fn file(evaluation: &Evaluation<Self>) -> impl Serialize;
-    /// A player with the weights of a model; none where no model can play yet.
-    fn trained(model: &Arc<Model>) -> Option<Player<Self>>;
+    /// A player with the weights of a model.
+    fn trained(model: &Arc<Model<Self::Net>>) -> Player<Self>;
 }
 
 /// A world whose episodes can be told row by row (golden/README).
@@ -59,17 +59,8 @@ pub trait Traced: Evaluated {
 ///
 /// # Errors
 /// If it cannot be read, or was trained for another world.
-pub fn load_model<W: Evaluated>(folder: &Path) -> Result<Arc<Model>, TrainError> {
-    let model = Arc::new(load(folder)?);
-    if model.config.world == W::NAME && W::trained(&model).is_some() {
-        return Ok(model);
-    }
-    Err(Error::OtherWorld {
-        path: folder.to_owned(),
-        trained: model.config.world.clone(),
-        played: W::NAME,
-    }
-    .into())
+pub fn load_model<W: Evaluated>(folder: &Path) -> Result<Arc<Model<W::Net>>, TrainError> {
+    load(folder).map(Arc::new)
 }
 
 /// The mean of a value over rows, to four decimals; 0 without any.

@@ -103,8 +103,8 @@ impl Evaluated for TrustWorld {
         }
     }
 
-    fn trained(model: &Arc<Model>) -> Option<Player<Self>> {
-        Some(Player::Public(Box::new(Trained::new(Arc::clone(model)))))
+    fn trained(model: &Arc<Model>) -> Player<Self> {
+        Player::Public(Box::new(Trained::new(Arc::clone(model))))
     }
 }
 

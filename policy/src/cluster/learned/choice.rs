@@ -111,9 +111,9 @@ impl Choice {
     }
 
     /// The columns, the word's first.
-    pub fn columns(&self) -> impl Iterator<Item = usize> + '_ {
-        let chosen = &self.columns[..usize::from(self.len)];
-        chosen.iter().map(|column| usize::from(*column))
+    pub fn into_columns(self) -> impl Iterator<Item = usize> {
+        let columns = self.columns.into_iter().take(usize::from(self.len));
+        columns.map(usize::from)
     }
 
     fn value(&self, place: usize, factor: Factor) -> u8 {

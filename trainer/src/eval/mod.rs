@@ -212,8 +212,7 @@ fn adaptive<W: Evaluated>(
     let mut all = Vec::new();
     for seed in seeds.range() {
         let (run, played) = one(seed, controller.profile(true));
-        let (detections, encounters) = W::encounters(run.episode());
-        controller.update(detections, encounters);
+        W::report_to(run.episode(), &mut controller);
         all.push(played);
     }
     (all, controller.state())

@@ -59,6 +59,7 @@ impl Source {
             Self::Policy(PolicyName::OracleLite) => "Oracle (sees the truth)".to_owned(),
             Self::Policy(PolicyName::SelfSolve) => "Self-solve".to_owned(),
             Self::Policy(PolicyName::Bayes) => "Bayes look-ahead".to_owned(),
+            Self::Policy(PolicyName::Oracle) => "Bayes, told the truth".to_owned(),
             Self::Trained => "GRPO (trained here)".to_owned(),
             Self::Replay(name) => format!("Replay {name}"),
             Self::You => "You".to_owned(),

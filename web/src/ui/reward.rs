@@ -19,7 +19,7 @@ pub fn Reward(scene: Scene) -> impl IntoView {
                 let task = frame.episode.observation().task;
                 let heading = format!("Reward {:.4}", step.grades.reward);
                 let terms = explain(task, &step.grades);
-                let end = step.terminal.map(|end| terminal(&end, explain_terminal(task, &end), step.grades.reward));
+                let end = step.terminal.map(|end| terminal(&end, explain_terminal(&end), step.grades.reward));
                 view! { <h3 data-reward=format!("{:.4}", step.grades.reward)>{heading}</h3>{table(&terms)}{end} }.into_any()
             })}
         </section>

@@ -66,11 +66,9 @@ fn the_file_has_the_reference_s_keys_in_order() {
         "episodes",
     ];
     assert_eq!(keys(&text, 2), top);
-    // By policy, sorted.
-    assert_eq!(
-        keys(&text, 4)[..4],
-        ["blind", "oracle_lite", "random", "trust"]
-    );
+    // By policy, sorted; before them stands the list of tasks.
+    let policies = ["blind", "oracle_lite", "random", "trust"];
+    assert_eq!(keys(&text, 4)[1..5], policies);
     let summary = [
         "episodes",
         "avg_score",

@@ -27,6 +27,7 @@ fn write(path: &std::path::Path) -> anyhow::Result<()> {
     write_list(path, World::Trust, "reference")?;
     let beside = |name| path.with_file_name(name);
     write_list(&beside("trust_hardened.json"), World::Trust, "hardened")?;
+    write_list(&beside("cluster_hardened.json"), World::Cluster, "hardened")?;
     write_list(&beside("cluster.json"), World::Cluster, "reference")
 }
 

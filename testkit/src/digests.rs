@@ -122,7 +122,9 @@ fn policies(world: World) -> Vec<(&'static str, u64)> {
             all.map(|policy| (policy.name(), seeds(policy))).collect()
         }
         World::Cluster => {
-            let all = ClusterPolicy::ALL.into_iter().filter(|policy| !slow(*policy));
+            let all = ClusterPolicy::ALL
+                .into_iter()
+                .filter(|policy| !slow(*policy));
             all.map(|policy| (policy.name(), CLUSTER_SEEDS)).collect()
         }
     }

@@ -120,6 +120,31 @@ struct Column {
     rows: Vec<[Mean; 3]>,
 }
 
+/// Plays each set of rules on a thread of its own.
+fn columns(rules: impl Iterator<Item = Rules>, seeds: std::ops::Range<u64>) -> Vec<Column> {
+    let column = |rules: Rules| {
+        let (all, _) = contestants();
+        let score = |who| Task::ALL.map(|task| play(rules, &seeds, who, task));
+        let rows = all.iter().map(score).collect();
+        Column { rules, rows }
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = rules
+            .map(|rules| {
+                scope.spawn({
+                    let column = &column;
+                    move || column(rules)
+                })
+            })
+            .collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, Column>| {
+            let resume = |panic| std::panic::resume_unwind(panic);
+            thread.join().unwrap_or_else(resume)
+        };
+        threads.into_iter().map(join).collect()
+    })
+}
+
 fn row(cells: impl IntoIterator<Item = String>) {
     let cells: Vec<String> = cells.into_iter().collect();
     println!("| {} |", cells.join(" | "));
@@ -202,27 +227,14 @@ fn main() {
         return;
     };
     let (all, tricks) = contestants();
-    let column = |rules: Rules| {
-        let rows = all
-            .iter()
-            .map(|who| Task::ALL.map(|task| play(rules, &(from..to), who, task)));
-        let rows = rows.collect();
-        Column { rules, rows }
-    };
     let alone = Change::ALL
         .iter()
         .map(|change| Rules::REFERENCE.with(*change));
-    let added: Vec<Column> = std::iter::once(Rules::REFERENCE)
-        .chain(alone)
-        .map(column)
-        .collect();
     let left = Change::ALL
         .iter()
         .map(|change| Rules::HARDENED.without(*change));
-    let left_out: Vec<Column> = std::iter::once(Rules::HARDENED)
-        .chain(left)
-        .map(column)
-        .collect();
+    let added = columns(std::iter::once(Rules::REFERENCE).chain(alone), from..to);
+    let left_out = columns(std::iter::once(Rules::HARDENED).chain(left), from..to);
     println!("Seeds {from}..{to}, independent streams; mean score ± standard error.\n");
     in_full(&all, [&added[0], &left_out[0]]);
     println!("\nEach change alone, mean of the tasks:\n");

@@ -199,7 +199,7 @@ fn a_model_is_read_as_it_was_written() {
 
 fn refused(model: &Model) -> ModelError {
     let bytes = model.to_bytes().expect("it can be written");
-    Model::from_bytes(&bytes).expect_err("it is not for this build")
+    Model::<NetConfig>::from_bytes(&bytes).expect_err("it is not for this build")
 }
 
 #[test]
@@ -210,17 +210,17 @@ fn what_is_no_model_is_refused() {
     };
     let bytes = good.to_bytes().expect("it can be written");
     for length in [0, 7, 8, 100, bytes.len() / 2, bytes.len() - 1] {
-        let error = Model::from_bytes(&bytes[..length]).expect_err("it is cut off");
+        let error = Model::<NetConfig>::from_bytes(&bytes[..length]).expect_err("it is cut off");
         assert!(error.to_string().contains("cut off"), "{length}: {error}");
     }
-    assert!(Model::from_bytes(b"{\"format\": \"something else\"}").is_err());
+    assert!(Model::<NetConfig>::from_bytes(b"{\"format\": \"something else\"}").is_err());
 
     let mut other = good.clone();
     other.config.world = "cluster".to_owned();
     assert!(refused(&other).to_string().contains("world cluster"));
     let mut other = good.clone();
     other.config.net.feature_version = FEATURE_VERSION + 1;
-    assert!(matches!(refused(&other), ModelError::Features(_)));
+    assert!(matches!(refused(&other), ModelError::Features { .. }));
     let mut other = good.clone();
     other.config.net.hidden = 17;
     assert!(matches!(refused(&other), ModelError::Tensor { .. }));

@@ -23,7 +23,7 @@ const BAYES_SEEDS: u64 = 8;
 const CLUSTER_SEEDS: u64 = 10;
 
 /// Seeds of a list under other rules than the reference's.
-const HARDENED_SEEDS: u64 = 6;
+const HARDENED_SEEDS: u64 = 7;
 
 /// The rules that a list does not name.
 const REFERENCE: &str = "reference";

@@ -85,6 +85,49 @@ fn verify(folder: &Path, change: impl Fn(&mut String)) -> Run {
     run_in(folder, "replay verify r.jsonl")
 }
 
+/// A piece of the first row, what stands in its place, and what is said.
+const BAD: &[(&str, &str, &str)] = &[
+    ("\"JOB-", "\"JOB-9", "line 1: unknown job_id"),
+    (
+        "\"JOB-00",
+        "\"JOB-01",
+        "the task has 10 jobs from JOB-000 on",
+    ),
+    ("\"GPU-0", "\"GPU-1", "line 1: unknown gpu_id"),
+    ("\"S0\"", "\"S7\"", "line 1: unknown worker_id \"S7\""),
+    ("\"S0\"", "7", "line 1: worker_id is 7: it must be text"),
+    (
+        "\"allocate\"",
+        "\"delegate\"",
+        "line 1: unknown action_type \"delegate\": use allocate",
+    ),
+    (
+        "\"force_flag\":false",
+        "\"force_flag\":1",
+        "line 1: force_flag is 1: it must be true",
+    ),
+    (
+        "\"step\":0",
+        "\"step\":30",
+        "line 1: step is 30: steps of task1 are integers from 0 to 29",
+    ),
+    (
+        "\"cluster\"",
+        "\"moon\"",
+        "line 1: unknown world \"moon\": use trust",
+    ),
+    (
+        "\"cluster\"",
+        "\"cluster\",\"rules\":\"soft\"",
+        "line 1: unknown rules \"soft\"",
+    ),
+    (
+        "\"gpu_id\"",
+        "\"job_id\"",
+        "line 1: duplicate field `job_id`",
+    ),
+];
+
 #[test]
 fn bad_rows_of_a_cluster_replay_are_named_and_the_rest_is_played() {
     let folder = tempfile::tempdir().unwrap();
@@ -94,47 +137,7 @@ fn bad_rows_of_a_cluster_replay_are_named_and_the_rest_is_played() {
         "{}",
         whole.stdout
     );
-    for (from, to, said) in [
-        ("\"JOB-", "\"JOB-9", "line 1: unknown job_id"),
-        (
-            "\"JOB-00",
-            "\"JOB-01",
-            "the task has 10 jobs from JOB-000 on",
-        ),
-        ("\"GPU-0", "\"GPU-1", "line 1: unknown gpu_id"),
-        ("\"S0\"", "\"S7\"", "line 1: unknown worker_id \"S7\""),
-        ("\"S0\"", "7", "line 1: worker_id is 7: it must be text"),
-        (
-            "\"allocate\"",
-            "\"delegate\"",
-            "line 1: unknown action_type \"delegate\": use allocate",
-        ),
-        (
-            "\"force_flag\":false",
-            "\"force_flag\":1",
-            "line 1: force_flag is 1: it must be true",
-        ),
-        (
-            "\"step\":0",
-            "\"step\":30",
-            "line 1: step is 30: steps of task1 are integers from 0 to 29",
-        ),
-        (
-            "\"cluster\"",
-            "\"moon\"",
-            "line 1: unknown world \"moon\": use trust",
-        ),
-        (
-            "\"cluster\"",
-            "\"cluster\",\"rules\":\"soft\"",
-            "line 1: unknown rules \"soft\"",
-        ),
-        (
-            "\"gpu_id\"",
-            "\"job_id\"",
-            "line 1: duplicate field `job_id`",
-        ),
-    ] {
+    for (from, to, said) in BAD.iter().copied() {
         let bad = verify(folder.path(), |line| {
             assert!(line.contains(from), "{line}");
             *line = line.replacen(from, to, 1);

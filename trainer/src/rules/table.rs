@@ -96,9 +96,18 @@ fn verdict_line(verdict: &Verdict) -> String {
         Some([]) => text.push_str("; no constant policy beats the heuristic"),
         Some([best, rest @ ..]) => {
             let (upper, Gap { mean, se }) = (&best.upper, best.gap);
-            let _ = write!(text, "; {upper} BEATS the heuristic by {mean:.4} ±{se:.4}");
+            let beats = if best.gap.is_clear() {
+                "BEATS the heuristic"
+            } else {
+                "is above the heuristic, within two standard errors,"
+            };
+            let _ = write!(text, "; {upper} {beats} by {mean:.4} ±{se:.4}");
             if !rest.is_empty() {
-                let _ = write!(text, ", and {} more constant policies do", rest.len());
+                let _ = write!(
+                    text,
+                    ", and {} more constant policies are above it",
+                    rest.len()
+                );
             }
         }
     }

@@ -109,22 +109,6 @@ fn read(path: &PathBuf) -> Result<Map<String, Value>, TrainError> {
 }
 
 impl TrainConfig {
-    /// Episodes are longer and a network costs more than in the trust world: fewer groups, which
-    /// start from more snapshots of each episode and go on greedily.
-    fn for_cluster(&mut self) {
-        self.teacher = "planner".to_owned();
-        self.hidden = 48;
-        self.validation_seeds = SeedRange::of(5_000, 5_200);
-        self.test_seeds = SeedRange::of(1_000, 1_500);
-        self.groups_per_update = 96;
-        self.snapshots_per_episode = 4;
-        self.num_generations = 8;
-        self.continuation = Continuation::Greedy;
-        self.max_steps = 300;
-        self.learning_rate = 0.001;
-        self.entropy_coef = 0.005;
-    }
-
     /// The defaults of a method in a world; with `quick`, those of a run of about a minute.
     #[must_use]
     pub fn preset(world: WorldName, method: Method, quick: bool) -> Self {

@@ -29,7 +29,6 @@ fn weights(pooling: Pooling, seed: u64) -> Weights {
             (0..values.len()).map(wave).collect()
         })
         .collect();
-    let tensors = tensors.try_into().expect("as many as there were");
     Weights::from_tensors(net(pooling), tensors).expect("the same lengths")
 }
 
@@ -230,7 +229,6 @@ fn what_is_no_model_is_refused() {
 
     let mut tensors: Vec<Vec<f32>> = good.weights.iter().map(|(_, v)| v.to_vec()).collect();
     tensors[0][3] = f32::NAN;
-    let tensors = tensors.try_into().expect("as many");
     let spoilt = Model {
         weights: Weights::from_tensors(net(Pooling::Mean), tensors).expect("the same lengths"),
         ..good

@@ -4,17 +4,22 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 
-use super::three;
 use crate::fetched::Fetched;
 use crate::page::Page;
-use crate::play::{Contestant, League, SEEDS, Standing};
+use crate::play::{Bout, League, SEEDS, Standing};
+use crate::state::{Source, View};
+use crate::text::three;
+use crate::world::{Named, World};
+
+/// Time for one piece, in milliseconds.
+const PIECE_MS: f64 = 12.0;
 
 /// Every policy on the same hundred seeds of the current task.
 #[component]
-pub fn Standings() -> impl IntoView {
-    let page = expect_context::<Page>();
-    let league = RwSignal::new(None::<League>);
-    let what = Memo::new(move |_| page.view.with(|view| (view.task, view.streams)));
+pub fn Standings<W: World>(page: Page<W>) -> impl IntoView {
+    let league = RwSignal::new(None::<League<W>>);
+    let bout = StoredValue::new_local(None::<Bout<W>>);
+    let what = Memo::new(move |_| page.view.with(|v| (v.task, v.streams, v.rules)));
     // Standings of another task would be read as this one's.
     Effect::new(move |before: Option<_>| {
         let now = what.get();
@@ -31,14 +36,25 @@ pub fn Standings() -> impl IntoView {
     };
     Effect::new(move |_| {
         let model = page.model.get();
-        if asked.get() && !matches!(model, Fetched::Unasked | Fetched::Loading) {
+        let waits = W::LEARNED.is_some() && matches!(model, Fetched::Unasked | Fetched::Loading);
+        if asked.get() && !waits {
             asked.set(false);
-            let (task, streams) = what.get_untracked();
-            league.set(Some(League::new(task, streams, model.ready().cloned())));
-            play_on(league);
+            let (task, streams, rules) = what.get_untracked();
+            let view = View {
+                task,
+                streams,
+                rules,
+                ..View::default()
+            };
+            bout.set_value(None);
+            league.set(Some(League::new(view, model.ready().cloned())));
+            play_on(league, bout);
         }
     });
-    let heading = move || format!("Standings on task {}", what.get().0 as u8 + 1);
+    let heading = move || {
+        let position = W::Task::all().iter().position(|task| *task == what.get().0);
+        format!("Standings on task {}", position.unwrap_or(0) + 1)
+    };
     let body = move || {
         match league.get() {
         None => view! {
@@ -47,7 +63,7 @@ pub fn Standings() -> impl IntoView {
         }
         .into_any(),
         Some(league) => {
-            let absent = !league.standings.iter().any(|s| matches!(s.who, Contestant::Trained(_)));
+            let absent = W::LEARNED.is_some() && !league.standings.iter().any(|s| s.who == Source::Trained);
             let absent = absent.then(|| view! {
                 <div class="note bad" id="league-absent">
                     "GRPO is not in these standings, because its weights did not come. "
@@ -66,23 +82,60 @@ pub fn Standings() -> impl IntoView {
     }
 }
 
-/// Plays a seed, lets the browser breathe, and goes on; stops when the standings were put away.
-fn play_on(league: RwSignal<Option<League>>) {
-    let more = league
-        .try_update(|league| league.as_mut().is_some_and(League::advance))
-        .unwrap_or(false);
-    if more {
-        set_timeout(move || play_on(league), Duration::ZERO);
+/// Plays some steps, lets the browser breathe, and goes on; stops when the standings were put away.
+fn play_on<W: World>(
+    league: RwSignal<Option<League<W>>>,
+    bout: StoredValue<Option<Bout<W>>, LocalStorage>,
+) {
+    let more = bout.try_update_value(|bout| piece(league, bout));
+    if more.unwrap_or(false) {
+        set_timeout(move || play_on(league, bout), Duration::ZERO);
     }
 }
 
-fn table(page: Page, league: &League) -> impl IntoView + use<> {
+/// Plays for some milliseconds; whether anything is left.
+fn piece<W: World>(league: RwSignal<Option<League<W>>>, bout: &mut Option<Bout<W>>) -> bool {
+    let end = js_sys::Date::now() + PIECE_MS;
+    let mut ended = false;
+    let mut left = true;
+    let Some(Some(mut ahead)) = league.try_get_untracked() else {
+        return false;
+    };
+    while js_sys::Date::now() < end {
+        let Some(mut playing) = bout.take().or_else(|| ahead.next()) else {
+            left = false;
+            break;
+        };
+        if playing.advance() {
+            *bout = Some(playing);
+        } else {
+            ahead.record(&playing);
+            ended = true;
+        }
+    }
+    // Drawn once a piece, and only when an episode ended.
+    if ended {
+        league.set(Some(ahead));
+    }
+    left
+}
+
+fn table<W: World>(page: Page<W>, league: &League<W>) -> impl IntoView + use<W> {
     let (played, all) = league.progress();
     let note = if played < all {
         format!("{played} of {all} episodes…")
     } else {
         format!("{all} episodes. Mean score with its 95 % interval; pick a seed to see it.")
     };
+    let slow: Vec<&str> = W::Policy::all()
+        .iter()
+        .filter(|p| W::slow(**p))
+        .map(|p| W::label(*p))
+        .collect();
+    let slow = (!slow.is_empty()).then(|| {
+        let names = slow.join(", ");
+        view! { <p class="quiet">{format!("Not here, because an episode takes seconds: {names}.")}</p> }
+    });
     let mut standings = league.standings.clone();
     standings.sort_by(|a, b| b.mean().total_cmp(&a.mean()));
     let rows: Vec<_> = standings
@@ -92,15 +145,17 @@ fn table(page: Page, league: &League) -> impl IntoView + use<> {
     view! {
         <p class="quiet" id="league-note" role="status">{note}</p>
         <table class="league"><tbody>{rows}</tbody></table>
+        {slow}
     }
 }
 
-fn row(page: Page, standing: &Standing) -> impl IntoView + use<> {
-    let source = standing.who.source();
+fn row<W: World>(page: Page<W>, standing: &Standing<W>) -> impl IntoView + use<W> {
+    let source = standing.who.clone();
     let (id, label, description) = (source.id(), source.label(), source.describe());
     let (mean, half) = (standing.mean(), standing.half_interval());
     let width = format!("width:{:.1}%", mean * 100.0);
-    let class = if standing.who.cheats() { "cheats" } else { "" };
+    let cheats = matches!(&source, Source::Policy(policy) if W::cheats(*policy));
+    let class = if cheats { "cheats" } else { "" };
     let (worst, best) = standing.extremes().unwrap_or((0, 0));
     let seed = move |seed: u64, what: &'static str| {
         let source = source.clone();

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use crate::page::{Page, Run};
 use crate::play::Frame;
 use crate::state::Source;
+use crate::world::World;
 
 /// Which of the two episodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,20 +18,25 @@ pub enum Which {
 
 /// What the components of a pane share.
 #[derive(Clone, Copy)]
-pub struct Scene {
+pub struct Scene<W: World> {
     /// Which episode.
     pub which: Which,
     /// All its frames.
-    pub run: Memo<Run>,
+    pub run: Memo<Run<W>>,
     /// The page.
-    pub page: Page,
+    pub page: Page<W>,
 }
 
-impl Scene {
+impl<W: World> Scene<W> {
     /// Reads the frame at the cursor.
-    pub fn with_frame<T>(&self, read: impl FnOnce(&Frame) -> T) -> T {
+    pub fn with_frame<T>(&self, read: impl FnOnce(&Frame<W>) -> T) -> T {
         let cursor = self.page.cursor();
         self.run.with(|run| read(run.at(cursor)))
+    }
+
+    /// Whether the person can act here now.
+    pub fn can_act(&self) -> bool {
+        self.which == Which::Main && self.with_frame(|frame| !W::done(&frame.episode))
     }
 
     /// Whether hidden state is shown.
@@ -39,7 +45,7 @@ impl Scene {
     }
 
     /// Who plays.
-    pub fn source(&self) -> Source {
+    pub fn source(&self) -> Source<W> {
         self.page
             .view
             .with(|view| match (self.which, &view.versus) {

@@ -1,37 +1,8 @@
 //! A reward taken apart: each component, its weight, and what the component means.
 
-use sentinel_env::num::clamp_reward;
 use sentinel_env::trust::{Grades, Task, Terminal};
 
-/// One term of a reward's sum.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Term {
-    /// The component.
-    pub name: &'static str,
-    /// Its weight.
-    pub weight: f64,
-    /// Its value, 0..1.
-    pub value: f64,
-    /// What it measures.
-    pub meaning: &'static str,
-}
-
-impl Term {
-    /// What the term adds to the reward.
-    #[must_use]
-    pub fn product(&self) -> f64 {
-        self.weight * self.value
-    }
-}
-
-const fn term(name: &'static str, weight: f64, value: f64, meaning: &'static str) -> Term {
-    Term {
-        name,
-        weight,
-        value,
-        meaning,
-    }
-}
+use crate::play::Term;
 
 const ACCURACY: &str = "1 when the subtask was completed, else 0";
 const ALIGNMENT: &str = "1 minus the specialist's overconfidence: how far its stated confidence was above the outcome; .5 without a specialist";
@@ -47,19 +18,19 @@ const CALIBRATION: &str =
 #[must_use]
 pub fn explain(task: Task, g: &Grades) -> Vec<Term> {
     if g.skipped {
-        return vec![term(
+        return vec![Term::share(
             "skip",
             1.0,
             g.efficiency,
             "A skipped subtask brings .02 and nothing else",
         )];
     }
-    let accuracy = |w| term("accuracy", w, g.task_accuracy, ACCURACY);
-    let stakes = |w, meaning| term("stakes", w, g.stakes_awareness, meaning);
-    let efficiency = |w, meaning| term("efficiency", w, g.efficiency, meaning);
-    let alignment = |w| term("confidence", w, g.confidence_alignment, ALIGNMENT);
-    let domain = |w| term("domain", w, g.domain_routing, DOMAIN);
-    let verify = |w| term("verification", w, g.verification_quality, VERIFICATION);
+    let accuracy = |w| Term::share("accuracy", w, g.task_accuracy, ACCURACY);
+    let stakes = |w, meaning| Term::share("stakes", w, g.stakes_awareness, meaning);
+    let efficiency = |w, meaning| Term::share("efficiency", w, g.efficiency, meaning);
+    let alignment = |w| Term::share("confidence", w, g.confidence_alignment, ALIGNMENT);
+    let domain = |w| Term::share("domain", w, g.domain_routing, DOMAIN);
+    let verify = |w| Term::share("verification", w, g.verification_quality, VERIFICATION);
     match task {
         Task::Task1 => vec![
             accuracy(0.43),
@@ -98,42 +69,37 @@ pub fn explain(task: Task, g: &Grades) -> Vec<Term> {
 /// The terms of the terminal reward; empty where it is not a sum (task1, and a forced end).
 #[must_use]
 pub fn explain_terminal(task: Task, t: &Terminal) -> Vec<Term> {
-    let completion = |w| term("completion", w, t.completion, COMPLETION);
-    let calibration = |w| term("calibration", w, t.calibration, CALIBRATION);
+    let completion = |w| Term::share("completion", w, t.completion, COMPLETION);
+    let calibration = |w| Term::share("calibration", w, t.calibration, CALIBRATION);
     match task {
         _ if t.forced => Vec::new(),
         Task::Task1 => Vec::new(),
         Task::Task2 => vec![completion(0.65), calibration(0.35)],
         Task::Task3 => vec![
             completion(0.35),
-            term(
+            Term::share(
                 "detection",
                 0.30,
                 t.detection_rate,
                 "Poison caught over poison met; 1 when none was met",
             ),
             calibration(0.25),
-            term("efficiency", 0.10, t.efficiency, BUDGET),
+            Term::share("efficiency", 0.10, t.efficiency, BUDGET),
         ],
     }
-}
-
-/// The sum of the terms, within the bounds of a reward.
-#[must_use]
-pub fn total(terms: &[Term]) -> f64 {
-    clamp_reward(
-        terms
-            .iter()
-            .map(Term::product)
-            .fold(0.0, |sum, product| sum + product),
-    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::play;
+    use sentinel_env::num::clamp_reward;
     use sentinel_env::rng::Streams;
     use sentinel_env::trust::{Action, Episode, Setup};
+
+    fn total(terms: &[Term]) -> f64 {
+        clamp_reward(play::total(terms))
+    }
 
     /// The page's explanation and the environment's reward are the same number.
     #[test]

@@ -116,13 +116,13 @@ fn Episodes<W: Stage>(
     /// Whether the page stands inside another one.
     embed: bool,
 ) -> impl IntoView {
-    let double = move || page.versus.with(Option::is_some);
+    let double = Memo::new(move |_| page.view.with(|view| view.versus.is_some()));
     view! {
         <Controls page/>
         <Notices page/>
         <main class="panes" class:double=double>
             <Pane page which=Which::Main/>
-            {move || double().then(|| view! { <Pane page which=Which::Versus/> })}
+            {move || double.get().then(|| view! { <Pane page which=Which::Versus/> })}
         </main>
         {(!embed).then(|| view! { <Standings page/> })}
         <Transport page/>

@@ -35,8 +35,8 @@ pub struct Page<W: World> {
     pub help: RwSignal<bool>,
     /// The episode.
     pub run: Memo<Run<W>>,
-    /// The episode beside it.
-    pub versus: Memo<Option<Run<W>>>,
+    /// The episode beside it; one before its start when there is none.
+    pub versus: Memo<Run<W>>,
     last: Memo<usize>,
     cursor: Memo<usize>,
 }
@@ -78,13 +78,9 @@ impl<W: World> Page<W> {
         });
         let main = move |view: &View<W>| Some((view.source.clone(), view.branch.clone()));
         let beside = move |view: &View<W>| view.versus.clone().map(|source| (source, None));
-        let main = played(inputs, shelf, model, main);
-        let run = Memo::new(move |_| main.get().unwrap_or_else(Run::nothing));
+        let run = played(inputs, shelf, model, main);
         let versus = played(inputs, shelf, model, beside);
-        let last = Memo::new(move |_| {
-            let versus = versus.with(|run| run.as_ref().map_or(0, |run| run.last()));
-            run.with(|run| run.last()).max(versus)
-        });
+        let last = Memo::new(move |_| run.with(|run| run.last()).max(versus.with(|v| v.last())));
         Self {
             view,
             playing: RwSignal::new(false),

@@ -220,7 +220,4 @@ pub trait Actor<W: World> {
 pub type RulesOf<W> = Rules<<W as World>::Change>;
 
 /// The worlds that the page has, by the word in the address: a module each, see `index.html`.
-pub const WORLDS: [(&str, &str); 2] = [
-    ("trust", "Trust in specialists"),
-    ("cluster", "GPU cluster"),
-];
+pub const WORLDS: [(&str, &str); 2] = [("trust", "Trust"), ("cluster", "GPU cluster")];

@@ -6,7 +6,7 @@ use sentinel_env::slot::Slot;
 
 use super::Cluster;
 use super::pick::{Hand, warning};
-use crate::ui::Scene;
+use crate::ui::{Scene, option};
 
 /// The words on the buttons, in the order of [`ActionType::ALL`].
 const WORDS: [&str; 5] = ["Allocate", "Preempt", "Ask", "Verify", "Wait"];
@@ -51,28 +51,27 @@ fn kinds(hand: Hand) -> impl IntoView {
 /// A menu of `all`, with a first entry for what is left out.
 fn menu(
     (id, label): (&'static str, &'static str),
-    letter: char,
     all: Vec<String>,
     hand: Hand,
     number: impl Fn(&super::pick::Choice) -> Option<usize> + Copy + Send + Sync + 'static,
     set: impl Fn(&mut super::pick::Choice, Option<usize>) + Copy + Send + Sync + 'static,
 ) -> impl IntoView {
     let chosen = Memo::new(move |_| hand.choice.with(number));
-    let value = move || chosen.get().map_or_else(String::new, |n| n.to_string());
     let change = move |event| {
         let number = event_target_value(&event).parse().ok();
         hand.choice.update(|choice| set(choice, number));
     };
-    let options = all.into_iter().enumerate().map(|(n, name)| {
-        view! { <option value=n.to_string() selected=move || chosen.get() == Some(n)>{name}</option> }
-    });
+    let options = move || {
+        let chosen = chosen.get();
+        let rest = all.iter().enumerate();
+        let rest = rest.map(|(n, name)| option(&n.to_string(), name, "", chosen == Some(n)));
+        let first = option("", "by rule", "", chosen.is_none());
+        std::iter::once(first).chain(rest).collect::<String>()
+    };
     view! {
         <div class="field">
             <label class="label" for=id>{label}</label>
-            <select id=id data-letter=letter.to_string() prop:value=value on:change=change>
-                <option value="" selected=move || chosen.get().is_none()>"by rule"</option>
-                {options.collect_view()}
-            </select>
+            <select id=id on:change=change inner_html=options></select>
         </div>
     }
 }
@@ -94,13 +93,13 @@ fn fields(scene: Scene<Cluster>, hand: Hand) -> impl IntoView {
         (kind != ActionType::Tick).then(|| {
             view! {
                 <div class="act-fields">
-                    {menu(("act-job", "Job"), 'j', jobs, hand,
+                    {menu(("act-job", "Job"), jobs, hand,
                         |choice| choice.job.map(JobId::index),
                         move |choice, n| choice.job = n.map(|n| JobId(small(n))))}
-                    {(kind == ActionType::Allocate).then(|| menu(("act-gpu", "GPU"), 'g', gpus, hand,
+                    {(kind == ActionType::Allocate).then(|| menu(("act-gpu", "GPU"), gpus, hand,
                         |choice| choice.gpu.map(GpuId::index),
                         move |choice, n| choice.gpu = n.map(|n| GpuId(small(n)))))}
-                    {menu(("act-worker", "Worker"), 'w', workers, hand,
+                    {menu(("act-worker", "Worker"), workers, hand,
                         |choice| choice.worker.map(Slot::index),
                         |choice, n| choice.worker = n.and_then(Slot::new))}
                     {(kind == ActionType::Verify).then(|| view! {

@@ -4,7 +4,25 @@ use sentinel_env::slot::Slot;
 
 use super::Cluster;
 use super::marks::mark;
-use crate::play::{Bar, Drawing, Frame, Frames, Line, Strip};
+use crate::play::{Bar, Drawing, Frame, Frames, Line, Shape, Strip};
+
+/// The cluster, and the workers.
+pub(super) const SHAPES: [Shape; 2] = [
+    Shape {
+        title: "The cluster over time",
+        height: 262.0,
+        bottom: 146.0,
+        foot: 242.0,
+        margin: 52.0,
+    },
+    Shape {
+        title: "Trust in the workers over time",
+        height: 146.0,
+        bottom: 120.0,
+        foot: 120.0,
+        margin: 52.0,
+    },
+];
 
 fn line(
     style: usize,
@@ -36,9 +54,7 @@ pub(super) fn cluster(run: &Frames<Cluster>, truth: bool) -> Drawing {
         "attacks"
     };
     let mut drawing = Drawing {
-        height: 262.0,
-        bottom: 146.0,
-        margin: 52.0,
+        shape: SHAPES[0],
         lines: vec![
             line(2, "health", run, |f| f.episode.observation().health),
             line(0, "in use", run, |f| f.episode.observation().utilization),
@@ -93,9 +109,7 @@ pub(super) fn trust(run: &Frames<Cluster>) -> Drawing {
         })
     };
     Drawing {
-        height: 146.0,
-        bottom: 120.0,
-        margin: 52.0,
+        shape: SHAPES[1],
         lines: Slot::ALL.map(of).to_vec(),
         ..Drawing::default()
     }

@@ -180,7 +180,7 @@ fn next(scene: Scene<Cluster>) -> String {
         next.map_or_else(String::new, |(action, own)| {
             let yours = if own { " (yours)" } else { "" };
             format!(
-                "<p class=\"thoughts\">{who}: <strong>{}</strong>{yours}</p>",
+                "<p>{who}: <strong>{}</strong>{yours}</p>",
                 marks::action(action)
             )
         })

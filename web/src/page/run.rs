@@ -22,8 +22,8 @@ const SHOW_MS: f64 = 300.0;
 pub struct Run<W: World>(Arc<Frames<W>>);
 
 impl<W: World> Run<W> {
-    /// An episode before its start, for want of any other.
-    pub(super) fn nothing() -> Self {
+    /// An episode before its start.
+    fn nothing() -> Self {
         let playing = Playing::new(&View::default(), &Source::You, None, Files::default());
         Self(Arc::new(playing.frames()))
     }
@@ -57,33 +57,35 @@ pub(super) fn played<W: World>(
     shelf: RwSignal<Shelf<W>>,
     model: RwSignal<Fetched<Arc<W::Model>>>,
     who: impl Fn(&View<W>) -> Who<W> + Send + Sync + 'static,
-) -> Memo<Option<Run<W>>> {
+) -> Memo<Run<W>> {
     // Starts anew whenever what is played changes; its value only tells runs apart.
     let started = StoredValue::new_local(None::<Playing<W>>);
     let start = Memo::new(move |before: Option<&usize>| {
         let view = inputs.get();
-        let playing =
-            who(&view).map(|(source, branch)| begin(&view, &source, branch.as_ref(), shelf, model));
-        started.set_value(playing);
+        // Where nobody plays, an episode stands before its start.
+        let (source, branch) = who(&view).unwrap_or((Source::You, None));
+        started.set_value(Some(begin(&view, &source, branch.as_ref(), shelf, model)));
         before.map_or(0, |n| n + 1)
     });
     let piece = RwSignal::new(());
-    Memo::new(move |before: Option<&Option<Run<W>>>| {
+    Memo::new(move |before: Option<&Run<W>>| {
         start.get();
         piece.track();
-        let mut next = None;
-        started.update_value(|playing| {
-            let Some(playing) = playing else { return };
+        let next = started.try_update_value(|playing| {
+            let playing = playing.as_mut()?;
             let fresh = playing.taken() == 0;
             let more = advance(playing, PIECE_MS);
             let due = playing.due(SHOW_MS, now()) || fresh || !more;
-            let shown = before.and_then(Option::as_ref).filter(|_| !due);
-            next = Some(shown.map_or_else(|| Run(Arc::new(playing.frames())), Run::clone));
             if more {
                 set_timeout(move || piece.set(()), Duration::ZERO);
             }
+            let shown = before.filter(|_| !due);
+            Some(shown.map_or_else(|| Run(Arc::new(playing.frames())), Run::clone))
         });
-        next
+        // The memo above has always put something there.
+        next.flatten()
+            .or_else(|| before.cloned())
+            .unwrap_or_else(Run::nothing)
     })
 }
 

@@ -4,15 +4,40 @@ use std::fmt::Write;
 
 use super::{Frame2d, polyline, tick_positions};
 
+/// Where the parts of a chart stand, whatever it shows. Lengths are in pixels.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Shape {
+    /// What the chart is called.
+    pub title: &'static str,
+    /// Height of the whole.
+    pub height: f64,
+    /// Lower edge of the lines.
+    pub bottom: f64,
+    /// Lower edge of all that moves with the cursor.
+    pub foot: f64,
+    /// Room for the names at the ends of the lines.
+    pub margin: f64,
+}
+
+impl Shape {
+    /// The plane of the lines for a chart of this width.
+    #[must_use]
+    pub fn plane(&self, width: f64, actions: usize) -> Frame2d {
+        Frame2d {
+            left: 34.0,
+            right: (width - self.margin).max(60.0),
+            top: 12.0,
+            bottom: self.bottom,
+            actions: actions.max(1),
+        }
+    }
+}
+
 /// What a chart shows, apart from its width.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drawing {
-    /// Height in pixels.
-    pub height: f64,
-    /// Lower edge of the plot in pixels.
-    pub bottom: f64,
-    /// Room for the names at the ends of the lines, in pixels.
-    pub margin: f64,
+    /// Where its parts stand.
+    pub shape: Shape,
     /// Lines of values 0..1.
     pub lines: Vec<Line>,
     /// Strips of bars, from top to bottom.
@@ -59,28 +84,10 @@ pub struct Bar {
 }
 
 impl Drawing {
-    /// The plane of the lines for a chart of this width.
-    #[must_use]
-    pub fn plane(&self, width: f64, actions: usize) -> Frame2d {
-        Frame2d {
-            left: 34.0,
-            right: (width - self.margin).max(60.0),
-            top: 12.0,
-            bottom: self.bottom,
-            actions: actions.max(1),
-        }
-    }
-
-    /// Lower edge of all that moves with the cursor.
-    #[must_use]
-    pub fn foot(&self) -> f64 {
-        self.strips.last().map_or(self.bottom, |strip| strip.bottom)
-    }
-
     /// The chart without its cursor. Numbers and words of ours only, so nothing needs escaping.
     #[must_use]
     pub fn markup(&self, width: f64, actions: usize) -> String {
-        let plane = self.plane(width, actions);
+        let plane = self.shape.plane(width, actions);
         let mut out = String::new();
         self.axes(&plane, &mut out);
         self.bars(&plane, &mut out);
@@ -114,7 +121,7 @@ impl Drawing {
                 out,
                 "<text class=\"axis\" x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{action}</text>",
                 plane.x(action),
-                self.height - 4.0
+                self.shape.height - 4.0
             );
         }
     }
@@ -145,12 +152,15 @@ impl Drawing {
         }
         for (index, title) in self.titles.iter().enumerate() {
             let (from, to) = (plane.x(index), plane.x(index + 1));
-            let top = self.strips.first().map_or(self.bottom, |strip| strip.top);
+            let top = self
+                .strips
+                .first()
+                .map_or(self.shape.bottom, |strip| strip.top);
             let _ = write!(
                 out,
                 "<rect class=\"touch\" x=\"{from:.1}\" width=\"{:.1}\" y=\"{top}\" height=\"{}\"><title>{title}</title></rect>",
                 to - from,
-                self.foot() - top
+                self.shape.foot - top
             );
         }
     }
@@ -158,7 +168,7 @@ impl Drawing {
     fn draw_lines(&self, plane: &Frame2d, out: &mut String) {
         let last = |line: &Line| line.values.last().copied().unwrap_or(0.0);
         let ends: Vec<f64> = self.lines.iter().map(|line| plane.y(last(line))).collect();
-        let ends = spread(&ends, self.bottom + 4.0);
+        let ends = spread(&ends, self.shape.bottom + 4.0);
         for (line, y) in self.lines.iter().zip(ends) {
             let x = plane.x(line.values.len().saturating_sub(1)) + 5.0;
             let points = polyline(plane, line.values.iter().copied());
@@ -214,9 +224,13 @@ mod tests {
             sign: (action == 2).then(|| ("!".to_owned(), "bad")),
         };
         let drawing = Drawing {
-            height: 292.0,
-            bottom: 186.0,
-            margin: 30.0,
+            shape: Shape {
+                title: "",
+                height: 292.0,
+                bottom: 186.0,
+                foot: 272.0,
+                margin: 30.0,
+            },
             lines: vec![Line {
                 style: 3,
                 name: "S3",

@@ -9,7 +9,7 @@ mod marks;
 mod terms;
 
 pub use chart::{Frame2d, polyline, tick_positions};
-pub use drawing::{Bar, Drawing, Line, Strip};
+pub use drawing::{Bar, Drawing, Line, Shape, Strip};
 pub use frames::{Frame, Frames, Playing, Recording, play};
 pub use league::{Bout, League, SEEDS, Standing};
 pub use marks::Mark;

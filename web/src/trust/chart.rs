@@ -5,7 +5,16 @@ use sentinel_env::slot::Slot;
 
 use super::Trust;
 use super::marks::mark;
-use crate::play::{Bar, Drawing, Frames, Line, Strip};
+use crate::play::{Bar, Drawing, Frames, Line, Shape, Strip};
+
+/// Trust, rewards and stakes.
+pub(super) const SHAPE: Shape = Shape {
+    title: "Trust over time",
+    height: 292.0,
+    bottom: 186.0,
+    foot: 272.0,
+    margin: 30.0,
+};
 
 /// The chart of a run.
 pub(super) fn drawing(run: &Frames<Trust>, truth: bool) -> Drawing {
@@ -19,9 +28,7 @@ pub(super) fn drawing(run: &Frames<Trust>, truth: bool) -> Drawing {
             .collect(),
     };
     let mut drawing = Drawing {
-        height: 292.0,
-        bottom: 186.0,
-        margin: 30.0,
+        shape: SHAPE,
         lines: Slot::ALL.map(line).to_vec(),
         strips: vec![strip("reward", 206.0, 240.0), strip("stakes", 252.0, 272.0)],
         titles: Vec::new(),

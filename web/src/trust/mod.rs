@@ -18,7 +18,7 @@ use sentinel_policy::replay::{self, EpisodeKey, Replay};
 use sentinel_policy::{Model, PolicyName};
 
 use crate::page::Run;
-use crate::play::{Drawing, Frame, Mark};
+use crate::play::{Drawing, Frame, Mark, Shape};
 use crate::state::{Source, View};
 use crate::ui::{Parts, Scene, Stage};
 use crate::world::{Aim, Files, Learned, Named, Opened, World};
@@ -213,7 +213,7 @@ impl World for Trust {
 impl Stage for Trust {
     const TAGLINE: &'static str = "An orchestrator has work to hand out and five specialists to choose from. One of them lies when it matters.";
     const HELP: &'static str = "Each subtask can be delegated to a specialist, verified (one step more, catches poison), solved alone (two steps, always right) or skipped. Behind the slots S0 to S4 sit five behaviours, shuffled in every episode: slow but right, fast and overconfident, good in its field only, adversarial once stakes reach .70, and wearing out with use. The score is the mean of all rewards, the final one included.";
-    const CHARTS: &'static [&'static str] = &["Trust over time"];
+    const CHARTS: &'static [Shape] = &[chart::SHAPE];
 
     fn chart(_number: usize, run: &Run<Self>, truth: bool) -> Drawing {
         chart::drawing(run, truth)

@@ -6,7 +6,6 @@ use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
 
 use super::{Scene, Stage};
-use crate::play::Drawing;
 
 /// The chart with this number. Pointing and dragging on it moves the cursor.
 #[component]
@@ -14,17 +13,17 @@ pub fn Chart<W: Stage>(scene: Scene<W>, number: usize) -> impl IntoView {
     let node = NodeRef::<html::Div>::new();
     let width = measured_width(node);
     let page = scene.page;
-    let drawing = Memo::new(move |_| scene.run.with(|run| W::chart(number, run, scene.truth())));
-    let plane = move || drawing.with(|drawing| drawing.plane(width.get(), page.last()));
+    let draw = move || scene.run.with(|run| W::chart(number, run, scene.truth()));
+    let svg = Memo::new(move |_| draw().markup(width.get(), page.last()));
+    let shape = W::CHARTS[number];
+    let plane = move || shape.plane(width.get(), page.last());
     let seek = move |event: &leptos::ev::PointerEvent| {
         if let Some(node) = node.get_untracked() {
             let x = f64::from(event.client_x()) - node.get_bounding_client_rect().left();
             page.seek(untrack(plane).action_at(x));
         }
     };
-    let height = move || drawing.with(|drawing| drawing.height);
-    let svg = Memo::new(move |_| drawing.with(|d| d.markup(width.get(), page.last())));
-    let title = W::CHARTS[number];
+    let (title, height) = (shape.title, shape.height);
     let label = move || {
         let values = scene.with_frame(|frame| W::spoken(number, frame));
         format!("{title}. At the cursor: {values}")
@@ -35,10 +34,10 @@ pub fn Chart<W: Stage>(scene: Scene<W>, number: usize) -> impl IntoView {
             <div class="chart" node_ref=node
                 on:pointerdown=move |event| seek(&event)
                 on:pointermove=move |event| if event.buttons() & 1 == 1 { seek(&event) }>
-                <svg role="img" aria-label=label viewBox=move || format!("0 0 {:.0} {}", width.get(), height())
+                <svg role="img" aria-label=label viewBox=move || format!("0 0 {:.0} {height}", width.get())
                     width="100%" height=height>
                     <g inner_html=svg></g>
-                    <line class="cursor" x1=x x2=x y1=4.0 y2=move || drawing.with(Drawing::foot)/>
+                    <line class="cursor" x1=x x2=x y1=4.0 y2=shape.foot/>
                 </svg>
             </div>
         </section>

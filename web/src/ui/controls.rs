@@ -85,6 +85,13 @@ fn SeedField<W: World>(page: Page<W>) -> impl IntoView {
     }
 }
 
+/// An entry of a menu. All that is shown there is plain: words of ours, and names that fit into an address.
+#[must_use]
+pub fn option(value: &str, label: &str, title: &str, chosen: bool) -> String {
+    let selected = if chosen { " selected" } else { "" };
+    format!("<option value=\"{value}\" title=\"{title}\"{selected}>{label}</option>")
+}
+
 /// All players: the trained one, scripted ones, the person, and the replay files known so far.
 fn sources<W: World>(page: Page<W>, versus: bool) -> Vec<Source<W>> {
     let scripted = W::Policy::all()
@@ -149,18 +156,19 @@ fn PlayerMenu<W: World>(
             });
         }
     };
-    let option = move |source: Source<W>| {
-        let (id, title) = (source.id(), source.describe());
-        let value = id.clone();
-        view! { <option value=value title=title selected=move || chosen() == id>{source.label()}</option> }
+    let options = move || {
+        let chosen = chosen();
+        let nobody = versus.then(|| option("", "nobody", "", chosen.is_empty()));
+        let all = sources(page, versus).into_iter().map(|source| {
+            let id = source.id();
+            option(&id, &source.label(), source.describe(), id == chosen)
+        });
+        nobody.into_iter().chain(all).collect::<String>()
     };
     view! {
         <div class="field">
             <label class="label" for=id>{label}</label>
-            <select id=id on:change=change>
-                {versus.then(|| view! { <option value="" selected=move || chosen().is_empty()>"nobody"</option> })}
-                {move || sources(page, versus).into_iter().map(option).collect_view()}
-            </select>
+            <select id=id on:change=change inner_html=options></select>
         </div>
     }
 }

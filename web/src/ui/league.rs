@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use leptos::prelude::*;
+use wasm_bindgen::JsCast;
 
 use crate::fetched::Fetched;
 use crate::page::Page;
@@ -55,30 +56,46 @@ pub fn Standings<W: World>(page: Page<W>) -> impl IntoView {
         let position = W::Task::all().iter().position(|task| *task == what.get().0);
         format!("Standings on task {}", position.unwrap_or(0) + 1)
     };
-    let body = move || {
-        match league.get() {
-        None => view! {
-            <p class="quiet">{format!("One episode says little. Play seeds 0 to {} with every policy, in this tab:", SEEDS - 1)}</p>
-            <p><button id="league" on:click=start disabled=move || asked.get()>"Play them all"</button></p>
-        }
-        .into_any(),
-        Some(league) => {
-            let absent = W::LEARNED.is_some() && !league.standings.iter().any(|s| s.who == Source::Trained);
-            let absent = absent.then(|| view! {
+    let empty = Memo::new(move |_| league.with(Option::is_none));
+    let absent = move || {
+        let trained =
+            |league: &League<W>| league.standings.iter().any(|s| s.who == Source::Trained);
+        W::LEARNED.is_some() && league.with(|league| !league.as_ref().is_none_or(trained))
+    };
+    let markup = move || league.with(|league| league.as_ref().map_or_else(String::new, table));
+    view! {
+        <section class="card standings" aria-label="Standings">
+            <h3>{heading}</h3>
+            <div hidden=move || !empty.get()>
+                <p class="quiet">{format!("One episode says little. Play seeds 0 to {} with every policy, in this tab:", SEEDS - 1)}</p>
+                <p><button id="league" on:click=start disabled=move || asked.get()>"Play them all"</button></p>
+            </div>
+            <div on:click=move |event| show(page, &event) inner_html=markup></div>
+            {move || absent().then(|| view! {
                 <div class="note bad" id="league-absent">
                     "GRPO is not in these standings, because its weights did not come. "
                     <button on:click=start>"Play all again"</button>
                 </div>
-            });
-            view! { {table(page, &league)}{absent} }.into_any()
-        }
-    }
-    };
-    view! {
-        <section class="card standings" aria-label="Standings">
-            <h3>{heading}</h3>
-            {body}
+            })}
         </section>
+    }
+}
+
+/// Shows the episode behind a number of the table.
+fn show<W: World>(page: Page<W>, event: &leptos::ev::MouseEvent) {
+    let target = event
+        .target()
+        .and_then(|t| t.dyn_into::<web_sys::Element>().ok());
+    let Some(link) = target.filter(|t| t.has_attribute("data-seed")) else {
+        return;
+    };
+    let read = |name: &str| link.get_attribute(name).unwrap_or_default();
+    if let (Some(source), Ok(seed)) = (Source::parse(&read("data-who")), read("data-seed").parse())
+    {
+        page.restart(|view| {
+            view.seed = seed;
+            view.source = source;
+        });
     }
 }
 
@@ -120,60 +137,51 @@ fn piece<W: World>(league: RwSignal<Option<League<W>>>, bout: &mut Option<Bout<W
     left
 }
 
-fn table<W: World>(page: Page<W>, league: &League<W>) -> impl IntoView + use<W> {
+/// The table; words and numbers of ours only, so nothing needs escaping.
+fn table<W: World>(league: &League<W>) -> String {
     let (played, all) = league.progress();
     let note = if played < all {
         format!("{played} of {all} episodes…")
     } else {
         format!("{all} episodes. Mean score with its 95 % interval; pick a seed to see it.")
     };
-    let slow: Vec<&str> = W::Policy::all()
-        .iter()
-        .filter(|p| W::slow(**p))
-        .map(|p| W::label(*p))
-        .collect();
-    let slow = (!slow.is_empty()).then(|| {
-        let names = slow.join(", ");
-        view! { <p class="quiet">{format!("Not here, because an episode takes seconds: {names}.")}</p> }
-    });
-    let mut standings = league.standings.clone();
+    let slow = W::Policy::all().iter().filter(|policy| W::slow(**policy));
+    let slow: Vec<&str> = slow.map(|policy| W::label(*policy)).collect();
+    let slow = match slow.is_empty() {
+        true => String::new(),
+        false => format!(
+            "<p class=\"quiet\">Not here, because an episode takes seconds: {}.</p>",
+            slow.join(", ")
+        ),
+    };
+    let mut standings: Vec<&Standing<W>> = league.standings.iter().collect();
     standings.sort_by(|a, b| b.mean().total_cmp(&a.mean()));
-    let rows: Vec<_> = standings
-        .iter()
-        .map(|standing| row(page, standing))
-        .collect();
-    view! {
-        <p class="quiet" id="league-note" role="status">{note}</p>
-        <table class="league"><tbody>{rows}</tbody></table>
-        {slow}
-    }
+    let rows: String = standings.into_iter().map(row).collect();
+    format!(
+        "<p class=\"quiet\" id=\"league-note\" role=\"status\">{note}</p><table class=\"league\"><tbody>{rows}</tbody></table>{slow}"
+    )
 }
 
-fn row<W: World>(page: Page<W>, standing: &Standing<W>) -> impl IntoView + use<W> {
-    let source = standing.who.clone();
+fn row<W: World>(standing: &Standing<W>) -> String {
+    let source = &standing.who;
     let (id, label, description) = (source.id(), source.label(), source.describe());
     let (mean, half) = (standing.mean(), standing.half_interval());
-    let width = format!("width:{:.1}%", mean * 100.0);
-    let cheats = matches!(&source, Source::Policy(policy) if W::cheats(*policy));
+    let cheats = matches!(source, Source::Policy(policy) if W::cheats(*policy));
     let class = if cheats { "cheats" } else { "" };
     let (worst, best) = standing.extremes().unwrap_or((0, 0));
-    let seed = move |seed: u64, what: &'static str| {
-        let source = source.clone();
-        let show = move |_| {
-            page.restart(|view| {
-                view.seed = seed;
-                view.source = source.clone();
-            });
-        };
-        view! { <button class="link" on:click=show>{format!("{what}: seed {seed}")}</button> }
+    let seed = |seed: u64, what: &str| {
+        format!(
+            "<td class=\"wide\"><button class=\"link\" data-who=\"{id}\" data-seed=\"{seed}\">{what}: seed {seed}</button></td>"
+        )
     };
-    view! {
-        <tr class=class>
-            <th scope="row" title=description>{label}</th>
-            <td class="bar"><div class="meter"><span style=width></span></div></td>
-            <td class="num" data-mean=id>{format!("{} ± {}", three(mean), three(half))}</td>
-            <td class="wide">{seed(worst, "worst")}</td>
-            <td class="wide">{seed(best, "best")}</td>
-        </tr>
-    }
+    format!(
+        "<tr class=\"{class}\"><th scope=\"row\" title=\"{description}\">{label}</th>\
+        <td class=\"bar\"><div class=\"meter\"><span style=\"width:{:.1}%\"></span></div></td>\
+        <td class=\"num\" data-mean=\"{id}\">{} ± {}</td>{}{}</tr>",
+        mean * 100.0,
+        three(mean),
+        three(half),
+        seed(worst, "worst"),
+        seed(best, "best")
+    )
 }

@@ -21,7 +21,7 @@ mod training;
 mod transport;
 
 pub use chart::Chart;
-pub use controls::{Controls, listen_for_drops};
+pub use controls::{Controls, listen_for_drops, option};
 pub use frame::{Footer, Header, Help, Notices};
 pub use league::Standings;
 pub use odds::{percent, ranked};

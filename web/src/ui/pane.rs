@@ -24,7 +24,7 @@ pub fn Pane<W: Stage>(
 ) -> impl IntoView {
     let run = match which {
         Which::Main => page.run,
-        Which::Versus => Memo::new(move |_| page.versus.get().unwrap_or_else(|| page.run.get())),
+        Which::Versus => page.versus,
     };
     let scene = Scene { which, run, page };
     let label = move || format!("Episode of {}", scene.source().label());

@@ -21,8 +21,10 @@ pub struct Parts {
 /// The card.
 #[component]
 pub fn Reward<W: Stage>(scene: Scene<W>) -> impl IntoView {
-    let parts = Memo::new(move |_| scene.with_frame(W::parts));
-    let markup = move || parts.with(|parts| parts.as_ref().map_or_else(nothing, card));
+    let markup = Memo::new(move |_| {
+        let parts = scene.with_frame(W::parts);
+        parts.as_ref().map_or_else(nothing, card)
+    });
     view! { <section class="card rewards" aria-label="Reward" inner_html=markup></section> }
 }
 

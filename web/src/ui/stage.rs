@@ -4,7 +4,7 @@ use leptos::prelude::AnyView;
 
 use super::{Parts, Scene};
 use crate::page::Run;
-use crate::play::{Drawing, Frame};
+use crate::play::{Drawing, Frame, Shape};
 use crate::world::World;
 
 /// The parts of the page that are a world's own.
@@ -13,8 +13,8 @@ pub trait Stage: World {
     const TAGLINE: &'static str;
     /// How an episode works, in a paragraph.
     const HELP: &'static str;
-    /// The charts of a pane: what each is called and the number of its drawing.
-    const CHARTS: &'static [&'static str];
+    /// The charts of a pane.
+    const CHARTS: &'static [Shape];
 
     /// Draws the chart with this number.
     fn chart(number: usize, run: &Run<Self>, truth: bool) -> Drawing;

@@ -4,12 +4,18 @@ use leptos::prelude::*;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Change;
 
+use super::controls::option;
 use crate::page::Page;
 use crate::world::{RulesOf, World};
 
 #[component]
 pub(super) fn StreamsMenu<W: World>(page: Page<W>) -> impl IntoView {
-    let chosen = move |streams: Streams| page.view.with(|view| view.streams == streams);
+    let options = move || {
+        let now = page.view.with(|view| view.streams);
+        let all = [Streams::Independent, Streams::Reference];
+        all.map(|s| option(s.name(), s.name(), "", s == now))
+            .concat()
+    };
     let change = move |event| {
         if let Some(streams) = Streams::parse(&event_target_value(&event)) {
             page.restart(|view| view.streams = streams);
@@ -19,10 +25,7 @@ pub(super) fn StreamsMenu<W: World>(page: Page<W>) -> impl IntoView {
     view! {
         <div class="field extra">
             <label class="label" for="streams" title=title>"Streams"</label>
-            <select id="streams" on:change=change title=title>
-                <option value="independent" selected=move || chosen(Streams::Independent)>"independent"</option>
-                <option value="reference" selected=move || chosen(Streams::Reference)>"reference"</option>
-            </select>
+            <select id="streams" on:change=change title=title inner_html=options></select>
         </div>
     }
 }
@@ -47,27 +50,26 @@ pub(super) fn TruthSwitch<W: World>(page: Page<W>) -> impl IntoView {
 /// The two sets of rules, and what else the address names.
 #[component]
 pub(super) fn RulesMenu<W: World>(page: Page<W>) -> impl IntoView {
-    let rules = Memo::new(move |_| page.view.with(|view| view.rules));
+    let rules = move || page.view.with(|view| view.rules);
     let change = move |event| {
         if let Ok(rules) = RulesOf::<W>::parse(&event_target_value(&event)) {
             page.restart(|view| view.rules = rules);
         }
     };
     let options = move || {
-        let now = rules.get();
+        let now = rules();
         let mut all = vec![RulesOf::<W>::REFERENCE, RulesOf::<W>::HARDENED];
         if !all.contains(&now) {
             all.push(now);
         }
-        let option = |set: RulesOf<W>| {
+        let text = |set: RulesOf<W>| {
             let word = set.to_string();
-            let value = word.clone();
-            view! { <option value=value selected=set == now>{word}</option> }
+            option(&word, &word, "", set == now)
         };
-        all.into_iter().map(option).collect_view()
+        all.into_iter().map(text).collect::<String>()
     };
     let title = move || {
-        let made: Vec<&str> = rules.get().changes().map(Change::describe).collect();
+        let made: Vec<&str> = rules().changes().map(Change::describe).collect();
         if made.is_empty() {
             "The rules of the Python original. Hardened rules close its exploits.".to_owned()
         } else {
@@ -77,7 +79,7 @@ pub(super) fn RulesMenu<W: World>(page: Page<W>) -> impl IntoView {
     view! {
         <div class="field extra">
             <label class="label" for="rules" title=title>"Rules"</label>
-            <select id="rules" on:change=change title=title>{options}</select>
+            <select id="rules" on:change=change title=title inner_html=options></select>
         </div>
     }
 }

@@ -47,7 +47,7 @@ fn batches(c: &mut Criterion) {
                             n = n.wrapping_add(1);
                             *action_slot = action(n);
                         }
-                        batch.step(&actions, &mut out);
+                        batch.step(&actions, &mut out).unwrap();
                         black_box(&out);
                     });
                 });
@@ -104,7 +104,7 @@ fn allocations(_: &mut Criterion) {
     let actions: Vec<Action> = (0..64).map(action).collect();
     let before = counting::allocations();
     for _ in 0..10_000 {
-        batch.step(&actions, &mut out);
+        batch.step(&actions, &mut out).unwrap();
     }
     let made = counting::allocations() - before;
     println!("allocations in 640000 lean steps: {made}");

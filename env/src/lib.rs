@@ -5,23 +5,31 @@
 //!
 //! * [`trust`]: an orchestrator learns which of five specialists with hidden behaviours to believe.
 //! * [`cluster`]: a scheduler runs jobs on failing GPUs while workers lie and an adversary attacks.
+//! * [`World`]: what the worlds have in common; [`Batch`] and [`Env`] work on any of them.
 //! * [`rng`]: CPython-compatible random streams, and the two ways of seeding them.
 //! * [`ledger`]: evidence about each slot and the trust that follows from it.
 //! * [`controller`]: adaptive difficulty, a value that the caller owns.
 //! * [`rules`]: named changes to the reference's rules, switched one by one.
 //! * [`digest`]: the fingerprint by which two runs are compared.
 
+pub mod batch;
 pub mod cluster;
 pub mod controller;
 pub mod digest;
 pub mod ledger;
 pub mod num;
+pub mod protocol;
 pub mod rng;
 pub mod rules;
 pub mod slot;
 pub mod trust;
+pub mod world;
 
+pub use batch::{Batch, BatchStep};
+pub use protocol::{Env, Protocol};
 pub use slot::{PerSlot, SLOTS, Slot};
+pub use trust::Task;
+pub use world::{Origin, World};
 
 /// Compiles the code in the book.
 #[cfg(doctest)]

@@ -27,6 +27,19 @@ pub struct Rules<C> {
     of: PhantomData<fn() -> C>,
 }
 
+/// Rules of a world that is known from elsewhere, for places where rules of several worlds meet.
+/// Ordered with the reference's first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RuleBits(u16);
+
+impl RuleBits {
+    /// Whether these are the reference's rules, which are alike in every world.
+    #[must_use]
+    pub const fn are_reference(self) -> bool {
+        self.0 == 0
+    }
+}
+
 /// Why a text names no rules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RulesError {
@@ -56,6 +69,18 @@ impl<C: Change> Rules<C> {
             bits,
             of: PhantomData,
         }
+    }
+
+    /// Without the world that they belong to.
+    #[must_use]
+    pub const fn bits(self) -> RuleBits {
+        RuleBits(self.bits)
+    }
+
+    /// What [`Rules::bits`] was made from; changes that the world does not have are left out.
+    #[must_use]
+    pub const fn of(bits: RuleBits) -> Self {
+        Self::from_bits(bits.0 & Self::HARDENED.bits)
     }
 
     /// Whether the change is made.
@@ -191,6 +216,7 @@ mod tests {
         for bits in 0..=Cluster::HARDENED.bits {
             let rules = Cluster::from_bits(bits);
             assert_eq!(Cluster::parse(&rules.to_string()), Ok(rules));
+            assert_eq!(Cluster::of(rules.bits()), rules);
         }
         assert_eq!(Cluster::REFERENCE.to_string(), "reference");
         assert_eq!(Cluster::HARDENED.to_string(), "hardened");
@@ -198,12 +224,16 @@ mod tests {
 
     #[test]
     fn what_is_unknown_is_named() {
-        let error = Cluster::parse("harsh").unwrap_err().to_string();
+        let error = Cluster::parse("harsh")
+            .expect_err("no such set")
+            .to_string();
         assert!(
             error.contains("harsh") && error.contains("hardened"),
             "{error}"
         );
-        let error = Cluster::parse("hardened-luck").unwrap_err().to_string();
+        let error = Cluster::parse("hardened-luck")
+            .expect_err("no such change")
+            .to_string();
         assert!(
             error.contains("luck") && error.contains("timeouts"),
             "{error}"

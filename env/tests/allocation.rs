@@ -14,7 +14,7 @@ fn a_lean_step_does_not_allocate() {
             let actions: [Action; 16] = std::array::from_fn(|i| Action::ALL[i % 12]);
             let before = counting::allocations();
             for _ in 0..500 {
-                batch.step(&actions, &mut out);
+                assert_eq!(batch.step(&actions, &mut out), Ok(()));
             }
             // Resets are part of a batch's steps, and do not allocate either.
             let made = counting::allocations() - before;

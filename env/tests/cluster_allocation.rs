@@ -4,7 +4,7 @@ mod cluster_play;
 mod counting;
 
 use cluster_play::action;
-use sentinel_env::cluster::{Episode, Setup, Task};
+use sentinel_env::cluster::{Action, Batch, BatchStep, Episode, Setup, Task};
 use sentinel_env::rng::Streams;
 
 #[test]
@@ -27,5 +27,19 @@ fn a_lean_step_does_not_allocate() {
                 assert_eq!(copy, episode);
             }
         }
+    }
+}
+
+#[test]
+fn neither_does_a_batch() {
+    for task in Task::ALL {
+        let mut batch = Batch::new(task, Streams::Independent, 0..10_000, 8);
+        let mut out = [BatchStep::default(); 8];
+        let before = counting::allocations();
+        for n in 0..500 {
+            let actions: [Action; 8] = std::array::from_fn(|k| action(8 * n + k as u32, task));
+            assert_eq!(batch.step(&actions, &mut out), Ok(()));
+        }
+        assert_eq!(counting::allocations() - before, 0, "{task}");
     }
 }

@@ -113,7 +113,7 @@ proptest! {
         let mut singles: Vec<Episode> = batch.episodes().to_vec();
         let actions: Vec<Action> = (0..size).map(|i| Action::ALL[i % 12]).collect();
         let mut out = vec![BatchStep::default(); size];
-        batch.step(&actions, &mut out);
+        batch.step(&actions, &mut out).unwrap();
         for ((single, action), out) in singles.iter_mut().zip(&actions).zip(&out) {
             prop_assert_eq!(single.step(*action).unwrap().grades.reward, out.reward);
         }

@@ -1,28 +1,33 @@
 //! Policies, the episode runner, and the replay format.
 //!
-//! A [`Policy`] sees [`Observation`](sentinel_env::trust::Observation)s and nothing else. An
-//! [`Oracle`] also sees hidden state, and its type says so. [`Player`] is either, as the command
-//! line and the page need it.
+//! A [`Policy`] sees observations and nothing else. An [`Oracle`] also sees hidden state, and its
+//! type says so. A player is either, as the command line and the page need it: [`Player`] for the
+//! trust world, [`play::Player`] for any.
 
 mod bayes;
 pub mod cluster;
 mod heuristic;
 pub mod learned;
 mod oracle;
+pub mod play;
 mod player;
 mod random;
 pub mod replay;
 mod run;
 mod self_solve;
+mod trust_world;
+pub mod world;
 
 pub use bayes::{Bayes, Belief};
 pub use heuristic::Heuristic;
 pub use learned::{Model, Trained};
 pub use oracle::OracleLite;
-pub use player::{Oracle, Player, Policy, PolicyName};
+pub use play::{Cycle, Oracle, Policy, Run, run_episode};
+pub use player::{Player, PolicyName};
 pub use random::Random;
-pub use run::{EpisodeRow, run_episode};
+pub use run::EpisodeRow;
 pub use self_solve::SelfSolve;
+pub use world::{AnyAction, Playable, Roles, Scripted, WorldName};
 
 /// The largest seed that files, addresses and the command line accept: `2^63 - 1`.
 pub const SEED_MAX: u64 = i64::MAX as u64;

@@ -1,115 +1,12 @@
-//! What acts: policies that see the public observation, oracles that see more, and either by name.
+//! What acts in the trust world, by name.
 
 use sentinel_env::rng::Streams;
-use sentinel_env::slot::SLOTS;
-use sentinel_env::trust::{Action, Episode, Hidden, Observation};
+use sentinel_env::trust::TrustWorld;
 
 use crate::{Bayes, Heuristic, OracleLite, Random, SelfSolve};
 
-/// A policy: from observations to actions.
-pub trait Policy {
-    /// Takes in an observation. Called once for every observation of an episode, in order.
-    fn observe(&mut self, _observation: &Observation) {}
-
-    /// Chooses an action for the observation taken in last. Not called after the end.
-    fn choose(&mut self, observation: &Observation) -> Action;
-
-    /// Probability of each behaviour behind each slot (`[slot][behaviour]`), if the policy has one.
-    fn belief(&self) -> Option<[[f64; SLOTS]; SLOTS]> {
-        None
-    }
-
-    /// Value of each of [`Action::ALL`] at the last choice, if the policy weighs actions.
-    fn action_values(&self) -> Option<[f64; 12]> {
-        None
-    }
-
-    /// Probability of each of [`Action::ALL`] for the observation taken in last, if the policy has one.
-    fn probabilities(&self) -> Option<[f64; 12]> {
-        None
-    }
-
-    /// Next draw of the policy's own random stream, if it has one; taking it changes nothing.
-    fn peek_random(&self) -> Option<f64> {
-        None
-    }
-}
-
-/// A scripted player that reads hidden state. Never a baseline for what can be learned.
-pub trait Oracle {
-    /// Chooses an action knowing everything.
-    fn choose(&mut self, observation: &Observation, hidden: &Hidden) -> Action;
-}
-
-/// A policy or an oracle.
-pub enum Player {
-    /// Sees the observation.
-    Public(Box<dyn Policy>),
-    /// Sees hidden state too.
-    Cheating(Box<dyn Oracle>),
-}
-
-impl Player {
-    /// Takes in the current observation and chooses. `None` after the end.
-    pub fn act(&mut self, episode: &Episode) -> Option<Action> {
-        self.watch(episode);
-        self.choose_seen(episode)
-    }
-
-    /// Chooses for an observation that was taken in by [`Player::watch`]. `None` after the end.
-    pub fn choose_seen(&mut self, episode: &Episode) -> Option<Action> {
-        let observation = episode.observation();
-        match self {
-            Self::Public(policy) => (!observation.done()).then(|| policy.choose(observation)),
-            Self::Cheating(oracle) => {
-                (!observation.done()).then(|| oracle.choose(observation, episode.hidden()))
-            }
-        }
-    }
-
-    /// Takes in the current observation without choosing, when somebody else acts.
-    pub fn watch(&mut self, episode: &Episode) {
-        if let Self::Public(policy) = self {
-            policy.observe(episode.observation());
-        }
-    }
-
-    /// See [`Policy::belief`].
-    #[must_use]
-    pub fn belief(&self) -> Option<[[f64; SLOTS]; SLOTS]> {
-        match self {
-            Self::Public(policy) => policy.belief(),
-            Self::Cheating(_) => None,
-        }
-    }
-
-    /// See [`Policy::action_values`].
-    #[must_use]
-    pub fn action_values(&self) -> Option<[f64; 12]> {
-        match self {
-            Self::Public(policy) => policy.action_values(),
-            Self::Cheating(_) => None,
-        }
-    }
-
-    /// See [`Policy::probabilities`].
-    #[must_use]
-    pub fn probabilities(&self) -> Option<[f64; 12]> {
-        match self {
-            Self::Public(policy) => policy.probabilities(),
-            Self::Cheating(_) => None,
-        }
-    }
-
-    /// See [`Policy::peek_random`].
-    #[must_use]
-    pub fn peek_random(&self) -> Option<f64> {
-        match self {
-            Self::Public(policy) => policy.peek_random(),
-            Self::Cheating(_) => None,
-        }
-    }
-}
+/// A policy or an oracle of this world.
+pub type Player = crate::play::Player<TrustWorld>;
 
 /// The scripted policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

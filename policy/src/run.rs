@@ -1,25 +1,12 @@
-//! Plays one episode and sums it up as the reference's evaluation does.
+//! Sums up an episode as the reference's evaluation does.
 
 use serde::Serialize;
 
 use sentinel_env::controller::DifficultyProfile;
 use sentinel_env::num::round_to;
-use sentinel_env::trust::{Session, Setup, Status, Task};
+use sentinel_env::trust::{Event, Status, Task, TrustWorld};
 
-use crate::Player;
-
-/// Plays an episode to its end.
-#[must_use]
-pub fn run_episode(setup: &Setup, player: &mut Player) -> Session {
-    let mut session = Session::new(setup);
-    while let Some(action) = player.act(session.episode()) {
-        // A player acts only while the episode runs; should it not, the session is as it was.
-        if session.act(action).is_err() {
-            break;
-        }
-    }
-    session
-}
+use crate::play::Run;
 
 /// One row of the evaluation's `episodes` (spec training-eval §1), in the reference's order.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -55,27 +42,21 @@ pub struct EpisodeRow {
 }
 
 impl EpisodeRow {
-    /// Sums up a session that has ended.
+    /// Sums up an episode that has ended.
     #[must_use]
-    pub fn of(policy: &str, session: &Session) -> Self {
-        let episode = session.episode();
+    pub fn of(policy: &str, run: &Run<TrustWorld>) -> Self {
+        let episode = run.episode();
         let (o, tally) = (episode.observation(), episode.tally());
-        let breakdown = session
-            .events()
-            .last()
-            .map(|e| e.signal_breakdown)
-            .unwrap_or_default();
+        let end = run
+            .last_step()
+            .and_then(|step| Event::of_terminal(episode, step));
+        let breakdown = end.map(|end| end.signal_breakdown).unwrap_or_default();
         let encounters = tally.detections + tally.poisonings;
         let detection_rate = if encounters > 0 {
             f64::from(tally.detections) / f64::from(encounters)
         } else {
             breakdown.get("detection_rate").unwrap_or(1.0)
         };
-        let mut rewards: Vec<f64> = session.events().iter().map(|e| e.reward).collect();
-        // The caller of the last step gets the terminal reward in place of the step's own.
-        if rewards.len() >= 2 && o.done() {
-            rewards.swap_remove(rewards.len() - 2);
-        }
         Self {
             policy: policy.to_owned(),
             task_type: o.task,
@@ -90,7 +71,7 @@ impl EpisodeRow {
             adversarial_poisonings: tally.poisonings,
             status: o.status,
             difficulty_profile: episode.setup().profile,
-            rewards,
+            rewards: run.rewards().to_vec(),
         }
     }
 }

@@ -18,8 +18,7 @@ fn rows(policy: PolicyName, task: Task, seeds: u64) -> Vec<EpisodeRow> {
     let play = |seed| {
         let mut player = policy.player(seed, Streams::Reference);
         let setup = Setup::new(task, seed, Streams::Reference);
-        let (episode, rewards) = run_episode(&setup, &mut player);
-        EpisodeRow::of(policy.name(), &episode, rewards)
+        EpisodeRow::of(policy.name(), &run_episode(&setup, &mut player))
     };
     (0..seeds).map(play).collect()
 }
@@ -60,7 +59,7 @@ fn independent_streams_are_played_too() {
         let play = |seed| {
             let mut player = policy.player(seed, Streams::Independent);
             let setup = Setup::new(Task::Task3, seed, Streams::Independent);
-            run_episode(&setup, &mut player).0.tally().score()
+            run_episode(&setup, &mut player).episode().tally().score()
         };
         (0..30).map(play).sum::<f64>()
     };

@@ -5,9 +5,13 @@
 )]
 
 use sentinel_env::rng::Streams;
+use sentinel_env::rules::RuleBits;
 use sentinel_env::slot::Slot;
-use sentinel_env::trust::{Action, Task};
-use sentinel_policy::replay::{EpisodeKey, PROBLEMS_KEPT, Parser, Replay, ReplayRow, World, parse};
+use sentinel_env::trust::{Action, Task, TrustWorld};
+use sentinel_policy::Playable;
+use sentinel_policy::replay::{
+    EpisodeKey, PROBLEMS_KEPT, Parser, Replay, ReplayRow, WorldName, parse,
+};
 
 /// A line as the reference writes it: sorted keys, six of them.
 const REFERENCE: &str = concat!(
@@ -33,7 +37,8 @@ fn problem(line: &str) -> String {
 
 fn key(task: Task, seed: u64) -> EpisodeKey {
     EpisodeKey {
-        world: World::Trust,
+        world: WorldName::Trust,
+        rules: RuleBits::default(),
         streams: Streams::Reference,
         task,
         seed,
@@ -53,7 +58,7 @@ fn a_line_of_the_reference_loads() {
         .unwrap()
         .get(12)
         .unwrap();
-    assert_eq!(row.row.action.action, Action::Verify(Slot::ALL[3]));
+    assert_eq!(row.row.action.action, Action::Verify(Slot::ALL[3]).into());
     assert_eq!(
         row.row.action.reasoning.as_deref(),
         Some("heuristic replay baseline")
@@ -172,7 +177,7 @@ fn unknown_words() {
     );
     assert_eq!(
         problem(&with(r#""seed": 7"#, r#""seed": 7, "world": "moon""#)),
-        "unknown world \"moon\": this build plays trust (which a row without the key means)"
+        "unknown world \"moon\": use trust (which a row without the key means) or cluster"
     );
     assert_eq!(
         problem(&with(r#""seed": 7"#, r#""seed": 7, "streams": "both""#)),
@@ -312,7 +317,8 @@ fn the_first_of_two_rows_for_one_place_stays() {
         .unwrap()
         .get(12)
         .unwrap();
-    assert_eq!(row.row.action.action.slot(), Some(Slot::ALL[3]));
+    let action = TrustWorld::narrow(row.row.action.action).unwrap();
+    assert_eq!(action.slot(), Some(Slot::ALL[3]));
     let said: Vec<String> = replay.problems().iter().map(ToString::to_string).collect();
     let reason = "a second row for task3 seed 7 (reference streams) step 12: \
                   the first, on line 1, is kept";

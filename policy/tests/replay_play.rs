@@ -5,7 +5,8 @@
 )]
 
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Action, Setup, Task};
+use sentinel_env::slot::Slot;
+use sentinel_env::trust::{Action, Episode, Setup, Task, TrustWorld};
 use sentinel_policy::replay::{
     EpisodeKey, Replay, ReplayEpisode, ReplayRow, parse, play, record_episode, to_lines, verify,
 };
@@ -41,8 +42,8 @@ fn what_was_recorded_plays_the_same_episodes_without_a_miss() {
             assert!(found.fits(), "{}: {found:?}", policy.name());
             assert_eq!((found.hits, found.episode_count), (replay.rows(), 15));
             for check in &found.episodes {
-                let setup = Setup::new(check.task, check.seed, streams);
-                let played = run_episode(&setup, &mut policy.player(check.seed, streams));
+                let setup = Setup::new(check.key.task, check.key.seed, streams);
+                let played = run_episode(&setup, &mut policy.player(check.key.seed, streams));
                 assert_eq!(check.digest, played.fingerprints().digest());
                 assert!((check.score - played.episode().tally().score()).abs() <= 5e-5);
             }
@@ -56,10 +57,13 @@ fn a_gap_is_filled_by_the_heuristic_and_counted() {
     rows.retain(|row| row.task_type == Task::Task3 && row.step != 0);
     let replay = Replay::of(rows);
     let setup = Setup::new(Task::Task3, 0, Streams::Reference);
-    let played = play(&replay, &setup);
+    let played = play::<TrustWorld>(&replay, &setup);
     assert!(played.source.misses().contains(&0));
     // On the first step all trust is equal: the heuristic delegates to S0.
-    assert_eq!(played.session.events()[0].action_type, "delegate");
+    let start = Episode::reset(&setup);
+    let mut source = ReplayEpisode::<TrustWorld>::new(&replay, &EpisodeKey::from(&setup));
+    let first = source.choose(start.observation());
+    assert_eq!(first, Action::Delegate(Slot::ALL[0]));
     let found = verify(&replay);
     assert_eq!(found.episodes[0].misses[0], 0);
     assert_eq!(found.hits + found.unused, replay.rows());
@@ -70,11 +74,11 @@ fn a_gap_is_filled_by_the_heuristic_and_counted() {
 fn an_empty_replay_is_the_heuristic_of_the_references_fallback() {
     for seed in 0..10 {
         let setup = Setup::new(Task::Task3, seed, Streams::Reference);
-        let played = play(&Replay::default(), &setup);
+        let played = play::<TrustWorld>(&Replay::default(), &setup);
         let mut heuristic = Player::Public(Box::new(Heuristic::REPLAY_MISS));
         let expected = run_episode(&setup, &mut heuristic);
         assert_eq!(
-            played.session.fingerprints().digest(),
+            played.run.fingerprints().digest(),
             expected.fingerprints().digest()
         );
         assert_eq!(
@@ -126,9 +130,9 @@ fn beliefs_and_rows_can_be_seen_while_playing() {
     let mut rows = record(PolicyName::Heuristic, Streams::Reference, 1);
     rows[0].belief = Some(Box::new([[0.2; 5]; 5]));
     let setup = Setup::new(Task::Task1, 0, Streams::Reference);
-    let mut source = ReplayEpisode::new(&Replay::of(rows), &EpisodeKey::from(&setup));
+    let mut source = ReplayEpisode::<TrustWorld>::new(&Replay::of(rows), &EpisodeKey::from(&setup));
     assert_eq!(source.current(), None);
-    let episode = sentinel_env::trust::Episode::reset(&setup);
+    let episode = Episode::reset(&setup);
     source.observe(episode.observation());
     assert_eq!(source.belief(), Some([[0.2; 5]; 5]));
     // Asking twice is one hit.

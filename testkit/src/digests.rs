@@ -152,16 +152,9 @@ fn trust(task: Task, seed: u64, policy: PolicyName, streams: Streams) -> (Digest
 }
 
 fn cluster(task: Task, seed: u64, policy: ClusterPolicy, streams: Streams) -> (Digest, String) {
-    let mut episode = cluster::Episode::reset(&cluster::Setup::new(task, seed, streams));
-    let mut player = policy.player(seed, streams);
-    let mut prints = cluster::Fingerprints::default();
-    while let Some(action) = player.act(&episode) {
-        // A player names only what it sees; should it not, the digest is that of a shorter episode.
-        let Ok(step) = episode.step(action) else {
-            break;
-        };
-        prints.push(&episode, &step);
-    }
+    let setup = cluster::Setup::new(task, seed, streams);
+    let run = run_episode(&setup, &mut policy.player(seed, streams));
+    let prints = run.fingerprints();
     (prints.digest(), trail(prints.trail()))
 }
 

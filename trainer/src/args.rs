@@ -3,13 +3,14 @@
 use std::str::FromStr;
 
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::Task;
-use sentinel_policy::PolicyName;
-use sentinel_policy::replay::World;
-use serde::Serialize;
+use sentinel_env::rules::Rules;
+use sentinel_env::{Task, World};
+use sentinel_policy::{Playable, Scripted, WorldName};
+
+use crate::Error;
 
 /// Worlds that later builds play.
-const PLANNED_WORLDS: [&str; 2] = ["cluster", "polyguard"];
+const PLANNED_WORLDS: [&str; 1] = ["polyguard"];
 
 /// The tasks of a run: `all`, or some of them with commas between.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,59 +40,47 @@ impl FromStr for Tasks {
 }
 
 /// Who plays in an evaluation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Contestant {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Contestant<W: Playable> {
     /// A policy that is part of the program.
-    Scripted(PolicyName),
-    /// What was recorded.
+    Scripted(W::PolicyName),
+    /// What was recorded or trained.
     Trained,
 }
 
-impl Contestant {
+impl<W: Playable> Contestant<W> {
     /// The name in files and on the command line.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
-            Self::Scripted(policy) => policy.name(),
+            Self::Scripted(policy) => policy.label(),
             Self::Trained => "trained",
         }
     }
-}
 
-impl Serialize for Contestant {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
+    /// Contestants in the order given, with commas between.
+    ///
+    /// # Errors
+    /// Names who is unknown, and who there is.
+    pub fn list(text: &str) -> Result<Vec<Self>, Error> {
+        let known = list("policy", text, |word| match word {
+            "trained" => Ok(Self::Trained),
+            _ => W::PolicyName::named(word)
+                .map(Self::Scripted)
+                .ok_or_else(|| format!("{}, or trained", unknown_policy::<W>(word))),
+        });
+        known.map_err(|reason| Error::argument("--policies", reason))
     }
 }
 
-/// Contestants in the order given, with commas between.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Policies(pub Vec<Contestant>);
-
-impl FromStr for Policies {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        list("policy", text, |word| match word {
-            "trained" => Ok(Contestant::Trained),
-            _ => match PolicyName::parse(word) {
-                Some(policy) => Ok(Contestant::Scripted(policy)),
-                None => Err(format!(
-                    "unknown policy {word:?}: use {} or trained",
-                    policies(", ")
-                )),
-            },
-        })
-        .map(Self)
-    }
-}
-
-fn policies(separator: &str) -> String {
-    PolicyName::ALL.map(PolicyName::name).join(separator)
+fn unknown_policy<W: Playable>(word: &str) -> String {
+    let names: Vec<&str> = W::PolicyName::EVERY.iter().map(|p| p.label()).collect();
+    let (world, names) = (W::NAME, names.join(", "));
+    format!("unknown policy {word:?} in world {world}: use {names}")
 }
 
 /// Words with commas between, none twice.
-fn list<T: PartialEq>(
+pub(crate) fn list<T: PartialEq>(
     what: &str,
     text: &str,
     parse: impl Fn(&str) -> Result<T, String>,
@@ -108,9 +97,17 @@ fn list<T: PartialEq>(
 }
 
 /// A policy that is part of the program.
-pub(crate) fn parse_policy(word: &str) -> Result<PolicyName, String> {
-    let unknown = || format!("unknown policy {word:?}: use one of {}", policies(", "));
-    PolicyName::parse(word).ok_or_else(unknown)
+pub(crate) fn policy<W: Playable>(word: &str) -> Result<W::PolicyName, Error> {
+    let unknown = || Error::argument("--policy", unknown_policy::<W>(word));
+    W::PolicyName::named(word).ok_or_else(unknown)
+}
+
+/// The rules of a world.
+pub(crate) fn rules<W: World>(text: &str) -> Result<Rules<W::Change>, Error> {
+    Rules::parse(text).map_err(|e| {
+        let world = W::NAME;
+        Error::argument("--rules", format!("{e} (world {world})"))
+    })
 }
 
 /// A single task.
@@ -125,12 +122,13 @@ pub(crate) fn parse_streams(word: &str) -> Result<Streams, String> {
 }
 
 /// A world that this build plays.
-pub(crate) fn parse_world(word: &str) -> Result<World, String> {
-    World::parse(word).ok_or_else(|| {
+pub(crate) fn parse_world(word: &str) -> Result<WorldName, String> {
+    let known = WorldName::ALL.map(WorldName::name).join(" or ");
+    WorldName::parse(word).ok_or_else(|| {
         if PLANNED_WORLDS.contains(&word) {
-            format!("world {word} is not yet in this build: use trust")
+            format!("world {word} is not yet in this build: use {known}")
         } else {
-            format!("unknown world {word:?}: use trust")
+            format!("unknown world {word:?}: use {known}")
         }
     })
 }

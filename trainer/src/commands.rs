@@ -4,11 +4,13 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 
 use anyhow::{Result, bail};
+use sentinel_policy::in_world;
 use sentinel_trainer::eval::{self, EvalConfig};
 use sentinel_trainer::manifest::{Manifest, ManifestConfig, NAME};
 use sentinel_trainer::record::{self, RecordConfig};
 use sentinel_trainer::trace::{Ended, TraceConfig, trace_actions, trace_policy};
 use sentinel_trainer::verify::{VerifyConfig, verify_file};
+use sentinel_trainer::worlds::{Evaluated, Traced};
 use sentinel_trainer::{Error, files};
 
 use crate::bar::Bar;
@@ -31,15 +33,19 @@ fn note(text: &str) {
 
 /// `sentinel eval`
 pub(crate) fn eval(config: &EvalConfig) -> Result<()> {
+    in_world!(config.world, W => eval_in::<W>(config))
+}
+
+fn eval_in<W: Evaluated>(config: &EvalConfig) -> Result<()> {
     let seeds = config.seed_range();
+    let plan = config.plan::<W>()?;
     if let Some(path) = &config.out {
         files::check_target(path)?;
         eval::check_replaces(path)?;
     }
-    let trained = config.load_trained()?;
-    let episodes = seeds.count() * config.policies.0.len() as u64 * config.task.list.len() as u64;
-    let bar = Bar::new(Some(episodes));
-    let found = eval::evaluate(config, trained.as_ref(), &|| bar.step());
+    let trained = plan.load_trained()?;
+    let bar = Bar::new(Some(plan.episodes()));
+    let found = eval::evaluate(&plan, trained.as_ref(), &|| bar.step());
     drop(bar);
     let mut text = format!("seeds {seeds}, {}", eval::table(&found));
     // The file first: whoever reads the output may stop before its end.
@@ -141,11 +147,15 @@ pub(crate) fn manifest(config: &ManifestConfig) -> Result<()> {
 
 /// `sentinel trace`
 pub(crate) fn trace(config: &TraceConfig) -> Result<()> {
+    in_world!(config.world, W => trace_in::<W>(config))
+}
+
+fn trace_in<W: Traced>(config: &TraceConfig) -> Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
-    let ended = match (config.policy, &config.actions) {
-        (Some(policy), _) => trace_policy(config, policy, &mut out),
+    let ended = match (&config.policy, &config.actions) {
+        (Some(policy), _) => trace_policy::<W>(config, policy, &mut out),
         (None, Some(path)) if path.as_os_str() == "-" => {
-            trace_actions(config, "standard input", &mut io::stdin().lock(), &mut out)
+            trace_actions::<W>(config, "standard input", &mut io::stdin().lock(), &mut out)
         }
         (None, Some(path)) => {
             let failed = |source| Error::Read {
@@ -153,7 +163,7 @@ pub(crate) fn trace(config: &TraceConfig) -> Result<()> {
                 source,
             };
             let mut file = BufReader::new(File::open(path).map_err(failed)?);
-            trace_actions(config, &path.display().to_string(), &mut file, &mut out)
+            trace_actions::<W>(config, &path.display().to_string(), &mut file, &mut out)
         }
         // The command line asks for one of them.
         (None, None) => bail!("name a policy with --policy or actions with --actions"),

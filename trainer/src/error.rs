@@ -54,6 +54,34 @@ pub enum Error {
     /// A replay has no row to play.
     #[error("{} holds no row that can be played: record one with `sentinel record`", .0.display())]
     NoRows(PathBuf),
+    /// An option's value does not exist in the world that is played.
+    #[error("invalid value for {option}: {reason}")]
+    Argument {
+        /// The option.
+        option: &'static str,
+        /// What is wrong, and what there is.
+        reason: String,
+    },
+    /// A model of another world is to play.
+    #[error("{} was trained for world {trained}, and this is {played}: use --world {trained}, or another model", path.display())]
+    OtherWorld {
+        /// The model's folder.
+        path: PathBuf,
+        /// Where it can play.
+        trained: String,
+        /// Where it should.
+        played: &'static str,
+    },
+    /// A replay of other worlds is to play.
+    #[error("{} holds no row of world {played}: its rows are of {held}, so use --world {held}", path.display())]
+    ForeignRows {
+        /// The replay.
+        path: PathBuf,
+        /// The worlds of its rows.
+        held: String,
+        /// The one that is played.
+        played: &'static str,
+    },
     /// A line of an action file cannot be played.
     #[error("{file} line {line}: {reason}")]
     Action {
@@ -80,4 +108,10 @@ pub enum Error {
         /// Why.
         reason: &'static str,
     },
+}
+
+impl Error {
+    pub(crate) const fn argument(option: &'static str, reason: String) -> Self {
+        Self::Argument { option, reason }
+    }
 }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 
+use sentinel_policy::WorldName;
 use sentinel_policy::replay::{Parser, Replay};
 use tempfile::{Builder, NamedTempFile};
 
@@ -25,6 +26,24 @@ pub fn read_replay(path: &Path) -> Result<Replay, Error> {
         line.clear();
     }
     Ok(parser.finish())
+}
+
+/// Sees whether a replay has a row of the world that is to be played, if it has any.
+///
+/// # Errors
+/// If all its rows are of other worlds: every step would be a miss.
+pub fn check_world(path: &Path, replay: &Replay, played: WorldName) -> Result<(), Error> {
+    let mut held: Vec<WorldName> = replay.episodes().map(|key| key.world).collect();
+    held.dedup();
+    if held.is_empty() || held.contains(&played) {
+        return Ok(());
+    }
+    let names: Vec<&str> = held.into_iter().map(WorldName::name).collect();
+    Err(Error::ForeignRows {
+        path: path.to_owned(),
+        held: names.join(" and "),
+        played: played.name(),
+    })
 }
 
 /// Sees whether a file can be written there, before the work whose result it is to hold.

@@ -15,8 +15,9 @@ pub mod rl;
 pub mod seeds;
 pub mod trace;
 pub mod verify;
+pub mod worlds;
 
-pub use args::{Contestant, Policies, Tasks};
+pub use args::{Contestant, Tasks};
 pub use error::Error;
 pub use seeds::SeedRange;
 

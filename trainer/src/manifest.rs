@@ -35,6 +35,14 @@ pub struct Manifest {
     pub files: Vec<Entry>,
 }
 
+fn reference() -> String {
+    "reference".to_owned()
+}
+
+fn is_reference(rules: &str) -> bool {
+    rules == "reference"
+}
+
 /// The seeds of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seeds {
@@ -57,6 +65,9 @@ pub struct Entry {
     pub policy: String,
     /// The stream mode.
     pub streams: String,
+    /// The rules; left out for the reference's.
+    #[serde(default = "reference", skip_serializing_if = "is_reference")]
+    pub rules: String,
     /// The command that made it, if it was listed by that command.
     pub command: Option<String>,
     /// The folder of the model that acted, if one did and the command listed the file.
@@ -104,13 +115,21 @@ impl Entry {
                 "it holds no row that can be played, remove it or record it again",
             ));
         };
-        if verification
-            .episodes
-            .iter()
-            .any(|e| e.streams != first.streams)
-        {
+        let first = first.key;
+        let keys = || verification.episodes.iter().map(|e| e.key);
+        if keys().any(|key| key.world != first.world) {
+            return Err(unlisted(
+                "it holds several worlds, put each into a file of its own",
+            ));
+        }
+        if keys().any(|key| key.streams != first.streams) {
             return Err(unlisted(
                 "it holds both stream modes, put each into a file of its own",
+            ));
+        }
+        if keys().any(|key| key.rules != first.rules) {
+            return Err(unlisted(
+                "it holds several rules, put each into a file of its own",
             ));
         }
         let mut scores: BTreeMap<String, f64> = verification
@@ -124,6 +143,7 @@ impl Entry {
             world: first.world.name().to_owned(),
             policy: policies(&replay),
             streams: first.streams.name().to_owned(),
+            rules: first.rules_text(),
             command: None,
             model: None,
             git_commit: None,
@@ -174,7 +194,7 @@ fn policies(replay: &Replay) -> String {
 }
 
 fn seeds(verification: &Verification) -> Seeds {
-    let mut seeds: Vec<u64> = verification.episodes.iter().map(|e| e.seed).collect();
+    let mut seeds: Vec<u64> = verification.episodes.iter().map(|e| e.key.seed).collect();
     seeds.sort_unstable();
     seeds.dedup();
     let (first, last) = (seeds.first().copied(), seeds.last().copied());

@@ -5,23 +5,30 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use sentinel_env::Task;
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Setup, Task};
+use sentinel_policy::play::Player;
 use sentinel_policy::replay::{Replay, ReplayRow, record_episode, to_lines};
-use sentinel_policy::{Model, Player, PolicyName, Trained};
+use sentinel_policy::{Model, Scripted, WorldName, in_world};
 
-use crate::args::{parse_policy, parse_streams};
+use crate::args::{self, parse_streams, parse_world};
 use crate::compact::TrainError;
-use crate::compact::run::load;
 use crate::verify::{FileReport, verify_all};
+use crate::worlds::{Evaluated, load_model};
 use crate::{Error, Progress, SeedRange, Tasks, files, manifest};
 
 /// What to record.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RecordConfig {
-    /// Who plays: random, heuristic, heuristic_70, oracle_lite, self_solve or bayes
-    #[arg(long, value_parser = parse_policy, required_unless_present = "model")]
-    pub policy: Option<PolicyName>,
+    /// The world: trust or cluster
+    #[arg(long, default_value = "trust", value_parser = parse_world)]
+    pub world: WorldName,
+    /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
+    #[arg(long, value_name = "RULES", default_value = "reference")]
+    pub rules: String,
+    /// Who plays: a policy of the world
+    #[arg(long, required_unless_present = "model")]
+    pub policy: Option<String>,
     /// The folder of a trained model that plays instead
     #[arg(long, value_name = "DIR", conflicts_with = "policy")]
     pub model: Option<PathBuf>,
@@ -49,13 +56,20 @@ impl fmt::Display for RecordConfig {
     /// The command that makes the file again, for the manifest.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (tasks, streams) = (&self.tasks.name, self.streams.name());
-        let who = match (&self.model, self.policy) {
-            (Some(folder), _) => format!("--model {}", quoted(&folder.display().to_string())),
-            (None, policy) => format!("--policy {}", policy.map_or("", PolicyName::name)),
+        let who = match &self.model {
+            Some(folder) => format!("--model {}", quoted(&folder.display().to_string())),
+            None => format!("--policy {}", self.policy.as_deref().unwrap_or_default()),
         };
+        let mut place = String::new();
+        if self.world != WorldName::default() {
+            place = format!("--world {} ", self.world.name());
+        }
+        if self.rules != "reference" {
+            place = format!("{place}--rules {} ", quoted(&self.rules));
+        }
         write!(
             f,
-            "sentinel record {who} --tasks {tasks} --seeds {} --streams {streams} --out {}",
+            "sentinel record {place}{who} --tasks {tasks} --seeds {} --streams {streams} --out {}",
             self.seeds,
             quoted(&self.out.display().to_string())
         )?;
@@ -91,7 +105,7 @@ pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileRepor
     if let Some(path) = &config.manifest {
         manifest::check_place(path, &config.out)?;
     }
-    let rows = play_all(config, &config.actor()?, progress);
+    let rows = in_world!(config.world, W => play_all::<W>(config, progress))?;
     let text = to_lines(&rows).map_err(Error::from)?;
     let count = rows.len();
     let verification = verify_all(&Replay::of(rows), &|| {});
@@ -119,52 +133,57 @@ pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileRepor
 }
 
 /// Who is recorded.
-enum Actor {
-    Scripted(PolicyName),
-    Trained(Arc<Model>),
+enum Actor<W: Evaluated> {
+    Scripted(W::PolicyName),
+    Trained(Arc<Model<W::Net>>),
 }
 
-impl RecordConfig {
-    fn actor(&self) -> Result<Actor, TrainError> {
-        if let Some(folder) = &self.model {
-            return Ok(Actor::Trained(Arc::new(load(folder)?)));
+impl<W: Evaluated> Actor<W> {
+    fn of(config: &RecordConfig) -> Result<Self, TrainError> {
+        if let Some(folder) = &config.model {
+            return Ok(Self::Trained(load_model::<W>(folder)?));
         }
         let missing = TrainError::Option {
             option: "policy",
             allowed: "given, unless --model is",
         };
-        self.policy.map(Actor::Scripted).ok_or(missing)
+        let name = config.policy.as_deref().ok_or(missing)?;
+        Ok(Self::Scripted(args::policy::<W>(name)?))
     }
-}
 
-impl Actor {
     fn name(&self) -> &str {
         match self {
-            Self::Scripted(policy) => policy.name(),
+            Self::Scripted(policy) => policy.label(),
             Self::Trained(model) => &model.config.name,
         }
     }
 
-    fn player(&self, setup: &Setup) -> Player {
+    fn player(&self, setup: &W::Setup) -> Player<W> {
         match self {
-            Self::Scripted(policy) => policy.player(setup.seed, setup.streams),
-            Self::Trained(model) => Player::Public(Box::new(Trained::new(Arc::clone(model)))),
+            Self::Scripted(policy) => policy.start(setup),
+            Self::Trained(model) => W::trained(model),
         }
     }
 }
 
 /// Rows in the order task, seed, step.
-fn play_all(config: &RecordConfig, actor: &Actor, progress: Progress<'_>) -> Vec<ReplayRow> {
+fn play_all<W: Evaluated>(
+    config: &RecordConfig,
+    progress: Progress<'_>,
+) -> Result<Vec<ReplayRow>, TrainError> {
+    let rules = args::rules::<W>(&config.rules)?;
+    let actor = Actor::<W>::of(config)?;
     let tasks = &config.tasks.list;
     let episodes: Vec<(Task, u64)> = tasks
         .iter()
         .flat_map(|task| config.seeds.range().map(move |seed| (*task, seed)))
         .collect();
     let played = episodes.into_par_iter().map(|(task, seed)| {
-        let setup = Setup::new(task, seed, config.streams);
-        let (_, rows) = record_episode(&setup, &mut actor.player(&setup), actor.name());
+        let setup = W::setup(task, seed, config.streams, rules);
+        let mut player = actor.player(&setup);
+        let (_, rows) = record_episode(&setup, &mut player, actor.name());
         progress();
         rows
     });
-    played.collect::<Vec<_>>().into_iter().flatten().collect()
+    Ok(played.collect::<Vec<_>>().into_iter().flatten().collect())
 }

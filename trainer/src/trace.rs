@@ -6,16 +6,17 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
 use clap::ArgGroup;
+use sentinel_env::Task;
 use sentinel_env::controller::Controller;
-use sentinel_env::rng::Streams;
-use sentinel_env::trust::{ActionMessage, Session, Setup, Task, TraceFinal, TraceReset, TraceStep};
-use sentinel_policy::PolicyName;
-use sentinel_policy::replay::World;
+use sentinel_env::rng::{PyRandom, StreamId, Streams};
+use sentinel_policy::{Scripted, WorldName};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::Error;
-use crate::args::{parse_policy, parse_streams, parse_task, parse_world};
+use crate::args::{self, parse_streams, parse_task, parse_world};
 use crate::seeds::parse_seed;
+use crate::worlds::Traced;
 
 /// Longest reason that repeats a part of a file, in characters.
 const REASON_MAX: usize = 200;
@@ -27,20 +28,23 @@ const ACTIONS: &str = "actions";
 #[derive(Clone, Debug, clap::Args)]
 #[command(group = ArgGroup::new("who").required(true).args(["policy", "actions"]))]
 pub struct TraceConfig {
-    /// The world; this build plays trust
+    /// The world: trust or cluster
     #[arg(long, default_value = "trust", value_parser = parse_world)]
-    pub world: World,
+    pub world: WorldName,
+    /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
+    #[arg(long, value_name = "RULES", default_value = "reference")]
+    pub rules: String,
     /// task1, task2 or task3
     #[arg(long, value_parser = parse_task)]
     pub task: Task,
     /// The seed
     #[arg(long, value_parser = parse_seed, allow_hyphen_values = true)]
     pub seed: u64,
-    /// Who plays: random, heuristic, oracle_lite, self_solve or bayes
-    #[arg(long, value_parser = parse_policy)]
-    pub policy: Option<PolicyName>,
-    /// JSON lines of actions ({"action_type":…, "specialist_id":…, "subtask_response":…}) to play
-    /// instead of a policy; - reads them from standard input
+    /// Who plays: a policy of the world
+    #[arg(long)]
+    pub policy: Option<String>,
+    /// JSON lines of actions to play instead of a policy: {"action_type":…} with the world's other
+    /// keys; - reads them from standard input
     #[arg(long, value_name = "FILE")]
     pub actions: Option<PathBuf>,
     /// How random streams are seeded: reference or independent
@@ -87,49 +91,55 @@ impl Tracer<'_> {
     }
 
     /// The rows of the step just taken: the step, and the end if it was the last.
-    fn step(&mut self, session: &Session, random_next: Option<f64>) -> Result<(), Error> {
-        if let Some(step) = session.last_step() {
-            self.row(&TraceStep::of(session, step))?;
+    fn step<W: Traced>(
+        &mut self,
+        session: &W::Session,
+        random_next: Option<f64>,
+    ) -> Result<(), Error> {
+        if let Some(step) = W::last_step(session) {
+            self.row(&W::step_row(session, step))?;
         }
-        match TraceFinal::of(session, random_next) {
+        match W::final_row(session, random_next) {
             Some(end) => self.row(&end),
             None => Ok(()),
         }
     }
 }
 
-fn start(config: &TraceConfig) -> Session {
-    Session::new(&Setup::new(config.task, config.seed, config.streams))
+fn start<W: Traced>(config: &TraceConfig) -> Result<(W::Setup, W::Session), Error> {
+    let rules = args::rules::<W>(&config.rules)?;
+    let setup = W::setup(config.task, config.seed, config.streams, rules);
+    Ok((setup, W::open(&setup)))
 }
 
 /// Traces an episode that `policy` plays.
 ///
 /// # Errors
-/// If `out` takes no more.
-pub fn trace_policy(
+/// If the world has no such policy or rules, or `out` takes no more.
+pub fn trace_policy<W: Traced>(
     config: &TraceConfig,
-    policy: PolicyName,
+    policy: &str,
     out: &mut dyn Write,
 ) -> Result<Ended, Error> {
-    let mut session = start(config);
-    let mut player = policy.player(config.seed, config.streams);
+    let policy = args::policy::<W>(policy)?;
+    let (setup, mut session) = start::<W>(config)?;
+    let mut player = policy.start(&setup);
     // The reference seeds a stream for every policy, also for those that never draw.
-    let unused = PolicyName::Random
-        .player(config.seed, config.streams)
-        .peek_random();
-    let (task, seed, policy) = (config.task, config.seed, policy.name());
+    let (task, seed, policy) = (config.task, config.seed, policy.label());
+    let unused = PyRandom::new(config.streams.seed(seed, StreamId::Policy)).random();
     let mut tracer = Tracer {
         task,
         seed,
         policy,
         out,
     };
-    tracer.row(&TraceReset::of(&session))?;
-    while let Some(action) = player.act(session.episode()) {
-        if session.act(action).is_err() {
+    tracer.row(&W::reset_row(&session))?;
+    while let Some(action) = player.act(W::episode(&session)) {
+        if W::act(&mut session, action).is_err() {
             break;
         }
-        tracer.step(&session, player.peek_random().or(unused))?;
+        let next = player.peek_random().unwrap_or(unused);
+        tracer.step::<W>(&session, Some(next))?;
     }
     Ok(Ended::Yes)
 }
@@ -139,13 +149,13 @@ pub fn trace_policy(
 /// # Errors
 /// At the first line that is no action, also at one that comes after the end; the rows before it
 /// are written then.
-pub fn trace_actions(
+pub fn trace_actions<W: Traced>(
     config: &TraceConfig,
     name: &str,
     actions: &mut dyn BufRead,
     out: &mut dyn Write,
 ) -> Result<Ended, Error> {
-    let mut session = start(config);
+    let (_, mut session) = start::<W>(config)?;
     let (task, seed) = (config.task, config.seed);
     let mut tracer = Tracer {
         task,
@@ -153,7 +163,7 @@ pub fn trace_actions(
         policy: ACTIONS,
         out,
     };
-    tracer.row(&TraceReset::of(&session))?;
+    tracer.row(&W::reset_row(&session))?;
     let mut bytes = Vec::new();
     for line in 1.. {
         bytes.clear();
@@ -169,25 +179,25 @@ pub fn trace_actions(
         if read == 0 {
             break;
         }
-        let message = match read_action(&bytes, line) {
+        let message: W::Message = match read_action(&bytes, line) {
             Ok(Some(message)) => message,
             Ok(None) => continue,
             Err(reason) => return Err(failed(reason)),
         };
-        let stepped = session.step(&message, &mut Controller::new());
+        let stepped = W::send(&mut session, &message, &mut Controller::new());
         stepped.map_err(|error| failed(error.to_string()))?;
-        tracer.step(&session, None)?;
+        tracer.step::<W>(&session, None)?;
     }
-    let taken = session.episode().tally().actions;
-    Ok(if session.episode().observation().done() {
+    let episode = W::episode(&session);
+    Ok(if W::is_done(W::observation(episode)) {
         Ended::Yes
     } else {
-        Ended::NoMoreActions(taken)
+        Ended::NoMoreActions(W::actions_taken(episode))
     })
 }
 
 /// The action on a line; `None` for a blank line.
-fn read_action(bytes: &[u8], line: usize) -> Result<Option<ActionMessage>, String> {
+fn read_action<M: DeserializeOwned>(bytes: &[u8], line: usize) -> Result<Option<M>, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "not UTF-8 text".to_owned())?;
     let text = if line == 1 {
         text.strip_prefix('\u{feff}').unwrap_or(text)

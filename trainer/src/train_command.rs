@@ -7,10 +7,12 @@ use anyhow::{Result, bail};
 use clap::{ArgMatches, Command};
 use indicatif::{ProgressBar, ProgressStyle};
 use sentinel_env::trust::Task;
+use sentinel_policy::{Scripted, WorldName, in_world};
 use sentinel_trainer::compact::command::TrainCommand;
 use sentinel_trainer::compact::config::{Method, TrainConfig};
 use sentinel_trainer::compact::evaluate::Scores;
 use sentinel_trainer::compact::events::Event;
+use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::compact::run::{MODEL, run};
 
 /// The command line of `sentinel sft`.
@@ -25,7 +27,7 @@ pub(crate) struct SftCommand {
 
 /// Shows the defaults that imitation has in place of GRPO's.
 pub(crate) fn with_sft_defaults(command: Command) -> Command {
-    let preset = serde_json::to_value(TrainConfig::preset(Method::Sft, false));
+    let preset = serde_json::to_value(TrainConfig::preset(WorldName::Trust, Method::Sft, false));
     let fields = preset.ok().and_then(|value| value.as_object().cloned());
     command.mut_subcommand("sft", |sft| {
         let sft = sft.mut_arg("output_dir", |arg| arg.default_value("outputs/sft"));
@@ -66,12 +68,23 @@ pub(crate) fn train(command: &TrainCommand, method: Method, matches: &ArgMatches
     let _ = writeln!(text, "wrote {}", place.folder.join(MODEL).display());
     let _ = writeln!(
         text,
-        "compare it: sentinel eval --streams independent --task all --seeds {} --policies \
-         heuristic,oracle_lite,bayes,trained --model {}",
+        "compare it: sentinel eval --world {} --rules {} --streams independent --task all --seeds {} \
+         --policies {},trained --model {}",
+        config.world.name(),
+        config.rules,
         config.test_seeds,
+        baselines(&config),
         place.folder.display()
     );
     crate::commands::print(&text)
+}
+
+/// Whom to compare with.
+fn baselines(config: &TrainConfig) -> String {
+    let names: Vec<&str> = in_world!(config.world, W => {
+        W::BASELINES.iter().map(|policy| policy.label()).collect()
+    });
+    names.join(",")
 }
 
 fn said(scores: &Scores) -> String {

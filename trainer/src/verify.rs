@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use sentinel_policy::WorldName;
 use sentinel_policy::replay::{EpisodeKey, Problem, Replay, Verification, verify_episode};
 use serde::Serialize;
 
@@ -108,11 +109,17 @@ impl FileReport {
             self.problem_count
         );
         for mean in &v.means {
-            let (task, streams) = (mean.task, mean.streams.name());
+            let mut how = mean.streams.name().to_owned();
+            if mean.world != WorldName::default() {
+                how = format!("{}, {how}", mean.world.name());
+            }
+            if mean.rules != "reference" {
+                how = format!("{how}, {} rules", mean.rules);
+            }
+            let (task, score, episodes) = (mean.task, mean.score, mean.episodes);
             let _ = writeln!(
                 text,
-                "  {task} ({streams}) score {:.4} over {} episodes",
-                mean.score, mean.episodes
+                "  {task} ({how}) score {score:.4} over {episodes} episodes"
             );
         }
         let _ = writeln!(text, "  overall score {:.4}, digest {}", v.score, v.digest);
@@ -147,13 +154,8 @@ impl FileReport {
                 .filter(|e| !e.misses.is_empty())
         };
         for episode in missed().take(SHOWN) {
-            let key = EpisodeKey {
-                world: episode.world,
-                streams: episode.streams,
-                task: episode.task,
-                seed: episode.seed,
-            };
-            let _ = writeln!(text, "  {key}: no row for steps {:?}", episode.misses);
+            let (key, misses) = (episode.key, &episode.misses);
+            let _ = writeln!(text, "  {key}: no row for steps {misses:?}");
         }
         if missed().count() > SHOWN {
             let _ = writeln!(

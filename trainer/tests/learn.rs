@@ -1,13 +1,19 @@
 //! The trainer as a library: every method takes steps, and imitation learns to play.
 
+use sentinel_env::cluster::ClusterWorld;
+use sentinel_env::rules::Rules;
+use sentinel_env::trust::TrustWorld;
+use sentinel_policy::WorldName;
 use sentinel_policy::learned::Weights;
 use sentinel_trainer::compact::config::{Advantage, Method, TrainConfig};
 use sentinel_trainer::compact::evaluate::evaluate;
+use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::compact::trainer::Trainer;
 
 /// A short run in the library, for what the command line does not show.
-fn short(change: impl Fn(&mut TrainConfig)) -> Trainer {
+fn short<W: Learn>(change: impl Fn(&mut TrainConfig)) -> Trainer<W> {
     let mut config = TrainConfig {
+        world: W::WORLD,
         hidden: 8,
         max_steps: 3,
         groups_per_update: 6,
@@ -15,7 +21,7 @@ fn short(change: impl Fn(&mut TrainConfig)) -> Trainer {
         ..TrainConfig::default()
     };
     change(&mut config);
-    let start = Weights::init(config.net(), config.seed);
+    let start = Weights::init(W::net(&config), config.seed);
     Trainer::new(config, start).expect("a valid configuration")
 }
 
@@ -33,7 +39,7 @@ fn every_method_takes_steps() {
     }
     runs.push((Method::Sft, Advantage::Step, runs[0].2, 0.0));
     for (method, advantage, loss, beta) in runs {
-        let mut trainer = short(|config| {
+        let mut trainer = short::<TrustWorld>(|config| {
             (config.method, config.advantage) = (method, advantage);
             (config.loss_type, config.beta) = (loss, beta);
         });
@@ -54,7 +60,7 @@ fn every_method_takes_steps() {
 /// It learns: a short imitation of the exact posterior plays far better than fresh weights.
 #[test]
 fn imitation_learns_to_play() {
-    let mut trainer = short(|config| {
+    let mut trainer = short::<TrustWorld>(|config| {
         config.method = Method::Sft;
         config.hidden = 16;
         config.max_steps = 40;
@@ -62,13 +68,60 @@ fn imitation_learns_to_play() {
         config.learning_rate = 0.01;
     });
     let seeds = "5000..5020".parse().expect("a range");
-    let before = evaluate(trainer.weights(), seeds).overall;
+    let before = evaluate::<TrustWorld>(trainer.weights(), Rules::REFERENCE, seeds).overall;
     while !trainer.finished() {
         trainer.update().expect("an update");
     }
-    let after = evaluate(trainer.weights(), seeds).overall;
+    let after = evaluate::<TrustWorld>(trainer.weights(), Rules::REFERENCE, seeds).overall;
     assert!(
         after > before + 0.05 && after > 0.80,
         "{before} before, {after} after"
     );
+}
+
+/// The cluster world's nine factors are trained by the same code, by every method.
+#[test]
+fn the_cluster_world_takes_steps_too() {
+    for (method, advantage) in [
+        (Method::Grpo, Advantage::Step),
+        (Method::Grpo, Advantage::RewardToGo),
+        (Method::Sft, Advantage::Step),
+    ] {
+        let mut trainer = short::<ClusterWorld>(|config| {
+            config.rules = "hardened".to_owned();
+            config.teacher = "planner".to_owned();
+            (config.method, config.advantage) = (method, advantage);
+            (config.max_steps, config.num_generations) = (1, 2);
+            (config.groups_per_update, config.beta) = (3, 0.04);
+        });
+        let before = trainer.weights().clone();
+        let metrics = trainer.update().expect("an update");
+        assert!(metrics["reward"] > 0.0 && metrics["grad_norm"] > 0.0);
+        assert_ne!(&before, trainer.weights(), "{method:?} {advantage:?}");
+        assert_eq!(trainer.config().world, WorldName::Cluster);
+    }
+}
+
+/// It learns there, too: imitation of the planner under hardened rules.
+#[test]
+fn imitation_learns_to_schedule() {
+    let mut trainer = short::<ClusterWorld>(|config| {
+        config.method = Method::Sft;
+        config.rules = "hardened".to_owned();
+        config.teacher = "planner".to_owned();
+        config.hidden = 16;
+        config.max_steps = 12;
+        config.groups_per_update = 6;
+        config.learning_rate = 0.01;
+    });
+    let seeds = "5000..5004".parse().expect("a range");
+    let play = |trainer: &Trainer<ClusterWorld>| {
+        evaluate::<ClusterWorld>(trainer.weights(), Rules::HARDENED, seeds).overall
+    };
+    let before = play(&trainer);
+    while !trainer.finished() {
+        trainer.update().expect("an update");
+    }
+    let after = play(&trainer);
+    assert!(after > before + 0.1, "{before} before, {after} after");
 }

@@ -1,12 +1,18 @@
 //! The plain forward pass, which plays, against burn's, which is trained: the same to 1e-5.
 
 use burn::tensor::Tensor;
-use sentinel_env::trust::{Episode, Observation};
+use sentinel_env::cluster::{self, ClusterWorld};
+use sentinel_env::rng::Streams;
+use sentinel_env::trust::{Episode, Observation, TrustWorld};
+use sentinel_policy::Playable;
+use sentinel_policy::cluster::PolicyName;
+use sentinel_policy::cluster::learned::{COLUMNS, ClusterNet, Observer as ClusterObserver};
 use sentinel_policy::learned::{
-    FeatureSet, Features, NetConfig, Observer, Pooling, Scratch, Weights,
+    Architecture, FeatureSet, Features, NetConfig, Observer, Pooling, Scratch, Weights,
 };
 use sentinel_trainer::compact::device::DeviceName;
-use sentinel_trainer::compact::net::{Inputs, Net};
+use sentinel_trainer::compact::learn::Learn;
+use sentinel_trainer::compact::net::Net;
 use sentinel_trainer::files::read_replay;
 
 /// How many observations are compared.
@@ -25,7 +31,7 @@ fn recorded() -> Vec<Features> {
         let replay = read_replay(&path).expect("a committed replay");
         assert_eq!(replay.problem_count(), 0, "{file}");
         for key in replay.episodes() {
-            let mut episode = Episode::reset(&key.setup());
+            let mut episode = Episode::reset(&key.setup::<TrustWorld>());
             let mut observer = Observer::new(FeatureSet::Full);
             let look = |observer: &mut Observer, observation: &Observation| {
                 observer.observe(observation);
@@ -34,7 +40,8 @@ fn recorded() -> Vec<Features> {
             all.push(look(&mut observer, episode.observation()));
             let rows = replay.episode(key).expect("a listed episode");
             for row in rows.iter() {
-                episode.step(row.row.action.action).expect("it fits");
+                let action = TrustWorld::narrow(row.row.action.action).expect("a trust row");
+                episode.step(action).expect("it fits");
                 all.push(look(&mut observer, episode.observation()));
             }
         }
@@ -65,7 +72,7 @@ fn plain_and_burn_agree() {
         };
         let weights = lively(config);
         let net = Net::new(&weights, &device);
-        let outputs = net.forward(&Inputs::new(features.iter(), &device));
+        let outputs = TrustWorld::forward(&net, &TrustWorld::inputs(features.iter(), &device));
         let (actions, beliefs) = (values(outputs.actions), values(outputs.beliefs));
         let mut scratch = Scratch::new(&weights);
         let (mut worst, mut largest) = (0.0_f32, 0.0_f32);
@@ -92,11 +99,14 @@ fn plain_and_burn_agree() {
 }
 
 /// Fresh weights whose heads say something: fresh ones are close to 0.
-fn lively(config: NetConfig) -> Weights {
+fn lively<A: Architecture>(config: A) -> Weights<A> {
     let fresh = Weights::init(config, 9);
     let tensors: Vec<Vec<f32>> = (fresh.iter())
         .map(|(shape, values)| {
-            let scale = if shape.name.starts_with("policy") || shape.name.starts_with("belief") {
+            let scale = if ["policy", "belief", "head"]
+                .iter()
+                .any(|part| shape.name.contains(part))
+            {
                 50.0
             } else {
                 1.0
@@ -104,6 +114,48 @@ fn lively(config: NetConfig) -> Weights {
             values.iter().map(|v| v * scale).collect()
         })
         .collect();
-    let tensors = tensors.try_into().expect("as many as there were");
     Weights::from_tensors(config, tensors).expect("the same lengths")
+}
+
+/// The same for the cluster world's network, along the planner's episodes.
+#[test]
+fn plain_and_burn_agree_on_the_cluster() {
+    let device = DeviceName::Cpu.open().expect("the processor is there");
+    let mut features = Vec::new();
+    for (seed, task) in (0..).zip(cluster::Task::ALL) {
+        let setup = cluster::Setup::new(task, seed, Streams::Independent);
+        let mut player = PolicyName::Planner.player(seed, setup.streams);
+        let mut episode = cluster::Episode::reset(&setup);
+        let mut observer = ClusterObserver::new();
+        while let Some(action) = player.act(&episode) {
+            observer.observe(episode.observation());
+            features.push(observer.features(episode.observation()));
+            episode.step(action).expect("it names what there is");
+        }
+    }
+    assert!(features.len() > 60, "{} observations", features.len());
+    let weights = lively(ClusterNet::default());
+    let net = Net::new(&weights, &device);
+    let outputs = ClusterWorld::forward(&net, &ClusterWorld::inputs(features.iter(), &device));
+    let (actions, beliefs) = (values(outputs.actions), values(outputs.beliefs));
+    let mut scratch = ClusterWorld::scratch(&weights);
+    let mut largest = 0.0_f32;
+    for (index, features) in features.iter().enumerate() {
+        let plain = weights.forward(features, &mut scratch);
+        let rows = &actions[index * COLUMNS..][..COLUMNS];
+        for (column, (ours, theirs)) in plain.actions.iter().zip(rows).enumerate() {
+            // Rows that take no part have no number in the plain pass, and are never legal.
+            let absent = *ours == 0.0;
+            assert!(
+                absent || (ours - theirs).abs() < 1e-4,
+                "{column}: {ours} and {theirs}"
+            );
+            largest = largest.max(ours.abs());
+        }
+        let rows = &beliefs[index * 25..][..25];
+        for (ours, theirs) in plain.beliefs.iter().flatten().zip(rows) {
+            assert!((ours - theirs).abs() < 1e-4, "belief: {ours} and {theirs}");
+        }
+    }
+    assert!(largest > 0.5, "the largest output is only {largest}");
 }

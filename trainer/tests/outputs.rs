@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use sentinel_trainer::compact::config::{Method, Teacher, TrainConfig};
+use sentinel_trainer::compact::config::{Method, TrainConfig};
 use sentinel_trainer::compact::evaluate::Scores;
 use sentinel_trainer::compact::events::Event;
 use sentinel_trainer::compact::outputs::{self, card, jsonl, state, tensorboard};
@@ -343,7 +343,7 @@ fn the_card_says_what_was_measured() {
 fn a_card_before_the_end_invents_nothing() {
     let config = TrainConfig {
         method: Method::Sft,
-        teacher: Teacher::OracleLite,
+        teacher: "oracle_lite".to_owned(),
         init: "runs/a|b".to_owned(),
         ..TrainConfig::default()
     };

@@ -6,10 +6,11 @@
 
 use proptest::prelude::*;
 use sentinel_env::rng::Streams;
+use sentinel_env::rules::RuleBits;
 use sentinel_env::trust::{Action, Session, Setup, Task};
 use sentinel_policy::SEED_MAX;
 use sentinel_policy::replay::{
-    Parser, RecordedAction, Replay, ReplayRow, World, parse, to_lines, verify,
+    Parser, RecordedAction, Replay, ReplayRow, WorldName, parse, to_lines, verify,
 };
 
 fn task() -> impl Strategy<Value = Task> {
@@ -50,9 +51,10 @@ fn episode() -> impl Strategy<Value = Vec<ReplayRow>> {
                     action,
                     scenario_id,
                     model_source: "any".to_owned(),
-                    world: World::Trust,
+                    world: WorldName::Trust,
                     streams,
-                    probabilities: (step == 0).then(|| Box::new([1.0 / 12.0; 12])),
+                    rules: RuleBits::default(),
+                    probabilities: (step == 0).then(|| [1.0 / 12.0; 12].into()),
                     belief: None,
                 });
             }

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use common::{Run, sentinel};
+use sentinel_policy::learned::NetConfig;
 use sentinel_trainer::compact::config::TrainConfig;
+use sentinel_trainer::compact::run::load;
 
 /// A run that takes a moment, also without optimization.
 const TINY: [&str; 18] = [
@@ -259,7 +261,7 @@ fn a_checkpoint_that_does_not_fit_is_refused() {
 fn a_model_of_another_world_is_refused() {
     let out = folder("train-other-world");
     train(&out, &[]).succeeds();
-    let mut model = sentinel_trainer::compact::run::load(&out).expect("a model");
+    let mut model = load::<NetConfig>(&out).expect("a model");
     model.config.world = "cluster".to_owned();
     let bytes = model.to_bytes().expect("it can be written");
     std::fs::write(out.join("model.safetensors"), bytes).expect("it can be replaced");
@@ -296,7 +298,7 @@ fn a_run_that_diverges_says_where() {
     ] {
         assert!(last.contains(word), "no {word:?} in {last}");
     }
-    let model = sentinel_trainer::compact::run::load(&out).expect("the last good one");
+    let model = load::<NetConfig>(&out).expect("the last good one");
     assert_eq!(model.config.net.hidden, 8);
 }
 

@@ -4,9 +4,11 @@
 //! `cargo test --release -p sentinel-trainer --features wgpu --test wgpu`.
 #![cfg(feature = "wgpu")]
 
+use sentinel_env::trust::TrustWorld;
 use sentinel_policy::learned::Weights;
 use sentinel_trainer::compact::config::TrainConfig;
 use sentinel_trainer::compact::device::DeviceName;
+use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::compact::trainer::Trainer;
 
 /// Weights after a few updates.
@@ -21,8 +23,8 @@ fn trained(device: DeviceName) -> Weights {
         mini_batches: 2,
         ..TrainConfig::default()
     };
-    let start = Weights::init(config.net(), config.seed);
-    let mut trainer = Trainer::new(config, start).expect("a device of this build");
+    let start = Weights::init(TrustWorld::net(&config), config.seed);
+    let mut trainer = Trainer::<TrustWorld>::new(config, start).expect("a device of this build");
     while !trainer.finished() {
         trainer.update().expect("an update");
     }

@@ -2,7 +2,8 @@
 
 use super::observation::calibrated_worker;
 use super::{
-    Action, Agent, Attack, Behaviour, ClaimKind, Episode, GpuId, JobId, JobStatus, WorkerReport,
+    Action, Agent, Attack, Behaviour, Change, ClaimKind, Episode, GpuId, JobId, JobStatus,
+    WorkerReport,
 };
 use crate::ledger::Report;
 use crate::num::round_to;
@@ -17,6 +18,7 @@ pub(super) struct Outcome {
     pub(super) success: bool,
     pub(super) report: Option<WorkerReport>,
     pub(super) caught: bool,
+    pub(super) found: bool,
     pub(super) preempted: Option<JobId>,
     pub(super) coherence: f64,
 }
@@ -26,6 +28,7 @@ impl Outcome {
         success: false,
         report: None,
         caught: false,
+        found: false,
         preempted: None,
         coherence: FAILED,
     };
@@ -64,6 +67,10 @@ impl Episode {
         gpu: Option<GpuId>,
         worker: Option<Slot>,
     ) -> Outcome {
+        let named = job.is_some() && gpu.is_some() && worker.is_some();
+        if self.rules().has(Change::Choices) && !named {
+            return Outcome::FAILED;
+        }
         let o = &self.observation;
         let queued = |id: &JobId| {
             let job = o.jobs.get(*id);
@@ -106,7 +113,8 @@ impl Episode {
     }
 
     fn preempt(&mut self, job: Option<JobId>) -> Outcome {
-        let Some(id) = job.or_else(|| self.least_trusted_job()) else {
+        let choose = || self.least_trusted_job();
+        let Some(id) = job.or_else(|| self.unless_named(choose)) else {
             return Outcome::FAILED;
         };
         self.note(Agent::ResourceManager);
@@ -115,8 +123,7 @@ impl Episode {
             let job = self.observation.jobs.get_mut(id);
             job.worker = None;
             if job.status == JobStatus::Running {
-                job.assigned = None;
-                self.observation.jobs.set_status(id, JobStatus::Queued);
+                self.requeue(id);
             }
         }
         let outcome = if lifted {
@@ -128,6 +135,12 @@ impl Episode {
             preempted: Some(id),
             ..outcome
         }
+    }
+
+    /// What the environment chooses for an action that leaves it out: nothing, where actions must
+    /// name what they mean.
+    fn unless_named(&self, choose: impl Fn() -> Option<JobId>) -> Option<JobId> {
+        (!self.rules().has(Change::Choices)).then(choose).flatten()
     }
 
     /// The running job whose worker is trusted least; the first of equals.
@@ -147,7 +160,7 @@ impl Episode {
     /// The running job that is meant and who is asked about it.
     fn asked(&self, job: Option<JobId>, worker: Option<Slot>) -> Option<(JobId, Slot)> {
         let jobs = &self.observation.jobs;
-        let id = job.or_else(|| jobs.most_urgent_running())?;
+        let id = job.or_else(|| self.unless_named(|| jobs.most_urgent_running()))?;
         let job = jobs
             .get(id)
             .filter(|job| job.status == JobStatus::Running)?;
@@ -180,15 +193,22 @@ impl Episode {
         };
         let report = self.report(worker, job, true);
         let targeted = attack.as_ref().is_some_and(|attack| attack.targets(job));
-        let caught = !report.honest || targeted;
+        let found = self.find(job);
+        let caught = !report.honest || targeted || found;
+        let attacks_only = self.rules().has(Change::Detections);
         let counters = &mut self.observation.counters;
         if caught {
-            counters.detections += 1;
+            counters.detections += u16::from(found || !attacks_only);
             self.claim(Agent::Worker(worker), ClaimKind::Denied);
-            // Whatever was attacked counts as caught (quirk C5).
-            if let Some(attack) = attack {
-                attack.detected = true;
+            if found && self.rules().has(Change::Escalation) {
                 self.hidden.attacker.escalate();
+            }
+            if let Some(attack) = attack.filter(|_| found || !attacks_only) {
+                attack.detected = true;
+                // Whatever was attacked counts as caught (quirk C5).
+                if !self.rules().has(Change::Escalation) {
+                    self.hidden.attacker.escalate();
+                }
             }
         } else {
             counters.false_positives += u16::from(force_flag);
@@ -198,6 +218,7 @@ impl Episode {
         Outcome {
             report: Some(report),
             caught,
+            found,
             ..Outcome::done(if report.honest { 0.65 } else { 0.90 })
         }
     }

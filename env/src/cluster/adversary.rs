@@ -84,6 +84,15 @@ pub struct Attack {
 }
 
 impl Attack {
+    /// The attack as one that is open from `step` on.
+    #[must_use]
+    pub const fn at(self, step: u8) -> OpenAttack {
+        OpenAttack {
+            attack: self,
+            since: step,
+        }
+    }
+
     /// Whether the attack says something of this job.
     #[must_use]
     pub fn targets(&self, job: JobId) -> bool {
@@ -95,12 +104,22 @@ impl Attack {
     }
 }
 
+/// An attack that can still be found; only under rules that leave attacks open.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OpenAttack {
+    /// The attack.
+    pub attack: Attack,
+    /// The step in which it happened.
+    pub since: u8,
+}
+
 /// The adversary's state between steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdversaryState {
     chance: f64,
     level: u8,
     last_step: Option<u8>,
+    pub(super) open: Option<OpenAttack>,
 }
 
 impl AdversaryState {
@@ -116,6 +135,7 @@ impl AdversaryState {
             chance,
             level: 1,
             last_step: None,
+            open: None,
         }
     }
 
@@ -136,20 +156,37 @@ impl AdversaryState {
         self.level = (self.level + 1).min(LEVEL_MAX);
     }
 
-    /// Attacks in this step, or not. `caught` is detections over attacks so far.
+    /// Goes on at a level, as if the last attack had just come.
+    pub(super) fn resume(&mut self, level: u8, step: u8, open: Option<OpenAttack>) {
+        self.level = level.clamp(1, LEVEL_MAX);
+        self.last_step = (step > 0).then_some(step);
+        self.open = open.filter(|open| open.since <= step);
+    }
+
+    /// The attack that can still be found.
+    #[must_use]
+    pub const fn open(&self) -> Option<OpenAttack> {
+        self.open
+    }
+
+    /// One level up when enough was caught, which is asked before every step. `caught` is
+    /// detections over attacks so far. Without an adversary nothing escalates.
+    pub(super) fn escalate_if_caught(&mut self, caught: f64) {
+        if self.chance > 0.0 && caught > ESCALATE_ABOVE {
+            self.escalate();
+        }
+    }
+
+    /// Attacks in this step, or not.
     pub(super) fn attack(
         &mut self,
         step: u8,
-        caught: f64,
         jobs: &Jobs,
         gpus: u8,
         random: &mut PyRandom,
     ) -> Option<Attack> {
         if self.chance == 0.0 {
             return None;
-        }
-        if caught > ESCALATE_ABOVE {
-            self.escalate();
         }
         if self.last_step.is_some_and(|last| step - last < GAP) || random.random() > self.chance {
             return None;
@@ -205,7 +242,7 @@ mod tests {
             if step == 60 {
                 (0..9).for_each(|_| adversary.escalate());
             }
-            let Some(attack) = adversary.attack(step, 0.0, &jobs, 16, &mut random) else {
+            let Some(attack) = adversary.attack(step, &jobs, 16, &mut random) else {
                 continue;
             };
             assert!(last.is_none_or(|last| step - last >= GAP));
@@ -224,7 +261,8 @@ mod tests {
     fn being_caught_often_escalates_every_step() {
         let (mut adversary, jobs, mut random) = parts();
         for step in 1..=3 {
-            adversary.attack(step, 0.71, &jobs, 16, &mut random);
+            adversary.escalate_if_caught(0.71);
+            adversary.attack(step, &jobs, 16, &mut random);
         }
         assert_eq!(adversary.level(), 4);
         assert_eq!(adversary.attack_type(), AttackType::FabricateJob);
@@ -236,7 +274,8 @@ mod tests {
         let size = Size::of(Task::Task2);
         let mut none = AdversaryState::new(&size, &DifficultyProfile::default());
         for step in 1..=60 {
-            assert_eq!(none.attack(step, 2.0, &jobs, 12, &mut random), None);
+            none.escalate_if_caught(2.0);
+            assert_eq!(none.attack(step, &jobs, 12, &mut random), None);
         }
         assert_eq!((none.level(), random), (1, PyRandom::new(3)));
     }

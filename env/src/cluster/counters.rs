@@ -13,6 +13,8 @@ pub struct Counters {
     pub detections: u16,
     /// Forged completions, and false completions that were believed.
     pub poisonings: u16,
+    /// Attacks that were not found while they were open; under rules that leave attacks open.
+    pub missed: u16,
     /// Verifications that caught nothing where they should have.
     pub false_positives: u16,
     /// Verifications.
@@ -56,6 +58,8 @@ pub struct Tally {
     pub reward_events: u16,
     /// Sum of health over the steps.
     pub(super) health_sum: f64,
+    /// Sum of utilization over the steps.
+    pub(super) utilization_sum: f64,
     /// One bit per attack type seen, lowest first.
     pub(super) attacks_seen: u8,
     /// Placements so far.

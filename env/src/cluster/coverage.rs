@@ -105,7 +105,7 @@ impl Coverage {
                 "attacks that got through",
                 Hacking {
                     attack_poisonings: c.poisonings,
-                    detection_rate: round_to(c.detection_rate(), 4),
+                    detection_rate: round_to(o.detection_rate(), 4),
                     score: hack_resistance(c),
                 },
             ),

@@ -3,9 +3,9 @@
 use super::act::Outcome;
 use super::pool::{health, waste};
 use super::{
-    Action, Agent, Anomalies, Attack, AttackType, Audit, ClaimKind, Counters, Grades, Hidden,
-    JobId, JobStatus, LastStep, Observation, PoolTick, Reliability, RewardInput, Setup, Size,
-    Statement, Step, StepError, Tally, Terminal, TerminalInput, freshness, grade, terminal,
+    Action, Agent, Anomalies, Audit, Change, ClaimKind, Counters, Grades, Hidden, JobStatus,
+    LastStep, Observation, Reliability, RewardInput, Rules, Setup, Size, Statement, Step,
+    StepError, Tally, Terminal, TerminalInput, freshness, grade, terminal,
 };
 use crate::ledger::Ledger;
 use crate::slot::{SLOTS, Slot};
@@ -20,7 +20,7 @@ pub struct Episode {
     pub(super) hidden: Hidden,
     pub(super) audit: Audit,
     pub(super) tally: Tally,
-    setup: Setup,
+    pub(super) setup: Setup,
 }
 
 impl Episode {
@@ -34,13 +34,14 @@ impl Episode {
             step_count: 0,
             max_steps: size.max_steps,
             jobs,
-            health: health(hidden.pool.counts()),
+            health: health(hidden.pool.counts(), setup.rules),
             utilization: hidden.pool.utilization(),
             ledger: Ledger::default(),
             anomalies: Anomalies::default(),
             counters: Counters::default(),
             attack_types: 0,
             profile: setup.profile,
+            rules: setup.rules,
             last: None,
             done: false,
             gpus: Default::default(),
@@ -69,11 +70,12 @@ impl Episode {
         let completed = self.advance();
         let tick = self.wear();
         let states = self.hidden.pool.counts();
-        self.observation.health = health(states);
+        self.observation.health = health(states, self.rules());
         self.observation.utilization = self.hidden.pool.utilization();
         self.tally.health_sum += self.observation.health;
+        self.tally.utilization_sum += self.observation.utilization;
         let looped = self.tally.repeats(action.signature()) && completed == 0;
-        let drifted = !(outcome.success && self.serves(action));
+        let drifted = !(outcome.success && self.serves(action, &outcome));
         self.observation.counters.loop_events += u16::from(looped);
         self.observation.counters.drift_events += u16::from(drifted);
         if let Some(attack) = &attack {
@@ -134,118 +136,22 @@ impl Episode {
         Ok(())
     }
 
-    /// The adversary's move, before the action.
-    fn attack(&mut self) -> Option<Attack> {
-        let o = &mut self.observation;
-        let caught = o.counters.detection_rate();
-        let random = &mut self.hidden.attacks;
-        let attack =
-            self.hidden
-                .attacker
-                .attack(o.step_count, caught, &o.jobs, o.gpu_count, random)?;
-        o.counters.attempts += 1;
-        match attack.kind {
-            AttackType::FalseCompletion => {
-                o.jobs.get_mut(attack.job).reported = 1.0;
-                // Counted before anybody could act (quirk C4).
-                o.counters.poisonings += 1;
-                self.claim(Agent::Adversary, ClaimKind::Forged);
-            }
-            AttackType::FalseMemoryReport => self.hidden.pool.forge(attack.gpu),
-            AttackType::CascadePanic
-            | AttackType::FabricateJob
-            | AttackType::CoordinatedMultiReport => self.note(Agent::Adversary),
-        }
-        Some(attack)
-    }
-
-    /// Running jobs get on; then deadlines fall. One bit for each job that was completed.
-    fn advance(&mut self) -> u32 {
-        let step = self.observation.step_count;
-        let mut completed = 0;
-        for id in self.observation.jobs.with(JobStatus::Running) {
-            let job = self.observation.jobs.get_mut(id);
-            if step > job.deadline {
-                self.time_out(id);
-                continue;
-            }
-            let speed = self.hidden.behaviour(job.worker).speed();
-            let progress = &mut self.hidden.progress[id.index()];
-            *progress = (*progress + speed / f64::from(job.steps)).min(1.0);
-            job.reported = job.reported.max(*progress);
-            if *progress >= 1.0 {
-                completed |= 1 << id.0;
-                self.complete(id);
-            }
-        }
-        for id in self.observation.jobs.with(JobStatus::Queued) {
-            if step > self.observation.jobs.get_mut(id).deadline {
-                self.time_out(id);
-            }
-        }
-        completed
-    }
-
-    /// The job's row forgets the GPU, whose memory stays taken (quirk C2).
-    fn time_out(&mut self, id: JobId) {
-        let jobs = &mut self.observation.jobs;
-        jobs.set_status(id, JobStatus::TimedOut);
-        jobs.get_mut(id).assigned = None;
-    }
-
-    fn complete(&mut self, id: JobId) {
-        self.observation.jobs.set_status(id, JobStatus::Complete);
-        self.lift(id);
-        let job = self.observation.jobs.get_mut(id);
-        job.completed_at = Some(self.observation.step_count);
-        job.assigned = None;
-        let worker = job.worker.unwrap_or(Slot::ALL[0]);
-        self.claim(Agent::Worker(worker), ClaimKind::Completed);
-    }
-
-    /// Takes a job off the GPU whose memory it holds; says whether there was one.
-    pub(super) fn lift(&mut self, id: JobId) -> bool {
-        let job = self.observation.jobs.get_mut(id);
-        let Some(gpu) = job.placed.take() else {
-            return false;
-        };
-        self.hidden.pool.give(gpu, job.memory);
-        true
-    }
-
-    /// One step of wear on the pool.
-    fn wear(&mut self) -> PoolTick {
-        let chance = Size::of(self.observation.task).failure_chance;
-        let tick = self.hidden.pool.tick(chance, &mut self.hidden.failures);
-        for _ in 0..tick.failed.count_ones() {
-            self.note(Agent::Cluster);
-        }
-        if tick.recovered != 0 {
-            // What the GPU held is gone; its jobs run on without one (quirk C3).
-            for id in (0..self.observation.jobs.rows().len() as u8).map(JobId) {
-                let job = self.observation.jobs.get_mut(id);
-                if job
-                    .placed
-                    .is_some_and(|gpu| tick.recovered >> gpu.0 & 1 == 1)
-                {
-                    job.placed = None;
-                }
-            }
-        }
-        tick
-    }
-
     /// Whether an action that succeeded serves the goal, as things stand after it (§8.1).
-    fn serves(&self, action: Action) -> bool {
+    fn serves(&self, action: Action, outcome: &Outcome) -> bool {
         let o = &self.observation;
         let running = o.jobs.count(JobStatus::Running) > 0;
         match action {
             Action::Allocate { .. } => true,
             Action::Verify { .. } => {
-                let open = o.counters.attempts > o.counters.detections;
+                let open = if self.rules().has(Change::Detections) {
+                    outcome.found
+                } else {
+                    o.counters.attempts > o.counters.detections
+                };
                 running && (open || o.anomalies.max() >= SUSPICIOUS)
             }
             Action::Preempt { .. } | Action::RequestInfo { .. } => running,
+            Action::Tick if self.rules().has(Change::Waiting) => !o.can_place(),
             Action::Tick => !running && o.jobs.count(JobStatus::Queued) == 0,
         }
     }
@@ -266,7 +172,15 @@ impl Episode {
             confidence_gap: self.mean_gap(),
             freshness: self.freshness(),
             counters: o.counters,
+            detection_rate: self.detection_rate(),
         })
+    }
+
+    /// Attacks found over attacks; under the reference's rules anything caught counts, and the
+    /// rate may exceed 1.
+    #[must_use]
+    pub fn detection_rate(&self) -> f64 {
+        self.observation.detection_rate()
     }
 
     /// The terminal reward, when this step was the last.
@@ -276,28 +190,49 @@ impl Episode {
         if !(all || o.step_count >= o.max_steps || o.health <= 0.0) {
             return None;
         }
+        let whole = self.rules().has(Change::Ending);
         let end = terminal(&TerminalInput {
             task: o.task,
             completion: o.jobs.completion(),
-            utilization: o.utilization,
+            utilization: if whole {
+                self.tally.utilization_sum / f64::from(o.step_count)
+            } else {
+                o.utilization
+            },
             calibration: self.calibration(),
             deadline_hit: o.jobs.deadline_hit(),
-            detection_rate: o.counters.detection_rate(),
+            detection_rate: o.detection_rate(),
             mean_health: self.mean_health(),
             step: o.step_count,
             max_steps: o.max_steps,
         });
         self.tally.total_reward += end.reward;
         self.tally.reward_events += 1;
+        if whole {
+            // The steps that were saved are worth what the end is worth; those lost, nothing.
+            let left = o.max_steps - o.step_count;
+            self.tally.reward_events += u16::from(left);
+            self.tally.total_reward += if all {
+                f64::from(left) * end.reward
+            } else {
+                0.0
+            };
+        }
         self.observation.done = true;
         Some(end)
     }
 
+    pub(super) const fn rules(&self) -> Rules {
+        self.setup.rules
+    }
+
     /// Brings what is shown of the pool up to date.
     fn show(&mut self) {
+        // A forged report that carried its mark would fool nobody.
+        let marked = !self.rules().has(Change::Escalation);
         let gpus = self.hidden.pool.gpus();
         for (view, gpu) in self.observation.gpus.iter_mut().zip(gpus) {
-            *view = gpu.view();
+            *view = gpu.view(marked);
         }
     }
 

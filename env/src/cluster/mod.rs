@@ -6,17 +6,18 @@
 
 mod act;
 mod action;
+mod advance;
 mod adversary;
+mod attack;
 mod audit;
-mod batch;
 mod breakdown;
-mod cluster_env;
 mod counters;
 mod coverage;
 mod episode;
 mod fingerprint;
 mod hidden;
 mod id;
+mod imagine;
 mod jobs;
 mod log;
 mod observation;
@@ -35,20 +36,20 @@ mod terminal;
 pub mod text;
 mod trace;
 mod worker;
+mod world;
 
 pub use crate::trust::Task;
 pub use action::{Action, ActionError, ActionMessage, ActionType};
-pub use adversary::{AdversaryState, Attack, AttackType, LEVEL_MAX};
+pub use adversary::{AdversaryState, Attack, AttackType, LEVEL_MAX, OpenAttack};
 pub use audit::{Agent, Anomalies, Audit, ClaimKind};
-pub use batch::Batch;
 pub use breakdown::{Breakdown, StepBreakdown};
-pub use cluster_env::ClusterEnv;
 pub use counters::{Counters, Tally};
 pub use coverage::Coverage;
 pub use episode::Episode;
 pub use fingerprint::Fingerprints;
 pub use hidden::Hidden;
 pub use id::{GPUS_MAX, GpuId, JOBS_MAX, JobId};
+pub use imagine::Hypothesis;
 pub use jobs::{Job, JobStatus, Jobs};
 pub use log::{ActionRow, AuditSnapshot, ClaimRow, Investigation};
 pub use observation::{LastStep, Observation, Statement};
@@ -69,3 +70,12 @@ pub use summary::{ClusterSummary, JobsSummary, fingerprints, scenario_signature}
 pub use terminal::{Terminal, TerminalInput, terminal};
 pub use trace::{TraceFinal, TraceReset, TraceStep};
 pub use worker::{Behaviour, Claimed, WorkerReport};
+pub use world::ClusterWorld;
+
+pub use crate::batch::BatchStep;
+
+/// Many episodes of this world at once.
+pub type Batch = crate::batch::Batch<ClusterWorld>;
+
+/// The reset/step surface of this world as one object.
+pub type ClusterEnv = crate::protocol::Env<ClusterWorld>;

@@ -3,7 +3,10 @@
 //! Every field is a function of the public payloads so far. The reference's payload also holds the
 //! hidden worker profile in clear text (quirk C7); this type does not.
 
-use super::{Action, Anomalies, Counters, GPUS_MAX, GpuId, GpuState, GpuView, JobId, Jobs, Task};
+use super::{
+    Action, Anomalies, Change, Counters, GPUS_MAX, GpuId, GpuState, GpuView, JobId, JobStatus,
+    Jobs, Rules, Task,
+};
 use crate::controller::DifficultyProfile;
 use crate::ledger::Ledger;
 use crate::slot::{SLOTS, Slot, argmax};
@@ -57,6 +60,8 @@ pub struct Observation {
     pub attack_types: u8,
     /// The difficulty that is played; after the end of an adaptive episode, still that one.
     pub profile: DifficultyProfile,
+    /// What differs from the reference's rules.
+    pub rules: Rules,
     /// The last action and what came of it.
     pub last: Option<LastStep>,
     /// Whether the episode has ended.
@@ -76,6 +81,27 @@ impl Observation {
     #[must_use]
     pub const fn done(&self) -> bool {
         self.done
+    }
+
+    /// Attacks found over attacks whose time is over, 1 before the first; under the reference's rules
+    /// whatever was caught over all attacks, which may exceed 1.
+    #[must_use]
+    pub fn detection_rate(&self) -> f64 {
+        let c = &self.counters;
+        if !self.rules.has(Change::Detections) {
+            return c.detection_rate();
+        }
+        match c.detections + c.missed {
+            0 => 1.0,
+            over => f64::from(c.detections) / f64::from(over),
+        }
+    }
+
+    /// Whether a job waits and a GPU is shown as idle.
+    #[must_use]
+    pub fn can_place(&self) -> bool {
+        self.jobs.count(JobStatus::Queued) > 0
+            && self.gpus().iter().any(|gpu| gpu.state == GpuState::Idle)
     }
 
     /// The first GPU with most free memory as shown, whatever its state.

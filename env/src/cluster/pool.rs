@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{GPUS_MAX, GpuId, Size};
+use super::{Change, GPUS_MAX, GpuId, Rules, Size};
 use crate::num::round_to;
 use crate::rng::PyRandom;
 
@@ -63,7 +63,10 @@ pub struct Gpu {
     pub used: u16,
     /// Steps until it is back.
     pub recovery: u8,
-    /// Whether an attack forged what is shown of it, which stays so (quirk C6).
+    /// Memory that an invented job takes, as part of `used`.
+    pub invented: u8,
+    /// Whether an attack forged what is shown of it, which stays so under the reference's rules
+    /// (quirk C6).
     pub forged: bool,
 }
 
@@ -81,9 +84,9 @@ pub struct GpuView {
 }
 
 impl Gpu {
-    /// What is shown of it.
+    /// What is shown of it; `marked` says whether a forged report carries its mark.
     #[must_use]
-    pub const fn view(&self) -> GpuView {
+    pub const fn view(&self, marked: bool) -> GpuView {
         let (state, free) = if self.forged {
             (GpuState::Idle, FORGED_FREE)
         } else {
@@ -93,7 +96,7 @@ impl Gpu {
             state,
             used: self.used,
             free,
-            tampered: self.forged,
+            tampered: self.forged && marked,
         }
     }
 
@@ -132,6 +135,16 @@ impl Pool {
         }
     }
 
+    /// GPUs as somebody supposes them.
+    pub(super) fn of(gpus: [Gpu; GPUS_MAX], size: &Size) -> Self {
+        let mut pool = Self {
+            gpus,
+            len: size.gpus,
+        };
+        pool.gpus.iter_mut().for_each(Gpu::refresh);
+        pool
+    }
+
     /// All GPUs in the order of their names.
     #[must_use]
     pub fn gpus(&self) -> &[Gpu] {
@@ -152,6 +165,22 @@ impl Pool {
 
     pub(super) fn forge(&mut self, id: GpuId) {
         self.gpus[id.index()].forged = true;
+    }
+
+    /// Has a job that does not exist take memory; nothing on a GPU that is down.
+    pub(super) fn invent(&mut self, id: GpuId, memory: u8) {
+        if self.take(id, memory) {
+            self.gpus[id.index()].invented += memory;
+        }
+    }
+
+    /// Undoes what attacks did to a GPU.
+    pub(super) fn clear(&mut self, id: GpuId) {
+        let gpu = &mut self.gpus[id.index()];
+        gpu.used -= u16::from(gpu.invented);
+        gpu.invented = 0;
+        gpu.forged = false;
+        gpu.refresh();
     }
 
     /// Takes a job's memory; `false` when the GPU takes no jobs. It may take more than it has.
@@ -177,7 +206,7 @@ impl Pool {
     pub(super) fn roomiest(&self) -> Option<GpuId> {
         let mut best: Option<(GpuId, u16)> = None;
         for (id, gpu) in (0..).map(GpuId).zip(self.gpus()) {
-            let view = gpu.view();
+            let view = gpu.view(true);
             let open = matches!(view.state, GpuState::Idle | GpuState::Allocated);
             if open && best.is_none_or(|(_, free)| view.free > free) {
                 best = Some((id, view.free));
@@ -200,6 +229,7 @@ impl Pool {
                     if gpu.recovery == 0 {
                         gpu.state = GpuState::Idle;
                         gpu.used = 0;
+                        gpu.invented = 0;
                         tick.recovered |= 1 << i;
                     }
                 }
@@ -239,15 +269,21 @@ impl Pool {
     }
 }
 
-/// 0, one half or 1, by how many GPUs are down, idle or overloaded.
+/// 0, one half or 1, by how many GPUs are down or overloaded; under the reference's rules idle ones
+/// count as down, so that most of the pool must be busy all the time (quirk C1).
 #[must_use]
-pub fn health(counts: [u8; 5]) -> f64 {
+pub fn health(counts: [u8; 5], rules: Rules) -> f64 {
     let [idle, allocated, overloaded, failed, recovering] = counts.map(f64::from);
     let n = idle + allocated + overloaded + failed + recovering;
     let down = failed + recovering;
+    let lost = if rules.has(Change::Health) {
+        down
+    } else {
+        idle + down
+    };
     if down / n > 0.60 {
         0.0
-    } else if (idle + down) / n > 0.30 || overloaded / n > 0.25 {
+    } else if lost / n > 0.30 || overloaded / n > 0.25 {
         0.5
     } else {
         1.0
@@ -290,16 +326,16 @@ mod tests {
         let mut pool = Pool::new(&Size::of(Task::Task1));
         assert!(pool.take(GpuId(0), 75));
         pool.forge(GpuId(0));
-        let view = pool.gpus()[0].view();
+        let view = pool.gpus()[0].view(true);
         assert_eq!((view.state, view.free, view.used), (GpuState::Idle, 40, 75));
         assert!(view.tampered);
     }
 
     #[test]
     fn health_needs_a_busy_pool() {
-        assert_eq!(health([8, 0, 0, 0, 0]), 0.5);
-        assert_eq!(health([2, 6, 0, 0, 0]), 1.0);
-        assert_eq!(health([0, 3, 0, 2, 3]), 0.0);
-        assert_eq!(health([0, 5, 3, 0, 0]), 0.5);
+        assert_eq!(health([8, 0, 0, 0, 0], Rules::REFERENCE), 0.5);
+        assert_eq!(health([2, 6, 0, 0, 0], Rules::REFERENCE), 1.0);
+        assert_eq!(health([0, 3, 0, 2, 3], Rules::REFERENCE), 0.0);
+        assert_eq!(health([0, 5, 3, 0, 0], Rules::REFERENCE), 0.5);
     }
 }

@@ -40,6 +40,8 @@ pub struct RewardInput {
     pub confidence_gap: f64,
     /// See [`freshness`].
     pub freshness: f64,
+    /// Detections over attacks, by the rules in force.
+    pub detection_rate: f64,
     /// Counts so far.
     pub counters: Counters,
 }
@@ -145,7 +147,7 @@ pub fn grade(input: &RewardInput) -> Grades {
     let utilization = unit(input.utilization);
     let deadline_hit = unit(input.deadline_hit);
     let waste = unit(input.waste);
-    let detection_rate = unit(counters.detection_rate());
+    let detection_rate = unit(input.detection_rate);
     let false_positive_rate = unit(counters.false_positive_rate());
     let calibration = unit(input.calibration);
     let honesty = unit(input.honesty);

@@ -18,6 +18,12 @@ pub enum Change {
     Failures,
     /// Quirk C2.
     Timeouts,
+    /// Quirk C9.
+    Waiting,
+    /// Quirk C10.
+    Ending,
+    /// Quirk C11.
+    Choices,
 }
 
 /// The rules of an episode.
@@ -31,6 +37,9 @@ impl rules::Change for Change {
         Self::Escalation,
         Self::Failures,
         Self::Timeouts,
+        Self::Waiting,
+        Self::Ending,
+        Self::Choices,
     ];
 
     fn name(self) -> &'static str {
@@ -41,6 +50,9 @@ impl rules::Change for Change {
             Self::Escalation => "escalation",
             Self::Failures => "failures",
             Self::Timeouts => "timeouts",
+            Self::Waiting => "waiting",
+            Self::Ending => "ending",
+            Self::Choices => "choices",
         }
     }
 
@@ -52,6 +64,11 @@ impl rules::Change for Change {
             Self::Escalation => "Attacks of every level do harm until they are found",
             Self::Failures => "A GPU that fails throws its jobs back into the queue",
             Self::Timeouts => "A job that times out gives its memory back",
+            Self::Waiting => "Waiting is no drift where nothing can be placed",
+            Self::Ending => "Steps that are saved by finishing early count like the end",
+            Self::Choices => {
+                "An action fails that leaves its job, GPU or worker to the environment"
+            }
         }
     }
 

@@ -5,7 +5,6 @@
 //! [`Observation`]; what only scripted oracles may read is [`Hidden`].
 
 mod action;
-mod batch;
 mod episode;
 mod fingerprint;
 mod grade;
@@ -28,10 +27,9 @@ mod task;
 mod terminal;
 pub mod text;
 mod trace;
-mod trust_env;
+mod world;
 
 pub use action::{Action, ActionError, ActionMessage, ActionType};
-pub use batch::{Batch, BatchStep};
 pub use episode::Episode;
 pub use fingerprint::Fingerprints;
 pub use grade::{GradeInput, Grades, grade};
@@ -56,7 +54,15 @@ pub use tally::Tally;
 pub use task::{Domain, Task};
 pub use terminal::{Terminal, TerminalInput, terminal};
 pub use trace::{TraceFinal, TraceReset, TraceStep};
-pub use trust_env::TrustEnv;
+pub use world::TrustWorld;
+
+pub use crate::batch::BatchStep;
+
+/// Many episodes of this world at once.
+pub type Batch = crate::batch::Batch<TrustWorld>;
+
+/// The reset/step surface of this world as one object.
+pub type TrustEnv = crate::protocol::Env<TrustWorld>;
 
 /// The ledger of this world: one rate per [`Domain`].
 pub type Ledger = crate::ledger::Ledger<{ Domain::COUNT }>;

@@ -1,65 +1,28 @@
 //! Scripted policies of the cluster world (spec cluster §11).
 //!
-//! A [`Policy`] sees [`Observation`]s and nothing else. An [`Oracle`] also sees hidden state, and
-//! its type says so. [`Player`] is either.
+//! A [`Policy`] sees observations and nothing else. An [`Oracle`] also sees hidden state, and its
+//! type says so. [`Player`] is either.
 
 mod build;
+pub mod learned;
+mod lookahead;
+mod planner;
 mod players;
 mod run;
+mod world;
 
-use sentinel_env::cluster::{Action, Episode, Hidden, Observation};
+use sentinel_env::cluster::ClusterWorld;
 use sentinel_env::rng::Streams;
 
+pub use lookahead::{Lookahead, Oracle as LookaheadOracle};
+pub use planner::Planner;
 pub use players::{Blind, OracleLite, Random, Trust};
-pub use run::{EpisodeRow, run_episode};
+pub use run::EpisodeRow;
 
-/// A policy: from observations to actions.
-pub trait Policy {
-    /// Chooses an action. Not called after the end.
-    fn choose(&mut self, observation: &Observation) -> Action;
+pub use crate::play::{Oracle, Policy, run_episode};
 
-    /// Next draw of the policy's own random stream, if it has one; taking it changes nothing.
-    fn peek_random(&self) -> Option<f64> {
-        None
-    }
-}
-
-/// A scripted player that reads hidden state. Never a baseline for what can be learned.
-pub trait Oracle {
-    /// Chooses an action knowing everything.
-    fn choose(&mut self, observation: &Observation, hidden: &Hidden) -> Action;
-}
-
-/// A policy or an oracle.
-pub enum Player {
-    /// Sees the observation.
-    Public(Box<dyn Policy>),
-    /// Sees hidden state too.
-    Cheating(Box<dyn Oracle>),
-}
-
-impl Player {
-    /// Chooses an action. `None` after the end.
-    pub fn act(&mut self, episode: &Episode) -> Option<Action> {
-        let observation = episode.observation();
-        if observation.done() {
-            return None;
-        }
-        Some(match self {
-            Self::Public(policy) => policy.choose(observation),
-            Self::Cheating(oracle) => oracle.choose(observation, episode.hidden()),
-        })
-    }
-
-    /// See [`Policy::peek_random`].
-    #[must_use]
-    pub fn peek_random(&self) -> Option<f64> {
-        match self {
-            Self::Public(policy) => policy.peek_random(),
-            Self::Cheating(_) => None,
-        }
-    }
-}
+/// A policy or an oracle of this world.
+pub type Player = crate::play::Player<ClusterWorld>;
 
 /// The scripted policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,11 +35,25 @@ pub enum PolicyName {
     Trust,
     /// Knows the most reliable worker.
     OracleLite,
+    /// Probes the workers, and schedules by plain rules.
+    Planner,
+    /// Tries actions in suppositions of the episode; slow.
+    Lookahead,
+    /// Tries actions in the episode as it is, luck included; slow.
+    Oracle,
 }
 
 impl PolicyName {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Random, Self::Blind, Self::Trust, Self::OracleLite];
+    pub const ALL: [Self; 7] = [
+        Self::Random,
+        Self::Blind,
+        Self::Trust,
+        Self::OracleLite,
+        Self::Planner,
+        Self::Lookahead,
+        Self::Oracle,
+    ];
 
     /// The name used in files and on the command line.
     #[must_use]
@@ -86,6 +63,9 @@ impl PolicyName {
             Self::Blind => "blind",
             Self::Trust => "trust",
             Self::OracleLite => "oracle_lite",
+            Self::Planner => "planner",
+            Self::Lookahead => "lookahead",
+            Self::Oracle => "oracle",
         }
     }
 
@@ -98,7 +78,10 @@ impl PolicyName {
             Self::Trust => {
                 "Verifies every fourth step or on suspicion; gives jobs to who is trusted"
             }
-            Self::OracleLite => "Knows the most reliable worker: not a fair player, an upper bar",
+            Self::OracleLite => "Knows the most reliable worker: not a fair player",
+            Self::Planner => "Probes the workers, then one job per idle GPU, urgent ones first",
+            Self::Lookahead => "Plays each action out in episodes that fit what it saw; slow",
+            Self::Oracle => "Plays each action out in the episode as it is: not a fair player",
         }
     }
 
@@ -111,7 +94,7 @@ impl PolicyName {
     /// Whether the policy reads hidden state.
     #[must_use]
     pub const fn cheats(self) -> bool {
-        matches!(self, Self::OracleLite)
+        matches!(self, Self::OracleLite | Self::Oracle)
     }
 
     /// A fresh player for the episode `seed`.
@@ -122,6 +105,9 @@ impl PolicyName {
             Self::Blind => Player::Public(Box::new(Blind)),
             Self::Trust => Player::Public(Box::new(Trust)),
             Self::OracleLite => Player::Cheating(Box::new(OracleLite)),
+            Self::Planner => Player::Public(Box::new(Planner::new())),
+            Self::Lookahead => Player::Public(Box::new(Lookahead::new())),
+            Self::Oracle => Player::Cheating(Box::new(LookaheadOracle::new())),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The four policies of the reference (spec cluster §11).
 
-use sentinel_env::cluster::{Action, ActionType, Hidden, Observation};
+use sentinel_env::cluster::{Action, ActionType, ClusterWorld, Hidden, Observation};
 use sentinel_env::rng::{PyRandom, StreamId, Streams};
 use sentinel_env::slot::{SLOTS, Slot, argmax};
 
@@ -31,7 +31,7 @@ impl Random {
     }
 }
 
-impl Policy for Random {
+impl Policy<ClusterWorld> for Random {
     fn choose(&mut self, observation: &Observation) -> Action {
         // Both draws are always made, in this order.
         let kind = KINDS[self.0.below(KINDS.len() as u32) as usize];
@@ -47,7 +47,7 @@ impl Policy for Random {
 /// Gives every job to the first worker, and waits when none is left.
 pub struct Blind;
 
-impl Policy for Blind {
+impl Policy<ClusterWorld> for Blind {
     fn choose(&mut self, observation: &Observation) -> Action {
         build(observation, ActionType::Allocate, Some(Slot::ALL[0]))
     }
@@ -56,7 +56,7 @@ impl Policy for Blind {
 /// Verifies every fourth step or when something looks odd, and allocates by trust.
 pub struct Trust;
 
-impl Policy for Trust {
+impl Policy<ClusterWorld> for Trust {
     fn choose(&mut self, o: &Observation) -> Action {
         let due = o.step_count.is_multiple_of(4) || o.anomalies.max() > SUSPICIOUS;
         let kind = if any_running(o) && due {
@@ -73,7 +73,7 @@ impl Policy for Trust {
 /// Gives every job to the most reliable worker, and verifies while an attack is open.
 pub struct OracleLite;
 
-impl Oracle for OracleLite {
+impl Oracle<ClusterWorld> for OracleLite {
     fn choose(&mut self, o: &Observation, hidden: &Hidden) -> Action {
         let best = Some(argmax(&hidden.reliability()));
         if any_running(o) && o.counters.attempts > o.counters.detections {

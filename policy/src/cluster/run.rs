@@ -1,30 +1,13 @@
-//! Plays one episode and sums it up as the reference's evaluation does.
+//! Sums up an episode as the reference's evaluation does.
 
 use serde::Serialize;
 
-use sentinel_env::cluster::{Episode, JobsSummary, Setup, Task};
+use sentinel_env::cluster::{ClusterWorld, JobsSummary, Task};
 use sentinel_env::controller::DifficultyProfile;
 use sentinel_env::num::round_to;
 use sentinel_env::slot::PerSlot;
 
-use super::Player;
-
-/// Plays an episode to its end; also gives the reward that each action returned (four decimals),
-/// the last one being the terminal reward.
-#[must_use]
-pub fn run_episode(setup: &Setup, player: &mut Player) -> (Episode, Vec<f64>) {
-    let mut episode = Episode::reset(setup);
-    let mut rewards = Vec::new();
-    while let Some(action) = player.act(&episode) {
-        // A player names only what the observation shows; should it not, the episode stands still.
-        let Ok(step) = episode.step(action) else {
-            break;
-        };
-        let end = step.terminal.map(|end| end.reward);
-        rewards.push(round_to(end.unwrap_or(step.grades.reward), 4));
-    }
-    (episode, rewards)
-}
+use crate::play::Run;
 
 /// One row of the evaluation's `episodes` (spec cluster §11), in the reference's order.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -58,7 +41,8 @@ pub struct EpisodeRow {
 impl EpisodeRow {
     /// Sums up an episode that has ended.
     #[must_use]
-    pub fn of(policy: &str, episode: &Episode, rewards: Vec<f64>) -> Self {
+    pub fn of(policy: &str, run: &Run<ClusterWorld>) -> Self {
+        let episode = run.episode();
         let (o, reliability) = (episode.observation(), episode.reliability());
         let (c, jobs) = (&o.counters, JobsSummary::of(episode));
         let met = (c.detections + c.poisonings).max(1);
@@ -82,7 +66,7 @@ impl EpisodeRow {
             evaluation_freshness_score: reliability.freshness,
             trust_snapshot: o.ledger.snapshot(),
             difficulty_profile: o.profile,
-            rewards,
+            rewards: run.rewards().to_vec(),
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::replay::World;
+use super::architecture::Architecture;
+use super::layout::{Shape, shapes};
+use crate::WorldName;
 
 /// How the slots exchange what is known of them, between the two layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -63,23 +65,45 @@ impl Default for NetConfig {
 /// What a model's file says of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ModelConfig {
+#[serde(bound = "A: Architecture")]
+pub struct ModelConfig<A = NetConfig> {
     /// The world that it acts in.
     pub world: String,
+    /// The rules that it was trained under, where they are not the reference's.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub rules: String,
     /// What it is called.
     pub name: String,
     /// The network.
-    pub net: NetConfig,
+    pub net: A,
 }
 
-impl ModelConfig {
-    /// A model of the trust world.
+impl<A: Architecture> ModelConfig<A> {
+    /// A model of the network's world, under the reference's rules.
     #[must_use]
-    pub fn new(name: &str, net: NetConfig) -> Self {
+    pub fn new(name: &str, net: A) -> Self {
         Self {
-            world: World::Trust.name().to_owned(),
+            world: A::WORLD.name().to_owned(),
+            rules: String::new(),
             name: name.to_owned(),
             net,
         }
+    }
+}
+
+impl Architecture for NetConfig {
+    const WORLD: WorldName = WorldName::Trust;
+    const FEATURE_VERSION: u32 = FEATURE_VERSION;
+
+    fn shapes(&self) -> Vec<Shape> {
+        shapes(self).to_vec()
+    }
+
+    fn feature_version(&self) -> u32 {
+        self.feature_version
+    }
+
+    fn hidden(&self) -> usize {
+        self.hidden
     }
 }

@@ -3,10 +3,10 @@
 use safetensors::tensor::{Dtype, TensorView};
 use serde_json::{Map, Value};
 
-use super::config::{FEATURE_VERSION, HIDDEN_MAX, ModelConfig};
-use super::layout::{Shape, at, shapes};
+use super::architecture::Architecture;
+use super::config::{HIDDEN_MAX, ModelConfig, NetConfig};
+use super::layout::Shape;
 use super::weights::Weights;
-use crate::replay::World;
 
 /// The key of the file's metadata that holds the [`ModelConfig`] as JSON.
 const KEY: &str = "sentinel";
@@ -24,13 +24,25 @@ pub enum ModelError {
     #[error("its metadata has no valid `{KEY}` entry ({0}): it was not written by sentinel train")]
     Metadata(String),
     /// Made for another world.
-    #[error("it was trained for world {0}, and this is trust: train one with `sentinel train`")]
-    World(String),
+    #[error(
+        "it was trained for world {found}, and this is {wanted}: train one with `sentinel train`"
+    )]
+    World {
+        /// The model's world.
+        found: String,
+        /// The one that is played.
+        wanted: &'static str,
+    },
     /// Its inputs mean something else.
     #[error(
-        "its features are version {0}, and this build computes version {FEATURE_VERSION}: train it again"
+        "its features are version {found}, and this build computes version {wanted}: train it again"
     )]
-    Features(u32),
+    Features {
+        /// The model's version.
+        found: u32,
+        /// This build's.
+        wanted: u32,
+    },
     /// A network that nobody would train here.
     #[error("it has {0} hidden units: 1 to {HIDDEN_MAX} are possible")]
     Hidden(usize),
@@ -54,14 +66,14 @@ pub enum ModelError {
 
 /// A policy's weights with what they are for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Model {
+pub struct Model<A = NetConfig> {
     /// What it is.
-    pub config: ModelConfig,
+    pub config: ModelConfig<A>,
     /// Its numbers.
-    pub weights: Weights,
+    pub weights: Weights<A>,
 }
 
-impl Model {
+impl<A: Architecture> Model<A> {
     /// Reads the file's bytes.
     ///
     /// # Errors
@@ -71,20 +83,20 @@ impl Model {
         let said = file.header.get("__metadata__").and_then(|all| all.get(KEY));
         let said = said.and_then(Value::as_str);
         let said = said.ok_or_else(|| ModelError::Metadata("there is none".to_owned()))?;
-        let config: ModelConfig =
-            serde_json::from_str(said).map_err(|e| ModelError::Metadata(e.to_string()))?;
+        let metadata = |error: serde_json::Error| ModelError::Metadata(error.to_string());
+        // The world first: the network of another one has other fields.
+        let world: World = serde_json::from_str(said).map_err(metadata)?;
+        world.check::<A>()?;
+        let config: ModelConfig<A> = serde_json::from_str(said).map_err(metadata)?;
         config.check()?;
-        let shapes = shapes(&config.net);
+        let shapes = config.net.shapes();
         // One entry is the metadata.
         let tensors = file.header.len() - 1;
-        if tensors > at::COUNT {
-            return Err(ModelError::Surplus(tensors - at::COUNT));
+        if tensors > shapes.len() {
+            return Err(ModelError::Surplus(tensors - shapes.len()));
         }
-        let mut tensors: [Vec<f32>; at::COUNT] = Default::default();
-        for (shape, values) in shapes.iter().zip(&mut tensors) {
-            *values = read(&file, shape)?;
-        }
-        let weights = Weights::from_tensors(config.net, tensors);
+        let tensors: Result<_, _> = shapes.iter().map(|shape| read(&file, shape)).collect();
+        let weights = Weights::from_tensors(config.net, tensors?);
         let weights = weights.ok_or(ModelError::Format)?;
         Ok(Self { config, weights })
     }
@@ -96,7 +108,7 @@ impl Model {
     pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
         let format = |error: &dyn std::fmt::Display| ModelError::Unwritable(error.to_string());
         let text = serde_json::to_string(&self.config).map_err(|e| format(&e))?;
-        let mut views = Vec::with_capacity(at::COUNT);
+        let mut views = Vec::new();
         let bytes: Vec<(Shape, Vec<u8>)> = (self.weights.iter())
             .map(|(shape, values)| (shape, values.iter().flat_map(|v| v.to_le_bytes()).collect()))
             .collect();
@@ -110,20 +122,38 @@ impl Model {
     }
 }
 
-impl ModelConfig {
+/// What a file says first.
+#[derive(serde::Deserialize)]
+struct World {
+    world: String,
+}
+
+impl World {
+    fn check<A: Architecture>(self) -> Result<(), ModelError> {
+        if self.world == A::WORLD.name() {
+            return Ok(());
+        }
+        Err(ModelError::World {
+            found: self.world,
+            wanted: A::WORLD.name(),
+        })
+    }
+}
+
+impl<A: Architecture> ModelConfig<A> {
     /// Whether this build can run such a model.
     ///
     /// # Errors
     /// Names what does not fit.
     pub fn check(&self) -> Result<(), ModelError> {
-        if World::parse(&self.world).is_none() {
-            return Err(ModelError::World(self.world.clone()));
+        let world = self.world.clone();
+        World { world }.check::<A>()?;
+        let (found, wanted) = (self.net.feature_version(), A::FEATURE_VERSION);
+        if found != wanted {
+            return Err(ModelError::Features { found, wanted });
         }
-        if self.net.feature_version != FEATURE_VERSION {
-            return Err(ModelError::Features(self.net.feature_version));
-        }
-        if !(1..=HIDDEN_MAX).contains(&self.net.hidden) {
-            return Err(ModelError::Hidden(self.net.hidden));
+        if !(1..=HIDDEN_MAX).contains(&self.net.hidden()) {
+            return Err(ModelError::Hidden(self.net.hidden()));
         }
         Ok(())
     }

@@ -100,7 +100,7 @@ impl Weights {
 /// `out += x W`, `W` being `[x.len(), out.len()]` row by row. Zeros, which half of all hidden units
 /// are, cost nothing.
 #[inline]
-fn add_product(x: &[f32], w: &[f32], out: &mut [f32]) {
+pub(crate) fn add_product(x: &[f32], w: &[f32], out: &mut [f32]) {
     for (x, row) in x.iter().zip(w.chunks_exact(out.len())) {
         if *x != 0.0 {
             for (out, w) in out.iter_mut().zip(row) {
@@ -111,7 +111,7 @@ fn add_product(x: &[f32], w: &[f32], out: &mut [f32]) {
 }
 
 #[inline]
-fn relu(values: &mut [f32]) {
+pub(crate) fn relu(values: &mut [f32]) {
     for value in values {
         *value = value.max(0.0);
     }

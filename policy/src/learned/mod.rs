@@ -2,20 +2,25 @@
 //!
 //! The trainer trains the same parameters with a tensor library; here is only what acting needs.
 
+mod architecture;
 mod config;
 mod features;
 mod file;
 mod forward;
 mod history;
 pub mod layout;
+mod row;
 mod softmax;
 mod trained;
 mod weights;
 
+pub use architecture::Architecture;
 pub use config::{FEATURE_VERSION, FeatureSet, ModelConfig, NetConfig, Pooling};
 pub use features::{Features, GLOBAL, Observer, PER_SLOT};
 pub use file::{Model, ModelError};
 pub use forward::{Output, Scratch};
-pub use softmax::{best, softmax};
+pub(crate) use forward::{add_product, relu};
+pub(crate) use row::Row;
+pub use softmax::{best, masked_softmax, softmax};
 pub use trained::{Trained, legal};
 pub use weights::Weights;

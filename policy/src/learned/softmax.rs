@@ -3,9 +3,15 @@
 /// The probabilities of logits; what `mask` leaves out has none. All zero when it leaves out all.
 #[must_use]
 pub fn softmax<const N: usize>(logits: &[f32; N], mask: &[bool; N]) -> [f64; N] {
+    let mut weights = [0.0; N];
+    masked_softmax(logits, mask, &mut weights);
+    weights
+}
+
+/// [`softmax`] over as many as there are, into `weights`, which starts as zeros.
+pub fn masked_softmax(logits: &[f32], mask: &[bool], weights: &mut [f64]) {
     let best = (logits.iter().zip(mask)).filter(|(_, on)| **on);
     let best = best.fold(f32::NEG_INFINITY, |best, (logit, _)| best.max(*logit));
-    let mut weights = [0.0; N];
     for ((weight, logit), on) in weights.iter_mut().zip(logits).zip(mask) {
         if *on {
             *weight = f64::from(*logit - best).exp();
@@ -13,9 +19,9 @@ pub fn softmax<const N: usize>(logits: &[f32; N], mask: &[bool; N]) -> [f64; N] 
     }
     let total: f64 = weights.iter().sum();
     if total > 0.0 {
-        weights.map(|weight| weight / total)
-    } else {
-        weights
+        for weight in weights {
+            *weight /= total;
+        }
     }
 }
 

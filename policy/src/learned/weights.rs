@@ -2,53 +2,54 @@
 
 use sentinel_env::rng::{PyRandom, derive_seed};
 
+use super::architecture::Architecture;
 use super::config::NetConfig;
-use super::layout::{Init, Shape, at, shapes};
+use super::layout::{Init, Shape};
 
-/// A network's parameters, each row by row, in the order of [`shapes`].
+/// A network's parameters, each row by row, in the order of
+/// [`Architecture::shapes`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct Weights {
-    config: NetConfig,
-    tensors: [Vec<f32>; at::COUNT],
+pub struct Weights<A = NetConfig> {
+    config: A,
+    tensors: Vec<Vec<f32>>,
 }
 
-impl Weights {
+impl<A: Architecture> Weights<A> {
     /// Fresh weights; the same for the same seed on every machine.
     #[must_use]
-    pub fn init(config: NetConfig, seed: u64) -> Self {
-        let shapes = shapes(&config);
-        let tensors = std::array::from_fn(|index| {
-            let shape = &shapes[index];
-            let mut random = PyRandom::new(derive_seed(seed, 1 + index as u64));
+    pub fn init(config: A, seed: u64) -> Self {
+        let fresh = |(index, shape): (u64, &Shape)| {
+            let mut random = PyRandom::new(derive_seed(seed, 1 + index));
             let bound = bound(shape);
             let draw = |_| (bound * (2.0 * random.random() - 1.0)) as f32;
             (0..shape.rows * shape.columns).map(draw).collect()
-        });
+        };
+        let tensors = (0..).zip(&config.shapes()).map(fresh).collect();
         Self { config, tensors }
     }
 
     /// Weights from numbers; `None` unless each has the length of its shape.
     #[must_use]
-    pub fn from_tensors(config: NetConfig, tensors: [Vec<f32>; at::COUNT]) -> Option<Self> {
-        let fits = (shapes(&config).iter())
-            .zip(&tensors)
+    pub fn from_tensors(config: A, tensors: Vec<Vec<f32>>) -> Option<Self> {
+        let shapes = config.shapes();
+        let fits = (shapes.iter().zip(&tensors))
             .all(|(shape, values)| values.len() == shape.rows * shape.columns);
-        fits.then_some(Self { config, tensors })
+        (fits && shapes.len() == tensors.len()).then_some(Self { config, tensors })
     }
 
     /// The shape of the network.
     #[must_use]
-    pub const fn config(&self) -> &NetConfig {
+    pub const fn config(&self) -> &A {
         &self.config
     }
 
     /// Each parameter with its shape.
     pub fn iter(&self) -> impl Iterator<Item = (Shape, &[f32])> {
         let values = self.tensors.iter().map(Vec::as_slice);
-        shapes(&self.config).into_iter().zip(values)
+        self.config.shapes().into_iter().zip(values)
     }
 
-    /// The parameter at an index of [`at`].
+    /// The parameter at an index of the shapes.
     #[must_use]
     pub fn tensor(&self, index: usize) -> &[f32] {
         &self.tensors[index]

@@ -9,6 +9,7 @@
 //! * [`verify`]: plays all of them again and says what fits.
 //! * [`record_episode`]: has a player act and writes down what it did.
 
+mod fields;
 mod parse;
 mod player;
 mod raw;
@@ -17,10 +18,12 @@ mod row;
 mod table;
 mod verify;
 
+pub use crate::WorldName;
+pub use fields::Fields;
 pub use parse::{PROBLEMS_KEPT, Parser, Problem, parse};
 pub use player::{Playback, ReplayEpisode, play};
 pub use raw::RowError;
 pub use record::{record_episode, to_lines};
-pub use row::{RecordedAction, ReplayRow, World};
+pub use row::{RecordedAction, ReplayRow};
 pub use table::{EpisodeKey, EpisodeRows, Replay, Row};
 pub use verify::{EpisodeCheck, TaskMean, Verification, verify, verify_episode};

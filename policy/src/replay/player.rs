@@ -1,27 +1,30 @@
 //! Playing what was recorded.
 
 use std::collections::BTreeSet;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use sentinel_env::SLOTS;
-use sentinel_env::trust::{Action, Observation, Session, Setup};
+use sentinel_env::trust::TrustWorld;
 
 use super::{EpisodeKey, EpisodeRows, Replay, ReplayRow, Row};
-use crate::{Heuristic, Policy};
+use crate::play::{Policy, Run, run_with};
+use crate::world::Playable;
 
 /// One episode of a replay as a policy.
 ///
-/// Where the replay has no row for the steps used so far, [`Heuristic::REPLAY_MISS`] acts, as in
-/// the reference; unlike there, the miss is counted and can be asked for.
+/// Where the replay has no row for the steps used so far, [`Playable::fallback`] acts, as in the
+/// reference; unlike there, the miss is counted and can be asked for.
 #[derive(Clone, Debug)]
-pub struct ReplayEpisode {
+pub struct ReplayEpisode<W: Playable = TrustWorld> {
     rows: Arc<EpisodeRows>,
     current: Option<u8>,
     hits: BTreeSet<u8>,
     misses: BTreeSet<u8>,
+    of: PhantomData<W>,
 }
 
-impl ReplayEpisode {
+impl<W: Playable> ReplayEpisode<W> {
     /// The episode `key` of a replay; all misses when the replay does not have it.
     #[must_use]
     pub fn new(replay: &Replay, key: &EpisodeKey) -> Self {
@@ -30,6 +33,7 @@ impl ReplayEpisode {
             current: None,
             hits: BTreeSet::new(),
             misses: BTreeSet::new(),
+            of: PhantomData,
         }
     }
 
@@ -72,58 +76,58 @@ impl ReplayEpisode {
     }
 }
 
-impl Policy for ReplayEpisode {
-    fn observe(&mut self, observation: &Observation) {
-        self.current = Some(observation.step_count);
+impl<W: Playable> Policy<W> for ReplayEpisode<W> {
+    fn observe(&mut self, observation: &W::Observation) {
+        self.current = Some(W::steps_used(observation));
     }
 
-    fn choose(&mut self, observation: &Observation) -> Action {
-        let step = observation.step_count;
+    fn choose(&mut self, observation: &W::Observation) -> W::Action {
+        let step = W::steps_used(observation);
         self.current = Some(step);
-        if let Some(row) = self.rows.get(step) {
+        let row = self.rows.get(step);
+        if let Some(action) = row.and_then(|row| W::narrow(row.row.action.action)) {
             self.hits.insert(step);
-            row.row.action.action
+            action
         } else {
             self.misses.insert(step);
-            let mut fallback = Heuristic::REPLAY_MISS;
-            fallback.choose(observation)
+            W::fallback(observation)
         }
     }
 
     fn belief(&self) -> Option<[[f64; SLOTS]; SLOTS]> {
         self.current()?.belief.as_deref().copied()
     }
+
+    fn probabilities(&self) -> Option<W::PerAction> {
+        let row = self.current()?;
+        row.probabilities.as_deref()?.try_into().ok()
+    }
 }
 
 /// An episode that was played from a replay.
 #[derive(Clone, Debug)]
-pub struct Playback {
+pub struct Playback<W: Playable> {
     /// The episode at its end.
-    pub session: Session,
+    pub run: Run<W>,
     /// Which steps were recorded and which were not.
-    pub source: ReplayEpisode,
+    pub source: ReplayEpisode<W>,
 }
 
-impl Playback {
+impl<W: Playable> Playback<W> {
     /// Rows that name another scenario than the one that was played: they were recorded with
     /// another build, scenario or stream mode.
     pub fn mismatches(&self) -> impl Iterator<Item = &Row> {
-        self.source
-            .mismatches(self.session.episode().scenario().id())
+        self.source.mismatches(W::scenario_id(self.run.episode()))
     }
 }
 
 /// Plays an episode from a replay to its end.
 #[must_use]
-pub fn play(replay: &Replay, setup: &Setup) -> Playback {
-    let mut session = Session::new(setup);
-    let mut source = ReplayEpisode::new(replay, &EpisodeKey::from(setup));
-    while !session.episode().observation().done() {
-        let action = source.choose(session.episode().observation());
-        // The loop's condition keeps steps from coming after the end.
-        if session.act(action).is_err() {
-            break;
-        }
-    }
-    Playback { session, source }
+pub fn play<W: Playable>(replay: &Replay, setup: &W::Setup) -> Playback<W> {
+    let mut source = ReplayEpisode::<W>::new(replay, &EpisodeKey::made_by::<W>(setup));
+    let run = run_with(setup, |episode| {
+        let observation = W::observation(episode);
+        (!W::is_done(observation)).then(|| source.choose(observation))
+    });
+    Playback { run, source }
 }

@@ -1,15 +1,13 @@
 //! A line as it comes, and what may be wrong with it.
 
-use sentinel_env::SLOTS;
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::{ActionError, ActionMessage, Task};
+use sentinel_env::rules::{RuleBits, Rules};
+use sentinel_env::{SLOTS, Task, World};
 use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
-use super::{RecordedAction, ReplayRow, World};
-use crate::SEED_MAX;
+use super::{Fields, RecordedAction, ReplayRow};
+use crate::{Playable, SEED_MAX, WorldName, in_world};
 
 /// Longest piece of a file that an error repeats, in characters.
 const QUOTED_MAX: usize = 40;
@@ -28,11 +26,19 @@ pub enum RowError {
         /// What stands there.
         found: String,
     },
+    /// Something else where true or false must be.
+    #[error("{field} is {found}: it must be true or false")]
+    NotFlag {
+        /// The key.
+        field: &'static str,
+        /// What stands there.
+        found: String,
+    },
     /// No such task.
     #[error("unknown task_type {0:?}: use task1, task2 or task3")]
     Task(String),
     /// No such world.
-    #[error("unknown world {0:?}: this build plays trust (which a row without the key means)")]
+    #[error("unknown world {0:?}: use trust (which a row without the key means) or cluster")]
     World(String),
     /// No such stream mode.
     #[error(
@@ -52,12 +58,23 @@ pub enum RowError {
         /// The last step before which that task can ask for an action.
         last: u8,
     },
+    /// No such rules.
+    #[error("{0}")]
+    Rules(String),
     /// Not an action.
-    #[error(transparent)]
-    Action(#[from] ActionError),
+    #[error("{0}")]
+    Action(String),
     /// Not probabilities.
     #[error("{0}, each from 0 to 1")]
-    Numbers(&'static str),
+    Numbers(String),
+}
+
+impl RowError {
+    /// What a world says of something that is none of its actions.
+    #[must_use]
+    pub fn action(error: impl std::error::Error) -> Self {
+        Self::Action(error.to_string())
+    }
 }
 
 /// The keys of a row before anything is checked.
@@ -66,22 +83,14 @@ pub(super) struct RawRow {
     task_type: Option<Value>,
     seed: Option<Value>,
     step: Option<Value>,
-    #[serde(default, deserialize_with = "object")]
-    action: Option<RawAction>,
+    action: Option<Fields>,
     scenario_id: Option<Value>,
     model_source: Option<Value>,
     world: Option<Value>,
     streams: Option<Value>,
+    rules: Option<Value>,
     probabilities: Option<Value>,
     belief: Option<Value>,
-}
-
-#[derive(Deserialize)]
-struct RawAction {
-    action_type: Option<Value>,
-    specialist_id: Option<Value>,
-    subtask_response: Option<Value>,
-    reasoning: Option<Value>,
 }
 
 impl TryFrom<RawRow> for ReplayRow {
@@ -90,31 +99,63 @@ impl TryFrom<RawRow> for ReplayRow {
     fn try_from(raw: RawRow) -> Result<Self, RowError> {
         let task = text("task_type", raw.task_type)?;
         let task_type = Task::parse(&task).ok_or_else(|| RowError::Task(clip(&task)))?;
+        let world = named("world", raw.world, WorldName::parse, RowError::World)?;
+        let world = world.unwrap_or_default();
+        let seed = seed(raw.seed)?;
+        let max_steps = in_world!(world, W => W::max_steps(task_type));
+        let step = step(raw.step, task_type, max_steps - 1)?;
+        let action = raw.action.ok_or(RowError::Missing("action"))?;
+        let action = in_world!(world, W => recorded::<W>(action, task_type))?;
+        let rules = optional_text("rules", raw.rules)?;
+        let kinds = in_world!(world, W => W::KINDS);
         Ok(Self {
             task_type,
-            seed: seed(raw.seed)?,
-            step: step(raw.step, task_type)?,
-            action: action(raw.action)?,
+            seed,
+            step,
+            action,
             scenario_id: text("scenario_id", raw.scenario_id)?,
             model_source: text("model_source", raw.model_source)?,
-            world: named("world", raw.world, World::parse, RowError::World)?.unwrap_or_default(),
+            world,
             streams: named("streams", raw.streams, Streams::parse, RowError::Streams)?
                 .unwrap_or(Streams::Reference),
+            rules: in_world!(world, W => rule_bits::<W>(rules.as_deref()))?,
             probabilities: raw
                 .probabilities
-                .map(probabilities)
-                .transpose()?
-                .map(Box::new),
+                .map(|value| probabilities(&value, kinds))
+                .transpose()?,
             belief: raw.belief.map(belief).transpose()?.map(Box::new),
         })
     }
+}
+
+/// Rules as a row names them; without the key the reference's.
+fn rule_bits<W: World>(rules: Option<&str>) -> Result<RuleBits, RowError> {
+    let Some(text) = rules else {
+        return Ok(RuleBits::default());
+    };
+    let rules = Rules::<W::Change>::parse(&clip(text));
+    rules
+        .map(Rules::bits)
+        .map_err(|e| RowError::Rules(e.to_string()))
+}
+
+fn recorded<W: Playable>(mut fields: Fields, task: Task) -> Result<RecordedAction, RowError> {
+    let (action, subtask_response) = W::read(&mut fields, task)?;
+    Ok(RecordedAction {
+        action: W::widen(action),
+        subtask_response,
+        reasoning: fields.text("reasoning")?,
+    })
 }
 
 fn text(field: &'static str, value: Option<Value>) -> Result<String, RowError> {
     optional_text(field, value)?.ok_or(RowError::Missing(field))
 }
 
-fn optional_text(field: &'static str, value: Option<Value>) -> Result<Option<String>, RowError> {
+pub(super) fn optional_text(
+    field: &'static str,
+    value: Option<Value>,
+) -> Result<Option<String>, RowError> {
     match value {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
@@ -143,10 +184,9 @@ fn seed(value: Option<Value>) -> Result<u64, RowError> {
     seed.ok_or_else(|| RowError::Seed(describe(&value)))
 }
 
-fn step(value: Option<Value>, task: Task) -> Result<u8, RowError> {
+/// An episode asks for an action only while its budget lasts: up to `last`.
+fn step(value: Option<Value>, task: Task, last: u8) -> Result<u8, RowError> {
     let value = value.ok_or(RowError::Missing("step"))?;
-    // An episode asks for an action only while its budget lasts.
-    let last = task.base_budget() - 1;
     let step = value
         .as_u64()
         .and_then(|step| u8::try_from(step).ok())
@@ -158,49 +198,30 @@ fn step(value: Option<Value>, task: Task) -> Result<u8, RowError> {
     })
 }
 
-fn action(raw: Option<RawAction>) -> Result<RecordedAction, RowError> {
-    let raw = raw.ok_or(RowError::Missing("action"))?;
-    let kind = text("action_type", raw.action_type)?;
-    let specialist = optional_text("specialist_id", raw.specialist_id)?;
-    let subtask_response = optional_text("subtask_response", raw.subtask_response)?;
-    let message = ActionMessage {
-        action_type: Some(clip(&kind)),
-        specialist_id: specialist.as_deref().map(clip),
-        subtask_response,
-        ..ActionMessage::default()
-    };
-    Ok(RecordedAction {
-        action: message.parse()?,
-        subtask_response: message.subtask_response,
-        reasoning: optional_text("reasoning", raw.reasoning)?,
-    })
-}
-
-fn probabilities(value: Value) -> Result<[f64; 12], RowError> {
-    let wrong = RowError::Numbers("probabilities must be a list of 12 numbers");
-    fractions(&value).ok_or(wrong)
+fn probabilities(value: &Value, kinds: usize) -> Result<Box<[f64]>, RowError> {
+    let numbers = numbers(value).filter(|numbers| numbers.len() == kinds);
+    let wrong = || RowError::Numbers(format!("probabilities must be a list of {kinds} numbers"));
+    numbers.map(Vec::into_boxed_slice).ok_or_else(wrong)
 }
 
 fn belief(value: Value) -> Result<[[f64; SLOTS]; SLOTS], RowError> {
-    let wrong = RowError::Numbers("belief must be 5 lists of 5 numbers");
+    let five = |row: &Value| numbers(row)?.try_into().ok();
     let rows: Option<Vec<[f64; SLOTS]>> = value
         .as_array()
-        .and_then(|rows| rows.iter().map(fractions).collect());
-    rows.and_then(|rows| rows.try_into().ok()).ok_or(wrong)
+        .and_then(|rows| rows.iter().map(five).collect());
+    let wrong = || RowError::Numbers("belief must be 5 lists of 5 numbers".to_owned());
+    rows.and_then(|rows| rows.try_into().ok()).ok_or_else(wrong)
 }
 
-/// Exactly `N` numbers in `[0, 1]`.
-fn fractions<const N: usize>(value: &Value) -> Option<[f64; N]> {
-    let list = value.as_array()?;
-    let numbers: Option<Vec<f64>> = list
-        .iter()
-        .map(|v| v.as_f64().filter(|x| (0.0..=1.0).contains(x)))
-        .collect();
-    numbers?.try_into().ok()
+/// A list of numbers in `[0, 1]`.
+fn numbers(value: &Value) -> Option<Vec<f64>> {
+    let list = value.as_array()?.iter();
+    list.map(|v| v.as_f64().filter(|x| (0.0..=1.0).contains(x)))
+        .collect()
 }
 
 /// What stands in a place where something else should.
-fn describe(value: &Value) -> String {
+pub(super) fn describe(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
@@ -211,30 +232,9 @@ fn describe(value: &Value) -> String {
 }
 
 /// The beginning of a text that may be as long as a file.
-fn clip(text: &str) -> String {
+pub(super) fn clip(text: &str) -> String {
     match text.char_indices().nth(QUOTED_MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
-}
-
-/// Takes an object or null; a list would otherwise pass for an object without keys.
-fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawAction>, D::Error> {
-    struct Object;
-    impl<'de> Visitor<'de> for Object {
-        type Value = Option<RawAction>;
-
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("action to be an object with action_type")
-        }
-
-        fn visit_unit<E>(self) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-            RawAction::deserialize(MapAccessDeserializer::new(map)).map(Some)
-        }
-    }
-    deserializer.deserialize_any(Object)
 }

@@ -1,44 +1,43 @@
 //! Writing down what a player does.
 
 use sentinel_env::num::round_to;
-use sentinel_env::trust::{Session, Setup};
 
-use super::{RecordedAction, ReplayRow, World};
-use crate::Player;
+use super::{EpisodeKey, RecordedAction, ReplayRow};
+use crate::play::{Player, Run, run_with};
+use crate::world::Playable;
 
-/// Plays an episode to its end; the session, and a row for each action.
+/// Plays an episode to its end; what came of it, and a row for each action.
 #[must_use]
-pub fn record_episode(
-    setup: &Setup,
-    player: &mut Player,
+pub fn record_episode<W: Playable>(
+    setup: &W::Setup,
+    player: &mut Player<W>,
     model_source: &str,
-) -> (Session, Vec<ReplayRow>) {
-    let mut session = Session::new(setup);
+) -> (Run<W>, Vec<ReplayRow>) {
+    let key = EpisodeKey::made_by::<W>(setup);
     let mut rows = Vec::with_capacity(32);
-    while let Some(action) = player.act(session.episode()) {
-        let episode = session.episode();
+    let run = run_with(setup, |episode| {
+        let action = player.act(episode)?;
         // What a learned policy says of itself; the scripted ones say it again when they play.
-        let probabilities = player.probabilities().map(|all| all.map(short));
+        let probabilities = player.probabilities();
         let belief = player.belief().filter(|_| probabilities.is_some());
         let belief = belief.map(|slots| slots.map(|slot| slot.map(short)));
         rows.push(ReplayRow {
-            task_type: episode.observation().task,
-            seed: setup.seed,
-            step: episode.observation().step_count,
-            action: RecordedAction::from(action),
-            scenario_id: episode.scenario().id(),
+            task_type: key.task,
+            seed: key.seed,
+            step: W::steps_used(W::observation(episode)),
+            action: RecordedAction::from(W::widen(action)),
+            scenario_id: W::scenario_id(episode),
             model_source: model_source.to_owned(),
-            world: World::Trust,
-            streams: setup.streams,
-            probabilities: probabilities.map(Box::new),
+            world: key.world,
+            streams: key.streams,
+            rules: key.rules,
+            probabilities: probabilities
+                .map(|all| all.as_ref().iter().copied().map(short).collect()),
             belief: belief.map(Box::new),
         });
-        // A player acts only while the episode runs.
-        if session.act(action).is_err() {
-            break;
-        }
-    }
-    (session, rows)
+        Some(action)
+    });
+    (run, rows)
 }
 
 /// Three decimals, which is what a person can see.

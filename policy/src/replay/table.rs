@@ -5,15 +5,19 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Setup, Task};
+use sentinel_env::rules::{RuleBits, Rules};
+use sentinel_env::{Task, World, cluster, trust};
 
-use super::{Problem, ReplayRow, World};
+use super::{Problem, ReplayRow};
+use crate::{Playable, WorldName, in_world};
 
-/// Which episode a row belongs to. Ordered by world, streams, task and seed.
+/// Which episode a row belongs to. Ordered by world, rules, streams, task and seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EpisodeKey {
     /// The world.
-    pub world: World,
+    pub world: WorldName,
+    /// What differs from the reference's rules.
+    pub rules: RuleBits,
     /// How the streams are seeded.
     pub streams: Streams,
     /// The task.
@@ -28,32 +32,63 @@ impl EpisodeKey {
     pub const fn of(row: &ReplayRow) -> Self {
         Self {
             world: row.world,
+            rules: row.rules,
             streams: row.streams,
             task: row.task_type,
             seed: row.seed,
         }
     }
 
-    /// What to play, at default difficulty.
+    /// The episode that a setup makes; its difficulty is no part of the key.
     #[must_use]
-    pub fn setup(&self) -> Setup {
-        Setup::new(self.task, self.seed, self.streams)
+    pub fn made_by<W: Playable>(setup: &W::Setup) -> Self {
+        let origin = W::origin(setup);
+        Self {
+            world: W::WORLD,
+            rules: origin.rules.bits(),
+            streams: origin.streams,
+            task: origin.task,
+            seed: origin.seed,
+        }
     }
 
-    fn order(&self) -> (World, u8, Task, u64) {
-        (self.world, self.streams as u8, self.task, self.seed)
+    /// What to play, at default difficulty. `W` must be the key's world.
+    #[must_use]
+    pub fn setup<W: World>(&self) -> W::Setup {
+        W::setup(self.task, self.seed, self.streams, Rules::of(self.rules))
+    }
+
+    /// The name of the rules.
+    #[must_use]
+    pub fn rules_text(&self) -> String {
+        rules_text(self.world, self.rules)
+    }
+
+    fn order(&self) -> (WorldName, RuleBits, u8, Task, u64) {
+        (
+            self.world,
+            self.rules,
+            self.streams as u8,
+            self.task,
+            self.seed,
+        )
     }
 }
 
-impl From<&Setup> for EpisodeKey {
-    fn from(setup: &Setup) -> Self {
-        let (streams, task, seed) = (setup.streams, setup.task, setup.seed);
-        Self {
-            world: World::Trust,
-            streams,
-            task,
-            seed,
-        }
+/// The name of a world's rules.
+pub(super) fn rules_text(world: WorldName, rules: RuleBits) -> String {
+    in_world!(world, W => Rules::<<W as World>::Change>::of(rules).to_string())
+}
+
+impl From<&trust::Setup> for EpisodeKey {
+    fn from(setup: &trust::Setup) -> Self {
+        Self::made_by::<trust::TrustWorld>(setup)
+    }
+}
+
+impl From<&cluster::Setup> for EpisodeKey {
+    fn from(setup: &cluster::Setup) -> Self {
+        Self::made_by::<cluster::ClusterWorld>(setup)
     }
 }
 
@@ -69,15 +104,32 @@ impl PartialOrd for EpisodeKey {
     }
 }
 
+impl serde::Serialize for EpisodeKey {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut s = serializer.serialize_struct("EpisodeKey", 5)?;
+        s.serialize_field("world", &self.world)?;
+        if !self.rules.are_reference() {
+            s.serialize_field("rules", &self.rules_text())?;
+        }
+        s.serialize_field("task", &self.task)?;
+        s.serialize_field("streams", &self.streams)?;
+        s.serialize_field("seed", &self.seed)?;
+        s.end()
+    }
+}
+
 impl std::fmt::Display for EpisodeKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "{} seed {} ({} streams)",
-            self.task,
-            self.seed,
-            self.streams.name()
-        )
+        if self.world != WorldName::default() {
+            write!(f, "{} ", self.world.name())?;
+        }
+        let streams = self.streams.name();
+        write!(f, "{} seed {} ({streams} streams", self.task, self.seed)?;
+        if !self.rules.are_reference() {
+            write!(f, ", {} rules", self.rules_text())?;
+        }
+        f.write_str(")")
     }
 }
 

@@ -1,24 +1,20 @@
 //! Playing a whole replay again, to see whether it fits this build.
 
+use sentinel_env::Task;
 use sentinel_env::digest::Digest;
 use sentinel_env::num::round_to;
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Session, Task};
 use serde::ser::Serializer;
 
-use super::{EpisodeKey, Playback, Problem, Replay, World, play};
+use super::{EpisodeKey, Playback, Problem, Replay, play};
+use crate::{Playable, WorldName, in_world};
 
 /// One episode of a replay, played again.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct EpisodeCheck {
-    /// The world.
-    pub world: World,
-    /// The task.
-    pub task: Task,
-    /// How the streams are seeded.
-    pub streams: Streams,
-    /// The seed.
-    pub seed: u64,
+    /// World, rules, task, streams and seed.
+    #[serde(flatten)]
+    pub key: EpisodeKey,
     /// The recomputed score, four decimals.
     pub score: f64,
     /// Actions taken.
@@ -44,9 +40,15 @@ fn as_text<S: Serializer>(digest: &Digest, serializer: S) -> Result<S::Ok, S::Er
     serializer.collect_str(digest)
 }
 
-/// The mean score over the episodes of one task and stream mode.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+/// The mean score over the episodes of one task, played one way.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct TaskMean {
+    /// The world; left out for the trust world.
+    #[serde(skip_serializing_if = "is_default")]
+    pub world: WorldName,
+    /// The rules; left out for the reference's.
+    #[serde(skip_serializing_if = "is_reference")]
+    pub rules: String,
     /// How the streams are seeded.
     pub streams: Streams,
     /// The task.
@@ -55,6 +57,14 @@ pub struct TaskMean {
     pub episodes: usize,
     /// Mean of their scores, four decimals.
     pub score: f64,
+}
+
+fn is_default(world: &WorldName) -> bool {
+    *world == WorldName::default()
+}
+
+fn is_reference(rules: &str) -> bool {
+    rules == "reference"
 }
 
 /// All episodes of a replay, played again.
@@ -84,15 +94,20 @@ pub struct Verification {
 /// Plays one episode of a replay again.
 #[must_use]
 pub fn verify_episode(replay: &Replay, key: &EpisodeKey) -> EpisodeCheck {
-    let played = play(replay, &key.setup());
-    let Playback { session, source } = &played;
-    let episode = session.episode();
+    in_world!(key.world, W => verify_in::<W>(replay, key))
+}
+
+fn verify_in<W: Playable>(replay: &Replay, key: &EpisodeKey) -> EpisodeCheck {
+    let played = play::<W>(replay, &key.setup::<W>());
+    let Playback { run, source } = &played;
+    let episode = run.episode();
+    let steps = W::steps_used(W::observation(episode));
     let mut findings: Vec<Problem> = source
         .unused()
-        .map(|row| unused(row.line, row.row.step, key, session))
+        .map(|row| unused(row.line, row.row.step, key, steps))
         .collect();
     let unused = findings.len();
-    let scenario = episode.scenario().id();
+    let scenario = W::scenario_id(episode);
     let mut others = played.mismatches();
     let first = others.next();
     if let Some(row) = first {
@@ -107,24 +122,20 @@ pub fn verify_episode(replay: &Replay, key: &EpisodeKey) -> EpisodeCheck {
         });
     }
     EpisodeCheck {
-        world: key.world,
-        task: key.task,
-        streams: key.streams,
-        seed: key.seed,
-        score: round_to(episode.tally().score(), 4),
-        actions: episode.tally().actions,
-        steps: episode.observation().step_count,
+        key: *key,
+        score: round_to(W::score(episode), 4),
+        actions: W::actions_taken(episode),
+        steps,
         hits: source.hits().len(),
         misses: source.misses().iter().copied().collect(),
         unused,
         mismatches: usize::from(first.is_some()) + others.count(),
         findings,
-        digest: session.fingerprints().digest(),
+        digest: W::digest(run.fingerprints()),
     }
 }
 
-fn unused(line: usize, step: u8, key: &EpisodeKey, session: &Session) -> Problem {
-    let used = session.episode().observation().step_count;
+fn unused(line: usize, step: u8, key: &EpisodeKey, used: u8) -> Problem {
     let why = if step >= used {
         format!("the episode has ended after {used} steps")
     } else {
@@ -157,10 +168,14 @@ impl Verification {
     pub fn of(episodes: Vec<EpisodeCheck>) -> Self {
         let mut digest = Digest::default();
         for check in &episodes {
-            digest.bytes(check.world.name().as_bytes());
-            digest.bytes(check.streams.name().as_bytes());
-            digest.bytes(check.task.name().as_bytes());
-            digest.int(check.seed);
+            let key = &check.key;
+            digest.bytes(key.world.name().as_bytes());
+            if !key.rules.are_reference() {
+                digest.bytes(key.rules_text().as_bytes());
+            }
+            digest.bytes(key.streams.name().as_bytes());
+            digest.bytes(key.task.name().as_bytes());
+            digest.int(key.seed);
             digest.int(u64::from(check.digest.size));
             digest.int(check.digest.hash);
         }
@@ -184,25 +199,23 @@ impl Verification {
     }
 }
 
+/// One mean for each run of episodes that differ in their seed alone; they come in order.
 fn means(episodes: &[EpisodeCheck]) -> Vec<TaskMean> {
-    let mut means = Vec::new();
-    for streams in [Streams::Reference, Streams::Independent] {
-        for task in Task::ALL {
-            let of = episodes
-                .iter()
-                .filter(|e| e.streams == streams && e.task == task);
-            let (episodes, score) = mean(of.map(|e| e.score));
-            if episodes > 0 {
-                means.push(TaskMean {
-                    streams,
-                    task,
-                    episodes,
-                    score,
-                });
-            }
-        }
-    }
-    means
+    let place = |e: &EpisodeCheck| (e.key.world, e.key.rules, e.key.streams, e.key.task);
+    let alike = episodes.chunk_by(|a, b| place(a) == place(b));
+    let mean = |alike: &[EpisodeCheck]| {
+        let (episodes, score) = mean(alike.iter().map(|e| e.score));
+        let key = alike.first()?.key;
+        Some(TaskMean {
+            world: key.world,
+            rules: key.rules_text(),
+            streams: key.streams,
+            task: key.task,
+            episodes,
+            score,
+        })
+    };
+    alike.filter_map(mean).collect()
 }
 
 /// How many values, and their mean as the evaluation rounds it.

@@ -1,10 +1,11 @@
 //! One process that plays: an episode, what was seen of it, and dice of its own.
 
+use std::ops::Range;
+
 use sentinel_env::rng::derive_seed;
-use sentinel_env::trust::{Action, Episode};
-use sentinel_policy::learned::{
-    Features, Observer, Output, Scratch, Weights, best, legal, softmax,
-};
+use sentinel_policy::learned::{Weights, masked_softmax};
+
+use super::learn::Learn;
 
 /// Uniform numbers from SplitMix64: as many streams as there are seeds, none with a state to save.
 #[derive(Clone, Copy, Debug)]
@@ -52,111 +53,139 @@ pub(super) fn pick(weights: &[f64], at: f64) -> usize {
 }
 
 /// An episode under way with what its player remembers. A copy plays on from the same point.
-#[derive(Clone, Copy)]
-pub struct Play {
+#[derive(Clone)]
+pub struct Play<W: Learn> {
     /// The world.
-    pub episode: Episode,
-    observer: Observer,
+    pub episode: W::Episode,
+    observer: W::Observer,
 }
 
 /// What a policy makes of an observation.
-#[derive(Clone, Copy, Debug)]
-pub struct Decision {
+#[derive(Clone, Debug)]
+pub struct Decision<W: Learn> {
     /// What it was given.
-    pub features: Features,
-    /// What the network said.
-    pub output: Output,
-    /// Which actions were legal.
-    pub legal: [bool; 12],
-    /// The chance of each action at temperature 1.
-    pub probabilities: [f64; 12],
+    pub features: W::Features,
+    /// Which columns were legal.
+    pub legal: Vec<bool>,
+    /// The chance of each column within its factor at temperature 1.
+    pub probabilities: Vec<f64>,
 }
 
 /// Runs a network on plays.
-pub struct Actor<'a> {
-    weights: &'a Weights,
-    scratch: Scratch,
+pub struct Actor<'a, W: Learn> {
+    weights: &'a Weights<W::Net>,
+    scratch: W::Scratch,
+    logits: Vec<f32>,
 }
 
-impl Play {
+impl<W: Learn> Play<W> {
     /// Starts at the episode's first observation.
     #[must_use]
-    pub fn new(episode: Episode, weights: &Weights) -> Self {
-        let mut observer = Observer::new(weights.config().features);
-        observer.observe(episode.observation());
+    pub fn new(episode: W::Episode, net: &W::Net) -> Self {
+        let mut observer = W::observer(net);
+        W::observe(&mut observer, W::observation(&episode));
         Self { episode, observer }
     }
 
     /// Whether the episode has ended.
     #[must_use]
     pub fn done(&self) -> bool {
-        self.episode.observation().done()
+        W::is_done(W::observation(&self.episode))
     }
 
     /// Takes an action. Nothing happens after the end.
-    pub fn step(&mut self, action: usize) {
-        if self.episode.step(Action::ALL[action]).is_ok() {
-            self.observer.observe(self.episode.observation());
+    pub fn step(&mut self, choice: W::Choice) {
+        if W::step(&mut self.episode, W::action(choice)).is_ok() {
+            W::observe(&mut self.observer, W::observation(&self.episode));
         }
     }
 
     /// The features of the current observation.
     #[must_use]
-    pub fn features(&self) -> Features {
-        self.observer.features(self.episode.observation())
+    pub fn features(&self) -> W::Features {
+        W::features(&self.observer, W::observation(&self.episode))
     }
 
     /// Mean reward per event so far; the episode's score at its end.
     #[must_use]
     pub fn score(&self) -> f64 {
-        self.episode.tally().score()
+        W::score(&self.episode)
     }
 }
 
-impl<'a> Actor<'a> {
+impl<W: Learn> Decision<W> {
+    /// Samples each factor.
+    pub fn choose(&self, dice: &mut Dice) -> W::Choice {
+        W::choose(&mut |range: Range<usize>| range.start + dice.pick(&self.probabilities[range]))
+    }
+
+    /// The same with a place in `[0, 1)` for the first factor in place of its dice.
+    pub fn choose_at(&self, place: f64, dice: &mut Dice) -> W::Choice {
+        let mut first = Some(place);
+        W::choose(&mut |range: Range<usize>| {
+            let at = first.take().unwrap_or_else(|| dice.roll());
+            range.start + pick(&self.probabilities[range], at)
+        })
+    }
+}
+
+/// The chance of each column within its factor.
+pub(super) fn probabilities<W: Learn>(logits: &[f32], legal: &[bool]) -> Vec<f64> {
+    let mut all = vec![0.0; logits.len()];
+    for range in W::SEGMENTS {
+        let part = range.clone();
+        masked_softmax(&logits[part.clone()], &legal[part.clone()], &mut all[part]);
+    }
+    all
+}
+
+impl<'a, W: Learn> Actor<'a, W> {
     /// An actor with room of its own.
     #[must_use]
-    pub fn new(weights: &'a Weights) -> Self {
+    pub fn new(weights: &'a Weights<W::Net>) -> Self {
         Self {
             weights,
-            scratch: Scratch::new(weights),
+            scratch: W::scratch(weights),
+            logits: Vec::with_capacity(W::LOGITS),
         }
     }
 
     /// What the policy makes of the current observation.
-    pub fn decide(&mut self, play: &Play) -> Decision {
+    pub fn decide(&mut self, play: &Play<W>) -> Decision<W> {
         let features = play.features();
-        let output = self.weights.forward(&features, &mut self.scratch);
-        let legal = legal(play.episode.observation());
+        W::logits(self.weights, &features, &mut self.scratch, &mut self.logits);
+        let legal = W::legal(W::observation(&play.episode));
         Decision {
+            probabilities: probabilities::<W>(&self.logits, &legal),
             features,
-            output,
             legal,
-            probabilities: softmax(&output.actions, &legal),
         }
     }
 
     /// Samples actions to the end; how many steps it took.
-    pub fn finish(&mut self, play: &mut Play, dice: &mut Dice) -> u64 {
+    pub fn finish(&mut self, play: &mut Play<W>, dice: &mut Dice) -> u64 {
         let mut steps = 0;
         while !play.done() {
-            let decision = self.decide(play);
-            play.step(dice.pick(&decision.probabilities));
+            let choice = self.decide(play).choose(dice);
+            play.step(choice);
             steps += 1;
         }
         steps
     }
 
-    /// Takes the likeliest action, to the end.
-    pub fn finish_greedily(&mut self, play: &mut Play) {
+    /// Takes the likeliest value of each factor, to the end.
+    pub fn finish_greedily(&mut self, play: &mut Play<W>) {
         while !play.done() {
             let features = play.features();
-            let output = self.weights.forward(&features, &mut self.scratch);
-            let mask = legal(play.episode.observation());
-            let Some(action) = best(&output.actions, &mask) else {
-                return;
-            };
-            play.step(action);
+            W::logits(self.weights, &features, &mut self.scratch, &mut self.logits);
+            let legal = W::legal(W::observation(&play.episode));
+            let logits = &self.logits;
+            let choice = W::choose(&mut |range: Range<usize>| {
+                let allowed = range.clone().filter(|column| legal[*column]);
+                let better = |a: usize, b: usize| if logits[b] > logits[a] { b } else { a };
+                allowed.reduce(better).unwrap_or(range.start)
+            });
+            play.step(choice);
         }
     }
 }

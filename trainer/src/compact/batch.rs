@@ -1,27 +1,27 @@
 //! What one update learns from: observations, and actions taken there with their advantage.
 
-use sentinel_policy::learned::Features;
-
 use sentinel_env::slot::SLOTS;
+
+use super::learn::Learn;
 
 /// An observation that was acted on.
 #[derive(Clone, Debug)]
-pub struct Sample {
+pub struct Sample<W: Learn> {
     /// What the policy saw.
-    pub features: Features,
-    /// Which actions were legal.
-    pub legal: [bool; 12],
+    pub features: W::Features,
+    /// Which columns were legal.
+    pub legal: Vec<bool>,
     /// Behaviour behind each slot: what the belief is trained on, and nothing else sees.
     pub behaviours: [u8; SLOTS],
 }
 
-/// An action taken at a sample.
+/// One factor of an action taken at a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Token {
     /// Index of the sample in its batch.
     pub sample: u32,
-    /// Index in [`Action::ALL`](sentinel_env::trust::Action::ALL).
-    pub action: u8,
+    /// The column that was chosen, see [`Learn::SEGMENTS`].
+    pub column: u16,
     /// Log-probability when it was taken.
     pub old_logp: f64,
     /// Log-probability under the reference policy, where one is kept.
@@ -30,17 +30,26 @@ pub struct Token {
     pub advantage: f64,
 }
 
-/// Samples with the sequences of actions taken there. A sequence is an episode, or a single action
+/// Samples with the sequences of tokens chosen there. A sequence is an episode, or a single action
 /// where groups start from one step.
-#[derive(Clone, Debug, Default)]
-pub struct Batch {
+#[derive(Clone, Debug)]
+pub struct Batch<W: Learn> {
     /// Observations.
-    pub samples: Vec<Sample>,
-    /// Actions, sequence by sequence, each pointing to its sample.
+    pub samples: Vec<Sample<W>>,
+    /// Tokens, sequence by sequence, each pointing to its sample.
     pub sequences: Vec<Vec<Token>>,
 }
 
-impl Batch {
+impl<W: Learn> Default for Batch<W> {
+    fn default() -> Self {
+        Self {
+            samples: Vec::new(),
+            sequences: Vec::new(),
+        }
+    }
+}
+
+impl<W: Learn> Batch<W> {
     /// Adds another batch behind this one.
     pub fn append(&mut self, mut other: Self) {
         let shift = self.samples.len() as u32;
@@ -53,7 +62,7 @@ impl Batch {
         self.sequences.append(&mut other.sequences);
     }
 
-    /// How many actions there are.
+    /// How many choices there are.
     #[must_use]
     pub fn tokens(&self) -> usize {
         self.sequences.iter().map(Vec::len).sum()

@@ -6,13 +6,15 @@
 use std::path::Path;
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use sentinel_policy::learned::Architecture;
 use sentinel_policy::learned::Weights;
-use sentinel_policy::learned::layout::{Shape, at, shapes};
+use sentinel_policy::learned::layout::Shape;
 use serde::{Deserialize, Serialize};
 
 use super::TrainError;
 use super::config::TrainConfig;
 use super::events::Event;
+use super::learn::Learn;
 use super::optimizer::Moments;
 use super::trainer::{Best, Trainer};
 use crate::{Error, files};
@@ -42,19 +44,54 @@ struct Header {
 }
 
 /// A run as it was saved.
-pub struct Checkpoint {
+pub struct Checkpoint<W: Learn> {
     header: Header,
-    weights: Weights,
+    weights: Weights<W::Net>,
     moments: Vec<Option<Moments>>,
-    reference: Option<Weights>,
-    best: Option<Best>,
+    reference: Option<Weights<W::Net>>,
+    best: Option<Best<W::Net>>,
+}
+
+/// What decided the run of a folder, whatever its world.
+///
+/// # Errors
+/// If there is no checkpoint, or it is cut off or something else.
+pub fn config(folder: &Path) -> Result<TrainConfig, TrainError> {
+    let path = folder.join(NAME);
+    let bytes = read(&path)?;
+    let header = header(&bytes).map_err(|reason| no_checkpoint(&path, &reason))?;
+    Ok(header.config)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, TrainError> {
+    let failed = |source| Error::Read {
+        path: path.to_owned(),
+        source,
+    };
+    Ok(std::fs::read(path).map_err(failed)?)
+}
+
+fn no_checkpoint(path: &Path, reason: &str) -> TrainError {
+    let said = format!("no checkpoint, or cut off ({reason}): start again with --force");
+    wrong(path, said)
+}
+
+fn header(bytes: &[u8]) -> Result<Header, String> {
+    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|e| e.to_string())?;
+    let said = metadata.metadata().as_ref().and_then(|all| all.get(KEY));
+    let said = said.ok_or("it says nothing of a run")?;
+    serde_json::from_str(said).map_err(|e| e.to_string())
 }
 
 /// Writes the state of a run into its folder.
 ///
 /// # Errors
 /// If it cannot be written; the checkpoint before it stays then.
-pub fn save(trainer: &Trainer, history: &[Event], folder: &Path) -> Result<(), TrainError> {
+pub fn save<W: Learn>(
+    trainer: &Trainer<W>,
+    history: &[Event],
+    folder: &Path,
+) -> Result<(), TrainError> {
     let moments = trainer.optimizer.moments()?;
     let header = Header {
         config: trainer.config.clone(),
@@ -104,37 +141,27 @@ fn wrong(path: &Path, reason: String) -> TrainError {
     }
 }
 
-impl Checkpoint {
+impl<W: Learn> Checkpoint<W> {
     /// Reads the checkpoint of a folder.
     ///
     /// # Errors
     /// If there is none, or it is cut off or something else.
     pub fn read(folder: &Path) -> Result<Self, TrainError> {
         let path = folder.join(NAME);
-        let bytes = std::fs::read(&path).map_err(|source| Error::Read {
-            path: path.clone(),
-            source,
-        })?;
-        Self::from_bytes(&bytes).map_err(|reason| {
-            wrong(
-                &path,
-                format!("no checkpoint, or cut off ({reason}): start again with --force"),
-            )
-        })
+        let found = Self::from_bytes(&read(&path)?);
+        found.map_err(|reason| no_checkpoint(&path, &reason))
     }
 
     fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         let file = SafeTensors::deserialize(bytes).map_err(|e| e.to_string())?;
-        let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|e| e.to_string())?;
-        let said = metadata.metadata().as_ref().and_then(|all| all.get(KEY));
-        let said = said.ok_or("it says nothing of a run")?;
-        let header: Header = serde_json::from_str(said).map_err(|e| e.to_string())?;
-        let net = header.config.net();
-        let group = |prefix: &str| -> Result<[Vec<f32>; at::COUNT], String> {
-            let mut all: [Vec<f32>; at::COUNT] = Default::default();
+        let header = header(bytes)?;
+        let net = W::net(&header.config);
+        let shapes = net.shapes();
+        let group = |prefix: &str| -> Result<Vec<Vec<f32>>, String> {
+            let mut all = vec![Vec::new(); shapes.len()];
             // Without pooling one shape has no number: nothing is trained there, or kept.
             let kept = |(shape, _): &(&Shape, _)| shape.rows * shape.columns > 0;
-            for (shape, values) in shapes(&net).iter().zip(&mut all).filter(kept) {
+            for (shape, values) in shapes.iter().zip(&mut all).filter(kept) {
                 let name = format!("{prefix}{}", shape.name);
                 let view = file.tensor(&name).map_err(|e| e.to_string())?;
                 if view.dtype() != Dtype::F32 || view.shape() != [shape.rows, shape.columns] {
@@ -145,11 +172,11 @@ impl Checkpoint {
             }
             Ok(all)
         };
-        let weights = |prefix| -> Result<Weights, String> {
+        let weights = |prefix| -> Result<Weights<W::Net>, String> {
             Weights::from_tensors(net, group(prefix)?).ok_or_else(|| "lengths differ".to_owned())
         };
         let moments = match header.time {
-            0 => vec![None; at::COUNT],
+            0 => vec![None; shapes.len()],
             time => {
                 let pairs = group(FIRST)?.into_iter().zip(group(SECOND)?);
                 let moments = pairs.map(|(first, second)| Moments {
@@ -188,7 +215,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// If the device is not there.
-    pub fn resume(self) -> Result<(Trainer, Vec<Event>), TrainError> {
+    pub fn resume(self) -> Result<(Trainer<W>, Vec<Event>), TrainError> {
         let mut trainer = Trainer::new(self.header.config, self.weights)?;
         trainer.done = self.header.done;
         trainer.env_steps = self.header.env_steps;

@@ -6,20 +6,24 @@
 //! to (the Monte-Carlo values of VinePPO, 2410.01679, with GRPO's baseline).
 
 use rayon::prelude::*;
+use std::marker::PhantomData;
+
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Episode, Setup, Task};
-use sentinel_policy::learned::{Scratch, Weights, softmax};
+use sentinel_env::rules::Rules;
+use sentinel_env::trust::Task;
+use sentinel_policy::learned::Weights;
 
 use super::TrainError;
-use super::actor::{Actor, Decision, Dice, Play, pick};
+use super::actor::{Actor, Decision, Dice, Play, probabilities};
 use super::batch::{Batch, Sample, Token};
 use super::config::{Advantage, TrainConfig};
+use super::learn::Learn;
 use crate::rl::Metrics;
 use crate::rl::advantage::{AdvantageConfig, Rewards, advantages};
 
 /// One group: a batch whose advantages are not known yet, and the returns that decide them.
-struct Group {
-    batch: Batch,
+struct Group<W: Learn> {
+    batch: Batch<W>,
     /// One for each token of `batch`, or for each of its sequences.
     returns: Vec<Vec<f64>>,
     /// Scores of the episodes that were sampled from their start.
@@ -30,9 +34,9 @@ struct Group {
 }
 
 /// What an update learns from, and what is logged about it.
-pub struct Collected {
+pub struct Collected<W: Learn> {
     /// Samples and tokens with advantages.
-    pub batch: Batch,
+    pub batch: Batch<W>,
     /// `reward`, `reward_std`, `frac_reward_zero_std`, `completions/mean_length`.
     pub metrics: Metrics,
     /// Steps that the environment took.
@@ -44,20 +48,20 @@ pub struct Collected {
 /// Plays the groups of update `update`.
 ///
 /// # Errors
-/// If the rewards have no advantages, which no valid configuration causes.
-pub fn collect(
+/// If the rewards have no advantages or the rules are unknown, which no valid configuration causes.
+pub fn collect<W: Learn>(
     config: &TrainConfig,
-    weights: &Weights,
-    reference: Option<&Weights>,
+    weights: &Weights<W::Net>,
+    reference: Option<&Weights<W::Net>>,
     update: u64,
-) -> Result<Collected, TrainError> {
-    let episodes = Episodes::of(config, update);
-    let played: Vec<Group> = (0..episodes.count)
+) -> Result<Collected<W>, TrainError> {
+    let episodes = Episodes::<W>::of(config, update)?;
+    let played: Vec<Group<W>> = (0..episodes.count)
         .into_par_iter()
         .map_init(
-            || Actor::new(weights),
+            || Actor::<W>::new(weights),
             |actor, group| {
-                let start = Play::new(Episode::reset(&episodes.setup(group)), weights);
+                let start = Play::new(W::reset(&episodes.setup(group)), weights.config());
                 let dice = |member| Dice::new(config.seed, &[update, group, member]);
                 match config.advantage {
                     Advantage::Step => snapshot_group(config, actor, start, dice),
@@ -71,7 +75,7 @@ pub fn collect(
     let steps = played.iter().map(|group| group.steps).sum();
     let (mut batch, metrics) = with_advantages(config, played)?;
     if let Some(reference) = reference {
-        add_reference(&mut batch, reference);
+        add_reference::<W>(&mut batch, reference);
     }
     Ok(Collected {
         batch,
@@ -82,30 +86,34 @@ pub fn collect(
 }
 
 /// The episodes of an update: a third of them on each task, the same seeds for all.
-pub(super) struct Episodes<'a> {
+pub(super) struct Episodes<'a, W: Learn> {
     config: &'a TrainConfig,
+    rules: Rules<W::Change>,
+    world: PhantomData<W>,
     /// How many.
     pub(super) count: u64,
     first: u64,
 }
 
-impl<'a> Episodes<'a> {
+impl<'a, W: Learn> Episodes<'a, W> {
     const TASKS: u64 = Task::ALL.len() as u64;
 
-    pub(super) const fn of(config: &'a TrainConfig, update: u64) -> Self {
+    pub(super) fn of(config: &'a TrainConfig, update: u64) -> Result<Self, TrainError> {
         let count = config.groups_per_update as u64;
-        Self {
+        Ok(Self {
             config,
+            rules: config.rules::<W>()?,
+            world: PhantomData,
             count,
             first: update * count.div_ceil(Self::TASKS),
-        }
+        })
     }
 
     /// What the `index`-th is made from.
-    pub(super) fn setup(&self, index: u64) -> Setup {
+    pub(super) fn setup(&self, index: u64) -> W::Setup {
         let task = Task::ALL[(index % Self::TASKS) as usize];
         let seed = self.config.training_seed(self.first + index / Self::TASKS);
-        Setup::new(task, seed, Streams::Independent)
+        W::setup(task, seed, Streams::Independent, self.rules)
     }
 
     /// The seeds of all of them, for a message.
@@ -115,52 +123,57 @@ impl<'a> Episodes<'a> {
     }
 }
 
-pub(super) fn sample(play: &Play, decision: &Decision) -> Sample {
+pub(super) fn sample<W: Learn>(play: &Play<W>, decision: &Decision<W>) -> Sample<W> {
     Sample {
-        features: decision.features,
-        legal: decision.legal,
-        behaviours: play.episode.hidden().assignment.0.map(|b| b as u8),
+        features: decision.features.clone(),
+        legal: decision.legal.clone(),
+        behaviours: W::behaviours(W::hidden(&play.episode)),
     }
 }
 
-fn token(sample: usize, action: usize, decision: &Decision) -> Token {
-    Token {
+/// One token for each factor of a choice.
+fn tokens<W: Learn>(
+    sample: usize,
+    choice: W::Choice,
+    decision: &Decision<W>,
+) -> impl Iterator<Item = Token> {
+    W::columns(choice).map(move |column| Token {
         sample: sample as u32,
-        action: action as u8,
-        old_logp: decision.probabilities[action].ln(),
+        column: column as u16,
+        old_logp: decision.probabilities[column].ln(),
         ref_logp: 0.0,
         advantage: 0.0,
-    }
+    })
 }
 
 /// Every member plays the whole episode.
-fn episode_group(
+fn episode_group<W: Learn>(
     config: &TrainConfig,
-    actor: &mut Actor<'_>,
-    start: Play,
+    actor: &mut Actor<'_, W>,
+    start: Play<W>,
     dice: impl Fn(u64) -> Dice,
-) -> Group {
+) -> Group<W> {
     let mut group = Group::empty();
     let mut earned = Vec::new();
     for member in 0..config.num_generations as u64 {
-        let (mut play, mut dice) = (start, dice(member));
+        let (mut play, mut dice) = (start.clone(), dice(member));
         let (mut sequence, mut before) = (Vec::new(), Vec::new());
         while !play.done() {
             let decision = actor.decide(&play);
-            let action = dice.pick(&decision.probabilities);
-            sequence.push(token(group.batch.samples.len(), action, &decision));
+            let choice = decision.choose(&mut dice);
+            let chosen = tokens(group.batch.samples.len(), choice, &decision);
+            sequence.extend(chosen);
             group.batch.samples.push(sample(&play, &decision));
-            before.push(play.episode.tally().total_reward);
-            play.step(action);
+            before.push(W::total_reward(&play.episode));
+            play.step(choice);
         }
-        group.steps += sequence.len() as u64;
+        group.steps += before.len() as u64;
         group.scores.push(play.score());
-        group.lengths.push(sequence.len() as f64);
-        let tally = play.episode.tally();
+        group.lengths.push(before.len() as f64);
         earned.push(Earned {
             before,
-            total: tally.total_reward,
-            events: f64::from(tally.reward_events),
+            total: W::total_reward(&play.episode),
+            events: W::reward_events(&play.episode),
         });
         group.batch.sequences.push(sequence);
     }
@@ -197,20 +210,20 @@ fn rewards_to_go(members: &[Earned], scores: &[f64]) -> Vec<Vec<f64>> {
 }
 
 /// Plays one episode, and from some of its steps one continuation for each sampled action.
-fn snapshot_group(
+fn snapshot_group<W: Learn>(
     config: &TrainConfig,
-    actor: &mut Actor<'_>,
-    start: Play,
+    actor: &mut Actor<'_, W>,
+    start: Play<W>,
     dice: impl Fn(u64) -> Dice,
-) -> Group {
+) -> Group<W> {
     let mut group = Group::empty();
     let (mut play, mut own) = (start, dice(0));
     let mut trunk = Vec::new();
     while !play.done() {
         let decision = actor.decide(&play);
-        let action = own.pick(&decision.probabilities);
-        trunk.push((play, decision));
-        play.step(action);
+        let choice = decision.choose(&mut own);
+        trunk.push((play.clone(), decision));
+        play.step(choice);
     }
     group.steps += trunk.len() as u64;
     group.scores.push(play.score());
@@ -224,24 +237,24 @@ fn snapshot_group(
         let offset = own.roll();
         let mut returns = Vec::with_capacity(members);
         for member in 0..members {
-            // Evenly spaced in the distribution: each action as often as it should be, give or
-            // take one (systematic sampling).
+            // Evenly spaced in the distribution of the first factor: each value as often as it
+            // should be, give or take one (systematic sampling).
             let place = (member as f64 + offset) / members as f64;
-            let action = pick(&decision.probabilities, place);
-            let mut branch = *play;
-            branch.step(action);
             let mut dice = dice(1 + (snapshot * members + member) as u64);
+            let choice = decision.choose_at(place, &mut dice);
+            let mut branch = play.clone();
+            branch.step(choice);
             group.steps += 1 + actor.finish(&mut branch, &mut dice);
             returns.push(branch.score());
-            let token = token(index, action, decision);
-            group.batch.sequences.push(vec![token]);
+            let tokens = tokens(index, choice, decision);
+            group.batch.sequences.push(tokens.collect());
         }
         group.returns.push(returns);
     }
     group
 }
 
-impl Group {
+impl<W: Learn> Group<W> {
     fn empty() -> Self {
         Self {
             batch: Batch::default(),
@@ -254,10 +267,10 @@ impl Group {
 }
 
 /// Joins the groups and gives every token its advantage.
-fn with_advantages(
+fn with_advantages<W: Learn>(
     config: &TrainConfig,
-    groups: Vec<Group>,
-) -> Result<(Batch, Metrics), TrainError> {
+    groups: Vec<Group<W>>,
+) -> Result<(Batch<W>, Metrics), TrainError> {
     let options = AdvantageConfig {
         num_generations: config.num_generations,
         scale_rewards: config.scale_rewards,
@@ -291,7 +304,7 @@ fn with_advantages(
     Ok((batch, metrics))
 }
 
-impl Group {
+impl<W: Learn> Group<W> {
     /// Gives the advantages of one row of `returns` to its tokens.
     fn assign(&mut self, mode: Advantage, row: usize, members: &[f64]) {
         let sequences = self.batch.sequences.iter_mut();
@@ -305,15 +318,19 @@ impl Group {
             }
             Advantage::RewardToGo => {
                 for (sequence, advantage) in sequences.zip(members) {
-                    if let Some(token) = sequence.get_mut(row) {
+                    // The tokens of one step point to one sample.
+                    let steps = sequence.chunk_by_mut(|a, b| a.sample == b.sample);
+                    for token in steps.skip(row).take(1).flatten() {
                         token.advantage = *advantage;
                     }
                 }
             }
             Advantage::Step => {
                 let sequences = sequences.skip(row * members.len());
-                for (token, advantage) in sequences.flatten().zip(members) {
-                    token.advantage = *advantage;
+                for (sequence, advantage) in sequences.zip(members) {
+                    for token in sequence {
+                        token.advantage = *advantage;
+                    }
                 }
             }
         }
@@ -321,15 +338,16 @@ impl Group {
 }
 
 /// Log-probabilities under the reference policy, for the divergence.
-fn add_reference(batch: &mut Batch, reference: &Weights) {
-    let mut scratch = Scratch::new(reference);
-    let logps: Vec<[f64; 12]> = (batch.samples.iter())
+fn add_reference<W: Learn>(batch: &mut Batch<W>, reference: &Weights<W::Net>) {
+    let (mut scratch, mut logits) = (W::scratch(reference), Vec::new());
+    let logps: Vec<Vec<f64>> = (batch.samples.iter())
         .map(|sample| {
-            let output = reference.forward(&sample.features, &mut scratch);
-            softmax(&output.actions, &sample.legal).map(f64::ln)
+            W::logits(reference, &sample.features, &mut scratch, &mut logits);
+            let all = probabilities::<W>(&logits, &sample.legal);
+            all.into_iter().map(f64::ln).collect()
         })
         .collect();
     for token in batch.sequences.iter_mut().flatten() {
-        token.ref_logp = logps[token.sample as usize][usize::from(token.action)];
+        token.ref_logp = logps[token.sample as usize][usize::from(token.column)];
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
+use sentinel_policy::WorldName;
 use serde_json::{Map, Value};
 
 use super::TrainError;
@@ -52,17 +53,14 @@ impl TrainCommand {
     /// # Errors
     /// If the file, or the checkpoint to go on from, cannot be read.
     pub fn config(&self, method: Method, matches: &ArgMatches) -> Result<TrainConfig, TrainError> {
+        let file = self.config.as_ref().map_or(Ok(Map::new()), read)?;
         let base = if self.resume {
-            super::checkpoint::Checkpoint::read(&self.output_dir)?
-                .config()
-                .clone()
+            super::checkpoint::config(&self.output_dir)?
         } else {
-            TrainConfig::preset(method, self.quick)
+            TrainConfig::preset(self.world(&file, matches), method, self.quick)
         };
         let mut fields = object(&base)?;
-        if let Some(path) = &self.config {
-            fields.extend(read(path)?);
-        }
+        fields.extend(file);
         for (name, value) in object(&self.options)? {
             if matches.value_source(&name) == Some(ValueSource::CommandLine) {
                 fields.insert(name, value);
@@ -76,6 +74,19 @@ impl TrainCommand {
             path: from,
             reason: format!("{error}: see `sentinel train --help`"),
         })
+    }
+}
+
+impl TrainCommand {
+    /// The world decides about the defaults: a flag over the file.
+    fn world(&self, file: &Map<String, Value>, matches: &ArgMatches) -> WorldName {
+        let flag = matches.value_source("world") == Some(ValueSource::CommandLine);
+        let named = file.get("world").and_then(Value::as_str);
+        match named.and_then(WorldName::parse) {
+            // What names no world is an error when all options are read.
+            Some(world) if !flag => world,
+            _ => self.options.world,
+        }
     }
 }
 
@@ -98,13 +109,32 @@ fn read(path: &PathBuf) -> Result<Map<String, Value>, TrainError> {
 }
 
 impl TrainConfig {
-    /// The defaults of a method; with `quick`, those of a run of about a minute.
+    /// Episodes are longer and a network costs more than in the trust world: fewer groups, which
+    /// start from more snapshots of each episode.
+    fn for_cluster(&mut self) {
+        self.teacher = "planner".to_owned();
+        self.hidden = 48;
+        self.validation_seeds = SeedRange::of(5_000, 5_200);
+        self.test_seeds = SeedRange::of(1_000, 1_500);
+        self.groups_per_update = 48;
+        self.snapshots_per_episode = 4;
+        self.num_generations = 8;
+        self.max_steps = 300;
+        self.learning_rate = 0.001;
+        self.entropy_coef = 0.01;
+    }
+
+    /// The defaults of a method in a world; with `quick`, those of a run of about a minute.
     #[must_use]
-    pub fn preset(method: Method, quick: bool) -> Self {
+    pub fn preset(world: WorldName, method: Method, quick: bool) -> Self {
         let mut config = Self {
+            world,
             method,
             ..Self::default()
         };
+        if world == WorldName::Cluster {
+            config.for_cluster();
+        }
         if method == Method::Sft {
             config.name = "sft".to_owned();
             config.max_steps = 60;

@@ -1,12 +1,15 @@
 //! Everything that decides a training run: one struct for the file, the flags and the first line
 //! of the log. Names and meanings are those of TRL where TRL has them.
 
-use sentinel_policy::learned::{FeatureSet, ModelConfig, NetConfig, Pooling};
+use sentinel_env::rules::Rules;
+use sentinel_policy::learned::{FeatureSet, Pooling};
+use sentinel_policy::{Scripted, WorldName, in_world};
 use serde::{Deserialize, Serialize};
 
 use super::TrainError;
 use super::device::DeviceName;
 use super::fields::fields;
+use super::learn::{self, Learn};
 use super::optimizer::AdamOptions;
 use crate::SeedRange;
 use crate::rl::advantage::ScaleRewards;
@@ -21,17 +24,6 @@ pub enum Method {
     Grpo,
     /// Imitation of a teacher along its own episodes (DAgger, 1011.0686).
     Sft,
-}
-
-/// Who is imitated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Teacher {
-    /// The look-ahead over the exact posterior: sees what the learner sees.
-    #[default]
-    Bayes,
-    /// The scripted oracle: sees hidden state, and never has to find out anything.
-    OracleLite,
 }
 
 /// Where the advantage of an action comes from.
@@ -65,8 +57,12 @@ fields! {
         name: String = "grpo".to_owned(),
         /// grpo, or sft: imitate a teacher
         method: Method = Method::Grpo,
-        /// sft: who is imitated, bayes or oracle_lite (which sees hidden state)
-        teacher: Teacher = Teacher::Bayes,
+        /// What is played: trust or cluster
+        world: WorldName = WorldName::Trust,
+        /// By which rules: reference or hardened, changed like reference+NAME or hardened-NAME
+        rules: String = "reference".to_owned(),
+        /// sft: the policy of the world that is imitated, such as bayes or planner
+        teacher: String = "bayes".to_owned(),
         /// Start from the model in this folder instead of from fresh weights
         init: String = String::new(),
         /// Decides fresh weights and every sampled action
@@ -135,21 +131,24 @@ fields! {
 }
 
 impl TrainConfig {
-    /// The shape of the network.
-    #[must_use]
-    pub fn net(&self) -> NetConfig {
-        NetConfig {
-            features: self.features,
-            hidden: self.hidden,
-            pooling: self.pooling,
-            ..NetConfig::default()
-        }
+    /// The rules, as the world knows them.
+    ///
+    /// # Errors
+    /// If it does not know them.
+    pub fn rules<W: Learn>(&self) -> Result<Rules<W::Change>, TrainError> {
+        Rules::parse(&self.rules).map_err(|error| TrainError::Rules(error.to_string()))
     }
 
-    /// What the model's file will say.
-    #[must_use]
-    pub fn model(&self) -> ModelConfig {
-        ModelConfig::new(&self.name, self.net())
+    /// Who is imitated.
+    ///
+    /// # Errors
+    /// If the world has no policy of that name.
+    pub fn teacher<W: Learn>(&self) -> Result<W::PolicyName, TrainError> {
+        let unknown = || TrainError::Teacher {
+            name: self.teacher.clone(),
+            known: W::PolicyName::EVERY.iter().map(|p| p.label()).collect(),
+        };
+        W::PolicyName::named(&self.teacher).ok_or_else(unknown)
     }
 
     /// The optimizer's options.
@@ -238,8 +237,17 @@ impl TrainConfig {
             }
         }
         self.loss(0).check()?;
-        self.model().check()?;
+        in_world!(self.world, W => self.check_world::<W>())?;
         self.check_seeds()
+    }
+
+    fn check_world<W: Learn>(&self) -> Result<(), TrainError> {
+        learn::model::<W>(self).check()?;
+        self.rules::<W>()?;
+        if self.method == Method::Sft {
+            self.teacher::<W>()?;
+        }
+        Ok(())
     }
 
     /// The first option in which another configuration differs, said for a person.

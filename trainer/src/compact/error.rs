@@ -31,6 +31,17 @@ pub enum TrainError {
         /// The seeds.
         b: SeedRange,
     },
+    /// Rules that the world does not know.
+    #[error("option rules: {0}")]
+    Rules(String),
+    /// A teacher that the world does not have.
+    #[error("no teacher {name:?}: the world has {}", known.join(", "))]
+    Teacher {
+        /// What is called so.
+        name: String,
+        /// The policies that there are.
+        known: Vec<&'static str>,
+    },
     /// An option of the loss, or an input of it.
     #[error(transparent)]
     Loss(#[from] RlError),

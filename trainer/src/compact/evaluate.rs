@@ -2,12 +2,14 @@
 
 use rayon::prelude::*;
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Episode, Setup, Task};
-use sentinel_policy::PolicyName;
+use sentinel_env::rules::Rules;
+use sentinel_env::trust::Task;
+use sentinel_policy::Scripted;
 use sentinel_policy::learned::Weights;
 use serde::{Deserialize, Serialize};
 
 use super::actor::{Actor, Play};
+use super::learn::Learn;
 use crate::SeedRange;
 
 /// Mean scores over a range of seeds.
@@ -21,9 +23,13 @@ pub struct Scores {
 
 /// Plays every seed of the range on every task with independent streams.
 #[must_use]
-pub fn evaluate(weights: &Weights, seeds: SeedRange) -> Scores {
-    mean(seeds, |setup| {
-        let mut play = Play::new(Episode::reset(setup), weights);
+pub fn evaluate<W: Learn>(
+    weights: &Weights<W::Net>,
+    rules: Rules<W::Change>,
+    seeds: SeedRange,
+) -> Scores {
+    mean::<W>(rules, seeds, |setup| {
+        let mut play = Play::<W>::new(W::reset(setup), weights.config());
         Actor::new(weights).finish_greedily(&mut play);
         play.score()
     })
@@ -31,24 +37,32 @@ pub fn evaluate(weights: &Weights, seeds: SeedRange) -> Scores {
 
 /// The same for a scripted policy.
 #[must_use]
-pub fn evaluate_scripted(policy: PolicyName, seeds: SeedRange) -> Scores {
-    mean(seeds, |setup| {
-        let mut player = policy.player(setup.seed, setup.streams);
-        let mut episode = Episode::reset(setup);
+pub fn evaluate_scripted<W: Learn>(
+    policy: W::PolicyName,
+    rules: Rules<W::Change>,
+    seeds: SeedRange,
+) -> Scores {
+    mean::<W>(rules, seeds, |setup| {
+        let mut player = policy.start(setup);
+        let mut episode = W::reset(setup);
         while let Some(action) = player.act(&episode) {
             // A player acts only while the episode runs.
-            if episode.step(action).is_err() {
+            if W::step(&mut episode, action).is_err() {
                 break;
             }
         }
-        episode.tally().score()
+        W::score(&episode)
     })
 }
 
-fn mean(seeds: SeedRange, score: impl Fn(&Setup) -> f64 + Sync) -> Scores {
+fn mean<W: Learn>(
+    rules: Rules<W::Change>,
+    seeds: SeedRange,
+    score: impl Fn(&W::Setup) -> f64 + Sync,
+) -> Scores {
     let tasks = Task::ALL.map(|task| {
         let scores: Vec<f64> = (seeds.range().into_par_iter())
-            .map(|seed| score(&Setup::new(task, seed, Streams::Independent)))
+            .map(|seed| score(&W::setup(task, seed, Streams::Independent, rules)))
             .collect();
         // Summed in order: the same on any number of cores.
         scores.iter().sum::<f64>() / scores.len() as f64

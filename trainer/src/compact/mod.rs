@@ -15,6 +15,7 @@ pub mod evaluate;
 pub mod events;
 mod fields;
 pub mod imitate;
+pub mod learn;
 pub mod net;
 pub mod optimizer;
 pub mod outputs;

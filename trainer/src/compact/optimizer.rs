@@ -2,6 +2,7 @@
 
 use burn::optim::{AdamW, AdamWConfig, AdamWState, AdaptiveMomentumState, Optimizer as _};
 use burn::tensor::Tensor;
+use sentinel_policy::learned::Architecture;
 
 use super::TrainError;
 use super::net::{Net, numbers, tensor};
@@ -61,9 +62,9 @@ impl Optimizer {
     ///
     /// # Errors
     /// If the device cannot be read.
-    pub fn step(
+    pub fn step<A: Architecture>(
         &mut self,
-        net: &mut Net,
+        net: &mut Net<A>,
         gradients: Vec<Option<Tensor<2>>>,
         learning_rate: f64,
     ) -> Result<f64, TrainError> {
@@ -113,7 +114,7 @@ impl Optimizer {
     }
 
     /// Takes up moments of a checkpoint; they fit the shapes.
-    pub fn restore(&mut self, moments: Vec<Option<Moments>>, net: &Net) {
+    pub fn restore<A: Architecture>(&mut self, moments: Vec<Option<Moments>>, net: &Net<A>) {
         let states = net.tensors.iter().zip(moments).map(|(parameter, moments)| {
             let (shape, moments) = (parameter.as_ref()?.dims(), moments?);
             let place = |values| tensor(values, shape, net.device());

@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use sentinel_policy::PolicyName;
-use sentinel_policy::learned::{Model, Weights};
+use sentinel_policy::learned::{Architecture, Model, Weights};
+use sentinel_policy::{Scripted, in_world};
 
 use super::TrainError;
 use super::checkpoint::{self, Checkpoint};
 use super::config::TrainConfig;
 use super::evaluate::{evaluate, evaluate_scripted};
 use super::events::Event;
+use super::learn::{self, Learn};
 use super::outputs;
 use super::trainer::Trainer;
 use crate::{Error, files};
@@ -19,15 +20,6 @@ use crate::{Error, files};
 pub const MODEL: &str = "model.safetensors";
 /// The configuration's file in a run's folder.
 pub const CONFIG: &str = "config.json";
-
-/// What the model card compares with.
-const BASELINES: [PolicyName; 5] = [
-    PolicyName::Random,
-    PolicyName::Heuristic,
-    PolicyName::SelfSolve,
-    PolicyName::OracleLite,
-    PolicyName::Bayes,
-];
 
 /// Where a run lives, and what may be there already.
 #[derive(Clone, Debug)]
@@ -63,8 +55,17 @@ pub fn run(
     config: &TrainConfig,
     place: &Place,
     listen: &mut dyn FnMut(&Event),
-) -> Result<Model, TrainError> {
-    let (mut trainer, history) = open(config, place)?;
+) -> Result<(), TrainError> {
+    in_world!(config.world, W => run_in::<W>(config, place, listen))
+}
+
+fn run_in<W: Learn>(
+    config: &TrainConfig,
+    place: &Place,
+    listen: &mut dyn FnMut(&Event),
+) -> Result<(), TrainError> {
+    let rules = config.rules::<W>()?;
+    let (mut trainer, history) = open::<W>(config, place)?;
     let mut log = Log { history, listen };
     log.note(Event::Started {
         config: Box::new(config.clone()),
@@ -73,7 +74,7 @@ pub fn run(
         unix_time: unix_time(),
     });
     if trainer.done() == 0 {
-        measure(&mut trainer, &mut log);
+        measure(&mut trainer, &mut log)?;
         keep(&trainer, &mut log, &place.folder)?;
     }
     let mut saved = trainer.done();
@@ -85,7 +86,7 @@ pub fn run(
         let (step, last) = (trainer.done(), trainer.finished());
         log.note(Event::Step { step, metrics });
         if step.is_multiple_of(config.eval_steps) || last {
-            measure(&mut trainer, &mut log);
+            measure(&mut trainer, &mut log)?;
         }
         if step.is_multiple_of(config.save_steps) || last {
             keep(&trainer, &mut log, &place.folder)?;
@@ -94,19 +95,20 @@ pub fn run(
     }
     let finished = |event: &Event| matches!(event, Event::Finished { .. });
     if !log.history.iter().any(finished) {
-        let scores = evaluate(trainer.best(), config.test_seeds);
-        let baselines = BASELINES.map(|policy| {
-            let scores = evaluate_scripted(policy, config.test_seeds);
-            (policy.name().to_owned(), scores)
-        });
+        let scores = evaluate::<W>(trainer.best(), rules, config.test_seeds);
+        let measured = |policy: &W::PolicyName| {
+            let scores = evaluate_scripted::<W>(*policy, rules, config.test_seeds);
+            (policy.label().to_owned(), scores)
+        };
+        let baselines: Vec<_> = W::BASELINES.iter().map(measured).collect();
         log.note(Event::Finished {
             step: trainer.done(),
             scores,
-            baselines: baselines.to_vec(),
+            baselines,
         });
         keep(&trainer, &mut log, &place.folder)?;
     }
-    Ok(model(&trainer))
+    Ok(())
 }
 
 fn unix_time() -> f64 {
@@ -116,11 +118,14 @@ fn unix_time() -> f64 {
 }
 
 /// A trainer at its start, or where the folder's checkpoint stands.
-fn open(config: &TrainConfig, place: &Place) -> Result<(Trainer, Vec<Event>), TrainError> {
+fn open<W: Learn>(
+    config: &TrainConfig,
+    place: &Place,
+) -> Result<(Trainer<W>, Vec<Event>), TrainError> {
     config.check()?;
     let there = place.folder.join(checkpoint::NAME).exists();
     if place.resume {
-        let checkpoint = Checkpoint::read(&place.folder)?;
+        let checkpoint = Checkpoint::<W>::read(&place.folder)?;
         if let Some(reason) = config.differs_from(checkpoint.config()) {
             let path = place.folder.join(checkpoint::NAME);
             return Err(TrainError::Checkpoint { path, reason });
@@ -131,8 +136,8 @@ fn open(config: &TrainConfig, place: &Place) -> Result<(Trainer, Vec<Event>), Tr
         return Err(TrainError::Taken(place.folder.clone()));
     }
     let start = match config.init.as_str() {
-        "" => Weights::init(config.net(), config.seed),
-        folder => start_from(config, Path::new(folder))?,
+        "" => Weights::init(W::net(config), config.seed),
+        folder => start_from::<W>(config, Path::new(folder))?,
     };
     // The device is opened before anything is written.
     let trainer = Trainer::new(config.clone(), start)?;
@@ -146,18 +151,21 @@ fn open(config: &TrainConfig, place: &Place) -> Result<(Trainer, Vec<Event>), Tr
 }
 
 /// Weights of an earlier run with a network of the same shape.
-fn start_from(config: &TrainConfig, folder: &Path) -> Result<Weights, TrainError> {
-    let model = load(folder)?;
-    if model.config.net == config.net() {
+fn start_from<W: Learn>(
+    config: &TrainConfig,
+    folder: &Path,
+) -> Result<Weights<W::Net>, TrainError> {
+    let model = load::<W::Net>(folder)?;
+    if model.config.net == W::net(config) {
         return Ok(model.weights);
     }
-    let shape = |net| serde_json::to_string(net).unwrap_or_default();
+    let shape = |net: &W::Net| serde_json::to_string(net).unwrap_or_default();
     Err(TrainError::Checkpoint {
         path: folder.join(MODEL),
         reason: format!(
             "its network is {}, and the run's is {}: give the run the same options",
             shape(&model.config.net),
-            shape(&config.net())
+            shape(&W::net(config))
         ),
     })
 }
@@ -166,7 +174,7 @@ fn start_from(config: &TrainConfig, folder: &Path) -> Result<Weights, TrainError
 ///
 /// # Errors
 /// If it cannot be read, or is no model for this build.
-pub fn load(path: &Path) -> Result<Model, TrainError> {
+pub fn load<A: Architecture>(path: &Path) -> Result<Model<A>, TrainError> {
     let path = if path.is_dir() {
         path.join(MODEL)
     } else {
@@ -182,23 +190,29 @@ pub fn load(path: &Path) -> Result<Model, TrainError> {
     })
 }
 
-fn model(trainer: &Trainer) -> Model {
+fn model<W: Learn>(trainer: &Trainer<W>) -> Model<W::Net> {
     Model {
-        config: trainer.config().model(),
+        config: learn::model::<W>(trainer.config()),
         weights: trainer.best().clone(),
     }
 }
 
 /// Measures the policy on the validation seeds; the best one becomes the model.
-fn measure(trainer: &mut Trainer, log: &mut Log<'_>) {
+fn measure<W: Learn>(trainer: &mut Trainer<W>, log: &mut Log<'_>) -> Result<(), TrainError> {
     let (step, seeds) = (trainer.done(), trainer.config().validation_seeds);
-    let scores = evaluate(trainer.weights(), seeds);
+    let rules = trainer.config().rules::<W>()?;
+    let scores = evaluate::<W>(trainer.weights(), rules, seeds);
     trainer.consider(scores.overall);
     log.note(Event::Eval { step, scores });
+    Ok(())
 }
 
 /// Saves a run: the checkpoint first, from which all else could be written again.
-fn keep(trainer: &Trainer, log: &mut Log<'_>, folder: &Path) -> Result<(), TrainError> {
+fn keep<W: Learn>(
+    trainer: &Trainer<W>,
+    log: &mut Log<'_>,
+    folder: &Path,
+) -> Result<(), TrainError> {
     checkpoint::save(trainer, &log.history, folder)?;
     files::write(&folder.join(MODEL), &model(trainer).to_bytes()?)?;
     outputs::write_all(folder, trainer.config(), &log.history)?;

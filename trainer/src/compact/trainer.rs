@@ -8,6 +8,7 @@ use super::batch::Batch;
 use super::collect::{Collected, collect};
 use super::config::{Method, TrainConfig};
 use super::imitate;
+use super::learn::Learn;
 use super::net::Net;
 use super::optimizer::Optimizer;
 use super::update::{Goal, StepOptions, step};
@@ -17,39 +18,39 @@ use crate::rl::Metrics;
 const ORDER: u64 = u64::MAX - 1;
 
 /// Everything that changes from update to update.
-pub struct Trainer {
+pub struct Trainer<W: Learn> {
     pub(super) config: TrainConfig,
-    pub(super) net: Net,
+    pub(super) net: Net<W::Net>,
     pub(super) optimizer: Optimizer,
     /// The parameters as plain numbers: what plays.
-    pub(super) weights: Weights,
+    pub(super) weights: Weights<W::Net>,
     /// The policy that training started from, where the divergence from it counts.
-    pub(super) reference: Option<Weights>,
+    pub(super) reference: Option<Weights<W::Net>>,
     /// Updates done.
     pub(super) done: usize,
     /// Steps that the environment took for them.
     pub(super) env_steps: u64,
     /// The policy that played best on the validation seeds so far.
-    pub(super) best: Option<Best>,
+    pub(super) best: Option<Best<W::Net>>,
 }
 
 /// A policy of an earlier update.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Best {
+pub struct Best<A> {
     /// Updates done by then.
     pub step: usize,
     /// Its score on the validation seeds.
     pub score: f64,
     /// Itself.
-    pub weights: Weights,
+    pub weights: Weights<A>,
 }
 
-impl Trainer {
+impl<W: Learn> Trainer<W> {
     /// Ready for the first update.
     ///
     /// # Errors
     /// If an option cannot be, or the device is not there.
-    pub fn new(config: TrainConfig, start: Weights) -> Result<Self, TrainError> {
+    pub fn new(config: TrainConfig, start: Weights<W::Net>) -> Result<Self, TrainError> {
         config.check()?;
         let device = config.device.open()?;
         let net = Net::new(&start, &device);
@@ -68,7 +69,7 @@ impl Trainer {
 
     /// The policy as it is now.
     #[must_use]
-    pub const fn weights(&self) -> &Weights {
+    pub const fn weights(&self) -> &Weights<W::Net> {
         &self.weights
     }
 
@@ -85,7 +86,7 @@ impl Trainer {
 
     /// The policy that played best on the validation seeds; the one of now before any was measured.
     #[must_use]
-    pub fn best(&self) -> &Weights {
+    pub fn best(&self) -> &Weights<W::Net> {
         self.best
             .as_ref()
             .map_or(&self.weights, |best| &best.weights)
@@ -116,7 +117,7 @@ impl Trainer {
     pub fn update(&mut self) -> Result<Metrics, TrainError> {
         let update = self.done as u64;
         let collected = match self.config.method {
-            Method::Sft => imitate::collect(&self.config, &self.weights, update),
+            Method::Sft => imitate::collect(&self.config, &self.weights, update)?,
             Method::Grpo => collect(&self.config, &self.weights, self.reference.as_ref(), update)?,
         };
         let Collected {
@@ -142,7 +143,7 @@ impl Trainer {
     }
 
     /// Goes through a batch; the mean of what is logged.
-    fn learn(&mut self, batch: &Batch) -> Result<Metrics, TrainError> {
+    fn learn(&mut self, batch: &Batch<W>) -> Result<Metrics, TrainError> {
         let left = self.config.schedule(self.done);
         let options = StepOptions {
             goal: match self.config.method {

@@ -1,12 +1,15 @@
 //! One optimizer step: the loss of a mini-batch, its gradient, and the parameters moved.
 
+use std::marker::PhantomData;
+
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Int, Tensor, TensorData};
 use sentinel_env::slot::SLOTS;
 
 use super::TrainError;
 use super::batch::{Batch, Token};
-use super::net::{Inputs, Net, numbers, tensor};
+use super::learn::Learn;
+use super::net::{Net, numbers, tensor};
 use super::optimizer::Optimizer;
 use crate::rl::Metrics;
 use crate::rl::config::LossConfig;
@@ -14,8 +17,6 @@ use crate::rl::loss::{Advantages, LossInput, grpo_loss};
 
 /// Added to the logits of what is not legal.
 const ILLEGAL: f32 = -1e9;
-/// Actions of the trust world.
-const ACTIONS: usize = 12;
 
 /// What the policy's part of a step is after.
 #[derive(Clone, Debug)]
@@ -37,7 +38,8 @@ pub struct StepOptions {
     pub learning_rate: f64,
 }
 
-/// A loss, and its gradient by the log-probabilities `[samples, actions]` and entropies `[samples]`.
+/// A loss, and its gradient by the log-probabilities `[samples, columns]` and entropies
+/// `[samples, factors]`.
 struct Slope {
     loss: f64,
     by_logp: Vec<f32>,
@@ -48,7 +50,7 @@ struct Slope {
 /// Log-probabilities and entropies of a batch, on the device and as numbers.
 struct Spoken {
     logps: Tensor<2>,
-    entropies: Tensor<1>,
+    entropies: Tensor<2>,
     beliefs: Tensor<2>,
 }
 
@@ -56,15 +58,15 @@ struct Spoken {
 ///
 /// # Errors
 /// If the loss or the gradient is not finite; the parameters are as they were then.
-pub fn step(
-    net: &mut Net,
+pub fn step<W: Learn>(
+    net: &mut Net<W::Net>,
     optimizer: &mut Optimizer,
     options: &StepOptions,
-    batch: &Batch,
+    batch: &Batch<W>,
     rows: &[usize],
 ) -> Result<Metrics, TrainError> {
     let chosen = Chosen::new(batch, rows);
-    let spoken = speak(net, batch, &chosen.samples);
+    let spoken = speak::<W>(net, batch, &chosen.samples);
     let logps = numbers(spoken.logps.clone())?;
     let entropies = numbers(spoken.entropies.clone())?;
     let Slope {
@@ -77,12 +79,12 @@ pub fn step(
         Goal::Imitate => chosen.imitation(&logps),
     };
 
-    let size = [chosen.samples.len(), ACTIONS];
+    let size = [chosen.samples.len(), W::LOGITS];
     let device = net.device().clone();
     // The gradient of the pure function, carried on through the network.
     let mut objective = (spoken.logps * tensor(by_logp, size, &device)).sum();
     if let Some(by_entropy) = by_entropy {
-        let by_entropy = tensor(by_entropy, [size[0], 1], &device).reshape([size[0]]);
+        let by_entropy = tensor(by_entropy, [size[0], W::SEGMENTS.len()], &device);
         objective = objective + (spoken.entropies * by_entropy).sum();
     }
     let belief_loss = belief_loss(spoken.beliefs, batch, &chosen.samples);
@@ -106,29 +108,39 @@ pub fn step(
     Ok(metrics)
 }
 
-/// Runs the network on samples; illegal actions have no probability.
-fn speak(net: &Net, batch: &Batch, samples: &[u32]) -> Spoken {
+/// Runs the network on samples; illegal columns have no probability.
+fn speak<W: Learn>(net: &Net<W::Net>, batch: &Batch<W>, samples: &[u32]) -> Spoken {
     let of = |index: &u32| &batch.samples[*index as usize];
-    let inputs = Inputs::new(samples.iter().map(|i| &of(i).features), net.device());
-    let outputs = net.forward(&inputs);
+    let inputs = W::inputs(samples.iter().map(|i| &of(i).features), net.device());
+    let outputs = W::forward(net, &inputs);
     let mask: Vec<f32> = (samples.iter())
-        .flat_map(|index| of(index).legal.map(|on| if on { 0.0 } else { ILLEGAL }))
+        .flat_map(|index| {
+            of(index)
+                .legal
+                .iter()
+                .map(|on| if *on { 0.0 } else { ILLEGAL })
+        })
         .collect();
     let mut logits = outputs.actions;
     if mask.iter().any(|value| *value != 0.0) {
-        logits = logits + tensor(mask, [samples.len(), ACTIONS], net.device());
+        logits = logits + tensor(mask, [samples.len(), W::LOGITS], net.device());
     }
-    let logps = log_softmax(logits, 1);
-    let entropies = -(logps.clone().exp() * logps.clone()).sum_dim(1);
+    let (mut logps, mut entropies) = (Vec::new(), Vec::new());
+    for range in W::SEGMENTS {
+        let part = logits.clone().slice([0..samples.len(), range.clone()]);
+        let factor = log_softmax(part, 1);
+        entropies.push(-(factor.clone().exp() * factor.clone()).sum_dim(1));
+        logps.push(factor);
+    }
     Spoken {
-        entropies: entropies.reshape([samples.len()]),
-        logps,
+        logps: Tensor::cat(logps, 1),
+        entropies: Tensor::cat(entropies, 1),
         beliefs: outputs.beliefs,
     }
 }
 
 /// Cross-entropy of the belief against who really sits behind each slot, mean over slots.
-fn belief_loss(logits: Tensor<2>, batch: &Batch, samples: &[u32]) -> Tensor<1> {
+fn belief_loss<W: Learn>(logits: Tensor<2>, batch: &Batch<W>, samples: &[u32]) -> Tensor<1> {
     let truth: Vec<i32> = (samples.iter())
         .flat_map(|index| batch.samples[*index as usize].behaviours)
         .map(i32::from)
@@ -139,8 +151,32 @@ fn belief_loss(logits: Tensor<2>, batch: &Batch, samples: &[u32]) -> Tensor<1> {
     -log_softmax(logits, 1).gather(1, truth).mean()
 }
 
+/// Which factor each column belongs to.
+struct Factors {
+    of_column: Vec<u8>,
+    count: usize,
+}
+
+impl Factors {
+    fn of<W: Learn>() -> Self {
+        let columns = |(factor, range): (u8, &std::ops::Range<usize>)| {
+            std::iter::repeat_n(factor, range.len())
+        };
+        Self {
+            of_column: (0..).zip(W::SEGMENTS).flat_map(columns).collect(),
+            count: W::SEGMENTS.len(),
+        }
+    }
+
+    /// Where the entropy of a token's factor stands.
+    fn place(&self, place: usize, token: &Token) -> usize {
+        place * self.count + usize::from(self.of_column[usize::from(token.column)])
+    }
+}
+
 /// Some sequences of a batch as a table of tokens, and the samples that they need.
-struct Chosen<'a> {
+struct Chosen<'a, W: Learn> {
+    world: PhantomData<W>,
     rows: Vec<&'a [Token]>,
     width: usize,
     /// Indices into the batch's samples, none twice.
@@ -149,8 +185,8 @@ struct Chosen<'a> {
     places: Vec<u32>,
 }
 
-impl<'a> Chosen<'a> {
-    fn new(batch: &'a Batch, rows: &[usize]) -> Self {
+impl<'a, W: Learn> Chosen<'a, W> {
+    fn new(batch: &'a Batch<W>, rows: &[usize]) -> Self {
         let rows: Vec<&[Token]> = rows.iter().map(|row| &batch.sequences[*row][..]).collect();
         let width = rows.iter().map(|row| row.len()).max().unwrap_or(0);
         let mut samples: Vec<u32> = rows
@@ -167,6 +203,7 @@ impl<'a> Chosen<'a> {
             }
         }
         Self {
+            world: PhantomData,
             rows,
             width,
             samples,
@@ -193,14 +230,18 @@ impl<'a> Chosen<'a> {
         logps: &[f32],
         entropies: &[f32],
     ) -> Result<Slope, TrainError> {
-        let at = |place: usize, token: &Token| place * ACTIONS + usize::from(token.action);
+        let at = |place: usize, token: &Token| place * W::LOGITS + usize::from(token.column);
+        let factors = Factors::of::<W>();
+        let entropy_at = |place: usize, token: &Token| factors.place(place, token);
         let mask = self.table(false, |_, _| true);
         let input = LossInput {
             tokens: self.width,
             logps: &self.table(0.0, |place, token| f64::from(logps[at(place, token)])),
             old_logps: Some(&self.table(0.0, |_, token| token.old_logp)),
             ref_logps: Some(&self.table(0.0, |_, token| token.ref_logp)),
-            entropies: Some(&self.table(0.0, |place, _| f64::from(entropies[place]))),
+            entropies: Some(&self.table(0.0, |place, token| {
+                f64::from(entropies[entropy_at(place, token)])
+            })),
             completion_mask: &mask,
             tool_mask: None,
             advantages: Advantages::PerToken(&self.table(0.0, |_, token| token.advantage)),
@@ -220,12 +261,16 @@ impl<'a> Chosen<'a> {
                 let place = self.places[cell] as usize;
                 by_logp[at(place, token)] += output.grad_logps[cell] as f32;
                 if let (Some(sums), Some(all)) = (&mut by_entropy, &output.grad_entropies) {
-                    sums[place] += all[cell] as f32;
+                    sums[entropy_at(place, token)] += all[cell] as f32;
                 }
             }
         }
         let mut metrics = output.metrics;
-        let mean = entropies.iter().map(|e| f64::from(*e)).sum::<f64>() / entropies.len() as f64;
+        let spoken = self.table(0.0, |place, token| {
+            f64::from(entropies[entropy_at(place, token)])
+        });
+        let tokens = mask.iter().filter(|on| **on).count().max(1);
+        let mean = spoken.iter().sum::<f64>() / tokens as f64;
         metrics.insert("entropy".into(), mean);
         Ok(Slope {
             loss: output.loss,
@@ -242,7 +287,7 @@ impl<'a> Chosen<'a> {
         for (row, tokens) in self.rows.iter().enumerate() {
             for (column, token) in tokens.iter().enumerate() {
                 let place = self.places[row * self.width + column] as usize;
-                let at = place * ACTIONS + usize::from(token.action);
+                let at = place * W::LOGITS + usize::from(token.column);
                 loss -= each * token.advantage * f64::from(logps[at]);
                 by_logp[at] -= (each * token.advantage) as f32;
             }

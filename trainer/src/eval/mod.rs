@@ -5,26 +5,35 @@ mod summary;
 mod table;
 mod trained;
 
-pub use summary::{Difficulty, Evaluation, Ordered, PolicySummary, ReplayUse, State};
+pub(crate) use summary::or_empty;
+pub use summary::{Difficulty, Evaluation, Ordered, ReplayUse, State};
 pub use table::table;
 pub use trained::{DEFAULT_REPLAY, Source};
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use rayon::prelude::*;
+use sentinel_env::Task;
 use sentinel_env::controller::{Controller, DifficultyProfile};
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Session, Setup, Task};
+use sentinel_env::rules::Rules;
+use sentinel_policy::play::{Player, Run};
 use sentinel_policy::replay::{Replay, play};
-use sentinel_policy::{EpisodeRow, Player, Trained, run_episode};
+use sentinel_policy::{Scripted, WorldName, run_episode};
 
-use crate::args::{parse_fraction, parse_streams};
-use crate::{Contestant, Error, Policies, Progress, SeedRange, Tasks};
+use crate::args::{self, parse_fraction, parse_streams, parse_world};
+use crate::worlds::Evaluated;
+use crate::{Contestant, Error, Progress, SeedRange, Tasks};
 
 /// What to evaluate.
 #[derive(Clone, Debug, clap::Args)]
 pub struct EvalConfig {
+    /// The world: trust or cluster
+    #[arg(long, default_value = "trust", value_parser = parse_world)]
+    pub world: WorldName,
+    /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
+    #[arg(long, value_name = "RULES", default_value = "reference")]
+    pub rules: String,
     /// task1, task2, task3, several with commas between, or all
     #[arg(long, alias = "tasks", value_name = "TASK", default_value = "task3")]
     pub task: Tasks,
@@ -35,14 +44,10 @@ pub struct EvalConfig {
     /// Seeds instead of --episodes: A..B without B, or A..=B with B
     #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
     pub seeds: Option<SeedRange>,
-    /// Who plays: random, heuristic, heuristic_70, oracle_lite, self_solve, bayes,
-    /// trained (see --model and --replay)
-    #[arg(
-        long,
-        value_name = "LIST",
-        default_value = "random,heuristic,oracle_lite"
-    )]
-    pub policies: Policies,
+    /// Who plays, with commas between: policies of the world, and trained (see --model and --replay)
+    /// [default: those of the reference's evaluation]
+    #[arg(long, value_name = "LIST")]
+    pub policies: Option<String>,
     /// How random streams are seeded: reference, because the published numbers use it, or
     /// independent, where the scenario number betrays no identity: for claims about learning
     #[arg(long, value_name = "MODE", default_value = "reference", value_parser = parse_streams)]
@@ -83,6 +88,46 @@ impl EvalConfig {
     }
 }
 
+/// An evaluation in words that its world knows.
+#[derive(Clone, Debug)]
+pub struct Plan<'a, W: Evaluated> {
+    /// As given.
+    pub config: &'a EvalConfig,
+    /// The rules.
+    pub rules: Rules<W::Change>,
+    /// Who plays, in order.
+    pub policies: Vec<Contestant<W>>,
+}
+
+impl EvalConfig {
+    /// Looks up what is named.
+    ///
+    /// # Errors
+    /// If there is no such thing in the world.
+    pub fn plan<W: Evaluated>(&self) -> Result<Plan<'_, W>, Error> {
+        let policies = self.policies.as_deref().unwrap_or(W::POLICIES);
+        Ok(Plan {
+            config: self,
+            rules: args::rules::<W>(&self.rules)?,
+            policies: Contestant::list(policies)?,
+        })
+    }
+}
+
+impl<W: Evaluated> Plan<'_, W> {
+    /// How many episodes will be played.
+    #[must_use]
+    pub fn episodes(&self) -> u64 {
+        let blocks = self.policies.len() * self.config.task.list.len();
+        self.config.seed_range().count() * blocks as u64
+    }
+
+    fn setup(&self, task: Task, seed: u64, profile: DifficultyProfile) -> W::Setup {
+        let setup = W::setup(task, seed, self.config.streams, self.rules);
+        W::at_difficulty(&setup, profile)
+    }
+}
+
 /// Makes sure that writing to `path` destroys nothing but an earlier evaluation.
 ///
 /// # Errors
@@ -104,8 +149,8 @@ pub fn check_replaces(path: &Path) -> Result<(), Error> {
 
 /// One episode that was played.
 #[derive(Clone, Debug)]
-pub(crate) struct Played {
-    row: EpisodeRow,
+pub(crate) struct Played<W: Evaluated> {
+    row: W::Row,
     replay: ReplayCounts,
 }
 
@@ -118,10 +163,10 @@ pub(crate) struct ReplayCounts {
 }
 
 /// The episodes of one policy on one task, and the difficulty after them.
-pub(crate) struct Block {
+pub(crate) struct Block<W: Evaluated> {
     task: Task,
-    policy: Contestant,
-    played: Vec<Played>,
+    policy: Contestant<W>,
+    played: Vec<Played<W>>,
     difficulty: Option<DifficultyProfile>,
 }
 
@@ -129,26 +174,23 @@ pub(crate) struct Block {
 ///
 /// Spread over cores; rows come in the order task, policy, seed.
 #[must_use]
-pub fn evaluate(
-    config: &EvalConfig,
-    trained: Option<&Source>,
+pub fn evaluate<W: Evaluated>(
+    plan: &Plan<'_, W>,
+    trained: Option<&Source<W>>,
     progress: Progress<'_>,
-) -> Evaluation {
-    let seeds = config.seed_range();
+) -> Evaluation<W> {
+    let seeds = plan.config.seed_range();
     let one = |task, policy, seed, profile| {
-        let setup = Setup {
-            profile,
-            ..Setup::new(task, seed, config.streams)
-        };
-        let (session, played) = play_one(policy, &setup, trained);
+        let (run, played) = play_one(policy, &plan.setup(task, seed, profile), trained);
         progress();
-        (session, played)
+        (run, played)
     };
-    let pairs: Vec<(Task, Contestant)> = (config.task.list.iter())
-        .flat_map(|task| config.policies.0.iter().map(move |policy| (*task, *policy)))
+    let tasks = plan.config.task.list.iter();
+    let pairs: Vec<(Task, Contestant<W>)> = tasks
+        .flat_map(|task| plan.policies.iter().map(move |policy| (*task, *policy)))
         .collect();
     let blocks = pairs.into_par_iter().map(|(task, policy)| {
-        if config.adaptive {
+        if plan.config.adaptive {
             let (played, difficulty) = adaptive(seeds, |seed, at| one(task, policy, seed, at));
             return Block {
                 task,
@@ -157,7 +199,7 @@ pub fn evaluate(
                 difficulty: Some(difficulty),
             };
         }
-        let at = config.profile();
+        let at = plan.config.profile();
         let played = seeds
             .range()
             .into_par_iter()
@@ -169,44 +211,50 @@ pub fn evaluate(
             difficulty: None,
         }
     });
-    Evaluation::of(config, blocks.collect(), trained)
+    Evaluation::of(plan, blocks.collect(), trained)
 }
 
 /// Episodes one after the other, each at the difficulty that those before it led to.
-fn adaptive(
+fn adaptive<W: Evaluated>(
     seeds: SeedRange,
-    one: impl Fn(u64, DifficultyProfile) -> (Session, Played),
-) -> (Vec<Played>, DifficultyProfile) {
+    one: impl Fn(u64, DifficultyProfile) -> (Run<W>, Played<W>),
+) -> (Vec<Played<W>>, DifficultyProfile) {
     let mut controller = Controller::new();
     let mut all = Vec::new();
     for seed in seeds.range() {
-        let (session, played) = one(seed, controller.profile(true));
-        let tally = session.episode().tally();
-        controller.update(tally.detections, tally.detections + tally.poisonings);
+        let (run, played) = one(seed, controller.profile(true));
+        let (detections, encounters) = W::encounters(run.episode());
+        controller.update(detections, encounters);
         all.push(played);
     }
     (all, controller.state())
 }
 
-fn play_one(policy: Contestant, setup: &Setup, trained: Option<&Source>) -> (Session, Played) {
-    let act = |mut player: Player| (run_episode(setup, &mut player), ReplayCounts::default());
-    let (session, replay) = match (policy, trained) {
-        (Contestant::Scripted(name), _) => act(name.player(setup.seed, setup.streams)),
-        (Contestant::Trained, Some(Source::Model(_, model))) => {
-            act(Player::Public(Box::new(Trained::new(Arc::clone(model)))))
-        }
-        (Contestant::Trained, recorded) => {
+fn play_one<W: Evaluated>(
+    policy: Contestant<W>,
+    setup: &W::Setup,
+    trained: Option<&Source<W>>,
+) -> (Run<W>, Played<W>) {
+    let act = |mut player: Player<W>| (run_episode(setup, &mut player), ReplayCounts::default());
+    let model = match (policy, trained) {
+        (Contestant::Trained, Some(Source::Model(_, model))) => Some(W::trained(model)),
+        _ => None,
+    };
+    let (run, replay) = match (policy, model) {
+        (Contestant::Scripted(name), _) => act(name.start(setup)),
+        (Contestant::Trained, Some(player)) => act(player),
+        (Contestant::Trained, None) => {
             let empty = Replay::default();
-            let replay = recorded.and_then(Source::replay);
-            let played = play(replay.map_or(&empty, |(_, replay)| replay), setup);
+            let replay = trained.and_then(Source::replay);
+            let played = play::<W>(replay.map_or(&empty, |(_, replay)| replay), setup);
             let counts = ReplayCounts {
                 hits: played.source.hits().len(),
                 misses: played.source.misses().len(),
                 mismatches: played.mismatches().count(),
             };
-            (played.session, counts)
+            (played.run, counts)
         }
     };
-    let row = EpisodeRow::of(policy.name(), &session);
-    (session, Played { row, replay })
+    let row = W::row(policy.name(), &run);
+    (run, Played { row, replay })
 }

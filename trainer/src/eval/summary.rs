@@ -1,16 +1,16 @@
-//! The reference's evaluation file: its keys, their order, its rounding.
+//! What an evaluation found, summed up; each world writes it as the reference does.
 
 use std::path::{Path, PathBuf};
 
+use sentinel_env::Task;
 use sentinel_env::controller::DifficultyProfile;
-use sentinel_env::num::round_to;
 use sentinel_env::rng::Streams;
-use sentinel_policy::EpisodeRow;
 use sentinel_policy::replay::Replay;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::{Block, EvalConfig, ReplayCounts, Source};
+use super::{Block, Plan, ReplayCounts, Source};
+use crate::worlds::Evaluated;
 use crate::{Contestant, Error};
 
 /// A map in insertion order, as Python's are.
@@ -56,44 +56,13 @@ impl<T: Serialize> Serialize for Ordered<T> {
     }
 }
 
-/// Means over the episodes of a policy, of the rounded values of their rows, to four decimals.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[allow(
-    missing_docs,
-    reason = "the field names are the format, spec training-eval §1"
-)]
-pub struct PolicySummary {
-    pub episodes: usize,
-    pub avg_score: f64,
-    pub avg_completion_rate: f64,
-    pub avg_detection_rate: f64,
-    pub avg_trust_calibration: f64,
-    pub avg_steps: f64,
-}
-
-impl PolicySummary {
-    /// Sums up some rows; all 0 without any.
-    #[must_use]
-    pub fn of(rows: &[&EpisodeRow]) -> Self {
-        let mean = |value: fn(&EpisodeRow) -> f64| {
-            let sum: f64 = rows.iter().map(|row| value(row)).sum();
-            round_to(sum / rows.len().max(1) as f64, 4)
-        };
-        Self {
-            episodes: rows.len(),
-            avg_score: mean(|row| row.score),
-            avg_completion_rate: mean(|row| row.completion_rate),
-            avg_detection_rate: mean(|row| row.detection_rate),
-            avg_trust_calibration: mean(|row| row.trust_calibration),
-            avg_steps: mean(|row| f64::from(row.steps)),
-        }
-    }
-}
-
 /// The state of a difficulty controller; `{}` when difficulty was fixed.
 pub type Difficulty = Option<DifficultyProfile>;
 
-fn or_empty<S: Serializer>(difficulty: &Difficulty, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn or_empty<S: Serializer>(
+    difficulty: &Difficulty,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     match difficulty {
         Some(profile) => profile.serialize(serializer),
         None => serializer.serialize_map(Some(0))?.end(),
@@ -124,45 +93,46 @@ pub struct ReplayUse {
     pub replay_misses_by_task: Ordered<usize>,
 }
 
-/// Everything that an evaluation found. Serialises to the reference's file; keys of ours stand in
-/// it only where they say something that its reader must know.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(
-    missing_docs,
-    reason = "the field names are the format, spec training-eval §1"
-)]
-pub struct Evaluation {
+/// Everything that an evaluation found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluation<W: Evaluated> {
+    /// The tasks as given on the command line.
     pub task: String,
+    /// One by one.
     pub tasks: Vec<&'static str>,
+    /// How many seeds.
     pub episodes_per_policy: u64,
+    /// Whether difficulty followed the detection rate.
     pub adaptive: bool,
-    #[serde(serialize_with = "or_empty")]
-    pub difficulty_controller: Difficulty,
-    pub difficulty_controller_by_task_policy: Ordered<Ordered<State>>,
-    pub summary: Ordered<PolicySummary>,
-    pub by_task: Ordered<Ordered<PolicySummary>>,
-    /// Only when they are not the reference's.
-    #[serde(skip_serializing_if = "is_reference")]
+    /// How the streams were seeded.
     pub streams: Streams,
-    /// Only when policy `trained` took part and played a replay.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The rules, by name.
+    pub rules: String,
+    /// The controller's state at the end, when it was adaptive.
+    pub difficulty: Difficulty,
+    /// The same for each task and policy.
+    pub difficulty_by_task_policy: Ordered<Ordered<State>>,
+    /// For each policy in the order given.
+    pub summary: Ordered<W::Summary>,
+    /// The same for each task, sorted.
+    pub by_task: Ordered<Ordered<W::Summary>>,
+    /// When policy `trained` took part and played a replay.
     pub replay: Option<ReplayUse>,
-    /// Only when policy `trained` took part and is a model.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// When policy `trained` took part and is a model.
     pub model: Option<PathBuf>,
-    /// Only when it was given.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// When it was given.
     pub adversary_threshold: Option<f64>,
-    pub episodes: Vec<EpisodeRow>,
+    /// Task by task, policy by policy, seed by seed.
+    pub episodes: Vec<W::Row>,
 }
 
-fn is_reference(streams: &Streams) -> bool {
-    *streams == Streams::Reference
-}
-
-impl Evaluation {
+impl<W: Evaluated> Evaluation<W> {
     /// Sums up what was played.
-    pub(super) fn of(config: &EvalConfig, blocks: Vec<Block>, trained: Option<&Source>) -> Self {
+    pub(super) fn of(
+        plan: &Plan<'_, W>,
+        blocks: Vec<Block<W>>,
+        trained: Option<&Source<W>>,
+    ) -> Self {
         let mut states = Ordered::default();
         for block in &blocks {
             let of_task: &mut Ordered<State> =
@@ -171,13 +141,14 @@ impl Evaluation {
                 .0
                 .push((block.policy.name().to_owned(), State(block.difficulty)));
         }
+        let config = plan.config;
         let mut tasks = config.task.list.clone();
         tasks.sort_unstable();
         let by_task = tasks.iter().map(|task| {
-            let of_task = |row: &EpisodeRow| row.task_type == *task;
-            (task.name().to_owned(), summarise(config, &blocks, of_task))
+            let summary = summarise(plan, &blocks, |other| other == *task);
+            (task.name().to_owned(), summary)
         });
-        let takes_part = config.policies.0.contains(&Contestant::Trained);
+        let takes_part = plan.policies.contains(&Contestant::Trained);
         let model = match trained {
             Some(Source::Model(path, _)) => Some(path.clone()),
             _ => None,
@@ -187,11 +158,12 @@ impl Evaluation {
             tasks: config.task.list.iter().map(|task| task.name()).collect(),
             episodes_per_policy: config.seed_range().count(),
             adaptive: config.adaptive,
-            difficulty_controller: blocks.last().and_then(|block| block.difficulty),
-            difficulty_controller_by_task_policy: states,
-            summary: summarise(config, &blocks, |_| true),
-            by_task: Ordered(by_task.collect()),
             streams: config.streams,
+            rules: plan.rules.to_string(),
+            difficulty: blocks.last().and_then(|block| block.difficulty),
+            difficulty_by_task_policy: states,
+            summary: summarise(plan, &blocks, |_| true),
+            by_task: Ordered(by_task.collect()),
             replay: (takes_part && model.is_none())
                 .then(|| replay_use(&blocks, trained.and_then(Source::replay))),
             model,
@@ -208,27 +180,28 @@ impl Evaluation {
     /// # Errors
     /// None that a finished evaluation can cause.
     pub fn to_json(&self) -> Result<String, Error> {
-        let mut text = serde_json::to_string_pretty(self)?;
+        let mut text = serde_json::to_string_pretty(&W::file(self))?;
         text.push('\n');
         Ok(text)
     }
 }
 
-fn summarise(
-    config: &EvalConfig,
-    blocks: &[Block],
-    counts: impl Fn(&EpisodeRow) -> bool,
-) -> Ordered<PolicySummary> {
-    let summary = config.policies.0.iter().map(|policy| {
+fn summarise<W: Evaluated>(
+    plan: &Plan<'_, W>,
+    blocks: &[Block<W>],
+    counts: impl Fn(Task) -> bool,
+) -> Ordered<W::Summary> {
+    let summary = plan.policies.iter().map(|policy| {
         let of_policy = blocks.iter().filter(|block| block.policy == *policy);
-        let rows = of_policy.flat_map(|block| block.played.iter().map(|played| &played.row));
-        let rows: Vec<&EpisodeRow> = rows.filter(|row| counts(row)).collect();
-        (policy.name().to_owned(), PolicySummary::of(&rows))
+        let of_tasks = of_policy.filter(|block| counts(block.task));
+        let rows = of_tasks.flat_map(|block| block.played.iter().map(|played| &played.row));
+        let rows: Vec<&W::Row> = rows.collect();
+        (policy.name().to_owned(), W::summary(&rows))
     });
     Ordered(summary.collect())
 }
 
-fn replay_use(blocks: &[Block], replay: Option<(&Path, &Replay)>) -> ReplayUse {
+fn replay_use<W: Evaluated>(blocks: &[Block<W>], replay: Option<(&Path, &Replay)>) -> ReplayUse {
     let mut misses = Ordered::default();
     let mut sum = ReplayCounts::default();
     for block in blocks

@@ -2,29 +2,34 @@
 
 use std::fmt::Write;
 
-use super::{Evaluation, PolicySummary, ReplayUse};
-
-const HEAD: &str =
-    "policy       task   episodes   score  completion  detection  calibration    steps\n";
+use super::{Evaluation, ReplayUse};
+use crate::worlds::Evaluated;
 
 /// A row for each policy and task, then one over all tasks when there are several.
 #[must_use]
-pub fn table(evaluation: &Evaluation) -> String {
+pub fn table<W: Evaluated>(evaluation: &Evaluation<W>) -> String {
     let mut text = format!("{} streams, ", evaluation.streams.name());
+    if evaluation.rules != "reference" {
+        let _ = write!(text, "{} rules, ", evaluation.rules);
+    }
     text.push_str(if evaluation.adaptive {
         "adaptive difficulty\n\n"
     } else {
         "fixed difficulty\n\n"
     });
-    text.push_str(HEAD);
+    let _ = write!(text, "{:<12} {:<6} {:>8}", "policy", "task", "episodes");
+    for column in W::COLUMNS {
+        let _ = write!(text, "  {column:>WIDTH$}");
+    }
+    text.push('\n');
     for (policy, overall) in &evaluation.summary.0 {
         for (task, summaries) in &evaluation.by_task.0 {
             if let Some(summary) = summaries.get(policy) {
-                row(&mut text, policy, task, summary);
+                row::<W>(&mut text, policy, task, summary);
             }
         }
         if evaluation.by_task.0.len() > 1 {
-            row(&mut text, policy, "all", overall);
+            row::<W>(&mut text, policy, "all", overall);
         }
     }
     if let Some(replay) = &evaluation.replay {
@@ -34,14 +39,17 @@ pub fn table(evaluation: &Evaluation) -> String {
     text
 }
 
-fn row(text: &mut String, policy: &str, task: &str, s: &PolicySummary) {
-    let (completion, detection) = (s.avg_completion_rate, s.avg_detection_rate);
+/// Width of a column of numbers.
+const WIDTH: usize = 11;
+
+fn row<W: Evaluated>(text: &mut String, policy: &str, task: &str, summary: &W::Summary) {
+    let (episodes, cells) = W::cells(summary);
     // Writing to a String cannot fail.
-    let _ = writeln!(
-        text,
-        "{policy:<12} {task:<6} {:>8}  {:.4}      {completion:.4}     {detection:.4}       {:.4}  {:>7.4}",
-        s.episodes, s.avg_score, s.avg_trust_calibration, s.avg_steps,
-    );
+    let _ = write!(text, "{policy:<12} {task:<6} {episodes:>8}");
+    for cell in cells {
+        let _ = write!(text, "  {cell:>WIDTH$.4}");
+    }
+    text.push('\n');
 }
 
 /// How much of policy `trained` was recorded.

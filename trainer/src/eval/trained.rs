@@ -6,9 +6,9 @@ use std::sync::Arc;
 use sentinel_policy::Model;
 use sentinel_policy::replay::Replay;
 
-use super::EvalConfig;
+use super::Plan;
 use crate::compact::TrainError;
-use crate::compact::run::load;
+use crate::worlds::{Evaluated, load_model};
 use crate::{Contestant, Error, files};
 
 /// The replay of policy `trained` unless another one or a model is named.
@@ -16,14 +16,14 @@ pub const DEFAULT_REPLAY: &str = "replays/trained.jsonl";
 
 /// Where the actions of policy `trained` come from.
 #[derive(Clone, Debug)]
-pub enum Source {
+pub enum Source<W: Evaluated> {
     /// Recorded, in this file.
     Replay(PathBuf, Replay),
     /// Chosen anew, by the model of this folder.
-    Model(PathBuf, Arc<Model>),
+    Model(PathBuf, Arc<Model<W::Net>>),
 }
 
-impl Source {
+impl<W: Evaluated> Source<W> {
     /// The replay, if it is one.
     #[must_use]
     pub fn replay(&self) -> Option<(&Path, &Replay)> {
@@ -34,30 +34,33 @@ impl Source {
     }
 }
 
-impl EvalConfig {
+impl<W: Evaluated> Plan<'_, W> {
     /// What policy `trained` plays; `None` when that policy does not take part.
     ///
     /// # Errors
     /// If it cannot be read, or is named although nobody plays it.
-    pub fn load_trained(&self) -> Result<Option<Source>, TrainError> {
-        let named = self.model.as_ref().or(self.replay.as_ref());
-        if !self.policies.0.contains(&Contestant::Trained) {
+    pub fn load_trained(&self) -> Result<Option<Source<W>>, TrainError> {
+        let config = self.config;
+        let named = config.model.as_ref().or(config.replay.as_ref());
+        if !self.policies.contains(&Contestant::Trained) {
             return match named {
                 None => Ok(None),
                 Some(path) => Err(Error::UnusedReplay(path.clone()).into()),
             };
         }
-        if let Some(folder) = &self.model {
-            let model = Arc::new(load(folder)?);
+        if let Some(folder) = &config.model {
+            let model = load_model::<W>(folder)?;
             return Ok(Some(Source::Model(folder.clone(), model)));
         }
-        let path = self.replay.as_deref().unwrap_or(Path::new(DEFAULT_REPLAY));
+        let path = config
+            .replay
+            .as_deref()
+            .unwrap_or(Path::new(DEFAULT_REPLAY));
         if !path.exists() {
             return Err(Error::NoReplay(path.to_owned()).into());
         }
-        Ok(Some(Source::Replay(
-            path.to_owned(),
-            files::read_replay(path)?,
-        )))
+        let replay = files::read_replay(path)?;
+        files::check_world(path, &replay, W::WORLD)?;
+        Ok(Some(Source::Replay(path.to_owned(), replay)))
     }
 }

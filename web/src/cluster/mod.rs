@@ -52,14 +52,18 @@ impl Named for PolicyName {
 
 impl Actor<Cluster> for Player {
     fn act(&mut self, episode: &Episode) -> (Option<Action>, bool) {
-        (Self::act(self, episode), false)
+        (self.choose_seen(episode), false)
+    }
+
+    fn watch(&mut self, episode: &Episode) {
+        Self::watch(self, episode);
     }
 }
 
 impl World for Cluster {
     const NAME: &'static str = "cluster";
     const ACTIONS_MAX: usize = 120;
-    const PLAYER: PolicyName = PolicyName::Trust;
+    const PLAYER: PolicyName = PolicyName::Planner;
 
     type Task = Task;
     type Change = cluster::Change;
@@ -74,15 +78,14 @@ impl World for Cluster {
     type Replay = NoFile;
 
     fn label(policy: PolicyName) -> &'static str {
-        match policy.name() {
-            "random" => "Random",
-            "blind" => "Blind (first worker)",
-            "trust" => "Trust (verifies now and then)",
-            "oracle_lite" => "Oracle lite (sees the truth)",
-            "oracle" => "Oracle (sees the truth)",
-            "planner" => "Planner",
-            "lookahead" => "Look-ahead",
-            other => other,
+        match policy {
+            PolicyName::Random => "Random",
+            PolicyName::Blind => "Blind (first worker)",
+            PolicyName::Trust => "Trust (checks now and then)",
+            PolicyName::OracleLite => "Oracle lite (sees the truth)",
+            PolicyName::Planner => "Planner",
+            PolicyName::Lookahead => "Look-ahead (slow)",
+            PolicyName::Oracle => "Oracle (sees the truth, slow)",
         }
     }
 
@@ -95,8 +98,8 @@ impl World for Cluster {
     }
 
     fn slow(policy: PolicyName) -> bool {
-        // It plays the rest of the episode many times before each action.
-        policy.name() == "lookahead"
+        // They play the rest of the episode many times before each action.
+        matches!(policy, PolicyName::Lookahead | PolicyName::Oracle)
     }
 
     fn task_title(task: Task) -> String {

@@ -64,13 +64,7 @@ impl world::Actor<Trust> for Actor {
     fn mind(&self, episode: &Episode) -> Mind {
         let (belief, probabilities) = match self {
             Self::Playing(player) => (player.belief(), player.probabilities()),
-            Self::Recorded(recorded) => {
-                let row = recorded.current();
-                (
-                    recorded.belief(),
-                    row.and_then(|row| row.probabilities.as_deref().copied()),
-                )
-            }
+            Self::Recorded(recorded) => (recorded.belief(), recorded.probabilities()),
         };
         Mind {
             belief,

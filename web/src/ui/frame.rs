@@ -89,7 +89,7 @@ fn WorldLinks<W: World>(page: Page<W>) -> impl IntoView {
         let here = name == W::NAME;
         view! { <a href=href class:chosen=here aria-current=here.then_some("true") data-world=name>{label}</a> }
     };
-    view! { <nav class="screens worlds" aria-label="Worlds">{WORLDS.map(link).collect_view()}</nav> }
+    view! { <nav class="worlds" aria-label="Worlds">{WORLDS.map(link).collect_view()}</nav> }
 }
 
 /// What went wrong, in words; never in the way of what works.

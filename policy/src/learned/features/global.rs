@@ -3,7 +3,7 @@
 use sentinel_env::ledger::HIGH_STAKES;
 use sentinel_env::trust::{Domain, Observation, Task};
 
-use super::Row;
+use crate::learned::Row;
 
 /// Features of the situation.
 pub const GLOBAL: usize = 26;

@@ -4,7 +4,7 @@ use sentinel_env::ledger::{Evidence, Rate};
 use sentinel_env::slot::Slot;
 use sentinel_env::trust::{Domain, Observation};
 
-use super::Row;
+use crate::learned::Row;
 use crate::learned::history::Seen;
 
 /// Features of one slot.

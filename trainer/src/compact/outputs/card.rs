@@ -5,13 +5,14 @@
 use std::fmt::Write;
 
 use sentinel_env::trust::Task;
-use sentinel_policy::PolicyName;
+use sentinel_policy::{Scripted, in_world};
 use serde_json::{Map, Value};
 
 use super::{named, rounded, state};
-use crate::compact::config::{Method, Teacher, TrainConfig};
+use crate::compact::config::{Method, TrainConfig};
 use crate::compact::evaluate::Scores;
 use crate::compact::events::Event;
+use crate::compact::learn::Learn;
 
 /// Options that the card says elsewhere.
 const ELSEWHERE: [&str; 4] = ["name", "train_seeds", "validation_seeds", "test_seeds"];
@@ -45,8 +46,8 @@ pub fn text(
 const LIMITS: &str = "\
 ## Limits
 
-The world is a simulation: specialists, stakes and adversary are made up, and nothing here was
-measured on real agents. The policy knows only this world; it can neither read text nor play
+The world is a simulation: who acts in it, what is at stake and the adversary are made up, and
+nothing here was measured on real agents. The policy knows only this world; it can neither read text nor play
 another world. Scores are means over the seeds that are named; other seeds give other means.
 ";
 
@@ -67,7 +68,9 @@ fn front(config: &TrainConfig, scores: Option<Scores>) -> String {
         let task = Task::ALL.iter().find(|task| metric.contains(task.name()));
         let task = task.map_or("all tasks", |task| task.name());
         let dataset = format!(
-            "trust, {task}, seeds {}, independent streams",
+            "{}, {task}, {} rules, seeds {}, independent streams",
+            config.world.name(),
+            config.rules,
             config.test_seeds
         );
         let _ = write!(
@@ -85,7 +88,11 @@ fn front(config: &TrainConfig, scores: Option<Scores>) -> String {
       verified: false
 ",
             quoted(&dataset),
-            quoted(&format!("trust-{}", task.replace(' ', "-"))),
+            quoted(&format!(
+                "{}-{}",
+                config.world.name(),
+                task.replace(' ', "-")
+            )),
             rounded(score),
         );
     }
@@ -99,26 +106,17 @@ fn quoted(text: &str) -> String {
 
 /// What it is.
 fn model(config: &TrainConfig, events: &[Event]) -> String {
-    let net = config.net();
     let parameters = events.iter().rev().find_map(|event| match event {
-        Event::Started { parameters, .. } => Some(format!(" with {parameters} parameters")),
+        Event::Started { parameters, .. } => Some(format!(" It has {parameters} parameters.")),
         _ => None,
     });
+    let about = in_world!(config.world, W => W::about(&W::net(config)));
     format!(
-        "# {}
-
-A policy for the world `{}` of Sentinel: an orchestrator that hands out work and finds out, from
-public observations alone, which of five specialists to believe. It is a small
-network{} (two layers of {} hidden units over each slot, pooling between them: {}, features: {}, version {}); it
-plays the most probable action.
-",
+        "# {}\n\nA policy for the world `{}` of Sentinel, under its {} rules: {about}{}\n",
         config.name,
-        config.model().world,
+        config.world.name(),
+        config.rules,
         parameters.unwrap_or_default(),
-        net.hidden,
-        word(&net.pooling),
-        word(&net.features),
-        net.feature_version,
     )
 }
 
@@ -127,26 +125,39 @@ fn word(value: &impl serde::Serialize) -> String {
     crate::compact::fields::said(value)
 }
 
+/// One sentence on what was learned from.
+fn method(config: &TrainConfig) -> String {
+    if config.method == Method::Grpo {
+        return "Reinforcement learning with group-relative policy optimization (GRPO) on its own episodes."
+            .to_owned();
+    }
+    let sees_all = sees_hidden_state(config, &config.teacher);
+    format!(
+        "Imitation, not reinforcement learning: the policy learned the actions of the teacher `{}` \
+         along its own episodes (DAgger). The teacher sees {}",
+        config.teacher,
+        if sees_all {
+            "hidden state; the policy does not."
+        } else {
+            "what the policy sees."
+        }
+    )
+}
+
+/// Whether a policy of the world reads hidden state.
+fn sees_hidden_state(config: &TrainConfig, name: &str) -> bool {
+    in_world!(config.world, W => {
+        <W as sentinel_policy::Playable>::PolicyName::named(name).is_some_and(Scripted::sees_all)
+    })
+}
+
 /// How it came about.
 fn training(
     config: &TrainConfig,
     events: &[Event],
     finished: Option<usize>,
 ) -> Result<String, serde_json::Error> {
-    let method = match (config.method, config.teacher) {
-        (Method::Grpo, _) => {
-            "Reinforcement learning with group-relative policy optimization (GRPO) on its own episodes."
-        }
-        (Method::Sft, Teacher::Bayes) => {
-            "Imitation, not reinforcement learning: the policy learned the actions of the teacher `bayes` \
-             along its own episodes (DAgger). The teacher sees what the policy sees."
-        }
-        (Method::Sft, Teacher::OracleLite) => {
-            "Imitation, not reinforcement learning: the policy learned the actions of the teacher \
-             `oracle_lite` along its own episodes (DAgger). The teacher sees hidden state; the policy \
-             does not."
-        }
-    };
+    let method = method(config);
     let mut text = format!("## Training\n\n{method}\n\n");
     if !config.init.is_empty() {
         let _ = writeln!(text, "It started from the model `{}`.\n", config.init);
@@ -233,7 +244,7 @@ fn measured(
         None => text.push_str("| this model | not measured yet | | | |\n"),
     }
     for (name, scores) in baselines {
-        let cheats = PolicyName::parse(name).is_some_and(PolicyName::cheats);
+        let cheats = sees_hidden_state(config, name);
         let note = if cheats { " (sees hidden state)" } else { "" };
         row(&mut text, &format!("{}{note}", cell(name)), scores);
     }
@@ -260,9 +271,11 @@ fn usage(config: &TrainConfig) -> String {
 With this folder as `DIR`, the scores are measured again by
 
 ```sh
-sentinel eval --policies trained --model DIR --task all --seeds {} --streams independent
+sentinel eval --world {} --rules {} --policies trained --model DIR --task all --seeds {} --streams independent
 ```
 ",
+        config.world.name(),
+        config.rules,
         config.test_seeds
     )
 }

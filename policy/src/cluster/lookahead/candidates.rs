@@ -1,0 +1,72 @@
+//! Actions that could make sense.
+
+use sentinel_env::cluster::{Action, GpuId, Job, JobId, JobStatus, Observation};
+use sentinel_env::slot::Slot;
+
+use crate::cluster::planner::{attacked, idle_gpus, least_done, next};
+
+/// Everything but what the planner does; some may be the same.
+pub(super) fn candidates(o: &Observation, planned: Action) -> Vec<Action> {
+    let mut all = Vec::new();
+    placements(o, planned, &mut all);
+    let running = [attacked(o), least_done(o)].into_iter().flatten();
+    for job in running {
+        all.push(verify(job, None));
+        all.extend(Slot::ALL.map(|slot| verify(job, Some(slot))));
+    }
+    let asked = Action::RequestInfo {
+        job: least_done(o),
+        worker: None,
+    };
+    let stuck = |job: &Job| {
+        let late = job.status == JobStatus::TimedOut && job.placed.is_some();
+        late || (job.status == JobStatus::Running && job.placed.is_none())
+    };
+    let lost = o.jobs.iter().find(|(_, job)| stuck(job)).map(|(id, _)| id);
+    all.extend(least_done(o).map(|_| asked));
+    all.extend(lost.map(|job| Action::Preempt {
+        job: Some(job),
+        worker: None,
+    }));
+    all.push(Action::Tick);
+    all
+}
+
+/// The planner's job by every worker; other jobs by the planner's worker; and where no GPU is idle,
+/// one more on the roomiest.
+fn placements(o: &Observation, planned: Action, all: &mut Vec<Action>) {
+    let place = |job: JobId, gpu: GpuId, worker: Slot| Action::Allocate {
+        job: Some(job),
+        gpu: Some(gpu),
+        worker: Some(worker),
+    };
+    let roomiest = o.most_free().filter(|gpu| o.looks_open(*gpu));
+    let (Some(job), Some(gpu)) = (next(o), idle_gpus(o).next().or(roomiest)) else {
+        return;
+    };
+    all.extend(Slot::ALL.map(|slot| place(job, gpu, slot)));
+    let worker = planned.worker().unwrap_or(Slot::ALL[0]);
+    let first_by = |key: fn(&Job) -> u8| {
+        let waiting = o
+            .jobs
+            .iter()
+            .filter(|(_, job)| job.status == JobStatus::Queued);
+        waiting.min_by_key(|(_, job)| key(job)).map(|(id, _)| id)
+    };
+    let keys: [fn(&Job) -> u8; 4] = [
+        |job| job.deadline,
+        |job| u8::MAX - job.steps,
+        |job| u8::MAX - job.memory,
+        |job| job.steps,
+    ];
+    let others = keys.into_iter().filter_map(first_by);
+    all.extend(others.map(|job| place(job, gpu, worker)));
+}
+
+const fn verify(job: JobId, worker: Option<Slot>) -> Action {
+    Action::Verify {
+        job: Some(job),
+        worker,
+        force_flag: false,
+    }
+}

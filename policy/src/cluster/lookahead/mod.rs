@@ -1,0 +1,126 @@
+//! Re-simulation: every action that could make sense is tried in copies of the episode and the
+//! planner plays on from there; the one that ends best on average is taken (the rollout algorithm,
+//! Tesauro & Galperin 1996).
+//!
+//! [`Lookahead`] supposes what is hidden, from what was seen; [`Oracle`] copies what is hidden as it is.
+
+mod belief;
+mod candidates;
+
+use sentinel_env::cluster::{Action, ClusterWorld, Episode, Hidden, Observation, Tally};
+
+use super::planner::Planner;
+use super::{Oracle as Cheating, Policy};
+use belief::Belief;
+use candidates::candidates;
+
+/// Suppositions that each action is tried in.
+const WORLDS: usize = 8;
+/// Values this close are the same; the planner's own choice comes first.
+const TIE: f64 = 1e-9;
+
+/// What both keep of the observations so far.
+#[derive(Clone, Debug, Default)]
+struct Watch {
+    planner: Planner,
+    tally: Tally,
+}
+
+impl Watch {
+    fn take_in(&mut self, o: &Observation) {
+        self.planner.observe(o);
+        self.tally.follow(o);
+    }
+
+    /// The candidate that ends best on average over the worlds; the planner's own choice, unless
+    /// another is better by more than the error of so few worlds.
+    fn best(&self, o: &Observation, worlds: &[Episode]) -> Action {
+        let planned = self.planner.clone().choose(o);
+        let ends = |action: Action| worlds.iter().map(move |world| self.play_out(world, action));
+        let base: Vec<f64> = ends(planned).collect();
+        let (mut best, mut highest) = (planned, TIE);
+        for action in candidates(o, planned) {
+            let gains: Vec<f64> = ends(action)
+                .zip(&base)
+                .map(|(end, base)| end - base)
+                .collect();
+            let gain = lower_bound(&gains);
+            if gain > highest {
+                (best, highest) = (action, gain);
+            }
+        }
+        best
+    }
+
+    /// The score when this action is taken and the planner plays on.
+    fn play_out(&self, world: &Episode, action: Action) -> f64 {
+        let (mut episode, mut planner) = (world.clone(), self.planner.clone());
+        let mut next = action;
+        while episode.step(next).is_ok() && !episode.observation().done() {
+            planner.observe(episode.observation());
+            next = planner.choose(episode.observation());
+        }
+        episode.tally().score()
+    }
+}
+
+/// The mean less two standard errors.
+fn lower_bound(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+    mean - 2.0 * (squares / (count * (count - 1.0).max(1.0))).sqrt()
+}
+
+/// Looks ahead in suppositions that fit what was seen.
+#[derive(Clone, Debug, Default)]
+pub struct Lookahead {
+    watch: Watch,
+    belief: Belief,
+}
+
+impl Lookahead {
+    /// Has seen nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Policy<ClusterWorld> for Lookahead {
+    fn observe(&mut self, o: &Observation) {
+        self.watch.take_in(o);
+        self.belief.observe(o);
+    }
+
+    fn choose(&mut self, o: &Observation) -> Action {
+        let suppose = |index| {
+            let hypothesis = self.belief.suppose(o, index);
+            Episode::imagine(o, &self.watch.tally, &hypothesis)
+        };
+        let worlds: Vec<Episode> = (0..WORLDS as u64).map(suppose).collect();
+        self.watch.best(o, &worlds)
+    }
+}
+
+/// Looks ahead in the world as it is, luck included: what nobody can know.
+#[derive(Clone, Debug, Default)]
+pub struct Oracle {
+    watch: Watch,
+}
+
+impl Oracle {
+    /// Has seen nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Cheating<ClusterWorld> for Oracle {
+    fn choose(&mut self, o: &Observation, hidden: &Hidden) -> Action {
+        self.watch.take_in(o);
+        let world = Episode::beneath(o, &self.watch.tally, hidden.clone());
+        self.watch.best(o, &[world])
+    }
+}

@@ -1,0 +1,123 @@
+//! The trust world's evaluation (spec training-eval §1).
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sentinel_env::rng::Streams;
+use sentinel_env::trust::{Session, Step, TraceFinal, TraceReset, TraceStep, TrustWorld};
+use sentinel_policy::play::{Player, Run};
+use sentinel_policy::{EpisodeRow, Model, Trained};
+use serde::Serialize;
+
+use super::{Evaluated, Traced, is_reference, mean};
+use crate::eval::{Difficulty, Evaluation, Ordered, ReplayUse, State, or_empty};
+
+/// Means over the episodes of a policy, of the rounded values of their rows, to four decimals.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(
+    missing_docs,
+    reason = "the field names are the format, spec training-eval §1"
+)]
+pub struct PolicySummary {
+    pub episodes: usize,
+    pub avg_score: f64,
+    pub avg_completion_rate: f64,
+    pub avg_detection_rate: f64,
+    pub avg_trust_calibration: f64,
+    pub avg_steps: f64,
+}
+
+#[derive(Serialize)]
+struct File<'a> {
+    task: &'a str,
+    tasks: &'a [&'static str],
+    episodes_per_policy: u64,
+    adaptive: bool,
+    #[serde(serialize_with = "or_empty")]
+    difficulty_controller: Difficulty,
+    difficulty_controller_by_task_policy: &'a Ordered<Ordered<State>>,
+    summary: &'a Ordered<PolicySummary>,
+    by_task: &'a Ordered<Ordered<PolicySummary>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    streams: Option<Streams>,
+    #[serde(skip_serializing_if = "is_reference")]
+    rules: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replay: &'a Option<ReplayUse>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: &'a Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    adversary_threshold: Option<f64>,
+    episodes: &'a [EpisodeRow],
+}
+
+impl Evaluated for TrustWorld {
+    type Row = EpisodeRow;
+    type Summary = PolicySummary;
+    const POLICIES: &'static str = "random,heuristic,oracle_lite";
+    const COLUMNS: &'static [&'static str] =
+        &["score", "completion", "detection", "calibration", "steps"];
+
+    fn row(policy: &str, run: &Run<Self>) -> EpisodeRow {
+        EpisodeRow::of(policy, run)
+    }
+
+    fn summary(rows: &[&EpisodeRow]) -> PolicySummary {
+        PolicySummary {
+            episodes: rows.len(),
+            avg_score: mean(rows, |row| row.score),
+            avg_completion_rate: mean(rows, |row| row.completion_rate),
+            avg_detection_rate: mean(rows, |row| row.detection_rate),
+            avg_trust_calibration: mean(rows, |row| row.trust_calibration),
+            avg_steps: mean(rows, |row| f64::from(row.steps)),
+        }
+    }
+
+    fn cells(s: &PolicySummary) -> (usize, Vec<f64>) {
+        let cells = vec![
+            s.avg_score,
+            s.avg_completion_rate,
+            s.avg_detection_rate,
+            s.avg_trust_calibration,
+            s.avg_steps,
+        ];
+        (s.episodes, cells)
+    }
+
+    fn file(e: &Evaluation<Self>) -> impl Serialize {
+        File {
+            task: &e.task,
+            tasks: &e.tasks,
+            episodes_per_policy: e.episodes_per_policy,
+            adaptive: e.adaptive,
+            difficulty_controller: e.difficulty,
+            difficulty_controller_by_task_policy: &e.difficulty_by_task_policy,
+            summary: &e.summary,
+            by_task: &e.by_task,
+            streams: Some(e.streams).filter(|streams| *streams != Streams::Reference),
+            rules: &e.rules,
+            replay: &e.replay,
+            model: &e.model,
+            adversary_threshold: e.adversary_threshold,
+            episodes: &e.episodes,
+        }
+    }
+
+    fn trained(model: &Arc<Model>) -> Player<Self> {
+        Player::Public(Box::new(Trained::new(Arc::clone(model))))
+    }
+}
+
+impl Traced for TrustWorld {
+    fn reset_row(session: &Session) -> impl Serialize {
+        TraceReset::of(session)
+    }
+
+    fn step_row(session: &Session, step: &Step) -> impl Serialize {
+        TraceStep::of(session, step)
+    }
+
+    fn final_row(session: &Session, random_next: Option<f64>) -> Option<impl Serialize> {
+        TraceFinal::of(session, random_next)
+    }
+}

@@ -48,10 +48,11 @@ pub(super) fn cluster(run: &Frames<Cluster>, truth: bool) -> Drawing {
         bottom,
         bars: Vec::new(),
     };
-    let attacks = if truth {
-        "attacks, by level"
-    } else {
-        "attacks"
+    let attacked = run.steps().any(|(.., step)| step.attack.is_some());
+    let attacks = match (attacked, truth) {
+        (false, _) => "no attacks",
+        (true, false) => "attacks",
+        (true, true) => "attacks, by level",
     };
     let mut drawing = Drawing {
         shape: SHAPES[0],

@@ -96,7 +96,7 @@ pub(super) fn warning(o: &Observation, action: Action) -> Option<String> {
                     )
                 })
             }
-            None => (!any).then(|| format!("no job is {}, so none can be {what}", wanted.name())),
+            None => (!any).then(|| format!("No job is {}, so none can be {what}", wanted.name())),
         }
     };
     match action {

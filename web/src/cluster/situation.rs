@@ -205,11 +205,12 @@ pub(super) fn attacks(scene: Scene<Cluster>) -> impl IntoView {
         let (truth, cursor) = (scene.truth(), scene.page.cursor());
         scene.run.with(|run| {
             let steps = run.steps().take_while(|(index, ..)| *index <= cursor);
-            steps
-                .filter_map(|(index, _, step)| {
-                    Some(attack(index, step, step.attack.as_ref()?, truth))
-                })
-                .collect::<String>()
+            let rows = steps.filter_map(|(index, _, step)| {
+                Some(attack(index, step, step.attack.as_ref()?, truth))
+            });
+            // The latest first: the list is short and scrolls.
+            let rows: Vec<String> = rows.collect();
+            rows.into_iter().rev().collect::<String>()
         })
     });
     let body = move || {

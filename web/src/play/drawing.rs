@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::text::sort;
+
 use super::{Frame2d, polyline, tick_positions};
 
 /// Where the parts of a chart stand, whatever it shows. Lengths are in pixels.
@@ -188,7 +190,7 @@ impl Drawing {
 fn spread(ys: &[f64], bottom: f64) -> Vec<f64> {
     const GAP: f64 = 12.0;
     let mut order: Vec<usize> = (0..ys.len()).collect();
-    order.sort_by(|a, b| ys[*a].total_cmp(&ys[*b]));
+    sort(&mut order, |a, b| ys[*a] < ys[*b]);
     let mut out = ys.to_vec();
     for pair in 1..order.len() {
         let (above, below) = (order[pair - 1], order[pair]);

@@ -55,7 +55,7 @@ fn subtask(frame: &Frame<Trust>) -> String {
         &format!("Stakes {stakes:.2}"),
         "What is at risk, 0 to 1. From .70 on, answers count as high-stakes evidence, and by default the adversary poisons; believed poison at .85 or more ends the episode.",
     );
-    let domain = domain.name().to_lowercase();
+    let domain = domain.name().to_ascii_lowercase();
     format!("<h3>Subtask {number} of {total}: {domain}{again}</h3>") + &row(&head, class, stakes)
 }
 

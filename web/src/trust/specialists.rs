@@ -7,7 +7,7 @@ use sentinel_env::trust::{Action, Behaviour, Domain};
 use super::Trust;
 use super::probability::odds;
 use crate::play::Frame;
-use crate::text::three;
+use crate::text::{sort, three};
 use crate::ui::{Scene, tip};
 
 /// A short name for a behaviour.
@@ -105,7 +105,7 @@ fn card(frame: &Frame<Trust>, slot: Slot, truth: bool) -> String {
         .map(|(domain, rate)| {
             format!(
                 "{} {}/{}",
-                domain.name().to_lowercase(),
+                domain.name().to_ascii_lowercase(),
                 rate.successes,
                 rate.count
             )
@@ -156,7 +156,7 @@ fn card(frame: &Frame<Trust>, slot: Slot, truth: bool) -> String {
 fn believed(belief: &[f64; 5]) -> String {
     let parts = Behaviour::ALL.map(|b| (b, belief[b as usize]));
     let mut ranked = parts;
-    ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+    sort(&mut ranked, |a, b| a.1 > b.1);
     let (likely, chance) = ranked[0];
     let text = ranked
         .map(|(b, p)| format!("{} {:.0} %", short(b), p * 100.0))

@@ -9,7 +9,7 @@ use crate::fetched::Fetched;
 use crate::page::Page;
 use crate::play::{Bout, League, SEEDS, Standing};
 use crate::state::{Source, View};
-use crate::text::three;
+use crate::text::{sort, three};
 use crate::world::{Named, World};
 
 /// Time for one piece, in milliseconds.
@@ -155,7 +155,7 @@ fn table<W: World>(league: &League<W>) -> String {
         ),
     };
     let mut standings: Vec<&Standing<W>> = league.standings.iter().collect();
-    standings.sort_by(|a, b| b.mean().total_cmp(&a.mean()));
+    sort(&mut standings, |a, b| a.mean() > b.mean());
     let rows: String = standings.into_iter().map(row).collect();
     format!(
         "<p class=\"quiet\" id=\"league-note\" role=\"status\">{note}</p><table class=\"league\"><tbody>{rows}</tbody></table>{slow}"

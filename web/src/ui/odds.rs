@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use super::tip;
+use crate::text::sort;
 
 /// A probability as a person reads it.
 #[must_use]
@@ -23,7 +24,7 @@ pub fn ranked(
     explanation: &str,
 ) -> String {
     let mut ranked: Vec<_> = values.into_iter().collect();
-    ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+    sort(&mut ranked, |a, b| a.1 > b.1);
     let rows = ranked.iter().take(3).map(|(action, value)| {
         let number = text(*value);
         format!("<li><span>{action}</span><span class=\"num\">{number}</span></li>")

@@ -48,7 +48,7 @@ fn drawn(state: &TrainerState) -> impl IntoView + use<> {
     let missing = (!missing.is_empty()).then(|| {
         let text = format!(
             "Not in the file, so not drawn: {}.",
-            missing.join(", ").to_lowercase()
+            missing.join(", ").to_ascii_lowercase()
         );
         view! { <p class="quiet">{text}</p> }
     });

@@ -40,7 +40,7 @@ fn sync_address<W: World>(page: Page<W>) {
 
 /// Lets time run: one action per tick until the end.
 fn run_clock<W: World>(page: Page<W>) {
-    let speed = Memo::new(move |_| page.view.with(|view| view.speed));
+    let speed = Memo::new(move |_| page.still.with(|view| view.speed));
     Effect::new(move |before: Option<Option<IntervalHandle>>| {
         if let Some(handle) = before.flatten() {
             handle.clear();
@@ -82,7 +82,7 @@ pub fn App<W: Stage>(
         page.playing.set(false);
     });
     Effect::new(move |_| {
-        let theme = page.view.with(|view| view.theme);
+        let theme = page.still.with(|view| view.theme);
         let word = match theme {
             Theme::Auto => "auto",
             Theme::Light => "light",
@@ -116,7 +116,7 @@ fn Episodes<W: Stage>(
     /// Whether the page stands inside another one.
     embed: bool,
 ) -> impl IntoView {
-    let double = Memo::new(move |_| page.view.with(|view| view.versus.is_some()));
+    let double = Memo::new(move |_| page.still.with(|view| view.versus.is_some()));
     view! {
         <Controls page/>
         <Notices page/>

@@ -21,6 +21,8 @@ use run::played;
 pub struct Page<W: World> {
     /// What is shown; the address follows it.
     pub view: RwSignal<View<W>>,
+    /// The same but for the cursor, so that moving it concerns only what shows the moment.
+    pub still: Memo<View<W>>,
     /// Whether time runs.
     pub playing: RwSignal<bool>,
     /// Replay files.
@@ -64,11 +66,16 @@ impl<W: World> Page<W> {
         let view = RwSignal::new(start);
         let shelf = RwSignal::new(Shelf::default());
         let model = RwSignal::new(Fetched::Unasked);
-        // Only what the trajectory depends on: moving the cursor must not play it again.
-        let inputs = Memo::new(move |_| {
+        let still = Memo::new(move |_| {
             view.with(|v: &View<W>| View {
-                screen: Screen::Episode,
                 cursor: 0,
+                ..v.clone()
+            })
+        });
+        // Only what the trajectory depends on.
+        let inputs = Memo::new(move |_| {
+            still.with(|v| View {
+                screen: Screen::Episode,
                 truth: false,
                 theme: Theme::Auto,
                 speed: Default::default(),
@@ -83,6 +90,7 @@ impl<W: World> Page<W> {
         let last = Memo::new(move |_| run.with(|run| run.last()).max(versus.with(|v| v.last())));
         Self {
             view,
+            still,
             playing: RwSignal::new(false),
             shelf,
             model,
@@ -108,7 +116,7 @@ impl<W: World> Page<W> {
 
     /// Whether the training page is shown.
     pub fn on_training(&self) -> bool {
-        self.view.with(|view| view.screen == Screen::Training)
+        self.still.with(|view| view.screen == Screen::Training)
     }
 
     /// Whether a source cannot act because its file is not there.

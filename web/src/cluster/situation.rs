@@ -88,7 +88,7 @@ fn counters(frame: &Frame<Cluster>) -> String {
         (
             "Poisonings",
             c.poisonings,
-            "Forged completions, and false completions that were believed",
+            "Completions that were forged, and wrong ones that were believed",
         ),
         (
             "False alarms",

@@ -18,7 +18,7 @@ impl<W: World> Page<W> {
             self.fetch_manifest();
         }
         let wanted = Memo::new(move |_| {
-            self.view
+            self.still
                 .with(|view| [Some(view.source.clone()), view.versus.clone()])
         });
         Effect::new(move |_| {

@@ -28,16 +28,24 @@ pub fn Chart<W: Stage>(scene: Scene<W>, number: usize) -> impl IntoView {
         let values = scene.with_frame(|frame| W::spoken(number, frame));
         format!("{title}. At the cursor: {values}")
     };
-    let x = Memo::new(move |_| format!("{:.1}", plane().x(page.cursor())));
+    // Beside the drawing, so that moving it draws nothing anew.
+    let place = Memo::new(move |_| {
+        let x = plane().x(page.cursor());
+        format!(
+            "height:{}px;transform:translateX({:.1}px)",
+            shape.foot,
+            x - 1.0
+        )
+    });
     view! {
         <section class="card chart-card" aria-label=title>
             <div class="chart" node_ref=node
                 on:pointerdown=move |event| seek(&event)
                 on:pointermove=move |event| if event.buttons() & 1 == 1 { seek(&event) }>
                 <svg role="img" aria-label=label viewBox=move || format!("0 0 {:.0} {height}", width.get())
-                    width="100%" height=height>
-                    <g inner_html=svg></g>
-                    <line class="cursor" x1=x x2=x y1=4.0 y2=shape.foot/>
+                    width="100%" height=height inner_html=svg></svg>
+                <svg class="cursor-place" aria-hidden="true" style=place>
+                    <line class="cursor" x1="1" x2="1" y1="4" y2="100%"/>
                 </svg>
             </div>
         </section>

@@ -30,7 +30,7 @@ pub fn Controls<W: World>(page: Page<W>) -> impl IntoView {
 fn TaskChoice<W: World>(page: Page<W>) -> impl IntoView {
     let button = move |(index, task): (usize, &W::Task)| {
         let task = *task;
-        let chosen = move || page.view.with(|view| view.task == task);
+        let chosen = move || page.still.with(|view| view.task == task);
         let (title, label) = (W::task_title(task), index + 1);
         view! {
             <button title=title class:chosen=chosen aria-pressed=move || chosen().to_string()
@@ -76,7 +76,7 @@ fn SeedField<W: World>(page: Page<W>) -> impl IntoView {
             <div class="joined">
                 <button on:click=move |_| step(-1) aria-label="Previous seed">"−"</button>
                 <input id="seed" inputmode="numeric" size="7"
-                    prop:value=move || page.view.with(|view| view.seed.to_string())
+                    prop:value=move || page.still.with(|view| view.seed.to_string())
                     on:change=change/>
                 <button on:click=move |_| step(1) aria-label="Next seed">"+"</button>
                 <button on:click=move |_| new_seed(page) aria-label="Random seed" title="Another seed (N)">"new"</button>
@@ -103,7 +103,7 @@ fn sources<W: World>(page: Page<W>, versus: bool) -> Vec<Source<W>> {
     if !versus {
         sources.push(Source::You);
     }
-    let current = page.view.with(|view| {
+    let current = page.still.with(|view| {
         [Some(view.source.clone()), view.versus.clone()]
             .into_iter()
             .flatten()
@@ -134,7 +134,7 @@ fn PlayerMenu<W: World>(
         ("player", "Player")
     };
     let chosen = move || {
-        page.view.with(|view| {
+        page.still.with(|view| {
             if versus {
                 view.versus.as_ref().map(Source::id)
             } else {

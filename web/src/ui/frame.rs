@@ -27,7 +27,7 @@ pub fn Header<W: Stage>(page: Page<W>) -> impl IntoView {
             };
         });
     };
-    let theme_label = move || match page.view.with(|view| view.theme) {
+    let theme_label = move || match page.still.with(|view| view.theme) {
         Theme::Auto => "Theme: auto",
         Theme::Light => "Theme: light",
         Theme::Dark => "Theme: dark",
@@ -68,7 +68,7 @@ fn ScreenLink<W: World>(page: Page<W>, screen: Screen, label: &'static str) -> i
         };
         format!("?{}", page.view.with(there))
     };
-    let here = move || page.view.with(|view| view.screen == screen);
+    let here = move || page.still.with(|view| view.screen == screen);
     let go = move |event: leptos::ev::MouseEvent| {
         if !(event.ctrl_key() || event.meta_key() || event.shift_key()) {
             event.prevent_default();
@@ -85,7 +85,7 @@ fn ScreenLink<W: World>(page: Page<W>, screen: Screen, label: &'static str) -> i
 #[component]
 fn WorldLinks<W: World>(page: Page<W>) -> impl IntoView {
     let link = move |(name, label): (&'static str, &'static str)| {
-        let href = move || format!("?{}", page.view.with(|view| elsewhere(view, name)));
+        let href = move || format!("?{}", page.still.with(|view| elsewhere(view, name)));
         let here = name == W::NAME;
         view! { <a href=href class:chosen=here aria-current=here.then_some("true") data-world=name>{label}</a> }
     };

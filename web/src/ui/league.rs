@@ -20,7 +20,7 @@ const PIECE_MS: f64 = 12.0;
 pub fn Standings<W: World>(page: Page<W>) -> impl IntoView {
     let league = RwSignal::new(None::<League<W>>);
     let bout = StoredValue::new_local(None::<Bout<W>>);
-    let what = Memo::new(move |_| page.view.with(|v| (v.task, v.streams, v.rules)));
+    let what = Memo::new(move |_| page.still.with(|v| (v.task, v.streams, v.rules)));
     // Standings of another task would be read as this one's.
     Effect::new(move |before: Option<_>| {
         let now = what.get();

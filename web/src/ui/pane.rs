@@ -142,7 +142,7 @@ fn ReplayNote<W: World>(scene: Scene<W>) -> impl IntoView {
 fn BranchNote<W: World>(scene: Scene<W>) -> impl IntoView {
     let page = scene.page;
     let branch = move || {
-        let branch = page.view.with(|view| view.branch.clone());
+        let branch = page.still.with(|view| view.branch.clone());
         branch.filter(|_| scene.which == Which::Main)
     };
     let resume = move |_| {

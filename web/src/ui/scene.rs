@@ -41,13 +41,13 @@ impl<W: World> Scene<W> {
 
     /// Whether hidden state is shown.
     pub fn truth(&self) -> bool {
-        self.page.view.with(|view| view.truth)
+        self.page.still.with(|view| view.truth)
     }
 
     /// Who plays.
     pub fn source(&self) -> Source<W> {
         self.page
-            .view
+            .still
             .with(|view| match (self.which, &view.versus) {
                 (Which::Versus, Some(versus)) => versus.clone(),
                 _ => view.source.clone(),

@@ -11,7 +11,7 @@ use crate::world::{RulesOf, World};
 #[component]
 pub(super) fn StreamsMenu<W: World>(page: Page<W>) -> impl IntoView {
     let options = move || {
-        let now = page.view.with(|view| view.streams);
+        let now = page.still.with(|view| view.streams);
         let all = [Streams::Independent, Streams::Reference];
         all.map(|s| option(s.name(), s.name(), "", s == now))
             .concat()
@@ -32,7 +32,7 @@ pub(super) fn StreamsMenu<W: World>(page: Page<W>) -> impl IntoView {
 
 #[component]
 pub(super) fn TruthSwitch<W: World>(page: Page<W>) -> impl IntoView {
-    let truth = move || page.view.with(|view| view.truth);
+    let truth = move || page.still.with(|view| view.truth);
     let set = move |to| page.view.update(|view| view.truth = to);
     view! {
         <div class="field">
@@ -50,7 +50,7 @@ pub(super) fn TruthSwitch<W: World>(page: Page<W>) -> impl IntoView {
 /// The two sets of rules, and what else the address names.
 #[component]
 pub(super) fn RulesMenu<W: World>(page: Page<W>) -> impl IntoView {
-    let rules = move || page.view.with(|view| view.rules);
+    let rules = move || page.still.with(|view| view.rules);
     let change = move |event| {
         if let Ok(rules) = RulesOf::<W>::parse(&event_target_value(&event)) {
             page.restart(|view| view.rules = rules);

@@ -28,7 +28,7 @@ pub fn Transport<W: World>(page: Page<W>) -> impl IntoView {
             view.speed = Speed::ALL[(view.speed as usize + 1) % Speed::ALL.len()];
         });
     };
-    let speed_label = move || format!("{}×", page.view.with(|view| view.speed.id()));
+    let speed_label = move || format!("{}×", page.still.with(|view| view.speed.id()));
     let scrub = move |event| {
         if let Ok(action) = event_target_value(&event).parse() {
             page.seek(action);

@@ -214,4 +214,49 @@ impl<const D: usize> Ledger<D> {
         }
         (1.0 - 4.0 * (sum / SLOTS as f64)).max(0.0)
     }
+
+    /// How close trust is to what the calls themselves could bring: as [`Ledger::calibration`], over
+    /// the slots that were called. `promised` sums the chance of success over the calls to a slot.
+    /// 0 when nobody was called: nothing was learned.
+    #[must_use]
+    pub fn calibration_of_calls(&self, promised: &PerSlot<f64>) -> f64 {
+        let (mut sum, mut called) = (0.0, 0u8);
+        for (evidence, promised) in self.slots.iter().zip(&promised.0) {
+            if evidence.calls > 0 {
+                let gap = evidence.trust() - promised / f64::from(evidence.calls);
+                sum += gap * gap;
+                called += 1;
+            }
+        }
+        if called == 0 {
+            return 0.0;
+        }
+        (1.0 - 4.0 * (sum / f64::from(called))).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_held_against_what_they_could_bring() {
+        let mut ledger = Ledger::<1>::default();
+        let mut promised = PerSlot::default();
+        assert_eq!(ledger.calibration_of_calls(&promised), 0.0);
+        let report = Report {
+            success: true,
+            stakes: 0.5,
+            confidence: 0.9,
+            domain: 0,
+        };
+        // Two successes of weight 2: trust 5/6, against a mean chance of .7. Others do not count.
+        for chance in [0.9, 0.5] {
+            ledger.update(Slot::ALL[3], report);
+            promised.0[3] += chance;
+        }
+        let gap: f64 = 5.0 / 6.0 - 0.7;
+        let expected = 1.0 - 4.0 * gap * gap;
+        assert!((ledger.calibration_of_calls(&promised) - expected).abs() < 1e-12);
+    }
 }

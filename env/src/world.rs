@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt::{Debug, Display};
 
-use crate::controller::DifficultyProfile;
+use crate::controller::{Controller, DifficultyProfile};
 use crate::digest::Digest;
 use crate::rng::Streams;
 use crate::rules::{Change, Rules};
@@ -84,8 +84,8 @@ pub trait World: Copy + Debug + Default + PartialEq + Send + Sync + 'static {
     fn actions_taken(episode: &Self::Episode) -> u16;
     /// Score of the episode so far, 0..1.
     fn score(episode: &Self::Episode) -> f64;
-    /// Attacks caught, and attacks met: what a difficulty controller is told at the end.
-    fn encounters(episode: &Self::Episode) -> (u16, u16);
+    /// Tells a difficulty controller how an ended episode went: attacks caught, and attacks met.
+    fn report_to(episode: &Self::Episode, controller: &mut Controller);
     /// Reward of the step itself.
     fn reward(step: &Self::Step) -> f64;
     /// Terminal reward, when the step ended the episode.

@@ -4,7 +4,9 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
-use sentinel_env::cluster::{Action, ActionMessage, Episode, GpuId, JobId, Setup, StepError, Task};
+use sentinel_env::cluster::{
+    Action, ActionMessage, Episode, GpuId, JobId, JobStatus, Setup, StepError, Task,
+};
 use sentinel_env::rng::Streams;
 use sentinel_env::slot::Slot;
 
@@ -48,6 +50,86 @@ fn an_ill_formed_message_is_named() {
         let error = message(json).parse().unwrap_err().to_string();
         assert!(error.contains(named), "{error} does not name {named}");
     }
+}
+
+/// What is no field of an action, or has another type, is no action.
+#[test]
+fn an_extra_or_ill_typed_field_is_named() {
+    let cases = [
+        (r#"{"action_type": "tick", "colour": "red"}"#, "colour"),
+        (r#"{"action_type": "tick", "Job_id": "JOB-001"}"#, "Job_id"),
+        (r#"{"action_type": "allocate", "job_id": 3}"#, "job_id"),
+        (
+            r#"{"action_type": "allocate", "gpu_id": ["GPU-00"]}"#,
+            "gpu_id",
+        ),
+        (
+            r#"{"action_type": "verify", "worker_id": {"id": "S0"}}"#,
+            "worker_id",
+        ),
+        (
+            r#"{"action_type": "verify", "force_flag": "yes"}"#,
+            "force_flag",
+        ),
+        (r#"{"action_type": 7}"#, "action_type"),
+    ];
+    for (json, named) in cases {
+        let error = serde_json::from_str::<ActionMessage>(json).unwrap_err();
+        assert!(error.to_string().contains(named), "{error}");
+    }
+    for json in ["[]", "7", "null", r#"{"action_type": "tick""#, ""] {
+        assert!(
+            serde_json::from_str::<ActionMessage>(json).is_err(),
+            "{json}"
+        );
+    }
+    let null = message(r#"{"action_type": "allocate", "job_id": null, "force_flag": null}"#);
+    assert_eq!(null.parse().unwrap().job(), None);
+}
+
+/// A GPU that is down takes no job, and a job that is done cannot be taken off: the step is spent.
+#[test]
+fn what_is_down_or_done_stays_so() {
+    let allocate = |job, gpu| Action::Allocate {
+        job: Some(JobId(job)),
+        gpu: Some(GpuId(gpu)),
+        worker: Some(Slot::ALL[0]),
+    };
+    let (mut refused, mut done) = (0, 0);
+    for seed in 0..60 {
+        let setup = Setup::new(Task::Task2, seed, Streams::Independent);
+        let mut episode = Episode::reset(&setup);
+        for n in 0..20 {
+            let down = episode
+                .observation()
+                .gpus()
+                .iter()
+                .position(|gpu| !gpu.state.operational());
+            let Ok(step) = episode.step(allocate(n, down.unwrap_or(0) as u8)) else {
+                break;
+            };
+            if down.is_some() {
+                assert!(!step.success && step.report.is_none());
+                refused += 1;
+            }
+            let o = episode.observation();
+            let complete = o
+                .jobs
+                .iter()
+                .find(|(_, job)| job.status == JobStatus::Complete);
+            if let Some((job, row)) = complete.map(|(id, job)| (id, *job)) {
+                let preempt = Action::Preempt {
+                    job: Some(job),
+                    worker: None,
+                };
+                let step = episode.step(preempt).unwrap();
+                assert!(!step.success);
+                assert_eq!(episode.observation().jobs.rows()[job.index()], row);
+                done += 1;
+            }
+        }
+    }
+    assert!(refused > 10 && done > 10, "{refused} and {done} times");
 }
 
 #[test]

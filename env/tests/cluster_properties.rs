@@ -9,21 +9,27 @@ mod cluster_play;
 use cluster_play::action;
 use proptest::prelude::*;
 use sentinel_env::cluster::{
-    Action, Batch, Behaviour, Episode, GPU_MEMORY, GpuState, JobId, JobStatus, Setup, StepError,
-    Task,
+    Action, Batch, Behaviour, Change, Episode, GPU_MEMORY, GpuState, JobId, JobStatus, Rules,
+    Setup, StepError, Task,
 };
 use sentinel_env::rng::Streams;
 use sentinel_env::slot::Slot;
 use sentinel_env::trust::BatchStep;
 
 fn setups() -> impl Strategy<Value = Setup> {
-    (0..3usize, any::<u64>(), any::<bool>()).prop_map(|(task, seed, reference)| {
+    let all = (0..3usize, any::<u64>(), any::<bool>(), any::<bool>());
+    all.prop_map(|(task, seed, reference, hardened)| {
+        let rules = if hardened {
+            Rules::HARDENED
+        } else {
+            Rules::REFERENCE
+        };
         let streams = if reference {
             Streams::Reference
         } else {
             Streams::Independent
         };
-        Setup::new(Task::ALL[task], seed, streams)
+        Setup::new(Task::ALL[task], seed, streams).under(rules)
     })
 }
 
@@ -38,10 +44,15 @@ fn is_sound(episode: &Episode) {
             .iter()
             .filter(|j| j.placed.is_some_and(|g| g.index() == i));
         let used: u16 = held.map(|job| u16::from(job.memory)).sum();
-        assert_eq!(gpu.used, used, "GPU {i} holds what its jobs take");
+        let invented = u16::from(gpu.invented);
+        assert_eq!(
+            gpu.used,
+            used + invented,
+            "GPU {i} holds what its jobs take"
+        );
         if gpu.state.operational() {
-            assert_eq!(gpu.state == GpuState::Idle, used == 0);
-            assert_eq!(gpu.state == GpuState::Overloaded, used > GPU_MEMORY);
+            assert_eq!(gpu.state == GpuState::Idle, gpu.used == 0);
+            assert_eq!(gpu.state == GpuState::Overloaded, gpu.used > GPU_MEMORY);
         }
     }
     for (job, actual) in jobs.iter().zip(hidden.progress) {
@@ -74,7 +85,12 @@ proptest! {
         }
         let o = episode.observation();
         prop_assert!(o.done() && steps <= u32::from(o.max_steps));
-        prop_assert_eq!(u32::from(episode.tally().reward_events), steps + 1);
+        let saved = if setup.rules.has(Change::Ending) {
+            u32::from(o.max_steps) - steps
+        } else {
+            0
+        };
+        prop_assert_eq!(u32::from(episode.tally().reward_events), steps + 1 + saved);
         prop_assert!((0.0..=1.0).contains(&episode.tally().score()));
     }
 

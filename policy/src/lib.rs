@@ -18,7 +18,7 @@ mod self_solve;
 mod trust_world;
 pub mod world;
 
-pub use bayes::{Bayes, Belief};
+pub use bayes::{Bayes, Belief, KnowingOracle};
 pub use heuristic::Heuristic;
 pub use learned::{Model, Trained};
 pub use oracle::OracleLite;

@@ -3,7 +3,7 @@
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::TrustWorld;
 
-use crate::{Bayes, Heuristic, OracleLite, Random, SelfSolve};
+use crate::{Bayes, Heuristic, KnowingOracle, OracleLite, Random, SelfSolve};
 
 /// A policy or an oracle of this world.
 pub type Player = crate::play::Player<TrustWorld>;
@@ -23,17 +23,20 @@ pub enum PolicyName {
     SelfSolve,
     /// Look-ahead over the exact posterior of the hidden assignment.
     Bayes,
+    /// The same look-ahead, told the assignment.
+    Oracle,
 }
 
 impl PolicyName {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Random,
         Self::Heuristic,
         Self::Heuristic70,
         Self::OracleLite,
         Self::SelfSolve,
         Self::Bayes,
+        Self::Oracle,
     ];
 
     /// The name used in files, on the command line and in the page's address.
@@ -46,6 +49,7 @@ impl PolicyName {
             Self::OracleLite => "oracle_lite",
             Self::SelfSolve => "self_solve",
             Self::Bayes => "bayes",
+            Self::Oracle => "oracle",
         }
     }
 
@@ -60,9 +64,14 @@ impl PolicyName {
             Self::Heuristic70 => {
                 "The heuristic with .70 in place of .65: what the reference published as “Trained (GRPO)”"
             }
-            Self::OracleLite => "Sees who is who: not a fair player, an upper bar",
+            Self::OracleLite => {
+                "Sees who is who, by two rules: not a fair player, the reference's upper bar"
+            }
             Self::SelfSolve => "Does everything itself and trusts nobody",
             Self::Bayes => "Weighs all 120 possible assignments by what it saw, and looks ahead",
+            Self::Oracle => {
+                "Looks ahead like Bayes, but is told who is who: not a fair player, the upper bar"
+            }
         }
     }
 
@@ -75,7 +84,7 @@ impl PolicyName {
     /// Whether the policy reads hidden state.
     #[must_use]
     pub const fn cheats(self) -> bool {
-        matches!(self, Self::OracleLite)
+        matches!(self, Self::OracleLite | Self::Oracle)
     }
 
     /// A fresh player for the episode `seed`.
@@ -88,6 +97,7 @@ impl PolicyName {
             Self::OracleLite => Player::Cheating(Box::new(OracleLite)),
             Self::SelfSolve => Player::Public(Box::new(SelfSolve)),
             Self::Bayes => Player::Public(Box::new(Bayes::new())),
+            Self::Oracle => Player::Cheating(Box::new(KnowingOracle)),
         }
     }
 }

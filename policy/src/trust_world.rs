@@ -23,7 +23,7 @@ impl Playable for TrustWorld {
     /// Each action, always.
     fn constants() -> Vec<Constant<Self>> {
         let always = |action: Action| Constant {
-            name: format!("always {action}"),
+            name: format!("always_{}", action.to_string().replace(' ', "_")),
             cycle: Cycle::new(action, Vec::new()),
         };
         Action::ALL.into_iter().map(always).collect()

@@ -6,7 +6,7 @@
 use sentinel_env::cluster;
 use sentinel_env::digest::Digest;
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Setup, Task};
+use sentinel_env::trust::{self, Setup, Task};
 use sentinel_policy::cluster::PolicyName as ClusterPolicy;
 use sentinel_policy::{PolicyName, run_episode};
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,12 @@ const BAYES_SEEDS: u64 = 8;
 
 /// Seeds of the cluster world, whose episodes are longer.
 const CLUSTER_SEEDS: u64 = 10;
+
+/// Seeds of a list under other rules than the reference's.
+const HARDENED_SEEDS: u64 = 7;
+
+/// The rules that a list does not name.
+const REFERENCE: &str = "reference";
 
 /// The world of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,8 +51,19 @@ pub struct DigestList {
     /// Which world was played.
     #[serde(default, skip_serializing_if = "World::is_trust")]
     pub world: World,
+    /// Under which rules; a list under the reference's does not say so.
+    #[serde(default = "reference", skip_serializing_if = "is_reference")]
+    pub rules: String,
     /// One per episode.
     pub episodes: Vec<Entry>,
+}
+
+fn reference() -> String {
+    REFERENCE.to_owned()
+}
+
+fn is_reference(rules: &str) -> bool {
+    rules == REFERENCE
 }
 
 /// The digest of one episode.
@@ -67,27 +84,36 @@ pub struct Entry {
 }
 
 impl DigestList {
-    /// Plays every episode of a world's list.
+    /// Plays every episode of a world's list under the rules of that name.
     #[must_use]
-    pub fn record(world: World) -> Self {
+    pub fn record(world: World, rules: &str) -> Self {
         let mut episodes = Vec::new();
         for streams in [Streams::Reference, Streams::Independent] {
             for (policy, seeds) in policies(world) {
+                let seeds = if is_reference(rules) {
+                    seeds
+                } else {
+                    seeds.min(HARDENED_SEEDS)
+                };
                 for task in Task::ALL {
                     for seed in (0..seeds).chain(EDGE_SEEDS) {
-                        episodes.extend(Entry::record(world, task, seed, policy, streams));
+                        episodes.extend(Entry::record(world, rules, task, seed, policy, streams));
                     }
                 }
             }
         }
-        Self { world, episodes }
+        Self {
+            world,
+            rules: rules.to_owned(),
+            episodes,
+        }
     }
 }
 
 /// Who plays in a world's list, and how many seeds besides the edges.
 fn policies(world: World) -> Vec<(&'static str, u64)> {
     let seeds = |policy| match policy {
-        PolicyName::Bayes => BAYES_SEEDS,
+        PolicyName::Bayes | PolicyName::Oracle => BAYES_SEEDS,
         _ => 30,
     };
     match world {
@@ -96,18 +122,41 @@ fn policies(world: World) -> Vec<(&'static str, u64)> {
             all.map(|policy| (policy.name(), seeds(policy))).collect()
         }
         World::Cluster => {
-            let all = ClusterPolicy::ALL.into_iter();
+            let all = ClusterPolicy::ALL
+                .into_iter()
+                .filter(|policy| !slow(*policy));
             all.map(|policy| (policy.name(), CLUSTER_SEEDS)).collect()
         }
     }
 }
 
+/// Whether a policy plays hundreds of episodes to choose one action: minutes without optimization.
+/// What it plays is the world and the planner, which are in the list.
+fn slow(policy: ClusterPolicy) -> bool {
+    matches!(policy, ClusterPolicy::Lookahead | ClusterPolicy::Oracle)
+}
+
 impl Entry {
-    /// Plays an episode; `None` when the world has no such policy.
-    fn record(world: World, task: Task, seed: u64, policy: &str, streams: Streams) -> Option<Self> {
+    /// Plays an episode; `None` when the world has no such policy or rules.
+    fn record(
+        world: World,
+        rules: &str,
+        task: Task,
+        seed: u64,
+        policy: &str,
+        streams: Streams,
+    ) -> Option<Self> {
         let (digest, trail) = match world {
-            World::Trust => trust(task, seed, PolicyName::parse(policy)?, streams),
-            World::Cluster => cluster(task, seed, ClusterPolicy::parse(policy)?, streams),
+            World::Trust => {
+                let rules = trust::Rules::parse(rules).ok()?;
+                let setup = Setup::new(task, seed, streams).under(rules);
+                trust(&setup, PolicyName::parse(policy)?)
+            }
+            World::Cluster => {
+                let rules = cluster::Rules::parse(rules).ok()?;
+                let setup = cluster::Setup::new(task, seed, streams).under(rules);
+                cluster(&setup, ClusterPolicy::parse(policy)?)
+            }
         };
         Some(Self {
             task: task.name().to_owned(),
@@ -120,13 +169,14 @@ impl Entry {
     }
 
     /// What is different when the episode is played here.
-    fn differences(&self, world: World) -> Vec<String> {
+    fn differences(&self, world: World, rules: &str) -> Vec<String> {
         let known = (Task::parse(&self.task), Streams::parse(&self.streams));
         let (Some(task), Some(streams)) = known else {
             return vec!["unknown task or streams".to_owned()];
         };
-        let Some(ours) = Self::record(world, task, self.seed, &self.policy, streams) else {
-            return vec!["unknown policy".to_owned()];
+        let ours = Self::record(world, rules, task, self.seed, &self.policy, streams);
+        let Some(ours) = ours else {
+            return vec!["unknown policy or rules".to_owned()];
         };
         if ours == *self {
             return Vec::new();
@@ -144,16 +194,14 @@ impl Entry {
     }
 }
 
-fn trust(task: Task, seed: u64, policy: PolicyName, streams: Streams) -> (Digest, String) {
-    let setup = Setup::new(task, seed, streams);
-    let session = run_episode(&setup, &mut policy.player(seed, streams));
+fn trust(setup: &Setup, policy: PolicyName) -> (Digest, String) {
+    let session = run_episode(setup, &mut policy.player(setup.seed, setup.streams));
     let prints = session.fingerprints();
     (prints.digest(), trail(prints.trail()))
 }
 
-fn cluster(task: Task, seed: u64, policy: ClusterPolicy, streams: Streams) -> (Digest, String) {
-    let setup = cluster::Setup::new(task, seed, streams);
-    let run = run_episode(&setup, &mut policy.player(seed, streams));
+fn cluster(setup: &cluster::Setup, policy: ClusterPolicy) -> (Digest, String) {
+    let run = run_episode(setup, &mut policy.player(setup.seed, setup.streams));
     let prints = run.fingerprints();
     (prints.digest(), trail(prints.trail()))
 }
@@ -180,7 +228,7 @@ pub fn check_digests(text: &str) -> Outcome {
                     ..
                 } = entry;
                 let place = format!("{task} seed {seed} {policy} ({streams} streams)");
-                outcome.row(&place, &entry.differences(list.world));
+                outcome.row(&place, &entry.differences(list.world, &list.rules));
             }
         }
     }
@@ -194,13 +242,21 @@ mod tests {
     #[test]
     fn a_failure_names_the_first_differing_step() {
         let streams = Streams::Reference;
-        let good = Entry::record(World::Trust, Task::Task1, 3, "heuristic", streams);
+        let good = Entry::record(
+            World::Trust,
+            REFERENCE,
+            Task::Task1,
+            3,
+            "heuristic",
+            streams,
+        );
         let good = good.expect("a known policy");
         let mut bad = good.clone();
         bad.trail.replace_range(8..12, "zzzz");
         bad.digest = "0:0".to_owned();
         let list = DigestList {
             world: World::Trust,
+            rules: reference(),
             episodes: vec![good, bad],
         };
         let outcome = check_digests(&serde_json::to_string(&list).expect("serialises"));

@@ -83,8 +83,7 @@ impl Episodes {
         let Some(running) = &self.running else {
             return vec!["no episode before it".to_owned()];
         };
-        let tally = running.session.episode().tally();
-        controller.update(tally.detections, tally.detections + tally.poisonings);
+        running.session.episode().report_to(controller);
         differences(row, &controller_row(controller), &LABELS)
     }
 }

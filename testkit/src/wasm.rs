@@ -9,10 +9,14 @@
 
 use std::alloc::Layout;
 
+use sentinel_env::cluster;
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Action, Batch, BatchStep, Session, Setup, Task};
 
 use crate::Outcome;
+
+#[path = "../../env/tests/cluster_play/mod.rs"]
+mod cluster_play;
 
 fn layout(len: u32) -> Layout {
     // Four bytes at least: an empty text has a place too. A `u32` length always fits.
@@ -81,10 +85,32 @@ fn reply(outcome: &Outcome) -> *mut u8 {
 }
 
 /// Takes about `n` steps of task3 and returns the sum of rewards, for the caller to time.
-/// Kind 0 is lean (a batch of 64, resets included), kind 1 rich (trace and full payload).
+/// Kind 0 is lean (a batch of 64, resets included), kind 1 rich (trace and full payload), kind 2 the
+/// cluster world, lean, with the actions of its native bench.
 #[unsafe(no_mangle)]
 pub extern "C" fn bench(kind: u32, n: u32) -> f64 {
-    if kind == 0 { lean(n) } else { rich(n) }
+    match kind {
+        0 => lean(n),
+        1 => rich(n),
+        _ => cluster_lean(n),
+    }
+}
+
+fn cluster_lean(n: u32) -> f64 {
+    let setup = |seed| cluster::Setup::new(Task::Task3, seed, Streams::Independent);
+    let (mut sum, mut seed) = (0.0, 0);
+    let mut episode = cluster::Episode::reset(&setup(seed));
+    for count in 0..n {
+        if episode.observation().done() {
+            seed += 1;
+            episode = cluster::Episode::reset(&setup(seed));
+        }
+        match episode.step(cluster_play::action(count, Task::Task3)) {
+            Ok(step) => sum += step.grades.reward,
+            Err(_) => return f64::NAN,
+        }
+    }
+    sum
 }
 
 fn action(n: u32) -> Action {

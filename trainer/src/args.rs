@@ -102,6 +102,12 @@ pub(crate) fn policy<W: Playable>(word: &str) -> Result<W::PolicyName, Error> {
     W::PolicyName::named(word).ok_or_else(unknown)
 }
 
+/// The same as one of a list.
+pub(crate) fn policies_entry<W: Playable>(word: &str) -> Result<W::PolicyName, Error> {
+    let unknown = || Error::argument("--policies", unknown_policy::<W>(word));
+    W::PolicyName::named(word).ok_or_else(unknown)
+}
+
 /// The rules of a world.
 pub(crate) fn rules<W: World>(text: &str) -> Result<Rules<W::Change>, Error> {
     Rules::parse(text).map_err(|e| {

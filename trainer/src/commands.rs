@@ -4,10 +4,12 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 
 use anyhow::{Result, bail};
-use sentinel_policy::in_world;
+use sentinel_policy::{Playable, in_world};
+use sentinel_trainer::bench::{self, BenchConfig};
 use sentinel_trainer::eval::{self, EvalConfig};
 use sentinel_trainer::manifest::{Manifest, ManifestConfig, NAME};
 use sentinel_trainer::record::{self, RecordConfig};
+use sentinel_trainer::rules::{self, Comparison, Findings, RulesConfig};
 use sentinel_trainer::trace::{Ended, TraceConfig, trace_actions, trace_policy};
 use sentinel_trainer::verify::{VerifyConfig, verify_file};
 use sentinel_trainer::worlds::{Evaluated, Traced};
@@ -176,4 +178,40 @@ fn trace_in<W: Traced>(config: &TraceConfig) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// `sentinel bench`
+pub(crate) fn bench(config: &BenchConfig) -> Result<()> {
+    let bar = Bar::new(None);
+    let speeds = in_world!(config.world, W => bench::bench::<W>(config, || bar.step()))?;
+    drop(bar);
+    if config.json {
+        print(&(serde_json::to_string_pretty(&speeds)? + "\n"))
+    } else {
+        print(&bench::text(&speeds))
+    }
+}
+
+/// `sentinel rules`
+pub(crate) fn rules(config: &RulesConfig) -> Result<()> {
+    if let Some(path) = &config.out {
+        files::check_target(path)?;
+        rules::check_replaces(path)?;
+    }
+    let findings = in_world!(config.world, W => compare::<W>(config))?;
+    if let Some(path) = &config.out {
+        files::write(path, findings.to_json()?.as_bytes())?;
+        note(&format!("wrote {}", path.display()));
+    }
+    if config.json {
+        print(&findings.to_json()?)
+    } else {
+        print(&rules::text(&findings))
+    }
+}
+
+fn compare<W: Playable>(config: &RulesConfig) -> Result<Findings> {
+    let comparison = Comparison::<W>::of(config)?;
+    let bar = Bar::new(Some(comparison.episodes(config)));
+    Ok(rules::compare(config, &comparison, &|| bar.step()))
 }

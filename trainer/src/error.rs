@@ -49,8 +49,13 @@ pub enum Error {
     #[error("only policy trained plays {}: add trained to --policies, or leave it out", .0.display())]
     UnusedReplay(PathBuf),
     /// An output file is there already, and is not what this command writes.
-    #[error("{} exists and is no evaluation: name another file, or remove it first", .0.display())]
-    Precious(PathBuf),
+    #[error("{} exists and is no {kind}: name another file, or remove it first", path.display())]
+    Precious {
+        /// The file.
+        path: PathBuf,
+        /// What the command writes.
+        kind: &'static str,
+    },
     /// A replay has no row to play.
     #[error("{} holds no row that can be played: record one with `sentinel record`", .0.display())]
     NoRows(PathBuf),

@@ -28,6 +28,24 @@ pub fn read_replay(path: &Path) -> Result<Replay, Error> {
     Ok(parser.finish())
 }
 
+/// Makes sure that writing to `path` destroys nothing but an earlier file of the same kind: a JSON
+/// object with these keys.
+pub(crate) fn check_replaces(path: &Path, kind: &'static str, keys: &[&str]) -> Result<(), Error> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let text = std::fs::read(path).unwrap_or_default();
+    let earlier = serde_json::from_slice::<serde_json::Value>(&text).ok();
+    let is_ours = |v: &serde_json::Value| keys.iter().all(|key| v.get(key).is_some());
+    // An empty file holds nothing that could be lost.
+    if text.is_empty() || earlier.as_ref().is_some_and(is_ours) {
+        Ok(())
+    } else {
+        let path = path.to_owned();
+        Err(Error::Precious { path, kind })
+    }
+}
+
 /// Sees whether a replay has a row of the world that is to be played, if it has any.
 ///
 /// # Errors

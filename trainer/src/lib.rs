@@ -5,6 +5,7 @@
 //! whoever calls from code.
 
 mod args;
+pub mod bench;
 pub mod compact;
 mod error;
 pub mod eval;
@@ -12,6 +13,7 @@ pub mod files;
 pub mod manifest;
 pub mod record;
 pub mod rl;
+pub mod rules;
 pub mod seeds;
 pub mod trace;
 pub mod verify;

@@ -9,11 +9,13 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind as Usage;
 use clap::{CommandFactory, FromArgMatches, Parser};
+use sentinel_trainer::bench::BenchConfig;
 use sentinel_trainer::compact::command::TrainCommand;
 use sentinel_trainer::compact::config::Method;
 use sentinel_trainer::eval::EvalConfig;
 use sentinel_trainer::manifest::ManifestConfig;
 use sentinel_trainer::record::RecordConfig;
+use sentinel_trainer::rules::RulesConfig;
 use sentinel_trainer::trace::TraceConfig;
 use sentinel_trainer::verify::VerifyConfig;
 
@@ -34,6 +36,10 @@ enum Cli {
     Sft(Box<train_command::SftCommand>),
     /// Print an episode as JSON lines, to compare with another implementation
     Trace(TraceConfig),
+    /// Time a world: steps per second on one core
+    Bench(BenchConfig),
+    /// Compare rules: what each change does to each policy, and whether better ones score better
+    Rules(RulesConfig),
 }
 
 /// What can be done with replays.
@@ -64,6 +70,8 @@ fn main() -> ExitCode {
         Cli::Train(command) => train_command::train(&command, Method::Grpo, given),
         Cli::Sft(command) => train_command::sft(&command, given),
         Cli::Trace(config) => commands::trace(&config),
+        Cli::Bench(config) => commands::bench(&config),
+        Cli::Rules(config) => commands::rules(&config),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

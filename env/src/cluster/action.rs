@@ -1,6 +1,7 @@
 //! Actions: the typed form that an episode takes, and the message form that comes from outside.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{GpuId, JobId};
 use crate::slot::Slot;
@@ -157,9 +158,10 @@ impl std::fmt::Display for Action {
     }
 }
 
-/// An action as it arrives in JSON. A field that its word does not use must still be well-formed.
+/// An action as it arrives in JSON. A field that its word does not use must still be well-formed, and
+/// there are no others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(try_from = "Map<String, Value>")]
 pub struct ActionMessage {
     /// When given, must be the session's id.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -186,6 +188,22 @@ pub struct ActionMessage {
 /// Why a message is not an action. The episode is as it was.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ActionError {
+    /// No field of an action.
+    #[error(
+        "unknown field {0:?}: an action has action_type, job_id, gpu_id, worker_id, specialist_id, \
+         force_flag and session_id"
+    )]
+    UnknownField(String),
+    /// A field of another type.
+    #[error("{field} should be {expected}, not {found}")]
+    IllTyped {
+        /// Its name.
+        field: &'static str,
+        /// What it may be.
+        expected: &'static str,
+        /// What it is.
+        found: String,
+    },
     /// No word is given.
     #[error("action_type is missing: use allocate, preempt, request_info, verify or tick")]
     MissingType,
@@ -206,6 +224,47 @@ pub enum ActionError {
         /// What it says.
         name: String,
     },
+}
+
+impl TryFrom<Map<String, Value>> for ActionMessage {
+    type Error = ActionError;
+
+    fn try_from(fields: Map<String, Value>) -> Result<Self, ActionError> {
+        let mut message = Self::default();
+        for (name, value) in fields {
+            let place = match name.as_str() {
+                "session_id" => ("session_id", &mut message.session_id),
+                "action_type" => ("action_type", &mut message.action_type),
+                "job_id" => ("job_id", &mut message.job_id),
+                "gpu_id" => ("gpu_id", &mut message.gpu_id),
+                "worker_id" => ("worker_id", &mut message.worker_id),
+                "specialist_id" => ("specialist_id", &mut message.specialist_id),
+                "force_flag" => {
+                    message.force_flag = match value {
+                        Value::Null => None,
+                        Value::Bool(on) => Some(on),
+                        other => return Err(ill_typed("force_flag", "true or false", &other)),
+                    };
+                    continue;
+                }
+                _ => return Err(ActionError::UnknownField(name)),
+            };
+            *place.1 = match value {
+                Value::Null => None,
+                Value::String(text) => Some(text),
+                other => return Err(ill_typed(place.0, "a string", &other)),
+            };
+        }
+        Ok(message)
+    }
+}
+
+fn ill_typed(field: &'static str, expected: &'static str, found: &Value) -> ActionError {
+    ActionError::IllTyped {
+        field,
+        expected,
+        found: found.to_string(),
+    }
 }
 
 /// The named thing, `None` for none or an empty text.

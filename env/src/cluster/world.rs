@@ -94,9 +94,9 @@ impl World for ClusterWorld {
         episode.tally().score()
     }
 
-    fn encounters(episode: &Episode) -> (u16, u16) {
+    fn report_to(episode: &Episode, controller: &mut Controller) {
         let counters = &episode.observation().counters;
-        (counters.detections, counters.attempts)
+        controller.update(counters.detections, counters.attempts);
     }
 
     #[inline]

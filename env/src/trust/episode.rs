@@ -1,11 +1,13 @@
 //! The hot path: reset and step of one episode, without allocation (spec trust §7, §8).
 
 use super::{
-    Action, Adversary, EpisodeOver, GradeInput, Hidden, LastStep, Ledger, NodeState, Observation,
-    Progress, Scenario, Setup, Status, Step, Tally, Task, Terminal, TerminalInput, grade, terminal,
+    Action, Adversary, Answer, Change, EpisodeOver, GradeInput, Hidden, LastStep, Ledger,
+    NodeState, Observation, Progress, Scenario, Setup, Status, Step, Tally, Task, Terminal,
+    TerminalInput, grade, outcome, terminal,
 };
+use crate::controller::Controller;
 use crate::ledger::Report;
-use crate::slot::Slot;
+use crate::slot::{PerSlot, Slot};
 
 /// Stakes from which believed poison ends the episode.
 const FATAL_STAKES: f64 = 0.85;
@@ -25,6 +27,8 @@ pub struct Episode {
     scenario: Scenario,
     tally: Tally,
     setup: Setup,
+    /// Chances of success that the calls to each slot had, summed; kept under [`Change::Calibration`].
+    promised: PerSlot<f64>,
 }
 
 impl Episode {
@@ -56,6 +60,7 @@ impl Episode {
             .saturating_sub(setup.profile.verify_budget_penalty);
         let observation = Observation {
             task,
+            rules: setup.rules,
             variant: scenario.variant,
             stakes: scenario.stakes(0),
             domain: task.base_node(0).map(|(domain, _)| domain),
@@ -73,6 +78,7 @@ impl Episode {
             scenario,
             tally: Tally::default(),
             setup: *setup,
+            promised: PerSlot::default(),
         }
     }
 
@@ -87,21 +93,11 @@ impl Episode {
         };
         let mut step = Step::new(action, node, domain, self.observation.stakes);
         let called = action.slot().map(|slot| self.call(slot, &mut step));
-        let verify = u8::from(matches!(action, Action::Verify(_)));
-        let cost = match action {
-            Action::Delegate(_) | Action::Verify(_) => step.specialist_cost + verify,
-            Action::SolveIndependently => 2,
-            Action::Skip => 1,
-        };
-        step.success = match &called {
-            // Poison that is checked is caught, and the subtask is done.
-            Some(call) => Some(if step.adversarial {
-                verify == 1
-            } else {
-                call.raw_success
-            }),
-            None => (action == Action::SolveIndependently).then_some(true),
-        };
+        let right = called.as_ref().is_some_and(|call| call.raw_success);
+        let answer = Answer::of(step.adversarial, right);
+        let outcome = outcome(self.setup.rules, action, step.specialist_cost, answer);
+        step.success = (action != Action::Skip).then_some(outcome.success);
+        step.own_work = outcome.own_work;
         self.record(&mut step);
         if let Some(call) = &called {
             let (success, confidence) = (call.raw_success, call.confidence);
@@ -113,8 +109,8 @@ impl Episode {
             };
             self.observation.ledger.update(call.slot, report);
         }
-        self.observation.step_count += cost;
-        self.reward(&mut step, called.map(|call| call.raw_success), cost);
+        self.observation.step_count += outcome.cost;
+        self.reward(&mut step, called.map(|call| call.raw_success), outcome.cost);
         step.terminal = self.finish(&step);
         self.offer_next();
         Ok(step)
@@ -133,6 +129,9 @@ impl Episode {
         step.in_domain = execution.in_domain;
         step.specialist_cost = execution.cost;
         step.success_chance = execution.success_chance;
+        if self.setup.rules.has(Change::Calibration) {
+            self.promised.0[slot.index()] += execution.success_chance.unwrap_or(0.0);
+        }
         step.adversarial = execution.success_chance.is_none();
         step.drew = !step.adversarial;
         let raw_success = execution
@@ -164,6 +163,7 @@ impl Episode {
             task: observation.task,
             action: step.action,
             success: step.success == Some(true),
+            own_work: step.own_work,
             stakes: step.stakes,
             adversarial: step.adversarial,
             confidence: step.confidence,
@@ -195,6 +195,7 @@ impl Episode {
             return None;
         }
         let end = terminal(&TerminalInput {
+            rules: self.setup.rules,
             task: observation.task,
             completion: observation.progress.completion(),
             calibration: self.calibration(),
@@ -207,6 +208,10 @@ impl Episode {
         });
         self.tally.total_reward += end.reward;
         self.tally.reward_events += 1;
+        if self.setup.rules.has(Change::Unfinished) {
+            // The score is a mean over events: what was left open belongs into it.
+            self.tally.reward_events += u16::from(self.observation.progress.remaining());
+        }
         self.observation.status = if forced {
             Status::Failed
         } else {
@@ -263,12 +268,25 @@ impl Episode {
         &self.setup
     }
 
-    /// Calibration of the ledger against the hidden reliabilities.
+    /// Calibration of the ledger against the hidden reliabilities; under [`Change::Calibration`],
+    /// of the slots that were called against the mean chance of success of those calls.
     #[must_use]
     pub fn calibration(&self) -> f64 {
-        self.observation
-            .ledger
-            .calibration(&self.hidden.reliability())
+        let ledger = &self.observation.ledger;
+        if self.setup.rules.has(Change::Calibration) {
+            ledger.calibration_of_calls(&self.promised)
+        } else {
+            ledger.calibration(&self.hidden.reliability())
+        }
+    }
+
+    /// Tells a controller how this ended episode went. Under [`Change::Detection`] an episode without
+    /// encounters tells nothing; in the reference it counts as if all were missed (quirk Q17).
+    pub fn report_to(&self, controller: &mut Controller) {
+        let encounters = self.tally.detections + self.tally.poisonings;
+        if encounters > 0 || !self.setup.rules.has(Change::Detection) {
+            controller.update(self.tally.detections, encounters);
+        }
     }
 
     /// The same episode with another hidden state: what would be seen from here on had others sat

@@ -11,6 +11,7 @@ mod grade;
 mod hidden;
 pub mod mission;
 mod observation;
+mod outcome;
 mod payload;
 mod prompt;
 mod report;
@@ -32,9 +33,10 @@ mod world;
 pub use action::{Action, ActionError, ActionMessage, ActionType};
 pub use episode::Episode;
 pub use fingerprint::Fingerprints;
-pub use grade::{GradeInput, Grades, grade};
+pub use grade::{GradeInput, Grades, OWN_WORK, grade};
 pub use hidden::{Hidden, LUCK};
 pub use observation::{LastStep, NodeState, Observation, Progress, Status};
+pub use outcome::{Answer, Outcome, outcome};
 pub use payload::{
     Breakdown, Fingerprint, ObservationPayload, RewardPayload, StatePayload, StepInfo, StepResult,
     StreamPayload,
@@ -52,7 +54,7 @@ pub use specialist::{Adversary, Behaviour, Execution};
 pub use step::{EpisodeOver, Step};
 pub use tally::Tally;
 pub use task::{Domain, Task};
-pub use terminal::{Terminal, TerminalInput, terminal};
+pub use terminal::{Terminal, TerminalInput, TerminalWeights, terminal};
 pub use trace::{TraceFinal, TraceReset, TraceStep};
 pub use world::TrustWorld;
 

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::{Action, Adversary, Domain, Ledger, NODES_MAX, Task};
+use super::{Action, Adversary, Domain, Ledger, NODES_MAX, Rules, Task};
 
 /// Where the episode stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -168,6 +168,8 @@ impl Progress {
 pub struct Observation {
     /// The task.
     pub task: Task,
+    /// What differs from the reference's rules.
+    pub rules: Rules,
     /// Public scenario number, 0-based. Under reference streams it betrays slot S4 (quirk Q11).
     pub variant: u8,
     /// Stakes of the current subtask; 0 when the episode has ended.

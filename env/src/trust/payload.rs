@@ -2,7 +2,7 @@
 
 use serde::ser::{Serialize, Serializer};
 
-use super::{Domain, Grades, Ledger, Status, Task, Terminal};
+use super::{Domain, Grades, Ledger, Rules, Status, Task, Terminal};
 use crate::controller::DifficultyProfile;
 use crate::ledger::{Evidence, EvidenceRow};
 use crate::num::round_to;
@@ -97,18 +97,23 @@ impl Breakdown {
         }
     }
 
-    /// Components of the end; task1 repeats those of its last step.
+    /// Components of the end; the reference's task1 repeats those of its last step.
     #[must_use]
     pub fn of_terminal(task: Task, t: &Terminal, counts: (u16, u16), last: &Grades) -> Self {
         let completion = ("completion_rate", t.completion);
         let calibration = ("trust_calibration", t.calibration);
         match task {
+            Task::Task1 if t.weights.completion > 0.0 => Self::shares(&[completion]),
             Task::Task1 => Self::of_step(task, last),
             Task::Task2 => Self::shares(&[completion, calibration]),
             Task::Task3 => {
                 let detection = ("detection_rate", t.detection_rate);
                 let efficiency = ("efficiency", t.efficiency);
-                let mut all = Self::shares(&[completion, detection, calibration, efficiency]);
+                let mut all = if t.weights.detection > 0.0 {
+                    Self::shares(&[completion, detection, calibration, efficiency])
+                } else {
+                    Self::shares(&[completion, calibration, efficiency])
+                };
                 all.entries[4] = Some(("adversarial_detections", Component::Count(counts.0)));
                 all.entries[5] = Some(("adversarial_poisonings", Component::Count(counts.1)));
                 all
@@ -176,6 +181,17 @@ pub struct ObservationPayload {
     pub last_action_summary: Option<String>,
     pub last_reward: f64,
     pub episode_status: Status,
+    /// Not part of the reference, so left out under its rules.
+    #[serde(skip_serializing_if = "is_reference")]
+    pub rules: Rules,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde asks for"
+)]
+fn is_reference(rules: &Rules) -> bool {
+    *rules == Rules::REFERENCE
 }
 
 /// The reward as JSON.

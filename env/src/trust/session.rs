@@ -100,8 +100,7 @@ impl Session {
         }
         let step = self.act(message.parse()?)?;
         if step.terminal.is_some() && self.episode.setup().profile.adaptive {
-            let tally = self.episode.tally();
-            controller.update(tally.detections, tally.detections + tally.poisonings);
+            self.episode.report_to(controller);
         }
         Ok(self.result())
     }
@@ -161,6 +160,7 @@ impl Session {
             last_action_summary: self.steps.last().map(text::summary),
             last_reward: self.last_reward(),
             episode_status: o.status,
+            rules: o.rules,
         }
     }
 

@@ -38,6 +38,8 @@ pub struct Step {
     pub specialist_cost: u8,
     /// What became of the subtask; `None` when it was skipped.
     pub success: Option<bool>,
+    /// Whether the orchestrator's own work completed it; never under the reference's rules.
+    pub own_work: bool,
     /// Trust in the called slot before this step.
     pub trust_before: Option<f64>,
     /// The end, when this step ended the episode.
@@ -71,6 +73,7 @@ impl Step {
             success_chance: None,
             specialist_cost: 0,
             success: None,
+            own_work: false,
             trust_before: None,
             terminal: None,
         }

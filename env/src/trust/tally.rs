@@ -7,7 +7,8 @@ use crate::num::clip01;
 pub struct Tally {
     /// Sum of all reward events, terminal included.
     pub total_reward: f64,
-    /// Number of reward events.
+    /// Number of reward events; under [`Change::Unfinished`](super::Change::Unfinished) with one for
+    /// each subtask that was left open.
     pub reward_events: u16,
     /// Actions taken.
     pub actions: u16,

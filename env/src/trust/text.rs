@@ -56,10 +56,14 @@ pub fn reason(step: &Step) -> String {
         (Action::Skip, _, _) => format!("{node} skipped."),
         (Action::SolveIndependently, _, _) => format!("{node} solved without help: correct."),
         (Action::Verify(slot), true, _) => {
-            format!("{node}: adversarial answer of {slot} caught by checking.")
+            let mended = if step.own_work { ", and mended" } else { "" };
+            format!("{node}: adversarial answer of {slot} caught by checking{mended}.")
         }
         (Action::Delegate(slot), true, _) => {
             format!("{node}: adversarial answer of {slot} believed, poison let in.")
+        }
+        (action, false, Some(true)) if step.own_work => {
+            format!("{node}: {action} gave a wrong answer, which was mended.")
         }
         (action, false, Some(true)) => format!("{node}: {action} gave a correct answer."),
         (action, false, _) => format!("{node}: {action} gave a wrong answer."),

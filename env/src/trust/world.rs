@@ -106,9 +106,8 @@ impl World for TrustWorld {
         episode.tally().score()
     }
 
-    fn encounters(episode: &Episode) -> (u16, u16) {
-        let tally = episode.tally();
-        (tally.detections, tally.detections + tally.poisonings)
+    fn report_to(episode: &Episode, controller: &mut Controller) {
+        episode.report_to(controller);
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! The posterior over who is who.
 
 use sentinel_env::slot::SLOTS;
-use sentinel_env::trust::{Action, Behaviour, GradeInput, Observation, grade};
+use sentinel_env::trust::{Answer, Behaviour, GradeInput, Observation, grade, outcome};
 
 /// Ways to put five behaviours behind five slots.
 const ASSIGNMENTS: usize = 120;
@@ -49,6 +49,14 @@ impl Default for Belief {
 }
 
 impl Belief {
+    /// Knows who is who.
+    #[must_use]
+    pub fn certain(assignment: &[Behaviour; SLOTS]) -> Self {
+        let ids = assignment.map(|behaviour| behaviour as u8);
+        let weights = PERMUTATIONS.map(|p| f64::from(u8::from(p == ids)));
+        Self { weights }
+    }
+
     /// Takes in what the last step showed: cost, outcome and reward of the called slot.
     pub fn update(&mut self, before: &Observation, after: &Observation) {
         let Some(last) = &after.last else { return };
@@ -56,15 +64,17 @@ impl Belief {
             return;
         };
         let evidence = &before.ledger[slot];
-        let verify = u8::from(matches!(last.action, Action::Verify(_)));
         let likelihood = Behaviour::ALL.map(|behaviour| {
             let e = behaviour.execute(last.domain, last.stakes, evidence.calls, &before.adversary);
             let poison = e.success_chance.is_none();
             let chance = e.success_chance.unwrap_or(0.0);
+            let answer = Answer::of(poison, success);
+            let outcome = outcome(before.rules, last.action, e.cost, answer);
             let input = GradeInput {
                 task: before.task,
                 action: last.action,
-                success: if poison { verify == 1 } else { success },
+                success: outcome.success,
+                own_work: outcome.own_work,
                 stakes: last.stakes,
                 adversarial: poison,
                 confidence: Some(e.confidence),
@@ -75,7 +85,7 @@ impl Belief {
             };
             // Rewards are public to four decimals; behaviours differ by far more.
             let fits =
-                e.cost + verify == last.cost && (grade(&input).reward - last.reward).abs() < 1e-4;
+                outcome.cost == last.cost && (grade(&input).reward - last.reward).abs() < 1e-4;
             if !fits {
                 0.0
             } else if success {
@@ -118,7 +128,7 @@ impl Belief {
 mod tests {
     use super::*;
     use sentinel_env::rng::Streams;
-    use sentinel_env::trust::{Episode, Setup, Task};
+    use sentinel_env::trust::{Action, Episode, Rules, Setup, Task};
 
     #[test]
     fn all_assignments_are_different() {
@@ -130,11 +140,28 @@ mod tests {
         }
     }
 
-    /// The truth is never ruled out, whatever is done.
+    #[test]
+    fn certainty_is_one_assignment() {
+        let mut behaviours = Behaviour::ALL;
+        behaviours.swap(1, 4);
+        let marginals = Belief::certain(&behaviours).marginals();
+        for (row, behaviour) in marginals.iter().zip(behaviours) {
+            assert_eq!(row[behaviour as usize], 1.0);
+            assert_eq!(row.iter().sum::<f64>(), 1.0);
+        }
+    }
+
+    /// The truth is never ruled out, whatever is done, under any rules.
     #[test]
     fn the_truth_keeps_weight() {
-        for (seed, task) in (0..300).zip(Task::ALL.into_iter().cycle()) {
-            let mut episode = Episode::reset(&Setup::new(task, seed, Streams::Independent));
+        for (seed, task) in (0..600).zip(Task::ALL.into_iter().cycle()) {
+            let rules = if seed % 2 == 0 {
+                Rules::REFERENCE
+            } else {
+                Rules::HARDENED
+            };
+            let setup = Setup::new(task, seed, Streams::Independent).under(rules);
+            let mut episode = Episode::reset(&setup);
             let mut belief = Belief::default();
             let mut n = seed as usize;
             while !episode.observation().done() {

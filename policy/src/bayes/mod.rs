@@ -9,9 +9,9 @@ mod lookahead;
 pub use belief::Belief;
 
 use sentinel_env::slot::SLOTS;
-use sentinel_env::trust::{Action, Observation};
+use sentinel_env::trust::{Action, Hidden, Observation};
 
-use crate::Policy;
+use crate::{Oracle, Policy};
 
 /// Values closer than this are equal, and the first action wins: before anything is known all slots
 /// are alike, and the last bit of a sum must not choose between them.
@@ -33,6 +33,17 @@ impl Bayes {
     }
 }
 
+/// The first action whose value nothing exceeds.
+fn best(values: &[f64; 12]) -> Action {
+    let mut best = 0;
+    for (index, value) in values.iter().enumerate() {
+        if *value > values[best] + TIE {
+            best = index;
+        }
+    }
+    Action::ALL[best]
+}
+
 impl Policy for Bayes {
     fn observe(&mut self, observation: &Observation) {
         if let Some(before) = &self.previous {
@@ -44,13 +55,7 @@ impl Policy for Bayes {
     fn choose(&mut self, observation: &Observation) -> Action {
         let values = lookahead::action_values(&self.belief, observation);
         self.values = Some(values);
-        let mut best = 0;
-        for (index, value) in values.iter().enumerate() {
-            if *value > values[best] + TIE {
-                best = index;
-            }
-        }
-        Action::ALL[best]
+        best(&values)
     }
 
     fn belief(&self) -> Option<[[f64; SLOTS]; SLOTS]> {
@@ -59,6 +64,18 @@ impl Policy for Bayes {
 
     fn action_values(&self) -> Option<[f64; 12]> {
         self.values
+    }
+}
+
+/// The same look-ahead by one who knows from the start who is who: what [`Bayes`] would reach could
+/// it see the assignment. Luck stays hidden from it too.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KnowingOracle;
+
+impl Oracle for KnowingOracle {
+    fn choose(&mut self, observation: &Observation, hidden: &Hidden) -> Action {
+        let belief = Belief::certain(&hidden.assignment.0);
+        best(&lookahead::action_values(&belief, observation))
     }
 }
 

@@ -34,7 +34,8 @@ impl Playable for ClusterWorld {
                 if kind != ActionType::Tick || worker.is_none() {
                     let action = action(kind, worker);
                     let cycle = Cycle::new(action, Vec::new());
-                    let name = format!("always {action}");
+                    let worker = worker.map_or(String::new(), |slot| format!("_{slot}"));
+                    let name = format!("always_{}{worker}", kind.name());
                     all.push(Constant { name, cycle });
                 }
             }
@@ -44,7 +45,7 @@ impl Playable for ClusterWorld {
                 action(ActionType::Allocate, None),
                 vec![action(second, None)],
             );
-            let name = format!("allocate, {} in turn", second.name());
+            let name = format!("allocate_{}_in_turn", second.name());
             all.push(Constant { name, cycle });
         }
         all

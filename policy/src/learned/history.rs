@@ -1,7 +1,7 @@
 //! What earlier steps showed and the ledger does not keep: costs, rewards, stated confidence.
 
 use sentinel_env::slot::{PerSlot, Slot};
-use sentinel_env::trust::{Action, GradeInput, LastStep, Observation, grade};
+use sentinel_env::trust::{Answer, GradeInput, LastStep, Observation, grade, outcome};
 
 /// What was seen of one slot beside the ledger's counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -49,10 +49,12 @@ impl Seen {
         } else {
             new.gap_sum - old.gap_sum
         };
+        let honest = outcome(before.rules, last.action, 0, Answer::of(false, success));
         let neutral = grade(&GradeInput {
             task: before.task,
             action: last.action,
-            success,
+            success: honest.success,
+            own_work: honest.own_work,
             stakes: last.stakes,
             adversarial: false,
             confidence: Some(confidence),
@@ -61,7 +63,7 @@ impl Seen {
             step_count: after.step_count,
             max_steps: after.max_steps,
         });
-        self.cost = last.cost - u8::from(matches!(last.action, Action::Verify(_)));
+        self.cost = last.cost.saturating_sub(honest.cost);
         self.surprise = last.reward - neutral.reward;
         self.surprise_sum += self.surprise;
         if !success {

@@ -24,15 +24,18 @@ fn main() -> ExitCode {
 
 #[cfg(not(target_arch = "wasm32"))]
 fn write(path: &std::path::Path) -> anyhow::Result<()> {
-    write_list(path, World::Trust)?;
-    write_list(&path.with_file_name("cluster.json"), World::Cluster)
+    write_list(path, World::Trust, "reference")?;
+    let beside = |name| path.with_file_name(name);
+    write_list(&beside("trust_hardened.json"), World::Trust, "hardened")?;
+    write_list(&beside("cluster_hardened.json"), World::Cluster, "hardened")?;
+    write_list(&beside("cluster.json"), World::Cluster, "reference")
 }
 
 #[cfg(not(target_arch = "wasm32"))]
-fn write_list(path: &std::path::Path, world: World) -> anyhow::Result<()> {
+fn write_list(path: &std::path::Path, world: World, rules: &str) -> anyhow::Result<()> {
     use anyhow::Context as _;
 
-    let list = DigestList::record(world);
+    let list = DigestList::record(world, rules);
     // One episode a line, so that a change shows as the episodes that changed.
     let lines: Vec<String> = list
         .episodes
@@ -43,7 +46,14 @@ fn write_list(path: &std::path::Path, world: World) -> anyhow::Result<()> {
         World::Trust => "",
         World::Cluster => "\"world\": \"cluster\", ",
     };
-    let text = format!("{{{world}\"episodes\": [\n{}\n]}}\n", lines.join(",\n"));
+    let rules = match rules {
+        "reference" => String::new(),
+        named => format!("\"rules\": \"{named}\", "),
+    };
+    let text = format!(
+        "{{{world}{rules}\"episodes\": [\n{}\n]}}\n",
+        lines.join(",\n")
+    );
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }

@@ -173,8 +173,9 @@ impl<'a, W: Learn> Actor<'a, W> {
         steps
     }
 
-    /// Takes the likeliest value of each factor, to the end.
-    pub fn finish_greedily(&mut self, play: &mut Play<W>) {
+    /// Takes the likeliest value of each factor, to the end; how many steps it took.
+    pub fn finish_greedily(&mut self, play: &mut Play<W>) -> u64 {
+        let mut steps = 0;
         while !play.done() {
             let features = play.features();
             W::logits(self.weights, &features, &mut self.scratch, &mut self.logits);
@@ -186,6 +187,8 @@ impl<'a, W: Learn> Actor<'a, W> {
                 allowed.reduce(better).unwrap_or(range.start)
             });
             play.step(choice);
+            steps += 1;
         }
+        steps
     }
 }

@@ -16,7 +16,7 @@ use sentinel_policy::learned::Weights;
 use super::TrainError;
 use super::actor::{Actor, Decision, Dice, Play, probabilities};
 use super::batch::{Batch, Sample, Token};
-use super::config::{Advantage, TrainConfig};
+use super::config::{Advantage, Continuation, TrainConfig};
 use super::learn::Learn;
 use crate::rl::Metrics;
 use crate::rl::advantage::{AdvantageConfig, Rewards, advantages};
@@ -244,7 +244,10 @@ fn snapshot_group<W: Learn>(
             let choice = decision.choose_at(place, &mut dice);
             let mut branch = play.clone();
             branch.step(choice);
-            group.steps += 1 + actor.finish(&mut branch, &mut dice);
+            group.steps += 1 + match config.continuation {
+                Continuation::Sampled => actor.finish(&mut branch, &mut dice),
+                Continuation::Greedy => actor.finish_greedily(&mut branch),
+            };
             returns.push(branch.score());
             let tokens = tokens(index, choice, decision);
             group.batch.sequences.push(tokens.collect());

@@ -8,7 +8,7 @@ use sentinel_policy::WorldName;
 use serde_json::{Map, Value};
 
 use super::TrainError;
-use super::config::{Method, TrainConfig};
+use super::config::{Continuation, Method, TrainConfig};
 use super::run::Place;
 use crate::{Error, SeedRange};
 
@@ -119,6 +119,7 @@ impl TrainConfig {
         self.groups_per_update = 48;
         self.snapshots_per_episode = 4;
         self.num_generations = 8;
+        self.continuation = Continuation::Greedy;
         self.max_steps = 300;
         self.learning_rate = 0.001;
         self.entropy_coef = 0.01;

@@ -39,6 +39,17 @@ pub enum Advantage {
     Step,
 }
 
+/// How the members of a group go on after the action that is learned from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Continuation {
+    /// By sampling: what the action leads to for the policy that explores.
+    #[default]
+    Sampled,
+    /// By the likeliest actions: what it leads to for the policy that will play, with far less noise.
+    Greedy,
+}
+
 /// How the learning rate moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -89,6 +100,8 @@ fields! {
         num_generations: usize = 16,
         /// step: snapshots of each episode that a group starts from
         snapshots_per_episode: usize = 2,
+        /// step: how an episode goes on after the action: sampled or greedy
+        continuation: Continuation = Continuation::Sampled,
         /// grpo: where an action's advantage comes from: episode, reward_to_go or step
         advantage: Advantage = Advantage::Step,
         /// grpo: what advantages are divided by: group, batch or none

@@ -23,7 +23,7 @@ use sentinel_policy::{Scripted, WorldName, run_episode};
 
 use crate::args::{self, parse_fraction, parse_streams, parse_world};
 use crate::worlds::Evaluated;
-use crate::{Contestant, Error, Progress, SeedRange, Tasks};
+use crate::{Contestant, Error, Progress, SeedRange, Tasks, files};
 
 /// What to evaluate.
 #[derive(Clone, Debug, clap::Args)]
@@ -133,18 +133,7 @@ impl<W: Evaluated> Plan<'_, W> {
 /// # Errors
 /// If the file is there and is something else, a replay for instance.
 pub fn check_replaces(path: &Path) -> Result<(), Error> {
-    if !path.exists() {
-        return Ok(());
-    }
-    let text = std::fs::read(path).unwrap_or_default();
-    let earlier = serde_json::from_slice::<serde_json::Value>(&text).ok();
-    let is_ours = |v: &serde_json::Value| v.get("summary").is_some() && v.get("episodes").is_some();
-    // An empty file holds nothing that could be lost.
-    if text.is_empty() || earlier.as_ref().is_some_and(is_ours) {
-        Ok(())
-    } else {
-        Err(Error::Precious(path.to_owned()))
-    }
+    files::check_replaces(path, "evaluation", &["summary", "episodes"])
 }
 
 /// One episode that was played.
@@ -223,8 +212,7 @@ fn adaptive<W: Evaluated>(
     let mut all = Vec::new();
     for seed in seeds.range() {
         let (run, played) = one(seed, controller.profile(true));
-        let (detections, encounters) = W::encounters(run.episode());
-        controller.update(detections, encounters);
+        W::report_to(run.episode(), &mut controller);
         all.push(played);
     }
     (all, controller.state())

@@ -85,6 +85,7 @@ impl World for Trust {
             PolicyName::OracleLite => "Oracle (sees the truth)",
             PolicyName::SelfSolve => "Self-solve",
             PolicyName::Bayes => "Bayes look-ahead",
+            PolicyName::Oracle => "Bayes, told the truth",
         }
     }
 
@@ -236,7 +237,7 @@ impl Stage for Trust {
             } else {
                 format!("Task 1 ends with its last step’s reward again: {last:.4}.")
             };
-            (end.reward, explain_terminal(task, &end), note)
+            (end.reward, explain_terminal(&end), note)
         });
         Some(Parts {
             reward: last,

@@ -1,0 +1,76 @@
+//! Hardened rules of the trust world make it worth learning in: who knows more scores more, and who
+//! looks at nothing does not beat plain rules.
+
+use sentinel_env::rng::Streams;
+use sentinel_env::rules::Change as _;
+use sentinel_env::trust::{Change, Rules, Setup, Task, TrustWorld};
+use sentinel_policy::{Playable, Player, PolicyName, run_episode};
+
+/// Validation seeds; the figures in `docs/trust.md` are of others.
+const SEEDS: std::ops::Range<u64> = 5000..5100;
+
+fn mean(task: Task, rules: Rules, player: impl Fn(u64) -> Player) -> f64 {
+    let score = |seed| {
+        let setup = Setup::new(task, seed, Streams::Independent).under(rules);
+        run_episode(&setup, &mut player(seed))
+            .episode()
+            .tally()
+            .score()
+    };
+    SEEDS.map(score).sum::<f64>() / (SEEDS.end - SEEDS.start) as f64
+}
+
+fn scripted(task: Task, rules: Rules, policy: PolicyName) -> f64 {
+    mean(task, rules, |seed| {
+        policy.player(seed, Streams::Independent)
+    })
+}
+
+#[test]
+fn who_knows_more_scores_more() {
+    let order = TrustWorld::ROLES.in_order();
+    for task in Task::ALL {
+        let score = |name: &str| {
+            let policy = PolicyName::parse(name).expect("every role has its policy");
+            scripted(task, Rules::HARDENED, policy)
+        };
+        let scores = order.map(score);
+        assert!(
+            scores.windows(2).all(|pair| pair[0] + 0.01 < pair[1]),
+            "{task}: {order:?} score {scores:?}"
+        );
+    }
+}
+
+#[test]
+fn no_constant_beats_the_heuristic() {
+    for task in Task::ALL {
+        let heuristic = scripted(task, Rules::HARDENED, PolicyName::Heuristic);
+        let constants = TrustWorld::constants();
+        assert_eq!(constants.len(), 12);
+        for constant in constants {
+            let score = mean(task, Rules::HARDENED, |_| constant.player());
+            let name = &constant.name;
+            assert!(
+                score < heuristic,
+                "{task}: {name} {score}, heuristic {heuristic}"
+            );
+        }
+    }
+}
+
+/// The exploit that the rules are named for, and what closes it.
+#[test]
+fn solving_alone_beats_the_heuristic_only_in_the_reference() {
+    let alone = Rules::REFERENCE.with(Change::SelfSolving);
+    for task in Task::ALL {
+        let gap = |rules| {
+            let solve = scripted(task, rules, PolicyName::SelfSolve);
+            solve - scripted(task, rules, PolicyName::Heuristic)
+        };
+        let (before, after) = (gap(Rules::REFERENCE), gap(alone));
+        assert!(before > 0.0, "{task}: {before}");
+        let name = Change::SelfSolving.name();
+        assert!(after < -0.1, "{task} with {name}: {after}");
+    }
+}

@@ -1,0 +1,200 @@
+//! `sentinel bench`: steps per second of a world on one core.
+//!
+//! What is timed are the random policy's episodes, chosen beforehand: the step alone, the step in a
+//! batch that resets itself, and the session with its payloads.
+
+use std::fmt::Write;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use sentinel_env::rng::Streams;
+use sentinel_env::{Batch, BatchStep, Task};
+use sentinel_policy::play::drive;
+use sentinel_policy::{Playable, Scripted, WorldName};
+use serde::Serialize;
+
+use crate::args::{self, parse_streams, parse_world};
+use crate::{Error, Tasks};
+
+/// Episodes that are played over and over.
+const EPISODES: u64 = 64;
+
+/// What to time.
+#[derive(Clone, Debug, clap::Args)]
+pub struct BenchConfig {
+    /// The world: trust or cluster
+    #[arg(long, default_value = "trust", value_parser = parse_world)]
+    pub world: WorldName,
+    /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
+    #[arg(long, value_name = "RULES", default_value = "reference")]
+    pub rules: String,
+    /// task1, task2, task3, several with commas between, or all
+    #[arg(long, alias = "tasks", value_name = "TASK", default_value = "all")]
+    pub task: Tasks,
+    /// How random streams are seeded: reference or independent
+    #[arg(long, value_name = "MODE", default_value = "independent", value_parser = parse_streams)]
+    pub streams: Streams,
+    /// Seconds for each number
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = parse_seconds)]
+    pub seconds: f64,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn parse_seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|s| (0.0..=600.0).contains(s));
+    seconds.ok_or_else(|| format!("{text:?} is not a number of seconds from 0 to 600"))
+}
+
+/// Steps per second of one task.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct TaskSpeed {
+    /// The task.
+    pub task: Task,
+    /// Mean actions of an episode that was played.
+    pub actions_per_episode: f64,
+    /// Steps alone, in copies of episodes that were reset beforehand.
+    pub step_per_s: f64,
+    /// Steps of a batch of one, resets included.
+    pub step_with_resets_per_s: f64,
+    /// Steps of the session with trace and full payload, resets included.
+    pub session_per_s: f64,
+}
+
+/// What was timed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Speeds {
+    /// The world.
+    pub world: WorldName,
+    /// The rules.
+    pub rules: String,
+    /// How the streams were seeded.
+    pub streams: Streams,
+    /// Bytes of an episode as a value.
+    pub episode_bytes: usize,
+    /// One row for each task.
+    pub tasks: Vec<TaskSpeed>,
+}
+
+/// Times a world; `progress` is told after each task.
+///
+/// # Errors
+/// If the world has no such rules.
+pub fn bench<W: Playable>(config: &BenchConfig, progress: impl Fn()) -> Result<Speeds, Error> {
+    let rules = args::rules::<W>(&config.rules)?;
+    let random = args::policy::<W>(W::ROLES.random)?;
+    let limit = Duration::from_secs_f64(config.seconds);
+    let tasks = config.task.list.iter().map(|task| {
+        let setup = W::setup(*task, 0, config.streams, rules);
+        let speed = speed_of::<W>(*task, &setup, random, limit);
+        progress();
+        speed
+    });
+    Ok(Speeds {
+        world: config.world,
+        rules: rules.to_string(),
+        streams: config.streams,
+        tasks: tasks.collect(),
+        episode_bytes: size_of::<W::Episode>(),
+    })
+}
+
+/// An episode before its first step, and what is done in it.
+struct Recorded<W: Playable> {
+    start: W::Episode,
+    setup: W::Setup,
+    actions: Vec<W::Action>,
+}
+
+fn speed_of<W: Playable>(
+    task: Task,
+    setup: &W::Setup,
+    policy: W::PolicyName,
+    limit: Duration,
+) -> TaskSpeed {
+    let record = |seed| {
+        let setup = W::seeded(setup, seed);
+        let mut player = policy.start(&setup);
+        let mut actions = Vec::new();
+        let choose = |episode: &W::Episode| player.act(episode).inspect(|a| actions.push(*a));
+        drive::<W>(&setup, choose, |_, _| ());
+        let start = W::reset(&setup);
+        Recorded::<W> {
+            start,
+            setup,
+            actions,
+        }
+    };
+    let episodes: Vec<Recorded<W>> = (0..EPISODES).map(record).collect();
+    let steps: usize = episodes.iter().map(|e| e.actions.len()).sum();
+    let per_s = |pass: &mut dyn FnMut()| {
+        // The first pass warms up.
+        pass();
+        let (start, mut passes) = (Instant::now(), 0u32);
+        loop {
+            pass();
+            passes += 1;
+            let taken = start.elapsed();
+            if taken >= limit {
+                return (f64::from(passes) * steps as f64 / taken.as_secs_f64()).round();
+            }
+        }
+    };
+    let mut batch = Batch::<W>::of(setup, 0..EPISODES, 1);
+    let mut out = [BatchStep::default()];
+    TaskSpeed {
+        task,
+        actions_per_episode: steps as f64 / EPISODES as f64,
+        step_per_s: per_s(&mut || {
+            for recorded in &episodes {
+                let mut episode = recorded.start.clone();
+                for action in &recorded.actions {
+                    // Recorded in this very episode.
+                    let _ = black_box(W::step(&mut episode, *action));
+                }
+            }
+        }),
+        step_with_resets_per_s: per_s(&mut || {
+            for action in episodes.iter().flat_map(|e| &e.actions) {
+                // The batch plays the same seeds in the same order.
+                let _ = batch.step(std::slice::from_ref(action), &mut out);
+                black_box(&out);
+            }
+        }),
+        session_per_s: per_s(&mut || {
+            for recorded in &episodes {
+                let mut session = W::open(&recorded.setup);
+                for action in &recorded.actions {
+                    let _ = W::act(&mut session, *action);
+                    black_box(W::reply(&session));
+                }
+            }
+        }),
+    }
+}
+
+/// The speeds for a terminal.
+#[must_use]
+pub fn text(speeds: &Speeds) -> String {
+    let mut text = format!(
+        "world {}, {} rules, {} streams, one core; an episode is {} bytes\n\n",
+        speeds.world.name(),
+        speeds.rules,
+        speeds.streams.name(),
+        speeds.episode_bytes
+    );
+    text.push_str("steps per second          alone   with resets   with session and payloads\n");
+    for speed in &speeds.tasks {
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            text,
+            "{:<18} {:>12} {:>13} {:>27}",
+            speed.task.name(),
+            speed.step_per_s,
+            speed.step_with_resets_per_s,
+            speed.session_per_s
+        );
+    }
+    text
+}

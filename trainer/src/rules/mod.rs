@@ -1,0 +1,307 @@
+//! `sentinel rules`: what each change of the rules does to each policy, and whether the rules are
+//! worth learning under: better policies score better, and none that looks at nothing does well.
+
+mod table;
+mod verdict;
+
+pub use table::text;
+pub use verdict::{Above, Gap, Verdict};
+
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use sentinel_env::Task;
+use sentinel_env::rng::Streams;
+use sentinel_env::rules::{Change, Rules};
+use sentinel_policy::play::{Player, score_of};
+use sentinel_policy::world::Constant;
+use sentinel_policy::{Playable, Scripted, WorldName};
+use serde::Serialize;
+
+use crate::args::{self, list, parse_streams, parse_world};
+use crate::{Error, Progress, SeedRange, Tasks, files};
+
+/// What to compare.
+#[derive(Clone, Debug, clap::Args)]
+pub struct RulesConfig {
+    /// The world: trust or cluster
+    #[arg(long, default_value = "trust", value_parser = parse_world)]
+    pub world: WorldName,
+    /// Rules to compare, with commas between [default: reference, each change added to it alone,
+    /// hardened, and hardened without each change]
+    #[arg(long, value_name = "LIST")]
+    pub rules: Option<String>,
+    /// Who plays, with commas between: policies of the world, constant ones among them, or the words
+    /// roles and constants [default: roles,constants]
+    #[arg(long, value_name = "LIST", default_value = "roles,constants")]
+    pub policies: String,
+    /// task1, task2, task3, several with commas between, or all
+    #[arg(long, alias = "tasks", value_name = "TASK", default_value = "all")]
+    pub task: Tasks,
+    /// Seeds: A..B without B, or A..=B with B
+    #[arg(
+        long,
+        value_name = "A..B",
+        default_value = "1000..1500",
+        allow_hyphen_values = true
+    )]
+    pub seeds: SeedRange,
+    /// How random streams are seeded: independent, where no number betrays another, or reference
+    #[arg(long, value_name = "MODE", default_value = "independent", value_parser = parse_streams)]
+    pub streams: Streams,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Write the JSON to a file
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// A policy of the comparison.
+#[derive(Clone, Debug, PartialEq)]
+enum Who<W: Playable> {
+    Scripted(W::PolicyName),
+    Constant(Constant<W>),
+}
+
+impl<W: Playable> Who<W> {
+    fn name(&self) -> &str {
+        match self {
+            Self::Scripted(policy) => policy.label(),
+            Self::Constant(constant) => &constant.name,
+        }
+    }
+
+    fn player(&self, setup: &W::Setup) -> Player<W> {
+        match self {
+            Self::Scripted(policy) => policy.start(setup),
+            Self::Constant(constant) => constant.player(),
+        }
+    }
+}
+
+/// Rules by name, and what they are compared with: the set without the change.
+#[derive(Clone, Debug, PartialEq)]
+struct Set<W: Playable> {
+    rules: Rules<W::Change>,
+    base: Option<Rules<W::Change>>,
+}
+
+/// What is compared, in words that the world knows.
+#[derive(Clone, Debug)]
+pub struct Comparison<W: Playable> {
+    sets: Vec<Set<W>>,
+    players: Vec<Who<W>>,
+}
+
+impl<W: Playable> Comparison<W> {
+    /// Looks up what is named.
+    ///
+    /// # Errors
+    /// If the world has no such rules or policy.
+    pub fn of(config: &RulesConfig) -> Result<Self, Error> {
+        Ok(Self {
+            sets: sets::<W>(config.rules.as_deref())?,
+            players: players::<W>(&config.policies)?,
+        })
+    }
+
+    /// How many episodes will be played.
+    #[must_use]
+    pub fn episodes(&self, config: &RulesConfig) -> u64 {
+        let cells = self.sets.len() * self.players.len() * config.task.list.len();
+        cells as u64 * config.seeds.count()
+    }
+}
+
+fn sets<W: Playable>(named: Option<&str>) -> Result<Vec<Set<W>>, Error> {
+    let (reference, hardened) = (Rules::REFERENCE, Rules::HARDENED);
+    let found = match named {
+        Some(text) => list("rules", text, |word| {
+            Rules::parse(word).map_err(|e| e.to_string())
+        })
+        .map_err(|reason| Error::argument("--rules", reason))?,
+        None => {
+            let all = || W::Change::ALL.iter().copied();
+            let added = all().map(|change| reference.with(change));
+            let left_out = all().map(|change| hardened.without(change));
+            let family = std::iter::once(reference).chain(added);
+            family.chain([hardened]).chain(left_out).collect()
+        }
+    };
+    let base = |rules: Rules<W::Change>| match rules.changes().count() {
+        0 => None,
+        1 => Some(reference),
+        _ => Some(hardened).filter(|hardened| *hardened != rules),
+    };
+    let mut sets: Vec<Set<W>> = Vec::new();
+    for rules in found {
+        // Where a world has few changes, two ways of writing may mean the same.
+        if sets.iter().all(|set| set.rules != rules) {
+            let base = base(rules).filter(|base| sets.iter().any(|set| set.rules == *base));
+            sets.push(Set { rules, base });
+        }
+    }
+    Ok(sets)
+}
+
+fn players<W: Playable>(named: &str) -> Result<Vec<Who<W>>, Error> {
+    let constants = || W::constants().into_iter().map(Who::Constant);
+    let mut found: Vec<Who<W>> = Vec::new();
+    for word in named.split(',').map(str::trim) {
+        let add: Vec<Who<W>> = match word {
+            "constants" => constants().collect(),
+            // A role may name a policy that this build does not have.
+            "roles" => (W::ROLES.in_order().into_iter())
+                .filter_map(W::PolicyName::named)
+                .map(Who::Scripted)
+                .collect(),
+            _ => match constants().find(|who| who.name() == word) {
+                Some(constant) => vec![constant],
+                None => vec![Who::Scripted(args::policies_entry::<W>(word)?)],
+            },
+        };
+        for who in add {
+            if !found.contains(&who) {
+                found.push(who);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Scores of one policy under one set of rules on one task.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// Who played.
+    pub policy: String,
+    /// The rules.
+    pub rules: String,
+    /// The task.
+    pub task: Task,
+    /// Mean score.
+    pub mean: f64,
+    /// Its standard error.
+    pub se: f64,
+    /// What the change does: the mean of the differences, seed by seed, to the rules without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effect: Option<Gap>,
+    #[serde(skip)]
+    scores: Vec<f64>,
+}
+
+/// What a comparison found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Findings {
+    /// The world.
+    pub world: WorldName,
+    /// How the streams were seeded.
+    pub streams: Streams,
+    /// The seeds.
+    pub seeds: SeedRange,
+    /// What each change is, by name.
+    pub changes: Vec<(&'static str, &'static str)>,
+    /// The policies in order.
+    pub policies: Vec<String>,
+    /// The rules in order.
+    pub rules: Vec<String>,
+    /// Rules by rules, policy by policy, task by task.
+    pub cells: Vec<Cell>,
+    /// Rules by rules, task by task.
+    pub verdicts: Vec<Verdict>,
+}
+
+/// Makes sure that writing to `path` destroys nothing but an earlier comparison.
+///
+/// # Errors
+/// If the file is there and is something else.
+pub fn check_replaces(path: &Path) -> Result<(), Error> {
+    files::check_replaces(path, "comparison of rules", &["cells", "verdicts"])
+}
+
+/// Plays everything, spread over cores.
+#[must_use]
+pub fn compare<W: Playable>(
+    config: &RulesConfig,
+    comparison: &Comparison<W>,
+    progress: Progress<'_>,
+) -> Findings {
+    let mut cells = Vec::new();
+    for set in &comparison.sets {
+        let mut of_set: Vec<Cell> = Vec::new();
+        for who in &comparison.players {
+            for task in &config.task.list {
+                of_set.push(cell(config, set, who, *task, progress));
+            }
+        }
+        let base = set.base.map(|base| base.to_string());
+        for cell in &mut of_set {
+            let same = |other: &&Cell| {
+                Some(&other.rules) == base.as_ref()
+                    && (&other.policy, other.task) == (&cell.policy, cell.task)
+            };
+            let before = cells.iter().find(same);
+            cell.effect = before.map(|before| Gap::between(&before.scores, &cell.scores));
+        }
+        cells.extend(of_set);
+    }
+    let rules: Vec<String> = (comparison.sets.iter())
+        .map(|set| set.rules.to_string())
+        .collect();
+    let verdicts = rules.iter().flat_map(|rules| {
+        let tasks = config.task.list.iter();
+        tasks.map(|task| Verdict::of::<W>(rules, *task, &cells))
+    });
+    let changes = W::Change::ALL.iter();
+    Findings {
+        world: config.world,
+        streams: config.streams,
+        seeds: config.seeds,
+        changes: changes.map(|c| (c.name(), c.describe())).collect(),
+        policies: (comparison.players.iter())
+            .map(|who| who.name().to_owned())
+            .collect(),
+        verdicts: verdicts.collect(),
+        rules,
+        cells,
+    }
+}
+
+fn cell<W: Playable>(
+    config: &RulesConfig,
+    set: &Set<W>,
+    who: &Who<W>,
+    task: Task,
+    progress: Progress<'_>,
+) -> Cell {
+    let play = |seed| {
+        let setup = W::setup(task, seed, config.streams, set.rules);
+        let score = score_of(&setup, &mut who.player(&setup));
+        progress();
+        score
+    };
+    let scores: Vec<f64> = config.seeds.range().into_par_iter().map(play).collect();
+    // Summed in order: the same on any number of cores.
+    let Gap { mean, se } = Gap::of(scores.iter().copied());
+    Cell {
+        policy: who.name().to_owned(),
+        rules: set.rules.to_string(),
+        task,
+        mean,
+        se,
+        effect: None,
+        scores,
+    }
+}
+
+impl Findings {
+    /// The findings as JSON, indented by two.
+    ///
+    /// # Errors
+    /// None that findings can cause.
+    pub fn to_json(&self) -> Result<String, Error> {
+        let mut text = serde_json::to_string_pretty(self)?;
+        text.push('\n');
+        Ok(text)
+    }
+}

@@ -1,0 +1,99 @@
+//! A comparison of rules for a terminal.
+
+use std::fmt::Write;
+
+use super::{Findings, Gap, Verdict};
+
+/// Width of a column: a mean and its standard error.
+const WIDTH: usize = 13;
+/// Columns beside each other.
+const COLUMNS: usize = 9;
+
+/// A table of means and standard errors for each task, then what can be said of the rules.
+#[must_use]
+pub fn text(findings: &Findings) -> String {
+    let mut text = format!(
+        "world {}, seeds {}, {} streams; mean score ± standard error\n",
+        findings.world.name(),
+        findings.seeds,
+        findings.streams.name()
+    );
+    for (name, what) in &findings.changes {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "  {name}: {what}");
+    }
+    let mut tasks: Vec<_> = findings.verdicts.iter().map(|v| v.task).collect();
+    tasks.sort_unstable();
+    tasks.dedup();
+    for task in tasks {
+        for rules in findings.rules.chunks(COLUMNS) {
+            block(&mut text, findings, task.name(), rules);
+        }
+    }
+    text.push('\n');
+    for verdict in &findings.verdicts {
+        text.push_str(&verdict_line(verdict));
+    }
+    text
+}
+
+/// Some columns of a task's table.
+fn block(text: &mut String, findings: &Findings, task: &str, rules: &[String]) {
+    let first = findings.policies.iter().map(|p| p.len()).max();
+    let first = first.unwrap_or(0).max(task.len());
+    let _ = write!(text, "\n{task:<first$}");
+    for rules in rules {
+        let _ = write!(text, "  {:>1$}", rules, WIDTH.max(rules.len()));
+    }
+    text.push('\n');
+    for policy in &findings.policies {
+        let _ = write!(text, "{policy:<first$}");
+        for rules in rules {
+            let mut here = findings.cells.iter().filter(|cell| cell.rules == *rules);
+            let found = here.find(|cell| cell.policy == *policy && cell.task.name() == task);
+            let cell = found.map_or_else(String::new, |c| format!("{:.4} ±{:.4}", c.mean, c.se));
+            let _ = write!(text, "  {:>1$}", cell, WIDTH.max(rules.len()));
+        }
+        text.push('\n');
+    }
+}
+
+fn verdict_line(verdict: &Verdict) -> String {
+    let (task, rules) = (verdict.task, &verdict.rules);
+    let mut names: Vec<&str> = verdict.order.iter().map(|a| a.lower.as_str()).collect();
+    names.extend(verdict.order.last().map(|above| above.upper.as_str()));
+    let order = names.join(" < ");
+    let mut text = format!("{task} {rules}: ");
+    if names.is_empty() {
+        text.push_str("fewer than two roles played");
+    } else if verdict.order_holds {
+        let how = if verdict.clearly {
+            "clearly"
+        } else {
+            "but within two standard errors"
+        };
+        let _ = write!(text, "{order} holds, {how}");
+    } else {
+        let _ = write!(text, "{order} does NOT hold");
+        for above in verdict.order.iter().filter(|above| above.gap.mean <= 0.0) {
+            let (upper, lower, gap) = (&above.upper, &above.lower, -above.gap.mean);
+            let _ = write!(text, " ({upper} is {gap:.4} below {lower})");
+        }
+    }
+    match verdict.constants_above.as_deref() {
+        None => {}
+        Some([]) => text.push_str("; no constant policy beats the heuristic"),
+        Some([best, rest @ ..]) => {
+            let (upper, Gap { mean, se }) = (&best.upper, best.gap);
+            let _ = write!(text, "; {upper} BEATS the heuristic by {mean:.4} ±{se:.4}");
+            if !rest.is_empty() {
+                let _ = write!(text, ", and {} more constant policies do", rest.len());
+            }
+        }
+    }
+    if !verdict.absent.is_empty() {
+        let _ = write!(text, "; without {}", verdict.absent.join(", "));
+    }
+    text.push('\n');
+    text
+}

@@ -1,0 +1,120 @@
+//! Whether rules are worth learning under.
+
+use sentinel_env::Task;
+use sentinel_policy::Playable;
+use serde::Serialize;
+
+use super::Cell;
+
+/// The mean of some differences, and its standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Gap {
+    /// The mean.
+    pub mean: f64,
+    /// Its standard error; 0 for a single value.
+    pub se: f64,
+}
+
+impl Gap {
+    /// Of some values.
+    #[must_use]
+    pub fn of(values: impl ExactSizeIterator<Item = f64> + Clone) -> Self {
+        let count = values.len().max(1) as f64;
+        let mean = values.clone().sum::<f64>() / count;
+        let squares: f64 = values.map(|v| (v - mean) * (v - mean)).sum();
+        let se = (squares / (count - 1.0).max(1.0) / count).sqrt();
+        Self { mean, se }
+    }
+
+    /// From scores to others on the same seeds.
+    #[must_use]
+    pub fn between(from: &[f64], to: &[f64]) -> Self {
+        Self::of(from.iter().zip(to).map(|(from, to)| to - from))
+    }
+
+    /// Whether the difference is above 0 by more than two standard errors.
+    #[must_use]
+    pub fn is_clear(&self) -> bool {
+        self.mean > 2.0 * self.se
+    }
+}
+
+/// One policy above another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Above {
+    /// The one that should score less.
+    pub lower: String,
+    /// The one that should score more.
+    pub upper: String,
+    /// By how much it does, on the same seeds.
+    pub gap: Gap,
+}
+
+/// What can be said of a set of rules on a task.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The rules.
+    pub rules: String,
+    /// The task.
+    pub task: Task,
+    /// Whether random < heuristic < planner < oracle, of those that played.
+    pub order_holds: bool,
+    /// Whether each is above the one before by more than two standard errors.
+    pub clearly: bool,
+    /// Neighbours in that order.
+    pub order: Vec<Above>,
+    /// Roles of the world that did not play: not chosen, or not in this build.
+    pub absent: Vec<&'static str>,
+    /// Constant policies that beat the heuristic, the best first; not asked when it did not play.
+    pub constants_above: Option<Vec<Above>>,
+}
+
+impl Verdict {
+    /// Judges rules by the cells of a comparison.
+    #[must_use]
+    pub fn of<W: Playable>(rules: &str, task: Task, cells: &[Cell]) -> Self {
+        let played = |policy: &str| {
+            let here = |cell: &&Cell| cell.rules == rules && cell.task == task;
+            let mut here = cells.iter().filter(here);
+            here.find(|cell| cell.policy == policy)
+        };
+        let names = W::ROLES.in_order();
+        let (there, absent): (Vec<&str>, Vec<&str>) = names
+            .iter()
+            .copied()
+            .partition(|name| played(name).is_some());
+        let cells: Vec<&Cell> = there.into_iter().filter_map(played).collect();
+        let order: Vec<Above> = cells.windows(2).map(|two| above(two[0], two[1])).collect();
+        let constants_above = played(W::ROLES.heuristic).map(|heuristic| {
+            let constants = W::constants().into_iter();
+            let constants = constants.filter_map(|constant| played(&constant.name));
+            let mut better: Vec<Above> = constants
+                .map(|constant| above(heuristic, constant))
+                .filter(|above| above.gap.mean > 0.0)
+                .collect();
+            better.sort_by(|a, b| b.gap.mean.total_cmp(&a.gap.mean));
+            better
+        });
+        Self {
+            rules: rules.to_owned(),
+            task,
+            order_holds: order.iter().all(|above| above.gap.mean > 0.0),
+            clearly: order.iter().all(|above| above.gap.is_clear()),
+            order,
+            absent: W::ROLES
+                .in_order()
+                .into_iter()
+                .filter(|n| absent.contains(n))
+                .collect(),
+            constants_above,
+        }
+    }
+}
+
+fn above(lower: &Cell, upper: &Cell) -> Above {
+    Above {
+        lower: lower.policy.clone(),
+        upper: upper.policy.clone(),
+        gap: Gap::between(&lower.scores, &upper.scores),
+    }
+}

@@ -307,8 +307,9 @@ async fn rules_and_worlds_are_chosen_in_the_page() -> Result<()> {
         .await?;
     browser.click("[data-world=trust]").await?;
     browser.wait_for(".specialists:not(.workers)").await?;
-    let search = browser.execute("return location.search;", vec![]).await?;
-    assert_eq!(search, "?task=task2&seed=11&rules=hardened".to_owned());
+    browser
+        .wait_until("location.search === '?task=task2&seed=11&policy=bayes&rules=hardened'")
+        .await?;
     browser.back().await?;
     browser.wait_for(".gpu-grid").await?;
     browser

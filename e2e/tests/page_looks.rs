@@ -5,7 +5,7 @@ use anyhow::Result;
 use sentinel_e2e::{Browser, screenshots, serve_page};
 
 const PLAYED: &str =
-    "document.querySelector('#league-note')?.textContent.startsWith('700 episodes')";
+    "document.querySelector('#league-note')?.textContent.startsWith('800 episodes')";
 const NO_SIDEWAYS: &str = "document.documentElement.scrollWidth <= window.innerWidth";
 
 #[tokio::test]

@@ -57,6 +57,20 @@ pub async fn open_page(query: &str) -> Result<(Server, Browser)> {
     Ok((server, browser))
 }
 
+/// Where screenshots go: `target/screenshots`, or the folder that `SENTINEL_SCREENSHOTS` names.
+#[must_use]
+pub fn screenshots() -> PathBuf {
+    std::env::var_os("SENTINEL_SCREENSHOTS").map_or_else(
+        || {
+            PathBuf::from(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/../target/screenshots"
+            ))
+        },
+        PathBuf::from,
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,13 +6,14 @@ use crate::browser;
 use crate::page::Page;
 use crate::state::{Theme, parse_query, to_query};
 use crate::ui::{
-    Controls, Footer, Header, Help, Notices, Pane, Standings, Training, Transport, Which, keys,
-    listen_for_drops,
+    Controls, Footer, Header, Help, Notices, Pane, Stage, Standings, Training, Transport, Which,
+    keys, listen_for_drops,
 };
+use crate::world::World;
 
 /// Keeps the address in step with the view; late enough that dragging does not flood the history.
 /// Only another screen is an entry of its own, which the back button leaves.
-fn sync_address(page: Page) {
+fn sync_address<W: World>(page: Page<W>) {
     let timer = StoredValue::new(None::<TimeoutHandle>);
     let written = StoredValue::new(page.view.with_untracked(|view| view.screen));
     let back = window_event_listener(leptos::ev::popstate, move |_| {
@@ -38,8 +39,8 @@ fn sync_address(page: Page) {
 }
 
 /// Lets time run: one action per tick until the end.
-fn run_clock(page: Page) {
-    let speed = Memo::new(move |_| page.view.with(|view| view.speed));
+fn run_clock<W: World>(page: Page<W>) {
+    let speed = Memo::new(move |_| page.still.with(|view| view.speed));
     Effect::new(move |before: Option<Option<IntervalHandle>>| {
         if let Some(handle) = before.flatten() {
             handle.clear();
@@ -61,9 +62,10 @@ fn run_clock(page: Page) {
 
 /// The page.
 #[component]
-pub fn App() -> impl IntoView {
-    let page = Page::new();
-    provide_context(page);
+pub fn App<W: Stage>(
+    /// The page.
+    page: Page<W>,
+) -> impl IntoView {
     page.watch_files();
     sync_address(page);
     run_clock(page);
@@ -80,7 +82,7 @@ pub fn App() -> impl IntoView {
         page.playing.set(false);
     });
     Effect::new(move |_| {
-        let theme = page.view.with(|view| view.theme);
+        let theme = page.still.with(|view| view.theme);
         let word = match theme {
             Theme::Auto => "auto",
             Theme::Light => "light",
@@ -90,38 +92,39 @@ pub fn App() -> impl IntoView {
     });
     let embed = page.view.with_untracked(|view| view.embed);
     let body = move || {
-        if training.get() {
-            view! { <Notices/><Training/> }.into_any()
+        if W::LEARNED.is_some() && training.get() {
+            view! { <Notices page/><Training page/> }.into_any()
         } else {
-            view! { <Episodes embed/> }.into_any()
+            view! { <Episodes page embed/> }.into_any()
         }
     };
     view! {
         <div class="page" class:embed=embed>
-            {(!embed).then(|| view! { <Header/> })}
+            {(!embed).then(|| view! { <Header page/> })}
             {body}
             {(!embed).then(|| view! { <Footer/> })}
-            <Help/>
+            <Help page/>
         </div>
     }
 }
 
 /// One episode or two, and what is played.
 #[component]
-fn Episodes(
+fn Episodes<W: Stage>(
+    /// The page.
+    page: Page<W>,
     /// Whether the page stands inside another one.
     embed: bool,
 ) -> impl IntoView {
-    let page = expect_context::<Page>();
-    let double = move || page.versus.with(Option::is_some);
+    let double = Memo::new(move |_| page.still.with(|view| view.versus.is_some()));
     view! {
-        <Controls/>
-        <Notices/>
+        <Controls page/>
+        <Notices page/>
         <main class="panes" class:double=double>
-            <Pane which=Which::Main/>
-            {move || double().then(|| view! { <Pane which=Which::Versus/> })}
+            <Pane page which=Which::Main/>
+            {move || double.get().then(|| view! { <Pane page which=Which::Versus/> })}
         </main>
-        {(!embed).then(|| view! { <Standings/> })}
-        <Transport/>
+        {(!embed).then(|| view! { <Standings page/> })}
+        <Transport page/>
     }
 }

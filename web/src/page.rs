@@ -1,48 +1,34 @@
 //! The page's signals: what is shown, what was played from it, and what may be done to it.
 
 mod fetch;
+mod run;
 
 use std::sync::Arc;
 
 use leptos::prelude::*;
-use sentinel_policy::Model;
-use sentinel_policy::replay::{Replay, parse};
 
 use crate::browser;
 use crate::fetched::Fetched;
-use crate::play::{Files, Frames, play};
 use crate::shelf::{Shelf, safe_stem};
-use crate::state::{Branch, Screen, Source, Speed, Theme, View, parse_query};
+use crate::state::{Screen, Source, Theme, View, parse_query};
 use crate::training::TrainerState;
+use crate::world::{Opened, World};
 
-/// Frames behind a pointer, equal when they are the same run.
-#[derive(Clone, Debug)]
-pub struct Run(pub Arc<Frames>);
-
-impl PartialEq for Run {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl std::ops::Deref for Run {
-    type Target = Frames;
-    fn deref(&self) -> &Frames {
-        &self.0
-    }
-}
+pub use run::Run;
+use run::played;
 
 /// The page's signals; a copy goes to every component.
-#[derive(Clone, Copy)]
-pub struct Page {
+pub struct Page<W: World> {
     /// What is shown; the address follows it.
-    pub view: RwSignal<View>,
+    pub view: RwSignal<View<W>>,
+    /// The same but for the cursor, so that moving it concerns only what shows the moment.
+    pub still: Memo<View<W>>,
     /// Whether time runs.
     pub playing: RwSignal<bool>,
     /// Replay files.
-    pub shelf: RwSignal<Shelf>,
+    pub shelf: RwSignal<Shelf<W>>,
     /// The weights of the trained policy.
-    pub model: RwSignal<Fetched<Arc<Model>>>,
+    pub model: RwSignal<Fetched<Arc<W::Model>>>,
     /// What its trainer wrote down.
     pub training: RwSignal<Fetched<Arc<TrainerState>>>,
     /// Sentences about what went wrong.
@@ -50,18 +36,29 @@ pub struct Page {
     /// Whether the help is open.
     pub help: RwSignal<bool>,
     /// The episode.
-    pub run: Memo<Run>,
-    /// The episode beside it.
-    pub versus: Memo<Option<Run>>,
+    pub run: Memo<Run<W>>,
+    /// The episode beside it; one before its start when there is none.
+    pub versus: Memo<Run<W>>,
+    last: Memo<usize>,
+    cursor: Memo<usize>,
 }
 
-impl Default for Page {
+// A derive would ask the same of the world's types, which are only behind the signals.
+impl<W: World> Clone for Page<W> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<W: World> Copy for Page<W> {}
+
+impl<W: World> Default for Page<W> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Page {
+impl<W: World> Page<W> {
     /// Reads the address; nothing is fetched yet.
     #[must_use]
     pub fn new() -> Self {
@@ -69,30 +66,31 @@ impl Page {
         let view = RwSignal::new(start);
         let shelf = RwSignal::new(Shelf::default());
         let model = RwSignal::new(Fetched::Unasked);
-        // Only what the trajectory depends on: moving the cursor must not play it again.
-        let inputs = Memo::new(move |_| {
-            view.with(|v| View {
-                screen: Screen::Episode,
+        let still = Memo::new(move |_| {
+            view.with(|v: &View<W>| View {
                 cursor: 0,
+                ..v.clone()
+            })
+        });
+        // Only what the trajectory depends on.
+        let inputs = Memo::new(move |_| {
+            still.with(|v| View {
+                screen: Screen::Episode,
                 truth: false,
                 theme: Theme::Auto,
-                speed: Speed::One,
+                speed: Default::default(),
                 embed: false,
                 ..v.clone()
             })
         });
-        let run = Memo::new(move |_| {
-            let view = inputs.get();
-            compute(&view, &view.source, view.branch.as_ref(), shelf, model)
-        });
-        let versus = Memo::new(move |_| {
-            let view = inputs.get();
-            view.versus
-                .as_ref()
-                .map(|source| compute(&view, source, None, shelf, model))
-        });
+        let main = move |view: &View<W>| Some((view.source.clone(), view.branch.clone()));
+        let beside = move |view: &View<W>| view.versus.clone().map(|source| (source, None));
+        let run = played(inputs, shelf, model, main);
+        let versus = played(inputs, shelf, model, beside);
+        let last = Memo::new(move |_| run.with(|run| run.last()).max(versus.with(|v| v.last())));
         Self {
             view,
+            still,
             playing: RwSignal::new(false),
             shelf,
             model,
@@ -101,29 +99,28 @@ impl Page {
             help: RwSignal::new(false),
             run,
             versus,
+            last,
+            cursor: Memo::new(move |_| view.with(|view| view.cursor).min(last.get())),
         }
     }
 
     /// The number of actions of the longer episode.
     pub fn last(&self) -> usize {
-        let versus = self
-            .versus
-            .with(|run| run.as_ref().map_or(0, |run| run.last()));
-        self.run.with(|run| run.last()).max(versus)
+        self.last.get()
     }
 
     /// The cursor, within the episode.
     pub fn cursor(&self) -> usize {
-        self.view.with(|view| view.cursor).min(self.last())
+        self.cursor.get()
     }
 
     /// Whether the training page is shown.
     pub fn on_training(&self) -> bool {
-        self.view.with(|view| view.screen == Screen::Training)
+        self.still.with(|view| view.screen == Screen::Training)
     }
 
     /// Whether a source cannot act because its file is not there.
-    pub fn lacks(&self, source: &Source) -> bool {
+    pub fn lacks(&self, source: &Source<W>) -> bool {
         match source {
             Source::Trained => self.model.with(|model| model.ready().is_none()),
             Source::Replay(name) => self.shelf.with(|shelf| shelf.ready(name).is_none()),
@@ -133,7 +130,7 @@ impl Page {
 
     /// Moves the cursor to `action` and stops time.
     pub fn seek(&self, action: usize) {
-        let action = action.min(self.last());
+        let action = action.min(self.last.get_untracked());
         self.playing.set(false);
         self.view.update(|view| view.cursor = action);
     }
@@ -147,12 +144,21 @@ impl Page {
     }
 
     /// Changes what is played; the cursor goes back to the start.
-    pub fn restart(&self, change: impl FnOnce(&mut View)) {
+    pub fn restart(&self, change: impl FnOnce(&mut View<W>)) {
         self.playing.set(false);
         self.view.update(|view| {
             change(view);
             *view = std::mem::take(view).restarted();
         });
+    }
+
+    /// Takes an action of the person's own at the cursor: the episode branches there.
+    pub fn act(&self, action: W::Action) {
+        let cursor = self.cursor.get_untracked();
+        let played = self.run.with_untracked(|run| run.actions(cursor));
+        self.playing.set(false);
+        self.view
+            .update(|view| *view = std::mem::take(view).with_action(&played, action));
     }
 
     /// Adds a sentence about what went wrong.
@@ -167,6 +173,13 @@ impl Page {
     /// Takes in files that the person dropped or chose.
     pub fn open_files(self, files: Vec<web_sys::File>) {
         for file in files {
+            if !W::REPLAYS {
+                let name = file.name();
+                self.tell(format!(
+                    "{name}: this world plays no replay files yet. Files of the trust world play there."
+                ));
+                continue;
+            }
             leptos::task::spawn_local(async move {
                 match browser::read_file(&file).await {
                     Ok(text) => self.add_replay(&safe_stem(&file.name()), &text),
@@ -177,13 +190,13 @@ impl Page {
     }
 
     fn add_replay(&self, name: &str, text: &str) {
-        let replay = parse(text);
-        self.report(name, &replay);
-        let Some(first) = replay.episodes().next().copied() else {
+        let opened = W::read_replay(text);
+        self.report(name, &opened);
+        let Some(first) = opened.first else {
             self.tell(format!("{name} holds no row that can be played."));
             return;
         };
-        self.shelf.update(|shelf| shelf.add(name, replay));
+        self.shelf.update(|shelf| shelf.add(name, opened));
         self.restart(|view| {
             (view.task, view.seed, view.streams) = (first.task, first.seed, first.streams);
             view.source = Source::Replay(name.to_owned());
@@ -192,39 +205,16 @@ impl Page {
     }
 
     /// Names the lines of a file that do not fit.
-    fn report(&self, name: &str, replay: &Replay) {
+    fn report(&self, name: &str, opened: &Opened<W>) {
         const SHOWN: usize = 5;
-        for problem in replay.problems().iter().take(SHOWN) {
+        for problem in opened.problems.iter().take(SHOWN) {
             self.tell(format!("{name}, {problem}"));
         }
-        if replay.problem_count() > SHOWN {
-            let more = replay.problem_count() - SHOWN;
+        if opened.problem_count > SHOWN {
+            let more = opened.problem_count - SHOWN;
             self.tell(format!(
                 "{name}: {more} more lines do not fit; the other rows are played."
             ));
         }
     }
-}
-
-fn compute(
-    view: &View,
-    source: &Source,
-    branch: Option<&Branch>,
-    shelf: RwSignal<Shelf>,
-    model: RwSignal<Fetched<Arc<Model>>>,
-) -> Run {
-    // Only what the source needs is read, so that nothing else plays the episode again.
-    let replay = match source {
-        Source::Replay(name) => shelf.with(|shelf| shelf.ready(name)),
-        Source::Policy(_) | Source::Trained | Source::You => None,
-    };
-    let model = match source {
-        Source::Trained => model.with(|model| model.ready().cloned()),
-        Source::Policy(_) | Source::Replay(_) | Source::You => None,
-    };
-    let files = Files {
-        replay: replay.as_deref(),
-        model: model.as_ref(),
-    };
-    Run(Arc::new(play(view, source, branch, files)))
 }

@@ -4,24 +4,31 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::Task;
-use sentinel_policy::replay::{EpisodeKey, Replay};
 use serde::Deserialize;
 
-use crate::state::{Source, View};
+use crate::state::{View, plain_name};
+use crate::world::{Aim, Named, Opened, WORLDS, World};
 
 /// The largest file that the page reads at once.
 pub const FILE_MAX: f64 = 32.0 * 1024.0 * 1024.0;
 
 /// Where a replay file stands.
 #[derive(Clone, Debug)]
-pub enum Entry {
+pub enum Entry<W: World> {
     /// Being fetched.
     Loading,
-    /// Read; lines that did not fit are named inside.
-    Ready(Arc<Replay>),
+    /// Read, with its first episode.
+    Ready(Arc<W::Replay>, Option<Aim<W>>),
     /// Could not be had, and why.
     Failed(String),
+}
+
+impl<W: World> Entry<W> {
+    /// A file that was read.
+    #[must_use]
+    pub fn of(opened: Opened<W>) -> Self {
+        Self::Ready(Arc::new(opened.replay), opened.first)
+    }
 }
 
 /// The seeds that a file covers.
@@ -38,6 +45,9 @@ pub struct Seeds {
 pub struct Listed {
     /// Name within `replays/`.
     pub file: String,
+    /// Whose world it is of; the first one when nothing is said.
+    #[serde(default)]
+    pub world: String,
     /// How the streams were seeded.
     #[serde(default)]
     pub streams: String,
@@ -55,20 +65,29 @@ struct Manifest {
 }
 
 /// All replay files.
-#[derive(Clone, Debug, Default)]
-pub struct Shelf {
+#[derive(Clone, Debug)]
+pub struct Shelf<W: World> {
     /// Names in the order of the manifest, then as dropped.
     pub listed: Vec<Listed>,
     /// Content, by name without `.jsonl`.
-    pub entries: BTreeMap<String, Entry>,
+    pub entries: BTreeMap<String, Entry<W>>,
 }
 
-impl Shelf {
+impl<W: World> Default for Shelf<W> {
+    fn default() -> Self {
+        Self {
+            listed: Vec::new(),
+            entries: BTreeMap::new(),
+        }
+    }
+}
+
+impl<W: World> Shelf<W> {
     /// The replay called `name`, once it is there.
     #[must_use]
-    pub fn ready(&self, name: &str) -> Option<Arc<Replay>> {
+    pub fn ready(&self, name: &str) -> Option<Arc<W::Replay>> {
         match self.entries.get(name)? {
-            Entry::Ready(replay) => Some(Arc::clone(replay)),
+            Entry::Ready(replay, _) => Some(Arc::clone(replay)),
             Entry::Loading | Entry::Failed(_) => None,
         }
     }
@@ -80,10 +99,10 @@ impl Shelf {
 
     /// Changes a view so that it shows an episode that the replay called `name` holds: one of its
     /// own when the file was read, else one that the manifest promises.
-    pub fn aim(&self, name: &str, view: &mut View) {
-        if let Some(replay) = self.ready(name) {
-            let held = replay.episode(&EpisodeKey::from(&view.setup())).is_some();
-            if let Some(first) = replay.episodes().next().filter(|_| !held) {
+    pub fn aim(&self, name: &str, view: &mut View<W>) {
+        if let Some(Entry::Ready(replay, first)) = self.entries.get(name) {
+            let held = W::holds(replay, view);
+            if let Some(first) = first.filter(|_| !held) {
                 (view.task, view.seed, view.streams) = (first.task, first.seed, first.streams);
             }
             return;
@@ -95,7 +114,7 @@ impl Shelf {
             view.streams = streams;
         }
         if !listed.tasks.iter().any(|task| task == view.task.name())
-            && let Some(task) = listed.tasks.iter().find_map(|task| Task::parse(task))
+            && let Some(task) = listed.tasks.iter().find_map(|task| W::Task::named(task))
         {
             view.task = task;
         }
@@ -116,28 +135,30 @@ impl Shelf {
     }
 
     /// Adds a file that the person dropped.
-    pub fn add(&mut self, name: &str, replay: Replay) {
+    pub fn add(&mut self, name: &str, opened: Opened<W>) {
         if !self.names().any(|known| known == name) {
             self.listed.push(Listed {
                 file: format!("{name}.jsonl"),
+                world: W::NAME.to_owned(),
                 streams: String::new(),
                 tasks: Vec::new(),
                 seeds: None,
             });
         }
-        self.entries
-            .insert(name.to_owned(), Entry::Ready(Arc::new(replay)));
+        self.entries.insert(name.to_owned(), Entry::of(opened));
     }
 }
 
-/// Reads a manifest: the files that can be played, and the names of those that no address can carry.
+/// Reads a manifest: the files of `world` that can be played, and the names of those that no address can
+/// carry.
 ///
 /// # Errors
 /// If it is not JSON of the manifest's form; says where.
-pub fn parse_manifest(text: &str) -> Result<(Vec<Listed>, Vec<String>), String> {
+pub fn parse_manifest(text: &str, world: &str) -> Result<(Vec<Listed>, Vec<String>), String> {
     let manifest: Manifest = serde_json::from_str(text).map_err(|e| e.to_string())?;
-    let fits = |l: &Listed| Source::parse(&Source::Replay(stem(&l.file).to_owned()).id()).is_some();
-    let (listed, refused): (Vec<_>, Vec<_>) = manifest.files.into_iter().partition(fits);
+    let ours = |l: &Listed| l.world == world || l.world.is_empty() && world == WORLDS[0].0;
+    let files = manifest.files.into_iter().filter(ours);
+    let (listed, refused): (Vec<_>, Vec<_>) = files.partition(|l| plain_name(stem(&l.file)));
     Ok((listed, refused.into_iter().map(|l| l.file).collect()))
 }
 
@@ -167,16 +188,20 @@ pub fn safe_stem(file: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::Source;
+    use crate::trust::Trust;
+    use sentinel_env::trust::Task;
 
     #[test]
     fn choosing_a_replay_shows_an_episode_that_it_holds() {
         let text = r#"{"files": [
             {"file": "a.jsonl", "streams": "reference", "tasks": ["task1"], "seeds": {"first": 3, "last": 9}},
-            {"file": "l\u00e4ufe.jsonl"}]}"#;
-        let (listed, refused) = parse_manifest(text).expect("a manifest");
+            {"file": "b.jsonl", "world": "cluster"},
+            {"file": "l\u00e4ufe.jsonl", "world": "trust"}]}"#;
+        let (listed, refused) = parse_manifest(text, "trust").expect("a manifest");
         assert_eq!((listed.len(), refused), (1, vec!["läufe.jsonl".to_owned()]));
-        let mut shelf = Shelf::default();
-        shelf.add("a", Replay::default());
+        let mut shelf = Shelf::<Trust>::default();
+        shelf.add("a", Trust::read_replay(""));
         shelf.entries.clear();
         shelf.list(listed);
         assert_eq!(
@@ -211,7 +236,7 @@ mod tests {
             &"x".repeat(500),
         ] {
             let id = format!("replay:{}", safe_stem(file));
-            assert!(Source::parse(&id).is_some(), "{file} -> {id}");
+            assert!(Source::<Trust>::parse(&id).is_some(), "{file} -> {id}");
         }
     }
 }

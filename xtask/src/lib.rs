@@ -20,3 +20,4 @@ pub mod tally;
 pub mod tidy;
 pub mod tools;
 pub mod wasm_target;
+pub mod worlds;

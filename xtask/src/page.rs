@@ -4,6 +4,7 @@ use crate::place::Place;
 use crate::run::{Steps, logged};
 use crate::tools;
 use crate::wasm_target::{self, WasmTarget};
+use crate::worlds;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,6 +39,7 @@ pub fn build_with(place: &Place, target: &WasmTarget, steps: &mut Steps) -> Resu
             dist.display()
         );
     }
+    worlds::stamp(&dist)?;
     Ok(dist)
 }
 

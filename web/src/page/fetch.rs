@@ -3,21 +3,49 @@
 use std::sync::Arc;
 
 use leptos::prelude::*;
-use sentinel_policy::replay::parse;
 
 use super::Page;
 use crate::fetched::Fetched;
 use crate::shelf::{Entry, parse_manifest};
 use crate::state::Source;
-use crate::{browser, training, weights};
+use crate::world::World;
+use crate::{browser, training};
 
-impl Page {
+impl<W: World> Page<W> {
     /// Fetches the list of replays, and every file as soon as the view needs it.
     pub fn watch_files(self) {
+        if W::REPLAYS {
+            self.fetch_manifest();
+        }
+        let wanted = Memo::new(move |_| {
+            self.still
+                .with(|view| [Some(view.source.clone()), view.versus.clone()])
+        });
+        Effect::new(move |_| {
+            for source in wanted.get().into_iter().flatten() {
+                match source {
+                    Source::Replay(name) => self.fetch_replay(name),
+                    Source::Trained => self.fetch_model(),
+                    Source::Policy(_) | Source::You => {}
+                }
+            }
+        });
+        if W::LEARNED.is_some() {
+            let training = Memo::new(move |_| self.on_training());
+            Effect::new(move |_| {
+                if training.get() {
+                    self.fetch_training();
+                    self.fetch_model();
+                }
+            });
+        }
+    }
+
+    fn fetch_manifest(self) {
         leptos::task::spawn_local(async move {
             let listed = browser::fetch_text("replays/manifest.json").await;
             match listed.and_then(|text| {
-                parse_manifest(&text).map_err(|e| format!("replays/manifest.json: {e}"))
+                parse_manifest(&text, W::NAME).map_err(|e| format!("replays/manifest.json: {e}"))
             }) {
                 Ok((listed, refused)) => {
                     self.shelf.update(|shelf| shelf.list(listed));
@@ -30,46 +58,29 @@ impl Page {
                 Err(reason) => self.tell(reason),
             }
         });
-        let wanted = Memo::new(move |_| {
-            self.view
-                .with(|view| [Some(view.source.clone()), view.versus.clone()])
-        });
-        Effect::new(move |_| {
-            for source in wanted.get().into_iter().flatten() {
-                match source {
-                    Source::Replay(name) => self.fetch_replay(name),
-                    Source::Trained => self.fetch_model(),
-                    Source::Policy(_) | Source::You => {}
-                }
-            }
-        });
-        let training = Memo::new(move |_| self.on_training());
-        Effect::new(move |_| {
-            if training.get() {
-                self.fetch_training();
-                self.fetch_model();
-            }
-        });
     }
 
     /// Fetches the weights of the trained policy, unless they are here or on their way.
     pub fn fetch_model(self) {
+        let Some(learned) = W::LEARNED else { return };
         if self.model.with_untracked(Fetched::missing) {
             self.model.set(Fetched::Loading);
             leptos::task::spawn_local(async move {
-                let bytes = browser::fetch_bytes(weights::ADDRESS).await;
-                self.model.set(weights::read(bytes).into());
+                let bytes = browser::fetch_bytes(learned.weights).await;
+                self.model.set(W::read_model(bytes).into());
             });
         }
     }
 
     /// Fetches what the trainer wrote down, unless it is here or on its way.
     pub fn fetch_training(self) {
+        let Some(learned) = W::LEARNED else { return };
         if self.training.with_untracked(Fetched::missing) {
             self.training.set(Fetched::Loading);
             leptos::task::spawn_local(async move {
-                let text = browser::fetch_text(training::ADDRESS).await;
-                self.training.set(training::read(text).map(Arc::new).into());
+                let text = browser::fetch_text(learned.curves).await;
+                let state = training::read(learned.curves, text);
+                self.training.set(state.map(Arc::new).into());
             });
         }
     }
@@ -79,7 +90,7 @@ impl Page {
             .shelf
             .with_untracked(|shelf| shelf.entries.get(&name).cloned());
         // What failed once is asked for again when it is chosen again.
-        if matches!(known, Some(Entry::Loading | Entry::Ready(_))) {
+        if matches!(known, Some(Entry::Loading | Entry::Ready(..))) {
             return;
         }
         self.shelf.update(|shelf| {
@@ -88,9 +99,9 @@ impl Page {
         leptos::task::spawn_local(async move {
             let entry = match browser::fetch_text(&format!("replays/{name}.jsonl")).await {
                 Ok(text) => {
-                    let replay = parse(&text);
-                    self.report(&name, &replay);
-                    Entry::Ready(Arc::new(replay))
+                    let opened = W::read_replay(&text);
+                    self.report(&name, &opened);
+                    Entry::of(opened)
                 }
                 Err(reason) => {
                     self.tell(reason.clone());

@@ -1,61 +1,25 @@
-//! Standings: every policy on the same seeds, played a few episodes at a time so that the
-//! page stays alive.
+//! Standings: every policy on the same seeds, played a few steps at a time so that the page stays alive.
 
 use std::sync::Arc;
 
 use sentinel_env::num::round_to;
-use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Setup, Task};
-use sentinel_policy::{Model, Player, PolicyName, Trained, run_episode};
 
-use crate::state::Source;
+use crate::state::{Source, View};
+use crate::world::{Actor, Files, Named, World};
 
 /// Seeds that the standings are played on: `0..SEEDS`.
 pub const SEEDS: u64 = 100;
 
-/// Who can be in the standings.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Contestant {
-    /// A scripted policy.
-    Scripted(PolicyName),
-    /// The policy of these weights.
-    Trained(Arc<Model>),
-}
-
-impl Contestant {
-    /// The source that plays the same.
-    #[must_use]
-    pub const fn source(&self) -> Source {
-        match self {
-            Self::Scripted(policy) => Source::Policy(*policy),
-            Self::Trained(_) => Source::Trained,
-        }
-    }
-
-    /// Whether it reads hidden state.
-    #[must_use]
-    pub const fn cheats(&self) -> bool {
-        matches!(self, Self::Scripted(policy) if policy.cheats())
-    }
-
-    fn player(&self, seed: u64, streams: Streams) -> Player {
-        match self {
-            Self::Scripted(policy) => policy.player(seed, streams),
-            Self::Trained(model) => Player::Public(Box::new(Trained::new(Arc::clone(model)))),
-        }
-    }
-}
-
 /// How one policy did so far.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
+pub struct Standing<W: World> {
     /// Who.
-    pub who: Contestant,
+    pub who: Source<W>,
     /// Score of each seed from 0 on.
     pub scores: Vec<f64>,
 }
 
-impl Standing {
+impl<W: World> Standing<W> {
     /// Mean score; 0 before the first episode.
     #[must_use]
     pub fn mean(&self) -> f64 {
@@ -90,31 +54,32 @@ impl Standing {
     }
 }
 
-/// The standings of one task and stream mode.
-#[derive(Clone, Debug, PartialEq)]
-pub struct League {
-    /// The task.
-    pub task: Task,
-    /// How the streams are seeded.
-    pub streams: Streams,
+/// The standings of one task, under one set of rules and streams.
+#[derive(Clone, Debug)]
+pub struct League<W: World> {
+    /// What is played, but for the seed and the player.
+    view: View<W>,
+    model: Option<Arc<W::Model>>,
     /// One per policy.
-    pub standings: Vec<Standing>,
+    pub standings: Vec<Standing<W>>,
 }
 
-impl League {
+impl<W: World> League<W> {
     /// Nothing played yet. The trained policy takes part when its weights are there.
     #[must_use]
-    pub fn new(task: Task, streams: Streams, model: Option<Arc<Model>>) -> Self {
+    pub fn new(view: View<W>, model: Option<Arc<W::Model>>) -> Self {
         let standing = |who| Standing {
             who,
             scores: Vec::new(),
         };
-        let scripted = PolicyName::ALL.into_iter().map(Contestant::Scripted);
-        let all = scripted.chain(model.map(Contestant::Trained));
+        let quick = |policy: &&W::Policy| !W::slow(**policy);
+        let scripted = W::Policy::all().iter().filter(quick);
+        let scripted = scripted.map(|policy| Source::Policy(*policy));
+        let all = scripted.chain(model.as_ref().map(|_| Source::Trained));
         Self {
-            task,
-            streams,
+            view,
             standings: all.map(standing).collect(),
+            model,
         }
     }
 
@@ -125,59 +90,123 @@ impl League {
         (played, self.standings.len() * SEEDS as usize)
     }
 
-    /// Plays the next seed with every policy that has not played it; whether any is left after.
-    pub fn advance(&mut self) -> bool {
-        for standing in &mut self.standings {
-            let seed = standing.scores.len() as u64;
-            if seed < SEEDS {
-                let setup = Setup::new(self.task, seed, self.streams);
-                let session = run_episode(&setup, &mut standing.who.player(seed, self.streams));
-                // Rounded as the evaluation rounds its rows, so that the means are equal too.
-                let score = session.episode().tally().score();
-                standing.scores.push(round_to(score, 4));
-            }
+    /// The next episode; none when all are played.
+    #[must_use]
+    pub fn next(&self) -> Option<Bout<W>> {
+        let fewest = self.standings.iter().map(|s| s.scores.len()).min()?;
+        let number = self
+            .standings
+            .iter()
+            .position(|s| s.scores.len() == fewest)?;
+        if fewest as u64 >= SEEDS {
+            return None;
         }
-        let (played, all) = self.progress();
-        played < all
+        let view = View {
+            seed: fewest as u64,
+            ..self.view.clone()
+        };
+        let files = Files {
+            replay: None,
+            model: self.model.as_ref(),
+        };
+        Some(Bout {
+            number,
+            session: W::start(&view),
+            actor: W::actor(&view, &self.standings[number].who, files),
+        })
+    }
+
+    /// Takes in an episode that has ended.
+    pub fn record(&mut self, bout: &Bout<W>) {
+        if let Some(standing) = self.standings.get_mut(bout.number) {
+            // Rounded as the evaluation rounds its rows, so that the means are equal too.
+            let score = W::score(W::episode(&bout.session));
+            standing.scores.push(round_to(score, 4));
+        }
+    }
+}
+
+/// One episode of the standings, without frames.
+pub struct Bout<W: World> {
+    number: usize,
+    session: W::Session,
+    actor: Option<W::Actor>,
+}
+
+impl<W: World> Bout<W> {
+    /// Plays one more action; `false` when there is none.
+    pub fn advance(&mut self) -> bool {
+        let Some(actor) = &mut self.actor else {
+            return false;
+        };
+        let episode = W::episode(&self.session);
+        if W::done(episode) {
+            return false;
+        }
+        actor.watch(episode);
+        let action = actor.act(episode).0;
+        action.is_some_and(|action| W::act(&mut self.session, action).is_ok())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::Cluster;
+    use crate::trust::Trust;
+    use sentinel_env::rng::Streams;
+    use sentinel_env::trust::Task;
+    use sentinel_policy::{PolicyName, cluster};
+
+    fn view<W: World<Task = Task>>() -> View<W> {
+        View {
+            task: Task::Task1,
+            streams: Streams::Reference,
+            ..View::default()
+        }
+    }
+
+    fn played<W: World>(mut league: League<W>, seeds: usize) -> League<W> {
+        while let Some(mut bout) = league.next() {
+            while bout.advance() {}
+            league.record(&bout);
+            if league.progress().0 == seeds * league.standings.len() {
+                break;
+            }
+        }
+        league
+    }
+
+    fn mean<W: World>(league: &League<W>, policy: W::Policy) -> f64 {
+        let mut all = league.standings.iter();
+        let found = all.find(|s| s.who == Source::Policy(policy));
+        found.map_or(0.0, |s| (s.mean() * 1e4).round() / 1e4)
+    }
 
     /// The same means as the command line's evaluation of the same seeds.
     #[test]
     fn standings_are_the_evaluation_s_means() {
-        let mut league = League::new(Task::Task1, Streams::Reference, None);
-        for _ in 0..30 {
-            assert!(league.advance());
-        }
-        let mean = |policy| {
-            let found = league
-                .standings
-                .iter()
-                .find(|s| s.who == Contestant::Scripted(policy));
-            found.map_or(0.0, |s| (s.mean() * 1e4).round() / 1e4)
-        };
-        assert_eq!(mean(PolicyName::Random), 0.7635);
-        assert_eq!(mean(PolicyName::Heuristic), 0.8504);
-        assert_eq!(mean(PolicyName::OracleLite), 0.9011);
-        assert_eq!(league.progress(), (180, 600));
+        let league = played(League::<Trust>::new(view(), None), 30);
+        assert_eq!(mean(&league, PolicyName::Random), 0.7635);
+        assert_eq!(mean(&league, PolicyName::Heuristic), 0.8504);
+        assert_eq!(mean(&league, PolicyName::OracleLite), 0.9011);
+        assert_eq!(league.progress().0, 30 * league.standings.len());
+        // The reference's own table, spec cluster §11.
+        let league = played(League::<Cluster>::new(view(), None), 30);
+        assert_eq!(mean(&league, cluster::PolicyName::Random), 0.1118);
+        assert_eq!(mean(&league, cluster::PolicyName::Blind), 0.2033);
     }
 
     #[test]
     fn extremes_and_intervals() {
-        let standing = Standing {
-            who: Contestant::Scripted(PolicyName::Random),
-            scores: vec![0.5, 0.25, 0.75, 0.25],
+        let standing = |scores| Standing::<Trust> {
+            who: Source::You,
+            scores,
         };
-        assert_eq!(standing.extremes(), Some((1, 2)));
-        assert!((standing.half_interval() - 0.234570).abs() < 1e-5);
-        let none = Standing {
-            who: Contestant::Scripted(PolicyName::Random),
-            scores: vec![],
-        };
+        let some = standing(vec![0.5, 0.25, 0.75, 0.25]);
+        assert_eq!(some.extremes(), Some((1, 2)));
+        assert!((some.half_interval() - 0.234570).abs() < 1e-5);
+        let none = standing(vec![]);
         assert_eq!(
             (none.mean(), none.half_interval(), none.extremes()),
             (0.0, 0.0, None)

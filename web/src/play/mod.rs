@@ -2,13 +2,15 @@
 //! browser.
 
 mod chart;
-mod explain;
+mod drawing;
 mod frames;
 mod league;
 mod marks;
+mod terms;
 
 pub use chart::{Frame2d, polyline, tick_positions};
-pub use explain::{Term, explain, explain_terminal, total};
-pub use frames::{Files, Frame, Frames, play};
-pub use league::{Contestant, League, SEEDS, Standing};
-pub use marks::{Mark, mark};
+pub use drawing::{Bar, Drawing, Line, Shape, Strip};
+pub use frames::{Frame, Frames, Playing, Recording, play};
+pub use league::{Bout, League, SEEDS, Standing};
+pub use marks::Mark;
+pub use terms::{Term, total};

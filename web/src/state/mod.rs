@@ -4,6 +4,6 @@ mod query;
 mod source;
 mod view;
 
-pub use query::{parse_query, parse_seed, to_query};
-pub use source::Source;
+pub use query::{elsewhere, parse_query, parse_seed, to_query};
+pub use source::{Source, plain_name};
 pub use view::{Branch, Screen, Speed, Theme, View};

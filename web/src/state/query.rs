@@ -3,34 +3,39 @@
 use std::borrow::Cow;
 
 use sentinel_env::rng::Streams;
-use sentinel_env::slot::Slot;
-use sentinel_env::trust::{Action, Task};
 use sentinel_policy::SEED_MAX;
 
 use super::{Branch, Screen, Source, Speed, Theme, View};
-
-/// Actions that an address may carry; no episode is longer.
-const ACTIONS_MAX: usize = 45;
+use crate::world::{Named, RulesOf, WORLDS, World};
 
 /// The query of a view, without `?`; what is at its default is left out.
 #[must_use]
-pub fn to_query(view: &View) -> String {
-    let default = View::default();
+pub fn to_query<W: World>(view: &View<W>) -> String {
+    let default = View::<W>::default();
     let mut parts = Vec::new();
+    if W::NAME != WORLDS[0].0 {
+        parts.push(format!("world={}", W::NAME));
+    }
     if view.screen == Screen::Training {
         parts.push("page=training".to_owned());
     }
-    parts.push(format!("task={}", view.task));
+    parts.push(format!("task={}", view.task.name()));
     parts.push(format!("seed={}", view.seed));
     parts.push(format!("policy={}", encode(&view.source.id())));
     if view.streams != default.streams {
         parts.push(format!("streams={}", view.streams.name()));
     }
+    if view.rules != default.rules {
+        parts.push(format!("rules={}", view.rules));
+    }
     if let Some(versus) = &view.versus {
         parts.push(format!("vs={}", encode(&versus.id())));
     }
     if let Some(branch) = &view.branch {
-        let actions: String = branch.actions.iter().map(|a| code(*a)).collect();
+        let mut actions = String::new();
+        for action in &branch.actions {
+            W::write(*action, &mut actions);
+        }
         parts.push(format!("at={}&acts={actions}", branch.at));
         if branch.resume {
             parts.push("resume=1".to_owned());
@@ -56,11 +61,37 @@ pub fn to_query(view: &View) -> String {
     parts.join("&")
 }
 
+/// The query of the same view in another world: what every world knows, without the rest.
+#[must_use]
+pub fn elsewhere<W: World>(view: &View<W>, world: &str) -> String {
+    let view = View {
+        screen: Screen::Episode,
+        source: Source::You,
+        versus: None,
+        branch: None,
+        cursor: 0,
+        ..view.clone()
+    };
+    let own = format!("world={}", W::NAME);
+    let rules = format!("rules={}", view.rules);
+    let hardened = RulesOf::<W>::HARDENED == view.rules;
+    let query = to_query(&view);
+    let kept = query
+        .split('&')
+        .filter(|part| *part != own && *part != "policy=you" && (hardened || *part != rules));
+    let mut parts: Vec<&str> = kept.collect();
+    let world = format!("world={world}");
+    if world != format!("world={}", WORLDS[0].0) {
+        parts.insert(0, &world);
+    }
+    parts.join("&")
+}
+
 /// The view that a query (with or without `?`) asks for, and a sentence for each part that was
 /// not understood and keeps its default.
 #[must_use]
-pub fn parse_query(query: &str) -> (View, Vec<String>) {
-    let mut view = View::default();
+pub fn parse_query<W: World>(query: &str) -> (View<W>, Vec<String>) {
+    let mut view = View::<W>::default();
     let mut problems = Vec::new();
     let (mut at, mut actions, mut resume) = (None, None, false);
     for part in query
@@ -71,17 +102,31 @@ pub fn parse_query(query: &str) -> (View, Vec<String>) {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
         let value = decode(value);
         let understood = match key {
-            "page" => set(&mut view.screen, parse_screen(&value)),
-            "task" => set(&mut view.task, parse_task(&value)),
+            // Which module is loaded was decided before; what it does not know is named here.
+            "world" => value == W::NAME,
+            // A plus sign that was typed reads as a space.
+            "rules" => match RulesOf::<W>::parse(&value.replace(' ', "+")) {
+                Ok(rules) => set(&mut view.rules, Some(rules)),
+                Err(error) => {
+                    problems.push(format!("The address says “{}”: {error}.", shorten(part)));
+                    true
+                }
+            },
+            "page" => set(&mut view.screen, parse_screen::<W>(&value)),
+            "task" => set(&mut view.task, parse_task::<W>(&value)),
             "seed" => set(&mut view.seed, parse_seed(&value)),
             "policy" => set(&mut view.source, Source::parse(&value)),
             "streams" => set(&mut view.streams, Streams::parse(&value)),
             "vs" => set(&mut view.versus, Source::parse(&value).map(Some)),
             "at" => set(
                 &mut at,
-                value.parse().ok().filter(|n| *n <= ACTIONS_MAX).map(Some),
+                value
+                    .parse()
+                    .ok()
+                    .filter(|n| *n <= W::ACTIONS_MAX)
+                    .map(Some),
             ),
-            "acts" => set(&mut actions, parse_actions(&value).map(Some)),
+            "acts" => set(&mut actions, parse_actions::<W>(&value).map(Some)),
             "resume" => set(&mut resume, flag(&value)),
             "t" => set(&mut view.cursor, value.parse().ok().filter(|n| *n <= 1000)),
             "view" => set(&mut view.truth, choice(&value, "agent", "truth")),
@@ -117,17 +162,17 @@ pub fn parse_query(query: &str) -> (View, Vec<String>) {
     (view, problems)
 }
 
-fn parse_screen(text: &str) -> Option<Screen> {
+fn parse_screen<W: World>(text: &str) -> Option<Screen> {
     match text {
         "episode" => Some(Screen::Episode),
-        "training" => Some(Screen::Training),
+        "training" if W::LEARNED.is_some() => Some(Screen::Training),
         _ => None,
     }
 }
 
 /// A task by name or number.
-fn parse_task(text: &str) -> Option<Task> {
-    Task::parse(text).or_else(|| Task::parse(&format!("task{text}")))
+fn parse_task<W: World>(text: &str) -> Option<W::Task> {
+    W::Task::named(text).or_else(|| W::Task::named(&format!("task{text}")))
 }
 
 /// A seed from `0` to `2^63 - 1`.
@@ -167,34 +212,12 @@ fn choice(value: &str, no: &str, yes: &str) -> Option<bool> {
     }
 }
 
-/// `d3` delegates to S3, `v3` verifies it, `s` solves, `k` skips.
-fn code(action: Action) -> String {
-    match action {
-        Action::Delegate(slot) => format!("d{}", slot.index()),
-        Action::Verify(slot) => format!("v{}", slot.index()),
-        Action::SolveIndependently => "s".to_owned(),
-        Action::Skip => "k".to_owned(),
-    }
-}
-
-fn parse_actions(text: &str) -> Option<Vec<Action>> {
+/// Own actions; what they look like is the world's matter.
+fn parse_actions<W: World>(mut text: &str) -> Option<Vec<W::Action>> {
     let mut actions = Vec::new();
-    let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
-        let mut slot = || {
-            letters
-                .next()?
-                .to_digit(10)
-                .and_then(|d| Slot::new(d as usize))
-        };
-        actions.push(match letter {
-            'd' => Action::Delegate(slot()?),
-            'v' => Action::Verify(slot()?),
-            's' => Action::SolveIndependently,
-            'k' => Action::Skip,
-            _ => return None,
-        });
-        if actions.len() > ACTIONS_MAX {
+    while !text.is_empty() {
+        actions.push(W::read(&mut text)?);
+        if actions.len() > W::ACTIONS_MAX {
             return None;
         }
     }
@@ -246,93 +269,5 @@ fn shorten(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use sentinel_policy::PolicyName;
-
-    #[test]
-    fn a_view_survives_its_address() {
-        let view = View {
-            screen: Screen::Training,
-            task: Task::Task1,
-            seed: SEED_MAX,
-            streams: Streams::Reference,
-            source: Source::Replay("my run_2.v1".to_owned()),
-            versus: Some(Source::Policy(PolicyName::OracleLite)),
-            branch: Some(Branch {
-                at: 3,
-                actions: Action::ALL.to_vec(),
-                resume: true,
-            }),
-            cursor: 7,
-            truth: true,
-            embed: true,
-            theme: Theme::Dark,
-            speed: Speed::Four,
-        };
-        assert_eq!(parse_query(&to_query(&view)), (view, vec![]));
-        for source in [Source::Trained, Source::You] {
-            let view = View {
-                versus: Some(source.clone()),
-                source,
-                ..View::default()
-            };
-            assert_eq!(parse_query(&to_query(&view)), (view, vec![]));
-        }
-        assert_eq!(
-            parse_query(&to_query(&View::default())),
-            (View::default(), vec![])
-        );
-    }
-
-    #[test]
-    fn nonsense_in_every_field_is_named_and_harmless() {
-        let query = "?page=x&task=9&seed=-1&policy=god&streams=x&vs=../../etc&at=999&acts=d9&resume=maybe\
-            &t=1e9&view=&embed=yes&theme=pink&wat=1&%%%&=&seed=9223372036854775808&seed=NaN";
-        let (view, problems) = parse_query(query);
-        assert_eq!(view, View::default());
-        assert_eq!(problems.len(), 18, "{problems:#?}");
-    }
-
-    #[test]
-    fn what_a_host_adds_is_no_matter() {
-        let (view, problems) = parse_query("?utm_source=x&__theme=dark&seed=5&_=1");
-        assert_eq!((view.seed, problems.len()), (5, 0));
-        for half in ["at=3", "at=3&acts=", "acts="] {
-            let (view, problems) = parse_query(half);
-            assert!(view.branch.is_none() && !problems.is_empty(), "{half}");
-        }
-    }
-
-    #[test]
-    fn own_actions_keep_all_that_was_played_before_them() {
-        let played = Action::ALL;
-        let first = View::default().with_action(&played[..2], Action::Skip);
-        let branch = first.branch.clone().expect("own actions");
-        assert_eq!((branch.at, branch.actions.len(), first.cursor), (2, 1, 3));
-        // The source resumed and played up to action 6; then the person acts again.
-        let resumed = View {
-            branch: Some(Branch {
-                resume: true,
-                ..branch
-            }),
-            ..first
-        };
-        let again = resumed
-            .clone()
-            .with_action(&played[..6], Action::SolveIndependently);
-        let branch = again.branch.expect("own actions");
-        assert_eq!(branch.at, 2);
-        assert_eq!(branch.actions[..4], played[2..6]);
-        assert_eq!(
-            (branch.actions.len(), branch.resume, again.cursor),
-            (5, false, 7)
-        );
-        // Before the branch: a new one from there.
-        let earlier = resumed.with_action(&played[..1], Action::Skip);
-        assert_eq!(
-            earlier.branch.map(|b| (b.at, b.actions.len())),
-            Some((1, 1))
-        );
-    }
-}
+#[path = "query_tests.rs"]
+mod tests;

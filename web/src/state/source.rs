@@ -1,12 +1,12 @@
 //! Who plays an episode.
 
-use sentinel_policy::PolicyName;
+use crate::world::{Named, World};
 
 /// Who acts: a scripted policy, the trained one, a replay file, or the person at the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum Source<W: World> {
     /// A scripted policy.
-    Policy(PolicyName),
+    Policy(W::Policy),
     /// The policy that was trained here; its weights are a file that is fetched.
     Trained,
     /// A replay by the name of its file, without `.jsonl`.
@@ -18,7 +18,7 @@ pub enum Source {
 const REPLAY: &str = "replay:";
 const TRAINED: &str = "grpo";
 
-impl Source {
+impl<W: World> Source<W> {
     /// The word in the address and in menus.
     #[must_use]
     pub fn id(&self) -> String {
@@ -36,30 +36,20 @@ impl Source {
         if id == "you" {
             return Some(Self::You);
         }
-        if id == TRAINED {
+        if id == TRAINED && W::LEARNED.is_some() {
             return Some(Self::Trained);
         }
-        if let Some(name) = id.strip_prefix(REPLAY) {
-            let plain = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
-            let fits = !name.is_empty() && name.len() <= 80 && name.chars().all(plain);
-            return (fits && !name.contains("..")).then(|| Self::Replay(name.to_owned()));
+        if let Some(name) = id.strip_prefix(REPLAY).filter(|_| W::REPLAYS) {
+            return plain_name(name).then(|| Self::Replay(name.to_owned()));
         }
-        PolicyName::parse(id).map(Self::Policy)
+        W::Policy::named(id).map(Self::Policy)
     }
 
     /// What a person calls it.
     #[must_use]
     pub fn label(&self) -> String {
         match self {
-            Self::Policy(PolicyName::Random) => "Random".to_owned(),
-            Self::Policy(PolicyName::Heuristic) => "Heuristic".to_owned(),
-            Self::Policy(PolicyName::Heuristic70) => {
-                "Heuristic .70 (published as “GRPO”)".to_owned()
-            }
-            Self::Policy(PolicyName::OracleLite) => "Oracle (sees the truth)".to_owned(),
-            Self::Policy(PolicyName::SelfSolve) => "Self-solve".to_owned(),
-            Self::Policy(PolicyName::Bayes) => "Bayes look-ahead".to_owned(),
-            Self::Policy(PolicyName::Oracle) => "Bayes, told the truth".to_owned(),
+            Self::Policy(policy) => W::label(*policy).to_owned(),
             Self::Trained => "GRPO (trained here)".to_owned(),
             Self::Replay(name) => format!("Replay {name}"),
             Self::You => "You".to_owned(),
@@ -70,7 +60,7 @@ impl Source {
     #[must_use]
     pub fn describe(&self) -> &'static str {
         match self {
-            Self::Policy(policy) => policy.describe(),
+            Self::Policy(policy) => W::describe(*policy),
             Self::Trained => {
                 "A small network, trained with GRPO on public observations only; takes the likeliest action"
             }
@@ -80,24 +70,40 @@ impl Source {
     }
 }
 
+/// Whether a file of this name can be named in an address.
+pub fn plain_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
+    let fits = !name.is_empty() && name.len() <= 80 && name.chars().all(plain);
+    fits && !name.contains("..")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::Cluster;
+    use crate::trust::Trust;
+
+    fn survive<W: World>(others: &[Source<W>]) {
+        let scripted = W::Policy::all()
+            .iter()
+            .map(|policy| Source::Policy(*policy));
+        for source in scripted.chain(others.iter().cloned()) {
+            assert_eq!(Source::parse(&source.id()), Some(source));
+        }
+    }
 
     #[test]
     fn every_source_survives_its_word() {
-        let scripted = PolicyName::ALL.map(Source::Policy);
-        let others = [
+        survive::<Trust>(&[
             Source::Trained,
             Source::Replay("grpo".to_owned()),
             Source::You,
-        ];
-        for source in scripted.into_iter().chain(others) {
-            assert_eq!(Source::parse(&source.id()), Some(source));
-        }
-        assert_eq!(Source::parse("grpo"), Some(Source::Trained));
+        ]);
+        survive::<Cluster>(&[Source::You]);
+        assert_eq!(Source::<Trust>::parse("grpo"), Some(Source::Trained));
         for none in ["GRPO", "grpo ", "replay:", "trained", ""] {
-            assert_eq!(Source::parse(none), None, "{none}");
+            assert_eq!(Source::<Trust>::parse(none), None, "{none}");
         }
+        assert_eq!(Source::<Cluster>::parse("bayes"), None);
     }
 }

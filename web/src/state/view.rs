@@ -1,10 +1,9 @@
 //! The state of the page.
 
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Action, Setup, Task};
-use sentinel_policy::PolicyName;
 
 use super::Source;
+use crate::world::{Named, RulesOf, World};
 
 /// Light, dark, or what the system says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -61,32 +60,34 @@ pub enum Screen {
 
 /// Actions of the person at the page from some step on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Branch {
+pub struct Branch<W: World> {
     /// Number of actions that the source took before.
     pub at: usize,
     /// What the person did then.
-    pub actions: Vec<Action>,
+    pub actions: Vec<W::Action>,
     /// Whether the source plays on after them.
     pub resume: bool,
 }
 
 /// All that the page shows follows from this value and the replay files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct View {
+#[derive(Clone, Debug, PartialEq)]
+pub struct View<W: World> {
     /// Where in the page.
     pub screen: Screen,
     /// The task.
-    pub task: Task,
+    pub task: W::Task,
     /// The seed.
     pub seed: u64,
     /// How the streams are seeded.
     pub streams: Streams,
+    /// What differs from the reference's rules.
+    pub rules: RulesOf<W>,
     /// Who plays.
-    pub source: Source,
+    pub source: Source<W>,
     /// Who plays beside it.
-    pub versus: Option<Source>,
+    pub versus: Option<Source<W>>,
     /// The person's own actions.
-    pub branch: Option<Branch>,
+    pub branch: Option<Branch<W>>,
     /// Actions taken at the cursor; beyond the end counts as the end.
     pub cursor: usize,
     /// Whether hidden state is shown.
@@ -99,14 +100,17 @@ pub struct View {
     pub speed: Speed,
 }
 
-impl Default for View {
+impl<W: World> Default for View<W> {
     fn default() -> Self {
+        let tasks = W::Task::all();
         Self {
             screen: Screen::Episode,
-            task: Task::Task3,
+            // The hardest; every world has a task.
+            task: tasks[tasks.len() - 1],
             seed: 42,
             streams: Streams::Independent,
-            source: Source::Policy(PolicyName::Bayes),
+            rules: RulesOf::<W>::REFERENCE,
+            source: Source::Policy(W::PLAYER),
             versus: None,
             branch: None,
             cursor: 0,
@@ -118,13 +122,7 @@ impl Default for View {
     }
 }
 
-impl View {
-    /// What to play.
-    #[must_use]
-    pub fn setup(&self) -> Setup {
-        Setup::new(self.task, self.seed, self.streams)
-    }
-
+impl<W: World> View<W> {
     /// The same view of another episode: from the start, without own actions.
     #[must_use]
     pub fn restarted(mut self) -> Self {
@@ -136,7 +134,7 @@ impl View {
     /// The view after the person takes `action` where `played` are the actions that led there: by
     /// the source, by the person, or by the source that had resumed. All of them stay as they were.
     #[must_use]
-    pub fn with_action(mut self, played: &[Action], action: Action) -> Self {
+    pub fn with_action(mut self, played: &[W::Action], action: W::Action) -> Self {
         let at = played.len();
         let from = self.branch.as_ref().map_or(at, |branch| branch.at.min(at));
         let mut actions = played[from..].to_vec();

@@ -10,16 +10,13 @@ pub use plane::{Plane, Ticks, short, ticks};
 pub use plots::{Line, Plot, plots};
 pub use trainer_state::{Entry, TrainerState, parse};
 
-/// Where the file lies.
-pub const ADDRESS: &str = "replays/grpo/trainer_state.json";
-
-/// Reads the file.
+/// Reads the file that lies at `address`.
 ///
 /// # Errors
 /// A sentence that names the file, says what is wrong with it, and what helps.
-pub fn read(text: Result<String, String>) -> Result<TrainerState, String> {
+pub fn read(address: &str, text: Result<String, String>) -> Result<TrainerState, String> {
     match text {
-        Ok(text) => parse(&text).map_err(|e| format!("{ADDRESS} is no trainer state: {e}")),
+        Ok(text) => parse(&text).map_err(|e| format!("{address} is no trainer state: {e}")),
         Err(reason) => Err(format!(
             "{reason}. The curves are drawn from this file alone: put it there (`sentinel train` writes it, `cargo xtask demo` copies it from the repository) and try again."
         )),

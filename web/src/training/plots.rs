@@ -1,6 +1,7 @@
 //! Which curves are drawn, and what each one means. One without data is left out and named.
 
 use super::{TrainerState, short};
+use crate::text::sort;
 
 /// One curve.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +35,7 @@ impl Plot {
     pub fn steps(&self) -> Vec<u64> {
         let points = self.lines.iter().flat_map(|line| &line.points);
         let mut steps: Vec<u64> = points.map(|(step, _)| *step).collect();
-        steps.sort_unstable();
+        sort(&mut steps, |a, b| a < b);
         steps.dedup();
         steps
     }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::text::sort;
+
 /// One entry of the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
@@ -65,7 +67,7 @@ pub fn parse(text: &str) -> Result<TrainerState, String> {
     if entries.is_empty() {
         return Err("its log_history is empty, so there is nothing to draw".to_owned());
     }
-    entries.sort_by_key(|entry| entry.step);
+    sort(&mut entries, |a, b| a.step < b.step);
     Ok(TrainerState {
         global_step: raw.global_step,
         max_steps: raw.max_steps.and_then(|steps| u64::try_from(steps).ok()),

@@ -1,38 +1,37 @@
 //! What to play: task, seed, streams, player, and whom to compare with.
 
 use leptos::prelude::*;
-use sentinel_env::rng::Streams;
-use sentinel_env::trust::Task;
-use sentinel_policy::PolicyName;
 use wasm_bindgen::JsCast;
 
 use super::keys::new_seed;
+use super::switches::{RulesMenu, StreamsMenu, TruthSwitch};
 use crate::page::Page;
 use crate::state::{Source, parse_seed};
+use crate::world::{Named, World};
 
 /// The row of choices.
 #[component]
-pub fn Controls() -> impl IntoView {
+pub fn Controls<W: World>(page: Page<W>) -> impl IntoView {
     view! {
         <section class="controls" aria-label="Episode">
-            <TaskChoice/>
-            <SeedField/>
-            <PlayerMenu versus=false/>
-            <PlayerMenu versus=true/>
-            <StreamsMenu/>
-            <TruthSwitch/>
-            <FileButton/>
+            <TaskChoice page/>
+            <SeedField page/>
+            <PlayerMenu page versus=false/>
+            <PlayerMenu page versus=true/>
+            <StreamsMenu page/>
+            <RulesMenu page/>
+            <TruthSwitch page/>
+            {W::REPLAYS.then(|| view! { <FileButton page/> })}
         </section>
     }
 }
 
 #[component]
-fn TaskChoice() -> impl IntoView {
-    let page = expect_context::<Page>();
-    let button = move |task: Task| {
-        let chosen = move || page.view.with(|view| view.task == task);
-        let title = format!("{} subtasks, {}", task.nodes(), task.difficulty());
-        let label = format!("{}", task as u8 + 1);
+fn TaskChoice<W: World>(page: Page<W>) -> impl IntoView {
+    let button = move |(index, task): (usize, &W::Task)| {
+        let task = *task;
+        let chosen = move || page.still.with(|view| view.task == task);
+        let (title, label) = (W::task_title(task), index + 1);
         view! {
             <button title=title class:chosen=chosen aria-pressed=move || chosen().to_string()
                 on:click=move |_| page.restart(|view| view.task = task)>{label}</button>
@@ -41,14 +40,13 @@ fn TaskChoice() -> impl IntoView {
     view! {
         <div class="field">
             <span class="label">"Task"</span>
-            <div class="segmented" role="group" aria-label="Task">{Task::ALL.map(button).collect_view()}</div>
+            <div class="segmented" role="group" aria-label="Task">{W::Task::all().iter().enumerate().map(button).collect_view()}</div>
         </div>
     }
 }
 
 #[component]
-fn SeedField() -> impl IntoView {
-    let page = expect_context::<Page>();
+fn SeedField<W: World>(page: Page<W>) -> impl IntoView {
     let change = move |event: leptos::ev::Event| {
         let text = event_target_value(&event);
         match parse_seed(&text) {
@@ -78,7 +76,7 @@ fn SeedField() -> impl IntoView {
             <div class="joined">
                 <button on:click=move |_| step(-1) aria-label="Previous seed">"−"</button>
                 <input id="seed" inputmode="numeric" size="7"
-                    prop:value=move || page.view.with(|view| view.seed.to_string())
+                    prop:value=move || page.still.with(|view| view.seed.to_string())
                     on:change=change/>
                 <button on:click=move |_| step(1) aria-label="Next seed">"+"</button>
                 <button on:click=move |_| new_seed(page) aria-label="Random seed" title="Another seed (N)">"new"</button>
@@ -87,14 +85,25 @@ fn SeedField() -> impl IntoView {
     }
 }
 
+/// An entry of a menu. All that is shown there is plain: words of ours, and names that fit into an address.
+#[must_use]
+pub fn option(value: &str, label: &str, title: &str, chosen: bool) -> String {
+    let selected = if chosen { " selected" } else { "" };
+    format!("<option value=\"{value}\" title=\"{title}\"{selected}>{label}</option>")
+}
+
 /// All players: the trained one, scripted ones, the person, and the replay files known so far.
-fn sources(page: Page, versus: bool) -> Vec<Source> {
-    let scripted = PolicyName::ALL.into_iter().rev().map(Source::Policy);
-    let mut sources: Vec<Source> = [Source::Trained].into_iter().chain(scripted).collect();
+fn sources<W: World>(page: Page<W>, versus: bool) -> Vec<Source<W>> {
+    let scripted = W::Policy::all()
+        .iter()
+        .rev()
+        .map(|policy| Source::Policy(*policy));
+    let trained = W::LEARNED.map(|_| Source::Trained);
+    let mut sources: Vec<Source<W>> = trained.into_iter().chain(scripted).collect();
     if !versus {
         sources.push(Source::You);
     }
-    let current = page.view.with(|view| {
+    let current = page.still.with(|view| {
         [Some(view.source.clone()), view.versus.clone()]
             .into_iter()
             .flatten()
@@ -113,18 +122,19 @@ fn sources(page: Page, versus: bool) -> Vec<Source> {
 }
 
 #[component]
-fn PlayerMenu(
+fn PlayerMenu<W: World>(
+    /// The page.
+    page: Page<W>,
     /// Whether this is the menu of the second episode.
     versus: bool,
 ) -> impl IntoView {
-    let page = expect_context::<Page>();
     let (id, label) = if versus {
         ("versus", "Compare with")
     } else {
         ("player", "Player")
     };
     let chosen = move || {
-        page.view.with(|view| {
+        page.still.with(|view| {
             if versus {
                 view.versus.as_ref().map(Source::id)
             } else {
@@ -146,64 +156,25 @@ fn PlayerMenu(
             });
         }
     };
-    let option = move |source: Source| {
-        let (id, title) = (source.id(), source.describe());
-        let value = id.clone();
-        view! { <option value=value title=title selected=move || chosen() == id>{source.label()}</option> }
+    let options = move || {
+        let chosen = chosen();
+        let nobody = versus.then(|| option("", "nobody", "", chosen.is_empty()));
+        let all = sources(page, versus).into_iter().map(|source| {
+            let id = source.id();
+            option(&id, &source.label(), source.describe(), id == chosen)
+        });
+        nobody.into_iter().chain(all).collect::<String>()
     };
     view! {
         <div class="field">
             <label class="label" for=id>{label}</label>
-            <select id=id on:change=change>
-                {versus.then(|| view! { <option value="" selected=move || chosen().is_empty()>"nobody"</option> })}
-                {move || sources(page, versus).into_iter().map(option).collect_view()}
-            </select>
+            <select id=id on:change=change inner_html=options></select>
         </div>
     }
 }
 
 #[component]
-fn StreamsMenu() -> impl IntoView {
-    let page = expect_context::<Page>();
-    let chosen = move |streams: Streams| page.view.with(|view| view.streams == streams);
-    let change = move |event| {
-        if let Some(streams) = Streams::parse(&event_target_value(&event)) {
-            page.restart(|view| view.streams = streams);
-        }
-    };
-    let title = "Reference: all random streams share the seed, as in the Python original, which betrays one identity through the scenario number. Independent: each has its own.";
-    view! {
-        <div class="field extra">
-            <label class="label" for="streams" title=title>"Streams"</label>
-            <select id="streams" on:change=change title=title>
-                <option value="independent" selected=move || chosen(Streams::Independent)>"independent"</option>
-                <option value="reference" selected=move || chosen(Streams::Reference)>"reference"</option>
-            </select>
-        </div>
-    }
-}
-
-#[component]
-fn TruthSwitch() -> impl IntoView {
-    let page = expect_context::<Page>();
-    let truth = move || page.view.with(|view| view.truth);
-    let set = move |to| page.view.update(|view| view.truth = to);
-    view! {
-        <div class="field">
-            <span class="label">"Show"</span>
-            <div class="segmented" role="group" aria-label="Show">
-                <button class:chosen=move || !truth() aria-pressed=move || (!truth()).to_string()
-                    on:click=move |_| set(false)>"Agent’s view"</button>
-                <button id="truth" class:chosen=truth aria-pressed=move || truth().to_string()
-                    on:click=move |_| set(true)>"Truth"</button>
-            </div>
-        </div>
-    }
-}
-
-#[component]
-fn FileButton() -> impl IntoView {
-    let page = expect_context::<Page>();
+fn FileButton<W: World>(page: Page<W>) -> impl IntoView {
     let change = move |event: leptos::ev::Event| {
         if let Some(input) = input_of(&event) {
             page.open_files(list(input.files()));
@@ -231,7 +202,7 @@ fn list(files: Option<web_sys::FileList>) -> Vec<web_sys::File> {
 }
 
 /// Files may be dropped anywhere.
-pub fn listen_for_drops(page: Page) {
+pub fn listen_for_drops<W: World>(page: Page<W>) {
     let over = window_event_listener(leptos::ev::dragover, |event| event.prevent_default());
     let drop = window_event_listener(leptos::ev::drop, move |event| {
         event.prevent_default();

@@ -3,14 +3,15 @@
 use leptos::prelude::*;
 
 use super::keys::KEYS;
+use super::stage::Stage;
 use crate::browser;
 use crate::page::Page;
-use crate::state::{Screen, Theme, View, to_query};
+use crate::state::{Screen, Theme, View, elsewhere, to_query};
+use crate::world::{WORLDS, World};
 
 /// Name, what this is, and the page's own switches.
 #[component]
-pub fn Header() -> impl IntoView {
-    let page = expect_context::<Page>();
+pub fn Header<W: Stage>(page: Page<W>) -> impl IntoView {
     let copied = RwSignal::new(false);
     let copy = move |_| {
         browser::copy(&browser::address());
@@ -26,7 +27,7 @@ pub fn Header() -> impl IntoView {
             };
         });
     };
-    let theme_label = move || match page.view.with(|view| view.theme) {
+    let theme_label = move || match page.still.with(|view| view.theme) {
         Theme::Auto => "Theme: auto",
         Theme::Light => "Theme: light",
         Theme::Dark => "Theme: dark",
@@ -35,15 +36,16 @@ pub fn Header() -> impl IntoView {
         <header class="top">
             <div>
                 <h1>"Sentinel"</h1>
-                <p class="tagline">
-                    "An orchestrator has work to hand out and five specialists to choose from. One of them lies when it matters."
-                </p>
+                <p class="tagline">{W::TAGLINE}</p>
             </div>
             <div class="top-buttons">
-                <nav class="screens" aria-label="Pages">
-                    <ScreenLink screen=Screen::Episode label="Episodes"/>
-                    <ScreenLink screen=Screen::Training label="Training"/>
-                </nav>
+                <WorldLinks page/>
+                {W::LEARNED.map(|_| view! {
+                    <nav class="screens" aria-label="Pages">
+                        <ScreenLink page screen=Screen::Episode label="Episodes"/>
+                        <ScreenLink page screen=Screen::Training label="Training"/>
+                    </nav>
+                })}
                 <button on:click=copy title="Copy a link to exactly this view">
                     {move || if copied.get() { "Copied" } else { "Copy link" }}
                 </button>
@@ -56,10 +58,9 @@ pub fn Header() -> impl IntoView {
 
 /// A way to another screen; also as a link that can be copied or opened beside.
 #[component]
-fn ScreenLink(screen: Screen, label: &'static str) -> impl IntoView {
-    let page = expect_context::<Page>();
+fn ScreenLink<W: World>(page: Page<W>, screen: Screen, label: &'static str) -> impl IntoView {
     let href = move || {
-        let there = |view: &View| {
+        let there = |view: &View<W>| {
             to_query(&View {
                 screen,
                 ..view.clone()
@@ -67,7 +68,7 @@ fn ScreenLink(screen: Screen, label: &'static str) -> impl IntoView {
         };
         format!("?{}", page.view.with(there))
     };
-    let here = move || page.view.with(|view| view.screen == screen);
+    let here = move || page.still.with(|view| view.screen == screen);
     let go = move |event: leptos::ev::MouseEvent| {
         if !(event.ctrl_key() || event.meta_key() || event.shift_key()) {
             event.prevent_default();
@@ -79,10 +80,21 @@ fn ScreenLink(screen: Screen, label: &'static str) -> impl IntoView {
     }
 }
 
+/// A way to each world. Another world is another module, so these load the page anew: with what makes sense
+/// in every world, and without the rest.
+#[component]
+fn WorldLinks<W: World>(page: Page<W>) -> impl IntoView {
+    let link = move |(name, label): (&'static str, &'static str)| {
+        let href = move || format!("?{}", page.still.with(|view| elsewhere(view, name)));
+        let here = name == W::NAME;
+        view! { <a href=href class:chosen=here aria-current=here.then_some("true") data-world=name>{label}</a> }
+    };
+    view! { <nav class="worlds" aria-label="Worlds">{WORLDS.map(link).collect_view()}</nav> }
+}
+
 /// What went wrong, in words; never in the way of what works.
 #[component]
-pub fn Notices() -> impl IntoView {
-    let page = expect_context::<Page>();
+pub fn Notices<W: World>(page: Page<W>) -> impl IntoView {
     let any = move || page.notices.with(|notices| !notices.is_empty());
     view! {
         <div role="status" aria-live="polite" id="notices">
@@ -113,8 +125,7 @@ pub fn Footer() -> impl IntoView {
 
 /// Keys, and how an episode works.
 #[component]
-pub fn Help() -> impl IntoView {
-    let page = expect_context::<Page>();
+pub fn Help<W: Stage>(page: Page<W>) -> impl IntoView {
     let close = move |_| page.help.set(false);
     let button = NodeRef::<leptos::html::Button>::new();
     Effect::new(move |_| {
@@ -134,13 +145,7 @@ pub fn Help() -> impl IntoView {
                 <div class="help" role="dialog" aria-modal="true" aria-label="Help"
                     on:click=|event| event.stop_propagation()>
                     <h2>"How it works"</h2>
-                    <p>
-                        "Each subtask can be delegated to a specialist, verified (one step more, catches poison), "
-                        "solved alone (two steps, always right) or skipped. Behind the slots S0 to S4 sit five behaviours, "
-                        "shuffled in every episode: slow but right, fast and overconfident, good in its field only, "
-                        "adversarial once stakes reach .70, and wearing out with use. "
-                        "The score is the mean of all rewards, the final one included."
-                    </p>
+                    <p>{W::HELP}</p>
                     <h2>"Keys"</h2>
                     <table>{rows}</table>
                     <button on:click=close node_ref=button>"Close"</button>

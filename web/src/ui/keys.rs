@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::browser;
 use crate::page::Page;
-use crate::play::mark;
+use crate::world::World;
 
 /// Keys and what they do, for the help.
 pub const KEYS: [(&str, &str); 9] = [
@@ -20,7 +20,7 @@ pub const KEYS: [(&str, &str); 9] = [
 ];
 
 /// Listens to the whole window, but not to what is typed into a field.
-pub fn listen(page: Page) {
+pub fn listen<W: World>(page: Page<W>) {
     let handle = window_event_listener(leptos::ev::keydown, move |event| {
         if event.ctrl_key() || event.meta_key() || event.alt_key() || browser::is_typing(&event) {
             return;
@@ -37,7 +37,7 @@ pub fn listen(page: Page) {
 }
 
 /// Does what a key stands for; whether it stands for anything.
-fn press(page: Page, key: &str, shift: bool) -> bool {
+fn press<W: World>(page: Page<W>, key: &str, shift: bool) -> bool {
     // Behind an open dialog nothing moves.
     if page.help.get_untracked() && !["?", "Escape"].contains(&key) {
         return false;
@@ -66,7 +66,7 @@ fn press(page: Page, key: &str, shift: bool) -> bool {
 }
 
 /// Plays another seed.
-pub fn new_seed(page: Page) {
+pub fn new_seed<W: World>(page: Page<W>) {
     match browser::random_seed() {
         Some(seed) => page.restart(|view| view.seed = seed),
         None => page.tell("The browser gives no random numbers; type a seed instead.".to_owned()),
@@ -74,7 +74,7 @@ pub fn new_seed(page: Page) {
 }
 
 /// The next or previous action that is worth a look.
-fn notable(page: Page, cursor: usize, forward: bool) -> Option<usize> {
+fn notable<W: World>(page: Page<W>, cursor: usize, forward: bool) -> Option<usize> {
     let truth = page.view.with_untracked(|view| view.truth);
     page.run.with_untracked(|run| {
         let is_notable = |i: &usize| {
@@ -83,7 +83,7 @@ fn notable(page: Page, cursor: usize, forward: bool) -> Option<usize> {
                 || frame
                     .step
                     .as_ref()
-                    .is_some_and(|step| mark(step, truth).notable())
+                    .is_some_and(|step| W::mark(step, truth).notable)
         };
         if forward {
             (cursor + 1..run.frames.len()).find(is_notable)

@@ -4,15 +4,15 @@ use leptos::prelude::*;
 
 use crate::fetched::Fetched;
 use crate::page::Page;
-use crate::weights::{ADDRESS, words};
+use crate::world::World;
 
 /// One quiet line; in place of it, what is missing and a button to try again.
 #[component]
-pub(super) fn ModelNote() -> impl IntoView {
-    let page = expect_context::<Page>();
+pub(super) fn ModelNote<W: World>(page: Page<W>) -> impl IntoView {
+    let address = W::LEARNED.map_or("", |learned| learned.weights);
     let text = move || match page.model.get() {
-        Fetched::Ready(model) => words(&model),
-        Fetched::Unasked | Fetched::Loading => format!("Loading {ADDRESS}…"),
+        Fetched::Ready(model) => W::model_words(&model),
+        Fetched::Unasked | Fetched::Loading => format!("Loading {address}…"),
         Fetched::Failed(reason) => reason,
     };
     let failed = move || page.model.with(|model| matches!(model, Fetched::Failed(_)));

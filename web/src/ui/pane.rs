@@ -1,44 +1,45 @@
 //! One episode: who plays, how it goes, and everything about the moment at the cursor.
 
 use leptos::prelude::*;
-use sentinel_env::trust::Status;
 
 use super::chart::Chart;
 use super::log::Log;
 use super::model::ModelNote;
 use super::reward::Reward;
 use super::scene::{Scene, Which};
-use super::situation::Situation;
-use super::specialists::Specialists;
-use super::three;
+use super::stage::Stage;
 use crate::page::Page;
 use crate::shelf::Entry;
 use crate::state::Source;
+use crate::text::three;
+use crate::world::World;
 
 /// One episode.
 #[component]
-pub fn Pane(
+pub fn Pane<W: Stage>(
+    /// The page.
+    page: Page<W>,
     /// Which one.
     which: Which,
 ) -> impl IntoView {
-    let page = expect_context::<Page>();
     let run = match which {
         Which::Main => page.run,
-        Which::Versus => Memo::new(move |_| page.versus.get().unwrap_or_else(|| page.run.get())),
+        Which::Versus => page.versus,
     };
     let scene = Scene { which, run, page };
     let label = move || format!("Episode of {}", scene.source().label());
+    let (wide, narrow) = W::columns(scene);
     view! {
         <article class="pane" aria-label=label>
             <Heading scene/>
             <div class="pane-grid">
                 <div class="column">
-                    <Chart scene/>
-                    <Specialists scene/>
+                    {(0..W::CHARTS.len()).map(|number| view! { <Chart scene number/> }).collect_view()}
+                    {wide}
                     <Reward scene/>
                 </div>
                 <div class="column">
-                    <Situation scene/>
+                    {narrow}
                     <Log scene/>
                 </div>
             </div>
@@ -48,10 +49,9 @@ pub fn Pane(
 
 /// Who plays, the score, and what is to be said about a replay.
 #[component]
-fn Heading(scene: Scene) -> impl IntoView {
-    let score = move || scene.with_frame(|f| three(f.episode.tally().score()));
-    let status = move || scene.with_frame(|f| status(f.episode.observation().status));
-    let scenario = move || scene.with_frame(|f| f.episode.scenario().id());
+fn Heading<W: World>(scene: Scene<W>) -> impl IntoView {
+    let score = move || scene.with_frame(|f| three(W::score(&f.episode)));
+    let standing = move || scene.with_frame(|f| W::standing(&f.episode));
     let digest = move || scene.run.with(|run| run.digest.clone());
     let differs = move || {
         let main = scene.page.run.get();
@@ -66,33 +66,32 @@ fn Heading(scene: Scene) -> impl IntoView {
             None => view! { <p class="quiet differs">"Same actions throughout"</p> }.into_any(),
         })
     };
+    let thinking = move || {
+        scene
+            .run
+            .with(|run| (!run.whole).then(|| format!("Playing… {} actions so far", run.last())))
+            .map(|text| view! { <p class="note" data-note="playing" role="status">{text}</p> })
+    };
     view! {
         <div class="heading">
             <h2>{move || scene.source().label()}</h2>
             <p class="score"><span class="big" data-score=score>{score}</span>" score so far"</p>
             <p class="quiet">
-                {scenario}" · "{status}
+                {standing}
                 <span class="digest" title="Size and hash of the trajectory: equal on every machine">" · "{digest}</span>
             </p>
             {differs}
-            <ReplayNote scene/>
-            {move || (scene.source() == Source::Trained).then(|| view! { <ModelNote/> })}
+            {thinking}
+            {W::REPLAYS.then(|| view! { <ReplayNote scene/> })}
+            {move || (W::LEARNED.is_some() && scene.source() == Source::Trained).then(|| view! { <ModelNote page=scene.page/> })}
             <BranchNote scene/>
         </div>
     }
 }
 
-fn status(status: Status) -> &'static str {
-    match status {
-        Status::Active => "running",
-        Status::Completed => "completed",
-        Status::Failed => "ended by poison",
-    }
-}
-
 /// Hits and misses of a replay; a miss is never silent.
 #[component]
-fn ReplayNote(scene: Scene) -> impl IntoView {
+fn ReplayNote<W: World>(scene: Scene<W>) -> impl IntoView {
     let note = move || {
         let Source::Replay(name) = scene.source() else {
             return None;
@@ -102,20 +101,21 @@ fn ReplayNote(scene: Scene) -> impl IntoView {
             .shelf
             .with(|shelf| shelf.entries.get(&name).cloned());
         Some(match entry {
-            Some(Entry::Ready(_)) => scene.run.with(|run| {
-                let (hits, misses) = (run.hits.unwrap_or(0), run.misses());
-                let misfits = match run.misfits.first() {
+            Some(Entry::Ready(..)) => scene.run.with(|run| {
+                let fit = run.recording.clone().unwrap_or_default();
+                let (hits, misses) = (fit.hits, run.misses());
+                let misfits = match fit.misfits.first() {
                     None => String::new(),
                     Some(line) => format!(
                         ", {} recorded with another scenario, build or stream mode (first: line {line})",
-                        run.misfits.len()
+                        fit.misfits.len()
                     ),
                 };
-                let unused = match run.unused {
+                let unused = match fit.unused {
                     0 => String::new(),
                     n => format!(", {n} rows never reached"),
                 };
-                let class = if misses > 0 || run.unused > 0 || !run.misfits.is_empty() {
+                let class = if misses > 0 || fit.unused > 0 || !fit.misfits.is_empty() {
                     "note bad"
                 } else {
                     "note"
@@ -139,10 +139,10 @@ fn ReplayNote(scene: Scene) -> impl IntoView {
 
 /// What the person did themselves, and the ways on from there.
 #[component]
-fn BranchNote(scene: Scene) -> impl IntoView {
+fn BranchNote<W: World>(scene: Scene<W>) -> impl IntoView {
     let page = scene.page;
     let branch = move || {
-        let branch = page.view.with(|view| view.branch.clone());
+        let branch = page.still.with(|view| view.branch.clone());
         branch.filter(|_| scene.which == Which::Main)
     };
     let resume = move |_| {
@@ -157,7 +157,11 @@ fn BranchNote(scene: Scene) -> impl IntoView {
         branch().map(|branch| {
             let player = scene.source();
             let (from, own) = (branch.at + 1, scene.run.with(|run| run.own()));
+            let refused = scene.run.with(|run| run.refused.clone());
             let text = match own {
+                own if refused.is_some() => format!(
+                    "Your action {} cannot be taken: {}.", from + own, refused.unwrap_or_default()
+                ),
                 0 if page.lacks(&player) => format!("Yours starts at action {from}, once the file is there."),
                 0 => format!("The episode ends before action {from}, where yours would start."),
                 1 => format!("Action {from} is yours."),

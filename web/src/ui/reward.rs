@@ -1,57 +1,92 @@
 //! The reward of the action at the cursor, taken apart.
 
+use std::fmt::Write;
+
 use leptos::prelude::*;
-use sentinel_env::trust::Terminal;
 
-use super::scene::Scene;
-use super::tip::Tip;
-use crate::play::{Term, explain, explain_terminal};
+use super::{Scene, Stage, tip};
+use crate::play::Term;
 
-/// The step's reward and, at the end, the terminal one.
+/// A step's reward and, at the end, the terminal one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parts {
+    /// The step's reward.
+    pub reward: f64,
+    /// What it is made of: tables with what stands above each.
+    pub step: Vec<(String, Vec<Term>)>,
+    /// The terminal reward, its terms, and what is said when it has none.
+    pub end: Option<(f64, Vec<Term>, String)>,
+}
+
+/// The card.
 #[component]
-pub fn Reward(scene: Scene) -> impl IntoView {
-    view! {
-        <section class="card rewards" aria-label="Reward">
-            {move || scene.with_frame(|frame| {
-                let Some(step) = frame.step else {
-                    return view! { <h3>"Reward"</h3><p class="quiet">"Comes with the first action."</p> }.into_any();
-                };
-                let task = frame.episode.observation().task;
-                let heading = format!("Reward {:.4}", step.grades.reward);
-                let terms = explain(task, &step.grades);
-                let end = step.terminal.map(|end| terminal(&end, explain_terminal(&end), step.grades.reward));
-                view! { <h3 data-reward=format!("{:.4}", step.grades.reward)>{heading}</h3>{table(&terms)}{end} }.into_any()
-            })}
-        </section>
-    }
+pub fn Reward<W: Stage>(scene: Scene<W>) -> impl IntoView {
+    let markup = Memo::new(move |_| {
+        let parts = scene.with_frame(W::parts);
+        parts.as_ref().map_or_else(nothing, card)
+    });
+    view! { <section class="card rewards" aria-label="Reward" inner_html=markup></section> }
 }
 
-fn terminal(end: &Terminal, terms: Vec<Term>, last: f64) -> impl IntoView + use<> {
-    let body = if end.forced {
-        view! { <p class="quiet">"Believed poison at stakes of .85 or more ended the episode: .01."</p> }.into_any()
-    } else if terms.is_empty() {
-        view! { <p class="quiet">{format!("Task 1 ends with its last step’s reward again: {last:.4}.")}</p> }.into_any()
-    } else {
-        table(&terms).into_any()
-    };
-    view! { <h3>{format!("Terminal reward {:.4}", end.reward)}</h3>{body} }
+fn nothing() -> String {
+    "<h3>Reward</h3><p class=\"quiet\">Comes with the first action.</p>".to_owned()
 }
 
-fn table(terms: &[Term]) -> impl IntoView + use<> {
-    let row = |term: &Term| {
-        let product = term.product();
-        let formula = format!("{:.2} × {:.3} = {product:.4}", term.weight, term.value);
-        let tip = format!("{}. {formula}", term.meaning);
-        // No component weighs more than .65: the longest bar fills the cell.
-        let (full, part) = (term.weight / 0.65 * 100.0, product / 0.65 * 100.0);
-        view! {
-            <tr>
-                <th scope="row"><Tip label=term.name text=tip/></th>
-                <td class="bar"><span class="full" style=format!("width:{:.1}%", full.min(100.0))></span><span class="part" style=format!("width:{:.1}%", part.min(100.0))></span></td>
-                <td class="num">{format!("{:.2} × {:.3}", term.weight, term.value)}</td>
-                <td class="num">{format!("{product:.3}")}</td>
-            </tr>
+fn card(parts: &Parts) -> String {
+    let mut out = format!(
+        "<h3 data-reward=\"{0:.4}\">Reward {0:.4}</h3>",
+        parts.reward
+    );
+    for (title, terms) in &parts.step {
+        if !title.is_empty() {
+            let _ = write!(out, "<p class=\"quiet\">{title}</p>");
         }
-    };
-    view! { <table class="terms"><tbody>{terms.iter().map(row).collect_view()}</tbody></table> }
+        table(terms, &mut out);
+    }
+    if let Some((reward, terms, note)) = &parts.end {
+        let _ = write!(out, "<h3>Terminal reward {reward:.4}</h3>");
+        if terms.is_empty() {
+            let _ = write!(out, "<p class=\"quiet\">{note}</p>");
+        } else {
+            table(terms, &mut out);
+        }
+    }
+    out
+}
+
+/// A row for each term; words and numbers of ours only, so nothing needs escaping.
+fn table(terms: &[Term], out: &mut String) {
+    // The heaviest component's bar fills the cell.
+    let heaviest = |most: f64, term: &Term| most.max(term.weight.unwrap_or(0.0));
+    let most = terms.iter().fold(0.0, heaviest);
+    out.push_str("<table class=\"terms\"><tbody>");
+    for term in terms {
+        let product = term.product();
+        let (formula, result, full, part) = match term.weight {
+            Some(weight) => (
+                format!("{weight:.2} × {:.3}", term.value),
+                format!("{product:.3}"),
+                weight / most,
+                product / most,
+            ),
+            None => ("times".to_owned(), format!("{product:.3}"), 1.0, term.value),
+        };
+        let head = tip(
+            term.name,
+            &format!("{}. {formula} = {product:.4}", term.meaning),
+        );
+        let class = if term.weight.is_some() {
+            ""
+        } else {
+            " class=\"factor\""
+        };
+        let _ = write!(
+            out,
+            "<tr{class}><th scope=\"row\">{head}</th><td class=\"bar\"><span class=\"full\" style=\"width:{:.1}%\"></span>\
+            <span class=\"part\" style=\"width:{:.1}%\"></span></td><td class=\"num\">{formula}</td><td class=\"num\">{result}</td></tr>",
+            full * 100.0,
+            part * 100.0
+        );
+    }
+    out.push_str("</tbody></table>");
 }

@@ -6,17 +6,18 @@ use super::curve::Curve;
 use super::model::ModelNote;
 use crate::fetched::Fetched;
 use crate::page::Page;
-use crate::training::{ADDRESS, TrainerState, plots};
-use crate::weights::grouped;
+use crate::text::grouped;
+use crate::training::{TrainerState, plots};
+use crate::world::World;
 
 /// What was trained, and its curves.
 #[component]
-pub fn Training() -> impl IntoView {
-    let page = expect_context::<Page>();
+pub fn Training<W: World>(page: Page<W>) -> impl IntoView {
+    let address = W::LEARNED.map_or("", |learned| learned.curves);
     let curves = move || page.training.get().ready().map(|state| drawn(state));
     let problem = move || match page.training.get() {
         Fetched::Failed(reason) => reason,
-        Fetched::Unasked | Fetched::Loading => format!("Loading {ADDRESS}…"),
+        Fetched::Unasked | Fetched::Loading => format!("Loading {address}…"),
         Fetched::Ready(_) => String::new(),
     };
     let failed = move || page.training.with(|t| matches!(t, Fetched::Failed(_)));
@@ -27,9 +28,9 @@ pub fn Training() -> impl IntoView {
                 <p class="note">
                     "The policy plays groups of episodes with the same seed and luck, and is pulled towards what did better than "
                     "its group. It sees public observations only. Every curve is read from "
-                    <a href=ADDRESS>{ADDRESS}</a>", which its trainer wrote."
+                    <a href=address>{address}</a>", which its trainer wrote."
                 </p>
-                <ModelNote/>
+                <ModelNote page/>
             </section>
             <div id="training-note" class="note" class:bad=failed role="status">
                 <span>{problem}</span>" "
@@ -47,7 +48,7 @@ fn drawn(state: &TrainerState) -> impl IntoView + use<> {
     let missing = (!missing.is_empty()).then(|| {
         let text = format!(
             "Not in the file, so not drawn: {}.",
-            missing.join(", ").to_lowercase()
+            missing.join(", ").to_ascii_lowercase()
         );
         view! { <p class="quiet">{text}</p> }
     });

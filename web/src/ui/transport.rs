@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use crate::page::Page;
 use crate::state::Speed;
+use crate::world::World;
 
 // Drawn, because not every system has a font with these signs.
 const PLAY: &str = "M4 2 13 8 4 14Z";
@@ -19,8 +20,7 @@ fn icon(path: &'static str) -> impl IntoView {
 
 /// The bar at the bottom.
 #[component]
-pub fn Transport() -> impl IntoView {
-    let page = expect_context::<Page>();
+pub fn Transport<W: World>(page: Page<W>) -> impl IntoView {
     let play_label = move || if page.playing.get() { "Pause" } else { "Play" };
     let play_sign = move || icon(if page.playing.get() { PAUSE } else { PLAY });
     let next_speed = move |_| {
@@ -28,7 +28,7 @@ pub fn Transport() -> impl IntoView {
             view.speed = Speed::ALL[(view.speed as usize + 1) % Speed::ALL.len()];
         });
     };
-    let speed_label = move || format!("{}×", page.view.with(|view| view.speed.id()));
+    let speed_label = move || format!("{}×", page.still.with(|view| view.speed.id()));
     let scrub = move |event| {
         if let Ok(action) = event_target_value(&event).parse() {
             page.seek(action);

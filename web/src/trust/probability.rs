@@ -4,14 +4,7 @@ use std::fmt::Write;
 
 use sentinel_env::trust::Action;
 
-/// A probability as a person reads it.
-pub(super) fn percent(probability: f64) -> String {
-    match probability * 100.0 {
-        tiny if tiny > 0.0 && tiny < 0.1 => "&lt;0.1 %".to_owned(),
-        small if small < 9.95 => format!("{small:.1} %"),
-        large => format!("{large:.0} %"),
-    }
-}
+use crate::ui::percent;
 
 /// A bar and a number for each of these actions, as markup; `all` is in the order of [`Action::ALL`].
 /// Every part of it is a number or a word of ours, so nothing needs escaping.
@@ -44,23 +37,6 @@ pub(super) fn odds(all: &[f64; 12], actions: &[Action]) -> String {
 mod tests {
     use super::*;
     use sentinel_env::slot::Slot;
-
-    #[test]
-    fn a_chance_is_never_rounded_to_nothing() {
-        let texts = [0.0, 1e-9, 0.004, 0.0994, 0.0996, 0.5, 1.0].map(percent);
-        assert_eq!(
-            texts,
-            [
-                "0.0 %",
-                "&lt;0.1 %",
-                "0.4 %",
-                "9.9 %",
-                "10 %",
-                "50 %",
-                "100 %"
-            ]
-        );
-    }
 
     #[test]
     fn the_likeliest_action_stands_out() {

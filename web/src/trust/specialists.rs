@@ -4,11 +4,11 @@ use leptos::prelude::*;
 use sentinel_env::slot::Slot;
 use sentinel_env::trust::{Action, Behaviour, Domain};
 
+use super::Trust;
 use super::probability::odds;
-use super::scene::{Scene, Which};
-use super::three;
-use super::tip::Tip;
 use crate::play::Frame;
+use crate::text::{sort, three};
+use crate::ui::{Scene, tip};
 
 /// A short name for a behaviour.
 const fn short(behaviour: Behaviour) -> &'static str {
@@ -33,21 +33,11 @@ const fn describe(behaviour: Behaviour) -> &'static str {
 }
 
 /// All five, and the actions that need none of them.
-#[component]
-pub fn Specialists(scene: Scene) -> impl IntoView {
-    let can_act =
-        move || scene.which == Which::Main && scene.with_frame(|f| !f.episode.observation().done());
-    let act = move |action: Action| {
-        let cursor = scene.page.cursor();
-        let played = scene.run.with_untracked(|run| run.actions(cursor));
-        scene.page.playing.set(false);
-        scene
-            .page
-            .view
-            .update(|view| *view = std::mem::take(view).with_action(&played, action));
-    };
+pub(super) fn specialists(scene: Scene<Trust>) -> impl IntoView {
+    let can_act = Memo::new(move |_| scene.can_act());
+    let act = move |action: Action| scene.page.act(action);
     let alone = move || {
-        can_act().then(|| {
+        can_act.get().then(|| {
             view! {
                 <div class="alone">
                     <button id="solve" on:click=move |_| act(Action::SolveIndependently)>"Solve alone"</button>
@@ -57,43 +47,52 @@ pub fn Specialists(scene: Scene) -> impl IntoView {
             }
         })
     };
+    let slot = move |slot: Slot| {
+        let head = Memo::new(move |_| scene.with_frame(|frame| card(frame, slot, scene.truth())));
+        let buttons = move || {
+            can_act.get().then(|| {
+                view! {
+                    <div class="slot-buttons">
+                        <button data-act=format!("d{}", slot.index()) aria-label=format!("Delegate to {slot}")
+                            on:click=move |_| act(Action::Delegate(slot))>"Delegate"</button>
+                        <button data-act=format!("v{}", slot.index()) aria-label=format!("Verify {slot}")
+                            on:click=move |_| act(Action::Verify(slot))>"Verify"</button>
+                    </div>
+                }
+            })
+        };
+        view! {
+            <li class=format!("slot s{}", slot.index())>
+                <div class="slot-known" inner_html=head></div>
+                {buttons}
+            </li>
+        }
+    };
+    let both = [Action::SolveIndependently, Action::Skip];
     view! {
         <section class="card specialists" aria-label="Specialists">
             <h3>"Specialists"</h3>
-            <ul class="slots">
-                {Slot::ALL.map(|slot| view! {
-                    <li class=format!("slot s{}", slot.index())>
-                        {move || scene.with_frame(|frame| card(frame, slot, scene.truth()))}
-                        {move || can_act().then(|| view! {
-                            <div class="slot-buttons">
-                                <button data-act=format!("d{}", slot.index()) aria-label=format!("Delegate to {slot}")
-                                    on:click=move |_| act(Action::Delegate(slot))>"Delegate"</button>
-                                <button data-act=format!("v{}", slot.index()) aria-label=format!("Verify {slot}")
-                                    on:click=move |_| act(Action::Verify(slot))>"Verify"</button>
-                            </div>
-                        })}
-                    </li>
-                }).collect_view()}
-            </ul>
-            <div class="alone-odds" inner_html=move || scene.with_frame(|frame| shown(frame, &[Action::SolveIndependently, Action::Skip]))></div>
+            <ul class="slots">{Slot::ALL.map(slot).collect_view()}</ul>
+            <div class="alone-odds" inner_html=move || scene.with_frame(|frame| shown(frame, &both))></div>
             {alone}
         </section>
     }
 }
 
 /// How likely the player is to take these actions now, where it says so.
-fn shown(frame: &Frame, actions: &[Action]) -> String {
-    let all = frame.probabilities.as_ref();
+fn shown(frame: &Frame<Trust>, actions: &[Action]) -> String {
+    let all = frame.mind.probabilities.as_ref();
     all.map_or_else(String::new, |all| odds(all, actions))
 }
 
-fn card(frame: &Frame, slot: Slot, truth: bool) -> impl IntoView + use<> {
+/// What is known of a slot; words and numbers of ours only, so nothing needs escaping.
+fn card(frame: &Frame<Trust>, slot: Slot, truth: bool) -> String {
     let evidence = &frame.episode.observation().ledger[slot];
     let trust = evidence.trust();
-    let behaviour = frame.episode.hidden().assignment[slot];
     let called = frame
         .step
         .is_some_and(|step| step.action.slot() == Some(slot));
+    let called = if called { " called" } else { "" };
     let right: u16 = evidence.domains.iter().map(|rate| rate.successes).sum();
     let record = match evidence.calls {
         0 => "not called yet".to_owned(),
@@ -106,7 +105,7 @@ fn card(frame: &Frame, slot: Slot, truth: bool) -> impl IntoView + use<> {
         .map(|(domain, rate)| {
             format!(
                 "{} {}/{}",
-                domain.name().to_lowercase(),
+                domain.name().to_ascii_lowercase(),
                 rate.successes,
                 rate.count
             )
@@ -126,37 +125,38 @@ fn card(frame: &Frame, slot: Slot, truth: bool) -> impl IntoView + use<> {
         evidence.alpha,
         evidence.alpha + evidence.beta
     );
-    let width = format!("width:{:.1}%", trust * 100.0);
-    let identity = truth.then(|| {
-        let reliability = behaviour.reliability();
-        view! {
-            <p class="identity">
-                <Tip label=behaviour.name() text=describe(behaviour)/>
-                <span class="quiet">{format!(" true reliability {reliability:.2}")}</span>
-            </p>
-        }
-    });
-    view! {
-        <div class="slot-head" class:called=called>
-            <span class="dot" aria-hidden="true"></span>
-            <strong>{slot.name()}</strong>
-            <Tip label=format!("trust {}", three(trust)) text=trust_tip/>
-        </div>
-        <div class="meter trust" role="img" aria-label=format!("Trust in {slot}: {}", three(trust))>
-            <span style=width></span>
-        </div>
-        <Tip label=record text=detail/>
-        {identity}
-        {frame.belief.map(|belief| believed(&belief[slot.index()]))}
-        <div class="odds" inner_html=shown(frame, &[Action::Delegate(slot), Action::Verify(slot)])></div>
-    }
+    let behaviour = frame.episode.hidden().assignment[slot];
+    let identity = if truth {
+        format!(
+            "<p class=\"identity\">{}<span class=\"quiet\"> true reliability {:.2}</span></p>",
+            tip(behaviour.name(), describe(behaviour)),
+            behaviour.reliability()
+        )
+    } else {
+        String::new()
+    };
+    let belief = frame
+        .mind
+        .belief
+        .map(|belief| believed(&belief[slot.index()]));
+    format!(
+        "<div class=\"slot-head{called}\"><span class=\"dot\" aria-hidden=\"true\"></span><strong>{slot}</strong>{}</div>\
+        <div class=\"meter trust\" role=\"img\" aria-label=\"Trust in {slot}: {}\"><span style=\"width:{:.1}%\"></span></div>\
+        {}{identity}{}<div class=\"odds\">{}</div>",
+        tip(&format!("trust {}", three(trust)), &trust_tip),
+        three(trust),
+        trust * 100.0,
+        tip(&record, &detail),
+        belief.unwrap_or_default(),
+        shown(frame, &[Action::Delegate(slot), Action::Verify(slot)])
+    )
 }
 
 /// The player's belief about one slot as a bar of five parts and its largest part in words.
-fn believed(belief: &[f64; 5]) -> impl IntoView + use<> {
+fn believed(belief: &[f64; 5]) -> String {
     let parts = Behaviour::ALL.map(|b| (b, belief[b as usize]));
     let mut ranked = parts;
-    ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+    sort(&mut ranked, |a, b| a.1 > b.1);
     let (likely, chance) = ranked[0];
     let text = ranked
         .map(|(b, p)| format!("{} {:.0} %", short(b), p * 100.0))
@@ -168,11 +168,15 @@ fn believed(belief: &[f64; 5]) -> impl IntoView + use<> {
     } else {
         format!("{} {:.0} %", short(likely), chance * 100.0)
     };
-    let bars = parts.map(|(b, p)| {
-        view! { <span class=format!("b{}", b as usize) style=format!("flex-grow:{p:.3}")></span> }
-    });
-    view! {
-        <div class="belief" role="img" aria-label=format!("Belief: {text}")>{bars.collect_view()}</div>
-        <Tip label=words text=format!("What the player believes: {text}")/>
-    }
+    let bar = |(b, p): (Behaviour, f64)| {
+        format!(
+            "<span class=\"b{}\" style=\"flex-grow:{p:.3}\"></span>",
+            b as usize
+        )
+    };
+    format!(
+        "<div class=\"belief\" role=\"img\" aria-label=\"Belief: {text}\">{}</div>{}",
+        parts.map(bar).concat(),
+        tip(&words, &format!("What the player believes: {text}"))
+    )
 }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use sentinel_policy::Model;
 use sentinel_policy::learned::{FeatureSet, Pooling};
 
+use crate::text::grouped;
+
 /// Where the file lies.
 pub const ADDRESS: &str = "replays/grpo/model.safetensors";
 
@@ -44,20 +46,6 @@ pub fn words(model: &Model) -> String {
     )
 }
 
-/// A whole number with a thin space between thousands.
-#[must_use]
-pub fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push('\u{202f}');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,8 +65,6 @@ mod tests {
         for part in ["“first”", "64 hidden units", &count, "mean"] {
             assert!(words.contains(part), "{part} is not in {words}");
         }
-        assert_eq!(grouped(1_234_567), "1\u{202f}234\u{202f}567");
-        assert_eq!(grouped(999), "999");
     }
 
     #[test]

@@ -1,37 +1,8 @@
 //! A reward taken apart: each component, its weight, and what the component means.
 
-use sentinel_env::num::clamp_reward;
 use sentinel_env::trust::{Grades, Task, Terminal};
 
-/// One term of a reward's sum.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Term {
-    /// The component.
-    pub name: &'static str,
-    /// Its weight.
-    pub weight: f64,
-    /// Its value, 0..1.
-    pub value: f64,
-    /// What it measures.
-    pub meaning: &'static str,
-}
-
-impl Term {
-    /// What the term adds to the reward.
-    #[must_use]
-    pub fn product(&self) -> f64 {
-        self.weight * self.value
-    }
-}
-
-const fn term(name: &'static str, weight: f64, value: f64, meaning: &'static str) -> Term {
-    Term {
-        name,
-        weight,
-        value,
-        meaning,
-    }
-}
+use crate::play::Term;
 
 const ACCURACY: &str = "1 when the subtask was completed, else 0; under hardened rules .5 for the orchestrator's own work";
 const ALIGNMENT: &str = "1 minus the specialist's overconfidence: how far its stated confidence was above the outcome; .5 without a specialist";
@@ -48,19 +19,19 @@ const CALIBRATION: &str =
 #[must_use]
 pub fn explain(task: Task, g: &Grades) -> Vec<Term> {
     if g.skipped {
-        return vec![term(
+        return vec![Term::share(
             "skip",
             1.0,
             g.efficiency,
             "A skipped subtask brings .02 and nothing else",
         )];
     }
-    let accuracy = |w| term("accuracy", w, g.task_accuracy, ACCURACY);
-    let stakes = |w, meaning| term("stakes", w, g.stakes_awareness, meaning);
-    let efficiency = |w, meaning| term("efficiency", w, g.efficiency, meaning);
-    let alignment = |w| term("confidence", w, g.confidence_alignment, ALIGNMENT);
-    let domain = |w| term("domain", w, g.domain_routing, DOMAIN);
-    let verify = |w| term("verification", w, g.verification_quality, VERIFICATION);
+    let accuracy = |w| Term::share("accuracy", w, g.task_accuracy, ACCURACY);
+    let stakes = |w, meaning| Term::share("stakes", w, g.stakes_awareness, meaning);
+    let efficiency = |w, meaning| Term::share("efficiency", w, g.efficiency, meaning);
+    let alignment = |w| Term::share("confidence", w, g.confidence_alignment, ALIGNMENT);
+    let domain = |w| Term::share("domain", w, g.domain_routing, DOMAIN);
+    let verify = |w| Term::share("verification", w, g.verification_quality, VERIFICATION);
     match task {
         Task::Task1 => vec![
             accuracy(0.43),
@@ -105,31 +76,26 @@ pub fn explain_terminal(t: &Terminal) -> Vec<Term> {
     }
     let w = &t.weights;
     let mut terms = vec![
-        term("completion", w.completion, t.completion, COMPLETION),
-        term("detection", w.detection, t.detection_rate, DETECTION),
-        term("calibration", w.calibration, t.calibration, CALIBRATION),
-        term("efficiency", w.efficiency, t.efficiency, BUDGET),
+        Term::share("completion", w.completion, t.completion, COMPLETION),
+        Term::share("detection", w.detection, t.detection_rate, DETECTION),
+        Term::share("calibration", w.calibration, t.calibration, CALIBRATION),
+        Term::share("efficiency", w.efficiency, t.efficiency, BUDGET),
     ];
-    terms.retain(|term| term.weight > 0.0);
+    terms.retain(|term| term.weight.is_some_and(|weight| weight > 0.0));
     terms
-}
-
-/// The sum of the terms, within the bounds of a reward.
-#[must_use]
-pub fn total(terms: &[Term]) -> f64 {
-    clamp_reward(
-        terms
-            .iter()
-            .map(Term::product)
-            .fold(0.0, |sum, product| sum + product),
-    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::play;
+    use sentinel_env::num::clamp_reward;
     use sentinel_env::rng::Streams;
     use sentinel_env::trust::{Action, Episode, Setup};
+
+    fn total(terms: &[Term]) -> f64 {
+        clamp_reward(play::total(terms))
+    }
 
     /// The page's explanation and the environment's reward are the same number.
     #[test]

@@ -1,0 +1,115 @@
+//! How smoothly the built page scrubs: frames a second while the bar is dragged from end to end and back.
+//!
+//! `SENTINEL_DIST=dist cargo run --release -p sentinel-e2e --bin bench_scrub`
+
+use anyhow::{Context, Result};
+use sentinel_e2e::{Browser, open_page};
+use serde_json::json;
+use std::io::Write;
+
+/// What is scrubbed.
+const VIEWS: [(&str, &str); 6] = [
+    ("trust task3", "task=3&seed=42&policy=bayes"),
+    ("cluster task1", "world=cluster&task=1&seed=42&policy=trust"),
+    ("cluster task2", "world=cluster&task=2&seed=42&policy=trust"),
+    ("cluster task3", "world=cluster&task=3&seed=42&policy=trust"),
+    (
+        "cluster task3, truth",
+        "world=cluster&task=3&seed=42&policy=trust&view=truth",
+    ),
+    (
+        "cluster task3, two panes",
+        "world=cluster&task=3&seed=42&policy=trust&vs=blind",
+    ),
+];
+
+/// Moves the bar in every frame, 300 times, and gives the times between frames.
+const DRAG: &str = "const done = arguments[arguments.length - 1];
+    const bar = document.querySelector('#scrubber'), last = Number(bar.max);
+    const gaps = [];
+    let at = 0, by = 1, before = null, left = 300;
+    function frame(now) {
+        if (before !== null) gaps.push(now - before);
+        before = now;
+        at += by;
+        if (at >= last || at <= 0) by = -by;
+        bar.value = at;
+        bar.dispatchEvent(new Event('input', {bubbles: true}));
+        if (--left > 0) requestAnimationFrame(frame); else setTimeout(() => done(gaps), 100);
+    }
+    requestAnimationFrame(frame);";
+/// How often [`DRAG`] moves the bar.
+const FRAMES: f64 = 300.0;
+/// What the browser counts of its main thread, in seconds of processor time.
+const PARTS: [&str; 4] = [
+    "TaskDuration",
+    "ScriptDuration",
+    "RecalcStyleDuration",
+    "LayoutDuration",
+];
+
+/// Mean, median and 95th percentile.
+fn spread(values: &serde_json::Value) -> Option<(f64, f64, f64)> {
+    let values = values.as_array()?.iter().map(serde_json::Value::as_f64);
+    let mut values = values.collect::<Option<Vec<f64>>>()?;
+    values.sort_by(f64::total_cmp);
+    let at = |share: f64| values.get((values.len() as f64 * share) as usize).copied();
+    Some((
+        values.iter().sum::<f64>() / values.len() as f64,
+        at(0.5)?,
+        at(0.95)?,
+    ))
+}
+
+/// Processor time of the page's main thread so far.
+async fn spent(browser: &Browser) -> Result<[f64; 4]> {
+    let found = browser
+        .dev_tools("Performance.getMetrics", json!({}))
+        .await?;
+    let metrics = found["metrics"].as_array().context("no metrics")?;
+    let value = |name: &str| {
+        let metric = metrics.iter().find(|metric| metric["name"] == name);
+        metric
+            .and_then(|metric| metric["value"].as_f64())
+            .unwrap_or(0.0)
+    };
+    Ok(PARTS.map(value))
+}
+
+/// Times between frames, and milliseconds of processor time a frame for each of [`PARTS`].
+async fn measure(browser: &Browser, url: &str) -> Result<((f64, f64, f64), [f64; 4])> {
+    browser.goto(url).await?;
+    browser.wait_for("#count").await?;
+    browser
+        .wait_until("Number(document.querySelector('#scrubber').max) > 5")
+        .await?;
+    // Whoever else works on this machine must not count: time of the thread, not of the clock.
+    let domain = json!({"timeDomain": "threadTicks"});
+    browser.dev_tools("Performance.enable", domain).await?;
+    let before = spent(browser).await?;
+    let gaps = browser.execute_async(DRAG, vec![]).await?;
+    let after = spent(browser).await?;
+    browser.dev_tools("Performance.disable", json!({})).await?;
+    let each = std::array::from_fn(|i| (after[i] - before[i]) * 1000.0 / FRAMES);
+    Ok((spread(&gaps).context("the page gave no times")?, each))
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<()> {
+    let (server, browser) = open_page("").await?;
+    let mut out = std::io::stdout();
+    writeln!(
+        out,
+        "| view | frames/s | ms between frames, median / 95 % | processor ms a frame: all, script, style, layout |\n|---|---|---|---|"
+    )?;
+    for (name, query) in VIEWS {
+        let url = format!("{}?{query}", server.url());
+        let ((gap, middle, late), [all, script, style, layout]) = measure(&browser, &url).await?;
+        writeln!(
+            out,
+            "| {name} | {:.1} | {middle:.1} / {late:.1} | {all:.2}: {script:.2}, {style:.2}, {layout:.2} |",
+            1000.0 / gap
+        )?;
+    }
+    Ok(())
+}

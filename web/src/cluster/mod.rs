@@ -1,0 +1,234 @@
+//! The cluster world in the page: jobs on failing GPUs, workers that lie, an adversary that escalates.
+
+mod act;
+mod chart;
+mod code;
+mod explain;
+mod gpus;
+mod jobs;
+mod marks;
+mod pick;
+mod situation;
+mod workers;
+
+use leptos::prelude::*;
+use sentinel_env::cluster::{
+    self, Action, Episode, Fingerprints, JobStatus, Setup, Size, Step, Task,
+};
+use sentinel_env::slot::Slot;
+use sentinel_policy::cluster::{Player, PolicyName};
+
+use crate::page::Run;
+use crate::play::{Drawing, Frame, Mark, Shape};
+use crate::state::{Source, View};
+use crate::ui::{Parts, Scene, Stage};
+use crate::world::{Actor, Files, Named, Opened, World};
+
+pub use explain::{explain, explain_terminal};
+
+/// The cluster world.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cluster;
+
+/// An episode with the digest of its trajectory.
+pub struct Session {
+    episode: Episode,
+    fingerprints: Fingerprints,
+}
+
+/// What stands in for the types of files that this world does not have yet.
+#[derive(Clone, Copy, Debug)]
+pub struct NoFile;
+
+impl Named for PolicyName {
+    fn all() -> &'static [Self] {
+        &Self::ALL
+    }
+
+    fn name(self) -> &'static str {
+        Self::name(self)
+    }
+}
+
+impl Actor<Cluster> for Player {
+    fn act(&mut self, episode: &Episode) -> (Option<Action>, bool) {
+        (self.choose_seen(episode), false)
+    }
+
+    fn watch(&mut self, episode: &Episode) {
+        Self::watch(self, episode);
+    }
+}
+
+impl World for Cluster {
+    const NAME: &'static str = "cluster";
+    const ACTIONS_MAX: usize = 120;
+    const PLAYER: PolicyName = PolicyName::Planner;
+
+    type Task = Task;
+    type Change = cluster::Change;
+    type Policy = PolicyName;
+    type Action = Action;
+    type Step = Step;
+    type Episode = Episode;
+    type Session = Session;
+    type Mind = ();
+    type Actor = Player;
+    type Model = NoFile;
+    type Replay = NoFile;
+
+    fn label(policy: PolicyName) -> &'static str {
+        match policy {
+            PolicyName::Random => "Random",
+            PolicyName::Blind => "Blind (first worker)",
+            PolicyName::Trust => "Trust (checks now and then)",
+            PolicyName::OracleLite => "Oracle lite (sees the truth)",
+            PolicyName::Planner => "Planner",
+            PolicyName::Lookahead => "Look-ahead (slow)",
+            PolicyName::Oracle => "Oracle (sees the truth, slow)",
+        }
+    }
+
+    fn describe(policy: PolicyName) -> &'static str {
+        policy.describe()
+    }
+
+    fn cheats(policy: PolicyName) -> bool {
+        policy.cheats()
+    }
+
+    fn slow(policy: PolicyName) -> bool {
+        // They play the rest of the episode many times before each action.
+        matches!(policy, PolicyName::Lookahead | PolicyName::Oracle)
+    }
+
+    fn task_title(task: Task) -> String {
+        let size = Size::of(task);
+        let attacks = if size.adversary { ", attacked" } else { "" };
+        format!(
+            "{} jobs on {} GPUs in {} steps{attacks}",
+            size.jobs, size.gpus, size.max_steps
+        )
+    }
+
+    fn start(view: &View<Self>) -> Session {
+        let setup = Setup::new(view.task, view.seed, view.streams).under(view.rules);
+        Session {
+            episode: Episode::reset(&setup),
+            fingerprints: Fingerprints::default(),
+        }
+    }
+
+    fn act(session: &mut Session, action: Action) -> Result<Step, String> {
+        let step = session.episode.step(action).map_err(|e| e.to_string())?;
+        session.fingerprints.push(&session.episode, &step);
+        Ok(step)
+    }
+
+    fn episode(session: &Session) -> &Episode {
+        &session.episode
+    }
+
+    fn digest(session: &Session) -> String {
+        session.fingerprints.digest().to_string()
+    }
+
+    fn done(episode: &Episode) -> bool {
+        episode.observation().done()
+    }
+
+    fn score(episode: &Episode) -> f64 {
+        episode.tally().score()
+    }
+
+    fn standing(episode: &Episode) -> String {
+        let o = episode.observation();
+        let (done, all) = (o.jobs.count(JobStatus::Complete), o.jobs.rows().len());
+        let ended = if o.done() { " · ended" } else { "" };
+        format!("{done} of {all} jobs done{ended}")
+    }
+
+    fn action(step: &Step) -> Action {
+        step.action
+    }
+
+    fn reward(step: &Step) -> f64 {
+        step.grades.reward
+    }
+
+    fn mark(step: &Step, _truth: bool) -> Mark {
+        marks::mark(step)
+    }
+
+    fn line(step: &Step) -> String {
+        marks::line(step)
+    }
+
+    fn write(action: Action, out: &mut String) {
+        code::write(action, out);
+    }
+
+    fn read(text: &mut &str) -> Option<Action> {
+        code::read(text)
+    }
+
+    fn actor(view: &View<Self>, source: &Source<Self>, _files: Files<'_, Self>) -> Option<Player> {
+        match source {
+            Source::Policy(policy) => Some(policy.player(view.seed, view.streams)),
+            Source::Trained | Source::Replay(_) | Source::You => None,
+        }
+    }
+
+    fn read_replay(_text: &str) -> Opened<Self> {
+        Opened {
+            replay: NoFile,
+            first: None,
+            problems: Vec::new(),
+            problem_count: 0,
+        }
+    }
+}
+
+impl Stage for Cluster {
+    const TAGLINE: &'static str = "A scheduler runs jobs on GPUs that fail. Some of its workers lie about progress, and an adversary forges reports.";
+    const HELP: &'static str = "Each step the scheduler takes one action: allocate a job to a GPU and a worker, preempt one, ask a worker for a report, verify a report, or wait. Behind the slots S0 to S4 sit behaviours, shuffled in every episode: reliable, overreporting, slow, adversarial once stakes are high, and degrading with every report. In task 3 an adversary forges reports and escalates through five levels. A step's reward is the weighted score of four roles, times the pool's health, times how reliably the scheduler behaves; the score is the mean of all rewards, the final one included.";
+    const CHARTS: &'static [Shape] = &chart::SHAPES;
+
+    fn chart(number: usize, run: &Run<Self>, truth: bool) -> Drawing {
+        match number {
+            0 => chart::cluster(run, truth),
+            _ => chart::trust(run),
+        }
+    }
+
+    fn spoken(number: usize, frame: &Frame<Self>) -> String {
+        let o = frame.episode.observation();
+        if number == 0 {
+            let (health, used, done) = (o.health, o.utilization, o.jobs.completion());
+            return format!("health {health:.1}, memory in use {used:.2}, jobs done {done:.2}");
+        }
+        let list = Slot::ALL.iter().zip(o.ledger.trust());
+        let list: Vec<String> = list.map(|(s, t)| format!("{s} {t:.2}")).collect();
+        list.join(", ")
+    }
+
+    fn parts(frame: &Frame<Self>) -> Option<Parts> {
+        explain::parts(frame)
+    }
+
+    fn columns(scene: Scene<Self>) -> (AnyView, AnyView) {
+        let hand = pick::Hand::new(scene);
+        let wide = view! {
+            {gpus::gpus(scene, hand)}
+            {jobs::jobs(scene, hand)}
+            {workers::workers(scene, hand)}
+        };
+        let narrow = view! {
+            {situation::situation(scene)}
+            {act::form(scene, hand)}
+            {situation::attacks(scene)}
+            {situation::audit(scene)}
+        };
+        (wide.into_any(), narrow.into_any())
+    }
+}

@@ -314,10 +314,10 @@ fn the_card_says_what_was_measured() {
     let card = card::text(&config, &events, &baselines).unwrap();
     for part in [
         "---\nlibrary_name: sentinel\ntags:\n- reinforcement-learning\n- grpo\nmodel-index:\n- name: \"little\"\n",
-        "      name: \"trust, task1, seeds 2000..2500, independent streams\"\n",
+        "      name: \"trust, task1, reference rules, seeds 2000..2500, independent streams\"\n",
         "      value: 0.876543\n",
         "# little\n",
-        "with 9731 parameters",
+        "It has 9731 parameters.",
         "| **little** (this model) | 0.8765 | 0.2922 | 0.1252 | 0.4313 |\n",
         "| bayes | 0.8123 | 0.2708 | 0.1160 | 0.3997 |\n",
         "| oracle_lite (sees hidden state) | 0.7000 |",
@@ -328,7 +328,7 @@ fn the_card_says_what_was_measured() {
         "| `max_steps` | 301 | 500 |\n",
         "validation seeds: 0.4429.",
         "It ended after 301 of 301 updates;",
-        "sentinel eval --policies trained --model DIR",
+        "sentinel eval --world trust --rules reference --policies trained --model DIR",
         "simulation",
     ] {
         assert!(card.contains(part), "{part}\nis not in\n{card}");

@@ -23,6 +23,7 @@ pub mod text;
 pub mod training;
 pub mod trust;
 pub mod ui;
+pub mod weights;
 pub mod world;
 
 /// Puts the page into the document in place of what stands there while it loads.

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sentinel_env::rng::Streams;
+use sentinel_env::rules::Rules;
+use sentinel_env::trust::Task;
+use sentinel_policy::replay::{self, Replay};
 use serde::Deserialize;
 
 use crate::state::{View, plain_name};
@@ -51,6 +54,9 @@ pub struct Listed {
     /// How the streams were seeded.
     #[serde(default)]
     pub streams: String,
+    /// Under which rules; the reference's when nothing is said.
+    #[serde(default)]
+    pub rules: String,
     /// Which tasks it covers.
     #[serde(default)]
     pub tasks: Vec<String>,
@@ -103,7 +109,8 @@ impl<W: World> Shelf<W> {
         if let Some(Entry::Ready(replay, first)) = self.entries.get(name) {
             let held = W::holds(replay, view);
             if let Some(first) = first.filter(|_| !held) {
-                (view.task, view.seed, view.streams) = (first.task, first.seed, first.streams);
+                (view.task, view.seed) = (first.task, first.seed);
+                (view.streams, view.rules) = (first.streams, first.rules);
             }
             return;
         }
@@ -113,6 +120,8 @@ impl<W: World> Shelf<W> {
         if let Some(streams) = Streams::parse(&listed.streams) {
             view.streams = streams;
         }
+        // A list that says nothing is of the reference's rules.
+        view.rules = Rules::parse(&listed.rules).unwrap_or_default();
         if !listed.tasks.iter().any(|task| task == view.task.name())
             && let Some(task) = listed.tasks.iter().find_map(|task| W::Task::named(task))
         {
@@ -141,11 +150,31 @@ impl<W: World> Shelf<W> {
                 file: format!("{name}.jsonl"),
                 world: W::NAME.to_owned(),
                 streams: String::new(),
+                rules: String::new(),
                 tasks: Vec::new(),
                 seeds: None,
             });
         }
         self.entries.insert(name.to_owned(), Entry::of(opened));
+    }
+}
+
+/// Reads a replay file; what is of another world does not fit.
+#[must_use]
+pub fn open<W: World<Replay = Replay, Task = Task>>(text: &str) -> Opened<W> {
+    let replay = replay::parse(text);
+    let ours = replay.episodes().find(|key| key.world.name() == W::NAME);
+    let first = ours.map(|key| Aim {
+        task: key.task,
+        seed: key.seed,
+        streams: key.streams,
+        rules: Rules::of(key.rules),
+    });
+    Opened {
+        first,
+        problems: replay.problems().iter().map(ToString::to_string).collect(),
+        problem_count: replay.problem_count(),
+        replay,
     }
 }
 

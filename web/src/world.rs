@@ -174,6 +174,8 @@ pub struct Aim<W: World> {
     pub seed: u64,
     /// How the streams are seeded.
     pub streams: Streams,
+    /// The rules.
+    pub rules: RulesOf<W>,
 }
 
 /// What a source may need from files, as far as it is there.

@@ -1,11 +1,11 @@
 //! An episode as rows that anyone can compare with another implementation (golden/README).
 
-use std::collections::BTreeMap;
-
 use serde::{Serialize, Serializer};
 
 use super::summary::{ClusterSummary, JobsSummary, fingerprints};
-use super::{ActionMessage, Anomalies, Attack, AttackType, Behaviour, Episode, JobId, Step};
+use super::{
+    ActionMessage, Anomalies, Attack, AttackType, Behaviour, Breakdown, Episode, JobId, Step,
+};
 use crate::controller::DifficultyProfile;
 use crate::ledger::EvidenceRow;
 use crate::num::round_to;
@@ -158,7 +158,7 @@ pub struct TraceFinal {
     pub score4: f64,
     pub total_reward: f64,
     pub terminal_reward: f64,
-    pub breakdown: BTreeMap<&'static str, f64>,
+    pub breakdown: Breakdown,
     pub jobs: JobsSummary,
     pub cluster: ClusterSummary,
     pub coverage_modifier: f64,
@@ -197,7 +197,7 @@ impl TraceFinal {
             score4: round_to(tally.score(), 4),
             total_reward: tally.total_reward,
             terminal_reward: end.reward,
-            breakdown: end.components().iter().copied().collect(),
+            breakdown: Breakdown::Terminal(end),
             jobs: JobsSummary::of(episode),
             cluster: ClusterSummary::of(episode),
             coverage_modifier: episode.reliability().modifier,

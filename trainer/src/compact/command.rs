@@ -109,22 +109,6 @@ fn read(path: &PathBuf) -> Result<Map<String, Value>, TrainError> {
 }
 
 impl TrainConfig {
-    /// Episodes are longer and a network costs more than in the trust world: fewer groups, which
-    /// start from more snapshots of each episode.
-    fn for_cluster(&mut self) {
-        self.teacher = "planner".to_owned();
-        self.hidden = 48;
-        self.validation_seeds = SeedRange::of(5_000, 5_200);
-        self.test_seeds = SeedRange::of(1_000, 1_500);
-        self.groups_per_update = 48;
-        self.snapshots_per_episode = 4;
-        self.num_generations = 8;
-        self.continuation = Continuation::Greedy;
-        self.max_steps = 300;
-        self.learning_rate = 0.001;
-        self.entropy_coef = 0.01;
-    }
-
     /// The defaults of a method in a world; with `quick`, those of a run of about a minute.
     #[must_use]
     pub fn preset(world: WorldName, method: Method, quick: bool) -> Self {
@@ -133,31 +117,62 @@ impl TrainConfig {
             method,
             ..Self::default()
         };
-        if world == WorldName::Cluster {
-            config.for_cluster();
-        }
         if method == Method::Sft {
             config.name = "sft".to_owned();
             config.max_steps = 60;
-            config.groups_per_update = 96;
             config.learning_rate = 0.003;
             config.eval_steps = 10;
             config.save_steps = 10;
         }
+        match world {
+            WorldName::Trust => config.for_trust(quick),
+            WorldName::Cluster => config.for_cluster(quick),
+        }
         if quick {
-            match method {
-                Method::Grpo => {
-                    config.max_steps = 150;
-                    config.groups_per_update = 192;
-                }
-                Method::Sft => config.max_steps = 25,
-            }
-            // Fewer episodes are measured, too; most of their time goes to the look-ahead of `bayes`.
-            config.validation_seeds = SeedRange::of(5_000, 5_300);
-            config.test_seeds = SeedRange::of(1_000, 1_400);
             config.eval_steps = config.eval_steps.min(10);
             config.save_steps = config.save_steps.min(10);
         }
         config
+    }
+
+    fn for_trust(&mut self, quick: bool) {
+        if self.method == Method::Sft {
+            self.groups_per_update = 96;
+        }
+        if !quick {
+            return;
+        }
+        match self.method {
+            Method::Grpo => (self.max_steps, self.groups_per_update) = (150, 192),
+            Method::Sft => self.max_steps = 25,
+        }
+        // Fewer episodes are measured, too; most of their time goes to the look-ahead of `bayes`.
+        self.validation_seeds = SeedRange::of(5_000, 5_300);
+        self.test_seeds = SeedRange::of(1_000, 1_400);
+    }
+
+    /// Episodes are longer and a network costs more than in the trust world: fewer groups, which
+    /// start from more snapshots of each episode and go on greedily.
+    fn for_cluster(&mut self, quick: bool) {
+        self.teacher = "planner".to_owned();
+        self.hidden = 48;
+        self.validation_seeds = SeedRange::of(5_000, 5_200);
+        self.test_seeds = SeedRange::of(1_000, 1_500);
+        self.snapshots_per_episode = 4;
+        self.num_generations = 8;
+        self.continuation = Continuation::Greedy;
+        match self.method {
+            Method::Grpo => {
+                (self.max_steps, self.groups_per_update) = (300, 96);
+                self.learning_rate = 0.001;
+                self.entropy_coef = 0.005;
+            }
+            Method::Sft => (self.max_steps, self.groups_per_update) = (30, 48),
+        }
+        if quick {
+            self.max_steps = self.max_steps.div_ceil(6);
+            self.validation_seeds = SeedRange::of(5_000, 5_040);
+            self.test_seeds = SeedRange::of(1_000, 1_100);
+        }
     }
 }

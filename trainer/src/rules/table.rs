@@ -6,8 +6,6 @@ use super::{Findings, Gap, Verdict};
 
 /// Width of a column: a mean and its standard error.
 const WIDTH: usize = 13;
-/// Columns beside each other.
-const COLUMNS: usize = 9;
 
 /// A table of means and standard errors for each task, then what can be said of the rules.
 #[must_use]
@@ -26,8 +24,9 @@ pub fn text(findings: &Findings) -> String {
     tasks.sort_unstable();
     tasks.dedup();
     for task in tasks {
-        for rules in findings.rules.chunks(COLUMNS) {
-            block(&mut text, findings, task.name(), rules);
+        // A set and what is made of it stand beside each other.
+        for family in findings.rules.chunk_by(|a, b| set_of(a) == set_of(b)) {
+            block(&mut text, findings, task.name(), family);
         }
     }
     text.push('\n');
@@ -37,22 +36,34 @@ pub fn text(findings: &Findings) -> String {
     text
 }
 
+/// The set that some rules are made of.
+fn set_of(rules: &str) -> &str {
+    rules.split(['+', '-']).next().unwrap_or(rules)
+}
+
 /// Some columns of a task's table.
 fn block(text: &mut String, findings: &Findings, task: &str, rules: &[String]) {
     let first = findings.policies.iter().map(|p| p.len()).max();
     let first = first.unwrap_or(0).max(task.len());
     let _ = write!(text, "\n{task:<first$}");
-    for rules in rules {
-        let _ = write!(text, "  {:>1$}", rules, WIDTH.max(rules.len()));
+    // The change alone names a column behind the first.
+    let heads: Vec<&str> = (rules.iter().enumerate())
+        .map(|(place, rules)| match place {
+            0 => rules.as_str(),
+            _ => &rules[set_of(rules).len()..],
+        })
+        .collect();
+    for head in &heads {
+        let _ = write!(text, "  {head:>0$}", WIDTH.max(head.len()));
     }
     text.push('\n');
     for policy in &findings.policies {
         let _ = write!(text, "{policy:<first$}");
-        for rules in rules {
+        for (rules, head) in rules.iter().zip(&heads) {
             let mut here = findings.cells.iter().filter(|cell| cell.rules == *rules);
             let found = here.find(|cell| cell.policy == *policy && cell.task.name() == task);
             let cell = found.map_or_else(String::new, |c| format!("{:.4} ±{:.4}", c.mean, c.se));
-            let _ = write!(text, "  {:>1$}", cell, WIDTH.max(rules.len()));
+            let _ = write!(text, "  {cell:>0$}", WIDTH.max(head.len()));
         }
         text.push('\n');
     }
@@ -85,9 +96,18 @@ fn verdict_line(verdict: &Verdict) -> String {
         Some([]) => text.push_str("; no constant policy beats the heuristic"),
         Some([best, rest @ ..]) => {
             let (upper, Gap { mean, se }) = (&best.upper, best.gap);
-            let _ = write!(text, "; {upper} BEATS the heuristic by {mean:.4} ±{se:.4}");
+            let beats = if best.gap.is_clear() {
+                "BEATS the heuristic"
+            } else {
+                "is above the heuristic, within two standard errors,"
+            };
+            let _ = write!(text, "; {upper} {beats} by {mean:.4} ±{se:.4}");
             if !rest.is_empty() {
-                let _ = write!(text, ", and {} more constant policies do", rest.len());
+                let _ = write!(
+                    text,
+                    ", and {} more constant policies are above it",
+                    rest.len()
+                );
             }
         }
     }

@@ -1,30 +1,40 @@
 //! The cluster world in the page: jobs on failing GPUs, workers that lie, an adversary that escalates.
 
 mod act;
+mod actor;
 mod chart;
 mod code;
 mod explain;
 mod gpus;
 mod jobs;
 mod marks;
+mod mind;
 mod pick;
 mod situation;
 mod workers;
+
+use std::sync::Arc;
 
 use leptos::prelude::*;
 use sentinel_env::cluster::{
     self, Action, Episode, Fingerprints, JobStatus, Setup, Size, Step, Task,
 };
 use sentinel_env::slot::Slot;
-use sentinel_policy::cluster::{Player, PolicyName};
+use sentinel_policy::Model;
+use sentinel_policy::cluster::PolicyName;
+use sentinel_policy::cluster::learned::ClusterNet;
+use sentinel_policy::replay::{EpisodeKey, Replay};
 
 use crate::page::Run;
 use crate::play::{Drawing, Frame, Mark, Shape};
 use crate::state::{Source, View};
 use crate::ui::{Parts, Scene, Stage};
-use crate::world::{Actor, Files, Named, Opened, World};
+use crate::world::{Files, Learned, Named, Opened, World};
+
+use actor::Actor;
 
 pub use explain::{explain, explain_terminal};
+pub use mind::Mind;
 
 /// The cluster world.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,9 +46,9 @@ pub struct Session {
     fingerprints: Fingerprints,
 }
 
-/// What stands in for the types of files that this world does not have yet.
-#[derive(Clone, Copy, Debug)]
-pub struct NoFile;
+fn setup(view: &View<Cluster>) -> Setup {
+    Setup::new(view.task, view.seed, view.streams).under(view.rules)
+}
 
 impl Named for PolicyName {
     fn all() -> &'static [Self] {
@@ -50,20 +60,15 @@ impl Named for PolicyName {
     }
 }
 
-impl Actor<Cluster> for Player {
-    fn act(&mut self, episode: &Episode) -> (Option<Action>, bool) {
-        (self.choose_seen(episode), false)
-    }
-
-    fn watch(&mut self, episode: &Episode) {
-        Self::watch(self, episode);
-    }
-}
-
 impl World for Cluster {
     const NAME: &'static str = "cluster";
     const ACTIONS_MAX: usize = 120;
     const PLAYER: PolicyName = PolicyName::Planner;
+    const LEARNED: Option<Learned> = Some(Learned {
+        weights: actor::WEIGHTS,
+        curves: "replays/cluster-grpo/trainer_state.json",
+    });
+    const REPLAYS: bool = true;
 
     type Task = Task;
     type Change = cluster::Change;
@@ -72,10 +77,10 @@ impl World for Cluster {
     type Step = Step;
     type Episode = Episode;
     type Session = Session;
-    type Mind = ();
-    type Actor = Player;
-    type Model = NoFile;
-    type Replay = NoFile;
+    type Mind = Mind;
+    type Actor = Actor;
+    type Model = Model<ClusterNet>;
+    type Replay = Replay;
 
     fn label(policy: PolicyName) -> &'static str {
         match policy {
@@ -112,9 +117,8 @@ impl World for Cluster {
     }
 
     fn start(view: &View<Self>) -> Session {
-        let setup = Setup::new(view.task, view.seed, view.streams).under(view.rules);
         Session {
-            episode: Episode::reset(&setup),
+            episode: Episode::reset(&setup(view)),
             fingerprints: Fingerprints::default(),
         }
     }
@@ -172,20 +176,24 @@ impl World for Cluster {
         code::read(text)
     }
 
-    fn actor(view: &View<Self>, source: &Source<Self>, _files: Files<'_, Self>) -> Option<Player> {
-        match source {
-            Source::Policy(policy) => Some(policy.player(view.seed, view.streams)),
-            Source::Trained | Source::Replay(_) | Source::You => None,
-        }
+    fn actor(view: &View<Self>, source: &Source<Self>, files: Files<'_, Self>) -> Option<Actor> {
+        actor::actor(view, source, files)
     }
 
-    fn read_replay(_text: &str) -> Opened<Self> {
-        Opened {
-            replay: NoFile,
-            first: None,
-            problems: Vec::new(),
-            problem_count: 0,
-        }
+    fn read_model(bytes: Result<Vec<u8>, String>) -> Result<Arc<Model<ClusterNet>>, String> {
+        crate::weights::read(actor::WEIGHTS, bytes)
+    }
+
+    fn model_words(model: &Model<ClusterNet>) -> String {
+        actor::words(model)
+    }
+
+    fn read_replay(text: &str) -> Opened<Self> {
+        crate::shelf::open(text)
+    }
+
+    fn holds(replay: &Replay, view: &View<Self>) -> bool {
+        replay.episode(&EpisodeKey::from(&setup(view))).is_some()
     }
 }
 
@@ -225,6 +233,7 @@ impl Stage for Cluster {
         };
         let narrow = view! {
             {situation::situation(scene)}
+            {mind::mind(scene)}
             {act::form(scene, hand)}
             {situation::attacks(scene)}
             {situation::audit(scene)}

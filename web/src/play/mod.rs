@@ -1,6 +1,7 @@
 //! An episode as the page needs it: every frame computed at once, pure and testable without a
 //! browser.
 
+mod acting;
 mod chart;
 mod drawing;
 mod frames;
@@ -8,6 +9,7 @@ mod league;
 mod marks;
 mod terms;
 
+pub use acting::Acting;
 pub use chart::{Frame2d, polyline, tick_positions};
 pub use drawing::{Bar, Drawing, Line, Shape, Strip};
 pub use frames::{Frame, Frames, Playing, Recording, play};

@@ -2,93 +2,58 @@
 
 use std::sync::Arc;
 
-use sentinel_env::trust::{Action, Episode};
+use sentinel_env::trust::{Action, Episode, TrustWorld};
+use sentinel_policy::Trained;
 use sentinel_policy::replay::{EpisodeKey, ReplayEpisode};
-use sentinel_policy::{Player, Policy as _, Trained};
 
 use super::{Mind, Trust, setup};
-use crate::play::Recording;
+use crate::play::{Acting, Recording};
 use crate::state::{Source, View};
 use crate::world::{self, Files};
 
 /// A player, or a recording.
-pub enum Actor {
-    /// A scripted or a trained player.
-    Playing(Player),
-    /// The actions of a file.
-    Recorded(Box<ReplayEpisode>),
-}
+pub type Actor = Acting<TrustWorld>;
 
-impl Actor {
-    /// Who acts for a source; nobody when its file is not there.
-    pub(super) fn new(
-        view: &View<Trust>,
-        source: &Source<Trust>,
-        files: Files<'_, Trust>,
-    ) -> Option<Self> {
-        Some(match source {
-            Source::Policy(policy) => Self::Playing(policy.player(view.seed, view.streams)),
-            Source::Trained => {
-                let policy = Trained::new(Arc::clone(files.model?));
-                Self::Playing(Player::Public(Box::new(policy)))
-            }
-            Source::Replay(_) => {
-                let key = EpisodeKey::from(&setup(view));
-                Self::Recorded(Box::new(ReplayEpisode::new(files.replay?, &key)))
-            }
-            Source::You => return None,
-        })
-    }
+/// Who acts for a source; nobody when its file is not there.
+pub(super) fn actor(
+    view: &View<Trust>,
+    source: &Source<Trust>,
+    files: Files<'_, Trust>,
+) -> Option<Actor> {
+    Some(match source {
+        Source::Policy(policy) => Acting::scripted(*policy, &setup(view)),
+        Source::Trained => Acting::policy(Trained::new(Arc::clone(files.model?))),
+        Source::Replay(_) => {
+            let key = EpisodeKey::from(&setup(view));
+            Acting::Recorded(Box::new(ReplayEpisode::new(files.replay?, &key)))
+        }
+        Source::You => return None,
+    })
 }
 
 impl world::Actor<Trust> for Actor {
     fn act(&mut self, episode: &Episode) -> (Option<Action>, bool) {
-        match self {
-            Self::Playing(player) => (player.choose_seen(episode), false),
-            Self::Recorded(recorded) => {
-                let observation = episode.observation();
-                let action = recorded.choose(observation);
-                let missed = recorded.misses().contains(&observation.step_count);
-                (Some(action), missed)
-            }
-        }
+        self.choose(episode)
     }
 
     fn watch(&mut self, episode: &Episode) {
-        match self {
-            Self::Playing(player) => player.watch(episode),
-            Self::Recorded(recorded) => recorded.observe(episode.observation()),
-        }
+        self.see(episode);
     }
 
     fn mind(&self, episode: &Episode) -> Mind {
-        let (belief, probabilities) = match self {
-            Self::Playing(player) => (player.belief(), player.probabilities()),
-            Self::Recorded(recorded) => (recorded.belief(), recorded.probabilities()),
-        };
         Mind {
-            belief,
+            belief: self.belief(),
             values: None,
-            probabilities: probabilities.filter(|_| !episode.observation().done()),
+            probabilities: self.probabilities(episode),
         }
     }
 
     fn weigh(&self, mind: &mut Mind) {
-        if let Self::Playing(player) = self {
-            mind.values = player.action_values();
-        }
+        mind.values = self.values();
     }
 
     fn recording(&self, episode: &Episode) -> Option<Recording> {
-        let Self::Recorded(recorded) = self else {
-            return None;
-        };
-        let others = recorded.mismatches(episode.scenario().id());
-        Some(Recording {
-            hits: recorded.hits().len(),
-            unused: recorded.unused().count(),
-            misfits: others.map(|row| row.line).collect(),
-        })
+        Self::recording(self, episode)
     }
 }
 

@@ -14,14 +14,14 @@ use std::sync::Arc;
 use leptos::prelude::*;
 use sentinel_env::slot::{SLOTS, Slot};
 use sentinel_env::trust::{self, Action, Episode, Session, Setup, Status, Step, text};
-use sentinel_policy::replay::{self, EpisodeKey, Replay};
+use sentinel_policy::replay::{EpisodeKey, Replay};
 use sentinel_policy::{Model, PolicyName};
 
 use crate::page::Run;
 use crate::play::{Drawing, Frame, Mark, Shape};
 use crate::state::{Source, View};
 use crate::ui::{Parts, Scene, Stage};
-use crate::world::{Aim, Files, Learned, Named, Opened, World};
+use crate::world::{Files, Learned, Named, Opened, World};
 use actor::Actor;
 
 pub use explain::{explain, explain_terminal};
@@ -180,11 +180,11 @@ impl World for Trust {
     }
 
     fn actor(view: &View<Self>, source: &Source<Self>, files: Files<'_, Self>) -> Option<Actor> {
-        Actor::new(view, source, files)
+        actor::actor(view, source, files)
     }
 
     fn read_model(bytes: Result<Vec<u8>, String>) -> Result<Arc<Model>, String> {
-        weights::read(bytes)
+        crate::weights::read(weights::ADDRESS, bytes)
     }
 
     fn model_words(model: &Model) -> String {
@@ -192,18 +192,7 @@ impl World for Trust {
     }
 
     fn read_replay(text: &str) -> Opened<Self> {
-        let replay = replay::parse(text);
-        let first = replay.episodes().next().map(|key| Aim {
-            task: key.task,
-            seed: key.seed,
-            streams: key.streams,
-        });
-        Opened {
-            first,
-            problems: replay.problems().iter().map(ToString::to_string).collect(),
-            problem_count: replay.problem_count(),
-            replay,
-        }
+        crate::shelf::open(text)
     }
 
     fn holds(replay: &Replay, view: &View<Self>) -> bool {

@@ -1,7 +1,5 @@
 //! The weights of the trained policy: one file beside the page, and what it says of itself.
 
-use std::sync::Arc;
-
 use sentinel_policy::Model;
 use sentinel_policy::learned::{FeatureSet, Pooling};
 
@@ -9,21 +7,6 @@ use crate::text::grouped;
 
 /// Where the file lies.
 pub const ADDRESS: &str = "replays/grpo/model.safetensors";
-
-/// Reads the file.
-///
-/// # Errors
-/// A sentence that names the file, says what is wrong with it, and what helps.
-pub fn read(bytes: Result<Vec<u8>, String>) -> Result<Arc<Model>, String> {
-    match bytes {
-        Ok(bytes) => Model::from_bytes(&bytes)
-            .map(Arc::new)
-            .map_err(|e| format!("{ADDRESS} holds no policy: {e}. Nobody plays in its place.")),
-        Err(reason) => Err(format!(
-            "{reason}. Without its weights the policy cannot play, and nobody plays in its place: put the file there (`cargo xtask demo` copies it from the repository) and try again."
-        )),
-    }
-}
 
 /// What a model says of itself: name, size, and what it is built from.
 #[must_use]
@@ -49,6 +32,7 @@ pub fn words(model: &Model) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::weights::read;
     use sentinel_policy::learned::{ModelConfig, NetConfig, Weights};
 
     #[test]
@@ -58,7 +42,7 @@ mod tests {
             config: ModelConfig::new("first", net),
             weights: Weights::init(net, 1),
         };
-        let read = read(Ok(model.to_bytes().expect("bytes"))).expect("a model");
+        let read = read(ADDRESS, Ok(model.to_bytes().expect("bytes"))).expect("a model");
         assert_eq!(*read, model);
         let words = words(&model);
         let count = grouped(model.weights.count());
@@ -75,7 +59,7 @@ mod tests {
             Ok(vec![]),
             Err(format!("{ADDRESS} could not be fetched")),
         ] {
-            let reason = read(bad).expect_err("no model");
+            let reason = read::<NetConfig>(ADDRESS, bad).expect_err("no model");
             assert!(reason.contains(ADDRESS), "{reason}");
             assert!(reason.contains("obody plays in its place"), "{reason}");
         }

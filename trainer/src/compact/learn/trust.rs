@@ -38,6 +38,10 @@ impl Learn for TrustWorld {
     type Inputs = Inputs;
 
     const LOGITS: usize = Action::ALL.len();
+    #[allow(
+        clippy::single_range_in_vec_init,
+        reason = "one choice, so one segment"
+    )]
     const SEGMENTS: &'static [Range<usize>] = &[0..Action::ALL.len()];
     const BASELINES: &'static [PolicyName] = &[
         PolicyName::Random,

@@ -1,0 +1,214 @@
+//! Replays of the cluster world: whatever is done in an episode comes back from its row.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+
+use proptest::prelude::*;
+use sentinel_env::cluster::{Action, ClusterWorld, GpuId, JobId, Rules, Setup, Size, Task};
+use sentinel_env::rng::Streams;
+use sentinel_env::slot::Slot;
+use sentinel_env::trust::TrustWorld;
+use sentinel_policy::cluster::{Player, PolicyName};
+use sentinel_policy::play::{Policy, run_episode};
+use sentinel_policy::replay::{
+    EpisodeKey, Replay, ReplayEpisode, ReplayRow, parse, play, record_episode, to_lines, verify,
+};
+use sentinel_policy::{AnyAction, Playable, Roles, Scripted, WorldName, in_world};
+
+/// Takes any actions in turn.
+struct Any(Vec<Action>, usize);
+
+impl Policy<ClusterWorld> for Any {
+    fn choose(&mut self, _: &sentinel_env::cluster::Observation) -> Action {
+        self.1 += 1;
+        self.0[self.1 % self.0.len()]
+    }
+}
+
+fn action(task: Task) -> impl Strategy<Value = Action> {
+    let Size { jobs, gpus, .. } = Size::of(task);
+    let job = prop::option::of((0..jobs).prop_map(JobId));
+    let gpu = prop::option::of((0..gpus).prop_map(GpuId));
+    let worker = prop::option::of(prop::sample::select(Slot::ALL.to_vec()));
+    (0..5u8, job, gpu, worker, any::<bool>()).prop_map(|(kind, job, gpu, worker, force_flag)| {
+        match kind {
+            0 => Action::Allocate { job, gpu, worker },
+            1 => Action::Preempt { job, worker },
+            2 => Action::RequestInfo { job, worker },
+            3 => Action::Verify {
+                job,
+                worker,
+                force_flag,
+            },
+            _ => Action::Tick,
+        }
+    })
+}
+
+fn setup() -> impl Strategy<Value = (Setup, Vec<Action>)> {
+    let rules = prop::sample::select(vec!["reference", "hardened", "reference+health"]);
+    let streams = prop::sample::select(vec![Streams::Reference, Streams::Independent]);
+    let task = prop::sample::select(Task::ALL.to_vec());
+    (task, streams, rules, 0..=sentinel_policy::SEED_MAX).prop_flat_map(
+        |(task, streams, rules, seed)| {
+            let setup = Setup::new(task, seed, streams).under(Rules::parse(rules).unwrap());
+            (Just(setup), prop::collection::vec(action(task), 1..40))
+        },
+    )
+}
+
+fn record((setup, actions): (Setup, Vec<Action>)) -> Vec<ReplayRow> {
+    let mut player = Player::Public(Box::new(Any(actions, 0)));
+    record_episode(&setup, &mut player, "any").1
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn rows_come_back_and_play_the_same_episode(made in setup()) {
+        let rows = record(made);
+        let replay = parse(&to_lines(&rows).unwrap());
+        prop_assert_eq!(replay.problem_count(), 0, "{:?}", replay.problems());
+        let back: Vec<&ReplayRow> = replay.iter().map(|row| &row.row).collect();
+        prop_assert_eq!(back, rows.iter().collect::<Vec<_>>());
+        let found = verify(&replay);
+        prop_assert!(found.fits(), "{:?}", found);
+        prop_assert_eq!(found.hits, rows.len());
+    }
+
+    #[test]
+    fn a_cut_line_costs_only_itself(made in setup(), place in any::<prop::sample::Index>()) {
+        let rows = record(made);
+        let text = to_lines(&rows).unwrap();
+        let mut lines: Vec<&str> = text.lines().collect();
+        let bad = place.index(lines.len());
+        lines[bad] = &lines[bad][..lines[bad].len() / 2];
+        let replay = parse(&lines.join("\n"));
+        prop_assert_eq!((replay.rows(), replay.problem_count()), (rows.len() - 1, 1));
+        prop_assert_eq!(replay.problems()[0].line, bad + 1);
+        let found = verify(&replay);
+        prop_assert_eq!(found.hits + found.unused, rows.len() - 1);
+    }
+}
+
+fn recorded(rules: Rules) -> Vec<ReplayRow> {
+    let setup = Setup::new(Task::Task2, 3, Streams::Independent).under(rules);
+    let mut player = PolicyName::Trust.start(&setup);
+    record_episode(&setup, &mut player, "trust").1
+}
+
+#[test]
+fn rules_are_part_of_the_place_of_a_row() {
+    let mut rows = recorded(Rules::REFERENCE);
+    let count = rows.len();
+    rows.extend(recorded(Rules::HARDENED));
+    let replay = parse(&to_lines(&rows).unwrap());
+    assert_eq!((replay.rows(), replay.problem_count()), (rows.len(), 0));
+    let found = verify(&replay);
+    assert!(found.fits(), "{found:?}");
+    let means: Vec<&str> = found.means.iter().map(|mean| mean.rules.as_str()).collect();
+    assert_eq!(means, ["reference", "hardened"]);
+    let names: Vec<String> = replay.episodes().map(ToString::to_string).collect();
+    assert_eq!(
+        names,
+        [
+            "cluster task2 seed 3 (independent streams)",
+            "cluster task2 seed 3 (independent streams, hardened rules)"
+        ]
+    );
+    // The same rows twice: the second copy is named, the first kept.
+    let twice = Replay::of(rows[..count].iter().chain(&rows[..count]).cloned());
+    assert_eq!((twice.rows(), twice.problem_count()), (count, count));
+    let said = twice.problems()[0].to_string();
+    let expected = "a second row for cluster task2 seed 3 (independent streams) step 0";
+    assert!(said.contains(expected), "{said}");
+}
+
+#[test]
+fn a_gap_is_filled_by_the_trust_policy_and_counted() {
+    let mut rows = recorded(Rules::REFERENCE);
+    rows.remove(4);
+    let setup = Setup::new(Task::Task2, 3, Streams::Independent);
+    let played = play::<ClusterWorld>(&Replay::of(rows), &setup);
+    assert_eq!(
+        played.source.misses().iter().copied().collect::<Vec<u8>>(),
+        [4]
+    );
+    // The policy that fills the gap is the one that was recorded, so nothing else changes.
+    let whole = run_episode(&setup, &mut PolicyName::Trust.start(&setup));
+    assert_eq!(played.run.rewards(), whole.rewards());
+}
+
+#[test]
+fn probabilities_are_by_kind_of_action() {
+    let mut rows = recorded(Rules::REFERENCE);
+    rows[0].probabilities = Some([0.5, 0.125, 0.125, 0.25, 0.0].into());
+    let line = to_lines(&rows[..1]).unwrap();
+    let replay = parse(&line);
+    assert_eq!(replay.problem_count(), 0, "{:?}", replay.problems());
+    let setup = Setup::new(Task::Task2, 3, Streams::Independent);
+    let key = EpisodeKey::from(&setup);
+    let mut source = ReplayEpisode::<ClusterWorld>::new(&replay, &key);
+    let episode = sentinel_env::cluster::Episode::reset(&setup);
+    source.observe(episode.observation());
+    assert_eq!(source.probabilities(), Some([0.5, 0.125, 0.125, 0.25, 0.0]));
+    let bad = parse(&line.replace("[0.5,", "["));
+    let said = bad.problems()[0].to_string();
+    assert!(
+        said.contains("probabilities must be a list of 5 numbers"),
+        "{said}"
+    );
+}
+
+#[test]
+fn worlds_are_told_apart() {
+    for world in WorldName::ALL {
+        assert_eq!(WorldName::parse(world.name()), Some(world));
+        assert_eq!(in_world!(world, W => W::WORLD), world);
+        let Roles {
+            random, heuristic, ..
+        } = in_world!(world, W => W::ROLES);
+        for role in [random, heuristic] {
+            assert!(in_world!(world, W => <W as Playable>::PolicyName::named(role).is_some()));
+        }
+        let names: Vec<String> =
+            in_world!(world, W => W::constants().into_iter().map(|c| c.name).collect());
+        for (place, name) in names.iter().enumerate() {
+            assert!(!names[..place].contains(name), "{name} twice");
+        }
+    }
+    let tick = AnyAction::from(Action::Tick);
+    assert_eq!(ClusterWorld::narrow(tick), Some(Action::Tick));
+    assert_eq!(TrustWorld::narrow(tick), None);
+}
+
+#[test]
+fn constants_repeat_what_they_are_called() {
+    let setup = Setup::new(Task::Task1, 0, Streams::Independent);
+    for constant in ClusterWorld::constants() {
+        let rows = record_episode(&setup, &mut constant.player(), &constant.name).1;
+        let kinds: Vec<&str> = rows
+            .iter()
+            .filter_map(|row| ClusterWorld::narrow(row.action.action))
+            .map(|action| action.action_type().name())
+            .collect();
+        assert!(
+            constant.name.contains(kinds[0]),
+            "{} does {}",
+            constant.name,
+            kinds[0]
+        );
+        let period = if constant.name.ends_with("in_turn") {
+            2
+        } else {
+            1
+        };
+        assert!(
+            kinds
+                .windows(period + 1)
+                .all(|seen| seen[0] == seen[period])
+        );
+    }
+}

@@ -169,11 +169,8 @@ mod tests {
 
     #[test]
     fn deadlines_become_urgent_and_then_hopeless() {
-        let job = Job {
-            steps: 6,
-            deadline: 30,
-            ..Job::default()
-        };
+        let mut job = Job::default();
+        (job.steps, job.deadline) = (6, 30);
         let at = |step| urgency(&job, step);
         assert_eq!(
             [at(0), at(20), at(24), at(25), at(99)],

@@ -107,10 +107,7 @@ pub fn parse_query<W: World>(query: &str) -> (View<W>, Vec<String>) {
             // A plus sign that was typed reads as a space.
             "rules" => match RulesOf::<W>::parse(&value.replace(' ', "+")) {
                 Ok(rules) => set(&mut view.rules, Some(rules)),
-                Err(error) => {
-                    problems.push(format!("The address says “{}”: {error}.", shorten(part)));
-                    true
-                }
+                Err(error) => named(&mut problems, part, &error.to_string()),
             },
             "page" => set(&mut view.screen, parse_screen::<W>(&value)),
             "task" => set(&mut view.task, parse_task::<W>(&value)),
@@ -210,6 +207,12 @@ fn choice(value: &str, no: &str, yes: &str) -> Option<bool> {
     } else {
         (value == no).then_some(false)
     }
+}
+
+/// Takes down what is wrong with a part; then nothing more is to be said of it.
+fn named(problems: &mut Vec<String>, part: &str, error: &str) -> bool {
+    problems.push(format!("The address says “{}”: {error}.", shorten(part)));
+    true
 }
 
 /// Own actions; what they look like is the world's matter.

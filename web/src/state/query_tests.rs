@@ -95,3 +95,66 @@ fn own_actions_keep_all_that_was_played_before_them() {
         Some((1, 1))
     );
 }
+
+#[test]
+fn a_view_of_the_cluster_survives_its_address() {
+    let action = cluster::Action::Verify {
+        job: Some(cluster::JobId(12)),
+        worker: None,
+        force_flag: true,
+    };
+    let view = View::<Cluster> {
+        task: Task::Task2,
+        rules: rules::Rules::REFERENCE.with(cluster::Change::Health),
+        versus: Some(Source::You),
+        branch: Some(Branch {
+            at: 119,
+            actions: vec![action, cluster::Action::Tick],
+            resume: false,
+        }),
+        ..View::default()
+    };
+    let query = to_query(&view);
+    assert!(
+        query.starts_with("world=cluster&task=task2&seed=42&"),
+        "{query}"
+    );
+    assert!(
+        query.contains("rules=reference+health&") && query.contains("acts=fj12t"),
+        "{query}"
+    );
+    assert_eq!(parse_query::<Cluster>(&query), (view, vec![]));
+    // Neither a page nor a player of the other world, and no more actions than steps.
+    let acts = "t".repeat(121);
+    let query = format!("page=training&policy=bayes&vs=grpo&world=trust&at=121&acts={acts}");
+    let (view, problems) = parse_query::<Cluster>(&query);
+    assert_eq!(
+        (view, problems.len()),
+        (View::default(), 6),
+        "{problems:#?}"
+    );
+}
+
+#[test]
+fn another_world_keeps_what_every_world_knows() {
+    let view = View::<Trust> {
+        task: Task::Task1,
+        seed: 7,
+        source: Source::Trained,
+        rules: rules::Rules::HARDENED,
+        cursor: 9,
+        truth: true,
+        ..View::default()
+    };
+    assert_eq!(
+        elsewhere(&view, "cluster"),
+        "world=cluster&task=task1&seed=7&rules=hardened&view=truth"
+    );
+    let view = View::<Cluster> {
+        rules: rules::Rules::HARDENED.without(cluster::Change::Health),
+        ..View::default()
+    };
+    assert_eq!(elsewhere(&view, "trust"), "task=task3&seed=42");
+    assert_eq!(parse_query::<Trust>("world=trust").1, Vec::<String>::new());
+    assert_eq!(parse_query::<Trust>("world=cluster").1.len(), 1);
+}

@@ -1,0 +1,63 @@
+//! How the cluster page looks, alone, in a frame and on a phone: nothing sticks out, and screenshots to look at.
+
+use anyhow::Result;
+use sentinel_e2e::{open_page, screenshots};
+use serde_json::json;
+
+/// Nothing sticks out on a phone, in light and in dark, alone and in a frame.
+#[tokio::test]
+async fn a_phone_shows_all_of_it() -> Result<()> {
+    let (server, browser) = open_page("world=cluster").await?;
+    let folder = screenshots();
+    for (name, width, height, query) in [
+        (
+            "cluster-phone",
+            390,
+            2600,
+            "task=3&seed=42&policy=trust&t=63",
+        ),
+        (
+            "cluster-phone-dark",
+            390,
+            2600,
+            "task=3&seed=42&policy=trust&t=63&view=truth&theme=dark",
+        ),
+        (
+            "cluster-phone-compare",
+            390,
+            1400,
+            "task=2&seed=42&policy=trust&vs=blind&t=20",
+        ),
+        (
+            "cluster-embed",
+            720,
+            620,
+            "task=1&seed=3&policy=trust&t=9&embed=1",
+        ),
+        ("cluster", 1280, 2000, "task=3&seed=42&policy=trust&t=63"),
+        (
+            "cluster-dark",
+            1280,
+            2000,
+            "task=3&seed=42&policy=trust&t=63&view=truth&theme=dark",
+        ),
+    ] {
+        browser.viewport(width, height).await?;
+        browser
+            .goto(&format!("{}?world=cluster&{query}", server.url()))
+            .await?;
+        browser.wait_for("svg .cursor").await?;
+        browser
+            .wait_until("document.documentElement.scrollWidth <= window.innerWidth")
+            .await?;
+        browser
+            .save_screenshot(&folder.join(format!("{name}.png")))
+            .await?;
+    }
+    let nameless = "return [...document.querySelectorAll('button, input, select, svg[role], [role=img]')]
+        .filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || (e.labels && e.labels.length)))
+        .map(e => e.outerHTML.slice(0, 120));";
+    assert_eq!(browser.execute(nameless, vec![]).await?, json!([]));
+    assert_eq!(browser.console_errors().await?, Vec::<String>::new());
+    Ok(())
+}

@@ -9,7 +9,7 @@ use crate::ui::{
     Controls, Footer, Header, Help, Notices, Pane, Stage, Standings, Training, Transport, Which,
     keys, listen_for_drops,
 };
-use crate::world::World;
+use crate::world::{World, has_training};
 
 /// Keeps the address in step with the view; late enough that dragging does not flood the history.
 /// Only another screen is an entry of its own, which the back button leaves.
@@ -92,7 +92,7 @@ pub fn App<W: Stage>(
     });
     let embed = page.view.with_untracked(|view| view.embed);
     let body = move || {
-        if W::LEARNED.is_some() && training.get() {
+        if has_training::<W>() && training.get() {
             view! { <Notices page/><Training page/> }.into_any()
         } else {
             view! { <Episodes page embed/> }.into_any()

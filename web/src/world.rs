@@ -41,8 +41,20 @@ impl Named for trust::Task {
 pub struct Learned {
     /// Its weights.
     pub weights: &'static str,
-    /// What its trainer wrote down.
-    pub curves: &'static str,
+    /// What its trainer wrote down; without it the world has no page about training.
+    pub curves: Option<&'static str>,
+}
+
+/// Whether a world has a page about training. Where it has none, none of that page's code is loaded.
+#[must_use]
+pub const fn has_training<W: World>() -> bool {
+    matches!(
+        W::LEARNED,
+        Some(Learned {
+            curves: Some(_),
+            ..
+        })
+    )
 }
 
 /// Everything that the page plays: the world's rules, who acts in it, and the words for both.

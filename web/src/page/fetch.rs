@@ -8,7 +8,7 @@ use super::Page;
 use crate::fetched::Fetched;
 use crate::shelf::{Entry, parse_manifest};
 use crate::state::Source;
-use crate::world::World;
+use crate::world::{World, has_training};
 use crate::{browser, training};
 
 impl<W: World> Page<W> {
@@ -30,7 +30,7 @@ impl<W: World> Page<W> {
                 }
             }
         });
-        if W::LEARNED.is_some() {
+        if has_training::<W>() {
             let training = Memo::new(move |_| self.on_training());
             Effect::new(move |_| {
                 if training.get() {
@@ -74,12 +74,14 @@ impl<W: World> Page<W> {
 
     /// Fetches what the trainer wrote down, unless it is here or on its way.
     pub fn fetch_training(self) {
-        let Some(learned) = W::LEARNED else { return };
+        let Some(curves) = W::LEARNED.and_then(|learned| learned.curves) else {
+            return;
+        };
         if self.training.with_untracked(Fetched::missing) {
             self.training.set(Fetched::Loading);
             leptos::task::spawn_local(async move {
-                let text = browser::fetch_text(learned.curves).await;
-                let state = training::read(learned.curves, text);
+                let text = browser::fetch_text(curves).await;
+                let state = training::read(curves, text);
                 self.training.set(state.map(Arc::new).into());
             });
         }

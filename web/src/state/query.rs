@@ -6,7 +6,7 @@ use sentinel_env::rng::Streams;
 use sentinel_policy::SEED_MAX;
 
 use super::{Branch, Screen, Source, Speed, Theme, View};
-use crate::world::{Named, RulesOf, WORLDS, World};
+use crate::world::{Named, RulesOf, WORLDS, World, has_training};
 
 /// The query of a view, without `?`; what is at its default is left out.
 #[must_use]
@@ -162,7 +162,7 @@ pub fn parse_query<W: World>(query: &str) -> (View<W>, Vec<String>) {
 fn parse_screen<W: World>(text: &str) -> Option<Screen> {
     match text {
         "episode" => Some(Screen::Episode),
-        "training" if W::LEARNED.is_some() => Some(Screen::Training),
+        "training" if has_training::<W>() => Some(Screen::Training),
         _ => None,
     }
 }

@@ -124,13 +124,13 @@ fn a_view_of_the_cluster_survives_its_address() {
         "{query}"
     );
     assert_eq!(parse_query::<Cluster>(&query), (view, vec![]));
-    // Neither a page nor a player of the other world, and no more actions than steps.
+    // Not a player of the other world, and no more actions than steps.
     let acts = "t".repeat(121);
-    let query = format!("page=training&policy=bayes&vs=grpo&world=trust&at=121&acts={acts}");
+    let query = format!("policy=bayes&world=trust&at=121&acts={acts}");
     let (view, problems) = parse_query::<Cluster>(&query);
     assert_eq!(
         (view, problems.len()),
-        (View::default(), 6),
+        (View::default(), 4),
         "{problems:#?}"
     );
 }

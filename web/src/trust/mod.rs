@@ -61,7 +61,7 @@ impl World for Trust {
     const PLAYER: PolicyName = PolicyName::Bayes;
     const LEARNED: Option<Learned> = Some(Learned {
         weights: weights::ADDRESS,
-        curves: "replays/grpo/trainer_state.json",
+        curves: Some("replays/grpo/trainer_state.json"),
     });
     const REPLAYS: bool = true;
 

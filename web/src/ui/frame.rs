@@ -7,7 +7,7 @@ use super::stage::Stage;
 use crate::browser;
 use crate::page::Page;
 use crate::state::{Screen, Theme, View, elsewhere, to_query};
-use crate::world::{WORLDS, World};
+use crate::world::{WORLDS, World, has_training};
 
 /// Name, what this is, and the page's own switches.
 #[component]
@@ -40,7 +40,7 @@ pub fn Header<W: Stage>(page: Page<W>) -> impl IntoView {
             </div>
             <div class="top-buttons">
                 <WorldLinks page/>
-                {W::LEARNED.map(|_| view! {
+                {has_training::<W>().then(|| view! {
                     <nav class="screens" aria-label="Pages">
                         <ScreenLink page screen=Screen::Episode label="Episodes"/>
                         <ScreenLink page screen=Screen::Training label="Training"/>

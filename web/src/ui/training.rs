@@ -13,7 +13,7 @@ use crate::world::World;
 /// What was trained, and its curves.
 #[component]
 pub fn Training<W: World>(page: Page<W>) -> impl IntoView {
-    let address = W::LEARNED.map_or("", |learned| learned.curves);
+    let address = W::LEARNED.and_then(|learned| learned.curves).unwrap_or("");
     let curves = move || page.training.get().ready().map(|state| drawn(state));
     let problem = move || match page.training.get() {
         Fetched::Failed(reason) => reason,

@@ -32,10 +32,10 @@ pub fn check(place: &Place) -> Result<String> {
     let file = place.root.join(BUDGET);
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("cannot read the budget {}", file.display()))?;
-    let budget = parse_budget(&text).with_context(|| format!("in {}", file.display()))?;
+    let budgets = parse_budgets(&text).with_context(|| format!("in {}", file.display()))?;
     let entries = measure(&place.dist())?;
-    let table = table(&entries, budget);
-    for (world, _) in WORLDS {
+    let table = table(&entries, &budgets);
+    for (world, budget) in budgets {
         let (_, total) = first_load(&entries, world);
         if total > budget {
             bail!(
@@ -58,12 +58,20 @@ fn first_load(entries: &[Entry], world: &str) -> (u64, u64) {
     })
 }
 
-/// The budget in bytes.
-fn parse_budget(text: &str) -> Result<u64> {
+/// The budget of each world in bytes: one for all, and those of worlds that have one of their own.
+fn parse_budgets(text: &str) -> Result<Vec<(&'static str, u64)>> {
     let json: serde_json::Value = serde_json::from_str(text).context("not JSON")?;
-    json["first_load_brotli_bytes"]
+    let all = json["first_load_brotli_bytes"]
         .as_u64()
-        .context("`first_load_brotli_bytes` must be a whole number of bytes")
+        .context("`first_load_brotli_bytes` must be a whole number of bytes")?;
+    let of = |world| match &json["first_load_brotli_bytes_of"][world] {
+        serde_json::Value::Null => Ok((world, all)),
+        own => own
+            .as_u64()
+            .map(|own| (world, own))
+            .with_context(|| format!("the budget of {world} must be a whole number of bytes")),
+    };
+    WORLDS.into_iter().map(|(world, _)| of(world)).collect()
 }
 
 /// The files of the first load, largest first.
@@ -132,7 +140,7 @@ fn compressed(bytes: &[u8]) -> Result<u64> {
     Ok(out.len() as u64)
 }
 
-fn table(entries: &[Entry], budget: u64) -> String {
+fn table(entries: &[Entry], budgets: &[(&str, u64)]) -> String {
     let width = entries
         .iter()
         .map(|entry| entry.name.len())
@@ -151,15 +159,15 @@ fn table(entries: &[Entry], budget: u64) -> String {
             &entry.brotli.to_string(),
         );
     }
-    for (world, _) in WORLDS {
+    for (world, budget) in budgets {
         let (raw, brotli) = first_load(entries, world);
         row(
             &format!("first load of {world}"),
             &raw.to_string(),
             &brotli.to_string(),
         );
+        row("  its budget", "", &budget.to_string());
     }
-    row("budget", "", &budget.to_string());
     text
 }
 
@@ -170,15 +178,21 @@ mod tests {
     #[test]
     fn the_budget_is_a_whole_number() {
         let good = r#"{"why": "x", "first_load_brotli_bytes": 250000}"#;
-        assert_eq!(parse_budget(good).expect("good"), 250_000);
+        let both = vec![("trust", 250_000), ("cluster", 250_000)];
+        assert_eq!(parse_budgets(good).expect("good"), both);
+        let own =
+            r#"{"first_load_brotli_bytes": 9, "first_load_brotli_bytes_of": {"cluster": 11}}"#;
+        let both = vec![("trust", 9), ("cluster", 11)];
+        assert_eq!(parse_budgets(own).expect("good"), both);
         for bad in [
             "",
             "{}",
             r#"{"first_load_brotli_bytes": "250 kB"}"#,
             r#"{"first_load_brotli_bytes": -1}"#,
             r#"{"first_load_brotli_bytes": 2.5}"#,
+            r#"{"first_load_brotli_bytes": 1, "first_load_brotli_bytes_of": {"trust": "2"}}"#,
         ] {
-            assert!(parse_budget(bad).is_err(), "{bad}");
+            assert!(parse_budgets(bad).is_err(), "{bad}");
         }
     }
 

@@ -85,8 +85,8 @@ impl<A: Architecture> Model<A> {
         let said = said.ok_or_else(|| ModelError::Metadata("there is none".to_owned()))?;
         let metadata = |error: serde_json::Error| ModelError::Metadata(error.to_string());
         // The world first: the network of another one has other fields.
-        let world: World = serde_json::from_str(said).map_err(metadata)?;
-        world.check::<A>()?;
+        let all: Value = serde_json::from_str(said).map_err(metadata)?;
+        check_world::<A>(all.get("world").and_then(Value::as_str).unwrap_or_default())?;
         let config: ModelConfig<A> = serde_json::from_str(said).map_err(metadata)?;
         config.check()?;
         let shapes = config.net.shapes();
@@ -122,22 +122,15 @@ impl<A: Architecture> Model<A> {
     }
 }
 
-/// What a file says first.
-#[derive(serde::Deserialize)]
-struct World {
-    world: String,
-}
-
-impl World {
-    fn check<A: Architecture>(self) -> Result<(), ModelError> {
-        if self.world == A::WORLD.name() {
-            return Ok(());
-        }
-        Err(ModelError::World {
-            found: self.world,
-            wanted: A::WORLD.name(),
-        })
+/// Whether a model of that world plays in the network's.
+fn check_world<A: Architecture>(found: &str) -> Result<(), ModelError> {
+    if found == A::WORLD.name() {
+        return Ok(());
     }
+    Err(ModelError::World {
+        found: found.to_owned(),
+        wanted: A::WORLD.name(),
+    })
 }
 
 impl<A: Architecture> ModelConfig<A> {
@@ -146,8 +139,7 @@ impl<A: Architecture> ModelConfig<A> {
     /// # Errors
     /// Names what does not fit.
     pub fn check(&self) -> Result<(), ModelError> {
-        let world = self.world.clone();
-        World { world }.check::<A>()?;
+        check_world::<A>(&self.world)?;
         let (found, wanted) = (self.net.feature_version(), A::FEATURE_VERSION);
         if found != wanted {
             return Err(ModelError::Features { found, wanted });

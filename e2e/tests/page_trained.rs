@@ -97,3 +97,27 @@ async fn the_training_page_draws_or_says_what_is_missing() -> Result<()> {
     assert_eq!(browser.console_errors().await?, Vec::<String>::new());
     Ok(())
 }
+
+/// The cluster's policy, live from its weights and from its recorded actions: the same episode.
+#[tokio::test]
+async fn the_clusters_policy_plays_as_it_was_recorded() -> Result<()> {
+    let (server, browser) = open_page("world=cluster").await?;
+    let mut shown = Vec::new();
+    for policy in ["grpo", "replay:cluster-grpo-hardened"] {
+        let query = format!("world=cluster&rules=hardened&task=2&seed=3&policy={policy}&t=999");
+        browser.goto(&format!("{}?{query}", server.url())).await?;
+        browser.wait_for(".digest").await?;
+        browser.wait_until(AT_END).await?;
+        shown.push([browser.text(".digest").await?, browser.text(".big").await?]);
+    }
+    assert_eq!(shown[0], shown[1]);
+    let query = "world=cluster&rules=hardened&task=2&seed=3&policy=grpo&t=5";
+    browser.goto(&format!("{}?{query}", server.url())).await?;
+    browser
+        .wait_until("document.querySelectorAll('.mind [data-belief]').length === 5")
+        .await?;
+    let note = browser.text("[data-note=model]").await?;
+    assert!(note.contains("hardened rules"), "{note}");
+    assert_eq!(browser.console_errors().await?, Vec::<String>::new());
+    Ok(())
+}

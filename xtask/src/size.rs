@@ -245,7 +245,7 @@ mod tests {
         ];
         assert_eq!(first_load(&entries, "trust"), (1050, 105));
         assert_eq!(first_load(&entries, "cluster"), (350, 35));
-        let table = table(&entries, &[("trust", 99)]);
+        let table = table(&entries, &[("trust", 99), ("cluster", 99)]);
         assert!(table.contains("first load of cluster"), "{table}");
     }
 

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use leptos::prelude::*;
-use sentinel_env::cluster::{Attack, AttackType, JobStatus, Step, text};
+use sentinel_env::cluster::{Attack, AttackType, Change, JobStatus, Step, text};
 
 use super::{Cluster, marks};
-use crate::play::Frame;
+use crate::play::{Frame, Frames};
 use crate::text::three;
 use crate::ui::{Scene, Which, tip};
 
@@ -40,6 +40,11 @@ fn standing(frame: &Frame<Cluster>) -> String {
     } else {
         text::goal(o.task).to_owned()
     };
+    let lost = if o.rules.has(Change::Health) {
+        "down"
+    } else {
+        "idle or down"
+    };
     let low = if o.health < 1.0 { " stakes high" } else { "" };
     format!(
         "<h3>{title}</h3>{}{}{}",
@@ -51,7 +56,9 @@ fn standing(frame: &Frame<Cluster>) -> String {
         ),
         meter(
             &format!("Health {:.1}", o.health),
-            "1 when most GPUs work; one half when over 30 % are idle or down, or over 25 % overloaded; 0 when over 60 % are down. It multiplies the reward.",
+            &format!(
+                "1 when most GPUs work; one half when over 30 % are {lost}, or over 25 % overloaded; 0 when over 60 % are down. It multiplies the reward."
+            ),
             low,
             o.health
         ),
@@ -206,7 +213,9 @@ pub(super) fn attacks(scene: Scene<Cluster>) -> impl IntoView {
         scene.run.with(|run| {
             let steps = run.steps().take_while(|(index, ..)| *index <= cursor);
             let rows = steps.filter_map(|(index, _, step)| {
-                Some(attack(index, step, step.attack.as_ref()?, truth))
+                let made = step.attack.as_ref()?;
+                let fate = fate(run, index, cursor, step);
+                Some(attack(index, fate, made, truth))
             });
             // The latest first: the list is short and scrolls.
             let rows: Vec<String> = rows.collect();
@@ -230,12 +239,46 @@ pub(super) fn attacks(scene: Scene<Cluster>) -> impl IntoView {
     }
 }
 
-fn attack(index: usize, step: &Step, attack: &Attack, truth: bool) -> String {
-    let (class, met) = if step.caught {
-        (" met", "a report was caught")
-    } else {
-        ("", "not met")
-    };
+/// Steps in which an attack can be found where the rules leave it open.
+const OPEN_STEPS: usize = 5;
+
+/// What came of the attack of a step by the cursor, as far as the counters tell.
+fn fate(run: &Frames<Cluster>, index: usize, cursor: usize, step: &Step) -> (&'static str, String) {
+    let counters = |index: usize| run.at(index).episode.observation().counters;
+    if !run
+        .at(index)
+        .episode
+        .observation()
+        .rules
+        .has(Change::Detections)
+    {
+        return if step.caught {
+            (" met", "a report was caught".to_owned())
+        } else {
+            ("", "not met".to_owned())
+        };
+    }
+    let found = counters(index.saturating_sub(1)).detections;
+    // The attack before this one may be missed in the step in which this one comes.
+    let missed = counters(index).missed;
+    let last = cursor.min(index + OPEN_STEPS).min(run.last());
+    for at in index..=last {
+        if counters(at).detections > found {
+            return (" met", format!("found in step {at}"));
+        }
+        if counters(at).missed > missed {
+            return ("", "missed".to_owned());
+        }
+    }
+    let over = last == index + OPEN_STEPS;
+    (
+        "",
+        if over { "passed with its job" } else { "open" }.to_owned(),
+    )
+}
+
+fn attack(index: usize, fate: (&str, String), attack: &Attack, truth: bool) -> String {
+    let (class, met) = fate;
     let what = if truth {
         format!(
             "level {}: {}{}",
@@ -282,5 +325,39 @@ pub(super) fn audit(scene: Scene<Cluster>) -> impl IntoView {
             <h3 inner_html=head></h3>
             <div class="audit-rows" inner_html=body></div>
         </section>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::play::play;
+    use crate::state::{Source, View};
+    use crate::world::Files;
+    use sentinel_env::cluster::{Rules, Task};
+    use sentinel_policy::cluster::PolicyName;
+
+    /// What is said of the attacks adds up to what was counted.
+    #[test]
+    fn every_attack_has_the_fate_that_was_counted() {
+        for (policy, seed) in [(PolicyName::Planner, 3), (PolicyName::Blind, 4)] {
+            let view = View::<Cluster> {
+                task: Task::Task3,
+                seed,
+                rules: Rules::HARDENED,
+                ..View::default()
+            };
+            let run = play(&view, &Source::Policy(policy), None, Files::default());
+            let attacks = run.steps().filter(|(.., step)| step.attack.is_some());
+            let fates: Vec<String> = attacks
+                .map(|(index, _, step)| fate(&run, index, run.last(), step).1)
+                .collect();
+            let count = |word: &str| fates.iter().filter(|fate| fate.starts_with(word)).count();
+            let c = run.at(usize::MAX).episode.observation().counters;
+            assert_eq!(count("found"), usize::from(c.detections), "{fates:?}");
+            assert_eq!(count("missed"), usize::from(c.missed), "{fates:?}");
+            assert_eq!(fates.len(), usize::from(c.attempts));
+            assert!(count("not met") == 0 && fates.len() > 3);
+        }
     }
 }

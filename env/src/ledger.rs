@@ -73,6 +73,18 @@ impl<const D: usize> Evidence<D> {
         self.alpha / (self.alpha + self.beta)
     }
 
+    /// Reports that turned out right.
+    #[must_use]
+    pub const fn successes(&self) -> u16 {
+        self.low.successes + self.high.successes
+    }
+
+    /// Reports that turned out wrong.
+    #[must_use]
+    pub const fn failures(&self) -> u16 {
+        self.calls - self.successes()
+    }
+
     /// Mean overconfidence per report, rounded as the observation shows it.
     #[must_use]
     pub fn confidence_gap(&self) -> f64 {

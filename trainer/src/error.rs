@@ -67,16 +67,6 @@ pub enum Error {
         /// What is wrong, and what there is.
         reason: String,
     },
-    /// A model of another world is to play.
-    #[error("{} was trained for world {trained}, and this is {played}: use --world {trained}, or another model", path.display())]
-    OtherWorld {
-        /// The model's folder.
-        path: PathBuf,
-        /// Where it can play.
-        trained: String,
-        /// Where it should.
-        played: &'static str,
-    },
     /// A replay of other worlds is to play.
     #[error("{} holds no row of world {played}: its rows are of {held}, so use --world {held}", path.display())]
     ForeignRows {

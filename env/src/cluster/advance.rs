@@ -1,7 +1,7 @@
 //! What happens in a step whatever was done: jobs get on, deadlines fall, GPUs fail (spec cluster
 //! §4.6, §7).
 
-use super::{Agent, Change, ClaimKind, Episode, GpuId, Job, JobId, JobStatus, PoolTick, Size};
+use super::{Agent, Change, ClaimKind, Episode, GpuId, JobId, JobStatus, PoolTick, Size};
 use crate::slot::Slot;
 
 impl Episode {
@@ -85,33 +85,27 @@ impl Episode {
         }
         if tick.recovered != 0 {
             // What the GPU held is gone; its jobs run on without one (quirk C3).
-            self.each_on(tick.recovered, |job| job.placed = None);
+            self.each_on(tick.recovered, |episode, id| {
+                episode.observation.jobs.get_mut(id).placed = None;
+            });
         }
         if tick.failed != 0 && self.rules().has(Change::Failures) {
-            self.throw_back(tick.failed);
+            // Its jobs wait again; what had timed out there is gone.
+            self.each_on(tick.failed, |episode, id| {
+                episode.lift(id);
+                if episode.observation.jobs.get_mut(id).status == JobStatus::Running {
+                    episode.requeue(id);
+                }
+            });
         }
         tick
     }
 
-    /// The jobs of GPUs that failed wait again; what had timed out there is gone.
-    fn throw_back(&mut self, failed: u16) {
+    fn each_on(&mut self, gpus: u16, change: impl Fn(&mut Self, JobId)) {
         for id in (0..self.observation.jobs.rows().len() as u8).map(JobId) {
-            let job = self.observation.jobs.get_mut(id);
-            let status = job.status;
-            if job.placed.is_some_and(|gpu| among(failed, gpu)) {
-                self.lift(id);
-                if status == JobStatus::Running {
-                    self.requeue(id);
-                }
-            }
-        }
-    }
-
-    fn each_on(&mut self, gpus: u16, mut change: impl FnMut(&mut Job)) {
-        for id in (0..self.observation.jobs.rows().len() as u8).map(JobId) {
-            let job = self.observation.jobs.get_mut(id);
-            if job.placed.is_some_and(|gpu| among(gpus, gpu)) {
-                change(job);
+            let placed = self.observation.jobs.get_mut(id).placed;
+            if placed.is_some_and(|gpu| among(gpus, gpu)) {
+                change(self, id);
             }
         }
     }

@@ -10,6 +10,9 @@ use crate::rng::PyRandom;
 pub const LEVEL_MAX: u8 = 5;
 /// Steps between two attacks, at least.
 const GAP: u8 = 5;
+/// Steps in which an attack can be found where the rules leave it open: the next one cannot come
+/// sooner.
+pub const OPEN_STEPS: u8 = GAP;
 /// Share of attacks caught from which the adversary escalates on its own.
 const ESCALATE_ABOVE: f64 = 0.70;
 

@@ -1,12 +1,11 @@
 //! What an attack does, how long it lasts, and who finds it (spec cluster §5).
 //!
 //! Under the reference's rules an attack is over as it happens. Under the rules that say so it stays
-//! open for [`OPEN_STEPS`] steps, in which a verification of its job finds it.
+//! open for [`super::OPEN_STEPS`] steps, in which a verification of its job finds it.
 
+use super::adversary::OPEN_STEPS;
 use super::{Agent, Attack, AttackType, Change, ClaimKind, Episode, JobId, JobStatus};
 
-/// Steps in which an attack can be found: the next one cannot come sooner.
-pub(super) const OPEN_STEPS: u8 = 5;
 /// Memory that an invented job takes.
 const FORGED_MEMORY: u8 = 72;
 

@@ -73,14 +73,8 @@ fn pool(o: &Observation, size: &Size) -> Pool {
             invented: 0,
         };
     }
-    let mut held = [0; GPUS_MAX];
-    for (_, job) in o.jobs.iter() {
-        if let Some(gpu) = job.placed {
-            held[gpu.index()] += u16::from(job.memory);
-        }
-    }
     // What no job holds would never be given back.
-    for (gpu, held) in gpus.iter_mut().zip(held) {
+    for (gpu, held) in gpus.iter_mut().zip(o.jobs.held()) {
         gpu.used = held;
     }
     Pool::of(gpus, size)

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{GpuId, JOBS_MAX, JobId, Size};
+use super::{GPUS_MAX, GpuId, JOBS_MAX, JobId, Size};
 use crate::controller::DifficultyProfile;
 use crate::rng::PyRandom;
 use crate::slot::Slot;
@@ -121,6 +121,18 @@ impl Jobs {
     #[must_use]
     pub fn get(&self, id: JobId) -> Option<&Job> {
         self.rows().get(id.index())
+    }
+
+    /// Memory of the jobs that sit on each GPU.
+    #[must_use]
+    pub fn held(&self) -> [u16; GPUS_MAX] {
+        let mut held = [0; GPUS_MAX];
+        for job in self.rows() {
+            if let Some(gpu) = job.placed {
+                held[gpu.index()] += u16::from(job.memory);
+            }
+        }
+        held
     }
 
     /// How many jobs there are in each of [`JobStatus::ALL`].

@@ -40,7 +40,7 @@ mod world;
 
 pub use crate::trust::Task;
 pub use action::{Action, ActionError, ActionMessage, ActionType};
-pub use adversary::{AdversaryState, Attack, AttackType, LEVEL_MAX, OpenAttack};
+pub use adversary::{AdversaryState, Attack, AttackType, LEVEL_MAX, OPEN_STEPS, OpenAttack};
 pub use audit::{Agent, Anomalies, Audit, ClaimKind};
 pub use breakdown::{Breakdown, StepBreakdown};
 pub use counters::{Counters, Tally};

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use leptos::prelude::*;
-use sentinel_env::cluster::{Attack, AttackType, Change, JobStatus, Step, text};
+use sentinel_env::cluster::{Attack, AttackType, Change, JobStatus, OPEN_STEPS, Step, text};
 
 use super::{Cluster, marks};
 use crate::play::{Frame, Frames};
@@ -239,9 +239,6 @@ pub(super) fn attacks(scene: Scene<Cluster>) -> impl IntoView {
     }
 }
 
-/// Steps in which an attack can be found where the rules leave it open.
-const OPEN_STEPS: usize = 5;
-
 /// What came of the attack of a step by the cursor, as far as the counters tell.
 fn fate(run: &Frames<Cluster>, index: usize, cursor: usize, step: &Step) -> (&'static str, String) {
     let counters = |index: usize| run.at(index).episode.observation().counters;
@@ -261,7 +258,7 @@ fn fate(run: &Frames<Cluster>, index: usize, cursor: usize, step: &Step) -> (&'s
     let found = counters(index.saturating_sub(1)).detections;
     // The attack before this one may be missed in the step in which this one comes.
     let missed = counters(index).missed;
-    let last = cursor.min(index + OPEN_STEPS).min(run.last());
+    let last = cursor.min(index + usize::from(OPEN_STEPS)).min(run.last());
     for at in index..=last {
         if counters(at).detections > found {
             return (" met", format!("found in step {at}"));
@@ -270,7 +267,7 @@ fn fate(run: &Frames<Cluster>, index: usize, cursor: usize, step: &Step) -> (&'s
             return ("", "missed".to_owned());
         }
     }
-    let over = last == index + OPEN_STEPS;
+    let over = last == index + usize::from(OPEN_STEPS);
     (
         "",
         if over { "passed with its job" } else { "open" }.to_owned(),

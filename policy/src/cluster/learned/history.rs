@@ -1,12 +1,10 @@
 //! What is remembered of earlier observations.
 
-use sentinel_env::cluster::{Action, JOBS_MAX, JobStatus, Observation};
+use sentinel_env::cluster::{Action, JOBS_MAX, JobStatus, OPEN_STEPS, Observation};
 use sentinel_env::slot::SLOTS;
 
 /// Actions that the count of loops looks back on.
 const RECENT: usize = 6;
-/// Steps in which an attack can be found.
-const OPEN_STEPS: u8 = 5;
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]

@@ -61,7 +61,7 @@ impl Belief {
     /// What was said, and whether the ledger took it for honest, against what each would have said.
     fn hear(&mut self, before: &Observation, o: &Observation, said: &Statement) {
         let (was, is) = (&before.ledger[said.worker], &o.ledger[said.worker]);
-        let honest = is.low.successes + is.high.successes > was.low.successes + was.high.successes;
+        let honest = is.successes() > was.successes();
         // Evidence weighs 1 + 2 * stakes.
         let stakes = (is.alpha + is.beta - was.alpha - was.beta - 1.0) / 2.0;
         let confidence = is.gap_sum - was.gap_sum;

@@ -1,8 +1,8 @@
 //! Which job and which GPU.
 
-use sentinel_env::cluster::{
-    GPUS_MAX, GpuId, GpuState, GpuView, Job, JobId, JobStatus, Observation,
-};
+use sentinel_env::cluster::{GpuId, GpuState, GpuView, Job, JobId, JobStatus, Observation};
+
+use crate::cluster::evidence::odd_gpus;
 
 /// A job that must start within so many steps comes before long ones.
 const URGENT: f64 = 12.0;
@@ -42,19 +42,9 @@ pub(crate) fn next(o: &Observation) -> Option<JobId> {
 /// A running job that is shown as complete, or that sits on a GPU whose row does not add up: shown
 /// as idle, or with more memory taken than its jobs have.
 pub(crate) fn attacked(o: &Observation) -> Option<JobId> {
-    let mut held = [0u16; GPUS_MAX];
-    for (_, job) in o.jobs.iter() {
-        if let Some(gpu) = job.placed {
-            held[gpu.index()] += u16::from(job.memory);
-        }
-    }
-    let odd = |job: &Job| {
-        job.reported >= 1.0
-            || job.placed.is_some_and(|gpu| {
-                let row = &o.gpus()[gpu.index()];
-                row.state == GpuState::Idle || row.used != held[gpu.index()]
-            })
-    };
+    let odd_gpus = odd_gpus(o);
+    let odd =
+        |job: &Job| job.reported >= 1.0 || job.placed.is_some_and(|gpu| odd_gpus[gpu.index()]);
     let mut running = o
         .jobs
         .iter()

@@ -3,6 +3,8 @@
 use sentinel_env::cluster::{JOBS_MAX, JobStatus, Observation};
 use sentinel_env::slot::{SLOTS, Slot, argmax};
 
+use crate::cluster::evidence::{honesty, lies};
+
 /// What was seen of the workers.
 #[derive(Clone, Debug)]
 pub(super) struct Workers {
@@ -84,16 +86,4 @@ impl Workers {
         let chosen = Slot::ALL.into_iter().filter(clean).nth(turn % count.max(1));
         chosen.unwrap_or_else(|| argmax(&Slot::ALL.map(|slot| honesty(o, slot))))
     }
-}
-
-/// Share of honest reports, with two reports of doubt.
-fn honesty(o: &Observation, slot: Slot) -> f64 {
-    let e = &o.ledger[slot];
-    let honest = e.calls - lies(o, slot);
-    (f64::from(honest) + 1.0) / (f64::from(e.calls) + 2.0)
-}
-
-fn lies(o: &Observation, slot: Slot) -> u16 {
-    let e = &o.ledger[slot];
-    e.calls - e.low.successes - e.high.successes
 }

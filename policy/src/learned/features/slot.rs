@@ -54,7 +54,7 @@ fn confidence(
     evidence: &Evidence<{ Domain::COUNT }>,
     seen: &Seen,
 ) {
-    let failures = evidence.calls - evidence.low.successes - evidence.high.successes;
+    let failures = evidence.failures();
     row.flag(failures > 0);
     let adversary = &observation.adversary;
     let mean = evidence.gap_sum / f64::from(failures.max(1));

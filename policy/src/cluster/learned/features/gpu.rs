@@ -7,11 +7,6 @@ use crate::learned::Row;
 /// Features of one GPU.
 pub const PER_GPU: usize = 9;
 
-/// Whether the row does not add up with the jobs that sit there.
-pub(super) fn odd(view: &GpuView, held: u16) -> bool {
-    view.used != held || (view.state == GpuState::Idle && held > 0)
-}
-
 pub(super) fn features(view: &GpuView, odd: bool) -> [f32; PER_GPU] {
     let mut row = Row::new();
     row.one_hot(GpuState::ALL.len(), Some(view.state as usize));

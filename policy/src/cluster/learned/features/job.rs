@@ -3,7 +3,7 @@
 use sentinel_env::cluster::{Job, JobId, JobStatus, Observation};
 
 use super::super::history::History;
-use super::worker::{honesty, lies};
+use crate::cluster::evidence::{honesty, lies};
 use crate::learned::Row;
 
 /// Features of one job.

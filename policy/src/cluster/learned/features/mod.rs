@@ -14,6 +14,7 @@ use sentinel_env::cluster::{GPUS_MAX, JOBS_MAX, JobStatus, Observation};
 use sentinel_env::slot::{SLOTS, Slot};
 
 use super::history::History;
+use crate::cluster::evidence::odd_gpus;
 
 /// One observation as numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,13 +54,7 @@ impl Observer {
     /// The features of the observation taken in last.
     #[must_use]
     pub fn features(&self, o: &Observation) -> Features {
-        let mut held = [0; GPUS_MAX];
-        for (_, job) in o.jobs.iter() {
-            if let Some(gpu) = job.placed {
-                held[gpu.index()] += u16::from(job.memory);
-            }
-        }
-        let odd = |gpu: usize| gpu::odd(&o.gpus()[gpu], held[gpu]);
+        let odd = odd_gpus(o);
         let mut features = Features {
             jobs: [[0.0; PER_JOB]; JOBS_MAX],
             open: [false; JOBS_MAX],
@@ -72,13 +67,13 @@ impl Observer {
             let waits = job.status == JobStatus::Queued;
             let runs = job.status == JobStatus::Running;
             if waits || runs || job.placed.is_some() {
-                let odd = job.placed.is_some_and(|gpu| odd(gpu.index()));
+                let odd = job.placed.is_some_and(|gpu| odd[gpu.index()]);
                 features.open[id.index()] = true;
                 features.jobs[id.index()] = job::features(id, job, odd, o, &self.history);
             }
         }
         for (index, view) in o.gpus().iter().enumerate() {
-            features.gpus[index] = gpu::features(view, odd(index));
+            features.gpus[index] = gpu::features(view, odd[index]);
         }
         features
     }

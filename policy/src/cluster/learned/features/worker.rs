@@ -5,6 +5,7 @@ use sentinel_env::ledger::Rate;
 use sentinel_env::slot::{SLOTS, Slot};
 
 use super::super::history::History;
+use crate::cluster::evidence::{honesty, lies};
 use crate::learned::Row;
 
 /// Features of one worker.
@@ -16,18 +17,6 @@ const MANY: f64 = 10.0;
 const CONFIDENCE: f64 = 0.92;
 /// Brings differences of confidence to unit size.
 const CONFIDENCE_SCALE: f64 = 10.0;
-
-/// Reports that were not honest.
-pub(super) fn lies(o: &Observation, slot: Slot) -> u16 {
-    let e = &o.ledger[slot];
-    e.calls - e.low.successes - e.high.successes
-}
-
-/// Share of honest reports, with two reports of doubt.
-pub(super) fn honesty(o: &Observation, slot: Slot) -> f64 {
-    let e = &o.ledger[slot];
-    (f64::from(e.calls - lies(o, slot)) + 1.0) / (f64::from(e.calls) + 2.0)
-}
 
 pub(super) fn features(slot: Slot, o: &Observation, history: &History) -> [f32; PER_WORKER] {
     let e = &o.ledger[slot];

@@ -21,6 +21,6 @@ pub use file::{Model, ModelError};
 pub use forward::{Output, Scratch};
 pub(crate) use forward::{add_product, relu};
 pub(crate) use row::Row;
-pub use softmax::{best, masked_softmax, softmax};
+pub use softmax::{best, best_of, masked_softmax, softmax};
 pub use trained::{Trained, legal};
 pub use weights::Weights;

@@ -1,5 +1,7 @@
 //! Logits as probabilities.
 
+use std::ops::Range;
+
 /// The probabilities of logits; what `mask` leaves out has none. All zero when it leaves out all.
 #[must_use]
 pub fn softmax<const N: usize>(logits: &[f32; N], mask: &[bool; N]) -> [f64; N] {
@@ -23,6 +25,22 @@ pub fn masked_softmax(logits: &[f32], mask: &[bool], weights: &mut [f64]) {
             *weight /= total;
         }
     }
+}
+
+/// The first of the largest logits of a range of columns that `mask` allows; the range's start when it
+/// allows none.
+#[must_use]
+pub fn best_of(logits: &[f32], mask: &[bool], columns: Range<usize>) -> usize {
+    let start = columns.start;
+    let better = |best: usize, column: usize| {
+        if logits[column] > logits[best] {
+            column
+        } else {
+            best
+        }
+    };
+    let allowed = columns.filter(|column| mask[*column]);
+    allowed.reduce(better).unwrap_or(start)
 }
 
 /// The first of the largest logits that `mask` allows.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use sentinel_env::rng::derive_seed;
-use sentinel_policy::learned::{Weights, masked_softmax};
+use sentinel_policy::learned::{Weights, best_of, masked_softmax};
 
 use super::learn::Learn;
 
@@ -181,11 +181,7 @@ impl<'a, W: Learn> Actor<'a, W> {
             W::logits(self.weights, &features, &mut self.scratch, &mut self.logits);
             let legal = W::legal(W::observation(&play.episode));
             let logits = &self.logits;
-            let choice = W::choose(&mut |range: Range<usize>| {
-                let allowed = range.clone().filter(|column| legal[*column]);
-                let better = |a: usize, b: usize| if logits[b] > logits[a] { b } else { a };
-                allowed.reduce(better).unwrap_or(range.start)
-            });
+            let choice = W::choose(&mut |range| best_of(logits, &legal, range));
             play.step(choice);
             steps += 1;
         }

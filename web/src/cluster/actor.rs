@@ -5,7 +5,6 @@ use std::sync::Arc;
 use sentinel_env::cluster::{Action, ClusterWorld, Episode};
 use sentinel_policy::Model;
 use sentinel_policy::cluster::learned::{ClusterNet, Trained};
-use sentinel_policy::replay::{EpisodeKey, ReplayEpisode};
 
 use super::{Cluster, Mind, setup};
 use crate::play::{Acting, Recording};
@@ -25,15 +24,8 @@ pub(super) fn actor(
     source: &Source<Cluster>,
     files: Files<'_, Cluster>,
 ) -> Option<Actor> {
-    Some(match source {
-        Source::Policy(policy) => Acting::scripted(*policy, &setup(view)),
-        Source::Trained => Acting::policy(Trained::new(Arc::clone(files.model?))),
-        Source::Replay(_) => {
-            let key = EpisodeKey::from(&setup(view));
-            Acting::Recorded(Box::new(ReplayEpisode::new(files.replay?, &key)))
-        }
-        Source::You => return None,
-    })
+    let trained = files.model.map(|model| Trained::new(Arc::clone(model)));
+    Acting::of(source, &setup(view), files.replay, trained)
 }
 
 impl world::Actor<Cluster> for Actor {

@@ -3,10 +3,11 @@
 use sentinel_env::slot::SLOTS;
 use sentinel_env::world::World;
 use sentinel_policy::play::{Player, Policy};
-use sentinel_policy::replay::ReplayEpisode;
+use sentinel_policy::replay::{EpisodeKey, Replay, ReplayEpisode};
 use sentinel_policy::{Playable, Scripted};
 
 use super::Recording;
+use crate::state::Source;
 
 /// A player, or a recording.
 pub enum Acting<P: Playable> {
@@ -17,14 +18,25 @@ pub enum Acting<P: Playable> {
 }
 
 impl<P: Playable> Acting<P> {
-    /// A scripted policy in the episode of a setup.
-    pub fn scripted(policy: P::PolicyName, setup: &<P as World>::Setup) -> Self {
-        Self::Playing(policy.start(setup))
-    }
-
-    /// A policy that sees observations only.
-    pub fn policy(policy: impl Policy<P> + 'static) -> Self {
-        Self::Playing(Player::Public(Box::new(policy)))
+    /// Who acts for a source in the episode of a setup; nobody when its file is not there.
+    pub fn of<W>(
+        source: &Source<W>,
+        setup: &<P as World>::Setup,
+        replay: Option<&Replay>,
+        trained: Option<impl Policy<P> + 'static>,
+    ) -> Option<Self>
+    where
+        W: crate::world::World<Policy = P::PolicyName>,
+    {
+        Some(match source {
+            Source::Policy(policy) => Self::Playing(policy.start(setup)),
+            Source::Trained => Self::Playing(Player::Public(Box::new(trained?))),
+            Source::Replay(_) => {
+                let key = EpisodeKey::made_by::<P>(setup);
+                Self::Recorded(Box::new(ReplayEpisode::new(replay?, &key)))
+            }
+            Source::You => return None,
+        })
     }
 
     /// The next action, and whether it is a replay's fallback.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use sentinel_env::trust::{Action, Episode, TrustWorld};
 use sentinel_policy::Trained;
-use sentinel_policy::replay::{EpisodeKey, ReplayEpisode};
 
 use super::{Mind, Trust, setup};
 use crate::play::{Acting, Recording};
@@ -20,15 +19,8 @@ pub(super) fn actor(
     source: &Source<Trust>,
     files: Files<'_, Trust>,
 ) -> Option<Actor> {
-    Some(match source {
-        Source::Policy(policy) => Acting::scripted(*policy, &setup(view)),
-        Source::Trained => Acting::policy(Trained::new(Arc::clone(files.model?))),
-        Source::Replay(_) => {
-            let key = EpisodeKey::from(&setup(view));
-            Acting::Recorded(Box::new(ReplayEpisode::new(files.replay?, &key)))
-        }
-        Source::You => return None,
-    })
+    let trained = files.model.map(|model| Trained::new(Arc::clone(model)));
+    Acting::of(source, &setup(view), files.replay, trained)
 }
 
 impl world::Actor<Trust> for Actor {

@@ -1,18 +1,19 @@
 //! What is remembered of earlier observations.
 
-use sentinel_env::cluster::{Action, JOBS_MAX, JobStatus, OPEN_STEPS, Observation};
+use sentinel_env::cluster::{Action, OPEN_STEPS, Observation};
 use sentinel_env::slot::SLOTS;
+
+use crate::cluster::evidence::Speeds;
 
 /// Actions that the count of loops looks back on.
 const RECENT: usize = 6;
 
 /// See the module.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct History {
-    progress: [f64; JOBS_MAX],
     step: u8,
-    /// Whether a worker was seen to work at half speed, or at full.
-    pub(super) slow: [Option<bool>; SLOTS],
+    /// Who works at half speed.
+    pub(super) speeds: Speeds,
     /// Jobs that were given to a worker.
     pub(super) given: [u8; SLOTS],
     /// The last actions, the latest first.
@@ -23,35 +24,10 @@ pub(super) struct History {
     attack: Option<u8>,
 }
 
-impl Default for History {
-    fn default() -> Self {
-        Self {
-            progress: [0.0; JOBS_MAX],
-            step: 0,
-            slow: [None; SLOTS],
-            given: [0; SLOTS],
-            recent: [None; RECENT],
-            attempts: 0,
-            over: 0,
-            attack: None,
-        }
-    }
-}
-
 impl History {
     /// Takes in an observation: each one of an episode once, in order.
     pub(super) fn observe(&mut self, o: &Observation) {
-        for (id, job) in o.jobs.iter() {
-            let before = std::mem::replace(&mut self.progress[id.index()], job.reported);
-            let Some(worker) = job.worker else {
-                continue;
-            };
-            let runs = job.status == JobStatus::Running && job.reported < 1.0;
-            let made = (job.reported - before) * f64::from(job.steps);
-            if runs && self.step + 1 == o.step_count && made > 0.25 {
-                self.slow[worker.index()] = Some(made < 0.75);
-            }
-        }
+        self.speeds.observe(o);
         self.step = o.step_count;
         if let Some(last) = &o.last {
             self.recent.rotate_right(1);

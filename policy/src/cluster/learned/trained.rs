@@ -11,7 +11,7 @@ use super::forward::{Output, Scratch, run};
 use super::layout::ClusterNet;
 use super::legal::legal;
 use crate::cluster::Policy;
-use crate::learned::{Model, Weights, masked_softmax, softmax};
+use crate::learned::{Model, Weights, best_of, masked_softmax, softmax};
 
 impl Weights<ClusterNet> {
     /// Runs the network on one observation.
@@ -90,15 +90,5 @@ impl Policy<ClusterWorld> for Trained {
 /// The likeliest value of each factor that may be chosen.
 #[must_use]
 pub fn likeliest(logits: &[f32; COLUMNS], mask: &[bool; COLUMNS]) -> Choice {
-    Choice::make(|columns| {
-        let allowed = columns.clone().filter(|column| mask[*column]);
-        let better = |best: usize, column: usize| {
-            if logits[column] > logits[best] {
-                column
-            } else {
-                best
-            }
-        };
-        allowed.reduce(better).unwrap_or(columns.start)
-    })
+    Choice::make(|columns| best_of(logits, mask, columns))
 }

@@ -1,58 +1,30 @@
 //! What a scheduler can know of its workers: who was caught, and who works at half speed.
 
-use sentinel_env::cluster::{JOBS_MAX, JobStatus, Observation};
+use sentinel_env::cluster::Observation;
 use sentinel_env::slot::{SLOTS, Slot, argmax};
 
-use crate::cluster::evidence::{honesty, lies};
+use crate::cluster::evidence::{Speeds, honesty, lies};
 
 /// What was seen of the workers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Workers {
-    /// Progress of the jobs at the last observation.
-    before: [f64; JOBS_MAX],
-    step: u8,
-    /// Whether a worker was seen to work at half speed, or at full.
-    slow: [Option<bool>; SLOTS],
+    speeds: Speeds,
     /// Who was given a job to see how fast it works.
     tried: [bool; SLOTS],
-}
-
-impl Default for Workers {
-    fn default() -> Self {
-        Self {
-            before: [0.0; JOBS_MAX],
-            step: 0,
-            slow: [None; SLOTS],
-            tried: [false; SLOTS],
-        }
-    }
 }
 
 impl Workers {
     /// Takes in one observation.
     pub(super) fn observe(&mut self, o: &Observation) {
-        for (id, job) in o.jobs.iter() {
-            let before = std::mem::replace(&mut self.before[id.index()], job.reported);
-            let Some(worker) = job.worker else {
-                continue;
-            };
-            // An attack sets a job's progress to 1; then nothing can be read from it.
-            let runs = job.status == JobStatus::Running && job.reported < 1.0;
-            let full = 1.0 / f64::from(job.steps);
-            let made = job.reported - before;
-            if runs && self.step + 1 == o.step_count && made > 0.25 * full {
-                self.slow[worker.index()] = Some(made < 0.75 * full);
-            }
-        }
-        self.step = o.step_count;
+        self.speeds.observe(o);
     }
 
     /// Who gets a job: honest and not slow, or for a job that may take its time somebody slow, who
     /// is looked for by giving everybody one.
     pub(super) fn for_job(&mut self, o: &Observation, slowly: bool) -> Slot {
-        let somebody_slow = self.slow.contains(&Some(true));
+        let somebody_slow = self.speeds.slow.contains(&Some(true));
         let worth = Slot::ALL.map(|slot| {
-            let slow = self.slow[slot.index()];
+            let slow = self.speeds.slow[slot.index()];
             let untried = slow.is_none() && !self.tried[slot.index()];
             match (slowly, slow) {
                 (true, Some(true)) => 1.0 + honesty(o, slot),

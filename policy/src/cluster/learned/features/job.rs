@@ -42,7 +42,7 @@ pub(super) fn features(
     let worker = job.worker;
     row.push(worker.map_or(0.0, |slot| honesty(o, slot)));
     row.flag(worker.is_some_and(|slot| lies(o, slot) > 0));
-    row.flag(worker.is_some_and(|slot| history.slow[slot.index()] == Some(true)));
+    row.flag(worker.is_some_and(|slot| history.speeds.slow[slot.index()] == Some(true)));
     row.push(history.share(|action| action.job() == Some(id)));
     row.flag(o.last.is_some_and(|last| last.action.job() == Some(id)));
     row.finish()

@@ -38,7 +38,7 @@ pub(super) fn features(slot: Slot, o: &Observation, history: &History) -> [f32; 
     row.push(CONFIDENCE_SCALE * difference);
     row.flag(difference > 0.015);
     row.flag(difference < -0.015);
-    let slow = history.slow[slot.index()];
+    let slow = history.speeds.slow[slot.index()];
     row.flag(slow == Some(true));
     row.flag(slow == Some(false));
     row.push(f64::from(history.given[slot.index()]) / MANY);

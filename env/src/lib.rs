@@ -5,6 +5,7 @@
 //!
 //! * [`trust`]: an orchestrator learns which of five specialists with hidden behaviours to believe.
 //! * [`cluster`]: a scheduler runs jobs on failing GPUs while workers lie and an adversary attacks.
+//! * [`polyguard`]: making a risky medication regimen safer under missing data; a simulation.
 //! * [`World`]: what the worlds have in common; [`Batch`] and [`Env`] work on any of them.
 //! * [`rng`]: CPython-compatible random streams, and the two ways of seeding them.
 //! * [`ledger`]: evidence about each slot and the trust that follows from it.
@@ -18,6 +19,7 @@ pub mod controller;
 pub mod digest;
 pub mod ledger;
 pub mod num;
+pub mod polyguard;
 pub mod protocol;
 pub mod rng;
 pub mod rules;

@@ -1,0 +1,247 @@
+//! Rules that propose acts from what can be observed (spec polyguard §5, priorities in thousandths).
+
+use super::list::Proposals;
+use super::{Arg, Kind};
+use crate::polyguard::case::{Split, SubEnvironment};
+use crate::polyguard::formulary::{Formulary, each};
+use crate::polyguard::observation::Observation;
+use crate::polyguard::regimen::{Drug, Row};
+use crate::polyguard::risk;
+
+/// What all rules look at.
+struct Chart<'a> {
+    o: &'a Observation,
+    formulary: &'static Formulary,
+    /// What is taken and known.
+    mask: u64,
+    /// What is in the regimen, paused or not.
+    present: u64,
+    /// What the split keeps out.
+    barred: u64,
+}
+
+/// All proposals for an observation.
+pub(super) fn proposals(o: &Observation) -> Proposals {
+    let formulary = o.formulary();
+    let chart = Chart {
+        o,
+        formulary,
+        mask: o.doses().mask(),
+        present: o
+            .regimen
+            .iter()
+            .fold(0, |bits, row| bits | o.parts(row.drug)),
+        barred: match o.case.split() {
+            Split::Train => formulary.held_out(),
+            Split::All | Split::Holdout => 0,
+        },
+    };
+    let mut list = Proposals::new();
+    for row in o.regimen.iter() {
+        chart.ongoing(&mut list, row);
+        chart.suspect(&mut list, row);
+        chart.dose(&mut list, row);
+        chart.needless(&mut list, row);
+    }
+    chart.problem(&mut list);
+    chart.pairs(&mut list);
+    chart.sets(&mut list);
+    chart.hints(&mut list);
+    list
+}
+
+impl Chart<'_> {
+    /// Whether the split lets an archetype in: it is neither held out nor makes a pair that is.
+    fn may_enter(&self, target: u64) -> bool {
+        if target & (self.barred | self.present) != 0 {
+            return false;
+        }
+        self.o.case.split() != Split::Train
+            || each(target).all(|id| {
+                each(self.formulary.partners(id) & self.present)
+                    .filter_map(|other| self.formulary.between(id, other))
+                    .all(|pair| !self.formulary.pair(pair).held_out)
+            })
+    }
+
+    /// What helps against a medicine that should go.
+    fn remedies(&self, list: &mut Proposals, row: &Row, priority: i16) {
+        let drug = row.drug;
+        let substitutes = drug
+            .known()
+            .map_or(0, |id| self.formulary.get(id).substitutes);
+        let substitute = |list: &mut Proposals, priority| {
+            for target in each(substitutes).filter(|id| self.may_enter(id.bit())) {
+                let arg = Arg::Target(Drug::Known(target));
+                list.add(priority, Kind::SubstituteWithinClass, drug, arg);
+            }
+        };
+        if row.tapering {
+            list.add(priority + 1000, Kind::ContinueTaper, drug, Arg::None);
+            substitute(list, priority);
+        } else if drug.needs_taper(self.formulary) {
+            list.add(priority, Kind::InitiateTaper, drug, Arg::None);
+            substitute(list, priority - 50);
+        } else if drug == Drug::Product {
+            list.add(priority, Kind::StopDrug, drug, Arg::None);
+            for part in self.o.components.into_iter().flatten() {
+                let arg = Arg::Target(Drug::Known(part));
+                list.add(priority + 50, Kind::RecommendAlternative, drug, arg);
+            }
+        } else {
+            substitute(list, priority);
+            let shift = if row.indication.is_none() { 100 } else { -20 };
+            list.add(priority + shift, Kind::StopDrug, drug, Arg::None);
+        }
+    }
+
+    /// What was begun.
+    fn ongoing(&self, list: &mut Proposals, row: &Row) {
+        if row.tapering {
+            list.add(3000, Kind::ContinueTaper, row.drug, Arg::None);
+        }
+        if !row.is_active() && row.prior == 0 {
+            list.add(800, Kind::AdjustDoseBucket, row.drug, Arg::Dose(1));
+        }
+    }
+
+    /// Suspects of a symptom.
+    fn suspect(&self, list: &mut Proposals, row: &Row) {
+        if row.prior == 0 {
+            return;
+        }
+        if row.is_active() {
+            list.add(2000, Kind::HoldDose, row.drug, Arg::None);
+            let weight = 1000 + 100 * i16::from(row.prior);
+            list.add(weight, Kind::StopDrug, row.drug, Arg::None);
+        } else {
+            list.add(2500, Kind::AdjustDoseBucket, row.drug, Arg::Dose(1));
+            list.add(2400, Kind::StopDrug, row.drug, Arg::None);
+        }
+    }
+
+    /// Doses in question, and levels of what is narrow or leaves by the kidney.
+    fn dose(&self, list: &mut Proposals, row: &Row) {
+        if row.questioned {
+            let measured = if row.level.is_some() { 1700 } else { 1800 };
+            list.add(measured, Kind::OrderMonitoring, row.drug, Arg::None);
+            list.add(1100, Kind::AdjustDoseBucket, row.drug, Arg::Dose(-1));
+            list.add(1050, Kind::AdjustDoseBucket, row.drug, Arg::Dose(1));
+            list.add(400, Kind::HoldDose, row.drug, Arg::None);
+        }
+        let traits = |id| {
+            let archetype = self.formulary.get(id);
+            archetype.narrow || archetype.renal_below.is_some()
+        };
+        if row.drug.known().is_some_and(traits) {
+            list.add(500, Kind::OrderMonitoring, row.drug, Arg::None);
+        }
+    }
+
+    /// What may not be needed, and what the kidney does not allow.
+    fn needless(&self, list: &mut Proposals, row: &Row) {
+        if row.stale && row.status != Some(true) {
+            let shown = if row.status == Some(false) { 400 } else { 0 };
+            self.remedies(list, row, 1100 + shown);
+        }
+        if row.indication.is_none() {
+            self.remedies(list, row, 900);
+        }
+        let looks_unsafe = match self.o.renal_alert(row) {
+            Some(alert) => alert,
+            None => self.o.case.sub() == SubEnvironment::WebSearchMissingData,
+        };
+        if looks_unsafe {
+            self.remedies(list, row, 1300);
+        }
+    }
+
+    /// A product to look into, and what must be replaced.
+    fn problem(&self, list: &mut Proposals) {
+        if self.o.has_unknown_product() {
+            list.add(2000, Kind::DecomposeNewDrug, Drug::Product, Arg::None);
+        }
+        let Some(Drug::Known(problem)) = self.o.problem else {
+            return;
+        };
+        let Some(row) = self.o.regimen.of(Drug::Known(problem)) else {
+            return;
+        };
+        let condition = row
+            .indication
+            .unwrap_or(self.formulary.get(problem).indication);
+        for id in self.formulary.ids() {
+            let treats = self.formulary.get(id).treats.has(condition);
+            if treats && self.may_enter(id.bit()) {
+                let arg = Arg::Target(Drug::Known(id));
+                list.add(1600, Kind::RecommendAlternative, Drug::Known(problem), arg);
+            }
+        }
+    }
+
+    /// Flagged pairs.
+    fn pairs(&self, list: &mut Proposals) {
+        for (pair, severity) in self.o.flags() {
+            let pair = self.formulary.pair(pair);
+            let priority = 1000 + (severity.weight() * 1000.0) as i16;
+            let ends = pair.first.bit() | pair.second.bit();
+            for row in self.o.regimen.iter() {
+                if self.o.parts(row.drug) & ends != 0 && row.is_active() {
+                    self.remedies(list, row, priority);
+                }
+            }
+        }
+    }
+
+    /// Broken rules about sets.
+    fn sets(&self, list: &mut Proposals) {
+        for (rule, broken) in self.o.broken_rules() {
+            if !broken {
+                continue;
+            }
+            for row in self.o.regimen.iter().filter(|row| row.is_active()) {
+                let member = |id| risk::is_member(self.formulary, rule, self.mask, id);
+                let parts = || each(self.o.parts(row.drug));
+                if parts().any(member) {
+                    let acb: u8 = parts().map(|id| self.formulary.get(id).acb).sum();
+                    let bonus = if row.indication.is_none() { 100 } else { 0 };
+                    self.remedies(list, row, 1200 + 20 * i16::from(acb) + bonus);
+                }
+            }
+        }
+    }
+
+    /// The three medicines with most suspected pairs that are not flagged.
+    fn hints(&self, list: &mut Proposals) {
+        let mut rows: [(u32, usize); 3] = [(0, 0); 3];
+        for (at, row) in self.o.regimen.iter().enumerate() {
+            let hints = suspicion(self.o, row, self.mask);
+            if hints > rows[2].0 {
+                rows[2] = (hints, at);
+                // Stable: an earlier row stays before an equal one.
+                rows.sort_by(|a, b| b.0.cmp(&a.0));
+            }
+        }
+        for (_, at) in rows.into_iter().filter(|(hints, _)| *hints > 0) {
+            self.remedies(list, &self.o.regimen[at], 700);
+        }
+    }
+}
+
+/// How many of what is taken make a suspected pair with a medicine that is not flagged.
+#[must_use]
+pub(in crate::polyguard) fn suspicion(o: &Observation, row: &Row, mask: u64) -> u32 {
+    let formulary = o.formulary();
+    if !row.is_active() {
+        return 0;
+    }
+    let suspected = each(o.parts(row.drug)).map(|id| {
+        let others = each(formulary.suspects(id) & mask & !o.parts(row.drug));
+        let flagged = |other| {
+            let pair = formulary.between(id, other);
+            pair.is_some_and(|pair| o.flagged & pair.bit() != 0)
+        };
+        others.filter(|other| !flagged(*other)).count() as u32
+    });
+    suspected.sum()
+}

@@ -299,15 +299,10 @@ fn tensorboards_file_holds_every_value() {
 }
 
 fn board(prefix: &str, scores: &Scores) -> Vec<(String, f32)> {
-    let [a, b, c] = scores.tasks[..] else {
-        panic!("{scores:?}");
-    };
-    vec![
-        (format!("{prefix}/reward"), scores.overall as f32),
-        (format!("{prefix}/rewards/task1/mean"), a as f32),
-        (format!("{prefix}/rewards/task2/mean"), b as f32),
-        (format!("{prefix}/rewards/task3/mean"), c as f32),
-    ]
+    let tasks = TASKS.iter().zip(&scores.tasks);
+    let tasks = tasks.map(|(task, score)| (format!("{prefix}/rewards/{task}/mean"), *score as f32));
+    let all = [(format!("{prefix}/reward"), scores.overall as f32)];
+    all.into_iter().chain(tasks).collect()
 }
 
 #[test]

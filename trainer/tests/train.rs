@@ -94,6 +94,37 @@ fn a_run_leaves_a_model_that_plays() {
     assert!(text.contains("\"model_source\":\"grpo\""), "{text}");
 }
 
+/// Only the tasks that are named are played, measured and written down; without any, no file says
+/// more than it did before tasks could be named.
+#[test]
+fn a_run_plays_the_tasks_that_are_named() {
+    let out = folder("train-tasks");
+    train(&out, &["--tasks", "task3,task1"]).succeeds();
+    let read = |name: &str| std::fs::read_to_string(out.join(name)).expect("it was written");
+    assert!(read("config.json").contains("\"tasks\": \"task3,task1\""));
+    let card = read("README.md");
+    assert!(card.contains("| policy | task3 | task1 | overall |\n|---|---|---|---|\n"));
+    assert!(card.contains("--task task3,task1 "), "{card}");
+    let state = read("trainer_state.json");
+    assert!(state.contains("eval_rewards/task3/mean") && !state.contains("task2"));
+    // Fewer tasks, other episodes.
+    let all = folder("train-tasks-all");
+    train(&all, &[]).succeeds();
+    assert_ne!(model(&out), model(&all));
+    let config = std::fs::read_to_string(all.join("config.json")).expect("it was written");
+    for option in [
+        "tasks",
+        "sub_environment",
+        "difficulty",
+        "formulary",
+        "split",
+    ] {
+        assert!(!config.contains(&format!("\"{option}\"")), "{config}");
+    }
+    let resumed = train(&out, &["--resume", "--tasks", "task1"]);
+    resumed.fails(&["tasks = \"task3,task1\"", "\"task1\" is asked for"]);
+}
+
 /// The same numbers on any run: nothing depends on time or on threads.
 #[test]
 fn a_run_is_the_same_again() {

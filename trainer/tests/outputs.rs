@@ -276,9 +276,8 @@ fn value(data: &[u8]) -> (String, f32) {
 #[test]
 fn tensorboards_file_holds_every_value() {
     let events = events();
-    let records = decode(&tensorboard::bytes(&TASKS, &events, &|step| {
-        1e9 + step as f64
-    }));
+    let bytes = tensorboard::bytes(&TASKS, &events, &|step| 1e9 + step as f64);
+    let records = decode(&bytes);
     assert_eq!(records[0], (1e9, 0, Vec::new()));
     let mut expected = Vec::new();
     for event in &events {
@@ -299,10 +298,10 @@ fn tensorboards_file_holds_every_value() {
 }
 
 fn board(prefix: &str, scores: &Scores) -> Vec<(String, f32)> {
-    let tasks = TASKS.iter().zip(&scores.tasks);
-    let tasks = tasks.map(|(task, score)| (format!("{prefix}/rewards/{task}/mean"), *score as f32));
-    let all = [(format!("{prefix}/reward"), scores.overall as f32)];
-    all.into_iter().chain(tasks).collect()
+    let name = |task| format!("{prefix}/rewards/{task}/mean");
+    let tasks = (TASKS.iter().zip(&scores.tasks)).map(|(task, score)| (name(task), *score as f32));
+    let overall = (format!("{prefix}/reward"), scores.overall as f32);
+    [overall].into_iter().chain(tasks).collect()
 }
 
 #[test]

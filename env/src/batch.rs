@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use crate::rng::Streams;
 use crate::rules::Rules;
-use crate::trust::Task;
 use crate::world::{AHEAD, World};
 
 /// What a batch step writes for each episode.
@@ -37,7 +36,7 @@ impl<W: World> Batch<W> {
     /// `size` episodes of `task` under the reference's rules with seeds from `seeds` on; an empty
     /// range counts as its start.
     #[must_use]
-    pub fn new(task: Task, streams: Streams, seeds: Range<u64>, size: usize) -> Self {
+    pub fn new(task: W::Task, streams: Streams, seeds: Range<u64>, size: usize) -> Self {
         let setup = W::setup(task, seeds.start, streams, Rules::REFERENCE);
         Self::of(&setup, seeds, size)
     }

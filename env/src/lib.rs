@@ -11,6 +11,7 @@
 //! * [`ledger`]: evidence about each slot and the trust that follows from it.
 //! * [`controller`]: adaptive difficulty, a value that the caller owns.
 //! * [`rules`]: named changes to the reference's rules, switched one by one.
+//! * [`task`]: what the tasks of all worlds have in common.
 //! * [`digest`]: the fingerprint by which two runs are compared.
 
 pub mod batch;
@@ -24,12 +25,14 @@ pub mod protocol;
 pub mod rng;
 pub mod rules;
 pub mod slot;
+pub mod task;
 pub mod trust;
 pub mod world;
 
 pub use batch::{Batch, BatchStep};
 pub use protocol::{Env, Protocol};
 pub use slot::{PerSlot, SLOTS, Slot};
+pub use task::{TaskBits, TaskName};
 pub use trust::Task;
 pub use world::{Origin, World};
 

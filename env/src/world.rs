@@ -7,7 +7,7 @@ use crate::controller::{Controller, DifficultyProfile};
 use crate::digest::Digest;
 use crate::rng::Streams;
 use crate::rules::{Change, Rules};
-use crate::trust::Task;
+use crate::task::TaskName;
 
 /// Episodes that a [`crate::Batch`] starts in one go.
 pub const AHEAD: usize = 8;
@@ -17,6 +17,10 @@ pub const AHEAD: usize = 8;
 pub trait World: Copy + Debug + Default + PartialEq + Send + Sync + 'static {
     /// The word used in files and on the command line.
     const NAME: &'static str;
+    /// The ways of seeding that it knows, its own default first; never empty.
+    const STREAMS: &'static [Streams];
+    /// Its tasks.
+    type Task: TaskName;
     /// The changes to the reference's rules that there are.
     type Change: Change + Debug + Send + Sync;
     /// What an episode is made from.
@@ -41,7 +45,12 @@ pub trait World: Copy + Debug + Default + PartialEq + Send + Sync + 'static {
     type Fingerprints: Clone + Debug + Default + Send + Sync;
 
     /// A setup at default difficulty.
-    fn setup(task: Task, seed: u64, streams: Streams, rules: Rules<Self::Change>) -> Self::Setup;
+    fn setup(
+        task: Self::Task,
+        seed: u64,
+        streams: Streams,
+        rules: Rules<Self::Change>,
+    ) -> Self::Setup;
     /// The same setup with another seed.
     fn seeded(setup: &Self::Setup, seed: u64) -> Self::Setup;
     /// The same setup at another difficulty.
@@ -49,7 +58,15 @@ pub trait World: Copy + Debug + Default + PartialEq + Send + Sync + 'static {
     /// Task, seed, streams and rules of a setup.
     fn origin(setup: &Self::Setup) -> Origin<Self>;
     /// Steps that an episode of the task can last.
-    fn max_steps(task: Task) -> u8;
+    fn max_steps(task: Self::Task) -> u8;
+
+    /// `usual` where the world knows this way of seeding, else its own default.
+    #[must_use]
+    fn streams_or_default(usual: Streams) -> Streams {
+        let known = Self::STREAMS;
+        let own = known.first().copied().unwrap_or(usual);
+        if known.contains(&usual) { usual } else { own }
+    }
 
     /// Starts an episode.
     fn reset(setup: &Self::Setup) -> Self::Episode;
@@ -101,7 +118,7 @@ pub trait World: Copy + Debug + Default + PartialEq + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin<W: World> {
     /// The task.
-    pub task: Task,
+    pub task: W::Task,
     /// The seed.
     pub seed: u64,
     /// How the streams are seeded.

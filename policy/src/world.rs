@@ -2,7 +2,7 @@
 
 use sentinel_env::cluster::{self, ClusterWorld};
 use sentinel_env::protocol::Protocol;
-use sentinel_env::trust::{self, Task, TrustWorld};
+use sentinel_env::trust::{self, TrustWorld};
 use sentinel_env::world::World;
 
 use serde_json::Value;
@@ -189,7 +189,10 @@ pub trait Playable: Protocol {
     ///
     /// # Errors
     /// Names what is no action of the task.
-    fn read(fields: &mut Fields, task: Task) -> Result<(Self::Action, Option<String>), RowError>;
+    fn read(
+        fields: &mut Fields,
+        task: Self::Task,
+    ) -> Result<(Self::Action, Option<String>), RowError>;
 }
 
 /// Makes an enum of policies, with its own `ALL`, `name`, `cheats` and `player`, a [`Scripted`].

@@ -4,6 +4,7 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
+use sentinel_env::TaskName;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::RuleBits;
 use sentinel_env::slot::Slot;
@@ -40,7 +41,7 @@ fn key(task: Task, seed: u64) -> EpisodeKey {
         world: WorldName::Trust,
         rules: RuleBits::default(),
         streams: Streams::Reference,
-        task,
+        task: task.bits(),
         seed,
     }
 }

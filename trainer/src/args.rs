@@ -1,43 +1,14 @@
 //! Words of the command line that become values, with errors that list what there is.
 
-use std::str::FromStr;
-
+use sentinel_env::World;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_env::{Task, World};
 use sentinel_policy::{Playable, Scripted, WorldName};
 
 use crate::Error;
 
 /// Worlds that later builds play.
 const PLANNED_WORLDS: [&str; 1] = ["polyguard"];
-
-/// The tasks of a run: `all`, or some of them with commas between.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tasks {
-    /// As given.
-    pub name: String,
-    /// One by one, in the order given.
-    pub list: Vec<Task>,
-}
-
-impl FromStr for Tasks {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let list = match text {
-            "all" => Task::ALL.to_vec(),
-            _ => list("task", text, |word| {
-                let unknown = || format!("unknown task {word:?}: use task1, task2, task3 or all");
-                Task::parse(word).ok_or_else(unknown)
-            })?,
-        };
-        Ok(Self {
-            name: text.to_owned(),
-            list,
-        })
-    }
-}
 
 /// Who plays in an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -114,11 +85,6 @@ pub(crate) fn rules<W: World>(text: &str) -> Result<Rules<W::Change>, Error> {
         let world = W::NAME;
         Error::argument("--rules", format!("{e} (world {world})"))
     })
-}
-
-/// A single task.
-pub(crate) fn parse_task(word: &str) -> Result<Task, String> {
-    Task::parse(word).ok_or_else(|| format!("unknown task {word:?}: use task1, task2 or task3"))
 }
 
 /// A stream mode.

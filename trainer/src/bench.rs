@@ -8,13 +8,13 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use sentinel_env::rng::Streams;
-use sentinel_env::{Batch, BatchStep, Task};
+use sentinel_env::{Batch, BatchStep, TaskName as _};
 use sentinel_policy::play::drive;
 use sentinel_policy::{Playable, Scripted, WorldName};
 use serde::Serialize;
 
 use crate::args::{self, parse_streams, parse_world};
-use crate::{Error, Tasks};
+use crate::{Cells, Error, chosen, selected};
 
 /// Episodes that are played over and over.
 const EPISODES: u64 = 64;
@@ -28,12 +28,16 @@ pub struct BenchConfig {
     /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
     #[arg(long, value_name = "RULES", default_value = "reference")]
     pub rules: String,
-    /// task1, task2, task3, several with commas between, or all
-    #[arg(long, alias = "tasks", value_name = "TASK", default_value = "all")]
-    pub task: Tasks,
-    /// How random streams are seeded: reference or independent
-    #[arg(long, value_name = "MODE", default_value = "independent", value_parser = parse_streams)]
-    pub streams: Streams,
+    /// Tasks of the world with commas between, or all [default: all]
+    #[arg(long, alias = "tasks", value_name = "TASK")]
+    pub task: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub cells: Cells,
+    /// How random streams are seeded: reference or independent [default: independent, where the
+    /// world has it]
+    #[arg(long, value_name = "MODE", value_parser = parse_streams)]
+    pub streams: Option<Streams>,
     /// Seconds for each number
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = parse_seconds)]
     pub seconds: f64,
@@ -51,7 +55,7 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TaskSpeed {
     /// The task.
-    pub task: Task,
+    pub task: &'static str,
     /// Mean actions of an episode that was played.
     pub actions_per_episode: f64,
     /// Steps alone, in copies of episodes that were reset beforehand.
@@ -80,21 +84,23 @@ pub struct Speeds {
 /// Times a world; `progress` is told after each task.
 ///
 /// # Errors
-/// If the world has no such rules.
+/// If the world has no such rules, tasks or streams.
 pub fn bench<W: Playable>(config: &BenchConfig, progress: impl Fn()) -> Result<Speeds, Error> {
     let rules = args::rules::<W>(&config.rules)?;
     let random = args::policy::<W>(W::ROLES.random)?;
     let limit = Duration::from_secs_f64(config.seconds);
-    let tasks = config.task.list.iter().map(|task| {
-        let setup = W::setup(*task, 0, config.streams, rules);
-        let speed = speed_of::<W>(*task, &setup, random, limit);
+    let streams = chosen::streams::<W>(config.streams, Streams::Independent)?;
+    let tasks = selected::<W>(config.task.as_deref(), &config.cells)?;
+    let tasks = tasks.into_iter().map(|task| {
+        let setup = W::setup(task, 0, streams, rules);
+        let speed = speed_of::<W>(&setup, random, limit);
         progress();
         speed
     });
     Ok(Speeds {
         world: config.world,
         rules: rules.to_string(),
-        streams: config.streams,
+        streams,
         tasks: tasks.collect(),
         episode_bytes: size_of::<W::Episode>(),
     })
@@ -107,12 +113,7 @@ struct Recorded<W: Playable> {
     actions: Vec<W::Action>,
 }
 
-fn speed_of<W: Playable>(
-    task: Task,
-    setup: &W::Setup,
-    policy: W::PolicyName,
-    limit: Duration,
-) -> TaskSpeed {
+fn speed_of<W: Playable>(setup: &W::Setup, policy: W::PolicyName, limit: Duration) -> TaskSpeed {
     let record = |seed| {
         let setup = W::seeded(setup, seed);
         let mut player = policy.start(&setup);
@@ -144,7 +145,7 @@ fn speed_of<W: Playable>(
     let mut batch = Batch::<W>::of(setup, 0..EPISODES, 1);
     let mut out = [BatchStep::default()];
     TaskSpeed {
-        task,
+        task: W::origin(setup).task.name(),
         actions_per_episode: steps as f64 / EPISODES as f64,
         step_per_s: per_s(&mut || {
             for recorded in &episodes {
@@ -184,16 +185,20 @@ pub fn text(speeds: &Speeds) -> String {
         speeds.streams.name(),
         speeds.episode_bytes
     );
-    text.push_str("steps per second          alone   with resets   with session and payloads\n");
+    let first = "steps per second";
+    let tasks = speeds.tasks.iter().map(|speed| speed.task.len());
+    let place = tasks.max().unwrap_or(0).max(first.len() + 2);
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        text,
+        "{first:<place$} {:>12} {:>13} {:>27}",
+        "alone", "with resets", "with session and payloads"
+    );
     for speed in &speeds.tasks {
-        // Writing to a String cannot fail.
         let _ = writeln!(
             text,
-            "{:<18} {:>12} {:>13} {:>27}",
-            speed.task.name(),
-            speed.step_per_s,
-            speed.step_with_resets_per_s,
-            speed.session_per_s
+            "{:<place$} {:>12} {:>13} {:>27}",
+            speed.task, speed.step_per_s, speed.step_with_resets_per_s, speed.session_per_s
         );
     }
     text

@@ -71,7 +71,7 @@ fn eval_in<W: Evaluated>(config: &EvalConfig) -> Result<()> {
 
 /// `sentinel record`
 pub(crate) fn record(config: &RecordConfig) -> Result<()> {
-    let bar = Bar::new(Some(config.seeds.count() * config.tasks.list.len() as u64));
+    let bar = Bar::new(Some(config.episodes()?));
     let report = record::record(config, &|| bar.step())?;
     drop(bar);
     print(&report.text())

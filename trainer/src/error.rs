@@ -67,6 +67,14 @@ pub enum Error {
         /// What is wrong, and what there is.
         reason: String,
     },
+    /// Tasks, or an option that chooses some, that the world does not know.
+    #[error("{reason} (world {world})")]
+    Tasks {
+        /// What is wrong, and what there is.
+        reason: String,
+        /// The world that is played.
+        world: &'static str,
+    },
     /// A replay of other worlds is to play.
     #[error("{} holds no row of world {played}: its rows are of {held}, so use --world {held}", path.display())]
     ForeignRows {

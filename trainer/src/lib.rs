@@ -6,6 +6,7 @@
 
 mod args;
 pub mod bench;
+pub mod chosen;
 pub mod compact;
 mod error;
 pub mod eval;
@@ -19,7 +20,8 @@ pub mod trace;
 pub mod verify;
 pub mod worlds;
 
-pub use args::{Contestant, Tasks};
+pub use args::Contestant;
+pub use chosen::{Cells, selected};
 pub use error::Error;
 pub use seeds::SeedRange;
 

@@ -135,7 +135,7 @@ impl Entry {
         let mut scores: BTreeMap<String, f64> = verification
             .means
             .iter()
-            .map(|m| (m.task.name().to_owned(), m.score))
+            .map(|m| (m.task.to_owned(), m.score))
             .collect();
         scores.insert("overall".to_owned(), round_to(verification.score, 4));
         Ok(Self {
@@ -150,7 +150,7 @@ impl Entry {
             tasks: verification
                 .means
                 .iter()
-                .map(|m| m.task.name().to_owned())
+                .map(|m| m.task.to_owned())
                 .collect(),
             seeds: seeds(&verification),
             episodes: verification.episode_count,

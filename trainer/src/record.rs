@@ -5,17 +5,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use sentinel_env::Task;
+use sentinel_env::World;
 use sentinel_env::rng::Streams;
 use sentinel_policy::play::Player;
 use sentinel_policy::replay::{Replay, ReplayRow, record_episode, to_lines};
 use sentinel_policy::{Model, Scripted, WorldName, in_world};
 
 use crate::args::{self, parse_streams, parse_world};
+use crate::chosen::{Typed, quoted};
 use crate::compact::TrainError;
 use crate::verify::{FileReport, verify_all};
 use crate::worlds::{Evaluated, load_model};
-use crate::{Error, Progress, SeedRange, Tasks, files, manifest};
+use crate::{Cells, Error, Progress, SeedRange, chosen, files, manifest, selected};
 
 /// What to record.
 #[derive(Clone, Debug, clap::Args)]
@@ -32,15 +33,19 @@ pub struct RecordConfig {
     /// The folder of a trained model that plays instead
     #[arg(long, value_name = "DIR", conflicts_with = "policy")]
     pub model: Option<PathBuf>,
-    /// task1, task2, task3, several with commas between, or all
-    #[arg(long, alias = "task", value_name = "TASKS", default_value = "all")]
-    pub tasks: Tasks,
+    /// Tasks of the world with commas between, or all [default: all]
+    #[arg(long, alias = "task", value_name = "TASKS")]
+    pub tasks: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub cells: Cells,
     /// Seeds: A..B without B, or A..=B with B
     #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
     pub seeds: SeedRange,
-    /// How random streams are seeded: reference or independent
-    #[arg(long, value_name = "MODE", default_value = "reference", value_parser = parse_streams)]
-    pub streams: Streams,
+    /// How random streams are seeded: reference or independent [default: reference, where the world
+    /// has it]
+    #[arg(long, value_name = "MODE", value_parser = parse_streams)]
+    pub streams: Option<Streams>,
     /// The replay to write
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
@@ -55,7 +60,10 @@ pub struct RecordConfig {
 impl fmt::Display for RecordConfig {
     /// The command that makes the file again, for the manifest.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (tasks, streams) = (&self.tasks.name, self.streams.name());
+        let tasks = Typed("tasks", self.cells.selection(self.tasks.as_deref()));
+        // The manifest should not depend on what is the default.
+        let usual = in_world!(self.world, W => W::streams_or_default(Streams::Reference));
+        let streams = self.streams.unwrap_or(usual).name();
         let who = match &self.model {
             Some(folder) => format!("--model {}", quoted(&folder.display().to_string())),
             None => format!("--policy {}", self.policy.as_deref().unwrap_or_default()),
@@ -69,7 +77,7 @@ impl fmt::Display for RecordConfig {
         }
         write!(
             f,
-            "sentinel record {place}{who} --tasks {tasks} --seeds {} --streams {streams} --out {}",
+            "sentinel record {place}{who} {tasks} --seeds {} --streams {streams} --out {}",
             self.seeds,
             quoted(&self.out.display().to_string())
         )?;
@@ -80,13 +88,18 @@ impl fmt::Display for RecordConfig {
     }
 }
 
-/// A path as a shell takes it.
-fn quoted(path: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=@:,".contains(c);
-    if path.chars().all(plain) {
-        path.to_owned()
-    } else {
-        format!("'{}'", path.replace('\'', r"'\''"))
+impl RecordConfig {
+    fn selected<W: World>(&self) -> Result<Vec<W::Task>, Error> {
+        selected::<W>(self.tasks.as_deref(), &self.cells)
+    }
+
+    /// How many episodes will be played.
+    ///
+    /// # Errors
+    /// If the world has no such tasks.
+    pub fn episodes(&self) -> Result<u64, Error> {
+        let tasks = in_world!(self.world, W => self.selected::<W>()?.len());
+        Ok(self.seeds.count() * tasks as u64)
     }
 }
 
@@ -173,13 +186,14 @@ fn play_all<W: Evaluated>(
 ) -> Result<Vec<ReplayRow>, TrainError> {
     let rules = args::rules::<W>(&config.rules)?;
     let actor = Actor::<W>::of(config)?;
-    let tasks = &config.tasks.list;
-    let episodes: Vec<(Task, u64)> = tasks
+    let tasks = config.selected::<W>()?;
+    let streams = chosen::streams::<W>(config.streams, Streams::Reference)?;
+    let episodes: Vec<(W::Task, u64)> = tasks
         .iter()
         .flat_map(|task| config.seeds.range().map(move |seed| (*task, seed)))
         .collect();
     let played = episodes.into_par_iter().map(|(task, seed)| {
-        let setup = W::setup(task, seed, config.streams, rules);
+        let setup = W::setup(task, seed, streams, rules);
         let mut player = actor.player(&setup);
         let (_, rows) = record_episode(&setup, &mut player, actor.name());
         progress();

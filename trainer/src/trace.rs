@@ -6,17 +6,17 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
 use clap::ArgGroup;
-use sentinel_env::Task;
+use sentinel_env::TaskName as _;
 use sentinel_env::controller::Controller;
 use sentinel_env::rng::{PyRandom, StreamId, Streams};
 use sentinel_policy::{Scripted, WorldName};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::Error;
-use crate::args::{self, parse_streams, parse_task, parse_world};
+use crate::args::{self, parse_streams, parse_world};
 use crate::seeds::parse_seed;
 use crate::worlds::Traced;
+use crate::{Cells, Error, chosen, selected};
 
 /// Longest reason that repeats a part of a file, in characters.
 const REASON_MAX: usize = 200;
@@ -34,9 +34,12 @@ pub struct TraceConfig {
     /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
     #[arg(long, value_name = "RULES", default_value = "reference")]
     pub rules: String,
-    /// task1, task2 or task3
-    #[arg(long, value_parser = parse_task)]
-    pub task: Task,
+    /// A task of the world
+    #[arg(long)]
+    pub task: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub cells: Cells,
     /// The seed
     #[arg(long, value_parser = parse_seed, allow_hyphen_values = true)]
     pub seed: u64,
@@ -47,9 +50,10 @@ pub struct TraceConfig {
     /// keys; - reads them from standard input
     #[arg(long, value_name = "FILE")]
     pub actions: Option<PathBuf>,
-    /// How random streams are seeded: reference or independent
-    #[arg(long, value_name = "MODE", default_value = "reference", value_parser = parse_streams)]
-    pub streams: Streams,
+    /// How random streams are seeded: reference or independent [default: reference, where the world
+    /// has it]
+    #[arg(long, value_name = "MODE", value_parser = parse_streams)]
+    pub streams: Option<Streams>,
 }
 
 /// Whether a trace reached the end of its episode.
@@ -63,7 +67,7 @@ pub enum Ended {
 
 #[derive(Serialize)]
 struct Row<'a, T> {
-    task: Task,
+    task: &'static str,
     seed: u64,
     policy: &'a str,
     #[serde(flatten)]
@@ -72,7 +76,7 @@ struct Row<'a, T> {
 
 /// Writes rows of one episode.
 struct Tracer<'a> {
-    task: Task,
+    task: &'static str,
     seed: u64,
     policy: &'static str,
     out: &'a mut dyn Write,
@@ -108,7 +112,15 @@ impl Tracer<'_> {
 
 fn start<W: Traced>(config: &TraceConfig) -> Result<(W::Setup, W::Session), Error> {
     let rules = args::rules::<W>(&config.rules)?;
-    let setup = W::setup(config.task, config.seed, config.streams, rules);
+    let streams = chosen::streams::<W>(config.streams, Streams::Reference)?;
+    let tasks = selected::<W>(config.task.as_deref(), &config.cells)?;
+    let &[task] = &tasks[..] else {
+        let count = tasks.len();
+        let reason = format!("a trace is of one task, not of {count}: name it with --task");
+        let world = W::NAME;
+        return Err(Error::Tasks { reason, world });
+    };
+    let setup = W::setup(task, config.seed, streams, rules);
     Ok((setup, W::open(&setup)))
 }
 
@@ -125,12 +137,12 @@ pub fn trace_policy<W: Traced>(
     let (setup, mut session) = start::<W>(config)?;
     let mut player = policy.start(&setup);
     // The reference seeds a stream for every policy, also for those that never draw.
-    let (task, seed, policy) = (config.task, config.seed, policy.label());
-    let unused = PyRandom::new(config.streams.seed(seed, StreamId::Policy)).random();
+    let origin = W::origin(&setup);
+    let unused = PyRandom::new(origin.streams.seed(origin.seed, StreamId::Policy)).random();
     let mut tracer = Tracer {
-        task,
-        seed,
-        policy,
+        task: origin.task.name(),
+        seed: origin.seed,
+        policy: policy.label(),
         out,
     };
     tracer.row(&W::reset_row(&session))?;
@@ -155,11 +167,10 @@ pub fn trace_actions<W: Traced>(
     actions: &mut dyn BufRead,
     out: &mut dyn Write,
 ) -> Result<Ended, Error> {
-    let (_, mut session) = start::<W>(config)?;
-    let (task, seed) = (config.task, config.seed);
+    let (setup, mut session) = start::<W>(config)?;
     let mut tracer = Tracer {
-        task,
-        seed,
+        task: W::origin(&setup).task.name(),
+        seed: config.seed,
         policy: ACTIONS,
         out,
     };

@@ -6,7 +6,6 @@ use std::io::{IsTerminal, Write as _, stderr};
 use anyhow::{Result, bail};
 use clap::{ArgMatches, Command};
 use indicatif::{ProgressBar, ProgressStyle};
-use sentinel_env::trust::Task;
 use sentinel_policy::{Scripted, WorldName, in_world};
 use sentinel_trainer::compact::command::TrainCommand;
 use sentinel_trainer::compact::config::{Method, TrainConfig};
@@ -57,21 +56,22 @@ pub(crate) fn train(command: &TrainCommand, method: Method, matches: &ArgMatches
     let done = run(&config, &place, &mut |event| view.show(event));
     view.close();
     done?;
-    let Some(scores) = view.test else {
+    let Some(scores) = view.test.take() else {
         bail!("the run ended without a measurement on its test seeds");
     };
     let mut text = format!(
         "test seeds {}, independent streams: {}\n",
         config.test_seeds,
-        said(&scores)
+        said(&view.tasks, &scores)
     );
     let _ = writeln!(text, "wrote {}", place.folder.join(MODEL).display());
     let _ = writeln!(
         text,
-        "compare it: sentinel eval --world {} --rules {} --streams independent --task all --seeds {} \
+        "compare it: sentinel eval --world {} --rules {} --streams independent {} --seeds {} \
          --policies {},trained --model {}",
         config.world.name(),
         config.rules,
+        config.words_for("task"),
         config.test_seeds,
         baselines(&config),
         place.folder.display()
@@ -87,8 +87,8 @@ fn baselines(config: &TrainConfig) -> String {
     names.join(",")
 }
 
-fn said(scores: &Scores) -> String {
-    let tasks: Vec<String> = (Task::ALL.iter().zip(scores.tasks))
+fn said(tasks: &[&str], scores: &Scores) -> String {
+    let tasks: Vec<String> = (tasks.iter().zip(&scores.tasks))
         .map(|(task, score)| format!("{task} {score:.4}"))
         .collect();
     format!("score {:.4} ({})", scores.overall, tasks.join(", "))
@@ -101,6 +101,7 @@ struct View {
     total: usize,
     validation: String,
     test: Option<Scores>,
+    tasks: Vec<&'static str>,
     env_steps: f64,
 }
 
@@ -122,6 +123,8 @@ impl View {
             total: config.max_steps,
             validation: String::new(),
             test: None,
+            // Tasks that do not exist stop the run before anything is shown.
+            tasks: config.task_names().unwrap_or_default(),
             env_steps: 0.0,
         }
     }
@@ -165,11 +168,11 @@ impl View {
                 self.line(&format!(
                     "update {step}/{}: validation {}",
                     self.total,
-                    said(scores)
+                    said(&self.tasks, scores)
                 ));
             }
             Event::Saved { .. } => {}
-            Event::Finished { scores, .. } => self.test = Some(*scores),
+            Event::Finished { scores, .. } => self.test = Some(scores.clone()),
         }
     }
 

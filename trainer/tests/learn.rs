@@ -2,7 +2,7 @@
 
 use sentinel_env::cluster::ClusterWorld;
 use sentinel_env::rules::Rules;
-use sentinel_env::trust::TrustWorld;
+use sentinel_env::trust::{Task, TrustWorld};
 use sentinel_policy::WorldName;
 use sentinel_policy::learned::Weights;
 use sentinel_trainer::compact::config::{Advantage, Method, TrainConfig};
@@ -68,11 +68,13 @@ fn imitation_learns_to_play() {
         config.learning_rate = 0.01;
     });
     let seeds = "5000..5020".parse().expect("a range");
-    let before = evaluate::<TrustWorld>(trainer.weights(), Rules::REFERENCE, seeds).overall;
+    let before =
+        evaluate::<TrustWorld>(trainer.weights(), Rules::REFERENCE, &Task::ALL, seeds).overall;
     while !trainer.finished() {
         trainer.update().expect("an update");
     }
-    let after = evaluate::<TrustWorld>(trainer.weights(), Rules::REFERENCE, seeds).overall;
+    let after =
+        evaluate::<TrustWorld>(trainer.weights(), Rules::REFERENCE, &Task::ALL, seeds).overall;
     assert!(
         after > before + 0.05 && after > 0.80,
         "{before} before, {after} after"
@@ -116,7 +118,7 @@ fn imitation_learns_to_schedule() {
     });
     let seeds = "5000..5004".parse().expect("a range");
     let play = |trainer: &Trainer<ClusterWorld>| {
-        evaluate::<ClusterWorld>(trainer.weights(), Rules::HARDENED, seeds).overall
+        evaluate::<ClusterWorld>(trainer.weights(), Rules::HARDENED, &Task::ALL, seeds).overall
     };
     let before = play(&trainer);
     while !trainer.finished() {

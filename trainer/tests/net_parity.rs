@@ -31,7 +31,7 @@ fn recorded() -> Vec<Features> {
         let replay = read_replay(&path).expect("a committed replay");
         assert_eq!(replay.problem_count(), 0, "{file}");
         for key in replay.episodes() {
-            let mut episode = Episode::reset(&key.setup::<TrustWorld>());
+            let mut episode = Episode::reset(&key.setup::<TrustWorld>().expect("its own world"));
             let mut observer = Observer::new(FeatureSet::Full);
             let look = |observer: &mut Observer, observation: &Observation| {
                 observer.observe(observation);

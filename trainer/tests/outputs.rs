@@ -13,6 +13,8 @@ use sentinel_trainer::compact::outputs::{self, card, jsonl, state, tensorboard};
 use sentinel_trainer::rl::Metrics;
 use serde_json::Value;
 
+const TASKS: [&str; 3] = ["task1", "task2", "task3"];
+
 fn config() -> TrainConfig {
     TrainConfig {
         name: "little".to_owned(),
@@ -27,7 +29,7 @@ fn config() -> TrainConfig {
 fn scores(first: f64) -> Scores {
     let tasks = [first, first / 3.0, first / 7.0];
     Scores {
-        tasks,
+        tasks: tasks.to_vec(),
         overall: tasks.iter().sum::<f64>() / 3.0,
     }
 }
@@ -179,7 +181,7 @@ fn what_is_no_number_is_left_out() {
         {"loss": 0.5, "step": 1, "epoch": 0.5}, {"loss": 0.5, "step": 2, "epoch": 1.0}
     ]);
     assert_eq!(*log, expected);
-    let [(_, _, values), _] = &decode(&tensorboard::bytes(&steps, &|_| 0.0))[1..] else {
+    let [(_, _, values), _] = &decode(&tensorboard::bytes(&TASKS, &steps, &|_| 0.0))[1..] else {
         panic!("two records")
     };
     assert_eq!(values[..], [("train/loss".to_owned(), 0.5)]);
@@ -274,7 +276,8 @@ fn value(data: &[u8]) -> (String, f32) {
 #[test]
 fn tensorboards_file_holds_every_value() {
     let events = events();
-    let records = decode(&tensorboard::bytes(&events, &|step| 1e9 + step as f64));
+    let bytes = tensorboard::bytes(&TASKS, &events, &|step| 1e9 + step as f64);
+    let records = decode(&bytes);
     assert_eq!(records[0], (1e9, 0, Vec::new()));
     let mut expected = Vec::new();
     for event in &events {
@@ -295,13 +298,10 @@ fn tensorboards_file_holds_every_value() {
 }
 
 fn board(prefix: &str, scores: &Scores) -> Vec<(String, f32)> {
-    let [a, b, c] = scores.tasks.map(|score| score as f32);
-    vec![
-        (format!("{prefix}/reward"), scores.overall as f32),
-        (format!("{prefix}/rewards/task1/mean"), a),
-        (format!("{prefix}/rewards/task2/mean"), b),
-        (format!("{prefix}/rewards/task3/mean"), c),
-    ]
+    let name = |task| format!("{prefix}/rewards/{task}/mean");
+    let tasks = (TASKS.iter().zip(&scores.tasks)).map(|(task, score)| (name(task), *score as f32));
+    let overall = (format!("{prefix}/reward"), scores.overall as f32);
+    [overall].into_iter().chain(tasks).collect()
 }
 
 #[test]
@@ -385,7 +385,7 @@ fn a_folder_gets_all_files_again_and_again() {
     let runs = folder.path().join(outputs::RUNS);
     let board = std::fs::read(runs.join(outputs::TENSORBOARD)).unwrap();
     // The events of this test took no time.
-    let expected = tensorboard::bytes(&events, &|_| 1.7e9);
+    let expected = tensorboard::bytes(&TASKS, &events, &|_| 1.7e9);
     assert!(board == expected, "the bytes differ");
     // Nothing half-written stays behind.
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 4);

@@ -5,6 +5,7 @@
 )]
 
 use proptest::prelude::*;
+use sentinel_env::TaskName;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::RuleBits;
 use sentinel_env::trust::{Action, Session, Setup, Task};
@@ -45,7 +46,7 @@ fn episode() -> impl Strategy<Value = Vec<ReplayRow>> {
                     ..action.into()
                 };
                 rows.push(ReplayRow {
-                    task_type: task,
+                    task_type: task.bits(),
                     seed,
                     step,
                     action,

@@ -6,10 +6,11 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::{Run, sentinel};
+use common::{Run, json, sentinel};
 use sentinel_policy::learned::NetConfig;
 use sentinel_trainer::compact::config::TrainConfig;
 use sentinel_trainer::compact::run::load;
+use serde_json::Value;
 
 /// A run that takes a moment, also without optimization.
 const TINY: [&str; 18] = [
@@ -92,6 +93,44 @@ fn a_run_leaves_a_model_that_plays() {
     let text = std::fs::read_to_string(&file).expect("it was written");
     assert!(text.contains("\"probabilities\":["), "{text}");
     assert!(text.contains("\"model_source\":\"grpo\""), "{text}");
+}
+
+/// How long its episodes were: what was played decides.
+fn steps_of_first_update(out: &Path) -> Value {
+    let text = std::fs::read_to_string(out.join("events.jsonl")).expect("it was written");
+    let mut events = text.lines().map(json);
+    let first = events.find(|event| event["event"] == "step");
+    first.expect("an update was done")["metrics"]["num_env_steps"].clone()
+}
+
+/// Only the tasks that are named are played, measured and written down; without any, no file says
+/// more than it did before tasks could be named.
+#[test]
+fn a_run_plays_the_tasks_that_are_named() {
+    let out = folder("train-tasks");
+    train(&out, &["--tasks", "task3,task1"]).succeeds();
+    let read = |name: &str| std::fs::read_to_string(out.join(name)).expect("it was written");
+    assert!(read("config.json").contains("\"tasks\": \"task3,task1\""));
+    let card = read("README.md");
+    assert!(card.contains("| policy | task3 | task1 | overall |\n|---|---|---|---|\n"));
+    assert!(card.contains("--task task3,task1 "), "{card}");
+    let state = read("trainer_state.json");
+    assert!(state.contains("eval_rewards/task3/mean") && !state.contains("task2"));
+    let all = folder("train-tasks-all");
+    train(&all, &[]).succeeds();
+    assert_ne!(steps_of_first_update(&out), steps_of_first_update(&all));
+    let config = std::fs::read_to_string(all.join("config.json")).expect("it was written");
+    for option in [
+        "tasks",
+        "sub_environment",
+        "difficulty",
+        "formulary",
+        "split",
+    ] {
+        assert!(!config.contains(&format!("\"{option}\"")), "{config}");
+    }
+    let resumed = train(&out, &["--resume", "--tasks", "task1"]);
+    resumed.fails(&["tasks = \"task3,task1\"", "\"task1\" is asked for"]);
 }
 
 /// The same numbers on any run: nothing depends on time or on threads.

@@ -52,6 +52,32 @@ fn words_of_a_world() {
 }
 
 #[test]
+fn tasks_are_those_of_the_world() {
+    for command in [
+        "eval",
+        "bench",
+        "rules",
+        "record --policy random --seeds 0..1 --out x.jsonl",
+        "trace --task task1 --seed 0 --policy random",
+        "train",
+        "sft --compact",
+    ] {
+        for world in ["trust", "cluster"] {
+            for option in ["sub-environment", "difficulty", "formulary", "split"] {
+                let said = format!("--{option} belongs to world polyguard (world {world})");
+                run(&format!("{command} --world {world} --{option} hard")).fails(&[&said]);
+            }
+        }
+    }
+    let unknown = "unknown task \"easy\": use task1, task2, task3 or all (world cluster)";
+    run("train --world cluster --tasks easy").fails(&[unknown]);
+    run("record --world cluster --policy blind --task easy --seeds 0..1 --out x.jsonl")
+        .fails(&[unknown]);
+    run("trace --seed 0 --policy random").fails(&["of one task, not of 3", "--task"]);
+    run("trace --seed 0 --policy random --task task1,task2").fails(&["of one task, not of 2"]);
+}
+
+#[test]
 fn what_belongs_to_another_world_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sentinel_env::rng::Streams;
+use sentinel_env::TaskName as _;
 use sentinel_env::rules::Rules;
-use sentinel_env::trust::Task;
 use sentinel_policy::replay::{self, Replay};
 use serde::Deserialize;
 
 use crate::state::{View, plain_name};
-use crate::world::{Aim, Named, Opened, WORLDS, World};
+use crate::world::{Aim, Opened, WORLDS, World, streams_of};
 
 /// The largest file that the page reads at once.
 pub const FILE_MAX: f64 = 32.0 * 1024.0 * 1024.0;
@@ -117,13 +116,13 @@ impl<W: World> Shelf<W> {
         let Some(listed) = self.listed.iter().find(|listed| stem(&listed.file) == name) else {
             return;
         };
-        if let Some(streams) = Streams::parse(&listed.streams) {
+        if let Some(streams) = streams_of::<W>(&listed.streams) {
             view.streams = streams;
         }
         // A list that says nothing is of the reference's rules.
         view.rules = Rules::parse(&listed.rules).unwrap_or_default();
         if !listed.tasks.iter().any(|task| task == view.task.name())
-            && let Some(task) = listed.tasks.iter().find_map(|task| W::Task::named(task))
+            && let Some(task) = listed.tasks.iter().find_map(|task| W::Task::parse(task))
         {
             view.task = task;
         }
@@ -161,14 +160,16 @@ impl<W: World> Shelf<W> {
 
 /// Reads a replay file; what is of another world does not fit.
 #[must_use]
-pub fn open<W: World<Replay = Replay, Task = Task>>(text: &str) -> Opened<W> {
+pub fn open<W: World<Replay = Replay>>(text: &str) -> Opened<W> {
     let replay = replay::parse(text);
     let ours = replay.episodes().find(|key| key.world.name() == W::NAME);
-    let first = ours.map(|key| Aim {
-        task: key.task,
-        seed: key.seed,
-        streams: key.streams,
-        rules: Rules::of(key.rules),
+    let first = ours.and_then(|key| {
+        Some(Aim {
+            task: W::Task::of(key.task)?,
+            seed: key.seed,
+            streams: key.streams,
+            rules: Rules::of(key.rules),
+        })
     });
     Opened {
         first,
@@ -219,6 +220,7 @@ mod tests {
     use super::*;
     use crate::state::Source;
     use crate::trust::Trust;
+    use sentinel_env::rng::Streams;
     use sentinel_env::trust::Task;
 
     #[test]

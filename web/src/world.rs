@@ -4,14 +4,14 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use sentinel_env::TaskName;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::{Change, Rules};
-use sentinel_env::trust;
 
 use crate::play::{Mark, Recording};
 use crate::state::{Source, View};
 
-/// A closed list of things with names, such as tasks or policies.
+/// A closed list of things with names, such as policies.
 pub trait Named: Copy + Debug + Eq + Send + Sync + 'static {
     /// All of them, in the order of menus.
     fn all() -> &'static [Self];
@@ -23,16 +23,6 @@ pub trait Named: Copy + Debug + Eq + Send + Sync + 'static {
     #[must_use]
     fn named(name: &str) -> Option<Self> {
         Self::all().iter().copied().find(|item| item.name() == name)
-    }
-}
-
-impl Named for trust::Task {
-    fn all() -> &'static [Self] {
-        &Self::ALL
-    }
-
-    fn name(self) -> &'static str {
-        Self::name(self)
     }
 }
 
@@ -63,6 +53,8 @@ pub trait World: Copy + Debug + PartialEq + Send + Sync + 'static {
     const NAME: &'static str;
     /// The most actions that an episode can have.
     const ACTIONS_MAX: usize;
+    /// The ways of seeding that it knows; never empty.
+    const STREAMS: &'static [Streams];
     /// Who plays when the address does not say.
     const PLAYER: Self::Policy;
     /// The policy that was trained for this world, where there is one.
@@ -71,7 +63,7 @@ pub trait World: Copy + Debug + PartialEq + Send + Sync + 'static {
     const REPLAYS: bool = false;
 
     /// Its tasks.
-    type Task: Named;
+    type Task: TaskName;
     /// What its rules may differ in.
     type Change: Change + Debug + Send + Sync;
     /// Its scripted policies.
@@ -228,6 +220,12 @@ pub trait Actor<W: World> {
     fn recording(&self, _episode: &W::Episode) -> Option<Recording> {
         None
     }
+}
+
+/// A way of seeding that the world knows, by its word in the address.
+#[must_use]
+pub fn streams_of<W: World>(word: &str) -> Option<Streams> {
+    Streams::parse(word).filter(|streams| W::STREAMS.contains(streams))
 }
 
 /// The rules of a world.

@@ -17,6 +17,8 @@ pub struct ClusterWorld;
 
 impl World for ClusterWorld {
     const NAME: &'static str = "cluster";
+    const STREAMS: &'static [Streams] = &[Streams::Reference, Streams::Independent];
+    type Task = Task;
     type Change = Change;
     type Setup = Setup;
     type Episode = Episode;

@@ -2,6 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::task::{TaskBits, TaskName};
+
 /// What kind of work a subtask is. In alphabetical order, the order of maps keyed by domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -157,6 +159,26 @@ impl Task {
             Self::Task2 => 202,
             Self::Task3 => 303,
         }
+    }
+}
+
+impl TaskName for Task {
+    const ALL: &'static [Self] = &Self::ALL;
+
+    fn name(self) -> &'static str {
+        Self::name(self)
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        Self::parse(name)
+    }
+
+    fn bits(self) -> TaskBits {
+        TaskBits(self as u16)
+    }
+
+    fn of(bits: TaskBits) -> Option<Self> {
+        Self::ALL.get(usize::from(bits.0)).copied()
     }
 }
 

@@ -17,6 +17,8 @@ pub struct TrustWorld;
 
 impl World for TrustWorld {
     const NAME: &'static str = "trust";
+    const STREAMS: &'static [Streams] = &[Streams::Reference, Streams::Independent];
+    type Task = Task;
     type Change = Change;
     type Setup = Setup;
     type Episode = Episode;

@@ -2,7 +2,8 @@
 
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::{RuleBits, Rules};
-use sentinel_env::{SLOTS, Task, World};
+use sentinel_env::task::{TaskName, known};
+use sentinel_env::{SLOTS, World};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -35,8 +36,13 @@ pub enum RowError {
         found: String,
     },
     /// No such task.
-    #[error("unknown task_type {0:?}: use task1, task2 or task3")]
-    Task(String),
+    #[error("unknown task_type {found:?}: use {known}")]
+    Task {
+        /// What stands there.
+        found: String,
+        /// The tasks of the row's world.
+        known: String,
+    },
     /// No such world.
     #[error("unknown world {0:?}: use trust (which a row without the key means) or cluster")]
     World(String),
@@ -45,6 +51,16 @@ pub enum RowError {
         "unknown streams {0:?}: use reference (which a row without the key means) or independent"
     )]
     Streams(String),
+    /// Not a stream mode of that world.
+    #[error("world {world} has no {} streams: use {known}", streams.name())]
+    ForeignStreams {
+        /// What the row says, or means without the key.
+        streams: Streams,
+        /// The row's world.
+        world: &'static str,
+        /// What the world has.
+        known: String,
+    },
     /// Not a seed.
     #[error("seed is {0}: seeds are integers from 0 to {SEED_MAX}")]
     Seed(String),
@@ -54,7 +70,7 @@ pub enum RowError {
         /// What stands there.
         found: String,
         /// The row's task.
-        task: Task,
+        task: &'static str,
         /// The last step before which that task can ask for an action.
         last: u8,
     },
@@ -96,50 +112,64 @@ pub(super) struct RawRow {
 impl TryFrom<RawRow> for ReplayRow {
     type Error = RowError;
 
-    fn try_from(raw: RawRow) -> Result<Self, RowError> {
-        let task = text("task_type", raw.task_type)?;
-        let task_type = Task::parse(&task).ok_or_else(|| RowError::Task(clip(&task)))?;
-        let world = named("world", raw.world, WorldName::parse, RowError::World)?;
-        let world = world.unwrap_or_default();
-        let seed = seed(raw.seed)?;
-        let max_steps = in_world!(world, W => W::max_steps(task_type));
-        let step = step(raw.step, task_type, max_steps - 1)?;
-        let action = raw.action.ok_or(RowError::Missing("action"))?;
-        let action = in_world!(world, W => recorded::<W>(action, task_type))?;
-        let rules = optional_text("rules", raw.rules)?;
-        let kinds = in_world!(world, W => W::KINDS);
-        Ok(Self {
-            task_type,
-            seed,
-            step,
-            action,
-            scenario_id: text("scenario_id", raw.scenario_id)?,
-            model_source: text("model_source", raw.model_source)?,
-            world,
-            streams: named("streams", raw.streams, Streams::parse, RowError::Streams)?
-                .unwrap_or(Streams::Reference),
-            rules: in_world!(world, W => rule_bits::<W>(rules.as_deref()))?,
-            probabilities: raw
-                .probabilities
-                .map(|value| probabilities(&value, kinds))
-                .transpose()?,
-            belief: raw.belief.map(belief).transpose()?.map(Box::new),
-        })
+    fn try_from(mut raw: RawRow) -> Result<Self, RowError> {
+        let task = text("task_type", raw.task_type.take())?;
+        let world = named("world", raw.world.take(), WorldName::parse, RowError::World)?;
+        in_world!(world.unwrap_or_default(), W => of_world::<W>(raw, &task))
     }
 }
 
+/// The row of a world that is known.
+fn of_world<W: Playable>(raw: RawRow, task: &str) -> Result<ReplayRow, RowError> {
+    let task = W::Task::parse(task).ok_or_else(|| RowError::Task {
+        found: clip(task),
+        known: known::<W::Task>(" or "),
+    })?;
+    Ok(ReplayRow {
+        task_type: task.bits(),
+        seed: seed(raw.seed)?,
+        step: step(raw.step, task.name(), W::max_steps(task) - 1)?,
+        action: recorded::<W>(raw.action.ok_or(RowError::Missing("action"))?, task)?,
+        scenario_id: text("scenario_id", raw.scenario_id)?,
+        model_source: text("model_source", raw.model_source)?,
+        world: W::WORLD,
+        streams: streams::<W>(raw.streams)?,
+        rules: rule_bits::<W>(raw.rules)?,
+        probabilities: raw
+            .probabilities
+            .map(|value| probabilities(&value, W::KINDS))
+            .transpose()?,
+        belief: raw.belief.map(belief).transpose()?.map(Box::new),
+    })
+}
+
+/// A stream mode that the world knows; without the key the reference's.
+fn streams<W: World>(value: Option<Value>) -> Result<Streams, RowError> {
+    let named = named("streams", value, Streams::parse, RowError::Streams)?;
+    let streams = named.unwrap_or(Streams::Reference);
+    if W::STREAMS.contains(&streams) {
+        return Ok(streams);
+    }
+    let known: Vec<&str> = W::STREAMS.iter().map(|mode| mode.name()).collect();
+    Err(RowError::ForeignStreams {
+        streams,
+        world: W::NAME,
+        known: known.join(" or "),
+    })
+}
+
 /// Rules as a row names them; without the key the reference's.
-fn rule_bits<W: World>(rules: Option<&str>) -> Result<RuleBits, RowError> {
-    let Some(text) = rules else {
+fn rule_bits<W: World>(value: Option<Value>) -> Result<RuleBits, RowError> {
+    let Some(text) = optional_text("rules", value)? else {
         return Ok(RuleBits::default());
     };
-    let rules = Rules::<W::Change>::parse(&clip(text));
+    let rules = Rules::<W::Change>::parse(&clip(&text));
     rules
         .map(Rules::bits)
         .map_err(|e| RowError::Rules(e.to_string()))
 }
 
-fn recorded<W: Playable>(mut fields: Fields, task: Task) -> Result<RecordedAction, RowError> {
+fn recorded<W: Playable>(mut fields: Fields, task: W::Task) -> Result<RecordedAction, RowError> {
     let (action, subtask_response) = W::read(&mut fields, task)?;
     Ok(RecordedAction {
         action: W::widen(action),
@@ -185,7 +215,7 @@ fn seed(value: Option<Value>) -> Result<u64, RowError> {
 }
 
 /// An episode asks for an action only while its budget lasts: up to `last`.
-fn step(value: Option<Value>, task: Task, last: u8) -> Result<u8, RowError> {
+fn step(value: Option<Value>, task: &'static str, last: u8) -> Result<u8, RowError> {
     let value = value.ok_or(RowError::Missing("step"))?;
     let step = value
         .as_u64()

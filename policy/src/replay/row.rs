@@ -2,11 +2,11 @@
 
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::RuleBits;
-use sentinel_env::{SLOTS, Task, cluster, trust};
+use sentinel_env::{SLOTS, TaskBits, cluster, trust};
 use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 
 use super::raw::RawRow;
-use super::table::rules_text;
+use super::table::{rules_text, task_name};
 use crate::{AnyAction, WorldName};
 
 /// What was done at one step of an episode, and by whom.
@@ -16,8 +16,8 @@ use crate::{AnyAction, WorldName};
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
 #[serde(try_from = "RawRow")]
 pub struct ReplayRow {
-    /// The task.
-    pub task_type: Task,
+    /// The task, one of the world's.
+    pub task_type: TaskBits,
     /// The seed, at most [`crate::SEED_MAX`].
     pub seed: u64,
     /// The observation's `step_count` before the action. In the trust world actions cost 1 to 3, so
@@ -44,7 +44,7 @@ pub struct ReplayRow {
 impl Serialize for ReplayRow {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut s = serializer.serialize_struct("ReplayRow", 11)?;
-        s.serialize_field("task_type", &self.task_type)?;
+        s.serialize_field("task_type", task_name(self.world, self.task_type))?;
         s.serialize_field("seed", &self.seed)?;
         s.serialize_field("step", &self.step)?;
         s.serialize_field("action", &self.action)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::{RuleBits, Rules};
-use sentinel_env::{Task, World, cluster, trust};
+use sentinel_env::{TaskBits, TaskName, World, cluster, trust};
 
 use super::{Problem, ReplayRow};
 use crate::{Playable, WorldName, in_world};
@@ -20,8 +20,8 @@ pub struct EpisodeKey {
     pub rules: RuleBits,
     /// How the streams are seeded.
     pub streams: Streams,
-    /// The task.
-    pub task: Task,
+    /// The task, one of the world's.
+    pub task: TaskBits,
     /// The seed.
     pub seed: u64,
 }
@@ -47,15 +47,24 @@ impl EpisodeKey {
             world: W::WORLD,
             rules: origin.rules.bits(),
             streams: origin.streams,
-            task: origin.task,
+            task: origin.task.bits(),
             seed: origin.seed,
         }
     }
 
-    /// What to play, at default difficulty. `W` must be the key's world.
+    /// What to play, at default difficulty; none when `W` has no such task, as it has when it is
+    /// not the key's world.
     #[must_use]
-    pub fn setup<W: World>(&self) -> W::Setup {
-        W::setup(self.task, self.seed, self.streams, Rules::of(self.rules))
+    pub fn setup<W: World>(&self) -> Option<W::Setup> {
+        let task = W::Task::of(self.task)?;
+        let rules = Rules::of(self.rules);
+        Some(W::setup(task, self.seed, self.streams, rules))
+    }
+
+    /// The name of the task.
+    #[must_use]
+    pub fn task_name(&self) -> &'static str {
+        task_name(self.world, self.task)
     }
 
     /// The name of the rules.
@@ -64,7 +73,7 @@ impl EpisodeKey {
         rules_text(self.world, self.rules)
     }
 
-    fn order(&self) -> (WorldName, RuleBits, u8, Task, u64) {
+    fn order(&self) -> (WorldName, RuleBits, u8, TaskBits, u64) {
         (
             self.world,
             self.rules,
@@ -73,6 +82,11 @@ impl EpisodeKey {
             self.seed,
         )
     }
+}
+
+/// The name of a world's task; only bits of another world have none.
+pub(super) fn task_name(world: WorldName, task: TaskBits) -> &'static str {
+    in_world!(world, W => <W as World>::Task::of(task).map_or("unknown", TaskName::name))
 }
 
 /// The name of a world's rules.
@@ -112,7 +126,7 @@ impl serde::Serialize for EpisodeKey {
         if !self.rules.are_reference() {
             s.serialize_field("rules", &self.rules_text())?;
         }
-        s.serialize_field("task", &self.task)?;
+        s.serialize_field("task", self.task_name())?;
         s.serialize_field("streams", &self.streams)?;
         s.serialize_field("seed", &self.seed)?;
         s.end()
@@ -124,8 +138,8 @@ impl std::fmt::Display for EpisodeKey {
         if self.world != WorldName::default() {
             write!(f, "{} ", self.world.name())?;
         }
-        let streams = self.streams.name();
-        write!(f, "{} seed {} ({streams} streams", self.task, self.seed)?;
+        let (task, streams) = (self.task_name(), self.streams.name());
+        write!(f, "{task} seed {} ({streams} streams", self.seed)?;
         if !self.rules.are_reference() {
             write!(f, ", {} rules", self.rules_text())?;
         }

@@ -1,6 +1,5 @@
 //! Playing a whole replay again, to see whether it fits this build.
 
-use sentinel_env::Task;
 use sentinel_env::digest::Digest;
 use sentinel_env::num::round_to;
 use sentinel_env::rng::Streams;
@@ -52,7 +51,7 @@ pub struct TaskMean {
     /// How the streams are seeded.
     pub streams: Streams,
     /// The task.
-    pub task: Task,
+    pub task: &'static str,
     /// How many episodes.
     pub episodes: usize,
     /// Mean of their scores, four decimals.
@@ -98,7 +97,10 @@ pub fn verify_episode(replay: &Replay, key: &EpisodeKey) -> EpisodeCheck {
 }
 
 fn verify_in<W: Playable>(replay: &Replay, key: &EpisodeKey) -> EpisodeCheck {
-    let played = play::<W>(replay, &key.setup::<W>());
+    let Some(setup) = key.setup::<W>() else {
+        return unplayable(replay, key);
+    };
+    let played = play::<W>(replay, &setup);
     let Playback { run, source } = &played;
     let episode = run.episode();
     let steps = W::steps_used(W::observation(episode));
@@ -132,6 +134,28 @@ fn verify_in<W: Playable>(replay: &Replay, key: &EpisodeKey) -> EpisodeCheck {
         mismatches: usize::from(first.is_some()) + others.count(),
         findings,
         digest: W::digest(run.fingerprints()),
+    }
+}
+
+/// A key that was not read from a file may name a task that its world does not have.
+fn unplayable(replay: &Replay, key: &EpisodeKey) -> EpisodeCheck {
+    let rows = replay.episode(key).into_iter().flat_map(|rows| rows.iter());
+    let problem = |row: &super::Row| Problem {
+        line: row.line,
+        reason: format!("world {} has no such task", key.world.name()),
+    };
+    let findings: Vec<Problem> = rows.map(problem).collect();
+    EpisodeCheck {
+        key: *key,
+        score: 0.0,
+        actions: 0,
+        steps: 0,
+        hits: 0,
+        misses: Vec::new(),
+        unused: findings.len(),
+        mismatches: 0,
+        findings,
+        digest: Digest::default(),
     }
 }
 
@@ -174,7 +198,7 @@ impl Verification {
                 digest.bytes(key.rules_text().as_bytes());
             }
             digest.bytes(key.streams.name().as_bytes());
-            digest.bytes(key.task.name().as_bytes());
+            digest.bytes(key.task_name().as_bytes());
             digest.int(key.seed);
             digest.int(u64::from(check.digest.size));
             digest.int(check.digest.hash);
@@ -210,7 +234,7 @@ fn means(episodes: &[EpisodeCheck]) -> Vec<TaskMean> {
             world: key.world,
             rules: key.rules_text(),
             streams: key.streams,
-            task: key.task,
+            task: key.task_name(),
             episodes,
             score,
         })

@@ -6,11 +6,9 @@
 //! to (the Monte-Carlo values of VinePPO, 2410.01679, with GRPO's baseline).
 
 use rayon::prelude::*;
-use std::marker::PhantomData;
 
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_env::trust::Task;
 use sentinel_policy::learned::Weights;
 
 use super::TrainError;
@@ -85,40 +83,40 @@ pub fn collect<W: Learn>(
     })
 }
 
-/// The episodes of an update: a third of them on each task, the same seeds for all.
+/// The episodes of an update: an equal share of them on each task, the same seeds for all.
 pub(super) struct Episodes<'a, W: Learn> {
     config: &'a TrainConfig,
     rules: Rules<W::Change>,
-    world: PhantomData<W>,
+    tasks: Vec<W::Task>,
     /// How many.
     pub(super) count: u64,
     first: u64,
 }
 
 impl<'a, W: Learn> Episodes<'a, W> {
-    const TASKS: u64 = Task::ALL.len() as u64;
-
     pub(super) fn of(config: &'a TrainConfig, update: u64) -> Result<Self, TrainError> {
         let count = config.groups_per_update as u64;
+        let tasks = config.selected::<W>()?;
         Ok(Self {
             config,
             rules: config.rules::<W>()?,
-            world: PhantomData,
             count,
-            first: update * count.div_ceil(Self::TASKS),
+            first: update * count.div_ceil(tasks.len() as u64),
+            tasks,
         })
     }
 
     /// What the `index`-th is made from.
     pub(super) fn setup(&self, index: u64) -> W::Setup {
-        let task = Task::ALL[(index % Self::TASKS) as usize];
-        let seed = self.config.training_seed(self.first + index / Self::TASKS);
+        let count = self.tasks.len() as u64;
+        let task = self.tasks[(index % count) as usize];
+        let seed = self.config.training_seed(self.first + index / count);
         W::setup(task, seed, Streams::Independent, self.rules)
     }
 
     /// The seeds of all of them, for a message.
     pub(super) fn seeds(&self) -> std::ops::Range<u64> {
-        let last = self.first + self.count.div_ceil(Self::TASKS) - 1;
+        let last = self.first + self.count.div_ceil(self.tasks.len() as u64) - 1;
         self.config.training_seed(self.first)..self.config.training_seed(last) + 1
     }
 }

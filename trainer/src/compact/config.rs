@@ -2,6 +2,8 @@
 //! of the log. Names and meanings are those of TRL where TRL has them.
 
 use sentinel_env::rules::Rules;
+use sentinel_env::task::Selection;
+use sentinel_env::{TaskName, World};
 use sentinel_policy::learned::{FeatureSet, Pooling};
 use sentinel_policy::{Scripted, WorldName, in_world};
 use serde::{Deserialize, Serialize};
@@ -11,9 +13,10 @@ use super::device::DeviceName;
 use super::fields::fields;
 use super::learn::{self, Learn};
 use super::optimizer::AdamOptions;
-use crate::SeedRange;
+use crate::chosen::{Typed, of_selection};
 use crate::rl::advantage::ScaleRewards;
 use crate::rl::config::{LossConfig, LossType};
+use crate::{Error, SeedRange};
 
 /// How a policy is trained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,6 +75,21 @@ fields! {
         world: WorldName = WorldName::Trust,
         /// By which rules: reference or hardened, changed like reference+NAME or hardened-NAME
         rules: String = "reference".to_owned(),
+        /// Tasks of the world to play, with commas between, or all; all where none is named
+        #[serde(skip_serializing_if = "String::is_empty")]
+        tasks: String = String::new(),
+        /// Tasks of these sub-environments, with commas between (world polyguard)
+        #[serde(skip_serializing_if = "String::is_empty")]
+        sub_environment: String = String::new(),
+        /// Tasks of these difficulties, with commas between (world polyguard)
+        #[serde(skip_serializing_if = "String::is_empty")]
+        difficulty: String = String::new(),
+        /// Tasks with this formulary: reference or extended (world polyguard)
+        #[serde(skip_serializing_if = "String::is_empty")]
+        formulary: String = String::new(),
+        /// Tasks with this part of the formulary: all, train or holdout (world polyguard)
+        #[serde(skip_serializing_if = "String::is_empty")]
+        split: String = String::new(),
         /// sft: the policy of the world that is imitated, such as bayes or planner
         teacher: String = "bayes".to_owned(),
         /// Start from the model in this folder instead of from fresh weights
@@ -94,7 +112,7 @@ fields! {
         test_seeds: SeedRange = SeedRange::of(1_000, 3_000),
         /// Updates
         max_steps: usize = 500,
-        /// Groups of one update; a third of them on each task
+        /// Groups of one update; an equal share of them on each task
         groups_per_update: usize = 384,
         /// Members of a group
         num_generations: usize = 16,
@@ -150,6 +168,46 @@ impl TrainConfig {
     /// If it does not know them.
     pub fn rules<W: Learn>(&self) -> Result<Rules<W::Change>, TrainError> {
         Rules::parse(&self.rules).map_err(|error| TrainError::Rules(error.to_string()))
+    }
+
+    /// What is said of tasks.
+    #[must_use]
+    pub fn selection(&self) -> Selection<'_> {
+        fn given(text: &str) -> Option<&str> {
+            Some(text).filter(|text| !text.is_empty())
+        }
+        Selection {
+            tasks: given(&self.tasks),
+            sub_environment: given(&self.sub_environment),
+            difficulty: given(&self.difficulty),
+            formulary: given(&self.formulary),
+            split: given(&self.split),
+        }
+    }
+
+    /// The same as it is typed for a command that calls its tasks `option`.
+    #[must_use]
+    pub fn words_for(&self, option: &'static str) -> String {
+        Typed(option, self.selection()).to_string()
+    }
+
+    /// The tasks to play, in order.
+    ///
+    /// # Errors
+    /// If the world has no such tasks.
+    pub fn selected<W: World>(&self) -> Result<Vec<W::Task>, Error> {
+        of_selection::<W>(&self.selection())
+    }
+
+    /// Their names.
+    ///
+    /// # Errors
+    /// As [`TrainConfig::selected`].
+    pub fn task_names(&self) -> Result<Vec<&'static str>, Error> {
+        in_world!(self.world, W => {
+            let tasks = self.selected::<W>()?;
+            Ok(tasks.into_iter().map(TaskName::name).collect())
+        })
     }
 
     /// Who is imitated.
@@ -257,6 +315,7 @@ impl TrainConfig {
     fn check_world<W: Learn>(&self) -> Result<(), TrainError> {
         learn::model::<W>(self).check()?;
         self.rules::<W>()?;
+        self.selected::<W>()?;
         if self.method == Method::Sft {
             self.teacher::<W>()?;
         }

@@ -3,7 +3,6 @@
 use rayon::prelude::*;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_env::trust::Task;
 use sentinel_policy::Scripted;
 use sentinel_policy::learned::Weights;
 use serde::{Deserialize, Serialize};
@@ -13,22 +12,23 @@ use super::learn::Learn;
 use crate::SeedRange;
 
 /// Mean scores over a range of seeds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scores {
-    /// Of each of [`Task::ALL`].
-    pub tasks: [f64; 3],
+    /// Of each task, in the order of [`super::config::TrainConfig::selected`].
+    pub tasks: Vec<f64>,
     /// The mean of these.
     pub overall: f64,
 }
 
-/// Plays every seed of the range on every task with independent streams.
+/// Plays every seed of the range on each of the tasks with independent streams.
 #[must_use]
 pub fn evaluate<W: Learn>(
     weights: &Weights<W::Net>,
     rules: Rules<W::Change>,
+    tasks: &[W::Task],
     seeds: SeedRange,
 ) -> Scores {
-    mean::<W>(rules, seeds, |setup| {
+    mean::<W>(rules, tasks, seeds, |setup| {
         let mut play = Play::<W>::new(W::reset(setup), weights.config());
         Actor::new(weights).finish_greedily(&mut play);
         play.score()
@@ -40,9 +40,10 @@ pub fn evaluate<W: Learn>(
 pub fn evaluate_scripted<W: Learn>(
     policy: W::PolicyName,
     rules: Rules<W::Change>,
+    tasks: &[W::Task],
     seeds: SeedRange,
 ) -> Scores {
-    mean::<W>(rules, seeds, |setup| {
+    mean::<W>(rules, tasks, seeds, |setup| {
         let mut player = policy.start(setup);
         let mut episode = W::reset(setup);
         while let Some(action) = player.act(&episode) {
@@ -57,18 +58,20 @@ pub fn evaluate_scripted<W: Learn>(
 
 fn mean<W: Learn>(
     rules: Rules<W::Change>,
+    tasks: &[W::Task],
     seeds: SeedRange,
     score: impl Fn(&W::Setup) -> f64 + Sync,
 ) -> Scores {
-    let tasks = Task::ALL.map(|task| {
+    let mean = |task: &W::Task| {
         let scores: Vec<f64> = (seeds.range().into_par_iter())
-            .map(|seed| score(&W::setup(task, seed, Streams::Independent, rules)))
+            .map(|seed| score(&W::setup(*task, seed, Streams::Independent, rules)))
             .collect();
         // Summed in order: the same on any number of cores.
         scores.iter().sum::<f64>() / scores.len() as f64
-    });
+    };
+    let tasks: Vec<f64> = tasks.iter().map(mean).collect();
     Scores {
-        tasks,
         overall: tasks.iter().sum::<f64>() / tasks.len() as f64,
+        tasks,
     }
 }

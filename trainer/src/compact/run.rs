@@ -64,7 +64,7 @@ fn run_in<W: Learn>(
     place: &Place,
     listen: &mut dyn FnMut(&Event),
 ) -> Result<(), TrainError> {
-    let rules = config.rules::<W>()?;
+    let (rules, tasks) = (config.rules::<W>()?, config.selected::<W>()?);
     let (mut trainer, history) = open::<W>(config, place)?;
     let mut log = Log { history, listen };
     log.note(Event::Started {
@@ -95,9 +95,9 @@ fn run_in<W: Learn>(
     }
     let finished = |event: &Event| matches!(event, Event::Finished { .. });
     if !log.history.iter().any(finished) {
-        let scores = evaluate::<W>(trainer.best(), rules, config.test_seeds);
+        let scores = evaluate::<W>(trainer.best(), rules, &tasks, config.test_seeds);
         let measured = |policy: &W::PolicyName| {
-            let scores = evaluate_scripted::<W>(*policy, rules, config.test_seeds);
+            let scores = evaluate_scripted::<W>(*policy, rules, &tasks, config.test_seeds);
             (policy.label().to_owned(), scores)
         };
         let baselines: Vec<_> = W::BASELINES.iter().map(measured).collect();
@@ -201,7 +201,8 @@ fn model<W: Learn>(trainer: &Trainer<W>) -> Model<W::Net> {
 fn measure<W: Learn>(trainer: &mut Trainer<W>, log: &mut Log<'_>) -> Result<(), TrainError> {
     let (step, seeds) = (trainer.done(), trainer.config().validation_seeds);
     let rules = trainer.config().rules::<W>()?;
-    let scores = evaluate::<W>(trainer.weights(), rules, seeds);
+    let tasks = trainer.config().selected::<W>()?;
+    let scores = evaluate::<W>(trainer.weights(), rules, &tasks, seeds);
     trainer.consider(scores.overall);
     log.note(Event::Eval { step, scores });
     Ok(())

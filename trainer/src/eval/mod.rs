@@ -13,7 +13,6 @@ pub use trained::{DEFAULT_REPLAY, Source};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use sentinel_env::Task;
 use sentinel_env::controller::{Controller, DifficultyProfile};
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
@@ -23,7 +22,7 @@ use sentinel_policy::{Scripted, WorldName, run_episode};
 
 use crate::args::{self, parse_fraction, parse_streams, parse_world};
 use crate::worlds::Evaluated;
-use crate::{Contestant, Error, Progress, SeedRange, Tasks, files};
+use crate::{Cells, Contestant, Error, Progress, SeedRange, chosen, files, selected};
 
 /// What to evaluate.
 #[derive(Clone, Debug, clap::Args)]
@@ -34,9 +33,13 @@ pub struct EvalConfig {
     /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
     #[arg(long, value_name = "RULES", default_value = "reference")]
     pub rules: String,
-    /// task1, task2, task3, several with commas between, or all
-    #[arg(long, alias = "tasks", value_name = "TASK", default_value = "task3")]
-    pub task: Tasks,
+    /// Tasks of the world with commas between, or all [default: task3 in
+    /// worlds that have one]
+    #[arg(long, alias = "tasks", value_name = "TASK")]
+    pub task: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub cells: Cells,
     /// Episodes for each policy and task, on the seeds 0..N
     #[arg(long, value_name = "N", default_value = "20", conflicts_with = "seeds",
         allow_hyphen_values = true, value_parser = SeedRange::first)]
@@ -50,8 +53,9 @@ pub struct EvalConfig {
     pub policies: Option<String>,
     /// How random streams are seeded: reference, because the published numbers use it, or
     /// independent, where the scenario number betrays no identity: for claims about learning
-    #[arg(long, value_name = "MODE", default_value = "reference", value_parser = parse_streams)]
-    pub streams: Streams,
+    /// [default: reference, where the world has it]
+    #[arg(long, value_name = "MODE", value_parser = parse_streams)]
+    pub streams: Option<Streams>,
     /// Difficulty follows the detection rate, anew for each task and policy
     #[arg(long)]
     pub adaptive: bool,
@@ -93,6 +97,10 @@ impl EvalConfig {
 pub struct Plan<'a, W: Evaluated> {
     /// As given.
     pub config: &'a EvalConfig,
+    /// The tasks, in order.
+    pub tasks: Vec<W::Task>,
+    /// How the streams are seeded.
+    pub streams: Streams,
     /// The rules.
     pub rules: Rules<W::Change>,
     /// Who plays, in order.
@@ -108,6 +116,8 @@ impl EvalConfig {
         let policies = self.policies.as_deref().unwrap_or(W::POLICIES);
         Ok(Plan {
             config: self,
+            tasks: selected::<W>(self.task.as_deref().or(W::TASK), &self.cells)?,
+            streams: chosen::streams::<W>(self.streams, Streams::Reference)?,
             rules: args::rules::<W>(&self.rules)?,
             policies: Contestant::list(policies)?,
         })
@@ -118,12 +128,12 @@ impl<W: Evaluated> Plan<'_, W> {
     /// How many episodes will be played.
     #[must_use]
     pub fn episodes(&self) -> u64 {
-        let blocks = self.policies.len() * self.config.task.list.len();
+        let blocks = self.policies.len() * self.tasks.len();
         self.config.seed_range().count() * blocks as u64
     }
 
-    fn setup(&self, task: Task, seed: u64, profile: DifficultyProfile) -> W::Setup {
-        let setup = W::setup(task, seed, self.config.streams, self.rules);
+    fn setup(&self, task: W::Task, seed: u64, profile: DifficultyProfile) -> W::Setup {
+        let setup = W::setup(task, seed, self.streams, self.rules);
         W::at_difficulty(&setup, profile)
     }
 }
@@ -153,7 +163,7 @@ pub(crate) struct ReplayCounts {
 
 /// The episodes of one policy on one task, and the difficulty after them.
 pub(crate) struct Block<W: Evaluated> {
-    task: Task,
+    task: W::Task,
     policy: Contestant<W>,
     played: Vec<Played<W>>,
     difficulty: Option<DifficultyProfile>,
@@ -174,8 +184,8 @@ pub fn evaluate<W: Evaluated>(
         progress();
         (run, played)
     };
-    let tasks = plan.config.task.list.iter();
-    let pairs: Vec<(Task, Contestant<W>)> = tasks
+    let tasks = plan.tasks.iter();
+    let pairs: Vec<(W::Task, Contestant<W>)> = tasks
         .flat_map(|task| plan.policies.iter().map(move |policy| (*task, *policy)))
         .collect();
     let blocks = pairs.into_par_iter().map(|(task, policy)| {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sentinel_env::Task;
+use sentinel_env::TaskName as _;
 use sentinel_env::controller::DifficultyProfile;
 use sentinel_env::rng::Streams;
 use sentinel_policy::replay::Replay;
@@ -142,7 +142,7 @@ impl<W: Evaluated> Evaluation<W> {
                 .push((block.policy.name().to_owned(), State(block.difficulty)));
         }
         let config = plan.config;
-        let mut tasks = config.task.list.clone();
+        let mut tasks = plan.tasks.clone();
         tasks.sort_unstable();
         let by_task = tasks.iter().map(|task| {
             let summary = summarise(plan, &blocks, |other| other == *task);
@@ -154,11 +154,16 @@ impl<W: Evaluated> Evaluation<W> {
             _ => None,
         };
         Self {
-            task: config.task.name.clone(),
-            tasks: config.task.list.iter().map(|task| task.name()).collect(),
+            task: config
+                .task
+                .as_deref()
+                .or(W::TASK)
+                .unwrap_or("all")
+                .to_owned(),
+            tasks: plan.tasks.iter().map(|task| task.name()).collect(),
             episodes_per_policy: config.seed_range().count(),
             adaptive: config.adaptive,
-            streams: config.streams,
+            streams: plan.streams,
             rules: plan.rules.to_string(),
             difficulty: blocks.last().and_then(|block| block.difficulty),
             difficulty_by_task_policy: states,
@@ -189,7 +194,7 @@ impl<W: Evaluated> Evaluation<W> {
 fn summarise<W: Evaluated>(
     plan: &Plan<'_, W>,
     blocks: &[Block<W>],
-    counts: impl Fn(Task) -> bool,
+    counts: impl Fn(W::Task) -> bool,
 ) -> Ordered<W::Summary> {
     let summary = plan.policies.iter().map(|policy| {
         let of_policy = blocks.iter().filter(|block| block.policy == *policy);

@@ -17,7 +17,13 @@ pub fn table<W: Evaluated>(evaluation: &Evaluation<W>) -> String {
     } else {
         "fixed difficulty\n\n"
     });
-    let _ = write!(text, "{:<12} {:<6} {:>8}", "policy", "task", "episodes");
+    let tasks = evaluation.by_task.0.iter().map(|(task, _)| task.len());
+    let place = tasks.max().unwrap_or(0).max(TASK_WIDTH);
+    let _ = write!(
+        text,
+        "{:<12} {:<place$} {:>8}",
+        "policy", "task", "episodes"
+    );
     for column in W::COLUMNS {
         let _ = write!(text, "  {column:>WIDTH$}");
     }
@@ -25,11 +31,11 @@ pub fn table<W: Evaluated>(evaluation: &Evaluation<W>) -> String {
     for (policy, overall) in &evaluation.summary.0 {
         for (task, summaries) in &evaluation.by_task.0 {
             if let Some(summary) = summaries.get(policy) {
-                row::<W>(&mut text, policy, task, summary);
+                row::<W>(&mut text, policy, (task, place), summary);
             }
         }
         if evaluation.by_task.0.len() > 1 {
-            row::<W>(&mut text, policy, "all", overall);
+            row::<W>(&mut text, policy, ("all", place), overall);
         }
     }
     if let Some(replay) = &evaluation.replay {
@@ -39,13 +45,21 @@ pub fn table<W: Evaluated>(evaluation: &Evaluation<W>) -> String {
     text
 }
 
+/// Least width of the tasks' column.
+const TASK_WIDTH: usize = 6;
+
 /// Width of a column of numbers.
 const WIDTH: usize = 11;
 
-fn row<W: Evaluated>(text: &mut String, policy: &str, task: &str, summary: &W::Summary) {
+fn row<W: Evaluated>(
+    text: &mut String,
+    policy: &str,
+    (task, place): (&str, usize),
+    summary: &W::Summary,
+) {
     let (episodes, cells) = W::cells(summary);
     // Writing to a String cannot fail.
-    let _ = write!(text, "{policy:<12} {task:<6} {episodes:>8}");
+    let _ = write!(text, "{policy:<12} {task:<place$} {episodes:>8}");
     for cell in cells {
         let _ = write!(text, "  {cell:>WIDTH$.4}");
     }

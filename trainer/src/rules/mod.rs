@@ -10,7 +10,7 @@ pub use verdict::{Above, Gap, Verdict};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use sentinel_env::Task;
+use sentinel_env::TaskName as _;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::{Change, Rules};
 use sentinel_policy::play::{Player, score_of};
@@ -19,7 +19,7 @@ use sentinel_policy::{Playable, Scripted, WorldName};
 use serde::Serialize;
 
 use crate::args::{self, list, parse_streams, parse_world};
-use crate::{Error, Progress, SeedRange, Tasks, files};
+use crate::{Cells, Error, Progress, SeedRange, chosen, files, selected};
 
 /// What to compare.
 #[derive(Clone, Debug, clap::Args)]
@@ -35,9 +35,12 @@ pub struct RulesConfig {
     /// roles and constants [default: roles,constants]
     #[arg(long, value_name = "LIST", default_value = "roles,constants")]
     pub policies: String,
-    /// task1, task2, task3, several with commas between, or all
-    #[arg(long, alias = "tasks", value_name = "TASK", default_value = "all")]
-    pub task: Tasks,
+    /// Tasks of the world with commas between, or all [default: all]
+    #[arg(long, alias = "tasks", value_name = "TASK")]
+    pub task: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub cells: Cells,
     /// Seeds: A..B without B, or A..=B with B
     #[arg(
         long,
@@ -47,8 +50,9 @@ pub struct RulesConfig {
     )]
     pub seeds: SeedRange,
     /// How random streams are seeded: independent, where no number betrays another, or reference
-    #[arg(long, value_name = "MODE", default_value = "independent", value_parser = parse_streams)]
-    pub streams: Streams,
+    /// [default: independent, where the world has it]
+    #[arg(long, value_name = "MODE", value_parser = parse_streams)]
+    pub streams: Option<Streams>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -92,24 +96,28 @@ struct Set<W: Playable> {
 pub struct Comparison<W: Playable> {
     sets: Vec<Set<W>>,
     players: Vec<Who<W>>,
+    tasks: Vec<W::Task>,
+    streams: Streams,
 }
 
 impl<W: Playable> Comparison<W> {
     /// Looks up what is named.
     ///
     /// # Errors
-    /// If the world has no such rules or policy.
+    /// If the world has no such rules, policy, tasks or streams.
     pub fn of(config: &RulesConfig) -> Result<Self, Error> {
         Ok(Self {
             sets: sets::<W>(config.rules.as_deref())?,
             players: players::<W>(&config.policies)?,
+            tasks: selected::<W>(config.task.as_deref(), &config.cells)?,
+            streams: chosen::streams::<W>(config.streams, Streams::Independent)?,
         })
     }
 
     /// How many episodes will be played.
     #[must_use]
     pub fn episodes(&self, config: &RulesConfig) -> u64 {
-        let cells = self.sets.len() * self.players.len() * config.task.list.len();
+        let cells = self.sets.len() * self.players.len() * self.tasks.len();
         cells as u64 * config.seeds.count()
     }
 }
@@ -178,7 +186,7 @@ pub struct Cell {
     /// The rules.
     pub rules: String,
     /// The task.
-    pub task: Task,
+    pub task: &'static str,
     /// Mean score.
     pub mean: f64,
     /// Its standard error.
@@ -207,6 +215,9 @@ pub struct Findings {
     pub rules: Vec<String>,
     /// Rules by rules, policy by policy, task by task.
     pub cells: Vec<Cell>,
+    /// The tasks as the world orders them.
+    #[serde(skip)]
+    pub tasks: Vec<&'static str>,
     /// Rules by rules, task by task.
     pub verdicts: Vec<Verdict>,
 }
@@ -230,8 +241,8 @@ pub fn compare<W: Playable>(
     for set in &comparison.sets {
         let mut of_set: Vec<Cell> = Vec::new();
         for who in &comparison.players {
-            for task in &config.task.list {
-                of_set.push(cell(config, set, who, *task, progress));
+            for task in &comparison.tasks {
+                of_set.push(cell((config, comparison), set, who, *task, progress));
             }
         }
         let base = set.base.map(|base| base.to_string());
@@ -249,18 +260,21 @@ pub fn compare<W: Playable>(
         .map(|set| set.rules.to_string())
         .collect();
     let verdicts = rules.iter().flat_map(|rules| {
-        let tasks = config.task.list.iter();
-        tasks.map(|task| Verdict::of::<W>(rules, *task, &cells))
+        let tasks = comparison.tasks.iter();
+        tasks.map(|task| Verdict::of::<W>(rules, task.name(), &cells))
     });
     let changes = W::Change::ALL.iter();
+    let mut tasks = comparison.tasks.clone();
+    tasks.sort_unstable();
     Findings {
         world: config.world,
-        streams: config.streams,
+        streams: comparison.streams,
         seeds: config.seeds,
         changes: changes.map(|c| (c.name(), c.describe())).collect(),
         policies: (comparison.players.iter())
             .map(|who| who.name().to_owned())
             .collect(),
+        tasks: tasks.into_iter().map(|task| task.name()).collect(),
         verdicts: verdicts.collect(),
         rules,
         cells,
@@ -268,14 +282,14 @@ pub fn compare<W: Playable>(
 }
 
 fn cell<W: Playable>(
-    config: &RulesConfig,
+    (config, comparison): (&RulesConfig, &Comparison<W>),
     set: &Set<W>,
     who: &Who<W>,
-    task: Task,
+    task: W::Task,
     progress: Progress<'_>,
 ) -> Cell {
     let play = |seed| {
-        let setup = W::setup(task, seed, config.streams, set.rules);
+        let setup = W::setup(task, seed, comparison.streams, set.rules);
         let score = score_of(&setup, &mut who.player(&setup));
         progress();
         score
@@ -286,7 +300,7 @@ fn cell<W: Playable>(
     Cell {
         policy: who.name().to_owned(),
         rules: set.rules.to_string(),
-        task,
+        task: task.name(),
         mean,
         se,
         effect: None,

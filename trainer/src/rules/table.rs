@@ -20,13 +20,10 @@ pub fn text(findings: &Findings) -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "  {name}: {what}");
     }
-    let mut tasks: Vec<_> = findings.verdicts.iter().map(|v| v.task).collect();
-    tasks.sort_unstable();
-    tasks.dedup();
-    for task in tasks {
+    for task in &findings.tasks {
         // A set and what is made of it stand beside each other.
         for family in findings.rules.chunk_by(|a, b| set_of(a) == set_of(b)) {
-            block(&mut text, findings, task.name(), family);
+            block(&mut text, findings, task, family);
         }
     }
     text.push('\n');
@@ -61,7 +58,7 @@ fn block(text: &mut String, findings: &Findings, task: &str, rules: &[String]) {
         let _ = write!(text, "{policy:<first$}");
         for (rules, head) in rules.iter().zip(&heads) {
             let mut here = findings.cells.iter().filter(|cell| cell.rules == *rules);
-            let found = here.find(|cell| cell.policy == *policy && cell.task.name() == task);
+            let found = here.find(|cell| cell.policy == *policy && cell.task == task);
             let cell = found.map_or_else(String::new, |c| format!("{:.4} ±{:.4}", c.mean, c.se));
             let _ = write!(text, "  {cell:>0$}", WIDTH.max(head.len()));
         }

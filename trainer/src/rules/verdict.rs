@@ -1,6 +1,5 @@
 //! Whether rules are worth learning under.
 
-use sentinel_env::Task;
 use sentinel_policy::Playable;
 use serde::Serialize;
 
@@ -56,7 +55,7 @@ pub struct Verdict {
     /// The rules.
     pub rules: String,
     /// The task.
-    pub task: Task,
+    pub task: &'static str,
     /// Whether random < heuristic < planner < oracle, of those that played.
     pub order_holds: bool,
     /// Whether each is above the one before by more than two standard errors.
@@ -72,7 +71,7 @@ pub struct Verdict {
 impl Verdict {
     /// Judges rules by the cells of a comparison.
     #[must_use]
-    pub fn of<W: Playable>(rules: &str, task: Task, cells: &[Cell]) -> Self {
+    pub fn of<W: Playable>(rules: &str, task: &'static str, cells: &[Cell]) -> Self {
         let played = |policy: &str| {
             let here = |cell: &&Cell| cell.rules == rules && cell.task == task;
             let mut here = cells.iter().filter(here);

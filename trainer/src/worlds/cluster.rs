@@ -60,6 +60,7 @@ impl Evaluated for ClusterWorld {
     type Row = EpisodeRow;
     type Summary = ClusterSummary;
     const POLICIES: &'static str = "random,blind,trust,oracle_lite";
+    const TASK: Option<&'static str> = Some("task3");
     const COLUMNS: &'static [&'static str] = &[
         "score",
         "health",

@@ -28,6 +28,8 @@ pub trait Evaluated: Learn {
     type Summary: Serialize + Clone + std::fmt::Debug + PartialEq + Send;
     /// Who plays when nobody is named.
     const POLICIES: &'static str;
+    /// What is played when nothing is said of tasks; without it all that the world has.
+    const TASK: Option<&'static str>;
     /// Columns of the table, behind policy, task and episodes.
     const COLUMNS: &'static [&'static str];
 

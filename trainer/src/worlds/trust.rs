@@ -55,6 +55,7 @@ impl Evaluated for TrustWorld {
     type Row = EpisodeRow;
     type Summary = PolicySummary;
     const POLICIES: &'static str = "random,heuristic,oracle_lite";
+    const TASK: Option<&'static str> = Some("task3");
     const COLUMNS: &'static [&'static str] =
         &["score", "completion", "detection", "calibration", "steps"];
 

@@ -16,9 +16,11 @@ mod workers;
 use std::sync::Arc;
 
 use leptos::prelude::*;
+use sentinel_env::World as _;
 use sentinel_env::cluster::{
-    self, Action, Episode, Fingerprints, JobStatus, Setup, Size, Step, Task,
+    self, Action, ClusterWorld, Episode, Fingerprints, JobStatus, Setup, Size, Step, Task,
 };
+use sentinel_env::rng::Streams;
 use sentinel_env::slot::Slot;
 use sentinel_policy::Model;
 use sentinel_policy::cluster::PolicyName;
@@ -63,6 +65,7 @@ impl Named for PolicyName {
 impl World for Cluster {
     const NAME: &'static str = "cluster";
     const ACTIONS_MAX: usize = 120;
+    const STREAMS: &'static [Streams] = ClusterWorld::STREAMS;
     const PLAYER: PolicyName = PolicyName::Planner;
     const LEARNED: Option<Learned> = Some(Learned {
         weights: actor::WEIGHTS,

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use sentinel_env::rng::Streams;
+use sentinel_env::TaskName as _;
 use sentinel_policy::SEED_MAX;
 
 use super::{Branch, Screen, Source, Speed, Theme, View};
-use crate::world::{Named, RulesOf, WORLDS, World, has_training};
+use crate::world::{RulesOf, WORLDS, World, has_training, streams_of};
 
 /// The query of a view, without `?`; what is at its default is left out.
 #[must_use]
@@ -113,7 +113,7 @@ pub fn parse_query<W: World>(query: &str) -> (View<W>, Vec<String>) {
             "task" => set(&mut view.task, parse_task::<W>(&value)),
             "seed" => set(&mut view.seed, parse_seed(&value)),
             "policy" => set(&mut view.source, Source::parse(&value)),
-            "streams" => set(&mut view.streams, Streams::parse(&value)),
+            "streams" => set(&mut view.streams, streams_of::<W>(&value)),
             "vs" => set(&mut view.versus, Source::parse(&value).map(Some)),
             "at" => set(
                 &mut at,
@@ -169,7 +169,7 @@ fn parse_screen<W: World>(text: &str) -> Option<Screen> {
 
 /// A task by name or number.
 fn parse_task<W: World>(text: &str) -> Option<W::Task> {
-    W::Task::named(text).or_else(|| W::Task::named(&format!("task{text}")))
+    W::Task::parse(text).or_else(|| W::Task::parse(&format!("task{text}")))
 }
 
 /// A seed from `0` to `2^63 - 1`.

@@ -1,9 +1,10 @@
 //! The state of the page.
 
+use sentinel_env::TaskName as _;
 use sentinel_env::rng::Streams;
 
 use super::Source;
-use crate::world::{Named, RulesOf, World};
+use crate::world::{RulesOf, World};
 
 /// Light, dark, or what the system says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -102,13 +103,18 @@ pub struct View<W: World> {
 
 impl<W: World> Default for View<W> {
     fn default() -> Self {
-        let tasks = W::Task::all();
+        let (tasks, streams) = (W::Task::ALL, W::STREAMS);
+        let usual = streams.contains(&Streams::Independent);
         Self {
             screen: Screen::Episode,
             // The hardest; every world has a task.
             task: tasks[tasks.len() - 1],
             seed: 42,
-            streams: Streams::Independent,
+            streams: if usual {
+                Streams::Independent
+            } else {
+                streams[0]
+            },
             rules: RulesOf::<W>::REFERENCE,
             source: Source::Policy(W::PLAYER),
             versus: None,

@@ -12,8 +12,10 @@ mod weights;
 use std::sync::Arc;
 
 use leptos::prelude::*;
+use sentinel_env::World as _;
+use sentinel_env::rng::Streams;
 use sentinel_env::slot::{SLOTS, Slot};
-use sentinel_env::trust::{self, Action, Episode, Session, Setup, Status, Step, text};
+use sentinel_env::trust::{self, Action, Episode, Session, Setup, Status, Step, TrustWorld, text};
 use sentinel_policy::replay::{EpisodeKey, Replay};
 use sentinel_policy::{Model, PolicyName};
 
@@ -58,6 +60,7 @@ fn setup(view: &View<Trust>) -> Setup {
 impl World for Trust {
     const NAME: &'static str = "trust";
     const ACTIONS_MAX: usize = 45;
+    const STREAMS: &'static [Streams] = TrustWorld::STREAMS;
     const PLAYER: PolicyName = PolicyName::Bayes;
     const LEARNED: Option<Learned> = Some(Learned {
         weights: weights::ADDRESS,

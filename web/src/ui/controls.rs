@@ -1,6 +1,7 @@
 //! What to play: task, seed, streams, player, and whom to compare with.
 
 use leptos::prelude::*;
+use sentinel_env::TaskName as _;
 use wasm_bindgen::JsCast;
 
 use super::keys::new_seed;
@@ -18,7 +19,7 @@ pub fn Controls<W: World>(page: Page<W>) -> impl IntoView {
             <SeedField page/>
             <PlayerMenu page versus=false/>
             <PlayerMenu page versus=true/>
-            <StreamsMenu page/>
+            {(W::STREAMS.len() > 1).then(|| view! { <StreamsMenu page/> })}
             <RulesMenu page/>
             <TruthSwitch page/>
             {W::REPLAYS.then(|| view! { <FileButton page/> })}
@@ -40,7 +41,7 @@ fn TaskChoice<W: World>(page: Page<W>) -> impl IntoView {
     view! {
         <div class="field">
             <span class="label">"Task"</span>
-            <div class="segmented" role="group" aria-label="Task">{W::Task::all().iter().enumerate().map(button).collect_view()}</div>
+            <div class="segmented" role="group" aria-label="Task">{W::Task::ALL.iter().enumerate().map(button).collect_view()}</div>
         </div>
     }
 }

@@ -6,18 +6,19 @@ use sentinel_env::rules::Change;
 
 use super::controls::option;
 use crate::page::Page;
-use crate::world::{RulesOf, World};
+use crate::world::{RulesOf, World, streams_of};
 
 #[component]
 pub(super) fn StreamsMenu<W: World>(page: Page<W>) -> impl IntoView {
     let options = move || {
         let now = page.still.with(|view| view.streams);
-        let all = [Streams::Independent, Streams::Reference];
-        all.map(|s| option(s.name(), s.name(), "", s == now))
-            .concat()
+        let all = [Streams::Independent, Streams::Reference].into_iter();
+        all.filter(|s| W::STREAMS.contains(s))
+            .map(|s| option(s.name(), s.name(), "", s == now))
+            .collect::<String>()
     };
     let change = move |event| {
-        if let Some(streams) = Streams::parse(&event_target_value(&event)) {
+        if let Some(streams) = streams_of::<W>(&event_target_value(&event)) {
             page.restart(|view| view.streams = streams);
         }
     };

@@ -4,11 +4,11 @@
 
 use std::fmt::Write;
 
-use sentinel_env::trust::Task;
 use sentinel_policy::{Scripted, in_world};
 use serde_json::{Map, Value};
 
-use super::{named, rounded, state};
+use super::{named, of_task, rounded, state};
+use crate::Error;
 use crate::compact::config::{Method, TrainConfig};
 use crate::compact::evaluate::Scores;
 use crate::compact::events::Event;
@@ -21,21 +21,28 @@ const ELSEWHERE: [&str; 4] = ["name", "train_seeds", "validation_seeds", "test_s
 /// streams, as the policy was.
 ///
 /// # Errors
-/// If the configuration has no form as JSON, which cannot be.
+/// If the configuration names tasks that the world does not have, or has no form as JSON, which
+/// cannot be.
 pub fn text(
     config: &TrainConfig,
     events: &[Event],
     baselines: &[(String, Scores)],
-) -> Result<String, serde_json::Error> {
+) -> Result<String, Error> {
+    let tasks = config.task_names()?;
     let finished = events.iter().rev().find_map(|event| match event {
-        Event::Finished { step, scores, .. } => Some((*step, *scores)),
+        Event::Finished { step, scores, .. } => Some((*step, scores)),
         _ => None,
     });
     let parts = [
-        front(config, finished.map(|(_, scores)| scores)),
+        front(config, &tasks, finished.map(|(_, scores)| scores)),
         model(config, events),
         training(config, events, finished.map(|(step, _)| step))?,
-        measured(config, finished.map(|(_, scores)| scores), baselines),
+        measured(
+            config,
+            &tasks,
+            finished.map(|(_, scores)| scores),
+            baselines,
+        ),
         usage(config),
         LIMITS.to_owned(),
     ];
@@ -52,21 +59,23 @@ another world. Scores are means over the seeds that are named; other seeds give 
 ";
 
 /// The YAML that the Hub reads.
-fn front(config: &TrainConfig, scores: Option<Scores>) -> String {
+fn front(config: &TrainConfig, tasks: &[&str], scores: Option<&Scores>) -> String {
     let tags = match config.method {
         Method::Grpo => "- reinforcement-learning\n- grpo\n",
         // No reward is learned from.
         Method::Sft => "- imitation-learning\n- dagger\n",
     };
     let mut yaml = format!("---\nlibrary_name: sentinel\ntags:\n{tags}");
-    let results = scores.map(|scores| named(&scores)).unwrap_or_default();
+    let results = scores
+        .map(|scores| named(tasks, scores))
+        .unwrap_or_default();
     if !results.is_empty() {
         let _ = writeln!(yaml, "model-index:\n- name: {}", quoted(&config.name));
         yaml.push_str("  results:\n");
     }
     for (metric, score) in results {
-        let task = Task::ALL.iter().find(|task| metric.contains(task.name()));
-        let task = task.map_or("all tasks", |task| task.name());
+        let task = tasks.iter().find(|task| metric == of_task(task));
+        let task = task.copied().unwrap_or("all tasks");
         let dataset = format!(
             "{}, {task}, {} rules, seeds {}, independent streams",
             config.world.name(),
@@ -222,7 +231,8 @@ fn cell(text: &str) -> String {
 /// What it scored, beside others.
 fn measured(
     config: &TrainConfig,
-    scores: Option<Scores>,
+    tasks: &[&str],
+    scores: Option<&Scores>,
     baselines: &[(String, Scores)],
 ) -> String {
     let mut text = format!(
@@ -231,17 +241,23 @@ fn measured(
         config.test_seeds,
         config.test_seeds.count(),
     );
-    for task in Task::ALL {
-        let _ = write!(text, " {} |", task.name());
+    for task in tasks {
+        let _ = write!(text, " {task} |");
     }
-    text.push_str(" overall |\n|---|---|---|---|---|\n");
-    match &scores {
+    text.push_str(" overall |\n|");
+    text.push_str(&"---|".repeat(tasks.len() + 2));
+    text.push('\n');
+    match scores {
         Some(scores) => row(
             &mut text,
             &format!("**{}** (this model)", config.name),
             scores,
         ),
-        None => text.push_str("| this model | not measured yet | | | |\n"),
+        None => {
+            text.push_str("| this model | not measured yet |");
+            text.push_str(&" |".repeat(tasks.len()));
+            text.push('\n');
+        }
     }
     for (name, scores) in baselines {
         let cheats = sees_hidden_state(config, name);
@@ -253,7 +269,7 @@ fn measured(
 
 fn row(text: &mut String, name: &str, scores: &Scores) {
     let _ = write!(text, "| {name} |");
-    for score in scores.tasks.into_iter().chain([scores.overall]) {
+    for score in scores.tasks.iter().copied().chain([scores.overall]) {
         let _ = if score.is_finite() {
             write!(text, " {score:.4} |")
         } else {
@@ -271,11 +287,12 @@ fn usage(config: &TrainConfig) -> String {
 With this folder as `DIR`, the scores are measured again by
 
 ```sh
-sentinel eval --world {} --rules {} --policies trained --model DIR --task all --seeds {} --streams independent
+sentinel eval --world {} --rules {} --policies trained --model DIR {} --seeds {} --streams independent
 ```
 ",
         config.world.name(),
         config.rules,
+        config.words_for("task"),
         config.test_seeds
     )
 }

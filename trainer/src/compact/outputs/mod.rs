@@ -10,8 +10,6 @@ pub mod tensorboard;
 
 use std::path::Path;
 
-use sentinel_env::trust::Task;
-
 use super::config::TrainConfig;
 use super::evaluate::Scores;
 use super::events::Event;
@@ -47,7 +45,7 @@ pub fn write_all(folder: &Path, config: &TrainConfig, events: &[Event]) -> Resul
     })?;
     files::write(
         &runs.join(TENSORBOARD),
-        &tensorboard::bytes(events, &|step| clock.at(step)),
+        &tensorboard::bytes(&config.task_names()?, events, &|step| clock.at(step)),
     )
 }
 
@@ -96,12 +94,17 @@ impl Clock {
 }
 
 /// Scores by the names that TRL gives rewards; what is no number is left out.
-fn named(scores: &Scores) -> Vec<(String, f64)> {
-    let tasks = Task::ALL.iter().zip(scores.tasks);
+fn named(tasks: &[&str], scores: &Scores) -> Vec<(String, f64)> {
+    let tasks = tasks.iter().zip(scores.tasks.iter().copied());
     std::iter::once(("reward".to_owned(), scores.overall))
-        .chain(tasks.map(|(task, score)| (format!("rewards/{}/mean", task.name()), score)))
+        .chain(tasks.map(|(task, score)| (of_task(task), score)))
         .filter(|(_, score)| score.is_finite())
         .collect()
+}
+
+/// The name that TRL gives the reward of one task.
+fn of_task(task: &str) -> String {
+    format!("rewards/{task}/mean")
 }
 
 /// Six significant digits: more is noise and fills the file. Counts stay exact.

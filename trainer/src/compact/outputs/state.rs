@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{named, rounded};
+use crate::Error;
 use crate::compact::config::TrainConfig;
 use crate::compact::evaluate::Scores;
 use crate::compact::events::Event;
@@ -53,8 +54,9 @@ pub fn logging_steps(max_steps: usize) -> usize {
 /// The file. A window of updates is logged once it is full, or ends with the last update.
 ///
 /// # Errors
-/// If it has no form as JSON, which no list of events brings about.
-pub fn text(config: &TrainConfig, events: &[Event]) -> Result<String, serde_json::Error> {
+/// If the configuration names tasks that the world does not have, or the state has no form as
+/// JSON, which no list of events brings about.
+pub fn text(config: &TrainConfig, events: &[Event]) -> Result<String, Error> {
     let step = events.iter().rev().find_map(|event| match event {
         Event::Step { step, .. } => Some(*step),
         _ => None,
@@ -69,7 +71,7 @@ pub fn text(config: &TrainConfig, events: &[Event]) -> Result<String, serde_json
         is_hyper_param_search: false,
         is_local_process_zero: true,
         is_world_process_zero: true,
-        log_history: history(config, events),
+        log_history: history(config, &config.task_names()?, events),
         logging_steps: logging_steps(config.max_steps),
         max_steps: config.max_steps,
         num_input_tokens_seen: 0,
@@ -98,7 +100,7 @@ fn epoch(config: &TrainConfig, step: usize) -> f64 {
     rounded(step as f64 / config.max_steps.max(1) as f64)
 }
 
-fn history(config: &TrainConfig, events: &[Event]) -> Vec<Entry> {
+fn history(config: &TrainConfig, tasks: &[&str], events: &[Event]) -> Vec<Entry> {
     let every = logging_steps(config.max_steps);
     let (mut entries, mut window) = (Vec::new(), Vec::new());
     for event in events {
@@ -111,10 +113,10 @@ fn history(config: &TrainConfig, events: &[Event]) -> Vec<Entry> {
                 }
             }
             Event::Eval { step, scores } => {
-                entries.push(entry(config, *step, prefixed("eval", scores)));
+                entries.push(entry(config, *step, prefixed("eval", tasks, scores)));
             }
             Event::Finished { step, scores, .. } => {
-                entries.push(entry(config, *step, prefixed("test", scores)));
+                entries.push(entry(config, *step, prefixed("test", tasks, scores)));
             }
             Event::Started { .. } | Event::Saved { .. } => {}
         }
@@ -122,8 +124,8 @@ fn history(config: &TrainConfig, events: &[Event]) -> Vec<Entry> {
     entries
 }
 
-fn prefixed(prefix: &str, scores: &Scores) -> Metrics {
-    let named = named(scores).into_iter();
+fn prefixed(prefix: &str, tasks: &[&str], scores: &Scores) -> Metrics {
+    let named = named(tasks, scores).into_iter();
     named
         .map(|(name, score)| (format!("{prefix}_{name}"), score))
         .collect()

@@ -6,10 +6,10 @@
 use super::named;
 use crate::compact::events::Event;
 
-/// The bytes of the file. `wall_time` says when a step was done, in seconds since 1970. A value
+/// The bytes of the file. `tasks` are the names of those that were played. `wall_time` says when a step was done, in seconds since 1970. A value
 /// that is not finite is left out.
 #[must_use]
-pub fn bytes(events: &[Event], wall_time: &dyn Fn(usize) -> f64) -> Vec<u8> {
+pub fn bytes(tasks: &[&str], events: &[Event], wall_time: &dyn Fn(usize) -> f64) -> Vec<u8> {
     let mut file = Vec::new();
     let mut version = wall(wall_time(0));
     field(&mut version, 3, b"brain.Event:2");
@@ -19,8 +19,8 @@ pub fn bytes(events: &[Event], wall_time: &dyn Fn(usize) -> f64) -> Vec<u8> {
             Event::Step { step, metrics } => {
                 ("train", *step, metrics.clone().into_iter().collect())
             }
-            Event::Eval { step, scores } => ("eval", *step, named(scores)),
-            Event::Finished { step, scores, .. } => ("test", *step, named(scores)),
+            Event::Eval { step, scores } => ("eval", *step, named(tasks, scores)),
+            Event::Finished { step, scores, .. } => ("test", *step, named(tasks, scores)),
             Event::Started { .. } | Event::Saved { .. } => continue,
         };
         let mut summary = Vec::new();

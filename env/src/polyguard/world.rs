@@ -100,7 +100,7 @@ impl World for PolyguardWorld {
     fn report_to(episode: &Episode, controller: &mut Controller) {
         // A safe resolution is what the curriculum of the other worlds calls an attack caught.
         let safe = episode.observation().end == Some(End::SafeResolution);
-        controller.update(u32::from(safe), 1);
+        controller.update(u16::from(safe), 1);
     }
 
     #[inline]

@@ -10,6 +10,7 @@ mod heuristic;
 pub mod learned;
 mod oracle;
 pub mod play;
+pub mod polyguard;
 mod player;
 mod random;
 pub mod replay;

@@ -28,8 +28,6 @@ pub struct Episode {
     pub(super) formulary: &'static Formulary,
     pub(super) observation: Observation,
     pub(super) hidden: Hidden,
-    /// The suspects of a symptom, as bits; public from the start.
-    pub(super) suspects: u64,
 }
 
 /// A choice that was looked up.
@@ -70,7 +68,6 @@ impl Episode {
         Self {
             setup: *setup,
             formulary: setup.case.formulary().tables(),
-            suspects: 0,
             observation: Observation {
                 case: setup.case,
                 rules: setup.rules,
@@ -104,6 +101,7 @@ impl Episode {
                 issues: [None; ISSUES],
                 intolerant: None,
                 culprit: None,
+                suspects: 0,
                 symptom: 0.0,
                 stability: 1.0,
                 stability_target: 1.0,
@@ -118,6 +116,22 @@ impl Episode {
                 tally: Tally::default(),
                 stream,
             },
+        }
+    }
+
+    /// The episode that an observation and what is hidden of it make, for those who may see both.
+    /// Its seed is not known: it goes on as the true one would, but does not start again so.
+    #[must_use]
+    pub fn from_parts(observation: &Observation, hidden: &Hidden) -> Self {
+        Self {
+            setup: Setup {
+                case: observation.case,
+                seed: 0,
+                rules: observation.rules,
+            },
+            formulary: observation.formulary(),
+            observation: observation.clone(),
+            hidden: hidden.clone(),
         }
     }
 

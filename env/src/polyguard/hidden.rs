@@ -99,6 +99,8 @@ pub struct Hidden {
     pub intolerant: Option<ArchetypeId>,
     /// The culprit of the symptom.
     pub culprit: Option<ArchetypeId>,
+    /// The suspects of the symptom, as bits; public from the start.
+    pub(super) suspects: u64,
     /// The true symptom.
     pub symptom: f64,
     /// How well the conditions are controlled, 0..=1.

@@ -44,6 +44,7 @@ pub use ending::{End, REFUSALS};
 pub use episode::Episode;
 pub use fingerprint::Fingerprints;
 pub use formulary::{
+    each_archetype,
     Archetype, ArchetypeId, Condition, Conditions, Formulary, Grade, PRODUCT, Pair, PairId,
     Problem, SetRule, Severity, TableError, Tag, Tags,
 };

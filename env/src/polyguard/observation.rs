@@ -1,11 +1,11 @@
 //! What an agent may see (spec polyguard §9).
 
 use super::Rules;
-use super::candidates::Candidates;
+use super::candidates::{Candidates, Estimate, suspicion};
 use super::case::{Case, named};
 use super::ending::End;
-use super::formulary::{ArchetypeId, Conditions, Formulary, PairId, SetRule, Severity};
-use super::history::History;
+use super::formulary::{ArchetypeId, Conditions, Formulary, PairId, SetRule, Severity, each};
+use super::history::{Act, History};
 use super::labs::{Lab, ShownLabs};
 use super::regimen::{Drug, Regimen, Row};
 use super::risk::{self, Doses};
@@ -161,7 +161,7 @@ impl Observation {
     #[must_use]
     pub fn renal_alert(&self, row: &Row) -> Option<bool> {
         let formulary = self.formulary();
-        let parts = || super::formulary::each(self.parts(row.drug)).map(|id| formulary.get(id));
+        let parts = || each(self.parts(row.drug)).map(|id| formulary.get(id));
         if parts().all(|part| part.renal_below.is_none()) {
             return Some(false);
         }
@@ -176,5 +176,26 @@ impl Observation {
         let doses = self.doses();
         let taken = self.regimen.iter().filter(|row| row.is_active()).count();
         risk::burden_counts(self.formulary(), doses.mask(), taken)
+    }
+}
+
+impl Observation {
+    /// Observable risk after an act, without the noise of a candidate's estimate.
+    #[must_use]
+    pub fn risk_after(&self, act: Act) -> f64 {
+        Estimate::of(self, &self.doses()).after(act)
+    }
+
+    /// Whether a row takes part in a rule about sets.
+    #[must_use]
+    pub fn is_member(&self, rule: SetRule, row: &Row) -> bool {
+        let (formulary, mask) = (self.formulary(), self.doses().mask());
+        each(self.parts(row.drug)).any(|id| risk::is_member(formulary, rule, mask, id))
+    }
+
+    /// How many of what is taken make a suspected pair with a medicine that is not flagged.
+    #[must_use]
+    pub fn suspicion(&self, row: &Row) -> u32 {
+        suspicion(self, row, self.doses().mask())
     }
 }

@@ -51,7 +51,7 @@ impl Episode {
 
     /// What any part of a row treats.
     #[must_use]
-    pub(super) fn treats(&self, drug: Drug) -> Conditions {
+    pub fn treats(&self, drug: Drug) -> Conditions {
         let parts = each(self.true_parts(drug));
         parts.fold(Conditions::EMPTY, |all, id| {
             all.or(self.formulary.get(id).treats)
@@ -60,7 +60,7 @@ impl Episode {
 
     /// The level that a dose settles at (spec polyguard §6.2).
     #[must_use]
-    pub(super) fn settles_at(&self, place: usize) -> f64 {
+    pub fn settles_at(&self, place: usize) -> f64 {
         let row = &self.observation.regimen[place];
         let dose = row.bucket.dose() / self.hidden.truths[place].kappa;
         if row.questioned {
@@ -78,7 +78,7 @@ impl Episode {
 
     /// The window between too little and too much.
     #[must_use]
-    pub(super) fn window(&self, row: &Row) -> (f64, f64) {
+    pub fn window(&self, row: &Row) -> (f64, f64) {
         let narrow = |id| self.formulary.get(id).narrow;
         if row.questioned || row.drug.known().is_some_and(narrow) {
             (0.75, 1.25)
@@ -150,21 +150,23 @@ impl Episode {
         self.hidden.stability += CONTROL * gap;
     }
 
+    /// Needed conditions that nothing treats.
+    #[must_use]
+    pub fn untreated(&self) -> u32 {
+        let active = self.observation.regimen.iter().filter(|row| row.is_active());
+        let treated = active.fold(Conditions::EMPTY, |all, row| all.or(self.treats(row.drug)));
+        self.hidden.needed.len() - self.hidden.needed.and(treated).len()
+    }
+
     /// Whether every needed condition has a medicine.
     #[must_use]
-    pub(super) fn all_treated(&self) -> bool {
-        let active = self
-            .observation
-            .regimen
-            .iter()
-            .filter(|row| row.is_active());
-        let treated = active.fold(Conditions::EMPTY, |all, row| all.or(self.treats(row.drug)));
-        self.hidden.needed.and(treated) == self.hidden.needed
+    pub fn all_treated(&self) -> bool {
+        self.untreated() == 0
     }
 
     /// Serious pairs that are taken together, as bits.
     #[must_use]
-    pub(super) fn serious_pairs(&self) -> u64 {
+    pub fn serious_pairs(&self) -> u64 {
         let mask = self.true_doses().mask();
         risk::pairs_of(self.formulary, mask, u64::MAX)
             .filter(|pair| self.is_serious(*pair))
@@ -225,7 +227,7 @@ impl Episode {
 
     /// Whether every suspect but the culprit is taken.
     fn other_suspects_taken(&self) -> bool {
-        let others = self.suspects & !self.hidden.culprit.map_or(0, ArchetypeId::bit);
+        let others = self.hidden.suspects & !self.hidden.culprit.map_or(0, ArchetypeId::bit);
         others & self.true_doses().mask() == others
     }
 

@@ -10,7 +10,8 @@ use super::history::Act;
 use super::regimen::{Bucket, Drug};
 
 pub(super) use legal::violation;
-pub(super) use select::offer;
+pub(super) use propose::suspicion;
+pub(super) use select::{Estimate, offer};
 
 /// Most candidates of a step.
 pub const CANDIDATES: usize = 10;

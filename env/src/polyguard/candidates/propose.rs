@@ -125,8 +125,8 @@ impl Chart<'_> {
         if row.questioned {
             let measured = if row.level.is_some() { 1700 } else { 1800 };
             list.add(measured, Kind::OrderMonitoring, row.drug, Arg::None);
-            list.add(1100, Kind::AdjustDoseBucket, row.drug, Arg::Dose(-1));
-            list.add(1050, Kind::AdjustDoseBucket, row.drug, Arg::Dose(1));
+            list.add(1620, Kind::AdjustDoseBucket, row.drug, Arg::Dose(-1));
+            list.add(1610, Kind::AdjustDoseBucket, row.drug, Arg::Dose(1));
             list.add(400, Kind::HoldDose, row.drug, Arg::None);
         }
         let traits = |id| {

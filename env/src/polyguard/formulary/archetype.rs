@@ -23,7 +23,7 @@ impl ArchetypeId {
 }
 
 /// The archetypes of a set of bits, in the order of the table.
-pub(in crate::polyguard) fn each(mut bits: u64) -> impl Iterator<Item = ArchetypeId> {
+pub fn each_archetype(mut bits: u64) -> impl Iterator<Item = ArchetypeId> {
     std::iter::from_fn(move || {
         if bits == 0 {
             return None;

@@ -11,7 +11,8 @@ mod words;
 
 use std::sync::LazyLock;
 
-pub(in crate::polyguard) use archetype::each;
+pub use archetype::each_archetype;
+pub(in crate::polyguard) use archetype::each_archetype as each;
 pub use archetype::{Archetype, ArchetypeId};
 pub use pair::{Grade, Pair, PairId, SetRule, Severity};
 pub(super) use pair::{RENAL_WEIGHT, SET_WEIGHT};

@@ -63,7 +63,7 @@ impl Draft {
         });
         let id = self.pick(self.held_out_first(pool))?;
         let below = self.formulary().get(id).renal_below?;
-        self.add_known(id, Some(Bucket::Medium));
+        let place = self.add_known(id, Some(Bucket::Medium));
         self.planted += 1;
         let u = self.unit();
         self.episode.hidden.labs[0] = if benign {
@@ -71,6 +71,11 @@ impl Draft {
         } else {
             (below - 3.0 - 12.0 * u).max(12.0)
         };
+        let condition = self.formulary().get(id).indication;
+        if !benign && !self.is_clean(id, condition) {
+            // What nothing can replace may go only where it is not needed.
+            self.make_needless(place, 0.6);
+        }
         self.issue(Issue::Info);
         self.issue(if benign {
             Issue::Sign

@@ -55,19 +55,15 @@ impl Draft {
         conditions
     }
 
-    /// Whether a medicine would break a rule that is not broken yet.
+    /// Whether a medicine would break a rule, or make one that is broken harder to mend.
     fn breaks_a_rule(&self, id: ArchetypeId) -> bool {
-        let case = self.episode.observation.case;
-        if case.sub() == SubEnvironment::RegimenRisk {
-            return false;
-        }
+        let name = self.episode.observation.case.formulary();
         let present = self.episode.present();
-        let broken = |mask| risk::sets(self.formulary(), case.formulary(), mask);
-        let before = broken(present);
-        let after = broken(present | id.bit());
-        before
-            .iter()
-            .zip(after)
-            .any(|(before, after)| !before.1 && after.1)
+        let with = present | id.bit();
+        let before = risk::sets(self.formulary(), name, present);
+        let after = risk::sets(self.formulary(), name, with);
+        before.iter().zip(after).any(|(before, (rule, broken))| {
+            broken && (!before.1 || risk::is_member(self.formulary(), rule, with, id))
+        })
     }
 }

@@ -72,7 +72,7 @@ impl Draft {
             }
             let place = self.add_known(id, Some(Bucket::Medium));
             self.episode.observation.regimen[place].prior = if chosen.is_empty() { 2 } else { 1 };
-            self.episode.suspects |= id.bit();
+            self.episode.hidden.suspects |= id.bit();
             self.planted += 1;
             chosen.push(id);
         }

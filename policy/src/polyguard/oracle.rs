@@ -1,0 +1,117 @@
+//! Knows everything, and looks one or two steps ahead (spec polyguard §10). A myopic reference, no
+//! proven optimum.
+
+use sentinel_env::polyguard::{
+    Action, CandidateId, Drug, End, Episode, Hidden, Issue, Observation, PolyguardWorld,
+};
+
+use crate::play::Oracle as Cheats;
+
+/// Tries every candidate on a copy of the true episode.
+#[derive(Clone, Copy, Debug)]
+pub struct Oracle {
+    depth: u8,
+}
+
+impl Oracle {
+    /// Looks so many steps ahead.
+    #[must_use]
+    pub const fn new(depth: u8) -> Self {
+        Self { depth }
+    }
+}
+
+impl Cheats<PolyguardWorld> for Oracle {
+    fn choose(&mut self, o: &Observation, hidden: &Hidden) -> Action {
+        let episode = Episode::from_parts(o, hidden);
+        let best = best(&episode, self.depth).map_or(CandidateId::FIRST, |(id, _)| id);
+        Action::explained(o, best)
+    }
+}
+
+/// The best candidate and its worth; the first of equals.
+fn best(episode: &Episode, depth: u8) -> Option<(CandidateId, f64)> {
+    let mut best: Option<(CandidateId, f64)> = None;
+    for candidate in episode.observation().candidates.iter() {
+        let worth = worth(episode, candidate.id, depth);
+        if best.is_none_or(|(_, known)| worth > known) {
+            best = Some((candidate.id, worth));
+        }
+    }
+    best
+}
+
+fn worth(episode: &Episode, id: CandidateId, depth: u8) -> f64 {
+    let mut next = episode.clone();
+    let Ok(step) = next.step(Action::explained(episode.observation(), id)) else {
+        return f64::NEG_INFINITY;
+    };
+    // What is handed over is not put right.
+    let handed_over = step.act.is_some_and(|act| act.kind.is_review() && step.violation.is_none());
+    let now = step.total - if handed_over { 1.0 } else { 0.0 };
+    match step.end {
+        Some(End::SafeResolution) => now + 3.0 * potential(&next) + 5.0 + ahead_of_end(&next),
+        Some(End::StepBudgetExhausted) => now + 3.0 * potential(&next),
+        Some(_) => now + 3.0 * potential(&next) - 5.0,
+        None if depth > 1 => now + best(&next, depth - 1).map_or(0.0, |(_, worth)| worth),
+        None => now + 3.0 * potential(&next),
+    }
+}
+
+/// The steps that an early good end leaves, so that it is not put off.
+fn ahead_of_end(episode: &Episode) -> f64 {
+    let o = episode.observation();
+    f64::from(o.budget - o.step_count)
+}
+
+/// How much is put right, with credit for what is on its way.
+fn potential(episode: &Episode) -> f64 {
+    let hidden = episode.hidden();
+    let new_pairs = episode.serious_pairs() & !hidden.start.serious;
+    let mut sum = -1.2 * f64::from(episode.untreated()) - f64::from(new_pairs.count_ones());
+    for issue in hidden.issues() {
+        sum += if episode.is_resolved(issue) {
+            1.0
+        } else {
+            on_its_way(episode, issue)
+        };
+    }
+    sum
+}
+
+/// Credit for an issue that is not resolved yet.
+fn on_its_way(episode: &Episode, issue: Issue) -> f64 {
+    let (o, hidden) = (episode.observation(), episode.hidden());
+    let tapering = |ends: u64| {
+        let rows = o.regimen.iter().filter(|row| row.tapering && o.parts(row.drug) & ends != 0);
+        let credits = rows.map(|row| 0.3 + 0.2 * (2.0 - f64::from(row.bucket as u8)));
+        credits.fold(0.0, f64::max)
+    };
+    match issue {
+        Issue::Pair(pair) | Issue::ComponentPair(pair) => {
+            let pair = o.formulary().pair(pair);
+            tapering(pair.first.bit() | pair.second.bit())
+        }
+        Issue::Set(rule) => {
+            let members = o.regimen.iter().filter(|row| row.tapering && o.is_member(rule, row));
+            members.map(|row| tapering(o.parts(row.drug))).fold(0.0, f64::max)
+        }
+        Issue::NoIndication(mark) => {
+            let marked = (0..o.regimen.len()).filter(|at| hidden.truth(*at).mark == mark);
+            marked.map(|at| tapering(o.parts(o.regimen[at].drug))).fold(0.0, f64::max)
+        }
+        Issue::Culprit(culprit) => {
+            let off = |row: &&sentinel_env::polyguard::Row| row.prior > 0 && !row.is_active();
+            let held = o.regimen.iter().filter(off).map(|row| row.drug);
+            held.map(|drug| if drug == Drug::Known(culprit) { 0.6 } else { -0.3 }).sum()
+        }
+        Issue::Dose(id) => o.regimen.place(Drug::Known(id)).map_or(0.0, |place| {
+            let row = &o.regimen[place];
+            let (low, high) = episode.window(row);
+            let met = row.is_active() && !row.tapering && (low..=high).contains(&episode.settles_at(place));
+            let measured = if row.level.is_some() { 0.3 } else { 0.0 };
+            measured + if met { 0.5 } else { 0.0 }
+        }),
+        _ => 0.0,
+    }
+}

@@ -1,0 +1,280 @@
+//! Plain rules, the first that applies (spec polyguard §10).
+
+use sentinel_env::polyguard::{
+    Act, Action, Arg, Candidate, CandidateId, Drug, Kind, Observation, PolyguardWorld, Row,
+    SubEnvironment, each_archetype,
+};
+
+use crate::play::Policy;
+
+/// Below this a symptom is taken to have gone.
+const CALM: f64 = 0.65;
+
+/// Plain rules.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RulesOnly;
+
+impl Policy<PolyguardWorld> for RulesOnly {
+    fn choose(&mut self, o: &Observation) -> Action {
+        Action::explained(o, RulesOnly::candidate(o))
+    }
+}
+
+type Found<'a> = Option<&'a Candidate>;
+
+fn of_kind(o: &Observation, kind: Kind) -> Found<'_> {
+    o.candidates.find(|candidate| candidate.act.kind == kind)
+}
+
+fn about(o: &Observation, kind: Kind, drug: Drug) -> Found<'_> {
+    o.candidates.find(|candidate| candidate.act.kind == kind && candidate.act.drug == Some(drug))
+}
+
+fn exact(o: &Observation, kind: Kind, drug: Drug, arg: Arg) -> Found<'_> {
+    let act = Act { kind, drug: Some(drug), arg };
+    o.candidates.find(|candidate| candidate.act == act)
+}
+
+impl RulesOnly {
+    /// What the rules choose.
+    #[must_use]
+    pub fn candidate(o: &Observation) -> CandidateId {
+        let mut found = RULES.iter().filter_map(|rule| rule(o));
+        let found = found.find(|candidate| !leads_nowhere(o, candidate.act));
+        found.map_or(CandidateId::FIRST, |candidate| candidate.id)
+    }
+}
+
+/// The rules; the first that applies counts.
+const RULES: [fn(&Observation) -> Found<'_>; 16] = [
+    decompose,
+    missing_egfr,
+    taper,
+    unmeasured,
+    replacement,
+    pair,
+    renal,
+    set,
+    needless,
+    stale_evidence,
+    dose,
+    suspect,
+    conflict,
+    evidence,
+    keep,
+    look_further,
+];
+
+fn decompose(o: &Observation) -> Found<'_> {
+    of_kind(o, Kind::DecomposeNewDrug)
+}
+
+fn taper(o: &Observation) -> Found<'_> {
+    of_kind(o, Kind::ContinueTaper)
+}
+
+/// Whether an act would be the fourth of its kind in a row, or asks again for what brought nothing.
+fn leads_nowhere(o: &Observation, act: Act) -> bool {
+    let again = o.history.iter().rev().take_while(|past| past.act == Some(act)).count();
+    again >= 3 || act.kind.is_information() && was_in_vain(o, act)
+}
+
+/// Signs off: once, and not while a serious pair is flagged.
+fn keep(o: &Observation) -> Found<'_> {
+    let kept = o.history.did(Kind::KeepRegimen);
+    (!kept && !o.has_serious_flag()).then(|| of_kind(o, Kind::KeepRegimen)).flatten()
+}
+
+/// Whether an act was carried out before and brought nothing, with nothing else since.
+fn was_in_vain(o: &Observation, act: Act) -> bool {
+    let since = o.history.iter().rev().take_while(|past| !past.progress);
+    since.filter_map(|past| past.act).any(|past| past == act)
+}
+
+/// Where keeping did not settle it: what may still be found out, then a review, then anything that
+/// was not tried.
+fn look_further(o: &Observation) -> Found<'_> {
+    let fresh = |candidate: &Candidate| !was_in_vain(o, candidate.act);
+    let reviewed = o.history.iter().filter_map(|past| past.act).any(|act| act.kind.is_review());
+    o.candidates
+        .find(|c| c.act.kind == Kind::FetchExternalEvidence && fresh(c))
+        .or_else(|| o.candidates.find(|c| c.act.kind == Kind::OrderMonitoring && fresh(c)))
+        .or_else(|| o.candidates.find(|c| c.act.kind.is_review() && !reviewed))
+        .or_else(|| o.candidates.find(|c| c.act.kind.is_change() && c.est_delta <= 0.0 && fresh(c)))
+}
+
+/// The eGFR, where a medicine hangs on it: evidence once, else a measurement once.
+fn missing_egfr(o: &Observation) -> Found<'_> {
+    let formulary = o.formulary();
+    let hangs = |row: &Row| {
+        each_archetype(o.parts(row.drug)).any(|id| formulary.get(id).renal_below.is_some())
+    };
+    if o.egfr().is_some() || !o.regimen.iter().any(hangs) {
+        return None;
+    }
+    let labs = || o.candidates.find(|c| c.act.kind == Kind::OrderMonitoring && c.act.drug.is_none());
+    if !o.history.did(Kind::FetchExternalEvidence) {
+        return of_kind(o, Kind::FetchExternalEvidence).or_else(labs);
+    }
+    let measured = |act: Act| act.kind == Kind::OrderMonitoring && act.drug.is_none();
+    if o.history.iter().filter_map(|past| past.act).any(measured) {
+        return None;
+    }
+    labs()
+}
+
+/// A dose in question that was never measured.
+fn unmeasured(o: &Observation) -> Found<'_> {
+    if o.case.sub() != SubEnvironment::PrecisionDosing {
+        return None;
+    }
+    let rows = o.regimen.iter().filter(|row| row.questioned && row.level.is_none());
+    rows.into_iter().find_map(|row| about(o, Kind::OrderMonitoring, row.drug))
+}
+
+/// What takes the place of the problem drug: least risk, then fewest tags, nothing that was not
+/// tolerated.
+fn replacement(o: &Observation) -> Found<'_> {
+    let problem = o.problem?;
+    let formulary = o.formulary();
+    let mut best: Option<(f64, u32, &Candidate)> = None;
+    for candidate in o.candidates.iter() {
+        let act = candidate.act;
+        let replaces = matches!(act.kind, Kind::RecommendAlternative | Kind::SubstituteWithinClass);
+        let (true, Some(drug), Arg::Target(Drug::Known(target))) =
+            (replaces, act.drug, act.arg)
+        else {
+            continue;
+        };
+        if drug != problem || o.ade_history & target.bit() != 0 {
+            continue;
+        }
+        let key = (o.risk_after(act), formulary.get(target).tags.len());
+        if best.is_none_or(|(risk, tags, _)| key < (risk, tags)) {
+            best = Some((key.0, key.1, candidate));
+        }
+    }
+    best.map(|(_, _, candidate)| candidate)
+}
+
+/// What helps against a medicine, in the order in which rules try it.
+fn remedy(o: &Observation, row: &Row) -> Option<(u8, CandidateId)> {
+    let drug = row.drug;
+    let needless = row.shown_unneeded();
+    let stop = || about(o, Kind::InitiateTaper, drug).or_else(|| about(o, Kind::StopDrug, drug));
+    let steps: [(u8, Found<'_>); 5] = [
+        (0, needless.then(stop).flatten()),
+        (1, about(o, Kind::SubstituteWithinClass, drug)),
+        (2, about(o, Kind::RecommendAlternative, drug)),
+        (3, about(o, Kind::InitiateTaper, drug)),
+        (4, about(o, Kind::StopDrug, drug)),
+    ];
+    let found = steps.into_iter().find_map(|(rank, found)| Some((rank, found?.id)));
+    found
+}
+
+/// The best remedy of several medicines; the first of equals.
+fn best_remedy<'a>(o: &'a Observation, rows: impl Iterator<Item = &'a Row>) -> Found<'a> {
+    let remedies = rows.filter(|row| row.is_active()).filter_map(|row| remedy(o, row));
+    let (_, id) = remedies.min_by_key(|(rank, id)| (*rank, *id))?;
+    o.candidates.get(id)
+}
+
+/// The heaviest serious pair that is flagged.
+fn pair(o: &Observation) -> Found<'_> {
+    let formulary = o.formulary();
+    let mut worst = None;
+    for (pair, severity) in o.flags() {
+        let heavier = worst.is_none_or(|(_, known)| severity > known);
+        if severity.is_serious() && heavier {
+            worst = Some((pair, severity));
+        }
+    }
+    let pair = formulary.pair(worst?.0);
+    let ends = pair.first.bit() | pair.second.bit();
+    best_remedy(o, o.regimen.iter().filter(|row| o.parts(row.drug) & ends != 0))
+}
+
+fn renal(o: &Observation) -> Found<'_> {
+    best_remedy(o, o.regimen.iter().filter(|row| o.renal_alert(row) == Some(true)))
+}
+
+fn set(o: &Observation) -> Found<'_> {
+    let broken = o.broken_rules().into_iter().find(|(_, broken)| *broken);
+    let (rule, _) = broken?;
+    best_remedy(o, o.regimen.iter().filter(|row| o.is_member(rule, row)))
+}
+
+/// What the chart shows to be needless.
+fn needless(o: &Observation) -> Found<'_> {
+    o.regimen.iter().filter(|row| row.shown_unneeded()).find_map(|row| {
+        about(o, Kind::InitiateTaper, row.drug).or_else(|| about(o, Kind::StopDrug, row.drug))
+    })
+}
+
+fn just_failed(o: &Observation) -> bool {
+    o.history.last().is_some_and(|past| {
+        past.act.is_some_and(|act| act.kind == Kind::FetchExternalEvidence) && !past.gained
+    })
+}
+
+/// Evidence about what is under review.
+fn stale_evidence(o: &Observation) -> Found<'_> {
+    let open = o.case.sub() == SubEnvironment::Deprescribing
+        && o.regimen.iter().any(Row::is_unrevealed)
+        && !just_failed(o);
+    open.then(|| of_kind(o, Kind::FetchExternalEvidence)).flatten()
+}
+
+/// A measured dose that lies outside its window; a measurement where the dose was changed since.
+fn dose(o: &Observation) -> Found<'_> {
+    if o.case.sub() != SubEnvironment::PrecisionDosing {
+        return None;
+    }
+    let (low, high) = (0.75, 1.25);
+    o.regimen.iter().filter(|row| row.questioned && !row.level_is_old).find_map(|row| {
+        let level = row.level?;
+        let by = match level {
+            level if level < low => 1,
+            level if level > high => -1,
+            _ => return None,
+        };
+        exact(o, Kind::AdjustDoseBucket, row.drug, Arg::Dose(by))
+    })
+}
+
+/// Holds suspects one after the other, the likelier first; stops the one without which the symptom
+/// goes, and resumes the others.
+fn suspect(o: &Observation) -> Found<'_> {
+    let symptom = o.symptom?;
+    if let Some(held) = o.regimen.iter().find(|row| row.prior > 0 && !row.is_active()) {
+        return if symptom < CALM {
+            about(o, Kind::StopDrug, held.drug)
+        } else {
+            exact(o, Kind::AdjustDoseBucket, held.drug, Arg::Dose(1))
+        };
+    }
+    let tried = |row: &Row| {
+        let mut acts = o.history.iter().filter_map(|past| past.act);
+        acts.any(|act| act.kind == Kind::HoldDose && act.drug == Some(row.drug))
+    };
+    let suspects = || o.regimen.iter().filter(|row| row.prior > 0);
+    let next = suspects().filter(|row| !tried(row)).min_by_key(|row| u8::MAX - row.prior);
+    if symptom < CALM && o.history.did(Kind::StopDrug) {
+        return None;
+    }
+    next.and_then(|row| about(o, Kind::HoldDose, row.drug))
+}
+
+/// A specialist, once, where specialists disagree.
+fn conflict(o: &Observation) -> Found<'_> {
+    let asked = o.history.did(Kind::RequestSpecialistReview);
+    (o.conflict && !asked).then(|| of_kind(o, Kind::RequestSpecialistReview)).flatten()
+}
+
+/// Hunts what is not flagged.
+fn evidence(o: &Observation) -> Found<'_> {
+    use SubEnvironment::{AlternativeSuggestion, Ddi, RegimenRisk};
+    let hunts = matches!(o.case.sub(), Ddi | RegimenRisk | AlternativeSuggestion);
+    (hunts && !just_failed(o)).then(|| of_kind(o, Kind::FetchExternalEvidence)).flatten()
+}

@@ -143,7 +143,7 @@ impl Episode {
 
     /// Draws for each true pair of a new medicine whether it is flagged.
     fn flag_new(&mut self, target: ArchetypeId) {
-        let others = self.true_doses().mask() & !target.bit();
+        let others = self.taken() & !target.bit();
         let unflagged = self.observation.case.difficulty().unflagged();
         for other in each(self.formulary().partners(target) & others) {
             if let Some(pair) = self.formulary().between(target, other)
@@ -192,7 +192,7 @@ impl Episode {
     /// Looks up what the product is made of, and flags its pairs.
     fn decompose(&mut self) {
         self.observation.components = self.hidden.components;
-        let mask = self.true_doses().mask();
+        let mask = self.taken();
         for part in self.hidden.components.into_iter().flatten() {
             for other in each(self.formulary().partners(part) & mask) {
                 if let Some(pair) = self.formulary().between(part, other) {
@@ -239,7 +239,7 @@ impl Episode {
         let Some(culprit) = self.hidden.culprit else {
             return;
         };
-        let taken = self.true_doses().mask() & culprit.bit() != 0;
+        let taken = self.taken() & culprit.bit() != 0;
         let goal = if taken { 0.8 } else { 0.2 };
         self.hidden.symptom += 0.5 * (goal - self.hidden.symptom);
         self.read_symptom();
@@ -257,7 +257,7 @@ impl Episode {
     /// What is not tolerated shows when it is taken.
     pub(super) fn intolerance_shows(&mut self) {
         if let Some(id) = self.hidden.intolerant
-            && self.true_doses().mask() & id.bit() != 0
+            && self.taken() & id.bit() != 0
         {
             self.observation.ade_history |= id.bit();
             self.observation.problem = Some(Drug::Known(id));
@@ -268,8 +268,8 @@ impl Episode {
     pub(super) fn note_uncertainty(&mut self) {
         let o = &mut self.observation;
         let weigh = |holds: bool, weight: f64| if holds { weight } else { 0.0 };
-        let formulary = self.formulary;
-        let narrow = |row: &Row| row.drug.known().is_some_and(|id| formulary.get(id).narrow);
+        let narrow = self.formulary.marks().narrow;
+        let narrow = |row: &Row| row.drug.known().is_some_and(|id| narrow & id.bit() != 0);
         let unmeasured = o
             .regimen
             .iter()

@@ -44,9 +44,8 @@ pub use ending::{End, REFUSALS};
 pub use episode::Episode;
 pub use fingerprint::Fingerprints;
 pub use formulary::{
-    each_archetype,
     Archetype, ArchetypeId, Condition, Conditions, Formulary, Grade, PRODUCT, Pair, PairId,
-    Problem, SetRule, Severity, TableError, Tag, Tags,
+    Problem, SetRule, Severity, TableError, Tag, Tags, each_archetype,
 };
 pub use hidden::{Hidden, Issue, Start, Tally, Truth};
 pub use history::{Act, History, Past, STEPS};

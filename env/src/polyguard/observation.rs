@@ -133,7 +133,7 @@ impl Observation {
     pub fn doses(&self) -> Doses {
         let mut doses = Doses::default();
         for row in self.regimen.iter() {
-            doses.add(self.parts(row.drug), row.bucket.dose());
+            doses.add(self.parts(row.drug), row.bucket);
         }
         doses
     }
@@ -161,12 +161,12 @@ impl Observation {
     #[must_use]
     pub fn renal_alert(&self, row: &Row) -> Option<bool> {
         let formulary = self.formulary();
-        let parts = || each(self.parts(row.drug)).map(|id| formulary.get(id));
-        if parts().all(|part| part.renal_below.is_none()) {
+        let limited = self.parts(row.drug) & formulary.marks().renal;
+        if limited == 0 {
             return Some(false);
         }
         let egfr = self.egfr()?;
-        Some(parts().any(|part| part.unsafe_at(egfr)))
+        Some(each(limited).any(|id| formulary.get(id).unsafe_at(egfr)))
     }
 
     /// Number of medicines taken, their anticholinergic burden, and how many act on the central

@@ -2,31 +2,32 @@
 
 use super::case::FormularyName;
 use super::formulary::{ArchetypeId, Formulary, PairId, RENAL_WEIGHT, SET_WEIGHT, SetRule, each};
+use super::regimen::Bucket;
 
 /// Which archetypes are taken, and how much of each.
 #[derive(Clone, Debug)]
 pub struct Doses {
     mask: u64,
-    of: [f64; 64],
+    of: [Bucket; 64],
 }
 
 impl Default for Doses {
     fn default() -> Self {
         Self {
             mask: 0,
-            of: [0.0; 64],
+            of: [Bucket::Hold; 64],
         }
     }
 }
 
 impl Doses {
-    /// Adds archetypes at a dose; nothing is taken at dose 0.
+    /// Adds archetypes at a dose; nothing is taken of what is on hold.
     #[inline]
-    pub(super) fn add(&mut self, parts: u64, dose: f64) {
-        if dose > 0.0 {
+    pub(super) fn add(&mut self, parts: u64, bucket: Bucket) {
+        if bucket != Bucket::Hold {
             self.mask |= parts;
             for id in each(parts) {
-                self.of[id.index()] = dose;
+                self.of[id.index()] = bucket;
             }
         }
     }
@@ -44,11 +45,11 @@ impl Doses {
         self.mask
     }
 
-    /// The dose of one.
+    /// The dose of one that is taken, as a multiple of the usual one.
     #[must_use]
     #[inline]
     pub const fn dose(&self, id: ArchetypeId) -> f64 {
-        self.of[id.index()]
+        self.of[id.index()].dose()
     }
 }
 
@@ -68,40 +69,40 @@ pub(super) fn pairs_of(
     })
 }
 
+/// Anticholinergic points of a set.
+fn acb(formulary: &Formulary, mask: u64) -> u32 {
+    let [ones, twos] = formulary.marks().acb;
+    (mask & ones).count_ones() + 2 * (mask & twos).count_ones()
+}
+
 /// Which rules about sets are broken by what is taken.
 #[must_use]
 pub(super) fn sets(formulary: &Formulary, name: FormularyName, mask: u64) -> [(SetRule, bool); 4] {
-    let (mut cns, mut acb, mut classes, mut twice) = (0, 0, 0u64, false);
-    for id in each(mask) {
-        let archetype = formulary.get(id);
-        cns += u8::from(archetype.cns);
-        acb += archetype.acb;
-        let class = 1 << archetype.class_id;
-        twice |= classes & class != 0;
-        classes |= class;
-    }
-    let whammy = formulary.whammy().iter().all(|party| party & mask != 0);
+    let marks = formulary.marks();
+    let twice = || each(mask & marks.with_class).any(|id| marks.same_class[id.index()] & mask != 0);
     [
-        (SetRule::Cns3, cns >= 3),
-        (SetRule::Acb3, acb >= 3),
-        (SetRule::Whammy, whammy),
+        (SetRule::Cns3, (mask & marks.cns).count_ones() >= 3),
+        (SetRule::Acb3, acb(formulary, mask) >= 3),
+        (
+            SetRule::Whammy,
+            marks.whammy.iter().all(|party| party & mask != 0),
+        ),
         // The published table has classes too coarse for this rule.
-        (SetRule::Dup, twice && name == FormularyName::Extended),
+        (SetRule::Dup, name == FormularyName::Extended && twice()),
     ]
 }
 
 /// Whether a medicine takes part in a broken rule.
 #[must_use]
 pub(super) fn is_member(formulary: &Formulary, rule: SetRule, mask: u64, id: ArchetypeId) -> bool {
-    let own = formulary.get(id);
-    match rule {
-        SetRule::Cns3 => own.cns,
-        SetRule::Acb3 => own.acb > 0,
-        SetRule::Whammy => formulary.whammy().iter().any(|party| party & id.bit() != 0),
-        SetRule::Dup => {
-            each(mask & !id.bit()).any(|other| formulary.get(other).class_id == own.class_id)
-        }
-    }
+    let marks = formulary.marks();
+    let members = match rule {
+        SetRule::Cns3 => marks.cns,
+        SetRule::Acb3 => marks.acb[0] | marks.acb[1],
+        SetRule::Whammy => marks.whammy[0] | marks.whammy[1] | marks.whammy[2],
+        SetRule::Dup => return marks.same_class[id.index()] & mask != 0,
+    };
+    members & id.bit() != 0
 }
 
 /// Weight of pairs, sets and renal alerts: the part of the risk that the regimen decides. `listed`
@@ -124,7 +125,7 @@ pub(super) fn load(
         load += if broken { SET_WEIGHT } else { 0.0 };
     }
     if let Some(egfr) = egfr {
-        for id in each(doses.mask()) {
+        for id in each(doses.mask() & formulary.marks().renal) {
             if formulary.get(id).unsafe_at(egfr) {
                 load += RENAL_WEIGHT * doses.dose(id).min(1.0);
             }
@@ -143,12 +144,8 @@ pub(super) fn saturate(load: f64) -> f64 {
 /// How many medicines, anticholinergic points and medicines of the central nervous system.
 #[must_use]
 pub(super) fn burden_counts(formulary: &Formulary, mask: u64, taken: usize) -> [u8; 3] {
-    let (mut acb, mut cns) = (0, 0);
-    for id in each(mask) {
-        acb += formulary.get(id).acb;
-        cns += u8::from(formulary.get(id).cns);
-    }
-    [taken as u8, acb, cns]
+    let cns = (mask & formulary.marks().cns).count_ones();
+    [taken as u8, acb(formulary, mask) as u8, cns as u8]
 }
 
 /// Burden in `[0, 1)` from its counts.

@@ -2,7 +2,7 @@
 
 use super::case::SubEnvironment;
 use super::episode::Episode;
-use super::formulary::{ArchetypeId, Conditions, Formulary, PairId, each};
+use super::formulary::{ArchetypeId, Condition, Conditions, Formulary, PairId, each};
 use super::hidden::Issue;
 use super::num::clip;
 use super::regimen::{Drug, Row};
@@ -37,9 +37,21 @@ impl Episode {
     pub(super) fn true_doses(&self) -> Doses {
         let mut doses = Doses::default();
         for row in self.observation.regimen.iter() {
-            doses.add(self.true_parts(row.drug), row.bucket.dose());
+            doses.add(self.true_parts(row.drug), row.bucket);
         }
         doses
+    }
+
+    /// The true archetypes that are taken.
+    #[must_use]
+    #[inline]
+    pub(super) fn taken(&self) -> u64 {
+        let active = self
+            .observation
+            .regimen
+            .iter()
+            .filter(|row| row.is_active());
+        active.fold(0, |bits, row| bits | self.true_parts(row.drug))
     }
 
     /// The true archetypes in the regimen, paused or not.
@@ -52,6 +64,9 @@ impl Episode {
     /// What any part of a row treats.
     #[must_use]
     pub fn treats(&self, drug: Drug) -> Conditions {
+        if let Drug::Known(id) = drug {
+            return self.formulary.get(id).treats;
+        }
         let parts = each(self.true_parts(drug));
         parts.fold(Conditions::EMPTY, |all, id| {
             all.or(self.formulary.get(id).treats)
@@ -79,12 +94,18 @@ impl Episode {
     /// The window between too little and too much.
     #[must_use]
     pub fn window(&self, row: &Row) -> (f64, f64) {
-        let narrow = |id| self.formulary.get(id).narrow;
-        if row.questioned || row.drug.known().is_some_and(narrow) {
+        if row.questioned || self.is_narrow(row) {
             (0.75, 1.25)
         } else {
             (0.5, 1.5)
         }
+    }
+
+    /// Whether a row is an archetype with a narrow window.
+    #[inline]
+    pub(super) fn is_narrow(&self, row: &Row) -> bool {
+        let narrow = self.formulary.marks().narrow;
+        row.drug.known().is_some_and(|id| narrow & id.bit() != 0)
     }
 
     /// How much too much and how much too little a row acts, 0..=1 each.
@@ -121,26 +142,34 @@ impl Episode {
             .iter()
             .filter(|row| row.is_active())
             .count();
-        let mask = self.true_doses().mask();
+        let mask = self.taken();
         risk::burden(risk::burden_counts(self.formulary, mask, taken))
     }
 
     /// Where the control of the needed conditions is heading.
     #[must_use]
     pub(super) fn control(&self) -> f64 {
-        let (mut sum, mut count) = (0.0, 0.0);
-        for condition in self.hidden.needed.iter() {
-            let mut best = UNTREATED;
-            for (place, row) in self.observation.regimen.iter().enumerate() {
-                if row.is_active() && self.treats(row.drug).has(condition) {
-                    let (over, under) = self.off_window(place);
-                    best = f64::max(best, 1.0 - 0.8 * under - 0.4 * over);
+        let mut best = [UNTREATED; Condition::ALL.len()];
+        for (place, row) in self.observation.regimen.iter().enumerate() {
+            if row.is_active() {
+                let (over, under) = self.off_window(place);
+                let control = 1.0 - 0.8 * under - 0.4 * over;
+                for condition in self.treats(row.drug).and(self.hidden.needed).iter() {
+                    let best = &mut best[condition as usize];
+                    *best = f64::max(*best, control);
                 }
             }
-            sum += best;
-            count += 1.0;
         }
-        if count > 0.0 { sum / count } else { 1.0 }
+        let needed = self.hidden.needed;
+        let sum: f64 = needed
+            .iter()
+            .map(|condition| best[condition as usize])
+            .sum();
+        if needed.is_empty() {
+            1.0
+        } else {
+            sum / f64::from(needed.len())
+        }
     }
 
     /// Moves the control of conditions by a step.
@@ -153,7 +182,11 @@ impl Episode {
     /// Needed conditions that nothing treats.
     #[must_use]
     pub fn untreated(&self) -> u32 {
-        let active = self.observation.regimen.iter().filter(|row| row.is_active());
+        let active = self
+            .observation
+            .regimen
+            .iter()
+            .filter(|row| row.is_active());
         let treated = active.fold(Conditions::EMPTY, |all, row| all.or(self.treats(row.drug)));
         self.hidden.needed.len() - self.hidden.needed.and(treated).len()
     }
@@ -167,7 +200,7 @@ impl Episode {
     /// Serious pairs that are taken together, as bits.
     #[must_use]
     pub fn serious_pairs(&self) -> u64 {
-        let mask = self.true_doses().mask();
+        let mask = self.taken();
         risk::pairs_of(self.formulary, mask, u64::MAX)
             .filter(|pair| self.is_serious(*pair))
             .fold(0, |bits, pair| bits | pair.bit())
@@ -183,22 +216,23 @@ impl Episode {
             .is_serious()
     }
 
-    fn takes(&self, id: ArchetypeId) -> bool {
-        self.true_doses().mask() & id.bit() != 0
-    }
-
     /// Whether an issue is put right (spec polyguard §3).
     #[must_use]
     pub fn is_resolved(&self, issue: Issue) -> bool {
+        self.resolves(issue, self.taken())
+    }
+
+    /// The same for what is known to be taken.
+    fn resolves(&self, issue: Issue, taken: u64) -> bool {
         let (o, h) = (&self.observation, &self.hidden);
+        let takes = |id: ArchetypeId| taken & id.bit() != 0;
         match issue {
             Issue::Pair(pair) | Issue::ComponentPair(pair) => {
                 let pair = self.formulary.pair(pair);
-                !(self.takes(pair.first) && self.takes(pair.second))
+                !(takes(pair.first) && takes(pair.second))
             }
             Issue::Set(rule) => {
-                let mask = self.true_doses().mask();
-                let sets = risk::sets(self.formulary, o.case.formulary(), mask);
+                let sets = risk::sets(self.formulary, o.case.formulary(), taken);
                 !sets.iter().any(|(other, broken)| *other == rule && *broken)
             }
             Issue::NoIndication(mark) => {
@@ -214,11 +248,11 @@ impl Episode {
                 row.is_active() && row.level.is_some() && (low..=high).contains(&level)
             }),
             Issue::Info => o.egfr().is_some(),
-            Issue::Renal(id) => !self.takes(id),
+            Issue::Renal(id) => !takes(id),
             Issue::Sign => h.signed,
             Issue::Decompose => o.components.is_some() || o.regimen.place(Drug::Product).is_none(),
             Issue::Replace(drug, condition) => {
-                let tolerated = h.intolerant.is_none_or(|id| !self.takes(id));
+                let tolerated = h.intolerant.is_none_or(|id| !takes(id));
                 let treats = |row: &Row| row.is_active() && self.treats(row.drug).has(condition);
                 tolerated && o.regimen.place(drug).is_none() && o.regimen.iter().any(treats)
             }
@@ -228,15 +262,15 @@ impl Episode {
     /// Whether every suspect but the culprit is taken.
     fn other_suspects_taken(&self) -> bool {
         let others = self.hidden.suspects & !self.hidden.culprit.map_or(0, ArchetypeId::bit);
-        others & self.true_doses().mask() == others
+        others & self.taken() == others
     }
 
     /// How many issues are resolved, and how many there are.
     #[must_use]
     pub fn resolved(&self) -> (u8, u8) {
-        let (mut resolved, mut all) = (0, 0);
+        let (taken, mut resolved, mut all) = (self.taken(), 0, 0);
         for issue in self.hidden.issues() {
-            resolved += u8::from(self.is_resolved(issue));
+            resolved += u8::from(self.resolves(issue, taken));
             all += 1;
         }
         (resolved, all)

@@ -196,8 +196,7 @@ impl Episode {
     fn dosing_quality(&self) -> f64 {
         let (mut sum, mut count) = (0.0, 0.0);
         for (place, row) in self.observation.regimen.iter().enumerate() {
-            let narrow = |id| self.formulary().get(id).narrow;
-            if row.is_active() && (row.questioned || row.drug.known().is_some_and(narrow)) {
+            if row.is_active() && (row.questioned || self.is_narrow(row)) {
                 let (over, under) = self.off_window(place);
                 sum += 1.0 - f64::max(over, under);
                 count += 1.0;

@@ -7,77 +7,79 @@ use crate::polyguard::regimen::Drug;
 /// More than the rules can propose for a full regimen.
 const ROOM: usize = 256;
 
-/// A proposal; the priority in thousandths.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Proposal {
-    priority: i16,
-    pub(super) act: Act,
+/// An act in one word, so that equal acts are found at a glance.
+type Key = u32;
+
+fn key(act: Act) -> Key {
+    let drug = act.drug.map_or(0xff, Drug::number);
+    let arg = match act.arg {
+        Arg::None => 0,
+        Arg::Dose(by) => 1 + by as u8,
+        Arg::Target(drug) => 3 + drug.number(),
+    };
+    u32::from(act.kind as u8) << 16 | u32::from(drug) << 8 | u32::from(arg)
 }
 
-const NOTHING: Proposal = Proposal {
-    priority: i16::MIN,
-    act: Act {
-        kind: Kind::KeepRegimen,
-        drug: None,
-        arg: Arg::None,
-    },
-};
-
-/// Proposals in the order in which they were made.
+/// Proposals in the order in which they were made, with priorities in thousandths.
 pub(super) struct Proposals {
-    rows: [Proposal; ROOM],
+    priorities: [i16; ROOM],
+    keys: [Key; ROOM],
+    acts: [Act; ROOM],
     len: usize,
 }
+
+const NOTHING: Act = Act {
+    kind: Kind::KeepRegimen,
+    drug: None,
+    arg: Arg::None,
+};
+
+/// Priority of what was taken.
+const GONE: i16 = i16::MIN;
 
 impl Proposals {
     pub(super) const fn new() -> Self {
         Self {
-            rows: [NOTHING; ROOM],
+            priorities: [GONE; ROOM],
+            keys: [0; ROOM],
+            acts: [NOTHING; ROOM],
             len: 0,
         }
     }
 
-    pub(super) const fn add(&mut self, priority: i16, kind: Kind, drug: Drug, arg: Arg) {
+    pub(super) fn add(&mut self, priority: i16, kind: Kind, drug: Drug, arg: Arg) {
         if self.len < ROOM {
-            self.rows[self.len] = Proposal {
-                priority,
-                act: Act {
-                    kind,
-                    drug: Some(drug),
-                    arg,
-                },
+            let act = Act {
+                kind,
+                drug: Some(drug),
+                arg,
             };
+            self.priorities[self.len] = priority;
+            self.keys[self.len] = key(act);
+            self.acts[self.len] = act;
             self.len += 1;
         }
     }
 
     /// Takes the best proposal out, and all others of the same act; the first of equals.
     pub(super) fn take_best(&mut self) -> Option<Act> {
-        let rows = &mut self.rows[..self.len];
-        let mut best = rows.first()?;
-        for row in rows.iter() {
-            if row.priority > best.priority {
-                best = row;
-            }
-        }
-        if best.priority == i16::MIN {
+        let priorities = &self.priorities[..self.len];
+        let best = priorities.iter().copied().fold(GONE, i16::max);
+        if best == GONE {
             return None;
         }
-        let act = best.act;
-        for row in rows {
-            if row.act == act {
-                row.priority = i16::MIN;
-            }
-        }
+        let at = priorities.iter().position(|priority| *priority == best)?;
+        let act = self.acts[at];
+        self.drop_act(act);
         Some(act)
     }
 
     /// Drops all proposals of an act.
     pub(super) fn drop_act(&mut self, act: Act) {
-        for row in &mut self.rows[..self.len] {
-            if row.act == act {
-                row.priority = i16::MIN;
-            }
+        let key = key(act);
+        let keys = &self.keys[..self.len];
+        for (priority, other) in self.priorities[..self.len].iter_mut().zip(keys) {
+            *priority = if *other == key { GONE } else { *priority };
         }
     }
 }

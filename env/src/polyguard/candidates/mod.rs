@@ -192,8 +192,8 @@ impl Candidates {
 /// What an act makes of the dose of its medicine, and what it brings in: enough for an estimate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Effect {
-    /// The new dose, if it changes; 0 when the medicine goes.
-    pub dose: Option<f64>,
+    /// The new dose, if it changes; on hold when the medicine goes.
+    pub dose: Option<Bucket>,
     /// What comes in at the usual dose.
     pub enters: Option<Drug>,
 }
@@ -201,20 +201,24 @@ pub(super) struct Effect {
 /// What an act does to the doses of a medicine in `bucket`.
 #[must_use]
 pub(super) fn effect(act: Act, bucket: Bucket, resumes: Bucket, needs_taper: bool) -> Effect {
-    let to = |dose| Effect {
-        dose: Some(dose),
+    let to = |bucket| Effect {
+        dose: Some(bucket),
         enters: None,
     };
     match (act.kind, act.arg) {
-        (Kind::StopDrug | Kind::HoldDose, _) => to(0.0),
+        (Kind::StopDrug | Kind::HoldDose, _) => to(Bucket::Hold),
         (Kind::SubstituteWithinClass | Kind::RecommendAlternative, Arg::Target(drug)) => Effect {
-            dose: Some(if needs_taper { Bucket::Low.dose() } else { 0.0 }),
+            dose: Some(if needs_taper {
+                Bucket::Low
+            } else {
+                Bucket::Hold
+            }),
             enters: Some(drug),
         },
-        (Kind::AdjustDoseBucket, Arg::Dose(_)) if bucket == Bucket::Hold => to(resumes.dose()),
-        (Kind::AdjustDoseBucket, Arg::Dose(by)) => to(bucket.moved(by).unwrap_or(bucket).dose()),
+        (Kind::AdjustDoseBucket, Arg::Dose(_)) if bucket == Bucket::Hold => to(resumes),
+        (Kind::AdjustDoseBucket, Arg::Dose(by)) => to(bucket.moved(by).unwrap_or(bucket)),
         (Kind::InitiateTaper | Kind::ContinueTaper, _) => {
-            to(bucket.moved(-1).map_or(0.0, Bucket::dose))
+            to(bucket.moved(-1).unwrap_or(Bucket::Hold))
         }
         _ => Effect {
             dose: None,

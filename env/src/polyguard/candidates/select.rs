@@ -7,6 +7,7 @@ use crate::num::clip01;
 use crate::polyguard::case::{Difficulty, SubEnvironment};
 use crate::polyguard::history::Act;
 use crate::polyguard::observation::Observation;
+use crate::polyguard::regimen::Bucket;
 use crate::polyguard::risk::{self, Doses};
 use crate::polyguard::stream::Stream;
 use crate::polyguard::violation::Violation;
@@ -162,7 +163,7 @@ impl<'a> Estimate<'a> {
         doses.remove(o.parts(row.drug));
         doses.add(o.parts(row.drug), dose);
         if let Some(drug) = effect.enters {
-            doses.add(o.parts(drug), 1.0);
+            doses.add(o.parts(drug), Bucket::Medium);
         }
         let (formulary, name) = (o.formulary(), o.case.formulary());
         risk::saturate(risk::load(formulary, name, &doses, o.flagged, o.egfr()))

@@ -36,8 +36,55 @@ pub struct Formulary {
     partners: Vec<u64>,
     /// Per archetype: with whom public traits let one suspect a pair.
     suspects: Vec<u64>,
-    held_out: u64,
-    whammy: [u64; 3],
+    marks: Marks,
+}
+
+/// Which archetypes have a trait, as bits of [`ArchetypeId`]: a step asks for sets of them at once.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Marks {
+    /// Kept out of the split `train`.
+    pub(super) held_out: u64,
+    /// Act on the central nervous system.
+    pub(super) cns: u64,
+    /// Anticholinergic points in binary: ones, twos.
+    pub(super) acb: [u64; 2],
+    /// Have a limit of the eGFR.
+    pub(super) renal: u64,
+    /// Have a narrow window.
+    pub(super) narrow: u64,
+    /// The three parties of [`SetRule::Whammy`].
+    pub(super) whammy: [u64; 3],
+    /// Share their class with another archetype.
+    pub(super) with_class: u64,
+    /// Per archetype: the others of its class.
+    pub(super) same_class: Vec<u64>,
+}
+
+impl Marks {
+    fn of(archetypes: &[Archetype]) -> Self {
+        let set = |holds: &dyn Fn(&Archetype) -> bool| {
+            let places = archetypes.iter().enumerate().filter(|(_, a)| holds(a));
+            places.fold(0, |bits, (at, _)| bits | 1u64 << at)
+        };
+        let others = |own: &Archetype| {
+            set(&|other| other.class_id == own.class_id && other.name != own.name)
+        };
+        let same_class: Vec<u64> = archetypes.iter().map(others).collect();
+        Self {
+            held_out: set(&|a| a.held_out),
+            cns: set(&|a| a.cns),
+            acb: [set(&|a| a.acb & 1 != 0), set(&|a| a.acb & 2 != 0)],
+            renal: set(&|a| a.renal_below.is_some()),
+            narrow: set(&|a| a.narrow),
+            whammy: [
+                set(&|a| a.class == "nsaid"),
+                set(&|a| a.class == "ras_inhibitor"),
+                set(&|a| ["diuretic", "potassium_sparing"].contains(&a.class.as_str())),
+            ],
+            with_class: same_class.iter().fold(0, |all, others| all | others),
+            same_class,
+        }
+    }
 }
 
 fn shipped(archetypes: &'static str, pairs: &'static str) -> Formulary {
@@ -84,29 +131,20 @@ impl Formulary {
             partners[a.index()] |= b.bit();
             partners[b.index()] |= a.bit();
         }
-        let set = |holds: &dyn Fn(&Archetype) -> bool| {
-            let places = archetypes.iter().enumerate().filter(|(_, a)| holds(a));
-            places.fold(0, |bits, (at, _)| bits | 1u64 << at)
-        };
-        let suspects = (0..n).map(|at| {
-            let own = &archetypes[at];
-            set(&|other| own.name != other.name && own.suspect(other))
+        let suspects = archetypes.iter().map(|own| {
+            let others = archetypes.iter().enumerate();
+            let hinted = others.filter(|(_, other)| own.name != other.name && own.suspect(other));
+            hinted.fold(0, |bits, (at, _)| bits | 1u64 << at)
         });
         let suspects = suspects.collect();
-        let held_out = set(&|a| a.held_out);
-        let whammy = [
-            set(&|a| a.class == "nsaid"),
-            set(&|a| a.class == "ras_inhibitor"),
-            set(&|a| ["diuretic", "potassium_sparing"].contains(&a.class.as_str())),
-        ];
+        let marks = Marks::of(&archetypes);
         Self {
             archetypes,
             pairs,
             matrix,
             partners,
             suspects,
-            held_out,
-            whammy,
+            marks,
         }
     }
 
@@ -174,14 +212,13 @@ impl Formulary {
     #[must_use]
     #[inline]
     pub const fn held_out(&self) -> u64 {
-        self.held_out
+        self.marks.held_out
     }
 
-    /// The three parties of [`SetRule::Whammy`], as bits.
-    #[must_use]
+    /// Which archetypes have a trait.
     #[inline]
-    pub const fn whammy(&self) -> [u64; 3] {
-        self.whammy
+    pub(super) const fn marks(&self) -> &Marks {
+        &self.marks
     }
 }
 

@@ -49,8 +49,8 @@ impl Draft {
     /// looked into keeps its own to itself.
     fn flags(&mut self) {
         let unflagged = self.episode.observation.case.difficulty().unflagged();
-        let doses = self.episode.true_doses();
-        let mut true_pairs = risk::pairs_of(self.formulary(), doses.mask(), u64::MAX)
+        let taken = self.episode.taken();
+        let mut true_pairs = risk::pairs_of(self.formulary(), taken, u64::MAX)
             .fold(0u64, |bits, pair| bits | pair.bit());
         let unknown = self
             .episode

@@ -56,7 +56,7 @@ impl Draft {
             SetRule::Cns3 => own.cns,
             SetRule::Acb3 => own.acb > 0,
             SetRule::Whammy => {
-                let parties = formulary.whammy();
+                let parties = formulary.marks().whammy;
                 let missing = parties.iter().filter(|party| **party & present == 0);
                 missing.fold(0, |all, party| all | party) & id.bit() != 0
             }

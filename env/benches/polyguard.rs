@@ -1,0 +1,90 @@
+//! Steps per second of the polyguard world: `cargo bench -p sentinel-env --bench polyguard`.
+//!
+//! Lean: the episode alone, resets included, any shown candidate at a time. A counting allocator
+//! asserts that a step does not allocate.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    missing_docs,
+    reason = "a bench reports and stops"
+)]
+
+#[path = "../tests/counting/mod.rs"]
+mod counting;
+
+use std::hint::black_box;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use sentinel_env::polyguard::{Action, Case, Choice, Episode, Rules, Setup};
+
+/// The `n`-th choice among what is shown.
+fn choice(episode: &Episode, n: u32) -> Action {
+    let candidates = &episode.observation().candidates;
+    let at = n as usize % candidates.count();
+    Action::Choose(Choice::bare(candidates.iter().nth(at).unwrap().id))
+}
+
+/// Takes the `n`-th action, in a fresh episode when the last one has ended.
+fn advance(episode: &mut Episode, seed: &mut u64, n: u32) -> f64 {
+    if episode.observation().done() {
+        *seed += 1;
+        let setup = Setup {
+            seed: *seed,
+            ..*episode.setup()
+        };
+        *episode = Episode::reset(&setup);
+    }
+    let action = choice(episode, n.wrapping_mul(2_654_435_761) >> 7);
+    episode.step(action).unwrap().total
+}
+
+fn lean(c: &mut Criterion) {
+    let mut group = c.benchmark_group("polyguard_lean");
+    group.throughput(Throughput::Elements(1));
+    for case in Case::ALL {
+        let (mut seed, mut n) = (0, 0u32);
+        let mut episode = Episode::reset(&Setup::new(case, seed).under(Rules::HARDENED));
+        group.bench_function(case.name(), |b| {
+            b.iter(|| {
+                n = n.wrapping_add(1);
+                black_box(advance(&mut episode, &mut seed, n))
+            });
+        });
+    }
+    group.finish();
+}
+
+fn copies(c: &mut Criterion) {
+    let case = Case::ALL[2];
+    let episode = Episode::reset(&Setup::new(case, 7));
+    println!("bytes of an episode: {}", size_of::<Episode>());
+    c.bench_function("polyguard_copy", |b| b.iter(|| black_box(&episode).clone()));
+    c.bench_function("polyguard_reset", |b| {
+        let mut seed = 0;
+        b.iter(|| {
+            seed += 1;
+            Episode::reset(&Setup::new(case, seed))
+        });
+    });
+}
+
+/// Not a timing: the promise that a step does not allocate.
+fn allocations(_: &mut Criterion) {
+    let mut made = 0;
+    for (seed, case) in (0..2_000).zip(Case::ALL.into_iter().cycle()) {
+        let mut episode = Episode::reset(&Setup::new(case, seed));
+        let before = counting::allocations();
+        let mut n = seed as u32;
+        while !episode.observation().done() {
+            n = n.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+            let action = choice(&episode, n >> 9);
+            black_box(episode.step(action).unwrap());
+        }
+        made += counting::allocations() - before;
+    }
+    println!("allocations in the steps of 2000 episodes: {made}");
+    assert_eq!(made, 0, "a lean step allocated");
+}
+
+criterion_group!(benches, allocations, lean, copies);
+criterion_main!(benches);

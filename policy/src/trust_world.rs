@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::play::{Cycle, Policy};
 use crate::replay::{Fields, RowError};
-use crate::world::{AnyAction, Constant, Playable, Roles, WorldName, scripted};
+use crate::world::{AnyAction, Constant, Playable, Roles, Routine, WorldName, scripted};
 use crate::{Heuristic, PolicyName};
 
 scripted!(PolicyName, TrustWorld);
@@ -24,7 +24,7 @@ impl Playable for TrustWorld {
     fn constants() -> Vec<Constant<Self>> {
         let always = |action: Action| Constant {
             name: format!("always_{}", action.to_string().replace(' ', "_")),
-            cycle: Cycle::new(action, Vec::new()),
+            routine: Routine::Cycle(Cycle::new(action, Vec::new())),
         };
         Action::ALL.into_iter().map(always).collect()
     }
@@ -45,7 +45,7 @@ impl Playable for TrustWorld {
     fn narrow(action: AnyAction) -> Option<Action> {
         match action {
             AnyAction::Trust(action) => Some(action),
-            AnyAction::Cluster(_) => None,
+            AnyAction::Cluster(_) | AnyAction::Polyguard(_) => None,
         }
     }
 

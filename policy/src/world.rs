@@ -1,13 +1,14 @@
 //! The worlds by name, and what the command line and the page need to know of each.
 
 use sentinel_env::cluster::{self, ClusterWorld};
+use sentinel_env::polyguard::{self, PolyguardWorld};
 use sentinel_env::protocol::Protocol;
 use sentinel_env::trust::{self, TrustWorld};
 use sentinel_env::world::World;
 
 use serde_json::Value;
 
-use crate::play::{Cycle, Player};
+use crate::play::{Cycle, Player, Policy};
 use crate::replay::{Fields, RowError};
 
 /// The world that an episode plays in.
@@ -31,6 +32,8 @@ pub enum WorldName {
     Trust,
     /// Jobs on failing GPUs, workers that lie, and an adversary.
     Cluster,
+    /// A risky medication regimen; a simulation.
+    Polyguard,
 }
 
 /// Evaluates an expression for the world that a [`WorldName`] names: in it, `$W` is that world's
@@ -47,13 +50,17 @@ macro_rules! in_world {
                 type $W = ::sentinel_env::cluster::ClusterWorld;
                 $body
             }
+            $crate::WorldName::Polyguard => {
+                type $W = ::sentinel_env::polyguard::PolyguardWorld;
+                $body
+            }
         }
     };
 }
 
 impl WorldName {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Trust, Self::Cluster];
+    pub const ALL: [Self; 3] = [Self::Trust, Self::Cluster, Self::Polyguard];
 
     /// The name used in files and on the command line.
     #[must_use]
@@ -61,6 +68,7 @@ impl WorldName {
         match self {
             Self::Trust => TrustWorld::NAME,
             Self::Cluster => ClusterWorld::NAME,
+            Self::Polyguard => PolyguardWorld::NAME,
         }
     }
 
@@ -78,6 +86,8 @@ pub enum AnyAction {
     Trust(trust::Action),
     /// Of the cluster world.
     Cluster(cluster::Action),
+    /// Of the polyguard world.
+    Polyguard(polyguard::Action),
 }
 
 impl AnyAction {
@@ -87,6 +97,7 @@ impl AnyAction {
         match self {
             Self::Trust(action) => TrustWorld::keys(action, answer),
             Self::Cluster(action) => ClusterWorld::keys(action, answer),
+            Self::Polyguard(action) => PolyguardWorld::keys(action, answer),
         }
     }
 }
@@ -94,6 +105,12 @@ impl AnyAction {
 impl From<trust::Action> for AnyAction {
     fn from(action: trust::Action) -> Self {
         Self::Trust(action)
+    }
+}
+
+impl From<polyguard::Action> for AnyAction {
+    fn from(action: polyguard::Action) -> Self {
+        Self::Polyguard(action)
     }
 }
 
@@ -124,20 +141,54 @@ pub trait Scripted: Copy + Eq + std::fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// A policy that repeats the same actions.
-#[derive(Clone, Debug, PartialEq)]
+/// A policy that learns nothing from what it sees.
+#[derive(Clone, Debug)]
 pub struct Constant<W: World> {
-    /// What it is called in tables.
+    /// What it is called in tables; no two of a world have the same name.
     pub name: String,
     /// What it does.
-    pub cycle: Cycle<W>,
+    pub routine: Routine<W>,
+}
+
+/// What a constant policy does.
+#[derive(Debug)]
+pub enum Routine<W: World> {
+    /// Repeats the same actions.
+    Cycle(Cycle<W>),
+    /// Takes what is offered by one simple habit, where actions have no fixed names.
+    Habit(fn(&W::Observation) -> W::Action),
+}
+
+// A derive would ask the same of observations, which only stand in a signature.
+impl<W: World> Clone for Routine<W> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Cycle(cycle) => Self::Cycle(cycle.clone()),
+            Self::Habit(habit) => Self::Habit(*habit),
+        }
+    }
+}
+
+impl<W: World> PartialEq for Constant<W> {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl<W: World> Policy<W> for Routine<W> {
+    fn choose(&mut self, observation: &W::Observation) -> W::Action {
+        match self {
+            Self::Cycle(cycle) => cycle.choose(observation),
+            Self::Habit(habit) => habit(observation),
+        }
+    }
 }
 
 impl<W: World> Constant<W> {
     /// A fresh player.
     #[must_use]
     pub fn player(&self) -> Player<W> {
-        Player::Public(Box::new(self.cycle.clone()))
+        Player::Public(Box::new(self.routine.clone()))
     }
 }
 
@@ -172,7 +223,7 @@ pub trait Playable: Protocol {
     /// Its scripted policies.
     type PolicyName: Scripted<World = Self>;
 
-    /// Policies that look at nothing.
+    /// Policies that make nothing of what they see.
     fn constants() -> Vec<Constant<Self>>;
 
     /// The name of what an episode was drawn: tells a recording of another build or stream mode.

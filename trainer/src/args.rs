@@ -7,9 +7,6 @@ use sentinel_policy::{Playable, Scripted, WorldName};
 
 use crate::Error;
 
-/// Worlds that later builds play.
-const PLANNED_WORLDS: [&str; 1] = ["polyguard"];
-
 /// Who plays in an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Contestant<W: Playable> {
@@ -96,13 +93,7 @@ pub(crate) fn parse_streams(word: &str) -> Result<Streams, String> {
 /// A world that this build plays.
 pub(crate) fn parse_world(word: &str) -> Result<WorldName, String> {
     let known = WorldName::ALL.map(WorldName::name).join(" or ");
-    WorldName::parse(word).ok_or_else(|| {
-        if PLANNED_WORLDS.contains(&word) {
-            format!("world {word} is not yet in this build: use {known}")
-        } else {
-            format!("unknown world {word:?}: use {known}")
-        }
-    })
+    WorldName::parse(word).ok_or_else(|| format!("unknown world {word:?}: use {known}"))
 }
 
 /// A number from 0 to 1.

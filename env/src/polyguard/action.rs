@@ -91,12 +91,12 @@ impl Choice {
         let act = o.candidates.get(id).map(|candidate| candidate.act);
         let mut cites = Terms::default();
         if let Some(drug) = act.and_then(|act| act.drug) {
-            cites = cites.or(Terms::drug(drug));
+            cites = cites.or(Terms::drug(drug, o.formulary()));
         } else {
             cites = cites.or(Terms::lab(super::labs::Lab::Egfr));
         }
         if let Some(Arg::Target(drug)) = act.map(|act| act.arg) {
-            cites = cites.or(Terms::drug(drug));
+            cites = cites.or(Terms::drug(drug, o.formulary()));
         }
         Self {
             confidence: Confidence::new(1.0 - o.uncertainty),

@@ -17,8 +17,11 @@ pub struct Terms(u128);
 impl Terms {
     /// A drug alone.
     #[must_use]
-    pub const fn drug(drug: Drug) -> Self {
-        Self(1 << drug.number())
+    pub fn drug(drug: Drug, formulary: &Formulary) -> Self {
+        match drug {
+            Drug::Known(id) => Self(1 << formulary.word(id)),
+            Drug::Product => Self(1 << drug.number()),
+        }
     }
 
     /// A condition alone.
@@ -35,11 +38,12 @@ impl Terms {
 
     /// The words of a text. A word is a run of letters, digits and underscores.
     #[must_use]
-    pub fn of(text: &str, formulary: &Formulary) -> Self {
+    pub fn of(text: &str) -> Self {
+        let formulary = Formulary::extended();
         let mut terms = Self::default();
         for word in text.split(|c: char| !(c.is_alphanumeric() || c == '_')) {
             let word = word.to_lowercase();
-            let known = (Drug::parse(&word, formulary).map(Self::drug))
+            let known = (Drug::parse(&word, formulary).map(|drug| Self::drug(drug, formulary)))
                 .or_else(|| Condition::parse(&word).map(Self::condition))
                 .or_else(|| Lab::parse(&word).map(Self::lab));
             terms = terms.or(known.unwrap_or_default());
@@ -50,21 +54,21 @@ impl Terms {
     /// Every such word that an observation contains.
     #[must_use]
     pub fn in_sight(o: &Observation) -> Self {
-        let mut terms = Self::default();
+        let (mut terms, formulary) = (Self::default(), o.formulary());
         for row in o.regimen.iter() {
-            terms = terms.or(Self::drug(row.drug));
+            terms = terms.or(Self::drug(row.drug, formulary));
             terms = terms.or(row.indication.map(Self::condition).unwrap_or_default());
         }
         for part in o.components.into_iter().flatten() {
-            terms = terms.or(Self::drug(Drug::Known(part)));
+            terms = terms.or(Self::drug(Drug::Known(part), formulary));
         }
         for candidate in o.candidates.iter() {
             if let super::candidates::Arg::Target(drug) = candidate.act.arg {
-                terms = terms.or(Self::drug(drug));
+                terms = terms.or(Self::drug(drug, formulary));
             }
         }
         for id in super::formulary::each(o.ade_history) {
-            terms = terms.or(Self::drug(Drug::Known(id)));
+            terms = terms.or(Self::drug(Drug::Known(id), formulary));
         }
         for condition in o.patient.comorbidities.iter() {
             terms = terms.or(Self::condition(condition));
@@ -108,7 +112,8 @@ impl Terms {
 
     /// The words, drugs first, then conditions, then laboratory values.
     #[must_use]
-    pub fn words(self, formulary: &Formulary) -> Vec<&str> {
+    pub fn words(self) -> Vec<&'static str> {
+        let formulary = Formulary::extended();
         let mut words = Vec::new();
         let mut add = |term: Self, word| {
             if self.has(term) {
@@ -116,9 +121,15 @@ impl Terms {
             }
         };
         for id in formulary.ids() {
-            add(Self::drug(Drug::Known(id)), formulary.get(id).name.as_str());
+            add(
+                Self::drug(Drug::Known(id), formulary),
+                formulary.get(id).name.as_str(),
+            );
         }
-        add(Self::drug(Drug::Product), super::formulary::PRODUCT);
+        add(
+            Self::drug(Drug::Product, formulary),
+            super::formulary::PRODUCT,
+        );
         for condition in Condition::ALL {
             add(Self::condition(*condition), condition.name());
         }

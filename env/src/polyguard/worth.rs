@@ -3,6 +3,7 @@
 use super::action::{Action, Choice};
 use super::candidates::Kind;
 use super::episode::{Episode, confidence};
+use super::formulary::Formulary;
 use super::history::Act;
 use super::labs::Lab;
 use super::regimen::Row;
@@ -141,7 +142,7 @@ pub(super) fn reward(
         );
         set(
             Component::ExplanationGrounding,
-            grounding(&choice, act, before),
+            grounding(episode.formulary(), &choice, act, before),
         );
     }
     set(Component::AntiCheat, yes(!cheated));
@@ -178,13 +179,14 @@ fn process(episode: &Episode, kind: Kind, gained: bool, before: &Before) -> f64 
 }
 
 /// Whether the rationale speaks of what there is, and of what the act is about.
-fn grounding(choice: &Choice, act: Option<Act>, before: &Before) -> f64 {
+fn grounding(formulary: &Formulary, choice: &Choice, act: Option<Act>, before: &Before) -> f64 {
     let cited = choice.cites;
     if cited.is_empty() {
         return 0.0;
     }
     let share = f64::from(cited.shared(before.in_sight)) / f64::from(cited.len());
-    let about = act.and_then(|act| act.drug).map(Terms::drug);
+    let about = act.and_then(|act| act.drug);
+    let about = about.map(|drug| Terms::drug(drug, formulary));
     match about {
         Some(drug) if !cited.has(drug) => share.min(0.5),
         _ => share,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{PolicyName, Trust};
 use crate::play::{Cycle, Policy};
 use crate::replay::{Fields, RowError};
-use crate::world::{AnyAction, Constant, Playable, Roles, WorldName, scripted};
+use crate::world::{AnyAction, Constant, Playable, Roles, Routine, WorldName, scripted};
 
 scripted!(PolicyName, ClusterWorld);
 
@@ -36,7 +36,10 @@ impl Playable for ClusterWorld {
                     let cycle = Cycle::new(action, Vec::new());
                     let worker = worker.map_or(String::new(), |slot| format!("_{slot}"));
                     let name = format!("always_{}{worker}", kind.name());
-                    all.push(Constant { name, cycle });
+                    all.push(Constant {
+                        name,
+                        routine: Routine::Cycle(cycle),
+                    });
                 }
             }
         }
@@ -46,7 +49,10 @@ impl Playable for ClusterWorld {
                 vec![action(second, None)],
             );
             let name = format!("allocate_{}_in_turn", second.name());
-            all.push(Constant { name, cycle });
+            all.push(Constant {
+                name,
+                routine: Routine::Cycle(cycle),
+            });
         }
         all
     }
@@ -77,7 +83,7 @@ impl Playable for ClusterWorld {
     fn narrow(action: AnyAction) -> Option<Action> {
         match action {
             AnyAction::Cluster(action) => Some(action),
-            AnyAction::Trust(_) => None,
+            AnyAction::Trust(_) | AnyAction::Polyguard(_) => None,
         }
     }
 

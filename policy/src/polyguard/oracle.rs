@@ -47,7 +47,9 @@ fn worth(episode: &Episode, id: CandidateId, depth: u8) -> f64 {
         return f64::NEG_INFINITY;
     };
     // What is handed over is not put right.
-    let handed_over = step.act.is_some_and(|act| act.kind.is_review() && step.violation.is_none());
+    let handed_over = step
+        .act
+        .is_some_and(|act| act.kind.is_review() && step.violation.is_none());
     let now = step.total - if handed_over { 1.0 } else { 0.0 };
     match step.end {
         Some(End::SafeResolution) => now + 3.0 * potential(&next) + 5.0 + ahead_of_end(&next),
@@ -83,7 +85,10 @@ fn potential(episode: &Episode) -> f64 {
 fn on_its_way(episode: &Episode, issue: Issue) -> f64 {
     let (o, hidden) = (episode.observation(), episode.hidden());
     let tapering = |ends: u64| {
-        let rows = o.regimen.iter().filter(|row| row.tapering && o.parts(row.drug) & ends != 0);
+        let rows = o
+            .regimen
+            .iter()
+            .filter(|row| row.tapering && o.parts(row.drug) & ends != 0);
         let credits = rows.map(|row| 0.3 + 0.2 * (2.0 - f64::from(row.bucket as u8)));
         credits.fold(0.0, f64::max)
     };
@@ -93,22 +98,38 @@ fn on_its_way(episode: &Episode, issue: Issue) -> f64 {
             tapering(pair.first.bit() | pair.second.bit())
         }
         Issue::Set(rule) => {
-            let members = o.regimen.iter().filter(|row| row.tapering && o.is_member(rule, row));
-            members.map(|row| tapering(o.parts(row.drug))).fold(0.0, f64::max)
+            let members = o
+                .regimen
+                .iter()
+                .filter(|row| row.tapering && o.is_member(rule, row));
+            members
+                .map(|row| tapering(o.parts(row.drug)))
+                .fold(0.0, f64::max)
         }
         Issue::NoIndication(mark) => {
             let marked = (0..o.regimen.len()).filter(|at| hidden.truth(*at).mark == mark);
-            marked.map(|at| tapering(o.parts(o.regimen[at].drug))).fold(0.0, f64::max)
+            marked
+                .map(|at| tapering(o.parts(o.regimen[at].drug)))
+                .fold(0.0, f64::max)
         }
         Issue::Culprit(culprit) => {
             let off = |row: &&sentinel_env::polyguard::Row| row.prior > 0 && !row.is_active();
             let held = o.regimen.iter().filter(off).map(|row| row.drug);
-            held.map(|drug| if drug == Drug::Known(culprit) { 0.6 } else { -0.3 }).sum()
+            held.map(|drug| {
+                if drug == Drug::Known(culprit) {
+                    0.6
+                } else {
+                    -0.3
+                }
+            })
+            .sum()
         }
         Issue::Dose(id) => o.regimen.place(Drug::Known(id)).map_or(0.0, |place| {
             let row = &o.regimen[place];
             let (low, high) = episode.window(row);
-            let met = row.is_active() && !row.tapering && (low..=high).contains(&episode.settles_at(place));
+            let met = row.is_active()
+                && !row.tapering
+                && (low..=high).contains(&episode.settles_at(place));
             let measured = if row.level.is_some() { 0.3 } else { 0.0 };
             measured + if met { 0.5 } else { 0.0 }
         }),

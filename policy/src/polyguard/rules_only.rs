@@ -27,11 +27,16 @@ fn of_kind(o: &Observation, kind: Kind) -> Found<'_> {
 }
 
 fn about(o: &Observation, kind: Kind, drug: Drug) -> Found<'_> {
-    o.candidates.find(|candidate| candidate.act.kind == kind && candidate.act.drug == Some(drug))
+    o.candidates
+        .find(|candidate| candidate.act.kind == kind && candidate.act.drug == Some(drug))
 }
 
 fn exact(o: &Observation, kind: Kind, drug: Drug, arg: Arg) -> Found<'_> {
-    let act = Act { kind, drug: Some(drug), arg };
+    let act = Act {
+        kind,
+        drug: Some(drug),
+        arg,
+    };
     o.candidates.find(|candidate| candidate.act == act)
 }
 
@@ -75,14 +80,21 @@ fn taper(o: &Observation) -> Found<'_> {
 
 /// Whether an act would be the fourth of its kind in a row, or asks again for what brought nothing.
 fn leads_nowhere(o: &Observation, act: Act) -> bool {
-    let again = o.history.iter().rev().take_while(|past| past.act == Some(act)).count();
+    let again = o
+        .history
+        .iter()
+        .rev()
+        .take_while(|past| past.act == Some(act))
+        .count();
     again >= 3 || act.kind.is_information() && was_in_vain(o, act)
 }
 
 /// Signs off: once, and not while a serious pair is flagged.
 fn keep(o: &Observation) -> Found<'_> {
     let kept = o.history.did(Kind::KeepRegimen);
-    (!kept && !o.has_serious_flag()).then(|| of_kind(o, Kind::KeepRegimen)).flatten()
+    (!kept && !o.has_serious_flag())
+        .then(|| of_kind(o, Kind::KeepRegimen))
+        .flatten()
 }
 
 /// Whether an act was carried out before and brought nothing, with nothing else since.
@@ -95,12 +107,22 @@ fn was_in_vain(o: &Observation, act: Act) -> bool {
 /// was not tried.
 fn look_further(o: &Observation) -> Found<'_> {
     let fresh = |candidate: &Candidate| !was_in_vain(o, candidate.act);
-    let reviewed = o.history.iter().filter_map(|past| past.act).any(|act| act.kind.is_review());
+    let reviewed = o
+        .history
+        .iter()
+        .filter_map(|past| past.act)
+        .any(|act| act.kind.is_review());
     o.candidates
         .find(|c| c.act.kind == Kind::FetchExternalEvidence && fresh(c))
-        .or_else(|| o.candidates.find(|c| c.act.kind == Kind::OrderMonitoring && fresh(c)))
+        .or_else(|| {
+            o.candidates
+                .find(|c| c.act.kind == Kind::OrderMonitoring && fresh(c))
+        })
         .or_else(|| o.candidates.find(|c| c.act.kind.is_review() && !reviewed))
-        .or_else(|| o.candidates.find(|c| c.act.kind.is_change() && c.est_delta <= 0.0 && fresh(c)))
+        .or_else(|| {
+            o.candidates
+                .find(|c| c.act.kind.is_change() && c.est_delta <= 0.0 && fresh(c))
+        })
 }
 
 /// The eGFR, where a medicine hangs on it: evidence once, else a measurement once.
@@ -112,7 +134,10 @@ fn missing_egfr(o: &Observation) -> Found<'_> {
     if o.egfr().is_some() || !o.regimen.iter().any(hangs) {
         return None;
     }
-    let labs = || o.candidates.find(|c| c.act.kind == Kind::OrderMonitoring && c.act.drug.is_none());
+    let labs = || {
+        o.candidates
+            .find(|c| c.act.kind == Kind::OrderMonitoring && c.act.drug.is_none())
+    };
     if !o.history.did(Kind::FetchExternalEvidence) {
         return of_kind(o, Kind::FetchExternalEvidence).or_else(labs);
     }
@@ -128,8 +153,12 @@ fn unmeasured(o: &Observation) -> Found<'_> {
     if o.case.sub() != SubEnvironment::PrecisionDosing {
         return None;
     }
-    let rows = o.regimen.iter().filter(|row| row.questioned && row.level.is_none());
-    rows.into_iter().find_map(|row| about(o, Kind::OrderMonitoring, row.drug))
+    let rows = o
+        .regimen
+        .iter()
+        .filter(|row| row.questioned && row.level.is_none());
+    rows.into_iter()
+        .find_map(|row| about(o, Kind::OrderMonitoring, row.drug))
 }
 
 /// What takes the place of the problem drug: least risk, then fewest tags, nothing that was not
@@ -140,9 +169,11 @@ fn replacement(o: &Observation) -> Found<'_> {
     let mut best: Option<(f64, u32, &Candidate)> = None;
     for candidate in o.candidates.iter() {
         let act = candidate.act;
-        let replaces = matches!(act.kind, Kind::RecommendAlternative | Kind::SubstituteWithinClass);
-        let (true, Some(drug), Arg::Target(Drug::Known(target))) =
-            (replaces, act.drug, act.arg)
+        let replaces = matches!(
+            act.kind,
+            Kind::RecommendAlternative | Kind::SubstituteWithinClass
+        );
+        let (true, Some(drug), Arg::Target(Drug::Known(target))) = (replaces, act.drug, act.arg)
         else {
             continue;
         };
@@ -169,13 +200,17 @@ fn remedy(o: &Observation, row: &Row) -> Option<(u8, CandidateId)> {
         (3, about(o, Kind::InitiateTaper, drug)),
         (4, about(o, Kind::StopDrug, drug)),
     ];
-    let found = steps.into_iter().find_map(|(rank, found)| Some((rank, found?.id)));
+    let found = steps
+        .into_iter()
+        .find_map(|(rank, found)| Some((rank, found?.id)));
     found
 }
 
 /// The best remedy of several medicines; the first of equals.
 fn best_remedy<'a>(o: &'a Observation, rows: impl Iterator<Item = &'a Row>) -> Found<'a> {
-    let remedies = rows.filter(|row| row.is_active()).filter_map(|row| remedy(o, row));
+    let remedies = rows
+        .filter(|row| row.is_active())
+        .filter_map(|row| remedy(o, row));
     let (_, id) = remedies.min_by_key(|(rank, id)| (*rank, *id))?;
     o.candidates.get(id)
 }
@@ -192,11 +227,19 @@ fn pair(o: &Observation) -> Found<'_> {
     }
     let pair = formulary.pair(worst?.0);
     let ends = pair.first.bit() | pair.second.bit();
-    best_remedy(o, o.regimen.iter().filter(|row| o.parts(row.drug) & ends != 0))
+    best_remedy(
+        o,
+        o.regimen.iter().filter(|row| o.parts(row.drug) & ends != 0),
+    )
 }
 
 fn renal(o: &Observation) -> Found<'_> {
-    best_remedy(o, o.regimen.iter().filter(|row| o.renal_alert(row) == Some(true)))
+    best_remedy(
+        o,
+        o.regimen
+            .iter()
+            .filter(|row| o.renal_alert(row) == Some(true)),
+    )
 }
 
 fn set(o: &Observation) -> Found<'_> {
@@ -207,14 +250,19 @@ fn set(o: &Observation) -> Found<'_> {
 
 /// What the chart shows to be needless.
 fn needless(o: &Observation) -> Found<'_> {
-    o.regimen.iter().filter(|row| row.shown_unneeded()).find_map(|row| {
-        about(o, Kind::InitiateTaper, row.drug).or_else(|| about(o, Kind::StopDrug, row.drug))
-    })
+    o.regimen
+        .iter()
+        .filter(|row| row.shown_unneeded())
+        .find_map(|row| {
+            about(o, Kind::InitiateTaper, row.drug).or_else(|| about(o, Kind::StopDrug, row.drug))
+        })
 }
 
 fn just_failed(o: &Observation) -> bool {
     o.history.last().is_some_and(|past| {
-        past.act.is_some_and(|act| act.kind == Kind::FetchExternalEvidence) && !past.gained
+        past.act
+            .is_some_and(|act| act.kind == Kind::FetchExternalEvidence)
+            && !past.gained
     })
 }
 
@@ -223,7 +271,8 @@ fn stale_evidence(o: &Observation) -> Found<'_> {
     let open = o.case.sub() == SubEnvironment::Deprescribing
         && o.regimen.iter().any(Row::is_unrevealed)
         && !just_failed(o);
-    open.then(|| of_kind(o, Kind::FetchExternalEvidence)).flatten()
+    open.then(|| of_kind(o, Kind::FetchExternalEvidence))
+        .flatten()
 }
 
 /// A measured dose that lies outside its window; a measurement where the dose was changed since.
@@ -232,22 +281,29 @@ fn dose(o: &Observation) -> Found<'_> {
         return None;
     }
     let (low, high) = (0.75, 1.25);
-    o.regimen.iter().filter(|row| row.questioned && !row.level_is_old).find_map(|row| {
-        let level = row.level?;
-        let by = match level {
-            level if level < low => 1,
-            level if level > high => -1,
-            _ => return None,
-        };
-        exact(o, Kind::AdjustDoseBucket, row.drug, Arg::Dose(by))
-    })
+    o.regimen
+        .iter()
+        .filter(|row| row.questioned && !row.level_is_old)
+        .find_map(|row| {
+            let level = row.level?;
+            let by = match level {
+                level if level < low => 1,
+                level if level > high => -1,
+                _ => return None,
+            };
+            exact(o, Kind::AdjustDoseBucket, row.drug, Arg::Dose(by))
+        })
 }
 
 /// Holds suspects one after the other, the likelier first; stops the one without which the symptom
 /// goes, and resumes the others.
 fn suspect(o: &Observation) -> Found<'_> {
     let symptom = o.symptom?;
-    if let Some(held) = o.regimen.iter().find(|row| row.prior > 0 && !row.is_active()) {
+    if let Some(held) = o
+        .regimen
+        .iter()
+        .find(|row| row.prior > 0 && !row.is_active())
+    {
         return if symptom < CALM {
             about(o, Kind::StopDrug, held.drug)
         } else {
@@ -259,7 +315,9 @@ fn suspect(o: &Observation) -> Found<'_> {
         acts.any(|act| act.kind == Kind::HoldDose && act.drug == Some(row.drug))
     };
     let suspects = || o.regimen.iter().filter(|row| row.prior > 0);
-    let next = suspects().filter(|row| !tried(row)).min_by_key(|row| u8::MAX - row.prior);
+    let next = suspects()
+        .filter(|row| !tried(row))
+        .min_by_key(|row| u8::MAX - row.prior);
     if symptom < CALM && o.history.did(Kind::StopDrug) {
         return None;
     }
@@ -269,12 +327,16 @@ fn suspect(o: &Observation) -> Found<'_> {
 /// A specialist, once, where specialists disagree.
 fn conflict(o: &Observation) -> Found<'_> {
     let asked = o.history.did(Kind::RequestSpecialistReview);
-    (o.conflict && !asked).then(|| of_kind(o, Kind::RequestSpecialistReview)).flatten()
+    (o.conflict && !asked)
+        .then(|| of_kind(o, Kind::RequestSpecialistReview))
+        .flatten()
 }
 
 /// Hunts what is not flagged.
 fn evidence(o: &Observation) -> Found<'_> {
     use SubEnvironment::{AlternativeSuggestion, Ddi, RegimenRisk};
     let hunts = matches!(o.case.sub(), Ddi | RegimenRisk | AlternativeSuggestion);
-    (hunts && !just_failed(o)).then(|| of_kind(o, Kind::FetchExternalEvidence)).flatten()
+    (hunts && !just_failed(o))
+        .then(|| of_kind(o, Kind::FetchExternalEvidence))
+        .flatten()
 }

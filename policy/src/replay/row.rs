@@ -2,7 +2,7 @@
 
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::RuleBits;
-use sentinel_env::{SLOTS, TaskBits, cluster, trust};
+use sentinel_env::{SLOTS, TaskBits, cluster, polyguard, trust};
 use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 
 use super::raw::RawRow;
@@ -93,6 +93,12 @@ impl From<AnyAction> for RecordedAction {
 
 impl From<trust::Action> for RecordedAction {
     fn from(action: trust::Action) -> Self {
+        AnyAction::from(action).into()
+    }
+}
+
+impl From<polyguard::Action> for RecordedAction {
+    fn from(action: polyguard::Action) -> Self {
         AnyAction::from(action).into()
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::{RuleBits, Rules};
-use sentinel_env::{TaskBits, TaskName, World, cluster, trust};
+use sentinel_env::{TaskBits, TaskName, World, cluster, polyguard, trust};
 
 use super::{Problem, ReplayRow};
 use crate::{Playable, WorldName, in_world};
@@ -97,6 +97,12 @@ pub(super) fn rules_text(world: WorldName, rules: RuleBits) -> String {
 impl From<&trust::Setup> for EpisodeKey {
     fn from(setup: &trust::Setup) -> Self {
         Self::made_by::<trust::TrustWorld>(setup)
+    }
+}
+
+impl From<&polyguard::Setup> for EpisodeKey {
+    fn from(setup: &polyguard::Setup) -> Self {
+        Self::made_by::<polyguard::PolyguardWorld>(setup)
     }
 }
 

@@ -95,7 +95,8 @@ impl<W: Learn> Play<W> {
 
     /// Takes an action. Nothing happens after the end.
     pub fn step(&mut self, choice: W::Choice) {
-        if W::step(&mut self.episode, W::action(choice)).is_ok() {
+        let action = W::action(choice, W::observation(&self.episode));
+        if W::step(&mut self.episode, action).is_ok() {
             W::observe(&mut self.observer, W::observation(&self.episode));
         }
     }

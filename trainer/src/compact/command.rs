@@ -127,6 +127,7 @@ impl TrainConfig {
         match world {
             WorldName::Trust => config.for_trust(quick),
             WorldName::Cluster => config.for_cluster(quick),
+            WorldName::Polyguard => config.for_polyguard(quick),
         }
         if quick {
             config.eval_steps = config.eval_steps.min(10);
@@ -149,6 +150,33 @@ impl TrainConfig {
         // Fewer episodes are measured, too; most of their time goes to the look-ahead of `bayes`.
         self.validation_seeds = SeedRange::of(5_000, 5_300);
         self.test_seeds = SeedRange::of(1_000, 1_400);
+    }
+
+    /// Learns on the archetypes and pairs that are not held out, under gated rewards: what is held
+    /// out is for measuring afterwards. Twenty-four cells share the groups of an update.
+    fn for_polyguard(&mut self, quick: bool) {
+        self.rules = "hardened".to_owned();
+        self.split = "train".to_owned();
+        self.teacher = "rules_only".to_owned();
+        self.belief_coef = 0.0;
+        self.validation_seeds = SeedRange::of(5_000, 5_050);
+        self.test_seeds = SeedRange::of(1_000, 1_200);
+        self.snapshots_per_episode = 4;
+        self.num_generations = 8;
+        self.continuation = Continuation::Greedy;
+        match self.method {
+            Method::Grpo => {
+                (self.max_steps, self.groups_per_update) = (400, 192);
+                self.learning_rate = 0.001;
+                self.entropy_coef = 0.01;
+            }
+            Method::Sft => (self.max_steps, self.groups_per_update) = (40, 192),
+        }
+        if quick {
+            self.max_steps = self.max_steps.div_ceil(8);
+            self.validation_seeds = SeedRange::of(5_000, 5_010);
+            self.test_seeds = SeedRange::of(1_000, 1_030);
+        }
     }
 
     /// Episodes are longer and a network costs more than in the trust world: fewer groups, which

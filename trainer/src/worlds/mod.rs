@@ -2,9 +2,11 @@
 //! bench. A world joins by implementing these for its type.
 
 mod cluster;
+mod polyguard;
 mod trust;
 
 pub use cluster::ClusterSummary;
+pub use polyguard::PolyguardSummary;
 pub use trust::PolicySummary;
 
 use std::path::Path;

@@ -37,6 +37,8 @@ pub struct Formulary {
     /// Per archetype: with whom public traits let one suspect a pair.
     suspects: Vec<u64>,
     marks: Marks,
+    /// Per archetype: its number among the words of a rationale, the same in every formulary.
+    words: Vec<u8>,
 }
 
 /// Which archetypes have a trait, as bits of [`ArchetypeId`]: a step asks for sets of them at once.
@@ -96,16 +98,19 @@ fn shipped(archetypes: &'static str, pairs: &'static str) -> Formulary {
 }
 
 static REFERENCE: LazyLock<Formulary> = LazyLock::new(|| {
-    shipped(
+    let formulary = shipped(
         include_str!("../data/reference.csv"),
         include_str!("../data/reference_pairs.csv"),
-    )
+    );
+    formulary.speaking_as(&EXTENDED)
 });
 static EXTENDED: LazyLock<Formulary> = LazyLock::new(|| {
-    shipped(
+    let formulary = shipped(
         include_str!("../data/extended.csv"),
         include_str!("../data/extended_pairs.csv"),
-    )
+    );
+    let own = formulary.clone();
+    formulary.speaking_as(&own)
 });
 
 impl Formulary {
@@ -145,7 +150,21 @@ impl Formulary {
             partners,
             suspects,
             marks,
+            words: Vec::new(),
         }
+    }
+
+    /// Numbers the archetypes as another formulary does that has all of them.
+    fn speaking_as(mut self, other: &Self) -> Self {
+        let number = |own: &Archetype| other.find(&own.name).map_or(NONE, |id| id.0);
+        self.words = self.archetypes.iter().map(number).collect();
+        self
+    }
+
+    /// The number of an archetype among the words of a rationale.
+    #[inline]
+    pub(super) fn word(&self, id: ArchetypeId) -> u8 {
+        self.words[id.index()]
     }
 
     /// All archetypes, in the order of the table.
@@ -257,6 +276,15 @@ mod tests {
         );
         assert_eq!(risky("statin_like", "ppi_like"), None);
         assert_eq!(f.pairs().len(), 2);
+        let words = f.ids().map(|id| {
+            Formulary::extended().archetypes()[f.word(id) as usize]
+                .name
+                .as_str()
+        });
+        assert!(
+            words.eq(f.archetypes().iter().map(|a| a.name.as_str())),
+            "one vocabulary"
+        );
         let renal = f
             .archetypes()
             .iter()

@@ -76,7 +76,7 @@ impl Reading {
         }
         match json {
             Some(Json::Object(fields)) => object::object(&fields, formulary),
-            _ => lines(text, formulary),
+            _ => lines(text),
         }
     }
 }
@@ -106,19 +106,19 @@ const fn repaired_if(repaired: bool, choice: Choice) -> Choice {
 }
 
 /// The only line of the asked form.
-fn lines(text: &str, formulary: &Formulary) -> Reading {
+fn lines(text: &str) -> Reading {
     let mut forms = text.lines().filter_map(form);
     match (forms.next(), forms.next()) {
         (None, _) => formless(text),
         (Some(_), Some(_)) => refuse(Violation::Ambiguous, "two lines that answer"),
         (Some(found), None) => {
             let whole = !text.contains(['\n', '\r']);
-            answer(&found, whole, formulary)
+            answer(&found, whole)
         }
     }
 }
 
-fn answer(found: &Form<'_>, whole: bool, formulary: &Formulary) -> Reading {
+fn answer(found: &Form<'_>, whole: bool) -> Reading {
     let Some(id) = found.candidate() else {
         return refuse(Violation::BadId, format!("candidate_id={}", found.id));
     };
@@ -132,7 +132,7 @@ fn answer(found: &Form<'_>, whole: bool, formulary: &Formulary) -> Reading {
         );
     }
     let choice = Choice {
-        cites: Terms::of(found.rationale, formulary),
+        cites: Terms::of(found.rationale),
         ..Choice::bare(id)
     };
     Reading {

@@ -58,7 +58,7 @@ fn read(fields: &Fields, formulary: &Formulary) -> Result<Choice, Reading> {
                 let detail = format!("a rationale of more than {RATIONALE_MAX} characters");
                 return Err(refuse(Violation::TooLong, detail));
             }
-            Terms::of(text, formulary)
+            Terms::of(text)
         }
         _ => return Err(refuse(Violation::Empty, "rationale should be a text")),
     };

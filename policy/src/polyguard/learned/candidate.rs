@@ -37,7 +37,12 @@ impl<'a> Chart<'a> {
         row.flag(act.arg == Arg::Dose(-1));
         let before = o.history.iter().filter(|past| past.act == Some(act));
         row.push(before.clone().count() as f64 / 3.0);
-        row.flag(before.clone().next_back().is_some_and(|past| !past.progress));
+        row.flag(
+            before
+                .clone()
+                .next_back()
+                .is_some_and(|past| !past.progress),
+        );
         row.flag(o.history.last().is_some_and(|past| past.act == Some(act)));
         let medicine = act.drug.and_then(|drug| o.regimen.of(drug));
         match medicine {
@@ -78,7 +83,11 @@ impl<'a> Chart<'a> {
         row.flag(o.history.iter().filter_map(|past| past.act).any(held));
         row.flag(o.problem == Some(medicine.drug));
         row.flag(medicine.drug == Drug::Product);
-        row.flag(medicine.indication.is_some_and(|condition| self.alone(medicine, condition)));
+        row.flag(
+            medicine
+                .indication
+                .is_some_and(|condition| self.alone(medicine, condition)),
+        );
     }
 
     /// Whether nothing else that is taken treats a condition.
@@ -121,7 +130,9 @@ impl<'a> Chart<'a> {
         row.push(f64::from(serious) / 2.0);
         row.push(f64::from(pairs) / 3.0);
         let broken = o.broken_rules().into_iter().filter(|(_, broken)| *broken);
-        let member = broken.filter(|(rule, _)| o.is_member(*rule, medicine)).count();
+        let member = broken
+            .filter(|(rule, _)| o.is_member(*rule, medicine))
+            .count();
         row.push(member as f64);
         row.flag(o.ade_history & parts != 0);
     }
@@ -148,7 +159,9 @@ impl<'a> Chart<'a> {
         row.flag(o.ade_history & target != 0);
         let wanted = medicine.and_then(|medicine| medicine.indication);
         row.flag(wanted.is_some_and(|condition| new.treats.has(condition)));
-        row.flag(each_archetype(stays).any(|other| self.formulary.get(other).class_id == new.class_id));
+        row.flag(
+            each_archetype(stays).any(|other| self.formulary.get(other).class_id == new.class_id),
+        );
     }
 }
 

@@ -32,9 +32,16 @@ pub(super) fn row(observer: &Observer, o: &Observation) -> [f32; GLOBAL] {
     row.flag(o.ade_history != 0);
     symptom(&mut row, observer, o);
     done(&mut row, o);
-    let serious = o.flags().filter(|(_, severity)| severity.is_serious()).count();
+    let serious = o
+        .flags()
+        .filter(|(_, severity)| severity.is_serious())
+        .count();
     row.push(serious as f64 / 3.0);
-    let broken = o.broken_rules().iter().filter(|(_, broken)| *broken).count();
+    let broken = o
+        .broken_rules()
+        .iter()
+        .filter(|(_, broken)| *broken)
+        .count();
     row.push(broken as f64 / 2.0);
     row.push(o.regimen.len() as f64 / 14.0);
     let share = |holds: &dyn Fn(&Medicine) -> bool| {
@@ -58,9 +65,15 @@ fn labs(row: &mut Row<GLOBAL>, o: &Observation) {
 fn symptom(row: &mut Row<GLOBAL>, observer: &Observer, o: &Observation) {
     row.flag(o.symptom.is_some());
     row.push(o.symptom.unwrap_or(0.0));
-    let moved = o.symptom.zip(observer.before).map(|(now, before)| now - before);
+    let moved = o
+        .symptom
+        .zip(observer.before)
+        .map(|(now, before)| now - before);
     row.push(moved.unwrap_or(0.0));
-    let held = o.regimen.iter().filter(|row| row.prior > 0 && !row.is_active());
+    let held = o
+        .regimen
+        .iter()
+        .filter(|row| row.prior > 0 && !row.is_active());
     row.push(held.count() as f64 / 3.0);
 }
 

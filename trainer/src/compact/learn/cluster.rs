@@ -118,7 +118,7 @@ impl Learn for ClusterWorld {
         choice.into_columns()
     }
 
-    fn action(choice: Choice) -> Action {
+    fn action(choice: Choice, _observation: &Observation) -> Action {
         choice.action()
     }
 

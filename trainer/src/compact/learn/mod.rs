@@ -4,6 +4,7 @@
 //! a softmax over a segment of the columns. The trust world has one factor, the cluster world nine.
 
 mod cluster;
+mod polyguard;
 mod trust;
 
 use std::ops::Range;
@@ -72,8 +73,8 @@ pub trait Learn: Playable {
     fn choose(pick: &mut dyn FnMut(Range<usize>) -> usize) -> Self::Choice;
     /// The columns of a choice.
     fn columns(choice: Self::Choice) -> impl Iterator<Item = usize>;
-    /// The action that was chosen.
-    fn action(choice: Self::Choice) -> Self::Action;
+    /// The action that was chosen at an observation.
+    fn action(choice: Self::Choice, observation: &Self::Observation) -> Self::Action;
     /// The choice that leads to an action, if one does.
     fn choice(action: Self::Action) -> Option<Self::Choice>;
     /// All choices that a policy holds for as good as its best, where it weighs them.

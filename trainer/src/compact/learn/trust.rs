@@ -118,7 +118,7 @@ impl Learn for TrustWorld {
         std::iter::once(choice)
     }
 
-    fn action(choice: usize) -> Action {
+    fn action(choice: usize, _observation: &Observation) -> Action {
         Action::ALL[choice]
     }
 

@@ -1,0 +1,90 @@
+//! Policies that make nothing of what they see: what the world must not reward.
+
+use sentinel_env::polyguard::{Action, Candidate, CandidateId, Kind, Observation, PolyguardWorld};
+
+use crate::world::{Constant, Routine};
+
+type Habit = fn(&Observation) -> Action;
+
+fn take(o: &Observation, wanted: Option<CandidateId>) -> Action {
+    Action::explained(o, wanted.unwrap_or(CandidateId::FIRST))
+}
+
+fn of(o: &Observation, is: impl Fn(&Candidate) -> bool) -> Option<CandidateId> {
+    o.candidates.find(is).map(|candidate| candidate.id)
+}
+
+fn kind(o: &Observation, kind: Kind) -> Option<CandidateId> {
+    of(o, |candidate| candidate.act.kind == kind)
+}
+
+fn review(o: &Observation) -> Option<CandidateId> {
+    of(o, |candidate| candidate.act.kind.is_review())
+}
+
+const HABITS: [(&str, Habit); 12] = [
+    ("always_keep", |o| take(o, Some(CandidateId::FIRST))),
+    ("always_review", |o| take(o, review(o))),
+    ("always_fetch", |o| {
+        take(o, kind(o, Kind::FetchExternalEvidence))
+    }),
+    ("always_monitor", |o| {
+        take(o, kind(o, Kind::OrderMonitoring))
+    }),
+    ("always_stop", |o| take(o, kind(o, Kind::StopDrug))),
+    ("always_hold", |o| take(o, kind(o, Kind::HoldDose))),
+    ("always_substitute", |o| {
+        let other = || kind(o, Kind::RecommendAlternative);
+        take(o, kind(o, Kind::SubstituteWithinClass).or_else(other))
+    }),
+    ("always_taper", |o| {
+        let next = kind(o, Kind::ContinueTaper);
+        take(o, next.or_else(|| kind(o, Kind::InitiateTaper)))
+    }),
+    ("always_last", |o| {
+        take(o, o.candidates.iter().next_back().map(|last| last.id))
+    }),
+    ("fetch_then_review", |o| {
+        let fetch = kind(o, Kind::FetchExternalEvidence).filter(|_| o.history.is_empty());
+        take(o, fetch.or_else(|| review(o)))
+    }),
+    ("inform_then_keep", |o| {
+        let ask = of(o, |candidate| candidate.act.kind.is_information());
+        take(o, ask.filter(|_| o.history.is_empty()))
+    }),
+    ("review_then_keep", |o| {
+        take(o, review(o).filter(|_| o.history.is_empty()))
+    }),
+];
+
+/// Ids that are asked for whatever they stand for; where one is not shown, the first.
+const IDS: [Habit; 9] = [
+    |o| fixed(o, 2),
+    |o| fixed(o, 3),
+    |o| fixed(o, 4),
+    |o| fixed(o, 5),
+    |o| fixed(o, 6),
+    |o| fixed(o, 7),
+    |o| fixed(o, 8),
+    |o| fixed(o, 9),
+    |o| fixed(o, 10),
+];
+
+fn fixed(o: &Observation, number: u8) -> Action {
+    let id = CandidateId::new(number).filter(|id| o.candidates.get(*id).is_some());
+    take(o, id)
+}
+
+/// All of them.
+pub(super) fn all() -> Vec<Constant<PolyguardWorld>> {
+    let habit = |name: String, habit| Constant {
+        name,
+        routine: Routine::Habit(habit),
+    };
+    let named = HABITS.iter().map(|(name, f)| habit((*name).to_owned(), *f));
+    let ids = IDS
+        .iter()
+        .zip(2..)
+        .map(|(f, id)| habit(format!("always_cand_{id:02}"), *f));
+    named.chain(ids).collect()
+}

@@ -1,0 +1,134 @@
+//! The polyguard world, for code that serves all worlds.
+
+use sentinel_env::polyguard::{
+    Action, CandidateId, Case, Choice, Claim, Confidence, Episode, Observation, PolyguardWorld,
+    Setup, Terms, Violation, scenario_id,
+};
+use serde_json::{Value, json};
+
+use super::{PolicyName, habits};
+use crate::play::Player;
+use crate::replay::{Fields, RowError};
+use crate::world::{AnyAction, Constant, Playable, Roles, Scripted, WorldName};
+
+impl Scripted for PolicyName {
+    type World = PolyguardWorld;
+    const EVERY: &'static [Self] = &Self::ALL;
+
+    fn label(self) -> &'static str {
+        self.name()
+    }
+
+    fn sees_all(self) -> bool {
+        self.cheats()
+    }
+
+    fn start(self, setup: &Setup) -> Player<PolyguardWorld> {
+        self.player(setup.seed)
+    }
+}
+
+impl Playable for PolyguardWorld {
+    const WORLD: WorldName = WorldName::Polyguard;
+    const ROLES: Roles = Roles {
+        random: "random",
+        heuristic: "rules_only",
+        planner: "stack",
+        oracle: "oracle",
+    };
+    type PolicyName = PolicyName;
+
+    fn constants() -> Vec<Constant<Self>> {
+        habits::all()
+    }
+
+    fn scenario_id(episode: &Episode) -> String {
+        scenario_id(episode.setup())
+    }
+
+    /// Keeps the regimen.
+    fn fallback(observation: &Observation) -> Action {
+        Action::explained(observation, CandidateId::FIRST)
+    }
+
+    fn widen(action: Action) -> AnyAction {
+        AnyAction::Polyguard(action)
+    }
+
+    fn narrow(action: AnyAction) -> Option<Action> {
+        match action {
+            AnyAction::Polyguard(action) => Some(action),
+            AnyAction::Trust(_) | AnyAction::Cluster(_) => None,
+        }
+    }
+
+    fn keys(action: Action, _answer: Option<&str>) -> Vec<(&'static str, Value)> {
+        match action {
+            Action::Choose(choice) => chosen(&choice),
+            Action::Invalid(why) => vec![
+                ("candidate_id", Value::Null),
+                ("invalid", json!(why.name())),
+            ],
+            Action::Exploit => {
+                vec![("candidate_id", Value::Null), ("invalid", json!(EXPLOIT))]
+            }
+        }
+    }
+
+    fn read(fields: &mut Fields, _task: Case) -> Result<(Action, Option<String>), RowError> {
+        let Some(name) = fields.short_text("candidate_id")? else {
+            let why = fields.required("invalid")?;
+            let unknown = || RowError::Action(format!("invalid is {why:?}, which is no reason"));
+            let action = match why.as_str() {
+                EXPLOIT => Action::Exploit,
+                _ => Action::Invalid(Violation::parse(&why).ok_or_else(unknown)?),
+            };
+            return Ok((action, None));
+        };
+        let unknown = || RowError::Action(format!("candidate_id {name:?}: use cand_01 to cand_10"));
+        let id = CandidateId::parse(&name).ok_or_else(unknown)?;
+        let rationale = fields.text("rationale")?.unwrap_or_default();
+        let choice = Choice {
+            confidence: confidence(fields)?,
+            cites: Terms::of(&rationale),
+            repaired: fields.flag("repaired")?.unwrap_or(false),
+            fallback: fields.flag("fallback")?.unwrap_or(false),
+            claim: Claim {
+                unknown: fields.flag("mismatch")?.unwrap_or(false),
+                ..Claim::default()
+            },
+            ..Choice::bare(id)
+        };
+        Ok((Action::Choose(choice), None))
+    }
+}
+
+/// What stands for a completion that was made to confuse.
+const EXPLOIT: &str = "parser_exploit";
+
+fn chosen(choice: &Choice) -> Vec<(&'static str, Value)> {
+    let mut keys = vec![("candidate_id", json!(choice.id.name()))];
+    if !choice.cites.is_empty() {
+        keys.push(("rationale", json!(choice.cites.words().join(" "))));
+    }
+    if let Some(confidence) = choice.confidence {
+        keys.push(("confidence", json!(confidence.value())));
+    }
+    let flags = [
+        ("repaired", choice.repaired),
+        ("fallback", choice.fallback),
+        ("mismatch", choice.claim != Claim::default()),
+    ];
+    let set = flags.into_iter().filter(|(_, on)| *on);
+    keys.extend(set.map(|(name, on)| (name, json!(on))));
+    keys
+}
+
+fn confidence(fields: &mut Fields) -> Result<Option<Confidence>, RowError> {
+    let Some(value) = fields.take("confidence") else {
+        return Ok(None);
+    };
+    let known = value.as_f64().and_then(Confidence::new);
+    let wrong = || RowError::Action(format!("confidence is {value}: use a number from 0 to 1"));
+    known.map(Some).ok_or_else(wrong)
+}

@@ -1,0 +1,137 @@
+//! The polyguard world's evaluation.
+
+use std::sync::Arc;
+
+use sentinel_env::polyguard::{End, PolyguardWorld, Session, Step};
+use sentinel_env::rng::Streams;
+use sentinel_policy::Model;
+use sentinel_policy::play::{Player, Run};
+use sentinel_policy::polyguard::EpisodeRow;
+use sentinel_policy::polyguard::learned::{PolyguardNet, Trained};
+use serde::Serialize;
+
+use super::{Evaluated, Traced, is_reference, mean};
+use crate::eval::{Evaluation, Ordered, ReplayUse};
+
+/// Means over the episodes of a policy, of the rounded values of their rows, to four decimals.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "the field names are the format")]
+pub struct PolyguardSummary {
+    pub episodes: usize,
+    pub avg_score: f64,
+    pub safe_resolution_rate: f64,
+    pub justified_review_rate: f64,
+    pub exploit_rate: f64,
+    pub invalid_rate: f64,
+    pub avg_step_reward: f64,
+    pub avg_risk_reduction: f64,
+    pub fallback_rate: f64,
+    pub avg_steps: f64,
+}
+
+#[derive(Serialize)]
+struct File<'a> {
+    environment: &'static str,
+    research_only: bool,
+    tasks: &'a [&'static str],
+    episodes_per_policy: u64,
+    summary: &'a Ordered<PolyguardSummary>,
+    by_task: &'a Ordered<Ordered<PolyguardSummary>>,
+    streams: Streams,
+    #[serde(skip_serializing_if = "is_reference")]
+    rules: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replay: &'a Option<ReplayUse>,
+    episodes: &'a [EpisodeRow],
+}
+
+/// 1 where it holds.
+fn rate(holds: bool) -> f64 {
+    if holds { 1.0 } else { 0.0 }
+}
+
+impl Evaluated for PolyguardWorld {
+    type Row = EpisodeRow;
+    type Summary = PolyguardSummary;
+    const POLICIES: &'static str = "random,no_change,greedy_regimen,rules_only,oracle";
+    const TASK: Option<&'static str> = None;
+    const COLUMNS: &'static [&'static str] = &[
+        "score", "safe", "review", "exploit", "invalid", "reward", "risk cut", "steps",
+    ];
+
+    fn row(policy: &str, run: &Run<Self>) -> EpisodeRow {
+        EpisodeRow::of(policy, run)
+    }
+
+    fn summary(rows: &[&EpisodeRow]) -> PolyguardSummary {
+        let ended = |end: End| mean(rows, |row| rate(row.ended(end)));
+        PolyguardSummary {
+            episodes: rows.len(),
+            avg_score: mean(rows, |row| row.score),
+            safe_resolution_rate: ended(End::SafeResolution),
+            justified_review_rate: ended(End::JustifiedReview),
+            exploit_rate: ended(End::ExploitDetection),
+            invalid_rate: mean(rows, |row| row.invalid_rate),
+            avg_step_reward: mean(rows, |row| {
+                row.rewards.iter().sum::<f64>() / row.rewards.len().max(1) as f64
+            }),
+            avg_risk_reduction: mean(rows, |row| row.risk[0] - row.risk[1]),
+            fallback_rate: mean(rows, |row| {
+                f64::from(row.fallbacks) / f64::from(row.steps.max(1))
+            }),
+            avg_steps: mean(rows, |row| f64::from(row.steps)),
+        }
+    }
+
+    fn cells(s: &PolyguardSummary) -> (usize, Vec<f64>) {
+        let cells = vec![
+            s.avg_score,
+            s.safe_resolution_rate,
+            s.justified_review_rate,
+            s.exploit_rate,
+            s.invalid_rate,
+            s.avg_step_reward,
+            s.avg_risk_reduction,
+            s.avg_steps,
+        ];
+        (s.episodes, cells)
+    }
+
+    fn file(e: &Evaluation<Self>) -> impl Serialize {
+        File {
+            environment: "polyguard",
+            research_only: true,
+            tasks: &e.tasks,
+            episodes_per_policy: e.episodes_per_policy,
+            summary: &e.summary,
+            by_task: &e.by_task,
+            streams: e.streams,
+            rules: &e.rules,
+            replay: &e.replay,
+            episodes: &e.episodes,
+        }
+    }
+
+    fn trained(model: &Arc<Model<PolyguardNet>>) -> Player<Self> {
+        Player::Public(Box::new(Trained::new(Arc::clone(model))))
+    }
+}
+
+impl Traced for PolyguardWorld {
+    fn reset_row(session: &Session) -> impl Serialize {
+        session.reply()
+    }
+
+    fn step_row(session: &Session, _step: &Step) -> impl Serialize {
+        session.reply()
+    }
+
+    fn final_row(session: &Session, _random_next: Option<f64>) -> Option<impl Serialize> {
+        let end = session.episode().observation().end?;
+        Some(serde_json::json!({
+            "final": true,
+            "termination_reason": end.name(),
+            "score": session.episode().score(),
+        }))
+    }
+}

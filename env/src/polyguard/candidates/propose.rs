@@ -26,7 +26,7 @@ pub(super) fn proposals(o: &Observation) -> Proposals {
     let chart = Chart {
         o,
         formulary,
-        mask: o.doses().mask(),
+        mask: o.taken(),
         present: o
             .regimen
             .iter()

@@ -112,6 +112,7 @@ impl Episode {
                 start: Start::default(),
                 signed: false,
                 withheld: [None; super::CANDIDATES],
+                progressed: 0,
                 withheld_choices: 0,
                 tally: Tally::default(),
                 stream,
@@ -234,6 +235,7 @@ impl Episode {
             mismatch,
             withheld_choices: self.hidden.withheld_choices,
             serious_flag: self.observation.has_serious_flag(),
+            progressed: self.hidden.progressed,
         };
         let exploit = exploit(&self.observation.history, &attempt);
         let violation = match act {
@@ -283,11 +285,11 @@ impl Episode {
             reward.additive
         };
         let counted = if progress { total } else { total.min(IDLE_MAX) };
+        self.hidden.progressed |= u16::from(progress) << self.observation.history.len();
         self.observation.history.push(Past {
             act: read.act,
             violation: read.violation,
             gained,
-            progress,
         });
         let h = &mut self.hidden;
         h.best_risk = h.best_risk.min(h.risk);

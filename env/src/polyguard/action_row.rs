@@ -60,7 +60,7 @@ impl ActionRow {
     }
 
     fn choice(choice: &Choice, formulary: &'static Formulary) -> Self {
-        let words = choice.cites.words(formulary);
+        let words = choice.cites.words();
         let claim = &choice.claim;
         let drug = claim
             .drug

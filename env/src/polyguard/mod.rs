@@ -31,6 +31,7 @@ mod rules;
 mod setup;
 mod step;
 mod stream;
+mod suppose;
 mod terms;
 mod truth;
 mod violation;

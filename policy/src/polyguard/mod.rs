@@ -1,9 +1,34 @@
-//! Scripted policies of the polyguard world (spec polyguard §10).
+//! Scripted and fitted policies of the polyguard world, and its stack of agents (spec polyguard §10).
+//!
+//! A [`Policy`] sees observations and nothing else; an [`Oracle`] also sees hidden state.
+//!
+//! [`Policy`]: crate::play::Policy
 
+mod bandit;
+mod beam;
+mod cholesky;
+mod completes;
+mod features;
+mod fitted;
+mod imitation;
+mod names;
 mod oracle;
+mod permitted;
 mod rules_only;
 mod simple;
+pub mod stack;
 
+pub use bandit::{Bandit, Learned, Rule, Statistics, fit as fit_bandit};
+pub use beam::BeamSearch;
+pub use completes::{Completed, Completes, SHORTLIST};
+pub use features::{FEATURES, Features, feature_names, features};
+pub use fitted::{FIT_SEEDS, Provenance};
+pub use imitation::{Choices, Imitates, Imitation, fit as fit_imitation, oracle_choices};
+pub use names::PolicyName;
 pub use oracle::Oracle;
 pub use rules_only::RulesOnly;
 pub use simple::{GreedyRegimen, NoChange, Random};
+pub use stack::{Mode, Part, Stack, StackConfig};
+
+/// A policy or an oracle of this world.
+pub type Player = crate::play::Player<sentinel_env::polyguard::PolyguardWorld>;

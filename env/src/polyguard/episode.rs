@@ -16,7 +16,7 @@ use super::step::{Step, StepError};
 use super::stream::Stream;
 use super::violation::{Exploit, Violation};
 use super::worth::{self, Before, Verdict};
-use super::{Edit, Setup, risk};
+use super::{Edit, Setup};
 
 /// What a step without progress counts at most.
 const IDLE_MAX: f64 = 0.8;
@@ -349,12 +349,7 @@ impl Episode {
 
     /// What can be seen of risk, burden and what is unknown.
     fn see(&mut self) {
-        let o = &self.observation;
-        let doses = o.doses();
-        let (name, egfr) = (o.case.formulary(), o.egfr());
-        let load = risk::load(self.formulary, name, &doses, o.flagged, egfr);
-        let burden = risk::burden(o.burden_counts());
-        (self.observation.risk, self.observation.burden) = (risk::saturate(load), burden);
+        self.observation.see_risk();
         self.note_uncertainty();
     }
 

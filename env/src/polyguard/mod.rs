@@ -40,6 +40,7 @@ mod session;
 mod setup;
 mod step;
 mod stream;
+mod suppose;
 mod terms;
 pub mod text;
 mod trace;

@@ -14,8 +14,8 @@ fn key(act: Act) -> Key {
     let drug = act.drug.map_or(0xff, Drug::number);
     let arg = match act.arg {
         Arg::None => 0,
-        Arg::Dose(by) => 1 + by as u8,
-        Arg::Target(drug) => 3 + drug.number(),
+        Arg::Dose(by) => (2 + by) as u8,
+        Arg::Target(drug) => 4 + drug.number(),
     };
     u32::from(act.kind as u8) << 16 | u32::from(drug) << 8 | u32::from(arg)
 }

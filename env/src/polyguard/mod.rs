@@ -36,6 +36,8 @@ mod request;
 mod reward;
 mod risk;
 mod rules;
+#[cfg(test)]
+mod secrecy;
 mod session;
 mod setup;
 mod step;

@@ -83,6 +83,12 @@ impl Session {
         }
     }
 
+    /// The same with another episode.
+    #[cfg(test)]
+    pub(super) fn with(self, episode: Episode) -> Self {
+        Self { episode, ..self }
+    }
+
     /// Starts what a request asks for.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ pub const NOTICE: &str = "Research simulation with made-up archetypes of medicin
 /// What an act does.
 #[must_use]
 pub fn act(act: Act, formulary: &Formulary) -> String {
-    let drug = act.drug.map_or("", |drug| drug.name(formulary));
+    let drug = act.drug.map_or("a medicine", |drug| drug.name(formulary));
     match (act.kind, act.arg) {
         (Kind::KeepRegimen, _) => "Keep the regimen as it is.".to_owned(),
         (Kind::StopDrug, _) => format!("Stop {drug} at once."),
@@ -132,5 +132,44 @@ pub fn summary(step: &Step, formulary: &Formulary) -> String {
     match step.end {
         Some(how) => format!("{what} {}", end(how)),
         None => what,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::polyguard::regimen::Drug;
+
+    #[test]
+    fn everything_has_a_sentence_of_its_own() {
+        let formulary = Formulary::extended();
+        let drug = formulary.ids().next().map(Drug::Known);
+        let mut acts: Vec<String> = Vec::new();
+        for kind in Kind::ALL {
+            for (drug, arg) in [
+                (None, Arg::None),
+                (drug, Arg::None),
+                (drug, Arg::Dose(-1)),
+                (drug, Arg::Dose(1)),
+                (drug, Arg::Target(Drug::Product)),
+            ] {
+                let kind = *kind;
+                acts.push(act(Act { kind, drug, arg }, formulary));
+            }
+        }
+        let mut said: Vec<&str> = Kind::ALL.iter().map(|k| kind(*k)).collect();
+        said.extend(Violation::ALL.iter().map(|why| violation(*why)));
+        said.extend(Exploit::ALL.iter().map(|found| exploit(*found)));
+        said.extend(End::ALL.iter().map(|how| end(*how)));
+        let all: std::collections::BTreeSet<&str> = said.iter().copied().collect();
+        assert_eq!(all.len(), said.len(), "no two are alike");
+        for sentence in said.into_iter().chain(acts.iter().map(String::as_str)) {
+            assert!(sentence.ends_with('.'), "{sentence}");
+            assert!(sentence.chars().next().is_some_and(char::is_uppercase));
+            assert!(
+                !sentence.contains("  ") && !sentence.contains(" ."),
+                "{sentence}"
+            );
+        }
     }
 }

@@ -30,10 +30,11 @@ pub(crate) fn cells(split: Split) -> impl Iterator<Item = Case> {
     cases.map(|case| case.expect("the extended formulary has splits"))
 }
 
-/// One of the shown candidates.
+/// One of the shown candidates; the first id where none is, after the end.
 pub(crate) fn shown(o: &Observation, n: u32) -> CandidateId {
-    let ids: Vec<CandidateId> = o.candidates.iter().map(|candidate| candidate.id).collect();
-    ids[n as usize % ids.len()]
+    let count = o.candidates.count().max(1);
+    let shown = o.candidates.iter().nth(n as usize % count);
+    shown.map_or(CandidateId::FIRST, |candidate| candidate.id)
 }
 
 /// The `n`-th number of a cheap sequence.

@@ -223,10 +223,13 @@ fn fields(config: &TrainConfig) -> Result<Map<String, Value>, serde_json::Error>
 /// Text that stays in its cell.
 fn cell(text: &str) -> String {
     match text {
-        "" => "none".to_owned(),
+        "" | "null" => "none".to_owned(),
         text => text.replace('|', "\\|"),
     }
 }
+
+/// More tasks than this stand one below the other.
+const ACROSS: usize = 6;
 
 /// What it scored, beside others.
 fn measured(
@@ -235,48 +238,67 @@ fn measured(
     scores: Option<&Scores>,
     baselines: &[(String, Scores)],
 ) -> String {
-    let mut text = format!(
-        "## Scores\n\nMean score per task on the test seeds {}, {} episodes of each task, independent streams.\n\n\
-         | policy |",
-        config.test_seeds,
-        config.test_seeds.count(),
-    );
-    for task in tasks {
-        let _ = write!(text, " {task} |");
-    }
-    text.push_str(" overall |\n|");
-    text.push_str(&"---|".repeat(tasks.len() + 2));
-    text.push('\n');
-    match scores {
-        Some(scores) => row(
-            &mut text,
-            &format!("**{}** (this model)", config.name),
-            scores,
-        ),
+    let heads = ["policy"].into_iter().chain(tasks.iter().copied());
+    let mut table = vec![
+        heads
+            .chain(["overall"])
+            .map(str::to_owned)
+            .collect::<Vec<_>>(),
+    ];
+    table.push(match scores {
+        Some(scores) => row(&format!("**{}** (this model)", config.name), scores),
         None => {
-            text.push_str("| this model | not measured yet |");
-            text.push_str(&" |".repeat(tasks.len()));
-            text.push('\n');
+            let mut row = vec!["this model".to_owned(), "not measured yet".to_owned()];
+            row.resize(tasks.len() + 2, String::new());
+            row
         }
-    }
+    });
     for (name, scores) in baselines {
         let cheats = sees_hidden_state(config, name);
         let note = if cheats { " (sees hidden state)" } else { "" };
-        row(&mut text, &format!("{}{note}", cell(name)), scores);
+        table.push(row(&format!("{}{note}", cell(name)), scores));
     }
-    text
+    if tasks.len() > ACROSS {
+        table = transposed(&table);
+        "task".clone_into(&mut table[0][0]);
+    }
+    format!(
+        "## Scores\n\nMean score per task on the test seeds {}, {} episodes of each task, independent streams.\n\n{}",
+        config.test_seeds,
+        config.test_seeds.count(),
+        markdown(&table),
+    )
 }
 
-fn row(text: &mut String, name: &str, scores: &Scores) {
-    let _ = write!(text, "| {name} |");
-    for score in scores.tasks.iter().copied().chain([scores.overall]) {
-        let _ = if score.is_finite() {
-            write!(text, " {score:.4} |")
+/// The rows as columns.
+fn transposed(table: &[Vec<String>]) -> Vec<Vec<String>> {
+    let columns = 0..table.first().map_or(0, Vec::len);
+    columns
+        .map(|at| table.iter().map(|row| row[at].clone()).collect())
+        .collect()
+}
+
+/// A table of which the first row is the heads.
+fn markdown(table: &[Vec<String>]) -> String {
+    let mut lines: Vec<String> = table
+        .iter()
+        .map(|row| format!("| {} |\n", row.join(" | ")))
+        .collect();
+    let columns = table.first().map_or(0, Vec::len);
+    lines.insert(1, format!("|{}\n", "---|".repeat(columns)));
+    lines.concat()
+}
+
+fn row(name: &str, scores: &Scores) -> Vec<String> {
+    let all = scores.tasks.iter().copied().chain([scores.overall]);
+    let cells = all.map(|score| {
+        if score.is_finite() {
+            format!("{score:.4}")
         } else {
-            write!(text, " – |")
-        };
-    }
-    text.push('\n');
+            "–".to_owned()
+        }
+    });
+    std::iter::once(name.to_owned()).chain(cells).collect()
 }
 
 /// How to measure it again.
@@ -295,4 +317,17 @@ sentinel eval --world {} --rules {} --policies trained --model DIR {} --seeds {}
         config.words_for("task"),
         config.test_seeds
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_can_lie_on_its_side() {
+        let row = |words: [&str; 3]| words.map(str::to_owned).to_vec();
+        let table = vec![row(["policy", "a", "b"]), row(["own", "1", "2"])];
+        let tall = markdown(&transposed(&table));
+        assert_eq!(tall, "| policy | own |\n|---|---|\n| a | 1 |\n| b | 2 |\n");
+    }
 }

@@ -196,8 +196,15 @@ fn a_run_without_pooling_goes_on_too() {
     ];
     train(&whole, &options).succeeds();
     kill_after(4, &killed, &options);
-    train(&killed, &[&options[..], &["--resume"]].concat()).succeeds();
+    let resume = || train(&killed, &[&options[..], &["--resume"]].concat());
+    let resumed = resume();
     assert_eq!(model(&whole), model(&killed));
+    let again = resume();
+    assert_eq!(
+        again.succeeds(),
+        resumed.succeeds(),
+        "a run that is over says so again"
+    );
 }
 
 fn files_in(folder: &Path) -> Vec<String> {

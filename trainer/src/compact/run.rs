@@ -93,21 +93,24 @@ fn run_in<W: Learn>(
             saved = step;
         }
     }
-    let finished = |event: &Event| matches!(event, Event::Finished { .. });
-    if !log.history.iter().any(finished) {
-        let scores = evaluate::<W>(trainer.best(), rules, &tasks, config.test_seeds);
-        let measured = |policy: &W::PolicyName| {
-            let scores = evaluate_scripted::<W>(*policy, rules, &tasks, config.test_seeds);
-            (policy.label().to_owned(), scores)
-        };
-        let baselines: Vec<_> = W::BASELINES.iter().map(measured).collect();
-        log.note(Event::Finished {
-            step: trainer.done(),
-            scores,
-            baselines,
-        });
-        keep(&trainer, &mut log, &place.folder)?;
+    let finished = |event: &&Event| matches!(event, Event::Finished { .. });
+    if let Some(already) = log.history.iter().find(finished).cloned() {
+        // Nothing is left to do: what came of it is said again.
+        (log.listen)(&already);
+        return Ok(());
     }
+    let scores = evaluate::<W>(trainer.best(), rules, &tasks, config.test_seeds);
+    let measured = |policy: &W::PolicyName| {
+        let scores = evaluate_scripted::<W>(*policy, rules, &tasks, config.test_seeds);
+        (policy.label().to_owned(), scores)
+    };
+    let baselines: Vec<_> = W::BASELINES.iter().map(measured).collect();
+    log.note(Event::Finished {
+        step: trainer.done(),
+        scores,
+        baselines,
+    });
+    keep(&trainer, &mut log, &place.folder)?;
     Ok(())
 }
 

@@ -112,6 +112,8 @@ pub trait World: Copy + Debug + Default + PartialEq + Send + Sync + 'static {
     fn fingerprint(prints: &mut Self::Fingerprints, episode: &Self::Episode, step: &Self::Step);
     /// Size and hash of all steps taken in.
     fn digest(prints: &Self::Fingerprints) -> Digest;
+    /// The low 32 bits of the running hash after each step.
+    fn trail(prints: &Self::Fingerprints) -> &[u32];
 }
 
 /// Where an episode comes from, apart from its difficulty.

@@ -19,6 +19,9 @@ fn review(o: &Observation) -> Option<CandidateId> {
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let n: u64 = args.get(1).and_then(|a| a.parse().ok()).unwrap_or(50);
+    if args.get(1).is_some_and(|a| a == "speed") {
+        return speed(&args);
+    }
     if args.get(1).is_some_and(|a| a == "why") {
         return why(&args);
     }
@@ -197,4 +200,44 @@ fn why(args: &[String]) {
             println!("{t}");
         }
     }
+}
+
+fn speed(args: &[String]) {
+    let case = Case::parse(&args[2]).expect("case");
+    let mut eps = Vec::new();
+    for seed in 0..200 {
+        let mut p = Random::new(seed);
+        let mut acts = Vec::new();
+        let setup = Setup::new(case, seed).under(Rules::HARDENED);
+        drive::<PolyguardWorld>(
+            &setup,
+            |e| {
+                (!e.observation().done()).then(|| {
+                    let a = p.choose(e.observation());
+                    acts.push(a);
+                    a
+                })
+            },
+            |_, _| (),
+        );
+        eps.push((Episode::reset(&setup), acts));
+    }
+    let steps: usize = eps.iter().map(|e| e.1.len()).sum();
+    let reps = 100;
+    let t = std::time::Instant::now();
+    for _ in 0..reps {
+        for (e, acts) in &eps {
+            let mut e = e.clone();
+            for a in acts {
+                std::hint::black_box(e.step(*a).ok());
+            }
+        }
+    }
+    let s = t.elapsed().as_secs_f64();
+    println!(
+        "{case} {} steps, {:.0} steps/s, {:.2} us",
+        steps * reps,
+        (steps * reps) as f64 / s,
+        s * 1e6 / (steps * reps) as f64
+    );
 }

@@ -4,11 +4,13 @@
 //! differs is followed to the first step that does.
 
 use sentinel_env::digest::Digest;
+use sentinel_env::polyguard::Case;
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::{self, Setup, Task};
-use sentinel_env::{TaskName, cluster};
+use sentinel_env::rules::Rules;
+use sentinel_env::{TaskName, World};
 use sentinel_policy::cluster::PolicyName as ClusterPolicy;
-use sentinel_policy::{PolicyName, run_episode};
+use sentinel_policy::play::run_episode;
+use sentinel_policy::{Playable, PolicyName, Scripted, WorldName, in_world};
 use serde::{Deserialize, Serialize};
 
 use crate::Outcome;
@@ -22,35 +24,21 @@ const BAYES_SEEDS: u64 = 8;
 /// Seeds of the cluster world, whose episodes are longer.
 const CLUSTER_SEEDS: u64 = 10;
 
+/// Seeds of the polyguard world, besides the edges: it has 76 tasks.
+const POLYGUARD_SEEDS: u64 = 2;
+
 /// Seeds of a list under other rules than the reference's.
 const HARDENED_SEEDS: u64 = 7;
 
 /// The rules that a list does not name.
 const REFERENCE: &str = "reference";
 
-/// The world of a list.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum World {
-    /// The trust world; its list does not say so.
-    #[default]
-    Trust,
-    /// The cluster world.
-    Cluster,
-}
-
-impl World {
-    fn is_trust(&self) -> bool {
-        *self == Self::Trust
-    }
-}
-
 /// The recorded list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DigestList {
     /// Which world was played.
-    #[serde(default, skip_serializing_if = "World::is_trust")]
-    pub world: World,
+    #[serde(default, skip_serializing_if = "is_trust")]
+    pub world: WorldName,
     /// Under which rules; a list under the reference's does not say so.
     #[serde(default = "reference", skip_serializing_if = "is_reference")]
     pub rules: String,
@@ -60,6 +48,10 @@ pub struct DigestList {
 
 fn reference() -> String {
     REFERENCE.to_owned()
+}
+
+fn is_trust(world: &WorldName) -> bool {
+    *world == WorldName::Trust
 }
 
 fn is_reference(rules: &str) -> bool {
@@ -86,9 +78,9 @@ pub struct Entry {
 impl DigestList {
     /// Plays every episode of a world's list under the rules of that name.
     #[must_use]
-    pub fn record(world: World, rules: &str) -> Self {
+    pub fn record(world: WorldName, rules: &str) -> Self {
         let mut episodes = Vec::new();
-        for streams in [Streams::Reference, Streams::Independent] {
+        for streams in streams(world) {
             for (policy, seeds) in policies(world) {
                 let seeds = if is_reference(rules) {
                     seeds
@@ -97,7 +89,7 @@ impl DigestList {
                 };
                 for task in tasks(world) {
                     for seed in (0..seeds).chain(EDGE_SEEDS) {
-                        episodes.extend(Entry::record(world, rules, task, seed, policy, streams));
+                        episodes.extend(Entry::record(world, rules, task, seed, policy, *streams));
                     }
                 }
             }
@@ -110,34 +102,44 @@ impl DigestList {
     }
 }
 
-/// The tasks of a world's list.
-fn tasks(world: World) -> Vec<&'static str> {
+fn streams(world: WorldName) -> &'static [Streams] {
+    in_world!(world, W => W::STREAMS)
+}
+
+/// The tasks of a world's list; of the polyguard world also those that `all` leaves out.
+fn tasks(world: WorldName) -> Vec<&'static str> {
     fn names<T: TaskName>() -> Vec<&'static str> {
         T::ALL.iter().map(|task| task.name()).collect()
     }
     match world {
-        World::Trust => names::<Task>(),
-        World::Cluster => names::<cluster::Task>(),
+        WorldName::Polyguard => (0..100)
+            .filter_map(Case::of_number)
+            .map(Case::name)
+            .collect(),
+        _ => in_world!(world, W => names::<<W as World>::Task>()),
     }
 }
 
 /// Who plays in a world's list, and how many seeds besides the edges.
-fn policies(world: World) -> Vec<(&'static str, u64)> {
-    let seeds = |policy| match policy {
-        PolicyName::Bayes | PolicyName::Oracle => BAYES_SEEDS,
-        _ => 30,
-    };
+fn policies(world: WorldName) -> Vec<(&'static str, u64)> {
     match world {
-        World::Trust => {
+        WorldName::Trust => {
+            let seeds = |policy| match policy {
+                PolicyName::Bayes | PolicyName::Oracle => BAYES_SEEDS,
+                _ => 30,
+            };
             let all = PolicyName::ALL.into_iter();
             all.map(|policy| (policy.name(), seeds(policy))).collect()
         }
-        World::Cluster => {
+        WorldName::Cluster => {
             let all = ClusterPolicy::ALL
                 .into_iter()
                 .filter(|policy| !slow(*policy));
             all.map(|policy| (policy.name(), CLUSTER_SEEDS)).collect()
         }
+        WorldName::Polyguard => ["random", "rules_only", "imitation", "stack", "oracle"]
+            .map(|policy| (policy, POLYGUARD_SEEDS))
+            .to_vec(),
     }
 }
 
@@ -147,29 +149,33 @@ fn slow(policy: ClusterPolicy) -> bool {
     matches!(policy, ClusterPolicy::Lookahead | ClusterPolicy::Oracle)
 }
 
+/// Plays an episode; `None` when the world has no such task, policy or rules.
+fn play<W: Playable>(
+    rules: &str,
+    task: &str,
+    seed: u64,
+    policy: &str,
+    streams: Streams,
+) -> Option<(Digest, String)> {
+    let task = W::Task::parse(task)?;
+    let setup = W::setup(task, seed, streams, Rules::parse(rules).ok()?);
+    let policy = W::PolicyName::named(policy)?;
+    let run = run_episode::<W>(&setup, &mut policy.start(&setup));
+    let prints = run.fingerprints();
+    Some((W::digest(prints), trail(W::trail(prints))))
+}
+
 impl Entry {
-    /// Plays an episode; `None` when the world has no such task, policy or rules.
     fn record(
-        world: World,
+        world: WorldName,
         rules: &str,
         task: &str,
         seed: u64,
         policy: &str,
         streams: Streams,
     ) -> Option<Self> {
-        let (digest, trail) = match world {
-            World::Trust => {
-                let rules = trust::Rules::parse(rules).ok()?;
-                let setup = Setup::new(Task::parse(task)?, seed, streams).under(rules);
-                trust(&setup, PolicyName::parse(policy)?)
-            }
-            World::Cluster => {
-                let rules = cluster::Rules::parse(rules).ok()?;
-                let task = cluster::Task::parse(task)?;
-                let setup = cluster::Setup::new(task, seed, streams).under(rules);
-                cluster(&setup, ClusterPolicy::parse(policy)?)
-            }
-        };
+        let played = in_world!(world, W => play::<W>(rules, task, seed, policy, streams));
+        let (digest, trail) = played?;
         Some(Self {
             task: task.to_owned(),
             seed,
@@ -181,7 +187,7 @@ impl Entry {
     }
 
     /// What is different when the episode is played here.
-    fn differences(&self, world: World, rules: &str) -> Vec<String> {
+    fn differences(&self, world: WorldName, rules: &str) -> Vec<String> {
         let Some(streams) = Streams::parse(&self.streams) else {
             return vec!["unknown streams".to_owned()];
         };
@@ -203,18 +209,6 @@ impl Entry {
             self.digest, ours.digest
         )]
     }
-}
-
-fn trust(setup: &Setup, policy: PolicyName) -> (Digest, String) {
-    let session = run_episode(setup, &mut policy.player(setup.seed, setup.streams));
-    let prints = session.fingerprints();
-    (prints.digest(), trail(prints.trail()))
-}
-
-fn cluster(setup: &cluster::Setup, policy: ClusterPolicy) -> (Digest, String) {
-    let run = run_episode(setup, &mut policy.player(setup.seed, setup.streams));
-    let prints = run.fingerprints();
-    (prints.digest(), trail(prints.trail()))
 }
 
 fn trail(marks: &[u32]) -> String {
@@ -253,13 +247,13 @@ mod tests {
     #[test]
     fn a_failure_names_the_first_differing_step() {
         let streams = Streams::Reference;
-        let good = Entry::record(World::Trust, REFERENCE, "task1", 3, "heuristic", streams);
+        let good = Entry::record(WorldName::Trust, REFERENCE, "task1", 3, "heuristic", streams);
         let good = good.expect("a known policy");
         let mut bad = good.clone();
         bad.trail.replace_range(8..12, "zzzz");
         bad.digest = "0:0".to_owned();
         let list = DigestList {
-            world: World::Trust,
+            world: WorldName::Trust,
             rules: reference(),
             episodes: vec![good, bad],
         };

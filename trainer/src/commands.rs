@@ -5,6 +5,7 @@ use std::io::{self, BufReader, BufWriter, Write};
 
 use anyhow::{Result, bail};
 use sentinel_policy::{Playable, in_world};
+use sentinel_trainer::ablate::{self, AblateConfig};
 use sentinel_trainer::bench::{self, BenchConfig};
 use sentinel_trainer::eval::{self, EvalConfig};
 use sentinel_trainer::manifest::{Manifest, ManifestConfig, NAME};
@@ -214,4 +215,22 @@ fn compare<W: Playable>(config: &RulesConfig) -> Result<Findings> {
     let comparison = Comparison::<W>::of(config)?;
     let bar = Bar::new(Some(comparison.episodes(config)));
     Ok(rules::compare(config, &comparison, &|| bar.step()))
+}
+
+/// `sentinel ablate`
+pub(crate) fn ablate(config: &AblateConfig) -> Result<()> {
+    let plan = config.plan()?;
+    if let Some(path) = &config.out {
+        files::check_target(path)?;
+        ablate::check_replaces(path)?;
+    }
+    // This build has no language model to play with.
+    let bar = Bar::new(Some(plan.episodes(false)));
+    let found = ablate::ablate(&plan, None, &|| bar.step());
+    drop(bar);
+    if let Some(path) = &config.out {
+        files::write(path, found.to_json()?.as_bytes())?;
+        note(&format!("wrote {}", path.display()));
+    }
+    print(&ablate::table(&found))
 }

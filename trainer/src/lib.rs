@@ -4,6 +4,7 @@
 //! hands in, and report progress by a callback. One config struct per command serves clap and
 //! whoever calls from code.
 
+pub mod ablate;
 mod args;
 pub mod bench;
 pub mod chosen;

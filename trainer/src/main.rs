@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind as Usage;
 use clap::{CommandFactory, FromArgMatches, Parser};
+use sentinel_trainer::ablate::AblateConfig;
 use sentinel_trainer::bench::BenchConfig;
 use sentinel_trainer::compact::command::TrainCommand;
 use sentinel_trainer::compact::config::Method;
@@ -40,6 +41,8 @@ enum Cli {
     Bench(BenchConfig),
     /// Compare rules: what each change does to each policy, and whether better ones score better
     Rules(RulesConfig),
+    /// Play the polyguard world's stack of agents, and what it is without each part
+    Ablate(AblateConfig),
 }
 
 /// What can be done with replays.
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Cli::Trace(config) => commands::trace(&config),
         Cli::Bench(config) => commands::bench(&config),
         Cli::Rules(config) => commands::rules(&config),
+        Cli::Ablate(config) => commands::ablate(&config),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

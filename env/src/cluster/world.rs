@@ -118,6 +118,10 @@ impl World for ClusterWorld {
     fn digest(prints: &Fingerprints) -> Digest {
         prints.digest()
     }
+
+    fn trail(prints: &Fingerprints) -> &[u32] {
+        prints.trail()
+    }
 }
 
 impl Protocol for ClusterWorld {

@@ -19,7 +19,7 @@ impl Confidence {
         // The range rules out what is no number.
         (0.0..=1.0)
             .contains(&value)
-            .then(|| Self((value * 1000.0 + 0.5) as u16))
+            .then_some(Self((value * 1000.0 + 0.5) as u16))
     }
 
     /// The number.

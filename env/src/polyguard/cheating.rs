@@ -15,6 +15,8 @@ pub(super) struct Attempt {
     pub withheld_choices: u8,
     /// Whether a serious pair is flagged.
     pub serious_flag: bool,
+    /// Steps of the history that got anywhere, as bits.
+    pub progressed: u16,
 }
 
 /// The first rule that a choice breaks; `history` is without it.
@@ -48,7 +50,7 @@ pub(super) fn exploit(history: &History, attempt: &Attempt) -> Option<Exploit> {
     if act.kind == Kind::KeepRegimen && kept == Some(Kind::KeepRegimen) && attempt.serious_flag {
         return Some(Exploit::NoopHighRisk);
     }
-    retries(history, act).then_some(Exploit::FailedRetry)
+    retries(history, attempt.progressed, act).then_some(Exploit::FailedRetry)
 }
 
 impl Observation {
@@ -66,12 +68,13 @@ impl Observation {
 }
 
 /// Whether an act asks again for what brought nothing, with nothing else found out since.
-fn retries(history: &History, act: Act) -> bool {
+fn retries(history: &History, progressed: u16, act: Act) -> bool {
     if !act.kind.is_information() {
         return false;
     }
-    let since = history.iter().rev().take_while(|past| !past.progress);
-    since
+    // The place behind the last step that got anywhere.
+    let since = (u16::BITS - progressed.leading_zeros()) as usize;
+    (history.iter().skip(since))
         .filter(|past| past.violation.is_none())
         .any(|past| past.act == Some(act))
 }

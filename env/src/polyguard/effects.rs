@@ -8,6 +8,7 @@ use super::history::Act;
 use super::labs::{LABS, Lab};
 use super::num::clip;
 use super::regimen::{Bucket, Drug, ROWS, Row};
+use super::risk::each_pair;
 use super::truth::SETTLING;
 
 /// Probability that evidence is found.
@@ -180,10 +181,9 @@ impl Episode {
 
     fn first_unflagged(&self) -> Option<PairId> {
         let o = &self.observation;
-        let known = o.doses().mask();
+        let known = o.taken();
         let serious = self.serious_pairs() & !o.flagged;
-        let pairs = (0..64).map(PairId).filter(|pair| serious & pair.bit() != 0);
-        pairs.into_iter().find(|pair| {
+        each_pair(serious).find(|pair| {
             let pair = self.formulary().pair(*pair);
             known & pair.first.bit() != 0 && known & pair.second.bit() != 0
         })

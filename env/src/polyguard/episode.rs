@@ -16,7 +16,7 @@ use super::step::{Step, StepError};
 use super::stream::Stream;
 use super::violation::{Exploit, Violation};
 use super::worth::{self, Before, Verdict};
-use super::{Edit, Setup, risk};
+use super::{Edit, Setup};
 
 /// What a step without progress counts at most.
 const IDLE_MAX: f64 = 0.8;
@@ -112,6 +112,7 @@ impl Episode {
                 start: Start::default(),
                 signed: false,
                 withheld: [None; super::CANDIDATES],
+                progressed: 0,
                 withheld_choices: 0,
                 tally: Tally::default(),
                 stream,
@@ -234,6 +235,7 @@ impl Episode {
             mismatch,
             withheld_choices: self.hidden.withheld_choices,
             serious_flag: self.observation.has_serious_flag(),
+            progressed: self.hidden.progressed,
         };
         let exploit = exploit(&self.observation.history, &attempt);
         let violation = match act {
@@ -283,11 +285,11 @@ impl Episode {
             reward.additive
         };
         let counted = if progress { total } else { total.min(IDLE_MAX) };
+        self.hidden.progressed |= u16::from(progress) << self.observation.history.len();
         self.observation.history.push(Past {
             act: read.act,
             violation: read.violation,
             gained,
-            progress,
         });
         let h = &mut self.hidden;
         h.best_risk = h.best_risk.min(h.risk);
@@ -347,12 +349,7 @@ impl Episode {
 
     /// What can be seen of risk, burden and what is unknown.
     fn see(&mut self) {
-        let o = &self.observation;
-        let doses = o.doses();
-        let (name, egfr) = (o.case.formulary(), o.egfr());
-        let load = risk::load(self.formulary, name, &doses, o.flagged, egfr);
-        let burden = risk::burden(o.burden_counts());
-        (self.observation.risk, self.observation.burden) = (risk::saturate(load), burden);
+        self.observation.see_risk();
         self.note_uncertainty();
     }
 

@@ -121,6 +121,8 @@ pub struct Hidden {
     pub signed: bool,
     /// Candidates that are not shown, with the reason.
     pub(super) withheld: [Option<(Act, Violation)>; CANDIDATES],
+    /// Steps that got anywhere, as bits: true risk and issues decide, so no agent may see it.
+    pub(super) progressed: u16,
     /// Times that something which is not shown was chosen.
     pub(super) withheld_choices: u8,
     /// Whether acts that nobody can know to be good were measured.

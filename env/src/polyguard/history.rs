@@ -27,8 +27,6 @@ pub struct Past {
     pub violation: Option<Violation>,
     /// Whether it brought information.
     pub gained: bool,
-    /// Whether it got anywhere: information, a resolved issue, a lower risk, a step of a taper.
-    pub progress: bool,
 }
 
 /// The steps of an episode, oldest first.

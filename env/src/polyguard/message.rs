@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::action::Action;
 use super::formulary::Formulary;
-use super::parse::{Fields, Json, Reading};
+use super::parse::{COMPLETION_MAX, Fields, Json, Reading};
 use super::step::StepError;
 
 /// An answer as it arrives.
@@ -75,6 +75,17 @@ impl Message {
         Self {
             session_id: None,
             said: Said::Text(text),
+        }
+    }
+
+    /// The text, as much of it as decides what it says.
+    pub(super) fn text(&self) -> Option<&str> {
+        match &self.said {
+            Said::Text(text) => {
+                let end = text.char_indices().nth(COMPLETION_MAX + 1);
+                Some(end.map_or(text.as_str(), |(end, _)| &text[..end]))
+            }
+            Said::Action(_) => None,
         }
     }
 

@@ -10,6 +10,7 @@
 //! is graded by thirteen components.
 
 mod action;
+mod action_row;
 mod candidates;
 mod case;
 mod cheating;
@@ -27,6 +28,7 @@ mod observation;
 mod parse;
 mod patient;
 mod payload;
+mod prompt;
 mod protocol;
 mod regimen;
 mod reply;
@@ -34,17 +36,23 @@ mod request;
 mod reward;
 mod risk;
 mod rules;
+#[cfg(test)]
+mod secrecy;
 mod session;
 mod setup;
 mod step;
 mod stream;
+mod suppose;
 mod terms;
+pub mod text;
+mod trace;
 mod truth;
 mod violation;
 mod world;
 mod worth;
 
 pub use action::{Action, Choice, Claim, Confidence};
+pub use action_row::ActionRow;
 pub use candidates::{Arg, CANDIDATES, Candidate, CandidateId, Candidates, Kind};
 pub use case::{Case, Difficulty, FormularyName, NoSuchCase, Split, SubEnvironment};
 pub use ending::{End, REFUSALS};
@@ -60,7 +68,8 @@ pub use labs::{LABS, Lab, ShownLabs, TrueLabs};
 pub use message::{Message, MessageError, ShapeError};
 pub use observation::{Observation, Patient, Sex};
 pub use parse::{COMPLETION_MAX, Reading};
-pub use payload::{CandidateRow, ObservationPayload};
+pub use payload::{ArgRow, CandidateRow, ObservationPayload};
+pub use prompt::{ANSWER_FORM, prompt};
 pub use regimen::{Bucket, Drug, ROWS, Regimen, Row};
 pub use reply::{Info, Reply};
 pub use request::{DEFAULT_SEED, ResetError, ResetRequest, patient_id, scenario_id};
@@ -71,6 +80,7 @@ pub use setup::Setup;
 pub use step::{Step, StepError};
 pub use stream::Stream;
 pub use terms::Terms;
+pub use trace::{TraceFinal, TraceReset, TraceStep};
 pub use violation::{Exploit, Violation};
 pub use world::PolyguardWorld;
 

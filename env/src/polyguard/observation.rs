@@ -127,6 +127,14 @@ impl Observation {
         self.components.is_none() && self.regimen.place(Drug::Product).is_some()
     }
 
+    /// The known archetypes that are taken, as bits.
+    #[must_use]
+    #[inline]
+    pub fn taken(&self) -> u64 {
+        let active = self.regimen.iter().filter(|row| row.is_active());
+        active.fold(0, |bits, row| bits | self.parts(row.drug))
+    }
+
     /// The known archetypes that are taken, with their doses.
     #[must_use]
     #[inline]
@@ -141,8 +149,12 @@ impl Observation {
     /// Pairs that are flagged and taken together, with their severity, in the order of the table.
     pub fn flags(&self) -> impl Iterator<Item = (PairId, Severity)> {
         let (formulary, egfr) = (self.formulary(), self.egfr());
-        risk::pairs_of(formulary, self.doses().mask(), self.flagged)
-            .map(move |pair| (pair, formulary.pair(pair).grade.at(egfr)))
+        // A flag may outlive its medicines.
+        let pairs = match self.flagged {
+            0 => 0,
+            flagged => risk::pairs_of(formulary, self.taken()) & flagged,
+        };
+        risk::each_pair(pairs).map(move |pair| (pair, formulary.pair(pair).grade.at(egfr)))
     }
 
     /// Whether a flagged pair is serious.
@@ -154,7 +166,7 @@ impl Observation {
     /// Which rules about sets are visibly broken.
     #[must_use]
     pub fn broken_rules(&self) -> [(SetRule, bool); 4] {
-        risk::sets(self.formulary(), self.case.formulary(), self.doses().mask())
+        risk::sets(self.formulary(), self.case.formulary(), self.taken())
     }
 
     /// Whether a row is visibly unsafe for the kidney; `None` where the eGFR decides and is unknown.
@@ -173,9 +185,8 @@ impl Observation {
     /// nervous system, as far as they are known.
     #[must_use]
     pub fn burden_counts(&self) -> [u8; 3] {
-        let doses = self.doses();
-        let taken = self.regimen.iter().filter(|row| row.is_active()).count();
-        risk::burden_counts(self.formulary(), doses.mask(), taken)
+        let count = self.regimen.iter().filter(|row| row.is_active()).count();
+        risk::burden_counts(self.formulary(), self.taken(), count)
     }
 }
 
@@ -189,13 +200,13 @@ impl Observation {
     /// Whether a row takes part in a rule about sets.
     #[must_use]
     pub fn is_member(&self, rule: SetRule, row: &Row) -> bool {
-        let (formulary, mask) = (self.formulary(), self.doses().mask());
+        let (formulary, mask) = (self.formulary(), self.taken());
         each(self.parts(row.drug)).any(|id| risk::is_member(formulary, rule, mask, id))
     }
 
     /// How many of what is taken make a suspected pair with a medicine that is not flagged.
     #[must_use]
     pub fn suspicion(&self, row: &Row) -> u32 {
-        suspicion(self, row, self.doses().mask())
+        suspicion(self, row, self.taken())
     }
 }

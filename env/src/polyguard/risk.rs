@@ -53,19 +53,32 @@ impl Doses {
     }
 }
 
-/// The listed pairs among `mask`, of those in `listed`, in the order of the archetypes.
+/// The listed pairs among `mask`, as bits of [`PairId`].
 #[inline]
-pub(super) fn pairs_of(
-    formulary: &'static Formulary,
-    mask: u64,
-    listed: u64,
-) -> impl Iterator<Item = PairId> {
-    each(mask).flat_map(move |first| {
+pub(super) fn pairs_of(formulary: &Formulary, mask: u64) -> u64 {
+    let mut pairs = 0;
+    for first in each(mask) {
         // Each pair once: the other stands further down in the table.
         let above = !(first.bit() | (first.bit() - 1));
-        each(formulary.partners(first) & mask & above)
-            .filter_map(move |second| formulary.between(first, second))
-            .filter(move |pair| listed & pair.bit() != 0)
+        for second in each(formulary.partners(first) & mask & above) {
+            if let Some(pair) = formulary.between(first, second) {
+                pairs |= pair.bit();
+            }
+        }
+    }
+    pairs
+}
+
+/// The pairs of a set of bits, in the order of the table.
+#[inline]
+pub(super) fn each_pair(mut bits: u64) -> impl Iterator<Item = PairId> {
+    std::iter::from_fn(move || {
+        if bits == 0 {
+            return None;
+        }
+        let at = bits.trailing_zeros() as u8;
+        bits &= bits - 1;
+        Some(PairId(at))
     })
 }
 
@@ -109,14 +122,14 @@ pub(super) fn is_member(formulary: &Formulary, rule: SetRule, mask: u64, id: Arc
 /// are the pairs that count; an unknown eGFR raises no alert.
 #[must_use]
 pub(super) fn load(
-    formulary: &'static Formulary,
+    formulary: &Formulary,
     name: FormularyName,
     doses: &Doses,
     listed: u64,
     egfr: Option<f64>,
 ) -> f64 {
     let mut load = 0.0;
-    for pair in pairs_of(formulary, doses.mask(), listed) {
+    for pair in each_pair(pairs_of(formulary, doses.mask()) & listed) {
         let row = formulary.pair(pair);
         let both = (doses.dose(row.first) + doses.dose(row.second)) / 2.0;
         load += row.grade.at(egfr).weight() * both.min(1.0);

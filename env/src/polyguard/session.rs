@@ -1,6 +1,5 @@
 //! A session: an episode with ids, replies and limits of time (spec polyguard §9).
 
-use super::candidates::Candidate;
 use super::ending::End;
 use super::parse::Reading;
 use super::reply::{Info, Last, Reply};
@@ -48,8 +47,17 @@ pub struct Session {
     session_id: String,
     debug: bool,
     steps: Vec<Step>,
-    /// What is wrong with each answer, where it could not be read.
-    details: Vec<Option<String>>,
+    /// What was said with each step.
+    answers: Vec<Answer>,
+}
+
+/// What was said with a step.
+#[derive(Clone, Debug, Default)]
+struct Answer {
+    /// The completion, no longer than is needed to read it again; none for an action from code.
+    said: Option<String>,
+    /// What is wrong with it, where it could not be read.
+    detail: Option<String>,
 }
 
 impl Session {
@@ -62,7 +70,7 @@ impl Session {
             session_id: uuid(derive_seed(setup.seed, 31), derive_seed(place, 31)),
             debug: false,
             steps: Vec::new(),
-            details: Vec::new(),
+            answers: Vec::new(),
         }
     }
 
@@ -73,6 +81,12 @@ impl Session {
             debug: true,
             ..self
         }
+    }
+
+    /// The same with another episode.
+    #[cfg(test)]
+    pub(super) fn with(self, episode: Episode) -> Self {
+        Self { episode, ..self }
     }
 
     /// Starts what a request asks for.
@@ -91,16 +105,13 @@ impl Session {
     /// # Errors
     /// See [`StepError`]; nothing changes then.
     pub fn act(&mut self, action: Action) -> Result<Step, StepError> {
-        self.take(Reading {
-            action,
-            detail: None,
-        })
+        self.take(action, Answer::default())
     }
 
-    fn take(&mut self, reading: Reading) -> Result<Step, StepError> {
-        let step = self.episode.step(reading.action)?;
+    fn take(&mut self, action: Action, answer: Answer) -> Result<Step, StepError> {
+        let step = self.episode.step(action)?;
         self.steps.push(step);
-        self.details.push(reading.detail);
+        self.answers.push(answer);
         Ok(step)
     }
 
@@ -139,7 +150,9 @@ impl Session {
             }
             None => {
                 let formulary = self.episode.observation().formulary();
-                self.take(message.read(formulary))?;
+                let Reading { action, detail } = message.read(formulary);
+                let said = message.text().map(str::to_owned);
+                self.take(action, Answer { said, detail })?;
             }
         }
         Ok(self.reply())
@@ -181,11 +194,6 @@ impl Session {
         self.get_candidate_actions()
     }
 
-    /// The candidates themselves.
-    pub fn candidates(&self) -> impl Iterator<Item = &Candidate> {
-        self.episode.observation().candidates.iter()
-    }
-
     /// The episode inside.
     #[must_use]
     pub const fn episode(&self) -> &Episode {
@@ -201,7 +209,13 @@ impl Session {
     /// What was wrong with the last answer, where it could not be read.
     #[must_use]
     pub fn detail(&self) -> Option<&str> {
-        self.details.last().and_then(|detail| detail.as_deref())
+        self.answers.last()?.detail.as_deref()
+    }
+
+    /// The completion of the last step; `None` for an action from code.
+    #[must_use]
+    pub fn said(&self) -> Option<&str> {
+        self.answers.last()?.said.as_deref()
     }
 
     /// The id that messages may name.

@@ -201,7 +201,7 @@ impl Episode {
     #[must_use]
     pub fn serious_pairs(&self) -> u64 {
         let mask = self.taken();
-        risk::pairs_of(self.formulary, mask, u64::MAX)
+        risk::each_pair(risk::pairs_of(self.formulary, mask))
             .filter(|pair| self.is_serious(*pair))
             .fold(0, |bits, pair| bits | pair.bit())
     }

@@ -27,7 +27,7 @@ named! {
         NothingToDecompose = "nothing_to_decompose",
         /// The new medicine treats nothing that the old one treats.
         NotAnAlternative = "not_an_alternative",
-        /// The completion says nothing.
+        /// The completion, or its rationale, says nothing.
         Empty = "empty",
         /// The completion names no candidate.
         NoCandidate = "no_candidate",

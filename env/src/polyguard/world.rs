@@ -121,6 +121,10 @@ impl World for PolyguardWorld {
     fn digest(prints: &Fingerprints) -> Digest {
         prints.digest()
     }
+
+    fn trail(prints: &Fingerprints) -> &[u32] {
+        prints.trail()
+    }
 }
 
 impl TaskName for Case {

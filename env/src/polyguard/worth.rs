@@ -105,7 +105,9 @@ pub(super) fn reward(
     };
     let kind = act.filter(|_| honest).map(|act| act.kind);
     let yes = |holds: bool| if holds { 1.0 } else { 0.0 };
-    let form = choice.map_or(0.0, |choice| if choice.repaired { 0.4 } else { 1.0 });
+    // A form that names nothing that is shown is as good as none (spec §9).
+    let form = choice.filter(|_| act.is_some());
+    let form = form.map_or(0.0, |choice| if choice.repaired { 0.4 } else { 1.0 });
     set(Component::FormatCompliance, form);
     set(Component::CandidateAlignment, yes(honest));
     set(Component::Legality, yes(honest));

@@ -129,6 +129,10 @@ impl World for TrustWorld {
     fn digest(prints: &Fingerprints) -> Digest {
         prints.digest()
     }
+
+    fn trail(prints: &Fingerprints) -> &[u32] {
+        prints.trail()
+    }
 }
 
 impl Protocol for TrustWorld {

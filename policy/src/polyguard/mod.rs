@@ -1,87 +1,39 @@
-//! Scripted and fitted policies of the polyguard world (spec polyguard §10).
+//! Scripted and fitted policies of the polyguard world, and its stack of agents (spec polyguard §10).
+//!
+//! A [`Policy`] sees observations and nothing else; an [`Oracle`] also sees hidden state.
+//!
+//! [`Policy`]: crate::play::Policy
 
+mod bandit;
+mod beam;
+mod cholesky;
+mod completes;
+mod features;
+mod fitted;
 mod habits;
+mod imitation;
 pub mod learned;
+mod names;
 mod oracle;
+mod permitted;
 mod rules_only;
 mod run;
 mod simple;
+pub mod stack;
 mod world;
 
-use sentinel_env::polyguard::PolyguardWorld;
-
+pub use bandit::{Bandit, Learned, Rule, Statistics, fit as fit_bandit};
+pub use beam::BeamSearch;
+pub use completes::{Completed, Completes, SHORTLIST};
+pub use features::{FEATURES, Features, feature_names, features};
+pub use fitted::{FIT_SEEDS, Provenance};
+pub use imitation::{Choices, Imitates, Imitation, fit as fit_imitation, oracle_choices};
+pub use names::PolicyName;
 pub use oracle::Oracle;
 pub use rules_only::RulesOnly;
 pub use run::EpisodeRow;
 pub use simple::{GreedyRegimen, NoChange, Random};
+pub use stack::{Mode, Part, Stack, StackConfig};
 
 /// A policy or an oracle of this world.
-pub type Player = crate::play::Player<PolyguardWorld>;
-
-/// The scripted policies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PolicyName {
-    /// Any candidate that is shown.
-    Random,
-    /// Keeps the regimen.
-    NoChange,
-    /// The least estimated risk.
-    GreedyRegimen,
-    /// Plain rules.
-    RulesOnly,
-    /// Tries everything in the episode as it is.
-    Oracle,
-}
-
-impl PolicyName {
-    /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::Random,
-        Self::NoChange,
-        Self::GreedyRegimen,
-        Self::RulesOnly,
-        Self::Oracle,
-    ];
-
-    /// The name used in files and on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Random => "random",
-            Self::NoChange => "no_change",
-            Self::GreedyRegimen => "greedy_regimen",
-            Self::RulesOnly => "rules_only",
-            Self::Oracle => "oracle",
-        }
-    }
-
-    /// One sentence for a person.
-    #[must_use]
-    pub const fn describe(self) -> &'static str {
-        match self {
-            Self::Random => "Picks any candidate that is shown",
-            Self::NoChange => "Keeps the regimen as it is",
-            Self::GreedyRegimen => "Takes the candidate with the least estimated risk",
-            Self::RulesOnly => "Follows a list of plain rules, the first that applies",
-            Self::Oracle => "Tries every candidate on the true patient: not a fair player",
-        }
-    }
-
-    /// Whether the policy reads hidden state.
-    #[must_use]
-    pub const fn cheats(self) -> bool {
-        matches!(self, Self::Oracle)
-    }
-
-    /// A fresh player for the episode `seed`.
-    #[must_use]
-    pub fn player(self, seed: u64) -> Player {
-        match self {
-            Self::Random => Player::Public(Box::new(Random::new(seed))),
-            Self::NoChange => Player::Public(Box::new(NoChange)),
-            Self::GreedyRegimen => Player::Public(Box::new(GreedyRegimen)),
-            Self::RulesOnly => Player::Public(Box::new(RulesOnly)),
-            Self::Oracle => Player::Cheating(Box::new(Oracle::new(2))),
-        }
-    }
-}
+pub type Player = crate::play::Player<sentinel_env::polyguard::PolyguardWorld>;

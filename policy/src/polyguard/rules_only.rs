@@ -99,7 +99,7 @@ fn keep(o: &Observation) -> Found<'_> {
 
 /// Whether an act was carried out before and brought nothing, with nothing else since.
 fn was_in_vain(o: &Observation, act: Act) -> bool {
-    let since = o.history.iter().rev().take_while(|past| !past.progress);
+    let since = o.history.iter().rev().take_while(|past| !past.gained);
     since.filter_map(|past| past.act).any(|past| past == act)
 }
 

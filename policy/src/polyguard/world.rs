@@ -4,6 +4,7 @@ use sentinel_env::polyguard::{
     Action, CandidateId, Case, Choice, Claim, Confidence, Episode, Observation, PolyguardWorld,
     Setup, Terms, Violation, scenario_id,
 };
+use sentinel_env::rng::Streams;
 use serde_json::{Value, json};
 
 use super::{PolicyName, habits};
@@ -24,7 +25,7 @@ impl Scripted for PolicyName {
     }
 
     fn start(self, setup: &Setup) -> Player<PolyguardWorld> {
-        self.player(setup.seed)
+        self.player(setup.seed, Streams::Independent)
     }
 }
 
@@ -33,7 +34,8 @@ impl Playable for PolyguardWorld {
     const ROLES: Roles = Roles {
         random: "random",
         heuristic: "rules_only",
-        planner: "stack",
+        // No scripted policy is above the rules: the best that is known is learned.
+        planner: "trained",
         oracle: "oracle",
     };
     type PolicyName = PolicyName;

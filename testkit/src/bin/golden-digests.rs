@@ -5,7 +5,9 @@
 use std::process::ExitCode;
 
 #[cfg(not(target_arch = "wasm32"))]
-use sentinel_testkit::digests::{DigestList, World};
+use sentinel_policy::WorldName;
+#[cfg(not(target_arch = "wasm32"))]
+use sentinel_testkit::digests::DigestList;
 
 #[cfg(not(target_arch = "wasm32"))]
 fn main() -> ExitCode {
@@ -24,15 +26,21 @@ fn main() -> ExitCode {
 
 #[cfg(not(target_arch = "wasm32"))]
 fn write(path: &std::path::Path) -> anyhow::Result<()> {
-    write_list(path, World::Trust, "reference")?;
-    let beside = |name| path.with_file_name(name);
-    write_list(&beside("trust_hardened.json"), World::Trust, "hardened")?;
-    write_list(&beside("cluster_hardened.json"), World::Cluster, "hardened")?;
-    write_list(&beside("cluster.json"), World::Cluster, "reference")
+    write_list(path, WorldName::Trust, "reference")?;
+    let others = [WorldName::Cluster, WorldName::Polyguard];
+    for world in others {
+        let name = format!("{}.json", world.name());
+        write_list(&path.with_file_name(name), world, "reference")?;
+    }
+    for world in WorldName::ALL {
+        let name = format!("{}_hardened.json", world.name());
+        write_list(&path.with_file_name(name), world, "hardened")?;
+    }
+    Ok(())
 }
 
 #[cfg(not(target_arch = "wasm32"))]
-fn write_list(path: &std::path::Path, world: World, rules: &str) -> anyhow::Result<()> {
+fn write_list(path: &std::path::Path, world: WorldName, rules: &str) -> anyhow::Result<()> {
     use anyhow::Context as _;
 
     let list = DigestList::record(world, rules);
@@ -43,8 +51,8 @@ fn write_list(path: &std::path::Path, world: World, rules: &str) -> anyhow::Resu
         .map(serde_json::to_string)
         .collect::<Result<_, _>>()?;
     let world = match world {
-        World::Trust => "",
-        World::Cluster => "\"world\": \"cluster\", ",
+        WorldName::Trust => String::new(),
+        named => format!("\"world\": \"{}\", ", named.name()),
     };
     let rules = match rules {
         "reference" => String::new(),

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use sentinel_env::polyguard::{End, PolyguardWorld, Session, Step};
+use sentinel_env::polyguard::{
+    End, PolyguardWorld, Session, Step, TraceFinal, TraceReset, TraceStep,
+};
 use sentinel_env::rng::Streams;
 use sentinel_policy::Model;
 use sentinel_policy::play::{Player, Run};
@@ -119,19 +121,14 @@ impl Evaluated for PolyguardWorld {
 
 impl Traced for PolyguardWorld {
     fn reset_row(session: &Session) -> impl Serialize {
-        session.reply()
+        TraceReset::of(session)
     }
 
-    fn step_row(session: &Session, _step: &Step) -> impl Serialize {
-        session.reply()
+    fn step_row(session: &Session, step: &Step) -> impl Serialize {
+        TraceStep::of(session, step)
     }
 
-    fn final_row(session: &Session, _random_next: Option<f64>) -> Option<impl Serialize> {
-        let end = session.episode().observation().end?;
-        Some(serde_json::json!({
-            "final": true,
-            "termination_reason": end.name(),
-            "score": session.episode().score(),
-        }))
+    fn final_row(session: &Session, random_next: Option<f64>) -> Option<impl Serialize> {
+        TraceFinal::of(session, random_next)
     }
 }

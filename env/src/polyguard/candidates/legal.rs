@@ -12,9 +12,7 @@ use crate::polyguard::violation::Violation;
 #[must_use]
 pub(in crate::polyguard) fn violation(o: &Observation, act: Act) -> Option<Violation> {
     let formulary = o.formulary();
-    let Some(drug) = act.drug else {
-        return None;
-    };
+    let drug = act.drug?;
     let Some(row) = o.regimen.of(drug) else {
         return Some(Violation::TargetNotActive);
     };

@@ -14,7 +14,7 @@ fn key(act: Act) -> Key {
     let drug = act.drug.map_or(0xff, Drug::number);
     let arg = match act.arg {
         Arg::None => 0,
-        Arg::Dose(by) => 1 + by as u8,
+        Arg::Dose(by) => 1 + u8::from(by > 0),
         Arg::Target(drug) => 3 + drug.number(),
     };
     u32::from(act.kind as u8) << 16 | u32::from(drug) << 8 | u32::from(arg)
@@ -80,6 +80,34 @@ impl Proposals {
         let keys = &self.keys[..self.len];
         for (priority, other) in self.priorities[..self.len].iter_mut().zip(keys) {
             *priority = if *other == key { GONE } else { *priority };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::polyguard::formulary::Formulary;
+
+    #[test]
+    fn every_act_has_a_key_of_its_own() {
+        let drugs = || {
+            let known = Formulary::extended().ids().map(Drug::Known);
+            known.chain([Drug::Product])
+        };
+        let mut keys = std::collections::BTreeSet::new();
+        for kind in Kind::ALL {
+            for drug in drugs().map(Some).chain([None]) {
+                let plain = [Arg::None, Arg::Dose(-1), Arg::Dose(1)];
+                for arg in plain.into_iter().chain(drugs().map(Arg::Target)) {
+                    let act = Act {
+                        kind: *kind,
+                        drug,
+                        arg,
+                    };
+                    assert!(keys.insert(key(act)), "{act:?}");
+                }
+            }
         }
     }
 }

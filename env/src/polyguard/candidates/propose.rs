@@ -26,7 +26,7 @@ pub(super) fn proposals(o: &Observation) -> Proposals {
     let chart = Chart {
         o,
         formulary,
-        mask: o.doses().mask(),
+        mask: o.taken(),
         present: o
             .regimen
             .iter()
@@ -56,9 +56,15 @@ impl Chart<'_> {
         if target & (self.barred | self.present) != 0 {
             return false;
         }
+        // A product that nobody has looked into may hold any of them.
+        let others = if self.o.has_unknown_product() {
+            u64::MAX
+        } else {
+            self.present
+        };
         self.o.case.split() != Split::Train
             || each(target).all(|id| {
-                each(self.formulary.partners(id) & self.present)
+                each(self.formulary.partners(id) & others & !self.barred)
                     .filter_map(|other| self.formulary.between(id, other))
                     .all(|pair| !self.formulary.pair(pair).held_out)
             })
@@ -219,7 +225,7 @@ impl Chart<'_> {
             if hints > rows[2].0 {
                 rows[2] = (hints, at);
                 // Stable: an earlier row stays before an equal one.
-                rows.sort_by(|a, b| b.0.cmp(&a.0));
+                rows.sort_by_key(|(hints, _)| std::cmp::Reverse(*hints));
             }
         }
         for (_, at) in rows.into_iter().filter(|(hints, _)| *hints > 0) {

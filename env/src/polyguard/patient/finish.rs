@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use crate::num::round_to;
-use crate::polyguard::formulary::{Conditions, PairId};
+use crate::polyguard::formulary::Conditions;
 use crate::polyguard::hidden::Start;
 use crate::polyguard::labs::Lab;
 use crate::polyguard::num::clip;
@@ -50,16 +50,13 @@ impl Draft {
     fn flags(&mut self) {
         let unflagged = self.episode.observation.case.difficulty().unflagged();
         let taken = self.episode.taken();
-        let mut true_pairs = risk::pairs_of(self.formulary(), taken, u64::MAX)
-            .fold(0u64, |bits, pair| bits | pair.bit());
+        let true_pairs = risk::pairs_of(self.formulary(), taken);
         let unknown = self
             .episode
             .hidden
             .components
             .map_or(0, |[a, b]| a.bit() | b.bit());
-        while true_pairs != 0 {
-            let pair = PairId(true_pairs.trailing_zeros() as u8);
-            true_pairs &= true_pairs - 1;
+        for pair in risk::each_pair(true_pairs) {
             let flagged = self.unit() >= unflagged;
             let row = self.formulary().pair(pair);
             if flagged && (row.first.bit() | row.second.bit()) & unknown == 0 {

@@ -132,7 +132,9 @@ impl Draft {
             let Some(pair) = formulary.between(b, partner) else {
                 continue;
             };
-            if !free || !self.fits(partner) {
+            let first = self.split() == Split::Holdout && self.planted == 0;
+            let asked_for = !first || formulary.pair(pair).held_out;
+            if !free || !asked_for || !self.fits(partner) {
                 continue;
             }
             self.add_product(a, b);

@@ -37,12 +37,7 @@ impl<'a> Chart<'a> {
         row.flag(act.arg == Arg::Dose(-1));
         let before = o.history.iter().filter(|past| past.act == Some(act));
         row.push(before.clone().count() as f64 / 3.0);
-        row.flag(
-            before
-                .clone()
-                .next_back()
-                .is_some_and(|past| !past.progress),
-        );
+        row.flag(before.clone().next_back().is_some_and(|past| !past.gained));
         row.flag(o.history.last().is_some_and(|past| past.act == Some(act)));
         let medicine = act.drug.and_then(|drug| o.regimen.of(drug));
         match medicine {

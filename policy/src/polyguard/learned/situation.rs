@@ -86,6 +86,6 @@ fn done(row: &mut Row<GLOBAL>, o: &Observation) {
     row.push(share(&Kind::is_review));
     row.push(share(&Kind::is_change));
     let last = o.history.last();
-    row.flag(last.is_some_and(|past| past.progress));
+    row.flag(last.is_some_and(|past| past.gained));
     row.flag(last.is_some_and(|past| past.act.is_some_and(|a| a.kind == Kind::KeepRegimen)));
 }

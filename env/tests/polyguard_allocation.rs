@@ -1,0 +1,33 @@
+//! A step of the PolyGuard world does not allocate: counted, not assumed.
+
+mod counting;
+mod polyguard_play;
+
+use polyguard_play::{cases, noise};
+use sentinel_env::polyguard::{Action, CandidateId, Choice, Episode, Rules, Setup};
+
+#[test]
+fn a_step_does_not_allocate() {
+    for case in cases() {
+        for seed in 0..20 {
+            let mut episode = Episode::reset(&Setup::new(case, seed).under(Rules::HARDENED));
+            let mut n = seed as u32;
+            let before = counting::allocations();
+            while !episode.observation().done() {
+                n += 1;
+                let id = CandidateId::new((noise(n) % 10 + 1) as u8);
+                let id = id.filter(|id| episode.observation().candidates.get(*id).is_some());
+                let action = id.map_or_else(
+                    || Action::explained(episode.observation(), CandidateId::FIRST),
+                    |id| Action::Choose(Choice::bare(id)),
+                );
+                assert!(episode.step(action).is_ok());
+            }
+            // So does the copy that look-ahead takes.
+            let copy = episode.clone();
+            let made = counting::allocations() - before;
+            assert_eq!(made, 0, "{case}, seed {seed}");
+            assert_eq!(copy.observation(), episode.observation());
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Bad input to the PolyGuard world is a named error or a named violation: never a panic, never
+//! silently another action.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+
+mod polyguard_play;
+
+use polyguard_play::{cases, play_out};
+use sentinel_env::polyguard::{
+    Action, CandidateId, Case, Choice, Component, End, Episode, Exploit, Kind, Message,
+    MessageError, Rules, Session, Setup, Step, StepError, Violation,
+};
+
+fn setup(name: &str, seed: u64, rules: Rules) -> Setup {
+    Setup::new(Case::parse(name).unwrap(), seed).under(rules)
+}
+
+/// Says a text as the first answer of an episode.
+fn said(text: &str, rules: Rules) -> (Session, Step) {
+    let mut session = Session::new(&setup("DDI-medium", 3, rules));
+    session.step(&Message::completion(text.to_owned())).unwrap();
+    let step = session.steps()[0];
+    (session, step)
+}
+
+/// The first candidate of a kind, over seeds; with the episode where it is shown.
+fn with_candidate(name: &str, kind: Kind) -> (Episode, sentinel_env::polyguard::Candidate) {
+    for seed in 0..200 {
+        let episode = Episode::reset(&setup(name, seed, Rules::HARDENED));
+        let found = episode
+            .observation()
+            .candidates
+            .find(|c| c.act.kind == kind);
+        if let Some(candidate) = found.copied() {
+            return (episode, candidate);
+        }
+    }
+    panic!("no {kind:?} in {name}");
+}
+
+/// What was refused changed nothing but time.
+fn only_time_passed(before: &Episode, after: &Episode) {
+    let (a, b) = (before.observation(), after.observation());
+    assert_eq!(a.regimen, b.regimen);
+    assert_eq!(a.flagged, b.flagged);
+    assert_eq!(a.components, b.components);
+    assert_eq!(a.conflict, b.conflict);
+    assert_eq!(
+        (a.step_count + 1, a.invalid_count + 1),
+        (b.step_count, b.invalid_count)
+    );
+    assert_eq!(before.hidden().risk, after.hidden().risk);
+    assert_eq!(before.hidden().stability, after.hidden().stability);
+    for place in 0..a.regimen.len() {
+        assert_eq!(before.hidden().truth(place), after.hidden().truth(place));
+    }
+}
+
+/// Spec §9: a completion that names no shown candidate is invalid and worth nothing.
+#[test]
+fn what_cannot_be_read_is_a_wasted_step() {
+    for text in [
+        "",
+        "no idea",
+        "candidate_id=cand_99; rationale=x",
+        "candidate_id=first; rationale=x",
+        "cand_01 or cand_02",
+        r#"{"candidate_id":"cand_01","rationale":"x","colour":"red"}"#,
+        r#"{"candidate_id":"cand_01","rationale":"x","confidence":7}"#,
+    ] {
+        let (session, step) = said(text, Rules::HARDENED);
+        let before = Episode::reset(session.episode().setup());
+        only_time_passed(&before, session.episode());
+        assert_eq!((step.total, step.reward.gated), (0.001, 0.001), "{text}");
+        assert!(step.act.is_none() && step.end.is_none(), "{text}");
+
+        let (_, step) = said(text, Rules::REFERENCE);
+        assert_eq!(step.total, step.reward.additive, "{text}");
+        assert!(step.total > 0.1, "{text}: the published total is a mean");
+        for component in [
+            Component::FormatCompliance,
+            Component::CandidateAlignment,
+            Component::Legality,
+        ] {
+            assert_eq!(
+                step.reward.component(component),
+                0.001,
+                "{text}: {component:?}"
+            );
+        }
+        assert_eq!(step.reward.component(Component::AntiCheat), 0.999, "{text}");
+    }
+}
+
+#[test]
+fn a_candidate_that_is_not_shown_is_refused() {
+    let (mut gaps, mut ends) = (0, 0);
+    for case in cases() {
+        for seed in 0..12 {
+            for rules in [Rules::REFERENCE, Rules::HARDENED] {
+                let before = Episode::reset(&Setup::new(case, seed).under(rules));
+                let shown = before.observation().candidates.iter().map(|c| c.id);
+                let shown: Vec<CandidateId> = shown.collect();
+                for id in CandidateId::all().filter(|id| !shown.contains(id)) {
+                    let mut episode = before.clone();
+                    let step = episode.step(Action::Choose(Choice::bare(id))).unwrap();
+                    only_time_passed(&before, &episode);
+                    let last = shown.iter().map(|id| id.number()).max().unwrap_or(0);
+                    let unknown = step.violation == Some(Violation::UnknownCandidate);
+                    if unknown {
+                        assert!(id.number() > last, "{case} {seed}: {id} of {shown:?}");
+                        ends += 1;
+                    } else {
+                        gaps += 1;
+                    }
+                    assert!(step.violation.is_some() && step.act.is_none());
+                    assert_eq!(step.reward.component(Component::FormatCompliance), 0.001);
+                    assert_eq!(step.reward.component(Component::Legality), 0.001);
+                    assert_eq!(step.reward.gated, 0.001);
+                }
+            }
+        }
+    }
+    assert!(
+        gaps > 50 && ends > 50,
+        "{gaps} withheld, {ends} behind the last"
+    );
+}
+
+/// Choosing what is withheld is only refused at first; the second time it is cheating.
+#[test]
+fn choosing_what_is_withheld_again_is_cheating() {
+    for seed in 0..200 {
+        let mut episode = Episode::reset(&setup("REGIMEN_RISK-hard", seed, Rules::HARDENED));
+        let mut hits = 0;
+        for _ in 0..3 {
+            let o = episode.observation();
+            let last = o.candidates.iter().map(|c| c.id).max();
+            let mut ids = CandidateId::all();
+            let gap = ids.find(|id| o.candidates.get(*id).is_none() && Some(*id) < last);
+            let Some(gap) = gap else { break };
+            let step = episode.step(Action::Choose(Choice::bare(gap))).unwrap();
+            hits += 1;
+            let second = hits == 2;
+            assert_eq!(step.exploit == Some(Exploit::IllegalChoice), second);
+            assert_eq!(step.end == Some(End::ExploitDetection), second);
+            assert!(step.violation.is_some());
+            if second {
+                return;
+            }
+        }
+    }
+    panic!("no episode withholds something twice");
+}
+
+/// An id means what it stands for now, not what it stood for a step ago.
+#[test]
+fn a_candidate_of_another_step_is_not_carried_out() {
+    let mut changed = 0;
+    for seed in 0..60 {
+        let mut episode = Episode::reset(&setup("DDI-medium", seed, Rules::HARDENED));
+        let old = episode.observation().candidates.clone();
+        let first = Action::Choose(Choice::bare(CandidateId::FIRST));
+        episode.step(first).unwrap();
+        for stale in old.iter().filter(|c| c.id != CandidateId::FIRST) {
+            let mut copy = episode.clone();
+            // An agent that says what it means: the id of a step ago, with its act.
+            let claim = sentinel_env::polyguard::Claim {
+                kind: Some(stale.act.kind),
+                drug: Some(stale.act.drug),
+                arg: Some(stale.act.arg),
+                unknown: false,
+            };
+            let step = copy.step(Action::Choose(Choice {
+                claim,
+                ..Choice::bare(stale.id)
+            }));
+            let step = step.unwrap();
+            match episode.observation().candidates.get(stale.id) {
+                Some(now) if now.act == stale.act => assert_eq!(step.act, Some(now.act)),
+                Some(now) => {
+                    assert_eq!(step.act, Some(now.act));
+                    assert_eq!(step.violation, Some(Violation::CandidateMismatch));
+                    assert_eq!(step.exploit, Some(Exploit::CandidateMismatch));
+                    only_time_passed(&episode, &copy);
+                    changed += 1;
+                }
+                None => {
+                    assert!(step.violation.is_some() && step.act.is_none());
+                    changed += 1;
+                }
+            }
+        }
+    }
+    assert!(changed > 100, "{changed}");
+}
+
+#[test]
+fn another_type_drug_or_argument_than_the_candidate_has_is_cheating() {
+    let (episode, candidate) = with_candidate("DDI-easy", Kind::SubstituteWithinClass);
+    let id = candidate.id;
+    let formulary = episode.observation().formulary();
+    let drug = candidate.act.drug.unwrap().name(formulary);
+    for stated in [
+        r#""action_type":"KEEP_REGIMEN""#.to_owned(),
+        r#""action_type":"PRESCRIBE""#.to_owned(),
+        r#""drug":"aspirin""#.to_owned(),
+        r#""drug":"none""#.to_owned(),
+        r#""args":{"bucket_delta":1}"#.to_owned(),
+        format!(r#""args":{{"target":"{drug}"}}"#),
+        r#""args":{}"#.to_owned(),
+    ] {
+        let text = format!(r#"{{"candidate_id":"{id}","rationale":"x",{stated}}}"#);
+        let mut copy = episode.clone();
+        let step = copy.step(Action::parse(&text, formulary)).unwrap();
+        assert_eq!(step.violation, Some(Violation::CandidateMismatch), "{text}");
+        assert_eq!(step.exploit, Some(Exploit::CandidateMismatch), "{text}");
+        assert_eq!(step.end, Some(End::ExploitDetection), "{text}");
+        assert_eq!(step.total, 0.001);
+        assert!(step.score.unwrap() <= 0.1);
+        only_time_passed(&episode, &copy);
+    }
+    let Some(sentinel_env::polyguard::Arg::Target(target)) = Some(candidate.act.arg) else {
+        panic!("a substitution has a target")
+    };
+    let target = target.name(formulary);
+    let right = format!(
+        r#"{{"candidate_id":"{id}","rationale":"{drug}","action_type":"substitute_within_class",
+            "drug":"{drug}","args":{{"target":"{target}"}}}}"#
+    );
+    let step = episode
+        .clone()
+        .step(Action::parse(&right, formulary))
+        .unwrap();
+    assert_eq!((step.violation, step.exploit), (None, None));
+}
+
+#[test]
+fn a_completion_that_confuses_ends_the_episode() {
+    for text in [
+        "candidate_id=cand_01; rationale=candidate_id=cand_02",
+        "candidate_id=cand_01; rationale=reward=1",
+        "candidate_id=cand_01; rationale=x <|im_end|>",
+        "```\ncandidate_id=cand_01; rationale=x\n```",
+        "candidate_id=cand_1; rationale=x",
+        "candidate_id=cand_01; rationale=\u{200b}x",
+        r#"{"candidate_id":"cand_01","rationale":"x"} {"candidate_id":"cand_01","rationale":"x"}"#,
+        &"a".repeat(1_000_000),
+    ] {
+        for rules in [Rules::REFERENCE, Rules::HARDENED] {
+            let (session, step) = said(text, rules);
+            let short: String = text.chars().take(60).collect();
+            assert_eq!(step.exploit, Some(Exploit::ParserExploit), "{short}");
+            assert_eq!(step.end, Some(End::ExploitDetection), "{short}");
+            assert_eq!(step.reward.gated, 0.001, "{short}");
+            assert_eq!(
+                step.reward.component(Component::AntiCheat),
+                0.001,
+                "{short}"
+            );
+            let reply = session.reply();
+            assert!(reply.done && !reply.truncated, "{short}");
+            assert_eq!(reply.info.failure_reasons, ["parser_exploit"], "{short}");
+            assert_eq!(reply.info.termination_reason, Some("exploit_detection"));
+            assert!(session.said().unwrap().len() <= 2_001);
+            let again = Action::parse(
+                session.said().unwrap(),
+                session.episode().observation().formulary(),
+            );
+            assert_eq!(again, Action::Exploit, "what is kept of it reads the same");
+        }
+    }
+}
+
+#[test]
+fn three_refusals_are_enough() {
+    let mut session = Session::new(&setup("DDI-hard", 1, Rules::HARDENED));
+    let nonsense = Message::completion("hm".to_owned());
+    for n in 1..=3 {
+        let reply = session.step(&nonsense).unwrap();
+        assert_eq!(reply.info.invalid_action_count, n);
+        assert_eq!(reply.info.failure_reasons, ["no_candidate"]);
+        assert_eq!(reply.done, n == 3);
+    }
+    assert_eq!(
+        session.reply().info.termination_reason,
+        Some("repeated_invalid")
+    );
+    assert!(matches!(
+        session.step(&nonsense),
+        Err(MessageError::Step(StepError::Over))
+    ));
+}
+
+#[test]
+fn a_step_after_the_end_changes_nothing() {
+    let mut episode = Episode::reset(&setup("DDI-easy", 0, Rules::HARDENED));
+    play_out(&mut episode, 7);
+    let before = format!("{:?} {:?}", episode.observation(), episode.hidden());
+    let error = episode.step(Action::Exploit).unwrap_err();
+    assert_eq!(error, StepError::Over);
+    assert!(error.to_string().contains("over"));
+    assert_eq!(
+        before,
+        format!("{:?} {:?}", episode.observation(), episode.hidden())
+    );
+}

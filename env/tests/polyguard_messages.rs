@@ -1,0 +1,153 @@
+//! What is no message and no request is an error that names the field; a bad answer is a step.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+
+use sentinel_env::Env;
+use sentinel_env::controller::Controller;
+use sentinel_env::polyguard::{Case, Message, PolyguardWorld, ResetRequest, Rules, Session, Setup};
+
+fn setup(name: &str, seed: u64, rules: Rules) -> Setup {
+    Setup::new(Case::parse(name).unwrap(), seed).under(rules)
+}
+
+fn message(json: &str) -> Message {
+    serde_json::from_str(json).unwrap()
+}
+
+/// What is no message at all is an error that names the field; what is an answer, but a bad one, is
+/// a step.
+#[test]
+fn what_is_no_message_is_named() {
+    let cases = [
+        ("7", "a number"),
+        ("null", "null"),
+        (r#""candidate_id=cand_01; rationale=x""#, "a text"),
+        ("[]", "an array"),
+        ("{}", "needs completion or candidate_id"),
+        (r#"{"colour": "red"}"#, "colour"),
+        (r#"{"rationale": "x"}"#, "needs completion or candidate_id"),
+        (r#"{"completion": 7}"#, "completion should be a text"),
+        (r#"{"completion": null}"#, "needs completion"),
+        (r#"{"completion": "x", "colour": "red"}"#, "colour"),
+        (
+            r#"{"completion": "x", "candidate_id": "cand_01"}"#,
+            "candidate_id",
+        ),
+        (
+            r#"{"completion": "x", "completion": "y"}"#,
+            "completion twice",
+        ),
+        (
+            r#"{"candidate_id": "cand_01", "session_id": 7}"#,
+            "session_id",
+        ),
+    ];
+    for (json, named) in cases {
+        let error = serde_json::from_str::<Message>(json)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(named), "{json}: {error}");
+    }
+    let wasted = [
+        (r#"{"candidate_id": "cand_01"}"#, "empty", "rationale"),
+        (
+            r#"{"candidate_id": 1, "rationale": "x"}"#,
+            "bad_id",
+            "a number",
+        ),
+        (
+            r#"{"candidate_id": "cand_01", "rationale": "x", "colour": "red"}"#,
+            "unknown_field",
+            "colour",
+        ),
+        (
+            r#"{"candidate_id": "cand_01", "rationale": "x", "confidence": 2}"#,
+            "bad_confidence",
+            "2",
+        ),
+        (
+            r#"{"candidate_id": "cand_01", "rationale": "x", "reward": 1}"#,
+            "parser_exploit",
+            "verifier",
+        ),
+        (
+            r#"{"candidate_id": "cand_01", "candidate_id": "cand_02", "rationale": "x"}"#,
+            "parser_exploit",
+            "candidate_id",
+        ),
+        (r#"{"completion": ""}"#, "empty", "nothing"),
+    ];
+    for (json, reason, named) in wasted {
+        let mut session = Session::new(&setup("DDI-easy", 0, Rules::HARDENED));
+        let reply = session.step(&message(json)).unwrap();
+        assert_eq!(reply.info.failure_reasons, [reason], "{json}");
+        let detail = reply.info.failure_detail.unwrap();
+        assert!(detail.contains(named), "{json}: {detail}");
+        assert_eq!((reply.reward, reply.info.step_count), (0.001, 1), "{json}");
+    }
+}
+
+#[test]
+fn a_message_for_another_session_changes_nothing() {
+    let mut session = Session::new(&setup("DDI-easy", 0, Rules::HARDENED));
+    let own = session.session_id().to_owned();
+    let other = message(r#"{"completion": "x", "session_id": "somebody-else"}"#);
+    let error = session.step(&other).unwrap_err().to_string();
+    assert!(
+        error.contains("somebody-else") && error.contains(&own),
+        "{error}"
+    );
+    assert_eq!(session.episode().observation().step_count, 0);
+    let json = format!(r#"{{"candidate_id":"cand_01","rationale":"egfr","session_id":"{own}"}}"#);
+    assert!(session.step(&message(&json)).is_ok());
+}
+
+#[test]
+fn a_reset_that_asks_for_what_there_is_not_names_it() {
+    let request = |json: &str| serde_json::from_str::<ResetRequest>(json);
+    for (json, named) in [
+        (r#"{"difficulty": "harder"}"#, "harder"),
+        (r#"{"sub_environment": "DDX"}"#, "DDX"),
+        (r#"{"formulary": "mine"}"#, "mine"),
+        (r#"{"split": "test"}"#, "split"),
+        (r#"{"rules": "harsh"}"#, "harsh"),
+        (
+            r#"{"formulary": "reference", "difficulty": "hard"}"#,
+            "hard",
+        ),
+        (r#"{"scenario_id": "scn_1"}"#, "scenario_id"),
+        (r#"{"patient_id": "pt_1"}"#, "patient_id"),
+    ] {
+        let error = Session::reset(&request(json).unwrap())
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(named), "{json}: {error}");
+    }
+    for (json, named) in [
+        (r#"{"colour": "red"}"#, "colour"),
+        (r#"{"debug": true}"#, "debug"),
+        (r#"{"seed": -1}"#, "-1"),
+        (r#"{"seed": "x"}"#, "x"),
+    ] {
+        let error = request(json).unwrap_err().to_string();
+        assert!(error.contains(named), "{json}: {error}");
+    }
+}
+
+#[test]
+fn an_environment_keeps_its_episode_when_a_reset_is_refused() {
+    let (mut env, mut controller) = (Env::<PolyguardWorld>::default(), Controller::new());
+    let keep = message(r#"{"candidate_id": "cand_01", "rationale": "egfr"}"#);
+    let early = env.step(&keep, &mut controller).unwrap_err();
+    assert!(early.to_string().contains("reset before"), "{early}");
+    env.reset(&ResetRequest::default(), &controller).unwrap();
+    env.step(&keep, &mut controller).unwrap();
+    let wrong = ResetRequest {
+        split: Some("none".to_owned()),
+        ..ResetRequest::default()
+    };
+    assert!(env.reset(&wrong, &controller).is_err());
+    assert_eq!(env.session().unwrap().episode().observation().step_count, 1);
+}

@@ -1,0 +1,70 @@
+//! A cheap sequence of answers in the PolyGuard world, for tests.
+#![allow(dead_code, reason = "not every test uses everything")]
+
+use sentinel_env::polyguard::{
+    Action, CandidateId, Case, Choice, Episode, FormularyName, Observation, Split, Violation,
+};
+
+/// All cells of both formularies and all splits.
+pub(crate) fn cases() -> Vec<Case> {
+    let mut all = Vec::new();
+    for case in Case::ALL {
+        for split in Split::ALL {
+            all.extend(case.with_split(*split));
+        }
+        all.extend(Case::new(
+            FormularyName::Reference,
+            case.sub(),
+            case.difficulty(),
+            Split::All,
+        ));
+    }
+    assert_eq!(all.len(), 76);
+    assert_eq!(Case::ALL.len(), 24);
+    all
+}
+
+/// The cells of the extended formulary with a split.
+pub(crate) fn cells(split: Split) -> impl Iterator<Item = Case> {
+    let cases = Case::ALL.iter().map(move |case| case.with_split(split));
+    cases.map(|case| case.expect("the extended formulary has splits"))
+}
+
+/// One of the shown candidates; the first id where none is, after the end.
+pub(crate) fn shown(o: &Observation, n: u32) -> CandidateId {
+    let count = o.candidates.count().max(1);
+    let shown = o.candidates.iter().nth(n as usize % count);
+    shown.map_or(CandidateId::FIRST, |candidate| candidate.id)
+}
+
+/// The `n`-th number of a cheap sequence.
+pub(crate) fn noise(n: u32) -> u32 {
+    n.wrapping_mul(2_654_435_761) >> 12
+}
+
+/// The `n`-th answer: mostly a shown candidate, sometimes any id, sometimes nothing readable.
+pub(crate) fn answer(o: &Observation, n: u32) -> Action {
+    let r = noise(n);
+    match r % 24 {
+        0 => Action::Invalid(Violation::ALL[(r >> 5) as usize % Violation::ALL.len()]),
+        1 => CandidateId::new((1 + (r >> 5) % 10) as u8)
+            .map_or(Action::Exploit, |id| Action::Choose(Choice::bare(id))),
+        2 if r.is_multiple_of(5) => Action::Exploit,
+        3..14 => Action::explained(o, shown(o, r >> 5)),
+        _ => Action::Choose(Choice {
+            repaired: r.is_multiple_of(3),
+            fallback: r.is_multiple_of(31),
+            ..Choice::bare(shown(o, r >> 5))
+        }),
+    }
+}
+
+/// Plays shown candidates until the end.
+pub(crate) fn play_out(episode: &mut Episode, start: u32) {
+    let mut n = start;
+    while !episode.observation().done() {
+        let id = shown(episode.observation(), noise(n));
+        assert!(episode.step(Action::Choose(Choice::bare(id))).is_ok());
+        n += 1;
+    }
+}

@@ -1,0 +1,363 @@
+//! What holds for every episode of the PolyGuard world, whatever is done in it.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+
+mod polyguard_play;
+
+use std::collections::BTreeSet;
+
+use polyguard_play::{answer, cases, cells, noise, play_out, shown};
+use proptest::prelude::*;
+use sentinel_env::polyguard::{
+    Action, Arg, CandidateId, Case, Choice, Component, Drug, End, Episode, Exploit, Fingerprints,
+    Issue, Kind, Observation, Rules, Setup, Split, StepError, SubEnvironment, Violation,
+};
+
+fn setups() -> impl Strategy<Value = Setup> {
+    let all = (0..76usize, any::<u64>(), any::<bool>());
+    all.prop_map(|(case, seed, hardened)| {
+        let rules = if hardened {
+            Rules::HARDENED
+        } else {
+            Rules::REFERENCE
+        };
+        Setup::new(cases()[case], seed).under(rules)
+    })
+}
+
+/// What must be true of any state.
+fn is_sound(episode: &Episode) {
+    let (o, h) = (episode.observation(), episode.hidden());
+    for value in [o.risk, o.burden, h.risk, h.burden, h.stability, h.symptom] {
+        assert!((0.0..=1.0).contains(&value), "{value}");
+    }
+    assert!((0.0..=1.0).contains(&o.uncertainty));
+    assert!(o.step_count <= o.budget && usize::from(o.step_count) == o.history.len());
+    assert_eq!(o.done(), o.candidates.count() == 0);
+    if !o.done() {
+        let first = o.candidates.get(CandidateId::FIRST).map(|c| c.act.kind);
+        assert_eq!(first, Some(Kind::KeepRegimen));
+    }
+    let drugs: BTreeSet<Drug> = o.regimen.iter().map(|row| row.drug).collect();
+    assert_eq!(drugs.len(), o.regimen.len(), "no medicine twice");
+    for candidate in o.candidates.iter() {
+        assert!((0.0..=1.0).contains(&candidate.est_risk));
+        assert!((candidate.est_delta - (candidate.est_risk - o.risk)).abs() < 1e-12);
+    }
+    for (pair, _) in o.flags() {
+        // What is flagged is in the table, and nothing moderate is called serious.
+        assert!(pair.index() < o.formulary().pairs().len());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn an_episode_ends_and_its_state_stays_sound(setup in setups(), start in 0..1_000_000u32) {
+        let mut episode = Episode::reset(&setup);
+        is_sound(&episode);
+        let mut returned = 0.0;
+        for n in start.. {
+            let refused = episode.observation().invalid_count;
+            let Ok(step) = episode.step(answer(episode.observation(), n)) else {
+                break;
+            };
+            is_sound(&episode);
+            prop_assert!((0.001..=0.999).contains(&step.total));
+            let honest = step.violation.is_none() && step.exploit.is_none();
+            prop_assert_eq!(step.reward.gated, if honest { step.reward.additive } else { 0.001 });
+            prop_assert_eq!(
+                episode.observation().invalid_count - refused,
+                u8::from(step.violation.is_some())
+            );
+            prop_assert_eq!(step.end.is_some(), step.score.is_some());
+            prop_assert_eq!(step.end, episode.observation().end);
+            returned += step.total;
+        }
+        let o = episode.observation();
+        prop_assert!(o.done());
+        prop_assert!((0.001..=0.999).contains(&episode.score()));
+        prop_assert!((returned - episode.hidden().tally().returned).abs() < 1e-9);
+        prop_assert_eq!(episode.step(Action::Exploit), Err(StepError::Over));
+    }
+
+    /// What is shown is legal: the verifier never refuses it.
+    #[test]
+    fn every_shown_candidate_is_legal(setup in setups(), start in 0..1_000_000u32) {
+        let mut episode = Episode::reset(&setup);
+        for n in start..start + 10 {
+            let ids: Vec<CandidateId> =
+                episode.observation().candidates.iter().map(|c| c.id).collect();
+            for id in ids {
+                let mut copy = episode.clone();
+                let step = copy.step(Action::Choose(Choice::bare(id))).unwrap();
+                prop_assert_eq!(step.violation, None);
+                prop_assert_eq!(step.act, episode.observation().candidates.get(id).map(|c| c.act));
+                is_sound(&copy);
+            }
+            let id = shown(episode.observation(), noise(n));
+            episode.step(Action::explained(episode.observation(), id)).unwrap();
+            if episode.observation().done() {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_and_actions_give_the_same_episode() {
+    for case in cases() {
+        for seed in 0..8 {
+            let digest = |seed: u64| {
+                let mut episode = Episode::reset(&Setup::new(case, seed));
+                let mut prints = Fingerprints::default();
+                for n in 0.. {
+                    let Ok(step) = episode.step(answer(episode.observation(), n)) else {
+                        break;
+                    };
+                    prints.push(&episode, &step);
+                }
+                let state = format!("{:?} {:?}", episode.observation(), episode.hidden());
+                (prints.digest(), prints.trail().to_vec(), state)
+            };
+            let first = digest(seed);
+            assert_eq!(first, digest(seed), "{case} {seed}");
+            assert_ne!(first, digest(seed + 1000), "{case} {seed}");
+        }
+    }
+}
+
+/// A copy goes on like the original: it has the whole state, also of the stream.
+#[test]
+fn a_copy_goes_on_like_the_original() {
+    for case in cases() {
+        let mut episode = Episode::reset(&Setup::new(case, 11));
+        let id = shown(episode.observation(), 3);
+        episode.step(Action::Choose(Choice::bare(id))).unwrap();
+        let mut copy = episode.clone();
+        play_out(&mut episode, 5);
+        play_out(&mut copy, 5);
+        assert_eq!(episode.observation(), copy.observation());
+        assert_eq!(episode.hidden(), copy.hidden());
+    }
+}
+
+/// What is refused or cheats earns .001 under the gated rules, and less than half of the mean else.
+#[test]
+fn what_is_refused_or_cheats_earns_nothing_when_gated() {
+    let (mut refused, mut cheated) = (0, 0);
+    for case in cases() {
+        for seed in 0..20 {
+            let mut episode = Episode::reset(&Setup::new(case, seed).under(Rules::HARDENED));
+            for n in seed as u32 * 31.. {
+                let Ok(step) = episode.step(answer(episode.observation(), n)) else {
+                    break;
+                };
+                if step.violation.is_some() || step.exploit.is_some() {
+                    assert_eq!((step.total, step.reward.gated), (0.001, 0.001));
+                    assert_eq!(step.reward.component(Component::Legality), 0.001);
+                    refused += usize::from(step.violation.is_some());
+                    cheated += usize::from(step.exploit.is_some());
+                } else {
+                    assert_eq!(step.total, step.reward.additive);
+                }
+            }
+        }
+    }
+    assert!(refused > 200 && cheated > 200, "{refused} and {cheated}");
+}
+
+/// Plays acts of kinds in turn, as far as they are shown; else nothing more.
+fn insist(case: Case, seed: u64, kinds: &[Kind], seen: &mut BTreeSet<Exploit>) {
+    let mut episode = Episode::reset(&Setup::new(case, seed));
+    for kind in kinds {
+        let o = episode.observation();
+        let Some(id) = o.candidates.find(|c| c.act.kind == *kind).map(|c| c.id) else {
+            break;
+        };
+        let step = episode.step(Action::Choose(Choice::bare(id))).unwrap();
+        if let Some(exploit) = step.exploit {
+            assert_eq!(step.end, Some(End::ExploitDetection));
+            seen.insert(exploit);
+        }
+        if step.end.is_some() {
+            break;
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_cheating_is_recognised() {
+    use Kind::{
+        FetchExternalEvidence as Fetch, KeepRegimen as Keep, OrderMonitoring as Monitor,
+        RequestPharmacistReview as Review,
+    };
+    let mut seen = BTreeSet::new();
+    for case in cases() {
+        for seed in 0..20 {
+            insist(case, seed, &[Keep; 10], &mut seen);
+            insist(
+                case,
+                seed,
+                &[Keep, Keep, Fetch, Keep, Keep, Keep],
+                &mut seen,
+            );
+            insist(case, seed, &[Review; 10], &mut seen);
+            insist(case, seed, &[Fetch; 10], &mut seen);
+            insist(case, seed, &[Monitor; 10], &mut seen);
+        }
+    }
+    let by_hand = [
+        Exploit::CandidateMismatch,
+        Exploit::IllegalChoice,
+        Exploit::ParserExploit,
+    ];
+    for exploit in Exploit::ALL {
+        // The three that need more than shown acts are tested with the other bad input.
+        let expected = !by_hand.contains(exploit);
+        assert_eq!(seen.contains(exploit), expected, "{exploit:?}");
+    }
+}
+
+/// Reasons that something is withheld. The others are for acts that no rule proposes.
+#[test]
+fn illegal_acts_are_proposed_and_withheld() {
+    let mut seen = BTreeSet::new();
+    for case in cases() {
+        for seed in 0..60 {
+            let mut episode = Episode::reset(&Setup::new(case, seed));
+            for n in 0.. {
+                for id in CandidateId::all() {
+                    if episode.observation().candidates.get(id).is_none() {
+                        let step = episode.clone().step(Action::Choose(Choice::bare(id)));
+                        seen.extend(step.unwrap().violation);
+                    }
+                }
+                let id = shown(episode.observation(), noise(n + seed as u32));
+                episode.step(Action::Choose(Choice::bare(id))).unwrap();
+                if episode.observation().done() {
+                    break;
+                }
+            }
+        }
+    }
+    for why in [
+        Violation::UnknownCandidate,
+        Violation::AbruptStop,
+        Violation::DoseOutOfRange,
+        Violation::DuplicateDrug,
+        Violation::CreatesMajorPair,
+        Violation::RenalUnsafe,
+    ] {
+        assert!(seen.contains(&why), "{why:?} in {seen:?}");
+    }
+}
+
+/// The archetypes of the regimen, those of a product too.
+fn present(episode: &Episode) -> u64 {
+    let (o, h) = (episode.observation(), episode.hidden());
+    o.regimen.iter().fold(0, |bits, row| match row.drug {
+        Drug::Known(id) => bits | id.bit(),
+        Drug::Product => h
+            .components
+            .into_iter()
+            .flatten()
+            .fold(bits, |b, id| b | id.bit()),
+    })
+}
+
+/// Whether archetypes are held out, or a pair of them is.
+fn has_held_out(o: &Observation, mask: u64) -> bool {
+    let formulary = o.formulary();
+    let both = |pair: &sentinel_env::polyguard::Pair| pair.first.bit() | pair.second.bit();
+    let mut pairs = formulary.pairs().iter().filter(|pair| pair.held_out);
+    mask & formulary.held_out() != 0 || pairs.any(|pair| mask & both(pair) == both(pair))
+}
+
+#[test]
+fn training_never_meets_what_is_held_out() {
+    let mut offered = 0;
+    for case in cells(Split::Train) {
+        for seed in 0..60 {
+            let mut episode = Episode::reset(&Setup::new(case, seed));
+            for n in 0.. {
+                let o = episode.observation();
+                let mask = present(&episode);
+                assert!(!has_held_out(o, mask), "{case} {seed}: taken");
+                for candidate in o.candidates.iter() {
+                    if let Arg::Target(drug) = candidate.act.arg {
+                        let target = o.parts(drug);
+                        assert!(!has_held_out(o, mask | target), "{case} {seed}: offered");
+                        offered += 1;
+                    }
+                }
+                if o.done() {
+                    break;
+                }
+                let id = shown(o, noise(n + seed as u32));
+                episode.step(Action::Choose(Choice::bare(id))).unwrap();
+            }
+        }
+    }
+    assert!(offered > 1_000, "{offered}");
+}
+
+/// The archetypes that were planted, as far as they can be told from what was filled in.
+fn planted(episode: &Episode) -> u64 {
+    use SubEnvironment as Sub;
+    let (o, h) = (episode.observation(), episode.hidden());
+    let formulary = o.formulary();
+    let rows = |is: &dyn Fn(&sentinel_env::polyguard::Row) -> bool| {
+        let rows = o.regimen.iter().filter(|row| is(row));
+        rows.fold(0, |bits, row| bits | o.parts(row.drug))
+    };
+    let pairs = h.issues().fold(0, |bits, issue| match issue {
+        Issue::Pair(pair) | Issue::ComponentPair(pair) => {
+            let pair = formulary.pair(pair);
+            bits | pair.first.bit() | pair.second.bit()
+        }
+        _ => bits,
+    });
+    let own = match o.case.sub() {
+        Sub::Ddi => 0,
+        Sub::BanditMining => rows(&|row| row.prior > 0),
+        Sub::PrecisionDosing => rows(&|row| row.questioned),
+        Sub::Deprescribing => rows(&|row| row.stale),
+        Sub::NewDrugDecomposition => h
+            .components
+            .into_iter()
+            .flatten()
+            .fold(0, |b, id| b | id.bit()),
+        Sub::WebSearchMissingData => rows(&|row| {
+            let renal = |id| formulary.get(id).renal_below.is_some();
+            row.drug.known().is_some_and(renal)
+        }),
+        Sub::AlternativeSuggestion => {
+            let problem = o.problem.and_then(Drug::known);
+            let partners = problem.map_or(0, |id| formulary.partners(id));
+            problem.map_or(0, |id| id.bit()) | partners & present(episode)
+        }
+        // Members of the rules cannot be told from what was filled in.
+        Sub::RegimenRisk => present(episode),
+    };
+    own | pairs
+}
+
+#[test]
+fn the_holdout_plants_what_is_held_out() {
+    const SEEDS: u64 = 200;
+    for case in cells(Split::Holdout) {
+        let holds = |seed: &u64| {
+            let episode = Episode::reset(&Setup::new(case, 1_000_000 + seed));
+            has_held_out(episode.observation(), planted(&episode))
+        };
+        let held = (0..SEEDS).filter(holds).count();
+        assert!(
+            held * 100 >= 95 * SEEDS as usize,
+            "{case}: {held} of {SEEDS}"
+        );
+    }
+}

@@ -1,0 +1,362 @@
+//! What sessions of the PolyGuard world answer: groups, info, limits of time, and no secrets.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+
+mod polyguard_play;
+
+use std::collections::BTreeSet;
+
+use polyguard_play::{answer, cases, noise};
+use sentinel_env::polyguard::{
+    Case, Component, EPISODE_LIMIT_MS, Elapsed, Message, ResetRequest, Rules, STEP_LIMIT_MS,
+    Session, Setup, patient_id, prompt, scenario_id,
+};
+use serde_json::Value;
+
+fn setup(name: &str, seed: u64) -> Setup {
+    Setup::new(Case::parse(name).unwrap(), seed).under(Rules::HARDENED)
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    let mut keys: Vec<&str> = value
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    keys.sort_unstable();
+    keys
+}
+
+/// All keys at any depth.
+fn all_keys(value: &Value, into: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                into.insert(name.clone());
+                all_keys(value, into);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| all_keys(item, into)),
+        _ => {}
+    }
+}
+
+fn reply(session: &Session) -> Value {
+    serde_json::to_value(session.reply()).unwrap()
+}
+
+#[test]
+fn an_observation_has_the_groups_of_the_specification() {
+    for case in cases() {
+        let session = Session::new(&Setup::new(case, 1));
+        let reply = reply(&session);
+        assert_eq!(
+            keys(&reply),
+            ["done", "info", "observation", "reward", "truncated"]
+        );
+        assert_eq!(
+            keys(&reply["observation"]),
+            [
+                "abstention",
+                "action_history",
+                "burden_summary",
+                "candidates",
+                "comorbidities",
+                "difficulty",
+                "graph_safety_summary",
+                "medication_table",
+                "organ_function",
+                "patient_summary",
+                "precision_dosing_flags",
+                "problem_drug",
+                "research_only",
+                "step_budget",
+                "sub_environment",
+                "suspects",
+                "symptom",
+                "unresolved_conflicts",
+                "warning_summary",
+            ]
+        );
+        assert_eq!(reply["observation"]["research_only"], true);
+        assert_eq!(reply["info"]["research_only"], true);
+        let labs = &reply["observation"]["organ_function"]["labs"];
+        assert_eq!(keys(labs), ["alt", "ast", "egfr", "glucose", "inr"]);
+        let shown = reply["observation"]["candidates"].as_array().unwrap();
+        for candidate in shown {
+            assert_eq!(
+                keys(candidate),
+                [
+                    "action_type",
+                    "args",
+                    "candidate_id",
+                    "drug",
+                    "est_delta",
+                    "est_risk"
+                ]
+            );
+        }
+        assert_eq!(shown[0]["candidate_id"], "cand_01");
+        assert_eq!(shown[0]["action_type"], "KEEP_REGIMEN");
+        assert_eq!(shown[0]["args"], serde_json::json!({}));
+    }
+}
+
+#[test]
+fn a_missing_value_is_null() {
+    let mut seen = [0, 0];
+    for seed in 0..20 {
+        let session = Session::new(&setup("WEB_SEARCH_MISSING_DATA-hard", seed));
+        let o = session.episode().observation();
+        let labs = &reply(&session)["observation"]["organ_function"]["labs"];
+        assert!(o.egfr().is_none() && labs["egfr"].is_null());
+        for lab in sentinel_env::polyguard::Lab::ALL {
+            assert_eq!(labs[lab.name()].is_null(), o.labs.get(*lab).is_none());
+            seen[usize::from(labs[lab.name()].is_null())] += 1;
+        }
+        assert!(prompt(o).contains("egfr missing"));
+    }
+    assert!(seen.iter().all(|n| *n > 5), "{seen:?}");
+}
+
+#[test]
+fn the_reply_to_a_step_tells_what_came_of_it() {
+    let mut session = Session::new(&setup("DDI-medium", 42));
+    let start = reply(&session);
+    assert_eq!(start["reward"], 0.0);
+    assert!(start["info"]["primary_reward_channels"].is_null());
+    assert!(start["info"]["checks"]["legal"].is_null());
+    let message: Message = serde_json::from_str(
+        r#"{"completion": "candidate_id=cand_01; rationale=egfr is known, nothing to do"}"#,
+    )
+    .unwrap();
+    let sent = session.step(&message).unwrap();
+    let reply = reply(&session);
+    assert_eq!(serde_json::to_value(sent).unwrap(), reply);
+    let info = &reply["info"];
+    assert_eq!(info["step_count"], 1);
+    assert_eq!(info["safety_report"]["legal"], true);
+    assert_eq!(info["failure_reasons"], serde_json::json!([]));
+    assert_eq!(info["anti_cheat_reasons"], serde_json::json!([]));
+    assert_eq!(info["invalid_action_count"], 0);
+    assert!(info["termination_reason"].is_null() && info["score"].is_null());
+    for check in [
+        "readable",
+        "candidate_shown",
+        "claim_agrees",
+        "legal",
+        "honest",
+    ] {
+        assert_eq!(info["checks"][check], true, "{check}");
+    }
+    let channels = &info["primary_reward_channels"];
+    assert_eq!(
+        keys(channels),
+        [
+            "clinical_improvement",
+            "dosing_quality",
+            "process_integrity",
+            "safety_legality"
+        ]
+    );
+    assert_eq!(reply["reward"], session.steps()[0].total);
+    assert_eq!(
+        reply["observation"]["action_history"][0]["action_type"],
+        "KEEP_REGIMEN"
+    );
+}
+
+#[test]
+fn the_candidates_can_be_asked_for() {
+    for case in cases() {
+        let session = Session::new(&Setup::new(case, 5));
+        let rows = session.get_candidate_actions();
+        assert_eq!(rows, session.get_legal_actions());
+        assert_eq!(rows, session.reply().observation.candidates);
+        assert!((2..=10).contains(&rows.len()));
+    }
+}
+
+#[test]
+fn truth_is_told_only_to_evaluators() {
+    let request = ResetRequest {
+        sub_environment: Some("NEW_DRUG_DECOMPOSITION".to_owned()),
+        difficulty: Some("hard".to_owned()),
+        ..ResetRequest::default()
+    };
+    let mut plain = Session::reset(&request).unwrap();
+    let debug = ResetRequest {
+        debug: true,
+        ..request
+    };
+    let mut open = Session::reset(&debug).unwrap();
+    assert!(
+        reply(&open)["info"].get("debug").is_none(),
+        "no step, no delta"
+    );
+    let keep = Message::completion("candidate_id=cand_01; rationale=egfr".to_owned());
+    plain.step(&keep).unwrap();
+    open.step(&keep).unwrap();
+    let (mut told, told_to_agent) = (reply(&open), reply(&plain));
+    assert!(told_to_agent["info"].get("debug").is_none());
+    let debug = told["info"]
+        .as_object_mut()
+        .unwrap()
+        .remove("debug")
+        .unwrap();
+    assert_eq!(told, told_to_agent, "nothing else differs");
+    assert_eq!(
+        keys(&debug),
+        ["additive", "gated", "reward_breakdown", "transition_delta"]
+    );
+    let names: BTreeSet<&str> = Component::ALL.iter().map(|c| c.name()).collect();
+    assert_eq!(
+        keys(&debug["reward_breakdown"]),
+        names.into_iter().collect::<Vec<_>>()
+    );
+    assert_eq!(
+        keys(&debug["transition_delta"]),
+        [
+            "burden",
+            "issues_resolved",
+            "progress",
+            "safety_risk",
+            "stability"
+        ]
+    );
+}
+
+/// No key of a reply to an agent tells of what is hidden, in whatever state.
+#[test]
+fn no_reply_has_a_key_of_truth() {
+    let mut seen = BTreeSet::new();
+    for case in cases() {
+        for seed in 0..6 {
+            let mut session = Session::new(&Setup::new(case, seed));
+            for n in 0.. {
+                all_keys(&reply(&session), &mut seen);
+                let o = session.episode().observation();
+                if o.done() || session.act(answer(o, noise(n + seed as u32))).is_err() {
+                    break;
+                }
+            }
+        }
+    }
+    for secret in [
+        "seed",
+        "kappa",
+        "exposure",
+        "needed",
+        "unflagged",
+        "issues",
+        "issues_resolved",
+        "truth",
+        "risk",
+        "true_risk",
+        "safety_risk",
+        "stability",
+        "benign",
+        "culprit",
+        "intolerant",
+        "progress",
+        "delta",
+        "transition_delta",
+        "reward_breakdown",
+        "withheld",
+        "debug",
+    ] {
+        assert!(!seen.contains(secret), "{secret}");
+    }
+    assert!(seen.contains("level") && seen.contains("components") && seen.contains("status"));
+}
+
+#[test]
+fn what_comes_too_late_ends_the_episode() {
+    let cases = [
+        (STEP_LIMIT_MS, EPISODE_LIMIT_MS, None),
+        (STEP_LIMIT_MS + 1, 0, Some("step_timeout")),
+        (0, EPISODE_LIMIT_MS + 1, Some("wall_clock_timeout")),
+        (
+            STEP_LIMIT_MS + 1,
+            EPISODE_LIMIT_MS + 1,
+            Some("wall_clock_timeout"),
+        ),
+    ];
+    assert_eq!((STEP_LIMIT_MS, EPISODE_LIMIT_MS), (2_500, 45_000));
+    for (step_ms, episode_ms, end) in cases {
+        let mut session = Session::new(&setup("DDI-easy", 1));
+        let keep = Message::completion("candidate_id=cand_01; rationale=egfr".to_owned());
+        let elapsed = Elapsed {
+            step_ms,
+            episode_ms,
+        };
+        let reply = session.step_within(&keep, elapsed).unwrap();
+        assert_eq!(reply.info.termination_reason, end);
+        assert_eq!(
+            (reply.done, reply.truncated),
+            (end.is_some(), end.is_some())
+        );
+        assert_eq!(reply.info.step_timeout, end == Some("step_timeout"));
+        assert_eq!(
+            reply.info.wall_clock_timeout,
+            end == Some("wall_clock_timeout")
+        );
+        let Some(end) = end else {
+            assert_eq!(session.steps().len(), 1);
+            continue;
+        };
+        assert_eq!(reply.reward, 0.001);
+        assert_eq!(reply.info.failure_reasons, [end]);
+        assert!(
+            session.steps().is_empty(),
+            "what comes too late is not looked at"
+        );
+        assert!(reply.info.score.unwrap() <= 0.1 && reply.info.success == Some(false));
+        assert!(reply.observation.candidates.is_empty());
+        assert!(session.step(&keep).is_err());
+    }
+}
+
+#[test]
+fn a_request_says_what_to_start() {
+    let plain = Session::reset(&serde_json::from_str("{}").unwrap()).unwrap();
+    let first = Setup::new(Case::ALL[0], 42);
+    assert_eq!(*plain.episode().setup(), first);
+    let full = format!(
+        r#"{{"seed": 7, "sub_environment": "regimen_risk", "difficulty": "hard", "split": "holdout",
+            "formulary": "extended", "rules": "hardened", "scenario_id": "{}", "patient_id": "{}"}}"#,
+        scenario_id(&setup("REGIMEN_RISK-hard-holdout", 7)),
+        patient_id(&setup("REGIMEN_RISK-hard-holdout", 7)),
+    );
+    let session = Session::reset(&serde_json::from_str(&full).unwrap()).unwrap();
+    assert_eq!(
+        *session.episode().setup(),
+        setup("REGIMEN_RISK-hard-holdout", 7)
+    );
+    assert!(!session.is_debugging());
+    assert_eq!(session.reply().info.scenario_id, session.scenario_id());
+}
+
+#[test]
+fn ids_tell_setups_apart_and_say_nothing_else() {
+    let mut ids = BTreeSet::new();
+    for case in cases() {
+        for seed in 0..5 {
+            let setup = Setup::new(case, seed);
+            assert_eq!(scenario_id(&setup), scenario_id(&setup.clone()));
+            assert_ne!(
+                scenario_id(&setup),
+                scenario_id(&setup.under(Rules::HARDENED))
+            );
+            assert_eq!(
+                patient_id(&setup),
+                patient_id(&setup.under(Rules::HARDENED))
+            );
+            assert!(ids.insert(scenario_id(&setup)) && ids.insert(patient_id(&setup)));
+            assert!(ids.insert(Session::new(&setup).session_id().to_owned()));
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! How the PolyGuard world tells its episodes: rows of a trace, actions as JSON, prompts.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+
+mod polyguard_play;
+
+use polyguard_play::{answer, cases, shown};
+use sentinel_env::polyguard::{
+    ANSWER_FORM, Action, ActionRow, Case, Choice, Message, Observation, ObservationPayload, Rules,
+    Session, Setup, TraceFinal, TraceReset, TraceStep, prompt, text,
+};
+
+/// Both are made from what an agent may see, and from nothing else: the types say so.
+const PROMPT: fn(&Observation) -> String = prompt;
+const PAYLOAD: fn(&Observation) -> ObservationPayload = ObservationPayload::of;
+
+fn setup(name: &str, seed: u64) -> Setup {
+    Setup::new(Case::parse(name).unwrap(), seed).under(Rules::HARDENED)
+}
+
+/// An action from code and the message that says the same are one action.
+#[test]
+fn an_action_and_its_row_are_the_same() {
+    for case in cases() {
+        let session = Session::new(&Setup::new(case, 9));
+        let o = session.episode().observation();
+        let formulary = o.formulary();
+        for n in 0..10 {
+            let id = shown(o, n);
+            let candidate = o.candidates.get(id).unwrap();
+            let mut choice = Choice::explained(o, id);
+            if n % 2 == 0 {
+                choice.claim.kind = Some(candidate.act.kind);
+                choice.claim.drug = Some(candidate.act.drug);
+                choice.claim.arg = Some(candidate.act.arg);
+            }
+            for action in [Action::Choose(choice), Action::Choose(Choice::bare(id))] {
+                let json = serde_json::to_string(&ActionRow::of(&action, formulary)).unwrap();
+                let message: Message = serde_json::from_str(&json).unwrap();
+                assert_eq!(message.read(formulary).action, action, "{json}");
+                assert_eq!(Message::from(action).read(formulary).action, action);
+            }
+        }
+    }
+}
+
+/// The rows of an episode as bytes.
+fn rows(setup: &Setup, start: u32) -> String {
+    let mut session = Session::new(setup);
+    let mut rows = serde_json::to_string(&TraceReset::of(&session)).unwrap();
+    for n in start.. {
+        let o = session.episode().observation();
+        let Ok(step) = session.act(answer(o, n)) else {
+            break;
+        };
+        rows += &serde_json::to_string(&TraceStep::of(&session, &step)).unwrap();
+    }
+    let end = TraceFinal::of(&session, None).unwrap();
+    rows + &serde_json::to_string(&end).unwrap()
+}
+
+#[test]
+fn the_same_seed_and_actions_give_the_same_rows() {
+    for case in cases() {
+        for seed in 0..4 {
+            let setup = Setup::new(case, seed);
+            let first = rows(&setup, seed as u32 * 100);
+            assert_eq!(first, rows(&setup, seed as u32 * 100));
+            let other = Setup::new(case, seed + 50);
+            assert_ne!(first, rows(&other, seed as u32 * 100));
+        }
+    }
+}
+
+/// A completion is told as it was given, so that the episode can be played again.
+#[test]
+fn a_trace_of_completions_can_be_played_again() {
+    let mut session = Session::new(&setup("DDI-hard", 2));
+    let mut told = Vec::new();
+    for text in [
+        "candidate_id=cand_01; rationale=egfr",
+        "Hm.\ncandidate_id=CAND_02; rationale=nsaid_like",
+        "nothing",
+        "<|im_end|>",
+    ] {
+        if session.step(&Message::completion(text.to_owned())).is_err() {
+            break;
+        }
+        let step = session.steps().last().unwrap();
+        let row = serde_json::to_value(TraceStep::of(&session, step)).unwrap();
+        told.push(row["action"].clone());
+    }
+    let mut again = Session::new(&setup("DDI-hard", 2));
+    for action in told {
+        again
+            .step(&serde_json::from_value(action).unwrap())
+            .unwrap();
+    }
+    assert_eq!(again.steps().len(), session.steps().len());
+    assert_eq!(again.reply(), session.reply());
+}
+
+#[test]
+fn a_prompt_says_what_the_payload_says() {
+    for case in cases() {
+        let mut session = Session::new(&Setup::new(case, 3));
+        for n in 0..3 {
+            let o = session.episode().observation();
+            if o.done() {
+                break;
+            }
+            let (said, payload) = (PROMPT(o), PAYLOAD(o));
+            assert!(said.starts_with(text::NOTICE) && said.contains(ANSWER_FORM));
+            assert!(said.contains("Never for patient care"));
+            for row in &payload.candidates {
+                let line = format!("{} | {} | ", row.candidate_id, row.action_type);
+                assert!(said.contains(&line), "{line} in {said}");
+            }
+            for row in &payload.medication_table {
+                assert!(said.contains(&format!("- {} | {}", row.drug, row.dose_bucket)));
+            }
+            // What a model is shown it may repeat without being taken for a cheat.
+            let quoted = format!("candidate_id=cand_01; rationale={}", "the prompt: ");
+            let room: String = said.lines().skip(1).take(3).collect::<Vec<_>>().join(" ");
+            let short: String = room.chars().take(300).collect();
+            let action = Action::parse(&(quoted + &short), o.formulary());
+            assert!(matches!(action, Action::Choose(_)), "{short}");
+            let id = shown(o, n);
+            session.act(Action::explained(o, id)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_candidate_is_one_line() {
+    let mut seen = false;
+    for seed in 0..50 {
+        let session = Session::new(&setup("DDI-easy", seed));
+        let said = prompt(session.episode().observation());
+        let found = said
+            .lines()
+            .find(|line| line.contains("SUBSTITUTE_WITHIN_CLASS"));
+        let Some(line) = found else { continue };
+        let parts: Vec<&str> = line.split(" | ").collect();
+        assert_eq!(parts.len(), 5, "{line}");
+        assert!(
+            parts[0].starts_with("cand_") && parts[2].contains("_like -> "),
+            "{line}"
+        );
+        assert!(parts[3].starts_with("est_risk .") && parts[4].starts_with("est_delta "));
+        assert!(!line.contains("0."), "{line}");
+        seen = true;
+    }
+    assert!(seen);
+}

@@ -1,0 +1,85 @@
+//! Learns along the bandit's own episodes: each step earns its gated total.
+
+use std::ops::Range;
+
+use sentinel_env::polyguard::{Action, Episode, Stream};
+
+use super::super::features::{dot, features};
+use super::super::fitted::{Provenance, setups};
+use super::{Bandit, Learned, Rule, Statistics};
+
+impl Bandit {
+    /// One that has seen nothing.
+    pub(super) fn ignorant(rule: Rule, seed: u64) -> Self {
+        let nothing = Statistics::prior();
+        let Some(posterior) = nothing.posterior() else {
+            unreachable!("the identity is positive definite");
+        };
+        Self {
+            rule,
+            posterior,
+            stream: Stream::of_policy(seed),
+            values: None,
+        }
+    }
+}
+
+/// Learns from one episode a seed.
+#[must_use]
+pub fn fit(rule: Rule, seeds: Range<u64>) -> Learned {
+    let mut bandit = Bandit::ignorant(rule, seeds.start);
+    let mut statistics = Statistics::prior();
+    let half = (seeds.end - seeds.start) / 2;
+    let (mut squares, mut counts) = ([0.0; 2], [0u64; 2]);
+    for (played, setup) in setups(seeds.clone()).enumerate() {
+        let at = usize::from(played as u64 >= half);
+        bandit.stream = Stream::of_policy(setup.seed);
+        let mut episode = Episode::reset(&setup);
+        while !episode.observation().done() {
+            let o = episode.observation();
+            let (id, _) = bandit.pick(o);
+            let Some(candidate) = o.candidates.get(id).copied() else {
+                break;
+            };
+            let features = features(o, &candidate);
+            let Ok(step) = episode.step(Action::explained(o, id)) else {
+                break;
+            };
+            let error = step.reward.gated - dot(&bandit.posterior.mean, &features);
+            squares[at] += error * error;
+            counts[at] += 1;
+            statistics.learn(&features, step.reward.gated);
+            if let Some(posterior) = statistics.posterior() {
+                bandit.posterior = posterior;
+            }
+        }
+    }
+    let mean = |at: usize| squares[at] / (counts[at].max(1)) as f64;
+    Learned {
+        provenance: Provenance::of(&seeds),
+        rule,
+        target: "gated total of the step".to_owned(),
+        steps: counts[0] + counts[1],
+        errors: [mean(0), mean(1)],
+        statistics,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn predictions_get_better() {
+        for rule in [Rule::LinUcb, Rule::Thompson] {
+            let learned = fit(rule, 0..240);
+            assert!(learned.steps > 700);
+            assert!(
+                learned.errors[1] < learned.errors[0],
+                "{:?}",
+                learned.errors
+            );
+            assert_eq!(learned, fit(rule, 0..240));
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Searches a few steps ahead in a model of what can be observed (spec polyguard §10).
+//!
+//! The model is the chart as [`Observation::supposing`] changes it: no luck, no hidden state, nothing
+//! new found out. A plan is worth the sum, over its steps, of what its charts are worth.
+
+use sentinel_env::polyguard::{
+    Act, Action, Arg, Candidate, CandidateId, Conditions, Drug, Kind, Observation, PolyguardWorld,
+    Row, each_archetype,
+};
+
+use crate::play::Policy;
+
+use super::permitted::permitted;
+
+/// Plans that are kept at each depth.
+const WIDTH: usize = 4;
+/// Steps that a plan has at most.
+const DEPTH: u8 = 3;
+/// Weight of observable risk, of burden and of the share of indications left untreated.
+const WEIGHT: f64 = 0.3;
+/// What an act is worth that looks for something missing.
+const INFORMATION: f64 = 0.05;
+
+/// Plans by beam search.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BeamSearch;
+
+/// A plan of some steps.
+#[derive(Clone)]
+struct Plan {
+    first: CandidateId,
+    worth: f64,
+    chart: Observation,
+}
+
+impl Policy<PolyguardWorld> for BeamSearch {
+    fn choose(&mut self, o: &Observation) -> Action {
+        Action::explained(o, search(o))
+    }
+}
+
+/// The first step of the best plan.
+fn search(o: &Observation) -> CandidateId {
+    let indications = shown(o);
+    let first_step = |candidate: &Candidate| {
+        let chart = o.supposing(candidate.act);
+        Plan {
+            first: candidate.id,
+            worth: worth(o, candidate.act, &chart, indications),
+            chart,
+        }
+    };
+    let mut plans: Vec<Plan> = permitted(o).map(first_step).collect();
+    for _ in 1..DEPTH.min(o.budget - o.step_count) {
+        keep_best(&mut plans);
+        plans = (plans.iter())
+            .flat_map(|plan| longer(plan, indications))
+            .collect();
+    }
+    keep_best(&mut plans);
+    plans.first().map_or(CandidateId::FIRST, |plan| plan.first)
+}
+
+/// The best plans, the best first; of equals the one that starts with the lower candidate.
+fn keep_best(plans: &mut Vec<Plan>) {
+    plans.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(a.first.cmp(&b.first)));
+    plans.truncate(WIDTH);
+}
+
+/// The plans that are a step longer.
+fn longer(plan: &Plan, indications: Conditions) -> Vec<Plan> {
+    let chart = &plan.chart;
+    let mut acts: Vec<Act> = chart.candidates.iter().map(|c| c.act).collect();
+    for row in chart.regimen.iter().filter(|row| row.tapering) {
+        let on = Act {
+            kind: Kind::ContinueTaper,
+            drug: Some(row.drug),
+            arg: Arg::None,
+        };
+        if !acts.contains(&on) {
+            acts.push(on);
+        }
+    }
+    let again = |act: &Act| {
+        act.kind != Kind::ContinueTaper && chart.history.iter().any(|past| past.act == Some(*act))
+    };
+    let possible = acts.into_iter().filter(|act| {
+        act.kind == Kind::KeepRegimen
+            || !again(act) && chart.refusal(*act).is_none() && chart.counts_as(*act).is_none()
+    });
+    let step = |act| {
+        let next = chart.supposing(act);
+        Plan {
+            first: plan.first,
+            worth: plan.worth + worth(chart, act, &next, indications),
+            chart: next,
+        }
+    };
+    possible.map(step).collect()
+}
+
+/// What a step is worth that leads to a chart.
+fn worth(before: &Observation, act: Act, after: &Observation, indications: Conditions) -> f64 {
+    let lost = match indications.len() {
+        0 => 0.0,
+        all => f64::from(untreated(after, indications)) / f64::from(all),
+    };
+    let finds = if finds(before, act) { INFORMATION } else { 0.0 };
+    finds - WEIGHT * after.risk - WEIGHT * after.burden - WEIGHT * lost
+}
+
+/// Whether an act looks for something that is missing.
+fn finds(o: &Observation, act: Act) -> bool {
+    let labs = o.labs.missing() > 0;
+    match act.kind {
+        Kind::FetchExternalEvidence => labs || o.regimen.iter().any(Row::is_unrevealed),
+        Kind::OrderMonitoring => {
+            let row = act.drug.and_then(|drug| o.regimen.of(drug));
+            let unread = row.is_some_and(|row| row.level.is_none() || row.level_is_old);
+            labs && !o.labs_ordered || unread
+        }
+        Kind::DecomposeNewDrug => true,
+        _ => false,
+    }
+}
+
+/// What the medicines of the chart are given for.
+fn shown(o: &Observation) -> Conditions {
+    let mut all = Conditions::EMPTY;
+    for indication in o.regimen.iter().filter_map(|row| row.indication) {
+        all.insert(indication);
+    }
+    all
+}
+
+/// How many of some conditions no medicine treats that is taken.
+fn untreated(o: &Observation, conditions: Conditions) -> u32 {
+    let formulary = o.formulary();
+    let mut treated = Conditions::EMPTY;
+    for row in o.regimen.iter().filter(|row| row.is_active()) {
+        if let (Drug::Product, Some(indication)) = (row.drug, row.indication) {
+            treated.insert(indication);
+        }
+        for id in each_archetype(o.parts(row.drug)) {
+            treated = treated.or(formulary.get(id).treats);
+        }
+    }
+    conditions.len() - conditions.and(treated).len()
+}
+
+#[cfg(test)]
+mod tests {
+    use sentinel_env::polyguard::{Case, Episode, Setup};
+
+    use super::*;
+    use crate::play::drive;
+
+    fn easy(case: &str, seed: u64) -> Episode {
+        Episode::reset(&Setup::new(Case::parse(case).expect("a case"), seed))
+    }
+
+    #[test]
+    fn a_flagged_pair_is_taken_apart_without_leaving_a_condition_untreated() {
+        let (mut treats, mut all) = (0, 0);
+        for seed in 0..40 {
+            let episode = easy("DDI-easy", seed);
+            let o = episode.observation();
+            let id = search(o);
+            let act = o.candidates.get(id).expect("shown").act;
+            let next = o.supposing(act);
+            assert!(
+                act.kind.is_change() && next.risk <= o.risk,
+                "{seed} {act:?}"
+            );
+            treats += usize::from(untreated(&next, shown(o)) == 0);
+            all += 1;
+        }
+        assert!(treats * 10 >= all * 8, "{treats} of {all}");
+    }
+
+    #[test]
+    fn it_looks_up_what_an_unknown_product_is_made_of() {
+        let case = Case::parse("NEW_DRUG_DECOMPOSITION-easy").expect("a case");
+        let looked = (0..20).filter(|seed| {
+            let mut policy = BeamSearch;
+            let choose = |episode: &Episode| {
+                let o = episode.observation();
+                (!o.done()).then(|| policy.choose(o))
+            };
+            let end = drive::<PolyguardWorld>(&Setup::new(case, *seed), choose, |_, _| ());
+            end.observation().history.did(Kind::DecomposeNewDrug)
+        });
+        assert!(looked.count() >= 10);
+    }
+
+    #[test]
+    fn it_looks_further_than_a_step() {
+        // A taper lowers nothing for a step or two, and is chosen all the same.
+        let tapers = (0..60).filter(|seed| {
+            let episode = easy("REGIMEN_RISK-easy", *seed);
+            let o = episode.observation();
+            let act = o.candidates.get(search(o)).expect("shown").act;
+            act.kind.is_taper() && o.supposing(act).risk >= o.risk
+        });
+        assert!(tapers.count() > 0);
+    }
+}

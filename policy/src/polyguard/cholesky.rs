@@ -1,0 +1,120 @@
+//! Solves with a symmetric positive definite matrix: additions, products, quotients and square roots
+//! in a fixed order, so that every target computes the same bits.
+
+use super::features::{FEATURES, Features};
+
+/// A square matrix, row by row.
+pub(super) type Matrix = [Features; FEATURES];
+
+/// A multiple of the identity.
+pub(super) fn identity(scale: f64) -> Matrix {
+    let mut matrix = [[0.0; FEATURES]; FEATURES];
+    for (at, row) in matrix.iter_mut().enumerate() {
+        row[at] = scale;
+    }
+    matrix
+}
+
+/// Adds `scale · v vᵀ`.
+pub(super) fn add_outer(matrix: &mut Matrix, v: &Features, scale: f64) {
+    for (row, a) in matrix.iter_mut().zip(v) {
+        let a = scale * a;
+        // Most features of a candidate are 0.
+        if a != 0.0 {
+            for (cell, b) in row.iter_mut().zip(v) {
+                *cell += a * b;
+            }
+        }
+    }
+}
+
+/// The lower triangle `L` of `A = L Lᵀ`.
+#[derive(Clone, Debug)]
+pub(super) struct Cholesky(Matrix);
+
+impl Cholesky {
+    /// Of a symmetric matrix, of which the lower triangle is read; `None` unless it is positive
+    /// definite.
+    pub(super) fn of(matrix: &Matrix) -> Option<Self> {
+        let mut lower = [[0.0; FEATURES]; FEATURES];
+        for i in 0..FEATURES {
+            for j in 0..=i {
+                let sum: f64 = (0..j).map(|k| lower[i][k] * lower[j][k]).sum();
+                let rest = matrix[i][j] - sum;
+                if i != j {
+                    lower[i][j] = rest / lower[j][j];
+                } else if rest > 0.0 {
+                    lower[i][i] = rest.sqrt();
+                } else {
+                    return None;
+                }
+            }
+        }
+        Some(Self(lower))
+    }
+
+    /// `L⁻¹ v`
+    pub(super) fn forward(&self, v: &Features) -> Features {
+        let mut x = [0.0; FEATURES];
+        for i in 0..FEATURES {
+            let sum: f64 = (0..i).map(|k| self.0[i][k] * x[k]).sum();
+            x[i] = (v[i] - sum) / self.0[i][i];
+        }
+        x
+    }
+
+    /// `L⁻ᵀ v`
+    pub(super) fn backward(&self, v: &Features) -> Features {
+        let mut x = [0.0; FEATURES];
+        for i in (0..FEATURES).rev() {
+            let sum: f64 = (i + 1..FEATURES).map(|k| self.0[k][i] * x[k]).sum();
+            x[i] = (v[i] - sum) / self.0[i][i];
+        }
+        x
+    }
+
+    /// `A⁻¹ v`
+    pub(super) fn solve(&self, v: &Features) -> Features {
+        self.backward(&self.forward(v))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::features::dot;
+    use super::*;
+
+    fn sample() -> Matrix {
+        let mut matrix = identity(1.0);
+        for at in 0..40 {
+            let v: Features = std::array::from_fn(|i| ((at * 7 + i * 5) % 11) as f64 - 4.0);
+            add_outer(&mut matrix, &v, 0.5);
+        }
+        matrix
+    }
+
+    #[test]
+    fn what_was_solved_solves() {
+        let (matrix, b) = (sample(), std::array::from_fn(|i| i as f64 - 7.0));
+        let x = Cholesky::of(&matrix).expect("positive definite").solve(&b);
+        for (row, b) in matrix.iter().zip(b) {
+            assert!((dot(row, &x) - b).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn half_a_solution_measures_like_the_inverse() {
+        let (matrix, v) = (sample(), std::array::from_fn(|i| (i % 3) as f64));
+        let cholesky = Cholesky::of(&matrix).expect("positive definite");
+        let half = cholesky.forward(&v);
+        assert!((dot(&half, &half) - dot(&v, &cholesky.solve(&v))).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_matrix_that_is_not_positive_definite_is_refused() {
+        assert!(Cholesky::of(&identity(0.0)).is_none());
+        let mut matrix = identity(1.0);
+        matrix[3][3] = -1.0;
+        assert!(Cholesky::of(&matrix).is_none());
+    }
+}

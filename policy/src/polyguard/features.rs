@@ -1,0 +1,96 @@
+//! What learned policies see of a candidate: 23 numbers (spec polyguard §10).
+
+use sentinel_env::polyguard::{Candidate, Kind, LABS, Observation, Row};
+
+/// How many features a candidate has: 13 kinds, a constant, 9 numbers.
+pub const FEATURES: usize = 23;
+
+/// Kinds of acts.
+const KINDS: usize = Kind::ALL.len();
+
+/// Names of the features behind the kinds, in order.
+const NAMES: [&str; FEATURES - KINDS] = [
+    "bias",
+    "est_risk",
+    "est_delta",
+    "obs_risk",
+    "burden",
+    "uncertainty",
+    "steps_left",
+    "labs_missing",
+    "suspicion",
+    "no_indication",
+];
+
+/// The features of a candidate.
+pub type Features = [f64; FEATURES];
+
+/// The names of the features, in order: a kind's name where it is 1 for that kind.
+pub fn feature_names() -> impl Iterator<Item = &'static str> {
+    Kind::ALL.iter().map(|kind| kind.name()).chain(NAMES)
+}
+
+/// The features of a candidate of an observation, each of about unit size.
+///
+/// Five numbers are the same for all candidates of a step: a linear rule that compares candidates
+/// cannot use them, but they explain rewards.
+#[must_use]
+pub fn features(o: &Observation, candidate: &Candidate) -> Features {
+    let row = candidate.act.drug.and_then(|drug| o.regimen.of(drug));
+    let suspected = row.map_or(0, |row| o.suspicion(row));
+    let no_indication = row.is_some_and(|row: &Row| row.indication.is_none());
+    let left = f64::from(o.budget.saturating_sub(o.step_count));
+    let numbers = [
+        1.0,
+        candidate.est_risk,
+        candidate.est_delta,
+        o.risk,
+        o.burden,
+        o.uncertainty,
+        left / f64::from(o.budget.max(1)),
+        o.labs.missing() as f64 / LABS as f64,
+        f64::from(suspected) / 5.0,
+        if no_indication { 1.0 } else { 0.0 },
+    ];
+    let mut all = [0.0; FEATURES];
+    all[candidate.act.kind as usize] = 1.0;
+    all[KINDS..].copy_from_slice(&numbers);
+    all
+}
+
+/// Sum of products, from left to right.
+#[must_use]
+pub(super) fn dot(a: &Features, b: &Features) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use sentinel_env::polyguard::{Case, Episode, Setup};
+
+    use super::*;
+
+    #[test]
+    fn there_are_twenty_three_and_one_of_the_kinds_is_set() {
+        assert_eq!(feature_names().count(), FEATURES);
+        let (mut flagged, mut suspected) = (0, 0);
+        for case in Case::ALL {
+            for seed in 0..10 {
+                let episode = Episode::reset(&Setup::new(case, seed));
+                let o = episode.observation();
+                for candidate in o.candidates.iter() {
+                    let all = features(o, candidate);
+                    assert_eq!(all[..KINDS].iter().sum::<f64>(), 1.0);
+                    assert_eq!(all[candidate.act.kind as usize], 1.0);
+                    assert_eq!(all[KINDS], 1.0, "bias");
+                    assert_eq!(all[KINDS + 2], candidate.est_risk - o.risk);
+                    assert_eq!(all[KINDS + 6], 1.0, "all steps are left");
+                    assert!(all.iter().all(|v| (-1.0..=3.0).contains(v)), "{all:?}");
+                    suspected += usize::from(all[FEATURES - 2] > 0.0);
+                    flagged += usize::from(all[FEATURES - 1] > 0.0);
+                }
+            }
+        }
+        assert!(flagged > 20 && suspected > 200, "{flagged} {suspected}");
+    }
+}

@@ -1,0 +1,109 @@
+//! What the file of a fitted policy says of where its numbers come from.
+
+use std::ops::Range;
+
+use sentinel_env::polyguard::{Case, Rules, Setup, Split};
+use serde::{Deserialize, Serialize};
+
+use super::features::feature_names;
+
+/// The command that writes the files.
+const COMMAND: &str = "cargo run --release -p sentinel-policy --example polyguard_fit";
+
+/// Seeds of fitting: below 1 000 000, as all that is learned from.
+pub const FIT_SEEDS: Range<u64> = 100_000..102_000;
+
+/// The episodes that a policy was fitted on: one a seed, the cells in turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provenance {
+    /// The command that writes the file.
+    pub command: String,
+    /// First seed.
+    pub first_seed: u64,
+    /// One episode a seed.
+    pub episodes: u64,
+    /// The cells, taken in turn.
+    pub cells: Vec<String>,
+    /// The rules.
+    pub rules: String,
+    /// The names of the features, in order.
+    pub features: Vec<String>,
+}
+
+impl Provenance {
+    /// Fitting on some seeds, on all cells of the split `train`, under the hardened rules.
+    #[must_use]
+    pub fn of(seeds: &Range<u64>) -> Self {
+        Self {
+            command: COMMAND.to_owned(),
+            first_seed: seeds.start,
+            episodes: seeds.end - seeds.start,
+            cells: cells().map(|case| case.name().to_owned()).collect(),
+            rules: Rules::HARDENED.to_string(),
+            features: feature_names().map(str::to_owned).collect(),
+        }
+    }
+
+    /// The seeds.
+    #[must_use]
+    pub const fn seeds(&self) -> Range<u64> {
+        self.first_seed..self.first_seed + self.episodes
+    }
+}
+
+/// The cells of the split `train`.
+fn cells() -> impl Iterator<Item = Case> + Clone {
+    Case::ALL
+        .iter()
+        .filter_map(|case| case.with_split(Split::Train).ok())
+}
+
+/// The episodes to fit on.
+pub(super) fn setups(seeds: Range<u64>) -> impl Iterator<Item = Setup> {
+    let cases = cells().cycle();
+    seeds
+        .zip(cases)
+        .map(|(seed, case)| Setup::new(case, seed).under(Rules::HARDENED))
+}
+
+/// Reads a file that is part of the program.
+pub(super) fn shipped<T: for<'a> Deserialize<'a>>(text: &'static str) -> T {
+    match serde_json::from_str(text) {
+        Ok(fitted) => fitted,
+        // Tests read them all.
+        Err(e) => unreachable!("a shipped file is wrong: {e}"),
+    }
+}
+
+/// Asserts that a shipped file was fitted on what may be learned from.
+#[cfg(test)]
+pub(super) fn assert_clean(provenance: &Provenance) {
+    let seeds = provenance.seeds();
+    assert_eq!(seeds, FIT_SEEDS);
+    assert!(seeds.end <= 1_000_000, "seeds from 1 000 000 are for tests");
+    assert_eq!(provenance.cells.len(), 24);
+    for name in &provenance.cells {
+        let case = Case::parse(name).expect("a cell");
+        assert_eq!(case.split(), Split::Train, "{name}");
+    }
+    assert_eq!(
+        *provenance,
+        Provenance::of(&seeds),
+        "the file is of another build"
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_taken_in_turn() {
+        let all: Vec<Setup> = setups(FIT_SEEDS).collect();
+        assert_eq!(all.len(), 2000);
+        assert_eq!(all[0].case, all[24].case);
+        assert_ne!(all[0].case, all[1].case);
+        assert!(all.iter().all(|setup| setup.case.split() == Split::Train));
+    }
+}

@@ -1,0 +1,45 @@
+//! The explainer: says what was chosen in words that the chart contains.
+
+use sentinel_env::polyguard::{Arg, CandidateId, Choice, Lab, Observation, Terms};
+
+/// What was chosen, and why in one line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation {
+    /// The choice as the environment takes it.
+    pub choice: Choice,
+    /// One line, below 400 characters.
+    pub rationale: String,
+}
+
+/// Explains a choice.
+#[must_use]
+pub(super) fn explain(o: &Observation, id: CandidateId, fallback: bool) -> Explanation {
+    let formulary = o.formulary();
+    let candidate = o.candidates.get(id);
+    let mut words = Vec::new();
+    if let Some(candidate) = candidate {
+        words.push(candidate.act.kind.name().to_owned());
+        let drug = candidate.act.drug.map(|drug| drug.name(formulary));
+        words.extend(drug.map(str::to_owned));
+        match candidate.act.arg {
+            Arg::Target(drug) => words.push(format!("by {}", drug.name(formulary))),
+            Arg::Dose(by) => words.push(format!("{by:+}")),
+            Arg::None => {}
+        }
+        if drug.is_none() {
+            let egfr = o
+                .egfr()
+                .map_or("unknown".to_owned(), |egfr| format!("{egfr:.0}"));
+            words.push(format!("with {} {egfr}", Lab::Egfr.name()));
+        }
+        let (now, then) = (o.risk, candidate.est_risk);
+        words.push(format!("(estimated risk {now:.2} to {then:.2})"));
+    }
+    let rationale = words.join(" ");
+    let choice = Choice {
+        cites: Terms::of(&rationale),
+        fallback,
+        ..Choice::explained(o, id)
+    };
+    Explanation { choice, rationale }
+}

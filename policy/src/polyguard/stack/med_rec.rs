@@ -1,0 +1,41 @@
+//! Medication reconciliation: what is taken, how heavy it is, and what nobody knows the reason of.
+
+use sentinel_env::polyguard::{Drug, Observation, each_archetype};
+
+/// What the chart says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reconciliation {
+    /// Medicines that are taken.
+    pub medicines: u8,
+    /// Anticholinergic burden of them all.
+    pub anticholinergic: u8,
+    /// How many act on the central nervous system.
+    pub central: u8,
+    /// Burden, 0..1.
+    pub burden: f64,
+    /// Medicines for which the chart shows no indication.
+    pub without_indication: Vec<Drug>,
+    /// Medicines that are unsafe below some eGFR.
+    pub kidney_bound: Vec<Drug>,
+}
+
+/// Reconciles the chart.
+#[must_use]
+pub(super) fn reconcile(o: &Observation) -> Reconciliation {
+    let [medicines, anticholinergic, central] = o.burden_counts();
+    let formulary = o.formulary();
+    let bound = |drug| {
+        let mut parts = each_archetype(o.parts(drug));
+        parts.any(|id| formulary.get(id).renal_below.is_some())
+    };
+    let drugs = || o.regimen.iter().map(|row| row.drug);
+    let unexplained = o.regimen.iter().filter(|row| row.indication.is_none());
+    Reconciliation {
+        medicines,
+        anticholinergic,
+        central,
+        burden: o.burden,
+        without_indication: unexplained.map(|row| row.drug).collect(),
+        kidney_bound: drugs().filter(|drug| bound(*drug)).collect(),
+    }
+}

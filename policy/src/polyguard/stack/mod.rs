@@ -1,0 +1,225 @@
+//! Nine agents, each with one concern, that choose together (spec polyguard §10):
+//! `MedRec -> Evidence -> GraphSafety -> Dosing -> Candidate -> Supervisor -> Planner -> Critic ->`
+//! environment `-> Explainer`. No agent sees hidden state; each says what it said in a [`Trace`].
+
+mod config;
+mod critic;
+mod debate;
+mod dosing;
+mod evidence;
+mod explainer;
+mod graph_safety;
+mod med_rec;
+mod offer;
+mod planner;
+mod scores;
+mod supervisor;
+mod trace;
+
+#[cfg(test)]
+mod tests;
+
+use sentinel_env::polyguard::{
+    Action, CANDIDATES, CandidateId, Observation, PolyguardWorld, Violation,
+};
+
+pub use config::{Mode, Part, StackConfig};
+pub use critic::{Critique, Veto};
+pub use debate::Debate;
+pub use dosing::{Dosing, Level};
+pub use evidence::Evidence;
+pub use explainer::Explanation;
+pub use graph_safety::GraphSafety;
+pub use med_rec::Reconciliation;
+pub use offer::Offer;
+pub use planner::Plan;
+pub use scores::Scores;
+pub use supervisor::{Focus, Supervision};
+pub use trace::{AGENTS, Entry, Trace};
+
+use super::bandit::{Bandit, Rule};
+use super::completes::{Completes, SHORTLIST};
+use crate::play::Policy;
+
+/// New plans after a veto.
+const REPLANS: usize = 2;
+
+/// The agents.
+pub struct Stack {
+    config: StackConfig,
+    bandit: Option<Bandit>,
+    model: Option<Box<dyn Completes>>,
+    last: Option<Trace>,
+}
+
+/// What was settled on.
+struct Settled {
+    id: Option<CandidateId>,
+    critique: Option<Critique>,
+    debate: Option<Debate>,
+}
+
+impl Stack {
+    /// Agents that have said nothing yet, with the policy's own stream of the episode `seed`.
+    #[must_use]
+    pub fn new(config: StackConfig, seed: u64) -> Self {
+        Self {
+            config,
+            bandit: config.shortlist.then(|| Bandit::new(Rule::LinUcb, seed)),
+            model: None,
+            last: None,
+        }
+    }
+
+    /// The same with a model in the planner's place.
+    #[must_use]
+    pub fn with_model(mut self, model: Box<dyn Completes>) -> Self {
+        self.model = Some(model);
+        self
+    }
+
+    /// What was said at the last choice.
+    #[must_use]
+    pub const fn last_trace(&self) -> Option<&Trace> {
+        self.last.as_ref()
+    }
+
+    /// Asks all agents in turn.
+    fn consult(&mut self, o: &Observation) -> (Action, Trace) {
+        let config = self.config;
+        let may_hand_over = config.has(Part::Abstention);
+        let med_rec = med_rec::reconcile(o);
+        let evidence = (config.has(Part::Evidence)).then(|| evidence::gather(o, &med_rec));
+        let graph = config.has(Part::Graph).then(|| graph_safety::assess(o));
+        let dosing = config.has(Part::Dosing).then(|| dosing::weigh(o));
+        let offer = offer::list(o, may_hand_over);
+        let supervision =
+            (config.has(Part::Supervisor)).then(|| supervisor::supervise(o, may_hand_over));
+        let said = [
+            evidence.as_ref().map(|said| &said.scores),
+            graph.as_ref().map(|said| &said.scores),
+            dosing.as_ref().map(|said| &said.scores),
+            supervision.as_ref().map(|said| &said.scores),
+        ];
+        let sums = said
+            .into_iter()
+            .flatten()
+            .fold(Scores::default(), |sum, s| sum.plus(s));
+        let list = self.narrow(o, &offer, supervision.as_ref());
+        let plan = match &mut self.model {
+            Some(model) => planner::ask(model.as_mut(), o, &list, &sums),
+            None => planner::rank(&list, &sums),
+        };
+        let settled = self.settle(o, &offer.open, &plan);
+        let fallback = settled
+            .critique
+            .as_ref()
+            .is_some_and(|c| c.fallback.is_some());
+        let explanation = settled.id.map(|id| explainer::explain(o, id, fallback));
+        // A model that names nothing wastes the step.
+        let action = explanation
+            .as_ref()
+            .map_or(Action::Invalid(Violation::NoCandidate), |e| {
+                Action::Choose(e.choice)
+            });
+        let trace = Trace {
+            mode: config.mode,
+            formulary: o.formulary(),
+            med_rec,
+            evidence,
+            graph,
+            dosing,
+            offer,
+            supervision,
+            sums,
+            plan,
+            debate: settled.debate,
+            critique: settled.critique,
+            explanation,
+        };
+        (action, trace)
+    }
+
+    /// What the planner may choose from.
+    fn narrow(
+        &mut self,
+        o: &Observation,
+        offer: &Offer,
+        supervision: Option<&Supervision>,
+    ) -> Vec<CandidateId> {
+        let open = match supervision {
+            Some(by) if self.config.mode == Mode::SupervisorRouted => {
+                planner::route(o, &offer.open, by)
+            }
+            _ => offer.open.clone(),
+        };
+        let Some(bandit) = &mut self.bandit else {
+            return open;
+        };
+        let top = bandit.top_k(o, CANDIDATES);
+        let short = top.into_iter().filter(|id| open.contains(id));
+        short.take(SHORTLIST).collect()
+    }
+
+    /// From a plan to a choice: the debate, the critic's vetoes, new plans and the fallback.
+    fn settle(&self, o: &Observation, open: &[CandidateId], plan: &Plan) -> Settled {
+        let debates = self.config.mode == Mode::LightweightDebate;
+        let debate = (debates && !plan.by_model).then(|| debate::hold(o, open, plan));
+        let won = debate.as_ref().map(|debate| debate.winner);
+        let proposed = won.or_else(|| plan.first());
+        if !self.config.has(Part::Critic) {
+            return Settled {
+                id: proposed,
+                critique: None,
+                debate,
+            };
+        }
+        let tries = match self.config.mode {
+            Mode::ReplanOnVeto => 1 + REPLANS,
+            _ => 1,
+        };
+        let next = plan
+            .ranking
+            .iter()
+            .map(|(id, _)| *id)
+            .filter(|id| Some(*id) != proposed);
+        let mut critique = Critique::default();
+        for id in proposed.into_iter().chain(next).take(tries) {
+            match critic::veto(o, id) {
+                None => {
+                    return Settled {
+                        id: Some(id),
+                        critique: Some(critique),
+                        debate,
+                    };
+                }
+                Some(veto) => critique.vetoes.push((id, veto)),
+            }
+        }
+        // Nothing was proposed where a model names nothing: there is nothing to fall back from.
+        critique.fallback = proposed.and_then(|_| critic::fallback(o, open));
+        Settled {
+            id: critique.fallback.or(proposed),
+            critique: Some(critique),
+            debate,
+        }
+    }
+}
+
+impl Policy<PolyguardWorld> for Stack {
+    fn choose(&mut self, o: &Observation) -> Action {
+        let (action, trace) = self.consult(o);
+        self.last = Some(trace);
+        action
+    }
+
+    /// The agents' sums at the last choice.
+    fn action_values(&self) -> Option<[f64; CANDIDATES]> {
+        let trace = self.last.as_ref()?;
+        let mut values = [f64::NEG_INFINITY; CANDIDATES];
+        for (id, sum) in &trace.plan.ranking {
+            values[id.index()] = *sum;
+        }
+        Some(values)
+    }
+}

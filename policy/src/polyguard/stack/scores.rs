@@ -1,0 +1,41 @@
+//! What agents say of single candidates.
+
+use sentinel_env::polyguard::{CANDIDATES, Candidate, CandidateId, Observation};
+
+/// A number for each candidate; 0 where an agent has no opinion.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Scores([f64; CANDIDATES]);
+
+impl Scores {
+    /// A number for each shown candidate.
+    #[must_use]
+    pub fn of(o: &Observation, mut score: impl FnMut(&Candidate) -> f64) -> Self {
+        let mut all = [0.0; CANDIDATES];
+        for candidate in o.candidates.iter() {
+            all[candidate.id.index()] = score(candidate);
+        }
+        Self(all)
+    }
+
+    /// The number of one.
+    #[must_use]
+    pub const fn get(&self, id: CandidateId) -> f64 {
+        self.0[id.index()]
+    }
+
+    /// Those that are not 0, in order.
+    pub fn opinions(&self) -> impl Iterator<Item = (CandidateId, f64)> {
+        CandidateId::all()
+            .map(|id| (id, self.get(id)))
+            .filter(|(_, score)| *score != 0.0)
+    }
+
+    /// Sums of two agents' numbers.
+    #[must_use]
+    pub fn plus(mut self, other: &Self) -> Self {
+        for (sum, score) in self.0.iter_mut().zip(other.0) {
+            *sum += score;
+        }
+        self
+    }
+}

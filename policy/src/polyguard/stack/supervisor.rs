@@ -1,0 +1,80 @@
+//! The supervisor: sets a focus for the step.
+
+use sentinel_env::polyguard::{Kind, Observation, Row};
+
+use super::evidence;
+use super::scores::Scores;
+
+/// What an act of the focus is worth.
+const BONUS: f64 = 0.2;
+/// From here on a case is too uncertain.
+const UNSURE: f64 = 0.6;
+
+/// What a step should be about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Focus {
+    /// Doses in question, or delicate medicines that were never measured.
+    DoseOpt,
+    /// Too much stays uncertain.
+    Review,
+    /// Which medicines are taken.
+    RegimenOpt,
+}
+
+impl Focus {
+    /// The name used in traces.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DoseOpt => "DOSE_OPT",
+            Self::Review => "REVIEW",
+            Self::RegimenOpt => "REGIMEN_OPT",
+        }
+    }
+
+    /// Whether acts of a kind serve it.
+    #[must_use]
+    pub const fn is_served_by(self, kind: Kind) -> bool {
+        match self {
+            Self::DoseOpt => matches!(kind, Kind::AdjustDoseBucket | Kind::OrderMonitoring),
+            Self::Review => kind.is_review(),
+            Self::RegimenOpt => {
+                matches!(kind, Kind::DecomposeNewDrug)
+                    || kind.is_change() && !matches!(kind, Kind::AdjustDoseBucket)
+            }
+        }
+    }
+}
+
+/// The focus of a step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Supervision {
+    /// What the step should be about.
+    pub focus: Focus,
+    /// For acts that serve it.
+    pub scores: Scores,
+}
+
+/// Sets the focus.
+#[must_use]
+pub(super) fn supervise(o: &Observation, may_hand_over: bool) -> Supervision {
+    let delicate = |row: &Row| {
+        let narrow = row
+            .drug
+            .known()
+            .is_some_and(|id| o.formulary().get(id).narrow);
+        row.questioned || narrow && row.level.is_none()
+    };
+    let focus = if o.regimen.iter().any(delicate) {
+        Focus::DoseOpt
+    } else if may_hand_over && o.uncertainty >= UNSURE && evidence::tried(o) {
+        Focus::Review
+    } else {
+        Focus::RegimenOpt
+    };
+    let score = |kind| if focus.is_served_by(kind) { BONUS } else { 0.0 };
+    Supervision {
+        focus,
+        scores: Scores::of(o, |candidate| score(candidate.act.kind)),
+    }
+}

@@ -1,0 +1,244 @@
+//! What each agent says of charts where it is known what it should say.
+
+use sentinel_env::polyguard::{Arg, Candidate, Case, Drug, Episode, Kind, Row, Setup, Terms};
+
+use super::super::*;
+
+fn episode(case: &str, seed: u64) -> Episode {
+    Episode::reset(&Setup::new(Case::parse(case).expect("a case"), seed))
+}
+
+/// The first episode of a case where something holds.
+fn first(case: &str, holds: impl Fn(&Observation) -> bool) -> Observation {
+    let mut all = (0..500).map(|seed| episode(case, seed).observation().clone());
+    all.find(|o| holds(o)).expect("one of five hundred")
+}
+
+fn of_kind(o: &Observation, kind: Kind) -> CandidateId {
+    o.candidates.find(|c| c.act.kind == kind).expect("shown").id
+}
+
+#[test]
+fn reconciliation_counts_what_the_chart_shows() {
+    let o = first("DDI-medium", |o| {
+        o.regimen.iter().any(|r| r.indication.is_none())
+    });
+    let said = med_rec::reconcile(&o);
+    assert_eq!(
+        usize::from(said.medicines),
+        o.regimen.iter().filter(|r| r.is_active()).count()
+    );
+    let listed = |row: &Row| said.without_indication.contains(&row.drug);
+    assert!(
+        o.regimen
+            .iter()
+            .all(|row| listed(row) == row.indication.is_none())
+    );
+    assert_eq!(said.burden, o.burden);
+}
+
+#[test]
+fn evidence_asks_for_the_egfr_where_a_medicine_hangs_on_it() {
+    let o = first("WEB_SEARCH_MISSING_DATA-easy", |o| o.egfr().is_none());
+    let said = evidence::gather(&o, &med_rec::reconcile(&o));
+    assert!(said.needed.is_some() && !said.tried);
+    assert_eq!(
+        said.scores.get(of_kind(&o, Kind::FetchExternalEvidence)),
+        0.3
+    );
+    assert_eq!(said.scores.get(of_kind(&o, Kind::OrderMonitoring)), 0.3);
+    assert_eq!(said.scores.get(CandidateId::FIRST), 0.0);
+    let known = first("DDI-easy", |o| o.egfr().is_some());
+    let said = evidence::gather(&known, &med_rec::reconcile(&known));
+    assert!(said.needed.is_none() && said.scores.opinions().count() == 0);
+    let mut ordered = o;
+    ordered.labs_ordered = true;
+    let said = evidence::gather(&ordered, &med_rec::reconcile(&ordered));
+    assert_eq!(said.scores.opinions().count(), 0, "it is on its way");
+}
+
+#[test]
+fn the_graph_prefers_what_lowers_the_estimated_risk() {
+    let o = first("DDI-easy", Observation::has_serious_flag);
+    let said = graph_safety::assess(&o);
+    assert!(said.flagged >= 1);
+    for candidate in o.candidates.iter() {
+        assert_eq!(said.scores.get(candidate.id), -candidate.est_delta);
+    }
+    let hint = |(drug, pairs): &(Drug, u32)| {
+        o.regimen
+            .of(*drug)
+            .is_some_and(|row| o.suspicion(row) == *pairs && *pairs > 0)
+    };
+    assert!(said.suspected.iter().all(hint));
+}
+
+#[test]
+fn dosing_goes_towards_the_window() {
+    let mut o = first("PRECISION_DOSING-easy", |o| {
+        let ups = o
+            .candidates
+            .iter()
+            .filter(|c| c.act.kind == Kind::AdjustDoseBucket);
+        let drugs: Vec<_> = ups.filter_map(|c| c.act.drug).collect();
+        drugs.len() == 2
+            && drugs[0] == drugs[1]
+            && o.regimen.of(drugs[0]).is_some_and(|r| r.questioned)
+    });
+    let change = |o: &Observation, by: i8| {
+        let is = |c: &Candidate| c.act.kind == Kind::AdjustDoseBucket && c.act.arg == Arg::Dose(by);
+        o.candidates.find(is).expect("shown").id
+    };
+    let said = |o: &Observation, by| dosing::weigh(o).scores.get(change(o, by));
+    assert_eq!(
+        [said(&o, 1), said(&o, -1)],
+        [0.0, 0.0],
+        "nothing is measured"
+    );
+    let drug = o
+        .candidates
+        .get(change(&o, 1))
+        .and_then(|c| c.act.drug)
+        .expect("a drug");
+    let at = o.regimen.place(drug).expect("taken");
+    for (level, expected) in [(0.5, [0.3, -0.3]), (1.0, [-0.3, -0.3]), (1.6, [-0.3, 0.3])] {
+        o.regimen[at].level = Some(level);
+        o.regimen[at].level_is_old = false;
+        assert_eq!([said(&o, 1), said(&o, -1)], expected, "level {level}");
+    }
+    o.regimen[at].level_is_old = true;
+    assert_eq!(said(&o, 1), 0.0, "the dose was changed since");
+}
+
+#[test]
+fn the_offer_leaves_out_reviews_where_nothing_may_be_handed_over() {
+    let episode = episode("DDI-medium", 4);
+    let o = episode.observation();
+    let (all, some) = (offer::list(o, true), offer::list(o, false));
+    assert_eq!(all.open.len(), o.candidates.count());
+    let review = |id: &CandidateId| {
+        o.candidates
+            .get(*id)
+            .is_some_and(|c| c.act.kind.is_review())
+    };
+    assert!(all.open.iter().any(review) && !some.open.iter().any(review));
+    assert_eq!(some.barred, all.open.iter().filter(|id| review(id)).count());
+}
+
+#[test]
+fn the_supervisor_sees_what_a_step_should_be_about() {
+    let focus = |o: &Observation| supervisor::supervise(o, true).focus;
+    let doses = first("PRECISION_DOSING-easy", |_| true);
+    assert_eq!(focus(&doses), Focus::DoseOpt);
+    let narrow = |o: &Observation| {
+        let delicate = |r: &Row| {
+            r.drug
+                .known()
+                .is_some_and(|id| o.formulary().get(id).narrow)
+        };
+        o.regimen.iter().any(delicate)
+    };
+    let plain = first("REGIMEN_RISK-easy", |o| !narrow(o));
+    assert_eq!(focus(&plain), Focus::RegimenOpt);
+    let mut unsure = plain;
+    unsure.uncertainty = 0.6;
+    assert_eq!(
+        focus(&unsure),
+        Focus::Review,
+        "no lab is missing: evidence counts as tried"
+    );
+    let kept = supervisor::supervise(&unsure, false);
+    assert_eq!(kept.focus, Focus::RegimenOpt);
+    for candidate in unsure.candidates.iter() {
+        let serves = kept.focus.is_served_by(candidate.act.kind);
+        assert_eq!(
+            kept.scores.get(candidate.id),
+            if serves { 0.2 } else { 0.0 }
+        );
+    }
+}
+
+#[test]
+fn the_planner_takes_the_lower_of_equals() {
+    let episode = episode("DDI-easy", 2);
+    let o = episode.observation();
+    let offer = offer::list(o, true);
+    let plan = planner::rank(&offer.open, &Scores::default());
+    assert_eq!(plan.first(), Some(CandidateId::FIRST));
+    let one = offer.open[2];
+    let plan = planner::rank(
+        &offer.open,
+        &Scores::of(o, |c| f64::from(u8::from(c.id == one))),
+    );
+    assert_eq!(plan.first(), Some(one));
+}
+
+#[test]
+fn the_critic_vetoes_a_rise_and_stopping_what_nothing_speaks_against() {
+    let (mut stops, mut spared) = (0, 0);
+    for seed in 0..200 {
+        let episode = episode("DDI-medium", seed);
+        let mut o = episode.observation().clone();
+        for candidate in episode.observation().candidates.iter() {
+            let veto = critic::veto(&o, candidate.id);
+            if candidate.est_delta > 0.15 {
+                assert_eq!(veto, Some(Veto::RaisesRisk));
+            } else if candidate.act.kind != Kind::StopDrug {
+                assert_eq!(veto, None, "{candidate:?}");
+            }
+            let Some(drug) = candidate
+                .act
+                .drug
+                .filter(|_| candidate.act.kind == Kind::StopDrug)
+            else {
+                continue;
+            };
+            let row = *o.regimen.of(drug).expect("taken");
+            let others = o.regimen.iter().filter(|r| r.drug != drug && r.is_active());
+            let alone = others.into_iter().all(|r| r.indication != row.indication);
+            let at = o.regimen.place(drug).expect("taken");
+            if veto.is_none() && alone && row.indication.is_some() {
+                spared += 1;
+            }
+            if veto == Some(Veto::LeavesUntreated) {
+                assert!(alone, "another is given for it");
+                stops += 1;
+                o.regimen[at].status = Some(false);
+                assert_eq!(critic::veto(&o, candidate.id), None, "shown to be unneeded");
+                o.regimen[at].status = row.status;
+            }
+        }
+    }
+    assert!(stops > 20 && spared > 20, "{stops} {spared}");
+}
+
+#[test]
+fn the_fallback_is_a_review_else_keeping() {
+    let episode = episode("DDI-easy", 1);
+    let o = episode.observation();
+    let all = offer::list(o, true).open;
+    let some = offer::list(o, false).open;
+    let kind =
+        |id: Option<CandidateId>| o.candidates.get(id.expect("one")).expect("shown").act.kind;
+    assert!(kind(critic::fallback(o, &all)).is_review());
+    assert_eq!(kind(critic::fallback(o, &some)), Kind::KeepRegimen);
+}
+
+#[test]
+fn explanations_name_only_what_the_chart_contains() {
+    for seed in 0..24 {
+        let episode = Episode::reset(&Setup::new(Case::ALL[seed as usize], seed));
+        let o = episode.observation();
+        let sight = Terms::in_sight(o);
+        for candidate in o.candidates.iter() {
+            let said = explainer::explain(o, candidate.id, false);
+            let cites = said.choice.cites;
+            assert!(
+                !cites.is_empty() && cites.shared(sight) == cites.len(),
+                "{}",
+                said.rationale
+            );
+            assert!(said.rationale.len() < 400 && !said.rationale.contains('\n'));
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Tests of the stack.
+
+mod agents;
+mod modes;

@@ -1,0 +1,145 @@
+//! How the agents work together, over whole episodes.
+
+use sentinel_env::polyguard::{Candidate, Case, Episode, Kind, Rules, Setup};
+
+use super::super::*;
+use crate::play::{Player, drive};
+
+/// Plays all cells and looks at each step's trace.
+fn play(config: StackConfig, mut look: impl FnMut(&Episode, &Trace, Action)) -> Vec<f64> {
+    let mut scores = Vec::new();
+    for (seed, case) in (0..72).zip(Case::ALL.into_iter().cycle()) {
+        let mut stack = Stack::new(config, seed);
+        let setup = Setup::new(case, seed).under(Rules::HARDENED);
+        let end = drive::<PolyguardWorld>(
+            &setup,
+            |episode| {
+                let o = episode.observation();
+                let action = (!o.done()).then(|| stack.choose(o))?;
+                look(episode, stack.last_trace().expect("it chose"), action);
+                Some(action)
+            },
+            |_, _| (),
+        );
+        scores.push(end.score());
+    }
+    scores
+}
+
+#[test]
+fn a_trace_has_nine_entries_in_order_and_a_part_that_is_off_is_silent() {
+    for part in std::iter::once(None).chain(Part::ALL.map(Some)) {
+        let config = StackConfig::default();
+        let config = part.map_or(config, |part| config.without(part));
+        let scores = play(config, |episode, trace, action| {
+            let entries = trace.entries();
+            assert_eq!(entries.each_ref().map(|entry| entry.agent), AGENTS);
+            let off: Vec<_> = entries.iter().filter(|e| e.verdict == "off").collect();
+            let expected = usize::from(part.is_some_and(|part| part != Part::Abstention));
+            assert_eq!(off.len(), expected);
+            assert!(off.iter().all(|entry| entry.scores.is_empty()));
+            let chosen = action.id().expect("a candidate");
+            assert_eq!(entries[8].verdict, chosen.name());
+            let kind = episode
+                .observation()
+                .candidates
+                .get(chosen)
+                .expect("shown")
+                .act
+                .kind;
+            assert!(part != Some(Part::Abstention) || !kind.is_review());
+        });
+        assert_eq!(scores, play(config, |_, _, _| ()), "deterministic");
+    }
+}
+
+#[test]
+fn vetoes_become_fallbacks_and_new_plans_do_not() {
+    let counts = |mode| {
+        let (mut fallbacks, mut replans) = (0, 0);
+        play(StackConfig::of(mode), |_, trace, action| {
+            let said = trace.critique.as_ref().expect("it is on");
+            let Action::Choose(choice) = action else {
+                panic!("always a candidate");
+            };
+            assert_eq!(choice.fallback, said.fallback.is_some());
+            fallbacks += usize::from(choice.fallback);
+            replans += usize::from(!said.vetoes.is_empty() && !choice.fallback);
+            assert!(said.vetoes.len() <= if mode == Mode::ReplanOnVeto { 3 } else { 1 });
+        });
+        (fallbacks, replans)
+    };
+    let (sequential, none) = counts(Mode::SequentialPipeline);
+    assert!(sequential > 0 && none == 0);
+    let (rest, replans) = counts(Mode::ReplanOnVeto);
+    assert!(
+        replans > 0 && rest < sequential,
+        "{replans} {rest} {sequential}"
+    );
+}
+
+#[test]
+fn a_routed_planner_stays_with_the_focus() {
+    let mut narrowed = 0;
+    play(
+        StackConfig::of(Mode::SupervisorRouted),
+        |episode, trace, _| {
+            let o = episode.observation();
+            let focus = trace.supervision.as_ref().expect("it is on").focus;
+            // Where nothing passes, everything does.
+            let routed = trace.plan.ranking.len() < trace.offer.open.len();
+            for (id, _) in &trace.plan.ranking {
+                let kind = o.candidates.get(*id).expect("shown").act.kind;
+                let passes =
+                    kind == Kind::KeepRegimen || kind.is_review() || focus.is_served_by(kind);
+                assert!(passes || !routed, "{kind:?} in {focus:?}");
+            }
+            narrowed += usize::from(trace.plan.ranking.len() < trace.offer.open.len());
+        },
+    );
+    assert!(narrowed > 50);
+}
+
+#[test]
+fn a_debate_goes_with_two_of_three() {
+    let (mut majorities, mut splits) = (0, 0);
+    play(StackConfig::of(Mode::LightweightDebate), |_, trace, _| {
+        let debate = trace.debate.as_ref().expect("they debate");
+        let proposals = [debate.rules, debate.greedy, debate.planner];
+        let votes = proposals.iter().filter(|id| **id == debate.winner).count();
+        assert_eq!(votes >= 2, debate.majority);
+        assert!(votes >= 1);
+        majorities += usize::from(debate.majority);
+        splits += usize::from(!debate.majority);
+    });
+    assert!(majorities > 20 && splits > 5, "{majorities} {splits}");
+}
+
+#[test]
+fn a_shortlist_leaves_the_planner_three() {
+    play(StackConfig::default().with_shortlist(), |_, trace, _| {
+        assert!((1..=3).contains(&trace.plan.ranking.len()));
+    });
+}
+
+#[test]
+fn a_model_in_the_planners_place_is_checked_like_the_planner() {
+    /// Names the last of its list, or nothing.
+    struct Last(bool);
+    impl Completes for Last {
+        fn complete(&mut self, _: &Observation, list: &[Candidate]) -> Option<CandidateId> {
+            list.last().filter(|_| self.0).map(|candidate| candidate.id)
+        }
+    }
+    let setup = Setup::new(Case::ALL[0], 5);
+    let stack = |speaks| Stack::new(StackConfig::default(), 5).with_model(Box::new(Last(speaks)));
+    let episode = Episode::reset(&setup);
+    let mut silent = stack(false);
+    let action = silent.choose(episode.observation());
+    assert_eq!(action, Action::Invalid(Violation::NoCandidate));
+    let entries = silent.last_trace().expect("it chose").entries();
+    assert_eq!(entries[8].verdict, "nothing chosen");
+    let mut player = Player::Public(Box::new(stack(true)));
+    let end = drive::<PolyguardWorld>(&setup, |e| player.act(e), |_, _| ());
+    assert!(end.observation().invalid_count == 0);
+}

@@ -1,0 +1,233 @@
+//! Who said what at a choice.
+
+use sentinel_env::polyguard::{CandidateId, Drug, Formulary};
+use serde::Serialize;
+
+use super::{
+    Critique, Debate, Dosing, Evidence, Explanation, GraphSafety, Level, Mode, Offer, Plan,
+    Reconciliation, Scores, Supervision,
+};
+
+/// The agents, in the order in which they speak.
+pub const AGENTS: [&str; 9] = [
+    "MedRec",
+    "Evidence",
+    "GraphSafety",
+    "Dosing",
+    "Candidate",
+    "Supervisor",
+    "Planner",
+    "Critic",
+    "Explainer",
+];
+
+/// What all agents said at a choice; `None` for those that are switched off.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// How they work together.
+    pub mode: Mode,
+    /// Where names come from.
+    pub formulary: &'static Formulary,
+    /// Reconciliation of the chart.
+    pub med_rec: Reconciliation,
+    /// What is missing.
+    pub evidence: Option<Evidence>,
+    /// What the graph of interactions says.
+    pub graph: Option<GraphSafety>,
+    /// What levels say.
+    pub dosing: Option<Dosing>,
+    /// What can be chosen.
+    pub offer: Offer,
+    /// The focus.
+    pub supervision: Option<Supervision>,
+    /// Sums of the agents' numbers, for the planner.
+    pub sums: Scores,
+    /// The order of the planner, or the answer of a model.
+    pub plan: Plan,
+    /// What was proposed, where agents debate.
+    pub debate: Option<Debate>,
+    /// Vetoes and the fallback.
+    pub critique: Option<Critique>,
+    /// The choice in words; `None` where a model named nothing.
+    pub explanation: Option<Explanation>,
+}
+
+/// What one agent said, as text.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Entry {
+    /// Who.
+    pub agent: &'static str,
+    /// In a word or two.
+    pub verdict: String,
+    /// In detail.
+    pub notes: Vec<String>,
+    /// What it said of single candidates.
+    pub scores: Vec<(&'static str, f64)>,
+}
+
+impl Entry {
+    fn new(agent: usize, verdict: impl Into<String>, notes: Vec<String>) -> Self {
+        Self {
+            agent: AGENTS[agent],
+            verdict: verdict.into(),
+            notes,
+            scores: Vec::new(),
+        }
+    }
+
+    fn off(agent: usize) -> Self {
+        Self::new(agent, "off", Vec::new())
+    }
+
+    fn scoring(mut self, scores: impl Iterator<Item = (CandidateId, f64)>) -> Self {
+        self.scores = scores.map(|(id, score)| (id.name(), score)).collect();
+        self
+    }
+}
+
+impl Trace {
+    /// What each agent said, in the order of [`AGENTS`].
+    #[must_use]
+    pub fn entries(&self) -> [Entry; AGENTS.len()] {
+        let or_off = |agent, entry: Option<Entry>| entry.unwrap_or_else(|| Entry::off(agent));
+        [
+            self.of_med_rec(),
+            or_off(1, self.evidence.as_ref().map(of_evidence)),
+            or_off(2, self.graph.as_ref().map(|said| self.of_graph(said))),
+            or_off(3, self.dosing.as_ref().map(|said| self.of_dosing(said))),
+            self.of_offer(),
+            or_off(5, self.supervision.as_ref().map(of_supervision)),
+            self.of_plan(),
+            or_off(7, self.critique.as_ref().map(of_critique)),
+            self.of_explanation(),
+        ]
+    }
+
+    fn name(&self, drug: Drug) -> String {
+        drug.name(self.formulary).to_owned()
+    }
+
+    fn names(&self, drugs: &[Drug]) -> String {
+        let names: Vec<String> = drugs.iter().map(|drug| self.name(*drug)).collect();
+        names.join(", ")
+    }
+
+    fn of_med_rec(&self) -> Entry {
+        let said = &self.med_rec;
+        let mut notes = vec![format!(
+            "anticholinergic burden {}, {} act on the central nervous system, burden {:.2}",
+            said.anticholinergic, said.central, said.burden
+        )];
+        if !said.without_indication.is_empty() {
+            notes.push(format!(
+                "no indication: {}",
+                self.names(&said.without_indication)
+            ));
+        }
+        if !said.kidney_bound.is_empty() {
+            notes.push(format!(
+                "hang on the eGFR: {}",
+                self.names(&said.kidney_bound)
+            ));
+        }
+        Entry::new(0, format!("{} medicines", said.medicines), notes)
+    }
+
+    fn of_graph(&self, said: &GraphSafety) -> Entry {
+        let verdict = format!(
+            "{} flagged pairs, {} broken rules",
+            said.flagged, said.broken
+        );
+        let suspected = said.suspected.iter();
+        let notes =
+            suspected.map(|(drug, pairs)| format!("{}: {pairs} suspected", self.name(*drug)));
+        Entry::new(2, verdict, notes.collect()).scoring(said.scores.opinions())
+    }
+
+    fn of_dosing(&self, said: &Dosing) -> Entry {
+        let off = said
+            .levels
+            .iter()
+            .filter(|(_, level)| *level != Level::Within)
+            .count();
+        let notes = said.levels.iter().map(|(drug, level)| {
+            let word = match level {
+                Level::Below => "below",
+                Level::Within => "within",
+                Level::Above => "above",
+            };
+            format!("{}: {word} the window", self.name(*drug))
+        });
+        let verdict = format!("{off} of {} levels off", said.levels.len());
+        Entry::new(3, verdict, notes.collect()).scoring(said.scores.opinions())
+    }
+
+    fn of_offer(&self) -> Entry {
+        let said = &self.offer;
+        let ids: Vec<&str> = said.open.iter().map(|id| id.name()).collect();
+        let verdict = format!("{} open, {} barred", said.open.len(), said.barred);
+        Entry::new(4, verdict, vec![ids.join(", ")])
+    }
+
+    fn of_plan(&self) -> Entry {
+        let first = self.plan.first().map_or("nothing", CandidateId::name);
+        let mut notes = Vec::new();
+        if self.plan.by_model {
+            notes.push("chosen by a model".to_owned());
+        }
+        if let Some(debate) = &self.debate {
+            notes.push(format!(
+                "rules {}, least risk {}, planner {}: {} by {}",
+                debate.rules,
+                debate.greedy,
+                debate.planner,
+                debate.winner,
+                if debate.majority {
+                    "majority"
+                } else {
+                    "penalty"
+                }
+            ));
+        }
+        let ranking = self.plan.ranking.iter().copied();
+        Entry::new(6, format!("{first} ({})", self.mode.name()), notes).scoring(ranking)
+    }
+
+    fn of_explanation(&self) -> Entry {
+        match &self.explanation {
+            None => Entry::new(8, "nothing chosen", Vec::new()),
+            Some(said) => Entry::new(8, said.choice.id.name(), vec![said.rationale.clone()]),
+        }
+    }
+}
+
+fn of_evidence(said: &Evidence) -> Entry {
+    let verdict = match said.needed {
+        Some(lab) => format!("{} needed", lab.name()),
+        None => "nothing needed".to_owned(),
+    };
+    let tried = if said.tried {
+        ""
+    } else {
+        ", evidence not tried"
+    };
+    let notes = vec![format!("{} values missing{tried}", said.missing)];
+    Entry::new(1, verdict, notes).scoring(said.scores.opinions())
+}
+
+fn of_supervision(said: &Supervision) -> Entry {
+    Entry::new(5, said.focus.name(), Vec::new()).scoring(said.scores.opinions())
+}
+
+fn of_critique(said: &Critique) -> Entry {
+    let vetoes = said.vetoes.iter();
+    let notes = vetoes
+        .map(|(id, veto)| format!("{id}: {}", veto.name()))
+        .collect();
+    let verdict = match (said.fallback, said.vetoes.is_empty()) {
+        (Some(id), _) => format!("fallback {id}"),
+        (None, true) => "no veto".to_owned(),
+        (None, false) => "replanned".to_owned(),
+    };
+    Entry::new(7, verdict, notes)
+}

@@ -1,0 +1,120 @@
+//! The policies of the polyguard world by name: they repeat, do not cheat, and what was fitted was
+//! worth fitting.
+
+use sentinel_env::polyguard::{Case, End, Episode, PolyguardWorld, Rules, Setup, Split};
+use sentinel_env::rng::Streams;
+use sentinel_policy::play::{Player, drive};
+use sentinel_policy::polyguard::{
+    Bandit, Imitates, Imitation, PolicyName, Rule, fit_bandit, fit_imitation, oracle_choices,
+};
+
+/// Seeds that nothing is fitted on.
+const SEEDS: std::ops::Range<u64> = 1_000_000..1_000_010;
+
+/// Episodes of all cells of a split, one after the other.
+fn play(split: Split, mut player: impl FnMut(u64) -> Player<PolyguardWorld>) -> Vec<Episode> {
+    let mut all = Vec::new();
+    for case in Case::ALL {
+        let case = case.with_split(split).expect("the extended formulary");
+        for seed in SEEDS {
+            let mut player = player(seed);
+            let setup = Setup::new(case, seed).under(Rules::HARDENED);
+            let act = |episode: &Episode| player.act(episode);
+            all.push(drive::<PolyguardWorld>(&setup, act, |_, _| ()));
+        }
+    }
+    all
+}
+
+fn named(policy: PolicyName) -> Vec<Episode> {
+    play(Split::All, |seed| policy.player(seed, Streams::Independent))
+}
+
+fn mean(episodes: &[Episode]) -> f64 {
+    let scores: f64 = episodes.iter().map(Episode::score).sum();
+    scores / episodes.len() as f64
+}
+
+fn share(episodes: &[Episode], end: End) -> f64 {
+    let with = episodes.iter().filter(|e| e.observation().end == Some(end));
+    with.count() as f64 / episodes.len() as f64
+}
+
+#[test]
+fn every_policy_has_a_name_and_plays_the_same_twice() {
+    let scores = |policy| -> Vec<f64> { named(policy).iter().map(Episode::score).collect() };
+    for policy in PolicyName::ALL {
+        assert_eq!(PolicyName::parse(policy.name()), Some(policy));
+        assert!(!policy.describe().is_empty());
+        assert_eq!(scores(policy), scores(policy), "{}", policy.name());
+    }
+    assert_eq!(PolicyName::parse("llm-only"), None);
+}
+
+#[test]
+fn no_policy_cheats_but_those_that_hardly_look() {
+    use PolicyName::{GreedyRegimen, NoChange, Random};
+    for policy in PolicyName::ALL {
+        if [Random, NoChange, GreedyRegimen].contains(&policy) {
+            continue;
+        }
+        let episodes = named(policy);
+        let caught = share(&episodes, End::ExploitDetection);
+        assert!(caught <= 0.02, "{} {caught}", policy.name());
+        let refused = share(&episodes, End::RepeatedInvalid);
+        assert_eq!(refused, 0.0, "{}", policy.name());
+    }
+}
+
+#[test]
+fn every_policy_that_looks_is_better_than_chance() {
+    use PolicyName::{NoChange, Oracle, Random};
+    let chance = mean(&named(Random));
+    let oracle = mean(&named(Oracle));
+    assert!(mean(&named(NoChange)) < chance);
+    for policy in PolicyName::ALL {
+        let score = mean(&named(policy));
+        assert!(score <= oracle, "{} {score}", policy.name());
+        if ![Random, NoChange, PolicyName::GreedyRegimen].contains(&policy) {
+            assert!(score > chance + 0.02, "{} {score} {chance}", policy.name());
+        }
+    }
+}
+
+#[test]
+fn more_episodes_make_better_bandits_and_imitators() {
+    let chance = mean(&play(Split::Train, |seed| {
+        PolicyName::Random.player(seed, Streams::Independent)
+    }));
+    for rule in [Rule::LinUcb, Rule::Thompson] {
+        let learned = fit_bandit(rule, 0..480);
+        let score = mean(&play(Split::Train, |seed| {
+            Player::Public(Box::new(Bandit::of(&learned, seed).expect("statistics")))
+        }));
+        assert!(score > chance + 0.05, "{rule:?} {score} {chance}");
+    }
+    let imitates = |count| {
+        let model = fit_imitation(&(0..count), &oracle_choices(0..count));
+        mean(&play(Split::Train, |_| {
+            Player::Public(Box::new(Imitates::new(model.weights)))
+        }))
+    };
+    let (few, many) = (imitates(2), imitates(480));
+    assert!(
+        many > few + 0.02 && many > chance + 0.1,
+        "{few} {many} {chance}"
+    );
+}
+
+/// Exponentials differ in the last bit between targets, so the weights are compared as numbers.
+#[test]
+fn the_shipped_imitator_is_what_the_command_makes() {
+    let shipped = Imitation::shipped();
+    let seeds = shipped.provenance.seeds();
+    let again = fit_imitation(&seeds, &oracle_choices(seeds.clone()));
+    assert_eq!(shipped.decisions, again.decisions);
+    assert_eq!(shipped.provenance, again.provenance);
+    for (shipped, again) in shipped.weights.iter().zip(again.weights) {
+        assert!((shipped - again).abs() < 1e-6, "fit the policies again");
+    }
+}

@@ -1,0 +1,133 @@
+//! `sentinel ablate`: the stack of agents of the polyguard world against its parts, on the same
+//! seeds (spec polyguard §10).
+
+mod rows;
+mod summary;
+mod table;
+
+pub use rows::{ModelSource, RowKey};
+pub use summary::{Ablation, Found, Interval, Row};
+pub use table::table;
+
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use sentinel_env::polyguard::{Case, PolyguardWorld, Rules, Setup};
+use sentinel_policy::play::drive;
+
+use crate::{Cells, Error, Progress, SeedRange, args, files, selected};
+use summary::Ended;
+
+/// Seeds from here on are never learned from.
+const HOLDOUT: u64 = 1_000_000;
+
+/// What to ablate.
+#[derive(Clone, Debug, clap::Args)]
+pub struct AblateConfig {
+    /// The rules: reference or hardened, with single changes as in reference+gated
+    #[arg(long, value_name = "RULES", default_value = "hardened")]
+    pub rules: String,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub cells: Cells,
+    /// Episodes for each row and cell, on the seeds from 1000000
+    #[arg(long, value_name = "N", default_value = "50", conflicts_with = "seeds",
+        allow_hyphen_values = true, value_parser = from_holdout)]
+    pub episodes: SeedRange,
+    /// Seeds instead of --episodes: A..B without B, or A..=B with B
+    #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
+    pub seeds: Option<SeedRange>,
+    /// Write everything as JSON
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// So many seeds that nothing was learned from.
+fn from_holdout(count: &str) -> Result<SeedRange, crate::seeds::SeedError> {
+    let first = SeedRange::first(count)?;
+    Ok(SeedRange::of(HOLDOUT, HOLDOUT + first.count()))
+}
+
+impl AblateConfig {
+    /// The seeds to play.
+    #[must_use]
+    pub fn seed_range(&self) -> SeedRange {
+        self.seeds.unwrap_or(self.episodes)
+    }
+
+    /// Looks up what is named.
+    ///
+    /// # Errors
+    /// If the world has no such rules or cells.
+    pub fn plan(&self) -> Result<Plan, Error> {
+        Ok(Plan {
+            rules: args::rules::<PolyguardWorld>(&self.rules)?,
+            cells: selected::<PolyguardWorld>(None, &self.cells)?,
+            seeds: self.seed_range(),
+        })
+    }
+}
+
+/// An ablation in words that the world knows.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The rules.
+    pub rules: Rules,
+    /// The cells, in order.
+    pub cells: Vec<Case>,
+    /// The seeds of each cell.
+    pub seeds: SeedRange,
+}
+
+impl Plan {
+    /// How many episodes will be played.
+    #[must_use]
+    pub fn episodes(&self, with_model: bool) -> u64 {
+        let rows = RowKey::all().filter(|row| with_model || !row.needs_model());
+        rows.count() as u64 * self.cells.len() as u64 * self.seeds.count()
+    }
+}
+
+/// Makes sure that writing to `path` destroys nothing but an earlier ablation.
+///
+/// # Errors
+/// If the file is there and is something else.
+pub fn check_replaces(path: &Path) -> Result<(), Error> {
+    files::check_replaces(path, "ablation", &["ablation", "cells"])
+}
+
+/// Plays all rows, spread over cores; rows that need a model only where there is one.
+#[must_use]
+pub fn ablate(plan: &Plan, model: Option<ModelSource<'_>>, progress: Progress<'_>) -> Ablation {
+    let rows = RowKey::all().map(|key| {
+        let by_cell = plan.cells.iter().map(|case| {
+            let play = |seed| {
+                let ended = one(key, model, &Setup::new(*case, seed).under(plan.rules))?;
+                progress();
+                Some(ended)
+            };
+            let seeds = plan.seeds.range().into_par_iter();
+            seeds.map(play).collect::<Option<Vec<Ended>>>()
+        });
+        Row::of(key, by_cell.collect())
+    });
+    Ablation {
+        world: "polyguard",
+        rules: plan.rules.to_string(),
+        seeds: plan.seeds,
+        cells: plan.cells.iter().map(|case| case.name()).collect(),
+        ablation: rows.collect(),
+    }
+}
+
+/// An episode of a row; `None` if it needs a model and there is none.
+fn one(key: RowKey, model: Option<ModelSource<'_>>, setup: &Setup) -> Option<Ended> {
+    let mut player = key.player(model, setup.seed)?;
+    let mut fallbacks = 0;
+    let episode = drive::<PolyguardWorld>(
+        setup,
+        |episode| player.act(episode),
+        |_, step| fallbacks += u32::from(summary::is_fallback(step)),
+    );
+    Some(Ended::of(&episode, fallbacks))
+}

@@ -1,0 +1,192 @@
+//! What came of the episodes of a row.
+
+use sentinel_env::num::round_to;
+use sentinel_env::polyguard::{Action, End, Episode, Step};
+use serde::Serialize;
+
+use super::RowKey;
+use crate::SeedRange;
+
+/// Half the width of a 95 % interval in standard errors.
+const Z95: f64 = 1.96;
+
+/// An episode that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ended {
+    score: f64,
+    end: Option<End>,
+    steps: u32,
+    invalid: u32,
+    fallbacks: u32,
+}
+
+/// Whether a critic put something in the place of a choice.
+pub(super) const fn is_fallback(step: &Step) -> bool {
+    match step.action {
+        Action::Choose(choice) => choice.fallback,
+        Action::Invalid(_) | Action::Exploit => false,
+    }
+}
+
+impl Ended {
+    pub(super) fn of(episode: &Episode, fallbacks: u32) -> Self {
+        let o = episode.observation();
+        Self {
+            score: episode.score(),
+            end: o.end,
+            steps: u32::from(o.step_count),
+            invalid: u32::from(o.invalid_count),
+            fallbacks,
+        }
+    }
+}
+
+/// A mean and half the width of its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// The mean.
+    pub mean: f64,
+    /// Half the width: 1.96 standard errors.
+    pub half_width: f64,
+}
+
+impl Interval {
+    /// Of cells that count alike. The cells are all there are, so only the spread within each makes
+    /// the mean uncertain; a cell of one episode has none that could be seen.
+    #[must_use]
+    pub fn of_cells(cells: &[Vec<f64>]) -> Self {
+        let count = cells.len().max(1) as f64;
+        let (mut sum, mut variance) = (0.0, 0.0);
+        for scores in cells {
+            let n = scores.len().max(1) as f64;
+            let mean = scores.iter().sum::<f64>() / n;
+            let squares: f64 = scores.iter().map(|s| (s - mean) * (s - mean)).sum();
+            sum += mean;
+            variance += squares / (n - 1.0).max(1.0) / n;
+        }
+        Self {
+            mean: round_to(sum / count, 4),
+            half_width: round_to(Z95 * variance.sqrt() / count, 4),
+        }
+    }
+}
+
+/// One row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Who played.
+    pub row: String,
+    /// What came of it; absent where no model was given.
+    #[serde(flatten)]
+    pub found: Option<Found>,
+}
+
+/// What came of the episodes of a row. Shares are of episodes unless they say otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Found {
+    /// Episodes.
+    pub episodes: usize,
+    /// Score, cells counting alike.
+    pub score: Interval,
+    /// Mean score cell by cell, in the order of the cells.
+    pub by_cell: Vec<f64>,
+    /// Ended with everything put right.
+    pub safe_resolution: f64,
+    /// Ended with a review that was justified.
+    pub justified_review: f64,
+    /// Ended as cheating.
+    pub exploit_detection: f64,
+    /// Ended because a critic stepped in three times.
+    pub safety_veto: f64,
+    /// Ended with the patient's conditions out of control.
+    pub destabilised: f64,
+    /// Steps that were refused, of all steps.
+    pub invalid: f64,
+    /// Steps that a critic's fallback took, of all steps.
+    pub fallback_rate: f64,
+    /// Mean number of steps.
+    pub steps: f64,
+}
+
+impl Row {
+    /// Sums up the episodes, cell by cell; `None` in it where there was no model.
+    pub(super) fn of(key: RowKey, cells: Vec<Option<Vec<Ended>>>) -> Self {
+        let cells: Option<Vec<Vec<Ended>>> = cells.into_iter().collect();
+        Self {
+            row: key.name(),
+            found: cells.map(|cells| Found::of(&cells)),
+        }
+    }
+}
+
+impl Found {
+    fn of(cells: &[Vec<Ended>]) -> Self {
+        let scores: Vec<Vec<f64>> = cells
+            .iter()
+            .map(|cell| cell.iter().map(|ended| ended.score).collect())
+            .collect();
+        let all = || cells.iter().flatten();
+        let count = all().count().max(1) as f64;
+        let share = |end: End| {
+            let with = all().filter(|ended| ended.end == Some(end)).count();
+            round_to(with as f64 / count, 4)
+        };
+        let sum = |of: fn(&Ended) -> u32| f64::from(all().map(of).sum::<u32>());
+        let steps = sum(|ended| ended.steps).max(1.0);
+        let mean = |scores: &Vec<f64>| scores.iter().sum::<f64>() / scores.len().max(1) as f64;
+        Self {
+            episodes: all().count(),
+            score: Interval::of_cells(&scores),
+            by_cell: scores.iter().map(|cell| round_to(mean(cell), 4)).collect(),
+            safe_resolution: share(End::SafeResolution),
+            justified_review: share(End::JustifiedReview),
+            exploit_detection: share(End::ExploitDetection),
+            safety_veto: share(End::SafetyVeto),
+            destabilised: share(End::Destabilised),
+            invalid: round_to(sum(|ended| ended.invalid) / steps, 4),
+            fallback_rate: round_to(sum(|ended| ended.fallbacks) / steps, 4),
+            steps: round_to(sum(|ended| ended.steps) / count, 4),
+        }
+    }
+}
+
+/// What an ablation found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ablation {
+    /// The world.
+    pub world: &'static str,
+    /// The rules.
+    pub rules: String,
+    /// The seeds of each cell.
+    pub seeds: SeedRange,
+    /// The cells, in order.
+    pub cells: Vec<&'static str>,
+    /// Row by row.
+    pub ablation: Vec<Row>,
+}
+
+impl Ablation {
+    /// The file: indented by two, with a final line break.
+    ///
+    /// # Errors
+    /// None that a finished ablation can cause.
+    pub fn to_json(&self) -> Result<String, crate::Error> {
+        let mut text = serde_json::to_string_pretty(self)?;
+        text.push('\n');
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_count_alike_and_only_their_spread_widens_the_interval() {
+        let apart = Interval::of_cells(&[vec![0.0; 10], vec![1.0; 5]]);
+        assert_eq!((apart.mean, apart.half_width), (0.5, 0.0));
+        let spread = Interval::of_cells(&[vec![0.0, 1.0, 0.0, 1.0]]);
+        // s² = 1/3, standard error √(1/12).
+        assert_eq!(spread.half_width, round_to(1.96 * (1f64 / 12.0).sqrt(), 4));
+    }
+}

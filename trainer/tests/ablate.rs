@@ -1,0 +1,139 @@
+//! `sentinel ablate`: its rows, its file, and what it says of models that are not there.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+
+mod common;
+
+use common::sentinel;
+use sentinel_env::polyguard::{Candidate, CandidateId, Observation};
+use sentinel_policy::polyguard::Completes;
+use sentinel_trainer::ablate::{AblateConfig, Ablation, RowKey, ablate, table};
+use sentinel_trainer::{Cells, SeedRange};
+use serde_json::Value;
+
+const ROWS: [&str; 13] = [
+    "bandit_only",
+    "llm_only",
+    "llm_bandit",
+    "stack_sequential_pipeline",
+    "stack_supervisor_routed",
+    "stack_replan_on_veto",
+    "stack_lightweight_debate",
+    "stack_without_graph",
+    "stack_without_evidence",
+    "stack_without_critic",
+    "stack_without_supervisor",
+    "stack_without_dosing",
+    "stack_without_abstention",
+];
+
+fn config() -> AblateConfig {
+    AblateConfig {
+        rules: "hardened".to_owned(),
+        cells: Cells {
+            difficulty: Some("easy".to_owned()),
+            ..Cells::default()
+        },
+        episodes: SeedRange::of(1_000_000, 1_000_004),
+        seeds: None,
+        out: None,
+    }
+}
+
+/// Names the first of its list.
+struct First;
+
+impl Completes for First {
+    fn complete(&mut self, _: &Observation, list: &[Candidate]) -> Option<CandidateId> {
+        list.first().map(|candidate| candidate.id)
+    }
+}
+
+fn found(with_model: bool) -> Ablation {
+    let plan = config().plan().unwrap();
+    let source = || -> Box<dyn Completes> { Box::new(First) };
+    ablate(&plan, with_model.then_some(&source), &|| ())
+}
+
+#[test]
+fn all_rows_are_played_and_those_of_a_model_only_with_one() {
+    let names: Vec<String> = RowKey::all().map(RowKey::name).collect();
+    assert_eq!(names, ROWS);
+    for with_model in [false, true] {
+        let found = found(with_model);
+        for row in &found.ablation {
+            let silent = !with_model && row.row.starts_with("llm");
+            assert_eq!(row.found.is_none(), silent, "{}", row.row);
+            let Some(found) = &row.found else {
+                continue;
+            };
+            assert_eq!((found.episodes, found.by_cell.len()), (32, 8));
+            let mean = found.by_cell.iter().sum::<f64>() / 8.0;
+            assert!((mean - found.score.mean).abs() < 1e-3, "{}", row.row);
+            assert!(found.score.half_width > 0.0 && found.steps >= 1.0);
+        }
+        let text = table(&found);
+        assert_eq!(
+            text.contains("no model given: llm_only, llm_bandit"),
+            !with_model
+        );
+    }
+}
+
+#[test]
+fn a_critic_that_is_off_never_steps_in() {
+    let found = found(false);
+    let rate = |name: &str| {
+        let row = found.ablation.iter().find(|row| row.row == name);
+        row.unwrap().found.as_ref().unwrap().fallback_rate
+    };
+    assert!(rate("stack_sequential_pipeline") > 0.0);
+    assert_eq!(rate("stack_without_critic"), 0.0);
+    assert_eq!(rate("bandit_only"), 0.0);
+}
+
+#[test]
+fn the_command_prints_a_table_and_writes_what_it_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ablation.json");
+    let out = file.to_str().unwrap();
+    let args = [
+        "ablate",
+        "--difficulty",
+        "easy",
+        "--episodes",
+        "4",
+        "--out",
+        out,
+    ];
+    let run = sentinel(args);
+    let text = run.succeeds();
+    assert!(text.starts_with("8 cells, seeds 1000000..1000004 in each, hardened rules"));
+    assert_eq!(
+        text,
+        table(&found(false)),
+        "the same on any number of cores"
+    );
+    let read: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!(read["cells"].as_array().unwrap().len(), 8);
+    let rows = read["ablation"].as_array().unwrap();
+    let names: Vec<&str> = rows
+        .iter()
+        .map(|row| row["row"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ROWS);
+    // An earlier ablation may be replaced, anything else not.
+    sentinel(args).succeeds();
+    std::fs::write(&file, "{\"mine\": 1}").unwrap();
+    sentinel(args).fails(&["ablation.json", "no ablation"]);
+}
+
+#[test]
+fn what_there_is_not_is_said_in_a_line() {
+    sentinel(["ablate", "--sub-environment", "XYZ"]).fails(&["XYZ", "DDI"]);
+    sentinel(["ablate", "--rules", "soft"]).fails(&["soft"]);
+    sentinel(["ablate", "--episodes", "0"]).fails(&["episodes"]);
+    sentinel(["ablate", "--episodes", "2", "--seeds", "0..2"]).fails(&["--seeds"]);
+}

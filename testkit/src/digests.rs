@@ -247,7 +247,14 @@ mod tests {
     #[test]
     fn a_failure_names_the_first_differing_step() {
         let streams = Streams::Reference;
-        let good = Entry::record(WorldName::Trust, REFERENCE, "task1", 3, "heuristic", streams);
+        let good = Entry::record(
+            WorldName::Trust,
+            REFERENCE,
+            "task1",
+            3,
+            "heuristic",
+            streams,
+        );
         let good = good.expect("a known policy");
         let mut bad = good.clone();
         bad.trail.replace_range(8..12, "zzzz");

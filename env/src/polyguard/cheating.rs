@@ -2,7 +2,6 @@
 
 use super::candidates::Kind;
 use super::history::{Act, History};
-use super::observation::Observation;
 use super::violation::Exploit;
 
 /// What is known of a choice before it is carried out.
@@ -51,20 +50,6 @@ pub(super) fn exploit(history: &History, attempt: &Attempt) -> Option<Exploit> {
         return Some(Exploit::NoopHighRisk);
     }
     retries(history, attempt.progressed, act).then_some(Exploit::FailedRetry)
-}
-
-impl Observation {
-    /// What choosing a shown act now would count as, for those who want to be warned.
-    #[must_use]
-    pub fn would_exploit(&self, act: Act) -> Option<Exploit> {
-        let attempt = Attempt {
-            act: Some(act),
-            mismatch: false,
-            withheld_choices: 0,
-            serious_flag: self.has_serious_flag(),
-        };
-        exploit(&self.history, &attempt)
-    }
 }
 
 /// Whether an act asks again for what brought nothing, with nothing else found out since.

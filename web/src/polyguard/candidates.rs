@@ -29,10 +29,15 @@ pub(super) fn candidates(scene: Scene<Polyguard>) -> impl IntoView {
         })
     });
     let click = move |event: leptos::ev::MouseEvent| {
-        let target = event.target().and_then(|t| t.dyn_into::<web_sys::Element>().ok());
+        let target = event
+            .target()
+            .and_then(|t| t.dyn_into::<web_sys::Element>().ok());
         let button = target.and_then(|t| t.closest("[data-candidate]").ok().flatten());
         let number = button.and_then(|b| b.get_attribute("data-candidate")?.parse().ok());
-        if let Some(id) = number.and_then(CandidateId::new).filter(|_| scene.can_act()) {
+        if let Some(id) = number
+            .and_then(CandidateId::new)
+            .filter(|_| scene.can_act())
+        {
             page.act(Pick::Explained(id));
         }
     };
@@ -70,12 +75,19 @@ fn list(frame: &Frame<Polyguard>, chosen: Option<CandidateId>, free: bool) -> St
     }
     let mut out = format!(
         "<h3>Choose one</h3><p class=\"quiet\">{} The bar is the risk estimated afterwards ({NOISE}), the mark is the risk that can be seen now: {:.2}.</p><ul class=\"cands\">",
-        if free { "Click, or press the number." } else { "What this player could choose from." },
+        if free {
+            "Click, or press the number."
+        } else {
+            "What this player could choose from."
+        },
         o.risk
     );
     for candidate in o.candidates.iter() {
         let next = chosen == Some(candidate.id);
-        let p = frame.mind.probabilities.map(|all| all[candidate.id.index()]);
+        let p = frame
+            .mind
+            .probabilities
+            .map(|all| all[candidate.id.index()]);
         card(o, candidate, next, p, free, &mut out);
     }
     out.push_str("</ul>");
@@ -92,7 +104,11 @@ fn list(frame: &Frame<Polyguard>, chosen: Option<CandidateId>, free: bool) -> St
 
 /// The numbers that are missing before the last one that is shown; how many follow is not told to anybody.
 fn gaps(o: &Observation) -> String {
-    let last = o.candidates.iter().next_back().map(|candidate| candidate.id);
+    let last = o
+        .candidates
+        .iter()
+        .next_back()
+        .map(|candidate| candidate.id);
     let missing = CandidateId::all()
         .filter(|id| Some(*id) < last && o.candidates.get(*id).is_none())
         .map(|id| id.number().to_string());
@@ -121,7 +137,13 @@ fn card(
     let meaning = words::kind(candidate.act.kind).1;
     let (tag, attributes) = if free {
         let spoken = format!("{id}: {what}, estimated risk {:.2}", candidate.est_risk);
-        ("button", format!(" data-candidate=\"{}\" aria-label=\"{spoken}\"", id.number()))
+        (
+            "button",
+            format!(
+                " data-candidate=\"{}\" aria-label=\"{spoken}\"",
+                id.number()
+            ),
+        )
     } else {
         ("div", String::new())
     };
@@ -139,17 +161,24 @@ fn card(
         candidate.est_risk * 100.0,
         o.risk * 100.0,
         candidate.est_risk,
-        if next { "<span class=\"chip chosen-next\">chosen next</span>" } else { "" },
-        p.map_or_else(String::new, |p| format!("<span class=\"chip\" title=\"probability that the player gives it\">{}</span>", percent(p))),
+        if next {
+            "<span class=\"chip chosen-next\">chosen next</span>"
+        } else {
+            ""
+        },
+        p.map_or_else(String::new, |p| format!(
+            "<span class=\"chip\" title=\"probability that the player gives it\">{}</span>",
+            percent(p)
+        )),
         warning(o, candidate),
     );
 }
 
-/// What the anti-cheat would make of it.
+/// What the anti-cheat would make of it, as far as that can be foreseen.
 fn warning(o: &Observation, candidate: &Candidate) -> String {
-    o.would_exploit(candidate.act).map_or_else(String::new, |why| {
+    o.counts_as(candidate.act).map_or_else(String::new, |why| {
         format!(
-            "<span class=\"cand-warning\">⚠ would end the episode as cheating: {}</span>",
+            "<span class=\"cand-warning\">⚠ ends the episode as cheating: {}</span>",
             words::exploit(why)
         )
     })
@@ -164,8 +193,17 @@ mod tests {
     use sentinel_env::polyguard::Case;
 
     fn frames(case: Case, seed: u64) -> crate::play::Frames<Polyguard> {
-        let view = View::<Polyguard> { task: case, seed, ..View::default() };
-        play(&view, &Source::Policy(sentinel_policy::polyguard::PolicyName::Random), None, Files::default())
+        let view = View::<Polyguard> {
+            task: case,
+            seed,
+            ..View::default()
+        };
+        play(
+            &view,
+            &Source::Policy(sentinel_policy::polyguard::PolicyName::Random),
+            None,
+            Files::default(),
+        )
     }
 
     /// Every shown candidate has a card with its number, and nothing else does.

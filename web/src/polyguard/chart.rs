@@ -24,7 +24,11 @@ fn of(
     Line {
         style,
         name,
-        values: run.frames.iter().map(|frame| value(&frame.episode)).collect(),
+        values: run
+            .frames
+            .iter()
+            .map(|frame| value(&frame.episode))
+            .collect(),
     }
 }
 

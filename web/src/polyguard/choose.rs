@@ -90,8 +90,12 @@ fn difficulties(
 const fn hides(difficulty: Difficulty) -> &'static str {
     match difficulty {
         Difficulty::Easy => "3 to 5 medicines, nothing missing",
-        Difficulty::Medium => "6 to 9 medicines; 30 % of the pairs are not flagged, 15 % of the values missing",
-        Difficulty::Hard => "10 to 14 medicines; half of the pairs are not flagged, 35 % of the values missing",
+        Difficulty::Medium => {
+            "6 to 9 medicines; 30 % of the pairs are not flagged, 15 % of the values missing"
+        }
+        Difficulty::Hard => {
+            "10 to 14 medicines; half of the pairs are not flagged, 35 % of the values missing"
+        }
     }
 }
 
@@ -99,7 +103,9 @@ fn splits(case: Memo<Case>, play: impl Fn(Case) + Copy + 'static) -> impl IntoVi
     let title = "Train: nothing that is held out occurs. Holdout: what is planted first was never met in training. All: no restriction.";
     let options = move || {
         let now = case.get();
-        let all = Split::ALL.iter().filter(|split| now.with_split(**split).is_ok());
+        let all = Split::ALL
+            .iter()
+            .filter(|split| now.with_split(**split).is_ok());
         all.map(|split| option(split.name(), split.name(), "", *split == now.split()))
             .collect::<String>()
     };
@@ -158,7 +164,10 @@ mod tests {
         for from in all() {
             for sub in SubEnvironment::ALL {
                 let to = nearest(from.formulary(), *sub, from.difficulty(), from.split());
-                assert_eq!((to.sub(), to.difficulty(), to.split()), (*sub, from.difficulty(), from.split()));
+                assert_eq!(
+                    (to.sub(), to.difficulty(), to.split()),
+                    (*sub, from.difficulty(), from.split())
+                );
             }
             for difficulty in Difficulty::ALL {
                 let to = nearest(from.formulary(), from.sub(), *difficulty, from.split());

@@ -21,8 +21,12 @@ pub(super) fn mark(turn: &Turn, truth: bool) -> Mark {
         return Mark::notable("✗", "refused", "wrong");
     }
     match step.end {
-        Some(end) if end.is_success() => return Mark::notable("◆", "the episode ended well", "caught"),
-        Some(end) if !end.is_truncated() => return Mark::notable("!", "the episode ended badly", "poisoned"),
+        Some(end) if end.is_success() => {
+            return Mark::notable("◆", "the episode ended well", "caught");
+        }
+        Some(end) if !end.is_truncated() => {
+            return Mark::notable("!", "the episode ended badly", "poisoned");
+        }
         _ => {}
     }
     if truth && resolved != open {

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 use sentinel_env::polyguard::CANDIDATES;
+use sentinel_policy::polyguard::stack::Entry;
 
 use super::Polyguard;
 use crate::ui::{Scene, tip};
@@ -14,20 +15,7 @@ pub struct Mind {
     /// What the player made of each candidate before it chose the next; infinite where it was not considered.
     pub values: Option<[f64; CANDIDATES]>,
     /// What each agent of a stack said for the next step, in the order in which they speak.
-    pub trace: Vec<Said>,
-}
-
-/// What one agent said.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Said {
-    /// Who.
-    pub agent: &'static str,
-    /// In a word or two.
-    pub verdict: String,
-    /// In detail.
-    pub notes: Vec<String>,
-    /// What it said of single candidates.
-    pub scores: Vec<(&'static str, f64)>,
+    pub trace: Vec<Entry>,
 }
 
 /// What an agent of the stack is for.
@@ -35,7 +23,9 @@ fn role(agent: &str) -> &'static str {
     match agent {
         "MedRec" => "Reconciles the chart: how much is taken, and what has no indication",
         "Evidence" => "Asks for laboratory values that a decision needs",
-        "GraphSafety" => "Weighs each candidate by what it does to the estimated risk, and suspects pairs",
+        "GraphSafety" => {
+            "Weighs each candidate by what it does to the estimated risk, and suspects pairs"
+        }
         "Dosing" => "Weighs changes of doses by the last level that was measured",
         "Candidate" => "Lists what can be chosen",
         "Supervisor" => "Sets the focus of the step: doses, regimen, or handing over",
@@ -58,7 +48,7 @@ pub(super) fn trace(scene: Scene<Polyguard>) -> impl IntoView {
 }
 
 /// Words and numbers of ours only, so nothing needs escaping.
-fn said(trace: &[Said]) -> String {
+fn said(trace: &[Entry]) -> String {
     if trace.is_empty() {
         return String::new();
     }
@@ -70,8 +60,12 @@ fn said(trace: &[Said]) -> String {
     format!("<h3>{head}</h3><ol class=\"agents\">{rows}</ol>")
 }
 
-fn agent(said: &Said) -> String {
-    let notes: String = said.notes.iter().map(|note| format!("<p class=\"quiet\">{note}</p>")).collect();
+fn agent(said: &Entry) -> String {
+    let notes: String = said
+        .notes
+        .iter()
+        .map(|note| format!("<p class=\"quiet\">{note}</p>"))
+        .collect();
     let scores: String = said.scores.iter().map(score).collect();
     format!(
         "<li data-agent=\"{0}\"><div class=\"agent-head\">{1}<strong>{2}</strong></div>{notes}<div class=\"agent-scores\">{scores}</div></li>",
@@ -94,14 +88,20 @@ mod tests {
     #[test]
     fn every_agent_is_shown_with_what_it_said() {
         assert_eq!(said(&[]), "");
-        let trace = [Said {
+        let trace = [Entry {
             agent: "GraphSafety",
             verdict: "1 flagged pair".to_owned(),
             notes: vec!["nsaid_like: 2 suspected".to_owned()],
             scores: vec![("cand_03", 0.2), ("cand_10", -0.1)],
         }];
         let markup = said(&trace);
-        for part in ["1 flagged pair", "2 suspected", "3: +0.20", "against", "10: -0.10"] {
+        for part in [
+            "1 flagged pair",
+            "2 suspected",
+            "3: +0.20",
+            "against",
+            "10: -0.10",
+        ] {
             assert!(markup.contains(part), "{part} is not in {markup}");
         }
     }

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use leptos::prelude::*;
 use sentinel_env::polyguard::{Lab, Observation, each_archetype};
 
-use super::words::{lab, spaced};
 use super::Polyguard;
+use super::words::{lab, spaced};
 use crate::ui::{Scene, tip};
 
 /// Patient, vital signs and laboratory values.
@@ -34,11 +34,32 @@ fn who(o: &Observation) -> String {
         .map(|id| formulary.get(id).name.clone())
         .collect();
     let facts = [
-        (tip("frailty", "0 robust to 1 frail, as observed: off by up to .1"), format!("{:.1}", p.frailty)),
-        (tip("adherence", "Share of the doses that is taken, as observed: off by up to .1"), format!("{:.1}", p.adherence)),
-        (tip("blood pressure", "Systolic, mmHg"), format!("{:.0}", p.systolic_mmhg)),
-        (tip("heart rate", "Beats a minute"), format!("{:.0}", p.heart_rate)),
-        (tip("breaths", "A minute"), format!("{:.0}", p.respiratory_rate)),
+        (
+            tip(
+                "frailty",
+                "0 robust to 1 frail, as observed: off by up to .1",
+            ),
+            format!("{:.1}", p.frailty),
+        ),
+        (
+            tip(
+                "adherence",
+                "Share of the doses that is taken, as observed: off by up to .1",
+            ),
+            format!("{:.1}", p.adherence),
+        ),
+        (
+            tip("blood pressure", "Systolic, mmHg"),
+            format!("{:.0}", p.systolic_mmhg),
+        ),
+        (
+            tip("heart rate", "Beats a minute"),
+            format!("{:.0}", p.heart_rate),
+        ),
+        (
+            tip("breaths", "A minute"),
+            format!("{:.0}", p.respiratory_rate),
+        ),
     ];
     let mut out = format!(
         "<h3>Patient <span class=\"quiet\">{} years, {}</span></h3><dl class=\"counters\">",
@@ -73,7 +94,10 @@ fn values(o: &Observation, truth: Option<[f64; 5]>) -> String {
         };
         let hidden = truth.filter(|_| !class.is_empty());
         let hidden = hidden.map_or_else(String::new, |all| {
-            format!("<span class=\"truth\">in truth {:.1}</span>", all[*which as usize])
+            format!(
+                "<span class=\"truth\">in truth {:.1}</span>",
+                all[*which as usize]
+            )
         });
         let unit = if class.is_empty() { unit } else { "" };
         let _ = write!(
@@ -104,7 +128,10 @@ mod tests {
                 let episode = Episode::reset(&Setup::new(case, seed));
                 let o = episode.observation();
                 let shown = values(o, None);
-                assert_eq!(shown.matches("<strong>missing</strong>").count(), o.labs.missing());
+                assert_eq!(
+                    shown.matches("<strong>missing</strong>").count(),
+                    o.labs.missing()
+                );
                 assert!(!shown.contains("<strong>0"), "{shown}");
                 missing += o.labs.missing();
                 known += 5 - o.labs.missing();

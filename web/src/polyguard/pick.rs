@@ -180,9 +180,11 @@ mod tests {
 
     #[test]
     fn nonsense_is_no_answer() {
-        for bad in ["x", "c", "c3", "c3k.", "c3k2000.", "c3wg.", "c3q.", "i", "iz", "ü"] {
+        for bad in [
+            "x", "c", "c3", "c3k.", "c3k2000.", "c3wg.", "c3q.", "i", "iz", "ü",
+        ] {
             assert_eq!(all(bad), None, "{bad}");
         }
-        assert_eq!(all("c3w.") , None, "a rationale without words");
+        assert_eq!(all("c3w."), None, "a rationale without words");
     }
 }

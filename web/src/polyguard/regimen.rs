@@ -40,7 +40,11 @@ fn table(episode: &Episode, truth: bool) -> String {
             class = class(o, row),
             given = given(row),
             marks = marks(o, row),
-            hidden = if truth { hidden(episode, place, row) } else { String::new() },
+            hidden = if truth {
+                hidden(episode, place, row)
+            } else {
+                String::new()
+            },
         );
     }
     out + "</ul>"
@@ -49,7 +53,10 @@ fn table(episode: &Episode, truth: bool) -> String {
 fn drug(o: &Observation, row: &Row) -> String {
     match row.drug {
         Drug::Known(id) => tip(&o.formulary().get(id).name, &traits(o.formulary(), id)),
-        Drug::Product => tip(PRODUCT, "A product of two components; looking into it tells which"),
+        Drug::Product => tip(
+            PRODUCT,
+            "A product of two components; looking into it tells which",
+        ),
     }
 }
 
@@ -70,13 +77,19 @@ fn class(o: &Observation, row: &Row) -> String {
 fn given(row: &Row) -> String {
     match row.indication {
         Some(condition) => spaced(condition.name()),
-        None => tip("no reason shown", "The chart does not say what it is given for: likely not needed"),
+        None => tip(
+            "no reason shown",
+            "The chart does not say what it is given for: likely not needed",
+        ),
     }
 }
 
 /// A small label with an explanation.
 fn chip(class: &str, label: &str, meaning: &str) -> String {
-    format!("<span class=\"chip {class}\">{}</span>", tip(label, meaning))
+    format!(
+        "<span class=\"chip {class}\">{}</span>",
+        tip(label, meaning)
+    )
 }
 
 /// What is known or asked about a medicine.
@@ -88,26 +101,89 @@ fn marks(o: &Observation, row: &Row) -> String {
         }
     };
     let taper = row.drug.needs_taper(o.formulary()) && !row.tapering;
-    add(o.problem == Some(row.drug), "bad", "must be replaced", "The problem of this case: another medicine must take its place");
-    add(taper, "", "needs taper", "May not be stopped at once: it goes down one dose a step");
-    add(row.tapering, "ask", "tapering", "One dose a step down until it is out");
-    add(row.is_unrevealed(), "ask", "under review", "Nobody has found out yet whether it is still needed: evidence may tell");
-    add(row.status == Some(true), "good", "still needed", "Evidence was found: it is needed");
-    add(row.status == Some(false), "bad", "no longer needed", "Evidence was found: it is not needed");
-    add(row.questioned, "ask", "dose in question", "The dose may be wrong for this patient: measure, then adjust");
-    add(row.prior > 0, "ask", &format!("suspect {}", row.prior), "May cause the symptom; the number is its weight among the suspects");
+    add(
+        o.problem == Some(row.drug),
+        "bad",
+        "must be replaced",
+        "The problem of this case: another medicine must take its place",
+    );
+    add(
+        taper,
+        "",
+        "needs taper",
+        "May not be stopped at once: it goes down one dose a step",
+    );
+    add(
+        row.tapering,
+        "ask",
+        "tapering",
+        "One dose a step down until it is out",
+    );
+    add(
+        row.is_unrevealed(),
+        "ask",
+        "under review",
+        "Nobody has found out yet whether it is still needed: evidence may tell",
+    );
+    add(
+        row.status == Some(true),
+        "good",
+        "still needed",
+        "Evidence was found: it is needed",
+    );
+    add(
+        row.status == Some(false),
+        "bad",
+        "no longer needed",
+        "Evidence was found: it is not needed",
+    );
+    add(
+        row.questioned,
+        "ask",
+        "dose in question",
+        "The dose may be wrong for this patient: measure, then adjust",
+    );
+    add(
+        row.prior > 0,
+        "ask",
+        &format!("suspect {}", row.prior),
+        "May cause the symptom; the number is its weight among the suspects",
+    );
     match o.renal_alert(row) {
-        Some(true) => add(true, "bad", "unsafe for the kidney", "The eGFR is below the limit of this medicine; weighs .40 in the risk"),
-        None => add(true, "ask", "eGFR decides", "Unsafe below a limit of the eGFR, and the eGFR is missing"),
+        Some(true) => add(
+            true,
+            "bad",
+            "unsafe for the kidney",
+            "The eGFR is below the limit of this medicine; weighs .40 in the risk",
+        ),
+        None => add(
+            true,
+            "ask",
+            "eGFR decides",
+            "Unsafe below a limit of the eGFR, and the eGFR is missing",
+        ),
         Some(false) => {}
     }
     for (rule, broken) in o.broken_rules() {
         let (label, meaning) = words::rule(rule);
-        add(broken && row.is_active() && o.is_member(rule, row), "bad", label, meaning);
+        add(
+            broken && row.is_active() && o.is_member(rule, row),
+            "bad",
+            label,
+            meaning,
+        );
     }
     if let Some(level) = row.level {
-        let old = if row.level_is_old { ", before the last change" } else { "" };
-        out += &chip("level", &format!("level {level:.2}{old}"), "The last level that was measured; 1 is the middle of the window");
+        let old = if row.level_is_old {
+            ", before the last change"
+        } else {
+            ""
+        };
+        out += &chip(
+            "level",
+            &format!("level {level:.2}{old}"),
+            "The last level that was measured; 1 is the middle of the window",
+        );
     }
     out
 }

@@ -54,20 +54,22 @@ fn standing(frame: &Frame<Polyguard>) -> String {
     ) + &meter(
         &format!("Uncertainty {:.2}", o.uncertainty),
         "How little is known: missing values, conflicts, unknown products, medicines under review. From .60 on handing over is justified once evidence was tried.",
-        if o.uncertainty >= 0.6 { " stakes high" } else { "" },
+        if o.uncertainty >= 0.6 {
+            " stakes high"
+        } else {
+            ""
+        },
         o.uncertainty,
-    ) + &meter(
-        &format!("Burden {:.2}", o.burden),
-        &burden(o),
-        "",
-        o.burden,
-    ) + &symptom(o)
+    ) + &meter(&format!("Burden {:.2}", o.burden), &burden(o), "", o.burden)
+        + &symptom(o)
         + &problem(o)
 }
 
 fn burden(o: &Observation) -> String {
     let [taken, acb, cns] = o.burden_counts();
-    format!("How heavy the regimen is: {taken} medicines, {acb} anticholinergic points, {cns} that act on the brain")
+    format!(
+        "How heavy the regimen is: {taken} medicines, {acb} anticholinergic points, {cns} that act on the brain"
+    )
 }
 
 fn symptom(o: &Observation) -> String {

@@ -1,8 +1,10 @@
 //! The vocabularies of the world in words for a person who has never met them.
 
 use sentinel_env::polyguard::{
-    Bucket, End, Exploit, Formulary, Kind, Lab, SetRule, Severity, SubEnvironment, Violation,
+    Bucket, Channel, Component, End, Exploit, Formulary, Kind, Lab, SetRule, Severity,
+    SubEnvironment, Violation,
 };
+use sentinel_policy::polyguard::PolicyName;
 
 /// A name of the world with spaces between its words: `heart_failure` reads `heart failure`.
 pub(super) fn spaced(name: &str) -> String {
@@ -50,7 +52,10 @@ pub(super) const fn sub(sub: SubEnvironment) -> (&'static str, &'static str) {
 /// What a kind of act is called on a button, and what it does.
 pub(super) const fn kind(kind: Kind) -> (&'static str, &'static str) {
     match kind {
-        Kind::KeepRegimen => ("Keep", "changes nothing; as the last thing left it signs off"),
+        Kind::KeepRegimen => (
+            "Keep",
+            "changes nothing; as the last thing left it signs off",
+        ),
         Kind::StopDrug => ("Stop", "out at once"),
         Kind::SubstituteWithinClass => ("Substitute", "a listed substitute takes its place"),
         Kind::RecommendAlternative => (
@@ -58,8 +63,14 @@ pub(super) const fn kind(kind: Kind) -> (&'static str, &'static str) {
             "another medicine for the same condition takes its place",
         ),
         Kind::AdjustDoseBucket => ("Adjust", "moves the dose by one level"),
-        Kind::InitiateTaper => ("Begin taper", "one level down, to be continued until it is out"),
-        Kind::ContinueTaper => ("Go on tapering", "one level further down; below low it is out"),
+        Kind::InitiateTaper => (
+            "Begin taper",
+            "one level down, to be continued until it is out",
+        ),
+        Kind::ContinueTaper => (
+            "Go on tapering",
+            "one level further down; below low it is out",
+        ),
         Kind::HoldDose => ("Pause", "not taken until it is resumed"),
         Kind::OrderMonitoring => ("Measure", "finds something out, changes nothing"),
         Kind::FetchExternalEvidence => (
@@ -203,9 +214,80 @@ pub(super) const fn end(end: End) -> (&'static str, &'static str) {
             "out of control",
             "The patient's conditions are out of control. The score counts a tenth.",
         ),
-        End::StepTimeout | End::WallClockTimeout => (
-            "too late",
-            "The clock ran out. The score counts a tenth.",
+        End::StepTimeout | End::WallClockTimeout => {
+            ("too late", "The clock ran out. The score counts a tenth.")
+        }
+    }
+}
+
+/// What a person calls a policy.
+pub(super) const fn player(policy: PolicyName) -> &'static str {
+    match policy {
+        PolicyName::Random => "Random",
+        PolicyName::NoChange => "No change",
+        PolicyName::GreedyRegimen => "Least estimated risk",
+        PolicyName::RulesOnly => "Plain rules",
+        PolicyName::Imitation => "Imitation",
+        PolicyName::ContextualBandit => "Bandit (LinUCB)",
+        PolicyName::Thompson => "Bandit (Thompson)",
+        PolicyName::BeamSearchPlanner => "Beam search",
+        PolicyName::Stack => "Nine agents",
+        PolicyName::StackRouted => "Nine agents, routed",
+        PolicyName::StackReplan => "Nine agents, replanning",
+        PolicyName::StackDebate => "Nine agents, debating",
+        PolicyName::Oracle => "Oracle (sees the truth, slow)",
+    }
+}
+
+/// What a channel is called.
+pub(super) const fn channel(channel: Channel) -> &'static str {
+    match channel {
+        Channel::SafetyLegality => "Safety and legality",
+        Channel::ClinicalImprovement => "Clinical improvement",
+        Channel::DosingQuality => "Dosing and handing over",
+        Channel::ProcessIntegrity => "Process and integrity",
+    }
+}
+
+/// What a component is called, and how it is reckoned.
+pub(super) const fn component(component: Component) -> (&'static str, &'static str) {
+    match component {
+        Component::FormatCompliance => ("form", "1 in the asked form, .4 repaired, else 0"),
+        Component::CandidateAlignment => (
+            "alignment",
+            "1 if the candidate is shown and what is stated of it agrees, else 0",
+        ),
+        Component::Legality => ("legality", "1 if the verifier allows it, else 0"),
+        Component::SafetyDelta => (
+            "safety",
+            ".5, more for a true risk below its lowest so far, less for one that rose; at most .25 for keeping a flagged serious pair",
+        ),
+        Component::BurdenImprovement => ("burden", "The same for the burden"),
+        Component::DiseaseStability => (
+            "control",
+            "How well the conditions are controlled, less what was just lost of it",
+        ),
+        Component::DosingQuality => (
+            "doses",
+            "How well delicate doses lie in their windows; .5 where there are none",
+        ),
+        Component::AbstentionQuality => (
+            "asking",
+            "Whether changing, keeping, asking or handing over was right for what is known",
+        ),
+        Component::Efficiency => ("efficiency", "1 − steps taken / (steps there are + 1)"),
+        Component::ProcessFidelity => (
+            "process",
+            "Whether what should be known first was known first",
+        ),
+        Component::ExplanationGrounding => (
+            "rationale",
+            "Share of the rationale’s words that stand on the chart; at most .5 unless it names the medicine",
+        ),
+        Component::AntiCheat => ("honesty", ".999, or .001 for cheating"),
+        Component::UncertaintyCalibration => (
+            "calibration",
+            "1 − distance between the stated confidence and 1 − uncertainty",
         ),
     }
 }
@@ -230,7 +312,10 @@ pub(super) fn traits(formulary: &Formulary, id: sentinel_env::polyguard::Archety
     };
     add(known.cns, " Acts on the central nervous system.");
     add(known.taper, " Must be tapered, not stopped at once.");
-    add(known.narrow, " Narrow window between too little and too much.");
+    add(
+        known.narrow,
+        " Narrow window between too little and too much.",
+    );
     if known.acb > 0 {
         text.push_str(&format!(" Anticholinergic points: {}.", known.acb));
     }

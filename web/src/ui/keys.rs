@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
-use crate::browser;
 use super::stage::Stage;
+use crate::browser;
 use crate::page::Page;
 use crate::world::World;
 

@@ -52,9 +52,7 @@ pub fn Standings<W: World>(page: Page<W>) -> impl IntoView {
             play_on(league, bout);
         }
     });
-    let heading = move || {
-        format!("Standings on {}", W::task_label(what.get().0))
-    };
+    let heading = move || format!("Standings on {}", W::task_label(what.get().0));
     let empty = Memo::new(move |_| league.with(Option::is_none));
     let absent = move || {
         let trained =

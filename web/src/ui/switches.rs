@@ -72,7 +72,10 @@ pub(super) fn RulesMenu<W: World>(page: Page<W>) -> impl IntoView {
     let title = move || {
         let made: Vec<&str> = rules().changes().map(Change::describe).collect();
         if made.is_empty() {
-            format!("The rules of {}. Hardened rules close its exploits.", W::ORIGIN)
+            format!(
+                "The rules of {}. Hardened rules close its exploits.",
+                W::ORIGIN
+            )
         } else {
             format!("Unlike {}: {}.", W::ORIGIN, made.join("; "))
         }

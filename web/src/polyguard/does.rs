@@ -16,7 +16,11 @@ pub(super) fn does(o: &Observation, act: Act) -> String {
             // What must be tapered stays at a low dose while the new one comes in.
             let cross = act.drug.is_some_and(|drug| drug.needs_taper(formulary));
             let cross = if cross { ", tapering it off" } else { "" };
-            format!("Replace {drug} by {}{cross}", name(target))
+            let by = match act.kind {
+                Kind::SubstituteWithinClass => "to",
+                _ => "by",
+            };
+            format!("{word} {drug} {by} {}{cross}", name(target))
         }
         (Kind::AdjustDoseBucket, Arg::Dose(by)) => adjusts(o, act.drug, by, &drug),
         (Kind::OrderMonitoring, _) if act.drug.is_none() => {

@@ -270,7 +270,7 @@ mod tests {
                 let seen = drawn(&episode, false, false);
                 assert_eq!(seen.matches("class=\"point").count(), o.regimen.len());
                 let arcs = flagged(o).len() + rules(o).len();
-                assert_eq!(seen.matches("class=\"arc").count(), arcs, "{case} {seed}");
+                assert_eq!(seen.matches("class=\"arc ").count(), arcs, "{case} {seed}");
                 assert_eq!(flagged(o).len(), o.flags().count(), "{case} {seed}");
                 assert!(!seen.contains("in truth") && !seen.contains("suspected"));
                 let all = drawn(&episode, true, true);

@@ -57,7 +57,7 @@ pub(super) const fn kind(kind: Kind) -> (&'static str, &'static str) {
             "changes nothing; as the last thing left it signs off",
         ),
         Kind::StopDrug => ("Stop", "out at once"),
-        Kind::SubstituteWithinClass => ("Substitute", "a listed substitute takes its place"),
+        Kind::SubstituteWithinClass => ("Switch", "a listed substitute takes its place"),
         Kind::RecommendAlternative => (
             "Replace",
             "another medicine for the same condition takes its place",

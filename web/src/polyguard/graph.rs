@@ -53,6 +53,8 @@ fn drawn(episode: &Episode, hints: bool, truth: bool) -> String {
     let o = episode.observation();
     let mut arcs = flagged(o);
     arcs.extend(rules(o));
+    let broken = o.broken_rules().iter().any(|(_, broken)| *broken);
+    let clear = arcs.is_empty() && !broken;
     let known = arcs.len();
     if truth {
         arcs.extend(unflagged(episode));
@@ -66,8 +68,9 @@ fn drawn(episode: &Episode, hints: bool, truth: bool) -> String {
     let mut svg = format!(
         "<svg role=\"img\" aria-label=\"{spoken}\" viewBox=\"0 0 {WIDTH:.0} {height:.0}\">"
     );
+    let mut labels = Vec::new();
     for (number, arc) in arcs.iter().enumerate() {
-        draw(arc, number, &mut svg);
+        draw(arc, number, &mut labels, &mut svg);
     }
     for (at, row) in o.regimen.iter().enumerate() {
         let name = row.drug.name(o.formulary());
@@ -84,7 +87,7 @@ fn drawn(episode: &Episode, hints: bool, truth: bool) -> String {
     }
     format!(
         "<div class=\"graph-body\">{svg}</svg>{}</div>",
-        list(&arcs, known, hints)
+        list(&arcs, clear, hints)
     )
 }
 
@@ -92,10 +95,31 @@ fn y(row: usize) -> f64 {
     ROW * row as f64 + 13.0
 }
 
-fn draw(arc: &Arc, number: usize, out: &mut String) {
+/// How far out an arc goes, so that its number covers none of those in `labels`.
+fn reach(top: f64, half: f64, labels: &mut Vec<(f64, f64)>) -> f64 {
+    let most = WIDTH - X - 10.0;
+    let (mut wide, y) = ((16.0 + half * 1.1).min(most), top + half);
+    let covers = |wide: f64| {
+        let mut near = labels
+            .iter()
+            .map(|(x, other)| (x - wide).abs() + (other - y).abs());
+        near.any(|distance| distance < 18.0)
+    };
+    while wide < most && covers(wide) {
+        wide += 6.0;
+    }
+    labels.push((wide, y));
+    wide
+}
+
+fn draw(arc: &Arc, number: usize, labels: &mut Vec<(f64, f64)>, out: &mut String) {
     let [a, b] = arc.rows.map(y);
     let (top, half) = (a.min(b), (a - b).abs() / 2.0);
-    let wide = (14.0 + half * 0.8).min(92.0);
+    let numbered = arc.class != "suspected";
+    let wide = match numbered {
+        true => reach(top, half, labels),
+        false => 12.0 + half * 0.6,
+    };
     let _ = write!(
         out,
         "<g class=\"arc {}\"><path d=\"M{X} {top}a{wide:.1} {half:.1} 0 0 1 0 {:.1}\"><title>{}</title></path>",
@@ -103,7 +127,7 @@ fn draw(arc: &Arc, number: usize, out: &mut String) {
         half * 2.0,
         arc.who
     );
-    if arc.class != "suspected" {
+    if numbered {
         let (x, y) = (X + wide, top + half);
         let _ = write!(
             out,
@@ -116,7 +140,7 @@ fn draw(arc: &Arc, number: usize, out: &mut String) {
 }
 
 /// What the numbers stand for.
-fn list(arcs: &[Arc], known: usize, hints: bool) -> String {
+fn list(arcs: &[Arc], clear: bool, hints: bool) -> String {
     let mut out = "<ol class=\"arcs\">".to_owned();
     for (number, arc) in arcs.iter().enumerate() {
         if arc.class != "suspected" {
@@ -131,7 +155,7 @@ fn list(arcs: &[Arc], known: usize, hints: bool) -> String {
         }
     }
     out += "</ol>";
-    if known == 0 {
+    if clear {
         out += "<p class=\"quiet\">No pair is flagged and no rule broken. That is not to say that there is none.</p>";
     }
     if hints {

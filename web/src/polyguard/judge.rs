@@ -203,7 +203,12 @@ fn process(turn: &Turn, value: f64) -> (Verdict, String) {
         return good("what had to be known first was known");
     }
     if value > 0.25 {
-        return bad("whether the medicine is still needed, or its level, was not found out first");
+        let row = act.drug.and_then(|drug| o.regimen.of(drug));
+        return if row.is_some_and(|row| row.is_unrevealed()) {
+            bad("whether the medicine is still needed was not found out first")
+        } else {
+            bad("the dose was moved without a measured level")
+        };
     }
     if o.has_unknown_product() {
         bad("changed something while nobody knew what the product is made of")

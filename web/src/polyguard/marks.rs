@@ -38,13 +38,16 @@ pub(super) fn mark(turn: &Turn, truth: bool) -> Mark {
     }
     let kind = step.act.map(|act| act.kind);
     match kind {
+        // What is found out may be a risk that nobody saw before: that is no fault of the step.
+        Some(kind) if kind.is_information() && step.gained => {
+            Mark::plain("?", "something was found out", "right")
+        }
+        Some(kind) if kind.is_information() => {
+            Mark::notable("∅", "nothing was found out", "skipped")
+        }
         _ if now < was - CHANGED => Mark::plain("▾", "the risk that can be seen fell", "right"),
         _ if now > was + CHANGED => Mark::notable("▴", "the risk that can be seen rose", "wrong"),
         Some(Kind::KeepRegimen) => Mark::plain("–", "kept", "skipped"),
-        Some(kind) if kind.is_information() && step.gained => {
-            Mark::plain("?", "something was found out", "solved")
-        }
-        Some(kind) if kind.is_information() => Mark::notable("∅", "nothing was found", "skipped"),
         Some(kind) if kind.is_review() => Mark::plain("…", "asked for review", "solved"),
         _ => Mark::plain("▸", "changed", "solved"),
     }

@@ -102,7 +102,7 @@ fn values(o: &Observation, truth: Option<[f64; 5]>) -> String {
         let unit = if class.is_empty() { unit } else { "" };
         let _ = write!(
             out,
-            "<li class=\"lab{class}\" data-lab=\"{}\">{}<strong>{value}</strong><span class=\"quiet\">{unit}</span>{hidden}</li>",
+            "<li class=\"lab{class}\" data-lab=\"{}\">{}<span><strong>{value}</strong> <span class=\"quiet\">{unit}</span></span>{hidden}</li>",
             which.name(),
             tip(name, meaning)
         );

@@ -124,15 +124,10 @@ fn card(
     out: &mut String,
 ) {
     let (id, what) = (candidate.id, does(o, candidate.act));
-    let (delta, class) = match candidate.est_delta {
-        less if less < -0.005 => (less, "less"),
-        more if more > 0.005 => (more, "more"),
-        same => (same, "same"),
-    };
-    let sign = match class {
-        "less" => "▾",
-        "more" => "▴",
-        _ => "≈",
+    let (class, change) = match candidate.est_delta {
+        less if less < -0.005 => ("less", format!("▾ −{:.2}", -less)),
+        more if more > 0.005 => ("more", format!("▴ +{more:.2}")),
+        _ => ("same", "≈ 0".to_owned()),
     };
     let meaning = words::kind(candidate.act.kind).1;
     let (tag, attributes) = if free {
@@ -151,7 +146,7 @@ fn card(
     let _ = write!(
         out,
         "<li><{tag}{attributes} class=\"cand{current}\"><kbd>{}</kbd><span class=\"what\">{what}</span>\
-        <span class=\"delta {class}\" title=\"estimated risk less the risk that can be seen now\">{sign} {delta:+.2}</span>\
+        <span class=\"delta {class}\" title=\"estimated risk less the risk that can be seen now\">{change}</span>\
         <span class=\"quiet cand-id\">{id} · {meaning}</span>\
         <span class=\"risk-bar\" title=\"estimated risk afterwards {:.2}; now {:.2}\"><span style=\"width:{:.1}%\"></span><i style=\"left:{:.1}%\"></i></span>\
         <span class=\"num\">{:.2}</span>{}{}{}</{tag}></li>",

@@ -56,7 +56,7 @@ fn setup(view: &View<Polyguard>) -> Setup {
 
 impl Named for PolicyName {
     fn all() -> &'static [Self] {
-        &Self::ALL
+        &actor::PLAYERS
     }
 
     fn name(self) -> &'static str {

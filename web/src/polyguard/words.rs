@@ -227,9 +227,8 @@ pub(super) const fn player(policy: PolicyName) -> &'static str {
         PolicyName::NoChange => "No change",
         PolicyName::GreedyRegimen => "Least estimated risk",
         PolicyName::RulesOnly => "Plain rules",
-        PolicyName::Imitation => "Imitation",
-        PolicyName::ContextualBandit => "Bandit (LinUCB)",
-        PolicyName::Thompson => "Bandit (Thompson)",
+        // Not played by the page.
+        PolicyName::Imitation | PolicyName::ContextualBandit | PolicyName::Thompson => "Fitted",
         PolicyName::BeamSearchPlanner => "Beam search",
         PolicyName::Stack => "Nine agents",
         PolicyName::StackRouted => "Nine agents, routed",

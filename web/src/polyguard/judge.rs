@@ -273,7 +273,7 @@ mod tests {
                         *seen.entry(judged.reason.clone()).or_default() += 1;
                         match judged.reason.as_str() {
                             "the true risk fell below its lowest so far" => {
-                                assert!(now < best, "{at}")
+                                assert!(now < best, "{at}");
                             }
                             "the true risk rose" => assert!(now > turn.step.risk[0], "{at}"),
                             "something was found out" => assert!(turn.step.gained, "{at}"),

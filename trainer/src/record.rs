@@ -21,7 +21,7 @@ use crate::{Cells, Error, Progress, SeedRange, chosen, files, manifest, selected
 /// What to record.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RecordConfig {
-    /// The world: trust or cluster
+    /// The world: trust, cluster or polyguard
     #[arg(long, default_value = "trust", value_parser = parse_world)]
     pub world: WorldName,
     /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B

@@ -44,7 +44,7 @@ pub enum RowError {
         known: String,
     },
     /// No such world.
-    #[error("unknown world {0:?}: use trust (which a row without the key means) or cluster")]
+    #[error("unknown world {0:?}: use trust (which a row without the key means), cluster or polyguard")]
     World(String),
     /// No such stream mode.
     #[error(

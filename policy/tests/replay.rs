@@ -5,14 +5,13 @@
 )]
 
 use sentinel_env::TaskName;
-use sentinel_env::polyguard::PolyguardWorld;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::RuleBits;
 use sentinel_env::slot::Slot;
 use sentinel_env::trust::{Action, Task, TrustWorld};
 use sentinel_policy::Playable;
 use sentinel_policy::replay::{
-    EpisodeKey, PROBLEMS_KEPT, Parser, Replay, ReplayRow, WorldName, parse, parse_world,
+    EpisodeKey, PROBLEMS_KEPT, Parser, Replay, ReplayRow, WorldName, parse,
 };
 
 /// A line as the reference writes it: sorted keys, six of them.
@@ -123,26 +122,6 @@ fn one_bad_line_costs_only_itself() {
             "line 5: the line is cut off after 90 characters",
         ]
     );
-}
-
-/// Where one world is played, the rows of the others are named, and its own are read as ever.
-#[test]
-fn rows_of_another_world_do_not_fit() {
-    let other = concat!(
-        r#"{"action": {"candidate_id": "cand_01"}, "model_source": "x", "scenario_id": "x", "seed": 7, "step": 0, "#,
-        r#""streams": "independent", "task_type": "DDI-easy", "world": "polyguard"}"#
-    );
-    let text = format!(
-        "{REFERENCE}\n{other}\n{}",
-        with(r#""step": 12"#, r#""step": 3"#)
-    );
-    clean(&parse(&text));
-    assert_eq!(parse(&text).rows(), 3);
-    let replay = parse_world::<TrustWorld>(&text);
-    let said: Vec<String> = replay.problems().iter().map(ToString::to_string).collect();
-    let expected = "line 2: the row is of world polyguard, and world trust is played";
-    assert_eq!((replay.rows(), said), (2, vec![expected.to_owned()]));
-    assert_eq!(parse_world::<PolyguardWorld>(&text).rows(), 1);
 }
 
 #[test]

@@ -95,89 +95,30 @@ fn chip(class: &str, label: &str, meaning: &str) -> String {
 /// What is known or asked about a medicine.
 fn marks(o: &Observation, row: &Row) -> String {
     let mut out = String::new();
-    let mut add = |holds: bool, class: &str, label: &str, meaning: &str| {
+    for (holds, class, label, meaning) in asked(o, row) {
         if holds {
             out += &chip(class, label, meaning);
         }
-    };
-    let taper = row.drug.needs_taper(o.formulary()) && !row.tapering;
-    add(
-        o.problem == Some(row.drug),
-        "bad",
-        "must be replaced",
-        "The problem of this case: another medicine must take its place",
-    );
-    add(
-        taper,
-        "",
-        "needs taper",
-        "May not be stopped at once: it goes down one dose a step",
-    );
-    add(
-        row.tapering,
-        "ask",
-        "tapering",
-        "One dose a step down until it is out",
-    );
-    add(
-        row.is_unrevealed(),
-        "ask",
-        "under review",
-        "Nobody has found out yet whether it is still needed: evidence may tell",
-    );
-    add(
-        row.status == Some(true),
-        "good",
-        "still needed",
-        "Evidence was found: it is needed",
-    );
-    add(
-        row.status == Some(false),
-        "bad",
-        "no longer needed",
-        "Evidence was found: it is not needed",
-    );
-    add(
-        row.questioned,
-        "ask",
-        "dose in question",
-        "The dose may be wrong for this patient: measure, then adjust",
-    );
-    add(
-        row.prior > 0,
-        "ask",
-        &format!("suspect {}", row.prior),
-        "May cause the symptom; the number is its weight among the suspects",
-    );
-    match o.renal_alert(row) {
-        Some(true) => add(
-            true,
-            "bad",
-            "unsafe for the kidney",
-            "The eGFR is below the limit of this medicine; weighs .40 in the risk",
-        ),
-        None => add(
-            true,
-            "ask",
-            "eGFR decides",
-            "Unsafe below a limit of the eGFR, and the eGFR is missing",
-        ),
-        Some(false) => {}
     }
-    for (rule, broken) in o.broken_rules() {
-        let (label, meaning) = words::rule(rule);
-        add(
-            broken && row.is_active() && o.is_member(rule, row),
-            "bad",
-            label,
-            meaning,
+    if row.prior > 0 {
+        let label = format!("suspect {}", row.prior);
+        out += &chip(
+            "ask",
+            &label,
+            "May cause the symptom; the number is its weight among the suspects",
         );
     }
+    let broken = o.broken_rules().into_iter().filter(|(_, broken)| *broken);
+    for (rule, _) in broken.filter(|_| row.is_active()) {
+        if o.is_member(rule, row) {
+            let (label, meaning) = words::rule(rule);
+            out += &chip("bad", label, meaning);
+        }
+    }
     if let Some(level) = row.level {
-        let old = if row.level_is_old {
-            ", before the last change"
-        } else {
-            ""
+        let old = match row.level_is_old {
+            true => ", before the last change",
+            false => "",
         };
         out += &chip(
             "level",
@@ -186,6 +127,27 @@ fn marks(o: &Observation, row: &Row) -> String {
         );
     }
     out
+}
+
+/// Whether it holds, its style, its label, and what that means.
+type Asked = (bool, &'static str, &'static str, &'static str);
+
+/// What may be asked about any medicine.
+#[rustfmt::skip]
+fn asked(o: &Observation, row: &Row) -> [Asked; 9] {
+    let taper = row.drug.needs_taper(o.formulary()) && !row.tapering;
+    let kidney = o.renal_alert(row);
+    [
+        (o.problem == Some(row.drug), "bad", "must be replaced", "The problem of this case: another medicine must take its place"),
+        (taper, "", "needs taper", "May not be stopped at once: it goes down one dose a step"),
+        (row.tapering, "ask", "tapering", "One dose a step down until it is out"),
+        (row.is_unrevealed(), "ask", "under review", "Nobody has found out yet whether it is still needed: evidence may tell"),
+        (row.status == Some(true), "good", "still needed", "Evidence was found: it is needed"),
+        (row.status == Some(false), "bad", "no longer needed", "Evidence was found: it is not needed"),
+        (row.questioned, "ask", "dose in question", "The dose may be wrong for this patient: measure, then adjust"),
+        (kidney == Some(true), "bad", "unsafe for the kidney", "The eGFR is below the limit of this medicine; weighs .40 in the risk"),
+        (kidney.is_none(), "ask", "eGFR decides", "Unsafe below a limit of the eGFR, and the eGFR is missing"),
+    ]
 }
 
 /// What is true of a medicine.

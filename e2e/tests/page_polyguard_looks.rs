@@ -10,7 +10,7 @@ async fn nothing_sticks_out_at_any_width() -> Result<()> {
     let (server, browser) = open_page("world=polyguard").await?;
     let folder = screenshots();
     for (name, width, height, query) in [
-        ("polyguard", 1280, 2000, "task=DDI-medium&seed=42&t=1"),
+        ("polyguard", 1280, 1100, "task=DDI-medium&seed=42&t=1"),
         (
             "polyguard-dark",
             1280,

@@ -99,7 +99,9 @@ pub fn App<W: Stage>(
         }
     };
     view! {
-        <div class="page" class:embed=embed>
+        {(!W::STYLE.is_empty()).then(|| view! { <style>{W::STYLE}</style> })}
+        <div class="page" class:embed=embed data-of=W::NAME>
+            {(!W::WARNING.is_empty()).then(|| view! { <p class="warning" role="note">{W::WARNING}</p> })}
             {(!embed).then(|| view! { <Header page/> })}
             {body}
             {(!embed).then(|| view! { <Footer/> })}

@@ -1,8 +1,8 @@
 //! The page: runs, replays and compares episodes in the browser, without a server.
 //!
-//! A world is a type: [`trust::Trust`], [`cluster::Cluster`]. Everything that they share is written against
-//! [`world::World`] and [`ui::Stage`], and each has a module of its own (`src/main.rs`, `src/bin/`), so that a
-//! visitor loads one world.
+//! A world is a type: [`trust::Trust`], [`cluster::Cluster`], [`polyguard::Polyguard`]. Everything that they share is
+//! written against [`world::World`] and [`ui::Stage`], and each has a module of its own (`src/main.rs`, `src/bin/`),
+//! so that a visitor loads one world.
 //!
 //! `state` says what is shown, `play` and `training` compute it (pure, no browser), `ui` draws it, `browser`
 //! speaks to the one that it runs in.
@@ -17,6 +17,7 @@ pub mod cluster;
 pub mod fetched;
 pub mod page;
 pub mod play;
+pub mod polyguard;
 pub mod shelf;
 pub mod state;
 pub mod text;

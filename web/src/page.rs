@@ -77,6 +77,7 @@ impl<W: World> Page<W> {
             still.with(|v| View {
                 screen: Screen::Episode,
                 truth: false,
+                hints: false,
                 theme: Theme::Auto,
                 speed: Default::default(),
                 embed: false,

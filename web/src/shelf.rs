@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sentinel_env::TaskName as _;
 use sentinel_env::rules::Rules;
+use sentinel_policy::Playable;
 use sentinel_policy::replay::{self, Replay};
 use serde::Deserialize;
 
@@ -158,10 +159,10 @@ impl<W: World> Shelf<W> {
     }
 }
 
-/// Reads a replay file; what is of another world does not fit.
+/// Reads a replay file of the world that the environment calls `P`; what is of another world does not fit.
 #[must_use]
-pub fn open<W: World<Replay = Replay>>(text: &str) -> Opened<W> {
-    let replay = replay::parse(text);
+pub fn open<W: World<Replay = Replay>, P: Playable>(text: &str) -> Opened<W> {
+    let replay = replay::parse_world::<P>(text);
     let ours = replay.episodes().find(|key| key.world.name() == W::NAME);
     let first = ours.and_then(|key| {
         Some(Aim {

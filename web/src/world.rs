@@ -61,6 +61,14 @@ pub trait World: Copy + Debug + PartialEq + Send + Sync + 'static {
     const LEARNED: Option<Learned> = None;
     /// Whether replay files of this world can be read.
     const REPLAYS: bool = false;
+    /// What is played when the address does not say; the last of all tasks where nothing stands here.
+    const TASK: Option<Self::Task> = None;
+    /// Whose rules stand behind the word `reference`.
+    const ORIGIN: &'static str = "the Python original";
+    /// Who acts where a recording has no row.
+    const FALLBACK: &'static str = "the .70 heuristic acts";
+    /// Whether there is something that is drawn only when it is asked for.
+    const HINTS: bool = false;
 
     /// Its tasks.
     type Task: TaskName;
@@ -97,6 +105,12 @@ pub trait World: Copy + Debug + PartialEq + Send + Sync + 'static {
     }
     /// What a task is like.
     fn task_title(task: Self::Task) -> String;
+
+    /// What a person calls a task.
+    fn task_label(task: Self::Task) -> String {
+        let position = Self::Task::ALL.iter().position(|other| *other == task);
+        format!("task {}", position.unwrap_or(0) + 1)
+    }
 
     /// Starts the episode of a view.
     fn start(view: &View<Self>) -> Self::Session;
@@ -232,4 +246,15 @@ pub fn streams_of<W: World>(word: &str) -> Option<Streams> {
 pub type RulesOf<W> = Rules<<W as World>::Change>;
 
 /// The worlds that the page has, by the word in the address: a module each, see `index.html`.
-pub const WORLDS: [(&str, &str); 2] = [("trust", "Trust"), ("cluster", "GPU cluster")];
+pub const WORLDS: [(&str, &str); 3] = [
+    ("trust", "Trust"),
+    ("cluster", "GPU cluster"),
+    ("polyguard", "PolyGuard"),
+];
+
+/// Whether the tasks of a world are called `task1`, `task2`, … and its streams are seeded in the two usual ways, so
+/// that both make sense in another such world.
+#[must_use]
+pub fn is_numbered(world: &str) -> bool {
+    world != WORLDS[2].0
+}

@@ -9,7 +9,11 @@ use std::hash::{Hash, Hasher};
 use std::path::Path;
 
 /// Every world with the start of its files' names. The first is Trunk's main program.
-pub const WORLDS: [(&str, &str); 2] = [("trust", "sentinel-web"), ("cluster", "sentinel-cluster")];
+pub const WORLDS: [(&str, &str); 3] = [
+    ("trust", "sentinel-web"),
+    ("cluster", "sentinel-cluster"),
+    ("polyguard", "sentinel-polyguard"),
+];
 
 /// The world that a file of `dist/` is of; `None` for what every world loads.
 #[must_use]

@@ -43,7 +43,7 @@ pub struct Claim {
 }
 
 /// A candidate that was named in a form that can be read.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// Which.
     pub id: CandidateId,
@@ -60,7 +60,7 @@ pub struct Choice {
 }
 
 /// What an agent answers in one step.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// A candidate.
     Choose(Choice),

@@ -106,15 +106,22 @@ impl Episode {
         0.4 * share + 0.3 * safer + 0.2 * clip(1.0 - 2.0 * lost) + 0.1 * lighter
     }
 
-    /// Score of the episode if it ended so.
-    pub(super) fn score_if(&self, end: End) -> f64 {
+    /// What an end makes of the score, as things stand: the factor of everything, and what each step that
+    /// is left counts (spec polyguard §7).
+    #[must_use]
+    pub fn price(&self, end: End) -> (f64, f64) {
         let good = self.outcome();
-        let (factor, pad) = match end {
+        match end {
             End::SafeResolution => (1.0, 0.85 + 0.149 * good),
             End::JustifiedReview => (0.7, 0.6),
             End::StepBudgetExhausted => (0.25 + 0.35 * good, 0.0),
             _ => (0.1, 0.001),
-        };
+        }
+    }
+
+    /// Score of the episode if it ended so.
+    pub(super) fn score_if(&self, end: End) -> f64 {
+        let (factor, pad) = self.price(end);
         let budget = f64::from(self.observation.budget);
         let left = budget - f64::from(self.observation.step_count);
         q(factor * (self.hidden.tally.counted + left * pad) / budget)

@@ -1,6 +1,6 @@
 //! What an agent may not see: never part of an observation.
 
-use super::candidates::CANDIDATES;
+use super::candidates::{CANDIDATES, CandidateId};
 use super::formulary::{ArchetypeId, Condition, Conditions, PairId, SetRule};
 use super::history::Act;
 use super::labs::TrueLabs;
@@ -136,6 +136,12 @@ impl Hidden {
     /// The issues, in the order in which they were planted.
     pub fn issues(&self) -> impl Iterator<Item = Issue> {
         self.issues.iter().flatten().copied()
+    }
+
+    /// The candidates that are not shown, each with what it would do and why it is illegal.
+    pub fn withheld(&self) -> impl Iterator<Item = (CandidateId, Act, Violation)> {
+        let each = CandidateId::all().zip(self.withheld);
+        each.filter_map(|(id, withheld)| withheld.map(|(act, why)| (id, act, why)))
     }
 
     /// What is true of a row of the regimen.

@@ -80,6 +80,18 @@ impl Terms {
         terms
     }
 
+    /// The words as bits, for places where a set must be written shortly.
+    #[must_use]
+    pub const fn bits(self) -> u128 {
+        self.0
+    }
+
+    /// What [`Terms::bits`] was made from.
+    #[must_use]
+    pub const fn of_bits(bits: u128) -> Self {
+        Self(bits)
+    }
+
     /// What is in either.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {

@@ -10,6 +10,7 @@ use sentinel_env::polyguard::{
 
 use crate::play::Policy;
 
+use super::order::sort;
 use super::permitted::permitted;
 
 /// Plans that are kept at each depth.
@@ -63,7 +64,10 @@ fn search(o: &Observation) -> CandidateId {
 
 /// The best plans, the best first; of equals the one that starts with the lower candidate.
 fn keep_best(plans: &mut Vec<Plan>) {
-    plans.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(a.first.cmp(&b.first)));
+    sort(plans, |a, b| {
+        let order = b.worth.total_cmp(&a.worth);
+        order.then(a.first.cmp(&b.first)).is_lt()
+    });
     plans.truncate(WIDTH);
 }
 

@@ -2,7 +2,9 @@
 
 use serde_json::error::Category;
 
+use super::raw::{RawRow, Reader, of_any, of_one};
 use super::table::{Replay, Row};
+use crate::Playable;
 
 /// How many problems a replay keeps in words; all are counted.
 pub const PROBLEMS_KEPT: usize = 1000;
@@ -32,22 +34,48 @@ impl std::fmt::Display for Problem {
 /// is kept.
 #[must_use]
 pub fn parse(text: &str) -> Replay {
-    let mut parser = Parser::default();
-    for line in text.lines() {
-        parser.push_line(line);
-    }
-    parser.finish()
+    Parser::default().whole(text)
+}
+
+/// [`parse`] for a program that plays one world only: rows of other worlds are among the problems.
+#[must_use]
+pub fn parse_world<W: Playable>(text: &str) -> Replay {
+    Parser::reading(of_one::<W>).whole(text)
 }
 
 /// Reads a file that arrives line by line.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Parser {
     replay: Replay,
     line: usize,
     lfs_pointer: bool,
+    reader: Reader,
+}
+
+impl Default for Parser {
+    /// Reads rows of all worlds.
+    fn default() -> Self {
+        Self::reading(of_any)
+    }
 }
 
 impl Parser {
+    fn reading(reader: Reader) -> Self {
+        Self {
+            replay: Replay::default(),
+            line: 0,
+            lfs_pointer: false,
+            reader,
+        }
+    }
+
+    fn whole(mut self, text: &str) -> Replay {
+        for line in text.lines() {
+            self.push_line(line);
+        }
+        self.finish()
+    }
+
     /// Takes in the next line, with or without its line break.
     pub fn push_line(&mut self, line: &str) {
         self.line += 1;
@@ -64,7 +92,7 @@ impl Parser {
             self.lfs_pointer = true;
             Err("this is a git-lfs pointer, not the replay itself: run `git lfs pull`".to_owned())
         } else {
-            read(line).and_then(|row| {
+            read(line, self.reader).and_then(|row| {
                 self.replay.insert(Row {
                     line: self.line,
                     row,
@@ -110,11 +138,17 @@ fn is_pointer_line(line: &str) -> bool {
     line.starts_with("oid ") || line.starts_with("size ")
 }
 
-fn read(line: &str) -> Result<super::ReplayRow, String> {
+fn read(line: &str, reader: Reader) -> Result<super::ReplayRow, String> {
     if !line.starts_with('{') {
         return Err("not a JSON object: a row begins with {".to_owned());
     }
-    serde_json::from_str(line).map_err(|error| reason(line, &error))
+    let raw: RawRow = serde_json::from_str(line).map_err(|error| reason(line, &error))?;
+    reader(raw).map_err(|error| clipped(&error.to_string()))
+}
+
+/// A value that is wrong may be as long as the line.
+fn clipped(reason: &str) -> String {
+    reason.chars().take(REASON_MAX).collect()
 }
 
 /// What is wrong, in words that do not need a look at the JSON grammar.
@@ -131,8 +165,7 @@ fn reason(line: &str, error: &serde_json::Error) -> String {
             Some(word) => format!("{word} is not a number in JSON"),
             None => format!("not JSON: {what} (column {})", error.column()),
         },
-        // The value that is wrong may be as long as the line.
-        Category::Data => what.chars().take(REASON_MAX).collect(),
+        Category::Data => clipped(what),
     }
 }
 

@@ -63,6 +63,14 @@ pub enum RowError {
         /// What the world has.
         known: String,
     },
+    /// A row of another world than the one that is read.
+    #[error("the row is of world {found}, and world {played} is played")]
+    OtherWorld {
+        /// The row's world.
+        found: &'static str,
+        /// The world that is read.
+        played: &'static str,
+    },
     /// Not a seed.
     #[error("seed is {0}: seeds are integers from 0 to {SEED_MAX}")]
     Seed(String),
@@ -114,10 +122,44 @@ pub(super) struct RawRow {
 impl TryFrom<RawRow> for ReplayRow {
     type Error = RowError;
 
-    fn try_from(mut raw: RawRow) -> Result<Self, RowError> {
-        let task = text("task_type", raw.task_type.take())?;
-        let world = named("world", raw.world.take(), WorldName::parse, RowError::World)?;
-        in_world!(world.unwrap_or_default(), W => of_world::<W>(raw, &task))
+    fn try_from(raw: RawRow) -> Result<Self, RowError> {
+        of_any(raw)
+    }
+}
+
+/// Makes a row of the keys of a line.
+pub(super) type Reader = fn(RawRow) -> Result<ReplayRow, RowError>;
+
+/// A row of any world.
+pub(super) fn of_any(mut raw: RawRow) -> Result<ReplayRow, RowError> {
+    let (task, world) = raw.place()?;
+    in_world!(world, W => of_world::<W>(raw, &task))
+}
+
+/// A row of one world; one of another is named as such. A program that plays one world needs the code of no other
+/// for this.
+pub(super) fn of_one<W: Playable>(mut raw: RawRow) -> Result<ReplayRow, RowError> {
+    let (task, world) = raw.place()?;
+    if world != W::WORLD {
+        return Err(RowError::OtherWorld {
+            found: world.name(),
+            played: W::NAME,
+        });
+    }
+    of_world::<W>(raw, &task)
+}
+
+impl RawRow {
+    /// The word for the task, and the world.
+    fn place(&mut self) -> Result<(String, WorldName), RowError> {
+        let task = text("task_type", self.task_type.take())?;
+        let world = named(
+            "world",
+            self.world.take(),
+            WorldName::parse,
+            RowError::World,
+        )?;
+        Ok((task, world.unwrap_or_default()))
     }
 }
 

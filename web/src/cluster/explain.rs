@@ -101,7 +101,7 @@ pub(super) fn parts(frame: &Frame<Cluster>) -> Option<Parts> {
     let task = frame.episode.observation().task;
     let end = step.terminal.map(|end| {
         let terms = explain_terminal(task, &end);
-        (end.reward, terms, String::new())
+        ("Terminal reward", end.reward, terms, String::new())
     });
     let title = "What the four roles earn together, times three factors; at least .01:";
     Some(Parts {

@@ -193,7 +193,7 @@ impl World for Cluster {
     }
 
     fn read_replay(text: &str) -> Opened<Self> {
-        crate::shelf::open(text)
+        crate::shelf::open::<Self, ClusterWorld>(text)
     }
 
     fn holds(replay: &Replay, view: &View<Self>) -> bool {
@@ -224,7 +224,7 @@ impl Stage for Cluster {
         list.join(", ")
     }
 
-    fn parts(frame: &Frame<Self>) -> Option<Parts> {
+    fn parts(frame: &Frame<Self>, _truth: bool) -> Option<Parts> {
         explain::parts(frame)
     }
 

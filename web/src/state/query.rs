@@ -6,7 +6,7 @@ use sentinel_env::TaskName as _;
 use sentinel_policy::SEED_MAX;
 
 use super::{Branch, Screen, Source, Speed, Theme, View};
-use crate::world::{RulesOf, WORLDS, World, has_training, streams_of};
+use crate::world::{RulesOf, WORLDS, World, has_training, is_numbered, streams_of};
 
 /// The query of a view, without `?`; what is at its default is left out.
 #[must_use]
@@ -47,6 +47,9 @@ pub fn to_query<W: World>(view: &View<W>) -> String {
     if view.truth {
         parts.push("view=truth".to_owned());
     }
+    if view.hints {
+        parts.push("hints=1".to_owned());
+    }
     match view.theme {
         Theme::Auto => {}
         Theme::Light => parts.push("theme=light".to_owned()),
@@ -76,9 +79,15 @@ pub fn elsewhere<W: World>(view: &View<W>, world: &str) -> String {
     let rules = format!("rules={}", view.rules);
     let hardened = RulesOf::<W>::HARDENED == view.rules;
     let query = to_query(&view);
-    let kept = query
-        .split('&')
-        .filter(|part| *part != own && *part != "policy=you" && (hardened || *part != rules));
+    let alike = is_numbered(W::NAME) && is_numbered(world);
+    let only_here = |part: &str| {
+        !alike && (part.starts_with("task=") || part.starts_with("streams="))
+            || part.starts_with("hints=")
+    };
+    let kept = query.split('&').filter(|part| {
+        let ours = *part == own || *part == "policy=you" || only_here(part);
+        !ours && (hardened || *part != rules)
+    });
     let mut parts: Vec<&str> = kept.collect();
     let world = format!("world={world}");
     if world != format!("world={}", WORLDS[0].0) {
@@ -127,6 +136,7 @@ pub fn parse_query<W: World>(query: &str) -> (View<W>, Vec<String>) {
             "resume" => set(&mut resume, flag(&value)),
             "t" => set(&mut view.cursor, value.parse().ok().filter(|n| *n <= 1000)),
             "view" => set(&mut view.truth, choice(&value, "agent", "truth")),
+            "hints" if W::HINTS => set(&mut view.hints, flag(&value)),
             "embed" => set(&mut view.embed, flag(&value)),
             "theme" => set(&mut view.theme, parse_theme(&value)),
             "speed" => set(

@@ -93,6 +93,8 @@ pub struct View<W: World> {
     pub cursor: usize,
     /// Whether hidden state is shown.
     pub truth: bool,
+    /// Whether what a world draws on demand only is drawn.
+    pub hints: bool,
     /// Whether the page stands inside another one.
     pub embed: bool,
     /// Colours.
@@ -107,8 +109,8 @@ impl<W: World> Default for View<W> {
         let usual = streams.contains(&Streams::Independent);
         Self {
             screen: Screen::Episode,
-            // The hardest; every world has a task.
-            task: tasks[tasks.len() - 1],
+            // Else the hardest; every world has a task.
+            task: W::TASK.unwrap_or(tasks[tasks.len() - 1]),
             seed: 42,
             streams: if usual {
                 Streams::Independent
@@ -121,6 +123,7 @@ impl<W: World> Default for View<W> {
             branch: None,
             cursor: 0,
             truth: false,
+            hints: false,
             embed: false,
             theme: Theme::Auto,
             speed: Speed::One,

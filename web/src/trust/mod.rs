@@ -195,7 +195,7 @@ impl World for Trust {
     }
 
     fn read_replay(text: &str) -> Opened<Self> {
-        crate::shelf::open(text)
+        crate::shelf::open::<Self, TrustWorld>(text)
     }
 
     fn holds(replay: &Replay, view: &View<Self>) -> bool {
@@ -219,7 +219,7 @@ impl Stage for Trust {
         list.join(", ")
     }
 
-    fn parts(frame: &Frame<Self>) -> Option<Parts> {
+    fn parts(frame: &Frame<Self>, _truth: bool) -> Option<Parts> {
         let step = frame.step?;
         let task = frame.episode.observation().task;
         let last = step.grades.reward;
@@ -229,7 +229,7 @@ impl Stage for Trust {
             } else {
                 format!("Task 1 ends with its last step’s reward again: {last:.4}.")
             };
-            (end.reward, explain_terminal(&end), note)
+            ("Terminal reward", end.reward, explain_terminal(&end), note)
         });
         Some(Parts {
             reward: last,

@@ -5,6 +5,7 @@ use sentinel_env::TaskName as _;
 use wasm_bindgen::JsCast;
 
 use super::keys::new_seed;
+use super::stage::Stage;
 use super::switches::{RulesMenu, StreamsMenu, TruthSwitch};
 use crate::page::Page;
 use crate::state::{Source, parse_seed};
@@ -12,10 +13,10 @@ use crate::world::{Named, World};
 
 /// The row of choices.
 #[component]
-pub fn Controls<W: World>(page: Page<W>) -> impl IntoView {
+pub fn Controls<W: Stage>(page: Page<W>) -> impl IntoView {
     view! {
         <section class="controls" aria-label="Episode">
-            <TaskChoice page/>
+            {W::task_choice(page)}
             <SeedField page/>
             <PlayerMenu page versus=false/>
             <PlayerMenu page versus=true/>
@@ -27,8 +28,9 @@ pub fn Controls<W: World>(page: Page<W>) -> impl IntoView {
     }
 }
 
+/// A button for each task.
 #[component]
-fn TaskChoice<W: World>(page: Page<W>) -> impl IntoView {
+pub(super) fn TaskButtons<W: World>(page: Page<W>) -> impl IntoView {
     let button = move |(index, task): (usize, &W::Task)| {
         let task = *task;
         let chosen = move || page.still.with(|view| view.task == task);

@@ -134,8 +134,9 @@ pub fn Help<W: Stage>(page: Page<W>) -> impl IntoView {
         }
     });
     let rows = || {
-        KEYS.map(
-            |(key, does)| view! { <tr><th scope="row"><kbd>{key}</kbd></th><td>{does}</td></tr> },
+        let all = W::KEYS.iter().chain(&KEYS);
+        all.map(
+            |(key, does)| view! { <tr><th scope="row"><kbd>{*key}</kbd></th><td>{*does}</td></tr> },
         )
         .collect_view()
     };

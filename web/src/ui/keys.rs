@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::stage::Stage;
 use crate::browser;
 use crate::page::Page;
 use crate::world::World;
@@ -20,7 +21,7 @@ pub const KEYS: [(&str, &str); 9] = [
 ];
 
 /// Listens to the whole window, but not to what is typed into a field.
-pub fn listen<W: World>(page: Page<W>) {
+pub fn listen<W: Stage>(page: Page<W>) {
     let handle = window_event_listener(leptos::ev::keydown, move |event| {
         if event.ctrl_key() || event.meta_key() || event.alt_key() || browser::is_typing(&event) {
             return;
@@ -37,7 +38,7 @@ pub fn listen<W: World>(page: Page<W>) {
 }
 
 /// Does what a key stands for; whether it stands for anything.
-fn press<W: World>(page: Page<W>, key: &str, shift: bool) -> bool {
+fn press<W: Stage>(page: Page<W>, key: &str, shift: bool) -> bool {
     // Behind an open dialog nothing moves.
     if page.help.get_untracked() && !["?", "Escape"].contains(&key) {
         return false;
@@ -60,7 +61,7 @@ fn press<W: World>(page: Page<W>, key: &str, shift: bool) -> bool {
         "n" | "N" => new_seed(page),
         "?" => page.help.update(|open| *open = !*open),
         "Escape" => page.help.set(false),
-        _ => return false,
+        other => return W::press(page, other),
     }
     true
 }

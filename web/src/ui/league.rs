@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use leptos::prelude::*;
-use sentinel_env::TaskName as _;
 use wasm_bindgen::JsCast;
 
 use crate::fetched::Fetched;
@@ -53,10 +52,7 @@ pub fn Standings<W: World>(page: Page<W>) -> impl IntoView {
             play_on(league, bout);
         }
     });
-    let heading = move || {
-        let position = W::Task::ALL.iter().position(|task| *task == what.get().0);
-        format!("Standings on task {}", position.unwrap_or(0) + 1)
-    };
+    let heading = move || format!("Standings on {}", W::task_label(what.get().0));
     let empty = Memo::new(move |_| league.with(Option::is_none));
     let absent = move || {
         let trained =

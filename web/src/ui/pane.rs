@@ -121,9 +121,9 @@ fn ReplayNote<W: World>(scene: Scene<W>) -> impl IntoView {
                     "note"
                 };
                 let why = if misses > 0 {
-                    " (the .70 heuristic acts where the file has no row)"
+                    format!(" ({} where the file has no row)", W::FALLBACK)
                 } else {
-                    ""
+                    String::new()
                 };
                 (
                     class,

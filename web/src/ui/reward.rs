@@ -14,15 +14,15 @@ pub struct Parts {
     pub reward: f64,
     /// What it is made of: tables with what stands above each.
     pub step: Vec<(String, Vec<Term>)>,
-    /// The terminal reward, its terms, and what is said when it has none.
-    pub end: Option<(f64, Vec<Term>, String)>,
+    /// What the end brings: its name, its value, its terms, and what is said when it has none.
+    pub end: Option<(&'static str, f64, Vec<Term>, String)>,
 }
 
 /// The card.
 #[component]
 pub fn Reward<W: Stage>(scene: Scene<W>) -> impl IntoView {
     let markup = Memo::new(move |_| {
-        let parts = scene.with_frame(W::parts);
+        let parts = scene.with_frame(|frame| W::parts(frame, scene.truth()));
         parts.as_ref().map_or_else(nothing, card)
     });
     view! { <section class="card rewards" aria-label="Reward" inner_html=markup></section> }
@@ -43,8 +43,8 @@ fn card(parts: &Parts) -> String {
         }
         table(terms, &mut out);
     }
-    if let Some((reward, terms, note)) = &parts.end {
-        let _ = write!(out, "<h3>Terminal reward {reward:.4}</h3>");
+    if let Some((name, value, terms, note)) = &parts.end {
+        let _ = write!(out, "<h3>{name} {value:.4}</h3>");
         if terms.is_empty() {
             let _ = write!(out, "<p class=\"quiet\">{note}</p>");
         } else {

@@ -72,9 +72,12 @@ pub(super) fn RulesMenu<W: World>(page: Page<W>) -> impl IntoView {
     let title = move || {
         let made: Vec<&str> = rules().changes().map(Change::describe).collect();
         if made.is_empty() {
-            "The rules of the Python original. Hardened rules close its exploits.".to_owned()
+            format!(
+                "The rules of {}. Hardened rules close its exploits.",
+                W::ORIGIN
+            )
         } else {
-            format!("Unlike the Python original: {}.", made.join("; "))
+            format!("Unlike {}: {}.", W::ORIGIN, made.join("; "))
         }
     };
     view! {

@@ -21,6 +21,7 @@ use crate::play::Policy;
 
 use super::features::{Features, dot, features};
 use super::fitted::{Provenance, shipped};
+use super::order::sort;
 use super::permitted::{best, permitted};
 use posterior::Posterior;
 
@@ -133,7 +134,7 @@ impl Bandit {
             .map(|candidate| (valuation.of(o, candidate), candidate.id))
             .collect();
         // Stable: of equals the lower candidate comes first.
-        all.sort_by(|a, b| b.0.total_cmp(&a.0));
+        sort(&mut all, |a, b| b.0.total_cmp(&a.0).is_lt());
         all.into_iter().take(k).map(|(_, id)| id).collect()
     }
 

@@ -71,6 +71,17 @@ impl Stack {
         }
     }
 
+    /// Agents that see all candidates in this mode: a program that has no other stack needs no bandit.
+    #[must_use]
+    pub const fn of(mode: Mode) -> Self {
+        Self {
+            config: StackConfig::of(mode),
+            bandit: None,
+            model: None,
+            last: None,
+        }
+    }
+
     /// The same with a model in the planner's place.
     #[must_use]
     pub fn with_model(mut self, model: Box<dyn Completes>) -> Self {

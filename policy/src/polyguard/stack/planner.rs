@@ -3,6 +3,7 @@
 use sentinel_env::polyguard::{Candidate, CandidateId, Kind, Observation};
 
 use super::super::completes::Completes;
+use super::super::order::sort;
 use super::scores::Scores;
 use super::supervisor::Supervision;
 
@@ -27,7 +28,9 @@ impl Plan {
 #[must_use]
 pub(super) fn rank(open: &[CandidateId], sums: &Scores) -> Plan {
     let mut ranking: Vec<(CandidateId, f64)> = open.iter().map(|id| (*id, sums.get(*id))).collect();
-    ranking.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    sort(&mut ranking, |a, b| {
+        b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)).is_lt()
+    });
     Plan {
         ranking,
         by_model: false,

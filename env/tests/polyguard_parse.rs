@@ -185,6 +185,10 @@ fn what_cannot_be_read_is_named() {
         let detail = Reading::of(text, Formulary::extended()).detail;
         assert!(detail.is_some_and(|detail| !detail.is_empty()), "{text}");
     }
+}
+
+#[test]
+fn a_field_too_many_is_named() {
     let detail = Reading::of(
         r#"{"candidate_id":"cand_03","rationale":"x","colour":"red"}"#,
         Formulary::extended(),

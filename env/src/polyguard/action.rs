@@ -107,6 +107,15 @@ impl Choice {
 }
 
 impl Action {
+    /// The candidate that was named, if one was.
+    #[must_use]
+    pub const fn choice(self) -> Option<Choice> {
+        match self {
+            Self::Choose(choice) => Some(choice),
+            Self::Invalid(_) | Self::Exploit => None,
+        }
+    }
+
     /// The candidate with a grounded rationale and calibrated confidence.
     #[must_use]
     pub fn explained(o: &Observation, id: CandidateId) -> Self {

@@ -5,13 +5,14 @@ use super::candidates::{Candidate, Candidates, Kind, offer, violation};
 use super::cheating::{Attempt, exploit};
 use super::effects::Outcome;
 use super::ending::{Closing, End};
-use super::formulary::{Condition, Conditions, Formulary};
-use super::hidden::{Hidden, ISSUES, Start, Tally, Truth};
+use super::formulary::{Conditions, Formulary};
+use super::hidden::Hidden;
 use super::history::{Act, History, Past};
 use super::labs::ShownLabs;
 use super::observation::{Observation, Patient, Sex};
 use super::patient;
-use super::regimen::{ROWS, Regimen};
+use super::regimen::Regimen;
+use super::reward::Reward;
 use super::step::{Step, StepError};
 use super::stream::Stream;
 use super::violation::{Exploit, Violation};
@@ -58,13 +59,6 @@ impl Episode {
             heart_rate: 0.0,
             respiratory_rate: 0.0,
         };
-        let nothing = Truth {
-            kappa: 1.0,
-            exposure: 0.0,
-            needed: false,
-            condition: Condition::ClotRisk,
-            mark: 0,
-        };
         Self {
             setup: *setup,
             formulary: setup.case.formulary().tables(),
@@ -92,32 +86,7 @@ impl Episode {
                 last_violation: None,
                 end: None,
             },
-            hidden: Hidden {
-                truths: [nothing; ROWS],
-                labs: [0.0; 5],
-                adherence: 1.0,
-                components: None,
-                needed: Conditions::EMPTY,
-                issues: [None; ISSUES],
-                intolerant: None,
-                culprit: None,
-                suspects: 0,
-                symptom: 0.0,
-                stability: 1.0,
-                stability_target: 1.0,
-                risk: 0.0,
-                burden: 0.0,
-                best_risk: 0.0,
-                best_burden: 0.0,
-                start: Start::default(),
-                signed: false,
-                resolved: (0, 0),
-                withheld: [None; super::CANDIDATES],
-                progressed: 0,
-                withheld_choices: 0,
-                tally: Tally::default(),
-                stream,
-            },
+            hidden: Hidden::blank(stream),
         }
     }
 
@@ -285,24 +254,7 @@ impl Episode {
             gained,
             before,
         );
-        let total = if self.setup.rules.has(Edit::Gated) {
-            reward.gated
-        } else {
-            reward.additive
-        };
-        let counted = if progress { total } else { total.min(IDLE_MAX) };
-        self.hidden.progressed |= u16::from(progress) << self.observation.history.len();
-        self.observation.history.push(Past {
-            act: read.act,
-            violation: read.violation,
-            gained,
-        });
-        let h = &mut self.hidden;
-        h.best_risk = h.best_risk.min(h.risk);
-        h.best_burden = h.best_burden.min(h.burden);
-        h.tally.counted += counted;
-        h.tally.returned += total;
-        h.tally.resolved = h.tally.resolved.max(resolved);
+        let (total, counted) = self.book(read, &reward, gained, progress);
         let end = self.closes(&Closing {
             kind,
             exploit: read.exploit,
@@ -329,6 +281,29 @@ impl Episode {
             end,
             score,
         }
+    }
+
+    /// Enters a step into the history and the sums: its total, and what of it counts.
+    fn book(&mut self, read: &Read, reward: &Reward, gained: bool, progress: bool) -> (f64, f64) {
+        let total = if self.setup.rules.has(Edit::Gated) {
+            reward.gated
+        } else {
+            reward.additive
+        };
+        let counted = if progress { total } else { total.min(IDLE_MAX) };
+        self.hidden.progressed |= u16::from(progress) << self.observation.history.len();
+        self.observation.history.push(Past {
+            act: read.act,
+            violation: read.violation,
+            gained,
+        });
+        let h = &mut self.hidden;
+        h.best_risk = h.best_risk.min(h.risk);
+        h.best_burden = h.best_burden.min(h.burden);
+        h.tally.counted += counted;
+        h.tally.returned += total;
+        h.tally.resolved = h.tally.resolved.max(h.resolved.0);
+        (total, counted)
     }
 
     fn close(&mut self, end: End) -> f64 {

@@ -133,6 +133,43 @@ pub struct Hidden {
 }
 
 impl Hidden {
+    /// Of nobody yet.
+    pub(super) fn blank(stream: Stream) -> Self {
+        let nothing = Truth {
+            kappa: 1.0,
+            exposure: 0.0,
+            needed: false,
+            condition: Condition::ClotRisk,
+            mark: 0,
+        };
+        Self {
+            truths: [nothing; ROWS],
+            labs: [0.0; 5],
+            adherence: 1.0,
+            components: None,
+            needed: Conditions::EMPTY,
+            issues: [None; ISSUES],
+            intolerant: None,
+            culprit: None,
+            suspects: 0,
+            symptom: 0.0,
+            stability: 1.0,
+            stability_target: 1.0,
+            risk: 0.0,
+            burden: 0.0,
+            best_risk: 0.0,
+            best_burden: 0.0,
+            start: Start::default(),
+            signed: false,
+            resolved: (0, 0),
+            withheld: [None; CANDIDATES],
+            progressed: 0,
+            withheld_choices: 0,
+            tally: Tally::default(),
+            stream,
+        }
+    }
+
     /// The issues, in the order in which they were planted.
     pub fn issues(&self) -> impl Iterator<Item = Issue> {
         self.issues.iter().flatten().copied()

@@ -36,10 +36,7 @@ impl Before {
     /// The state before a step.
     pub(super) fn of(episode: &Episode, action: Action) -> Self {
         let (o, h) = (&episode.observation, &episode.hidden);
-        let choice = match action {
-            Action::Choose(choice) => Some(choice),
-            Action::Invalid(_) | Action::Exploit => None,
-        };
+        let choice = action.choice();
         // Only a rationale that names something is compared with what is in sight.
         let cited = choice.filter(|choice| !choice.cites.is_empty());
         Self {
@@ -105,10 +102,7 @@ pub(super) fn reward(
     let (o, h) = (&episode.observation, &episode.hidden);
     let mut raw = [0.0; COMPONENTS];
     let mut set = |component: Component, value: f64| raw[component as usize] = value;
-    let choice = match action {
-        Action::Choose(choice) => Some(choice),
-        Action::Invalid(_) | Action::Exploit => None,
-    };
+    let choice = action.choice();
     let kind = act.filter(|_| honest).map(|act| act.kind);
     let yes = |holds: bool| if holds { 1.0 } else { 0.0 };
     // A form that names nothing that is shown is as good as none (spec §9).

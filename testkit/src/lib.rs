@@ -11,6 +11,8 @@ mod golden;
 mod primitives;
 mod shapes;
 #[cfg(not(target_arch = "wasm32"))]
+pub mod snapshot;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod testdata;
 #[cfg(target_arch = "wasm32")]
 mod wasm;

@@ -2,6 +2,7 @@
 //!
 //! The same checks run in native tests and inside wasm in a browser (`wasm` module).
 
+pub mod bench;
 mod cluster;
 mod cluster_shapes;
 mod compare;

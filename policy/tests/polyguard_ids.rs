@@ -139,7 +139,7 @@ fn places_say_nothing_of_what_is_hidden() {
     }
     assert!(risks.len() > 2_000, "{} states", risks.len());
     for found in [Interval::of(&risks), Interval::of(&totals)] {
-        // Half of the interval is about .015; a shuffle that leaves the order of priorities shows .3.
-        assert!(found.mean.abs() < 0.03, "{found:?}");
+        // Half of the interval is about .007; without the shuffle the first mean is -.076.
+        assert!(found.mean.abs() < 0.02, "{found:?}");
     }
 }

@@ -109,7 +109,7 @@ impl Testkit {
         report(&answer).with_context(|| format!("{check} of {name}"))
     }
 
-    /// Plays `steps` steps of `kind` (0 lean, 1 rich).
+    /// Plays `steps` steps of one of `sentinel_testkit::bench::KINDS`.
     ///
     /// # Errors
     /// When the module traps.

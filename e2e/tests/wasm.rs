@@ -4,6 +4,8 @@
 use anyhow::{Context, Result};
 use sentinel_e2e::input;
 use sentinel_e2e::testkit::{Report, Testkit};
+use sentinel_policy::WorldName;
+use sentinel_testkit::digests::DigestList;
 use sentinel_testkit::testdata::{OURS, TestData};
 use serde_json::Value;
 
@@ -44,7 +46,20 @@ async fn golden_rows_hold_inside_wasm() -> Result<()> {
 #[tokio::test]
 async fn digests_hold_inside_wasm() -> Result<()> {
     let kit = kit().await?;
-    for (name, text) in TestData::find().digests()? {
+    let data = TestData::find();
+    let lists = data.digests()?;
+    for world in WorldName::ALL {
+        let all_there = ["", "_hardened"].iter().all(|rules| {
+            let name = format!("{}{rules}", world.name());
+            lists.iter().any(|(found, _)| *found == name)
+        });
+        assert!(
+            all_there || !data.ours,
+            "a list of {} is missing",
+            world.name()
+        );
+    }
+    for (name, text) in lists {
         let checked = clean(
             &name,
             &kit.check("check_digests", &name, text.as_bytes()).await?,
@@ -67,6 +82,32 @@ async fn a_wrong_row_is_found_inside_wasm() -> Result<()> {
         .await?;
     assert!(report.failed > 0, "a changed reward went unseen");
     assert!(!report.messages.is_empty(), "the difference is not named");
+    Ok(())
+}
+
+/// The digests that are compared have the whole episode in them: one changed digit is found, and where.
+#[tokio::test]
+async fn a_wrong_digest_is_found_inside_wasm() -> Result<()> {
+    let kit = kit().await?;
+    for (name, text) in TestData::find().digests()? {
+        let mut list: DigestList = serde_json::from_str(&text)?;
+        // Few episodes are enough, and the list must still say which world and rules it is of.
+        list.episodes.truncate(3);
+        let wrong = list.episodes.last_mut().context("no episode")?;
+        let changed = if wrong.digest.ends_with('0') {
+            "1"
+        } else {
+            "0"
+        };
+        wrong
+            .digest
+            .replace_range(wrong.digest.len() - 1.., changed);
+        let place = format!("{} seed {} {}", wrong.task, wrong.seed, wrong.policy);
+        let text = serde_json::to_vec(&list)?;
+        let report = kit.check("check_digests", &name, &text).await?;
+        assert_eq!((report.checked, report.failed), (3, 1), "{name}");
+        assert!(report.messages[0].contains(&place), "{report:?}");
+    }
     Ok(())
 }
 

@@ -7,7 +7,7 @@
 
 mod polyguard_play;
 
-use polyguard_play::{cases, play_out};
+use polyguard_play::{cases, only_time_passed, play_out};
 use sentinel_env::polyguard::{
     Action, CandidateId, Case, Choice, Component, End, Episode, Exploit, Kind, Message,
     MessageError, Rules, Session, Setup, Step, StepError, Violation,
@@ -38,24 +38,6 @@ fn with_candidate(name: &str, kind: Kind) -> (Episode, sentinel_env::polyguard::
         }
     }
     panic!("no {kind:?} in {name}");
-}
-
-/// What was refused changed nothing but time.
-fn only_time_passed(before: &Episode, after: &Episode) {
-    let (a, b) = (before.observation(), after.observation());
-    assert_eq!(a.regimen, b.regimen);
-    assert_eq!(a.flagged, b.flagged);
-    assert_eq!(a.components, b.components);
-    assert_eq!(a.conflict, b.conflict);
-    assert_eq!(
-        (a.step_count + 1, a.invalid_count + 1),
-        (b.step_count, b.invalid_count)
-    );
-    assert_eq!(before.hidden().risk, after.hidden().risk);
-    assert_eq!(before.hidden().stability, after.hidden().stability);
-    for place in 0..a.regimen.len() {
-        assert_eq!(before.hidden().truth(place), after.hidden().truth(place));
-    }
 }
 
 /// Spec §9: a completion that names no shown candidate is invalid and worth nothing.

@@ -2,6 +2,7 @@
 //!
 //! The same checks run in native tests and inside wasm in a browser (`wasm` module).
 
+pub mod bench;
 mod cluster;
 mod cluster_shapes;
 mod compare;
@@ -10,6 +11,8 @@ mod episodes;
 mod golden;
 mod primitives;
 mod shapes;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod snapshot;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testdata;
 #[cfg(target_arch = "wasm32")]

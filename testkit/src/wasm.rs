@@ -9,14 +9,7 @@
 
 use std::alloc::Layout;
 
-use sentinel_env::cluster;
-use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Action, Batch, BatchStep, Session, Setup, Task};
-
 use crate::Outcome;
-
-#[path = "../../env/tests/cluster_play/mod.rs"]
-mod cluster_play;
 
 fn layout(len: u32) -> Layout {
     // Four bytes at least: an empty text has a place too. A `u32` length always fits.
@@ -84,67 +77,8 @@ fn reply(outcome: &Outcome) -> *mut u8 {
     ptr
 }
 
-/// Takes about `n` steps of task3 and returns the sum of rewards, for the caller to time.
-/// Kind 0 is lean (a batch of 64, resets included), kind 1 rich (trace and full payload), kind 2 the
-/// cluster world, lean, with the actions of its native bench.
+/// Takes about `n` steps of a kind and returns the sum of rewards, for the caller to time.
 #[unsafe(no_mangle)]
 pub extern "C" fn bench(kind: u32, n: u32) -> f64 {
-    match kind {
-        0 => lean(n),
-        1 => rich(n),
-        _ => cluster_lean(n),
-    }
-}
-
-fn cluster_lean(n: u32) -> f64 {
-    let setup = |seed| cluster::Setup::new(Task::Task3, seed, Streams::Independent);
-    let (mut sum, mut seed) = (0.0, 0);
-    let mut episode = cluster::Episode::reset(&setup(seed));
-    for count in 0..n {
-        if episode.observation().done() {
-            seed += 1;
-            episode = cluster::Episode::reset(&setup(seed));
-        }
-        match episode.step(cluster_play::action(count, Task::Task3)) {
-            Ok(step) => sum += step.grades.reward,
-            Err(_) => return f64::NAN,
-        }
-    }
-    sum
-}
-
-fn action(n: u32) -> Action {
-    Action::ALL[(n.wrapping_mul(2_654_435_761) >> 16) as usize % Action::ALL.len()]
-}
-
-fn lean(n: u32) -> f64 {
-    const SIZE: usize = 64;
-    let mut batch = Batch::new(Task::Task3, Streams::Reference, 0..1_000_000, SIZE);
-    let (mut out, mut actions) = ([BatchStep::default(); SIZE], [Action::Skip; SIZE]);
-    let (mut sum, mut count) = (0.0, 0u32);
-    while count < n {
-        for slot in &mut actions {
-            count += 1;
-            *slot = action(count);
-        }
-        // Actions of this world name nothing that a task could lack.
-        if batch.step(&actions, &mut out).is_err() {
-            return f64::NAN;
-        }
-        sum += out.iter().map(|step| step.reward).fold(0.0, |a, b| a + b);
-    }
-    sum
-}
-
-fn rich(n: u32) -> f64 {
-    let (mut sum, mut seed) = (0.0, 0);
-    let mut session = Session::new(&Setup::new(Task::Task3, seed, Streams::Reference));
-    for count in 0..n {
-        if session.act(action(count)).is_err() {
-            seed += 1;
-            session = Session::new(&Setup::new(Task::Task3, seed, Streams::Reference));
-        }
-        sum += session.result().reward.value;
-    }
-    sum
+    crate::bench::run(kind, n)
 }

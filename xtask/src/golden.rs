@@ -65,15 +65,23 @@ pub fn testkit_wasm(place: &Place, target: &WasmTarget) -> Result<PathBuf> {
     Ok(module)
 }
 
-/// Times environment steps inside wasm in headless Chromium and prints the table.
+/// Times environment steps natively and inside wasm in headless Chromium, and prints both tables.
 ///
 /// # Errors
 /// When the module cannot be built or the browser cannot run it.
 pub fn bench_wasm(place: &Place) -> Result<()> {
-    let mut steps = Steps::new(3);
+    let mut steps = Steps::new(4);
     let target = wasm_target::ensure(place, &mut steps)?;
     steps.next("Test kit: compiled for wasm with the page's profile (about 1 min)…");
     let module = testkit_wasm(place, &target)?;
+    steps.next("Native: runs the same steps outside the browser (about 2 min)…");
+    let mut cargo = place.cargo();
+    cargo
+        .args(["run", "-q", "--release", "-p", "sentinel-testkit"])
+        .args(["--bin", "bench-native"]);
+    let finished = logged(&mut cargo, &place.log("bench-native"), None)?
+        .require("the benchmark outside the browser", "")?;
+    finished.lines.iter().for_each(|line| say(line));
     steps.next("Browser: runs the steps in headless Chromium (about 1 min)…");
     browser::ensure(place)?;
     let mut cargo = place.cargo();

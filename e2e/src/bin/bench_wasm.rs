@@ -6,20 +6,15 @@
 use anyhow::Result;
 use sentinel_e2e::input;
 use sentinel_e2e::testkit::{Testkit, Timing};
+use sentinel_testkit::bench::KINDS;
 
-/// What the test kit's `bench` can run, with the steps of one measurement.
-const KINDS: [(u32, &str, u32); 3] = [
-    (0, "lean", 5_000_000),
-    (1, "rich", 200_000),
-    (2, "cluster", 500_000),
-];
 /// The best of these counts: noise only ever adds time.
 const RUNS: usize = 5;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
     let kit = Testkit::start(&input("SENTINEL_TESTKIT_WASM")?).await?;
-    println!("step        steps     best ms      steps/s   checksum");
+    println!("step         steps     best ms      steps/s   checksum");
     for (kind, name, steps) in KINDS {
         // Once for nothing: the browser compiles wasm twice, the better code comes while it runs.
         let mut best = kit.bench(kind, steps / 10).await?;
@@ -38,7 +33,7 @@ async fn main() -> Result<()> {
 fn print_row(name: &str, steps: u32, best: Timing) {
     let rate = f64::from(steps) / best.ms * 1000.0;
     println!(
-        "{name:<8} {steps:>8} {:>11.1} {rate:>12.0}   {}",
+        "{name:<9} {steps:>8} {:>11.1} {rate:>12.0}   {}",
         best.ms, best.checksum
     );
 }

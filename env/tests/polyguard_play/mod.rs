@@ -68,3 +68,21 @@ pub(crate) fn play_out(episode: &mut Episode, start: u32) {
         n += 1;
     }
 }
+
+/// What was refused changed nothing but time.
+pub(crate) fn only_time_passed(before: &Episode, after: &Episode) {
+    let (a, b) = (before.observation(), after.observation());
+    assert_eq!(a.regimen, b.regimen);
+    assert_eq!(a.flagged, b.flagged);
+    assert_eq!(a.components, b.components);
+    assert_eq!(a.conflict, b.conflict);
+    assert_eq!(
+        (a.step_count + 1, a.invalid_count + 1),
+        (b.step_count, b.invalid_count)
+    );
+    assert_eq!(before.hidden().risk, after.hidden().risk);
+    assert_eq!(before.hidden().stability, after.hidden().stability);
+    for place in 0..a.regimen.len() {
+        assert_eq!(before.hidden().truth(place), after.hidden().truth(place));
+    }
+}

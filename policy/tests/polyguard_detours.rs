@@ -1,0 +1,167 @@
+//! Detours do not pay: keeping once more, or doing and undoing, anywhere in an oracle's episode
+//! (spec polyguard §11, 7).
+
+use sentinel_env::polyguard::{Act, Action, Arg, Case, Episode, Kind, Rules, Setup};
+use sentinel_env::rng::Streams;
+use sentinel_policy::play::Player;
+use sentinel_policy::polyguard::PolicyName;
+
+/// What the oracle does, with the episode before each act.
+struct Played {
+    before: Vec<Episode>,
+    acts: Vec<Act>,
+    score: f64,
+}
+
+fn oracle() -> Player<sentinel_env::polyguard::PolyguardWorld> {
+    PolicyName::Oracle.player(0, Streams::Independent)
+}
+
+fn played(setup: &Setup) -> Played {
+    let (mut player, mut episode) = (oracle(), Episode::reset(setup));
+    let (mut before, mut acts) = (Vec::new(), Vec::new());
+    while let Some(action) = player.act(&episode) {
+        before.push(episode.clone());
+        let step = episode.step(action).expect("the episode runs");
+        acts.extend(step.act);
+    }
+    Played {
+        before,
+        acts,
+        score: episode.score(),
+    }
+}
+
+/// Does what is asked for, if it is shown.
+fn take(episode: &mut Episode, act: Act) -> Option<()> {
+    let o = episode.observation();
+    let id = o.candidates.find(|candidate| candidate.act == act)?.id;
+    episode.step(Action::explained(o, id)).ok()?;
+    Some(())
+}
+
+/// Does the same acts as before until the end; `None` where one is not shown any more, or when they
+/// do not reach the end.
+fn as_before(mut episode: Episode, acts: &[Act]) -> Option<f64> {
+    for act in acts {
+        if !episode.observation().done() {
+            take(&mut episode, *act)?;
+        }
+    }
+    episode.observation().done().then(|| episode.score())
+}
+
+/// Lets the oracle go on.
+fn anew(mut episode: Episode) -> f64 {
+    let mut player = oracle();
+    while let Some(action) = player.act(&episode) {
+        episode.step(action).expect("the episode runs");
+    }
+    episode.score()
+}
+
+const KEEP: Act = Act {
+    kind: Kind::KeepRegimen,
+    drug: None,
+    arg: Arg::None,
+};
+
+/// What can be done and undone at once, as it is shown.
+fn loops(episode: &Episode) -> Vec<[Act; 2]> {
+    let shown = episode.observation().candidates.iter();
+    let with_undo = shown.filter_map(|candidate| {
+        let act = candidate.act;
+        let back = match (act.kind, act.arg) {
+            (Kind::HoldDose, _) => 1,
+            (Kind::AdjustDoseBucket, Arg::Dose(by)) => -by,
+            _ => return None,
+        };
+        let undo = Act {
+            kind: Kind::AdjustDoseBucket,
+            arg: Arg::Dose(back),
+            ..act
+        };
+        Some([act, undo])
+    });
+    with_undo.collect()
+}
+
+/// By how much detours changed scores.
+#[derive(Default)]
+struct Gains {
+    all: Vec<f64>,
+    raised: Vec<String>,
+}
+
+impl Gains {
+    fn add(&mut self, place: &str, gain: f64) {
+        self.all.push(gain);
+        if gain > 1e-9 {
+            self.raised.push(format!("{place}: {gain:+.3}"));
+        }
+    }
+
+    fn mean(&self) -> f64 {
+        self.all.iter().sum::<f64>() / self.all.len() as f64
+    }
+
+    /// At most a share was raised, and by no more than that.
+    fn are_rare(&self, share: f64, most: f64) {
+        let raised = self.raised.len() as f64 / self.all.len() as f64;
+        assert!(raised <= share, "{raised}: {:#?}", self.raised);
+        let max = self.all.iter().copied().fold(0.0, f64::max);
+        assert!(max <= most, "{:#?}", self.raised);
+    }
+}
+
+/// Puts a detour before every step and goes on with the same acts. On the first two seeds also lets
+/// the oracle go on as it likes: the second result.
+fn detour(seeds: u64, ways: impl Fn(&Episode) -> Vec<Vec<Act>>) -> [Gains; 2] {
+    let [mut same, mut free] = [Gains::default(), Gains::default()];
+    for case in Case::ALL {
+        for seed in 0..seeds {
+            let played = played(&Setup::new(case, seed).under(Rules::HARDENED));
+            for (at, before) in played.before.iter().enumerate() {
+                for way in ways(before) {
+                    let mut episode = before.clone();
+                    if way.iter().any(|act| take(&mut episode, *act).is_none()) {
+                        continue;
+                    }
+                    let place = format!("{case} seed {seed} before step {}", at + 1);
+                    if seed < 2 {
+                        free.add(&place, anew(episode.clone()) - played.score);
+                    }
+                    if let Some(score) = as_before(episode, &played.acts[at..]) {
+                        same.add(&place, score - played.score);
+                    }
+                }
+            }
+        }
+    }
+    [same, free]
+}
+
+/// Measured on 100 seeds a cell: 5385 times, never higher, .033 lower in the mean. An oracle that may
+/// choose anew did better once in 582 times, by .035: it sees two steps ahead, and no further.
+#[test]
+fn keeping_once_more_never_pays() {
+    let [same, free] = detour(20, |_| vec![vec![KEEP]]);
+    assert!(same.all.len() > 800, "{}", same.all.len());
+    assert!(same.raised.is_empty(), "{:#?}", same.raised);
+    assert!(same.mean() < -0.02, "{}", same.mean());
+    free.are_rare(0.01, 0.05);
+}
+
+/// The specification says never. Measured on 100 seeds a cell: twice in 3804 times, by .006 and .001,
+/// both in episodes that end without success: the detour moves the draws behind it. The mean is .05
+/// lower.
+#[test]
+fn doing_and_undoing_does_not_pay() {
+    let [same, free] = detour(20, |before| {
+        loops(before).into_iter().map(Vec::from).collect()
+    });
+    assert!(same.all.len() > 500, "{}", same.all.len());
+    same.are_rare(0.003, 0.01);
+    assert!(same.mean() < -0.03, "{}", same.mean());
+    free.are_rare(0.01, 0.05);
+}

@@ -1,0 +1,77 @@
+//! Scores of players in the PolyGuard world, with intervals, for tests.
+#![allow(dead_code, reason = "not every test uses everything")]
+
+use sentinel_env::polyguard::{
+    Action, CandidateId, Case, End, Episode, Observation, PolyguardWorld, Rules, Setup,
+};
+use sentinel_env::rng::Streams;
+use sentinel_policy::play::{Player, Policy, drive};
+use sentinel_policy::polyguard::PolicyName;
+
+/// A policy that is a function of what is seen and of the episode's seed.
+pub(crate) struct By<F>(pub(crate) F);
+
+impl<F: FnMut(&Observation) -> Option<CandidateId>> Policy<PolyguardWorld> for By<F> {
+    fn choose(&mut self, o: &Observation) -> Action {
+        Action::explained(o, (self.0)(o).unwrap_or(CandidateId::FIRST))
+    }
+}
+
+/// Plays the episodes of a cell under the hardened rules.
+pub(crate) fn play(
+    case: Case,
+    seeds: std::ops::Range<u64>,
+    mut player: impl FnMut(u64) -> Player<PolyguardWorld>,
+) -> Vec<Episode> {
+    seeds
+        .map(|seed| {
+            let mut player = player(seed);
+            let setup = Setup::new(case, seed).under(Rules::HARDENED);
+            drive::<PolyguardWorld>(&setup, |episode| player.act(episode), |_, _| ())
+        })
+        .collect()
+}
+
+/// The same by name.
+pub(crate) fn named(case: Case, seeds: std::ops::Range<u64>, policy: PolicyName) -> Vec<Episode> {
+    play(case, seeds, |seed| {
+        policy.player(seed, Streams::Independent)
+    })
+}
+
+/// A mean and half the width of its 95 % interval.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interval {
+    pub(crate) mean: f64,
+    pub(crate) half: f64,
+}
+
+impl Interval {
+    pub(crate) fn of(values: &[f64]) -> Self {
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+        Self {
+            mean,
+            half: 1.96 * (squares / (count - 1.0) / count).sqrt(),
+        }
+    }
+
+    pub(crate) fn low(self) -> f64 {
+        self.mean - self.half
+    }
+
+    pub(crate) fn high(self) -> f64 {
+        self.mean + self.half
+    }
+}
+
+pub(crate) fn scores(episodes: &[Episode]) -> Vec<f64> {
+    episodes.iter().map(Episode::score).collect()
+}
+
+/// The share of episodes that ended so.
+pub(crate) fn share(episodes: &[Episode], end: End) -> f64 {
+    let with = episodes.iter().filter(|e| e.observation().end == Some(end));
+    with.count() as f64 / episodes.len() as f64
+}

@@ -1,0 +1,125 @@
+//! Loops to time: the same code natively and inside wasm, and the same sums.
+
+use sentinel_env::cluster;
+use sentinel_env::polyguard::{self, Case, Choice};
+use sentinel_env::rng::Streams;
+use sentinel_env::trust::{Action, Batch, BatchStep, Session, Setup, Task};
+
+#[path = "../../env/tests/cluster_play/mod.rs"]
+mod cluster_play;
+#[path = "../../env/tests/polyguard_play/mod.rs"]
+mod polyguard_play;
+
+/// What can be timed, by number, with the steps of one measurement.
+pub const KINDS: [(u32, &str, u32); 4] = [
+    (0, "lean", 5_000_000),
+    (1, "rich", 200_000),
+    (2, "cluster", 500_000),
+    (3, "polyguard", 100_000),
+];
+
+/// Takes about `n` steps and returns the sum of rewards, for the caller to time.
+///
+/// Kind 0 is task3 of the trust world, lean (a batch of 64, resets included), kind 1 the same, rich
+/// (trace and full payload), kind 2 task3 of the cluster world, lean, with the actions of its native
+/// bench, kind 3 all cells of the polyguard world in turn, lean, with any shown candidate. No number
+/// for another kind.
+#[must_use]
+pub fn run(kind: u32, n: u32) -> f64 {
+    match kind {
+        0 => lean(n),
+        1 => rich(n),
+        2 => cluster_lean(n),
+        3 => polyguard_lean(n),
+        _ => f64::NAN,
+    }
+}
+
+fn action(n: u32) -> Action {
+    Action::ALL[(n.wrapping_mul(2_654_435_761) >> 16) as usize % Action::ALL.len()]
+}
+
+fn lean(n: u32) -> f64 {
+    const SIZE: usize = 64;
+    let mut batch = Batch::new(Task::Task3, Streams::Reference, 0..1_000_000, SIZE);
+    let (mut out, mut actions) = ([BatchStep::default(); SIZE], [Action::Skip; SIZE]);
+    let (mut sum, mut count) = (0.0, 0u32);
+    while count < n {
+        for slot in &mut actions {
+            count += 1;
+            *slot = action(count);
+        }
+        // Actions of this world name nothing that a task could lack.
+        if batch.step(&actions, &mut out).is_err() {
+            return f64::NAN;
+        }
+        sum += out.iter().map(|step| step.reward).fold(0.0, |a, b| a + b);
+    }
+    sum
+}
+
+fn rich(n: u32) -> f64 {
+    let (mut sum, mut seed) = (0.0, 0);
+    let mut session = Session::new(&Setup::new(Task::Task3, seed, Streams::Reference));
+    for count in 0..n {
+        if session.act(action(count)).is_err() {
+            seed += 1;
+            session = Session::new(&Setup::new(Task::Task3, seed, Streams::Reference));
+        }
+        sum += session.result().reward.value;
+    }
+    sum
+}
+
+fn cluster_lean(n: u32) -> f64 {
+    let setup = |seed| cluster::Setup::new(Task::Task3, seed, Streams::Independent);
+    let (mut sum, mut seed) = (0.0, 0);
+    let mut episode = cluster::Episode::reset(&setup(seed));
+    for count in 0..n {
+        if episode.observation().done() {
+            seed += 1;
+            episode = cluster::Episode::reset(&setup(seed));
+        }
+        match episode.step(cluster_play::action(count, Task::Task3)) {
+            Ok(step) => sum += step.grades.reward,
+            Err(_) => return f64::NAN,
+        }
+    }
+    sum
+}
+
+fn polyguard_lean(n: u32) -> f64 {
+    let setup = |seed: u64| {
+        let case = Case::ALL[seed as usize % Case::ALL.len()];
+        polyguard::Setup::new(case, seed).under(polyguard::Rules::HARDENED)
+    };
+    let (mut sum, mut seed) = (0.0, 0);
+    let mut episode = polyguard::Episode::reset(&setup(seed));
+    for count in 0..n {
+        if episode.observation().done() {
+            seed += 1;
+            episode = polyguard::Episode::reset(&setup(seed));
+        }
+        let id = polyguard_play::shown(episode.observation(), polyguard_play::noise(count));
+        match episode.step(polyguard::Action::Choose(Choice::bare(id))) {
+            Ok(step) => sum += step.total,
+            Err(_) => return f64::NAN,
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_earns_something_and_no_other_is_timed() {
+        for (kind, name, _) in KINDS {
+            let (few, many) = (run(kind, 1_000), run(kind, 2_000));
+            assert!(few > 0.0 && many > few, "{name}: {few} then {many}");
+            assert_eq!(few, run(kind, 1_000), "{name}");
+        }
+        assert!(run(KINDS.len() as u32, 1_000).is_nan());
+    }
+}

@@ -1,0 +1,174 @@
+//! Episodes of the polyguard world as plain text that a person can read and review.
+//!
+//! One episode a cell, under the hardened rules, played by the rules. The files are recorded by
+//! `snapshots` and compared by a test, so that a change of the world shows as what it does to
+//! patients, not only as other digests.
+
+mod chart;
+mod hidden;
+mod steps;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use sentinel_env::polyguard::{
+    Case, Episode, PolyguardWorld, Rules, Session, Setup, Step, TraceReset, text,
+};
+use sentinel_policy::play::Player;
+use sentinel_policy::polyguard::RulesOnly;
+
+/// What every episode is drawn from: the published default.
+const SEED: u64 = 42;
+/// Writes the files anew.
+pub const COMMAND: &str = "cargo run -p sentinel-testkit --bin snapshots";
+
+/// Where the files lie.
+#[must_use]
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/snapshots/polyguard")
+}
+
+/// The file of a cell.
+#[must_use]
+pub fn file_name(case: Case) -> String {
+    format!("{}.txt", case.name())
+}
+
+/// The episode of a cell, as text.
+#[must_use]
+pub fn render(case: Case) -> String {
+    let setup = Setup::new(case, SEED).under(Rules::HARDENED);
+    let mut session = Session::new(&setup);
+    let mut player = Player::<PolyguardWorld>::Public(Box::new(RulesOnly));
+    let reset = TraceReset::of(&session);
+    let mut out = head(&setup, &reset);
+    chart::start(&mut out, session.episode());
+    hidden::truth(&mut out, session.episode(), &reset);
+    while let Some(action) = player.act(session.episode()) {
+        let before = session.episode().clone();
+        let Ok(step) = session.act(action) else { break };
+        let issues = &reset.truth.issues;
+        steps::step(&mut out, &before, session.episode(), &step, issues);
+    }
+    end(&mut out, session.episode(), session.steps());
+    out
+}
+
+fn head(setup: &Setup, reset: &TraceReset) -> String {
+    let case = setup.case;
+    let mut out = format!("{}\n{}\n\n", case.name(), text::NOTICE);
+    line(
+        &mut out,
+        &format!(
+            "{} formulary, split {}, rules {}, seed {}, played by rules_only",
+            case.formulary().name(),
+            case.split().name(),
+            setup.rules,
+            setup.seed
+        ),
+    );
+    let ids = format!("scenario {}, {}", reset.scenario_id, reset.patient_id);
+    line(&mut out, &ids);
+    out
+}
+
+fn end(out: &mut String, episode: &Episode, steps: &[Step]) {
+    let (o, h) = (episode.observation(), episode.hidden());
+    heading(out, "End");
+    let how = o.end.map_or("still running", text::end);
+    let reason = o.end.map_or("none", |end| end.name());
+    line(out, &format!("{how} ({reason})"));
+    let (resolved, all) = episode.resolved();
+    let returned: f64 = steps.iter().map(|step| step.total).sum();
+    line(
+        out,
+        &format!(
+            "score {}; {} of {} steps, {resolved} of {all} issues; returned {}, counted {}, \
+             outcome {}",
+            number(episode.score()),
+            o.step_count,
+            o.budget,
+            number(returned),
+            number(h.tally().counted),
+            number(episode.outcome()),
+        ),
+    );
+    line(
+        out,
+        &format!(
+            "since the start: risk {} -> {}, burden {} -> {}, stability {} -> {}",
+            number(h.start.risk),
+            number(h.risk),
+            number(h.start.burden),
+            number(h.burden),
+            number(h.start.stability),
+            number(h.stability),
+        ),
+    );
+}
+
+/// Three decimals: enough to follow, and the digests hold the rest.
+fn number(value: f64) -> String {
+    // Adding 0 takes the sign off a zero.
+    format!("{:.3}", (value * 1000.0).round() / 1000.0 + 0.0)
+}
+
+fn line(out: &mut String, text: &str) {
+    out.push_str(text.trim_end());
+    out.push('\n');
+}
+
+fn heading(out: &mut String, text: &str) {
+    // Writing to a text cannot fail.
+    let _ = write!(out, "\n{text}\n{}\n", "-".repeat(text.len()));
+}
+
+/// How a text differs from the recorded one: the first line that does, and what to do about it.
+#[must_use]
+pub fn difference(name: &str, recorded: &str, now: &str) -> Option<String> {
+    if recorded == now {
+        return None;
+    }
+    let (mut old, mut new) = (recorded.split('\n'), now.split('\n'));
+    for number in 1.. {
+        let (was, is) = (old.next(), new.next());
+        if was != is {
+            let show = |line: Option<&str>| line.map_or("(no more)".to_owned(), str::to_owned);
+            return Some(format!(
+                "{name}, line {number}:\n  recorded: {}\n  now:      {}\nIf this is meant: {COMMAND}",
+                show(was),
+                show(is)
+            ));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_names_the_first_line_and_the_command() {
+        assert_eq!(difference("a.txt", "one\ntwo\n", "one\ntwo\n"), None);
+        let changed = difference("a.txt", "one\ntwo\nthree\n", "one\n2\n3\n").expect("differs");
+        assert!(changed.starts_with("a.txt, line 2:"), "{changed}");
+        for part in ["recorded: two", "now:      2", COMMAND] {
+            assert!(changed.contains(part), "{changed}");
+        }
+        let longer = difference("a.txt", "one", "one\nmore").expect("differs");
+        assert!(longer.contains("line 2") && longer.contains("recorded: (no more)"));
+        assert!(
+            difference("a.txt", "one\n", "one").is_some(),
+            "also a last newline"
+        );
+    }
+
+    #[test]
+    fn zero_has_no_sign() {
+        assert_eq!(
+            [-0.0001, 0.0, 0.12345].map(number),
+            ["0.000", "0.000", "0.123"]
+        );
+    }
+}

@@ -24,6 +24,8 @@ fn refused(text: &str) -> Violation {
     }
 }
 
+use Violation::{Ambiguous, BadConfidence, BadId, Empty, NoCandidate, TooLong, UnknownField};
+
 #[test]
 fn the_strict_form_is_read() {
     let long = format!("candidate_id=cand_10; rationale={}", "é".repeat(400));
@@ -116,7 +118,6 @@ fn a_claim_about_nothing_is_a_claim() {
 
 #[test]
 fn what_cannot_be_read_is_named() {
-    use Violation::{Ambiguous, BadConfidence, BadId, Empty, NoCandidate, TooLong, UnknownField};
     let long = "y".repeat(401);
     let strict_long = format!("candidate_id=cand_03; rationale={long}");
     let object_long = format!(r#"{{"candidate_id":"cand_03","rationale":"{long}"}}"#);

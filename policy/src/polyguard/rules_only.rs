@@ -200,10 +200,9 @@ fn remedy(o: &Observation, row: &Row) -> Option<(u8, CandidateId)> {
         (3, about(o, Kind::InitiateTaper, drug)),
         (4, about(o, Kind::StopDrug, drug)),
     ];
-    let found = steps
+    steps
         .into_iter()
-        .find_map(|(rank, found)| Some((rank, found?.id)));
-    found
+        .find_map(|(rank, found)| Some((rank, found?.id)))
 }
 
 /// The best remedy of several medicines; the first of equals.

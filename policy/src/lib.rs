@@ -9,6 +9,7 @@ pub mod cluster;
 mod heuristic;
 pub mod learned;
 mod oracle;
+pub mod order;
 pub mod play;
 mod player;
 pub mod polyguard;

@@ -10,8 +10,8 @@ use sentinel_env::polyguard::{
 
 use crate::play::Policy;
 
-use super::order::sort;
 use super::permitted::permitted;
+use crate::order::sort;
 
 /// Plans that are kept at each depth.
 const WIDTH: usize = 4;

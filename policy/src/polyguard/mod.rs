@@ -15,7 +15,6 @@ mod imitation;
 pub mod learned;
 mod names;
 mod oracle;
-mod order;
 mod permitted;
 mod rules_only;
 mod run;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::text::sort;
+use sentinel_policy::order::sort;
 
 use super::{Frame2d, polyline, tick_positions};
 

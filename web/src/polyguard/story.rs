@@ -8,7 +8,8 @@ use super::judge::{Judged, Verdict, judge};
 use super::turn::Turn;
 use super::{Polyguard, marks, words};
 use crate::play::Frame;
-use crate::text::{sort, three};
+use crate::text::three;
+use sentinel_policy::order::sort;
 
 /// How many reasons are told.
 const TOLD: usize = 6;

@@ -1,7 +1,7 @@
 //! Which curves are drawn, and what each one means. One without data is left out and named.
 
 use super::{TrainerState, short};
-use crate::text::sort;
+use sentinel_policy::order::sort;
 
 /// One curve.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::text::sort;
+use sentinel_policy::order::sort;
 
 /// One entry of the log.
 #[derive(Clone, Debug, PartialEq)]

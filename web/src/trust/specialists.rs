@@ -7,8 +7,9 @@ use sentinel_env::trust::{Action, Behaviour, Domain};
 use super::Trust;
 use super::probability::odds;
 use crate::play::Frame;
-use crate::text::{sort, three};
+use crate::text::three;
 use crate::ui::{Scene, tip};
+use sentinel_policy::order::sort;
 
 /// A short name for a behaviour.
 const fn short(behaviour: Behaviour) -> &'static str {

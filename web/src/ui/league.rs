@@ -9,8 +9,9 @@ use crate::fetched::Fetched;
 use crate::page::Page;
 use crate::play::{Bout, League, SEEDS, Standing};
 use crate::state::{Source, View};
-use crate::text::{sort, three};
+use crate::text::three;
 use crate::world::{Named, World};
+use sentinel_policy::order::sort;
 
 /// Time for one piece, in milliseconds.
 const PIECE_MS: f64 = 12.0;

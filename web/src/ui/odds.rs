@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use super::tip;
-use crate::text::sort;
+use sentinel_policy::order::sort;
 
 /// A probability as a person reads it.
 #[must_use]

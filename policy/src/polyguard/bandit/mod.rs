@@ -21,8 +21,8 @@ use crate::play::Policy;
 
 use super::features::{Features, dot, features};
 use super::fitted::{Provenance, shipped};
-use super::order::sort;
 use super::permitted::{best, permitted};
+use crate::order::sort;
 use posterior::Posterior;
 
 /// Weight of how little is known.

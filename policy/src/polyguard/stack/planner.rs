@@ -3,9 +3,9 @@
 use sentinel_env::polyguard::{Candidate, CandidateId, Kind, Observation};
 
 use super::super::completes::Completes;
-use super::super::order::sort;
 use super::scores::Scores;
 use super::supervisor::Supervision;
+use crate::order::sort;
 
 /// What the planner would choose, the best first.
 #[derive(Clone, Debug, PartialEq)]

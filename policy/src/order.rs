@@ -1,8 +1,8 @@
 //! Sorting short lists.
 
-/// Sorts a short list; equals stay as they are. The library's sort is faster for long ones, and 4 kB of the page's
+/// Sorts a short list, or one that is nearly in order; equals stay as they are. The library's sort is faster for long ones, and 4 kB of the page's
 /// first load for every kind of list.
-pub(super) fn sort<T>(items: &mut [T], before: impl Fn(&T, &T) -> bool) {
+pub fn sort<T>(items: &mut [T], before: impl Fn(&T, &T) -> bool) {
     for end in 1..items.len() {
         let mut at = end;
         while at > 0 && before(&items[at], &items[at - 1]) {

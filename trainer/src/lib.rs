@@ -12,6 +12,7 @@ pub mod compact;
 mod error;
 pub mod eval;
 pub mod files;
+pub mod lm;
 pub mod manifest;
 pub mod record;
 pub mod rl;

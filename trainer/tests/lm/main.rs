@@ -4,6 +4,10 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod adapter;
+mod files;
 mod forward;
+mod generation;
 mod gradients;
 mod oracle;
+mod source;
+mod text;

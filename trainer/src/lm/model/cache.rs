@@ -37,6 +37,21 @@ impl Cache {
         self.layers.first().map_or(0, |layer| layer.filled)
     }
 
+    /// The cache of these rows, in this order, a row possibly several times, with room for
+    /// `capacity` tokens.
+    pub(crate) fn spread(&mut self, rows: &Tensor<1, Int>, capacity: usize) {
+        self.select(rows);
+        for layer in &mut self.layers {
+            let grow = |all: Tensor<4>| {
+                let [rows, groups, filled, head] = all.dims();
+                let room = Tensor::zeros([rows, groups, capacity, head], &all.device());
+                room.slice_assign([0..rows, 0..groups, 0..filled, 0..head], all)
+            };
+            let stored = layer.stored.take();
+            layer.stored = stored.map(|(keys, values)| (grow(keys), grow(values)));
+        }
+    }
+
     /// The cache of these rows, in this order; a row may come several times.
     pub(crate) fn select(&mut self, rows: &Tensor<1, Int>) {
         for layer in &mut self.layers {

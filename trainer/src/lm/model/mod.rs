@@ -6,6 +6,7 @@ mod batch;
 mod block;
 mod cache;
 mod dropout;
+mod fast;
 mod head;
 mod linear;
 mod load;
@@ -14,9 +15,12 @@ mod rope;
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
+pub(crate) use attention::Around;
 pub use batch::Batch;
+pub(crate) use batch::check_lengths;
 pub(crate) use block::Block;
 pub(crate) use cache::Cache;
+pub(crate) use fast::Fast;
 pub use head::{Entropy, Picks, TokenLogProbs};
 pub(crate) use linear::{Linear, LoraPair};
 pub(crate) use rope::Rope;
@@ -159,7 +163,7 @@ impl Qwen2 {
     /// `[rows * tokens, hidden]`: what the head is applied to, after the last norm.
     #[must_use]
     pub fn hidden(&self, batch: &Batch, pass: Pass) -> Tensor<2> {
-        let around = attention::Around::of(&self.config, batch, &self.device);
+        let around = Around::of(&self.config, batch, &self.device);
         let mut x = self.embed(batch, pass);
         for block in &self.blocks {
             x = block.forward(x, &around, pass, None);
@@ -175,7 +179,7 @@ impl Qwen2 {
     /// and the last layer's after the last norm; each `[rows * tokens, hidden]`.
     #[must_use]
     pub fn hidden_states(&self, batch: &Batch, pass: Pass) -> Vec<Tensor<2>> {
-        let around = attention::Around::of(&self.config, batch, &self.device);
+        let around = Around::of(&self.config, batch, &self.device);
         let mut x = self.embed(batch, pass);
         let mut states = vec![x.clone()];
         for block in &self.blocks {

@@ -40,16 +40,28 @@ fn generate(c: &mut Criterion) {
     let mut group = c.benchmark_group("generate");
     group.sample_size(10);
     group.throughput(Throughput::Elements(u64::from(ROWS) * COMPLETION as u64));
-    for (name, different) in [("16 prompts", 16), ("4 groups of 4", 4), ("2 groups of 8", 2)] {
+    for (name, different) in [
+        ("16 prompts", 16),
+        ("4 groups of 4", 4),
+        ("2 groups of 8", 2),
+    ] {
         let prompts = prompts(different);
         group.bench_function(name, |b| {
-            b.iter(|| model.generate(&prompts, &options).expect("prompts that fit"));
+            b.iter(|| {
+                model
+                    .generate(&prompts, &options)
+                    .expect("prompts that fit")
+            });
         });
     }
     Lora::attach(&mut model, LoraConfig::default(), 0).expect("valid options");
     let prompts = prompts(16);
     group.bench_function("16 prompts, LoRA", |b| {
-        b.iter(|| model.generate(&prompts, &options).expect("prompts that fit"));
+        b.iter(|| {
+            model
+                .generate(&prompts, &options)
+                .expect("prompts that fit")
+        });
     });
     group.finish();
 }

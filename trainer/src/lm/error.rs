@@ -145,7 +145,9 @@ pub enum LmError {
         reason: String,
     },
     /// A merge whose result is not what base and adapter say.
-    #[error("the merged model's logits differ by {difference:e} from base and adapter, more than {tolerance:e}: nothing was written")]
+    #[error(
+        "the merged model's logits differ by {difference:e} from base and adapter, more than {tolerance:e}: nothing was written"
+    )]
     Merge {
         /// The largest difference.
         difference: f32,
@@ -155,7 +157,8 @@ pub enum LmError {
     /// A model that is nowhere.
     #[error(
         "no model {asked:?}: looked in {}; {reason}. Give the path of a local folder with config.json and *.safetensors, \
-         or download it where there is a network and set HF_HOME", listed(looked)
+         or download it where there is a network and set HF_HOME",
+        listed(looked)
     )]
     NotFound {
         /// What was asked for.

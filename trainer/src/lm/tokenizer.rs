@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::LmError;
 use super::chat::{ChatTemplate, Message};
 use super::config::{Fields, ModelConfig};
 use super::model::check_lengths;
-use super::LmError;
 
 /// A tokenizer with the chat template that belongs to it.
 #[derive(Clone, Debug)]
@@ -47,9 +47,13 @@ impl Tokenizer {
             tokenizers::Tokenizer::from_bytes(bytes).map_err(|error| wrong(error.to_string()))?;
         // What a file says about length is not meant here: nothing is cut or filled silently.
         inner.with_padding(None);
-        inner.with_truncation(None).map_err(|error| wrong(error.to_string()))?;
+        inner
+            .with_truncation(None)
+            .map_err(|error| wrong(error.to_string()))?;
         let config = folder.join("tokenizer_config.json");
-        let config = config.is_file().then(|| Fields::read(&config, "a tokenizer configuration"));
+        let config = config
+            .is_file()
+            .then(|| Fields::read(&config, "a tokenizer configuration"));
         let config = config.transpose()?;
         let special = config.as_ref().map_or_else(BTreeMap::new, special_tokens);
         let template = template(folder, config.as_ref(), &special)?;
@@ -153,7 +157,10 @@ impl Tokenizer {
         let encoding = self.inner.encode(rendered.text.as_str(), false);
         let encoding = encoding.map_err(|error| self.failed(error.to_string()))?;
         let written = |(start, end): &(usize, usize)| {
-            rendered.written.iter().any(|range| *start < range.end && *end > range.start)
+            rendered
+                .written
+                .iter()
+                .any(|range| *start < range.end && *end > range.start)
         };
         Ok(Encoded {
             ids: encoding.get_ids().to_vec(),
@@ -180,13 +187,18 @@ pub fn check_prompts(prompts: &[impl AsRef<[u32]>], limit: usize) -> Result<(), 
 
 /// `bos_token` and the like: a text, or an object with its content.
 fn special_tokens(fields: &Fields) -> BTreeMap<String, String> {
-    let named = fields.values().iter().filter(|(key, _)| key.ends_with("_token"));
+    let named = fields
+        .values()
+        .iter()
+        .filter(|(key, _)| key.ends_with("_token"));
     let text = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),
         Value::Object(token) => Some(token.get("content")?.as_str()?.to_owned()),
         _ => None,
     };
-    named.filter_map(|(key, value)| Some((key.clone(), text(value)?))).collect()
+    named
+        .filter_map(|(key, value)| Some((key.clone(), text(value)?)))
+        .collect()
 }
 
 /// The file of its own goes before the configuration's text or list of named texts.

@@ -52,9 +52,21 @@ fn keys_that_cannot_be_run_are_named() {
         ("hidden_act", json!("gelu"), "silu"),
         ("torch_dtype", json!("float8"), "convert"),
         ("use_sliding_window", json!(true), "full attention"),
-        ("layer_types", json!(["full_attention"]), "num_hidden_layers"),
-        ("rope_parameters", json!({"rope_type": "yarn", "rope_theta": 1.0}), "rope_type"),
-        ("rope_scaling", json!({"type": "linear", "factor": 2}), "linear"),
+        (
+            "layer_types",
+            json!(["full_attention"]),
+            "num_hidden_layers",
+        ),
+        (
+            "rope_parameters",
+            json!({"rope_type": "yarn", "rope_theta": 1.0}),
+            "rope_type",
+        ),
+        (
+            "rope_scaling",
+            json!({"type": "linear", "factor": 2}),
+            "linear",
+        ),
         ("rope_theta", json!(1.5), "make them equal"),
         ("rms_norm_eps", json!(-1), "above 0"),
         ("quantization_config", json!({"bits": 4}), "quantised"),
@@ -90,20 +102,35 @@ fn tensors_that_do_not_fit_are_named() {
     without_types(layers);
     let vocabulary = config(path)["vocab_size"].as_u64().unwrap();
     set(path, "vocab_size", json!(vocabulary + 1));
-    fails(path, &["model.safetensors", "model.embed_tokens.weight", "config.json asks for"]);
+    fails(
+        path,
+        &[
+            "model.safetensors",
+            "model.embed_tokens.weight",
+            "config.json asks for",
+        ],
+    );
 }
 
 #[test]
 fn heads_are_tied_or_not() {
     if let Some(folder) = copy(Some("model_untied")) {
         set(folder.path(), "tie_word_embeddings", json!(true));
-        fails(folder.path(), &["lm_head.weight", "differs", "tie_word_embeddings to false"]);
+        fails(
+            folder.path(),
+            &["lm_head.weight", "differs", "tie_word_embeddings to false"],
+        );
     }
-    let Some(folder) = copy(Some("model_tied")) else { return };
+    let Some(folder) = copy(Some("model_tied")) else {
+        return;
+    };
     // Written with its head although that is the embedding.
     let tied = Qwen2::load(folder.path(), &device()).unwrap();
     set(folder.path(), "tie_word_embeddings", json!(false));
-    fails(folder.path(), &["lm_head.weight", "missing", "tie_word_embeddings to true"]);
+    fails(
+        folder.path(),
+        &["lm_head.weight", "missing", "tie_word_embeddings to true"],
+    );
     let file = folder.path().join("model.safetensors");
     let bytes = fs::read(&file).unwrap();
     fs::write(&file, with_head(&bytes)).unwrap();
@@ -130,7 +157,10 @@ fn damage_is_named() {
     let bytes = fs::read(&file).unwrap();
     for length in [0, 4, 100, bytes.len() - 1] {
         fs::write(&file, &bytes[..length]).unwrap();
-        fails(folder.path(), &["model.safetensors", "not a whole safetensors file"]);
+        fails(
+            folder.path(),
+            &["model.safetensors", "not a whole safetensors file"],
+        );
     }
     let mut holed = bytes.clone();
     let end = holed.len();
@@ -145,11 +175,16 @@ fn damage_is_named() {
 
 #[test]
 fn shards_must_be_what_the_index_says() {
-    let Some(folder) = copy(Some("model_untied_sharded")) else { return };
+    let Some(folder) = copy(Some("model_untied_sharded")) else {
+        return;
+    };
     let path = folder.path().join("model.safetensors.index.json");
     let text = fs::read_to_string(&path).unwrap();
     let index: Value = serde_json::from_str(&text).unwrap();
-    let shard = index["weight_map"]["model.norm.weight"].as_str().unwrap().to_owned();
+    let shard = index["weight_map"]["model.norm.weight"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let with = |name: &str, file: Value| {
         let mut index = index.clone();
         index["weight_map"][name] = file;
@@ -158,7 +193,10 @@ fn shards_must_be_what_the_index_says() {
     with("model.norm.weight", json!("../elsewhere.safetensors"));
     fails(folder.path(), &["weight_map", "no plain name"]);
     with("model.extra.weight", json!(shard));
-    fails(folder.path(), &[&shard, "index expects", "model.extra.weight"]);
+    fails(
+        folder.path(),
+        &[&shard, "index expects", "model.extra.weight"],
+    );
     fs::write(&path, text).unwrap();
     fs::remove_file(folder.path().join(&shard)).unwrap();
     fails(folder.path(), &["cannot read", &shard]);
@@ -187,11 +225,19 @@ fn texts_end_where_the_checkpoint_says() {
     let name = "generation_config.json";
     let list = json!({"eos_token_id": [7, 8], "pad_token_id": 8, "top_k": 0, "temperature": 0.7});
     let list = write(name, list).unwrap();
-    assert_eq!((list.eos_token_ids, list.pad_token_id, list.top_k), (vec![7, 8], Some(8), None));
+    assert_eq!(
+        (list.eos_token_ids, list.pad_token_id, list.top_k),
+        (vec![7, 8], Some(8), None)
+    );
     let none = write(name, json!({"eos_token_id": null})).unwrap();
     assert!(none.eos_token_ids.is_empty());
-    let error = write(name, json!({"eos_token_id": "end"})).unwrap_err().to_string();
-    assert!(error.contains(name) && error.contains("eos_token_id"), "{error}");
+    let error = write(name, json!({"eos_token_id": "end"}))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains(name) && error.contains("eos_token_id"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -205,5 +251,8 @@ fn new_models_belong_to_their_seed() {
     let embedding = model.parameters()[0].numbers().unwrap();
     let squares: f64 = embedding.iter().map(|x| f64::from(*x).powi(2)).sum();
     let deviation = (squares / embedding.len() as f64).sqrt();
-    assert!((deviation / config.initializer_range - 1.0).abs() < 0.05, "{deviation}");
+    assert!(
+        (deviation / config.initializer_range - 1.0).abs() < 0.05,
+        "{deviation}"
+    );
 }

@@ -16,10 +16,20 @@ fn compare(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
     for (k, state) in states.into_iter().enumerate() {
         let recorded = &file[&format!("a.hidden.{k}")].values;
         let most = recorded.iter().fold(1.0_f32, |most, x| most.max(x.abs()));
-        close(&format!("{name} hidden {k}"), &numbers(state), recorded, tolerance * most);
+        close(
+            &format!("{name} hidden {k}"),
+            &numbers(state),
+            recorded,
+            tolerance * most,
+        );
     }
     let logits = numbers(model.forward(&batch, Pass::EVALUATION));
-    close(&format!("{name} short"), &logits, &file["a.logits"].values, tolerance);
+    close(
+        &format!("{name} short"),
+        &logits,
+        &file["a.logits"].values,
+        tolerance,
+    );
 
     let batch = file["long.input_ids"].batch(config, None);
     let recorded = &file["long.logits_last4"].values;
@@ -35,7 +45,10 @@ fn padded(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
     let positions = batch.positions().into_iter();
     let recorded = &file["pad.position_ids"].whole;
     for ((ours, recorded), on) in positions.zip(recorded).zip(batch.mask()) {
-        assert!(!on || i64::try_from(ours).unwrap() == *recorded, "{name} positions");
+        assert!(
+            !on || i64::try_from(ours).unwrap() == *recorded,
+            "{name} positions"
+        );
     }
     let vocabulary = model.config().vocab_size;
     let mut logits = numbers(model.forward(&batch, Pass::EVALUATION));
@@ -44,7 +57,12 @@ fn padded(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
             row.fill(0.0);
         }
     }
-    close(&format!("{name} padded"), &logits, &file["pad.logits"].values, tolerance);
+    close(
+        &format!("{name} padded"),
+        &logits,
+        &file["pad.logits"].values,
+        tolerance,
+    );
 
     let columns = batch.tokens();
     let follows = |at: usize| at % columns > 0 && batch.mask()[at] && batch.mask()[at - 1];
@@ -57,7 +75,12 @@ fn padded(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
     for (at, on) in chosen.iter().enumerate().filter(|(_, on)| **on) {
         assert!(*on);
         let recorded = recorded[at / columns * (columns - 1) + at % columns - 1];
-        close(&format!("{name} log-probability {at}"), &[spread[at]], &[recorded], tolerance);
+        close(
+            &format!("{name} log-probability {at}"),
+            &[spread[at]],
+            &[recorded],
+            tolerance,
+        );
     }
 }
 

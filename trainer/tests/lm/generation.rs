@@ -62,8 +62,14 @@ fn case(oracle: &Oracle, variant: &str) -> Option<(Qwen2, GenerationDefaults, Re
 }
 
 fn greedy(recorded: &Recorded, defaults: &GenerationDefaults) -> GenerateOptions {
+    // Transformers takes the penalty of generation_config.json also when it draws nothing.
+    let sampling = Sampling {
+        repetition_penalty: defaults.repetition_penalty.unwrap_or(1.0),
+        ..Sampling::default()
+    };
     GenerateOptions {
-        sampling: None,
+        greedy: true,
+        sampling,
         stop_tokens: Vec::new(),
         ..GenerateOptions::new(recorded.greedy_ids[0].len(), defaults, 0)
     }
@@ -87,8 +93,14 @@ fn the_best_tokens_are_those_of_transformers() {
         options.stop_tokens = vec![recorded.stop_token_id];
         let ours = model.generate(&recorded.prompt_ids, &options).unwrap();
         for (ours, theirs) in ours.iter().zip(&recorded.greedy_ids_with_stop_padded) {
-            assert_eq!(&ours.padded(options.max_new_tokens, options.pad_token), theirs);
-            assert_eq!(ours.stopped, ours.ids.last() == Some(&recorded.stop_token_id));
+            assert_eq!(
+                &ours.padded(options.max_new_tokens, options.pad_token),
+                theirs
+            );
+            assert_eq!(
+                ours.stopped,
+                ours.ids.last() == Some(&recorded.stop_token_id)
+            );
         }
     }
 }
@@ -108,7 +120,12 @@ fn check_logps(
         let hidden = model.hidden(&batch, Pass::EVALUATION);
         let pass = Pass::EVALUATION;
         let again = model.token_logprobs(hidden, &picks, temperature, Entropy::Skipped, pass);
-        close("log-probabilities", &completion.logps, &numbers(again.logps), LOGITS);
+        close(
+            "log-probabilities",
+            &completion.logps,
+            &numbers(again.logps),
+            LOGITS,
+        );
     }
 }
 
@@ -143,9 +160,9 @@ fn drawn_as_often(
     sampling: Sampling,
     expected: &[(u32, f64)],
 ) {
-    let draws = 4000;
+    let draws = 1500;
     let options = GenerateOptions {
-        sampling: Some(sampling),
+        sampling,
         ..GenerateOptions::new(1, defaults, 7)
     };
     let prompts = vec![context; draws];
@@ -159,7 +176,10 @@ fn drawn_as_often(
         let count = counts.remove(id).unwrap_or(0.0);
         let spread = (all * share * (1.0 - share)).sqrt();
         // Six deviations, and some more where the distribution is not normal.
-        assert!((count - all * share).abs() < 6.0 * spread + 4.0, "{id}: {count} of {share}");
+        assert!(
+            (count - all * share).abs() < 6.0 * spread + 4.0,
+            "{id}: {count} of {share}"
+        );
     }
     assert!(counts.is_empty(), "drawn, but not allowed: {counts:?}");
 }
@@ -175,10 +195,10 @@ fn draws_belong_to_seed_and_row() {
             Lora::load(&mut model, &adapter, BaseCheck::Weights).unwrap();
         }
         let options = GenerateOptions {
-            sampling: Some(Sampling {
+            sampling: Sampling {
                 temperature: 0.9,
                 ..Sampling::default()
-            }),
+            },
             stop_tokens: vec![recorded.stop_token_id],
             ..GenerateOptions::new(12, &defaults, 3)
         };
@@ -210,18 +230,34 @@ fn nothing_is_cut() {
         let room = model.config().max_position_embeddings - 8;
         let prompts = [vec![1; room + 1], vec![1; 3], vec![1; room + 4]];
         let error = model.generate(&prompts, &GenerateOptions::new(8, &defaults, 0));
-        let Err(LmError::PromptTooLong { count, prompts, longest, row, limit }) = error else {
+        let Err(LmError::PromptTooLong {
+            count,
+            prompts,
+            longest,
+            row,
+            limit,
+        }) = error
+        else {
             panic!("{error:?}");
         };
-        assert_eq!((count, prompts, longest, row, limit), (2, 3, room + 4, 2, room));
+        assert_eq!(
+            (count, prompts, longest, row, limit),
+            (2, 3, room + 4, 2, room)
+        );
         let none: [Vec<u32>; 1] = [Vec::new()];
         let error = model.generate(&none, &GenerateOptions::new(8, &defaults, 0));
         assert!(matches!(error, Err(LmError::Length { .. })));
         let unknown = [vec![u32::MAX]];
         let error = model.generate(&unknown, &GenerateOptions::new(8, &defaults, 0));
-        assert!(matches!(error, Err(LmError::Token { token: u32::MAX, .. })));
+        assert!(matches!(
+            error,
+            Err(LmError::Token {
+                token: u32::MAX,
+                ..
+            })
+        ));
         let mut options = GenerateOptions::new(8, &defaults, 0);
-        options.sampling = Some(Sampling { temperature: 0.0, ..Sampling::default() });
+        options.sampling.temperature = 0.0;
         let error = model.generate(&[vec![1]], &options).unwrap_err();
         assert!(error.to_string().contains("temperature"), "{error}");
     }

@@ -43,7 +43,10 @@ fn case(oracle: &Oracle, variant: &str) -> Option<Case> {
     let batch = recorded["input_ids"].batch(model.config(), Some(mask));
     let labels = &recorded["labels"].whole;
     let columns = batch.tokens();
-    let chosen = labels.iter().enumerate().map(|(at, label)| at % columns > 0 && *label != -100);
+    let chosen = labels
+        .iter()
+        .enumerate()
+        .map(|(at, label)| at % columns > 0 && *label != -100);
     let picks = Picks::new(&batch, &chosen.collect::<Vec<_>>()).unwrap();
     Some(Case {
         model,
@@ -67,7 +70,10 @@ fn gradients(case: &Case) -> (f32, Grads) {
     let value = numbers(whole.clone())[0];
     let grads = case.model.backward(&whole).unwrap();
     let by_block = |hidden| Ok(loss(case, hidden, pass));
-    let (again, blocks) = case.model.backward_by_block(&case.batch, pass, by_block).unwrap();
+    let (again, blocks) = case
+        .model
+        .backward_by_block(&case.batch, pass, by_block)
+        .unwrap();
     close("loss block by block", &[again], &[value], 1e-5);
     for (index, parameter) in case.model.parameters().iter().enumerate() {
         let (Some(one), Some(two)) = (grads.get(index), blocks.get(index)) else {
@@ -100,7 +106,10 @@ fn adapter_gradients_are_those_of_peft() {
         let (value, grads) = gradients(&case);
         close("loss", &[value], &[case.sft.steps[0].loss], LOGITS);
         let norm = grads.norm().unwrap();
-        assert!((norm / case.sft.steps[0].grad_norm - 1.0).abs() < 1e-3, "{norm}");
+        assert!(
+            (norm / case.sft.steps[0].grad_norm - 1.0).abs() < 1e-3,
+            "{norm}"
+        );
         let mut compared = 0;
         for (index, parameter) in case.model.parameters().iter().enumerate() {
             let Some(recorded) = case.recorded.get(&format!("grad.{}", parameter.name())) else {
@@ -111,7 +120,11 @@ fn adapter_gradients_are_those_of_peft() {
             relative(parameter.name(), &ours, &recorded.values, 1e-3);
             compared += 1;
         }
-        let expected = case.recorded.keys().filter(|key| key.starts_with("grad.")).count();
+        let expected = case
+            .recorded
+            .keys()
+            .filter(|key| key.starts_with("grad."))
+            .count();
         assert_eq!(compared, expected);
     }
 }
@@ -138,7 +151,10 @@ fn full_gradients_are_those_of_torch() {
                 compared += 1;
             }
         }
-        assert_eq!(case.model.parameters().len(), case.sft.full_grad_norms.len());
+        assert_eq!(
+            case.model.parameters().len(),
+            case.sft.full_grad_norms.len()
+        );
         assert_eq!(compared, recorded.map_or(0, |all| all.len()));
     }
 }
@@ -165,10 +181,19 @@ fn steps_are_those_of_torch() {
         for (index, step) in case.sft.steps.iter().enumerate() {
             let pass = Pass::training(index as u64);
             let value = loss(&case, case.model.hidden(&case.batch, pass), pass);
-            close("loss of a step", &[numbers(value.clone())[0]], &[step.loss], 1e-3);
+            close(
+                "loss of a step",
+                &[numbers(value.clone())[0]],
+                &[step.loss],
+                1e-3,
+            );
             let grads = case.model.backward(&value).unwrap();
             let norm = optimizer.step(&mut case.model, grads, case.sft.lr).unwrap();
-            assert!((norm / step.grad_norm - 1.0).abs() < 2e-3, "{norm} {}", step.grad_norm);
+            assert!(
+                (norm / step.grad_norm - 1.0).abs() < 2e-3,
+                "{norm} {}",
+                step.grad_norm
+            );
             // A step from a checkpoint's moments is the same step.
             let moments = optimizer.moments().unwrap();
             optimizer = Optimizer::new(&options);
@@ -180,5 +205,37 @@ fn steps_are_those_of_torch() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn dropout_belongs_to_its_seed() {
+    let oracle = oracle();
+    for variant in oracle.variants() {
+        let Some(mut case) = case(&oracle, &variant) else {
+            continue;
+        };
+        let Some(adapter) = oracle.path(&format!("adapter_{variant}")) else {
+            continue;
+        };
+        // The recorded adapter, as if it had been trained with dropout.
+        let folder = tempfile::tempdir().unwrap();
+        let name = "adapter_model.safetensors";
+        std::fs::copy(adapter.join(name), folder.path().join(name)).unwrap();
+        let config = std::fs::read(adapter.join("adapter_config.json")).unwrap();
+        let mut config: serde_json::Value = serde_json::from_slice(&config).unwrap();
+        config["lora_dropout"] = serde_json::json!(0.5);
+        let path = folder.path().join("adapter_config.json");
+        std::fs::write(path, config.to_string()).unwrap();
+        Lora::load(&mut case.model, folder.path(), BaseCheck::Weights).unwrap();
+        case.model.train(Trained::Adapter);
+
+        let logits = |pass| numbers(case.model.forward(&case.batch, pass));
+        let [one, again, other] = [1, 1, 2].map(|seed| logits(Pass::training(seed)));
+        assert_eq!(one, again);
+        assert_ne!(one, other);
+        assert_ne!(one, logits(Pass::EVALUATION));
+        // Block by block the same inputs are left out.
+        gradients(&case);
     }
 }

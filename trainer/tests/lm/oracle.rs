@@ -55,7 +55,10 @@ impl Oracle {
     pub(crate) fn named(&self, start: &str, end: &str) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(&self.folder) else {
             assert!(!self.ours, "{} is missing", self.folder.display());
-            eprintln!("{} is not there: nothing is compared", self.folder.display());
+            eprintln!(
+                "{} is not there: nothing is compared",
+                self.folder.display()
+            );
             return Vec::new();
         };
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -72,7 +75,9 @@ impl Oracle {
     pub(crate) fn variants(&self) -> Vec<String> {
         let names = self.named("model_", "");
         let plain = names.iter().filter(|name| !name.ends_with("_sharded"));
-        plain.map(|name| name["model_".len()..].to_owned()).collect()
+        plain
+            .map(|name| name["model_".len()..].to_owned())
+            .collect()
     }
 
     pub(crate) fn json<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
@@ -114,7 +119,10 @@ pub(crate) fn tensors(path: &Path) -> BTreeMap<String, Recorded> {
 
 impl Recorded {
     pub(crate) fn ids(&self) -> Vec<u32> {
-        self.whole.iter().map(|id| u32::try_from(*id).unwrap()).collect()
+        self.whole
+            .iter()
+            .map(|id| u32::try_from(*id).unwrap())
+            .collect()
     }
 
     pub(crate) fn flags(&self) -> Vec<bool> {
@@ -134,8 +142,14 @@ impl Recorded {
 pub(crate) fn close(what: &str, ours: &[f32], recorded: &[f32], tolerance: f32) {
     assert_eq!(ours.len(), recorded.len(), "{what}");
     let apart = ours.iter().zip(recorded).map(|(a, b)| (a - b).abs());
-    let worst = apart.fold(0.0, |worst: f32, d| if d > worst || d.is_nan() { d } else { worst });
-    assert!(worst <= tolerance, "{what}: {worst:e} apart, allowed is {tolerance:e}");
+    let worst = apart.fold(
+        0.0,
+        |worst: f32, d| if d > worst || d.is_nan() { d } else { worst },
+    );
+    assert!(
+        worst <= tolerance,
+        "{what}: {worst:e} apart, allowed is {tolerance:e}"
+    );
 }
 
 pub(crate) fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {

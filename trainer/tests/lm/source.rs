@@ -43,9 +43,17 @@ fn folders_and_caches_are_searched() {
 #[test]
 fn what_is_nowhere_is_said_with_the_way_out() {
     let place = tempfile::tempdir().unwrap();
-    let error = find_model("Qwen/Tiny", &offline(place.path())).unwrap_err().to_string();
+    let error = find_model("Qwen/Tiny", &offline(place.path()))
+        .unwrap_err()
+        .to_string();
     let cache = place.path().join("models--Qwen--Tiny");
-    let parts = ["\"Qwen/Tiny\"", cache.to_str().unwrap(), "HF_HUB_OFFLINE", "local folder", "HF_HOME"];
+    let parts = [
+        "\"Qwen/Tiny\"",
+        cache.to_str().unwrap(),
+        "HF_HUB_OFFLINE",
+        "local folder",
+        "HF_HOME",
+    ];
     for part in parts {
         assert!(error.contains(part), "{part} is not in: {error}");
     }
@@ -56,7 +64,11 @@ fn what_is_nowhere_is_said_with_the_way_out() {
         ..offline(place.path())
     };
     let error = find_model("Qwen/Tiny", &options).unwrap_err().to_string();
-    for part in ["http://127.0.0.1:1/Qwen/Tiny", cache.to_str().unwrap(), "local folder"] {
+    for part in [
+        "http://127.0.0.1:1/Qwen/Tiny",
+        cache.to_str().unwrap(),
+        "local folder",
+    ] {
         assert!(error.contains(part), "{part} is not in: {error}");
     }
     for asked in ["", "../secret", "a/b/c", ".hidden", "a b"] {
@@ -77,12 +89,21 @@ fn variables_are_those_of_hugging_face() {
         })
     };
     let cache = |pairs: &[(&str, &str)]| with(pairs).cache;
-    assert_eq!(cache(&[("HOME", "/h")]), Some("/h/.cache/huggingface/hub".into()));
-    assert_eq!(cache(&[("HOME", "/h"), ("HF_HOME", "/f")]), Some("/f/hub".into()));
+    assert_eq!(
+        cache(&[("HOME", "/h")]),
+        Some("/h/.cache/huggingface/hub".into())
+    );
+    assert_eq!(
+        cache(&[("HOME", "/h"), ("HF_HOME", "/f")]),
+        Some("/f/hub".into())
+    );
     let all = [("HF_HUB_CACHE", "/c"), ("HF_HOME", "/f")];
     assert_eq!(cache(&all), Some("/c".into()));
     assert_eq!(cache(&[]), None);
     let options = with(&[("HF_TOKEN", "t"), ("HF_HUB_OFFLINE", "1")]);
-    assert_eq!((options.token.as_deref(), options.offline), (Some("t"), true));
+    assert_eq!(
+        (options.token.as_deref(), options.offline),
+        (Some("t"), true)
+    );
     assert!(!with(&[("HF_HUB_OFFLINE", "0")]).offline);
 }

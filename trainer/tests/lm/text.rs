@@ -70,9 +70,17 @@ fn ids_and_texts_are_those_of_transformers() {
     }
     assert!(!cases.encode.is_empty());
     for case in &cases.encode {
-        assert_eq!(tokenizer.encode(&case.text).unwrap(), case.ids, "{:?}", case.text);
+        assert_eq!(
+            tokenizer.encode(&case.text).unwrap(),
+            case.ids,
+            "{:?}",
+            case.text
+        );
         assert_eq!(tokenizer.decode(&case.ids, false).unwrap(), case.decoded);
-        assert_eq!(tokenizer.decode(&case.ids, true).unwrap(), case.decoded_skip_special);
+        assert_eq!(
+            tokenizer.decode(&case.ids, true).unwrap(),
+            case.decoded_skip_special
+        );
     }
 }
 
@@ -85,9 +93,15 @@ fn chats_are_those_of_transformers() {
     for case in &cases.chat {
         let tokenizer = with_template(&tokenizer, &cases.templates[&case.template]);
         let (tools, prompt) = (case.tools.as_deref(), case.add_generation_prompt);
-        let rendered = tokenizer.template().unwrap().render(&case.messages, tools, prompt).unwrap();
+        let rendered = tokenizer
+            .template()
+            .unwrap()
+            .render(&case.messages, tools, prompt)
+            .unwrap();
         assert_eq!(rendered.text, case.text);
-        let encoded = tokenizer.encode_chat(&case.messages, tools, prompt).unwrap();
+        let encoded = tokenizer
+            .encode_chat(&case.messages, tools, prompt)
+            .unwrap();
         assert_eq!(encoded.ids, case.ids, "{}", case.text);
     }
 }
@@ -99,9 +113,14 @@ fn masks_are_those_of_transformers() {
     };
     let tokenizer = with_template(&tokenizer, &cases.templates["qwen2_5_training"]);
     for case in &cases.assistant_masks_qwen2_5_training {
-        let encoded = tokenizer.encode_chat(&case.messages, case.tools.as_deref(), false).unwrap();
+        let encoded = tokenizer
+            .encode_chat(&case.messages, case.tools.as_deref(), false)
+            .unwrap();
         let mask: Vec<u8> = encoded.assistant.iter().map(|on| u8::from(*on)).collect();
-        assert_eq!((encoded.ids, mask), (case.ids.clone(), case.assistant_mask.clone()));
+        assert_eq!(
+            (encoded.ids, mask),
+            (case.ids.clone(), case.assistant_mask.clone())
+        );
     }
 }
 
@@ -113,24 +132,39 @@ fn a_folder_brings_its_template() {
     };
     let own = Tokenizer::load(&folder).unwrap();
     let messages = [Message::new("user", "Hello")];
-    let expected = own.template().unwrap().render(&messages, None, true).unwrap();
+    let expected = own
+        .template()
+        .unwrap()
+        .render(&messages, None, true)
+        .unwrap();
     assert!(expected.text.contains("Hello") && expected.written.is_empty());
 
     // The same template where older checkpoints have it, as a text or by name.
     let source = std::fs::read_to_string(folder.join("chat_template.jinja")).unwrap();
     let copy = tempfile::tempdir().unwrap();
-    std::fs::copy(folder.join("tokenizer.json"), copy.path().join("tokenizer.json")).unwrap();
+    std::fs::copy(
+        folder.join("tokenizer.json"),
+        copy.path().join("tokenizer.json"),
+    )
+    .unwrap();
     let config = copy.path().join("tokenizer_config.json");
     let named = serde_json::json!([{"name": "default", "template": source}]);
     for value in [serde_json::json!(source), named] {
         let text = serde_json::json!({"chat_template": value}).to_string();
         std::fs::write(&config, text).unwrap();
         let loaded = Tokenizer::load(copy.path()).unwrap();
-        let rendered = loaded.template().unwrap().render(&messages, None, true).unwrap();
+        let rendered = loaded
+            .template()
+            .unwrap()
+            .render(&messages, None, true)
+            .unwrap();
         assert_eq!(rendered, expected);
     }
     std::fs::remove_file(&config).unwrap();
-    let error = Tokenizer::load(copy.path()).unwrap().template().unwrap_err();
+    let error = Tokenizer::load(copy.path())
+        .unwrap()
+        .template()
+        .unwrap_err();
     assert!(error.to_string().contains("chat_template.jinja"), "{error}");
 }
 
@@ -143,11 +177,20 @@ fn templates_have_what_transformers_gives_them() {
     let source = "{%- for m in messages if m.role != 'x' %}\n{%- if loop.index > 2 %}{% break %}{% endif %}\
                   {{ m['content'].strip().split('|')[-1] }};\n{%- endfor %}{{ strftime_now('%Y') | int > 2000 }}";
     let messages = [Message::new("user", " a|b \n"), Message::new("user", "c")];
-    let text = template(source).render(&messages, None, false).unwrap().text;
-    assert_eq!(text, "b;c;true");
+    let text = template(source)
+        .render(&messages, None, false)
+        .unwrap()
+        .text;
+    assert_eq!(text, "b;c;True");
     let refuse = template("{{ raise_exception('roles must alternate') }}");
-    let error = refuse.render(&messages, None, false).unwrap_err().to_string();
-    assert!(error.contains("t.jinja") && error.contains("roles must alternate"), "{error}");
+    let error = refuse
+        .render(&messages, None, false)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("t.jinja") && error.contains("roles must alternate"),
+        "{error}"
+    );
     let odd = ChatTemplate::new(Path::new("t.jinja"), "{% if %}", BTreeMap::new());
     assert!(odd.unwrap_err().to_string().contains("line 1"));
 }
@@ -158,7 +201,11 @@ fn what_does_not_fit_is_said() {
     let Some((tokenizer, cases)) = cases() else {
         return;
     };
-    let Some(folder) = oracle.variants().first().and_then(|v| oracle.path(&format!("model_{v}"))) else {
+    let Some(folder) = oracle
+        .variants()
+        .first()
+        .and_then(|v| oracle.path(&format!("model_{v}")))
+    else {
         return;
     };
     let mut config = ModelConfig::read(&folder).unwrap();
@@ -166,10 +213,16 @@ fn what_does_not_fit_is_said() {
     config.vocab_size = cases.tokenizer_len - 1;
     let error = tokenizer.check_fits(&config).unwrap_err();
     assert!(matches!(error, LmError::Vocabulary { .. }));
-    assert!(error.to_string().contains(&cases.tokenizer_len.to_string()), "{error}");
+    assert!(
+        error.to_string().contains(&cases.tokenizer_len.to_string()),
+        "{error}"
+    );
 
     let prompts = [vec![1; 4], vec![1; 9], vec![1; 6]];
     check_prompts(&prompts, 9).unwrap();
     let error = check_prompts(&prompts, 5).unwrap_err().to_string();
-    assert!(error.contains("2 of 3") && error.contains("9, in row 1"), "{error}");
+    assert!(
+        error.contains("2 of 3") && error.contains("9, in row 1"),
+        "{error}"
+    );
 }

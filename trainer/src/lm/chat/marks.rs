@@ -52,7 +52,11 @@ pub(super) fn cut(text: &str) -> Result<(String, Vec<Range<usize>>), &'static st
             (character, _) => plain.push(character),
         }
     }
-    if open.is_some() { Err(odd) } else { Ok((plain, written)) }
+    if open.is_some() {
+        Err(odd)
+    } else {
+        Ok((plain, written))
+    }
 }
 
 #[cfg(test)]
@@ -62,7 +66,8 @@ mod tests {
     #[test]
     fn tags_become_filters_with_their_whitespace_control() {
         let source = "a{%- generation %}\nb{% endgeneration -%}c{% if x %}generation{% endif %}";
-        let expected = "a{%- filter sentinel_generation %}\nb{% endfilter -%}c{% if x %}generation{% endif %}";
+        let expected =
+            "a{%- filter sentinel_generation %}\nb{% endfilter -%}c{% if x %}generation{% endif %}";
         assert_eq!(translate(source), expected);
     }
 

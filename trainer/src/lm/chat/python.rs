@@ -20,7 +20,9 @@ pub(super) fn to_json(value: &Value, options: Kwargs) -> Result<String, Error> {
     };
     let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, style);
     let failed = |reason: String| Error::new(ErrorKind::BadSerialization, reason);
-    value.serialize(&mut serializer).map_err(|e| failed(e.to_string()))?;
+    value
+        .serialize(&mut serializer)
+        .map_err(|e| failed(e.to_string()))?;
     String::from_utf8(bytes).map_err(|e| failed(e.to_string()))
 }
 
@@ -115,7 +117,11 @@ fn number(value: f64) -> String {
     let power: i32 = exponent.parse().unwrap_or(0);
     if value == 0.0 || (-4..16).contains(&power) {
         let plain = format!("{value}");
-        return if plain.contains('.') { plain } else { plain + ".0" };
+        return if plain.contains('.') {
+            plain
+        } else {
+            plain + ".0"
+        };
     }
     let sign = if power < 0 { '-' } else { '+' };
     format!("{digits}e{sign}{:02}", power.abs())
@@ -152,7 +158,8 @@ mod tests {
         assert_eq!(plain, r#"{"b": [1, 2.5, {}], "a": {"ü<": null, "e": []}}"#);
         let indent = Kwargs::from_iter([("indent", Value::from(1))]);
         let lines = to_json(&value, indent).expect("JSON");
-        let expected = "{\n \"b\": [\n  1,\n  2.5,\n  {}\n ],\n \"a\": {\n  \"ü<\": null,\n  \"e\": []\n }\n}";
+        let expected =
+            "{\n \"b\": [\n  1,\n  2.5,\n  {}\n ],\n \"a\": {\n  \"ü<\": null,\n  \"e\": []\n }\n}";
         assert_eq!(lines, expected);
     }
 }

@@ -114,8 +114,12 @@ impl ChatTemplate {
     }
 
     fn failed(&self, error: &Error) -> LmError {
-        let line = error.line().map_or_else(String::new, |line| format!("line {line}: "));
-        let reason = error.detail().map_or_else(|| error.to_string(), str::to_owned);
+        let line = error
+            .line()
+            .map_or_else(String::new, |line| format!("line {line}: "));
+        let reason = error
+            .detail()
+            .map_or_else(|| error.to_string(), str::to_owned);
         LmError::Template {
             path: self.path.clone(),
             reason: format!("{line}{reason}"),

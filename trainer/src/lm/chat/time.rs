@@ -5,11 +5,27 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use minijinja::{Error, ErrorKind};
 
 const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
 ];
 const DAYS: [&str; 7] = [
-    "Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
+    "Monday",
+    "Tuesday",
+    "Wednesday",
 ];
 
 /// The present moment in a format of C's `strftime`.
@@ -87,7 +103,10 @@ mod tests {
         let leap_day = 1_709_210_096;
         let text = at(leap_day, "%A %d %b %Y %H:%M:%S %I %p %%").expect("known letters");
         assert_eq!(text, "Thursday 29 Feb 2024 12:34:56 12 PM %");
-        assert_eq!(at(0, "%F %T").expect("known letters"), "1970-01-01 00:00:00");
+        assert_eq!(
+            at(0, "%F %T").expect("known letters"),
+            "1970-01-01 00:00:00"
+        );
         assert!(at(0, "%Q").is_err());
     }
 }

@@ -66,8 +66,13 @@ impl Fields {
         };
         let number = value.as_u64().filter(|number| *number > 0);
         let number = number.and_then(|number| usize::try_from(number).ok());
-        let wrong =
-            || self.wrong(key, &format!("is {value}"), "write a whole number of at least 1");
+        let wrong = || {
+            self.wrong(
+                key,
+                &format!("is {value}"),
+                "write a whole number of at least 1",
+            )
+        };
         number.map(Some).ok_or_else(wrong)
     }
 

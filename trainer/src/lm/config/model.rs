@@ -59,7 +59,9 @@ impl ModelConfig {
             intermediate_size: fields.count("intermediate_size")?,
             num_hidden_layers: fields.count("num_hidden_layers")?,
             num_attention_heads: heads,
-            num_key_value_heads: fields.optional_count("num_key_value_heads")?.unwrap_or(heads),
+            num_key_value_heads: fields
+                .optional_count("num_key_value_heads")?
+                .unwrap_or(heads),
             max_position_embeddings: fields.count("max_position_embeddings")?,
             rope_theta: rope_theta(&fields)?,
             rms_norm_eps: positive(&fields, "rms_norm_eps")?.unwrap_or(1e-6),

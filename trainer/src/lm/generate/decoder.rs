@@ -77,12 +77,17 @@ impl<'a> Decoder<'a> {
         let rope = Rope::new(model.config(), &self.positions, rows, model.device());
         let seen = self.cache.filled() + 1;
         let zeros = || Tensor::zeros([rows, 1, 1, seen], model.device());
-        let mask = self.mask.clone().map_or_else(zeros, |mask| mask.narrow(3, 0, seen));
+        let mask = self
+            .mask
+            .clone()
+            .map_or_else(zeros, |mask| mask.narrow(3, 0, seen));
         let around = Around::new(model.config(), rows, 1, rope, mask);
         let ids = self.indices(ids.iter().map(|id| i64::from(*id)).collect());
         let x = model.embedding.get(false).select(0, ids);
         let x = self.run(x, &around);
-        self.positions.iter_mut().for_each(|position| *position += 1);
+        self.positions
+            .iter_mut()
+            .for_each(|position| *position += 1);
         self.finish(x)
     }
 

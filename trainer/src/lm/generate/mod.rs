@@ -105,7 +105,10 @@ impl Qwen2 {
     fn check_prompts(&self, rows: &[Row<'_>], options: &GenerateOptions) -> Result<(), LmError> {
         let lengths: Vec<usize> = rows.iter().map(|row| row.prompt.len()).collect();
         let room = self.config().max_position_embeddings - options.max_new_tokens;
-        check_lengths(&lengths, options.max_prompt_tokens.unwrap_or(room).min(room))?;
+        check_lengths(
+            &lengths,
+            options.max_prompt_tokens.unwrap_or(room).min(room),
+        )?;
         if lengths.contains(&0) {
             return Err(LmError::Length {
                 what: "a prompt",

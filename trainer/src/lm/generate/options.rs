@@ -39,8 +39,10 @@ pub struct GenerateOptions {
     pub max_new_tokens: usize,
     /// Longest prompt, in tokens; without it what the model reads less `max_new_tokens`.
     pub max_prompt_tokens: Option<usize>,
-    /// How tokens are drawn; none takes the best one.
-    pub sampling: Option<Sampling>,
+    /// Takes the best token instead of drawing; of `sampling` only the penalty counts then.
+    pub greedy: bool,
+    /// How tokens are drawn.
+    pub sampling: Sampling,
     /// Tokens that end a completion; usually a checkpoint's `eos_token_ids`.
     pub stop_tokens: Vec<u32>,
     /// What fills rows; never seen by the model.
@@ -57,7 +59,8 @@ impl GenerateOptions {
         Self {
             max_new_tokens,
             max_prompt_tokens: None,
-            sampling: Some(Sampling::default()),
+            greedy: false,
+            sampling: Sampling::default(),
             stop_tokens: defaults.eos_token_ids.clone(),
             pad_token: defaults.pad_token_id.or(first).unwrap_or(0),
             seed,
@@ -81,7 +84,7 @@ impl GenerateOptions {
             let allowed = "a token of the model's vocabulary";
             return option("pad_token", self.pad_token.to_string(), allowed);
         }
-        self.sampling.map_or(Ok(()), |sampling| sampling.check())
+        self.sampling.check()
     }
 }
 
@@ -89,7 +92,12 @@ impl Sampling {
     fn check(&self) -> Result<(), LmError> {
         let above = |x: f64| x.is_finite() && x > 0.0;
         let checks = [
-            ("temperature", self.temperature, above(self.temperature), "above 0"),
+            (
+                "temperature",
+                self.temperature,
+                above(self.temperature),
+                "above 0",
+            ),
             (
                 "top_p",
                 self.top_p,

@@ -15,10 +15,7 @@ impl Sampling {
         logits: &[f32],
         text: impl IntoIterator<Item = u32>,
     ) -> Vec<(u32, f64)> {
-        let mut scores = logits.to_vec();
-        if (self.repetition_penalty - 1.0).abs() > 0.0 {
-            penalise(&mut scores, logits, text, self.repetition_penalty as f32);
-        }
+        let mut scores = self.penalised(logits, text);
         if (self.temperature - 1.0).abs() > 0.0 {
             let temperature = self.temperature as f32;
             scores.iter_mut().for_each(|score| *score /= temperature);
@@ -32,11 +29,26 @@ impl Sampling {
         if self.min_p > 0.0 {
             keep_near(&mut scores, self.min_p);
         }
-        let kept = || scores.iter().zip(0_u32..).filter(|(score, _)| **score > OUT);
+        let kept = || {
+            scores
+                .iter()
+                .zip(0_u32..)
+                .filter(|(score, _)| **score > OUT)
+        };
         let most = largest(&scores);
         let weight = |score: &f32| f64::from(score - most).exp();
         let total: f64 = kept().map(|(score, _)| weight(score)).sum();
-        kept().map(|(score, id)| (id, weight(score) / total)).collect()
+        kept()
+            .map(|(score, id)| (id, weight(score) / total))
+            .collect()
+    }
+
+    fn penalised(&self, logits: &[f32], text: impl IntoIterator<Item = u32>) -> Vec<f32> {
+        let mut scores = logits.to_vec();
+        if (self.repetition_penalty - 1.0).abs() > 0.0 {
+            penalise(&mut scores, logits, text, self.repetition_penalty as f32);
+        }
+        scores
     }
 
     /// Whether any token may be drawn, as likely as the model says.
@@ -54,11 +66,12 @@ impl GenerateOptions {
         text: impl IntoIterator<Item = u32>,
         random: &mut Random,
     ) -> (u32, f32) {
-        let Some(sampling) = self.sampling else {
-            let (id, _) = best(logits);
+        let sampling = self.sampling;
+        if self.greedy {
+            let id = best(&sampling.penalised(logits, text));
             let (most, total) = mass(logits, 1.0);
             return (id as u32, logp(logits[id], most, total, 1.0));
-        };
+        }
         let temperature = sampling.temperature as f32;
         let (most, total) = mass(logits, temperature);
         let point = random.unit();
@@ -106,17 +119,12 @@ fn largest(scores: &[f32]) -> f32 {
 }
 
 /// The first of the best.
-fn best(scores: &[f32]) -> (usize, f32) {
+fn best(scores: &[f32]) -> usize {
     let better = |best: (usize, f32), next: (usize, f32)| if next.1 > best.1 { next } else { best };
-    scores.iter().copied().enumerate().fold((0, OUT), better)
+    scores.iter().copied().enumerate().fold((0, OUT), better).0
 }
 
-fn penalise(
-    scores: &mut [f32],
-    logits: &[f32],
-    text: impl IntoIterator<Item = u32>,
-    penalty: f32,
-) {
+fn penalise(scores: &mut [f32], logits: &[f32], text: impl IntoIterator<Item = u32>, penalty: f32) {
     for id in text {
         // From the logits: a token that comes twice is penalised once.
         if let (Some(score), Some(logit)) = (scores.get_mut(id as usize), logits.get(id as usize)) {

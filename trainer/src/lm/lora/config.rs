@@ -175,10 +175,20 @@ impl LoraConfig {
 fn check_plain(fields: &Fields) -> Result<(), LmError> {
     let kind = fields.text("peft_type")?.unwrap_or_default();
     if kind != "LORA" {
-        return Err(fields.wrong("peft_type", &format!("is {kind:?}"), "only \"LORA\" can be run"));
+        return Err(fields.wrong(
+            "peft_type",
+            &format!("is {kind:?}"),
+            "only \"LORA\" can be run",
+        ));
     }
     let remedy = "train the adapter without it";
-    for key in ["use_dora", "fan_in_fan_out", "lora_bias", "use_qalora", "use_bdlora"] {
+    for key in [
+        "use_dora",
+        "fan_in_fan_out",
+        "lora_bias",
+        "use_qalora",
+        "use_bdlora",
+    ] {
         if fields.flag(key)? {
             return Err(fields.wrong(key, "is true", remedy));
         }

@@ -55,7 +55,9 @@ impl Lora {
             let known = |name: &str| expected.iter().any(|p| p.a.0 == name || p.b.0 == name);
             let extra = tensors.keys().find(|name| !known(name));
             let extra = extra.map_or("", String::as_str);
-            return Err(mismatch(format!("tensor {extra} has no place in the model")));
+            return Err(mismatch(format!(
+                "tensor {extra} has no place in the model"
+            )));
         }
         if check == BaseCheck::Weights
             && let Some(base) = read_metadata(&path)?.remove(BASE_DIGEST)
@@ -80,7 +82,10 @@ impl Lora {
         };
         std::fs::create_dir_all(folder).map_err(|error| LmError::write(folder, error))?;
         let path = folder.join(WEIGHTS);
-        let matrices = model.parameters().into_iter().filter(|p| p.name().contains(".lora_"));
+        let matrices = model
+            .parameters()
+            .into_iter()
+            .filter(|p| p.name().contains(".lora_"));
         let digest = [(BASE_DIGEST, model.base_digest()?)];
         crate::files::write(&path, &safetensors_bytes(&path, matrices, &digest)?)?;
         let text = serde_json::to_vec_pretty(&config.to_json()).map_err(crate::Error::Json)?;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::files::no_adapter;
 use super::Lora;
+use super::files::no_adapter;
 use crate::Error;
 use crate::lm::parameter::numbers;
 use crate::lm::{Batch, LmError, Pass, Qwen2};
@@ -38,7 +38,10 @@ impl Lora {
     #[must_use]
     pub fn merged(model: &Qwen2) -> Qwen2 {
         let mut merged = model.clone();
-        let linears = merged.blocks.iter_mut().flat_map(|block| &mut block.linears);
+        let linears = merged
+            .blocks
+            .iter_mut()
+            .flat_map(|block| &mut block.linears);
         for linear in linears {
             let Some(lora) = linear.lora.take() else {
                 continue;
@@ -113,10 +116,15 @@ fn compare(model: &Qwen2, merged: &Qwen2) -> Result<MergeReport, LmError> {
     let batch = Batch::new(&model.config, ids.collect(), vec![true; 2 * tokens], tokens)?;
     let ours = numbers(model.forward(&batch, Pass::EVALUATION))?;
     let theirs = numbers(merged.forward(&batch, Pass::EVALUATION))?;
-    let largest = ours.iter().fold(1.0_f32, |largest, logit| largest.max(logit.abs()));
+    let largest = ours
+        .iter()
+        .fold(1.0_f32, |largest, logit| largest.max(logit.abs()));
     let apart = ours.iter().zip(&theirs).map(|(a, b)| (a - b).abs());
     Ok(MergeReport {
-        difference: apart.fold(0.0, |worst: f32, d| if d > worst || d.is_nan() { d } else { worst }),
+        difference: apart.fold(
+            0.0,
+            |worst: f32, d| if d > worst || d.is_nan() { d } else { worst },
+        ),
         tolerance: TOLERANCE * largest,
     })
 }

@@ -59,18 +59,17 @@ impl Around {
     }
 
     /// What generated tokens may see: `[rows, 1, 1, capacity]`, all but the padding of the prompts.
-    pub(crate) fn seen_by_new(
-        prompts: &Batch,
-        capacity: usize,
-        device: &Device,
-    ) -> Tensor<4> {
+    pub(crate) fn seen_by_new(prompts: &Batch, capacity: usize, device: &Device) -> Tensor<4> {
         let tokens = prompts.tokens();
         let mut mask = Vec::with_capacity(prompts.rows() * capacity);
         for row in prompts.mask().chunks(tokens) {
             let hidden = |key: usize| row.get(key).is_some_and(|on| !on);
             mask.extend((0..capacity).map(|key| if hidden(key) { HIDDEN } else { 0.0 }));
         }
-        Tensor::from_data(TensorData::new(mask, [prompts.rows(), 1, 1, capacity]), device)
+        Tensor::from_data(
+            TensorData::new(mask, [prompts.rows(), 1, 1, capacity]),
+            device,
+        )
     }
 
     /// `[rows * tokens, hidden]` from queries, keys and values of the same rows.
@@ -84,7 +83,9 @@ impl Around {
         let (rows, tokens, head) = (self.rows, self.tokens, self.head_dim);
         let query = query.reshape([rows, tokens, self.heads, head]);
         let key = key.reshape([rows, tokens, self.groups, head]);
-        let value = value.reshape([rows, tokens, self.groups, head]).swap_dims(1, 2);
+        let value = value
+            .reshape([rows, tokens, self.groups, head])
+            .swap_dims(1, 2);
         let scale = 1.0 / (head as f64).sqrt();
         let query = self.rope.turn(query).swap_dims(1, 2).mul_scalar(scale);
         let key = self.rope.turn(key).swap_dims(1, 2);
@@ -99,7 +100,11 @@ impl Around {
         let scores = query.reshape([r, g, q, head]).matmul(key.swap_dims(2, 3));
         let scores = scores.reshape([rows, self.heads, tokens, seen]) + self.mask.clone();
         let weights = softmax(scores, 3).reshape([r, g, q, seen]);
-        let mixed = weights.matmul(value).reshape([rows, self.heads, tokens, head]);
-        mixed.swap_dims(1, 2).reshape([rows * tokens, self.heads * head])
+        let mixed = weights
+            .matmul(value)
+            .reshape([rows, self.heads, tokens, head]);
+        mixed
+            .swap_dims(1, 2)
+            .reshape([rows * tokens, self.heads * head])
     }
 }

@@ -38,7 +38,9 @@ impl Batch {
             return Err(length("a batch's mask", mask.len(), ids.len()));
         }
         let limit = config.max_position_embeddings;
-        let lengths = mask.chunks(tokens).map(|row| row.iter().filter(|on| **on).count());
+        let lengths = mask
+            .chunks(tokens)
+            .map(|row| row.iter().filter(|on| **on).count());
         let lengths: Vec<usize> = lengths.collect();
         check_lengths(&lengths, limit)?;
         let known = |id: &u32| (*id as usize) < config.vocab_size;
@@ -122,7 +124,10 @@ impl Batch {
 /// If one is longer than the limit: says how many, and how long the longest is.
 pub(crate) fn check_lengths(lengths: &[usize], limit: usize) -> Result<(), LmError> {
     let count = lengths.iter().filter(|length| **length > limit).count();
-    let longest = lengths.iter().enumerate().max_by_key(|(_, length)| **length);
+    let longest = lengths
+        .iter()
+        .enumerate()
+        .max_by_key(|(_, length)| **length);
     match longest {
         Some((row, longest)) if count > 0 => Err(LmError::PromptTooLong {
             count,

@@ -3,11 +3,11 @@
 use burn::tensor::Tensor;
 use burn::tensor::activation::silu;
 
+use super::Pass;
 use super::attention::Around;
 use super::cache::LayerCache;
 use super::linear::Linear;
 use super::norm::rms;
-use super::Pass;
 use crate::lm::parameter::Parameter;
 
 /// A decoder layer.

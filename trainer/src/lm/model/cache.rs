@@ -22,7 +22,12 @@ pub(crate) struct Cache {
 impl Cache {
     /// Room for `capacity` tokens in each row.
     pub(crate) fn new(config: &ModelConfig, rows: usize, capacity: usize, device: &Device) -> Self {
-        let shape = [rows, config.num_key_value_heads, capacity, config.head_dim()];
+        let shape = [
+            rows,
+            config.num_key_value_heads,
+            capacity,
+            config.head_dim(),
+        ];
         let empty = || LayerCache {
             stored: Some((Tensor::zeros(shape, device), Tensor::zeros(shape, device))),
             filled: 0,

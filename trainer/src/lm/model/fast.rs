@@ -4,12 +4,12 @@
 use burn::tensor::Tensor;
 use burn::tensor::activation::silu;
 
+use super::Pass;
 use super::attention::Around;
 use super::block::Block;
 use super::cache::LayerCache;
 use super::linear::Linear;
 use super::norm::rms;
-use super::Pass;
 
 /// A decoder layer. Weights are `[inputs, outputs]`.
 #[derive(Clone, Debug)]

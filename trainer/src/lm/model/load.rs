@@ -22,7 +22,9 @@ impl Qwen2 {
         // Old checkpoints hold what follows from the configuration.
         tensors.retain(|name, _| !name.ends_with("rotary_emb.inv_freq"));
         let specs = specs(&config);
-        let absent = specs.iter().filter(|spec| !tensors.contains_key(&spec.name));
+        let absent = specs
+            .iter()
+            .filter(|spec| !tensors.contains_key(&spec.name));
         let absent: Vec<String> = absent.map(|spec| spec.name.clone()).collect();
         if !absent.is_empty() {
             let remedy = if absent == [HEAD] {
@@ -135,7 +137,10 @@ impl Qwen2 {
     /// If a file cannot be written.
     pub fn save(&self, folder: &Path) -> Result<(), LmError> {
         let path = folder.join("model.safetensors");
-        let base = self.parameters().into_iter().filter(|p| !p.name().contains(".lora_"));
+        let base = self
+            .parameters()
+            .into_iter()
+            .filter(|p| !p.name().contains(".lora_"));
         crate::files::write(&path, &safetensors_bytes(&path, base, &[])?)?;
         let text = serde_json::to_vec_pretty(&self.config.to_json()).map_err(crate::Error::Json)?;
         crate::files::write(&folder.join("config.json"), &text)?;

@@ -34,7 +34,13 @@ impl HubOptions {
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let folder = |name: &str| set(name).map(PathBuf::from);
-        let home = || Some(folder("HOME").or_else(|| folder("USERPROFILE"))?.join(".cache"));
+        let home = || {
+            Some(
+                folder("HOME")
+                    .or_else(|| folder("USERPROFILE"))?
+                    .join(".cache"),
+            )
+        };
         let hub = || {
             let shared = folder("XDG_CACHE_HOME").or_else(home);
             let own = folder("HF_HOME").or_else(|| Some(shared?.join("huggingface")));
@@ -54,7 +60,11 @@ impl HubOptions {
     }
 
     fn revision(&self) -> &str {
-        if self.revision.is_empty() { "main" } else { &self.revision }
+        if self.revision.is_empty() {
+            "main"
+        } else {
+            &self.revision
+        }
     }
 }
 
@@ -95,7 +105,10 @@ pub fn find_model(asked: &str, options: &HubOptions) -> Result<PathBuf, LmError>
         return Err(nowhere(looked, reason));
     }
     hub::download(asked, options).map_err(|error| {
-        let address = options.endpoint.as_deref().unwrap_or("https://huggingface.co");
+        let address = options
+            .endpoint
+            .as_deref()
+            .unwrap_or("https://huggingface.co");
         looked.push(format!("{address}/{asked}"));
         nowhere(looked, format!("the Hub gave nothing ({error})"))
     })

@@ -52,15 +52,22 @@ fn read_shards(folder: &Path, index: &Path) -> Result<Tensors, LmError> {
         let remedy = "download the checkpoint again";
         fields.wrong("weight_map", problem, remedy)
     };
-    let map = fields.inner("weight_map")?.ok_or_else(|| wrong("is missing"))?;
+    let map = fields
+        .inner("weight_map")?
+        .ok_or_else(|| wrong("is missing"))?;
     let mut shards: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (name, file) in map.values() {
         let Value::String(file) = file else {
             return Err(wrong(&format!("gives {name} the file {file}")));
         };
         // A name from a file must not lead out of the folder.
-        if Path::new(file).file_name().is_none_or(|plain| plain != file.as_str()) {
-            return Err(wrong(&format!("gives {name} the file {file:?}, which is no plain name")));
+        if Path::new(file)
+            .file_name()
+            .is_none_or(|plain| plain != file.as_str())
+        {
+            return Err(wrong(&format!(
+                "gives {name} the file {file:?}, which is no plain name"
+            )));
         }
         shards.entry(file).or_default().insert(name);
     }
@@ -74,7 +81,10 @@ fn read_shards(folder: &Path, index: &Path) -> Result<Tensors, LmError> {
         let unlisted = shard.keys().filter(|name| !names.contains(name.as_str()));
         let unlisted: Vec<String> = unlisted.cloned().collect();
         let problem = "the index expects tensors that are not there";
-        for (problem, names) in [(problem, absent), ("tensors are not in the index", unlisted)] {
+        for (problem, names) in [
+            (problem, absent),
+            ("tensors are not in the index", unlisted),
+        ] {
             if !names.is_empty() {
                 return Err(LmError::Tensors {
                     path,
@@ -103,10 +113,14 @@ pub(crate) fn read_file(path: &Path) -> Result<Tensors, LmError> {
     for (name, view) in file.tensors() {
         let values = to_f32(&view).ok_or_else(|| {
             let dtype = view.dtype();
-            format(format!("tensor {name} is {dtype:?}; F32, BF16 and F16 are read"))
+            format(format!(
+                "tensor {name} is {dtype:?}; F32, BF16 and F16 are read"
+            ))
         })?;
         if values.iter().any(|value| !value.is_finite()) {
-            return Err(format(format!("tensor {name} holds a number that is not finite")));
+            return Err(format(format!(
+                "tensor {name} holds a number that is not finite"
+            )));
         }
         let loaded = Loaded {
             path: path.to_owned(),
@@ -138,8 +152,12 @@ fn to_f32(view: &TensorView<'_>) -> Option<Vec<f32>> {
             let words = data.as_chunks::<4>().0.iter();
             words.map(|word| f32::from_le_bytes(*word)).collect()
         }
-        Dtype::BF16 => pairs().map(|pair| bf16::from_le_bytes(*pair).to_f32()).collect(),
-        Dtype::F16 => pairs().map(|pair| f16::from_le_bytes(*pair).to_f32()).collect(),
+        Dtype::BF16 => pairs()
+            .map(|pair| bf16::from_le_bytes(*pair).to_f32())
+            .collect(),
+        Dtype::F16 => pairs()
+            .map(|pair| f16::from_le_bytes(*pair).to_f32())
+            .collect(),
         _ => return None,
     })
 }

@@ -15,7 +15,10 @@ pub(crate) fn safetensors_bytes<'a>(
     let mut tensors = Vec::new();
     for parameter in parameters {
         let numbers = parameter.numbers()?;
-        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let bytes: Vec<u8> = numbers
+            .iter()
+            .flat_map(|number| number.to_le_bytes())
+            .collect();
         tensors.push((parameter, bytes));
     }
     let format = |reason: String| LmError::Format {
@@ -32,7 +35,12 @@ pub(crate) fn safetensors_bytes<'a>(
         .collect();
     let views = views.map_err(|error| format(format!("{error:?}")))?;
     // The readers of both refuse a file that does not say for whom it is.
-    let more = more.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
-    let metadata = [("format".to_owned(), "pt".to_owned())].into_iter().chain(more).collect();
+    let more = more
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), value.clone()));
+    let metadata = [("format".to_owned(), "pt".to_owned())]
+        .into_iter()
+        .chain(more)
+        .collect();
     safetensors::serialize(views, Some(metadata)).map_err(|error| format(format!("{error:?}")))
 }

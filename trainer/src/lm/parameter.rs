@@ -1,6 +1,6 @@
 //! A named tensor of a model, and gradients in the order of the model's parameters.
 
-use burn::tensor::{Device, Gradients, Tensor, TensorData};
+use burn::tensor::{Device, Gradients, Int, Tensor, TensorData};
 
 use super::LmError;
 
@@ -138,6 +138,17 @@ fn sides(shape: &[usize]) -> [usize; 2] {
 /// A matrix of numbers, row by row.
 pub(crate) fn matrix(values: Vec<f32>, shape: [usize; 2], device: &Device) -> Tensor<2> {
     Tensor::from_data(TensorData::new(values, shape), device)
+}
+
+/// Places in a tensor, for picking rows.
+pub(crate) fn indices(places: impl IntoIterator<Item = usize>, device: &Device) -> Tensor<1, Int> {
+    // No tensor in memory has more rows than an i64 counts.
+    let places = places
+        .into_iter()
+        .map(|place| i64::try_from(place).unwrap_or(i64::MAX));
+    let places: Vec<i64> = places.collect();
+    let count = places.len();
+    Tensor::from_data(TensorData::new(places, [count]), device)
 }
 
 /// A tensor's numbers, row by row.

@@ -65,7 +65,8 @@ fn padded(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
     );
 
     let columns = batch.tokens();
-    let follows = |at: usize| at % columns > 0 && batch.mask()[at] && batch.mask()[at - 1];
+    let follows =
+        |at: usize| !at.is_multiple_of(columns) && batch.mask()[at] && batch.mask()[at - 1];
     let chosen: Vec<bool> = (0..batch.ids().len()).map(follows).collect();
     let picks = Picks::new(&batch, &chosen).unwrap();
     let hidden = model.hidden(&batch, Pass::EVALUATION);

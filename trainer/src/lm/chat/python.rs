@@ -154,7 +154,8 @@ mod tests {
     fn blanks_are_those_of_python() {
         let text = r#"{"b":[1,2.5,{}],"a":{"ü<":null,"e":[]}}"#;
         let value: Value = serde_json::from_str(text).expect("JSON");
-        let plain = to_json(&value, Kwargs::default()).expect("JSON");
+        let none = Kwargs::from_iter(std::iter::empty::<(&str, Value)>());
+        let plain = to_json(&value, none).expect("JSON");
         assert_eq!(plain, r#"{"b": [1, 2.5, {}], "a": {"ü<": null, "e": []}}"#);
         let indent = Kwargs::from_iter([("indent", Value::from(1))]);
         let lines = to_json(&value, indent).expect("JSON");

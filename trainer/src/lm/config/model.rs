@@ -74,7 +74,7 @@ impl ModelConfig {
 
     fn check(&self, fields: &Fields) -> Result<(), LmError> {
         let (hidden, heads) = (self.hidden_size, self.num_attention_heads);
-        if hidden % heads != 0 || (hidden / heads) % 2 != 0 {
+        if !hidden.is_multiple_of(2 * heads) {
             let problem = format!("is {hidden}, which gives {heads} heads no even width");
             let remedy = "hidden_size / num_attention_heads must be a whole even number";
             return Err(fields.wrong("hidden_size", &problem, remedy));
@@ -86,7 +86,7 @@ impl ModelConfig {
             return Err(fields.wrong("head_dim", &format!("is {width}"), remedy));
         }
         let pairs = self.num_key_value_heads;
-        if heads % pairs != 0 {
+        if !heads.is_multiple_of(pairs) {
             let problem = format!("is {pairs}, which does not divide {heads} attention heads");
             let remedy = "write a divisor of num_attention_heads";
             return Err(fields.wrong("num_key_value_heads", &problem, remedy));

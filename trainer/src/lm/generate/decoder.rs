@@ -1,9 +1,10 @@
 //! A model prepared for reading and writing token by token: adapters merged, layers that read the
 //! same input joined into one product.
 
-use burn::tensor::{Int, Tensor, TensorData};
+use burn::tensor::{Int, Tensor};
 
 use crate::lm::model::{Around, Batch, Cache, Fast, Pass, Qwen2, Rope};
+use crate::lm::parameter::indices;
 
 /// A model with the keys and values of what it has read.
 pub(super) struct Decoder<'a> {
@@ -39,15 +40,15 @@ impl<'a> Decoder<'a> {
         self.cache = Cache::new(model.config(), rows, tokens, model.device());
         let around = Around::of(model.config(), prompts, model.device());
         let x = self.run(model.embed(prompts, self.pass), &around);
-        let last = (1..=rows).map(|row| (row * tokens - 1) as i64).collect();
-        self.finish(x.select(0, self.indices(last)))
+        let last = indices((1..=rows).map(|row| row * tokens - 1), model.device());
+        self.finish(x.select(0, last))
     }
 
     /// Gives each row of a batch the prompt at its place, and room for `more` tokens.
     pub(super) fn spread(
         &mut self,
         places: &Tensor<1, Int>,
-        of_row: &[i64],
+        of_row: &[usize],
         prompts: &Batch,
         more: usize,
     ) {
@@ -60,12 +61,12 @@ impl<'a> Decoder<'a> {
             .chunks(tokens)
             .map(|row| row.iter().filter(|on| **on).count())
             .collect();
-        self.positions = of_row.iter().map(|at| lengths[*at as usize]).collect();
+        self.positions = of_row.iter().map(|at| lengths[*at]).collect();
     }
 
     /// Goes on with these rows alone.
     pub(super) fn keep(&mut self, rows: &[usize]) {
-        let places = self.indices(rows.iter().map(|row| *row as i64).collect());
+        let places = indices(rows.iter().copied(), self.model.device());
         self.cache.select(&places);
         self.mask = self.mask.take().map(|mask| mask.select(0, places));
         self.positions = rows.iter().map(|row| self.positions[*row]).collect();
@@ -82,7 +83,7 @@ impl<'a> Decoder<'a> {
             .clone()
             .map_or_else(zeros, |mask| mask.narrow(3, 0, seen));
         let around = Around::new(model.config(), rows, 1, rope, mask);
-        let ids = self.indices(ids.iter().map(|id| i64::from(*id)).collect());
+        let ids = indices(ids.iter().map(|id| *id as usize), model.device());
         let x = model.embedding.get(false).select(0, ids);
         let x = self.run(x, &around);
         self.positions
@@ -101,10 +102,5 @@ impl<'a> Decoder<'a> {
     fn finish(&self, x: Tensor<2>) -> Tensor<2> {
         let hidden = self.model.last_norm(x, self.pass);
         self.model.logits(hidden, self.pass)
-    }
-
-    fn indices(&self, values: Vec<i64>) -> Tensor<1, Int> {
-        let count = values.len();
-        Tensor::from_data(TensorData::new(values, [count]), self.model.device())
     }
 }

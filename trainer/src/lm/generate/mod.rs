@@ -8,12 +8,11 @@ pub use options::{GenerateOptions, Sampling};
 
 use std::collections::BTreeMap;
 
-use burn::tensor::{Int, Tensor, TensorData};
 use rayon::prelude::*;
 
 use self::decoder::Decoder;
 use super::model::check_lengths;
-use super::parameter::numbers;
+use super::parameter::{indices, numbers};
 use super::random::Random;
 use super::{Batch, LmError, Pass, Qwen2};
 
@@ -76,8 +75,7 @@ impl Qwen2 {
 
         let mut decoder = Decoder::new(self, Pass::EVALUATION);
         let logits = decoder.read(&read);
-        let places = TensorData::new(of_row.clone(), [rows.len()]);
-        let places = Tensor::<1, Int>::from_data(places, self.device());
+        let places = indices(of_row.iter().copied(), self.device());
         let mut logits = logits.select(0, places.clone());
         decoder.spread(&places, &of_row, &read, options.max_new_tokens);
         // Rows that are still written, as indices into `rows`.
@@ -121,13 +119,13 @@ impl Qwen2 {
 }
 
 /// The different prompts, and which one each row has.
-fn unique_prompts<'a>(rows: &[Row<'a>]) -> (Vec<&'a [u32]>, Vec<i64>) {
+fn unique_prompts<'a>(rows: &[Row<'a>]) -> (Vec<&'a [u32]>, Vec<usize>) {
     let mut unique = Vec::new();
     let mut places = BTreeMap::new();
     let place = |row: &Row<'a>| {
         *places.entry(row.prompt).or_insert_with(|| {
             unique.push(row.prompt);
-            unique.len() as i64 - 1
+            unique.len() - 1
         })
     };
     let of_row = rows.iter().map(place).collect();

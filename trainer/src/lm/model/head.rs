@@ -1,11 +1,12 @@
 //! Log-probabilities of given tokens. The head is applied to those alone: its output is by far the
 //! widest tensor of a pass.
 
+use burn::tensor::Tensor;
 use burn::tensor::activation::log_softmax;
-use burn::tensor::{Int, Tensor, TensorData};
 
 use super::{Batch, Pass, Qwen2};
 use crate::lm::LmError;
+use crate::lm::parameter::indices;
 
 /// Whether the entropy of each distribution is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,12 +107,9 @@ impl Qwen2 {
         pass: Pass,
     ) -> TokenLogProbs {
         let count = picks.len();
-        let indices = |values: Vec<i64>| -> Tensor<1, Int> {
-            Tensor::from_data(TensorData::new(values, [count]), &self.device)
-        };
-        let before = picks.before.iter().map(|at| *at as i64).collect();
-        let targets = picks.targets.iter().map(|id| i64::from(*id)).collect();
-        let mut logits = self.logits(hidden.select(0, indices(before)), pass);
+        let before = indices(picks.before.iter().copied(), &self.device);
+        let targets = indices(picks.targets.iter().map(|id| *id as usize), &self.device);
+        let mut logits = self.logits(hidden.select(0, before), pass);
         if (temperature - 1.0).abs() > 0.0 {
             logits = logits.div_scalar(temperature);
         }
@@ -125,7 +123,7 @@ impl Qwen2 {
             let sum = (all.clone().exp() * all).sum_dim(1).neg();
             sum.reshape([count])
         });
-        let targets = indices(targets).reshape([count, 1]);
+        let targets = targets.reshape([count, 1]);
         TokenLogProbs {
             logps: all.gather(1, targets).reshape([count]),
             entropies,

@@ -13,7 +13,7 @@ mod load;
 mod norm;
 mod rope;
 
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{Device, Tensor};
 
 pub(crate) use attention::Around;
 pub use batch::Batch;
@@ -27,7 +27,7 @@ pub(crate) use rope::Rope;
 
 use super::config::ModelConfig;
 use super::lora::LoraConfig;
-use super::parameter::Parameter;
+use super::parameter::{Parameter, indices};
 
 /// How a forward pass is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,9 +154,7 @@ impl Qwen2 {
 
     /// `[rows * tokens, hidden]`: the embeddings of a batch.
     pub(crate) fn embed(&self, batch: &Batch, pass: Pass) -> Tensor<2> {
-        let ids: Vec<i64> = batch.ids().iter().map(|id| i64::from(*id)).collect();
-        let ids = TensorData::new(ids, [batch.rows() * batch.tokens()]);
-        let ids = Tensor::<1, Int>::from_data(ids, &self.device);
+        let ids = indices(batch.ids().iter().map(|id| *id as usize), &self.device);
         self.embedding.get(pass.track).select(0, ids)
     }
 

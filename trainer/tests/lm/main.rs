@@ -8,6 +8,7 @@ mod files;
 mod forward;
 mod generation;
 mod gradients;
+mod logprobs;
 mod oracle;
 mod source;
 mod text;

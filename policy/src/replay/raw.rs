@@ -44,7 +44,9 @@ pub enum RowError {
         known: String,
     },
     /// No such world.
-    #[error("unknown world {0:?}: use trust (which a row without the key means), cluster or polyguard")]
+    #[error(
+        "unknown world {0:?}: use trust (which a row without the key means), cluster or polyguard"
+    )]
     World(String),
     /// No such stream mode.
     #[error(

@@ -148,7 +148,9 @@ impl Formulary {
         });
         let suspects = suspects.collect();
         let marks = Marks::of(&archetypes);
-        let ends = pairs.iter().map(|pair| pair.first.bit() | pair.second.bit());
+        let ends = pairs
+            .iter()
+            .map(|pair| pair.first.bit() | pair.second.bit());
         Self {
             ends: ends.collect(),
             archetypes,

@@ -223,7 +223,10 @@ fn speed(args: &[String]) {
         eps.push((Episode::reset(&setup), acts));
     }
     let steps: usize = eps.iter().map(|e| e.1.len()).sum();
-    let reps = 100;
+    let reps: usize = std::env::var("REPS")
+        .ok()
+        .and_then(|r| r.parse().ok())
+        .unwrap_or(100);
     let t = std::time::Instant::now();
     for _ in 0..reps {
         for (e, acts) in &eps {

@@ -178,7 +178,7 @@ fn unknown_words() {
     );
     assert_eq!(
         problem(&with(r#""seed": 7"#, r#""seed": 7, "world": "moon""#)),
-        "unknown world \"moon\": use trust (which a row without the key means) or cluster"
+        "unknown world \"moon\": use trust (which a row without the key means), cluster or polyguard"
     );
     assert_eq!(
         problem(&with(r#""seed": 7"#, r#""seed": 7, "streams": "both""#)),

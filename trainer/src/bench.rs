@@ -22,7 +22,7 @@ const EPISODES: u64 = 64;
 /// What to time.
 #[derive(Clone, Debug, clap::Args)]
 pub struct BenchConfig {
-    /// The world: trust or cluster
+    /// The world: trust, cluster or polyguard
     #[arg(long, default_value = "trust", value_parser = parse_world)]
     pub world: WorldName,
     /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B

@@ -9,6 +9,7 @@ mod args;
 pub mod bench;
 pub mod chosen;
 pub mod compact;
+pub mod corpus;
 mod error;
 pub mod eval;
 pub mod files;

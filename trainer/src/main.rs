@@ -13,6 +13,8 @@ use sentinel_trainer::ablate::AblateConfig;
 use sentinel_trainer::bench::BenchConfig;
 use sentinel_trainer::compact::command::TrainCommand;
 use sentinel_trainer::compact::config::Method;
+use sentinel_trainer::corpus::CorpusConfig;
+use sentinel_trainer::corpus::rollout::RolloutConfig;
 use sentinel_trainer::eval::EvalConfig;
 use sentinel_trainer::manifest::ManifestConfig;
 use sentinel_trainer::record::RecordConfig;
@@ -35,6 +37,10 @@ enum Cli {
     Train(Box<TrainCommand>),
     /// Train a policy by imitation of a teacher along its own episodes
     Sft(Box<train_command::SftCommand>),
+    /// Write what a policy does as chat rows for a language model to learn from
+    Corpus(CorpusConfig),
+    /// Play episodes in words as training does, with a script in the model's place
+    Rollout(Box<RolloutConfig>),
     /// Print an episode as JSON lines, to compare with another implementation
     Trace(TraceConfig),
     /// Time a world: steps per second on one core
@@ -72,6 +78,8 @@ fn main() -> ExitCode {
         Cli::Replay(ReplayCommand::Manifest(config)) => commands::manifest(&config),
         Cli::Train(command) => train_command::train(&command, Method::Grpo, given),
         Cli::Sft(command) => train_command::sft(&command, given),
+        Cli::Corpus(config) => commands::corpus(&config),
+        Cli::Rollout(config) => commands::rollout(&config),
         Cli::Trace(config) => commands::trace(&config),
         Cli::Bench(config) => commands::bench(&config),
         Cli::Rules(config) => commands::rules(&config),

@@ -28,7 +28,7 @@ const ACTIONS: &str = "actions";
 #[derive(Clone, Debug, clap::Args)]
 #[command(group = ArgGroup::new("who").required(true).args(["policy", "actions"]))]
 pub struct TraceConfig {
-    /// The world: trust or cluster
+    /// The world: trust, cluster or polyguard
     #[arg(long, default_value = "trust", value_parser = parse_world)]
     pub world: WorldName,
     /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B

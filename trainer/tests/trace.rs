@@ -193,7 +193,7 @@ fn the_episode_must_be_named_in_full() {
     run("trace --task task1 --seed 0 --actions missing.jsonl")
         .fails(&["cannot read missing.jsonl"]);
     run("trace --world polyguard --task task1 --seed 0 --policy random")
-        .fails(&["not yet in this build: use trust or cluster"]);
+        .fails(&["unknown task \"task1\"", "DDI-easy"]);
     run("trace --world moon --task task1 --seed 0 --policy random")
         .fails(&["unknown world \"moon\""]);
 }

@@ -290,7 +290,7 @@ fn help_names_worlds_and_rules() {
         let help = run(&format!("{command} --help"));
         for word in [
             "--world <WORLD>",
-            "trust or cluster",
+            "trust, cluster or polyguard",
             "--rules <",
             "reference",
             "hardened",

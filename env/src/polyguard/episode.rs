@@ -111,6 +111,7 @@ impl Episode {
                 best_burden: 0.0,
                 start: Start::default(),
                 signed: false,
+                resolved: (0, 0),
                 withheld: [None; super::CANDIDATES],
                 progressed: 0,
                 withheld_choices: 0,
@@ -163,8 +164,9 @@ impl Episode {
         if self.observation.done() {
             return Err(StepError::Over);
         }
-        let read = self.read(action);
-        let before = Before::of(self).about(self, read.act);
+        let before = Before::of(self, action);
+        let read = self.read(action, &before);
+        let before = before.about(self, read.act);
         let arrived = self.labs_arrive();
         let mut outcome = Outcome::default();
         let honest = read.violation.is_none() && read.exploit.is_none();
@@ -212,7 +214,7 @@ impl Episode {
     }
 
     /// Looks up what an answer stands for, and whether it is allowed.
-    fn read(&mut self, action: Action) -> Read {
+    fn read(&mut self, action: Action, before: &Before) -> Read {
         let refused = |violation, exploit| Read {
             act: None,
             violation: Some(violation),
@@ -234,15 +236,18 @@ impl Episode {
             act,
             mismatch,
             withheld_choices: self.hidden.withheld_choices,
-            serious_flag: self.observation.has_serious_flag(),
+            serious_flag: before.serious_flag,
             progressed: self.hidden.progressed,
         };
         let exploit = exploit(&self.observation.history, &attempt);
         let violation = match act {
             None => Some(withheld.unwrap_or(Violation::UnknownCandidate)),
             Some(_) if mismatch => Some(Violation::CandidateMismatch),
-            // What is shown is legal; a test holds this.
-            Some(act) => violation(&self.observation, act),
+            // What is shown is legal: else it would have been withheld.
+            Some(act) => {
+                debug_assert_eq!(violation(&self.observation, act), None, "{act:?}");
+                None
+            }
         };
         Read {
             act,
@@ -260,7 +265,8 @@ impl Episode {
         gained: bool,
         honest: bool,
     ) -> Step {
-        let resolved = self.resolved().0;
+        self.hidden.resolved = self.count_resolved();
+        let resolved = self.hidden.resolved.0;
         let kind = read.act.filter(|_| honest).map(|act| act.kind);
         let justified = kind.is_some_and(|kind| before.justifies(kind));
         let progress = honest

@@ -117,6 +117,8 @@ pub struct Hidden {
     pub best_burden: f64,
     /// As at the start.
     pub start: Start,
+    /// Issues that are resolved after the last step, and how many there are.
+    pub(super) resolved: (u8, u8),
     /// Whether keeping signed off.
     pub signed: bool,
     /// Candidates that are not shown, with the reason.

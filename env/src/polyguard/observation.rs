@@ -150,10 +150,7 @@ impl Observation {
     pub fn flags(&self) -> impl Iterator<Item = (PairId, Severity)> {
         let (formulary, egfr) = (self.formulary(), self.egfr());
         // A flag may outlive its medicines.
-        let pairs = match self.flagged {
-            0 => 0,
-            flagged => risk::pairs_of(formulary, self.taken()) & flagged,
-        };
+        let pairs = risk::pairs_among(formulary, self.taken(), self.flagged);
         risk::each_pair(pairs).map(move |pair| (pair, formulary.pair(pair).grade.at(egfr)))
     }
 
@@ -167,6 +164,18 @@ impl Observation {
     #[must_use]
     pub fn broken_rules(&self) -> [(SetRule, bool); 4] {
         risk::sets(self.formulary(), self.case.formulary(), self.taken())
+    }
+
+    /// What the eGFR does not allow; where it is not known, what it may not allow. Bits of
+    /// [`ArchetypeId`].
+    pub(super) fn renal_limits(&self) -> u64 {
+        let limited = self.formulary().marks().renal;
+        let Some(egfr) = self.egfr() else {
+            return limited;
+        };
+        each(limited)
+            .filter(|id| self.formulary().get(*id).unsafe_at(egfr))
+            .fold(0, |bits, id| bits | id.bit())
     }
 
     /// Whether a row is visibly unsafe for the kidney; `None` where the eGFR decides and is unknown.
@@ -200,8 +209,8 @@ impl Observation {
     /// Whether a row takes part in a rule about sets.
     #[must_use]
     pub fn is_member(&self, rule: SetRule, row: &Row) -> bool {
-        let (formulary, mask) = (self.formulary(), self.taken());
-        each(self.parts(row.drug)).any(|id| risk::is_member(formulary, rule, mask, id))
+        let members = risk::members(self.formulary(), rule, self.taken());
+        self.parts(row.drug) & members != 0
     }
 
     /// How many of what is taken make a suspected pair with a medicine that is not flagged.

@@ -90,11 +90,22 @@ impl Drug {
         }
     }
 
+    /// The drug with this number.
+    #[must_use]
+    #[inline]
+    pub(super) const fn of_number(number: u8) -> Self {
+        match number {
+            63 => Self::Product,
+            number => Self::Known(ArchetypeId(number)),
+        }
+    }
+
     /// Whether it must be tapered; a product is never made of such first components.
     #[must_use]
     #[inline]
     pub fn needs_taper(self, formulary: &Formulary) -> bool {
-        self.known().is_some_and(|id| formulary.get(id).taper)
+        self.known()
+            .is_some_and(|id| formulary.marks().taper & id.bit() != 0)
     }
 }
 

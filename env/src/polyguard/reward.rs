@@ -100,7 +100,10 @@ impl Reward {
     /// Sums up components; `honest` is whether the step was neither refused nor cheating.
     #[must_use]
     pub(super) fn of(raw: [f64; COMPONENTS], honest: bool) -> Self {
-        let components = raw.map(q);
+        let mut components = raw;
+        for value in &mut components {
+            *value = q(*value);
+        }
         let (mut total, mut sums, mut counts) = (0.0, [0.0; CHANNELS], [0.0; CHANNELS]);
         for component in Component::ALL {
             let value = components[*component as usize];

@@ -56,17 +56,23 @@ impl Doses {
 /// The listed pairs among `mask`, as bits of [`PairId`].
 #[inline]
 pub(super) fn pairs_of(formulary: &Formulary, mask: u64) -> u64 {
-    let mut pairs = 0;
-    for first in each(mask) {
-        // Each pair once: the other stands further down in the table.
-        let above = !(first.bit() | (first.bit() - 1));
-        for second in each(formulary.partners(first) & mask & above) {
-            if let Some(pair) = formulary.between(first, second) {
-                pairs |= pair.bit();
-            }
-        }
+    let ends = formulary.ends().iter().enumerate();
+    // The whole table without a branch is quicker than finding the few that matter.
+    ends.fold(0, |pairs, (at, ends)| {
+        pairs | u64::from(ends & mask == *ends) << at
+    })
+}
+
+/// Those of `listed` among `mask`, as bits of [`PairId`].
+#[inline]
+pub(super) fn pairs_among(formulary: &Formulary, mask: u64, listed: u64) -> u64 {
+    if listed == u64::MAX {
+        return pairs_of(formulary, mask);
     }
-    pairs
+    let ends = formulary.ends();
+    each_pair(listed)
+        .filter(|pair| ends[pair.index()] & mask == ends[pair.index()])
+        .fold(0, |pairs, pair| pairs | pair.bit())
 }
 
 /// The pairs of a set of bits, in the order of the table.
@@ -105,17 +111,25 @@ pub(super) fn sets(formulary: &Formulary, name: FormularyName, mask: u64) -> [(S
     ]
 }
 
-/// Whether a medicine takes part in a broken rule.
+/// What takes part in a rule that is broken by what is taken.
 #[must_use]
-pub(super) fn is_member(formulary: &Formulary, rule: SetRule, mask: u64, id: ArchetypeId) -> bool {
+pub(super) fn members(formulary: &Formulary, rule: SetRule, mask: u64) -> u64 {
     let marks = formulary.marks();
-    let members = match rule {
+    match rule {
         SetRule::Cns3 => marks.cns,
         SetRule::Acb3 => marks.acb[0] | marks.acb[1],
         SetRule::Whammy => marks.whammy[0] | marks.whammy[1] | marks.whammy[2],
-        SetRule::Dup => return marks.same_class[id.index()] & mask != 0,
-    };
-    members & id.bit() != 0
+        SetRule::Dup => {
+            let taken = each(mask & marks.with_class);
+            taken.fold(0, |bits, id| bits | marks.same_class[id.index()])
+        }
+    }
+}
+
+/// Whether a medicine does.
+#[must_use]
+pub(super) fn is_member(formulary: &Formulary, rule: SetRule, mask: u64, id: ArchetypeId) -> bool {
+    members(formulary, rule, mask) & id.bit() != 0
 }
 
 /// Weight of pairs, sets and renal alerts: the part of the risk that the regimen decides. `listed`
@@ -129,7 +143,7 @@ pub(super) fn load(
     egfr: Option<f64>,
 ) -> f64 {
     let mut load = 0.0;
-    for pair in each_pair(pairs_of(formulary, doses.mask()) & listed) {
+    for pair in each_pair(pairs_among(formulary, doses.mask(), listed)) {
         let row = formulary.pair(pair);
         let both = (doses.dose(row.first) + doses.dose(row.second)) / 2.0;
         load += row.grade.at(egfr).weight() * both.min(1.0);

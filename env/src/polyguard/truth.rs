@@ -265,9 +265,15 @@ impl Episode {
         others & self.taken() == others
     }
 
-    /// How many issues are resolved, and how many there are.
+    /// How many issues are resolved after the last step, and how many there are.
     #[must_use]
-    pub fn resolved(&self) -> (u8, u8) {
+    #[inline]
+    pub const fn resolved(&self) -> (u8, u8) {
+        self.hidden.resolved
+    }
+
+    /// Counts both anew.
+    pub(super) fn count_resolved(&self) -> (u8, u8) {
         let (taken, mut resolved, mut all) = (self.taken(), 0, 0);
         for issue in self.hidden.issues() {
             resolved += u8::from(self.resolves(issue, taken));

@@ -19,7 +19,7 @@ pub(super) struct Before {
     pub(super) stability: f64,
     pub(super) resolved: u8,
     uncertainty: f64,
-    serious_flag: bool,
+    pub(super) serious_flag: bool,
     conflict: bool,
     evidence_tried: bool,
     reviewed: bool,
@@ -34,8 +34,14 @@ pub(super) struct Before {
 
 impl Before {
     /// The state before a step.
-    pub(super) fn of(episode: &Episode) -> Self {
+    pub(super) fn of(episode: &Episode, action: Action) -> Self {
         let (o, h) = (&episode.observation, &episode.hidden);
+        let choice = match action {
+            Action::Choose(choice) => Some(choice),
+            Action::Invalid(_) | Action::Exploit => None,
+        };
+        // Only a rationale that names something is compared with what is in sight.
+        let cited = choice.filter(|choice| !choice.cites.is_empty());
         Self {
             risk: h.risk,
             burden: h.burden,
@@ -49,7 +55,7 @@ impl Before {
             product_unknown: o.has_unknown_product(),
             row: None,
             egfr_known: o.egfr().is_some(),
-            in_sight: Terms::in_sight(o),
+            in_sight: cited.map_or_else(Terms::default, |_| Terms::in_sight(o)),
             best_risk: h.best_risk,
             best_burden: h.best_burden,
         }

@@ -71,7 +71,7 @@ fields! {
         name: String = "grpo".to_owned(),
         /// grpo, or sft: imitate a teacher
         method: Method = Method::Grpo,
-        /// What is played: trust or cluster
+        /// What is played: trust, cluster or polyguard
         world: WorldName = WorldName::Trust,
         /// By which rules: reference or hardened, changed like reference+NAME or hardened-NAME
         rules: String = "reference".to_owned(),

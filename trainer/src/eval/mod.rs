@@ -27,7 +27,7 @@ use crate::{Cells, Contestant, Error, Progress, SeedRange, chosen, files, select
 /// What to evaluate.
 #[derive(Clone, Debug, clap::Args)]
 pub struct EvalConfig {
-    /// The world: trust or cluster
+    /// The world: trust, cluster or polyguard
     #[arg(long, default_value = "trust", value_parser = parse_world)]
     pub world: WorldName,
     /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B

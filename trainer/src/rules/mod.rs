@@ -24,7 +24,7 @@ use crate::{Cells, Error, Progress, SeedRange, chosen, files, selected};
 /// What to compare.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RulesConfig {
-    /// The world: trust or cluster
+    /// The world: trust, cluster or polyguard
     #[arg(long, default_value = "trust", value_parser = parse_world)]
     pub world: WorldName,
     /// Rules to compare, with commas between [default: reference, each change added to it alone,

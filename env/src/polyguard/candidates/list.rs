@@ -8,31 +8,44 @@ use crate::polyguard::regimen::Drug;
 const ROOM: usize = 256;
 
 /// An act in one word, so that equal acts are found at a glance.
-type Key = u32;
+pub(super) type Key = u32;
 
-fn key(act: Act) -> Key {
-    let drug = act.drug.map_or(0xff, Drug::number);
+/// Stands for no medicine.
+const NOBODY: u8 = 0xff;
+/// First number of an argument that is a medicine.
+const TARGETS: u8 = 3;
+
+/// Packs an act.
+pub(super) fn key(act: Act) -> Key {
+    let drug = act.drug.map_or(NOBODY, Drug::number);
     let arg = match act.arg {
         Arg::None => 0,
         Arg::Dose(by) => 1 + u8::from(by > 0),
-        Arg::Target(drug) => 3 + drug.number(),
+        Arg::Target(drug) => TARGETS + drug.number(),
     };
     u32::from(act.kind as u8) << 16 | u32::from(drug) << 8 | u32::from(arg)
+}
+
+/// Unpacks what [`key`] packed.
+fn act(key: Key) -> Act {
+    let [arg, drug, kind, _] = key.to_le_bytes();
+    Act {
+        kind: Kind::ALL[usize::from(kind)],
+        drug: (drug != NOBODY).then(|| Drug::of_number(drug)),
+        arg: match arg {
+            0 => Arg::None,
+            1 | 2 => Arg::Dose(2 * arg.cast_signed() - 3),
+            _ => Arg::Target(Drug::of_number(arg - TARGETS)),
+        },
+    }
 }
 
 /// Proposals in the order in which they were made, with priorities in thousandths.
 pub(super) struct Proposals {
     priorities: [i16; ROOM],
     keys: [Key; ROOM],
-    acts: [Act; ROOM],
     len: usize,
 }
-
-const NOTHING: Act = Act {
-    kind: Kind::KeepRegimen,
-    drug: None,
-    arg: Arg::None,
-};
 
 /// Priority of what was taken.
 const GONE: i16 = i16::MIN;
@@ -42,21 +55,19 @@ impl Proposals {
         Self {
             priorities: [GONE; ROOM],
             keys: [0; ROOM],
-            acts: [NOTHING; ROOM],
             len: 0,
         }
     }
 
+    #[inline]
     pub(super) fn add(&mut self, priority: i16, kind: Kind, drug: Drug, arg: Arg) {
         if self.len < ROOM {
-            let act = Act {
+            self.priorities[self.len] = priority;
+            self.keys[self.len] = key(Act {
                 kind,
                 drug: Some(drug),
                 arg,
-            };
-            self.priorities[self.len] = priority;
-            self.keys[self.len] = key(act);
-            self.acts[self.len] = act;
+            });
             self.len += 1;
         }
     }
@@ -69,14 +80,17 @@ impl Proposals {
             return None;
         }
         let at = priorities.iter().position(|priority| *priority == best)?;
-        let act = self.acts[at];
-        self.drop_act(act);
-        Some(act)
+        let key = self.keys[at];
+        self.drop_key(key);
+        Some(act(key))
     }
 
     /// Drops all proposals of an act.
     pub(super) fn drop_act(&mut self, act: Act) {
-        let key = key(act);
+        self.drop_key(key(act));
+    }
+
+    fn drop_key(&mut self, key: Key) {
         let keys = &self.keys[..self.len];
         for (priority, other) in self.priorities[..self.len].iter_mut().zip(keys) {
             *priority = if *other == key { GONE } else { *priority };
@@ -100,12 +114,13 @@ mod tests {
             for drug in drugs().map(Some).chain([None]) {
                 let plain = [Arg::None, Arg::Dose(-1), Arg::Dose(1)];
                 for arg in plain.into_iter().chain(drugs().map(Arg::Target)) {
-                    let act = Act {
+                    let own = Act {
                         kind: *kind,
                         drug,
                         arg,
                     };
-                    assert!(keys.insert(key(act)), "{act:?}");
+                    assert!(keys.insert(key(own)), "{own:?}");
+                    assert_eq!(act(key(own)), own);
                 }
             }
         }

@@ -18,23 +18,32 @@ struct Chart<'a> {
     present: u64,
     /// What the split keeps out.
     barred: u64,
+    /// What may be in the regimen besides: a product that nobody has looked into may hold anything.
+    others: u64,
+    /// What the eGFR does not allow; where it is not known, what it may not allow.
+    renal: u64,
 }
 
 /// All proposals for an observation.
 pub(super) fn proposals(o: &Observation) -> Proposals {
     let formulary = o.formulary();
+    let rows = o.regimen.iter();
+    let present = rows.fold(0, |bits, row| bits | o.parts(row.drug));
     let chart = Chart {
         o,
         formulary,
         mask: o.taken(),
-        present: o
-            .regimen
-            .iter()
-            .fold(0, |bits, row| bits | o.parts(row.drug)),
+        present,
         barred: match o.case.split() {
             Split::Train => formulary.held_out(),
             Split::All | Split::Holdout => 0,
         },
+        others: if o.has_unknown_product() {
+            u64::MAX
+        } else {
+            present
+        },
+        renal: o.renal_limits(),
     };
     let mut list = Proposals::new();
     for row in o.regimen.iter() {
@@ -56,15 +65,9 @@ impl Chart<'_> {
         if target & (self.barred | self.present) != 0 {
             return false;
         }
-        // A product that nobody has looked into may hold any of them.
-        let others = if self.o.has_unknown_product() {
-            u64::MAX
-        } else {
-            self.present
-        };
         self.o.case.split() != Split::Train
             || each(target).all(|id| {
-                each(self.formulary.partners(id) & others & !self.barred)
+                each(self.formulary.partners(id) & self.others & !self.barred)
                     .filter_map(|other| self.formulary.between(id, other))
                     .all(|pair| !self.formulary.pair(pair).held_out)
             })
@@ -135,11 +138,9 @@ impl Chart<'_> {
             list.add(1610, Kind::AdjustDoseBucket, row.drug, Arg::Dose(1));
             list.add(400, Kind::HoldDose, row.drug, Arg::None);
         }
-        let traits = |id| {
-            let archetype = self.formulary.get(id);
-            archetype.narrow || archetype.renal_below.is_some()
-        };
-        if row.drug.known().is_some_and(traits) {
+        let marks = self.formulary.marks();
+        let delicate = marks.narrow | marks.renal;
+        if row.drug.known().is_some_and(|id| delicate & id.bit() != 0) {
             list.add(500, Kind::OrderMonitoring, row.drug, Arg::None);
         }
     }
@@ -153,11 +154,9 @@ impl Chart<'_> {
         if row.indication.is_none() {
             self.remedies(list, row, 900);
         }
-        let looks_unsafe = match self.o.renal_alert(row) {
-            Some(alert) => alert,
-            None => self.o.case.sub() == SubEnvironment::WebSearchMissingData,
-        };
-        if looks_unsafe {
+        let blind = self.o.egfr().is_none();
+        let looks = !blind || self.o.case.sub() == SubEnvironment::WebSearchMissingData;
+        if looks && self.o.parts(row.drug) & self.renal != 0 {
             self.remedies(list, row, 1300);
         }
     }
@@ -205,11 +204,11 @@ impl Chart<'_> {
             if !broken {
                 continue;
             }
+            let members = risk::members(self.formulary, rule, self.mask);
             for row in self.o.regimen.iter().filter(|row| row.is_active()) {
-                let member = |id| risk::is_member(self.formulary, rule, self.mask, id);
-                let parts = || each(self.o.parts(row.drug));
-                if parts().any(member) {
-                    let acb: u8 = parts().map(|id| self.formulary.get(id).acb).sum();
+                let parts = self.o.parts(row.drug);
+                if parts & members != 0 {
+                    let acb: u8 = each(parts).map(|id| self.formulary.get(id).acb).sum();
                     let bonus = if row.indication.is_none() { 100 } else { 0 };
                     self.remedies(list, row, 1200 + 20 * i16::from(acb) + bonus);
                 }
@@ -222,10 +221,10 @@ impl Chart<'_> {
         let mut rows: [(u32, usize); 3] = [(0, 0); 3];
         for (at, row) in self.o.regimen.iter().enumerate() {
             let hints = suspicion(self.o, row, self.mask);
-            if hints > rows[2].0 {
-                rows[2] = (hints, at);
-                // Stable: an earlier row stays before an equal one.
-                rows.sort_by_key(|(hints, _)| std::cmp::Reverse(*hints));
+            // An earlier row stays before an equal one.
+            if let Some(place) = rows.iter().position(|(best, _)| hints > *best) {
+                rows[place..].rotate_right(1);
+                rows[place] = (hints, at);
             }
         }
         for (_, at) in rows.into_iter().filter(|(hints, _)| *hints > 0) {
@@ -241,13 +240,16 @@ pub(in crate::polyguard) fn suspicion(o: &Observation, row: &Row, mask: u64) -> 
     if !row.is_active() {
         return 0;
     }
-    let suspected = each(o.parts(row.drug)).map(|id| {
-        let others = each(formulary.suspects(id) & mask & !o.parts(row.drug));
-        let flagged = |other| {
-            let pair = formulary.between(id, other);
-            pair.is_some_and(|pair| o.flagged & pair.bit() != 0)
-        };
-        others.filter(|other| !flagged(*other)).count() as u32
+    let parts = o.parts(row.drug);
+    let suspected = each(parts).map(|id| {
+        let mut others = formulary.suspects(id) & mask & !parts;
+        for pair in risk::each_pair(if others == 0 { 0 } else { o.flagged }) {
+            let ends = formulary.ends()[pair.index()];
+            if ends & id.bit() != 0 {
+                others &= !ends;
+            }
+        }
+        others.count_ones()
     });
     suspected.sum()
 }

@@ -51,13 +51,16 @@ struct Acts {
 }
 
 impl Acts {
-    fn push(&mut self, act: Act) -> bool {
-        let new = self.len < CANDIDATES && !self.rows[..self.len].contains(&act);
-        if new {
+    /// Adds an act that is not in the list.
+    fn push(&mut self, act: Act) {
+        if self.len < CANDIDATES {
             self.rows[self.len] = act;
             self.len += 1;
         }
-        new
+    }
+
+    fn has(&self, act: Act) -> bool {
+        self.rows[..self.len].contains(&act)
     }
 }
 
@@ -96,7 +99,9 @@ pub(in crate::polyguard) fn offer(o: &mut Observation, stream: &mut Stream) -> W
             None => break,
         };
     }
-    if let Some(act) = distractor(o, stream) {
+    if let Some(act) = distractor(o, stream)
+        && !acts.has(act)
+    {
         acts.push(act);
         list.drop_act(act);
     }
@@ -116,10 +121,11 @@ fn show(o: &mut Observation, stream: &mut Stream, acts: &Acts) -> Withheld {
     let estimate = Estimate::of(o, &doses);
     let (mut withheld, mut shown) = (Withheld::default(), Candidates::default());
     for (id, act) in CandidateId::all().zip(&acts.rows[..acts.len]) {
-        let est_risk = clip01(estimate.after(*act) + stream.around_zero(NOISE));
+        let noise = stream.around_zero(NOISE);
         match violation(o, *act) {
             Some(why) => withheld[id.index()] = Some((*act, why)),
             None => {
+                let est_risk = clip01(estimate.after(*act) + noise);
                 shown.0[id.index()] = Some(Candidate {
                     id,
                     act: *act,

@@ -30,6 +30,8 @@ const NONE: u8 = u8::MAX;
 pub struct Formulary {
     archetypes: Vec<Archetype>,
     pairs: Vec<Pair>,
+    /// Per pair: both, as bits of [`ArchetypeId`].
+    ends: Vec<u64>,
     /// `[first][second]`: the place of the pair.
     matrix: Vec<u8>,
     /// Per archetype: with whom it makes a listed pair.
@@ -54,6 +56,8 @@ pub(super) struct Marks {
     pub(super) renal: u64,
     /// Have a narrow window.
     pub(super) narrow: u64,
+    /// May not be stopped at once.
+    pub(super) taper: u64,
     /// The three parties of [`SetRule::Whammy`].
     pub(super) whammy: [u64; 3],
     /// Share their class with another archetype.
@@ -78,6 +82,7 @@ impl Marks {
             acb: [set(&|a| a.acb & 1 != 0), set(&|a| a.acb & 2 != 0)],
             renal: set(&|a| a.renal_below.is_some()),
             narrow: set(&|a| a.narrow),
+            taper: set(&|a| a.taper),
             whammy: [
                 set(&|a| a.class == "nsaid"),
                 set(&|a| a.class == "ras_inhibitor"),
@@ -143,7 +148,11 @@ impl Formulary {
         });
         let suspects = suspects.collect();
         let marks = Marks::of(&archetypes);
+        let ends = pairs
+            .iter()
+            .map(|pair| pair.first.bit() | pair.second.bit());
         Self {
+            ends: ends.collect(),
             archetypes,
             pairs,
             matrix,
@@ -196,6 +205,13 @@ impl Formulary {
     #[inline]
     pub fn pair(&self, id: PairId) -> &Pair {
         &self.pairs[id.index()]
+    }
+
+    /// Per listed pair: both of it, as bits of [`ArchetypeId`].
+    #[must_use]
+    #[inline]
+    pub(super) fn ends(&self) -> &[u64] {
+        &self.ends
     }
 
     /// The archetype with this name.

@@ -116,13 +116,14 @@ impl Draft {
             stability,
             serious: e.serious_pairs(),
         };
-        let resolved = e.resolved().0;
+        let resolved = e.count_resolved();
         let h = &mut e.hidden;
         (h.stability, h.stability_target) = (stability, stability);
         (h.risk, h.best_risk) = (start.risk, start.risk);
         (h.burden, h.best_burden) = (start.burden, start.burden);
         h.start = start;
-        h.tally.resolved = resolved;
+        h.resolved = resolved;
+        h.tally.resolved = resolved.0;
         e.read_symptom();
     }
 }

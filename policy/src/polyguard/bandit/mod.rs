@@ -184,7 +184,8 @@ mod tests {
             assert_clean(&learned.provenance);
             assert!(Bandit::of(learned, 0).is_some());
             // Nothing but basic arithmetic: the same bits everywhere.
-            assert_eq!(*learned, fit(rule, FIT_SEEDS), "fit the policies again");
+            // Not assert_eq: a mismatch would print pages of numbers.
+            assert!(*learned == fit(rule, FIT_SEEDS), "fit the policies again");
         }
     }
 

@@ -100,6 +100,23 @@ pub enum LmError {
         /// What is allowed.
         limit: usize,
     },
+    /// Rows of a corpus that do not fit.
+    #[error(
+        "{count} of {rows} rows are longer than {limit} tokens (the longest has {longest}, line {line}): raise \
+         --max-seq-length, or leave them out with --too-long drop"
+    )]
+    RowsTooLong {
+        /// How many.
+        count: usize,
+        /// Of how many.
+        rows: usize,
+        /// The length of the longest.
+        longest: usize,
+        /// Its line.
+        line: usize,
+        /// What is allowed.
+        limit: usize,
+    },
     /// Sequences that do not fit.
     #[error("{what} has length {found}, expected {expected}")]
     Length {
@@ -168,6 +185,9 @@ pub enum LmError {
         /// Why it could not be fetched.
         reason: String,
     },
+    /// An option of a loss, or an input of it.
+    #[error(transparent)]
+    Loss(#[from] crate::rl::RlError),
     /// The device gave something back that is no number.
     #[error("the device failed: {0}")]
     Device(String),

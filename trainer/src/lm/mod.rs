@@ -53,13 +53,16 @@ pub mod chat;
 pub mod config;
 mod error;
 mod generate;
+pub mod grpo;
 pub mod lora;
 mod model;
 mod optimizer;
 mod parameter;
 mod random;
+pub mod sft;
 mod source;
 mod tokenizer;
+pub mod train;
 mod weights;
 
 pub use chat::{ChatTemplate, Message, Rendered};

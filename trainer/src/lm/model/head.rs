@@ -89,6 +89,8 @@ pub struct TokenLogProbs {
     pub logps: Tensor<1>,
     /// `[n]`, if they were asked for.
     pub entropies: Option<Tensor<1>>,
+    /// `[n]`: of the most likely token in each place, without gradient; with the entropies.
+    pub greatest: Option<Tensor<1>>,
 }
 
 impl Qwen2 {
@@ -123,8 +125,11 @@ impl Qwen2 {
             let sum = (all.clone().exp() * all).sum_dim(1).neg();
             sum.reshape([count])
         });
+        let greatest = (entropy != Entropy::Skipped)
+            .then(|| all.clone().without_autodiff().max_dim(1).reshape([count]));
         let targets = targets.reshape([count, 1]);
         TokenLogProbs {
+            greatest,
             logps: all.gather(1, targets).reshape([count]),
             entropies,
         }

@@ -1,0 +1,5 @@
+//! What all trainers of language models share.
+
+mod schedule;
+
+pub use schedule::{Schedule, ScheduleKind};

@@ -54,6 +54,7 @@ pub mod config;
 mod error;
 mod generate;
 pub mod grpo;
+pub mod init;
 pub mod lora;
 mod model;
 mod optimizer;

@@ -12,7 +12,7 @@ impl Random {
     }
 
     /// A stream of its own for each index.
-    pub(crate) fn indexed(seed: u64, index: u64) -> Self {
+    pub(crate) const fn indexed(seed: u64, index: u64) -> Self {
         let mut outer = Self(seed);
         let mixed = outer.next() ^ Self(index).next();
         Self(mixed)
@@ -38,6 +38,13 @@ impl Random {
     /// At least 0, below 1.
     pub(crate) const fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Puts values into an order in which each is as likely as any other (Fisher and Yates).
+    pub(crate) fn shuffle<T>(&mut self, values: &mut [T]) {
+        for last in (1..values.len()).rev() {
+            values.swap(last, (self.unit() * (last + 1) as f64) as usize);
+        }
     }
 
     /// Normally distributed around 0 (Box and Muller).

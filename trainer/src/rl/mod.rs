@@ -13,7 +13,7 @@ pub mod loss;
 pub mod sampling;
 mod stats;
 
-pub(crate) use stats::nan_mean;
+pub(crate) use stats::{min_mean_max, nan_mean};
 
 use std::collections::BTreeMap;
 

@@ -147,8 +147,8 @@ pub fn accumulate(
         logps: Vec::with_capacity(samples.len()),
     };
     let mut seen: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for part in samples.chunks(micro.max(1)) {
-        let (output, grads, logps) = micro_batch(model, part, objective, pass)?;
+    for (index, part) in (0..).zip(samples.chunks(micro.max(1))) {
+        let (output, grads, logps) = micro_batch(model, part, objective, pass.part(index))?;
         all.loss += output.loss;
         all.grads.add(grads);
         for (name, value) in output.metrics {

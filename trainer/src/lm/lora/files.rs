@@ -77,6 +77,14 @@ impl Lora {
     /// # Errors
     /// If there is no adapter, or a file cannot be written.
     pub fn save(model: &Qwen2, folder: &Path) -> Result<(), LmError> {
+        Self::save_with_digest(model, folder, &model.base_digest()?)
+    }
+
+    /// The same where the digest of the base model is known, which takes long to compute.
+    ///
+    /// # Errors
+    /// As [`Self::save`].
+    pub fn save_with_digest(model: &Qwen2, folder: &Path, digest: &str) -> Result<(), LmError> {
         let Some(config) = model.adapter() else {
             return Err(no_adapter());
         };
@@ -86,7 +94,7 @@ impl Lora {
             .parameters()
             .into_iter()
             .filter(|p| p.name().contains(".lora_"));
-        let digest = [(BASE_DIGEST, model.base_digest()?)];
+        let digest = [(BASE_DIGEST, digest.to_owned())];
         crate::files::write(&path, &safetensors_bytes(&path, matrices, &digest)?)?;
         let text = serde_json::to_vec_pretty(&config.to_json()).map_err(crate::Error::Json)?;
         crate::files::write(&folder.join(CONFIG), &text)?;

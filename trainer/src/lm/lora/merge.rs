@@ -9,7 +9,7 @@ use crate::lm::parameter::numbers;
 use crate::lm::{Batch, LmError, Pass, Qwen2};
 
 /// What a folder of a model holds beside the weights.
-const COMPANIONS: [&str; 8] = [
+pub(crate) const COMPANIONS: [&str; 8] = [
     "generation_config.json",
     "tokenizer.json",
     "tokenizer_config.json",

@@ -7,6 +7,7 @@ mod merge;
 
 pub use config::{LoraConfig, Target};
 pub use files::BaseCheck;
+pub(crate) use merge::COMPANIONS;
 pub use merge::MergeReport;
 
 /// Adapters of a model: [`Self::attach`] a new one, [`Self::load`] a saved one, [`Self::save`] it,

@@ -51,6 +51,16 @@ impl Pass {
         }
     }
 
+    /// The same pass for one of several micro-batches: dropout draws anew for each.
+    #[must_use]
+    pub const fn part(self, index: u64) -> Self {
+        let dropout = match self.dropout {
+            Some(seed) => Some(crate::lm::random::Random::indexed(seed, index).next()),
+            None => None,
+        };
+        Self { dropout, ..self }
+    }
+
     /// Without gradients and dropout.
     pub const EVALUATION: Self = Self {
         track: false,

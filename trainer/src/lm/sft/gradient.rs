@@ -52,8 +52,8 @@ pub fn window_gradient(
     };
     let parts = rows.chunks(micro.max(1));
     let share = 1.0 / parts.len() as f64;
-    for part in parts {
-        let found = micro_batch(model, part, labels, pad, pass)?;
+    for (index, part) in (0..).zip(parts) {
+        let found = micro_batch(model, part, labels, pad, pass.part(index))?;
         window.loss += found.loss;
         window.grads.add(found.grads);
         window.accuracy += share * found.accuracy;

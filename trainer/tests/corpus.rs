@@ -140,36 +140,36 @@ fn examples_come_in_three_forms() {
     assert_eq!((turns.len(), turns[0].role), (4, Role::System));
 }
 
+#[track_caller]
+fn refused(text: &str, what: &str) {
+    let error = read_example(text).unwrap_err();
+    assert!(error.contains(what), "{text}: {error}");
+}
+
 #[test]
 fn what_is_no_example_is_named() {
+    for (text, what) in [
+        ("[]", "no JSON object"),
+        ("{", "EOF"),
+        ("{}", "neither prompt and completion nor messages"),
+        (r#"{"text":"x"}"#, "where the completion begins"),
+        (r#"{"prompt":"a"}"#, "completion is missing"),
+        (r#"{"completion":"a"}"#, "prompt is missing"),
+        (r#"{"prompt":"a","completion":" "}"#, "completion is empty"),
+        (r#"{"prompt":"","completion":"a"}"#, "prompt is empty"),
+        (r#"{"prompt":"a","completion":7}"#, "both be texts or both"),
+        (r#"{"prompt":"a","prompt":"a"}"#, "duplicate field"),
+        (r#"{"messages":{}}"#, "list of turns"),
+    ] {
+        refused(text, what);
+    }
+}
+
+#[test]
+fn what_is_no_chat_is_named() {
     let user = r#"{"role":"user","content":"a"}"#;
     let model = r#"{"role":"assistant","content":"b"}"#;
     for (text, what) in [
-        ("[]".to_owned(), "no JSON object"),
-        ("{".to_owned(), "EOF"),
-        (
-            "{}".to_owned(),
-            "neither prompt and completion nor messages",
-        ),
-        (r#"{"text":"x"}"#.to_owned(), "where the completion begins"),
-        (r#"{"prompt":"a"}"#.to_owned(), "completion is missing"),
-        (r#"{"completion":"a"}"#.to_owned(), "prompt is missing"),
-        (
-            r#"{"prompt":"a","completion":" "}"#.to_owned(),
-            "completion is empty",
-        ),
-        (
-            r#"{"prompt":"","completion":"a"}"#.to_owned(),
-            "prompt is empty",
-        ),
-        (
-            r#"{"prompt":"a","completion":7}"#.to_owned(),
-            "both be texts or both be chats",
-        ),
-        (
-            r#"{"prompt":"a","prompt":"a","completion":"b"}"#.to_owned(),
-            "duplicate field",
-        ),
         (
             format!(r#"{{"prompt":"a","completion":[{model}]}}"#),
             "both be texts",
@@ -196,7 +196,6 @@ fn what_is_no_example_is_named() {
             format!(r#"{{"messages":[{user},{model}],"prompt":"x"}}"#),
             "beside a prompt",
         ),
-        (r#"{"messages":{}}"#.to_owned(), "list of turns"),
         (
             r#"{"messages":[{"role":"robot","content":"a"}]}"#.to_owned(),
             "turn 1 of messages",
@@ -210,8 +209,7 @@ fn what_is_no_example_is_named() {
             "turn 1",
         ),
     ] {
-        let error = read_example(&text).unwrap_err();
-        assert!(error.contains(what), "{text}: {error}");
+        refused(&text, what);
     }
 }
 

@@ -26,7 +26,7 @@ const FIELDS: [&str; 6] = [
 /// Waiting jobs that a compact prompt names.
 const WAITING: usize = 20;
 /// Running jobs that it names.
-const RUNNING: usize = 10;
+const RUNNING: usize = 14;
 /// Open GPUs that it names: those with most free memory as shown.
 const OPEN: usize = 6;
 

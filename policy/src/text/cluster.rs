@@ -154,7 +154,15 @@ fn compact(out: &mut String, history: &History, o: &Observation) -> fmt::Result 
         None => writeln!(out, "last none")?,
         Some(last) => {
             let came = if last.success { "ok" } else { "failed" };
-            writeln!(out, "last {} {came} reward {:.2}", last.action, last.reward)?;
+            write!(out, "last {} {came} reward {:.2}", last.action, last.reward)?;
+            if let Some(said) = last.statement {
+                write!(
+                    out,
+                    " {} says {} {:.2}",
+                    said.worker, said.job, said.reported
+                )?;
+            }
+            writeln!(out)?;
         }
     }
     for slot in Slot::ALL {

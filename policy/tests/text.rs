@@ -64,6 +64,32 @@ fn the_cluster_is_played_in_words() {
     plays::<ClusterWorld>(&["random", "planner"], 1_050);
 }
 
+/// What the planner names can be read off the prompt; a long queue is cut off at its late end.
+#[test]
+fn what_the_planner_names_is_in_the_prompt() {
+    let policy = cluster::Task::ALL.map(|task| {
+        let (mut named, mut shown) = (0, 0);
+        for seed in 100_000..100_005 {
+            let mut s = start::<ClusterWorld>(task, seed);
+            let mut player = s.player(Scripted::named("planner").unwrap());
+            while let Some(action) = player.act(s.episode()) {
+                let prompt = s.prompt(PromptStyle::Compact);
+                let job = action.job().map(|job| job.to_string());
+                let gpu = action.gpu().map(|gpu| gpu.to_string());
+                for name in [job, gpu].into_iter().flatten() {
+                    named += 1;
+                    shown += usize::from(prompt.contains(&name));
+                }
+                s.step(action).unwrap();
+            }
+        }
+        (named, shown)
+    });
+    for (named, shown) in policy {
+        assert!(shown * 100 >= named * 97, "{shown} of {named}");
+    }
+}
+
 #[test]
 fn polyguard_is_played_in_words() {
     plays::<PolyguardWorld>(&["random", "rules_only"], 1_400);

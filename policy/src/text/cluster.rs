@@ -3,11 +3,10 @@
 use std::fmt::{self, Write};
 
 use sentinel_env::cluster::{
-    Action, ActionType, ClusterWorld, Episode, GpuId, Job, JobId, JobStatus, Observation,
-    scheduler_prompt,
+    Action, ActionMessage, ActionType, ClusterWorld, Episode, GpuId, Job, JobId, JobStatus,
+    Observation, scheduler_prompt,
 };
 use sentinel_env::slot::Slot;
-use serde_json::{Map, Value, json};
 
 use super::object::Object;
 use super::unreadable::clip;
@@ -24,10 +23,10 @@ const FIELDS: [&str; 6] = [
     "force_flag",
     "reasoning",
 ];
-/// Waiting jobs that a compact prompt names: those with the earliest deadlines.
-const WAITING: usize = 5;
-/// Running jobs that it names, likewise.
-const RUNNING: usize = 6;
+/// Waiting jobs that a compact prompt names.
+const WAITING: usize = 20;
+/// Running jobs that it names.
+const RUNNING: usize = 14;
 /// Open GPUs that it names: those with most free memory as shown.
 const OPEN: usize = 6;
 
@@ -57,25 +56,7 @@ impl TextWorld for ClusterWorld {
     }
 
     fn say(_style: PromptStyle, _observation: &Observation, action: Action) -> String {
-        let mut fields = Map::new();
-        let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
-        put("action_type", json!(action.action_type().name()));
-        if let Some(job) = action.job() {
-            put("job_id", json!(job.to_string()));
-        }
-        if let Some(gpu) = action.gpu() {
-            put("gpu_id", json!(gpu.to_string()));
-        }
-        if let Some(worker) = action.worker() {
-            put("worker_id", json!(worker.name()));
-        }
-        if let Action::Verify {
-            force_flag: true, ..
-        } = action
-        {
-            put("force_flag", json!(true));
-        }
-        Value::Object(fields).to_string()
+        serde_json::to_string(&ActionMessage::from(action)).unwrap_or_default()
     }
 
     fn hear(reader: Reader, text: &str, o: &Observation) -> Result<Heard<Action>, Unreadable> {
@@ -173,7 +154,15 @@ fn compact(out: &mut String, history: &History, o: &Observation) -> fmt::Result 
         None => writeln!(out, "last none")?,
         Some(last) => {
             let came = if last.success { "ok" } else { "failed" };
-            writeln!(out, "last {} {came} reward {:.2}", last.action, last.reward)?;
+            write!(out, "last {} {came} reward {:.2}", last.action, last.reward)?;
+            if let Some(said) = last.statement {
+                write!(
+                    out,
+                    " {} says {} {:.2}",
+                    said.worker, said.job, said.reported
+                )?;
+            }
+            writeln!(out)?;
         }
     }
     for slot in Slot::ALL {
@@ -199,30 +188,47 @@ fn of_worker(out: &mut String, history: &History, o: &Observation, slot: Slot) -
     writeln!(out)
 }
 
+/// A line of waiting jobs as memory/work/steps to the deadline, and one of running jobs as
+/// memory/work left/steps to the deadline and who works on them. What can still be done in time
+/// comes first, then the earliest deadline.
 fn jobs(out: &mut String, o: &Observation) -> fmt::Result {
     for (title, status, most) in [
         ("wait", JobStatus::Queued, WAITING),
         ("run", JobStatus::Running, RUNNING),
     ] {
+        let left = |job: &Job| f64::from(job.steps) * (1.0 - job.reported);
+        let due = |job: &Job| i16::from(job.deadline) - i16::from(o.step_count);
         let mut some: Vec<(JobId, &Job)> =
             (o.jobs.iter().filter(|(_, job)| job.status == status)).collect();
-        some.sort_by_key(|(id, job)| (job.deadline, *id));
+        some.sort_by_key(|(id, job)| (left(job) > f64::from(due(job)), job.deadline, *id));
+        out.push_str(title);
         for (id, job) in some.into_iter().take(most) {
-            let due = i16::from(job.deadline) - i16::from(o.step_count);
-            write!(out, "{title} {id} mem {} due {due}", job.memory)?;
-            if status == JobStatus::Queued {
-                writeln!(out, " work {}", job.steps)?;
-                continue;
-            }
-            let left = f64::from(job.steps) * (1.0 - job.reported);
-            write!(out, " left {left:.1}")?;
-            if let Some(worker) = job.worker {
+            write!(
+                out,
+                " {id} {}/{}/{}",
+                job.memory,
+                tenths(left(job)),
+                due(job)
+            )?;
+            if let (Some(worker), JobStatus::Running) = (job.worker, status) {
                 write!(out, " {worker}")?;
+                if job.placed.is_none() {
+                    out.push_str(" lost");
+                }
             }
-            writeln!(out, "{}", if job.placed.is_none() { " lost" } else { "" })?;
         }
+        writeln!(out)?;
     }
     Ok(())
+}
+
+/// A number with one decimal, where it has one.
+fn tenths(value: f64) -> String {
+    let text = format!("{value:.1}");
+    match text.strip_suffix(".0") {
+        Some(whole) => whole.to_owned(),
+        None => text,
+    }
 }
 
 /// Open GPUs with most free memory, and every one whose row does not add up.

@@ -100,6 +100,11 @@ pub fn estimate(config: &GrpoConfig, lora: &LoraConfig, model: &ModelConfig) -> 
     let kept = tokens * hidden * (layers + 1);
     let scores = rows * wide(model.num_attention_heads) * length * length;
     let block = tokens * (hidden * HIDDEN_TENSORS + inner * INNER_TENSORS) + scores * SCORE_TENSORS;
+    let blocks = if config.run.no_gradient_checkpointing {
+        layers * block
+    } else {
+        block
+    };
     let completions = rows * wide(config.max_completion_length);
     let logits = completions * wide(model.vocab_size) * LOGIT_TENSORS;
 
@@ -124,7 +129,7 @@ pub fn estimate(config: &GrpoConfig, lora: &LoraConfig, model: &ModelConfig) -> 
         trained,
         weights: NUMBER * (parameters + adapter),
         optimizer: NUMBER * 3 * trained,
-        activations: NUMBER * (kept + block.max(logits)),
+        activations: NUMBER * (kept + blocks.max(logits)),
         generation: NUMBER * (merged + cache + reading + speakers * wide(model.vocab_size)),
         reference: NUMBER * second,
     }

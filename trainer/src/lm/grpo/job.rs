@@ -138,6 +138,7 @@ impl<W: TextWorld + Learn> Job for GrpoJob<W> {
         let mut steps = Vec::new();
         for iteration in 0..self.config.num_iterations {
             let pass = Pass::training(self.random(DROPOUT, state.done).next());
+            let pass = pass.checkpointed(!self.config.run.no_gradient_checkpointing);
             let rows: Vec<&Sample> = samples.iter().collect();
             let micro = self.config.micro_batch_size;
             let found = accumulate(&state.model, &rows, micro, &objective, pass)?;

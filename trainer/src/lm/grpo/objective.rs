@@ -225,7 +225,7 @@ fn micro_batch(
         output = Some((computed, logps));
         Ok(surrogate)
     };
-    let (_, grads) = model.backward_by_block(&batch, pass, loss)?;
+    let (_, grads) = model.gradients(&batch, pass, loss)?;
     let (output, logps) = output.ok_or(LmError::Length {
         what: "the outputs of a loss",
         found: 0,

@@ -20,6 +20,23 @@ impl Qwen2 {
         Ok(Grads::collect(&self.parameters(), &gradients))
     }
 
+    /// A loss of the hidden states of a batch and its gradients, with gradient checkpointing or
+    /// without as the pass says.
+    ///
+    /// # Errors
+    /// As [`Self::backward_by_block`].
+    pub fn gradients<F>(&self, batch: &Batch, pass: Pass, loss: F) -> Result<(f32, Grads), LmError>
+    where
+        F: FnOnce(Tensor<2>) -> Result<Tensor<1>, LmError>,
+    {
+        if pass.by_block {
+            return self.backward_by_block(batch, pass, loss);
+        }
+        let loss = loss(self.hidden(batch, pass))?;
+        let value = numbers(loss.clone())?.first().copied().unwrap_or(0.0);
+        Ok((value, self.backward(&loss)?))
+    }
+
     /// A loss and its gradients as [`Self::hidden`] and [`Self::backward`] give them, with the
     /// activations of one block in memory at a time, at the cost of a second forward pass.
     ///

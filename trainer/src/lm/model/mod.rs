@@ -38,6 +38,9 @@ pub struct Pass {
     pub adapter: bool,
     /// The seed of LoRA's dropout; none outside of training.
     pub dropout: Option<u64>,
+    /// Whether [`Qwen2::gradients`] keeps the activations of one layer at a time (gradient
+    /// checkpointing) or of all: less memory, or a forward pass less.
+    pub by_block: bool,
 }
 
 impl Pass {
@@ -48,7 +51,14 @@ impl Pass {
             track: true,
             adapter: true,
             dropout: Some(seed),
+            by_block: true,
         }
+    }
+
+    /// The same with or without gradient checkpointing.
+    #[must_use]
+    pub const fn checkpointed(self, by_block: bool) -> Self {
+        Self { by_block, ..self }
     }
 
     /// The same pass for one of several micro-batches: dropout draws anew for each.
@@ -66,6 +76,7 @@ impl Pass {
         track: false,
         adapter: true,
         dropout: None,
+        by_block: true,
     };
 
     /// The base model alone, without gradients.
@@ -73,6 +84,7 @@ impl Pass {
         track: false,
         adapter: false,
         dropout: None,
+        by_block: true,
     };
 }
 

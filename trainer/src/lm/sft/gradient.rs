@@ -91,7 +91,7 @@ fn micro_batch(
         seen.2 = read(found.entropies)?;
         Ok(found.logps.sum().neg().div_scalar(labels as f64))
     };
-    let (value, grads) = model.backward_by_block(&batch, pass, loss)?;
+    let (value, grads) = model.gradients(&batch, pass, loss)?;
     let (logps, greatest, entropies) = seen;
     let hit = |(logp, best): &(&f32, &f32)| logp >= best;
     let hits = logps.iter().zip(&greatest).filter(hit).count();

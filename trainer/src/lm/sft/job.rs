@@ -161,6 +161,7 @@ impl Job for SftJob {
         rows.sort_by_key(|row| row.ids.len());
         let seed = Random::indexed(self.config.run.seed, DROPOUT).next();
         let pass = Pass::training(Random::indexed(seed, state.done as u64).next());
+        let pass = pass.checkpointed(!self.config.run.no_gradient_checkpointing);
         let found = window_gradient(&state.model, &rows, self.config.batch_size, self.pad, pass)?;
         state.tokens += found.tokens as u64;
         let mut metrics = Metrics::new();

@@ -59,6 +59,9 @@ pub struct RunOptions {
     /// Longest row, prompt and completion together, in tokens
     #[arg(long, value_name = "N", default_value_t = 1024)]
     pub max_seq_length: usize,
+    /// Keep all activations for the backward pass: faster, with more memory
+    #[arg(long)]
+    pub no_gradient_checkpointing: bool,
     /// Seed of everything that is drawn
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub seed: u64,

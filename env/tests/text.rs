@@ -7,7 +7,7 @@
 use sentinel_env::controller::Controller;
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::mission::{Mission, PROBLEM};
-use sentinel_env::trust::{Action, Session, Setup, Task, orchestrator_prompt};
+use sentinel_env::trust::{Action, Session, Setup, Task, episode_prompt, orchestrator_prompt};
 
 /// The blocks of the prompt stand in the order of the spec (trust §13).
 #[test]
@@ -21,6 +21,7 @@ fn the_prompt_says_everything_that_is_public_and_nothing_else() {
         session.episode().observation(),
     );
     let prompt = orchestrator_prompt(observation, &payload);
+    assert_eq!(prompt, episode_prompt(session.episode()));
     let trust = format!("\"S2\":{}", payload.trust_snapshot.0[2]);
     let steps = format!("{} / 45", observation.step_count);
     let blocks = [

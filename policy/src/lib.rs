@@ -17,6 +17,7 @@ mod random;
 pub mod replay;
 mod run;
 mod self_solve;
+pub mod text;
 mod trust_world;
 pub mod world;
 

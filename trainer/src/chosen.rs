@@ -9,7 +9,9 @@ use sentinel_env::task::{Selection, TaskName as _};
 use crate::Error;
 
 /// Options that choose tasks by row and column, for a world whose tasks are the cells of a grid.
-#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, clap::Args, serde::Serialize, serde::Deserialize,
+)]
 pub struct Cells {
     /// Tasks of these sub-environments, with commas between (world polyguard)
     #[arg(long, value_name = "LIST")]

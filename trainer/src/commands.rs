@@ -7,6 +7,8 @@ use anyhow::{Result, bail};
 use sentinel_policy::{Playable, in_world};
 use sentinel_trainer::ablate::{self, AblateConfig};
 use sentinel_trainer::bench::{self, BenchConfig};
+use sentinel_trainer::corpus::rollout::{RolloutConfig, dry_run};
+use sentinel_trainer::corpus::{self, CorpusConfig};
 use sentinel_trainer::eval::{self, EvalConfig};
 use sentinel_trainer::manifest::{Manifest, ManifestConfig, NAME};
 use sentinel_trainer::record::{self, RecordConfig};
@@ -146,6 +148,22 @@ pub(crate) fn manifest(config: &ManifestConfig) -> Result<()> {
         path.display(),
         list.files.len()
     ))
+}
+
+/// `sentinel corpus`
+pub(crate) fn corpus(config: &CorpusConfig) -> Result<()> {
+    let bar = Bar::new(Some(config.episodes()?));
+    let summary = corpus::demonstrate(config, &|| bar.step())?;
+    drop(bar);
+    print(&format!("wrote {}: {summary}\n", config.out.display()))
+}
+
+/// `sentinel rollout`
+pub(crate) fn rollout(config: &RolloutConfig) -> Result<()> {
+    let bar = Bar::new(None);
+    let found = dry_run(config, &|| bar.step())?;
+    drop(bar);
+    print(&(serde_json::to_string_pretty(&found)? + "\n"))
 }
 
 /// `sentinel trace`

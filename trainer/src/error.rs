@@ -95,6 +95,19 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// A line of a corpus is no example.
+    #[error("{} line {line}: {reason}", path.display())]
+    Example {
+        /// The corpus.
+        path: PathBuf,
+        /// 1-based line.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A corpus holds nothing to learn from.
+    #[error("{} holds no example: write some with `sentinel corpus`", .0.display())]
+    NoExamples(PathBuf),
     /// A manifest cannot be read.
     #[error("{} is not a manifest: {reason}; remove it and run `sentinel replay manifest`", path.display())]
     Manifest {

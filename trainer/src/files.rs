@@ -1,7 +1,7 @@
 //! Reading replays, and writing files whole or not at all.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
 use sentinel_policy::WorldName;
@@ -125,6 +125,36 @@ pub fn create(path: &Path, content: &[u8]) -> Result<(), Error> {
                 source: error.error,
             },
         })?;
+    Ok(())
+}
+
+/// Writes a file piece by piece, whole or not at all; over another one only where `force` says so.
+///
+/// # Errors
+/// If it is there and `force` does not say so, if it cannot be written, or what `pieces` says.
+pub(crate) fn write_pieces(
+    path: &Path,
+    force: bool,
+    pieces: impl FnOnce(&mut dyn Write) -> Result<(), Error>,
+) -> Result<(), Error> {
+    check_target(path)?;
+    if path.exists() && !force {
+        return Err(Error::Exists(path.to_owned()));
+    }
+    let failed = |source| Error::Write {
+        path: path.to_owned(),
+        source,
+    };
+    let mut out = BufWriter::with_capacity(1 << 16, temporary(path, &[])?);
+    pieces(&mut out)?;
+    let file = out.into_inner().map_err(|e| failed(e.into_error()))?;
+    file.as_file().sync_all().map_err(failed)?;
+    let persisted = if force {
+        file.persist(path)
+    } else {
+        file.persist_noclobber(path)
+    };
+    persisted.map_err(|error| failed(error.error))?;
     Ok(())
 }
 

@@ -2,6 +2,8 @@
 
 mod bar;
 mod commands;
+mod lm_command;
+mod lm_view;
 mod train_command;
 
 use std::io::{self, ErrorKind, Write};
@@ -13,7 +15,11 @@ use sentinel_trainer::ablate::AblateConfig;
 use sentinel_trainer::bench::BenchConfig;
 use sentinel_trainer::compact::command::TrainCommand;
 use sentinel_trainer::compact::config::Method;
+use sentinel_trainer::corpus::CorpusConfig;
+use sentinel_trainer::corpus::rollout::RolloutConfig;
 use sentinel_trainer::eval::EvalConfig;
+use sentinel_trainer::lm::grpo::PlayConfig;
+use sentinel_trainer::lm::init::InitOptions;
 use sentinel_trainer::manifest::ManifestConfig;
 use sentinel_trainer::record::RecordConfig;
 use sentinel_trainer::rules::RulesConfig;
@@ -33,8 +39,24 @@ enum Cli {
     Replay(ReplayCommand),
     /// Train a policy by playing: GRPO, from fresh weights or from a model
     Train(Box<TrainCommand>),
-    /// Train a policy by imitation of a teacher along its own episodes
-    Sft(Box<train_command::SftCommand>),
+    /// Fine-tune a language model on a corpus, or with --compact train the compact policy by
+    /// imitation of a teacher along its own episodes
+    Sft(Box<lm_command::SftCommand>),
+    /// Train the compact policy by imitation; written `sft --compact`
+    #[command(name = COMPACT, display_name = "sentinel sft", hide = true)]
+    SftCompact(Box<train_command::SftCommand>),
+    /// Train a language model by playing: GRPO on the rewards of a world
+    Grpo(Box<lm_command::GrpoCommand>),
+    /// Make a small new language model with a tokenizer of its own
+    Init(InitOptions),
+    /// Add a LoRA adapter to the weights of its base model
+    Merge(lm_command::MergeCommand),
+    /// Let a language model play episodes: how often it names an action, and what it scores
+    EvalLm(Box<PlayConfig>),
+    /// Write what a policy does as chat rows for a language model to learn from
+    Corpus(CorpusConfig),
+    /// Play episodes in words as training does, with a script in the model's place
+    Rollout(Box<RolloutConfig>),
     /// Print an episode as JSON lines, to compare with another implementation
     Trace(TraceConfig),
     /// Time a world: steps per second on one core
@@ -43,6 +65,18 @@ enum Cli {
     Rules(RulesConfig),
     /// Play the polyguard world's stack of agents, and what it is without each part
     Ablate(AblateConfig),
+}
+
+/// What `sft --compact` is called once the words were looked at: it has other options.
+const COMPACT: &str = "sft-compact";
+
+/// The words of the command line, `sft --compact` made one command of its own.
+fn words() -> Vec<std::ffi::OsString> {
+    let mut words: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    if words.get(1).is_some_and(|word| word == "sft") && words.iter().any(|w| w == "--compact") {
+        words[1] = COMPACT.into();
+    }
+    words
 }
 
 /// What can be done with replays.
@@ -57,7 +91,7 @@ enum ReplayCommand {
 fn main() -> ExitCode {
     let command = train_command::with_sft_defaults(Cli::command());
     let parsed = command
-        .try_get_matches()
+        .try_get_matches_from(words())
         .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
     let (cli, matches) = match parsed {
         Ok(parsed) => parsed,
@@ -71,7 +105,14 @@ fn main() -> ExitCode {
         Cli::Replay(ReplayCommand::Verify(config)) => commands::verify(&config),
         Cli::Replay(ReplayCommand::Manifest(config)) => commands::manifest(&config),
         Cli::Train(command) => train_command::train(&command, Method::Grpo, given),
-        Cli::Sft(command) => train_command::sft(&command, given),
+        Cli::Sft(command) => lm_command::sft(&command, given),
+        Cli::SftCompact(command) => train_command::sft(&command, given),
+        Cli::Grpo(command) => lm_command::grpo(&command, given),
+        Cli::Init(options) => lm_command::init(&options),
+        Cli::Merge(command) => lm_command::merge(&command),
+        Cli::EvalLm(config) => lm_command::eval(&config),
+        Cli::Corpus(config) => commands::corpus(&config),
+        Cli::Rollout(config) => commands::rollout(&config),
         Cli::Trace(config) => commands::trace(&config),
         Cli::Bench(config) => commands::bench(&config),
         Cli::Rules(config) => commands::rules(&config),
@@ -80,6 +121,8 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if reader_is_gone(&error) => ExitCode::SUCCESS,
+        // Said already.
+        Err(error) if error.is::<lm_command::Interrupted>() => ExitCode::from(130),
         // Errors name their cause themselves.
         Err(error) => fail(&one_line(&error.to_string()), 1),
     }

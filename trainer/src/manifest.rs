@@ -157,7 +157,7 @@ impl Entry {
             rows: replay.rows(),
             problems: replay.problem_count(),
             misses: verification.misses,
-            misfits: verification.unused + verification.mismatches,
+            misfits: verification.unused + verification.mismatches + verification.texts,
             digest: verification.digest.to_string(),
             scores,
         })

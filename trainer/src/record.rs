@@ -109,6 +109,21 @@ impl RecordConfig {
 /// # Errors
 /// If the file is there already, or it or the manifest cannot be written.
 pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileReport, TrainError> {
+    record_rows(
+        config,
+        || in_world!(config.world, W => play_all::<W>(config, progress)),
+    )
+}
+
+/// The same with rows from elsewhere, such as [`crate::corpus::record`] makes; of the configuration
+/// it reads where they go and what the manifest says.
+///
+/// # Errors
+/// As [`record`], and what `play` says.
+pub fn record_rows(
+    config: &RecordConfig,
+    play: impl FnOnce() -> Result<Vec<ReplayRow>, TrainError>,
+) -> Result<FileReport, TrainError> {
     let existing = config.out.metadata().ok();
     let special = existing.as_ref().is_some_and(|found| !found.is_file());
     files::check_target(&config.out)?;
@@ -118,7 +133,7 @@ pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileRepor
     if let Some(path) = &config.manifest {
         manifest::check_place(path, &config.out)?;
     }
-    let rows = in_world!(config.world, W => play_all::<W>(config, progress))?;
+    let rows = play()?;
     let text = to_lines(&rows).map_err(Error::from)?;
     let count = rows.len();
     let verification = verify_all(&Replay::of(rows), &|| {});

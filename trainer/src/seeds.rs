@@ -84,6 +84,12 @@ impl SeedRange {
         self.start < other.end && other.start < self.end
     }
 
+    /// Whether all seeds of the other are among these.
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+
     fn new(start: u64, end: u64, text: &str) -> Result<Self, SeedError> {
         match end.checked_sub(start) {
             None | Some(0) => Err(SeedError::Empty(text.to_owned())),

@@ -17,7 +17,7 @@ use sentinel_trainer::compact::run::{MODEL, run};
 /// The command line of `sentinel sft`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct SftCommand {
-    /// Train the compact policy; the only kind of imitation in this build
+    /// Train the compact policy, not a language model
     #[arg(long, required = true)]
     compact: bool,
     #[command(flatten)]
@@ -28,7 +28,7 @@ pub(crate) struct SftCommand {
 pub(crate) fn with_sft_defaults(command: Command) -> Command {
     let preset = serde_json::to_value(TrainConfig::preset(WorldName::Trust, Method::Sft, false));
     let fields = preset.ok().and_then(|value| value.as_object().cloned());
-    command.mut_subcommand("sft", |sft| {
+    command.mut_subcommand(crate::COMPACT, |sft| {
         let sft = sft.mut_arg("output_dir", |arg| arg.default_value("outputs/sft"));
         fields
             .into_iter()

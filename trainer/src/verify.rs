@@ -85,6 +85,7 @@ impl FileReport {
             (v.misses, "replay misses"),
             (v.unused, "unused rows"),
             (v.mismatches, "rows of another scenario"),
+            (v.texts, "rows with another text"),
         ];
         let found = counts
             .iter()

@@ -57,6 +57,7 @@ fn episode() -> impl Strategy<Value = Vec<ReplayRow>> {
                     rules: RuleBits::default(),
                     probabilities: (step == 0).then(|| [1.0 / 12.0; 12].into()),
                     belief: None,
+                    text: None,
                 });
             }
             rows

@@ -23,6 +23,7 @@ mod log;
 mod observation;
 mod payload;
 mod pool;
+mod prompt;
 mod report;
 mod request;
 mod reward;
@@ -58,6 +59,7 @@ pub use payload::{
     StreamPayload,
 };
 pub use pool::{GPU_MEMORY, Gpu, GpuState, GpuView, Pool, PoolTick, health, waste};
+pub use prompt::scheduler_prompt;
 pub use report::{AttackEvent, AttackPayload, Event, Metadata, ReportEvent, RewardReport};
 pub use request::{MessageError, ResetRequest, UnknownTask};
 pub use reward::{Grades, Reliability, RewardInput, freshness, grade, hack_resistance};

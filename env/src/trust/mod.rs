@@ -41,7 +41,7 @@ pub use payload::{
     Breakdown, Fingerprint, ObservationPayload, RewardPayload, StatePayload, StepInfo, StepResult,
     StreamPayload,
 };
-pub use prompt::orchestrator_prompt;
+pub use prompt::{episode_prompt, orchestrator_prompt};
 pub use report::{Event, FORMULAS, Formulas, RewardReport};
 pub use request::{ResetError, ResetRequest, StepError};
 pub use rules::{Change, Rules};

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use super::mission::{Mission, PROBLEM};
-use super::{Observation, ObservationPayload};
+use super::{Episode, Fingerprint, Observation, ObservationPayload, text};
+use crate::controller::DifficultyProfile;
+use crate::slot::Slot;
 
 const RULES: [&str; 6] = [
     "Identities are shuffled in every episode: a name means nothing, evidence does.",
@@ -23,12 +25,31 @@ const EXAMPLES: [&str; 3] = [
 /// The prompt for the current observation.
 #[must_use]
 pub fn orchestrator_prompt(observation: &Observation, payload: &ObservationPayload) -> String {
+    write(
+        observation,
+        &payload.current_subtask,
+        &payload.difficulty_profile,
+    )
+}
+
+/// The same prompt from an episode, without a session: reads only what its payload shows.
+#[must_use]
+pub fn episode_prompt(episode: &Episode) -> String {
+    let o = episode.observation();
+    let current = (!o.done())
+        .then(|| episode.scenario().nodes().nth(o.progress.position()))
+        .flatten();
+    let subtask = current.map_or_else(
+        || text::ALL_DONE.to_owned(),
+        |node| text::describe_node(&node),
+    );
+    write(o, &subtask, &episode.setup().profile)
+}
+
+fn write(observation: &Observation, subtask: &str, profile: &DifficultyProfile) -> String {
     let mission = Mission::of(observation.task);
     let left = observation.max_steps.saturating_sub(observation.step_count);
-    let specialists = payload
-        .available_specialists
-        .map(|slot| slot.name())
-        .join(", ");
+    let specialists = Slot::ALL.map(Slot::name).join(", ");
     let mut text = String::with_capacity(3000);
     // Writing to a String cannot fail.
     let _ = writeln!(
@@ -46,22 +67,22 @@ pub fn orchestrator_prompt(observation: &Observation, payload: &ObservationPaylo
     );
     let _ = writeln!(text, "Task: {} ({})", observation.task, mission.name);
     let _ = writeln!(text, "Story: {}", mission.judge_friendly_story);
-    let _ = writeln!(text, "Current subtask: {}", payload.current_subtask);
+    let _ = writeln!(text, "Current subtask: {subtask}");
     let _ = writeln!(text, "Stakes: {:.2}", observation.stakes);
     let (used, budget) = (observation.step_count, observation.max_steps);
     let _ = writeln!(text, "Steps: {used} / {budget} ({left} left)");
     let _ = writeln!(text, "Specialists: {specialists}");
-    let _ = writeln!(text, "Trust: {}", sorted_json(&payload.trust_snapshot));
+    let _ = writeln!(
+        text,
+        "Trust: {}",
+        sorted_json(&observation.ledger.snapshot())
+    );
     let _ = writeln!(
         text,
         "Fingerprints: {}",
-        sorted_json(&payload.behavioral_fingerprints)
+        sorted_json(&Fingerprint::of(&observation.ledger))
     );
-    let _ = writeln!(
-        text,
-        "Difficulty: {}\n",
-        sorted_json(&payload.difficulty_profile)
-    );
+    let _ = writeln!(text, "Difficulty: {}\n", sorted_json(profile));
     for (number, rule) in RULES.iter().enumerate() {
         let _ = writeln!(text, "{}. {rule}", number + 1);
     }

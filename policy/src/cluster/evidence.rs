@@ -5,12 +5,12 @@ use sentinel_env::slot::{SLOTS, Slot};
 
 /// Who works at half speed, as far as progress from one step to the next shows it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Speeds {
+pub(crate) struct Speeds {
     /// Progress of the jobs at the last observation.
     before: [f64; JOBS_MAX],
     step: u8,
     /// Whether a worker was seen to work at half speed, or at full.
-    pub(super) slow: [Option<bool>; SLOTS],
+    pub(crate) slow: [Option<bool>; SLOTS],
 }
 
 impl Default for Speeds {
@@ -25,7 +25,7 @@ impl Default for Speeds {
 
 impl Speeds {
     /// Takes in an observation: each one of an episode once, in order.
-    pub(super) fn observe(&mut self, o: &Observation) {
+    pub(crate) fn observe(&mut self, o: &Observation) {
         for (id, job) in o.jobs.iter() {
             let before = std::mem::replace(&mut self.before[id.index()], job.reported);
             let Some(worker) = job.worker else {
@@ -44,19 +44,19 @@ impl Speeds {
 }
 
 /// Share of honest reports, with two reports of doubt.
-pub(super) fn honesty(o: &Observation, slot: Slot) -> f64 {
+pub(crate) fn honesty(o: &Observation, slot: Slot) -> f64 {
     let e = &o.ledger[slot];
     (f64::from(e.successes()) + 1.0) / (f64::from(e.calls) + 2.0)
 }
 
 /// Reports that were not honest.
-pub(super) fn lies(o: &Observation, slot: Slot) -> u16 {
+pub(crate) fn lies(o: &Observation, slot: Slot) -> u16 {
     o.ledger[slot].failures()
 }
 
 /// Which GPUs' rows do not add up: more memory taken than their jobs have, or shown as idle with a
 /// job there.
-pub(super) fn odd_gpus(o: &Observation) -> [bool; GPUS_MAX] {
+pub(crate) fn odd_gpus(o: &Observation) -> [bool; GPUS_MAX] {
     let held = o.jobs.held();
     let mut odd = [false; GPUS_MAX];
     for ((odd, view), held) in odd.iter_mut().zip(o.gpus()).zip(held) {

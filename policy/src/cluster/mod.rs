@@ -4,7 +4,7 @@
 //! type says so. [`Player`] is either.
 
 mod build;
-mod evidence;
+pub(crate) mod evidence;
 pub mod learned;
 mod lookahead;
 mod planner;

@@ -5,27 +5,27 @@ use sentinel_env::trust::{Answer, GradeInput, LastStep, Observation, grade, outc
 
 /// What was seen of one slot beside the ledger's counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// Steps that its last call took, without checking.
-    pub(super) cost: u8,
+    pub(crate) cost: u8,
     /// Reward of its last call beyond that of the same outcome with neutral routing.
-    pub(super) surprise: f64,
+    pub(crate) surprise: f64,
     /// Sum of these over all calls.
-    pub(super) surprise_sum: f64,
+    pub(crate) surprise_sum: f64,
     /// Confidence that its last failure stated, 0 before the first.
-    pub(super) failure_confidence: f64,
+    pub(crate) failure_confidence: f64,
 }
 
 /// Public memory of an episode: filled observation by observation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct History {
+pub(crate) struct History {
     seen: PerSlot<Seen>,
     previous: Option<Observation>,
 }
 
 impl History {
     /// Takes in an observation; each one of an episode once, in order.
-    pub(super) fn observe(&mut self, observation: &Observation) {
+    pub(crate) fn observe(&mut self, observation: &Observation) {
         if let (Some(before), Some(last)) = (self.previous, &observation.last)
             && let Some(slot) = last.action.slot()
         {
@@ -34,7 +34,7 @@ impl History {
         self.previous = Some(*observation);
     }
 
-    pub(super) fn seen(&self, slot: Slot) -> &Seen {
+    pub(crate) fn seen(&self, slot: Slot) -> &Seen {
         &self.seen[slot]
     }
 }

@@ -7,7 +7,7 @@ mod config;
 mod features;
 mod file;
 mod forward;
-mod history;
+pub(crate) mod history;
 pub mod layout;
 mod row;
 mod softmax;

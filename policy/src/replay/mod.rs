@@ -16,6 +16,7 @@ mod player;
 mod raw;
 mod record;
 mod row;
+mod spoken;
 mod table;
 mod verify;
 
@@ -25,6 +26,6 @@ pub use parse::{PROBLEMS_KEPT, Parser, Problem, parse, parse_world};
 pub use player::{Playback, ReplayEpisode, play};
 pub use raw::RowError;
 pub use record::{record_episode, to_lines};
-pub use row::{RecordedAction, ReplayRow};
+pub use row::{RecordedAction, ReplayRow, Spoken};
 pub use table::{EpisodeKey, EpisodeRows, Replay, Row};
 pub use verify::{EpisodeCheck, TaskMean, Verification, verify, verify_episode};

@@ -7,7 +7,7 @@ use sentinel_env::{SLOTS, World};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Fields, RecordedAction, ReplayRow};
+use super::{Fields, RecordedAction, ReplayRow, Spoken};
 use crate::{Playable, SEED_MAX, WorldName, in_world};
 
 /// Longest piece of a file that an error repeats, in characters.
@@ -117,6 +117,10 @@ pub(super) struct RawRow {
     rules: Option<Value>,
     probabilities: Option<Value>,
     belief: Option<Value>,
+    prompt: Option<Value>,
+    completion: Option<Value>,
+    repaired: Option<Value>,
+    fallback: Option<Value>,
 }
 
 impl TryFrom<RawRow> for ReplayRow {
@@ -164,7 +168,8 @@ impl RawRow {
 }
 
 /// The row of a world that is known.
-fn of_world<W: Playable>(raw: RawRow, task: &str) -> Result<ReplayRow, RowError> {
+fn of_world<W: Playable>(mut raw: RawRow, task: &str) -> Result<ReplayRow, RowError> {
+    let said = spoken(&mut raw)?;
     let task = W::Task::parse(task).ok_or_else(|| RowError::Task {
         found: clip(task),
         known: known::<W::Task>(" or "),
@@ -184,7 +189,30 @@ fn of_world<W: Playable>(raw: RawRow, task: &str) -> Result<ReplayRow, RowError>
             .map(|value| probabilities(&value, W::KINDS))
             .transpose()?,
         belief: raw.belief.map(belief).transpose()?.map(Box::new),
+        text: said.map(Box::new),
     })
+}
+
+/// What was asked and said; none where the row says nothing of it.
+fn spoken(raw: &mut RawRow) -> Result<Option<Spoken>, RowError> {
+    let spoken = Spoken {
+        prompt: optional_text("prompt", raw.prompt.take())?,
+        completion: optional_text("completion", raw.completion.take())?,
+        repaired: flag("repaired", raw.repaired.take())?,
+        fallback: flag("fallback", raw.fallback.take())?,
+    };
+    Ok(Some(spoken).filter(|spoken| *spoken != Spoken::default()))
+}
+
+fn flag(field: &'static str, value: Option<Value>) -> Result<bool, RowError> {
+    match value {
+        None => Ok(false),
+        Some(Value::Bool(on)) => Ok(on),
+        Some(other) => Err(RowError::NotFlag {
+            field,
+            found: describe(&other),
+        }),
+    }
 }
 
 /// A stream mode that the world knows; without the key the reference's.

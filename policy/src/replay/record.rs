@@ -34,6 +34,7 @@ pub fn record_episode<W: Playable>(
             probabilities: probabilities
                 .map(|all| all.as_ref().iter().copied().map(short).collect()),
             belief: belief.map(Box::new),
+            text: None,
         });
         Some(action)
     });

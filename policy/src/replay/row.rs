@@ -39,11 +39,26 @@ pub struct ReplayRow {
     pub probabilities: Option<Box<[f64]>>,
     /// Probability of each behaviour behind each slot (`[slot][behaviour]`), from a learned policy.
     pub belief: Option<Box<[[f64; SLOTS]; SLOTS]>>,
+    /// What was asked and said, from a policy that plays in words.
+    pub text: Option<Box<Spoken>>,
+}
+
+/// What a policy that plays in words was asked and said. In a file these are keys of the row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spoken {
+    /// The prompt.
+    pub prompt: Option<String>,
+    /// The completion, as it was said.
+    pub completion: Option<String>,
+    /// Whether text around the action was left out to read it.
+    pub repaired: bool,
+    /// Whether the completion was no action, and the action is [`crate::Playable::fallback`]'s.
+    pub fallback: bool,
 }
 
 impl Serialize for ReplayRow {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut s = serializer.serialize_struct("ReplayRow", 11)?;
+        let mut s = serializer.serialize_struct("ReplayRow", 15)?;
         s.serialize_field("task_type", task_name(self.world, self.task_type))?;
         s.serialize_field("seed", &self.seed)?;
         s.serialize_field("step", &self.step)?;
@@ -64,6 +79,19 @@ impl Serialize for ReplayRow {
         }
         if let Some(belief) = &self.belief {
             s.serialize_field("belief", belief)?;
+        }
+        if let Some(text) = &self.text {
+            if let Some(prompt) = &text.prompt {
+                s.serialize_field("prompt", prompt)?;
+            }
+            if let Some(completion) = &text.completion {
+                s.serialize_field("completion", completion)?;
+            }
+            for (name, on) in [("repaired", text.repaired), ("fallback", text.fallback)] {
+                if on {
+                    s.serialize_field(name, &on)?;
+                }
+            }
         }
         s.end()
     }

@@ -5,8 +5,9 @@ use sentinel_env::num::round_to;
 use sentinel_env::rng::Streams;
 use serde::ser::Serializer;
 
-use super::{EpisodeKey, Playback, Problem, Replay, play};
-use crate::{Playable, WorldName, in_world};
+use super::{EpisodeKey, Playback, Problem, Replay, play, spoken};
+use crate::text::TextWorld;
+use crate::{WorldName, in_world};
 
 /// One episode of a replay, played again.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -28,7 +29,10 @@ pub struct EpisodeCheck {
     pub unused: usize,
     /// Rows that name another scenario.
     pub mismatches: usize,
-    /// Unused rows and the first row with another scenario, by line.
+    /// Rows whose prompt or completion is not what their episode and action are.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub texts: usize,
+    /// Unused rows, the first row with another scenario, and the first with another text, by line.
     pub findings: Vec<Problem>,
     /// Size and hash of the trajectory.
     #[serde(serialize_with = "as_text")]
@@ -58,6 +62,14 @@ pub struct TaskMean {
     pub score: f64,
 }
 
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde asks for"
+)]
+const fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 fn is_default(world: &WorldName) -> bool {
     *world == WorldName::default()
 }
@@ -79,6 +91,9 @@ pub struct Verification {
     pub unused: usize,
     /// Rows that name another scenario.
     pub mismatches: usize,
+    /// Rows whose prompt or completion is not what their episode and action are.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub texts: usize,
     /// Mean score over all episodes, four decimals; 0 without any.
     pub score: f64,
     /// The same by stream mode and task.
@@ -96,7 +111,7 @@ pub fn verify_episode(replay: &Replay, key: &EpisodeKey) -> EpisodeCheck {
     in_world!(key.world, W => verify_in::<W>(replay, key))
 }
 
-fn verify_in<W: Playable>(replay: &Replay, key: &EpisodeKey) -> EpisodeCheck {
+fn verify_in<W: TextWorld>(replay: &Replay, key: &EpisodeKey) -> EpisodeCheck {
     let Some(setup) = key.setup::<W>() else {
         return unplayable(replay, key);
     };
@@ -123,6 +138,10 @@ fn verify_in<W: Playable>(replay: &Replay, key: &EpisodeKey) -> EpisodeCheck {
             reason,
         });
     }
+    let mut texts = spoken::faults::<W>(source.rows(), &setup).into_iter();
+    let text = texts.next();
+    let texts = usize::from(text.is_some()) + texts.count();
+    findings.extend(text);
     EpisodeCheck {
         key: *key,
         score: round_to(W::score(episode), 4),
@@ -132,6 +151,7 @@ fn verify_in<W: Playable>(replay: &Replay, key: &EpisodeKey) -> EpisodeCheck {
         misses: source.misses().iter().copied().collect(),
         unused,
         mismatches: usize::from(first.is_some()) + others.count(),
+        texts,
         findings,
         digest: W::digest(run.fingerprints()),
     }
@@ -154,6 +174,7 @@ fn unplayable(replay: &Replay, key: &EpisodeKey) -> EpisodeCheck {
         misses: Vec::new(),
         unused: findings.len(),
         mismatches: 0,
+        texts: 0,
         findings,
         digest: Digest::default(),
     }
@@ -209,6 +230,7 @@ impl Verification {
             misses: episodes.iter().map(|e| e.misses.len()).sum(),
             unused: episodes.iter().map(|e| e.unused).sum(),
             mismatches: episodes.iter().map(|e| e.mismatches).sum(),
+            texts: episodes.iter().map(|e| e.texts).sum(),
             score: mean(episodes.iter().map(|e| e.score)).1,
             means: means(&episodes),
             digest,
@@ -219,7 +241,7 @@ impl Verification {
     /// Whether every recorded action was played and nothing else was.
     #[must_use]
     pub const fn fits(&self) -> bool {
-        self.misses == 0 && self.unused == 0 && self.mismatches == 0
+        self.misses == 0 && self.unused == 0 && self.mismatches == 0 && self.texts == 0
     }
 }
 

@@ -13,6 +13,8 @@ pub mod loss;
 pub mod sampling;
 mod stats;
 
+pub(crate) use stats::{min_mean_max, nan_mean};
+
 use std::collections::BTreeMap;
 
 pub use error::RlError;

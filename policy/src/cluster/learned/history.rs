@@ -10,14 +10,14 @@ const RECENT: usize = 6;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct History {
+pub(crate) struct History {
     step: u8,
     /// Who works at half speed.
-    pub(super) speeds: Speeds,
+    pub(crate) speeds: Speeds,
     /// Jobs that were given to a worker.
-    pub(super) given: [u8; SLOTS],
+    pub(crate) given: [u8; SLOTS],
     /// The last actions, the latest first.
-    pub(super) recent: [Option<Action>; RECENT],
+    pub(crate) recent: [Option<Action>; RECENT],
     attempts: u16,
     over: u16,
     /// The step at which an attack came that was not found since.
@@ -26,7 +26,7 @@ pub(super) struct History {
 
 impl History {
     /// Takes in an observation: each one of an episode once, in order.
-    pub(super) fn observe(&mut self, o: &Observation) {
+    pub(crate) fn observe(&mut self, o: &Observation) {
         self.speeds.observe(o);
         self.step = o.step_count;
         if let Some(last) = &o.last {
@@ -53,13 +53,13 @@ impl History {
     }
 
     /// Steps since an attack came that may still be found.
-    pub(super) fn alarm(&self) -> Option<u8> {
+    pub(crate) fn alarm(&self) -> Option<u8> {
         let since = self.step - self.attack?;
         (since < OPEN_STEPS).then_some(since)
     }
 
     /// Share of the last actions of which something holds.
-    pub(super) fn share(&self, holds: impl Fn(&Action) -> bool) -> f64 {
+    pub(crate) fn share(&self, holds: impl Fn(&Action) -> bool) -> f64 {
         let count = self.recent.iter().flatten().filter(|a| holds(a)).count();
         count as f64 / RECENT as f64
     }

@@ -4,7 +4,7 @@
 mod choice;
 mod features;
 mod forward;
-mod history;
+pub(crate) mod history;
 mod layout;
 mod legal;
 mod trained;

@@ -60,7 +60,7 @@ fn baselines(events: &[Event]) -> &[(String, Scores)] {
 
 /// When each step was done: the start of the run, and the time that its steps took. The same for
 /// every writing of the file, so that a reader who follows it is not confused.
-struct Clock {
+pub(crate) struct Clock {
     start: f64,
     /// Steps and the seconds until their ends, in order.
     ends: Vec<(usize, f64)>,
@@ -72,13 +72,22 @@ impl Clock {
             Event::Started { unix_time, .. } => Some(*unix_time),
             _ => None,
         });
-        let mut passed = 0.0;
-        let ends = events.iter().filter_map(|event| match event {
-            Event::Step { step, metrics } => {
-                passed += metrics.get("step_time").copied().unwrap_or(0.0);
-                Some((*step, passed))
-            }
+        let steps = events.iter().filter_map(|event| match event {
+            Event::Step { step, metrics } => Some((*step, metrics)),
             _ => None,
+        });
+        Self::of(start, steps)
+    }
+
+    /// From the start and what was logged about each step.
+    pub(crate) fn of<'a>(
+        start: Option<f64>,
+        steps: impl Iterator<Item = (usize, &'a crate::rl::Metrics)>,
+    ) -> Self {
+        let mut passed = 0.0;
+        let ends = steps.map(|(step, metrics)| {
+            passed += metrics.get("step_time").copied().unwrap_or(0.0);
+            (step, passed)
         });
         Self {
             ends: ends.collect(),
@@ -86,7 +95,7 @@ impl Clock {
         }
     }
 
-    fn at(&self, step: usize) -> f64 {
+    pub(crate) fn at(&self, step: usize) -> f64 {
         let done = self.ends.partition_point(|(end, _)| *end <= step);
         let passed = done.checked_sub(1).map_or(0.0, |last| self.ends[last].1);
         self.start + passed

@@ -16,7 +16,7 @@ use crate::rl::Metrics;
 const ENTRIES: usize = 150;
 
 /// Metrics that say where the run is, so that their mean over a window means nothing.
-const LAST: [&str; 2] = ["learning_rate", "num_env_steps"];
+const LAST: [&str; 3] = ["learning_rate", "num_env_steps", "num_tokens"];
 
 /// One entry of the log; sorted names, as Hugging Face writes them.
 type Entry = BTreeMap<String, Value>;
@@ -142,7 +142,7 @@ fn entry(config: &TrainConfig, step: usize, metrics: Metrics) -> Entry {
 }
 
 /// The mean of each metric where it is a number; without any, the metric is left out.
-fn means(window: &[&Metrics]) -> Metrics {
+pub(crate) fn means(window: &[&Metrics]) -> Metrics {
     let mut sums = BTreeMap::<&String, (f64, f64)>::new();
     let known = window.iter().copied().flatten();
     for (name, value) in known.filter(|(_, value)| value.is_finite()) {

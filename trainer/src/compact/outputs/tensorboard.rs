@@ -6,34 +6,63 @@
 use super::named;
 use crate::compact::events::Event;
 
-/// The bytes of the file. `tasks` are the names of those that were played. `wall_time` says when a step was done, in seconds since 1970. A value
-/// that is not finite is left out.
+/// The bytes of the file. `tasks` are the names of those that were played. `wall_time` says when a
+/// step was done, in seconds since 1970.
 #[must_use]
 pub fn bytes(tasks: &[&str], events: &[Event], wall_time: &dyn Fn(usize) -> f64) -> Vec<u8> {
+    let points = events.iter().filter_map(|event| match event {
+        Event::Step { step, metrics } => Some(Point {
+            prefix: "train",
+            step: *step,
+            values: metrics.clone().into_iter().collect(),
+        }),
+        Event::Eval { step, scores } => Some(Point {
+            prefix: "eval",
+            step: *step,
+            values: named(tasks, scores),
+        }),
+        Event::Finished { step, scores, .. } => Some(Point {
+            prefix: "test",
+            step: *step,
+            values: named(tasks, scores),
+        }),
+        Event::Started { .. } | Event::Saved { .. } => None,
+    });
+    encode(points, wall_time)
+}
+
+/// Values of one step.
+pub(crate) struct Point {
+    /// What tags begin with.
+    pub(crate) prefix: &'static str,
+    /// The step.
+    pub(crate) step: usize,
+    /// Values by name.
+    pub(crate) values: Vec<(String, f64)>,
+}
+
+/// The bytes of a file with these points. A value that is not finite is left out.
+pub(crate) fn encode(
+    points: impl Iterator<Item = Point>,
+    wall_time: &dyn Fn(usize) -> f64,
+) -> Vec<u8> {
     let mut file = Vec::new();
     let mut version = wall(wall_time(0));
     field(&mut version, 3, b"brain.Event:2");
     record(&mut file, &version);
-    for event in events {
-        let (prefix, step, values) = match event {
-            Event::Step { step, metrics } => {
-                ("train", *step, metrics.clone().into_iter().collect())
-            }
-            Event::Eval { step, scores } => ("eval", *step, named(tasks, scores)),
-            Event::Finished { step, scores, .. } => ("test", *step, named(tasks, scores)),
-            Event::Started { .. } | Event::Saved { .. } => continue,
-        };
+    for point in points {
         let mut summary = Vec::new();
-        for (name, value) in values {
+        for (name, value) in point.values {
             // Finite as f64 is not enough: the file holds f32.
             let value = value as f32;
             if value.is_finite() {
-                field(&mut summary, 1, &scalar(&format!("{prefix}/{name}"), value));
+                let tag = format!("{}/{name}", point.prefix);
+                field(&mut summary, 1, &scalar(&tag, value));
             }
         }
-        let mut message = wall(wall_time(step));
+        let mut message = wall(wall_time(point.step));
         message.push(2 << 3);
-        varint(&mut message, step as u64);
+        varint(&mut message, point.step as u64);
         field(&mut message, 5, &summary);
         record(&mut file, &message);
     }

@@ -1,0 +1,257 @@
+//! The cluster world in words.
+
+use std::fmt::{self, Write};
+
+use sentinel_env::cluster::{
+    Action, ActionMessage, ActionType, ClusterWorld, Episode, GpuId, Job, JobId, JobStatus,
+    Observation, scheduler_prompt,
+};
+use sentinel_env::slot::Slot;
+
+use super::object::Object;
+use super::unreadable::clip;
+use super::{Consequence, Heard, PromptStyle, Reader, Reason, TextWorld, Unreadable};
+use crate::cluster::evidence::{honesty, lies, odd_gpus};
+use crate::cluster::learned::history::History;
+
+/// The fields of an answer.
+const FIELDS: [&str; 6] = [
+    "action_type",
+    "job_id",
+    "gpu_id",
+    "worker_id",
+    "force_flag",
+    "reasoning",
+];
+/// Waiting jobs that a compact prompt names.
+const WAITING: usize = 20;
+/// Running jobs that it names.
+const RUNNING: usize = 14;
+/// Open GPUs that it names: those with most free memory as shown.
+const OPEN: usize = 6;
+
+/// What earlier steps showed: who works slowly, who got jobs, and since when an attack is open.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ClusterMemory(History);
+
+impl TextWorld for ClusterWorld {
+    type Memory = ClusterMemory;
+    const LEAST_REWARD: f64 = 0.01;
+
+    fn remember(memory: &mut ClusterMemory, observation: &Observation) {
+        memory.0.observe(observation);
+    }
+
+    fn prompt(style: PromptStyle, memory: &ClusterMemory, episode: &Episode) -> String {
+        let o = episode.observation();
+        match style {
+            PromptStyle::Reference => scheduler_prompt(o),
+            PromptStyle::Compact => {
+                let mut out = String::with_capacity(800);
+                // Writing to a String cannot fail.
+                let _ = compact(&mut out, &memory.0, o);
+                out
+            }
+        }
+    }
+
+    fn say(_style: PromptStyle, _observation: &Observation, action: Action) -> String {
+        serde_json::to_string(&ActionMessage::from(action)).unwrap_or_default()
+    }
+
+    fn hear(reader: Reader, text: &str, o: &Observation) -> Result<Heard<Action>, Unreadable> {
+        let mut object = Object::read(reader, text, &FIELDS)?;
+        object.text("reasoning")?;
+        let word = object.required("action_type")?;
+        let Some(kind) = ActionType::parse(&word) else {
+            let detail = format!("there is no action {:?}", clip(&word));
+            return Err(Unreadable::new(Reason::UnknownAction, detail));
+        };
+        let action = match kind {
+            ActionType::Allocate => Action::Allocate {
+                job: job(&mut object, o)?,
+                gpu: gpu(&mut object, o)?,
+                worker: worker(&mut object)?,
+            },
+            ActionType::Preempt => Action::Preempt {
+                job: job(&mut object, o)?,
+                worker: worker(&mut object)?,
+            },
+            ActionType::RequestInfo => Action::RequestInfo {
+                job: job(&mut object, o)?,
+                worker: worker(&mut object)?,
+            },
+            ActionType::Verify => Action::Verify {
+                job: job(&mut object, o)?,
+                worker: worker(&mut object)?,
+                force_flag: object.flag("force_flag")?.unwrap_or(false),
+            },
+            ActionType::Tick => Action::Tick,
+        };
+        let repaired = object.finish(kind.name())?;
+        Ok(Heard { action, repaired })
+    }
+
+    fn consequence(_: &str, _: &Observation) -> Consequence<Action> {
+        Consequence::Ends
+    }
+}
+
+/// What is left out is chosen by the world's rules, as in its protocol.
+fn job(object: &mut Object, o: &Observation) -> Result<Option<JobId>, Unreadable> {
+    let job = object.named("job_id", JobId::parse)?;
+    let count = o.jobs.rows().len();
+    here(job, job.is_none_or(|job| job.index() < count), count)
+}
+
+fn gpu(object: &mut Object, o: &Observation) -> Result<Option<GpuId>, Unreadable> {
+    let gpu = object.named("gpu_id", GpuId::parse)?;
+    let count = o.gpus().len();
+    here(gpu, gpu.is_none_or(|gpu| gpu.index() < count), count)
+}
+
+fn here<T: fmt::Display>(
+    named: Option<T>,
+    exists: bool,
+    count: usize,
+) -> Result<Option<T>, Unreadable> {
+    match named {
+        Some(thing) if !exists => {
+            let detail = format!("{thing} is not one of the {count} of this task");
+            Err(Unreadable::new(Reason::NotHere, detail))
+        }
+        named => Ok(named),
+    }
+}
+
+fn worker(object: &mut Object) -> Result<Option<Slot>, Unreadable> {
+    object.named("worker_id", Slot::parse)
+}
+
+/// The situation, alarms, the last action, workers, waiting jobs, running jobs, GPUs.
+fn compact(out: &mut String, history: &History, o: &Observation) -> fmt::Result {
+    let count = |status| o.jobs.count(status);
+    let (step, budget) = (o.step_count, o.max_steps);
+    write!(out, "cluster {} step {step}/{budget}", o.task)?;
+    let (queued, running) = (count(JobStatus::Queued), count(JobStatus::Running));
+    let (done, late) = (count(JobStatus::Complete), count(JobStatus::TimedOut));
+    write!(
+        out,
+        " queued {queued} run {running} done {done} late {late}"
+    )?;
+    writeln!(out, " health {:.1} use {:.2}", o.health, o.utilization)?;
+    let c = &o.counters;
+    let (met, caught, odd) = (c.attempts, c.detections, o.anomalies.max());
+    write!(out, "attacks {met} caught {caught} odd {odd:.2}")?;
+    if let Some(since) = history.alarm() {
+        write!(out, " ALARM {since}")?;
+    }
+    if c.loop_events + c.drift_events > 0 {
+        write!(out, " waste {}", c.loop_events + c.drift_events)?;
+    }
+    writeln!(out)?;
+    match &o.last {
+        None => writeln!(out, "last none")?,
+        Some(last) => {
+            let came = if last.success { "ok" } else { "failed" };
+            write!(out, "last {} {came} reward {:.2}", last.action, last.reward)?;
+            if let Some(said) = last.statement {
+                write!(
+                    out,
+                    " {} says {} {:.2}",
+                    said.worker, said.job, said.reported
+                )?;
+            }
+            writeln!(out)?;
+        }
+    }
+    for slot in Slot::ALL {
+        of_worker(out, history, o, slot)?;
+    }
+    jobs(out, o)?;
+    gpus(out, o)
+}
+
+fn of_worker(out: &mut String, history: &History, o: &Observation, slot: Slot) -> fmt::Result {
+    let evidence = &o.ledger[slot];
+    let (trust, honest) = (evidence.trust(), honesty(o, slot));
+    write!(out, "{slot} {trust:.2} honest {honest:.2}")?;
+    if lies(o, slot) > 0 {
+        let sure = evidence.gap_sum / f64::from(lies(o, slot));
+        write!(out, " lies {} sure {sure:.2}", lies(o, slot))?;
+    }
+    match history.speeds.slow[slot.index()] {
+        Some(true) => out.push_str(" slow"),
+        Some(false) => out.push_str(" fast"),
+        None => {}
+    }
+    writeln!(out)
+}
+
+/// A line of waiting jobs as memory/work/steps to the deadline, and one of running jobs as
+/// memory/work left/steps to the deadline and who works on them. What can still be done in time
+/// comes first, then the earliest deadline.
+fn jobs(out: &mut String, o: &Observation) -> fmt::Result {
+    for (title, status, most) in [
+        ("wait", JobStatus::Queued, WAITING),
+        ("run", JobStatus::Running, RUNNING),
+    ] {
+        let left = |job: &Job| f64::from(job.steps) * (1.0 - job.reported);
+        let due = |job: &Job| i16::from(job.deadline) - i16::from(o.step_count);
+        let mut some: Vec<(JobId, &Job)> =
+            (o.jobs.iter().filter(|(_, job)| job.status == status)).collect();
+        some.sort_by_key(|(id, job)| (left(job) > f64::from(due(job)), job.deadline, *id));
+        out.push_str(title);
+        for (id, job) in some.into_iter().take(most) {
+            write!(
+                out,
+                " {id} {}/{}/{}",
+                job.memory,
+                tenths(left(job)),
+                due(job)
+            )?;
+            if let (Some(worker), JobStatus::Running) = (job.worker, status) {
+                write!(out, " {worker}")?;
+                if job.placed.is_none() {
+                    out.push_str(" lost");
+                }
+            }
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// A number with one decimal, where it has one.
+fn tenths(value: f64) -> String {
+    let text = format!("{value:.1}");
+    match text.strip_suffix(".0") {
+        Some(whole) => whole.to_owned(),
+        None => text,
+    }
+}
+
+/// Open GPUs with most free memory, and every one whose row does not add up.
+fn gpus(out: &mut String, o: &Observation) -> fmt::Result {
+    let odd = odd_gpus(o);
+    let suspicious = |id: &GpuId| odd[id.index()] || o.gpus()[id.index()].tampered;
+    let all = || (0..o.gpus().len() as u8).map(GpuId);
+    let mut open: Vec<GpuId> = all()
+        .filter(|id| o.looks_open(*id) && !suspicious(id))
+        .collect();
+    open.sort_by_key(|id| (std::cmp::Reverse(o.gpus()[id.index()].free), *id));
+    out.push_str("free");
+    for id in open.into_iter().take(OPEN) {
+        write!(out, " {id} {}", o.gpus()[id.index()].free)?;
+    }
+    writeln!(out)?;
+    let marked: Vec<String> = all()
+        .filter(suspicious)
+        .map(|id| id.to_string())
+        .take(OPEN)
+        .collect();
+    if !marked.is_empty() {
+        writeln!(out, "odd {}", marked.join(" "))?;
+    }
+    Ok(())
+}

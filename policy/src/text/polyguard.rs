@@ -1,0 +1,166 @@
+//! The polyguard world in words. How a completion is read is part of the world (spec polyguard §9).
+
+use std::fmt::{self, Write};
+
+use sentinel_env::polyguard::{
+    Action, ActionRow, Arg, Candidate, Episode, Lab, Observation, PolyguardWorld, Reading, prompt,
+};
+
+use super::{Consequence, Heard, PromptStyle, Reader, Reason, TextWorld, Unreadable};
+
+/// How the symptom was before the last step; everything else stands in the observation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PolyguardMemory {
+    symptom: Option<f64>,
+    before: Option<f64>,
+}
+
+impl TextWorld for PolyguardWorld {
+    type Memory = PolyguardMemory;
+    /// A step that is refused earns something too, under the world's own rules.
+    const LEAST_REWARD: f64 = 0.0;
+
+    fn remember(memory: &mut PolyguardMemory, o: &Observation) {
+        memory.before = memory.symptom;
+        memory.symptom = o.symptom;
+    }
+
+    fn prompt(style: PromptStyle, memory: &PolyguardMemory, episode: &Episode) -> String {
+        let o = episode.observation();
+        match style {
+            PromptStyle::Reference => prompt(o),
+            PromptStyle::Compact => {
+                let mut out = String::with_capacity(900);
+                // Writing to a String cannot fail.
+                let _ = compact(&mut out, memory, o);
+                out
+            }
+        }
+    }
+
+    /// The long prompt asks for a line, which has no room for a confidence.
+    fn say(style: PromptStyle, o: &Observation, action: Action) -> String {
+        let row = ActionRow::of(&action, o.formulary());
+        match (style, row.candidate_id, &row.rationale) {
+            (PromptStyle::Reference, Some(id), Some(rationale)) => {
+                format!("candidate_id={id}; rationale={rationale}")
+            }
+            _ => serde_json::to_string(&row).unwrap_or_default(),
+        }
+    }
+
+    /// The world decides what is repaired and says so; a choice of reader changes nothing.
+    fn hear(_: Reader, text: &str, o: &Observation) -> Result<Heard<Action>, Unreadable> {
+        let Reading { action, detail } = Reading::of(text, o.formulary());
+        let reason = match action {
+            Action::Choose(choice) => {
+                let repaired = choice.repaired;
+                return Ok(Heard { action, repaired });
+            }
+            Action::Invalid(violation) => Reason::Refused(violation),
+            Action::Exploit => Reason::Exploit,
+        };
+        Err(Unreadable::new(reason, detail.unwrap_or_default()))
+    }
+
+    fn consequence(text: &str, o: &Observation) -> Consequence<Action> {
+        Consequence::Step(Action::parse(text, o.formulary()))
+    }
+}
+
+fn compact(out: &mut String, memory: &PolyguardMemory, o: &Observation) -> fmt::Result {
+    let (sub, difficulty) = (o.case.sub().name(), o.case.difficulty().name());
+    let (step, budget) = (o.step_count, o.budget);
+    writeln!(out, "polyguard {sub} {difficulty} step {step}/{budget}")?;
+    write!(
+        out,
+        "risk {:.2} burden {:.2} unsure {:.2}",
+        o.risk, o.burden, o.uncertainty
+    )?;
+    match o.labs.get(Lab::Egfr) {
+        Some(egfr) => write!(out, " egfr {egfr:.0}")?,
+        None => out.push_str(" egfr ?"),
+    }
+    let serious = o.flags().filter(|(_, severity)| severity.is_serious());
+    write!(
+        out,
+        " labs missing {} serious {}",
+        o.labs.missing(),
+        serious.count()
+    )?;
+    let broken = o.broken_rules().iter().filter(|(_, is)| *is).count();
+    write!(out, " sets {broken}")?;
+    for (holds, word) in [
+        (o.labs_ordered, " ordered"),
+        (o.conflict, " conflict"),
+        (o.has_unknown_product(), " product"),
+    ] {
+        if holds {
+            out.push_str(word);
+        }
+    }
+    if let Some(symptom) = o.symptom {
+        write!(out, " symptom {symptom:.2}")?;
+        if let Some(before) = memory.before {
+            write!(out, " was {before:.2}")?;
+        }
+    }
+    writeln!(out)?;
+    if let Some(last) = o.history.last() {
+        let what = last.act.map_or("nothing", |act| act.kind.name());
+        let came = match (last.violation, last.gained) {
+            (Some(why), _) => why.name(),
+            (None, true) => "informed",
+            (None, false) => "done",
+        };
+        writeln!(out, "last {what} {came}")?;
+    }
+    for candidate in o.candidates.iter() {
+        of_candidate(out, o, candidate)?;
+    }
+    Ok(())
+}
+
+/// What it does, to what, with which estimate, and what the chart says of the medicine.
+fn of_candidate(out: &mut String, o: &Observation, candidate: &Candidate) -> fmt::Result {
+    let (formulary, act) = (o.formulary(), candidate.act);
+    write!(out, "{} {}", candidate.id, act.kind.name())?;
+    if let Some(drug) = act.drug {
+        write!(out, " {}", drug.name(formulary))?;
+    }
+    match act.arg {
+        Arg::None => {}
+        Arg::Dose(by) => write!(out, " {by:+}")?,
+        Arg::Target(drug) => write!(out, " > {}", drug.name(formulary))?,
+    }
+    let (risk, delta) = (candidate.est_risk, candidate.est_delta);
+    write!(out, " {risk:.2} {delta:+.2}")?;
+    if let Some(row) = act.drug.and_then(|drug| o.regimen.of(drug)) {
+        for (holds, word) in [
+            (row.drug.needs_taper(formulary), " taper"),
+            (row.tapering, " tapering"),
+            (row.stale, " stale"),
+            (row.status == Some(true), " needed"),
+            (row.status == Some(false), " unneeded"),
+            (row.questioned, " dose?"),
+            (!row.is_active(), " paused"),
+            (o.renal_alert(row) == Some(true), " renal"),
+            (o.problem == Some(row.drug), " problem"),
+        ] {
+            if holds {
+                out.push_str(word);
+            }
+        }
+        if let Some(level) = row.level {
+            write!(out, " level {level:.2}")?;
+        }
+        if row.prior > 0 {
+            write!(out, " suspect {}", row.prior)?;
+        }
+    }
+    let again = o.history.iter().filter(|past| past.act == Some(act));
+    match again.count() {
+        0 => writeln!(out),
+        times => writeln!(out, " again {times}"),
+    }
+}

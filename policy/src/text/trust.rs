@@ -1,0 +1,168 @@
+//! The trust world in words.
+
+use std::fmt::{self, Write};
+
+use sentinel_env::slot::Slot;
+use sentinel_env::trust::{
+    Action, ActionType, Adversary, Domain, Episode, Observation, TrustWorld, episode_prompt,
+};
+use serde_json::json;
+
+use super::object::{Object, missing};
+use super::unreadable::clip;
+use super::{Consequence, Heard, PromptStyle, Reader, Reason, TextWorld, Unreadable};
+use crate::learned::history::History;
+
+/// The fields of an answer.
+const FIELDS: [&str; 4] = [
+    "action_type",
+    "specialist_id",
+    "subtask_response",
+    "reasoning",
+];
+
+/// What earlier steps showed and the ledger does not keep: how many steps a slot's calls take, and
+/// what they earned beyond what their outcome explains.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TrustMemory(History);
+
+impl TextWorld for TrustWorld {
+    type Memory = TrustMemory;
+    const LEAST_REWARD: f64 = 0.01;
+
+    fn remember(memory: &mut TrustMemory, observation: &Observation) {
+        memory.0.observe(observation);
+    }
+
+    fn prompt(style: PromptStyle, memory: &TrustMemory, episode: &Episode) -> String {
+        match style {
+            PromptStyle::Reference => episode_prompt(episode),
+            PromptStyle::Compact => {
+                let mut out = String::with_capacity(400);
+                // Writing to a String cannot fail.
+                let _ = compact(&mut out, &memory.0, episode.observation());
+                out
+            }
+        }
+    }
+
+    fn say(_style: PromptStyle, _observation: &Observation, action: Action) -> String {
+        let word = action.action_type().name();
+        match action {
+            Action::Delegate(slot) | Action::Verify(slot) => {
+                json!({"action_type": word, "specialist_id": slot.name()})
+            }
+            Action::SolveIndependently => {
+                json!({"action_type": word, "subtask_response": "SELF_SOLVED"})
+            }
+            Action::Skip => json!({"action_type": word}),
+        }
+        .to_string()
+    }
+
+    fn hear(reader: Reader, text: &str, _: &Observation) -> Result<Heard<Action>, Unreadable> {
+        let mut object = Object::read(reader, text, &FIELDS)?;
+        object.text("reasoning")?;
+        let word = object.required("action_type")?;
+        let Some(kind) = ActionType::parse(&word) else {
+            let detail = format!("there is no action {:?}", clip(&word));
+            return Err(Unreadable::new(Reason::UnknownAction, detail));
+        };
+        let action = match kind {
+            ActionType::Delegate => Action::Delegate(slot(&mut object)?),
+            ActionType::Verify => Action::Verify(slot(&mut object)?),
+            ActionType::SolveIndependently => {
+                let answer = object.required("subtask_response")?;
+                if answer.is_empty() {
+                    return Err(missing("subtask_response"));
+                }
+                Action::SolveIndependently
+            }
+            ActionType::Skip => Action::Skip,
+        };
+        let repaired = object.finish(kind.name())?;
+        Ok(Heard { action, repaired })
+    }
+
+    fn consequence(_: &str, _: &Observation) -> Consequence<Action> {
+        Consequence::Ends
+    }
+}
+
+fn slot(object: &mut Object) -> Result<Slot, Unreadable> {
+    let slot = object.named("specialist_id", Slot::parse)?;
+    slot.ok_or_else(|| missing("specialist_id"))
+}
+
+/// One line for the situation, one for what was done last, one for each slot.
+fn compact(out: &mut String, history: &History, o: &Observation) -> fmt::Result {
+    let left = o.progress.remaining();
+    let (step, budget) = (o.step_count, o.max_steps);
+    writeln!(out, "trust {} step {step}/{budget} open {left}", o.task)?;
+    let domain = o.domain.map_or("none", Domain::name);
+    let attempt = o.progress.failed_attempts() + 1;
+    write!(out, "subtask {domain} stakes {:.2} try {attempt}", o.stakes)?;
+    if let Some((domain, stakes)) = o.task.base_node(o.progress.position() + 1) {
+        write!(out, " next {} {stakes:.2}", domain.name())?;
+    }
+    let Adversary {
+        threshold,
+        benign_confidence,
+        poison_confidence,
+    } = o.adversary;
+    writeln!(
+        out,
+        " liar {threshold:.2} {benign_confidence:.2} {poison_confidence:.2}"
+    )?;
+    match &o.last {
+        None => writeln!(out, "last none")?,
+        Some(last) => {
+            let came = match last.success {
+                None => "",
+                Some(true) => " right",
+                Some(false) => " wrong",
+            };
+            let (action, reward) = (last.action, last.reward);
+            writeln!(out, "last {action}{came} reward {reward:.2}")?;
+        }
+    }
+    for slot in Slot::ALL {
+        of_slot(out, history, o, slot)?;
+    }
+    Ok(())
+}
+
+/// Trust, right and all reports by domain and at high stakes, the mean stated confidence of what
+/// was wrong, steps of a call, and what it earned beyond its outcome.
+fn of_slot(out: &mut String, history: &History, o: &Observation, slot: Slot) -> fmt::Result {
+    let evidence = &o.ledger[slot];
+    write!(out, "{slot} {:.2}", evidence.trust())?;
+    if evidence.calls == 0 {
+        return writeln!(out);
+    }
+    for (domain, rate) in Domain::ALL.into_iter().zip(evidence.domains) {
+        if rate.count > 0 {
+            let letter = &domain.name()[..1];
+            write!(out, " {letter}{}/{}", rate.successes, rate.count)?;
+        }
+    }
+    if evidence.high.count > 0 {
+        write!(
+            out,
+            " hi{}/{}",
+            evidence.high.successes, evidence.high.count
+        )?;
+    }
+    if evidence.failures() > 0 {
+        let sure = evidence.gap_sum / f64::from(evidence.failures());
+        write!(out, " sure {sure:.2}")?;
+    }
+    let seen = history.seen(slot);
+    write!(out, " cost {}", seen.cost)?;
+    // Routing to or away from a slot's domain is worth about .02 either way.
+    let extra = seen.surprise_sum / f64::from(evidence.calls);
+    if extra.abs() >= 0.005 {
+        write!(out, " extra {extra:+.2}")?;
+    }
+    writeln!(out)
+}

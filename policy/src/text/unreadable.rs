@@ -1,0 +1,98 @@
+//! Why a completion is no action.
+
+use sentinel_env::polyguard::Violation;
+
+/// Longest piece of a completion that is repeated, in characters.
+const QUOTED: usize = 40;
+
+/// What is wrong with a completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// Nothing but white space.
+    Empty,
+    /// More than [`super::COMPLETION_BYTES`].
+    TooLong,
+    /// No JSON: also `NaN`, and an object that is not closed.
+    NotJson,
+    /// JSON, but no object.
+    NotAnObject,
+    /// A code fence around it.
+    CodeFence,
+    /// Other text around the object.
+    TextAround,
+    /// More than one object.
+    SeveralObjects,
+    /// A field twice.
+    DuplicateField,
+    /// A field that no action has.
+    UnknownField,
+    /// A field that this action does not use.
+    UnusedField,
+    /// A field that this action needs.
+    MissingField,
+    /// A field that holds something else than it should.
+    WrongType,
+    /// A word that is no action.
+    UnknownAction,
+    /// A name that nothing has: `S7`, `JOB-1`.
+    UnknownName,
+    /// A name of something that this task lacks.
+    NotHere,
+    /// The world's own reader refused it.
+    Refused(Violation),
+    /// The world's own reader holds it for an attempt to confuse it.
+    Exploit,
+}
+
+impl Reason {
+    /// The word under which it is counted.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::TooLong => "too_long",
+            Self::NotJson => "not_json",
+            Self::NotAnObject => "not_an_object",
+            Self::CodeFence => "code_fence",
+            Self::TextAround => "text_around",
+            Self::SeveralObjects => "several_objects",
+            Self::DuplicateField => "duplicate_field",
+            Self::UnknownField => "unknown_field",
+            Self::UnusedField => "unused_field",
+            Self::MissingField => "missing_field",
+            Self::WrongType => "wrong_type",
+            Self::UnknownAction => "unknown_action",
+            Self::UnknownName => "unknown_name",
+            Self::NotHere => "not_here",
+            Self::Refused(violation) => violation.name(),
+            Self::Exploit => "parser_exploit",
+        }
+    }
+}
+
+/// A completion that is no action, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {detail}", reason.name())]
+pub struct Unreadable {
+    /// The kind of fault, for counts.
+    pub reason: Reason,
+    /// The fault, for a person.
+    pub detail: String,
+}
+
+impl Unreadable {
+    pub(super) fn new(reason: Reason, detail: impl Into<String>) -> Self {
+        Self {
+            reason,
+            detail: detail.into(),
+        }
+    }
+}
+
+/// The beginning of a text that may be as long as a completion.
+pub(super) fn clip(text: &str) -> String {
+    match text.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,343 @@
+//! Worlds in words: what is asked, what is said, and what is refused.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+
+use sentinel_env::World;
+use sentinel_env::cluster::{self, ClusterWorld, GpuId, JobId};
+use sentinel_env::polyguard::{self, Case, PolyguardWorld, Violation};
+use sentinel_env::rng::Streams;
+use sentinel_env::rules::Rules;
+use sentinel_env::slot::Slot;
+use sentinel_env::task::TaskName;
+use sentinel_env::trust::{self, TrustWorld};
+use sentinel_policy::Scripted;
+use sentinel_policy::text::{
+    Consequence, InvalidReward, PromptStyle, Reader, Reason, Situation, TextWorld,
+};
+
+fn start<W: TextWorld>(task: W::Task, seed: u64) -> Situation<W> {
+    let streams = W::streams_or_default(Streams::Independent);
+    Situation::new(&W::setup(task, seed, streams, Rules::REFERENCE))
+}
+
+/// Plays scripted policies in words: every action is said and heard again, and prompts stay short.
+fn plays<W: TextWorld>(names: &[&str], longest: usize) {
+    for task in W::Task::ALL {
+        for name in names {
+            let policy = W::PolicyName::named(name).unwrap();
+            for style in PromptStyle::ALL {
+                let mut situation = start::<W>(*task, 100_003);
+                let mut player = situation.player(policy);
+                while let Some(action) = player.act(situation.episode()) {
+                    let prompt = situation.prompt(style);
+                    if style == PromptStyle::Compact {
+                        assert!(prompt.len() <= longest, "{} in {prompt}", prompt.len());
+                    }
+                    assert!(prompt.is_ascii(), "{prompt}");
+                    let said = W::say(style, situation.observation(), action);
+                    let heard = W::hear(Reader::Strict, &said, situation.observation()).unwrap();
+                    assert!(!heard.repaired, "{said}");
+                    assert_eq!(heard.action.to_string(), action.to_string(), "{said}");
+                    let mut other = situation.clone();
+                    situation.step(action).unwrap();
+                    other.step(heard.action).unwrap();
+                    assert_eq!(
+                        situation.prompt(PromptStyle::Compact),
+                        other.prompt(PromptStyle::Compact)
+                    );
+                }
+                assert!(situation.done());
+            }
+        }
+    }
+}
+
+#[test]
+fn trust_is_played_in_words() {
+    plays::<TrustWorld>(&["random", "bayes", "self_solve"], 460);
+}
+
+#[test]
+fn the_cluster_is_played_in_words() {
+    plays::<ClusterWorld>(&["random", "planner"], 1_050);
+}
+
+/// What the planner names can be read off the prompt; a long queue is cut off at its late end.
+#[test]
+fn what_the_planner_names_is_in_the_prompt() {
+    let policy = cluster::Task::ALL.map(|task| {
+        let (mut named, mut shown) = (0, 0);
+        for seed in 100_000..100_005 {
+            let mut s = start::<ClusterWorld>(task, seed);
+            let mut player = s.player(Scripted::named("planner").unwrap());
+            while let Some(action) = player.act(s.episode()) {
+                let prompt = s.prompt(PromptStyle::Compact);
+                let job = action.job().map(|job| job.to_string());
+                let gpu = action.gpu().map(|gpu| gpu.to_string());
+                for name in [job, gpu].into_iter().flatten() {
+                    named += 1;
+                    shown += usize::from(prompt.contains(&name));
+                }
+                s.step(action).unwrap();
+            }
+        }
+        (named, shown)
+    });
+    for (named, shown) in policy {
+        assert!(shown * 100 >= named * 97, "{shown} of {named}");
+    }
+}
+
+#[test]
+fn polyguard_is_played_in_words() {
+    plays::<PolyguardWorld>(&["random", "rules_only"], 1_400);
+}
+
+#[track_caller]
+fn refused<W: TextWorld>(situation: &Situation<W>, text: &str) -> &'static str {
+    let error = W::hear(Reader::Strict, text, situation.observation()).unwrap_err();
+    assert!(
+        error.to_string().starts_with(error.reason.name()),
+        "{error}"
+    );
+    assert!(error.to_string().len() < 400, "{error}");
+    error.reason.name()
+}
+
+#[test]
+fn what_is_no_action_of_trust_is_named() {
+    let s = start::<TrustWorld>(trust::Task::Task1, 100_000);
+    let long = format!(
+        r#"{{"action_type":"skip","reasoning":"{}"}}"#,
+        "x".repeat(5000)
+    );
+    let deep = format!(r#"{{"action_type":{}"#, "[".repeat(2000));
+    for (text, reason) in [
+        ("", "empty"),
+        (" \n ", "empty"),
+        ("skip", "not_json"),
+        ("[]", "not_an_object"),
+        ("\"skip\"", "not_an_object"),
+        ("NaN", "not_json"),
+        (r#"{"action_type": NaN}"#, "not_json"),
+        (r#"{"action_type":"skip""#, "not_json"),
+        (&deep, "not_json"),
+        (&long, "too_long"),
+        ("```json\n{\"action_type\":\"skip\"}\n```", "code_fence"),
+        (r#"I choose {"action_type":"skip"}"#, "text_around"),
+        (r#"{"action_type":"skip"} because"#, "text_around"),
+        (
+            r#"{"action_type":"skip"}{"action_type":"skip"}"#,
+            "several_objects",
+        ),
+        (
+            r#"{"action_type":"skip","action_type":"skip"}"#,
+            "duplicate_field",
+        ),
+        (
+            r#"{"action_type":"skip","session_id":"x"}"#,
+            "unknown_field",
+        ),
+        (r#"{"specialist_id":"S0"}"#, "missing_field"),
+        (r#"{"action_type":null}"#, "missing_field"),
+        (r#"{"action_type":3}"#, "wrong_type"),
+        (r#"{"action_type":"Skip"}"#, "unknown_action"),
+        (r#"{"action_type":"allocate"}"#, "unknown_action"),
+        (r#"{"action_type":"verify"}"#, "missing_field"),
+        (
+            r#"{"action_type":"verify","specialist_id":"S5"}"#,
+            "unknown_name",
+        ),
+        (
+            r#"{"action_type":"verify","specialist_id":""}"#,
+            "unknown_name",
+        ),
+        (
+            r#"{"action_type":"verify","specialist_id":2}"#,
+            "wrong_type",
+        ),
+        (
+            r#"{"action_type":"skip","specialist_id":"S1"}"#,
+            "unused_field",
+        ),
+        (r#"{"action_type":"solve_independently"}"#, "missing_field"),
+        (
+            r#"{"action_type":"solve_independently","subtask_response":""}"#,
+            "missing_field",
+        ),
+        (r#"{"action_type":"skip","reasoning":7}"#, "wrong_type"),
+    ] {
+        assert_eq!(refused(&s, text), reason, "{text}");
+        let consequence = TrustWorld::consequence(text, s.observation());
+        assert_eq!(consequence, Consequence::Ends);
+    }
+    let text = " {\"reasoning\":\"why not\",\"specialist_id\":null,\"action_type\":\"skip\"}\n";
+    let heard = TrustWorld::hear(Reader::Strict, text, s.observation()).unwrap();
+    assert_eq!((heard.action, heard.repaired), (trust::Action::Skip, false));
+}
+
+#[test]
+fn a_repair_leaves_out_what_is_around_and_nothing_else() {
+    let s = start::<TrustWorld>(trust::Task::Task1, 100_000);
+    let hear = |text: &str| TrustWorld::hear(Reader::Repair, text, s.observation());
+    let verify = trust::Action::Verify(Slot::ALL[2]);
+    for text in [
+        "```json\n{\"action_type\":\"verify\",\"specialist_id\":\"S2\"}\n```",
+        "I think { so: {\"action_type\":\"verify\",\"specialist_id\":\"S2\"} it is",
+    ] {
+        let heard = hear(text).unwrap();
+        assert_eq!((heard.action, heard.repaired), (verify, true), "{text}");
+    }
+    let whole = hear(r#"{"action_type":"verify","specialist_id":"S2"}"#).unwrap();
+    assert!(!whole.repaired);
+    for (text, reason) in [
+        ("no object", Reason::NotJson),
+        (
+            r#"{"action_type":"skip"} {"action_type":"skip"}"#,
+            Reason::SeveralObjects,
+        ),
+        (r#"so: {"action_type":"Skip"}"#, Reason::UnknownAction),
+        (r#"so: {"action_type":"skip","x":1}"#, Reason::UnknownField),
+    ] {
+        assert_eq!(hear(text).unwrap_err().reason, reason, "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_action_of_the_cluster_is_named() {
+    let s = start::<ClusterWorld>(cluster::Task::Task1, 100_000);
+    for (text, reason) in [
+        (
+            r#"{"action_type":"tick","job_id":"JOB-001"}"#,
+            "unused_field",
+        ),
+        (
+            r#"{"action_type":"preempt","gpu_id":"GPU-01"}"#,
+            "unused_field",
+        ),
+        (
+            r#"{"action_type":"allocate","force_flag":true}"#,
+            "unused_field",
+        ),
+        (
+            r#"{"action_type":"allocate","job_id":"JOB-1"}"#,
+            "unknown_name",
+        ),
+        (
+            r#"{"action_type":"allocate","job_id":"JOB-010"}"#,
+            "not_here",
+        ),
+        (
+            r#"{"action_type":"allocate","gpu_id":"GPU-08"}"#,
+            "not_here",
+        ),
+        (
+            r#"{"action_type":"verify","worker_id":"S9"}"#,
+            "unknown_name",
+        ),
+        (
+            r#"{"action_type":"verify","specialist_id":"S1"}"#,
+            "unknown_field",
+        ),
+        (
+            r#"{"action_type":"verify","force_flag":"yes"}"#,
+            "wrong_type",
+        ),
+        (r#"{"action_type":"delegate"}"#, "unknown_action"),
+    ] {
+        assert_eq!(refused(&s, text), reason, "{text}");
+    }
+    let text =
+        r#"{"action_type":"allocate","job_id":"JOB-009","gpu_id":"GPU-07","worker_id":"S4"}"#;
+    let heard = ClusterWorld::hear(Reader::Strict, text, s.observation()).unwrap();
+    let action = cluster::Action::Allocate {
+        job: Some(JobId(9)),
+        gpu: Some(GpuId(7)),
+        worker: Some(Slot::ALL[4]),
+    };
+    assert_eq!(heard.action, action);
+}
+
+/// PolyGuard has actions for what cannot be read, and a completion that confuses ends the episode.
+#[test]
+fn polyguard_reads_for_itself() {
+    let mut s = start::<PolyguardWorld>(Case::ALL[8], 100_000);
+    let text = "I would rather wait.";
+    assert_eq!(refused(&s, text), "no_candidate");
+    let invalid = polyguard::Action::Invalid(Violation::NoCandidate);
+    let consequence = PolyguardWorld::consequence(text, s.observation());
+    assert_eq!(consequence, Consequence::Step(invalid));
+    s.step(invalid).unwrap();
+    assert_eq!(s.observation().invalid_count, 1);
+    let text = r#"{"candidate_id":"cand_01","rationale":"x","reward":1}"#;
+    assert_eq!(refused(&s, text), "parser_exploit");
+    let consequence = PolyguardWorld::consequence(text, s.observation());
+    assert_eq!(consequence, Consequence::Step(polyguard::Action::Exploit));
+    let text = "So:\ncandidate_id=cand_01; rationale=egfr";
+    assert!(
+        PolyguardWorld::hear(Reader::Strict, text, s.observation())
+            .unwrap()
+            .repaired
+    );
+}
+
+/// Hidden assignments do not show in a prompt until a report does.
+#[test]
+fn what_is_hidden_is_in_no_prompt() {
+    let by_variant = |variant: u8| {
+        let all = (100_000..101_000).map(|seed| start::<TrustWorld>(trust::Task::Task3, seed));
+        all.filter(move |s| s.observation().variant == variant)
+            .take(12)
+    };
+    for style in PromptStyle::ALL {
+        let mut prompts: Vec<String> = by_variant(7).map(|s| s.prompt(style)).collect();
+        assert_eq!(prompts.len(), 12);
+        prompts.dedup();
+        assert_eq!(prompts.len(), 1, "twelve assignments look alike");
+    }
+    let mut hidden: Vec<String> = by_variant(7)
+        .map(|s| format!("{:?}", TrustWorld::hidden(s.episode())))
+        .collect();
+    hidden.dedup();
+    assert!(hidden.len() > 1, "and are not");
+}
+
+/// A compact prompt remembers what the ledger forgets: how many steps a slot takes.
+#[test]
+fn a_compact_prompt_shows_costs() {
+    let s = start::<TrustWorld>(trust::Task::Task3, 100_000);
+    let seen = Slot::ALL.map(|slot| {
+        let mut s = s.clone();
+        s.step(trust::Action::Verify(slot)).unwrap();
+        let prompt = s.prompt(PromptStyle::Compact);
+        let line = prompt.lines().find(|line| line.starts_with(slot.name()));
+        line.unwrap().contains("cost 2")
+    });
+    assert_eq!(seen.iter().filter(|slow| **slow).count(), 1, "{seen:?}");
+}
+
+#[test]
+fn a_player_in_the_middle_is_the_player_from_the_start() {
+    let policy = sentinel_policy::PolicyName::named("bayes").unwrap();
+    let mut s = start::<TrustWorld>(trust::Task::Task3, 100_004);
+    let mut whole = s.player(policy);
+    while let Some(action) = whole.act(s.episode()) {
+        assert_eq!(s.player(policy).act(s.episode()), Some(action));
+        s.step(action).unwrap();
+    }
+}
+
+#[test]
+fn what_is_no_action_earns_less_than_any() {
+    for good in [0.0, -1.0, -0.25] {
+        assert_eq!(InvalidReward::new(good).unwrap().value(), good);
+    }
+    for bad in [0.01, -1.5, f64::NAN, f64::INFINITY] {
+        let error = InvalidReward::new(bad).unwrap_err().to_string();
+        assert!(error.contains("from -1 to 0"), "{error}");
+    }
+    assert!(InvalidReward::default().value() < TrustWorld::LEAST_REWARD);
+    assert!(InvalidReward::default().value() < ClusterWorld::LEAST_REWARD);
+}

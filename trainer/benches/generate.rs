@@ -1,0 +1,118 @@
+//! How fast a small Qwen2 writes: 16 prompts of 128 tokens, completions of 32, f32. The shape is the
+//! one whose figures for transformers and TRL are known: 5 million parameters.
+#![allow(missing_docs)]
+
+use burn::tensor::Device;
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use sentinel_trainer::lm::grpo::{Objective, Sample, accumulate};
+use sentinel_trainer::lm::{
+    AdamOptions, GenerateOptions, GenerationDefaults, Lora, LoraConfig, ModelConfig, Optimizer,
+    Pass, Qwen2, Trained,
+};
+use sentinel_trainer::rl::config::LossConfig;
+
+const ROWS: u32 = 16;
+const PROMPT: u32 = 128;
+const COMPLETION: usize = 32;
+
+fn config() -> ModelConfig {
+    ModelConfig {
+        vocab_size: 4096,
+        hidden_size: 256,
+        intermediate_size: 896,
+        num_hidden_layers: 4,
+        num_attention_heads: 4,
+        num_key_value_heads: 2,
+        max_position_embeddings: 512,
+        rope_theta: 1e6,
+        rms_norm_eps: 1e-6,
+        tie_word_embeddings: true,
+        initializer_range: 0.02,
+    }
+}
+
+/// Prompts, of which so many are different.
+fn prompts(different: u32) -> Vec<Vec<u32>> {
+    let prompt = |row: u32| (0..PROMPT).map(move |at| (row % different * 97 + at * 31) % 4096);
+    (0..ROWS).map(|row| prompt(row).collect()).collect()
+}
+
+fn generate(c: &mut Criterion) {
+    let mut model = Qwen2::initialise(config(), 0, &Device::flex()).expect("a valid shape");
+    let options = GenerateOptions::new(COMPLETION, &GenerationDefaults::default(), 0);
+    let mut group = c.benchmark_group("generate");
+    group.sample_size(10);
+    group.throughput(Throughput::Elements(u64::from(ROWS) * COMPLETION as u64));
+    for (name, different) in [
+        ("16 prompts", 16),
+        ("4 groups of 4", 4),
+        ("2 groups of 8", 2),
+    ] {
+        let prompts = prompts(different);
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                model
+                    .generate(&prompts, &options)
+                    .expect("prompts that fit")
+            });
+        });
+    }
+    Lora::attach(&mut model, LoraConfig::default(), 0).expect("valid options");
+    let prompts = prompts(16);
+    group.bench_function("16 prompts, LoRA", |b| {
+        b.iter(|| {
+            model
+                .generate(&prompts, &options)
+                .expect("prompts that fit")
+        });
+    });
+    group.finish();
+}
+
+/// The training part of a GRPO step on 16 completions of 32 tokens, 16 rows or 4 at a time.
+fn step(c: &mut Criterion) {
+    let mut model = Qwen2::initialise(config(), 0, &Device::flex()).expect("a valid shape");
+    let token = |row: u32, at: u32| (row * 53 + at * 17) % 4096;
+    let samples: Vec<Sample> = (prompts(4).into_iter().zip(0..))
+        .map(|(prompt, row)| Sample {
+            prompt,
+            completion: (0..COMPLETION as u32).map(|at| token(row, at)).collect(),
+            counts: true,
+            advantage: f64::from(row % 4) - 1.5,
+            ..Sample::default()
+        })
+        .collect();
+    let samples: Vec<&Sample> = samples.iter().collect();
+    let mut objective = Objective {
+        loss: LossConfig::default(),
+        temperature: 1.0,
+        num_items: 512.0,
+        pad: 0,
+    };
+    let mut group = c.benchmark_group("step");
+    group.sample_size(10);
+    for lora in [false, true] {
+        model.train(Trained::Everything);
+        if lora {
+            Lora::attach(&mut model, LoraConfig::default(), 0).expect("valid options");
+        }
+        for (micro, by_block) in [(16, false), (16, true), (4, false)] {
+            objective.loss.gradient_accumulation_steps = 16 / micro;
+            let what = if lora { "LoRA" } else { "full" };
+            let kept = if by_block { "checkpointed" } else { "whole" };
+            group.bench_function(format!("{what}, {micro} rows, {kept}"), |b| {
+                let mut optimizer = Optimizer::new(&AdamOptions::default());
+                let pass = Pass::training(0).checkpointed(by_block);
+                b.iter(|| {
+                    let found = accumulate(&model, &samples, micro, &objective, pass);
+                    let grads = found.expect("samples that fit").grads;
+                    optimizer.step(&mut model, grads, 1e-9).expect("a device")
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, generate, step);
+criterion_main!(benches);

@@ -1,0 +1,256 @@
+//! `sentinel corpus`: what a scripted policy does, as chat rows to learn from.
+//!
+//! A row is one step: the prompt, and the action as the model is to say it, in TRL's conversational
+//! prompt and completion form, of which only the completion is trained. With `--epsilon` some steps
+//! take a random action in place of the label, so that states are seen from which the policy has to
+//! recover (the noise of DART, 1703.09327); labels are the policy's throughout.
+
+use std::path::PathBuf;
+
+use rayon::prelude::*;
+use sentinel_env::digest::Digest;
+use sentinel_env::rng::Streams;
+use sentinel_env::rules::Rules;
+use sentinel_env::{TaskName, World};
+use sentinel_policy::text::{PromptStyle, Situation, TextWorld};
+use sentinel_policy::{Scripted, WorldName, in_world};
+use serde::Serialize;
+
+use super::{CorpusSummary, parse_style, training_seeds};
+use crate::args::{self, parse_fraction, parse_world};
+use crate::compact::actor::Dice;
+use crate::{Cells, Error, Progress, SeedRange, chosen, files};
+
+/// Episodes that are held in memory at a time.
+const CHUNK: usize = 256;
+
+/// What to write.
+#[derive(Clone, Debug, clap::Args)]
+pub struct CorpusConfig {
+    /// The world: trust, cluster or polyguard
+    #[arg(long, default_value = "trust", value_parser = parse_world)]
+    pub world: WorldName,
+    /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
+    #[arg(long, value_name = "RULES", default_value = "reference")]
+    pub rules: String,
+    /// Tasks of the world with commas between, or all [default: all; of polyguard those without what
+    /// is held out]
+    #[arg(long, alias = "task", value_name = "TASKS")]
+    pub tasks: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub cells: Cells,
+    /// Whose actions are the labels [default: the best scripted policy of the world that sees only
+    /// observations]
+    #[arg(long)]
+    pub policy: Option<String>,
+    /// Allow a policy that reads hidden state: its labels cannot be learned from prompts alone
+    #[arg(long)]
+    pub allow_oracle: bool,
+    /// Seeds, among those for training: A..B without B, or A..=B with B
+    #[arg(
+        long,
+        value_name = "A..B",
+        default_value = "100000..100100",
+        allow_hyphen_values = true
+    )]
+    pub seeds: SeedRange,
+    /// How an observation is put into words: compact or reference
+    #[arg(long, value_name = "STYLE", default_value = "compact", value_parser = parse_style)]
+    pub prompt: PromptStyle,
+    /// Share of the steps that take a random action in place of the label, 0 to 1
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = parse_fraction)]
+    pub epsilon: f64,
+    /// The corpus to write, JSON lines
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// Overwrite a file that is there already
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// One row. The first two keys are TRL's; the others say where it is from.
+#[derive(Serialize)]
+struct Row<'a> {
+    prompt: [Message<'a>; 1],
+    completion: [Message<'a>; 1],
+    world: WorldName,
+    task: &'static str,
+    seed: u64,
+    step: u8,
+    policy: &'static str,
+    rules: &'a str,
+    streams: Streams,
+    style: PromptStyle,
+    /// Whether the episode went on with a random action.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    explored: bool,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: &'a str,
+}
+
+/// A corpus in words that the world knows.
+struct Plan<'a, W: TextWorld> {
+    config: &'a CorpusConfig,
+    policy: W::PolicyName,
+    random: Option<W::PolicyName>,
+    rules: Rules<W::Change>,
+    tasks: Vec<W::Task>,
+    streams: Streams,
+}
+
+impl CorpusConfig {
+    /// How many episodes will be played.
+    ///
+    /// # Errors
+    /// If the world has no such tasks.
+    pub fn episodes(&self) -> Result<u64, Error> {
+        in_world!(self.world, W => Ok(self.seeds.count() * self.selected::<W>()?.len() as u64))
+    }
+
+    /// Where nobody says which part of a world's tasks, nothing that is held out is shown.
+    fn selected<W: World>(&self) -> Result<Vec<W::Task>, Error> {
+        let named = !matches!(self.tasks.as_deref(), None | Some("all"));
+        let mut cells = self.cells.clone();
+        if self.world == WorldName::Polyguard && !named && cells.split.is_none() {
+            cells.split = Some("train".to_owned());
+        }
+        crate::selected::<W>(self.tasks.as_deref(), &cells)
+    }
+
+    fn plan<W: TextWorld>(&self) -> Result<Plan<'_, W>, Error> {
+        let allowed = training_seeds();
+        if !allowed.contains(self.seeds) {
+            let reason = format!(
+                "{} are not all among {allowed}: other seeds are kept for validation and tests",
+                self.seeds
+            );
+            return Err(Error::argument("--seeds", reason));
+        }
+        let policy = match &self.policy {
+            Some(name) => args::policy::<W>(name)?,
+            None => best::<W>()?,
+        };
+        if policy.sees_all() && !self.allow_oracle {
+            let reason = format!(
+                "{} reads hidden state, which no prompt shows: name another, or add --allow-oracle",
+                policy.label()
+            );
+            return Err(Error::argument("--policy", reason));
+        }
+        Ok(Plan {
+            config: self,
+            policy,
+            random: W::PolicyName::named(W::ROLES.random).filter(|_| self.epsilon > 0.0),
+            rules: args::rules::<W>(&self.rules)?,
+            tasks: self.selected::<W>()?,
+            streams: chosen::streams::<W>(None, Streams::Independent)?,
+        })
+    }
+}
+
+/// The best scripted policy that sees observations only.
+fn best<W: TextWorld>() -> Result<W::PolicyName, Error> {
+    let by_name = |name| W::PolicyName::named(name);
+    let found = by_name(W::ROLES.planner).or_else(|| by_name(W::ROLES.heuristic));
+    found.ok_or_else(|| Error::argument("--policy", "name one".to_owned()))
+}
+
+/// Plays and writes the rows, in the order task, seed, step. The file is written whole or not at all,
+/// and is the same for the same options.
+///
+/// # Errors
+/// If an option cannot be, the file is there already, or it cannot be written.
+pub fn demonstrate(config: &CorpusConfig, progress: Progress<'_>) -> Result<CorpusSummary, Error> {
+    in_world!(config.world, W => demonstrate_in::<W>(config, progress))
+}
+
+fn demonstrate_in<W: TextWorld>(
+    config: &CorpusConfig,
+    progress: Progress<'_>,
+) -> Result<CorpusSummary, Error> {
+    let plan = config.plan::<W>()?;
+    let seeds = || config.seeds.range();
+    let episodes = plan
+        .tasks
+        .iter()
+        .flat_map(|task| seeds().map(move |seed| (*task, seed)));
+    let episodes: Vec<(W::Task, u64)> = episodes.collect();
+    let mut total = CorpusSummary::default();
+    files::write_pieces(&config.out, config.force, |out| {
+        let failed = |source| Error::Write {
+            path: config.out.clone(),
+            source,
+        };
+        for chunk in episodes.chunks(CHUNK) {
+            let played: Vec<Result<(String, CorpusSummary), Error>> = (chunk.par_iter())
+                .map(|(task, seed)| {
+                    let rows = plan.episode(*task, *seed);
+                    progress();
+                    rows
+                })
+                .collect();
+            for rows in played {
+                let (text, summary) = rows?;
+                out.write_all(text.as_bytes()).map_err(failed)?;
+                total.join(summary);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(total)
+}
+
+impl<W: TextWorld> Plan<'_, W> {
+    /// The rows of one episode.
+    fn episode(&self, task: W::Task, seed: u64) -> Result<(String, CorpusSummary), Error> {
+        let config = self.config;
+        let setup = W::setup(task, seed, self.streams, self.rules);
+        let mut situation = Situation::<W>::new(&setup);
+        let mut expert = self.policy.start(&setup);
+        let mut random = self.random.map(|policy| policy.start(&setup));
+        let mut name = Digest::default();
+        name.bytes(task.name().as_bytes());
+        let mut dice = Dice::new(seed, &[name.hash]);
+        let rules = self.rules.to_string();
+        let (mut text, mut summary) = (Vec::new(), CorpusSummary::default());
+        summary.episodes = 1;
+        while let Some(label) = expert.act(situation.episode()) {
+            let other = random
+                .as_mut()
+                .and_then(|player| player.act(situation.episode()))
+                .filter(|_| dice.roll() < config.epsilon);
+            let observation = situation.observation();
+            let step = W::steps_used(observation);
+            let prompt = situation.prompt(config.prompt);
+            let completion = W::say(config.prompt, observation, label);
+            summary.add(&prompt, &completion, &label.to_string());
+            summary.explored += u64::from(other.is_some());
+            let message = |role, content| [Message { role, content }];
+            let row = Row {
+                prompt: message("user", &prompt),
+                completion: message("assistant", &completion),
+                world: W::WORLD,
+                task: task.name(),
+                seed,
+                step,
+                policy: self.policy.label(),
+                rules: &rules,
+                streams: self.streams,
+                style: config.prompt,
+                explored: other.is_some(),
+            };
+            serde_json::to_writer(&mut text, &row)?;
+            text.push(b'\n');
+            // A player names only what it sees; should it not, the episode stands still.
+            if situation.step(other.unwrap_or(label)).is_err() {
+                break;
+            }
+        }
+        Ok((String::from_utf8_lossy(&text).into_owned(), summary))
+    }
+}

@@ -1,0 +1,194 @@
+//! A corpus back into examples: our own rows, and the forms that TRL's trainers take.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::Error;
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Standing instructions.
+    System,
+    /// Who asks.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// One message of a chat.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Turn {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said.
+    pub content: String,
+}
+
+/// What a model is given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Prompt {
+    /// A text as it is.
+    Text(String),
+    /// A chat, which a template makes into a text. Its last turn is not the model's.
+    Chat(Vec<Turn>),
+}
+
+impl Prompt {
+    /// What is asked: the text, or the last turn of the chat.
+    #[must_use]
+    pub fn asked(&self) -> &str {
+        match self {
+            Self::Text(text) => text,
+            Self::Chat(turns) => turns.last().map_or("", |turn| &turn.content),
+        }
+    }
+}
+
+/// A prompt and what is to be said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// What is given.
+    pub prompt: Prompt,
+    /// What is to be said; the only part that is trained.
+    pub completion: String,
+    /// 1-based line of the file.
+    pub line: usize,
+}
+
+/// The keys that say what an example is; others are passed over.
+#[derive(Deserialize)]
+struct Raw {
+    prompt: Option<Value>,
+    completion: Option<Value>,
+    messages: Option<Value>,
+    text: Option<Value>,
+}
+
+/// Reads a corpus, JSON lines. Empty lines are passed over.
+///
+/// # Errors
+/// If it cannot be read, holds no example, or a line is none: the first such line is named.
+pub fn read_corpus(path: &Path) -> Result<Vec<Example>, Error> {
+    let failed = |source| Error::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let mut reader = BufReader::with_capacity(1 << 16, File::open(path).map_err(failed)?);
+    let (mut examples, mut bytes, mut line) = (Vec::new(), Vec::new(), 0);
+    while reader.read_until(b'\n', &mut bytes).map_err(failed)? > 0 {
+        line += 1;
+        let at_line = |reason| Error::Example {
+            path: path.to_owned(),
+            line,
+            reason,
+        };
+        let text = std::str::from_utf8(&bytes).map_err(|_| at_line("it is no UTF-8".to_owned()))?;
+        let text = text.trim_start_matches('\u{feff}').trim();
+        if !text.is_empty() {
+            let (prompt, completion) = read_example(text).map_err(at_line)?;
+            examples.push(Example {
+                prompt,
+                completion,
+                line,
+            });
+        }
+        bytes.clear();
+    }
+    if examples.is_empty() {
+        return Err(Error::NoExamples(path.to_owned()));
+    }
+    Ok(examples)
+}
+
+/// Reads one row: `prompt` and `completion` as texts or as chats, or a chat as `messages` of which
+/// the last is the model's.
+///
+/// # Errors
+/// Says what is wrong.
+pub fn read_example(text: &str) -> Result<(Prompt, String), String> {
+    if !text.starts_with('{') {
+        return Err("it is no JSON object".to_owned());
+    }
+    let raw: Raw = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let (prompt, completion) = match (raw.messages, raw.prompt, raw.completion) {
+        (Some(messages), None, None) => {
+            let mut turns = chat("messages", messages)?;
+            let last = turns.pop().ok_or("messages holds no turn")?;
+            (Prompt::Chat(turns), said("messages", &[last])?)
+        }
+        (None, Some(Value::String(prompt)), Some(Value::String(completion))) => {
+            (Prompt::Text(prompt), completion)
+        }
+        (None, Some(prompt @ Value::Array(_)), Some(completion @ Value::Array(_))) => {
+            let turns = chat("completion", completion)?;
+            (
+                Prompt::Chat(chat("prompt", prompt)?),
+                said("completion", &turns)?,
+            )
+        }
+        (Some(_), _, _) => return Err("it has messages beside a prompt or completion".to_owned()),
+        (None, Some(_), None) => return Err("completion is missing".to_owned()),
+        (None, None, Some(_)) => return Err("prompt is missing".to_owned()),
+        (None, Some(_), Some(_)) => {
+            return Err("prompt and completion must both be texts or both be chats".to_owned());
+        }
+        (None, None, None) if raw.text.is_some() => {
+            return Err("text alone does not say where the completion begins".to_owned());
+        }
+        (None, None, None) => {
+            return Err("it has neither prompt and completion nor messages".to_owned());
+        }
+    };
+    check(&prompt, &completion)?;
+    Ok((prompt, completion))
+}
+
+fn check(prompt: &Prompt, completion: &str) -> Result<(), String> {
+    if completion.trim().is_empty() {
+        return Err("the completion is empty".to_owned());
+    }
+    if let Prompt::Chat(turns) = prompt {
+        match turns.last().map(|turn| turn.role) {
+            None => return Err("the prompt holds no turn".to_owned()),
+            Some(Role::User) => {}
+            Some(_) => return Err("the last turn of the prompt must be the user's".to_owned()),
+        }
+        if turns.iter().skip(1).any(|turn| turn.role == Role::System) {
+            return Err("only the first turn can be the system's".to_owned());
+        }
+    }
+    if prompt.asked().trim().is_empty() {
+        return Err("the prompt is empty".to_owned());
+    }
+    Ok(())
+}
+
+fn chat(name: &str, value: Value) -> Result<Vec<Turn>, String> {
+    let Value::Array(turns) = value else {
+        return Err(format!("{name} must be a list of turns"));
+    };
+    let turn = |(at, value)| {
+        let turn = serde_json::from_value(value);
+        turn.map_err(|error| format!("turn {} of {name}: {error}", at + 1))
+    };
+    (0..)
+        .zip(turns)
+        .map(turn)
+        .collect::<Result<Vec<Turn>, String>>()
+}
+
+/// The text of a completion, which is one turn of the model.
+fn said(name: &str, turns: &[Turn]) -> Result<String, String> {
+    match turns {
+        [turn] if turn.role == Role::Assistant => Ok(turn.content.clone()),
+        [_] => Err(format!("the last turn of {name} must be the assistant's")),
+        _ => Err(format!("{name} must be one turn, not {}", turns.len())),
+    }
+}

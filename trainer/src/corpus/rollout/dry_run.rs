@@ -1,0 +1,221 @@
+//! `sentinel rollout --dry-run`: the bookkeeping of training with a script in the model's place, to
+//! see that everything fits before a model is loaded (spec training-eval §3).
+
+use rayon::prelude::*;
+use sentinel_env::World;
+use sentinel_env::ledger::HIGH_STAKES;
+use sentinel_env::num::round_to;
+use sentinel_env::rng::{PyRandom, Streams};
+use sentinel_env::rules::Rules;
+use sentinel_env::slot::argmax;
+use sentinel_env::trust::{Action, Observation, Setup, Task, TrustWorld};
+use sentinel_policy::text::{InvalidReward, PromptStyle, Reader, Situation, TextWorld};
+use sentinel_policy::{Scripted, WorldName};
+use serde::Serialize;
+
+use super::{RolloutError, Script, Signals, Terms, Trajectory, rollout};
+use crate::args::{self, parse_streams, parse_world};
+use crate::compact::learn::Learn;
+use crate::corpus::{parse_invalid, parse_reader, parse_style};
+use crate::{Cells, Error, Progress, SeedRange, chosen, selected};
+
+/// What to play.
+#[derive(Clone, Debug, clap::Args)]
+pub struct RolloutConfig {
+    /// Play a script in a model's place
+    #[arg(long, required = true)]
+    pub dry_run: bool,
+    /// The world: trust, cluster or polyguard
+    #[arg(long, default_value = "trust", value_parser = parse_world)]
+    pub world: WorldName,
+    /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
+    #[arg(long, value_name = "RULES", default_value = "reference")]
+    pub rules: String,
+    /// Tasks of the world with commas between, or all [default: task3 in worlds that have one]
+    #[arg(long, alias = "tasks", value_name = "TASK")]
+    pub task: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub cells: Cells,
+    /// Episodes of each task, on the seeds 0..N
+    #[arg(long, value_name = "N", default_value = "5", conflicts_with = "seeds",
+        allow_hyphen_values = true, value_parser = SeedRange::first)]
+    pub episodes: SeedRange,
+    /// Seeds instead of --episodes: A..B without B, or A..=B with B
+    #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
+    pub seeds: Option<SeedRange>,
+    /// How random streams are seeded: reference or independent [default: reference, where the world
+    /// has it]
+    #[arg(long, value_name = "MODE", value_parser = parse_streams)]
+    pub streams: Option<Streams>,
+    /// Who stands in: coin, the script of the reference's dry run (world trust), or a policy of the
+    /// world [default: coin in trust, random elsewhere]
+    #[arg(long)]
+    pub policy: Option<String>,
+    /// How an observation is put into words: compact or reference
+    #[arg(long, value_name = "STYLE", default_value = "compact", value_parser = parse_style)]
+    pub prompt: PromptStyle,
+    /// How a completion is read: strict, or repair to leave out what is around the action
+    #[arg(long, value_name = "READER", default_value = "strict", value_parser = parse_reader)]
+    pub reader: Reader,
+    /// Reward of a completion that is no action and ends its sample, from -1 to 0
+    #[arg(long, value_name = "REWARD", default_value = "0", allow_hyphen_values = true,
+        value_parser = parse_invalid)]
+    pub invalid_penalty: InvalidReward,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DryRun {
+    /// Episodes.
+    pub episodes: usize,
+    /// Mean score, four decimals.
+    pub avg_score: f64,
+    /// The world.
+    pub world: WorldName,
+    /// Who stood in.
+    pub policy: String,
+    /// What to watch.
+    pub signals: Signals,
+}
+
+/// The script of the reference's dry run: the most trusted slot; from stakes of .70 on a coin
+/// decides whether it is verified. One stream of draws serves all episodes, in their order.
+#[derive(Clone, Debug)]
+pub struct StandIn(PyRandom);
+
+impl StandIn {
+    /// The name on the command line.
+    pub const NAME: &'static str = "coin";
+
+    /// Draws from the stream of a seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self(PyRandom::new(seed))
+    }
+
+    /// What it does.
+    pub fn choose(&mut self, o: &Observation) -> Action {
+        let slot = argmax(&o.ledger.snapshot().0);
+        if o.stakes >= HIGH_STAKES && self.0.random() < 0.5 {
+            Action::Verify(slot)
+        } else {
+            Action::Delegate(slot)
+        }
+    }
+}
+
+/// The reference's dry run on setups, one episode after the other.
+///
+/// # Errors
+/// Not for a script, which completes each prompt.
+pub fn reference_dry_run(
+    setups: &[Setup],
+    seed: u64,
+    terms: Terms,
+) -> Result<Vec<Trajectory<TrustWorld>>, RolloutError> {
+    let mut stand_in = StandIn::new(seed);
+    let mut played = Vec::with_capacity(setups.len());
+    for setup in setups {
+        let mut script = Script {
+            style: terms.style,
+            choose: |_, s: &Situation<TrustWorld>| stand_in.choose(s.observation()),
+        };
+        played.extend(rollout(vec![Situation::new(setup)], terms, &mut script)?);
+    }
+    Ok(played)
+}
+
+/// Plays the dry run.
+///
+/// # Errors
+/// If the world has no such policy, tasks, rules or streams.
+pub fn dry_run(config: &RolloutConfig, progress: Progress<'_>) -> Result<DryRun, Error> {
+    let is_coin = |name: &str| name == StandIn::NAME;
+    match config.world {
+        WorldName::Trust if config.policy.as_deref().is_none_or(is_coin) => {
+            let setups = config.setups::<TrustWorld>(Some(Task::Task3.name()))?;
+            let seed = config.seed_range().range().start;
+            let played = reference_dry_run(&setups, seed, config.terms());
+            Ok(config.found(StandIn::NAME, &played.map_err(stopped)?))
+        }
+        WorldName::Trust => scripted::<TrustWorld>(config, Some("task3"), progress),
+        WorldName::Cluster => {
+            scripted::<sentinel_env::cluster::ClusterWorld>(config, Some("task3"), progress)
+        }
+        WorldName::Polyguard => {
+            scripted::<sentinel_env::polyguard::PolyguardWorld>(config, None, progress)
+        }
+    }
+}
+
+fn stopped(error: RolloutError) -> Error {
+    Error::argument("--policy", error.to_string())
+}
+
+fn scripted<W: TextWorld + Learn>(
+    config: &RolloutConfig,
+    usual: Option<&str>,
+    progress: Progress<'_>,
+) -> Result<DryRun, Error> {
+    let name = config.policy.as_deref().unwrap_or(W::ROLES.random);
+    let policy = args::policy::<W>(name)?;
+    let terms = config.terms();
+    let setups = config.setups::<W>(usual)?;
+    let one = |setup: &W::Setup| {
+        let mut player = policy.start(setup);
+        let mut script = Script {
+            style: terms.style,
+            // Asked only while the episode goes on, when every player has an action.
+            choose: |_, s: &Situation<W>| {
+                let action = player.act(s.episode());
+                action.unwrap_or_else(|| W::fallback(s.observation()))
+            },
+        };
+        let played = rollout(vec![Situation::new(setup)], terms, &mut script);
+        progress();
+        played
+    };
+    let played: Result<Vec<_>, _> = setups.par_iter().map(one).collect();
+    let played: Vec<Trajectory<W>> = played.map_err(stopped)?.into_iter().flatten().collect();
+    Ok(config.found(policy.label(), &played))
+}
+
+impl RolloutConfig {
+    /// The seeds to play.
+    #[must_use]
+    pub fn seed_range(&self) -> SeedRange {
+        self.seeds.unwrap_or(self.episodes)
+    }
+
+    /// How prompts are made, completions read and unreadable ones rewarded.
+    #[must_use]
+    pub const fn terms(&self) -> Terms {
+        Terms {
+            style: self.prompt,
+            reader: self.reader,
+            invalid: self.invalid_penalty,
+        }
+    }
+
+    /// In the order task, seed.
+    fn setups<W: World>(&self, usual: Option<&str>) -> Result<Vec<W::Setup>, Error> {
+        let rules: Rules<W::Change> = args::rules::<W>(&self.rules)?;
+        let streams = chosen::streams::<W>(self.streams, Streams::Reference)?;
+        let tasks = selected::<W>(self.task.as_deref().or(usual), &self.cells)?;
+        let seeds = || self.seed_range().range();
+        let setup = |task: W::Task| seeds().map(move |seed| W::setup(task, seed, streams, rules));
+        Ok(tasks.into_iter().flat_map(setup).collect())
+    }
+
+    fn found<W: TextWorld>(&self, policy: &str, played: &[Trajectory<W>]) -> DryRun {
+        let signals = Signals::of(played);
+        DryRun {
+            episodes: played.len(),
+            avg_score: round_to(signals.avg_score, 4),
+            world: self.world,
+            policy: policy.to_owned(),
+            signals,
+        }
+    }
+}

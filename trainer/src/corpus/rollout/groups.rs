@@ -1,0 +1,143 @@
+//! Groups of completions of one state: credit step by step.
+//!
+//! Each member continues a copy of the same state under the same luck, so that what they led to
+//! differs by what was said (the Monte-Carlo values of VinePPO, 2410.01679).
+
+use sentinel_policy::Playable;
+use sentinel_policy::text::{Heard, Situation, TextWorld, Unreadable};
+
+use super::play::{Sample, Terms, rollout};
+use super::speaker::{Asked, RolloutError, Speaker, ask};
+use crate::compact::learn::Learn;
+
+/// How a member goes on after its completion.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Continuation<W: Playable> {
+    /// Not at all: the value is the reward of the step, as the reference trains.
+    Stop,
+    /// A scripted policy plays to the end; the value is the score.
+    Scripted(W::PolicyName),
+    /// Whoever spoke goes on; the value is the score.
+    Own,
+}
+
+/// One completion of a state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member<W: TextWorld> {
+    /// What was said.
+    pub completion: String,
+    /// The action that it names, or why it names none.
+    pub heard: Result<Heard<W::Action>, Unreadable>,
+    /// Reward of the step.
+    pub reward: f64,
+    /// What it led to.
+    pub value: f64,
+}
+
+/// All completions of a state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group<W: TextWorld> {
+    /// What was asked.
+    pub prompt: String,
+    /// What was said.
+    pub members: Vec<Member<W>>,
+}
+
+/// `size` completions of each state, and what each led to. The prompts of a group are asked for in
+/// one batch, one after the other.
+///
+/// # Errors
+/// If a group has less than two members, or a speaker does not complete each prompt.
+pub fn groups<W: TextWorld + Learn>(
+    states: &[Situation<W>],
+    size: usize,
+    continuation: Continuation<W>,
+    terms: Terms,
+    speaker: &mut dyn Speaker<W>,
+) -> Result<Vec<Group<W>>, RolloutError> {
+    if size < 2 {
+        return Err(RolloutError::Group(size));
+    }
+    let open: Vec<&Situation<W>> = states.iter().filter(|state| !state.done()).collect();
+    let each = || {
+        open.iter()
+            .flat_map(|state| std::iter::repeat_n(*state, size))
+    };
+    let asked: Vec<Asked<'_, W>> = (0..)
+        .zip(each())
+        .map(|(episode, situation)| Asked { episode, situation })
+        .collect();
+    let prompts: Vec<String> = each().map(|state| state.prompt(terms.style)).collect();
+    let said = ask(speaker, &prompts, &asked)?;
+    let mut samples: Vec<Sample<W>> = each().cloned().map(Sample::new).collect();
+    for (sample, (prompt, completion)) in samples.iter_mut().zip(prompts.into_iter().zip(said)) {
+        sample.take(terms, prompt, completion);
+    }
+    let values = values(&samples, continuation, terms, speaker)?;
+    let mut groups: Vec<Group<W>> = Vec::with_capacity(open.len());
+    for (at, (sample, value)) in samples.into_iter().zip(values).enumerate() {
+        let Some(row) = sample.rows.into_iter().next() else {
+            continue;
+        };
+        if at.is_multiple_of(size) {
+            groups.push(Group {
+                prompt: row.prompt,
+                members: Vec::with_capacity(size),
+            });
+        }
+        if let Some(group) = groups.last_mut() {
+            group.members.push(Member {
+                completion: row.completion,
+                heard: row.heard,
+                reward: row.reward,
+                value,
+            });
+        }
+    }
+    Ok(groups)
+}
+
+fn values<W: TextWorld + Learn>(
+    samples: &[Sample<W>],
+    continuation: Continuation<W>,
+    terms: Terms,
+    speaker: &mut dyn Speaker<W>,
+) -> Result<Vec<f64>, RolloutError> {
+    match continuation {
+        Continuation::Stop => {
+            let reward = |sample: &Sample<W>| sample.rows.first().map_or(0.0, |row| row.reward);
+            Ok(samples.iter().map(reward).collect())
+        }
+        Continuation::Scripted(policy) => {
+            let score = |sample: &Sample<W>| scripted(sample, policy, terms);
+            Ok(samples.iter().map(score).collect())
+        }
+        Continuation::Own => {
+            let open: Vec<usize> = (0..samples.len())
+                .filter(|index| !samples[*index].over())
+                .collect();
+            let starts = open.iter().map(|index| samples[*index].now.clone());
+            let played = rollout(starts.collect(), terms, speaker)?;
+            let mut scores: Vec<f64> = samples.iter().map(|sample| sample.score(terms)).collect();
+            for (index, trajectory) in open.into_iter().zip(played) {
+                scores[index] = trajectory.score;
+            }
+            Ok(scores)
+        }
+    }
+}
+
+/// The score when a scripted policy plays on; it has seen all that came before.
+fn scripted<W: TextWorld + Learn>(sample: &Sample<W>, policy: W::PolicyName, terms: Terms) -> f64 {
+    if sample.over() {
+        return sample.score(terms);
+    }
+    let mut player = sample.now.player(policy);
+    let mut episode = sample.now.episode().clone();
+    while let Some(action) = player.act(&episode) {
+        if W::step(&mut episode, action).is_err() {
+            break;
+        }
+    }
+    W::score(&episode)
+}

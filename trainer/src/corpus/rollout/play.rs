@@ -1,0 +1,231 @@
+//! Playing episodes side by side.
+//!
+//! A sample that breaks off (see [`Consequence::Ends`]) earns the invalid reward for this row and
+//! for every event that its budget still had room for, the end included. Any action instead would
+//! have earned more in each of at most as many events, so breaking off never pays, at any step.
+
+use sentinel_env::World;
+use sentinel_policy::text::{
+    Consequence, Heard, InvalidReward, PromptStyle, Reader, Reason, Situation, TextWorld,
+    Unreadable,
+};
+
+use super::speaker::{Asked, RolloutError, Speaker, ask};
+use crate::compact::learn::Learn;
+
+/// How prompts are made, completions read, and unreadable ones rewarded.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Terms {
+    /// How an observation is put into words.
+    pub style: PromptStyle,
+    /// How strictly a completion is read.
+    pub reader: Reader,
+    /// What a completion earns that ends its sample.
+    pub invalid: InvalidReward,
+}
+
+/// One completion and what came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row<W: TextWorld> {
+    /// The observation's step count before it.
+    pub step: u8,
+    /// What was asked.
+    pub prompt: String,
+    /// What was said.
+    pub completion: String,
+    /// The action that it names, or why it names none.
+    pub heard: Result<Heard<W::Action>, Unreadable>,
+    /// The action that was taken; none where the sample broke off.
+    pub action: Option<W::Action>,
+    /// Reward of the step itself; the invalid reward where the sample broke off.
+    pub reward: f64,
+    /// Reward of the end, where the step ended the episode and the world rewards that.
+    pub terminal: Option<f64>,
+    /// Mean reward of the events from this one to the last. A mean, because a sum would pay for
+    /// doing a subtask wrong and again.
+    pub to_go: f64,
+}
+
+/// How a sample ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The episode ended.
+    Done,
+    /// A completion was no action of a world that has none for that.
+    BrokeOff,
+}
+
+/// An episode, or what was left of one, played in words.
+#[derive(Clone, Debug)]
+pub struct Trajectory<W: TextWorld> {
+    start: Situation<W>,
+    end: Situation<W>,
+    /// One for each completion.
+    pub rows: Vec<Row<W>>,
+    /// How it ended.
+    pub ending: Ending,
+    /// Score of the episode, 0..1; where it broke off, with the events that are missing.
+    pub score: f64,
+}
+
+impl<W: TextWorld> Trajectory<W> {
+    /// A copy of the state in which the row `index` was asked for; the end for one past the last.
+    #[must_use]
+    pub fn state(&self, index: usize) -> Situation<W> {
+        let mut state = self.start.clone();
+        for action in self.rows.iter().take(index).filter_map(|row| row.action) {
+            // The same state took the same action before.
+            if state.step(action).is_err() {
+                break;
+            }
+        }
+        state
+    }
+
+    /// The state at the end.
+    #[must_use]
+    pub const fn end(&self) -> &Situation<W> {
+        &self.end
+    }
+}
+
+/// Plays situations to their ends.
+///
+/// # Errors
+/// If a speaker does not complete each prompt.
+pub fn rollout<W: TextWorld + Learn>(
+    starts: Vec<Situation<W>>,
+    terms: Terms,
+    speaker: &mut dyn Speaker<W>,
+) -> Result<Vec<Trajectory<W>>, RolloutError> {
+    let mut samples: Vec<Sample<W>> = starts.into_iter().map(Sample::new).collect();
+    loop {
+        let open = |(_, sample): &(usize, &Sample<W>)| !sample.over();
+        let asked: Vec<Asked<'_, W>> = (samples.iter().enumerate().filter(open))
+            .map(|(episode, sample)| Asked {
+                episode,
+                situation: &sample.now,
+            })
+            .collect();
+        if asked.is_empty() {
+            break;
+        }
+        let prompt = |asked: &Asked<'_, W>| asked.situation.prompt(terms.style);
+        let prompts: Vec<String> = asked.iter().map(prompt).collect();
+        let said = ask(speaker, &prompts, &asked)?;
+        let open: Vec<usize> = asked.iter().map(|asked| asked.episode).collect();
+        for (episode, (prompt, completion)) in open.into_iter().zip(prompts.into_iter().zip(said)) {
+            samples[episode].take(terms, prompt, completion);
+        }
+    }
+    let finish = |sample: Sample<W>| sample.finish(terms);
+    Ok(samples.into_iter().map(finish).collect())
+}
+
+/// A sample that is being played.
+pub(super) struct Sample<W: TextWorld> {
+    start: Situation<W>,
+    pub(super) now: Situation<W>,
+    pub(super) rows: Vec<Row<W>>,
+    broke_off: bool,
+}
+
+impl<W: TextWorld + Learn> Sample<W> {
+    pub(super) fn new(start: Situation<W>) -> Self {
+        Self {
+            now: start.clone(),
+            start,
+            rows: Vec::new(),
+            broke_off: false,
+        }
+    }
+
+    pub(super) fn over(&self) -> bool {
+        self.broke_off || self.now.done()
+    }
+
+    /// Takes in what was said.
+    pub(super) fn take(&mut self, terms: Terms, prompt: String, completion: String) {
+        let observation = self.now.observation();
+        let step = W::steps_used(observation);
+        let mut heard = W::hear(terms.reader, &completion, observation);
+        let action = match &heard {
+            Ok(heard) => Some(heard.action),
+            Err(_) => match W::consequence(&completion, observation) {
+                Consequence::Step(action) => Some(action),
+                Consequence::Ends => None,
+            },
+        };
+        let taken = action.map(|action| self.now.step(action));
+        let (action, reward, terminal) = match taken {
+            Some(Ok(step)) => (action, W::reward(&step), W::terminal(&step)),
+            Some(Err(error)) => {
+                // Readers know what a task has, so this is for worlds to come.
+                heard = Err(Unreadable {
+                    reason: Reason::NotHere,
+                    detail: error.to_string(),
+                });
+                (None, terms.invalid.value(), None)
+            }
+            None => (None, terms.invalid.value(), None),
+        };
+        self.broke_off = action.is_none();
+        self.rows.push(Row {
+            step,
+            prompt,
+            completion,
+            heard,
+            action,
+            reward,
+            terminal,
+            to_go: 0.0,
+        });
+    }
+
+    /// Score of the episode as it stands, with the events that are missing where it broke off.
+    pub(super) fn score(&self, terms: Terms) -> f64 {
+        let episode = self.now.episode();
+        if !self.broke_off {
+            return W::score(episode);
+        }
+        let missing = f64::from(missing::<W>(episode));
+        let events = W::reward_events(episode) + missing;
+        (W::total_reward(episode) + terms.invalid.value() * missing) / events
+    }
+
+    pub(super) fn finish(mut self, terms: Terms) -> Trajectory<W> {
+        let score = self.score(terms);
+        // The row that broke off is one of the events that are missing.
+        let after = if self.broke_off {
+            missing::<W>(self.now.episode()) - 1
+        } else {
+            0
+        };
+        let mut events = f64::from(after);
+        let mut sum = terms.invalid.value() * events;
+        for row in self.rows.iter_mut().rev() {
+            sum += row.reward + row.terminal.unwrap_or(0.0);
+            events += 1.0 + f64::from(u8::from(row.terminal.is_some()));
+            row.to_go = sum / events;
+        }
+        Trajectory {
+            start: self.start,
+            end: self.now,
+            rows: self.rows,
+            ending: if self.broke_off {
+                Ending::BrokeOff
+            } else {
+                Ending::Done
+            },
+            score,
+        }
+    }
+}
+
+/// The most events that could still come: a step costs at least one of the budget, and the end is
+/// an event too.
+fn missing<W: World>(episode: &W::Episode) -> u16 {
+    let task = W::origin(W::setup_of(episode)).task;
+    let used = W::steps_used(W::observation(episode));
+    u16::from(W::max_steps(task).saturating_sub(used)) + 1
+}

@@ -1,0 +1,80 @@
+//! `{% generation %}` tags: they enclose what the assistant writes. The template engine knows no
+//! such tag; a block filter of its own takes their place and leaves marks in the text.
+
+use std::ops::Range;
+
+/// The filter that the tags become.
+pub(super) const FILTER: &str = "sentinel_generation";
+
+/// Code points that Unicode keeps free of characters.
+const OPEN: char = '\u{fdd0}';
+const CLOSE: char = '\u{fdd1}';
+
+/// Puts the filter's tags in the place of the generation tags.
+pub(super) fn translate(source: &str) -> String {
+    let mut out = String::with_capacity(source.len());
+    let mut rest = source;
+    while let Some(start) = rest.find("{%") {
+        let Some(length) = rest[start..].find("%}") else {
+            break;
+        };
+        let (tag, after) = rest[start..].split_at(length + 2);
+        out.push_str(&rest[..start]);
+        let inner = tag[2..tag.len() - 2].trim_matches(['-', '+']).trim();
+        match inner {
+            "generation" => out.push_str(&tag.replacen(inner, &format!("filter {FILTER}"), 1)),
+            "endgeneration" => out.push_str(&tag.replacen(inner, "endfilter", 1)),
+            _ => out.push_str(tag),
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+pub(super) fn enclose(text: &str) -> String {
+    format!("{OPEN}{text}{CLOSE}")
+}
+
+/// Takes the marks out of a text; gives what they enclosed.
+pub(super) fn cut(text: &str) -> Result<(String, Vec<Range<usize>>), &'static str> {
+    let odd = "a message holds U+FDD0 or U+FDD1, which are no characters: remove them";
+    let mut plain = String::with_capacity(text.len());
+    let (mut written, mut open) = (Vec::new(), None);
+    for character in text.chars() {
+        match (character, open) {
+            (OPEN, None) => open = Some(plain.len()),
+            (CLOSE, Some(start)) => {
+                written.push(start..plain.len());
+                open = None;
+            }
+            (OPEN | CLOSE, _) => return Err(odd),
+            (character, _) => plain.push(character),
+        }
+    }
+    if open.is_some() {
+        Err(odd)
+    } else {
+        Ok((plain, written))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cut, enclose, translate};
+
+    #[test]
+    fn tags_become_filters_with_their_whitespace_control() {
+        let source = "a{%- generation %}\nb{% endgeneration -%}c{% if x %}generation{% endif %}";
+        let expected =
+            "a{%- filter sentinel_generation %}\nb{% endfilter -%}c{% if x %}generation{% endif %}";
+        assert_eq!(translate(source), expected);
+    }
+
+    #[test]
+    fn marks_become_ranges() {
+        let text = format!("né{}!{}", enclose("b"), enclose(""));
+        assert_eq!(cut(&text), Ok(("néb!".to_owned(), vec![3..4, 5..5])));
+        assert!(cut("\u{fdd1}").is_err() && cut("\u{fdd0}").is_err());
+    }
+}

@@ -1,0 +1,144 @@
+//! A template with the surroundings that transformers gives it.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use minijinja::value::Value;
+use minijinja::{Environment, Error, ErrorKind, context};
+use serde::{Deserialize, Serialize};
+
+use super::{marks, python, time};
+use crate::lm::LmError;
+
+/// A message, or the description of a tool: JSON whose keys keep their order.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Message(Value);
+
+impl Message {
+    /// A message of plain text.
+    #[must_use]
+    pub fn new(role: &str, content: &str) -> Self {
+        Self(context! { role, content })
+    }
+}
+
+/// A text, and which parts of it the assistant wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rendered {
+    /// The text.
+    pub text: String,
+    /// What stands between the template's `{% generation %}` tags, as ranges of bytes; nothing
+    /// where the template has no such tags.
+    pub written: Vec<Range<usize>>,
+}
+
+/// A chat template.
+#[derive(Clone, Debug)]
+pub struct ChatTemplate {
+    path: PathBuf,
+    source: String,
+    /// For conversations with tools, where the file has one of its own.
+    with_tools: Option<String>,
+    /// `bos_token` and so on.
+    special: BTreeMap<String, String>,
+}
+
+impl ChatTemplate {
+    /// A template from its text. `path` says in errors where it is from; `special` are tokens that
+    /// it may name, such as `eos_token`.
+    ///
+    /// # Errors
+    /// If it does not parse.
+    pub fn new(
+        path: &Path,
+        source: &str,
+        special: BTreeMap<String, String>,
+    ) -> Result<Self, LmError> {
+        let template = Self {
+            path: path.to_owned(),
+            source: marks::translate(source),
+            with_tools: None,
+            special,
+        };
+        template.check(&template.source)?;
+        Ok(template)
+    }
+
+    /// The same with another text for conversations with tools.
+    ///
+    /// # Errors
+    /// If it does not parse.
+    pub(crate) fn for_tools(mut self, source: &str) -> Result<Self, LmError> {
+        let source = marks::translate(source);
+        self.check(&source)?;
+        self.with_tools = Some(source);
+        Ok(self)
+    }
+
+    fn check(&self, source: &str) -> Result<(), LmError> {
+        let environment = environment();
+        let parsed = environment.template_from_str(source);
+        parsed.map(|_| ()).map_err(|error| self.failed(&error))
+    }
+
+    /// The text of a conversation. With `add_generation_prompt` the assistant's turn is begun.
+    ///
+    /// # Errors
+    /// If the template refuses the messages.
+    pub fn render(
+        &self,
+        messages: &[Message],
+        tools: Option<&[Message]>,
+        add_generation_prompt: bool,
+    ) -> Result<Rendered, LmError> {
+        let source = self.with_tools.as_ref().filter(|_| tools.is_some());
+        let environment = environment();
+        let template = environment.template_from_str(source.unwrap_or(&self.source));
+        let values = |list: &[Message]| list.iter().map(|m| m.0.clone()).collect::<Vec<_>>();
+        let given = context! {
+            messages => values(messages),
+            tools => tools.map(values),
+            documents => (),
+            add_generation_prompt,
+        };
+        let special = Value::from_serialize(&self.special);
+        let text = template.and_then(|template| template.render(context! { ..given, ..special }));
+        let text = text.map_err(|error| self.failed(&error))?;
+        let (text, written) = marks::cut(&text).map_err(|reason| LmError::Template {
+            path: self.path.clone(),
+            reason: reason.to_owned(),
+        })?;
+        Ok(Rendered { text, written })
+    }
+
+    fn failed(&self, error: &Error) -> LmError {
+        let line = error
+            .line()
+            .map_or_else(String::new, |line| format!("line {line}: "));
+        let reason = error
+            .detail()
+            .map_or_else(|| error.to_string(), str::to_owned);
+        LmError::Template {
+            path: self.path.clone(),
+            reason: format!("{line}{reason}"),
+        }
+    }
+}
+
+/// What transformers sets up around a template.
+fn environment() -> Environment<'static> {
+    let mut environment = Environment::new();
+    environment.set_trim_blocks(true);
+    environment.set_lstrip_blocks(true);
+    environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+    environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
+    environment.add_filter("tojson", python::to_json);
+    environment.add_filter(marks::FILTER, |text: String| marks::enclose(&text));
+    environment.add_function("raise_exception", |message: String| {
+        Err::<String, _>(Error::new(ErrorKind::InvalidOperation, message))
+    });
+    environment.add_function("strftime_now", |format: String| time::now(&format));
+    environment
+}

@@ -1,0 +1,132 @@
+//! Keys of a JSON object, each error with file, key and the way out.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::lm::LmError;
+
+/// An object of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Fields {
+    path: PathBuf,
+    values: Map<String, Value>,
+}
+
+impl Fields {
+    /// Reads a file that holds one object.
+    pub(crate) fn read(path: &Path, kind: &'static str) -> Result<Self, LmError> {
+        let bytes = std::fs::read(path).map_err(|error| LmError::read(path, error))?;
+        let format = |reason: String| LmError::Format {
+            path: path.to_owned(),
+            kind,
+            reason,
+        };
+        match serde_json::from_slice(&bytes).map_err(|error| format(error.to_string()))? {
+            Value::Object(values) => Ok(Self {
+                path: path.to_owned(),
+                values,
+            }),
+            _ => Err(format("its top level is no object".to_owned())),
+        }
+    }
+
+    /// A value that is there and not null.
+    pub(crate) fn get(&self, key: &str) -> Option<&Value> {
+        self.values.get(key).filter(|value| !value.is_null())
+    }
+
+    /// All of them.
+    pub(crate) const fn values(&self) -> &Map<String, Value> {
+        &self.values
+    }
+
+    /// An object within the object.
+    pub(crate) fn inner(&self, key: &str) -> Result<Option<Self>, LmError> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(Value::Object(values)) => Ok(Some(Self {
+                path: self.path.clone(),
+                values: values.clone(),
+            })),
+            Some(other) => Err(self.wrong(key, &format!("is {other}"), "write an object")),
+        }
+    }
+
+    /// A whole number of at least 1.
+    pub(crate) fn count(&self, key: &str) -> Result<usize, LmError> {
+        self.optional_count(key)?
+            .ok_or_else(|| self.wrong(key, "is missing", "write a whole number of at least 1"))
+    }
+
+    /// The same, if it is there.
+    pub(crate) fn optional_count(&self, key: &str) -> Result<Option<usize>, LmError> {
+        let Some(value) = self.get(key) else {
+            return Ok(None);
+        };
+        let number = value.as_u64().filter(|number| *number > 0);
+        let number = number.and_then(|number| usize::try_from(number).ok());
+        let wrong = || {
+            self.wrong(
+                key,
+                &format!("is {value}"),
+                "write a whole number of at least 1",
+            )
+        };
+        number.map(Some).ok_or_else(wrong)
+    }
+
+    /// A finite number, if it is there.
+    pub(crate) fn number(&self, key: &str) -> Result<Option<f64>, LmError> {
+        let Some(value) = self.get(key) else {
+            return Ok(None);
+        };
+        let number = value.as_f64().filter(|number| number.is_finite());
+        let wrong = || self.wrong(key, &format!("is {value}"), "write a number");
+        number.map(Some).ok_or_else(wrong)
+    }
+
+    /// True or false; false when it is not there.
+    pub(crate) fn flag(&self, key: &str) -> Result<bool, LmError> {
+        match self.get(key) {
+            None => Ok(false),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(value) => Err(self.wrong(key, &format!("is {value}"), "write true or false")),
+        }
+    }
+
+    /// A text, if it is there.
+    pub(crate) fn text(&self, key: &str) -> Result<Option<&str>, LmError> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(value) => Err(self.wrong(key, &format!("is {value}"), "write a text in quotes")),
+        }
+    }
+
+    /// A token id, several, or none.
+    pub(crate) fn tokens(&self, key: &str) -> Result<Vec<u32>, LmError> {
+        let id = |value: &Value| value.as_u64().and_then(|id| u32::try_from(id).ok());
+        let Some(value) = self.get(key) else {
+            return Ok(Vec::new());
+        };
+        let ids = match value {
+            Value::Array(values) => values.iter().map(id).collect(),
+            single => id(single).map(|id| vec![id]),
+        };
+        ids.ok_or_else(|| {
+            let problem = format!("is {value}");
+            self.wrong(key, &problem, "write a token id or a list of token ids")
+        })
+    }
+
+    /// The error about a key.
+    pub(crate) fn wrong(&self, key: &str, problem: &str, remedy: &str) -> LmError {
+        LmError::Key {
+            path: self.path.clone(),
+            key: key.to_owned(),
+            problem: problem.to_owned(),
+            remedy: remedy.to_owned(),
+        }
+    }
+}

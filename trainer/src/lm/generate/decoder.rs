@@ -1,0 +1,106 @@
+//! A model prepared for reading and writing token by token: adapters merged, layers that read the
+//! same input joined into one product.
+
+use burn::tensor::{Int, Tensor};
+
+use crate::lm::model::{Around, Batch, Cache, Fast, Pass, Qwen2, Rope};
+use crate::lm::parameter::indices;
+
+/// A model with the keys and values of what it has read.
+pub(super) struct Decoder<'a> {
+    model: &'a Qwen2,
+    pass: Pass,
+    blocks: Vec<Fast>,
+    cache: Cache,
+    /// `[rows, 1, 1, capacity]`.
+    mask: Option<Tensor<4>>,
+    /// Where the next token of each row stands.
+    positions: Vec<usize>,
+}
+
+impl<'a> Decoder<'a> {
+    pub(super) fn new(model: &'a Qwen2, pass: Pass) -> Self {
+        let pass = Pass {
+            track: false,
+            ..pass
+        };
+        Self {
+            model,
+            pass,
+            blocks: model.blocks.iter().map(|block| block.fast(pass)).collect(),
+            cache: Cache { layers: Vec::new() },
+            mask: None,
+            positions: Vec::new(),
+        }
+    }
+
+    /// Reads prompts, padded on the left; gives the logits of each one's next token.
+    pub(super) fn read(&mut self, prompts: &Batch) -> Tensor<2> {
+        let (model, rows, tokens) = (self.model, prompts.rows(), prompts.tokens());
+        self.cache = Cache::new(model.config(), rows, tokens, model.device());
+        let around = Around::of(model.config(), prompts, model.device());
+        let x = self.run(model.embed(prompts, self.pass), &around);
+        let last = indices((1..=rows).map(|row| row * tokens - 1), model.device());
+        self.finish(x.select(0, last))
+    }
+
+    /// Gives each row of a batch the prompt at its place, and room for `more` tokens.
+    pub(super) fn spread(
+        &mut self,
+        places: &Tensor<1, Int>,
+        of_row: &[usize],
+        prompts: &Batch,
+        more: usize,
+    ) {
+        let (model, tokens) = (self.model, prompts.tokens());
+        self.cache.spread(places, tokens + more);
+        let mask = Around::seen_by_new(prompts, tokens + more, model.device());
+        self.mask = Some(mask.select(0, places.clone()));
+        let lengths: Vec<usize> = prompts
+            .mask()
+            .chunks(tokens)
+            .map(|row| row.iter().filter(|on| **on).count())
+            .collect();
+        self.positions = of_row.iter().map(|at| lengths[*at]).collect();
+    }
+
+    /// Goes on with these rows alone.
+    pub(super) fn keep(&mut self, rows: &[usize]) {
+        let places = indices(rows.iter().copied(), self.model.device());
+        self.cache.select(&places);
+        self.mask = self.mask.take().map(|mask| mask.select(0, places));
+        self.positions = rows.iter().map(|row| self.positions[*row]).collect();
+    }
+
+    /// Reads one token in each row; gives the logits of the next.
+    pub(super) fn step(&mut self, ids: &[u32]) -> Tensor<2> {
+        let (model, rows) = (self.model, ids.len());
+        let rope = Rope::new(model.config(), &self.positions, rows, model.device());
+        let seen = self.cache.filled() + 1;
+        let zeros = || Tensor::zeros([rows, 1, 1, seen], model.device());
+        let mask = self
+            .mask
+            .clone()
+            .map_or_else(zeros, |mask| mask.narrow(3, 0, seen));
+        let around = Around::new(model.config(), rows, 1, rope, mask);
+        let ids = indices(ids.iter().map(|id| *id as usize), model.device());
+        let x = model.embedding.get(false).select(0, ids);
+        let x = self.run(x, &around);
+        self.positions
+            .iter_mut()
+            .for_each(|position| *position += 1);
+        self.finish(x)
+    }
+
+    fn run(&mut self, mut x: Tensor<2>, around: &Around) -> Tensor<2> {
+        for (block, cache) in self.blocks.iter().zip(&mut self.cache.layers) {
+            x = block.forward(x, around, cache);
+        }
+        x
+    }
+
+    fn finish(&self, x: Tensor<2>) -> Tensor<2> {
+        let hidden = self.model.last_norm(x, self.pass);
+        self.model.logits(hidden, self.pass)
+    }
+}

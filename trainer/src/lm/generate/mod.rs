@@ -1,0 +1,172 @@
+//! Writing completions: batched, with cached keys and values.
+
+mod decoder;
+mod options;
+mod sampling;
+
+pub use options::{GenerateOptions, Sampling};
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use self::decoder::Decoder;
+use super::model::check_lengths;
+use super::parameter::{indices, numbers};
+use super::random::Random;
+use super::{Batch, LmError, Pass, Qwen2};
+
+/// A completion of one prompt.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Completion {
+    /// Its tokens, with the one that stopped it.
+    pub ids: Vec<u32>,
+    /// Their log-probabilities under the model at the options' temperature (1 when the best token
+    /// is taken), before anything is cut off or penalised: what a training pass computes.
+    pub logps: Vec<f32>,
+    /// Whether a stop token ended it; else the room did.
+    pub stopped: bool,
+}
+
+impl Completion {
+    /// The ids filled up with `pad`.
+    #[must_use]
+    pub fn padded(&self, tokens: usize, pad: u32) -> Vec<u32> {
+        let mut ids = self.ids.clone();
+        ids.resize(tokens, pad);
+        ids
+    }
+}
+
+/// A row that is being written.
+struct Row<'a> {
+    prompt: &'a [u32],
+    random: Random,
+    done: Completion,
+}
+
+impl Qwen2 {
+    /// Completes prompts. Row `i` draws from a stream of its own made of the seed and `i`; equal
+    /// prompts are read once.
+    ///
+    /// # Errors
+    /// If an option makes no sense, a prompt is empty, has unknown tokens or is too long (none is
+    /// cut), or the device cannot be read.
+    pub fn generate(
+        &self,
+        prompts: &[impl AsRef<[u32]>],
+        options: &GenerateOptions,
+    ) -> Result<Vec<Completion>, LmError> {
+        options.check(self.config())?;
+        let rows = prompts.iter().map(AsRef::as_ref).enumerate();
+        let mut rows: Vec<Row<'_>> = rows
+            .map(|(index, prompt)| Row {
+                prompt,
+                random: Random::indexed(options.seed, index as u64),
+                done: Completion::default(),
+            })
+            .collect();
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.check_prompts(&rows, options)?;
+        let (unique, of_row) = unique_prompts(&rows);
+        let read = Batch::left_padded(self.config(), &unique, options.pad_token)?;
+
+        let mut decoder = Decoder::new(self, Pass::EVALUATION);
+        let logits = decoder.read(&read);
+        let places = indices(of_row.iter().copied(), self.device());
+        let mut logits = logits.select(0, places.clone());
+        decoder.spread(&places, &of_row, &read, options.max_new_tokens);
+        // Rows that are still written, as indices into `rows`.
+        let mut open: Vec<usize> = (0..rows.len()).collect();
+        loop {
+            let table = numbers(logits)?;
+            let drawn = draw(&mut rows, &open, &table, self.config().vocab_size, options);
+            let going = |row: usize| !drawn_end(&rows[row], options);
+            let kept: Vec<usize> = (0..open.len()).filter(|at| going(open[*at])).collect();
+            if kept.is_empty() {
+                break;
+            }
+            let mut next = drawn;
+            // Rows that ended cost as much as others: leave them behind when they are many.
+            if kept.len() * 4 <= open.len() * 3 {
+                decoder.keep(&kept);
+                next = kept.iter().map(|at| next[*at]).collect();
+                open = kept.iter().map(|at| open[*at]).collect();
+            }
+            logits = decoder.step(&next);
+        }
+        Ok(rows.into_iter().map(|row| row.done).collect())
+    }
+
+    fn check_prompts(&self, rows: &[Row<'_>], options: &GenerateOptions) -> Result<(), LmError> {
+        let lengths: Vec<usize> = rows.iter().map(|row| row.prompt.len()).collect();
+        let room = self.config().max_position_embeddings - options.max_new_tokens;
+        check_lengths(
+            &lengths,
+            options.max_prompt_tokens.unwrap_or(room).min(room),
+        )?;
+        if lengths.contains(&0) {
+            return Err(LmError::Length {
+                what: "a prompt",
+                found: 0,
+                expected: 1,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The different prompts, and which one each row has.
+fn unique_prompts<'a>(rows: &[Row<'a>]) -> (Vec<&'a [u32]>, Vec<usize>) {
+    let mut unique = Vec::new();
+    let mut places = BTreeMap::new();
+    let place = |row: &Row<'a>| {
+        *places.entry(row.prompt).or_insert_with(|| {
+            unique.push(row.prompt);
+            unique.len() - 1
+        })
+    };
+    let of_row = rows.iter().map(place).collect();
+    (unique, of_row)
+}
+
+/// Whether a row has ended.
+fn drawn_end(row: &Row<'_>, options: &GenerateOptions) -> bool {
+    row.done.stopped || row.done.ids.len() >= options.max_new_tokens
+}
+
+/// Draws the next token of each open row that has not ended, and notes it there. Gives one token
+/// for each open row; `pad_token` for those that have ended.
+fn draw(
+    rows: &mut [Row<'_>],
+    open: &[usize],
+    table: &[f32],
+    vocabulary: usize,
+    options: &GenerateOptions,
+) -> Vec<u32> {
+    let mut places = vec![None; rows.len()];
+    for (at, row) in open.iter().enumerate() {
+        places[*row] = Some(at);
+    }
+    let drawn: Vec<Option<u32>> = rows
+        .par_iter_mut()
+        .zip(&places)
+        .map(|(row, at)| {
+            let at = (*at)?;
+            if drawn_end(row, options) {
+                return Some(options.pad_token);
+            }
+            let logits = &table[at * vocabulary..(at + 1) * vocabulary];
+            let text = row.prompt.iter().chain(&row.done.ids).copied();
+            let (id, logp) = options.draw(logits, text, &mut row.random);
+            row.done.ids.push(id);
+            row.done.logps.push(logp);
+            row.done.stopped = options.stop_tokens.contains(&id);
+            Some(id)
+        })
+        .collect();
+    let pad = options.pad_token;
+    open.iter().map(|row| drawn[*row].unwrap_or(pad)).collect()
+}

@@ -1,0 +1,131 @@
+//! How completions are written.
+
+use crate::lm::LmError;
+use crate::lm::config::{GenerationDefaults, ModelConfig};
+
+/// How a token is chosen, with the names of Hugging Face. The default is the model's own
+/// distribution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sampling {
+    /// Divides the logits; above 0.
+    pub temperature: f64,
+    /// Keeps so many tokens; 0 keeps all.
+    pub top_k: usize,
+    /// Keeps the most likely tokens up to this mass; 1 keeps all.
+    pub top_p: f64,
+    /// Drops tokens less likely than this share of the most likely one; 0 keeps all.
+    pub min_p: f64,
+    /// Divides positive and multiplies negative logits of tokens in the text; 1 changes nothing.
+    /// Padding is no text, other than in Hugging Face's batches.
+    pub repetition_penalty: f64,
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Self {
+            temperature: 1.0,
+            top_k: 0,
+            top_p: 1.0,
+            min_p: 0.0,
+            repetition_penalty: 1.0,
+        }
+    }
+}
+
+/// Options of [`crate::lm::Qwen2::generate`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct GenerateOptions {
+    /// Longest completion, in tokens.
+    pub max_new_tokens: usize,
+    /// Longest prompt, in tokens; without it what the model reads less `max_new_tokens`.
+    pub max_prompt_tokens: Option<usize>,
+    /// Takes the best token instead of drawing; of `sampling` only the penalty counts then.
+    pub greedy: bool,
+    /// How tokens are drawn.
+    pub sampling: Sampling,
+    /// Tokens that end a completion; usually a checkpoint's `eos_token_ids`.
+    pub stop_tokens: Vec<u32>,
+    /// What fills rows; never seen by the model.
+    pub pad_token: u32,
+    /// Of the draws.
+    pub seed: u64,
+}
+
+impl GenerateOptions {
+    /// Draws from the model's own distribution, and ends where the checkpoint says.
+    #[must_use]
+    pub fn new(max_new_tokens: usize, defaults: &GenerationDefaults, seed: u64) -> Self {
+        let first = defaults.eos_token_ids.first().copied();
+        Self {
+            max_new_tokens,
+            max_prompt_tokens: None,
+            greedy: false,
+            sampling: Sampling::default(),
+            stop_tokens: defaults.eos_token_ids.clone(),
+            pad_token: defaults.pad_token_id.or(first).unwrap_or(0),
+            seed,
+        }
+    }
+
+    pub(super) fn check(&self, config: &ModelConfig) -> Result<(), LmError> {
+        let option = |option, value: String, allowed| {
+            Err(LmError::Option {
+                option,
+                value,
+                allowed,
+            })
+        };
+        let count = self.max_new_tokens;
+        if count == 0 || count >= config.max_position_embeddings {
+            let allowed = "at least 1 and less than the model's max_position_embeddings";
+            return option("max_new_tokens", count.to_string(), allowed);
+        }
+        if self.pad_token as usize >= config.vocab_size {
+            let allowed = "a token of the model's vocabulary";
+            return option("pad_token", self.pad_token.to_string(), allowed);
+        }
+        self.sampling.check()
+    }
+}
+
+impl Sampling {
+    fn check(&self) -> Result<(), LmError> {
+        let above = |x: f64| x.is_finite() && x > 0.0;
+        let checks = [
+            (
+                "temperature",
+                self.temperature,
+                above(self.temperature),
+                "above 0",
+            ),
+            (
+                "top_p",
+                self.top_p,
+                self.top_p > 0.0 && self.top_p <= 1.0,
+                "above 0 and at most 1",
+            ),
+            (
+                "min_p",
+                self.min_p,
+                (0.0..=1.0).contains(&self.min_p),
+                "from 0 to 1",
+            ),
+            (
+                "repetition_penalty",
+                self.repetition_penalty,
+                above(self.repetition_penalty),
+                "above 0",
+            ),
+        ];
+        for (option, value, valid, allowed) in checks {
+            if !valid {
+                return Err(LmError::Option {
+                    option,
+                    value: value.to_string(),
+                    allowed,
+                });
+            }
+        }
+        Ok(())
+    }
+}

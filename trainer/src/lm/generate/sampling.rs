@@ -1,0 +1,183 @@
+//! From logits to a token, in the order of Hugging Face: penalty, temperature, top-k, top-p, min-p.
+
+use super::{GenerateOptions, Sampling};
+use crate::lm::random::Random;
+
+/// What is dropped.
+const OUT: f32 = f32::NEG_INFINITY;
+
+impl Sampling {
+    /// The tokens that may be drawn, in order, and how likely each is. `text` is what the penalty
+    /// looks at.
+    #[must_use]
+    pub fn distribution(
+        &self,
+        logits: &[f32],
+        text: impl IntoIterator<Item = u32>,
+    ) -> Vec<(u32, f64)> {
+        let mut scores = self.penalised(logits, text);
+        if (self.temperature - 1.0).abs() > 0.0 {
+            let temperature = self.temperature as f32;
+            scores.iter_mut().for_each(|score| *score /= temperature);
+        }
+        if self.top_k > 0 && self.top_k < scores.len() {
+            keep_best(&mut scores, self.top_k);
+        }
+        if self.top_p < 1.0 {
+            keep_mass(&mut scores, self.top_p);
+        }
+        if self.min_p > 0.0 {
+            keep_near(&mut scores, self.min_p);
+        }
+        let kept = || {
+            scores
+                .iter()
+                .zip(0_u32..)
+                .filter(|(score, _)| **score > OUT)
+        };
+        let most = largest(&scores);
+        let weight = |score: &f32| f64::from(score - most).exp();
+        let total: f64 = kept().map(|(score, _)| weight(score)).sum();
+        kept()
+            .map(|(score, id)| (id, weight(score) / total))
+            .collect()
+    }
+
+    fn penalised(&self, logits: &[f32], text: impl IntoIterator<Item = u32>) -> Vec<f32> {
+        let mut scores = logits.to_vec();
+        if (self.repetition_penalty - 1.0).abs() > 0.0 {
+            penalise(&mut scores, logits, text, self.repetition_penalty as f32);
+        }
+        scores
+    }
+
+    /// Whether any token may be drawn, as likely as the model says.
+    fn is_plain(&self) -> bool {
+        let penalty = (self.repetition_penalty - 1.0).abs() > 0.0;
+        self.top_k == 0 && self.top_p >= 1.0 && self.min_p <= 0.0 && !penalty
+    }
+}
+
+impl GenerateOptions {
+    /// A token, and its log-probability under the model at the options' temperature.
+    pub(super) fn draw(
+        &self,
+        logits: &[f32],
+        text: impl IntoIterator<Item = u32>,
+        random: &mut Random,
+    ) -> (u32, f32) {
+        let sampling = self.sampling;
+        if self.greedy {
+            let id = best(&sampling.penalised(logits, text));
+            let (most, total) = mass(logits, 1.0);
+            return (id as u32, logp(logits[id], most, total, 1.0));
+        }
+        let temperature = sampling.temperature as f32;
+        let (most, total) = mass(logits, temperature);
+        let point = random.unit();
+        let id = if sampling.is_plain() {
+            let weight = |logit: &f32| f64::from(((logit - most) / temperature).exp());
+            pick(logits.iter().map(weight).enumerate(), point * total)
+        } else {
+            let kept = sampling.distribution(logits, text);
+            let kept = kept.into_iter().map(|(id, share)| (id as usize, share));
+            pick(kept, point)
+        };
+        (id as u32, logp(logits[id], most, total, temperature))
+    }
+}
+
+/// The item in which a running sum passes `point`; the last one that weighs anything if rounding
+/// keeps it below.
+fn pick(weights: impl Iterator<Item = (usize, f64)>, point: f64) -> usize {
+    let (mut sum, mut last) = (0.0, 0);
+    for (id, weight) in weights {
+        if weight > 0.0 {
+            sum += weight;
+            last = id;
+            if sum > point {
+                break;
+            }
+        }
+    }
+    last
+}
+
+/// The largest logit, and the sum of all weights relative to it.
+fn mass(logits: &[f32], temperature: f32) -> (f32, f64) {
+    let most = largest(logits);
+    let weight = |logit: &f32| f64::from(((logit - most) / temperature).exp());
+    (most, logits.iter().map(weight).sum())
+}
+
+fn logp(logit: f32, most: f32, total: f64, temperature: f32) -> f32 {
+    (f64::from((logit - most) / temperature) - total.ln()) as f32
+}
+
+fn largest(scores: &[f32]) -> f32 {
+    scores.iter().copied().fold(OUT, f32::max)
+}
+
+/// The first of the best.
+fn best(scores: &[f32]) -> usize {
+    let better = |best: (usize, f32), next: (usize, f32)| if next.1 > best.1 { next } else { best };
+    scores.iter().copied().enumerate().fold((0, OUT), better).0
+}
+
+fn penalise(scores: &mut [f32], logits: &[f32], text: impl IntoIterator<Item = u32>, penalty: f32) {
+    for id in text {
+        // From the logits: a token that comes twice is penalised once.
+        if let (Some(score), Some(logit)) = (scores.get_mut(id as usize), logits.get(id as usize)) {
+            *score = if *logit < 0.0 {
+                logit * penalty
+            } else {
+                logit / penalty
+            };
+        }
+    }
+}
+
+/// Keeps the `count` best, and what is as good as the last of them.
+fn keep_best(scores: &mut [f32], count: usize) {
+    let mut sorted = scores.to_vec();
+    let (_, bound, _) = sorted.select_nth_unstable_by(count - 1, |a, b| b.total_cmp(a));
+    let bound = *bound;
+    drop_where(scores, |score| score < bound);
+}
+
+/// Drops the least likely tokens whose mass together is at most `1 - share`; never the best one.
+fn keep_mass(scores: &mut [f32], share: f64) {
+    let most = largest(scores);
+    let mut order: Vec<(f32, usize)> = scores
+        .iter()
+        .enumerate()
+        .filter(|(_, score)| **score > OUT)
+        .map(|(id, score)| (*score, id))
+        .collect();
+    order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let weight = |score: f32| f64::from(score - most).exp();
+    let total: f64 = order.iter().map(|(score, _)| weight(*score)).sum();
+    let mut sum = 0.0;
+    order.pop();
+    for (score, id) in order {
+        sum += weight(score) / total;
+        if sum > 1.0 - share {
+            break;
+        }
+        scores[id] = OUT;
+    }
+}
+
+/// Drops what is less likely than a share of the best.
+fn keep_near(scores: &mut [f32], share: f64) {
+    let most = largest(scores);
+    drop_where(scores, |score| f64::from(score - most).exp() < share);
+}
+
+fn drop_where(scores: &mut [f32], condition: impl Fn(f32) -> bool) {
+    for score in scores.iter_mut() {
+        if condition(*score) {
+            *score = OUT;
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! Playing and rewarding: from episodes to groups of completions with advantages.
+
+use sentinel_env::rng::Streams;
+use sentinel_policy::text::{Situation, TextWorld};
+use sentinel_policy::{Playable, Scripted};
+
+use super::config::{Continue, Credit, GrpoConfig};
+use super::objective::Sample;
+use super::voice::{Said, Voice};
+use crate::compact::learn::Learn;
+use crate::corpus::rollout::{Continuation, RolloutError, Signals, Trajectory, groups, rollout};
+use crate::corpus::training_seeds;
+use crate::lm::random::Random;
+use crate::lm::train::RunError;
+use crate::rl::Metrics;
+use crate::rl::advantage::{Rewards, advantages};
+use crate::{args, chosen, selected};
+
+/// Names of the rewards, in the order of their weights.
+const REWARDS: [&str; 2] = ["environment", "valid_format"];
+
+/// A completion with what it earned.
+struct Slot {
+    said: Said,
+    reward: f64,
+    valid: bool,
+}
+
+/// What an update learns from.
+pub(super) struct Collected {
+    /// Completions that are there, group by group.
+    pub(super) samples: Vec<Sample>,
+    pub(super) metrics: Metrics,
+    pub(super) warnings: Vec<String>,
+}
+
+/// The episodes of a run: the tasks in turn, on training seeds from the first on.
+pub(super) fn setups<W: TextWorld>(config: &GrpoConfig) -> Result<Vec<W::Setup>, RunError> {
+    let rules = args::rules::<W>(&config.rules)?;
+    let streams = chosen::streams::<W>(config.streams, Streams::Independent)?;
+    let named = Some(config.task.as_str()).filter(|task| *task != "all");
+    let mut cells = config.cells.clone();
+    // Where nobody says which part of a world's tasks, nothing that is held out is shown.
+    if named.is_none() && W::NAME == "polyguard" && cells.split.is_none() {
+        cells.split = Some("train".to_owned());
+    }
+    let tasks = selected::<W>(named, &cells)?;
+    let first = training_seeds().range().start;
+    if config.episodes as u64 > training_seeds().count() {
+        return Err(RunError::option(
+            "episodes",
+            "no more than there are training seeds",
+        ));
+    }
+    let setup = |index: usize| {
+        W::setup(
+            tasks[index % tasks.len()],
+            first + index as u64,
+            streams,
+            rules,
+        )
+    };
+    Ok((0..config.episodes).map(setup).collect())
+}
+
+/// Plays episodes with the policy, and makes groups of what it says in their states.
+pub(super) fn collect<W: TextWorld + Learn>(
+    config: &GrpoConfig,
+    setups: &[&W::Setup],
+    voice: &mut Voice<'_>,
+    seed: u64,
+) -> Result<Collected, RunError> {
+    let terms = config.terms()?;
+    let copies = if config.credit == Credit::RewardToGo {
+        config.num_generations
+    } else {
+        1
+    };
+    let starts: Vec<Situation<W>> = (setups.iter())
+        .flat_map(|setup| std::iter::repeat_n(Situation::<W>::new(*setup), copies))
+        .collect();
+    let played = heard(rollout(starts, terms, voice), voice)?;
+    let mut metrics = signals(&played);
+    let all = if config.credit == Credit::RewardToGo {
+        to_go(config, &played, std::mem::take(&mut voice.said), seed)
+    } else {
+        of_states(config, &played, voice, seed)?
+    };
+    finish(config, all, &mut metrics)
+}
+
+/// A rollout's result, or why its speaker fell silent.
+fn heard<T>(result: Result<T, RolloutError>, voice: &mut Voice<'_>) -> Result<T, RunError> {
+    match (voice.failure.take(), result) {
+        (Some(error), _) => Err(error.into()),
+        (None, result) => Ok(result?),
+    }
+}
+
+/// Groups of completions of single states, drawn from all steps of what was played.
+fn of_states<W: TextWorld + Learn>(
+    config: &GrpoConfig,
+    played: &[Trajectory<W>],
+    voice: &mut Voice<'_>,
+    seed: u64,
+) -> Result<Vec<Vec<Option<Slot>>>, RunError> {
+    let places = (played.iter().enumerate())
+        .flat_map(|(index, t)| (0..t.rows.len()).map(move |row| (index, row)));
+    let places = drawn(places.collect(), config.groups_per_update, seed);
+    let states: Vec<Situation<W>> = (places.iter())
+        .map(|(index, row)| played[*index].state(*row))
+        .collect();
+    let continuation = match (config.credit, config.continuation) {
+        (Credit::Step, Continue::Own) => Continuation::Own,
+        (Credit::Step, Continue::Scripted) => Continuation::Scripted(heuristic::<W>()?),
+        _ => Continuation::Stop,
+    };
+    voice.said.clear();
+    let size = config.num_generations;
+    let found = groups(&states, size, continuation, config.terms()?, voice);
+    let found = heard(found, voice)?;
+    // Completions of the groups come first, those that play on come after.
+    let mut said = std::mem::take(&mut voice.said).into_iter();
+    let slot = |member: crate::corpus::rollout::Member<W>| {
+        Some(Slot {
+            said: said.next()?,
+            reward: member.value,
+            valid: member.heard.is_ok(),
+        })
+    };
+    let mut slot = slot;
+    let members = |group: crate::corpus::rollout::Group<W>| {
+        group.members.into_iter().map(&mut slot).collect()
+    };
+    Ok(found.into_iter().map(members).collect())
+}
+
+fn heuristic<W: Playable>() -> Result<W::PolicyName, RunError> {
+    let found = W::PolicyName::named(W::ROLES.heuristic);
+    found.ok_or(RunError::option(
+        "continue",
+        "own in a world without a heuristic",
+    ))
+}
+
+/// Groups of the rows that whole episodes from one start have at the same step.
+fn to_go<W: TextWorld>(
+    config: &GrpoConfig,
+    played: &[Trajectory<W>],
+    said: Vec<Said>,
+    seed: u64,
+) -> Vec<Vec<Option<Slot>>> {
+    let mut by_episode: Vec<Vec<Said>> = played.iter().map(|_| Vec::new()).collect();
+    for said in said {
+        by_episode[said.episode].push(said);
+    }
+    let size = config.num_generations;
+    let mut all = Vec::new();
+    for (start, episodes) in played.chunks(size).enumerate() {
+        let longest = episodes.iter().map(|t| t.rows.len()).max().unwrap_or(0);
+        all.extend((0..longest).map(|row| (start, row)));
+    }
+    // One episode alone at a step is compared with nobody.
+    let there = |(start, row): &(usize, usize)| {
+        let episodes = &played[start * size..(start + 1) * size];
+        episodes.iter().filter(|t| t.rows.len() > *row).count() > 1
+    };
+    all.retain(there);
+    let places = drawn(all, config.groups_per_update, seed);
+    let group = |(start, row): &(usize, usize)| {
+        let episodes = start * size..(start + 1) * size;
+        let slot = |episode: usize| {
+            let (row, said) = (
+                played[episode].rows.get(*row)?,
+                by_episode[episode].get(*row)?,
+            );
+            Some(Slot {
+                said: said.clone(),
+                reward: row.to_go,
+                valid: row.heard.is_ok(),
+            })
+        };
+        episodes.map(slot).collect()
+    };
+    places.iter().map(group).collect()
+}
+
+/// At most so many of these, in their order.
+fn drawn<T>(mut all: Vec<T>, most: usize, seed: u64) -> Vec<T> {
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    Random::new(seed).shuffle(&mut order);
+    let mut kept = vec![false; all.len()];
+    order.iter().take(most).for_each(|at| kept[*at] = true);
+    let mut kept = kept.into_iter();
+    all.retain(|_| kept.next().unwrap_or(false));
+    all
+}
+
+/// Advantages, and what is logged about completions and rewards.
+fn finish(
+    config: &GrpoConfig,
+    groups: Vec<Vec<Option<Slot>>>,
+    metrics: &mut Metrics,
+) -> Result<Collected, RunError> {
+    let slots = || groups.iter().flatten();
+    let values: Vec<Option<f64>> = slots()
+        .flat_map(|slot| {
+            let reward = slot.as_ref().map(|slot| slot.reward);
+            let valid = slot.as_ref().map(|slot| f64::from(u8::from(slot.valid)));
+            [reward, valid]
+        })
+        .collect();
+    let rewards = Rewards {
+        names: &REWARDS,
+        values: &values,
+    };
+    let found = advantages(&config.advantages(), rewards).map_err(crate::lm::LmError::from)?;
+    metrics.extend(found.metrics);
+    let said: Vec<&Slot> = slots().flatten().collect();
+    lengths(&said, metrics);
+    let mut warnings = Vec::new();
+    let size = config.num_generations;
+    let flat = found.advantages.chunks(size);
+    let flat = flat
+        .filter(|group| group.iter().all(|a| a.abs() < 1e-12))
+        .count();
+    metrics.insert("groups".into(), groups.len() as f64);
+    metrics.insert("groups/zero_variance".into(), flat as f64);
+    if flat > 0 {
+        let all = groups.len();
+        warnings.push(format!(
+            "{flat} of {all} groups have equal rewards: they teach nothing"
+        ));
+    }
+    let samples = (groups.into_iter().flatten().zip(found.advantages))
+        .filter_map(|(slot, advantage)| {
+            let said = slot?.said;
+            Some(Sample {
+                counts: said.completion.stopped || !config.mask_truncated_completions,
+                prompt: said.prompt,
+                completion: said.completion.ids,
+                advantage,
+                ..Sample::default()
+            })
+        })
+        .collect();
+    Ok(Collected {
+        samples,
+        metrics: std::mem::take(metrics),
+        warnings,
+    })
+}
+
+/// TRL's lengths, and how many completions are no action.
+fn lengths(said: &[&Slot], metrics: &mut Metrics) {
+    let mut note = |name: &str, lengths: Vec<f64>| {
+        let (min, mean, max) = crate::rl::min_mean_max(&lengths);
+        for (what, value) in [("min", min), ("mean", mean), ("max", max)] {
+            metrics.insert(format!("completions/{what}_{name}"), value);
+        }
+    };
+    let length = |slot: &&Slot| slot.said.completion.ids.len() as f64;
+    note("length", said.iter().map(length).collect());
+    let ended = said.iter().filter(|slot| slot.said.completion.stopped);
+    note("terminated_length", ended.map(length).collect());
+    let count = said.len().max(1) as f64;
+    let share = |is: fn(&Slot) -> bool| said.iter().filter(|slot| is(slot)).count() as f64 / count;
+    let cut = share(|slot| !slot.said.completion.stopped);
+    let invalid = share(|slot| !slot.valid);
+    metrics.insert("completions/clipped_ratio".into(), cut);
+    metrics.insert("completions/invalid_rate".into(), invalid);
+}
+
+/// What the episodes show, under names of their own.
+fn signals<W: TextWorld>(played: &[Trajectory<W>]) -> Metrics {
+    let signals = Signals::of(played);
+    let values = [
+        ("rollout/score", signals.avg_score),
+        ("rollout/rows", signals.rows as f64),
+        ("rollout/invalid_rate", signals.invalid_rate),
+        ("rollout/broken_off_rate", signals.broken_off_rate),
+        ("rollout/repeated_action_rate", signals.repeated_action_rate),
+        ("rollout/constant_policy_rate", signals.constant_policy_rate),
+        ("rollout/first_step_reward", signals.first_step_reward),
+        ("rollout/later_reward", signals.later_reward),
+    ];
+    let named = values.map(|(name, value)| (name.to_owned(), value));
+    named.into_iter().collect()
+}

@@ -1,0 +1,211 @@
+//! A run of GRPO: play, reward, learn.
+
+use std::sync::atomic::AtomicBool;
+
+use sentinel_policy::in_world;
+use sentinel_policy::text::TextWorld;
+
+use super::collect::{Collected, collect, setups};
+use super::config::GrpoConfig;
+use super::objective::{Objective, Sample, accumulate, reference_logps};
+use super::voice::Voice;
+use crate::Error;
+use crate::compact::learn::Learn;
+use crate::lm::random::Random;
+use crate::lm::train::{About, Event, Job, Outcome, Place, RunError, Start, State, Update, run};
+use crate::lm::{GenerateOptions, GenerationDefaults, Lora, Pass, Qwen2, Tokenizer, Trained};
+use crate::rl::Metrics;
+
+/// Streams of random numbers that a run's seed is split into.
+const ORDER: u64 = 1;
+const DROPOUT: u64 = 2;
+const SPEECH: u64 = 3;
+const STATES: u64 = 4;
+
+/// Episodes of a world, and a model that learns to play them.
+struct GrpoJob<W: TextWorld> {
+    config: GrpoConfig,
+    setups: Vec<W::Setup>,
+    tokenizer: Tokenizer,
+    generation: GenerationDefaults,
+    pad: u32,
+    /// The model before training, where switching the adapter off does not give it.
+    reference: Option<Qwen2>,
+}
+
+impl<W: TextWorld + Learn> GrpoJob<W> {
+    fn updates_per_epoch(&self) -> usize {
+        self.setups.len().div_ceil(self.config.batch_size)
+    }
+
+    /// The episodes of an update. The order of an epoch follows from the seed and its number.
+    fn episodes(&self, update: usize) -> Vec<&W::Setup> {
+        let per_epoch = self.updates_per_epoch();
+        let mut order: Vec<usize> = (0..self.setups.len()).collect();
+        self.random(ORDER, update / per_epoch).shuffle(&mut order);
+        let size = self.config.batch_size;
+        let places = order.iter().skip(update % per_epoch * size).take(size);
+        places.map(|at| &self.setups[*at]).collect()
+    }
+
+    fn random(&self, stream: u64, index: usize) -> Random {
+        let seed = Random::indexed(self.config.run.seed, stream).next();
+        Random::indexed(seed, index as u64)
+    }
+
+    fn collect(&self, model: &Qwen2, update: usize) -> Result<Collected, RunError> {
+        let config = &self.config;
+        let seed = self.random(SPEECH, update).next();
+        let mut options =
+            GenerateOptions::new(config.max_completion_length, &self.generation, seed);
+        options.sampling.temperature = config.temperature;
+        options.max_prompt_tokens = Some(config.run.max_seq_length - config.max_completion_length);
+        let batch = config.generation_batch_size;
+        let mut voice = Voice::new(model, &self.tokenizer, options, batch);
+        let seed = self.random(STATES, update).next();
+        collect::<W>(config, &self.episodes(update), &mut voice, seed)
+    }
+
+    fn objective(&self, samples: &[Sample]) -> Objective {
+        let items: usize = samples.iter().map(Sample::items).sum();
+        let micro_batches = samples.len().div_ceil(self.config.micro_batch_size);
+        Objective {
+            loss: self.config.loss(micro_batches),
+            temperature: self.config.temperature,
+            num_items: items as f64,
+            pad: self.pad,
+        }
+    }
+
+    /// Asks the policy before training for its log-probabilities.
+    fn consult(
+        &self,
+        model: &Qwen2,
+        samples: &mut [Sample],
+        objective: &Objective,
+    ) -> Result<(), RunError> {
+        let (model, pass) = match &self.reference {
+            Some(reference) => (reference, Pass::EVALUATION),
+            None => (model, Pass::REFERENCE),
+        };
+        let rows: Vec<&Sample> = samples.iter().collect();
+        let micro = self.config.micro_batch_size;
+        let found = reference_logps(model, &rows, micro, objective, pass)?;
+        for (sample, logps) in samples.iter_mut().zip(found) {
+            sample.reference = Some(logps);
+        }
+        Ok(())
+    }
+}
+
+impl<W: TextWorld + Learn> Job for GrpoJob<W> {
+    fn method(&self) -> &'static str {
+        "grpo"
+    }
+
+    fn batch_size(&self) -> usize {
+        self.config.groups_per_update * self.config.num_generations
+    }
+
+    fn steps_per_epoch(&self) -> usize {
+        self.updates_per_epoch() * self.config.num_iterations
+    }
+
+    fn data(&self) -> Metrics {
+        [("episodes".to_owned(), self.setups.len() as f64)].into()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn update(&mut self, state: &mut State) -> Result<Update, RunError> {
+        let update = state.done / self.config.num_iterations;
+        let Collected {
+            mut samples,
+            metrics: common,
+            warnings,
+        } = self.collect(&state.model, update)?;
+        // Neighbours of like length need little padding.
+        samples.sort_by_key(|sample| sample.prompt.len() + sample.completion.len());
+        let objective = self.objective(&samples);
+        if self.config.beta != 0.0 {
+            self.consult(&state.model, &mut samples, &objective)?;
+        }
+        let read: usize = (samples.iter())
+            .map(|sample| sample.prompt.len() + sample.completion.len())
+            .sum();
+        let mut steps = Vec::new();
+        for iteration in 0..self.config.num_iterations {
+            let pass = Pass::training(self.random(DROPOUT, state.done).next());
+            let pass = pass.checkpointed(!self.config.run.no_gradient_checkpointing);
+            let rows: Vec<&Sample> = samples.iter().collect();
+            let micro = self.config.micro_batch_size;
+            let found = accumulate(&state.model, &rows, micro, &objective, pass)?;
+            state.tokens += read as u64;
+            let mut metrics = common.clone();
+            metrics.extend(found.metrics);
+            state.step(found.loss, found.grads, &mut metrics)?;
+            steps.push(metrics);
+            if iteration == 0 {
+                for (sample, logps) in samples.iter_mut().zip(found.logps) {
+                    sample.old = Some(logps);
+                }
+            }
+            if state.finished() {
+                break;
+            }
+        }
+        Ok(Update { steps, warnings })
+    }
+}
+
+/// Trains a model by playing, in a folder.
+///
+/// # Errors
+/// If an option cannot be, the model cannot be read, or the run stops.
+pub fn train(
+    config: &GrpoConfig,
+    place: &Place,
+    stop: &AtomicBool,
+    listen: &mut dyn FnMut(&Event),
+) -> Result<Outcome, RunError> {
+    in_world!(config.world, W => train_in::<W>(config, place, stop, listen))
+}
+
+fn train_in<W: TextWorld + Learn>(
+    config: &GrpoConfig,
+    place: &Place,
+    stop: &AtomicBool,
+    listen: &mut dyn FnMut(&Event),
+) -> Result<Outcome, RunError> {
+    config.check()?;
+    let setups = setups::<W>(config)?;
+    let start = Start::open(&config.run, &place.folder)?;
+    let switched = !config.run.full && config.run.adapter.is_none();
+    let reference = (config.beta != 0.0 && !switched).then(|| {
+        let mut before = Lora::merged(&start.model);
+        before.train(Trained::Nothing);
+        before
+    });
+    let pad = start.pad();
+    let mut job = GrpoJob::<W> {
+        config: config.clone(),
+        setups,
+        tokenizer: start.tokenizer,
+        generation: start.generation,
+        pad,
+        reference,
+    };
+    let total = config.run.total(job.steps_per_epoch());
+    let schedule = config.run.schedule(config.learning_rate, total);
+    let about = About {
+        config: serde_json::to_value(config).map_err(Error::from)?,
+        source: start.folder,
+        fallback: start.fallback,
+        logging_steps: config.run.logging_steps,
+        save_steps: config.run.save_steps,
+    };
+    let state = Start::state(start.model, &config.run, schedule);
+    run(&mut job, state, &about, place, stop, listen)
+}

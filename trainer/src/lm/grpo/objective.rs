@@ -1,0 +1,283 @@
+//! The loss of [`crate::rl`] through a language model: log-probabilities out, their slopes back in.
+
+use std::collections::BTreeMap;
+
+use crate::lm::parameter::numbers;
+use crate::lm::{Batch, Entropy, Grads, LmError, Pass, Picks, Qwen2};
+use crate::rl::Metrics;
+use crate::rl::config::LossConfig;
+use crate::rl::loss::{Advantages, LossInput, LossOutput, grpo_loss};
+
+/// A completion of a prompt with what is known about it. Slices have one place for each token of
+/// the completion.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// Tokens of the prompt.
+    pub prompt: Vec<u32>,
+    /// Tokens of the completion, with the one that stopped it.
+    pub completion: Vec<u32>,
+    /// False where it does not count at all: a completion that was cut off, under
+    /// `mask_truncated_completions`.
+    pub counts: bool,
+    /// Which tokens the policy wrote, where a tool wrote others.
+    pub written: Option<Vec<bool>>,
+    /// How much better than expected it was.
+    pub advantage: f64,
+    /// Log-probabilities under the policy that wrote it; none while that is the one trained.
+    pub old: Option<Vec<f64>>,
+    /// Log-probabilities under the reference policy.
+    pub reference: Option<Vec<f64>>,
+}
+
+impl Sample {
+    /// Whether a token carries loss.
+    fn carries(&self, at: usize) -> bool {
+        let written = || self.written.as_ref().is_none_or(|written| written[at]);
+        self.counts && at < self.completion.len() && written()
+    }
+
+    /// Tokens that carry loss.
+    #[must_use]
+    pub fn items(&self) -> usize {
+        (0..self.completion.len())
+            .filter(|at| self.carries(*at))
+            .count()
+    }
+}
+
+/// What is minimised.
+#[derive(Clone, Debug)]
+pub struct Objective {
+    /// The loss. `gradient_accumulation_steps` must be the number of micro-batches of a step.
+    pub loss: LossConfig,
+    /// Divides the logits before log-probabilities are taken.
+    pub temperature: f64,
+    /// TRL's `num_items_in_batch`: tokens with loss in the whole generation.
+    pub num_items: f64,
+    /// What fills up rows.
+    pub pad: u32,
+}
+
+/// What the samples of an optimizer step gave.
+#[derive(Debug)]
+pub struct Accumulated {
+    /// The loss.
+    pub loss: f64,
+    /// Its gradients.
+    pub grads: Grads,
+    /// What TRL logs, each the mean over micro-batches.
+    pub metrics: Metrics,
+    /// Of each sample, the log-probabilities of its tokens under the policy as it is trained.
+    pub logps: Vec<Vec<f64>>,
+}
+
+/// A micro-batch as a model reads it, with the tokens whose log-probabilities are asked for: those
+/// of all completions.
+struct Micro {
+    batch: Batch,
+    picks: Picks,
+    /// Width of the table of completions.
+    width: usize,
+}
+
+impl Micro {
+    fn new(model: &Qwen2, samples: &[&Sample], pad: u32) -> Result<Self, LmError> {
+        let rows: Vec<Vec<u32>> = (samples.iter())
+            .map(|sample| [sample.prompt.as_slice(), &sample.completion].concat())
+            .collect();
+        let batch = Batch::left_padded(model.config(), &rows, pad)?;
+        let tokens = batch.tokens();
+        let chosen: Vec<bool> = (samples.iter())
+            .flat_map(|sample| {
+                let start = tokens - sample.completion.len();
+                (0..tokens).map(move |column| column >= start)
+            })
+            .collect();
+        let longest = samples.iter().map(|sample| sample.completion.len()).max();
+        Ok(Self {
+            picks: Picks::new(&batch, &chosen)?,
+            batch,
+            width: longest.unwrap_or(0),
+        })
+    }
+}
+
+/// Numbers of all completions' tokens, one after the other, as a table with `width` columns.
+fn table(samples: &[&Sample], width: usize, values: &[f32]) -> Vec<f64> {
+    let mut all = vec![0.0; samples.len() * width];
+    let mut rest = values.iter();
+    for (row, sample) in samples.iter().enumerate() {
+        for at in 0..sample.completion.len() {
+            all[row * width + at] = rest.next().map_or(0.0, |value| f64::from(*value));
+        }
+    }
+    all
+}
+
+/// The same from numbers that samples have; nothing if one has none.
+fn known(
+    samples: &[&Sample],
+    width: usize,
+    of: impl Fn(&Sample) -> Option<&Vec<f64>>,
+) -> Option<Vec<f64>> {
+    let mut all = vec![0.0; samples.len() * width];
+    for (row, sample) in samples.iter().enumerate() {
+        let values = of(sample)?;
+        all[row * width..row * width + values.len()].copy_from_slice(values);
+    }
+    Some(all)
+}
+
+/// Loss and gradients of the samples of one optimizer step, `micro` at a time.
+///
+/// # Errors
+/// If an option cannot be or needs an input that is missing, a sample has no prompt, nothing is
+/// trained, or the device cannot be read.
+pub fn accumulate(
+    model: &Qwen2,
+    samples: &[&Sample],
+    micro: usize,
+    objective: &Objective,
+    pass: Pass,
+) -> Result<Accumulated, LmError> {
+    let mut all = Accumulated {
+        loss: 0.0,
+        grads: Grads::default(),
+        metrics: Metrics::new(),
+        logps: Vec::with_capacity(samples.len()),
+    };
+    let mut seen: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (index, part) in (0..).zip(samples.chunks(micro.max(1))) {
+        let (output, grads, logps) = micro_batch(model, part, objective, pass.part(index))?;
+        all.loss += output.loss;
+        all.grads.add(grads);
+        for (name, value) in output.metrics {
+            seen.entry(name).or_default().push(value);
+        }
+        let width = logps.len().checked_div(part.len()).unwrap_or(0);
+        for (row, sample) in part.iter().enumerate() {
+            let start = row * width;
+            all.logps
+                .push(logps[start..start + sample.completion.len()].to_vec());
+        }
+    }
+    for (name, values) in seen {
+        let value = match name.as_str() {
+            name if name.ends_with("_min") => values.iter().copied().fold(f64::NAN, f64::min),
+            name if name.ends_with("_max") => values.iter().copied().fold(f64::NAN, f64::max),
+            _ => crate::rl::nan_mean(&values),
+        };
+        all.metrics.insert(name, value);
+    }
+    Ok(all)
+}
+
+fn micro_batch(
+    model: &Qwen2,
+    samples: &[&Sample],
+    objective: &Objective,
+    pass: Pass,
+) -> Result<(LossOutput, Grads, Vec<f64>), LmError> {
+    let Micro {
+        batch,
+        picks,
+        width,
+    } = Micro::new(model, samples, objective.pad)?;
+    let config = &objective.loss;
+    let entropy = if config.entropy_coef == 0.0 {
+        Entropy::Value
+    } else {
+        Entropy::Gradient
+    };
+    let mask: Vec<bool> = (samples.iter())
+        .flat_map(|sample| (0..width).map(|at| sample.carries(at)))
+        .collect();
+    let advantages: Vec<f64> = samples.iter().map(|sample| sample.advantage).collect();
+    let old = known(samples, width, |sample| sample.old.as_ref());
+    let reference = known(samples, width, |sample| sample.reference.as_ref());
+    let mut output = None;
+    let loss = |hidden| {
+        let found = model.token_logprobs(hidden, &picks, objective.temperature, entropy, pass);
+        let logps = table(samples, width, &numbers(found.logps.clone())?);
+        let entropies = match &found.entropies {
+            Some(entropies) => table(samples, width, &numbers(entropies.clone())?),
+            None => Vec::new(),
+        };
+        let input = LossInput {
+            tokens: width,
+            logps: &logps,
+            old_logps: old.as_deref(),
+            ref_logps: reference.as_deref(),
+            entropies: Some(&entropies),
+            completion_mask: &mask,
+            tool_mask: None,
+            advantages: Advantages::PerSequence(&advantages),
+            num_items_in_batch: Some(objective.num_items),
+            importance_sampling_ratio: None,
+            sampling_logps: None,
+        };
+        let computed = grpo_loss(config, &input)?;
+        let slopes = |table: &[f64]| slopes(samples, width, table, model);
+        let mut surrogate = (found.logps * slopes(&computed.grad_logps)).sum();
+        if let (Some(slope), Some(entropies)) = (&computed.grad_entropies, found.entropies) {
+            surrogate = surrogate + (entropies * slopes(slope)).sum();
+        }
+        output = Some((computed, logps));
+        Ok(surrogate)
+    };
+    let (_, grads) = model.gradients(&batch, pass, loss)?;
+    let (output, logps) = output.ok_or(LmError::Length {
+        what: "the outputs of a loss",
+        found: 0,
+        expected: 1,
+    })?;
+    Ok((output, grads, logps))
+}
+
+/// The entries of a table that are tokens, as the device holds log-probabilities.
+fn slopes(
+    samples: &[&Sample],
+    width: usize,
+    table: &[f64],
+    model: &Qwen2,
+) -> burn::tensor::Tensor<1> {
+    let rows = samples.iter().enumerate();
+    let values: Vec<f32> = rows
+        .flat_map(|(row, sample)| {
+            let row = &table[row * width..row * width + sample.completion.len()];
+            row.iter().map(|slope| *slope as f32)
+        })
+        .collect();
+    let count = values.len();
+    burn::tensor::Tensor::from_data(
+        burn::tensor::TensorData::new(values, [count]),
+        model.device(),
+    )
+}
+
+/// Log-probabilities of the samples' completions without gradients: under the base model for
+/// [`Pass::REFERENCE`], under the policy for [`Pass::EVALUATION`].
+///
+/// # Errors
+/// If a sample does not fit the model, or the device cannot be read.
+pub fn reference_logps(
+    model: &Qwen2,
+    samples: &[&Sample],
+    micro: usize,
+    objective: &Objective,
+    pass: Pass,
+) -> Result<Vec<Vec<f64>>, LmError> {
+    let mut all = Vec::with_capacity(samples.len());
+    for part in samples.chunks(micro.max(1)) {
+        let made = Micro::new(model, part, objective.pad)?;
+        let hidden = model.hidden(&made.batch, pass);
+        let temperature = objective.temperature;
+        let found = model.token_logprobs(hidden, &made.picks, temperature, Entropy::Skipped, pass);
+        let values = table(part, made.width, &numbers(found.logps)?);
+        for (row, sample) in part.iter().enumerate() {
+            let start = row * made.width;
+            all.push(values[start..start + sample.completion.len()].to_vec());
+        }
+    }
+    Ok(all)
+}

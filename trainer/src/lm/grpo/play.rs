@@ -1,0 +1,160 @@
+//! Episodes of a language model, to measure it: how often it names an action, and what it scores.
+
+use std::path::PathBuf;
+
+use sentinel_env::rng::Streams;
+use sentinel_policy::text::{PromptStyle, Reader, Situation, TextWorld};
+use sentinel_policy::{WorldName, in_world};
+use serde::Serialize;
+
+use super::voice::Voice;
+use crate::args::{parse_streams, parse_world};
+use crate::compact::device::DeviceName;
+use crate::compact::learn::Learn;
+use crate::corpus::rollout::{Signals, Terms, Trajectory, rollout};
+use crate::corpus::{parse_reader, parse_style};
+use crate::lm::train::RunError;
+use crate::lm::{
+    BaseCheck, GenerateOptions, GenerationDefaults, HubOptions, Lora, Qwen2, Tokenizer, find_model,
+};
+use crate::{Cells, SeedRange, args, chosen, selected};
+
+/// Whom to measure, and in what.
+#[derive(Clone, Debug, clap::Args)]
+pub struct PlayConfig {
+    /// The model: a local folder, or a name on the Hugging Face Hub
+    #[arg(long, value_name = "MODEL")]
+    pub model: String,
+    /// A LoRA adapter of the model
+    #[arg(long, value_name = "DIR")]
+    pub adapter: Option<PathBuf>,
+    /// The world: trust, cluster or polyguard
+    #[arg(long, default_value = "trust", value_parser = parse_world)]
+    pub world: WorldName,
+    /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
+    #[arg(long, value_name = "RULES", default_value = "reference")]
+    pub rules: String,
+    /// Tasks of the world with commas between, or all
+    #[arg(long, alias = "tasks", value_name = "TASK", default_value = "all")]
+    pub task: String,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub cells: Cells,
+    /// Seeds of each task: A..B without B, or A..=B with B
+    #[arg(
+        long,
+        value_name = "A..B",
+        default_value = "1000..1030",
+        allow_hyphen_values = true
+    )]
+    pub seeds: SeedRange,
+    /// How random streams are seeded: reference or independent [default: independent, where the
+    /// world has it]
+    #[arg(long, value_name = "MODE", value_parser = parse_streams)]
+    pub streams: Option<Streams>,
+    /// How an observation is put into words: compact or reference
+    #[arg(long, value_name = "STYLE", default_value = "compact", value_parser = parse_style)]
+    pub prompt: PromptStyle,
+    /// How a completion is read: strict, or repair to leave out what is around the action
+    #[arg(long, value_name = "READER", default_value = "strict", value_parser = parse_reader)]
+    pub reader: Reader,
+    /// Draw tokens at this temperature instead of taking the best one
+    #[arg(long, value_name = "T")]
+    pub temperature: Option<f64>,
+    /// Longest completion, in tokens
+    #[arg(long, value_name = "N", default_value_t = 192)]
+    pub max_completion_length: usize,
+    /// Prompts that are completed side by side
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub batch_size: usize,
+    /// Seed of the draws
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub seed: u64,
+    /// Where tensors live
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: DeviceName,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Played {
+    /// The world.
+    pub world: WorldName,
+    /// Mean score of each task.
+    pub tasks: Vec<(String, f64)>,
+    /// Mean of the tasks' scores. A completion that is no action ends its episode, and earns
+    /// nothing from there on, where the world has no action for it.
+    pub score: f64,
+    /// Share of the completions that are an action.
+    pub validity: f64,
+    /// Everything else that is watched.
+    pub signals: Signals,
+    /// Tokens that were written.
+    pub tokens: usize,
+}
+
+/// Plays the episodes.
+///
+/// # Errors
+/// If an option cannot be, or the model cannot be found, read or run.
+pub fn play(config: &PlayConfig) -> Result<Played, RunError> {
+    let folder = find_model(&config.model, &HubOptions::from_environment())?;
+    let mut model = Qwen2::load(&folder, &config.device.open()?)?;
+    let tokenizer = Tokenizer::load(&folder)?;
+    tokenizer.check_fits(model.config())?;
+    if let Some(adapter) = &config.adapter {
+        Lora::load(&mut model, adapter, BaseCheck::Weights)?;
+    }
+    let defaults = GenerationDefaults::read(&folder)?;
+    let mut options = GenerateOptions::new(config.max_completion_length, &defaults, config.seed);
+    match config.temperature {
+        Some(temperature) => options.sampling.temperature = temperature,
+        None => options.greedy = true,
+    }
+    let mut voice = Voice::new(&model, &tokenizer, options, config.batch_size);
+    in_world!(config.world, W => play_in::<W>(config, &mut voice))
+}
+
+fn play_in<W: TextWorld + Learn>(
+    config: &PlayConfig,
+    voice: &mut Voice<'_>,
+) -> Result<Played, RunError> {
+    use sentinel_env::TaskName;
+
+    let rules = args::rules::<W>(&config.rules)?;
+    let streams = chosen::streams::<W>(config.streams, Streams::Independent)?;
+    let named = Some(config.task.as_str()).filter(|task| *task != "all");
+    let tasks = selected::<W>(named, &config.cells)?;
+    let terms = Terms {
+        style: config.prompt,
+        reader: config.reader,
+        ..Terms::default()
+    };
+    let (mut all, mut scores): (Vec<Trajectory<W>>, _) = (Vec::new(), Vec::new());
+    for task in &tasks {
+        let setup = |seed| Situation::new(&W::setup(*task, seed, streams, rules));
+        let starts = config.seeds.range().map(setup).collect();
+        let played = rollout(starts, terms, voice);
+        if let Some(error) = voice.failure.take() {
+            return Err(error.into());
+        }
+        let played = played?;
+        let sum: f64 = played.iter().map(|t| t.score).sum();
+        scores.push((task.name().to_owned(), sum / played.len().max(1) as f64));
+        all.extend(played);
+    }
+    let signals = Signals::of(&all);
+    let sum: f64 = scores.iter().map(|(_, score)| score).sum();
+    Ok(Played {
+        world: config.world,
+        score: sum / scores.len().max(1) as f64,
+        tasks: scores,
+        validity: 1.0 - signals.invalid_rate,
+        signals,
+        tokens: voice
+            .said
+            .iter()
+            .map(|said| said.completion.ids.len())
+            .sum(),
+    })
+}

@@ -1,0 +1,93 @@
+//! Putting an adapter's matrices beside the linear layers of a model.
+
+use super::{Lora, LoraConfig, Target};
+use crate::lm::parameter::Parameter;
+use crate::lm::random::Random;
+use crate::lm::weights::{BLOCK_LINEARS, linear_shape};
+use crate::lm::{LmError, LoraPair, Qwen2, Trained};
+
+/// The two matrices of one linear layer: names as in PEFT's files, and shapes.
+pub(super) struct PairSpec {
+    pub(super) layer: usize,
+    pub(super) target: Target,
+    pub(super) a: (String, [usize; 2]),
+    pub(super) b: (String, [usize; 2]),
+}
+
+/// All pairs of an adapter for a model.
+pub(super) fn pairs(model: &Qwen2, config: &LoraConfig) -> Vec<PairSpec> {
+    let layers = 0..model.config.num_hidden_layers;
+    let of_layer = |layer: usize| {
+        config.targets.iter().map(move |target| {
+            let (part, linear) = BLOCK_LINEARS[*target as usize];
+            let [outputs, inputs] = linear_shape(&model.config, linear);
+            let module = format!("base_model.model.model.layers.{layer}.{part}.{linear}");
+            PairSpec {
+                layer,
+                target: *target,
+                a: (format!("{module}.lora_A.weight"), [config.rank, inputs]),
+                b: (format!("{module}.lora_B.weight"), [outputs, config.rank]),
+            }
+        })
+    };
+    layers.flat_map(of_layer).collect()
+}
+
+impl Lora {
+    /// Puts a new adapter beside the layers of a model, in place of an earlier one, and makes it
+    /// what is trained. A is uniform as in PEFT, B is 0: the model's output stays as it was.
+    ///
+    /// # Errors
+    /// If an option makes no sense.
+    pub fn attach(model: &mut Qwen2, config: LoraConfig, seed: u64) -> Result<(), LmError> {
+        config.check()?;
+        let fill = |name: &str, [rows, columns]: [usize; 2]| {
+            if name.contains(".lora_B.") {
+                return vec![0.0; rows * columns];
+            }
+            // Kaiming's uniform distribution with a = sqrt(5).
+            let bound = 1.0 / (columns as f64).sqrt();
+            let mut random = Random::named(seed, name);
+            let draw = |_| ((2.0 * random.unit() - 1.0) * bound) as f32;
+            (0..rows * columns).map(draw).collect()
+        };
+        place(model, config, fill);
+        model.train(Trained::Adapter);
+        Ok(())
+    }
+
+    /// Takes the adapter away.
+    pub fn detach(model: &mut Qwen2) {
+        for block in &mut model.blocks {
+            for linear in &mut block.linears {
+                linear.lora = None;
+            }
+        }
+        model.adapter = None;
+    }
+}
+
+/// Puts matrices with the numbers that `fill` gives by name and shape.
+pub(super) fn place(
+    model: &mut Qwen2,
+    config: LoraConfig,
+    mut fill: impl FnMut(&str, [usize; 2]) -> Vec<f32>,
+) {
+    Lora::detach(model);
+    let device = model.device.clone();
+    for pair in pairs(model, &config) {
+        let mut matrix = |(name, shape): (String, [usize; 2])| {
+            let values = fill(&name, shape);
+            Parameter::new(name, shape.to_vec(), values, &device)
+        };
+        let (a, b) = (matrix(pair.a), matrix(pair.b));
+        let linear = &mut model.blocks[pair.layer].linears[pair.target as usize];
+        linear.lora = Some(LoraPair {
+            a,
+            b,
+            scale: config.scale(),
+            dropout: config.dropout,
+        });
+    }
+    model.adapter = Some(config);
+}

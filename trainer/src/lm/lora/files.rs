@@ -1,0 +1,132 @@
+//! PEFT's folder of an adapter: `adapter_config.json` and `adapter_model.safetensors`.
+
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::attach::{pairs, place};
+use super::{Lora, LoraConfig};
+use crate::lm::weights::{read_file, read_metadata, safetensors_bytes};
+use crate::lm::{LmError, Qwen2};
+
+const CONFIG: &str = "adapter_config.json";
+const WEIGHTS: &str = "adapter_model.safetensors";
+/// The key, in the header of the weights, of a digest of the base model. PEFT reads past it.
+const BASE_DIGEST: &str = "base_sha256";
+
+/// How sure one wants to be that an adapter belongs to the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BaseCheck {
+    /// The weights are those that it was trained on, if the adapter says which those were; adapters
+    /// written by PEFT do not.
+    Weights,
+    /// Names and shapes fit. For a base in another precision.
+    Shapes,
+}
+
+impl Lora {
+    /// Puts a saved adapter beside the layers of a model, in place of an earlier one. Nothing is
+    /// trained afterwards until [`Qwen2::train`] says so.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or the adapter is of another base model.
+    pub fn load(model: &mut Qwen2, folder: &Path, check: BaseCheck) -> Result<(), LmError> {
+        let config = LoraConfig::read(&folder.join(CONFIG))?;
+        let path = folder.join(WEIGHTS);
+        let mut tensors = read_file(&path)?;
+        let mismatch = |reason: String| LmError::AdapterMismatch {
+            path: folder.to_owned(),
+            reason,
+        };
+        let expected = pairs(model, &config);
+        for (name, shape) in expected.iter().flat_map(|pair| [&pair.a, &pair.b]) {
+            let found = tensors.get(name).map(|tensor| tensor.shape.as_slice());
+            match found {
+                None => return Err(mismatch(format!("it lacks tensor {name}"))),
+                Some(found) if found != shape.as_slice() => {
+                    let reason = format!("tensor {name} has shape {found:?}, not {shape:?}");
+                    return Err(mismatch(reason));
+                }
+                Some(_) => {}
+            }
+        }
+        let count = 2 * expected.len();
+        if tensors.len() != count {
+            let known = |name: &str| expected.iter().any(|p| p.a.0 == name || p.b.0 == name);
+            let extra = tensors.keys().find(|name| !known(name));
+            let extra = extra.map_or("", String::as_str);
+            return Err(mismatch(format!(
+                "tensor {extra} has no place in the model"
+            )));
+        }
+        if check == BaseCheck::Weights
+            && let Some(base) = read_metadata(&path)?.remove(BASE_DIGEST)
+            && base != model.base_digest()?
+        {
+            let reason = "it was trained on other weights of the same shape".to_owned();
+            return Err(mismatch(reason));
+        }
+        let fill = |name: &str, _| tensors.remove(name).map_or_else(Vec::new, |t| t.values);
+        place(model, config, fill);
+        Ok(())
+    }
+
+    /// Writes a model's adapter into a folder, which is made if need be; each file whole or not at
+    /// all.
+    ///
+    /// # Errors
+    /// If there is no adapter, or a file cannot be written.
+    pub fn save(model: &Qwen2, folder: &Path) -> Result<(), LmError> {
+        Self::save_with_digest(model, folder, &model.base_digest()?)
+    }
+
+    /// The same where the digest of the base model is known, which takes long to compute.
+    ///
+    /// # Errors
+    /// As [`Self::save`].
+    pub fn save_with_digest(model: &Qwen2, folder: &Path, digest: &str) -> Result<(), LmError> {
+        let Some(config) = model.adapter() else {
+            return Err(no_adapter());
+        };
+        std::fs::create_dir_all(folder).map_err(|error| LmError::write(folder, error))?;
+        let path = folder.join(WEIGHTS);
+        let matrices = model
+            .parameters()
+            .into_iter()
+            .filter(|p| p.name().contains(".lora_"));
+        let digest = [(BASE_DIGEST, digest.to_owned())];
+        crate::files::write(&path, &safetensors_bytes(&path, matrices, &digest)?)?;
+        let text = serde_json::to_vec_pretty(&config.to_json()).map_err(crate::Error::Json)?;
+        crate::files::write(&folder.join(CONFIG), &text)?;
+        Ok(())
+    }
+}
+
+pub(super) fn no_adapter() -> LmError {
+    LmError::Option {
+        option: "adapter",
+        value: "none".to_owned(),
+        allowed: "attached or loaded first",
+    }
+}
+
+impl Qwen2 {
+    /// SHA-256 over names, shapes and numbers of the base model, in hexadecimal digits.
+    ///
+    /// # Errors
+    /// If the device cannot be read.
+    pub fn base_digest(&self) -> Result<String, LmError> {
+        let mut hash = Sha256::new();
+        for parameter in self.parameters() {
+            if parameter.name().contains(".lora_") {
+                continue;
+            }
+            hash.update(format!("{}{:?}", parameter.name(), parameter.shape()));
+            for number in parameter.numbers()? {
+                hash.update(number.to_le_bytes());
+            }
+        }
+        let bytes = hash.finalize();
+        Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+}

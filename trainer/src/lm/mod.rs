@@ -1,0 +1,79 @@
+//! Language models: Qwen2 and Qwen2.5 on burn, with LoRA, in Hugging Face's files.
+//!
+//! What a trainer needs, in the order in which it needs it:
+//!
+//! * A model: [`find_model`] (local folder, Hugging Face's cache, the Hub), then [`Qwen2::load`], or
+//!   [`Qwen2::initialise`] for a new one. [`Qwen2::save`] writes it back.
+//! * Text: [`Tokenizer::load`], [`Tokenizer::check_fits`], [`Tokenizer::encode_chat`] with the mask of
+//!   what the assistant wrote. [`check_prompts`] counts what is too long; nothing is ever cut.
+//! * What is trained: [`Lora::attach`] or [`Lora::load`] puts an adapter beside the layers;
+//!   [`Qwen2::train`] says whether the adapter, everything or nothing is trained.
+//! * Passes: a [`Batch`] (padded on either side) and a [`Pass`]: [`Pass::training`] records gradients
+//!   and drops out, [`Pass::EVALUATION`] does neither, [`Pass::REFERENCE`] also leaves the adapter out,
+//!   which makes it the reference model of a KL term. [`Qwen2::forward`] gives all logits;
+//!   [`Qwen2::hidden`] and [`Qwen2::token_logprobs`] apply the head to chosen tokens ([`Picks`]) alone.
+//! * Completions: [`Qwen2::generate`], with the log-probabilities that a training pass would find.
+//! * Gradients: [`Qwen2::backward`] of a loss, or [`Qwen2::backward_by_block`], which gives the same
+//!   with the activations of one layer in memory. [`Grads::add`] sums over micro-batches. An analytic
+//!   gradient of [`crate::rl`] enters as the loss `sum(logps * gradient)`.
+//! * Steps: [`Optimizer::step`], AdamW after clipping by the global norm; [`Optimizer::moments`] for
+//!   checkpoints. [`Qwen2::parameters`] and [`Grads::get`] have one order, for anything else.
+//! * Results: [`Lora::save`] in PEFT's layout, [`Lora::merge_into`] as a plain checkpoint.
+//!
+//! All numbers are f32, whatever a checkpoint holds.
+//!
+//! ```no_run
+//! use burn::tensor::Device;
+//! use sentinel_trainer::lm::*;
+//!
+//! # fn main() -> Result<(), LmError> {
+//! let folder = find_model("Qwen/Qwen2.5-0.5B-Instruct", &HubOptions::from_environment())?;
+//! let mut model = Qwen2::load(&folder, &Device::flex())?;
+//! let tokenizer = Tokenizer::load(&folder)?;
+//! tokenizer.check_fits(model.config())?;
+//! Lora::attach(&mut model, LoraConfig::default(), 0)?;
+//! let mut optimizer = Optimizer::new(&AdamOptions::default());
+//!
+//! let chat = [Message::new("user", "2+2?"), Message::new("assistant", "4")];
+//! let row = tokenizer.encode_chat(&chat, None, false)?;
+//! let batch = Batch::left_padded(model.config(), &[row.ids], 0)?;
+//! let chosen: Vec<bool> = (0..batch.tokens()).map(|at| at > 0).collect();
+//! let (picks, pass) = (Picks::new(&batch, &chosen)?, Pass::training(0));
+//! let (loss, grads) = model.backward_by_block(&batch, pass, |hidden| {
+//!     let found = model.token_logprobs(hidden, &picks, 1.0, Entropy::Skipped, pass);
+//!     Ok(found.logps.mean().neg())
+//! })?;
+//! optimizer.step(&mut model, grads, 1e-4)?;
+//! # let _ = loss;
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod chat;
+pub mod config;
+mod error;
+mod generate;
+pub mod grpo;
+pub mod init;
+pub mod lora;
+mod model;
+mod optimizer;
+mod parameter;
+mod random;
+pub mod sft;
+mod source;
+mod tokenizer;
+pub mod train;
+mod weights;
+
+pub use chat::{ChatTemplate, Message, Rendered};
+pub use config::{GenerationDefaults, ModelConfig};
+pub use error::LmError;
+pub use generate::{Completion, GenerateOptions, Sampling};
+pub use lora::{BaseCheck, Lora, LoraConfig, MergeReport, Target};
+pub(crate) use model::LoraPair;
+pub use model::{Batch, Entropy, Pass, Picks, Qwen2, TokenLogProbs, Trained};
+pub use optimizer::{AdamOptions, Moments, Optimizer};
+pub use parameter::{Grads, Parameter};
+pub use source::{HubOptions, find_model};
+pub use tokenizer::{Encoded, Tokenizer, check_prompts};

@@ -1,0 +1,107 @@
+//! Gradients with little memory: block by block, each computed again when its gradient is due.
+
+use burn::tensor::Tensor;
+
+use super::attention::Around;
+use super::{Batch, Pass, Qwen2};
+use crate::lm::LmError;
+use crate::lm::parameter::{Grads, numbers};
+
+impl Qwen2 {
+    /// The gradients of all trained parameters after `loss` was computed from tracked tensors.
+    ///
+    /// # Errors
+    /// If nothing that is trained takes part in the loss.
+    pub fn backward(&self, loss: &Tensor<1>) -> Result<Grads, LmError> {
+        if !loss.is_tracked() {
+            return Err(untrained());
+        }
+        let gradients = loss.backward();
+        Ok(Grads::collect(&self.parameters(), &gradients))
+    }
+
+    /// A loss of the hidden states of a batch and its gradients, with gradient checkpointing or
+    /// without as the pass says.
+    ///
+    /// # Errors
+    /// As [`Self::backward_by_block`].
+    pub fn gradients<F>(&self, batch: &Batch, pass: Pass, loss: F) -> Result<(f32, Grads), LmError>
+    where
+        F: FnOnce(Tensor<2>) -> Result<Tensor<1>, LmError>,
+    {
+        if pass.by_block {
+            return self.backward_by_block(batch, pass, loss);
+        }
+        let loss = loss(self.hidden(batch, pass))?;
+        let value = numbers(loss.clone())?.first().copied().unwrap_or(0.0);
+        Ok((value, self.backward(&loss)?))
+    }
+
+    /// A loss and its gradients as [`Self::hidden`] and [`Self::backward`] give them, with the
+    /// activations of one block in memory at a time, at the cost of a second forward pass.
+    ///
+    /// `loss` turns hidden states (`[rows * tokens, hidden]`) into a scalar.
+    ///
+    /// # Errors
+    /// What `loss` says, or when nothing is trained or the device cannot be read.
+    pub fn backward_by_block<F>(
+        &self,
+        batch: &Batch,
+        pass: Pass,
+        loss: F,
+    ) -> Result<(f32, Grads), LmError>
+    where
+        F: FnOnce(Tensor<2>) -> Result<Tensor<1>, LmError>,
+    {
+        let parameters = self.parameters();
+        if !parameters.iter().any(|parameter| parameter.is_trainable()) {
+            return Err(untrained());
+        }
+        let around = Around::of(&self.config, batch, &self.device);
+        let plain = Pass {
+            track: false,
+            ..pass
+        };
+        let pass = Pass {
+            track: true,
+            ..pass
+        };
+        let mut inputs = vec![self.embed(batch, plain)];
+        for block in &self.blocks {
+            let x = inputs[inputs.len() - 1].clone();
+            inputs.push(block.forward(x, &around, plain, None));
+        }
+        let leaf = |x: Option<Tensor<2>>| x.map(|x| x.autodiff().require_grad());
+
+        let Some(x) = leaf(inputs.pop()) else {
+            return Err(untrained());
+        };
+        let loss = loss(self.last_norm(x.clone(), pass))?;
+        let value = numbers(loss.clone())?.first().copied().unwrap_or(0.0);
+        let gradients = loss.backward();
+        let mut all = Grads::collect(&parameters, &gradients);
+        let mut slope = x.grad(&gradients);
+        for block in self.blocks.iter().rev() {
+            let (Some(x), Some(above)) = (leaf(inputs.pop()), slope) else {
+                return Err(untrained());
+            };
+            let y = block.forward(x.clone(), &around, pass, None);
+            let gradients = (y * above).sum().backward();
+            all.add(Grads::collect(&parameters, &gradients));
+            slope = x.grad(&gradients);
+        }
+        if let (true, Some(above)) = (self.embedding.is_trainable(), slope) {
+            let gradients = (self.embed(batch, pass) * above).sum().backward();
+            all.add(Grads::collect(&parameters, &gradients));
+        }
+        Ok((value, all))
+    }
+}
+
+fn untrained() -> LmError {
+    LmError::Option {
+        option: "trained parameters",
+        value: "none".to_owned(),
+        allowed: "set by Qwen2::train before a backward pass",
+    }
+}

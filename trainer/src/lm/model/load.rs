@@ -1,0 +1,181 @@
+//! A model from a checkpoint's folder, or a new one from a seed.
+
+use std::path::Path;
+
+use burn::tensor::Device;
+
+use super::{Block, Linear, Qwen2};
+use crate::lm::LmError;
+use crate::lm::config::ModelConfig;
+use crate::lm::parameter::Parameter;
+use crate::lm::random::Random;
+use crate::lm::weights::{HEAD, Initial, read_checkpoint, safetensors_bytes, specs};
+
+impl Qwen2 {
+    /// Loads a folder with `config.json` and `model.safetensors`, or shards with their index.
+    ///
+    /// # Errors
+    /// If a file is missing or damaged, or tensors are missing, too many or of another shape.
+    pub fn load(folder: &Path, device: &Device) -> Result<Self, LmError> {
+        let config = ModelConfig::read(folder)?;
+        let mut tensors = read_checkpoint(folder)?;
+        // Old checkpoints hold what follows from the configuration.
+        tensors.retain(|name, _| !name.ends_with("rotary_emb.inv_freq"));
+        let specs = specs(&config);
+        let absent = specs
+            .iter()
+            .filter(|spec| !tensors.contains_key(&spec.name));
+        let absent: Vec<String> = absent.map(|spec| spec.name.clone()).collect();
+        if !absent.is_empty() {
+            let remedy = if absent == [HEAD] {
+                "if the head is the embedding, set tie_word_embeddings to true in config.json"
+            } else {
+                "take the config.json that belongs to the weights"
+            };
+            return Err(LmError::Tensors {
+                path: folder.to_owned(),
+                problem: "tensors are missing",
+                names: absent,
+                remedy,
+            });
+        }
+        let mut parameters = Vec::with_capacity(specs.len());
+        for spec in specs {
+            let Some(found) = tensors.remove(&spec.name) else {
+                continue;
+            };
+            if found.shape != spec.shape {
+                return Err(LmError::Shape {
+                    path: found.path,
+                    name: spec.name,
+                    found: found.shape,
+                    expected: spec.shape,
+                    asked_by: "config.json",
+                });
+            }
+            parameters.push(Parameter::new(spec.name, spec.shape, found.values, device));
+        }
+        if config.tie_word_embeddings
+            && let Some(head) = tensors.remove(HEAD)
+            && head.values != parameters[0].numbers()?
+        {
+            return Err(LmError::Tensors {
+                path: head.path,
+                problem: "a tied head differs from the embedding",
+                names: vec![HEAD.to_owned()],
+                remedy: "set tie_word_embeddings to false in config.json to use it",
+            });
+        }
+        if !tensors.is_empty() {
+            return Err(LmError::Tensors {
+                path: folder.to_owned(),
+                problem: "tensors do not belong to the model",
+                names: tensors.into_keys().collect(),
+                remedy: "take the config.json that belongs to the weights",
+            });
+        }
+        Self::assemble(config, parameters, device)
+    }
+
+    /// A new model: weights normally distributed as transformers does it, norms 1, biases 0.
+    ///
+    /// # Errors
+    /// None that a valid configuration could cause.
+    pub fn initialise(config: ModelConfig, seed: u64, device: &Device) -> Result<Self, LmError> {
+        let deviation = config.initializer_range;
+        let fill = |spec: crate::lm::weights::Spec| {
+            let count = spec.shape.iter().product();
+            let mut random = Random::named(seed, &spec.name);
+            let values: Vec<f32> = match spec.initial {
+                Initial::Ones => vec![1.0; count],
+                Initial::Zeros => vec![0.0; count],
+                Initial::Normal => (0..count).map(|_| random.normal(deviation)).collect(),
+            };
+            Parameter::new(spec.name, spec.shape, values, device)
+        };
+        let parameters = specs(&config).into_iter().map(fill).collect();
+        Self::assemble(config, parameters, device)
+    }
+
+    /// From parameters in the order of [`specs`].
+    fn assemble(
+        config: ModelConfig,
+        parameters: Vec<Parameter>,
+        device: &Device,
+    ) -> Result<Self, LmError> {
+        let expected = specs(&config).len();
+        let lost = || LmError::Length {
+            what: "the list of tensors",
+            found: parameters.len(),
+            expected,
+        };
+        let lost = lost();
+        let mut rest = parameters.into_iter().peekable();
+        let mut parts = || -> Option<Self> {
+            let embedding = rest.next()?;
+            let mut blocks = Vec::with_capacity(config.num_hidden_layers);
+            for _ in 0..config.num_hidden_layers {
+                blocks.push(block(&mut rest, config.rms_norm_eps)?);
+            }
+            Some(Self {
+                config: config.clone(),
+                device: device.clone(),
+                embedding,
+                blocks,
+                norm: rest.next()?,
+                head: rest.next(),
+                adapter: None,
+            })
+        };
+        parts().ok_or(lost)
+    }
+
+    /// Writes `config.json` and `model.safetensors` of the base model, without its adapter, into a
+    /// folder that is there; each file whole or not at all.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn save(&self, folder: &Path) -> Result<(), LmError> {
+        let path = folder.join("model.safetensors");
+        let base = self
+            .parameters()
+            .into_iter()
+            .filter(|p| !p.name().contains(".lora_"));
+        crate::files::write(&path, &safetensors_bytes(&path, base, &[])?)?;
+        let text = serde_json::to_vec_pretty(&self.config.to_json()).map_err(crate::Error::Json)?;
+        crate::files::write(&folder.join("config.json"), &text)?;
+        Ok(())
+    }
+}
+
+/// The next layer from parameters in the order of a checkpoint.
+fn block<I>(rest: &mut std::iter::Peekable<I>, epsilon: f64) -> Option<Block>
+where
+    I: Iterator<Item = Parameter>,
+{
+    let input_norm = rest.next()?;
+    let mut linear = || {
+        let weight = rest.next()?;
+        let bias = rest.next_if(|next| next.name().ends_with(".bias"));
+        Some(Linear {
+            weight,
+            bias,
+            lora: None,
+        })
+    };
+    let linears = [
+        linear()?,
+        linear()?,
+        linear()?,
+        linear()?,
+        linear()?,
+        linear()?,
+        linear()?,
+    ];
+    Some(Block {
+        input_norm,
+        linears,
+        post_norm: rest.next()?,
+        epsilon,
+    })
+}

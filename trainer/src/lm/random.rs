@@ -1,0 +1,56 @@
+//! Random numbers that are the same on every machine.
+
+/// SplitMix64 (Steele, Lea, Flood 2014): small, seedable by any number, good enough to draw tokens,
+/// masks and first weights.
+#[derive(Clone, Debug)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    /// The stream of a seed.
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A stream of its own for each index.
+    pub(crate) const fn indexed(seed: u64, index: u64) -> Self {
+        let mut outer = Self(seed);
+        let mixed = outer.next() ^ Self(index).next();
+        Self(mixed)
+    }
+
+    /// A stream of its own for each name.
+    pub(crate) fn named(seed: u64, name: &str) -> Self {
+        // FNV-1a.
+        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        Self::indexed(seed, hash)
+    }
+
+    pub(crate) const fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// At least 0, below 1.
+    pub(crate) const fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Puts values into an order in which each is as likely as any other (Fisher and Yates).
+    pub(crate) fn shuffle<T>(&mut self, values: &mut [T]) {
+        for last in (1..values.len()).rev() {
+            values.swap(last, (self.unit() * (last + 1) as f64) as usize);
+        }
+    }
+
+    /// Normally distributed around 0 (Box and Muller).
+    pub(crate) fn normal(&mut self, deviation: f64) -> f32 {
+        let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
+        let angle = std::f64::consts::TAU * self.unit();
+        (deviation * radius * angle.cos()) as f32
+    }
+}

@@ -1,0 +1,107 @@
+//! The loss of one accumulation window: all its labels weigh the same, whatever micro-batch they
+//! are in.
+
+use super::SftRow;
+use crate::lm::parameter::numbers;
+use crate::lm::{Batch, Entropy, Grads, LmError, Pass, Picks, Qwen2};
+
+/// What a window gave.
+#[derive(Debug)]
+pub struct WindowLoss {
+    /// Mean of `-log p` over the labels of the window.
+    pub loss: f64,
+    /// Its gradients.
+    pub grads: Grads,
+    /// Share of the labels that were the most likely token; mean over micro-batches, as TRL logs it.
+    pub accuracy: f64,
+    /// Mean entropy of the labels' distributions; mean over micro-batches.
+    pub entropy: f64,
+    /// Tokens that were read, without padding.
+    pub tokens: usize,
+    /// Tokens that were trained.
+    pub labels: usize,
+}
+
+/// The loss of the rows between two optimizer steps and its gradients, `micro` rows at a time
+/// (TRL: the sum of `-log p` over the number of labels in the whole window, not a mean of means).
+///
+/// # Errors
+/// If there is no label, nothing is trained, or the device cannot be read.
+pub fn window_gradient(
+    model: &Qwen2,
+    rows: &[&SftRow],
+    micro: usize,
+    pad: u32,
+    pass: Pass,
+) -> Result<WindowLoss, LmError> {
+    let labels: usize = rows.iter().map(|row| row.labels()).sum();
+    if labels == 0 {
+        return Err(LmError::Length {
+            what: "the labels of a window",
+            found: 0,
+            expected: 1,
+        });
+    }
+    let mut window = WindowLoss {
+        loss: 0.0,
+        grads: Grads::default(),
+        accuracy: 0.0,
+        entropy: 0.0,
+        tokens: 0,
+        labels,
+    };
+    let parts = rows.chunks(micro.max(1));
+    let share = 1.0 / parts.len() as f64;
+    for (index, part) in (0..).zip(parts) {
+        let found = micro_batch(model, part, labels, pad, pass.part(index))?;
+        window.loss += found.loss;
+        window.grads.add(found.grads);
+        window.accuracy += share * found.accuracy;
+        window.entropy += share * found.entropy;
+        window.tokens += found.tokens;
+    }
+    Ok(window)
+}
+
+fn micro_batch(
+    model: &Qwen2,
+    rows: &[&SftRow],
+    labels: usize,
+    pad: u32,
+    pass: Pass,
+) -> Result<WindowLoss, LmError> {
+    let ids: Vec<&[u32]> = rows.iter().map(|row| row.ids.as_slice()).collect();
+    let batch = Batch::left_padded(model.config(), &ids, pad)?;
+    let width = batch.tokens();
+    let chosen: Vec<bool> = (rows.iter())
+        .flat_map(|row| {
+            let empty = width - row.ids.len();
+            let start = empty + row.start.max(1);
+            (0..width).map(move |column| column >= start)
+        })
+        .collect();
+    let picks = Picks::new(&batch, &chosen)?;
+    let mut seen = (Vec::new(), Vec::new(), Vec::new());
+    let trained = picks.len();
+    let loss = |hidden| {
+        let found = model.token_logprobs(hidden, &picks, 1.0, Entropy::Value, pass);
+        let read = |tensor: Option<_>| tensor.map_or(Ok(Vec::new()), numbers::<1>);
+        seen.0 = numbers(found.logps.clone())?;
+        seen.1 = read(found.greatest)?;
+        seen.2 = read(found.entropies)?;
+        Ok(found.logps.sum().neg().div_scalar(labels as f64))
+    };
+    let (value, grads) = model.gradients(&batch, pass, loss)?;
+    let (logps, greatest, entropies) = seen;
+    let hit = |(logp, best): &(&f32, &f32)| logp >= best;
+    let hits = logps.iter().zip(&greatest).filter(hit).count();
+    let sum: f64 = entropies.iter().map(|entropy| f64::from(*entropy)).sum();
+    Ok(WindowLoss {
+        loss: f64::from(value),
+        grads,
+        accuracy: hits as f64 / trained.max(1) as f64,
+        entropy: sum / trained.max(1) as f64,
+        tokens: ids.iter().map(|ids| ids.len()).sum(),
+        labels: trained,
+    })
+}

@@ -1,0 +1,211 @@
+//! A run of supervised fine-tuning: rows in a seeded order, window by window.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Prepared, RowOptions, SftRow, TooLong, prepare, window_gradient};
+use crate::Error;
+use crate::corpus::read_corpus;
+use crate::lm::Pass;
+use crate::lm::random::Random;
+use crate::lm::train::{
+    About, Event, Job, Outcome, Place, RunError, RunOptions, Start, State, Update, run,
+};
+use crate::rl::Metrics;
+
+/// Streams of random numbers that a run's seed is split into.
+const ORDER: u64 = 1;
+const DROPOUT: u64 = 2;
+
+/// The options of `sentinel sft --model`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
+pub struct SftConfig {
+    /// The corpus, JSON lines with prompt and completion, or messages
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    #[allow(missing_docs)]
+    pub run: RunOptions,
+    /// The highest learning rate
+    #[arg(long, value_name = "X", default_value_t = 2e-5)]
+    pub learning_rate: f64,
+    /// Rows that are computed at a time
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub batch_size: usize,
+    /// Batches that one optimizer step learns from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub gradient_accumulation_steps: usize,
+    /// What becomes of rows longer than --max-seq-length
+    #[arg(long, value_enum, default_value_t)]
+    pub too_long: TooLong,
+    /// Train prompts as well, not completions alone
+    #[arg(long)]
+    pub train_on_prompt: bool,
+    /// Keep the order of the file
+    #[arg(long)]
+    pub no_shuffle: bool,
+}
+
+impl SftConfig {
+    fn check(&self) -> Result<(), RunError> {
+        if self.batch_size == 0 || self.gradient_accumulation_steps == 0 {
+            return Err(RunError::option(
+                "batch-size and gradient-accumulation-steps",
+                "at least 1",
+            ));
+        }
+        if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
+            return Err(RunError::option("learning-rate", "a number above 0"));
+        }
+        Ok(())
+    }
+}
+
+/// Rows, and the order in which they are learned.
+pub struct SftJob {
+    config: SftConfig,
+    prepared: Prepared,
+    pad: u32,
+}
+
+impl SftJob {
+    /// A job of these rows.
+    ///
+    /// # Errors
+    /// If an option cannot be, or there is no row.
+    pub fn new(config: SftConfig, prepared: Prepared, pad: u32) -> Result<Self, RunError> {
+        config.check()?;
+        if prepared.rows.is_empty() {
+            return Err(RunError::option(
+                "data",
+                "a corpus with a row that fits --max-seq-length",
+            ));
+        }
+        Ok(Self {
+            config,
+            prepared,
+            pad,
+        })
+    }
+
+    fn window(&self) -> usize {
+        self.config.batch_size * self.config.gradient_accumulation_steps
+    }
+
+    /// The rows of an optimizer step. The order of an epoch follows from the seed and its number.
+    fn rows(&self, step: usize) -> Vec<&SftRow> {
+        let all = &self.prepared.rows;
+        let per_epoch = self.steps_per_epoch();
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        if !self.config.no_shuffle {
+            let seed = Random::indexed(self.config.run.seed, ORDER).next();
+            Random::indexed(seed, (step / per_epoch) as u64).shuffle(&mut order);
+        }
+        let places = order.iter().skip(step % per_epoch * self.window());
+        let rows = places.take(self.window()).map(|at| &all[*at]);
+        rows.collect()
+    }
+}
+
+impl Job for SftJob {
+    fn method(&self) -> &'static str {
+        "sft"
+    }
+
+    fn batch_size(&self) -> usize {
+        self.window()
+    }
+
+    fn steps_per_epoch(&self) -> usize {
+        self.prepared.rows.len().div_ceil(self.window())
+    }
+
+    fn data(&self) -> Metrics {
+        let rows = &self.prepared.rows;
+        let tokens: usize = rows.iter().map(|row| row.ids.len()).sum();
+        let labels: usize = rows.iter().map(SftRow::labels).sum();
+        let counts = [
+            ("rows", rows.len()),
+            ("tokens", tokens),
+            ("labels", labels),
+            ("longest", self.prepared.longest),
+            ("dropped", self.prepared.dropped.len()),
+            ("cut", self.prepared.cut.len()),
+        ];
+        let counts = counts.map(|(name, count)| (name.to_owned(), count as f64));
+        counts.into_iter().collect()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let limit = self.config.run.max_seq_length;
+        let said = |what: &str, lines: &[usize]| {
+            let first = lines.first()?;
+            let count = lines.len();
+            Some(format!(
+                "{count} rows longer than {limit} tokens were {what} (the first is line {first})"
+            ))
+        };
+        let dropped = said("left out", &self.prepared.dropped);
+        dropped
+            .into_iter()
+            .chain(said("cut off", &self.prepared.cut))
+            .collect()
+    }
+
+    fn update(&mut self, state: &mut State) -> Result<Update, RunError> {
+        let mut rows = self.rows(state.done);
+        // Neighbours of like length need little padding; the loss of a window has no order.
+        rows.sort_by_key(|row| row.ids.len());
+        let seed = Random::indexed(self.config.run.seed, DROPOUT).next();
+        let pass = Pass::training(Random::indexed(seed, state.done as u64).next());
+        let pass = pass.checkpointed(!self.config.run.no_gradient_checkpointing);
+        let found = window_gradient(&state.model, &rows, self.config.batch_size, self.pad, pass)?;
+        state.tokens += found.tokens as u64;
+        let mut metrics = Metrics::new();
+        metrics.insert("entropy".into(), found.entropy);
+        metrics.insert("mean_token_accuracy".into(), found.accuracy);
+        state.step(found.loss, found.grads, &mut metrics)?;
+        Ok(Update {
+            steps: vec![metrics],
+            warnings: Vec::new(),
+        })
+    }
+}
+
+/// Trains a model on a corpus in a folder.
+///
+/// # Errors
+/// If the model or the corpus cannot be read, rows do not fit, or the run stops.
+pub fn train(
+    config: &SftConfig,
+    place: &Place,
+    stop: &AtomicBool,
+    listen: &mut dyn FnMut(&Event),
+) -> Result<Outcome, RunError> {
+    config.check()?;
+    let data = config.data.as_ref();
+    let data = data.ok_or(RunError::option("data", "a corpus in JSON lines"))?;
+    let examples = read_corpus(data)?;
+    let start = Start::open(&config.run, &place.folder)?;
+    let options = RowOptions {
+        max_length: config.run.max_seq_length,
+        too_long: config.too_long,
+        completion_only: !config.train_on_prompt,
+    };
+    let prepared = prepare(&start.tokenizer, &examples, options)?;
+    let mut job = SftJob::new(config.clone(), prepared, start.pad())?;
+    let total = config.run.total(job.steps_per_epoch());
+    let schedule = config.run.schedule(config.learning_rate, total);
+    let about = About {
+        config: serde_json::to_value(config).map_err(Error::from)?,
+        source: start.folder,
+        fallback: start.fallback,
+        logging_steps: config.run.logging_steps,
+        save_steps: config.run.save_steps,
+    };
+    let state = Start::state(start.model, &config.run, schedule);
+    run(&mut job, state, &about, place, stop, listen)
+}

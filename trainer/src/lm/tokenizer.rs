@@ -1,0 +1,240 @@
+//! Text to token ids and back, by a model's `tokenizer.json`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::LmError;
+use super::chat::{ChatTemplate, Message};
+use super::config::{Fields, ModelConfig};
+use super::model::check_lengths;
+
+/// A tokenizer with the chat template that belongs to it.
+#[derive(Clone, Debug)]
+pub struct Tokenizer {
+    path: PathBuf,
+    inner: tokenizers::Tokenizer,
+    special: BTreeMap<String, String>,
+    template: Option<ChatTemplate>,
+}
+
+/// A conversation as tokens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encoded {
+    /// The ids.
+    pub ids: Vec<u32>,
+    /// For each, whether the assistant wrote it. All false where the template has no
+    /// `{% generation %}` tags.
+    pub assistant: Vec<bool>,
+}
+
+impl Tokenizer {
+    /// Loads a folder's `tokenizer.json` with, if they are there, `tokenizer_config.json` and
+    /// `chat_template.jinja`.
+    ///
+    /// # Errors
+    /// If a file cannot be read or understood.
+    pub fn load(folder: &Path) -> Result<Self, LmError> {
+        let path = folder.join("tokenizer.json");
+        let bytes = std::fs::read(&path).map_err(|error| LmError::read(&path, error))?;
+        let wrong = |reason: String| LmError::Format {
+            path: path.clone(),
+            kind: "a tokenizer",
+            reason,
+        };
+        let mut inner =
+            tokenizers::Tokenizer::from_bytes(bytes).map_err(|error| wrong(error.to_string()))?;
+        // What a file says about length is not meant here: nothing is cut or filled silently.
+        inner.with_padding(None);
+        inner
+            .with_truncation(None)
+            .map_err(|error| wrong(error.to_string()))?;
+        let config = folder.join("tokenizer_config.json");
+        let config = config
+            .is_file()
+            .then(|| Fields::read(&config, "a tokenizer configuration"));
+        let config = config.transpose()?;
+        let special = config.as_ref().map_or_else(BTreeMap::new, special_tokens);
+        let template = template(folder, config.as_ref(), &special)?;
+        Ok(Self {
+            path,
+            inner,
+            special,
+            template,
+        })
+    }
+
+    /// The chat template.
+    ///
+    /// # Errors
+    /// If the model came without one.
+    pub fn template(&self) -> Result<&ChatTemplate, LmError> {
+        self.template.as_ref().ok_or_else(|| LmError::Template {
+            path: self.path.clone(),
+            reason: "there is none: put one into chat_template.jinja beside the tokenizer"
+                .to_owned(),
+        })
+    }
+
+    /// Uses another template.
+    pub fn set_template(&mut self, template: ChatTemplate) {
+        self.template = Some(template);
+    }
+
+    /// The special tokens that the configuration names, such as `eos_token`.
+    #[must_use]
+    pub const fn special_tokens(&self) -> &BTreeMap<String, String> {
+        &self.special
+    }
+
+    /// How many tokens there are, the added ones among them.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.inner.get_vocab_size(true)
+    }
+
+    /// Whether there is no token at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The id of a token.
+    #[must_use]
+    pub fn id(&self, token: &str) -> Option<u32> {
+        self.inner.token_to_id(token)
+    }
+
+    /// Sees whether the model has a row for each token.
+    ///
+    /// # Errors
+    /// If it has not.
+    pub fn check_fits(&self, config: &ModelConfig) -> Result<(), LmError> {
+        let largest = self.inner.get_vocab(true).into_values().max().unwrap_or(0);
+        if (largest as usize) < config.vocab_size {
+            return Ok(());
+        }
+        Err(LmError::Vocabulary {
+            path: self.path.clone(),
+            tokens: self.len(),
+            largest,
+            vocabulary: config.vocab_size,
+        })
+    }
+
+    /// The ids of a text. Special tokens in it are recognised, none is added.
+    ///
+    /// # Errors
+    /// If the tokenizer cannot take it.
+    pub fn encode(&self, text: &str) -> Result<Vec<u32>, LmError> {
+        let encoding = self.inner.encode_fast(text, false);
+        let encoding = encoding.map_err(|error| self.failed(error.to_string()))?;
+        Ok(encoding.get_ids().to_vec())
+    }
+
+    /// The text of ids; special tokens are left out if `skip_special`.
+    ///
+    /// # Errors
+    /// If the tokenizer cannot give it.
+    pub fn decode(&self, ids: &[u32], skip_special: bool) -> Result<String, LmError> {
+        let text = self.inner.decode(ids, skip_special);
+        text.map_err(|error| self.failed(error.to_string()))
+    }
+
+    /// A conversation as tokens, with the mask of what the assistant wrote.
+    ///
+    /// # Errors
+    /// If there is no template, or it refuses the messages.
+    pub fn encode_chat(
+        &self,
+        messages: &[Message],
+        tools: Option<&[Message]>,
+        add_generation_prompt: bool,
+    ) -> Result<Encoded, LmError> {
+        let template = self.template()?;
+        let rendered = template.render(messages, tools, add_generation_prompt)?;
+        let encoding = self.inner.encode(rendered.text.as_str(), false);
+        let encoding = encoding.map_err(|error| self.failed(error.to_string()))?;
+        let written = |(start, end): &(usize, usize)| {
+            rendered
+                .written
+                .iter()
+                .any(|range| *start < range.end && *end > range.start)
+        };
+        Ok(Encoded {
+            ids: encoding.get_ids().to_vec(),
+            assistant: encoding.get_offsets().iter().map(written).collect(),
+        })
+    }
+
+    fn failed(&self, reason: String) -> LmError {
+        LmError::Tokenizer {
+            path: self.path.clone(),
+            reason,
+        }
+    }
+}
+
+/// Sees whether texts, as tokens, have at most `limit` of them. Nothing is ever cut.
+///
+/// # Errors
+/// If one has more: says how many do, and which one has most.
+pub fn check_prompts(prompts: &[impl AsRef<[u32]>], limit: usize) -> Result<(), LmError> {
+    let lengths: Vec<usize> = prompts.iter().map(|prompt| prompt.as_ref().len()).collect();
+    check_lengths(&lengths, limit)
+}
+
+/// `bos_token` and the like: a text, or an object with its content.
+fn special_tokens(fields: &Fields) -> BTreeMap<String, String> {
+    let named = fields
+        .values()
+        .iter()
+        .filter(|(key, _)| key.ends_with("_token"));
+    let text = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Object(token) => Some(token.get("content")?.as_str()?.to_owned()),
+        _ => None,
+    };
+    named
+        .filter_map(|(key, value)| Some((key.clone(), text(value)?)))
+        .collect()
+}
+
+/// The file of its own goes before the configuration's text or list of named texts.
+fn template(
+    folder: &Path,
+    config: Option<&Fields>,
+    special: &BTreeMap<String, String>,
+) -> Result<Option<ChatTemplate>, LmError> {
+    let own = folder.join("chat_template.jinja");
+    if own.is_file() {
+        let source = std::fs::read_to_string(&own).map_err(|error| LmError::read(&own, error))?;
+        return ChatTemplate::new(&own, &source, special.clone()).map(Some);
+    }
+    let path = folder.join("tokenizer_config.json");
+    let Some((config, value)) = config.and_then(|c| Some((c, c.get("chat_template")?))) else {
+        return Ok(None);
+    };
+    let wrong = || {
+        let remedy = "write a template, or a list of objects with name and template";
+        config.wrong("chat_template", "is neither text nor named texts", remedy)
+    };
+    let list = match value {
+        Value::String(source) => {
+            return ChatTemplate::new(&path, source, special.clone()).map(Some);
+        }
+        Value::Array(list) => list,
+        _ => return Err(wrong()),
+    };
+    let named = |wanted: &str| {
+        let entry = list.iter().find(|entry| entry["name"] == wanted);
+        entry.and_then(|entry| entry["template"].as_str())
+    };
+    let plain = named("default").ok_or_else(wrong)?;
+    let template = ChatTemplate::new(&path, plain, special.clone())?;
+    match named("tool_use") {
+        Some(source) => template.for_tools(source).map(Some),
+        None => Ok(Some(template)),
+    }
+}

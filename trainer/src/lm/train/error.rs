@@ -1,0 +1,75 @@
+//! Why the training of a language model stopped.
+
+use std::path::PathBuf;
+
+use crate::Error;
+use crate::compact::device::DeviceError;
+use crate::corpus::rollout::RolloutError;
+use crate::lm::LmError;
+
+/// What can go wrong in a run.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Files, text, device, or model.
+    #[error(transparent)]
+    Model(#[from] LmError),
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] Error),
+    /// Episodes could not be played.
+    #[error(transparent)]
+    Rollout(#[from] RolloutError),
+    /// No such device.
+    #[error(transparent)]
+    NoDevice(#[from] DeviceError),
+    /// An option alone.
+    #[error("option {option} should be {allowed}")]
+    Option {
+        /// Its name.
+        option: &'static str,
+        /// What it may be.
+        allowed: &'static str,
+    },
+    /// A folder with a run in it.
+    #[error("{} holds a run: go on with --resume, start anew with --force, or name another folder", .0.display())]
+    Taken(PathBuf),
+    /// A checkpoint that does not fit.
+    #[error("{}: {reason}", path.display())]
+    Checkpoint {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        reason: String,
+    },
+    /// Nothing can be learned from such a number.
+    #[error("step {step}: the {what} is not finite; {saved}")]
+    NotFinite {
+        /// The optimizer step.
+        step: usize,
+        /// What was not.
+        what: &'static str,
+        /// Where training can go on from.
+        saved: String,
+    },
+}
+
+impl RunError {
+    pub(crate) const fn option(option: &'static str, allowed: &'static str) -> Self {
+        Self::Option { option, allowed }
+    }
+
+    /// Adds to a number that was not finite where training can go on from.
+    pub(super) fn saved(self, folder: &std::path::Path, at: Option<usize>) -> Self {
+        let Self::NotFinite { step, what, .. } = self else {
+            return self;
+        };
+        let saved = match at {
+            None => "nothing was saved yet".to_owned(),
+            Some(at) => format!(
+                "the last good checkpoint is {}, after step {at}",
+                folder.join(super::checkpoint::NAME).display()
+            ),
+        };
+        Self::NotFinite { step, what, saved }
+    }
+}

@@ -1,0 +1,168 @@
+//! Options that every training of a language model has: which model, what of it, how it steps,
+//! where results go. One struct for flags, configuration files and the first line of the log.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::RunError;
+use super::schedule::{Schedule, ScheduleKind};
+use crate::compact::device::DeviceName;
+use crate::lm::{AdamOptions, LoraConfig, Target};
+
+/// Options of a run, with the names and meanings of TRL where TRL has them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
+pub struct RunOptions {
+    /// The model: a local folder, or a name on the Hugging Face Hub
+    #[arg(
+        long,
+        value_name = "MODEL",
+        default_value = "Qwen/Qwen2.5-1.5B-Instruct"
+    )]
+    pub model: String,
+    /// Go on with this LoRA adapter instead of a new one
+    #[arg(long, value_name = "DIR", conflicts_with = "full")]
+    pub adapter: Option<PathBuf>,
+    /// Train all weights instead of a LoRA adapter
+    #[arg(long)]
+    pub full: bool,
+    /// Rank of a new LoRA adapter
+    #[arg(long, value_name = "R", default_value_t = 16)]
+    pub lora_rank: usize,
+    /// Scale of its part: ALPHA / R [default: R]
+    #[arg(long, value_name = "ALPHA")]
+    pub lora_alpha: Option<f64>,
+    /// Share of its inputs that training leaves out
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    pub lora_dropout: f64,
+    /// Linear layers it stands beside, with commas between, or all-linear
+    #[arg(long, value_name = "NAMES", default_value = "all-linear")]
+    pub lora_targets: String,
+    /// Passes over the data
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub epochs: usize,
+    /// Optimizer steps instead of whole epochs; 0 for whole epochs
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub max_steps: usize,
+    /// How the learning rate falls
+    #[arg(long, value_enum, default_value_t)]
+    pub lr_scheduler: ScheduleKind,
+    /// Steps in which the learning rate rises from 0
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub warmup_steps: usize,
+    /// Decoupled weight decay of matrices
+    #[arg(long, value_name = "X", default_value_t = 0.0)]
+    pub weight_decay: f32,
+    /// Largest global norm of a gradient; 0 leaves it as it is
+    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    pub max_grad_norm: f64,
+    /// Longest row, prompt and completion together, in tokens
+    #[arg(long, value_name = "N", default_value_t = 1024)]
+    pub max_seq_length: usize,
+    /// Keep all activations for the backward pass: faster, with more memory
+    #[arg(long)]
+    pub no_gradient_checkpointing: bool,
+    /// Seed of everything that is drawn
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub seed: u64,
+    /// Steps that one entry of the log is the mean of
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub logging_steps: usize,
+    /// Steps between two checkpoints
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub save_steps: usize,
+    /// Where tensors live
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: DeviceName,
+    /// Train a tiny new model where the model cannot be found, and say so in every output
+    #[arg(long)]
+    pub allow_fallback: bool,
+}
+
+impl RunOptions {
+    /// Checks each option by itself.
+    ///
+    /// # Errors
+    /// Names the first that cannot be.
+    pub fn check(&self) -> Result<(), RunError> {
+        let counts = [
+            ("epochs", self.epochs),
+            ("max-seq-length", self.max_seq_length),
+            ("logging-steps", self.logging_steps),
+            ("save-steps", self.save_steps),
+        ];
+        for (option, value) in counts {
+            if value == 0 {
+                return Err(RunError::option(option, "at least 1"));
+            }
+        }
+        if !(self.max_grad_norm >= 0.0 && self.weight_decay >= 0.0) {
+            return Err(RunError::option(
+                "max-grad-norm and weight-decay",
+                "0 or more",
+            ));
+        }
+        self.lora().map(|_| ())
+    }
+
+    /// The options of a new adapter.
+    ///
+    /// # Errors
+    /// If one cannot be.
+    pub fn lora(&self) -> Result<LoraConfig, RunError> {
+        let mut targets = Vec::new();
+        if self.lora_targets == "all-linear" {
+            targets.extend(Target::ALL);
+        } else {
+            for name in self.lora_targets.split(',').map(str::trim) {
+                let target = Target::by_name(name);
+                targets.push(target.ok_or_else(|| {
+                    RunError::option("lora-targets", "names such as q_proj,v_proj, or all-linear")
+                })?);
+            }
+            targets.sort_unstable();
+            targets.dedup();
+        }
+        let config = LoraConfig {
+            rank: self.lora_rank,
+            alpha: self.lora_alpha.unwrap_or(self.lora_rank as f64),
+            dropout: self.lora_dropout,
+            rslora: false,
+            targets,
+            base_model: Some(self.model.clone()),
+        };
+        config.check()?;
+        Ok(config)
+    }
+
+    /// The options of the optimizer.
+    #[must_use]
+    pub fn adam(&self) -> AdamOptions {
+        AdamOptions {
+            weight_decay: self.weight_decay,
+            max_grad_norm: self.max_grad_norm,
+            ..AdamOptions::default()
+        }
+    }
+
+    /// The learning rate over `total` steps.
+    #[must_use]
+    pub const fn schedule(&self, peak: f64, total: usize) -> Schedule {
+        Schedule {
+            kind: self.lr_scheduler,
+            peak,
+            warmup: self.warmup_steps,
+            total,
+        }
+    }
+
+    /// Optimizer steps of a run with so many in an epoch.
+    #[must_use]
+    pub const fn total(&self, per_epoch: usize) -> usize {
+        if self.max_steps > 0 {
+            self.max_steps
+        } else {
+            self.epochs * per_epoch
+        }
+    }
+}

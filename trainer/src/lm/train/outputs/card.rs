@@ -1,0 +1,69 @@
+//! `README.md`: what the folder holds and how it came about. Every number comes from the run.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use crate::lm::train::run::{About, Job};
+use crate::lm::train::{Event, State};
+
+pub(super) fn text(job: &dyn Job, state: &State, about: &About, events: &[Event]) -> String {
+    let adapter = state.model.adapter().is_some();
+    let base = about.config.get("model").and_then(Value::as_str);
+    let base = base.unwrap_or_default();
+    let library = if adapter { "peft" } else { "transformers" };
+    let method = job.method();
+    // A YAML string in JSON's form.
+    let quoted = Value::from(base).to_string();
+    let mut text = format!(
+        "---\nlibrary_name: {library}\nbase_model: {quoted}\ntags:\n- {method}\n- sentinel\n---\n# {}\n\n",
+        if adapter { "LoRA adapter" } else { "Model" }
+    );
+    if about.fallback {
+        text.push_str(
+            "**Fallback: the model that was asked for could not be found; a tiny new model was trained \
+             in its place.**\n\n",
+        );
+    }
+    let what = if adapter {
+        "An adapter for"
+    } else {
+        "All weights of"
+    };
+    let _ = writeln!(text, "{what} `{base}`, trained by Sentinel ({method}).\n");
+    let of = state.schedule.total;
+    let _ = writeln!(
+        text,
+        "{} of {of} optimizer steps, {} tokens, {} numbers trained.\n",
+        state.done,
+        state.tokens,
+        state.model.trainable_count()
+    );
+    let steps: Vec<_> = (events.iter())
+        .filter_map(|event| match event {
+            Event::Step { metrics, .. } => Some(metrics),
+            _ => None,
+        })
+        .collect();
+    if let (Some(first), Some(last)) = (steps.first(), steps.last()) {
+        text.push_str("| | first step | last step |\n|---|---|---|\n");
+        for name in [
+            "loss",
+            "reward",
+            "rollout/score",
+            "rollout/invalid_rate",
+            "mean_token_accuracy",
+        ] {
+            if let (Some(a), Some(b)) = (first.get(name), last.get(name)) {
+                let _ = writeln!(text, "| {name} | {a:.4} | {b:.4} |");
+            }
+        }
+        text.push('\n');
+    }
+    text.push_str("Options:\n\n| option | value |\n|---|---|\n");
+    for (name, value) in about.config.as_object().into_iter().flatten() {
+        let value = value.to_string().replace('|', "\\|");
+        let _ = writeln!(text, "| `{name}` | {value} |");
+    }
+    text
+}

@@ -1,0 +1,92 @@
+//! How the learning rate changes over a run, as transformers computes it.
+
+use serde::{Deserialize, Serialize};
+
+/// The shape of the learning rate after its warm-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum ScheduleKind {
+    /// Falls to 0 in a straight line.
+    #[default]
+    Linear,
+    /// Falls to 0 along half a cosine.
+    Cosine,
+    /// Stays.
+    Constant,
+}
+
+/// A learning rate by optimizer step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Schedule {
+    /// The shape.
+    pub kind: ScheduleKind,
+    /// The learning rate at its highest.
+    pub peak: f64,
+    /// Steps in which it rises from 0.
+    pub warmup: usize,
+    /// All steps of the run.
+    pub total: usize,
+}
+
+impl Schedule {
+    /// The learning rate of a step; the first one has number 0.
+    #[must_use]
+    pub fn at(&self, step: usize) -> f64 {
+        let (step, warmup) = (step as f64, self.warmup as f64);
+        if step < warmup {
+            return self.peak * step / warmup.max(1.0);
+        }
+        let total = self.total as f64;
+        let progress = (step - warmup) / (total - warmup).max(1.0);
+        let factor = match self.kind {
+            ScheduleKind::Linear => 1.0 - progress,
+            ScheduleKind::Cosine => 0.5 * (1.0 + (std::f64::consts::PI * progress).cos()),
+            ScheduleKind::Constant => 1.0,
+        };
+        self.peak * factor.max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schedule(kind: ScheduleKind) -> Schedule {
+        Schedule {
+            kind,
+            peak: 2.0,
+            warmup: 4,
+            total: 12,
+        }
+    }
+
+    #[test]
+    fn all_rise_alike_and_end_where_they_should() {
+        let ends = [
+            (ScheduleKind::Linear, 1.0, 0.0),
+            (ScheduleKind::Cosine, 1.0, 0.0),
+            (ScheduleKind::Constant, 2.0, 2.0),
+        ];
+        for (kind, middle, end) in ends {
+            let schedule = schedule(kind);
+            let near = |step, expected: f64| {
+                let found = schedule.at(step);
+                assert!((found - expected).abs() < 1e-12, "{kind:?} {step} {found}");
+            };
+            near(0, 0.0);
+            near(2, 1.0);
+            near(4, 2.0);
+            near(8, middle);
+            near(12, end);
+        }
+    }
+
+    #[test]
+    fn a_cosine_is_above_a_line_at_first() {
+        let (cosine, line) = (
+            schedule(ScheduleKind::Cosine),
+            schedule(ScheduleKind::Linear),
+        );
+        assert!(cosine.at(6) > line.at(6) && cosine.at(10) < line.at(10));
+    }
+}

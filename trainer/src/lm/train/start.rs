@@ -1,0 +1,162 @@
+//! What a run starts from: the model, its tokenizer, an adapter, and options from several places.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::error::RunError;
+use super::options::RunOptions;
+use super::schedule::Schedule;
+use super::state::State;
+use crate::lm::init::{InitOptions, create};
+use crate::lm::{
+    BaseCheck, GenerationDefaults, HubOptions, LmError, Lora, Optimizer, Qwen2, Tokenizer, Trained,
+    find_model,
+};
+use crate::{Error, files};
+
+/// A model that is ready to be trained.
+pub struct Start {
+    /// The model.
+    pub model: Qwen2,
+    /// Its tokenizer.
+    pub tokenizer: Tokenizer,
+    /// Where its texts end.
+    pub generation: GenerationDefaults,
+    /// The folder of the base model.
+    pub folder: PathBuf,
+    /// Whether a tiny new model stands in for one that could not be found.
+    pub fallback: bool,
+}
+
+impl Start {
+    /// Finds and loads what the options name, and puts the adapter beside it. A stand-in, where the
+    /// options allow one, is written into `output`.
+    ///
+    /// # Errors
+    /// If an option cannot be, or the model cannot be found, read or run.
+    pub fn open(options: &RunOptions, output: &Path) -> Result<Self, RunError> {
+        options.check()?;
+        let device = options.device.open()?;
+        let (folder, fallback) = match find_model(&options.model, &HubOptions::from_environment()) {
+            Ok(folder) => (folder, false),
+            Err(LmError::NotFound { .. }) if options.allow_fallback => {
+                let folder = output.join("fallback-model");
+                if !folder.join("config.json").is_file() {
+                    let init = InitOptions {
+                        force: true,
+                        ..InitOptions::tiny(folder.clone())
+                    };
+                    std::fs::create_dir_all(output).map_err(|e| LmError::write(output, e))?;
+                    create(&init, &[])?;
+                }
+                (folder, true)
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let mut model = Qwen2::load(&folder, &device)?;
+        let tokenizer = Tokenizer::load(&folder)?;
+        tokenizer.check_fits(model.config())?;
+        if options.full {
+            model.train(Trained::Everything);
+        } else if let Some(adapter) = &options.adapter {
+            Lora::load(&mut model, adapter, BaseCheck::Weights)?;
+            model.train(Trained::Adapter);
+        } else {
+            Lora::attach(&mut model, options.lora()?, options.seed)?;
+        }
+        Ok(Self {
+            model,
+            tokenizer,
+            generation: GenerationDefaults::read(&folder)?,
+            folder,
+            fallback,
+        })
+    }
+
+    /// The state before the first step.
+    #[must_use]
+    pub fn state(model: Qwen2, options: &RunOptions, schedule: Schedule) -> State {
+        State {
+            model,
+            optimizer: Optimizer::new(&options.adam()),
+            schedule,
+            done: 0,
+            tokens: 0,
+        }
+    }
+
+    /// What fills up rows: the checkpoint's own token, or its first end.
+    #[must_use]
+    pub fn pad(&self) -> u32 {
+        let first = self.generation.eos_token_ids.first().copied();
+        self.generation.pad_token_id.or(first).unwrap_or(0)
+    }
+}
+
+/// Options from several places: those that `given` says were on the command line, over those of
+/// `base` (a file, or the run that goes on), over the command line's defaults.
+///
+/// # Errors
+/// If a value of `base` is no value of its option.
+pub fn overlaid<T: Serialize + DeserializeOwned>(
+    options: &T,
+    base: Option<(&Path, Value)>,
+    given: impl Fn(&str) -> bool,
+) -> Result<T, RunError> {
+    let mut fields = object(serde_json::to_value(options).map_err(Error::from)?);
+    let typed: Vec<(String, Value)> = (fields.iter())
+        .filter(|(name, _)| given(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let mut path = PathBuf::new();
+    if let Some((from, base)) = base {
+        from.clone_into(&mut path);
+        for (name, value) in object(base) {
+            if !fields.contains_key(&name) {
+                let reason = format!("there is no option {name}: see --help");
+                return Err(RunError::Checkpoint { path, reason });
+            }
+            fields.insert(name, value);
+        }
+    }
+    fields.extend(typed);
+    serde_json::from_value(Value::Object(fields)).map_err(|error| RunError::Checkpoint {
+        path,
+        reason: error.to_string(),
+    })
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+/// Options of a JSON file.
+///
+/// # Errors
+/// If it cannot be read or is no object.
+pub fn options_file(path: &Path) -> Result<Value, RunError> {
+    let bytes = std::fs::read(path).map_err(|error| LmError::read(path, error))?;
+    serde_json::from_slice(&bytes).map_err(|error| RunError::Checkpoint {
+        path: path.to_owned(),
+        reason: format!("not a JSON object of options ({error})"),
+    })
+}
+
+/// Writes the options of a run beside it, for `--config`.
+///
+/// # Errors
+/// If they cannot be written.
+pub fn write_options(folder: &Path, config: &Value) -> Result<(), RunError> {
+    std::fs::create_dir_all(folder).map_err(|error| LmError::write(folder, error))?;
+    let text = serde_json::to_string_pretty(config).map_err(Error::from)? + "\n";
+    Ok(files::write(
+        &folder.join("training_options.json"),
+        text.as_bytes(),
+    )?)
+}

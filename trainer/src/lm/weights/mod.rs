@@ -1,0 +1,9 @@
+//! Weights in safetensors files: which tensors a model has, reading them, writing them.
+
+mod names;
+mod read;
+mod write;
+
+pub(crate) use names::{BLOCK_LINEARS, HEAD, Initial, Spec, linear_shape, specs};
+pub(crate) use read::{read_checkpoint, read_file, read_metadata};
+pub(crate) use write::safetensors_bytes;

@@ -1,0 +1,97 @@
+//! The tensors of a Qwen2 checkpoint: names and shapes, as transformers writes them.
+
+use crate::lm::config::ModelConfig;
+
+/// The embedding.
+pub(crate) const EMBEDDING: &str = "model.embed_tokens.weight";
+/// The norm before the head.
+pub(crate) const LAST_NORM: &str = "model.norm.weight";
+/// The head, absent where it is the embedding.
+pub(crate) const HEAD: &str = "lm_head.weight";
+
+/// The linear layers of a block in the order in which transformers has them, each with its part
+/// of the block.
+pub(crate) const BLOCK_LINEARS: [(&str, &str); 7] = [
+    ("self_attn", "q_proj"),
+    ("self_attn", "k_proj"),
+    ("self_attn", "v_proj"),
+    ("self_attn", "o_proj"),
+    ("mlp", "gate_proj"),
+    ("mlp", "up_proj"),
+    ("mlp", "down_proj"),
+];
+
+/// What a new tensor is filled with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Initial {
+    /// Ones, as norms are.
+    Ones,
+    /// Zeros, as biases are.
+    Zeros,
+    /// Normally distributed with the configuration's `initializer_range`.
+    Normal,
+}
+
+/// A tensor that a checkpoint holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Spec {
+    pub(crate) name: String,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) initial: Initial,
+}
+
+/// Outputs and inputs of a linear layer of a block.
+pub(crate) fn linear_shape(config: &ModelConfig, linear: &str) -> [usize; 2] {
+    let (hidden, inner) = (config.hidden_size, config.intermediate_size);
+    match linear {
+        "k_proj" | "v_proj" => [config.key_value_size(), hidden],
+        "gate_proj" | "up_proj" => [inner, hidden],
+        "down_proj" => [hidden, inner],
+        _ => [hidden, hidden],
+    }
+}
+
+/// All tensors of a model. The order is that of [`crate::lm::Qwen2::parameters`].
+pub(crate) fn specs(config: &ModelConfig) -> Vec<Spec> {
+    let hidden = config.hidden_size;
+    let table = |name: &str| Spec {
+        name: name.to_owned(),
+        shape: vec![config.vocab_size, hidden],
+        initial: Initial::Normal,
+    };
+    let norm = |name: String| Spec {
+        name,
+        shape: vec![hidden],
+        initial: Initial::Ones,
+    };
+    let mut all = vec![table(EMBEDDING)];
+    for layer in 0..config.num_hidden_layers {
+        let block = format!("model.layers.{layer}.");
+        all.push(norm(format!("{block}input_layernorm.weight")));
+        for (part, linear) in BLOCK_LINEARS {
+            let [outputs, inputs] = linear_shape(config, linear);
+            all.push(Spec {
+                name: format!("{block}{part}.{linear}.weight"),
+                shape: vec![outputs, inputs],
+                initial: Initial::Normal,
+            });
+            if has_bias(linear) {
+                all.push(Spec {
+                    name: format!("{block}{part}.{linear}.bias"),
+                    shape: vec![outputs],
+                    initial: Initial::Zeros,
+                });
+            }
+        }
+        all.push(norm(format!("{block}post_attention_layernorm.weight")));
+    }
+    all.push(norm(LAST_NORM.to_owned()));
+    if !config.tie_word_embeddings {
+        all.push(table(HEAD));
+    }
+    all
+}
+
+fn has_bias(linear: &str) -> bool {
+    matches!(linear, "q_proj" | "k_proj" | "v_proj")
+}

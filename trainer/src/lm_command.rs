@@ -1,0 +1,338 @@
+//! `sentinel init`, `sft --model`, `grpo`, `merge` and `eval-lm`: what they print, and Ctrl-C.
+
+use std::io::{Write as _, stderr};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Result;
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+use sentinel_trainer::Error;
+use sentinel_trainer::corpus::read_corpus;
+use sentinel_trainer::corpus::rollout::{RolloutConfig, dry_run};
+use sentinel_trainer::lm::grpo::estimate::{Estimate, estimate, known};
+use sentinel_trainer::lm::grpo::{self, GrpoConfig, PlayConfig};
+use sentinel_trainer::lm::init::{InitOptions, create};
+use sentinel_trainer::lm::sft::{self, SftConfig};
+use sentinel_trainer::lm::train::checkpoint::Checkpoint;
+use sentinel_trainer::lm::train::{
+    Outcome, Place, RunError, RunOptions, options_file, overlaid, write_options,
+};
+use sentinel_trainer::lm::{BaseCheck, HubOptions, Lora, ModelConfig, Qwen2, find_model};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::commands::print;
+use crate::lm_view::View;
+
+/// The variable that stands for --allow-fallback.
+const FALLBACK: &str = "SENTINEL_ALLOW_TRAIN_FALLBACK";
+
+/// A run that was asked to stop, and did: exit code 130, as of a program that Ctrl-C ended.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted; go on with --resume")]
+pub(crate) struct Interrupted;
+
+/// Where a run lives, and where its options come from.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct PlaceOptions {
+    /// The folder for the adapter or model, checkpoints and logs
+    #[arg(long, value_name = "DIR", default_value = "outputs/lm")]
+    output_dir: PathBuf,
+    /// JSON file with options, by the names of the flags with _ for -
+    #[arg(long = "config", id = "options_file", value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Go on from the last checkpoint in --output-dir
+    #[arg(long, conflicts_with_all = ["force", "options_file"])]
+    resume: bool,
+    /// Start anew, over a run that is in --output-dir
+    #[arg(long)]
+    force: bool,
+}
+
+impl PlaceOptions {
+    fn place(&self) -> Place {
+        Place {
+            folder: self.output_dir.clone(),
+            resume: self.resume,
+            force: self.force,
+        }
+    }
+
+    /// Flags over the file, or over the run that goes on, over defaults.
+    fn options<T>(&self, options: &T, matches: &ArgMatches) -> Result<T, RunError>
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        let base = if self.resume {
+            let checkpoint = Checkpoint::read(&self.output_dir)?;
+            Some((self.output_dir.as_path(), checkpoint.header.config))
+        } else if let Some(file) = &self.file {
+            Some((file.as_path(), options_file(file)?))
+        } else {
+            None
+        };
+        let known = |name: &str| matches.try_contains_id(name).is_ok();
+        let given = |name: &str| {
+            known(name) && matches.value_source(name) == Some(ValueSource::CommandLine)
+        };
+        overlaid(options, base, given)
+    }
+}
+
+/// The command line of `sentinel sft`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct SftCommand {
+    #[command(flatten)]
+    place: PlaceOptions,
+    #[command(flatten)]
+    config: SftConfig,
+    /// Train the compact policy instead, by imitation along its own episodes; it has other options,
+    /// see `sentinel sft --compact --help`
+    #[arg(long)]
+    compact: bool,
+}
+
+/// The command line of `sentinel grpo`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct GrpoCommand {
+    #[command(flatten)]
+    place: PlaceOptions,
+    #[command(flatten)]
+    config: GrpoConfig,
+    /// Play with a script in the model's place: no model is loaded
+    #[arg(long)]
+    dry_run: bool,
+    /// Print the memory that a run with these options takes
+    #[arg(long, conflicts_with = "dry_run")]
+    estimate: bool,
+}
+
+/// The command line of `sentinel merge`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct MergeCommand {
+    /// The base model: a local folder, or a name on the Hugging Face Hub
+    #[arg(long, value_name = "MODEL")]
+    model: String,
+    /// The adapter's folder
+    #[arg(long, value_name = "DIR")]
+    adapter: PathBuf,
+    /// The folder to write
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Overwrite what is in --out
+    #[arg(long)]
+    force: bool,
+}
+
+/// `sentinel init`
+pub(crate) fn init(options: &InitOptions) -> Result<()> {
+    let mut texts = Vec::new();
+    if let Some(data) = &options.data {
+        for example in read_corpus(data)? {
+            texts.push(example.prompt.asked().to_owned());
+            texts.push(example.completion);
+        }
+    }
+    let made = create(options, &texts)?;
+    print(&format!(
+        "wrote {}: {} parameters, {} tokens\n",
+        options.output_dir.display(),
+        made.parameters,
+        made.tokens
+    ))
+}
+
+/// `sentinel sft --model`
+pub(crate) fn sft(command: &SftCommand, matches: &ArgMatches) -> Result<()> {
+    let mut config = command.place.options(&command.config, matches)?;
+    allow_fallback(&mut config.run);
+    let place = command.place.place();
+    let mut view = View::new();
+    let stop = on_interrupt()?;
+    let done = sft::train(&config, &place, stop, &mut |event| view.show(event));
+    finish(done, &view, &place, &config)
+}
+
+/// `sentinel grpo`
+pub(crate) fn grpo(command: &GrpoCommand, matches: &ArgMatches) -> Result<()> {
+    let mut config = command.place.options(&command.config, matches)?;
+    if command.dry_run {
+        return play_script(&config, matches);
+    }
+    if command.estimate {
+        return print_estimates(&config, matches);
+    }
+    allow_fallback(&mut config.run);
+    let place = command.place.place();
+    let mut view = View::new();
+    let stop = on_interrupt()?;
+    let done = grpo::train(&config, &place, stop, &mut |event| view.show(event));
+    finish(done, &view, &place, &config)
+}
+
+/// `sentinel merge`
+pub(crate) fn merge(command: &MergeCommand) -> Result<()> {
+    let folder = find_model(&command.model, &HubOptions::from_environment())?;
+    let mut model = Qwen2::load(&folder, &burn::tensor::Device::flex())?;
+    Lora::load(&mut model, &command.adapter, BaseCheck::Weights)?;
+    let report = Lora::merge_into(&model, &folder, &command.out, command.force)?;
+    print(&format!(
+        "wrote {}: logits differ from base and adapter by at most {:.1e}\n",
+        command.out.display(),
+        report.difference
+    ))
+}
+
+/// `sentinel eval-lm`
+pub(crate) fn eval(config: &PlayConfig) -> Result<()> {
+    let played = grpo::play(config)?;
+    let text = serde_json::to_string_pretty(&played).map_err(Error::from)?;
+    print(&(text + "\n"))
+}
+
+fn allow_fallback(run: &mut RunOptions) {
+    let said = std::env::var(FALLBACK).unwrap_or_default();
+    run.allow_fallback |= said.eq_ignore_ascii_case("true") || said == "1";
+}
+
+/// What is left when a run is over.
+fn finish(
+    done: Result<Outcome, RunError>,
+    view: &View,
+    place: &Place,
+    config: &impl Serialize,
+) -> Result<()> {
+    view.close();
+    let outcome = done?;
+    let options = serde_json::to_value(config).map_err(Error::from)?;
+    write_options(&place.folder, &options)?;
+    let folder = place.folder.display();
+    match outcome {
+        Outcome::Finished => {
+            let mark = if view.fallback() {
+                " (fallback: a tiny new model)"
+            } else {
+                ""
+            };
+            print(&format!("wrote {folder}{mark}\n"))
+        }
+        Outcome::Interrupted => {
+            // Nobody is left to tell when this fails.
+            let _ = writeln!(
+                stderr(),
+                "stopped; {folder} holds a checkpoint: go on with --resume"
+            );
+            Err(Interrupted.into())
+        }
+    }
+}
+
+/// `sentinel grpo --dry-run`: as `sentinel rollout --dry-run`, with the run's own options. Where
+/// nobody says otherwise it is the dry run of the reference: five episodes of one task.
+fn play_script(config: &GrpoConfig, matches: &ArgMatches) -> Result<()> {
+    let given = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
+    let episodes = if given("episodes") {
+        config.episodes
+    } else {
+        5
+    };
+    let start = config.run.seed;
+    let terms = config.terms()?;
+    let found = dry_run(
+        &RolloutConfig {
+            dry_run: true,
+            world: config.world,
+            rules: config.rules.clone(),
+            task: given("task").then(|| config.task.clone()),
+            cells: config.cells.clone(),
+            episodes: sentinel_trainer::SeedRange::of(start, start + episodes as u64),
+            seeds: None,
+            streams: config.streams,
+            policy: None,
+            prompt: config.prompt,
+            reader: config.reader,
+            invalid_penalty: terms.invalid,
+        },
+        &|| (),
+    )?;
+    let text = serde_json::to_string_pretty(&found).map_err(Error::from)?;
+    print(&(text + "\n"))
+}
+
+/// A table for Qwen2.5's small models; with --model, for that model too if it is on this machine.
+fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Result<()> {
+    let lora = config.run.lora()?;
+    let mut shapes: Vec<(String, ModelConfig)> = Vec::new();
+    if matches.value_source("model") == Some(ValueSource::CommandLine)
+        && let Ok(folder) = find_model(&config.run.model, &HubOptions::from_environment())
+    {
+        shapes.push((config.run.model.clone(), ModelConfig::read(&folder)?));
+    }
+    shapes.extend(known().map(|(name, shape)| (name.to_owned(), shape)));
+    let mut text = format!(
+        "{:<24} {:>8} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}\n",
+        "GiB, all f32",
+        "weights",
+        "trained",
+        "optimizer",
+        "passes",
+        "speech",
+        "reference",
+        "at most",
+        "params"
+    );
+    for (name, shape) in shapes {
+        let found = estimate(config, &lora, &shape);
+        text.push_str(&line(&name, &found));
+    }
+    text.push_str(&format!(
+        "micro-batch {} x {} tokens, {} side by side in generation, LoRA rank {}{}\n",
+        config.micro_batch_size,
+        config.run.max_seq_length,
+        config.generation_batch_size,
+        lora.rank,
+        if config.run.full {
+            " not used (--full)"
+        } else {
+            ""
+        }
+    ));
+    print(&text)
+}
+
+fn line(name: &str, found: &Estimate) -> String {
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    format!(
+        "{name:<24} {:>8.2} {:>8.3} {:>9.2} {:>9.2} {:>9.2} {:>9.2} {:>9.2} {:>8.3}B\n",
+        gib(found.weights),
+        gib(found.trained * 4),
+        gib(found.optimizer),
+        gib(found.activations),
+        gib(found.generation),
+        gib(found.reference),
+        gib(found.total()),
+        found.parameters as f64 / 1e9,
+    )
+}
+
+/// Set by the first Ctrl-C, when a run writes a checkpoint and stops. The second one ends the program.
+fn on_interrupt() -> Result<&'static AtomicBool> {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()
+        .map_err(Error::Output)?;
+    std::thread::spawn(move || {
+        runtime.block_on(async {
+            while tokio::signal::ctrl_c().await.is_ok() {
+                if STOP.swap(true, Ordering::Relaxed) {
+                    std::process::exit(130);
+                }
+                // Nobody is left to tell when this fails.
+                let _ = writeln!(stderr(), "stopping after this step; again to stop at once");
+            }
+        });
+    });
+    Ok(&STOP)
+}

@@ -1,0 +1,146 @@
+//! What is shown while a language model trains: a bar on a terminal, lines in a log.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write as _, stderr};
+use std::time::Instant;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use sentinel_trainer::lm::train::Event;
+use sentinel_trainer::rl::Metrics;
+
+/// Metrics that are shown, with the words for them.
+const SHOWN: [(&str, &str); 7] = [
+    ("loss", "loss"),
+    ("reward", "reward"),
+    ("rollout/score", "score"),
+    ("completions/invalid_rate", "invalid"),
+    ("mean_token_accuracy", "accuracy"),
+    ("kl", "kl"),
+    ("grad_norm", "norm"),
+];
+/// Seconds between two lines where there is no terminal.
+const PAUSE: u64 = 10;
+
+/// What a person sees.
+pub(crate) struct View {
+    bar: ProgressBar,
+    terminal: bool,
+    total: usize,
+    fallback: bool,
+    said: Option<Instant>,
+}
+
+impl View {
+    pub(crate) fn new() -> Self {
+        let terminal = stderr().is_terminal();
+        let bar = if terminal {
+            ProgressBar::new(0)
+        } else {
+            ProgressBar::hidden()
+        };
+        if let Ok(style) = ProgressStyle::with_template("{bar:20} {pos}/{len} {msg} {eta} left") {
+            bar.set_style(style);
+        }
+        Self {
+            bar,
+            terminal,
+            total: 0,
+            fallback: false,
+            said: None,
+        }
+    }
+
+    /// Whether a tiny new model stands in for another.
+    pub(crate) const fn fallback(&self) -> bool {
+        self.fallback
+    }
+
+    pub(crate) fn show(&mut self, event: &Event) {
+        match event {
+            Event::Started {
+                method,
+                resumed_at,
+                total,
+                parameters,
+                trained,
+                fallback,
+                ..
+            } => {
+                self.total = *total;
+                self.fallback = *fallback;
+                self.bar.set_length(*total as u64);
+                self.bar.set_position(*resumed_at as u64);
+                self.bar.reset_eta();
+                if *fallback {
+                    self.line(
+                        "fallback: the model is not there, a tiny new one is trained instead",
+                    );
+                }
+                let from = match resumed_at {
+                    0 => String::new(),
+                    step => format!(", going on after step {step}"),
+                };
+                self.line(&format!(
+                    "{method}: {trained} of {parameters} parameters, {total} steps{from}"
+                ));
+            }
+            Event::Data { counts } => {
+                let counts: Vec<String> = counts.iter().map(|(n, c)| format!("{n} {c}")).collect();
+                self.line(&counts.join(", "));
+            }
+            Event::Warning { step, text } => {
+                if *step == 0 || self.terminal {
+                    self.line(&format!("step {step}: {text}"));
+                }
+            }
+            Event::Step { step, metrics, .. } => self.step(*step, metrics),
+            Event::Saved { .. } | Event::Interrupted { .. } | Event::Finished { .. } => {}
+        }
+    }
+
+    fn step(&mut self, step: usize, metrics: &Metrics) {
+        let mut text = String::new();
+        for (name, short) in SHOWN {
+            if let Some(value) = metrics.get(name) {
+                let _ = write!(text, "{short} {value:.4} ");
+            }
+        }
+        if let Some(rate) = metrics.get("tokens_per_second") {
+            let _ = write!(text, "{rate:.0} tokens/s ");
+        }
+        if let Some(memory) = resident() {
+            let _ = write!(text, "{memory:.2} GiB");
+        }
+        self.bar.set_position(step as u64);
+        let due = self
+            .said
+            .is_none_or(|said| said.elapsed().as_secs() >= PAUSE);
+        if !self.terminal && (due || step == self.total) {
+            self.line(&format!("step {step}/{}: {text}", self.total));
+            self.said = Some(Instant::now());
+        }
+        self.bar.set_message(text);
+    }
+
+    /// A line above the bar, or by itself where there is no terminal.
+    fn line(&self, text: &str) {
+        if self.terminal {
+            self.bar.println(text);
+        } else {
+            // Nobody is left to tell when this fails.
+            let _ = writeln!(stderr(), "{text}");
+        }
+    }
+
+    pub(crate) fn close(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Memory that the program holds, in GiB, where the system says it as Linux does.
+fn resident() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+    let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib / 1024.0 / 1024.0)
+}

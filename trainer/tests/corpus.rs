@@ -1,0 +1,274 @@
+//! `sentinel corpus`: what is written, what is refused, and what is read back.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+
+mod common;
+
+use std::path::Path;
+
+use common::{json, run, run_in};
+use sentinel_trainer::corpus::{Prompt, Role, read_corpus, read_example};
+
+#[test]
+fn a_corpus_is_the_same_twice_and_is_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let run = |line: &str| run_in(folder.path(), line);
+    let line = "corpus --task task1,task3 --seeds 100000..100004 --policy heuristic --epsilon 0.25";
+    let said = run(&format!("{line} --out a.jsonl"));
+    let said = said.succeeds().to_owned();
+    run(&format!("{line} --out b.jsonl")).succeeds();
+    let text = std::fs::read_to_string(at("a.jsonl")).unwrap();
+    assert_eq!(text, std::fs::read_to_string(at("b.jsonl")).unwrap());
+    let examples = read_corpus(&at("a.jsonl")).unwrap();
+    assert_eq!(examples.len(), text.lines().count());
+    assert!(
+        said.contains(&format!("{} rows of 8 episodes", examples.len())),
+        "{said}"
+    );
+    let explored = text
+        .lines()
+        .filter(|line| line.contains("\"explored\":true"))
+        .count();
+    assert!(
+        explored * 8 > examples.len(),
+        "{explored} of {}",
+        examples.len()
+    );
+    for (row, example) in text.lines().map(json).zip(&examples) {
+        assert_eq!(row["prompt"][0]["role"], "user");
+        assert_eq!(row["prompt"][0]["content"], example.prompt.asked());
+        assert_eq!(row["completion"][0]["role"], "assistant");
+        assert_eq!(row["completion"][0]["content"], example.completion.as_str());
+        assert_eq!(row["streams"], "independent");
+        assert_eq!(row["policy"], "heuristic");
+        let action = json(&example.completion);
+        assert!(action["action_type"].is_string(), "{}", example.completion);
+    }
+    // Every step of an episode is there, in order.
+    let first = text.lines().map(json).filter(|row| row["seed"] == 100_000);
+    let steps: Vec<u64> = first
+        .filter(|row| row["task"] == "task1")
+        .map(|row| row["step"].as_u64().unwrap())
+        .collect();
+    assert!(
+        steps.len() > 5 && steps[0] == 0 && steps.is_sorted(),
+        "{steps:?}"
+    );
+}
+
+#[test]
+fn every_world_has_demonstrations() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |line: &str| run_in(folder.path(), line);
+    run("corpus --world cluster --task task1 --seeds 100000..100002 --out c.jsonl").succeeds();
+    run("corpus --world polyguard --seeds 100000..100001 --out p.jsonl").succeeds();
+    run("corpus --task task2 --prompt reference --seeds 100000 --out r.jsonl").succeeds();
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    assert!(read("c.jsonl").contains("\"policy\":\"planner\""));
+    // What is held out of polyguard's formulary is not shown.
+    let polyguard = read("p.jsonl");
+    assert!(
+        polyguard
+            .lines()
+            .all(|row| json(row)["task"].as_str().unwrap().ends_with("-train"))
+    );
+    assert!(read("r.jsonl").contains("You are the orchestrator"));
+}
+
+#[test]
+fn what_should_not_be_learned_from_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |line: &str| run_in(folder.path(), line);
+    let out = "--task task1 --out x.jsonl";
+    for seeds in [
+        "0..10",
+        "1000..1010",
+        "5000..5001",
+        "99999..100001",
+        "999999..1000001",
+    ] {
+        run(&format!("corpus {out} --seeds {seeds}")).fails(&[
+            "--seeds",
+            seeds,
+            "100000..1000000",
+            "validation and tests",
+        ]);
+    }
+    let seeds = "--seeds 100000..100001";
+    run(&format!("corpus {out} {seeds} --policy oracle")).fails(&["oracle", "--allow-oracle"]);
+    run(&format!("corpus {out} {seeds} --policy nobody")).fails(&["nobody", "bayes"]);
+    run(&format!("corpus {out} {seeds} --prompt long")).fails(&["long", "compact or reference"]);
+    run(&format!("corpus {out} {seeds} --epsilon 2")).fails(&["2", "from 0 to 1"]);
+    run(&format!(
+        "corpus {out} {seeds} --world cluster --policy bayes"
+    ))
+    .fails(&["bayes"]);
+    run(&format!("corpus --task task1 {seeds} --out none/x.jsonl")).fails(&["there is no folder"]);
+    assert!(!folder.path().join("x.jsonl").exists(), "nothing half done");
+    run(&format!(
+        "corpus {out} {seeds} --policy oracle --allow-oracle"
+    ))
+    .succeeds();
+    run(&format!("corpus {out} {seeds}")).fails(&["x.jsonl exists", "--force"]);
+    run(&format!("corpus {out} {seeds} --force")).succeeds();
+    let text = std::fs::read_to_string(folder.path().join("x.jsonl")).unwrap();
+    assert!(
+        text.contains("\"policy\":\"bayes\""),
+        "the best that sees observations only"
+    );
+}
+
+#[test]
+fn examples_come_in_three_forms() {
+    let plain = read_example(r#"{"prompt":"a","completion":"b","other":[1]}"#).unwrap();
+    assert_eq!(plain, (Prompt::Text("a".to_owned()), "b".to_owned()));
+    let user = r#"{"role":"user","content":"a"}"#;
+    let model = r#"{"role":"assistant","content":"b"}"#;
+    let chat = format!(r#"{{"prompt":[{user}],"completion":[{model}]}}"#);
+    let chat = read_example(&chat).unwrap();
+    let messages = read_example(&format!(r#"{{"messages":[{user},{model}]}}"#)).unwrap();
+    assert_eq!(chat, messages);
+    assert_eq!((chat.0.asked(), chat.1.as_str()), ("a", "b"));
+    let system = r#"{"role":"system","content":"s"}"#;
+    let row = format!(r#"{{"messages":[{system},{user},{model},{user},{model}]}}"#);
+    let (Prompt::Chat(turns), _) = read_example(&row).unwrap() else {
+        panic!("a chat is a chat");
+    };
+    assert_eq!((turns.len(), turns[0].role), (4, Role::System));
+}
+
+#[track_caller]
+fn refused(text: &str, what: &str) {
+    let error = read_example(text).unwrap_err();
+    assert!(error.contains(what), "{text}: {error}");
+}
+
+#[test]
+fn what_is_no_example_is_named() {
+    for (text, what) in [
+        ("[]", "no JSON object"),
+        ("{", "EOF"),
+        ("{}", "neither prompt and completion nor messages"),
+        (r#"{"text":"x"}"#, "where the completion begins"),
+        (r#"{"prompt":"a"}"#, "completion is missing"),
+        (r#"{"completion":"a"}"#, "prompt is missing"),
+        (r#"{"prompt":"a","completion":" "}"#, "completion is empty"),
+        (r#"{"prompt":"","completion":"a"}"#, "prompt is empty"),
+        (r#"{"prompt":"a","completion":7}"#, "both be texts or both"),
+        (r#"{"prompt":"a","prompt":"a"}"#, "duplicate field"),
+        (r#"{"messages":{}}"#, "list of turns"),
+    ] {
+        refused(text, what);
+    }
+}
+
+#[test]
+fn what_is_no_chat_is_named() {
+    let user = r#"{"role":"user","content":"a"}"#;
+    let model = r#"{"role":"assistant","content":"b"}"#;
+    for (text, what) in [
+        (
+            format!(r#"{{"prompt":"a","completion":[{model}]}}"#),
+            "both be texts",
+        ),
+        (
+            format!(r#"{{"prompt":[],"completion":[{model}]}}"#),
+            "holds no turn",
+        ),
+        (
+            format!(r#"{{"prompt":[{model}],"completion":[{model}]}}"#),
+            "must be the user's",
+        ),
+        (
+            format!(r#"{{"prompt":[{user}],"completion":[{user}]}}"#),
+            "the assistant's",
+        ),
+        (
+            format!(r#"{{"prompt":[{user}],"completion":[{model},{model}]}}"#),
+            "one turn, not 2",
+        ),
+        (format!(r#"{{"messages":[{user}]}}"#), "the assistant's"),
+        (format!(r#"{{"messages":[{model}]}}"#), "holds no turn"),
+        (
+            format!(r#"{{"messages":[{user},{model}],"prompt":"x"}}"#),
+            "beside a prompt",
+        ),
+        (
+            r#"{"messages":[{"role":"robot","content":"a"}]}"#.to_owned(),
+            "turn 1 of messages",
+        ),
+        (
+            r#"{"messages":[{"role":"user"}]}"#.to_owned(),
+            "missing field `content`",
+        ),
+        (
+            r#"{"messages":[{"role":"user","content":["a"]}]}"#.to_owned(),
+            "turn 1",
+        ),
+    ] {
+        refused(&text, what);
+    }
+}
+
+#[test]
+fn a_bad_line_is_named_and_an_empty_corpus_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.jsonl");
+    let read = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        read_corpus(&path).map_err(|error| error.to_string())
+    };
+    let good = br#"{"prompt":"a","completion":"b"}"#;
+    let lines = |last: &[u8]| [good, b"\r\n\n".as_slice(), last].concat();
+    let examples = read(&lines(good)).unwrap();
+    assert_eq!(examples.iter().map(|e| e.line).collect::<Vec<_>>(), [1, 3]);
+    assert!(
+        read(&lines(b"{}"))
+            .unwrap_err()
+            .contains("c.jsonl line 3: it has neither")
+    );
+    assert!(
+        read(&lines(b"\xff"))
+            .unwrap_err()
+            .contains("line 3: it is no UTF-8")
+    );
+    assert!(read(b"").unwrap_err().contains("holds no example"));
+    assert!(read(b"\n \n").unwrap_err().contains("holds no example"));
+    assert!(
+        read_corpus(Path::new("nowhere.jsonl"))
+            .unwrap_err()
+            .to_string()
+            .contains("cannot read")
+    );
+}
+
+/// The reference's dry run prints an average of 0.7286 over five episodes (spec training-eval §3).
+#[test]
+fn the_dry_run_is_the_reference_s() {
+    let found = run("rollout --dry-run");
+    let found = json(found.succeeds());
+    assert_eq!(
+        (&found["episodes"], &found["avg_score"]),
+        (&json("5"), &json("0.7286"))
+    );
+    assert_eq!(found["signals"]["invalid_rate"], 0.0);
+    // The long prompt changes nothing for a script.
+    let long = run("rollout --dry-run --prompt reference --reader repair");
+    assert_eq!(json(long.succeeds())["avg_score"], 0.7286);
+    let bayes = run("rollout --dry-run --policy bayes --seeds 100000..100005");
+    assert!(json(bayes.succeeds())["avg_score"].as_f64().unwrap() > 0.8);
+    for world in [
+        "cluster --task task1",
+        "polyguard --difficulty easy --episodes 2",
+    ] {
+        run(&format!("rollout --dry-run --world {world}")).succeeds();
+    }
+    run("rollout").fails(&["--dry-run"]);
+    run("rollout --dry-run --invalid-penalty 0.5").fails(&["0.5", "from -1 to 0"]);
+    run("rollout --dry-run --invalid-penalty NaN").fails(&["from -1 to 0"]);
+    run("rollout --dry-run --reader lax").fails(&["lax", "strict or repair"]);
+    run("rollout --dry-run --policy coin --world cluster").fails(&["coin", "planner"]);
+}

@@ -1,0 +1,264 @@
+//! Adapters: output, merging, files.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use safetensors::{Dtype, tensor::TensorView};
+use sentinel_trainer::lm::{
+    BaseCheck, Batch, LmError, Lora, LoraConfig, ModelConfig, Pass, Qwen2, Target, Trained,
+};
+use serde_json::{Value, json};
+
+use crate::oracle::{LOGITS, close, device, numbers, oracle, tensors};
+
+#[test]
+fn logits_are_those_of_peft() {
+    let oracle = oracle();
+    for adapter in oracle.named("adapter_", "") {
+        let Some(file) = oracle.tensors(&format!("lora_logits_{adapter}.safetensors")) else {
+            continue;
+        };
+        let variant = adapter.split('_').nth(1).unwrap();
+        let base = oracle.path(&format!("model_{variant}")).unwrap();
+        let mut model = Qwen2::load(&base, &device()).unwrap();
+        let folder = oracle.path(&adapter).unwrap();
+        Lora::load(&mut model, &folder, BaseCheck::Weights).unwrap();
+        let batch = file["input_ids"].batch(model.config(), None);
+        let logits = numbers(model.forward(&batch, Pass::EVALUATION));
+        close(&adapter, &logits, &file["logits"].values, LOGITS);
+
+        let plain = Qwen2::load(&base, &device()).unwrap();
+        let plain = numbers(plain.forward(&batch, Pass::EVALUATION));
+        let reference = numbers(model.forward(&batch, Pass::REFERENCE));
+        assert_eq!(plain, reference, "the reference is the base model");
+
+        let target = tempfile::tempdir().unwrap();
+        let merged = target.path().join("merged");
+        let report = Lora::merge_into(&model, &base, &merged, false).unwrap();
+        assert!(report.difference <= report.tolerance);
+        let read = Qwen2::load(&merged, &device()).unwrap();
+        let logits = numbers(read.forward(&batch, Pass::EVALUATION));
+        close(&adapter, &logits, &file["merged_logits"].values, LOGITS);
+        for (name, recorded) in &file {
+            let Some(name) = name.strip_prefix("merged.") else {
+                continue;
+            };
+            let parameters = read.parameters();
+            let ours = parameters.iter().find(|p| p.name() == name).unwrap();
+            close(name, &ours.numbers().unwrap(), &recorded.values, 1e-6);
+        }
+        assert!(merged.join("tokenizer.json").is_file());
+        let error = Lora::merge_into(&model, &base, &merged, false).unwrap_err();
+        assert!(error.to_string().contains("--force"), "{error}");
+        Lora::merge_into(&model, &base, &merged, true).unwrap();
+    }
+}
+
+/// The first recorded model with its adapter.
+fn first() -> Option<(Qwen2, std::path::PathBuf, std::path::PathBuf)> {
+    let oracle = oracle();
+    let variant = oracle.variants().into_iter().next()?;
+    let base = oracle.path(&format!("model_{variant}"))?;
+    let adapter = oracle.path(&format!("adapter_{variant}"))?;
+    let mut model = Qwen2::load(&base, &device()).unwrap();
+    Lora::load(&mut model, &adapter, BaseCheck::Weights).unwrap();
+    Some((model, base, adapter))
+}
+
+#[test]
+fn files_are_those_of_peft() {
+    let Some((model, base, adapter)) = first() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let written = folder.path().join("adapter");
+    Lora::save(&model, &written).unwrap();
+    let (ours, theirs) = ("adapter_model.safetensors", "adapter_model.safetensors");
+    let (ours, theirs) = (tensors(&written.join(ours)), tensors(&adapter.join(theirs)));
+    assert!(ours.keys().eq(theirs.keys()));
+    for (name, ours) in &ours {
+        assert_eq!(
+            (&ours.shape, &ours.values),
+            (&theirs[name].shape, &theirs[name].values)
+        );
+    }
+    let read = |folder: &Path| -> Value {
+        let text = fs::read(folder.join("adapter_config.json")).unwrap();
+        serde_json::from_slice(&text).unwrap()
+    };
+    let (ours, theirs) = (read(&written), read(&adapter));
+    for (key, value) in ours.as_object().unwrap() {
+        assert_eq!(value, &theirs[key], "{key}");
+    }
+    let mut again = Qwen2::load(&base, &device()).unwrap();
+    Lora::load(&mut again, &written, BaseCheck::Weights).unwrap();
+    assert_eq!(again.adapter(), model.adapter());
+}
+
+#[test]
+fn adapters_of_other_models_are_refused() {
+    let Some((model, base, adapter)) = first() else {
+        return;
+    };
+    let config = ModelConfig::read(&base).unwrap();
+    let wider = ModelConfig {
+        intermediate_size: config.intermediate_size + 2,
+        ..config.clone()
+    };
+    let deeper = ModelConfig {
+        num_hidden_layers: config.num_hidden_layers + 1,
+        ..config.clone()
+    };
+    let shallower = ModelConfig {
+        num_hidden_layers: config.num_hidden_layers - 1,
+        ..config.clone()
+    };
+    for (other, part) in [
+        (wider, "has shape"),
+        (deeper, "lacks"),
+        (shallower, "no place"),
+    ] {
+        let mut other = Qwen2::initialise(other, 0, &device()).unwrap();
+        let error = Lora::load(&mut other, &adapter, BaseCheck::Weights).unwrap_err();
+        assert!(matches!(error, LmError::AdapterMismatch { .. }));
+        let text = error.to_string();
+        assert!(
+            text.contains(part) && text.contains(adapter.to_str().unwrap()),
+            "{text}"
+        );
+        assert!(other.adapter().is_none());
+    }
+    // Of the same shape: told apart by the digest that we write.
+    let folder = tempfile::tempdir().unwrap();
+    Lora::save(&model, folder.path()).unwrap();
+    let mut other = Qwen2::initialise(config, 0, &device()).unwrap();
+    let error = Lora::load(&mut other, folder.path(), BaseCheck::Weights).unwrap_err();
+    assert!(error.to_string().contains("other weights"), "{error}");
+    Lora::load(&mut other, folder.path(), BaseCheck::Shapes).unwrap();
+}
+
+#[test]
+fn kinds_of_adapters_that_cannot_be_run_are_named() {
+    let Some((mut model, _, adapter)) = first() else {
+        return;
+    };
+    let text = fs::read(adapter.join("adapter_config.json")).unwrap();
+    let plain: Value = serde_json::from_slice(&text).unwrap();
+    let cases = [
+        ("peft_type", json!("IA3")),
+        ("use_dora", json!(true)),
+        ("bias", json!("all")),
+        ("modules_to_save", json!(["lm_head"])),
+        ("rank_pattern", json!({"q_proj": 2})),
+        ("target_modules", json!(["lm_head"])),
+        ("target_modules", json!(".*_proj")),
+        ("r", json!(0)),
+        ("lora_alpha", json!(null)),
+        ("init_lora_weights", json!("pissa")),
+    ];
+    for (key, value) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = plain.clone();
+        config[key] = value;
+        fs::write(
+            folder.path().join("adapter_config.json"),
+            config.to_string(),
+        )
+        .unwrap();
+        let error = Lora::load(&mut model, folder.path(), BaseCheck::Weights).unwrap_err();
+        let error = error.to_string();
+        assert!(
+            error.contains("adapter_config.json") && error.contains(key),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_new_adapter_changes_nothing_but_what_is_trained() {
+    let Some((_, base, _)) = first() else { return };
+    let mut model = Qwen2::load(&base, &device()).unwrap();
+    let batch = Batch::new(model.config(), vec![1, 2, 3, 4], vec![true; 4], 4).unwrap();
+    let before = numbers(model.forward(&batch, Pass::EVALUATION));
+    let config = LoraConfig {
+        rank: 2,
+        dropout: 0.5,
+        targets: vec![Target::Query, Target::Down],
+        ..LoraConfig::default()
+    };
+    Lora::attach(&mut model, config.clone(), 5).unwrap();
+    assert_eq!(numbers(model.forward(&batch, Pass::EVALUATION)), before);
+    let layers = model.config().num_hidden_layers;
+    let trained = model.parameters().into_iter().filter(|p| p.is_trainable());
+    assert_eq!(trained.count(), 4 * layers);
+    model.train(Trained::Nothing);
+    assert_eq!(model.trainable_count(), 0);
+    let wrong = LoraConfig {
+        dropout: 1.0,
+        ..config
+    };
+    assert!(
+        Lora::attach(&mut model, wrong, 0)
+            .unwrap_err()
+            .to_string()
+            .contains("dropout")
+    );
+}
+
+/// Runs the recorded script of PEFT over an adapter and a merged model written here.
+#[test]
+fn peft_roundtrip() {
+    let oracle = oracle();
+    let Some(script) = oracle.path("check_adapter_in_peft.py") else {
+        return;
+    };
+    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let probe = Command::new(&python)
+        .args(["-c", "import peft, transformers, torch"])
+        .output();
+    if !probe.is_ok_and(|probe| probe.status.success()) {
+        eprintln!("{python} has no peft: the adapter is not checked in PEFT");
+        return;
+    }
+    let Some((model, base, _)) = first() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    Lora::save(&model, folder.path()).unwrap();
+    let ids: Vec<u32> = (0..16).collect();
+    let batch = Batch::new(model.config(), ids.clone(), vec![true; 16], 8).unwrap();
+    let logits = numbers(model.forward(&batch, Pass::EVALUATION));
+    let ids: Vec<u8> = ids
+        .iter()
+        .flat_map(|id| i64::from(*id).to_le_bytes())
+        .collect();
+    let logits: Vec<u8> = logits
+        .iter()
+        .flat_map(|logit| logit.to_le_bytes())
+        .collect();
+    let shape = vec![2, 8, model.config().vocab_size];
+    let claim = [
+        (
+            "input_ids",
+            TensorView::new(Dtype::I64, vec![2, 8], &ids).unwrap(),
+        ),
+        (
+            "logits",
+            TensorView::new(Dtype::F32, shape, &logits).unwrap(),
+        ),
+    ];
+    let path = folder.path().join("claim.safetensors");
+    fs::write(&path, safetensors::serialize(claim, None).unwrap()).unwrap();
+    let output = Command::new(&python)
+        .arg(script)
+        .args([base.as_path(), folder.path(), path.as_path()])
+        .output();
+    let output = output.unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
+}

@@ -1,0 +1,258 @@
+//! Damaged and foreign files: the error names file, thing and way out.
+
+use std::fs;
+use std::path::Path;
+
+use sentinel_trainer::lm::{GenerationDefaults, ModelConfig, Qwen2};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::oracle::{device, oracle};
+
+/// A copy of the first recorded model, or of one of this name.
+fn copy(name: Option<&str>) -> Option<TempDir> {
+    let oracle = oracle();
+    let first = oracle.variants().into_iter().next()?;
+    let folder = oracle.path(&name.map_or(format!("model_{first}"), str::to_owned))?;
+    let copy = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
+    }
+    Some(copy)
+}
+
+fn config(folder: &Path) -> Value {
+    serde_json::from_slice(&fs::read(folder.join("config.json")).unwrap()).unwrap()
+}
+
+fn set(folder: &Path, key: &str, value: Value) {
+    let mut all = config(folder);
+    all[key] = value;
+    fs::write(folder.join("config.json"), all.to_string()).unwrap();
+}
+
+#[track_caller]
+fn fails(folder: &Path, parts: &[&str]) {
+    let error = Qwen2::load(folder, &device()).unwrap_err().to_string();
+    for part in parts {
+        assert!(error.contains(part), "{part:?} is not in: {error}");
+    }
+}
+
+#[test]
+fn keys_that_cannot_be_run_are_named() {
+    let cases = [
+        ("hidden_size", json!(null), "is missing"),
+        ("hidden_size", json!("64"), "whole number"),
+        ("hidden_size", json!(6), "even width"),
+        ("num_hidden_layers", json!(0), "at least 1"),
+        ("num_key_value_heads", json!(3), "divisor"),
+        ("model_type", json!("llama"), "Qwen2"),
+        ("hidden_act", json!("gelu"), "silu"),
+        ("torch_dtype", json!("float8"), "convert"),
+        ("use_sliding_window", json!(true), "full attention"),
+        (
+            "layer_types",
+            json!(["full_attention"]),
+            "num_hidden_layers",
+        ),
+        (
+            "rope_parameters",
+            json!({"rope_type": "yarn", "rope_theta": 1.0}),
+            "rope_type",
+        ),
+        (
+            "rope_scaling",
+            json!({"type": "linear", "factor": 2}),
+            "linear",
+        ),
+        ("rope_theta", json!(1.5), "make them equal"),
+        ("rms_norm_eps", json!(-1), "above 0"),
+        ("quantization_config", json!({"bits": 4}), "quantised"),
+        ("tie_word_embeddings", json!("no"), "true or false"),
+    ];
+    for (key, value, part) in cases {
+        let Some(folder) = copy(None) else { return };
+        set(folder.path(), key, value);
+        fails(folder.path(), &["config.json", key, part]);
+    }
+    let Some(folder) = copy(None) else { return };
+    fs::write(folder.path().join("config.json"), "[1]").unwrap();
+    fails(folder.path(), &["config.json", "no object"]);
+    fs::remove_file(folder.path().join("config.json")).unwrap();
+    fails(folder.path(), &["cannot read", "config.json"]);
+}
+
+#[test]
+fn tensors_that_do_not_fit_are_named() {
+    let Some(folder) = copy(None) else { return };
+    let path = folder.path();
+    let layers = config(path)["num_hidden_layers"].as_u64().unwrap();
+    let without_types = |layers: u64| {
+        set(path, "layer_types", json!(null));
+        set(path, "num_hidden_layers", json!(layers));
+    };
+    without_types(layers + 1);
+    let next = format!("model.layers.{layers}.input_layernorm.weight");
+    fails(path, &["missing", &next, "more"]);
+    without_types(layers - 1);
+    let last = format!("model.layers.{}.input_layernorm.weight", layers - 1);
+    fails(path, &["do not belong", &last]);
+    without_types(layers);
+    let vocabulary = config(path)["vocab_size"].as_u64().unwrap();
+    set(path, "vocab_size", json!(vocabulary + 1));
+    fails(
+        path,
+        &[
+            "model.safetensors",
+            "model.embed_tokens.weight",
+            "config.json asks for",
+        ],
+    );
+}
+
+#[test]
+fn heads_are_tied_or_not() {
+    if let Some(folder) = copy(Some("model_untied")) {
+        set(folder.path(), "tie_word_embeddings", json!(true));
+        fails(
+            folder.path(),
+            &["lm_head.weight", "differs", "tie_word_embeddings to false"],
+        );
+    }
+    let Some(folder) = copy(Some("model_tied")) else {
+        return;
+    };
+    // Written with its head although that is the embedding.
+    let tied = Qwen2::load(folder.path(), &device()).unwrap();
+    set(folder.path(), "tie_word_embeddings", json!(false));
+    fails(
+        folder.path(),
+        &["lm_head.weight", "missing", "tie_word_embeddings to true"],
+    );
+    let file = folder.path().join("model.safetensors");
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&file, with_head(&bytes)).unwrap();
+    let untied = Qwen2::load(folder.path(), &device()).unwrap();
+    assert_eq!(untied.parameters().len(), tied.parameters().len() + 1);
+    set(folder.path(), "tie_word_embeddings", json!(true));
+    let again = Qwen2::load(folder.path(), &device()).unwrap();
+    assert_eq!(again.base_digest().unwrap(), tied.base_digest().unwrap());
+}
+
+/// The same file with the embedding once more under the head's name.
+fn with_head(bytes: &[u8]) -> Vec<u8> {
+    let file = safetensors::SafeTensors::deserialize(bytes).unwrap();
+    let mut tensors: Vec<(String, _)> = file.tensors();
+    let embedding = file.tensor("model.embed_tokens.weight").unwrap();
+    tensors.push(("lm_head.weight".to_owned(), embedding));
+    safetensors::serialize(tensors, None).unwrap()
+}
+
+#[test]
+fn damage_is_named() {
+    let Some(folder) = copy(None) else { return };
+    let file = folder.path().join("model.safetensors");
+    let bytes = fs::read(&file).unwrap();
+    for length in [0, 4, 100, bytes.len() - 1] {
+        fs::write(&file, &bytes[..length]).unwrap();
+        fails(
+            folder.path(),
+            &["model.safetensors", "not a whole safetensors file"],
+        );
+    }
+    let mut holed = bytes.clone();
+    let end = holed.len();
+    holed[end - 4..].copy_from_slice(&f32::NAN.to_le_bytes());
+    fs::write(&file, holed).unwrap();
+    fails(folder.path(), &["model.safetensors", "not finite"]);
+    fs::remove_file(&file).unwrap();
+    fails(folder.path(), &["model.safetensors.index.json"]);
+    fs::write(folder.path().join("pytorch_model.bin"), "").unwrap();
+    fails(folder.path(), &["save it as safetensors"]);
+}
+
+#[test]
+fn shards_must_be_what_the_index_says() {
+    let Some(folder) = copy(Some("model_untied_sharded")) else {
+        return;
+    };
+    let path = folder.path().join("model.safetensors.index.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let index: Value = serde_json::from_str(&text).unwrap();
+    let shard = index["weight_map"]["model.norm.weight"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let with = |name: &str, file: Value| {
+        let mut index = index.clone();
+        index["weight_map"][name] = file;
+        fs::write(&path, index.to_string()).unwrap();
+    };
+    with("model.norm.weight", json!("../elsewhere.safetensors"));
+    fails(folder.path(), &["weight_map", "no plain name"]);
+    with("model.extra.weight", json!(shard));
+    fails(
+        folder.path(),
+        &[&shard, "index expects", "model.extra.weight"],
+    );
+    fs::write(&path, text).unwrap();
+    fs::remove_file(folder.path().join(&shard)).unwrap();
+    fails(folder.path(), &["cannot read", &shard]);
+}
+
+#[test]
+fn a_model_is_written_as_it_was() {
+    let Some(folder) = copy(None) else { return };
+    let model = Qwen2::load(folder.path(), &device()).unwrap();
+    let written = tempfile::tempdir().unwrap();
+    model.save(written.path()).unwrap();
+    let again = Qwen2::load(written.path(), &device()).unwrap();
+    assert_eq!(again.base_digest().unwrap(), model.base_digest().unwrap());
+    assert_eq!(again.config(), model.config());
+}
+
+#[test]
+fn texts_end_where_the_checkpoint_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, value: Value| {
+        fs::write(folder.path().join(name), value.to_string()).unwrap();
+        GenerationDefaults::read(folder.path())
+    };
+    let plain = write("config.json", json!({"eos_token_id": 5})).unwrap();
+    assert_eq!(plain.eos_token_ids, [5]);
+    let name = "generation_config.json";
+    let list = json!({"eos_token_id": [7, 8], "pad_token_id": 8, "top_k": 0, "temperature": 0.7});
+    let list = write(name, list).unwrap();
+    assert_eq!(
+        (list.eos_token_ids, list.pad_token_id, list.top_k),
+        (vec![7, 8], Some(8), None)
+    );
+    let none = write(name, json!({"eos_token_id": null})).unwrap();
+    assert!(none.eos_token_ids.is_empty());
+    let error = write(name, json!({"eos_token_id": "end"}))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains(name) && error.contains("eos_token_id"),
+        "{error}"
+    );
+}
+
+#[test]
+fn new_models_belong_to_their_seed() {
+    let Some(folder) = copy(None) else { return };
+    let config = ModelConfig::read(folder.path()).unwrap();
+    let new = |seed| Qwen2::initialise(config.clone(), seed, &device()).unwrap();
+    assert_eq!(new(1).base_digest().unwrap(), new(1).base_digest().unwrap());
+    assert_ne!(new(1).base_digest().unwrap(), new(2).base_digest().unwrap());
+    let model = new(1);
+    let embedding = model.parameters()[0].numbers().unwrap();
+    let squares: f64 = embedding.iter().map(|x| f64::from(*x).powi(2)).sum();
+    let deviation = (squares / embedding.len() as f64).sqrt();
+    assert!(
+        (deviation / config.initializer_range - 1.0).abs() < 0.05,
+        "{deviation}"
+    );
+}

@@ -1,0 +1,162 @@
+//! Hidden states, logits and log-probabilities of a pass.
+
+use std::path::Path;
+
+use sentinel_trainer::lm::{Entropy, ModelConfig, Pass, Picks, Qwen2};
+
+use crate::oracle::{LOGITS, Recorded, close, device, numbers, oracle};
+
+type File = std::collections::BTreeMap<String, Recorded>;
+
+fn compare(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
+    let config = model.config();
+    let batch = file["a.input_ids"].batch(config, None);
+    let states = model.hidden_states(&batch, Pass::EVALUATION);
+    assert_eq!(states.len(), config.num_hidden_layers + 1);
+    for (k, state) in states.into_iter().enumerate() {
+        let recorded = &file[&format!("a.hidden.{k}")].values;
+        let most = recorded.iter().fold(1.0_f32, |most, x| most.max(x.abs()));
+        close(
+            &format!("{name} hidden {k}"),
+            &numbers(state),
+            recorded,
+            tolerance * most,
+        );
+    }
+    let logits = numbers(model.forward(&batch, Pass::EVALUATION));
+    close(
+        &format!("{name} short"),
+        &logits,
+        &file["a.logits"].values,
+        tolerance,
+    );
+
+    let batch = file["long.input_ids"].batch(config, None);
+    let recorded = &file["long.logits_last4"].values;
+    let logits = numbers(model.forward(&batch, Pass::EVALUATION));
+    let last = &logits[logits.len() - recorded.len()..];
+    close(&format!("{name} long"), last, recorded, tolerance);
+    padded(name, model, file, tolerance);
+}
+
+fn padded(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
+    let mask = &file["pad.attention_mask"];
+    let batch = file["pad.input_ids"].batch(model.config(), Some(mask));
+    let positions = batch.positions().into_iter();
+    let recorded = &file["pad.position_ids"].whole;
+    for ((ours, recorded), on) in positions.zip(recorded).zip(batch.mask()) {
+        assert!(
+            !on || i64::try_from(ours).unwrap() == *recorded,
+            "{name} positions"
+        );
+    }
+    let vocabulary = model.config().vocab_size;
+    let mut logits = numbers(model.forward(&batch, Pass::EVALUATION));
+    for (row, on) in logits.chunks_mut(vocabulary).zip(batch.mask()) {
+        if !on {
+            row.fill(0.0);
+        }
+    }
+    close(
+        &format!("{name} padded"),
+        &logits,
+        &file["pad.logits"].values,
+        tolerance,
+    );
+
+    let columns = batch.tokens();
+    let follows =
+        |at: usize| !at.is_multiple_of(columns) && batch.mask()[at] && batch.mask()[at - 1];
+    let chosen: Vec<bool> = (0..batch.ids().len()).map(follows).collect();
+    let picks = Picks::new(&batch, &chosen).unwrap();
+    let hidden = model.hidden(&batch, Pass::EVALUATION);
+    let found = model.token_logprobs(hidden, &picks, 1.0, Entropy::Value, Pass::EVALUATION);
+    let spread = picks.spread(&numbers(found.logps), batch.ids().len(), 0.0);
+    let recorded = &file["pad.logprobs_next"].values;
+    for (at, on) in chosen.iter().enumerate().filter(|(_, on)| **on) {
+        assert!(*on);
+        let recorded = recorded[at / columns * (columns - 1) + at % columns - 1];
+        close(
+            &format!("{name} log-probability {at}"),
+            &[spread[at]],
+            &[recorded],
+            tolerance,
+        );
+    }
+}
+
+#[test]
+fn passes_are_those_of_transformers() {
+    let oracle = oracle();
+    for variant in oracle.variants() {
+        let Some(file) = oracle.tensors(&format!("forward_{variant}.safetensors")) else {
+            continue;
+        };
+        let folder = oracle.path(&format!("model_{variant}")).unwrap();
+        let model = Qwen2::load(&folder, &device()).unwrap();
+        assert_eq!(model.config().tie_word_embeddings, variant == "tied");
+        compare(&variant, &model, &file, LOGITS);
+    }
+}
+
+#[test]
+fn shards_hold_the_same_model() {
+    let oracle = oracle();
+    let Some(folder) = oracle.path("model_untied_sharded") else {
+        return;
+    };
+    let Some(file) = oracle.tensors("forward_untied.safetensors") else {
+        return;
+    };
+    let model = Qwen2::load(&folder, &device()).unwrap();
+    compare("sharded", &model, &file, LOGITS);
+    let whole = Qwen2::load(&oracle.path("model_untied").unwrap(), &device()).unwrap();
+    assert_eq!(model.base_digest().unwrap(), whole.base_digest().unwrap());
+}
+
+#[test]
+fn half_precision_is_read() {
+    let oracle = oracle();
+    let Some(half) = oracle.path("model_untied/model.bf16.safetensors") else {
+        return;
+    };
+    let Some(file) = oracle.tensors("forward_untied.safetensors") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(&half, folder.path().join("model.safetensors")).unwrap();
+    let config = oracle.path("model_untied/config.json").unwrap();
+    std::fs::copy(config, folder.path().join("config.json")).unwrap();
+    let rounded = Qwen2::load(folder.path(), &device()).unwrap();
+    let whole = Qwen2::load(&oracle.path("model_untied").unwrap(), &device()).unwrap();
+    for (rounded, whole) in rounded.parameters().iter().zip(whole.parameters()) {
+        let expected = whole.numbers().unwrap().into_iter();
+        let expected = expected.map(|number| half::bf16::from_f32(number).to_f32());
+        assert_eq!(rounded.numbers().unwrap(), expected.collect::<Vec<f32>>());
+    }
+    // Eight bits of mantissa: near, not equal.
+    let batch = file["a.input_ids"].batch(rounded.config(), None);
+    let logits = numbers(rounded.forward(&batch, Pass::EVALUATION));
+    let most = logits.iter().fold(1.0_f32, |most, x| most.max(x.abs()));
+    close("bf16", &logits, &file["a.logits"].values, 0.1 * most);
+}
+
+#[test]
+fn both_spellings_are_one_model() {
+    let oracle = oracle();
+    for variant in oracle.variants() {
+        let folder = oracle.path(&format!("model_{variant}")).unwrap();
+        let new = ModelConfig::read(&folder).unwrap();
+        let Some(legacy) = oracle.path(&format!("model_{variant}/config.legacy.json")) else {
+            continue;
+        };
+        assert_eq!(ModelConfig::read_file(&legacy).unwrap(), new);
+        let written = tempfile::tempdir().unwrap();
+        write_config(written.path(), &new);
+        assert_eq!(ModelConfig::read(written.path()).unwrap(), new);
+    }
+}
+
+fn write_config(folder: &Path, config: &ModelConfig) {
+    std::fs::write(folder.join("config.json"), config.to_json().to_string()).unwrap();
+}

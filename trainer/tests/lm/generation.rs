@@ -1,0 +1,264 @@
+//! Completions: greedy ones exactly, drawn ones by their distribution.
+
+use std::collections::BTreeMap;
+
+use sentinel_trainer::lm::{
+    BaseCheck, Batch, Entropy, GenerateOptions, GenerationDefaults, LmError, Lora, Pass, Picks,
+    Qwen2, Sampling,
+};
+use serde::Deserialize;
+
+use crate::oracle::{LOGITS, Oracle, close, device, numbers, oracle};
+
+#[derive(Deserialize)]
+struct Recorded {
+    prompt_ids: Vec<Vec<u32>>,
+    greedy_ids: Vec<Vec<u32>>,
+    stop_token_id: u32,
+    greedy_ids_with_stop_padded: Vec<Vec<u32>>,
+    sampling: Drawn,
+}
+
+#[derive(Deserialize)]
+struct Drawn {
+    context_ids: Vec<u32>,
+    cases: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    params: Params,
+    kept: usize,
+    ids: Vec<u32>,
+    probs: Vec<f32>,
+}
+
+#[derive(Deserialize)]
+struct Params {
+    temperature: f64,
+    top_p: f64,
+    top_k: usize,
+    min_p: Option<f64>,
+    repetition_penalty: f64,
+}
+
+impl Params {
+    fn sampling(&self) -> Sampling {
+        Sampling {
+            temperature: self.temperature,
+            top_k: self.top_k,
+            top_p: self.top_p,
+            min_p: self.min_p.unwrap_or(0.0),
+            repetition_penalty: self.repetition_penalty,
+        }
+    }
+}
+
+fn case(oracle: &Oracle, variant: &str) -> Option<(Qwen2, GenerationDefaults, Recorded)> {
+    let recorded = oracle.json(&format!("generate_{variant}.json"))?;
+    let folder = oracle.path(&format!("model_{variant}"))?;
+    let model = Qwen2::load(&folder, &device()).unwrap();
+    Some((model, GenerationDefaults::read(&folder).unwrap(), recorded))
+}
+
+fn greedy(recorded: &Recorded, defaults: &GenerationDefaults) -> GenerateOptions {
+    // Transformers takes the penalty of generation_config.json also when it draws nothing.
+    let sampling = Sampling {
+        repetition_penalty: defaults.repetition_penalty.unwrap_or(1.0),
+        ..Sampling::default()
+    };
+    GenerateOptions {
+        greedy: true,
+        sampling,
+        stop_tokens: Vec::new(),
+        ..GenerateOptions::new(recorded.greedy_ids[0].len(), defaults, 0)
+    }
+}
+
+#[test]
+fn the_best_tokens_are_those_of_transformers() {
+    let oracle = oracle();
+    for variant in oracle.variants() {
+        let Some((model, defaults, recorded)) = case(&oracle, &variant) else {
+            continue;
+        };
+        let mut options = greedy(&recorded, &defaults);
+        let ours = model.generate(&recorded.prompt_ids, &options).unwrap();
+        for (ours, theirs) in ours.iter().zip(&recorded.greedy_ids) {
+            assert_eq!(&ours.ids, theirs);
+            assert!(!ours.stopped);
+        }
+        check_logps(&model, &recorded.prompt_ids, &ours, 1.0);
+
+        options.stop_tokens = vec![recorded.stop_token_id];
+        let ours = model.generate(&recorded.prompt_ids, &options).unwrap();
+        for (ours, theirs) in ours.iter().zip(&recorded.greedy_ids_with_stop_padded) {
+            assert_eq!(
+                &ours.padded(options.max_new_tokens, options.pad_token),
+                theirs
+            );
+            assert_eq!(
+                ours.stopped,
+                ours.ids.last() == Some(&recorded.stop_token_id)
+            );
+        }
+    }
+}
+
+/// The log-probabilities that came with tokens are those of a pass over prompt and completion.
+fn check_logps(
+    model: &Qwen2,
+    prompts: &[Vec<u32>],
+    completions: &[sentinel_trainer::lm::Completion],
+    temperature: f64,
+) {
+    for (prompt, completion) in prompts.iter().zip(completions) {
+        let row = [prompt.as_slice(), &completion.ids].concat();
+        let chosen: Vec<bool> = (0..row.len()).map(|at| at >= prompt.len()).collect();
+        let batch = Batch::left_padded(model.config(), &[row], 0).unwrap();
+        let picks = Picks::new(&batch, &chosen).unwrap();
+        let hidden = model.hidden(&batch, Pass::EVALUATION);
+        let pass = Pass::EVALUATION;
+        let again = model.token_logprobs(hidden, &picks, temperature, Entropy::Skipped, pass);
+        close(
+            "log-probabilities",
+            &completion.logps,
+            &numbers(again.logps),
+            LOGITS,
+        );
+    }
+}
+
+#[test]
+fn distributions_are_those_of_transformers() {
+    let oracle = oracle();
+    for variant in oracle.variants() {
+        let Some((model, defaults, recorded)) = case(&oracle, &variant) else {
+            continue;
+        };
+        let context = &recorded.sampling.context_ids;
+        let batch = Batch::left_padded(model.config(), &[context], 0).unwrap();
+        let logits = numbers(model.forward(&batch, Pass::EVALUATION));
+        let last = &logits[logits.len() - model.config().vocab_size..];
+        for case in &recorded.sampling.cases {
+            let sampling = case.params.sampling();
+            let ours = sampling.distribution(last, context.iter().copied());
+            let ids: Vec<u32> = ours.iter().map(|(id, _)| *id).collect();
+            assert_eq!((ids.len(), &ids), (case.kept, &case.ids));
+            let shares: Vec<f32> = ours.iter().map(|(_, share)| *share as f32).collect();
+            close("shares", &shares, &case.probs, 1e-5);
+            drawn_as_often(&model, &defaults, context, sampling, &ours);
+        }
+    }
+}
+
+/// Many draws of one token: each about as often as it should be.
+fn drawn_as_often(
+    model: &Qwen2,
+    defaults: &GenerationDefaults,
+    context: &[u32],
+    sampling: Sampling,
+    expected: &[(u32, f64)],
+) {
+    let draws = 1500;
+    let options = GenerateOptions {
+        sampling,
+        ..GenerateOptions::new(1, defaults, 7)
+    };
+    let prompts = vec![context; draws];
+    let completions = model.generate(&prompts, &options).unwrap();
+    let mut counts: BTreeMap<u32, f64> = BTreeMap::new();
+    for completion in &completions {
+        *counts.entry(completion.ids[0]).or_default() += 1.0;
+    }
+    let all = draws as f64;
+    for (id, share) in expected {
+        let count = counts.remove(id).unwrap_or(0.0);
+        let spread = (all * share * (1.0 - share)).sqrt();
+        // Six deviations, and some more where the distribution is not normal.
+        assert!(
+            (count - all * share).abs() < 6.0 * spread + 4.0,
+            "{id}: {count} of {share}"
+        );
+    }
+    assert!(counts.is_empty(), "drawn, but not allowed: {counts:?}");
+}
+
+#[test]
+fn draws_belong_to_seed_and_row() {
+    let oracle = oracle();
+    for variant in oracle.variants() {
+        let Some((mut model, defaults, recorded)) = case(&oracle, &variant) else {
+            continue;
+        };
+        if let Some(adapter) = oracle.path(&format!("adapter_{variant}")) {
+            Lora::load(&mut model, &adapter, BaseCheck::Weights).unwrap();
+        }
+        let options = GenerateOptions {
+            sampling: Sampling {
+                temperature: 0.9,
+                ..Sampling::default()
+            },
+            stop_tokens: vec![recorded.stop_token_id],
+            ..GenerateOptions::new(12, &defaults, 3)
+        };
+        let all = model.generate(&recorded.prompt_ids, &options).unwrap();
+        check_logps(&model, &recorded.prompt_ids, &all, 0.9);
+        let again = model.generate(&recorded.prompt_ids, &options).unwrap();
+        assert_eq!(all, again);
+        let fewer = model.generate(&recorded.prompt_ids[..2], &options).unwrap();
+        for (all, fewer) in all.iter().zip(&fewer) {
+            assert_eq!(all.ids, fewer.ids, "other rows change nothing");
+        }
+        // Equal prompts are read once and go on as if each were alone.
+        let copies = vec![recorded.prompt_ids[1].clone(); 3];
+        let same = model.generate(&copies, &options).unwrap();
+        assert_eq!(same[1].ids, all[1].ids);
+        assert_ne!(same[0].ids, same[1].ids);
+        let other = GenerateOptions { seed: 4, ..options };
+        assert_ne!(model.generate(&recorded.prompt_ids, &other).unwrap(), all);
+    }
+}
+
+#[test]
+fn nothing_is_cut() {
+    let oracle = oracle();
+    for variant in oracle.variants() {
+        let Some((model, defaults, _)) = case(&oracle, &variant) else {
+            continue;
+        };
+        let room = model.config().max_position_embeddings - 8;
+        let prompts = [vec![1; room + 1], vec![1; 3], vec![1; room + 4]];
+        let error = model.generate(&prompts, &GenerateOptions::new(8, &defaults, 0));
+        let Err(LmError::PromptTooLong {
+            count,
+            prompts,
+            longest,
+            row,
+            limit,
+        }) = error
+        else {
+            panic!("{error:?}");
+        };
+        assert_eq!(
+            (count, prompts, longest, row, limit),
+            (2, 3, room + 4, 2, room)
+        );
+        let none: [Vec<u32>; 1] = [Vec::new()];
+        let error = model.generate(&none, &GenerateOptions::new(8, &defaults, 0));
+        assert!(matches!(error, Err(LmError::Length { .. })));
+        let unknown = [vec![u32::MAX]];
+        let error = model.generate(&unknown, &GenerateOptions::new(8, &defaults, 0));
+        assert!(matches!(
+            error,
+            Err(LmError::Token {
+                token: u32::MAX,
+                ..
+            })
+        ));
+        let mut options = GenerateOptions::new(8, &defaults, 0);
+        options.sampling.temperature = 0.0;
+        let error = model.generate(&[vec![1]], &options).unwrap_err();
+        assert!(error.to_string().contains("temperature"), "{error}");
+    }
+}

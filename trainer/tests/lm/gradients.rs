@@ -1,0 +1,241 @@
+//! Losses and gradients of the recorded batches.
+
+use std::collections::BTreeMap;
+
+use burn::tensor::Tensor;
+use sentinel_trainer::lm::{
+    AdamOptions, BaseCheck, Batch, Entropy, Grads, Lora, Optimizer, Pass, Picks, Qwen2, Trained,
+};
+use serde::Deserialize;
+
+use crate::oracle::{LOGITS, Oracle, Recorded, close, device, numbers, oracle};
+
+#[derive(Deserialize)]
+struct Sft {
+    lr: f64,
+    eps: f32,
+    weight_decay: f32,
+    max_grad_norm: f64,
+    steps: Vec<Step>,
+    full_loss: f32,
+    full_grad_norms: BTreeMap<String, f32>,
+}
+
+#[derive(Deserialize)]
+struct Step {
+    loss: f32,
+    grad_norm: f64,
+}
+
+struct Case {
+    model: Qwen2,
+    batch: Batch,
+    picks: Picks,
+    recorded: BTreeMap<String, Recorded>,
+    sft: Sft,
+}
+
+fn case(oracle: &Oracle, variant: &str) -> Option<Case> {
+    let recorded = oracle.tensors(&format!("sft_{variant}.safetensors"))?;
+    let sft = oracle.json(&format!("sft_{variant}.json"))?;
+    let model = Qwen2::load(&oracle.path(&format!("model_{variant}"))?, &device()).unwrap();
+    let mask = &recorded["attention_mask"];
+    let batch = recorded["input_ids"].batch(model.config(), Some(mask));
+    let labels = &recorded["labels"].whole;
+    let columns = batch.tokens();
+    let chosen = labels
+        .iter()
+        .enumerate()
+        .map(|(at, label)| at % columns > 0 && *label != -100);
+    let picks = Picks::new(&batch, &chosen.collect::<Vec<_>>()).unwrap();
+    Some(Case {
+        model,
+        batch,
+        picks,
+        recorded,
+        sft,
+    })
+}
+
+/// The mean of the negative log-probabilities.
+fn loss(case: &Case, hidden: Tensor<2>, pass: Pass) -> Tensor<1> {
+    let found = (case.model).token_logprobs(hidden, &case.picks, 1.0, Entropy::Skipped, pass);
+    found.logps.mean().neg()
+}
+
+/// Gradients in one pass and block by block: the same.
+fn gradients(case: &Case) -> (f32, Grads) {
+    let pass = Pass::training(0);
+    let whole = loss(case, case.model.hidden(&case.batch, pass), pass);
+    let value = numbers(whole.clone())[0];
+    let grads = case.model.backward(&whole).unwrap();
+    let by_block = |hidden| Ok(loss(case, hidden, pass));
+    let (again, blocks) = case
+        .model
+        .backward_by_block(&case.batch, pass, by_block)
+        .unwrap();
+    close("loss block by block", &[again], &[value], 1e-5);
+    for (index, parameter) in case.model.parameters().iter().enumerate() {
+        let (Some(one), Some(two)) = (grads.get(index), blocks.get(index)) else {
+            assert!(!parameter.is_trainable() && blocks.get(index).is_none());
+            continue;
+        };
+        let (one, two) = (numbers(one.clone()), numbers(two.clone()));
+        relative(parameter.name(), &two, &one, 1e-5);
+    }
+    (value, grads)
+}
+
+fn relative(name: &str, ours: &[f32], recorded: &[f32], share: f32) {
+    let most = recorded.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
+    close(name, ours, recorded, share * most.max(1e-6));
+}
+
+#[test]
+fn adapter_gradients_are_those_of_peft() {
+    let oracle = oracle();
+    for variant in oracle.variants() {
+        let Some(mut case) = case(&oracle, &variant) else {
+            continue;
+        };
+        let Some(adapter) = oracle.path(&format!("adapter_{variant}")) else {
+            continue;
+        };
+        Lora::load(&mut case.model, &adapter, BaseCheck::Weights).unwrap();
+        case.model.train(Trained::Adapter);
+        let (value, grads) = gradients(&case);
+        close("loss", &[value], &[case.sft.steps[0].loss], LOGITS);
+        let norm = grads.norm().unwrap();
+        assert!(
+            (norm / case.sft.steps[0].grad_norm - 1.0).abs() < 1e-3,
+            "{norm}"
+        );
+        let mut compared = 0;
+        for (index, parameter) in case.model.parameters().iter().enumerate() {
+            let Some(recorded) = case.recorded.get(&format!("grad.{}", parameter.name())) else {
+                assert!(!parameter.is_trainable(), "{}", parameter.name());
+                continue;
+            };
+            let ours = numbers(grads.get(index).unwrap().clone());
+            relative(parameter.name(), &ours, &recorded.values, 1e-3);
+            compared += 1;
+        }
+        let expected = case
+            .recorded
+            .keys()
+            .filter(|key| key.starts_with("grad."))
+            .count();
+        assert_eq!(compared, expected);
+    }
+}
+
+#[test]
+fn full_gradients_are_those_of_torch() {
+    let oracle = oracle();
+    for variant in oracle.variants() {
+        let Some(mut case) = case(&oracle, &variant) else {
+            continue;
+        };
+        case.model.train(Trained::Everything);
+        let (value, grads) = gradients(&case);
+        close("loss", &[value], &[case.sft.full_loss], LOGITS);
+        let recorded = oracle.tensors(&format!("full_grads_{variant}.safetensors"));
+        let mut compared = 0;
+        for (index, parameter) in case.model.parameters().iter().enumerate() {
+            let ours = numbers(grads.get(index).unwrap().clone());
+            let norm = ours.iter().map(|x| x * x).sum::<f32>().sqrt();
+            let expected = case.sft.full_grad_norms[parameter.name()];
+            close(parameter.name(), &[norm], &[expected], 1e-3 * expected);
+            if let Some(recorded) = recorded.as_ref().and_then(|all| all.get(parameter.name())) {
+                relative(parameter.name(), &ours, &recorded.values, 1e-3);
+                compared += 1;
+            }
+        }
+        assert_eq!(
+            case.model.parameters().len(),
+            case.sft.full_grad_norms.len()
+        );
+        assert_eq!(compared, recorded.map_or(0, |all| all.len()));
+    }
+}
+
+#[test]
+fn steps_are_those_of_torch() {
+    let oracle = oracle();
+    for variant in oracle.variants() {
+        let Some(mut case) = case(&oracle, &variant) else {
+            continue;
+        };
+        let Some(adapter) = oracle.path(&format!("adapter_{variant}")) else {
+            continue;
+        };
+        Lora::load(&mut case.model, &adapter, BaseCheck::Weights).unwrap();
+        case.model.train(Trained::Adapter);
+        let options = AdamOptions {
+            epsilon: case.sft.eps,
+            weight_decay: case.sft.weight_decay,
+            max_grad_norm: case.sft.max_grad_norm,
+            ..AdamOptions::default()
+        };
+        let mut optimizer = Optimizer::new(&options);
+        for (index, step) in case.sft.steps.iter().enumerate() {
+            let pass = Pass::training(index as u64);
+            let value = loss(&case, case.model.hidden(&case.batch, pass), pass);
+            close(
+                "loss of a step",
+                &[numbers(value.clone())[0]],
+                &[step.loss],
+                1e-3,
+            );
+            let grads = case.model.backward(&value).unwrap();
+            let norm = optimizer.step(&mut case.model, grads, case.sft.lr).unwrap();
+            assert!(
+                (norm / step.grad_norm - 1.0).abs() < 2e-3,
+                "{norm} {}",
+                step.grad_norm
+            );
+            // A step from a checkpoint's moments is the same step.
+            let moments = optimizer.moments().unwrap();
+            optimizer = Optimizer::new(&options);
+            optimizer.restore(moments, &case.model).unwrap();
+            for parameter in case.model.parameters() {
+                let name = format!("after_step{}.{}", index + 1, parameter.name());
+                if let Some(recorded) = case.recorded.get(&name) {
+                    close(&name, &parameter.numbers().unwrap(), &recorded.values, 1e-4);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn dropout_belongs_to_its_seed() {
+    let oracle = oracle();
+    for variant in oracle.variants() {
+        let Some(mut case) = case(&oracle, &variant) else {
+            continue;
+        };
+        let Some(adapter) = oracle.path(&format!("adapter_{variant}")) else {
+            continue;
+        };
+        // The recorded adapter, as if it had been trained with dropout.
+        let folder = tempfile::tempdir().unwrap();
+        let name = "adapter_model.safetensors";
+        std::fs::copy(adapter.join(name), folder.path().join(name)).unwrap();
+        let config = std::fs::read(adapter.join("adapter_config.json")).unwrap();
+        let mut config: serde_json::Value = serde_json::from_slice(&config).unwrap();
+        config["lora_dropout"] = serde_json::json!(0.5);
+        let path = folder.path().join("adapter_config.json");
+        std::fs::write(path, config.to_string()).unwrap();
+        Lora::load(&mut case.model, folder.path(), BaseCheck::Weights).unwrap();
+        case.model.train(Trained::Adapter);
+
+        let logits = |pass| numbers(case.model.forward(&case.batch, pass));
+        let [one, again, other] = [1, 1, 2].map(|seed| logits(Pass::training(seed)));
+        assert_eq!(one, again);
+        assert_ne!(one, other);
+        assert_ne!(one, logits(Pass::EVALUATION));
+        // Block by block the same inputs are left out.
+        gradients(&case);
+    }
+}

@@ -1,0 +1,223 @@
+//! A step of GRPO held to TRL's `GRPOTrainer`.
+
+use std::collections::BTreeMap;
+
+use sentinel_trainer::lm::grpo::{Objective, Sample, accumulate, reference_logps};
+use sentinel_trainer::lm::{AdamOptions, BaseCheck, Lora, Optimizer, Pass, Qwen2, Trained};
+use sentinel_trainer::rl::config::{ImportanceSamplingLevel, LossConfig, LossType};
+use serde_json::Value;
+
+use crate::oracle::{LOGITS, Recorded, close, device, numbers, oracle};
+
+/// A row of a table where its mask is on.
+fn row<T: Copy>(values: &[T], mask: &[bool], row: usize, columns: usize) -> Vec<T> {
+    let places = row * columns..(row + 1) * columns;
+    places.filter(|at| mask[*at]).map(|at| values[at]).collect()
+}
+
+fn samples(file: &BTreeMap<String, Recorded>) -> Vec<Sample> {
+    let (prompt_mask, mask) = (file["prompt_mask"].flags(), file["completion_mask"].flags());
+    let (prompts, completions) = (file["prompt_ids"].ids(), file["completion_ids"].ids());
+    let (before, after) = (file["prompt_ids"].shape[1], file["completion_ids"].shape[1]);
+    let written = file["tool_mask"].flags();
+    let wide = |name: &str| -> Vec<f64> {
+        file[name]
+            .values
+            .iter()
+            .map(|value| f64::from(*value))
+            .collect()
+    };
+    let (old, reference) = (wide("old_per_token_logps"), wide("ref_per_token_logps"));
+    let sample = |(at, advantage): (usize, &f32)| Sample {
+        prompt: row(&prompts, &prompt_mask, at, before),
+        completion: row(&completions, &mask, at, after),
+        counts: true,
+        written: Some(row(&written, &mask, at, after)),
+        advantage: f64::from(*advantage),
+        old: Some(row(&old, &mask, at, after)),
+        reference: Some(row(&reference, &mask, at, after)),
+    };
+    file["advantages"]
+        .values
+        .iter()
+        .enumerate()
+        .map(sample)
+        .collect()
+}
+
+fn objective(run: &Value) -> Objective {
+    let config = &run["config"];
+    let number = |key: &str| config[key].as_f64().unwrap();
+    assert_eq!(config["loss_type"], "dapo");
+    Objective {
+        loss: LossConfig {
+            loss_type: LossType::Dapo,
+            beta: number("beta"),
+            use_bias_correction_kl: config["use_bias_correction_kl"].as_bool().unwrap(),
+            epsilon: number("epsilon"),
+            epsilon_high: Some(number("epsilon_high")),
+            max_completion_length: 12,
+            ..LossConfig::default()
+        },
+        temperature: number("temperature"),
+        num_items: number("num_items_in_batch"),
+        pad: 0,
+    }
+}
+
+fn model(variant: &str) -> Qwen2 {
+    let oracle = oracle();
+    let mut model = Qwen2::load(
+        &oracle.path(&format!("model_{variant}")).unwrap(),
+        &device(),
+    )
+    .unwrap();
+    let adapter = oracle.path(&format!("adapter_{variant}")).unwrap();
+    Lora::load(&mut model, &adapter, BaseCheck::Weights).unwrap();
+    model.train(Trained::Adapter);
+    model
+}
+
+#[test]
+fn a_step_is_that_of_trl() {
+    let oracle = oracle();
+    for variant in oracle.variants() {
+        let Some(file) = oracle.tensors(&format!("grpo_{variant}.safetensors")) else {
+            continue;
+        };
+        let run: Value = oracle.json(&format!("grpo_{variant}.json")).unwrap();
+        let (mut model, samples, objective) = (model(&variant), samples(&file), objective(&run));
+        let samples: Vec<&Sample> = samples.iter().collect();
+        let items: usize = samples.iter().map(|sample| sample.items()).sum();
+        assert!((items as f64 - objective.num_items).abs() < 1e-9, "{items}");
+
+        let pass = Pass::training(0);
+        let found = accumulate(&model, &samples, 4, &objective, pass).unwrap();
+        let recorded = run["loss"].as_f64().unwrap() as f32;
+        let allowed = LOGITS * recorded.abs().max(1.0);
+        close("loss", &[found.loss as f32], &[recorded], allowed);
+        let metrics = run["metrics"].as_object().unwrap();
+        for (name, value) in metrics {
+            let ours = *found
+                .metrics
+                .get(name)
+                .unwrap_or_else(|| panic!("no metric {name}"));
+            let theirs = value.as_f64().unwrap();
+            let allowed = 1e-3 * theirs.abs().max(1.0);
+            assert!((ours - theirs).abs() < allowed, "{name}: {ours} {theirs}");
+        }
+        let mut compared = 0;
+        for (index, parameter) in model.parameters().iter().enumerate() {
+            let Some(recorded) = file.get(&format!("grad.{}", parameter.name())) else {
+                assert!(!parameter.is_trainable(), "{}", parameter.name());
+                continue;
+            };
+            let ours = numbers(found.grads.get(index).unwrap().clone());
+            let most = recorded
+                .values
+                .iter()
+                .fold(1e-6_f32, |most, x| most.max(x.abs()));
+            close(parameter.name(), &ours, &recorded.values, 2e-3 * most);
+            compared += 1;
+        }
+        assert_eq!(
+            compared,
+            file.keys().filter(|key| key.starts_with("grad.")).count()
+        );
+
+        let adam = &run["adamw"];
+        let options = AdamOptions {
+            max_grad_norm: adam["max_grad_norm"].as_f64().unwrap(),
+            ..AdamOptions::default()
+        };
+        let mut optimizer = Optimizer::new(&options);
+        let norm = optimizer
+            .step(&mut model, found.grads, adam["lr"].as_f64().unwrap())
+            .unwrap();
+        let recorded = run["grad_norm"].as_f64().unwrap();
+        assert!((norm / recorded - 1.0).abs() < 2e-3, "{norm} {recorded}");
+        let after = accumulate(&model, &samples, 4, &objective, pass).unwrap();
+        let recorded = run["loss_after_step"].as_f64().unwrap();
+        assert!(
+            (after.loss - recorded).abs() < 2e-3 * recorded.abs().max(1.0),
+            "{} {recorded}",
+            after.loss
+        );
+    }
+}
+
+/// Losses whose weights do not depend on the micro-batch give the same in any division; what the
+/// reference says is what TRL computed with the adapter switched off.
+#[test]
+fn divisions_and_references_agree() {
+    let oracle = oracle();
+    let Some(file) = oracle.tensors("grpo_tied.safetensors") else {
+        return;
+    };
+    let run: Value = oracle.json("grpo_tied.json").unwrap();
+    let (model, samples, mut objective) = (model("tied"), samples(&file), objective(&run));
+    let samples: Vec<&Sample> = samples.iter().collect();
+    let found = reference_logps(&model, &samples, 2, &objective, Pass::REFERENCE).unwrap();
+    for (sample, found) in samples.iter().zip(&found) {
+        let narrow = |all: &[f64]| all.iter().map(|x| *x as f32).collect::<Vec<_>>();
+        close(
+            "reference",
+            &narrow(found),
+            &narrow(sample.reference.as_ref().unwrap()),
+            LOGITS,
+        );
+    }
+    for level in [
+        ImportanceSamplingLevel::Token,
+        ImportanceSamplingLevel::Sequence,
+    ] {
+        objective.loss.importance_sampling_level = level;
+        let mut whole = None;
+        for micro in [4, 2, 1] {
+            objective.loss.gradient_accumulation_steps = 4 / micro;
+            let found = accumulate(&model, &samples, micro, &objective, Pass::training(0)).unwrap();
+            let norm = found.grads.norm().unwrap();
+            let (loss, first) = *whole.get_or_insert((found.loss, norm));
+            assert!((found.loss - loss).abs() < 1e-5, "{level:?} {micro}");
+            assert!((norm / first - 1.0).abs() < 1e-4, "{level:?} {micro}");
+        }
+    }
+}
+
+/// Every kind of loss goes through the model; what does not count moves nothing.
+#[test]
+fn every_loss_passes_through() {
+    let oracle = oracle();
+    let Some(file) = oracle.tensors("grpo_tied.safetensors") else {
+        return;
+    };
+    let run: Value = oracle.json("grpo_tied.json").unwrap();
+    let (model, mut samples, mut objective) = (model("tied"), samples(&file), objective(&run));
+    objective.loss.entropy_coef = 0.01;
+    for kind in [
+        LossType::Grpo,
+        LossType::Bnpo,
+        LossType::DrGrpo,
+        LossType::Dapo,
+        LossType::Cispo,
+        LossType::Sapo,
+        LossType::Luspo,
+        LossType::Vespo,
+    ] {
+        objective.loss.loss_type = kind;
+        let all: Vec<&Sample> = samples.iter().collect();
+        let found = accumulate(&model, &all, 4, &objective, Pass::training(0)).unwrap();
+        let norm = found.grads.norm().unwrap();
+        assert!(
+            found.loss.is_finite() && norm.is_finite() && norm > 0.0,
+            "{kind:?}"
+        );
+    }
+    for sample in &mut samples {
+        sample.counts = false;
+    }
+    objective.loss.loss_type = LossType::Grpo;
+    let all: Vec<&Sample> = samples.iter().collect();
+    let found = accumulate(&model, &all, 4, &objective, Pass::training(0)).unwrap();
+    assert!(found.loss.abs() < 1e-12 && found.grads.norm().unwrap() < 1e-12);
+}

@@ -1,0 +1,71 @@
+//! Log-probabilities and entropies of completions, for the policy and for its reference.
+
+use sentinel_trainer::lm::{BaseCheck, Batch, Entropy, Lora, Pass, Picks, Qwen2, Trained};
+use serde_json::Value;
+
+use crate::oracle::{LOGITS, Recorded, close, device, numbers, oracle};
+
+/// Rows of one table behind those of another.
+fn joined<T: Copy>(left: &[T], right: &[T], rows: usize) -> Vec<T> {
+    let left = left.chunks(left.len() / rows);
+    let rows = left.zip(right.chunks(right.len() / rows));
+    rows.flat_map(|(left, right)| [left, right].concat())
+        .collect()
+}
+
+#[test]
+fn policies_and_references_are_those_of_trl() {
+    let oracle = oracle();
+    for variant in oracle.variants() {
+        let Some(file) = oracle.tensors(&format!("grpo_{variant}.safetensors")) else {
+            continue;
+        };
+        let run: Value = oracle.json(&format!("grpo_{variant}.json")).unwrap();
+        let temperature = run["config"]["temperature"].as_f64().unwrap();
+        let Some(adapter) = oracle.path(&format!("adapter_{variant}")) else {
+            continue;
+        };
+        let folder = oracle.path(&format!("model_{variant}")).unwrap();
+        let mut model = Qwen2::load(&folder, &device()).unwrap();
+        Lora::load(&mut model, &adapter, BaseCheck::Weights).unwrap();
+        model.train(Trained::Adapter);
+
+        let rows = file["prompt_ids"].shape[0];
+        let both = |a: &Recorded, b: &Recorded| joined(&a.flags(), &b.flags(), rows);
+        let ids = joined(
+            &file["prompt_ids"].ids(),
+            &file["completion_ids"].ids(),
+            rows,
+        );
+        let mask = both(&file["prompt_mask"], &file["completion_mask"]);
+        let nothing = vec![false; file["prompt_mask"].whole.len()];
+        let chosen = joined(&nothing, &file["completion_mask"].flags(), rows);
+        let tokens = ids.len() / rows;
+        let batch = Batch::new(model.config(), ids, mask, tokens).unwrap();
+        let picks = Picks::new(&batch, &chosen).unwrap();
+
+        let counted = |name: &str| -> Vec<f32> {
+            let values = file[name]
+                .values
+                .iter()
+                .zip(file["completion_mask"].flags());
+            values
+                .filter(|(_, on)| *on)
+                .map(|(value, _)| *value)
+                .collect()
+        };
+        for (pass, name) in [
+            (Pass::training(0), "logps"),
+            (Pass::EVALUATION, "logps"),
+            (Pass::REFERENCE, "ref_per_token_logps"),
+        ] {
+            let hidden = model.hidden(&batch, pass);
+            let found = model.token_logprobs(hidden, &picks, temperature, Entropy::Value, pass);
+            close(name, &numbers(found.logps), &counted(name), LOGITS);
+            if pass.adapter {
+                let entropies = numbers(found.entropies.unwrap());
+                close("entropies", &entropies, &counted("entropies"), LOGITS);
+            }
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The language model against numbers that transformers and PEFT recorded
+//! (`testdata/oracle/qwen2/README.md`). `SENTINEL_TESTDATA` names another folder of recorded data,
+//! which may hold other shapes and fewer files.
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
+mod adapter;
+mod files;
+mod forward;
+mod generation;
+mod gradients;
+mod grpo;
+mod logprobs;
+mod oracle;
+mod runs;
+mod sft;
+mod source;
+mod text;

@@ -1,0 +1,157 @@
+//! The recorded files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use burn::tensor::{Device, Tensor};
+use safetensors::{Dtype, SafeTensors};
+use sentinel_trainer::lm::{Batch, ModelConfig};
+use serde::de::DeserializeOwned;
+
+/// How far logits and log-probabilities may be from the recorded ones.
+pub(crate) const LOGITS: f32 = 2e-4;
+
+/// A folder of recorded data.
+pub(crate) struct Oracle {
+    folder: PathBuf,
+    ours: bool,
+}
+
+/// A recorded tensor.
+pub(crate) struct Recorded {
+    pub(crate) shape: Vec<usize>,
+    pub(crate) values: Vec<f32>,
+    pub(crate) whole: Vec<i64>,
+}
+
+/// The recorded data.
+pub(crate) fn oracle() -> Oracle {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let other = std::env::var_os("SENTINEL_TESTDATA").filter(|folder| !folder.is_empty());
+    let testdata = other.as_ref().map_or("testdata".into(), |f| root.join(f));
+    Oracle {
+        folder: root.join(testdata).join("oracle/qwen2"),
+        ours: other.is_none(),
+    }
+}
+
+/// A device for tests.
+pub(crate) fn device() -> Device {
+    Device::flex()
+}
+
+impl Oracle {
+    /// A file or folder; none when somebody else's data lack it.
+    pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
+        let path = self.folder.join(name);
+        assert!(!self.ours || path.exists(), "{} is missing", path.display());
+        if !path.exists() {
+            eprintln!("{} is not there: nothing is compared", path.display());
+        }
+        path.exists().then_some(path)
+    }
+
+    /// Entries that start and end so, without the ending.
+    pub(crate) fn named(&self, start: &str, end: &str) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(&self.folder) else {
+            assert!(!self.ours, "{} is missing", self.folder.display());
+            eprintln!(
+                "{} is not there: nothing is compared",
+                self.folder.display()
+            );
+            return Vec::new();
+        };
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names
+            .filter(|name| name.starts_with(start))
+            .filter_map(|name| name.strip_suffix(end).map(str::to_owned))
+            .collect();
+        names.sort();
+        assert!(!self.ours || !names.is_empty(), "no {start}*{end}");
+        names
+    }
+
+    /// The plain models: `untied`, `tied`.
+    pub(crate) fn variants(&self) -> Vec<String> {
+        let names = self.named("model_", "");
+        let plain = names.iter().filter(|name| !name.ends_with("_sharded"));
+        plain
+            .map(|name| name["model_".len()..].to_owned())
+            .collect()
+    }
+
+    pub(crate) fn json<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        let text = std::fs::read_to_string(self.path(name)?).unwrap();
+        Some(serde_json::from_str(&text).unwrap())
+    }
+
+    pub(crate) fn tensors(&self, name: &str) -> Option<BTreeMap<String, Recorded>> {
+        Some(tensors(&self.path(name)?))
+    }
+}
+
+/// All tensors of a file.
+pub(crate) fn tensors(path: &Path) -> BTreeMap<String, Recorded> {
+    let bytes = std::fs::read(path).unwrap();
+    let file = SafeTensors::deserialize(&bytes).unwrap();
+    let read = file.tensors().into_iter().map(|(name, view)| {
+        let (mut values, mut whole) = (Vec::new(), Vec::new());
+        match view.dtype() {
+            Dtype::F32 => {
+                let words = view.data().as_chunks::<4>().0.iter();
+                values = words.map(|b| f32::from_le_bytes(*b)).collect();
+            }
+            Dtype::I64 => {
+                let words = view.data().as_chunks::<8>().0.iter();
+                whole = words.map(|b| i64::from_le_bytes(*b)).collect();
+            }
+            other => panic!("{name}: {other:?}"),
+        }
+        let recorded = Recorded {
+            shape: view.shape().to_vec(),
+            values,
+            whole,
+        };
+        (name, recorded)
+    });
+    read.collect()
+}
+
+impl Recorded {
+    pub(crate) fn ids(&self) -> Vec<u32> {
+        self.whole
+            .iter()
+            .map(|id| u32::try_from(*id).unwrap())
+            .collect()
+    }
+
+    pub(crate) fn flags(&self) -> Vec<bool> {
+        self.whole.iter().map(|on| *on != 0).collect()
+    }
+
+    /// A batch of these ids, all of which count unless a mask says otherwise.
+    pub(crate) fn batch(&self, config: &ModelConfig, mask: Option<&Self>) -> Batch {
+        let all = vec![true; self.whole.len()];
+        let mask = mask.map_or(all, Self::flags);
+        Batch::new(config, self.ids(), mask, self.shape[1]).unwrap()
+    }
+}
+
+/// Holds numbers to recorded ones.
+#[track_caller]
+pub(crate) fn close(what: &str, ours: &[f32], recorded: &[f32], tolerance: f32) {
+    assert_eq!(ours.len(), recorded.len(), "{what}");
+    let apart = ours.iter().zip(recorded).map(|(a, b)| (a - b).abs());
+    let worst = apart.fold(
+        0.0,
+        |worst: f32, d| if d > worst || d.is_nan() { d } else { worst },
+    );
+    assert!(
+        worst <= tolerance,
+        "{what}: {worst:e} apart, allowed is {tolerance:e}"
+    );
+}
+
+pub(crate) fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+    tensor.try_into_vec_as::<f32>().unwrap()
+}

@@ -1,0 +1,279 @@
+//! Whole runs with the program itself: killed, interrupted, resumed, refused.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+fn sentinel(words: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sentinel"));
+    command.args(words.split_whitespace());
+    command.env_remove("SENTINEL_ALLOW_TRAIN_FALLBACK");
+    // Nothing may be fetched.
+    command
+        .env("HF_HUB_OFFLINE", "1")
+        .env("RUST_BACKTRACE", "0");
+    command
+}
+
+fn output(words: &str) -> Output {
+    sentinel(words).output().unwrap()
+}
+
+#[track_caller]
+fn succeeds(words: &str) -> String {
+    let found = output(words);
+    let said = String::from_utf8_lossy(&found.stderr);
+    assert!(found.status.success(), "{words}: {said}");
+    String::from_utf8(found.stdout).unwrap()
+}
+
+#[track_caller]
+fn fails(words: &str) -> String {
+    let found = output(words);
+    assert_eq!(found.status.code(), Some(1), "{words}");
+    String::from_utf8(found.stderr).unwrap()
+}
+
+/// A corpus, and a very small model whose tokenizer knows its words.
+fn made(folder: &Path) -> (String, String) {
+    let (corpus, model) = (folder.join("corpus.jsonl"), folder.join("model"));
+    let (corpus, model) = (corpus.display().to_string(), model.display().to_string());
+    succeeds(&format!(
+        "corpus --world trust --tasks task1 --seeds 100000..100004 --out {corpus}"
+    ));
+    succeeds(&format!(
+        "init --output-dir {model} --data {corpus} --vocab-size 400 --hidden-size 32 --intermediate-size 64 \
+         --layers 1 --heads 2 --kv-heads 1"
+    ));
+    (corpus, model)
+}
+
+/// What every step logged, without the clock.
+fn curve(folder: &Path) -> Vec<BTreeMap<String, Value>> {
+    let text = std::fs::read_to_string(folder.join("events.jsonl")).unwrap();
+    let events = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let steps = events.filter(|event| event["event"] == "step");
+    steps
+        .map(|event| {
+            let metrics = event["metrics"].as_object().unwrap().clone();
+            let clocks = ["step_time", "tokens_per_second"];
+            metrics
+                .into_iter()
+                .filter(|(name, _)| !clocks.contains(&name.as_str()))
+                .collect()
+        })
+        .collect()
+}
+
+/// The tensors of an adapter; the order of the words in its file's header means nothing.
+fn adapter(folder: &Path) -> BTreeMap<String, Vec<f32>> {
+    let all = crate::oracle::tensors(&folder.join("adapter_model.safetensors"));
+    all.into_iter()
+        .map(|(name, tensor)| (name, tensor.values))
+        .collect()
+}
+
+/// Waits until a run has come so far, and sends it a signal. Gives its exit code, if it has one.
+fn cut_short(words: &str, folder: &Path, signal: &str) -> Option<i32> {
+    let mut child = sentinel(words)
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let checkpoint = folder.join("checkpoint.safetensors");
+    for _ in 0..6000 {
+        if checkpoint.exists() {
+            break;
+        }
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "it ended before its first checkpoint"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let id = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args([signal, &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+    child.wait().unwrap().code()
+}
+
+fn same_after(command: &str, folder: &Path, steps: usize) {
+    let (whole, killed, stopped) = (
+        folder.join("whole"),
+        folder.join("killed"),
+        folder.join("stopped"),
+    );
+    let to = |place: &Path| format!("{command} --output-dir {}", place.display());
+    succeeds(&to(&whole));
+    let expected = curve(&whole);
+    assert_eq!(expected.len(), steps);
+    assert!(expected[0] != expected[steps - 1]);
+
+    assert_eq!(cut_short(&to(&killed), &killed, "-KILL"), None);
+    // The checkpoint alone is what counts.
+    let _ = std::fs::remove_file(killed.join("events.jsonl"));
+    let method = command.split_whitespace().next().unwrap();
+    succeeds(&format!(
+        "{method} --resume --output-dir {}",
+        killed.display()
+    ));
+    assert_eq!(curve(&killed), expected);
+    assert!(adapter(&killed) == adapter(&whole));
+
+    assert_eq!(cut_short(&to(&stopped), &stopped, "-INT"), Some(130));
+    let done = curve(&stopped).len();
+    assert!(done < steps, "it was too fast to be interrupted");
+    assert!(adapter(&stopped) != adapter(&whole));
+    succeeds(&format!(
+        "{method} --resume --output-dir {}",
+        stopped.display()
+    ));
+    assert_eq!(curve(&stopped), expected);
+    assert!(adapter(&stopped) == adapter(&whole));
+
+    let said = fails(&to(&whole));
+    assert!(
+        said.contains("--resume") && said.contains("--force"),
+        "{said}"
+    );
+    let said = fails(&format!(
+        "{method} --resume --seed 7 --output-dir {}",
+        whole.display()
+    ));
+    assert!(said.contains("began with seed 0, not 7"), "{said}");
+}
+
+#[test]
+fn fine_tuning_goes_on_where_it_was_killed_or_interrupted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, model) = made(folder.path());
+    let command = format!(
+        "sft --model {model} --data {corpus} --learning-rate 1e-2 --lora-dropout 0.1 --batch-size 4 \
+         --gradient-accumulation-steps 2 --max-steps 12 --save-steps 2 --warmup-steps 2"
+    );
+    same_after(&command, folder.path(), 12);
+    let whole = folder.path().join("whole");
+    let (first, last) = (
+        curve(&whole)[0]["loss"].clone(),
+        curve(&whole)[11]["loss"].clone(),
+    );
+    assert!(last.as_f64() < first.as_f64(), "{last} {first}");
+    let state = std::fs::read_to_string(whole.join("trainer_state.json")).unwrap();
+    let state: Value = serde_json::from_str(&state).unwrap();
+    let recorded = crate::oracle::oracle().json::<Value>("sft_trainer_state_tied.json");
+    if let Some(recorded) = recorded {
+        for key in recorded.as_object().unwrap().keys() {
+            assert!(state.get(key).is_some(), "trainer_state.json lacks {key}");
+        }
+        for key in recorded["log_history"][0].as_object().unwrap().keys() {
+            assert!(
+                state["log_history"][0].get(key).is_some(),
+                "the log lacks {key}"
+            );
+        }
+    }
+    assert_eq!(state["global_step"], 12);
+    // The result is what PEFT would load, and can be merged.
+    let (adapter, merged) = (whole.display(), folder.path().join("merged"));
+    succeeds(&format!(
+        "merge --model {model} --adapter {adapter} --out {}",
+        merged.display()
+    ));
+    let said = fails(&format!(
+        "merge --model {model} --adapter {adapter} --out {}",
+        merged.display()
+    ));
+    assert!(said.contains("--force"), "{said}");
+}
+
+#[test]
+fn playing_goes_on_where_it_was_killed_or_interrupted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, model) = made(folder.path());
+    let command = format!(
+        "grpo --model {model} --world trust --task task1 --episodes 4 --epochs 3 --learning-rate 1e-3 \
+         --num-generations 3 --groups-per-update 2 --max-completion-length 6 --format-weight 1 --beta 0.01 \
+         --num-iterations 2 --save-steps 2"
+    );
+    same_after(&command, folder.path(), 12);
+    let first = &curve(&folder.path().join("whole"))[0];
+    let recorded = crate::oracle::oracle().json::<Value>("grpo_trainer_state_sample.json");
+    for key in recorded
+        .iter()
+        .flat_map(|all| all["log_history"][0].as_object().unwrap().keys())
+    {
+        let clocks = ["step", "epoch", "step_time"];
+        let ours = clocks.contains(&key.as_str()) || key.starts_with("rewards/");
+        assert!(ours || first.contains_key(key), "the log lacks {key}");
+    }
+    // Nothing that so small a model says is an action, which is counted and warned about.
+    assert_eq!(first["completions/invalid_rate"], 1.0);
+    let events = std::fs::read_to_string(folder.path().join("whole/events.jsonl")).unwrap();
+    assert!(events.contains("groups have equal rewards"));
+}
+
+#[test]
+fn what_cannot_be_is_said_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, model) = made(folder.path());
+    let out = folder.path().join("out").display().to_string();
+    let said = fails(&format!(
+        "sft --model {model} --data {corpus} --max-seq-length 64 --output-dir {out}"
+    ));
+    assert!(
+        said.contains("rows are longer than 64 tokens") && said.contains("--too-long drop"),
+        "{said}"
+    );
+    let said = fails(&format!(
+        "sft --model no/such-model --data {corpus} --output-dir {out}"
+    ));
+    assert!(said.contains("no model \"no/such-model\""), "{said}");
+    let said = fails(&format!(
+        "grpo --model {model} --num-generations 1 --output-dir {out}"
+    ));
+    assert!(said.contains("num-generations"), "{said}");
+    let said = fails(&format!("sft --resume --output-dir {out}"));
+    assert_eq!(said.lines().count(), 1, "{said}");
+    // A number that is not finite stops the run; what was saved stays.
+    let run = format!(
+        "sft --model {model} --data {corpus} --full --learning-rate 1e30 --max-grad-norm 0 \
+         --max-steps 30 --save-steps 1 --output-dir {out}"
+    );
+    let said = fails(&run);
+    assert!(
+        said.contains("is not finite") && said.contains("the last good checkpoint"),
+        "{said}"
+    );
+    assert!(folder.path().join("out/checkpoint.safetensors").exists());
+}
+
+#[test]
+fn a_stand_in_is_opt_in_and_marked_everywhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, _) = made(folder.path());
+    let out = folder.path().join("out");
+    let run = format!(
+        "sft --model no/such-model --data {corpus} --max-steps 1 --batch-size 1 --allow-fallback --output-dir {}",
+        out.display()
+    );
+    let said = succeeds(&run);
+    assert!(said.contains("fallback"), "{said}");
+    for (file, mark) in [
+        ("README.md", "Fallback"),
+        ("events.jsonl", "\"fallback\":true"),
+        ("trainer_state.json", "\"fallback\": true"),
+    ] {
+        let text = std::fs::read_to_string(out.join(file)).unwrap();
+        assert!(text.contains(mark), "{file}");
+    }
+}

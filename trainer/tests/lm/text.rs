@@ -1,0 +1,228 @@
+//! Token ids, texts, chats and masks.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use sentinel_trainer::lm::{ChatTemplate, LmError, Message, ModelConfig, Tokenizer, check_prompts};
+use serde::Deserialize;
+
+use crate::oracle::oracle;
+
+#[derive(Deserialize)]
+struct Cases {
+    special_ids: BTreeMap<String, u32>,
+    tokenizer_len: usize,
+    templates: BTreeMap<String, String>,
+    encode: Vec<Text>,
+    chat: Vec<Chat>,
+    assistant_masks_qwen2_5_training: Vec<Masked>,
+}
+
+#[derive(Deserialize)]
+struct Text {
+    text: String,
+    ids: Vec<u32>,
+    decoded: String,
+    decoded_skip_special: String,
+}
+
+#[derive(Deserialize)]
+struct Chat {
+    template: String,
+    messages: Vec<Message>,
+    tools: Option<Vec<Message>>,
+    add_generation_prompt: bool,
+    text: String,
+    ids: Vec<u32>,
+}
+
+#[derive(Deserialize)]
+struct Masked {
+    messages: Vec<Message>,
+    tools: Option<Vec<Message>>,
+    ids: Vec<u32>,
+    assistant_mask: Vec<u8>,
+}
+
+fn cases() -> Option<(Tokenizer, Cases)> {
+    let oracle = oracle();
+    let cases = oracle.json("tokenizer_cases.json")?;
+    let tokenizer = Tokenizer::load(&oracle.path("tokenizer")?).unwrap();
+    Some((tokenizer, cases))
+}
+
+fn with_template(tokenizer: &Tokenizer, source: &str) -> Tokenizer {
+    let special = tokenizer.special_tokens().clone();
+    let template = ChatTemplate::new(Path::new("case"), source, special).unwrap();
+    let mut tokenizer = tokenizer.clone();
+    tokenizer.set_template(template);
+    tokenizer
+}
+
+#[test]
+fn ids_and_texts_are_those_of_transformers() {
+    let Some((tokenizer, cases)) = cases() else {
+        return;
+    };
+    assert_eq!(tokenizer.len(), cases.tokenizer_len);
+    for (token, id) in &cases.special_ids {
+        assert_eq!(tokenizer.id(token), Some(*id), "{token}");
+    }
+    assert!(!cases.encode.is_empty());
+    for case in &cases.encode {
+        assert_eq!(
+            tokenizer.encode(&case.text).unwrap(),
+            case.ids,
+            "{:?}",
+            case.text
+        );
+        assert_eq!(tokenizer.decode(&case.ids, false).unwrap(), case.decoded);
+        assert_eq!(
+            tokenizer.decode(&case.ids, true).unwrap(),
+            case.decoded_skip_special
+        );
+    }
+}
+
+#[test]
+fn chats_are_those_of_transformers() {
+    let Some((tokenizer, cases)) = cases() else {
+        return;
+    };
+    assert!(!cases.chat.is_empty());
+    for case in &cases.chat {
+        let tokenizer = with_template(&tokenizer, &cases.templates[&case.template]);
+        let (tools, prompt) = (case.tools.as_deref(), case.add_generation_prompt);
+        let rendered = tokenizer
+            .template()
+            .unwrap()
+            .render(&case.messages, tools, prompt)
+            .unwrap();
+        assert_eq!(rendered.text, case.text);
+        let encoded = tokenizer
+            .encode_chat(&case.messages, tools, prompt)
+            .unwrap();
+        assert_eq!(encoded.ids, case.ids, "{}", case.text);
+    }
+}
+
+#[test]
+fn masks_are_those_of_transformers() {
+    let Some((tokenizer, cases)) = cases() else {
+        return;
+    };
+    let tokenizer = with_template(&tokenizer, &cases.templates["qwen2_5_training"]);
+    for case in &cases.assistant_masks_qwen2_5_training {
+        let encoded = tokenizer
+            .encode_chat(&case.messages, case.tools.as_deref(), false)
+            .unwrap();
+        let mask: Vec<u8> = encoded.assistant.iter().map(|on| u8::from(*on)).collect();
+        assert_eq!(
+            (encoded.ids, mask),
+            (case.ids.clone(), case.assistant_mask.clone())
+        );
+    }
+}
+
+#[test]
+fn a_folder_brings_its_template() {
+    let oracle = oracle();
+    let Some(folder) = oracle.path("tokenizer") else {
+        return;
+    };
+    let own = Tokenizer::load(&folder).unwrap();
+    let messages = [Message::new("user", "Hello")];
+    let expected = own
+        .template()
+        .unwrap()
+        .render(&messages, None, true)
+        .unwrap();
+    assert!(expected.text.contains("Hello") && expected.written.is_empty());
+
+    // The same template where older checkpoints have it, as a text or by name.
+    let source = std::fs::read_to_string(folder.join("chat_template.jinja")).unwrap();
+    let copy = tempfile::tempdir().unwrap();
+    std::fs::copy(
+        folder.join("tokenizer.json"),
+        copy.path().join("tokenizer.json"),
+    )
+    .unwrap();
+    let config = copy.path().join("tokenizer_config.json");
+    let named = serde_json::json!([{"name": "default", "template": source}]);
+    for value in [serde_json::json!(source), named] {
+        let text = serde_json::json!({"chat_template": value}).to_string();
+        std::fs::write(&config, text).unwrap();
+        let loaded = Tokenizer::load(copy.path()).unwrap();
+        let rendered = loaded
+            .template()
+            .unwrap()
+            .render(&messages, None, true)
+            .unwrap();
+        assert_eq!(rendered, expected);
+    }
+    std::fs::remove_file(&config).unwrap();
+    let error = Tokenizer::load(copy.path())
+        .unwrap()
+        .template()
+        .unwrap_err();
+    assert!(error.to_string().contains("chat_template.jinja"), "{error}");
+}
+
+fn template(source: &str) -> ChatTemplate {
+    ChatTemplate::new(Path::new("t.jinja"), source, BTreeMap::new()).unwrap()
+}
+
+#[test]
+fn templates_have_what_transformers_gives_them() {
+    let source = "{%- for m in messages if m.role != 'x' %}\n{%- if loop.index > 2 %}{% break %}{% endif %}\
+                  {{ m['content'].strip().split('|')[-1] }};\n{%- endfor %}{{ strftime_now('%Y') | int > 2000 }}";
+    let messages = [Message::new("user", " a|b \n"), Message::new("user", "c")];
+    let text = template(source)
+        .render(&messages, None, false)
+        .unwrap()
+        .text;
+    assert_eq!(text, "b;c;True");
+    let refuse = template("{{ raise_exception('roles must alternate') }}");
+    let error = refuse
+        .render(&messages, None, false)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("t.jinja") && error.contains("roles must alternate"),
+        "{error}"
+    );
+    let odd = ChatTemplate::new(Path::new("t.jinja"), "{% if %}", BTreeMap::new());
+    assert!(odd.unwrap_err().to_string().contains("line 1"));
+}
+
+#[test]
+fn what_does_not_fit_is_said() {
+    let oracle = oracle();
+    let Some((tokenizer, cases)) = cases() else {
+        return;
+    };
+    let Some(folder) = oracle
+        .variants()
+        .first()
+        .and_then(|v| oracle.path(&format!("model_{v}")))
+    else {
+        return;
+    };
+    let mut config = ModelConfig::read(&folder).unwrap();
+    tokenizer.check_fits(&config).unwrap();
+    config.vocab_size = cases.tokenizer_len - 1;
+    let error = tokenizer.check_fits(&config).unwrap_err();
+    assert!(matches!(error, LmError::Vocabulary { .. }));
+    assert!(
+        error.to_string().contains(&cases.tokenizer_len.to_string()),
+        "{error}"
+    );
+
+    let prompts = [vec![1; 4], vec![1; 9], vec![1; 6]];
+    check_prompts(&prompts, 9).unwrap();
+    let error = check_prompts(&prompts, 5).unwrap_err().to_string();
+    assert!(
+        error.contains("2 of 3") && error.contains("9, in row 1"),
+        "{error}"
+    );
+}

@@ -1,0 +1,314 @@
+//! Rollouts in words: rewards, credit, groups, signals, and replays of what was said.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+
+use sentinel_env::World;
+use sentinel_env::cluster::ClusterWorld;
+use sentinel_env::polyguard::{Case, PolyguardWorld};
+use sentinel_env::rng::Streams;
+use sentinel_env::rules::Rules;
+use sentinel_env::trust::{Action, Task, TrustWorld};
+use sentinel_policy::text::{InvalidReward, PromptStyle, Reader, Situation, TextWorld};
+use sentinel_policy::{PolicyName, Scripted};
+use sentinel_trainer::compact::learn::Learn;
+use sentinel_trainer::corpus::rollout::{
+    Callback, Continuation, Credit, Ending, RewardTable, RolloutError, Script, Signals, Terms,
+    groups, reward_functions, rollout,
+};
+use sentinel_trainer::rl::advantage::{AdvantageConfig, advantages};
+
+const SKIP: &str = r#"{"action_type":"skip"}"#;
+const SOLVE: &str = r#"{"action_type":"solve_independently","subtask_response":"x"}"#;
+
+fn setups<W: World>(task: W::Task, count: u64) -> Vec<W::Setup> {
+    let streams = W::streams_or_default(Streams::Independent);
+    let setup = |seed| W::setup(task, seed, streams, Rules::REFERENCE);
+    (100_000..100_000 + count).map(setup).collect()
+}
+
+fn starts<W: TextWorld>(task: W::Task, count: u64) -> Vec<Situation<W>> {
+    setups::<W>(task, count)
+        .iter()
+        .map(Situation::new)
+        .collect()
+}
+
+/// A model that says the same whatever it is asked.
+fn always(text: &str) -> Callback<impl FnMut(&[String]) -> Vec<String>> {
+    Callback(move |prompts: &[String]| vec![text.to_owned(); prompts.len()])
+}
+
+/// A script's score in words is its score, and the credit of its first step is the score too.
+fn words_change_nothing<W: TextWorld + Learn>(task: W::Task, policy: &str, mean: bool) {
+    let policy = W::PolicyName::named(policy).unwrap();
+    let setups = setups::<W>(task, 4);
+    let mut players: Vec<_> = setups.iter().map(|setup| policy.start(setup)).collect();
+    let mut script = Script {
+        style: PromptStyle::Compact,
+        choose: |episode: usize, s: &Situation<W>| players[episode].act(s.episode()).unwrap(),
+    };
+    let starts = setups.iter().map(Situation::new).collect();
+    let played = rollout::<W>(starts, Terms::default(), &mut script).unwrap();
+    for (setup, t) in setups.iter().zip(&played) {
+        let score = sentinel_policy::play::score_of::<W>(setup, &mut policy.start(setup));
+        assert_eq!((t.score, t.ending), (score, Ending::Done));
+        if mean {
+            assert!(
+                (t.rows[0].to_go - score).abs() < 1e-12,
+                "{} {score}",
+                t.rows[0].to_go
+            );
+        }
+        for row in 0..t.rows.len() {
+            let prompt = t.state(row).prompt(PromptStyle::Compact);
+            assert_eq!(prompt, t.rows[row].prompt);
+        }
+        assert!(t.state(t.rows.len()).done());
+    }
+}
+
+#[test]
+fn a_script_scores_in_words_what_it_scores() {
+    words_change_nothing::<TrustWorld>(Task::Task3, "bayes", true);
+    words_change_nothing::<ClusterWorld>(Task::Task1, "planner", true);
+    words_change_nothing::<PolyguardWorld>(Case::ALL[8], "rules_only", false);
+}
+
+#[test]
+fn nonsense_ends_a_sample_and_is_worth_less_than_anything() {
+    for invalid in [0.0, -0.5] {
+        let terms = Terms {
+            invalid: InvalidReward::new(invalid).unwrap(),
+            ..Terms::default()
+        };
+        let played = rollout(
+            starts::<TrustWorld>(Task::Task3, 3),
+            terms,
+            &mut always("hm"),
+        )
+        .unwrap();
+        for t in &played {
+            assert_eq!((t.rows.len(), t.ending), (1, Ending::BrokeOff));
+            assert_eq!(
+                (t.score, t.rows[0].reward, t.rows[0].to_go),
+                (invalid, invalid, invalid)
+            );
+            assert_eq!(t.rows[0].action, None);
+            assert_eq!(
+                t.end().prompt(PromptStyle::Compact),
+                t.rows[0].prompt,
+                "unchanged"
+            );
+        }
+        let signals = Signals::of(&played);
+        assert_eq!((signals.invalid_rate, signals.broken_off_rate), (1.0, 1.0));
+        assert_eq!(signals.reasons["not_json"], 3);
+    }
+}
+
+/// Breaking off at any step of any episode is worse than the worst that an action leads to: here
+/// than skipping all that is left.
+#[test]
+fn breaking_off_never_pays() {
+    for task in Task::ALL {
+        for last in [1, 3, 9, 14] {
+            let score = |text: &'static str| {
+                let mut said = 0;
+                let mut model = Callback(|prompts: &[String]| {
+                    said += 1;
+                    let text = if said < last { SOLVE } else { text };
+                    vec![text.to_owned(); prompts.len()]
+                });
+                let terms = Terms::default();
+                rollout(starts::<TrustWorld>(task, 1), terms, &mut model).unwrap()
+            };
+            let (off, on) = (score("enough"), score(SKIP));
+            if off[0].ending == Ending::Done {
+                continue;
+            }
+            assert!(off[0].score < on[0].score, "{task} {last}");
+            for (off, on) in off[0].rows.iter().zip(&on[0].rows) {
+                assert!(off.to_go < on.to_go, "{task} {last} {}", off.step);
+            }
+        }
+    }
+}
+
+#[test]
+fn polyguard_counts_nonsense_as_a_step() {
+    let terms = Terms::default();
+    let start = starts::<PolyguardWorld>(Case::ALL[8], 1);
+    let played = rollout(start, terms, &mut always("let me think")).unwrap();
+    assert_eq!(
+        played[0].ending,
+        Ending::Done,
+        "the world ends it, in its own time"
+    );
+    assert!(played[0].rows.len() > 1);
+    assert!(
+        played[0]
+            .rows
+            .iter()
+            .all(|row| row.heard.is_err() && row.action.is_some())
+    );
+    assert_eq!(Signals::of(&played).invalid_rate, 1.0);
+}
+
+#[test]
+fn a_speaker_must_answer_each_prompt() {
+    let mut model = Callback(|_: &[String]| vec![SKIP.to_owned()]);
+    let error = rollout(
+        starts::<TrustWorld>(Task::Task1, 2),
+        Terms::default(),
+        &mut model,
+    );
+    assert_eq!(
+        error.unwrap_err(),
+        RolloutError::Count { asked: 2, said: 1 }
+    );
+    let none = rollout(Vec::new(), Terms::default(), &mut always(SKIP));
+    assert!(none.is_ok_and(|all: Vec<_>| Signals::of::<TrustWorld>(&all) == Signals::default()));
+}
+
+#[test]
+fn signals_see_a_constant_policy() {
+    let played = rollout(
+        starts::<TrustWorld>(Task::Task1, 3),
+        Terms::default(),
+        &mut always(SOLVE),
+    );
+    let played = played.unwrap();
+    let signals = Signals::of(&played);
+    assert_eq!(
+        (signals.constant_policy_rate, signals.repeated_action_rate),
+        (1.0, 1.0)
+    );
+    assert_eq!((signals.invalid_rate, signals.repaired_rate), (0.0, 0.0));
+    let mut turn = false;
+    let mut both = Callback(|prompts: &[String]| {
+        turn = !turn;
+        vec![if turn { SKIP } else { SOLVE }.to_owned(); prompts.len()]
+    });
+    let other = rollout(
+        starts::<TrustWorld>(Task::Task1, 3),
+        Terms::default(),
+        &mut both,
+    )
+    .unwrap();
+    let signals = Signals::of(&other);
+    assert_eq!(
+        (signals.constant_policy_rate, signals.repeated_action_rate),
+        (0.0, 0.0)
+    );
+    assert!(signals.first_step_reward < 0.1 && signals.later_reward > signals.first_step_reward);
+    let functions = reward_functions(Credit::Step);
+    let table = RewardTable::of(&played, &functions);
+    assert_eq!(
+        table.names,
+        [
+            "environment",
+            "valid_format",
+            "repeated_action",
+            "constant_policy"
+        ]
+    );
+    assert_eq!(
+        table.values[..4],
+        [Some(played[0].rows[0].reward), Some(1.0), None, Some(-1.0)]
+    );
+    assert_eq!(
+        table.values[4..8],
+        [
+            Some(played[0].rows[1].reward),
+            Some(1.0),
+            Some(-1.0),
+            Some(-1.0)
+        ]
+    );
+    assert_eq!(table.values.len(), 4 * Signals::of(&played).rows);
+    let to_go = RewardTable::of(&played, &reward_functions(Credit::ToGo)[..1]);
+    assert_eq!(to_go.values[0], Some(played[0].rows[0].to_go));
+}
+
+#[test]
+fn a_repair_is_counted() {
+    let text = format!("Sure!\n```json\n{SOLVE}\n```");
+    let terms = Terms {
+        reader: Reader::Repair,
+        ..Terms::default()
+    };
+    let start = || starts::<TrustWorld>(Task::Task1, 1);
+    let played = rollout(start(), terms, &mut always(&text)).unwrap();
+    let signals = Signals::of(&played);
+    assert_eq!((signals.invalid_rate, signals.repaired_rate), (0.0, 1.0));
+    let strict = rollout(start(), Terms::default(), &mut always(&text)).unwrap();
+    assert_eq!(Signals::of(&strict).reasons["code_fence"], 1);
+    let valid = |t| RewardTable::of(&[t], &reward_functions(Credit::Step)[1..2]).values[0];
+    assert_eq!(
+        valid(played[0].clone()),
+        Some(0.0),
+        "a repair is no valid format"
+    );
+}
+
+/// Members of a group differ by what was said alone.
+#[test]
+fn a_group_compares_completions_of_one_state() {
+    let mut bayes = starts::<TrustWorld>(Task::Task3, 2);
+    for s in &mut bayes {
+        for _ in 0..4 {
+            let action = s.player(PolicyName::Bayes).act(s.episode()).unwrap();
+            s.step(action).unwrap();
+        }
+    }
+    let say = |n: usize| [SKIP, SOLVE, "nonsense"][n % 3].to_owned();
+    let speaks = || Callback(move |prompts: &[String]| (0..prompts.len()).map(say).collect());
+    let terms = Terms::default();
+    let scripted = Continuation::Scripted(PolicyName::Bayes);
+    let found = groups(&bayes, 3, scripted, terms, &mut speaks()).unwrap();
+    assert_eq!(found.len(), 2);
+    for (group, state) in found.iter().zip(&bayes) {
+        assert_eq!(group.prompt, state.prompt(PromptStyle::Compact));
+        let [skip, solve, nonsense] = &group.members[..] else {
+            panic!("three members");
+        };
+        assert!(
+            solve.value > skip.value && skip.value > nonsense.value,
+            "{group:?}"
+        );
+        assert!(solve.reward > skip.reward && skip.reward > nonsense.reward);
+        // The scripted continuation of an action is the policy that saw all before it.
+        let mut own = state.clone();
+        own.step(Action::SolveIndependently).unwrap();
+        while let Some(action) = own.player(PolicyName::Bayes).act(own.episode()) {
+            own.step(action).unwrap();
+        }
+        assert_eq!(solve.value, TrustWorld::score(own.episode()));
+    }
+    let stop = groups(&bayes, 3, Continuation::Stop, terms, &mut speaks()).unwrap();
+    assert!(
+        stop.iter()
+            .flat_map(|g| &g.members)
+            .all(|m| m.value == m.reward)
+    );
+    let own = groups(&bayes, 2, Continuation::Own, terms, &mut always(SOLVE)).unwrap();
+    assert!(own.iter().all(|g| g.members[0].value == g.members[1].value));
+    let one = groups(&bayes, 1, Continuation::Stop, terms, &mut speaks());
+    assert_eq!(one.unwrap_err(), RolloutError::Group(1));
+    // Values go to the advantages as they are.
+    let values: Vec<Option<f64>> = (found.iter().flat_map(|g| &g.members))
+        .map(|m| Some(m.value))
+        .collect();
+    let options = AdvantageConfig {
+        num_generations: 3,
+        ..AdvantageConfig::default()
+    };
+    let names = &["score"];
+    let rewards = sentinel_trainer::rl::advantage::Rewards {
+        names,
+        values: &values,
+    };
+    assert!(advantages(&options, rewards).unwrap().advantages[1] > 0.0);
+}

@@ -1,0 +1,179 @@
+//! Replays of what a model was asked and said: kept, and checked against episode and action.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+
+use sentinel_env::World;
+use sentinel_env::cluster::ClusterWorld;
+use sentinel_env::polyguard::{Case, PolyguardWorld};
+use sentinel_env::rng::Streams;
+use sentinel_env::rules::Rules;
+use sentinel_env::trust::{Task, TrustWorld};
+use sentinel_policy::replay::{Replay, ReplayRow, parse, to_lines, verify};
+use sentinel_policy::text::Reader;
+use sentinel_trainer::corpus::record::record_spoken;
+use sentinel_trainer::corpus::rollout::{Callback, Terms};
+
+const SKIP: &str = r#"{"action_type":"skip"}"#;
+const SOLVE: &str = r#"{"action_type":"solve_independently","subtask_response":"x"}"#;
+
+fn setups<W: World>(task: W::Task, count: u64) -> Vec<W::Setup> {
+    let streams = W::streams_or_default(Streams::Independent);
+    let setup = |seed| W::setup(task, seed, streams, Rules::REFERENCE);
+    (100_000..100_000 + count).map(setup).collect()
+}
+
+/// A model that says the same whatever it is asked.
+fn always(text: &str) -> Callback<impl FnMut(&[String]) -> Vec<String>> {
+    Callback(move |prompts: &[String]| vec![text.to_owned(); prompts.len()])
+}
+
+fn recorded() -> Vec<ReplayRow> {
+    let mut asked = 0;
+    let mut model = Callback(|prompts: &[String]| {
+        let say = |n: usize| match n % 3 {
+            0 => SOLVE.to_owned(),
+            1 => format!("I say {SKIP}"),
+            _ => "hm".to_owned(),
+        };
+        let first = asked;
+        asked += 1;
+        (first..first + prompts.len()).map(say).collect()
+    });
+    let terms = Terms {
+        reader: Reader::Repair,
+        ..Terms::default()
+    };
+    let found = record_spoken::<TrustWorld>(
+        &setups::<TrustWorld>(Task::Task2, 3),
+        terms,
+        "toy",
+        &mut model,
+    );
+    let found = found.unwrap();
+    assert!(found.repaired > 5 && found.fallbacks > 5 && found.scores.len() == 3);
+    found.rows
+}
+
+#[test]
+fn a_replay_keeps_what_was_said_and_fits() {
+    let rows = recorded();
+    let text = to_lines(&rows).unwrap();
+    assert!(text.contains("\"fallback\":true") && text.contains("\"repaired\":true"));
+    let replay = parse(&text);
+    assert_eq!(replay.problem_count(), 0, "{:?}", replay.problems());
+    let back: Vec<ReplayRow> = replay.iter().map(|row| row.row.clone()).collect();
+    assert_eq!(back, rows);
+    assert_eq!(to_lines(&back).unwrap(), text);
+    let found = verify(&replay);
+    assert!(found.fits() && found.texts == 0, "{found:?}");
+    assert!(
+        !serde_json::to_string(&found).unwrap().contains("texts"),
+        "left out where all fit"
+    );
+}
+
+#[test]
+fn a_replay_whose_words_are_not_its_actions_does_not_fit() {
+    type Change = fn(&mut ReplayRow);
+    let changes: [(Change, &str); 6] = [
+        (
+            |row| row.text.as_mut().unwrap().completion = Some("hm".to_owned()),
+            "completion is no action",
+        ),
+        (
+            |row| row.text.as_mut().unwrap().completion = Some(SKIP.to_owned()),
+            "and solve_independently was done",
+        ),
+        (
+            |row| row.text.as_mut().unwrap().prompt = Some("trust me".to_owned()),
+            "prompt is none",
+        ),
+        (
+            |row| row.text.as_mut().unwrap().repaired = true,
+            "repaired should be false",
+        ),
+        (
+            |row| row.text.as_mut().unwrap().fallback = true,
+            "no fallback",
+        ),
+        (
+            |row| row.text.as_mut().unwrap().completion = Some(format!("so {SOLVE}")),
+            "completion is no action",
+        ),
+    ];
+    for (change, what) in changes {
+        let mut rows = recorded();
+        change(&mut rows[0]);
+        let found = verify(&Replay::of(rows));
+        assert!(!found.fits() && found.texts == 1, "{what}");
+        let said = found
+            .episodes
+            .iter()
+            .flat_map(|e| &e.findings)
+            .map(|f| f.reason.clone());
+        let said: Vec<String> = said.collect();
+        assert!(
+            said.len() == 1 && said[0].contains(what),
+            "{what}: {said:?}"
+        );
+    }
+}
+
+#[test]
+fn the_new_keys_are_checked_and_may_be_missing() {
+    let row = |more: &str| {
+        let text = r#"{"task_type":"task1","seed":0,"step":0,"action":{"action_type":"skip"},"scenario_id":"x","model_source":"y""#;
+        serde_json::from_str::<ReplayRow>(&format!("{text}{more}}}")).map_err(|e| e.to_string())
+    };
+    assert_eq!(row("").unwrap().text, None);
+    assert_eq!(
+        row(r#","prompt":null,"fallback":false"#).unwrap().text,
+        None
+    );
+    assert!(row(r#","fallback":true"#).unwrap().text.unwrap().fallback);
+    assert!(
+        row(r#","prompt":5"#)
+            .unwrap_err()
+            .contains("prompt is 5: it must be text")
+    );
+    assert!(
+        row(r#","completion":[]"#)
+            .unwrap_err()
+            .contains("completion is a list")
+    );
+    assert!(
+        row(r#","repaired":"no""#)
+            .unwrap_err()
+            .contains("repaired is the text")
+    );
+    assert!(
+        row(r#","fallback":1"#)
+            .unwrap_err()
+            .contains("true or false")
+    );
+}
+
+/// The other worlds record what was said as well, unreadable answers of polyguard as its own.
+#[test]
+fn all_worlds_record_words() {
+    let says = || always(r#"{"candidate_id":"cand_01","rationale":"egfr","confidence":0.5}"#);
+    let fits = |rows: &[ReplayRow]| {
+        let replay = parse(&to_lines(rows).unwrap());
+        let found = verify(&replay);
+        assert!(replay.problem_count() == 0 && found.fits(), "{found:?}");
+    };
+    let polyguard = setups::<PolyguardWorld>(Case::ALL[8], 2);
+    let terms = Terms::default();
+    let found = record_spoken::<PolyguardWorld>(&polyguard, terms, "toy", &mut says()).unwrap();
+    fits(&found.rows);
+    let found = record_spoken::<PolyguardWorld>(&polyguard, terms, "toy", &mut always("no"));
+    let found = found.unwrap();
+    assert_eq!(found.fallbacks, 0, "what cannot be read is an action there");
+    fits(&found.rows);
+    let cluster = setups::<ClusterWorld>(Task::Task1, 1);
+    let tick = r#"{"action_type":"allocate"}"#;
+    let found = record_spoken::<ClusterWorld>(&cluster, terms, "toy", &mut always(tick)).unwrap();
+    fits(&found.rows);
+}

@@ -133,7 +133,6 @@ fn same_after(command: &str, folder: &Path, steps: usize) {
     assert_eq!(cut_short(&to(&stopped), &stopped, "-INT"), Some(130));
     let done = curve(&stopped).len();
     assert!(done < steps, "it was too fast to be interrupted");
-    assert!(adapter(&stopped) != adapter(&whole));
     succeeds(&format!(
         "{method} --resume --output-dir {}",
         stopped.display()

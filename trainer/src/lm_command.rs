@@ -317,10 +317,7 @@ fn line(name: &str, found: &Estimate) -> String {
 }
 
 /// Set by the first Ctrl-C, when a run writes a checkpoint and stops. The second one ends the program.
-#[allow(
-    clippy::exit,
-    reason = "whoever asks twice does not want to wait for anything"
-)]
+#[expect(clippy::exit, reason = "whoever asks twice does not want to wait")]
 fn on_interrupt() -> Result<&'static AtomicBool> {
     static STOP: AtomicBool = AtomicBool::new(false);
     let runtime = tokio::runtime::Builder::new_current_thread()

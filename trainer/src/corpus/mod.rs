@@ -1,7 +1,7 @@
 //! Language models without a tensor: demonstrations to learn from, rollouts to learn by, and
 //! replays of what was said.
 //!
-//! * [`demonstrate`]: `sentinel corpus`, a scripted policy's actions as chat rows.
+//! * [`demonstrate()`]: `sentinel corpus`, a scripted policy's actions as chat rows.
 //! * [`read`]: such rows, and those of others, back into examples.
 //! * [`rollout`]: episodes played by whoever completes prompts, with rewards and what betrays a
 //!   model that plays the rewards instead of the world.

@@ -11,7 +11,8 @@ pub mod testkit;
 pub use browser::Browser;
 pub use xtask::serve::{Server, serve};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
 use std::path::PathBuf;
 
 /// A sub-path as a static host would have it: a page that only works at the root of a host fails there.
@@ -55,6 +56,43 @@ pub async fn open_page(query: &str) -> Result<(Server, Browser)> {
     browser.goto(&format!("{}?{query}", server.url())).await?;
     browser.wait_for("#count").await?;
     Ok((server, browser))
+}
+
+/// A view of the page: the name of its screenshot, width and height of the window, and its address.
+pub type Look<'a> = (&'a str, u32, u32, &'a str);
+
+/// Looks at views of a world: nothing sticks out, all that acts has a name, no error was logged; each is kept as a
+/// screenshot.
+///
+/// # Errors
+/// When a view does not come, or does not look so.
+pub async fn looks_right(
+    server: &Server,
+    browser: &Browser,
+    world: &str,
+    looks: &[Look<'_>],
+) -> Result<()> {
+    let folder = screenshots();
+    for (name, width, height, query) in looks {
+        browser.viewport(*width, *height).await?;
+        let address = format!("{}?world={world}&{query}", server.url());
+        browser.goto(&address).await?;
+        browser.wait_for("svg .cursor").await?;
+        browser
+            .wait_until("document.documentElement.scrollWidth <= window.innerWidth")
+            .await?;
+        browser
+            .save_screenshot(&folder.join(format!("{name}.png")))
+            .await?;
+        let nameless = "return [...document.querySelectorAll('button, input, select, svg[role], [role=img]')]
+            .filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || (e.labels && e.labels.length)))
+            .map(e => e.outerHTML.slice(0, 120));";
+        let nameless = browser.execute(nameless, vec![]).await?;
+        ensure!(nameless == json!([]), "{name}: without a name: {nameless}");
+    }
+    let errors = browser.console_errors().await?;
+    ensure!(errors.is_empty(), "logged: {errors:?}");
+    Ok(())
 }
 
 /// Where screenshots go: `target/screenshots`, or the folder that `SENTINEL_SCREENSHOTS` names.

@@ -1,15 +1,13 @@
 //! How the cluster page looks, alone, in a frame and on a phone: nothing sticks out, and screenshots to look at.
 
 use anyhow::Result;
-use sentinel_e2e::{open_page, screenshots};
-use serde_json::json;
+use sentinel_e2e::{looks_right, open_page};
 
 /// Nothing sticks out on a phone, in light and in dark, alone and in a frame.
 #[tokio::test]
 async fn a_phone_shows_all_of_it() -> Result<()> {
     let (server, browser) = open_page("world=cluster").await?;
-    let folder = screenshots();
-    for (name, width, height, query) in [
+    let looks = [
         (
             "cluster-phone",
             390,
@@ -41,23 +39,6 @@ async fn a_phone_shows_all_of_it() -> Result<()> {
             2000,
             "task=3&seed=42&policy=trust&t=63&view=truth&theme=dark",
         ),
-    ] {
-        browser.viewport(width, height).await?;
-        browser
-            .goto(&format!("{}?world=cluster&{query}", server.url()))
-            .await?;
-        browser.wait_for("svg .cursor").await?;
-        browser
-            .wait_until("document.documentElement.scrollWidth <= window.innerWidth")
-            .await?;
-        browser
-            .save_screenshot(&folder.join(format!("{name}.png")))
-            .await?;
-    }
-    let nameless = "return [...document.querySelectorAll('button, input, select, svg[role], [role=img]')]
-        .filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || (e.labels && e.labels.length)))
-        .map(e => e.outerHTML.slice(0, 120));";
-    assert_eq!(browser.execute(nameless, vec![]).await?, json!([]));
-    assert_eq!(browser.console_errors().await?, Vec::<String>::new());
-    Ok(())
+    ];
+    looks_right(&server, &browser, "cluster", &looks).await
 }

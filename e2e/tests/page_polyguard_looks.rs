@@ -2,14 +2,12 @@
 //! screenshots to look at.
 
 use anyhow::Result;
-use sentinel_e2e::{open_page, screenshots};
-use serde_json::json;
+use sentinel_e2e::{looks_right, open_page};
 
 #[tokio::test]
 async fn nothing_sticks_out_at_any_width() -> Result<()> {
     let (server, browser) = open_page("world=polyguard").await?;
-    let folder = screenshots();
-    for (name, width, height, query) in [
+    let looks = [
         ("polyguard", 1280, 1100, "task=DDI-medium&seed=42&t=1"),
         (
             "polyguard-dark",
@@ -48,27 +46,6 @@ async fn nothing_sticks_out_at_any_width() -> Result<()> {
             620,
             "task=DDI-easy&seed=3&t=1&embed=1",
         ),
-    ] {
-        browser.viewport(width, height).await?;
-        browser
-            .goto(&format!("{}?world=polyguard&{query}", server.url()))
-            .await?;
-        browser.wait_for("svg .cursor").await?;
-        browser
-            .wait_until("document.documentElement.scrollWidth <= window.innerWidth")
-            .await?;
-        browser
-            .save_screenshot(&folder.join(format!("{name}.png")))
-            .await?;
-        let nameless = "return [...document.querySelectorAll('button, input, select, svg[role], [role=img]')]
-            .filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || (e.labels && e.labels.length)))
-            .map(e => e.outerHTML.slice(0, 120));";
-        assert_eq!(
-            browser.execute(nameless, vec![]).await?,
-            json!([]),
-            "{name}"
-        );
-    }
-    assert_eq!(browser.console_errors().await?, Vec::<String>::new());
-    Ok(())
+    ];
+    looks_right(&server, &browser, "polyguard", &looks).await
 }

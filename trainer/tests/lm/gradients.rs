@@ -57,6 +57,15 @@ fn case(oracle: &Oracle, variant: &str) -> Option<Case> {
     })
 }
 
+/// A case with the recorded adapter, which alone is trained.
+fn adapted(oracle: &Oracle, variant: &str) -> Option<Case> {
+    let mut case = case(oracle, variant)?;
+    let adapter = oracle.path(&format!("adapter_{variant}"))?;
+    Lora::load(&mut case.model, &adapter, BaseCheck::Weights).unwrap();
+    case.model.train(Trained::Adapter);
+    Some(case)
+}
+
 /// The mean of the negative log-probabilities.
 fn loss(case: &Case, hidden: Tensor<2>, pass: Pass) -> Tensor<1> {
     let found = (case.model).token_logprobs(hidden, &case.picks, 1.0, Entropy::Skipped, pass);
@@ -95,14 +104,9 @@ fn relative(name: &str, ours: &[f32], recorded: &[f32], share: f32) {
 fn adapter_gradients_are_those_of_peft() {
     let oracle = oracle();
     for variant in oracle.variants() {
-        let Some(mut case) = case(&oracle, &variant) else {
+        let Some(case) = adapted(&oracle, &variant) else {
             continue;
         };
-        let Some(adapter) = oracle.path(&format!("adapter_{variant}")) else {
-            continue;
-        };
-        Lora::load(&mut case.model, &adapter, BaseCheck::Weights).unwrap();
-        case.model.train(Trained::Adapter);
         let (value, grads) = gradients(&case);
         close("loss", &[value], &[case.sft.steps[0].loss], LOGITS);
         let norm = grads.norm().unwrap();
@@ -163,14 +167,9 @@ fn full_gradients_are_those_of_torch() {
 fn steps_are_those_of_torch() {
     let oracle = oracle();
     for variant in oracle.variants() {
-        let Some(mut case) = case(&oracle, &variant) else {
+        let Some(mut case) = adapted(&oracle, &variant) else {
             continue;
         };
-        let Some(adapter) = oracle.path(&format!("adapter_{variant}")) else {
-            continue;
-        };
-        Lora::load(&mut case.model, &adapter, BaseCheck::Weights).unwrap();
-        case.model.train(Trained::Adapter);
         let options = AdamOptions {
             epsilon: case.sft.eps,
             weight_decay: case.sft.weight_decay,

@@ -9,16 +9,12 @@ use super::collect::{Collected, collect, setups};
 use super::config::GrpoConfig;
 use super::objective::{Objective, Sample, accumulate, reference_logps};
 use super::voice::Voice;
-use crate::Error;
 use crate::compact::learn::Learn;
-use crate::lm::random::Random;
 use crate::lm::train::{About, Event, Job, Outcome, Place, RunError, Start, State, Update, run};
 use crate::lm::{GenerateOptions, GenerationDefaults, Lora, Pass, Qwen2, Tokenizer, Trained};
 use crate::rl::Metrics;
 
-/// Streams of random numbers that a run's seed is split into.
-const ORDER: u64 = 1;
-const DROPOUT: u64 = 2;
+/// Streams of random numbers beside those that every run has.
 const SPEECH: u64 = 3;
 const STATES: u64 = 4;
 
@@ -41,28 +37,22 @@ impl<W: TextWorld + Learn> GrpoJob<W> {
     /// The episodes of an update. The order of an epoch follows from the seed and its number.
     fn episodes(&self, update: usize) -> Vec<&W::Setup> {
         let per_epoch = self.updates_per_epoch();
-        let mut order: Vec<usize> = (0..self.setups.len()).collect();
-        self.random(ORDER, update / per_epoch).shuffle(&mut order);
+        let order = (self.config.run).order(self.setups.len(), update / per_epoch);
         let size = self.config.batch_size;
         let places = order.iter().skip(update % per_epoch * size).take(size);
         places.map(|at| &self.setups[*at]).collect()
     }
 
-    fn random(&self, stream: u64, index: usize) -> Random {
-        let seed = Random::indexed(self.config.run.seed, stream).next();
-        Random::indexed(seed, index as u64)
-    }
-
     fn collect(&self, model: &Qwen2, update: usize) -> Result<Collected, RunError> {
         let config = &self.config;
-        let seed = self.random(SPEECH, update).next();
+        let seed = config.run.random(SPEECH, update).next();
         let mut options =
             GenerateOptions::new(config.max_completion_length, &self.generation, seed);
         options.sampling.temperature = config.temperature;
         options.max_prompt_tokens = Some(config.run.max_seq_length - config.max_completion_length);
         let batch = config.generation_batch_size;
         let mut voice = Voice::new(model, &self.tokenizer, options, batch);
-        let seed = self.random(STATES, update).next();
+        let seed = config.run.random(STATES, update).next();
         collect::<W>(config, &self.episodes(update), &mut voice, seed)
     }
 
@@ -137,8 +127,7 @@ impl<W: TextWorld + Learn> Job for GrpoJob<W> {
             .sum();
         let mut steps = Vec::new();
         for iteration in 0..self.config.num_iterations {
-            let pass = Pass::training(self.random(DROPOUT, state.done).next());
-            let pass = pass.checkpointed(!self.config.run.no_gradient_checkpointing);
+            let pass = self.config.run.pass(state.done);
             let rows: Vec<&Sample> = samples.iter().collect();
             let micro = self.config.micro_batch_size;
             let found = accumulate(&state.model, &rows, micro, &objective, pass)?;
@@ -199,13 +188,7 @@ fn train_in<W: TextWorld + Learn>(
     };
     let total = config.run.total(job.steps_per_epoch());
     let schedule = config.run.schedule(config.learning_rate, total);
-    let about = About {
-        config: serde_json::to_value(config).map_err(Error::from)?,
-        source: start.folder,
-        fallback: start.fallback,
-        logging_steps: config.run.logging_steps,
-        save_steps: config.run.save_steps,
-    };
+    let about = About::of(config, &config.run, start.folder, start.fallback)?;
     let state = Start::state(start.model, &config.run, schedule);
     run(&mut job, state, &about, place, stop, listen)
 }

@@ -6,18 +6,11 @@ use std::sync::atomic::AtomicBool;
 use serde::{Deserialize, Serialize};
 
 use super::{Prepared, RowOptions, SftRow, TooLong, prepare, window_gradient};
-use crate::Error;
 use crate::corpus::read_corpus;
-use crate::lm::Pass;
-use crate::lm::random::Random;
 use crate::lm::train::{
     About, Event, Job, Outcome, Place, RunError, RunOptions, Start, State, Update, run,
 };
 use crate::rl::Metrics;
-
-/// Streams of random numbers that a run's seed is split into.
-const ORDER: u64 = 1;
-const DROPOUT: u64 = 2;
 
 /// The options of `sentinel sft --model`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
@@ -99,11 +92,11 @@ impl SftJob {
     fn rows(&self, step: usize) -> Vec<&SftRow> {
         let all = &self.prepared.rows;
         let per_epoch = self.steps_per_epoch();
-        let mut order: Vec<usize> = (0..all.len()).collect();
-        if !self.config.no_shuffle {
-            let seed = Random::indexed(self.config.run.seed, ORDER).next();
-            Random::indexed(seed, (step / per_epoch) as u64).shuffle(&mut order);
-        }
+        let order = if self.config.no_shuffle {
+            (0..all.len()).collect()
+        } else {
+            self.config.run.order(all.len(), step / per_epoch)
+        };
         let places = order.iter().skip(step % per_epoch * self.window());
         let rows = places.take(self.window()).map(|at| &all[*at]);
         rows.collect()
@@ -159,9 +152,7 @@ impl Job for SftJob {
         let mut rows = self.rows(state.done);
         // Neighbours of like length need little padding; the loss of a window has no order.
         rows.sort_by_key(|row| row.ids.len());
-        let seed = Random::indexed(self.config.run.seed, DROPOUT).next();
-        let pass = Pass::training(Random::indexed(seed, state.done as u64).next());
-        let pass = pass.checkpointed(!self.config.run.no_gradient_checkpointing);
+        let pass = self.config.run.pass(state.done);
         let found = window_gradient(&state.model, &rows, self.config.batch_size, self.pad, pass)?;
         state.tokens += found.tokens as u64;
         let mut metrics = Metrics::new();
@@ -199,13 +190,7 @@ pub fn train(
     let mut job = SftJob::new(config.clone(), prepared, start.pad())?;
     let total = config.run.total(job.steps_per_epoch());
     let schedule = config.run.schedule(config.learning_rate, total);
-    let about = About {
-        config: serde_json::to_value(config).map_err(Error::from)?,
-        source: start.folder,
-        fallback: start.fallback,
-        logging_steps: config.run.logging_steps,
-        save_steps: config.run.save_steps,
-    };
+    let about = About::of(config, &config.run, start.folder, start.fallback)?;
     let state = Start::state(start.model, &config.run, schedule);
     run(&mut job, state, &about, place, stop, listen)
 }

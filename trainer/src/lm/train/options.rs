@@ -8,7 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::error::RunError;
 use super::schedule::{Schedule, ScheduleKind};
 use crate::compact::device::DeviceName;
-use crate::lm::{AdamOptions, LoraConfig, Target};
+use crate::lm::random::Random;
+use crate::lm::{AdamOptions, LoraConfig, Pass, Target};
+
+/// Streams of random numbers that every run's seed is split into; those of a method come after.
+const ORDER: u64 = 1;
+const DROPOUT: u64 = 2;
 
 /// Options of a run, with the names and meanings of TRL where TRL has them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
@@ -143,6 +148,28 @@ impl RunOptions {
             max_grad_norm: self.max_grad_norm,
             ..AdamOptions::default()
         }
+    }
+
+    /// The random numbers of one of the run's streams, at one place of it.
+    #[must_use]
+    pub(crate) fn random(&self, stream: u64, index: usize) -> Random {
+        let seed = Random::indexed(self.seed, stream).next();
+        Random::indexed(seed, index as u64)
+    }
+
+    /// The order of so many items in an epoch: it follows from the seed and the epoch's number.
+    #[must_use]
+    pub fn order(&self, items: usize, epoch: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..items).collect();
+        self.random(ORDER, epoch).shuffle(&mut order);
+        order
+    }
+
+    /// The pass that an optimizer step learns from.
+    #[must_use]
+    pub fn pass(&self, step: usize) -> Pass {
+        let pass = Pass::training(self.random(DROPOUT, step).next());
+        pass.checkpointed(!self.no_gradient_checkpointing)
     }
 
     /// The learning rate over `total` steps.

@@ -4,13 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::checkpoint::{self, Checkpoint, Header};
 use super::error::RunError;
 use super::event::Event;
+use super::options::RunOptions;
 use super::outputs;
 use super::state::State;
+use crate::Error;
 use crate::lm::LmError;
 use crate::rl::Metrics;
 
@@ -67,6 +70,27 @@ pub struct About {
     pub logging_steps: usize,
     /// Steps between checkpoints.
     pub save_steps: usize,
+}
+
+impl About {
+    /// Of a run with these options, `run` among them, that starts from the model in `source`.
+    ///
+    /// # Errors
+    /// If the options have no form as JSON.
+    pub fn of(
+        config: &impl Serialize,
+        run: &RunOptions,
+        source: PathBuf,
+        fallback: bool,
+    ) -> Result<Self, RunError> {
+        Ok(Self {
+            config: serde_json::to_value(config).map_err(Error::from)?,
+            source,
+            fallback,
+            logging_steps: run.logging_steps,
+            save_steps: run.save_steps,
+        })
+    }
 }
 
 /// How a run ended.

@@ -11,6 +11,10 @@ use sentinel_trainer::lm::{
 };
 use sentinel_trainer::rl::config::LossConfig;
 
+/// As the program has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const ROWS: u32 = 16;
 const PROMPT: u32 = 128;
 const COMPLETION: usize = 32;
@@ -31,9 +35,10 @@ fn config() -> ModelConfig {
     }
 }
 
-/// Prompts, of which so many are different.
+/// Prompts, of which so many are different, equal ones side by side.
 fn prompts(different: u32) -> Vec<Vec<u32>> {
-    let prompt = |row: u32| (0..PROMPT).map(move |at| (row % different * 97 + at * 31) % 4096);
+    let prompt =
+        |row: u32| (0..PROMPT).map(move |at| (row * different / ROWS * 97 + at * 31) % 4096);
     (0..ROWS).map(|row| prompt(row).collect()).collect()
 }
 
@@ -69,7 +74,8 @@ fn generate(c: &mut Criterion) {
     group.finish();
 }
 
-/// The training part of a GRPO step on 16 completions of 32 tokens, 16 rows or 4 at a time.
+/// The training part of a GRPO step: 4 groups of 4 completions of 32 tokens, 16 or 4 at a time; and 16
+/// completions of different prompts.
 fn step(c: &mut Criterion) {
     let mut model = Qwen2::initialise(config(), 0, &Device::flex()).expect("a valid shape");
     let token = |row: u32, at: u32| (row * 53 + at * 17) % 4096;

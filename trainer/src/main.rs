@@ -26,6 +26,11 @@ use sentinel_trainer::rules::RulesConfig;
 use sentinel_trainer::trace::TraceConfig;
 use sentinel_trainer::verify::VerifyConfig;
 
+/// Tensors come and go by the megabyte: the system's allocator gives such memory back to the kernel
+/// each time, and clears it again.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Evaluate, record, verify and trace agents that must learn whom to trust.
 #[derive(Parser)]
 #[command(name = "sentinel", version)]

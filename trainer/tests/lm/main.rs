@@ -15,3 +15,4 @@ mod runs;
 mod sft;
 mod source;
 mod text;
+mod woven;

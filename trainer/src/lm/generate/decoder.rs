@@ -3,14 +3,14 @@
 
 use burn::tensor::{Int, Tensor};
 
-use crate::lm::model::{Around, Batch, Cache, Fast, Pass, Qwen2, Rope};
+use crate::lm::model::{Around, Batch, Block, Cache, Fast, Pass, Qwen2, Rope, product};
 use crate::lm::parameter::indices;
 
 /// A model with the keys and values of what it has read.
 pub(super) struct Decoder<'a> {
     model: &'a Qwen2,
     pass: Pass,
-    blocks: Vec<Fast>,
+    blocks: &'a [Fast],
     cache: Cache,
     /// `[rows, 1, 1, capacity]`.
     mask: Option<Tensor<4>>,
@@ -19,15 +19,17 @@ pub(super) struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    pub(super) fn new(model: &'a Qwen2, pass: Pass) -> Self {
-        let pass = Pass {
-            track: false,
-            ..pass
-        };
+    /// The layers of a model as decoders read them: the work that all of them share.
+    pub(super) fn blocks(model: &Qwen2) -> Vec<Fast> {
+        let fast = |block: &Block| block.fast(Pass::EVALUATION);
+        model.blocks.iter().map(fast).collect()
+    }
+
+    pub(super) const fn new(model: &'a Qwen2, blocks: &'a [Fast]) -> Self {
         Self {
             model,
-            pass,
-            blocks: model.blocks.iter().map(|block| block.fast(pass)).collect(),
+            pass: Pass::EVALUATION,
+            blocks,
             cache: Cache { layers: Vec::new() },
             mask: None,
             positions: Vec::new(),
@@ -101,6 +103,6 @@ impl<'a> Decoder<'a> {
 
     fn finish(&self, x: Tensor<2>) -> Tensor<2> {
         let hidden = self.model.last_norm(x, self.pass);
-        self.model.logits(hidden, self.pass)
+        product(hidden, &self.model.head_weight(self.pass))
     }
 }

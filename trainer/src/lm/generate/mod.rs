@@ -11,10 +11,16 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use self::decoder::Decoder;
-use super::model::check_lengths;
+use super::model::{Fast, check_lengths};
+use super::parallel::in_parts;
 use super::parameter::{indices, numbers};
 use super::random::Random;
-use super::{Batch, LmError, Pass, Qwen2};
+use super::{Batch, LmError, Qwen2};
+
+/// Rows that are written side by side at least, and into how many parts they are divided at most:
+/// enough for a few cores, and few enough that each reads the weights for many rows.
+const PART: usize = 8;
+const PARTS: usize = 4;
 
 /// A completion of one prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -70,10 +76,27 @@ impl Qwen2 {
             return Ok(Vec::new());
         }
         self.check_prompts(&rows, options)?;
-        let (unique, of_row) = unique_prompts(&rows);
+        let blocks = Decoder::blocks(self);
+        let parts = rows.len().div_ceil(PART).clamp(1, PARTS);
+        let size = rows.len().div_ceil(parts);
+        let parts: Vec<&mut [Row<'_>]> = rows.chunks_mut(size).collect();
+        in_parts(self.device(), parts, |rows| {
+            self.write(rows, &blocks, options)
+        })?;
+        Ok(rows.into_iter().map(|row| row.done).collect())
+    }
+
+    /// Completes some of the rows.
+    fn write(
+        &self,
+        rows: &mut [Row<'_>],
+        blocks: &[Fast],
+        options: &GenerateOptions,
+    ) -> Result<(), LmError> {
+        let (unique, of_row) = unique_prompts(rows);
         let read = Batch::left_padded(self.config(), &unique, options.pad_token)?;
 
-        let mut decoder = Decoder::new(self, Pass::EVALUATION);
+        let mut decoder = Decoder::new(self, blocks);
         let logits = decoder.read(&read);
         let places = indices(of_row.iter().copied(), self.device());
         let mut logits = logits.select(0, places.clone());
@@ -82,7 +105,7 @@ impl Qwen2 {
         let mut open: Vec<usize> = (0..rows.len()).collect();
         loop {
             let table = numbers(logits)?;
-            let drawn = draw(&mut rows, &open, &table, self.config().vocab_size, options);
+            let drawn = draw(rows, &open, &table, self.config().vocab_size, options);
             let going = |row: usize| !drawn_end(&rows[row], options);
             let kept: Vec<usize> = (0..open.len()).filter(|at| going(open[*at])).collect();
             if kept.is_empty() {
@@ -97,7 +120,7 @@ impl Qwen2 {
             }
             logits = decoder.step(&next);
         }
-        Ok(rows.into_iter().map(|row| row.done).collect())
+        Ok(())
     }
 
     fn check_prompts(&self, rows: &[Row<'_>], options: &GenerateOptions) -> Result<(), LmError> {

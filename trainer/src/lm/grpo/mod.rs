@@ -12,6 +12,7 @@ mod collect;
 mod config;
 pub mod estimate;
 mod job;
+mod micro;
 mod objective;
 mod play;
 mod voice;

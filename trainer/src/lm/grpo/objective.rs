@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::micro::Micro;
+use crate::lm::parallel::in_parts;
 use crate::lm::parameter::numbers;
-use crate::lm::{Batch, Entropy, Grads, LmError, Pass, Picks, Qwen2};
+use crate::lm::{Entropy, Grads, LmError, Pass, Qwen2};
 use crate::rl::Metrics;
 use crate::rl::config::LossConfig;
 use crate::rl::loss::{Advantages, LossInput, LossOutput, grpo_loss};
@@ -71,37 +73,6 @@ pub struct Accumulated {
     pub logps: Vec<Vec<f64>>,
 }
 
-/// A micro-batch as a model reads it, with the tokens whose log-probabilities are asked for: those
-/// of all completions.
-struct Micro {
-    batch: Batch,
-    picks: Picks,
-    /// Width of the table of completions.
-    width: usize,
-}
-
-impl Micro {
-    fn new(model: &Qwen2, samples: &[&Sample], pad: u32) -> Result<Self, LmError> {
-        let rows: Vec<Vec<u32>> = (samples.iter())
-            .map(|sample| [sample.prompt.as_slice(), &sample.completion].concat())
-            .collect();
-        let batch = Batch::left_padded(model.config(), &rows, pad)?;
-        let tokens = batch.tokens();
-        let chosen: Vec<bool> = (samples.iter())
-            .flat_map(|sample| {
-                let start = tokens - sample.completion.len();
-                (0..tokens).map(move |column| column >= start)
-            })
-            .collect();
-        let longest = samples.iter().map(|sample| sample.completion.len()).max();
-        Ok(Self {
-            picks: Picks::new(&batch, &chosen)?,
-            batch,
-            width: longest.unwrap_or(0),
-        })
-    }
-}
-
 /// Numbers of all completions' tokens, one after the other, as a table with `width` columns.
 fn table(samples: &[&Sample], width: usize, values: &[f32]) -> Vec<f64> {
     let mut all = vec![0.0; samples.len() * width];
@@ -147,8 +118,12 @@ pub fn accumulate(
         logps: Vec::with_capacity(samples.len()),
     };
     let mut seen: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for (index, part) in (0..).zip(samples.chunks(micro.max(1))) {
-        let (output, grads, logps) = micro_batch(model, part, objective, pass.part(index))?;
+    let parts: Vec<(u64, &[&Sample])> = (0..).zip(samples.chunks(micro.max(1))).collect();
+    let found = in_parts(model.device(), parts, |(index, part)| {
+        let found = micro_batch(&model.fork(), part, objective, pass.part(index));
+        found.map(|found| (part, found))
+    })?;
+    for (part, (output, grads, logps)) in found {
         all.loss += output.loss;
         all.grads.add(grads);
         for (name, value) in output.metrics {
@@ -182,7 +157,7 @@ fn micro_batch(
         batch,
         picks,
         width,
-    } = Micro::new(model, samples, objective.pad)?;
+    } = Micro::new(model.config(), samples, objective.pad)?;
     let config = &objective.loss;
     let entropy = if config.entropy_coef == 0.0 {
         Entropy::Value
@@ -267,17 +242,18 @@ pub fn reference_logps(
     objective: &Objective,
     pass: Pass,
 ) -> Result<Vec<Vec<f64>>, LmError> {
-    let mut all = Vec::with_capacity(samples.len());
-    for part in samples.chunks(micro.max(1)) {
-        let made = Micro::new(model, part, objective.pad)?;
+    let parts = samples.chunks(micro.max(1)).collect();
+    let found = in_parts(model.device(), parts, |part: &[&Sample]| {
+        let made = Micro::new(model.config(), part, objective.pad)?;
         let hidden = model.hidden(&made.batch, pass);
         let temperature = objective.temperature;
         let found = model.token_logprobs(hidden, &made.picks, temperature, Entropy::Skipped, pass);
         let values = table(part, made.width, &numbers(found.logps)?);
-        for (row, sample) in part.iter().enumerate() {
+        let row = |(row, sample): (usize, &&Sample)| {
             let start = row * made.width;
-            all.push(values[start..start + sample.completion.len()].to_vec());
-        }
-    }
-    Ok(all)
+            values[start..start + sample.completion.len()].to_vec()
+        };
+        Ok::<_, LmError>(part.iter().enumerate().map(row).collect::<Vec<_>>())
+    })?;
+    Ok(found.into_iter().flatten().collect())
 }

@@ -29,9 +29,9 @@ impl Around {
     pub(crate) fn of(config: &ModelConfig, batch: &Batch, device: &Device) -> Self {
         let (rows, tokens) = (batch.rows(), batch.tokens());
         let mut mask = Vec::with_capacity(rows * tokens * tokens);
-        for row in batch.mask().chunks(tokens) {
+        for row in 0..rows {
             for query in 0..tokens {
-                let seen = |key: usize| key <= query && row[key];
+                let seen = |key: usize| batch.sees(row, query, key);
                 mask.extend((0..tokens).map(|key| if seen(key) { 0.0 } else { HIDDEN }));
             }
         }

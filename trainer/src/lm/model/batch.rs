@@ -1,15 +1,19 @@
-//! Token ids of several rows with the mask that says which count.
+//! Token ids of several rows, with what each token follows and may see.
 
+use super::weave::Thread;
 use crate::lm::LmError;
 use crate::lm::config::ModelConfig;
 
-/// Rows of equal length, padded on either side.
+/// Rows of equal length, padded on either side. A row is one text, or several
+/// ([`Self::woven`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
-    ids: Vec<u32>,
-    mask: Vec<bool>,
-    rows: usize,
-    tokens: usize,
+    pub(super) ids: Vec<u32>,
+    pub(super) mask: Vec<bool>,
+    pub(super) rows: usize,
+    pub(super) tokens: usize,
+    /// `[rows * tokens]` where rows hold several texts.
+    pub(super) threads: Option<Vec<Thread>>,
 }
 
 impl Batch {
@@ -43,19 +47,13 @@ impl Batch {
             .map(|row| row.iter().filter(|on| **on).count());
         let lengths: Vec<usize> = lengths.collect();
         check_lengths(&lengths, limit)?;
-        let known = |id: &u32| (*id as usize) < config.vocab_size;
-        if let Some(at) = ids.iter().position(|id| !known(id)) {
-            return Err(LmError::Token {
-                row: at / tokens,
-                token: ids[at],
-                vocabulary: config.vocab_size,
-            });
-        }
+        check_ids(&ids, tokens, config)?;
         Ok(Self {
             ids,
             mask,
             rows,
             tokens,
+            threads: None,
         })
     }
 
@@ -106,6 +104,9 @@ impl Batch {
     /// `[rows * tokens]`: the place of each token in its text, counted without padding.
     #[must_use]
     pub fn positions(&self) -> Vec<usize> {
+        if let Some(threads) = &self.threads {
+            return threads.iter().map(|thread| thread.position).collect();
+        }
         let mut all = Vec::with_capacity(self.ids.len());
         for row in self.mask.chunks(self.tokens) {
             let mut next = 0_usize;
@@ -116,6 +117,39 @@ impl Batch {
         }
         all
     }
+
+    /// Where the token before this one in its text stands in the flat batch; nothing for a text's
+    /// first token, and for padding.
+    #[must_use]
+    pub fn before(&self, at: usize) -> Option<usize> {
+        if let Some(threads) = &self.threads {
+            return threads[at].before;
+        }
+        let inside = at % self.tokens > 0;
+        (inside && self.mask[at] && self.mask[at - 1]).then(|| at - 1)
+    }
+
+    /// Whether the token in column `query` of a row may see that in column `key`.
+    pub(super) fn sees(&self, row: usize, query: usize, key: usize) -> bool {
+        let start = row * self.tokens;
+        if key > query || !self.mask[start + key] {
+            return false;
+        }
+        let together = |threads: &Vec<Thread>| threads[start + query].reads(threads[start + key]);
+        self.threads.as_ref().is_none_or(together)
+    }
+}
+
+/// Sees whether all ids are in the vocabulary.
+pub(super) fn check_ids(ids: &[u32], tokens: usize, config: &ModelConfig) -> Result<(), LmError> {
+    let unknown = |id: &u32| *id as usize >= config.vocab_size;
+    ids.iter().position(unknown).map_or(Ok(()), |at| {
+        Err(LmError::Token {
+            row: at / tokens,
+            token: ids[at],
+            vocabulary: config.vocab_size,
+        })
+    })
 }
 
 /// Sees whether prompts fit.

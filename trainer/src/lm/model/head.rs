@@ -19,17 +19,17 @@ pub enum Entropy {
     Gradient,
 }
 
-/// Which tokens of a batch are asked about: those at `places` of the flat batch, as predicted by
-/// the token before them.
+/// Which tokens of a batch are asked about, as predicted by the token before them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picks {
+    places: Vec<usize>,
     before: Vec<usize>,
     targets: Vec<u32>,
 }
 
 impl Picks {
-    /// The tokens of `batch` where `chosen` (`[rows * tokens]`) is true. A row's first column has
-    /// nothing before it, nor has a row's first token after padding: neither can be chosen.
+    /// The tokens of `batch` where `chosen` (`[rows * tokens]`) is true. A text's first token has
+    /// nothing before it, and cannot be chosen.
     ///
     /// # Errors
     /// If `chosen` has another length, or chooses one of those.
@@ -44,15 +44,15 @@ impl Picks {
         }
         let mut picks = Self::default();
         for (at, _) in chosen.iter().enumerate().filter(|(_, on)| **on) {
-            let first = at % batch.tokens() == 0;
-            if first || !batch.mask()[at - 1] || !batch.mask()[at] {
+            let Some(before) = batch.before(at) else {
                 return Err(LmError::Option {
                     option: "chosen tokens",
                     value: format!("row {} column {}", at / batch.tokens(), at % batch.tokens()),
                     allowed: "a token of the text with a token of the text before it",
                 });
-            }
-            picks.before.push(at - 1);
+            };
+            picks.places.push(at);
+            picks.before.push(before);
             picks.targets.push(batch.ids()[at]);
         }
         Ok(picks)
@@ -75,8 +75,8 @@ impl Picks {
     #[must_use]
     pub fn spread(&self, values: &[f32], size: usize, rest: f32) -> Vec<f32> {
         let mut all = vec![rest; size];
-        for (before, value) in self.before.iter().zip(values) {
-            all[before + 1] = *value;
+        for (place, value) in self.places.iter().zip(values) {
+            all[*place] = *value;
         }
         all
     }

@@ -12,6 +12,7 @@ mod linear;
 mod load;
 mod norm;
 mod rope;
+mod weave;
 
 use burn::tensor::{Device, Tensor};
 
@@ -20,10 +21,11 @@ pub use batch::Batch;
 pub(crate) use batch::check_lengths;
 pub(crate) use block::Block;
 pub(crate) use cache::Cache;
-pub(crate) use fast::Fast;
+pub(crate) use fast::{Fast, product};
 pub use head::{Entropy, Picks, TokenLogProbs};
 pub(crate) use linear::{Linear, LoraPair};
 pub(crate) use rope::Rope;
+pub use weave::Text;
 
 use super::config::ModelConfig;
 use super::lora::LoraConfig;
@@ -167,6 +169,17 @@ impl Qwen2 {
         }
     }
 
+    /// The same model, the same numbers, with gradients of its own: two of them can be at work at
+    /// once.
+    pub(crate) fn fork(&self) -> Self {
+        let mut fork = self.clone();
+        let trained = fork.parameters_mut().into_iter();
+        trained
+            .filter(|parameter| parameter.is_trainable())
+            .for_each(|parameter| parameter.train(true));
+        fork
+    }
+
     /// The numbers that are trained.
     #[must_use]
     pub fn trainable_count(&self) -> usize {
@@ -221,7 +234,14 @@ impl Qwen2 {
     /// `[n, vocabulary]` from `[n, hidden]`.
     #[must_use]
     pub fn logits(&self, hidden: Tensor<2>, pass: Pass) -> Tensor<2> {
-        let head = self.head.as_ref().unwrap_or(&self.embedding);
-        hidden.matmul(head.get(pass.track).transpose())
+        hidden.matmul(self.head_weight(pass).transpose())
+    }
+
+    /// `[vocabulary, hidden]`.
+    pub(crate) fn head_weight(&self, pass: Pass) -> Tensor<2> {
+        self.head
+            .as_ref()
+            .unwrap_or(&self.embedding)
+            .get(pass.track)
     }
 }

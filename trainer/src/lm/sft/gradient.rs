@@ -2,6 +2,7 @@
 //! are in.
 
 use super::SftRow;
+use crate::lm::parallel::in_parts;
 use crate::lm::parameter::numbers;
 use crate::lm::{Batch, Entropy, Grads, LmError, Pass, Picks, Qwen2};
 
@@ -50,10 +51,12 @@ pub fn window_gradient(
         tokens: 0,
         labels,
     };
-    let parts = rows.chunks(micro.max(1));
+    let parts: Vec<(u64, &[&SftRow])> = (0..).zip(rows.chunks(micro.max(1))).collect();
     let share = 1.0 / parts.len() as f64;
-    for (index, part) in (0..).zip(parts) {
-        let found = micro_batch(model, part, labels, pad, pass.part(index))?;
+    let found = in_parts(model.device(), parts, |(index, part)| {
+        micro_batch(&model.fork(), part, labels, pad, pass.part(index))
+    })?;
+    for found in found {
         window.loss += found.loss;
         window.grads.add(found.grads);
         window.accuracy += share * found.accuracy;

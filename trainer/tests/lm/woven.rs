@@ -1,0 +1,177 @@
+//! Several texts in one row give the numbers of texts in rows of their own.
+
+use sentinel_trainer::lm::grpo::{Objective, Sample, accumulate};
+use sentinel_trainer::lm::{
+    Batch, Entropy, Grads, LmError, ModelConfig, Pass, Picks, Qwen2, Text, Trained,
+};
+use sentinel_trainer::rl::config::LossConfig;
+
+use crate::oracle::{close, device, numbers};
+
+fn model() -> Qwen2 {
+    let config = ModelConfig {
+        vocab_size: 50,
+        hidden_size: 16,
+        intermediate_size: 24,
+        num_hidden_layers: 2,
+        num_attention_heads: 4,
+        num_key_value_heads: 2,
+        max_position_embeddings: 24,
+        rope_theta: 1e4,
+        rms_norm_eps: 1e-6,
+        tie_word_embeddings: false,
+        initializer_range: 0.3,
+    };
+    let mut model = Qwen2::initialise(config, 7, &device()).unwrap();
+    model.train(Trained::Everything);
+    model
+}
+
+fn ids(start: u32, tokens: u32) -> Vec<u32> {
+    (0..tokens).map(|at| (start * 13 + at * 7) % 50).collect()
+}
+
+/// Log-probabilities of the chosen tokens, and the gradients of their sum.
+fn learned(model: &Qwen2, batch: &Batch, chosen: &[bool]) -> (Vec<f32>, Grads) {
+    let picks = Picks::new(batch, chosen).unwrap();
+    let pass = Pass::training(0);
+    let mut logps = Vec::new();
+    let (_, grads) = model
+        .gradients(batch, pass, |hidden| {
+            let found = model.token_logprobs(hidden, &picks, 1.0, Entropy::Skipped, pass);
+            logps = numbers(found.logps.clone());
+            Ok(found.logps.sum())
+        })
+        .unwrap();
+    (logps, grads)
+}
+
+fn alike(model: &Qwen2, found: &Grads, expected: &Grads) {
+    for (place, parameter) in model.parameters().into_iter().enumerate() {
+        let read = |grads: &Grads| numbers(grads.get(place).unwrap().clone());
+        let (found, expected) = (read(found), read(expected));
+        let most = expected.iter().fold(0.1_f32, |most, x| most.max(x.abs()));
+        close(parameter.name(), &found, &expected, 1e-4 * most);
+    }
+}
+
+#[test]
+fn completions_that_share_a_prompt_are_those_of_rows_of_their_own() {
+    let model = model();
+    let prompt = ids(1, 9);
+    let completions = [ids(2, 3), ids(3, 5), ids(4, 1)];
+    let rows: Vec<Vec<u32>> = (completions.iter())
+        .map(|completion| [prompt.as_slice(), completion].concat())
+        .collect();
+    let apart = Batch::left_padded(model.config(), &rows, 0).unwrap();
+    let chosen: Vec<bool> = (completions.iter())
+        .flat_map(|ids| (0..14).map(|at| at >= 14 - ids.len()))
+        .collect();
+    let (expected, slopes) = learned(&model, &apart, &chosen);
+
+    let mut row = vec![Text {
+        ids: &prompt,
+        after: None,
+    }];
+    row.extend(completions.iter().map(|ids| Text {
+        ids,
+        after: Some(0),
+    }));
+    // A longer row beside it, so that this one is padded.
+    let other = ids(5, 20);
+    let beside = vec![Text {
+        ids: &other,
+        after: None,
+    }];
+    let woven = Batch::woven(model.config(), &[row, beside], 0).unwrap();
+    assert_eq!(woven.positions()[9..13], [9, 10, 11, 9]);
+    let chosen: Vec<bool> = (0..40).map(|at| (9..18).contains(&at)).collect();
+    let (found, grads) = learned(&model, &woven, &chosen);
+    close("log-probabilities", &found, &expected, 1e-5);
+    alike(&model, &grads, &slopes);
+}
+
+#[test]
+fn texts_packed_into_a_row_do_not_see_each_other() {
+    let model = model();
+    let texts = [ids(2, 6), ids(3, 4), ids(4, 8)];
+    let apart = Batch::left_padded(model.config(), &texts, 0).unwrap();
+    let chosen: Vec<bool> = (texts.iter())
+        .flat_map(|ids| (0..8).map(|at| at > 8 - ids.len()))
+        .collect();
+    let (expected, slopes) = learned(&model, &apart, &chosen);
+    let row: Vec<Text<'_>> = (texts.iter())
+        .map(|ids| Text { ids, after: None })
+        .collect();
+    let packed = Batch::woven(model.config(), &[row], 0).unwrap();
+    let firsts = [0, 6, 10];
+    let chosen: Vec<bool> = (0..18).map(|at| !firsts.contains(&at)).collect();
+    let (found, grads) = learned(&model, &packed, &chosen);
+    close("log-probabilities", &found, &expected, 1e-5);
+    alike(&model, &grads, &slopes);
+    // A text's first token follows nothing, wherever in a row it stands.
+    let chosen: Vec<bool> = (0..18).map(|at| at == 6).collect();
+    let refused = Picks::new(&packed, &chosen).unwrap_err().to_string();
+    assert!(refused.contains("row 0 column 6"), "{refused}");
+}
+
+#[test]
+fn a_row_that_cannot_be_is_refused() {
+    let model = model();
+    let (long, short) = (ids(1, 20), ids(2, 5));
+    let batch = |row: Vec<Text<'_>>| Batch::woven(model.config(), &[row], 0);
+    let text = |ids, after| Text { ids, after };
+    // Each fits alone: together they are longer than the model reads.
+    let found = batch(vec![text(&long, None), text(&short, Some(0))]);
+    assert!(
+        matches!(found, Err(LmError::PromptTooLong { longest: 25, .. })),
+        "{found:?}"
+    );
+    assert!(batch(vec![text(&long, None), text(&short, None)]).is_ok());
+    for after in [1, 2] {
+        let found = batch(vec![text(&short, None), text(&short, Some(after))]);
+        assert!(matches!(found, Err(LmError::Option { .. })), "{found:?}");
+    }
+    let chain = vec![
+        text(&short, None),
+        text(&short, Some(0)),
+        text(&short, Some(1)),
+    ];
+    assert!(matches!(batch(chain), Err(LmError::Option { .. })));
+    assert!(matches!(batch(Vec::new()), Err(LmError::Length { .. })));
+    assert!(matches!(
+        batch(vec![text(&[99], None)]),
+        Err(LmError::Token { token: 99, .. })
+    ));
+}
+
+/// Samples of one prompt, of several, and of one that is shorter than what is said to it.
+#[test]
+fn a_step_does_not_depend_on_what_shares_a_row() {
+    let model = model();
+    let sample = |prompt: u32, length: u32, completion: u32| Sample {
+        prompt: ids(prompt, length),
+        completion: ids(completion, 2 + completion % 3),
+        counts: true,
+        advantage: f64::from(completion) - 3.5,
+        ..Sample::default()
+    };
+    let group = |prompt, length| (1..6).map(move |completion| sample(prompt, length, completion));
+    let samples: Vec<Sample> = group(1, 9).chain(group(2, 12)).chain(group(3, 1)).collect();
+    let samples: Vec<&Sample> = samples.iter().collect();
+    let mut objective = Objective {
+        loss: LossConfig::default(),
+        temperature: 1.0,
+        num_items: 50.0,
+        pad: 0,
+    };
+    let together = accumulate(&model, &samples, 15, &objective, Pass::training(0)).unwrap();
+    objective.loss.gradient_accumulation_steps = 15;
+    let alone = accumulate(&model, &samples, 1, &objective, Pass::training(0)).unwrap();
+    assert!((together.loss - alone.loss).abs() < 1e-6);
+    for (together, alone) in together.logps.iter().zip(&alone.logps) {
+        let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-5;
+        assert!(together.len() == alone.len() && together.iter().zip(alone).all(near));
+    }
+    alike(&model, &together.grads, &alone.grads);
+}

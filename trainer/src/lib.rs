@@ -13,6 +13,7 @@ pub mod corpus;
 mod error;
 pub mod eval;
 pub mod files;
+pub mod interval;
 pub mod lm;
 pub mod manifest;
 pub mod record;

@@ -6,7 +6,7 @@ mod summary;
 mod table;
 
 pub use rows::{ModelSource, RowKey};
-pub use summary::{Ablation, Found, Interval, Row};
+pub use summary::{Ablation, Found, Row};
 pub use table::table;
 
 use std::path::{Path, PathBuf};

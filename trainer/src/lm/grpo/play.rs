@@ -13,6 +13,7 @@ use crate::compact::device::DeviceName;
 use crate::compact::learn::Learn;
 use crate::corpus::rollout::{Signals, Terms, Trajectory, rollout};
 use crate::corpus::{parse_reader, parse_style};
+use crate::interval::Interval;
 use crate::lm::train::RunError;
 use crate::lm::{
     BaseCheck, GenerateOptions, GenerationDefaults, HubOptions, Lora, Qwen2, Tokenizer, find_model,
@@ -80,11 +81,11 @@ pub struct PlayConfig {
 pub struct Played {
     /// The world.
     pub world: WorldName,
-    /// Mean score of each task.
-    pub tasks: Vec<(String, f64)>,
-    /// Mean of the tasks' scores. A completion that is no action ends its episode, and earns
+    /// Score of each task's episodes.
+    pub tasks: Vec<(String, Interval)>,
+    /// Score, the tasks counting alike. A completion that is no action ends its episode, and earns
     /// nothing from there on, where the world has no action for it.
-    pub score: f64,
+    pub score: Interval,
     /// Share of the completions that are an action.
     pub validity: f64,
     /// Everything else that is watched.
@@ -130,7 +131,8 @@ fn play_in<W: TextWorld + Learn>(
         reader: config.reader,
         ..Terms::default()
     };
-    let (mut all, mut scores): (Vec<Trajectory<W>>, _) = (Vec::new(), Vec::new());
+    let mut all: Vec<Trajectory<W>> = Vec::new();
+    let mut scores: Vec<Vec<f64>> = Vec::new();
     for task in &tasks {
         let setup = |seed| Situation::new(&W::setup(*task, seed, streams, rules));
         let starts = config.seeds.range().map(setup).collect();
@@ -139,16 +141,18 @@ fn play_in<W: TextWorld + Learn>(
             return Err(error.into());
         }
         let played = played?;
-        let sum: f64 = played.iter().map(|t| t.score).sum();
-        scores.push((task.name().to_owned(), sum / played.len().max(1) as f64));
+        scores.push(played.iter().map(|t| t.score).collect());
         all.extend(played);
     }
     let signals = Signals::of(&all);
-    let sum: f64 = scores.iter().map(|(_, score)| score).sum();
+    let of_task = |(task, scores): (&W::Task, &Vec<f64>)| {
+        let interval = Interval::of_cells(std::slice::from_ref(scores));
+        (task.name().to_owned(), interval)
+    };
     Ok(Played {
         world: config.world,
-        score: sum / scores.len().max(1) as f64,
-        tasks: scores,
+        score: Interval::of_cells(&scores),
+        tasks: tasks.iter().zip(&scores).map(of_task).collect(),
         validity: 1.0 - signals.invalid_rate,
         signals,
         tokens: voice

@@ -25,7 +25,7 @@ fn episode<W: TextWorld>(setup: &W::Setup, style: PromptStyle) -> Vec<ReplayRow>
         let plain = W::say(style, observation, W::fallback(observation));
         let completion = match rows.len() % 3 {
             0 => plain,
-            1 => format!("So:\n```json\n{plain}\n```"),
+            1 => format!("```json\n{plain}\n```"),
             _ => NONSENSE.to_owned(),
         };
         let heard = W::hear(Reader::Repair, &completion, observation);
@@ -210,7 +210,7 @@ async fn the_panel_obeys_keys_and_shows_text_as_text() -> Result<()> {
         .await?;
     browser.press(" ").await?;
     browser
-        .wait_until("!document.querySelector('.words').open")
+        .wait_until("!document.querySelector('.words details').open")
         .await?;
     assert_eq!(
         browser.text("#count").await?.split(' ').next(),
@@ -220,7 +220,7 @@ async fn the_panel_obeys_keys_and_shows_text_as_text() -> Result<()> {
     to_action(&browser, Key::Right, 2).await?;
     to_action(&browser, Key::Right, 3).await?;
     browser
-        .wait_until("!document.querySelector('.words').open")
+        .wait_until("!document.querySelector('.words details').open")
         .await?;
     assert!(
         browser
@@ -233,7 +233,7 @@ async fn the_panel_obeys_keys_and_shows_text_as_text() -> Result<()> {
         .await?;
     browser.press(&Key::Enter.to_string()).await?;
     browser
-        .wait_until("document.querySelector('.words').open")
+        .wait_until("document.querySelector('.words details').open")
         .await?;
     assert_eq!(panel(&browser).await?[2], NONSENSE);
     browser
@@ -252,10 +252,10 @@ async fn the_panel_looks_right() -> Result<()> {
     );
     drop_rows(&browser, &rows).await?;
     for (name, width, height, dark, action) in [
-        ("words", 1280, 1500, false, 1),
-        ("words-dark", 1280, 1500, true, 2),
-        ("words-phone", 360, 2400, false, 3),
-        ("words-phone-dark", 360, 2400, true, 4),
+        ("words", 1280, 1800, false, 1),
+        ("words-dark", 1280, 1800, true, 2),
+        ("words-phone", 360, 2700, false, 3),
+        ("words-phone-dark", 360, 2700, true, 4),
     ] {
         browser.viewport(width, height).await?;
         browser.prefer_dark(dark).await?;

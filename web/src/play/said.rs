@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use sentinel_policy::replay::{EpisodeKey, Replay};
 use sentinel_policy::{Playable, WorldName};
+use serde_json::Value;
 
-/// How it was read, the prompt, the completion, and the action as JSON.
+/// How it was read, as a heading; the prompt, the completion, and the action as JSON.
 pub type Said = [String; 4];
 
 /// What a replay says of the action that an episode took at some moment; nothing where no model spoke.
@@ -19,11 +20,16 @@ pub fn said<P: Playable>(replay: &Replay, setup: &P::Setup, before: &P::Episode)
     for (key, value) in P::keys(P::narrow(row.action.action)?, None) {
         // The only world with an action for what is none.
         unread |= P::WORLD == WorldName::Polyguard && key == "invalid";
-        if !value.is_null() {
-            let start = if action.is_empty() { '{' } else { ',' };
-            // A `String` takes all that is written to it.
-            let _ = write!(action, "{start}\"{key}\":{value}");
-        }
+        // Names and numbers; the page needs no more of JSON than that.
+        let value = match value {
+            Value::String(text) => format!("{text:?}"),
+            Value::Bool(flag) => flag.to_string(),
+            Value::Number(number) => number.to_string(),
+            Value::Null | Value::Array(_) | Value::Object(_) => continue,
+        };
+        let start = if action.is_empty() { '{' } else { ',' };
+        // A `String` takes all that is written to it.
+        let _ = write!(action, "{start}\"{key}\":{value}");
     }
     action.push('}');
     let how = match (unread, text.fallback, text.repaired) {
@@ -34,7 +40,7 @@ pub fn said<P: Playable>(replay: &Replay, setup: &P::Setup, before: &P::Episode)
     };
     let part = |part: &Option<String>| part.clone().unwrap_or_default();
     Some([
-        how.to_owned(),
+        format!("In words: {how}"),
         part(&text.prompt),
         part(&text.completion),
         action,
@@ -65,7 +71,8 @@ mod tests {
         assert_eq!(read(""), None, "no model spoke");
         let action = r#"{"action_type":"verify","specialist_id":"S2"}"#;
         let all = |how: &str, prompt: &str, completion: &str| {
-            Some([how, prompt, completion, action].map(str::to_owned))
+            let how = format!("In words: {how}");
+            Some([&how, prompt, completion, action].map(str::to_owned))
         };
         let found = read(r#","prompt":"a <b>","completion":"x""#);
         assert_eq!(found, all("read as it stands", "a <b>", "x"));
@@ -94,7 +101,10 @@ mod tests {
         let start = PolyguardWorld::reset(&setup);
         let found = said::<PolyguardWorld>(&Replay::of(vec![row]), &setup, &start);
         let [how, _, _, action] = found.expect("a model spoke");
-        assert_eq!(how, "not an action: a step that counts against it");
+        assert_eq!(
+            how,
+            "In words: not an action: a step that counts against it"
+        );
         assert_eq!(action, r#"{"invalid":"no_candidate"}"#);
     }
 }

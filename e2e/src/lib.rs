@@ -58,6 +58,20 @@ pub async fn open_page(query: &str) -> Result<(Server, Browser)> {
     Ok((server, browser))
 }
 
+/// Drops a file of this name and text onto the page.
+///
+/// # Errors
+/// When the browser is gone.
+pub async fn drop_file(browser: &Browser, name: &str, text: &str) -> Result<()> {
+    let script = "const data = new DataTransfer();
+        data.items.add(new File([arguments[1]], arguments[0]));
+        window.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));";
+    browser
+        .execute(script, vec![json!(name), json!(text)])
+        .await?;
+    Ok(())
+}
+
 /// A view of the page: the name of its screenshot, width and height of the window, and its address.
 pub type Look<'a> = (&'a str, u32, u32, &'a str);
 

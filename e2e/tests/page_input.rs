@@ -2,19 +2,8 @@
 //! Every case ends in a sentence on the page, and the page goes on.
 
 use anyhow::Result;
-use sentinel_e2e::{Browser, open_page};
+use sentinel_e2e::{Browser, drop_file, open_page};
 use serde_json::json;
-
-/// Drops a file of this name and text onto the page.
-async fn drop_file(browser: &Browser, name: &str, text: &str) -> Result<()> {
-    let script = "const data = new DataTransfer();
-        data.items.add(new File([arguments[1]], arguments[0]));
-        window.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));";
-    browser
-        .execute(script, vec![json!(name), json!(text)])
-        .await?;
-    Ok(())
-}
 
 /// The page still plays: a step forward counts.
 async fn goes_on(browser: &Browser) -> Result<()> {

@@ -7,7 +7,6 @@ use anyhow::{Result, bail};
 use sentinel_policy::{Playable, in_world};
 use sentinel_trainer::ablate::{self, AblateConfig};
 use sentinel_trainer::bench::{self, BenchConfig};
-use sentinel_trainer::corpus::rollout::{RolloutConfig, dry_run};
 use sentinel_trainer::corpus::{self, CorpusConfig};
 use sentinel_trainer::eval::{self, EvalConfig};
 use sentinel_trainer::manifest::{Manifest, ManifestConfig, NAME};
@@ -77,6 +76,9 @@ pub(crate) fn record(config: &RecordConfig) -> Result<()> {
     let bar = Bar::new(Some(config.episodes()?));
     let report = record::record(config, &|| bar.step())?;
     drop(bar);
+    if let Some(warning) = report.words.and_then(|words| words.warning()) {
+        note(&format!("warning: {warning}"));
+    }
     print(&report.text())
 }
 
@@ -156,14 +158,6 @@ pub(crate) fn corpus(config: &CorpusConfig) -> Result<()> {
     let summary = corpus::demonstrate(config, &|| bar.step())?;
     drop(bar);
     print(&format!("wrote {}: {summary}\n", config.out.display()))
-}
-
-/// `sentinel rollout`
-pub(crate) fn rollout(config: &RolloutConfig) -> Result<()> {
-    let bar = Bar::new(None);
-    let found = dry_run(config, &|| bar.step())?;
-    drop(bar);
-    print(&(serde_json::to_string_pretty(&found)? + "\n"))
 }
 
 /// `sentinel trace`

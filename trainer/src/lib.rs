@@ -31,3 +31,12 @@ pub use seeds::SeedRange;
 
 /// Told after each episode; shared by the threads that play them.
 pub type Progress<'a> = &'a (dyn Fn() + Sync);
+
+/// For keys of files that stand only where they say something.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde asks for"
+)]
+const fn is_zero(count: &usize) -> bool {
+    *count == 0
+}

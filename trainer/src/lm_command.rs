@@ -1,17 +1,17 @@
-//! `sentinel init`, `sft --model`, `grpo`, `merge` and `eval-lm`: what they print, and Ctrl-C.
+//! `sentinel init`, `sft --model`, `grpo`, `merge`, `eval-lm` and `rollout`: what they print, and Ctrl-C.
 
 use std::io::{Write as _, stderr};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use sentinel_trainer::Error;
 use sentinel_trainer::corpus::read_corpus;
 use sentinel_trainer::corpus::rollout::{RolloutConfig, dry_run};
 use sentinel_trainer::lm::grpo::estimate::{Estimate, estimate, known};
-use sentinel_trainer::lm::grpo::{self, GrpoConfig, PlayConfig};
+use sentinel_trainer::lm::grpo::{self, GrpoConfig, PlayConfig, SpeechOptions};
 use sentinel_trainer::lm::init::{InitOptions, create};
 use sentinel_trainer::lm::sft::{self, SftConfig};
 use sentinel_trainer::lm::train::checkpoint::Checkpoint;
@@ -22,6 +22,7 @@ use sentinel_trainer::lm::{BaseCheck, HubOptions, Lora, ModelConfig, Qwen2, find
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::bar::Bar;
 use crate::commands::print;
 use crate::lm_view::View;
 
@@ -125,6 +126,21 @@ pub(crate) struct MergeCommand {
     force: bool,
 }
 
+/// The command line of `sentinel rollout`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct RolloutCommand {
+    /// Play a script in a model's place
+    #[arg(long, required_unless_present = "model")]
+    dry_run: bool,
+    /// The language model that plays: a local folder, or a name on the Hugging Face Hub
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["dry_run", "policy"])]
+    model: Option<String>,
+    #[command(flatten)]
+    speech: SpeechOptions,
+    #[command(flatten)]
+    config: RolloutConfig,
+}
+
 /// `sentinel init`
 pub(crate) fn init(options: &InitOptions) -> Result<()> {
     let mut texts = Vec::new();
@@ -191,6 +207,21 @@ pub(crate) fn eval(config: &PlayConfig) -> Result<()> {
     print(&(text + "\n"))
 }
 
+/// `sentinel rollout`
+pub(crate) fn rollout(command: &RolloutCommand) -> Result<()> {
+    // clap asks for --model with these, unless something is there that excludes it.
+    if let (None, Some((name, _))) = (&command.model, command.speech.given().next()) {
+        bail!("a script plays: --{name} is for a language model, name one with --model");
+    }
+    let bar = Bar::new(None);
+    let found = match &command.model {
+        Some(model) => grpo::play_rollout(&command.config, model, &command.speech, &|| bar.step())?,
+        None => dry_run(&command.config, &|| bar.step())?,
+    };
+    drop(bar);
+    print(&(serde_json::to_string_pretty(&found).map_err(Error::from)? + "\n"))
+}
+
 fn allow_fallback(run: &mut RunOptions) {
     let said = std::env::var(FALLBACK).unwrap_or_default();
     run.allow_fallback |= said.eq_ignore_ascii_case("true") || said == "1";
@@ -241,7 +272,6 @@ fn play_script(config: &GrpoConfig, matches: &ArgMatches) -> Result<()> {
     let terms = config.terms()?;
     let found = dry_run(
         &RolloutConfig {
-            dry_run: true,
             world: config.world,
             rules: config.rules.clone(),
             task: given("task").then(|| config.task.clone()),

@@ -16,7 +16,6 @@ use sentinel_trainer::bench::BenchConfig;
 use sentinel_trainer::compact::command::TrainCommand;
 use sentinel_trainer::compact::config::Method;
 use sentinel_trainer::corpus::CorpusConfig;
-use sentinel_trainer::corpus::rollout::RolloutConfig;
 use sentinel_trainer::eval::EvalConfig;
 use sentinel_trainer::lm::grpo::PlayConfig;
 use sentinel_trainer::lm::init::InitOptions;
@@ -38,7 +37,7 @@ enum Cli {
     /// Play policies on the same seeds and compare them
     Eval(EvalConfig),
     /// Play a policy and write its actions as a replay
-    Record(RecordConfig),
+    Record(Box<RecordConfig>),
     /// Look after replays
     #[command(subcommand)]
     Replay(ReplayCommand),
@@ -60,8 +59,8 @@ enum Cli {
     EvalLm(Box<PlayConfig>),
     /// Write what a policy does as chat rows for a language model to learn from
     Corpus(CorpusConfig),
-    /// Play episodes in words as training does, with a script in the model's place
-    Rollout(Box<RolloutConfig>),
+    /// Play episodes in words as training does, with a language model or a script in its place
+    Rollout(Box<lm_command::RolloutCommand>),
     /// Print an episode as JSON lines, to compare with another implementation
     Trace(TraceConfig),
     /// Time a world: steps per second on one core
@@ -117,7 +116,7 @@ fn main() -> ExitCode {
         Cli::Merge(command) => lm_command::merge(&command),
         Cli::EvalLm(config) => lm_command::eval(&config),
         Cli::Corpus(config) => commands::corpus(&config),
-        Cli::Rollout(config) => commands::rollout(&config),
+        Cli::Rollout(command) => lm_command::rollout(&command),
         Cli::Trace(config) => commands::trace(&config),
         Cli::Bench(config) => commands::bench(&config),
         Cli::Rules(config) => commands::rules(&config),

@@ -11,7 +11,7 @@ use sentinel_env::num::round_to;
 use sentinel_policy::replay::{Replay, Verification};
 use serde::{Deserialize, Serialize};
 
-use crate::verify::verify_all;
+use crate::verify::{Words, verify_all};
 use crate::{Error, files};
 
 /// The file's name in its folder.
@@ -70,7 +70,7 @@ pub struct Entry {
     pub rules: String,
     /// The command that made it, if it was listed by that command.
     pub command: Option<String>,
-    /// The folder of the model that acted, if one did and the command listed the file.
+    /// The folder, or name on the Hub, of the model that acted, if one did and the command listed the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The source tree that the command came from, if known.
@@ -89,6 +89,9 @@ pub struct Entry {
     pub misses: usize,
     /// Rows that no step reaches, or of another scenario; 0 in a file that fits.
     pub misfits: usize,
+    /// Rows whose completion was no action, so that the replay's fallback acted; left out for 0.
+    #[serde(default, skip_serializing_if = "crate::is_zero")]
+    pub fallbacks: usize,
     /// Digest of all trajectories.
     pub digest: String,
     /// Recomputed mean score, overall and by task.
@@ -158,6 +161,7 @@ impl Entry {
             problems: replay.problem_count(),
             misses: verification.misses,
             misfits: verification.unused + verification.mismatches + verification.texts,
+            fallbacks: Words::of(&replay).map_or(0, |words| words.fallbacks),
             digest: verification.digest.to_string(),
             scores,
         })

@@ -1,4 +1,6 @@
-//! `sentinel record`: plays a policy and writes down its actions as a replay.
+//! `sentinel record`: plays a policy or a model and writes down its actions as a replay.
+
+mod words;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,12 +11,17 @@ use sentinel_env::World;
 use sentinel_env::rng::Streams;
 use sentinel_policy::play::Player;
 use sentinel_policy::replay::{Replay, ReplayRow, record_episode, to_lines};
+use sentinel_policy::text::{PromptStyle, Reader};
 use sentinel_policy::{Model, Scripted, WorldName, in_world};
 
 use crate::args::{self, parse_streams, parse_world};
 use crate::chosen::{Typed, quoted};
 use crate::compact::TrainError;
-use crate::verify::{FileReport, verify_all};
+use crate::corpus::{parse_reader, parse_style};
+use crate::lm::ModelKind;
+use crate::lm::grpo::SpeechOptions;
+use crate::lm::train::RunError;
+use crate::verify::{FileReport, Words, verify_all};
 use crate::worlds::{Evaluated, load_model};
 use crate::{Cells, Error, Progress, SeedRange, chosen, files, manifest, selected};
 
@@ -30,9 +37,20 @@ pub struct RecordConfig {
     /// Who plays: a policy of the world
     #[arg(long, required_unless_present = "model")]
     pub policy: Option<String>,
-    /// The folder of a trained model that plays instead
-    #[arg(long, value_name = "DIR", conflicts_with = "policy")]
+    /// The trained model that plays instead: the folder of a compact one, or a language model, which may
+    /// also be a name on the Hugging Face Hub
+    #[arg(long, value_name = "MODEL", conflicts_with = "policy")]
     pub model: Option<PathBuf>,
+    /// How an observation is put into words for a language model: compact or reference [default: compact]
+    #[arg(long, value_name = "STYLE", requires = "model", value_parser = parse_style)]
+    pub prompt: Option<PromptStyle>,
+    /// How its completion is read: strict, or repair to leave out what is around the action [default:
+    /// strict]
+    #[arg(long, value_name = "READER", requires = "model", value_parser = parse_reader)]
+    pub reader: Option<Reader>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub speech: SpeechOptions,
     /// Tasks of the world with commas between, or all [default: all]
     #[arg(long, alias = "task", value_name = "TASKS")]
     pub tasks: Option<String>,
@@ -64,10 +82,13 @@ impl fmt::Display for RecordConfig {
         // The manifest should not depend on what is the default.
         let usual = in_world!(self.world, W => W::streams_or_default(Streams::Reference));
         let streams = self.streams.unwrap_or(usual).name();
-        let who = match &self.model {
+        let mut who = match &self.model {
             Some(folder) => format!("--model {}", quoted(&folder.display().to_string())),
             None => format!("--policy {}", self.policy.as_deref().unwrap_or_default()),
         };
+        for (name, value) in self.of_words() {
+            who.push_str(&format!(" --{name} {}", quoted(&value)));
+        }
         let mut place = String::new();
         if self.world != WorldName::default() {
             place = format!("--world {} ", self.world.name());
@@ -103,15 +124,38 @@ impl RecordConfig {
     }
 }
 
+/// Why nothing was recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// A file, or an option.
+    #[error(transparent)]
+    File(#[from] Error),
+    /// A policy or a compact model.
+    #[error(transparent)]
+    Compact(#[from] TrainError),
+    /// A language model.
+    #[error(transparent)]
+    Language(#[from] RunError),
+}
+
 /// Records, writes the file, and verifies what was written. The file is written whole or not at
 /// all.
 ///
 /// # Errors
-/// If the file is there already, or it or the manifest cannot be written.
-pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileReport, TrainError> {
+/// If the file is there already, or it or the manifest cannot be written, or the player cannot be read.
+pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileReport, RecordError> {
+    // Before anything is looked for on the Hub.
+    check_out(config)?;
+    if let Some(model) = &config.model
+        && ModelKind::of(model)? == ModelKind::Language
+    {
+        let config = config.spelled_out();
+        return record_rows(&config, || Ok(words::play_all(&config, model, progress)?));
+    }
+    config.check_wordless()?;
     record_rows(
         config,
-        || in_world!(config.world, W => play_all::<W>(config, progress)),
+        || in_world!(config.world, W => Ok(play_all::<W>(config, progress)?)),
     )
 }
 
@@ -122,29 +166,22 @@ pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileRepor
 /// As [`record`], and what `play` says.
 pub fn record_rows(
     config: &RecordConfig,
-    play: impl FnOnce() -> Result<Vec<ReplayRow>, TrainError>,
-) -> Result<FileReport, TrainError> {
-    let existing = config.out.metadata().ok();
-    let special = existing.as_ref().is_some_and(|found| !found.is_file());
-    files::check_target(&config.out)?;
-    if existing.is_some() && !special && !config.force {
-        return Err(Error::Exists(config.out.clone()).into());
-    }
-    if let Some(path) = &config.manifest {
-        manifest::check_place(path, &config.out)?;
-    }
+    play: impl FnOnce() -> Result<Vec<ReplayRow>, RecordError>,
+) -> Result<FileReport, RecordError> {
+    let overwrites = check_out(config)?;
     let rows = play()?;
     let text = to_lines(&rows).map_err(Error::from)?;
     let count = rows.len();
-    let verification = verify_all(&Replay::of(rows), &|| {});
+    let replay = Replay::of(rows);
     let report = FileReport {
         file: config.out.clone(),
         rows: count,
         problem_count: 0,
         problems: Vec::new(),
-        verification,
+        words: Words::of(&replay),
+        verification: verify_all(&replay, &|| {}),
     };
-    if config.force || special {
+    if overwrites {
         files::write(&config.out, text.as_bytes())?;
     } else {
         files::create(&config.out, text.as_bytes())?;
@@ -158,6 +195,20 @@ pub fn record_rows(
         )?;
     }
     Ok(report)
+}
+
+/// Whether something may be overwritten that is there.
+fn check_out(config: &RecordConfig) -> Result<bool, Error> {
+    let existing = config.out.metadata().ok();
+    let special = existing.as_ref().is_some_and(|found| !found.is_file());
+    files::check_target(&config.out)?;
+    if existing.is_some() && !special && !config.force {
+        return Err(Error::Exists(config.out.clone()));
+    }
+    if let Some(path) = &config.manifest {
+        manifest::check_place(path, &config.out)?;
+    }
+    Ok(config.force || special)
 }
 
 /// Who is recorded.

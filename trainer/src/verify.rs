@@ -35,8 +35,49 @@ pub struct FileReport {
     pub problem_count: usize,
     /// The first of them.
     pub problems: Vec<Problem>,
+    /// What a language model said in it; left out where none did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub words: Option<Words>,
     /// The episodes, played again.
     pub verification: Verification,
+}
+
+/// Rows of a policy that plays in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Words {
+    /// All of them.
+    pub rows: usize,
+    /// Those whose completion was read only after a repair.
+    pub repaired: usize,
+    /// Those whose completion was no action, so that the replay's fallback acted.
+    pub fallbacks: usize,
+}
+
+impl Words {
+    /// Counts; none where no row has words.
+    #[must_use]
+    pub fn of(replay: &Replay) -> Option<Self> {
+        let texts = || replay.iter().filter_map(|row| row.row.text.as_deref());
+        let words = Self {
+            rows: texts().count(),
+            repaired: texts().filter(|text| text.repaired).count(),
+            fallbacks: texts().filter(|text| text.fallback).count(),
+        };
+        (words.rows > 0).then_some(words)
+    }
+
+    /// The sentence that must be said where the fallback acted.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        let Self {
+            rows, fallbacks, ..
+        } = self;
+        (*fallbacks > 0).then(|| {
+            format!(
+                "{fallbacks} of {rows} completions were no action: there the replay's fallback acted, not the model"
+            )
+        })
+    }
 }
 
 /// Reads a replay and plays it again, spread over cores.
@@ -53,6 +94,7 @@ pub fn verify_file(path: &Path, progress: Progress<'_>) -> Result<FileReport, Er
         rows: replay.rows(),
         problem_count: replay.problem_count(),
         problems: replay.problems().to_vec(),
+        words: Words::of(&replay),
         verification: verify_all(&replay, progress),
     })
 }
@@ -124,6 +166,17 @@ impl FileReport {
             );
         }
         let _ = writeln!(text, "  overall score {:.4}, digest {}", v.score, v.digest);
+        if let Some(words) = self.words {
+            let Words {
+                rows,
+                repaired,
+                fallbacks,
+            } = words;
+            let _ = writeln!(
+                text,
+                "  in words: rows {rows}, repaired {repaired}, fallbacks {fallbacks}"
+            );
+        }
         self.problem_lines(&mut text);
         self.miss_lines(&mut text);
         text

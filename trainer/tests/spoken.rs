@@ -50,6 +50,7 @@ fn recorded() -> Vec<ReplayRow> {
         terms,
         "toy",
         &mut model,
+        &|| (),
     );
     let found = found.unwrap();
     assert!(found.repaired > 5 && found.fallbacks > 5 && found.scores.len() == 3);
@@ -166,14 +167,17 @@ fn all_worlds_record_words() {
     };
     let polyguard = setups::<PolyguardWorld>(Case::ALL[8], 2);
     let terms = Terms::default();
-    let found = record_spoken::<PolyguardWorld>(&polyguard, terms, "toy", &mut says()).unwrap();
+    let found =
+        record_spoken::<PolyguardWorld>(&polyguard, terms, "toy", &mut says(), &|| ()).unwrap();
     fits(&found.rows);
-    let found = record_spoken::<PolyguardWorld>(&polyguard, terms, "toy", &mut always("no"));
+    let found =
+        record_spoken::<PolyguardWorld>(&polyguard, terms, "toy", &mut always("no"), &|| ());
     let found = found.unwrap();
     assert_eq!(found.fallbacks, 0, "what cannot be read is an action there");
     fits(&found.rows);
     let cluster = setups::<ClusterWorld>(Task::Task1, 1);
     let tick = r#"{"action_type":"allocate"}"#;
-    let found = record_spoken::<ClusterWorld>(&cluster, terms, "toy", &mut always(tick)).unwrap();
+    let found =
+        record_spoken::<ClusterWorld>(&cluster, terms, "toy", &mut always(tick), &|| ()).unwrap();
     fits(&found.rows);
 }

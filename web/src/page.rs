@@ -199,7 +199,8 @@ impl<W: World> Page<W> {
         };
         self.shelf.update(|shelf| shelf.add(name, opened));
         self.restart(|view| {
-            (view.task, view.seed, view.streams) = (first.task, first.seed, first.streams);
+            (view.task, view.seed) = (first.task, first.seed);
+            (view.streams, view.rules) = (first.streams, first.rules);
             view.source = Source::Replay(name.to_owned());
             view.screen = Screen::Episode;
         });

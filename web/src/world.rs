@@ -8,7 +8,7 @@ use sentinel_env::TaskName;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::{Change, Rules};
 
-use crate::play::{Mark, Recording};
+use crate::play::{Mark, Recording, Said};
 use crate::state::{Source, View};
 
 /// A closed list of things with names, such as policies.
@@ -164,6 +164,10 @@ pub trait World: Copy + Debug + PartialEq + Send + Sync + 'static {
     }
     /// Reads a replay file.
     fn read_replay(text: &str) -> Opened<Self>;
+    /// What a replay says that a language model was shown and said at a moment of the view's episode.
+    fn said(_replay: &Self::Replay, _view: &View<Self>, _before: &Self::Episode) -> Option<Said> {
+        None
+    }
     /// Whether a replay has the view's episode.
     fn holds(_replay: &Self::Replay, _view: &View<Self>) -> bool {
         false

@@ -2,7 +2,8 @@
 
 use serde_json::error::Category;
 
-use super::raw::{RawRow, Reader, of_any, of_one};
+use super::fields::RawRow;
+use super::raw::{Reader, of_any, of_one};
 use super::table::{Replay, Row};
 use crate::Playable;
 

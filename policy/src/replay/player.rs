@@ -55,6 +55,15 @@ impl<W: Playable> ReplayEpisode<W> {
         &self.misses
     }
 
+    /// How many of the rows that were played stand for something that was no action, so that they hold
+    /// what [`Playable::fallback`] did when they were recorded.
+    #[must_use]
+    pub fn fallbacks(&self) -> usize {
+        let played = self.hits.iter().filter_map(|step| self.rows.get(*step));
+        let said = played.filter_map(|row| row.row.text.as_deref());
+        said.filter(|text| text.fallback).count()
+    }
+
     /// Rows that were not played. After the end of the episode: rows that do not fit it.
     pub fn unused(&self) -> impl Iterator<Item = &Row> {
         self.rows

@@ -4,9 +4,9 @@ use sentinel_env::rng::Streams;
 use sentinel_env::rules::{RuleBits, Rules};
 use sentinel_env::task::{TaskName, known};
 use sentinel_env::{SLOTS, World};
-use serde::Deserialize;
 use serde_json::Value;
 
+use super::fields::RawRow;
 use super::{Fields, RecordedAction, ReplayRow, Spoken};
 use crate::{Playable, SEED_MAX, WorldName, in_world};
 
@@ -103,26 +103,6 @@ impl RowError {
     }
 }
 
-/// The keys of a row before anything is checked.
-#[derive(Deserialize)]
-pub(super) struct RawRow {
-    task_type: Option<Value>,
-    seed: Option<Value>,
-    step: Option<Value>,
-    action: Option<Fields>,
-    scenario_id: Option<Value>,
-    model_source: Option<Value>,
-    world: Option<Value>,
-    streams: Option<Value>,
-    rules: Option<Value>,
-    probabilities: Option<Value>,
-    belief: Option<Value>,
-    prompt: Option<Value>,
-    completion: Option<Value>,
-    repaired: Option<Value>,
-    fallback: Option<Value>,
-}
-
 impl TryFrom<RawRow> for ReplayRow {
     type Error = RowError;
 
@@ -156,68 +136,53 @@ pub(super) fn of_one<W: Playable>(mut raw: RawRow) -> Result<ReplayRow, RowError
 impl RawRow {
     /// The word for the task, and the world.
     fn place(&mut self) -> Result<(String, WorldName), RowError> {
-        let task = text("task_type", self.task_type.take())?;
-        let world = named(
-            "world",
-            self.world.take(),
-            WorldName::parse,
-            RowError::World,
-        )?;
+        let task = text("task_type", &mut self.fields)?;
+        let world = named("world", &mut self.fields, WorldName::parse, RowError::World)?;
         Ok((task, world.unwrap_or_default()))
     }
 }
 
 /// The row of a world that is known.
-fn of_world<W: Playable>(mut raw: RawRow, task: &str) -> Result<ReplayRow, RowError> {
-    let said = spoken(&mut raw)?;
+fn of_world<W: Playable>(raw: RawRow, task: &str) -> Result<ReplayRow, RowError> {
+    let RawRow { mut fields, action } = raw;
+    let said = spoken(&mut fields)?;
     let task = W::Task::parse(task).ok_or_else(|| RowError::Task {
         found: clip(task),
         known: known::<W::Task>(" or "),
     })?;
     Ok(ReplayRow {
         task_type: task.bits(),
-        seed: seed(raw.seed)?,
-        step: step(raw.step, task.name(), W::max_steps(task) - 1)?,
-        action: recorded::<W>(raw.action.ok_or(RowError::Missing("action"))?, task)?,
-        scenario_id: text("scenario_id", raw.scenario_id)?,
-        model_source: text("model_source", raw.model_source)?,
+        seed: seed(fields.take("seed"))?,
+        step: step(fields.take("step"), task.name(), W::max_steps(task) - 1)?,
+        action: recorded::<W>(action.ok_or(RowError::Missing("action"))?, task)?,
+        scenario_id: text("scenario_id", &mut fields)?,
+        model_source: text("model_source", &mut fields)?,
         world: W::WORLD,
-        streams: streams::<W>(raw.streams)?,
-        rules: rule_bits::<W>(raw.rules)?,
-        probabilities: raw
-            .probabilities
+        streams: streams::<W>(&mut fields)?,
+        rules: rule_bits::<W>(&mut fields)?,
+        probabilities: fields
+            .take("probabilities")
             .map(|value| probabilities(&value, W::KINDS))
             .transpose()?,
-        belief: raw.belief.map(belief).transpose()?.map(Box::new),
+        belief: fields.take("belief").map(belief).transpose()?.map(Box::new),
         text: said.map(Box::new),
     })
 }
 
 /// What was asked and said; none where the row says nothing of it.
-fn spoken(raw: &mut RawRow) -> Result<Option<Spoken>, RowError> {
+fn spoken(fields: &mut Fields) -> Result<Option<Spoken>, RowError> {
     let spoken = Spoken {
-        prompt: optional_text("prompt", raw.prompt.take())?,
-        completion: optional_text("completion", raw.completion.take())?,
-        repaired: flag("repaired", raw.repaired.take())?,
-        fallback: flag("fallback", raw.fallback.take())?,
+        prompt: fields.text("prompt")?,
+        completion: fields.text("completion")?,
+        repaired: fields.flag("repaired")?.unwrap_or(false),
+        fallback: fields.flag("fallback")?.unwrap_or(false),
     };
     Ok(Some(spoken).filter(|spoken| *spoken != Spoken::default()))
 }
 
-fn flag(field: &'static str, value: Option<Value>) -> Result<bool, RowError> {
-    match value {
-        None => Ok(false),
-        Some(Value::Bool(on)) => Ok(on),
-        Some(other) => Err(RowError::NotFlag {
-            field,
-            found: describe(&other),
-        }),
-    }
-}
-
 /// A stream mode that the world knows; without the key the reference's.
-fn streams<W: World>(value: Option<Value>) -> Result<Streams, RowError> {
-    let named = named("streams", value, Streams::parse, RowError::Streams)?;
+fn streams<W: World>(fields: &mut Fields) -> Result<Streams, RowError> {
+    let named = named("streams", fields, Streams::parse, RowError::Streams)?;
     let streams = named.unwrap_or(Streams::Reference);
     if W::STREAMS.contains(&streams) {
         return Ok(streams);
@@ -231,8 +196,8 @@ fn streams<W: World>(value: Option<Value>) -> Result<Streams, RowError> {
 }
 
 /// Rules as a row names them; without the key the reference's.
-fn rule_bits<W: World>(value: Option<Value>) -> Result<RuleBits, RowError> {
-    let Some(text) = optional_text("rules", value)? else {
+fn rule_bits<W: World>(fields: &mut Fields) -> Result<RuleBits, RowError> {
+    let Some(text) = fields.text("rules")? else {
         return Ok(RuleBits::default());
     };
     let rules = Rules::<W::Change>::parse(&clip(&text));
@@ -250,8 +215,8 @@ fn recorded<W: Playable>(mut fields: Fields, task: W::Task) -> Result<RecordedAc
     })
 }
 
-fn text(field: &'static str, value: Option<Value>) -> Result<String, RowError> {
-    optional_text(field, value)?.ok_or(RowError::Missing(field))
+fn text(field: &'static str, fields: &mut Fields) -> Result<String, RowError> {
+    fields.text(field)?.ok_or(RowError::Missing(field))
 }
 
 pub(super) fn optional_text(
@@ -271,11 +236,11 @@ pub(super) fn optional_text(
 /// One of a few words, or nothing.
 fn named<T>(
     field: &'static str,
-    value: Option<Value>,
+    fields: &mut Fields,
     parse: fn(&str) -> Option<T>,
     unknown: fn(String) -> RowError,
 ) -> Result<Option<T>, RowError> {
-    let word = optional_text(field, value)?;
+    let word = fields.text(field)?;
     word.map(|word| parse(&word).ok_or_else(|| unknown(clip(&word))))
         .transpose()
 }

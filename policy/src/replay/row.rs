@@ -5,7 +5,7 @@ use sentinel_env::rules::RuleBits;
 use sentinel_env::{SLOTS, TaskBits, cluster, polyguard, trust};
 use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 
-use super::raw::RawRow;
+use super::fields::RawRow;
 use super::table::{rules_text, task_name};
 use crate::{AnyAction, WorldName};
 

@@ -8,6 +8,7 @@ use sentinel_policy::replay::{EpisodeKey, RecordedAction, ReplayRow, Spoken};
 use sentinel_policy::text::{Consequence, Situation, TextWorld};
 
 use super::rollout::{Asked, RolloutError, Speaker, Terms};
+use crate::Progress;
 
 /// What was recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,6 +32,7 @@ pub fn record_spoken<W: TextWorld>(
     terms: Terms,
     model_source: &str,
     speaker: &mut dyn Speaker<W>,
+    progress: Progress<'_>,
 ) -> Result<Recording, RolloutError> {
     let mut situations: Vec<Situation<W>> = setups.iter().map(Situation::new).collect();
     let mut rows: Vec<Vec<ReplayRow>> = vec![Vec::new(); setups.len()];
@@ -53,6 +55,9 @@ pub fn record_spoken<W: TextWorld>(
             rows[at].push(row(situation, model_source, action, text));
             let refused = |error: W::StepError| RolloutError::Refused(error.to_string());
             situation.step(action).map_err(refused)?;
+            if situation.done() {
+                progress();
+            }
         }
     }
     let rows: Vec<ReplayRow> = rows.into_iter().flatten().collect();

@@ -159,6 +159,7 @@ pub(crate) struct ReplayCounts {
     hits: usize,
     misses: usize,
     mismatches: usize,
+    fallbacks: usize,
 }
 
 /// The episodes of one policy on one task, and the difficulty after them.
@@ -249,6 +250,7 @@ fn play_one<W: Evaluated>(
                 hits: played.source.hits().len(),
                 misses: played.source.misses().len(),
                 mismatches: played.mismatches().count(),
+                fallbacks: played.source.fallbacks(),
             };
             (played.run, counts)
         }

@@ -89,6 +89,9 @@ pub struct ReplayUse {
     pub replay_misses: usize,
     /// Rows that name another scenario than the one played.
     pub replay_mismatches: usize,
+    /// Recorded actions that are the fallback's, because what the model said was none; left out for 0.
+    #[serde(skip_serializing_if = "crate::is_zero")]
+    pub replay_fallbacks: usize,
     /// Misses by task.
     pub replay_misses_by_task: Ordered<usize>,
 }
@@ -219,6 +222,7 @@ fn replay_use<W: Evaluated>(blocks: &[Block<W>], replay: Option<(&Path, &Replay)
             sum.hits += counts.hits;
             sum.misses += counts.misses;
             sum.mismatches += counts.mismatches;
+            sum.fallbacks += counts.fallbacks;
         }
     }
     ReplayUse {
@@ -228,6 +232,7 @@ fn replay_use<W: Evaluated>(blocks: &[Block<W>], replay: Option<(&Path, &Replay)
         replay_hits: sum.hits,
         replay_misses: sum.misses,
         replay_mismatches: sum.mismatches,
+        replay_fallbacks: sum.fallbacks,
         replay_misses_by_task: misses,
     }
 }

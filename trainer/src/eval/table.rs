@@ -85,6 +85,13 @@ fn replay_line(replay: &ReplayUse) -> String {
             .collect();
         let _ = write!(text, " ({})", by_task.join(", "));
     }
+    if replay.replay_fallbacks > 0 {
+        let _ = write!(
+            text,
+            "; {} of the recorded actions are the fallback's, where what the model said was no action",
+            replay.replay_fallbacks
+        );
+    }
     if replay.replay_mismatches > 0 {
         let _ = write!(
             text,

@@ -8,6 +8,7 @@ use sentinel_policy::replay::Replay;
 
 use super::Plan;
 use crate::compact::TrainError;
+use crate::lm::ModelKind;
 use crate::worlds::{Evaluated, load_model};
 use crate::{Contestant, Error, files};
 
@@ -49,6 +50,14 @@ impl<W: Evaluated> Plan<'_, W> {
             };
         }
         if let Some(folder) = &config.model {
+            if ModelKind::of_files(folder) == Some(ModelKind::Language) {
+                let reason = format!(
+                    "{} holds a language model: measure it with `sentinel eval-lm`, or record it with `sentinel record` \
+                     and name the file with --replay",
+                    folder.display()
+                );
+                return Err(Error::argument("--model", reason).into());
+            }
             let model = load_model::<W>(folder)?;
             return Ok(Some(Source::Model(folder.clone(), model)));
         }

@@ -3,7 +3,8 @@
 //! What a trainer needs, in the order in which it needs it:
 //!
 //! * A model: [`find_model`] (local folder, Hugging Face's cache, the Hub), then [`Qwen2::load`], or
-//!   [`Qwen2::initialise`] for a new one. [`Qwen2::save`] writes it back.
+//!   [`Qwen2::initialise`] for a new one. [`Qwen2::save`] writes it back. [`ModelKind`] tells its folder
+//!   from that of a compact policy.
 //! * Text: [`Tokenizer::load`], [`Tokenizer::check_fits`], [`Tokenizer::encode_chat`] with the mask of
 //!   what the assistant wrote. [`check_prompts`] counts what is too long; nothing is ever cut.
 //! * What is trained: [`Lora::attach`] or [`Lora::load`] puts an adapter beside the layers;
@@ -55,6 +56,7 @@ mod error;
 mod generate;
 pub mod grpo;
 pub mod init;
+mod kind;
 pub mod lora;
 mod model;
 mod optimizer;
@@ -71,6 +73,7 @@ pub use chat::{ChatTemplate, Message, Rendered};
 pub use config::{GenerationDefaults, ModelConfig};
 pub use error::LmError;
 pub use generate::{Completion, GenerateOptions, Sampling};
+pub use kind::ModelKind;
 pub use lora::{BaseCheck, Lora, LoraConfig, MergeReport, Target};
 pub(crate) use model::LoraPair;
 pub use model::{Batch, Entropy, Pass, Picks, Qwen2, Text, TokenLogProbs, Trained};

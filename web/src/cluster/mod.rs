@@ -28,7 +28,7 @@ use sentinel_policy::cluster::learned::ClusterNet;
 use sentinel_policy::replay::{EpisodeKey, Replay};
 
 use crate::page::Run;
-use crate::play::{Drawing, Frame, Mark, Shape};
+use crate::play::{Drawing, Frame, Mark, Said, Shape, said};
 use crate::state::{Source, View};
 use crate::ui::{Parts, Scene, Stage};
 use crate::world::{Files, Learned, Named, Opened, World};
@@ -194,6 +194,10 @@ impl World for Cluster {
 
     fn read_replay(text: &str) -> Opened<Self> {
         crate::shelf::open::<Self, ClusterWorld>(text)
+    }
+
+    fn said(replay: &Replay, view: &View<Self>, before: &Episode) -> Option<Said> {
+        said::<ClusterWorld>(replay, &setup(view), before)
     }
 
     fn holds(replay: &Replay, view: &View<Self>) -> bool {

@@ -93,6 +93,7 @@ impl<P: Playable> Acting<P> {
         let others = recorded.mismatches(P::scenario_id(episode));
         Some(Recording {
             hits: recorded.hits().len(),
+            fallbacks: recorded.fallbacks(),
             unused: recorded.unused().count(),
             misfits: others.map(|row| row.line).collect(),
         })

@@ -23,6 +23,8 @@ pub struct Frame<W: World> {
 pub struct Recording {
     /// Recorded actions that could be played.
     pub hits: usize,
+    /// Those of them that the fallback took when they were recorded, where a model named no action.
+    pub fallbacks: usize,
     /// Rows for this episode that were never reached; 0 while it has not ended.
     pub unused: usize,
     /// Lines that were played although they were recorded in another scenario.

@@ -7,6 +7,7 @@ mod drawing;
 mod frames;
 mod league;
 mod marks;
+mod said;
 mod terms;
 
 pub use acting::Acting;
@@ -15,4 +16,5 @@ pub use drawing::{Bar, Drawing, Line, Shape, Strip};
 pub use frames::{Frame, Frames, Playing, Recording, play};
 pub use league::{Bout, League, SEEDS, Standing};
 pub use marks::Mark;
+pub use said::{Said, said};
 pub use terms::{Term, total};

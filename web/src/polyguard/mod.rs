@@ -36,7 +36,7 @@ use sentinel_policy::polyguard::learned::PolyguardNet;
 use sentinel_policy::replay::{EpisodeKey, Replay};
 
 use crate::page::{Page, Run};
-use crate::play::{Drawing, Frame, Mark, Shape};
+use crate::play::{Drawing, Frame, Mark, Said, Shape, said};
 use crate::state::{Source, View};
 use crate::ui::{Parts, Scene, Stage};
 use crate::world::{Files, Learned, Named, Opened, World};
@@ -191,6 +191,10 @@ impl World for Polyguard {
 
     fn read_replay(text: &str) -> Opened<Self> {
         crate::shelf::open::<Self, PolyguardWorld>(text)
+    }
+
+    fn said(replay: &Replay, view: &View<Self>, before: &Episode) -> Option<Said> {
+        said::<PolyguardWorld>(replay, &setup(view), before)
     }
 
     fn holds(replay: &Replay, view: &View<Self>) -> bool {

@@ -20,7 +20,7 @@ use sentinel_policy::replay::{EpisodeKey, Replay};
 use sentinel_policy::{Model, PolicyName};
 
 use crate::page::Run;
-use crate::play::{Drawing, Frame, Mark, Shape};
+use crate::play::{Drawing, Frame, Mark, Said, Shape, said};
 use crate::state::{Source, View};
 use crate::ui::{Parts, Scene, Stage};
 use crate::world::{Files, Learned, Named, Opened, World};
@@ -196,6 +196,10 @@ impl World for Trust {
 
     fn read_replay(text: &str) -> Opened<Self> {
         crate::shelf::open::<Self, TrustWorld>(text)
+    }
+
+    fn said(replay: &Replay, view: &View<Self>, before: &Episode) -> Option<Said> {
+        said::<TrustWorld>(replay, &setup(view), before)
     }
 
     fn holds(replay: &Replay, view: &View<Self>) -> bool {

@@ -19,6 +19,7 @@ mod switches;
 mod tip;
 mod training;
 mod transport;
+mod words;
 
 pub use chart::Chart;
 pub use controls::{Controls, listen_for_drops, option};
@@ -32,3 +33,4 @@ pub use stage::Stage;
 pub use tip::tip;
 pub use training::Training;
 pub use transport::Transport;
+pub use words::Words;

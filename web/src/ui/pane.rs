@@ -8,6 +8,7 @@ use super::model::ModelNote;
 use super::reward::Reward;
 use super::scene::{Scene, Which};
 use super::stage::Stage;
+use super::words::Words;
 use crate::page::Page;
 use crate::shelf::Entry;
 use crate::state::Source;
@@ -37,6 +38,7 @@ pub fn Pane<W: Stage>(
                     {(0..W::CHARTS.len()).map(|number| view! { <Chart scene number/> }).collect_view()}
                     {wide}
                     <Reward scene/>
+                    {W::REPLAYS.then(|| view! { <Words scene/> })}
                 </div>
                 <div class="column">
                     {narrow}
@@ -115,7 +117,12 @@ fn ReplayNote<W: World>(scene: Scene<W>) -> impl IntoView {
                     0 => String::new(),
                     n => format!(", {n} rows never reached"),
                 };
-                let class = if misses > 0 || fit.unused > 0 || !fit.misfits.is_empty() {
+                let spoken = match fit.fallbacks {
+                    0 => String::new(),
+                    n => format!(", {n} of them the fallback’s, where what the model said was no action"),
+                };
+                let bad = misses > 0 || fit.unused > 0 || fit.fallbacks > 0;
+                let class = if bad || !fit.misfits.is_empty() {
                     "note bad"
                 } else {
                     "note"
@@ -127,7 +134,7 @@ fn ReplayNote<W: World>(scene: Scene<W>) -> impl IntoView {
                 };
                 (
                     class,
-                    format!("Replay: {hits} recorded actions, {misses} misses{why}{unused}{misfits}"),
+                    format!("Replay: {hits} recorded actions{spoken}, {misses} misses{why}{unused}{misfits}"),
                 )
             }),
             Some(Entry::Failed(reason)) => ("note bad", reason),

@@ -1,4 +1,4 @@
-//! `sentinel rollout --dry-run`: the bookkeeping of training with a script in the model's place, to
+//! `sentinel rollout`: the bookkeeping of training. With --dry-run a script is in the model's place, to
 //! see that everything fits before a model is loaded (spec training-eval §3).
 
 use rayon::prelude::*;
@@ -8,9 +8,9 @@ use sentinel_env::num::round_to;
 use sentinel_env::rng::{PyRandom, Streams};
 use sentinel_env::rules::Rules;
 use sentinel_env::slot::argmax;
-use sentinel_env::trust::{Action, Observation, Setup, Task, TrustWorld};
+use sentinel_env::trust::{Action, Observation, Setup, TrustWorld};
 use sentinel_policy::text::{InvalidReward, PromptStyle, Reader, Situation, TextWorld};
-use sentinel_policy::{Scripted, WorldName};
+use sentinel_policy::{Scripted, WorldName, in_world};
 use serde::Serialize;
 
 use super::{RolloutError, Script, Signals, Terms, Trajectory, rollout};
@@ -22,9 +22,6 @@ use crate::{Cells, Error, Progress, SeedRange, chosen, selected};
 /// What to play.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RolloutConfig {
-    /// Play a script in a model's place
-    #[arg(long, required = true)]
-    pub dry_run: bool,
     /// The world: trust, cluster or polyguard
     #[arg(long, default_value = "trust", value_parser = parse_world)]
     pub world: WorldName,
@@ -48,7 +45,7 @@ pub struct RolloutConfig {
     /// has it]
     #[arg(long, value_name = "MODE", value_parser = parse_streams)]
     pub streams: Option<Streams>,
-    /// Who stands in: coin, the script of the reference's dry run (world trust), or a policy of the
+    /// Who stands in for a model: coin, the script of the reference's dry run (world trust), or a policy of the
     /// world [default: coin in trust, random elsewhere]
     #[arg(long)]
     pub policy: Option<String>,
@@ -73,7 +70,7 @@ pub struct DryRun {
     pub avg_score: f64,
     /// The world.
     pub world: WorldName,
-    /// Who stood in.
+    /// Who played, or stood in for a model.
     pub policy: String,
     /// What to watch.
     pub signals: Signals,
@@ -132,21 +129,14 @@ pub fn reference_dry_run(
 /// If the world has no such policy, tasks, rules or streams.
 pub fn dry_run(config: &RolloutConfig, progress: Progress<'_>) -> Result<DryRun, Error> {
     let is_coin = |name: &str| name == StandIn::NAME;
-    match config.world {
-        WorldName::Trust if config.policy.as_deref().is_none_or(is_coin) => {
-            let setups = config.setups::<TrustWorld>(Some(Task::Task3.name()))?;
-            let seed = config.seed_range().range().start;
-            let played = reference_dry_run(&setups, seed, config.terms());
-            Ok(config.found(StandIn::NAME, &played.map_err(stopped)?))
-        }
-        WorldName::Trust => scripted::<TrustWorld>(config, Some("task3"), progress),
-        WorldName::Cluster => {
-            scripted::<sentinel_env::cluster::ClusterWorld>(config, Some("task3"), progress)
-        }
-        WorldName::Polyguard => {
-            scripted::<sentinel_env::polyguard::PolyguardWorld>(config, None, progress)
-        }
+    let by_coin = config.policy.as_deref().is_none_or(is_coin);
+    if config.world == WorldName::Trust && by_coin {
+        let setups = config.setups::<TrustWorld>(config.usual())?;
+        let seed = config.seed_range().range().start;
+        let played = reference_dry_run(&setups, seed, config.terms());
+        return Ok(config.found(StandIn::NAME, &played.map_err(stopped)?));
     }
+    in_world!(config.world, W => scripted::<W>(config, progress))
 }
 
 fn stopped(error: RolloutError) -> Error {
@@ -155,13 +145,12 @@ fn stopped(error: RolloutError) -> Error {
 
 fn scripted<W: TextWorld + Learn>(
     config: &RolloutConfig,
-    usual: Option<&str>,
     progress: Progress<'_>,
 ) -> Result<DryRun, Error> {
     let name = config.policy.as_deref().unwrap_or(W::ROLES.random);
     let policy = args::policy::<W>(name)?;
     let terms = config.terms();
-    let setups = config.setups::<W>(usual)?;
+    let setups = config.setups::<W>(config.usual())?;
     let one = |setup: &W::Setup| {
         let mut player = policy.start(setup);
         let mut script = Script {
@@ -198,8 +187,16 @@ impl RolloutConfig {
         }
     }
 
+    /// What is played where nothing is said of tasks; without it all that the world has.
+    pub(crate) const fn usual(&self) -> Option<&'static str> {
+        match self.world {
+            WorldName::Trust | WorldName::Cluster => Some("task3"),
+            WorldName::Polyguard => None,
+        }
+    }
+
     /// In the order task, seed.
-    fn setups<W: World>(&self, usual: Option<&str>) -> Result<Vec<W::Setup>, Error> {
+    pub(crate) fn setups<W: World>(&self, usual: Option<&str>) -> Result<Vec<W::Setup>, Error> {
         let rules: Rules<W::Change> = args::rules::<W>(&self.rules)?;
         let streams = chosen::streams::<W>(self.streams, Streams::Reference)?;
         let tasks = selected::<W>(self.task.as_deref().or(usual), &self.cells)?;
@@ -208,7 +205,7 @@ impl RolloutConfig {
         Ok(tasks.into_iter().flat_map(setup).collect())
     }
 
-    fn found<W: TextWorld>(&self, policy: &str, played: &[Trajectory<W>]) -> DryRun {
+    pub(crate) fn found<W: TextWorld>(&self, policy: &str, played: &[Trajectory<W>]) -> DryRun {
         let signals = Signals::of(played);
         DryRun {
             episodes: played.len(),

@@ -1,24 +1,19 @@
 //! Episodes of a language model, to measure it: how often it names an action, and what it scores.
 
-use std::path::PathBuf;
-
 use sentinel_env::rng::Streams;
 use sentinel_policy::text::{PromptStyle, Reader, Situation, TextWorld};
 use sentinel_policy::{WorldName, in_world};
 use serde::Serialize;
 
+use super::speech::{Speech, SpeechOptions};
 use super::voice::Voice;
 use crate::args::{parse_streams, parse_world};
-use crate::compact::device::DeviceName;
 use crate::compact::learn::Learn;
-use crate::corpus::rollout::{Signals, Terms, Trajectory, rollout};
+use crate::corpus::rollout::{DryRun, RolloutConfig, Signals, Terms, Trajectory, rollout};
 use crate::corpus::{parse_reader, parse_style};
 use crate::interval::Interval;
 use crate::lm::train::RunError;
-use crate::lm::{
-    BaseCheck, GenerateOptions, GenerationDefaults, HubOptions, Lora, Qwen2, Tokenizer, find_model,
-};
-use crate::{Cells, SeedRange, args, chosen, selected};
+use crate::{Cells, Progress, SeedRange, args, chosen, selected};
 
 /// Whom to measure, and in what.
 #[derive(Clone, Debug, clap::Args)]
@@ -26,9 +21,6 @@ pub struct PlayConfig {
     /// The model: a local folder, or a name on the Hugging Face Hub
     #[arg(long, value_name = "MODEL")]
     pub model: String,
-    /// A LoRA adapter of the model
-    #[arg(long, value_name = "DIR")]
-    pub adapter: Option<PathBuf>,
     /// The world: trust, cluster or polyguard
     #[arg(long, default_value = "trust", value_parser = parse_world)]
     pub world: WorldName,
@@ -59,21 +51,9 @@ pub struct PlayConfig {
     /// How a completion is read: strict, or repair to leave out what is around the action
     #[arg(long, value_name = "READER", default_value = "strict", value_parser = parse_reader)]
     pub reader: Reader,
-    /// Draw tokens at this temperature instead of taking the best one
-    #[arg(long, value_name = "T")]
-    pub temperature: Option<f64>,
-    /// Longest completion, in tokens
-    #[arg(long, value_name = "N", default_value_t = 192)]
-    pub max_completion_length: usize,
-    /// Prompts that are completed side by side
-    #[arg(long, value_name = "N", default_value_t = 64)]
-    pub batch_size: usize,
-    /// Seed of the draws
-    #[arg(long, value_name = "SEED", default_value_t = 0)]
-    pub seed: u64,
-    /// Where tensors live
-    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
-    pub device: DeviceName,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub speech: SpeechOptions,
 }
 
 /// What was measured.
@@ -99,20 +79,8 @@ pub struct Played {
 /// # Errors
 /// If an option cannot be, or the model cannot be found, read or run.
 pub fn play(config: &PlayConfig) -> Result<Played, RunError> {
-    let folder = find_model(&config.model, &HubOptions::from_environment())?;
-    let mut model = Qwen2::load(&folder, &config.device.open()?)?;
-    let tokenizer = Tokenizer::load(&folder)?;
-    tokenizer.check_fits(model.config())?;
-    if let Some(adapter) = &config.adapter {
-        Lora::load(&mut model, adapter, BaseCheck::Weights)?;
-    }
-    let defaults = GenerationDefaults::read(&folder)?;
-    let mut options = GenerateOptions::new(config.max_completion_length, &defaults, config.seed);
-    match config.temperature {
-        Some(temperature) => options.sampling.temperature = temperature,
-        None => options.greedy = true,
-    }
-    let mut voice = Voice::new(&model, &tokenizer, options, config.batch_size);
+    let speech = Speech::load(&config.model, &config.speech)?;
+    let mut voice = speech.voice();
     in_world!(config.world, W => play_in::<W>(config, &mut voice))
 }
 
@@ -136,11 +104,7 @@ fn play_in<W: TextWorld + Learn>(
     for task in &tasks {
         let setup = |seed| Situation::new(&W::setup(*task, seed, streams, rules));
         let starts = config.seeds.range().map(setup).collect();
-        let played = rollout(starts, terms, voice);
-        if let Some(error) = voice.failure.take() {
-            return Err(error.into());
-        }
-        let played = played?;
+        let played = voice.through(|voice| rollout(starts, terms, voice))?;
         scores.push(played.iter().map(|t| t.score).collect());
         all.extend(played);
     }
@@ -160,5 +124,26 @@ fn play_in<W: TextWorld + Learn>(
             .iter()
             .map(|said| said.completion.ids.len())
             .sum(),
+    })
+}
+
+/// `sentinel rollout --model`: the bookkeeping of a rollout with the model itself.
+///
+/// # Errors
+/// As [`play`].
+pub fn play_rollout(
+    config: &RolloutConfig,
+    model: &str,
+    speech: &SpeechOptions,
+    progress: Progress<'_>,
+) -> Result<DryRun, RunError> {
+    let speech = Speech::load(model, speech)?;
+    in_world!(config.world, W => {
+        let setups = config.setups::<W>(config.usual())?;
+        let starts = setups.iter().map(Situation::<W>::new).collect();
+        let mut voice = speech.voice();
+        let played = voice.through(|voice| rollout(starts, config.terms(), voice))?;
+        played.iter().for_each(|_| progress());
+        Ok(config.found(&speech.name, &played))
     })
 }

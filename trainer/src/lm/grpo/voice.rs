@@ -2,8 +2,9 @@
 
 use sentinel_policy::text::TextWorld;
 
-use crate::corpus::rollout::{Asked, Speaker};
+use crate::corpus::rollout::{Asked, RolloutError, Speaker};
 use crate::lm::random::Random;
+use crate::lm::train::RunError;
 use crate::lm::{Completion, GenerateOptions, LmError, Message, Qwen2, Tokenizer};
 
 /// One answer as tokens.
@@ -61,6 +62,22 @@ impl<'a> Voice<'a> {
     pub fn encode(tokenizer: &Tokenizer, prompt: &str) -> Result<Vec<u32>, LmError> {
         let messages = [Message::new("user", prompt)];
         Ok(tokenizer.encode_chat(&messages, None, true)?.ids)
+    }
+
+    /// Plays; where the model fell silent, which a player can only see as a completion that is not
+    /// there, the error says why it did.
+    ///
+    /// # Errors
+    /// The model's, else the player's.
+    pub fn through<T>(
+        &mut self,
+        play: impl FnOnce(&mut Self) -> Result<T, RolloutError>,
+    ) -> Result<T, RunError> {
+        let played = play(self);
+        match self.failure.take() {
+            Some(error) => Err(error.into()),
+            None => Ok(played?),
+        }
     }
 
     fn answer(&mut self, prompts: &[String], episodes: &[usize]) -> Result<Vec<String>, LmError> {

@@ -1,0 +1,277 @@
+//! Replays of what a language model was shown and said: the panel beside the action, in every world.
+
+use anyhow::Result;
+use fantoccini::key::Key;
+use sentinel_e2e::{Browser, drop_file, open_page, screenshots};
+use sentinel_env::World;
+use sentinel_env::cluster::ClusterWorld;
+use sentinel_env::polyguard::{Case, PolyguardWorld};
+use sentinel_env::rng::Streams;
+use sentinel_env::rules::Rules;
+use sentinel_env::trust::{Task, TrustWorld};
+use sentinel_policy::replay::{EpisodeKey, RecordedAction, ReplayRow, Spoken, to_lines};
+use sentinel_policy::text::{Consequence, PromptStyle, Reader, Situation, TextWorld};
+use serde_json::{Value, json};
+
+/// What is no action, and no markup either.
+const NONSENSE: &str = "<b>I would rather</b> &amp; not <script>say</script>";
+
+/// An episode of a script that says its action plainly, then with words around it, then not at all.
+fn episode<W: TextWorld>(setup: &W::Setup, style: PromptStyle) -> Vec<ReplayRow> {
+    let mut situation = Situation::<W>::new(setup);
+    let mut rows = Vec::new();
+    while !situation.done() {
+        let observation = situation.observation();
+        let plain = W::say(style, observation, W::fallback(observation));
+        let completion = match rows.len() % 3 {
+            0 => plain,
+            1 => format!("```json\n{plain}\n```"),
+            _ => NONSENSE.to_owned(),
+        };
+        let heard = W::hear(Reader::Repair, &completion, observation);
+        let (action, repaired, fallback) = match heard {
+            Ok(heard) => (heard.action, heard.repaired, false),
+            Err(_) => match W::consequence(&completion, observation) {
+                Consequence::Step(action) => (action, false, false),
+                Consequence::Ends => (W::fallback(observation), false, true),
+            },
+        };
+        let key = EpisodeKey::made_by::<W>(setup);
+        rows.push(ReplayRow {
+            task_type: key.task,
+            seed: key.seed,
+            step: W::steps_used(observation),
+            action: RecordedAction::from(W::widen(action)),
+            scenario_id: W::scenario_id(situation.episode()),
+            model_source: "a script of the tests".to_owned(),
+            world: key.world,
+            streams: key.streams,
+            rules: key.rules,
+            probabilities: None,
+            belief: None,
+            text: Some(Box::new(Spoken {
+                prompt: Some(situation.prompt(style)),
+                completion: Some(completion),
+                repaired,
+                fallback,
+            })),
+        });
+        situation.step(action).expect("the world's own actions fit");
+    }
+    rows
+}
+
+fn setup<W: World>(task: W::Task, rules: Rules<W::Change>) -> W::Setup {
+    let streams = W::streams_or_default(Streams::Independent);
+    W::setup(task, 1007, streams, rules)
+}
+
+/// The panel of the first pane: how it was read, and the three texts; null where it is not shown.
+async fn panel(browser: &Browser) -> Result<Value> {
+    let script = "const panel = document.querySelector('.words');
+        if (!panel || getComputedStyle(panel).display === 'none') return null;
+        return [panel.querySelector('summary'), ...panel.querySelectorAll('pre')].map(e => e.textContent);";
+    Ok(browser.execute(script, vec![]).await?)
+}
+
+/// Presses a key and waits for the action that it leads to.
+async fn to_action(browser: &Browser, key: Key, action: usize) -> Result<()> {
+    browser.press(&key.to_string()).await?;
+    let there = format!("document.querySelector('#count').textContent.startsWith('{action} /')");
+    browser.wait_until(&there).await
+}
+
+async fn drop_rows(browser: &Browser, rows: &[ReplayRow]) -> Result<()> {
+    drop_file(browser, "words.jsonl", &to_lines(rows)?).await?;
+    browser
+        .wait_until(
+            "document.querySelector('[data-note=replay]')?.textContent.includes(' 0 misses')",
+        )
+        .await
+}
+
+/// The first three actions of a world, each with what was shown, said and done.
+async fn steps_along<W: TextWorld>(
+    setup: &W::Setup,
+    style: PromptStyle,
+    readings: [&str; 3],
+    done: [&str; 3],
+) -> Result<()> {
+    let (_server, browser) = open_page(&format!("world={}", W::NAME)).await?;
+    let rows = episode::<W>(setup, style);
+    drop_rows(&browser, &rows).await?;
+    assert_eq!(panel(&browser).await?, Value::Null, "nothing was said yet");
+    for (index, row) in rows.iter().take(3).enumerate() {
+        to_action(&browser, Key::Right, index + 1).await?;
+        let text = row.text.clone().unwrap_or_default();
+        let shown = panel(&browser).await?;
+        let how = format!("In words: {}", readings[index]);
+        assert_eq!(shown[0], json!(how), "{} {index}", W::NAME);
+        assert_eq!(
+            (&shown[1], &shown[2]),
+            (&json!(text.prompt), &json!(text.completion))
+        );
+        let action: Value = serde_json::from_str(shown[3].as_str().unwrap_or_default())?;
+        assert!(action.to_string().contains(done[index]), "{action}");
+        let whole = serde_json::to_value(&row.action)?;
+        for (key, value) in action.as_object().expect("an object") {
+            assert_eq!(&whole[key], value, "{key}");
+        }
+    }
+    assert_eq!(browser.console_errors().await?, Vec::<String>::new());
+    Ok(())
+}
+
+const STANDS: &str = "read as it stands";
+const REPAIRED: &str = "read after a repair";
+const FALLBACK: &str = "not an action: the replay’s fallback acted";
+
+#[tokio::test]
+async fn trust_shows_what_was_said() -> Result<()> {
+    let setup = setup::<TrustWorld>(Task::Task2, Rules::REFERENCE);
+    let done = ["action_type", "action_type", "specialist_id"];
+    steps_along::<TrustWorld>(
+        &setup,
+        PromptStyle::Compact,
+        [STANDS, REPAIRED, FALLBACK],
+        done,
+    )
+    .await
+}
+
+#[tokio::test]
+async fn cluster_shows_what_was_said() -> Result<()> {
+    let setup = setup::<ClusterWorld>(Task::Task1, Rules::HARDENED);
+    let done = ["action_type"; 3];
+    let readings = [STANDS, REPAIRED, FALLBACK];
+    steps_along::<ClusterWorld>(&setup, PromptStyle::Reference, readings, done).await
+}
+
+/// PolyGuard has a step for what is no action.
+#[tokio::test]
+async fn polyguard_shows_what_was_said() -> Result<()> {
+    let setup = setup::<PolyguardWorld>(Case::ALL[8], Rules::HARDENED);
+    let counted = "not an action: a step that counts against it";
+    let done = ["candidate_id", "candidate_id", "invalid"];
+    let readings = [STANDS, REPAIRED, counted];
+    steps_along::<PolyguardWorld>(&setup, PromptStyle::Compact, readings, done).await
+}
+
+/// A score that is in part the fallback's says so; own actions and other players have no words.
+#[tokio::test]
+async fn the_fallback_is_counted_and_words_are_only_the_model_s() -> Result<()> {
+    let (_server, browser) = open_page("").await?;
+    let rows = episode::<TrustWorld>(
+        &setup::<TrustWorld>(Task::Task2, Rules::REFERENCE),
+        PromptStyle::Compact,
+    );
+    drop_rows(&browser, &rows).await?;
+    let fallbacks = rows
+        .iter()
+        .filter(|row| row.text.as_ref().is_some_and(|t| t.fallback))
+        .count();
+    let note = browser.text("[data-note=replay].bad").await?;
+    let counted = format!(
+        "{} recorded actions, {fallbacks} of them the fallback’s",
+        rows.len()
+    );
+    assert!(note.contains(&counted), "{note}");
+    to_action(&browser, Key::Right, 1).await?;
+    to_action(&browser, Key::Right, 2).await?;
+    assert_eq!(panel(&browser).await?[0], "In words: read after a repair");
+    browser.click("[data-act=v3]").await?;
+    browser.wait_for("[data-note=branch]").await?;
+    assert_eq!(panel(&browser).await?, Value::Null);
+    to_action(&browser, Key::Left, 2).await?;
+    assert_ne!(panel(&browser).await?, Value::Null);
+    let menu = browser.find(fantoccini::Locator::Css("#player")).await?;
+    menu.select_by_value("heuristic").await?;
+    browser
+        .wait_until("!document.querySelector('[data-note=replay]')")
+        .await?;
+    browser.click("#forward").await?;
+    assert_eq!(panel(&browser).await?, Value::Null);
+    Ok(())
+}
+
+/// The panel opens and closes by keys, stays as it was left, and markup in a file is only text.
+#[tokio::test]
+async fn the_panel_obeys_keys_and_shows_text_as_text() -> Result<()> {
+    let (_server, browser) = open_page("").await?;
+    let rows = episode::<TrustWorld>(
+        &setup::<TrustWorld>(Task::Task3, Rules::REFERENCE),
+        PromptStyle::Compact,
+    );
+    drop_rows(&browser, &rows).await?;
+    to_action(&browser, Key::Right, 1).await?;
+    let summary = "document.querySelector('.words summary')";
+    browser
+        .execute(&format!("{summary}.focus()"), vec![])
+        .await?;
+    browser.press(" ").await?;
+    browser
+        .wait_until("!document.querySelector('.words details').open")
+        .await?;
+    assert_eq!(
+        browser.text("#count").await?.split(' ').next(),
+        Some("1"),
+        "time stands"
+    );
+    to_action(&browser, Key::Right, 2).await?;
+    to_action(&browser, Key::Right, 3).await?;
+    browser
+        .wait_until("!document.querySelector('.words details').open")
+        .await?;
+    assert!(
+        browser
+            .text(".words summary")
+            .await?
+            .ends_with("fallback acted")
+    );
+    browser
+        .wait_until(&format!("document.activeElement === {summary}"))
+        .await?;
+    browser.press(&Key::Enter.to_string()).await?;
+    browser
+        .wait_until("document.querySelector('.words details').open")
+        .await?;
+    assert_eq!(panel(&browser).await?[2], NONSENSE);
+    browser
+        .wait_until("!document.querySelector('.words b, .words script')")
+        .await?;
+    Ok(())
+}
+
+/// Nothing sticks out in light and dark, on a desk, on a phone and side by side.
+#[tokio::test]
+async fn the_panel_looks_right() -> Result<()> {
+    let (_server, browser) = open_page("").await?;
+    let rows = episode::<TrustWorld>(
+        &setup::<TrustWorld>(Task::Task3, Rules::REFERENCE),
+        PromptStyle::Reference,
+    );
+    drop_rows(&browser, &rows).await?;
+    for (name, width, height, dark, action) in [
+        ("words", 1280, 1800, false, 1),
+        ("words-dark", 1280, 1800, true, 2),
+        ("words-phone", 360, 2700, false, 3),
+        ("words-phone-dark", 360, 2700, true, 4),
+    ] {
+        browser.viewport(width, height).await?;
+        browser.prefer_dark(dark).await?;
+        to_action(&browser, Key::Right, action).await?;
+        browser
+            .wait_until("document.documentElement.scrollWidth <= window.innerWidth")
+            .await?;
+        browser
+            .wait_until(
+                "[...document.querySelectorAll('.words, .words pre')].every(e => e.scrollWidth <= e.clientWidth)",
+            )
+            .await?;
+        browser
+            .save_screenshot(&screenshots().join(format!("{name}.png")))
+            .await?;
+    }
+    assert_eq!(browser.console_errors().await?, Vec::<String>::new());
+    Ok(())
+}

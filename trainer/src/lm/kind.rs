@@ -1,0 +1,67 @@
+//! Which kind of model a name on the command line stands for.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{HubOptions, find_model};
+use crate::Error;
+
+/// What `--model` can name where both kinds can play.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelKind {
+    /// A policy of `sentinel train`: `model.safetensors`.
+    Compact,
+    /// A checkpoint as Hugging Face has it: `config.json` with `model_type`.
+    Language,
+}
+
+impl ModelKind {
+    /// Tells by what the folder holds; where there is none, by whether a language model of that name is
+    /// found elsewhere. Whether the files can be read is seen when they are.
+    ///
+    /// # Errors
+    /// If it is neither kind, with what each is made of.
+    pub fn of(asked: &Path) -> Result<Self, Error> {
+        let name = asked.display();
+        let neither = |reason: String| Error::argument("--model", reason);
+        if let Some(kind) = Self::of_files(asked) {
+            return Ok(kind);
+        }
+        if !asked.is_dir() {
+            let found = find_model(&asked.to_string_lossy(), &HubOptions::from_environment());
+            return match found {
+                Ok(_) => Ok(Self::Language),
+                Err(error) => Err(neither(format!(
+                    "{name} is no folder of a compact model, and no language model: {error}"
+                ))),
+            };
+        }
+        if asked.join("adapter_config.json").is_file() {
+            return Err(neither(format!(
+                "{name} holds a LoRA adapter: name its base model with --model, and this folder with --adapter"
+            )));
+        }
+        Err(neither(format!(
+            "{name} holds neither a compact model (model.safetensors of `sentinel train`) nor a language model \
+             (config.json with model_type, *.safetensors and tokenizer.json, as of `sentinel init`, `sft` or `grpo`)"
+        )))
+    }
+
+    /// The same for a folder or file alone.
+    #[must_use]
+    pub fn of_files(path: &Path) -> Option<Self> {
+        if has_model_type(&path.join("config.json")) {
+            return Some(Self::Language);
+        }
+        let compact = path.is_file() || path.join("model.safetensors").is_file();
+        compact.then_some(Self::Compact)
+    }
+}
+
+/// Hugging Face's configurations say what they are of; those of our runs have no such key.
+fn has_model_type(config: &Path) -> bool {
+    let text = std::fs::read(config).ok();
+    let json = text.and_then(|text| serde_json::from_slice::<Value>(&text).ok());
+    json.is_some_and(|json| json.get("model_type").is_some())
+}

@@ -1,0 +1,88 @@
+//! Recording a language model: what it was asked and said, beside what it did.
+
+use std::path::Path;
+
+use sentinel_env::World;
+use sentinel_env::rng::Streams;
+use sentinel_policy::in_world;
+use sentinel_policy::replay::ReplayRow;
+use sentinel_policy::text::TextWorld;
+
+use super::RecordConfig;
+use crate::corpus::record::record_spoken;
+use crate::corpus::rollout::Terms;
+use crate::lm::grpo::{Speech, Voice};
+use crate::lm::train::RunError;
+use crate::{Error, Progress, args, chosen};
+
+impl RecordConfig {
+    /// The same with every option of a language model said, so that the manifest's command does not
+    /// depend on what is the default.
+    pub(super) fn spelled_out(&self) -> Self {
+        Self {
+            prompt: Some(self.prompt.unwrap_or_default()),
+            reader: Some(self.reader.unwrap_or_default()),
+            speech: self.speech.spelled_out(),
+            ..self.clone()
+        }
+    }
+
+    /// The options that only a language model has, as they are typed.
+    pub(super) fn of_words(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let prompt = self.prompt.map(|style| ("prompt", style.name().to_owned()));
+        let reader = self
+            .reader
+            .map(|reader| ("reader", reader.name().to_owned()));
+        prompt.into_iter().chain(reader).chain(self.speech.given())
+    }
+
+    /// Refuses them where no language model plays.
+    pub(super) fn check_wordless(&self) -> Result<(), Error> {
+        let Some((name, _)) = self.of_words().next() else {
+            return Ok(());
+        };
+        let folder = self.model.as_ref().map(|folder| folder.display());
+        let player = folder.map_or_else(
+            || "a policy plays".to_owned(),
+            |folder| format!("{folder} holds a compact model"),
+        );
+        let reason = format!("{player}: --{name} is for language models");
+        Err(Error::argument("--model", reason))
+    }
+}
+
+/// Rows in the order task, seed, step.
+pub(super) fn play_all(
+    config: &RecordConfig,
+    model: &Path,
+    progress: Progress<'_>,
+) -> Result<Vec<ReplayRow>, RunError> {
+    let speech = Speech::load(&model.to_string_lossy(), &config.speech)?;
+    let mut voice = speech.voice();
+    in_world!(config.world, W => play_in::<W>(config, &speech.name, &mut voice, progress))
+}
+
+/// A task's episodes side by side.
+fn play_in<W: TextWorld>(
+    config: &RecordConfig,
+    name: &str,
+    voice: &mut Voice<'_>,
+    progress: Progress<'_>,
+) -> Result<Vec<ReplayRow>, RunError> {
+    let rules = args::rules::<W>(&config.rules)?;
+    let streams = chosen::streams::<W>(config.streams, Streams::Reference)?;
+    let terms = Terms {
+        style: config.prompt.unwrap_or_default(),
+        reader: config.reader.unwrap_or_default(),
+        ..Terms::default()
+    };
+    let mut rows = Vec::new();
+    for task in config.selected::<W>()? {
+        let setup = |seed| W::setup(task, seed, streams, rules);
+        let setups: Vec<<W as World>::Setup> = config.seeds.range().map(setup).collect();
+        let played =
+            voice.through(|voice| record_spoken::<W>(&setups, terms, name, voice, progress))?;
+        rows.extend(played.rows);
+    }
+    Ok(rows)
+}

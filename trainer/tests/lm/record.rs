@@ -1,0 +1,286 @@
+//! `sentinel record` and `sentinel rollout` with a language model: what is written, and what is refused.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// A model or adapter of the recorded data.
+fn oracle(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/oracle/qwen2");
+    folder.join(name)
+}
+
+fn sentinel_in(folder: &Path, words: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sentinel"));
+    command.args(words.split_whitespace()).current_dir(folder);
+    // Nothing may be fetched, and nothing be found by chance.
+    command
+        .env("HF_HUB_OFFLINE", "1")
+        .env("HF_HUB_CACHE", folder.join("none"));
+    command.output().unwrap()
+}
+
+/// What it printed, and what it noted.
+#[track_caller]
+fn succeeds(folder: &Path, words: &str) -> (String, String) {
+    let found = sentinel_in(folder, words);
+    let noted = String::from_utf8(found.stderr).unwrap();
+    assert!(found.status.success(), "{words}: {noted}");
+    (String::from_utf8(found.stdout).unwrap(), noted)
+}
+
+#[track_caller]
+fn fails(folder: &Path, words: &str, parts: &[&str]) {
+    let found = sentinel_in(folder, words);
+    let said = String::from_utf8(found.stderr).unwrap();
+    assert!(
+        !found.status.success() && said.starts_with("error: "),
+        "{words}: {said}"
+    );
+    assert_eq!(said.lines().count(), 1, "{said}");
+    for part in parts {
+        assert!(said.contains(part), "{words}: no {part:?} in {said}");
+    }
+}
+
+fn rows(file: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(file).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// A model that was never shown an action names none: every row is the fallback's, and everybody says so.
+#[test]
+fn a_model_that_says_nonsense_is_recorded_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let model = oracle("model_tied");
+    let record = format!(
+        "record --model {} --tasks task1 --seeds 1000..1002 --streams independent --max-completion-length 12 \
+         --out a.jsonl --manifest manifest.json",
+        model.display()
+    );
+    let (said, noted) = succeeds(folder, &record);
+    let rows = rows(&folder.join("a.jsonl"));
+    let count = rows.len();
+    let counted = format!("in words: rows {count}, repaired 0, fallbacks {count}");
+    assert!(said.contains("fits") && said.contains(&counted), "{said}");
+    let warned = format!("warning: {count} of {count} completions were no action");
+    assert!(noted.contains(&warned), "{noted}");
+    for row in &rows {
+        assert_eq!(row["model_source"], "model_tied");
+        assert_eq!(row["fallback"], true);
+        assert!(row["prompt"].as_str().unwrap().starts_with("trust task1"));
+        assert!(row["completion"].is_string());
+    }
+    // The manifest's command makes the same file.
+    let manifest = std::fs::read_to_string(folder.join("manifest.json")).unwrap();
+    let manifest: Value = serde_json::from_str(&manifest).unwrap();
+    let command = manifest["files"][0]["command"].as_str().unwrap();
+    for part in [
+        "--prompt compact",
+        "--reader strict",
+        "--temperature 0",
+        "--max-completion-length 12",
+        "--batch-size 64",
+        "--device cpu",
+    ] {
+        assert!(command.contains(part), "{command}");
+    }
+    assert_eq!(manifest["files"][0]["policy"], "model_tied");
+    assert_eq!(manifest["files"][0]["fallbacks"], count);
+    let before = std::fs::read(folder.join("a.jsonl")).unwrap();
+    succeeds(
+        folder,
+        &format!("{} --force", command.strip_prefix("sentinel ").unwrap()),
+    );
+    assert_eq!(std::fs::read(folder.join("a.jsonl")).unwrap(), before);
+    // Played again, also as policy `trained`.
+    let (said, _) = succeeds(folder, "replay verify a.jsonl");
+    assert!(said.contains(&counted), "{said}");
+    let eval = "eval --policies trained --replay a.jsonl --task task1 --seeds 1000..1002 --streams independent";
+    let (said, noted) = succeeds(folder, eval);
+    let recorded = format!("{count} recorded actions from a.jsonl, 0 replay misses");
+    let fallbacks = format!("{count} of the recorded actions are the fallback's");
+    assert!(
+        said.contains(&recorded) && said.contains(&fallbacks),
+        "{said}{noted}"
+    );
+    fails(folder, &record, &["a.jsonl exists", "--force"]);
+}
+
+#[test]
+fn an_adapter_speaks_when_it_is_the_models() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let record = |model: &str, adapter: &str, more: &str| {
+        format!(
+            "record --model {} --adapter {} --tasks task1 --seeds 1000 --max-completion-length 12 {more} --force \
+             --out a.jsonl",
+            oracle(model).display(),
+            oracle(adapter).display()
+        )
+    };
+    succeeds(folder, &record("model_tied", "adapter_tied", ""));
+    let best = rows(&folder.join("a.jsonl"));
+    assert!(
+        best.iter()
+            .all(|row| row["model_source"] == "model_tied+adapter_tied")
+    );
+    let said = |seed: &str| {
+        let more = format!("--temperature 1.5 --seed {seed} --prompt compact --reader repair");
+        succeeds(folder, &record("model_tied", "adapter_tied", &more));
+        rows(&folder.join("a.jsonl"))[0]["completion"].clone()
+    };
+    let (one, same, other) = (said("1"), said("1"), said("2"));
+    assert!(
+        one == same && one != other && one != best[0]["completion"],
+        "{one} {other}"
+    );
+    succeeds(
+        folder,
+        "init --output-dir other --hidden-size 32 --intermediate-size 64 --layers 1 --heads 2 --kv-heads 1",
+    );
+    let model = oracle("model_tied").display().to_string();
+    let other = record("model_tied", "adapter_tied", "").replace(&model, "other");
+    fails(
+        folder,
+        &other,
+        &["adapter_tied", "does not fit the model", "base model"],
+    );
+    let cold = record("model_tied", "adapter_tied", "--temperature -1");
+    assert!(!sentinel_in(folder, &cold).status.success());
+}
+
+/// In PolyGuard what cannot be read is a step of the model's own; the cluster has a fallback like the trust world.
+#[test]
+fn all_worlds_are_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (world, task, fallback) in [("cluster", "task1", true), ("polyguard", "DDI-easy", false)] {
+        succeeds(
+            folder,
+            &format!("corpus --world {world} --task {task} --seeds 100000 --out {world}.jsonl"),
+        );
+        succeeds(
+            folder,
+            &format!(
+                "init --output-dir {world} --data {world}.jsonl --vocab-size 400 --hidden-size 32 \
+                 --intermediate-size 64 --layers 1 --heads 2 --kv-heads 1"
+            ),
+        );
+        let record = format!(
+            "record --world {world} --rules hardened --tasks {task} --model {world} --seeds 0 \
+             --max-completion-length 4 --prompt compact --out {world}-replay.jsonl"
+        );
+        let (said, noted) = succeeds(folder, &record);
+        let rows = rows(&folder.join(format!("{world}-replay.jsonl")));
+        let fallbacks = if fallback { rows.len() } else { 0 };
+        let counted = format!("rows {}, repaired 0, fallbacks {fallbacks}", rows.len());
+        assert!(said.contains("fits") && said.contains(&counted), "{said}");
+        assert_eq!(noted.contains("warning:"), fallback, "{noted}");
+        assert!(rows.iter().all(|row| row["model_source"] == world));
+        succeeds(folder, &format!("replay verify {world}-replay.jsonl"));
+    }
+}
+
+#[test]
+fn what_is_no_model_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let model = oracle("model_tied");
+    let with = |model: &str, more: &str| {
+        format!("record --model {model} --tasks task1 --seeds 0 {more} --out a.jsonl")
+    };
+    std::fs::create_dir(folder.join("empty")).unwrap();
+    let both = [
+        "empty",
+        "neither a compact model",
+        "nor a language model",
+        "sentinel train",
+        "config.json",
+    ];
+    fails(folder, &with("empty", ""), &both);
+    fails(
+        folder,
+        &with("nowhere", ""),
+        &[
+            "nowhere",
+            "no folder of a compact model",
+            "no language model",
+        ],
+    );
+    let adapter = oracle("adapter_tied");
+    fails(
+        folder,
+        &with(&adapter.display().to_string(), ""),
+        &["adapter_tied", "LoRA adapter", "--adapter"],
+    );
+    let compact = Path::new(env!("CARGO_MANIFEST_DIR")).join("../replays/grpo");
+    let compact = compact.display().to_string();
+    fails(
+        folder,
+        &with(&compact, "--temperature 1"),
+        &["compact model", "--temperature"],
+    );
+    fails(
+        folder,
+        &with(&compact, "--prompt compact"),
+        &["compact model", "--prompt"],
+    );
+    let adapter = format!("--adapter {}", adapter.display());
+    fails(
+        folder,
+        &with(&compact, &adapter),
+        &["compact model", "--adapter"],
+    );
+    fails(
+        folder,
+        "record --policy random --seeds 0 --temperature 1 --out a.jsonl",
+        &["--model"],
+    );
+    let language = model.display().to_string();
+    fails(folder, &with(&language, "--batch-size 0"), &["batch_size"]);
+    fails(
+        folder,
+        &with(&language, "--reader lax"),
+        &["lax", "strict or repair"],
+    );
+    fails(
+        folder,
+        &format!("eval --policies trained --model {language} --seeds 0..1"),
+        &["language model", "eval-lm", "sentinel record"],
+    );
+    assert!(!folder.join("a.jsonl").exists());
+}
+
+#[test]
+fn a_rollout_with_a_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let model = oracle("model_tied").display().to_string();
+    let rollout =
+        format!("rollout --model {model} --task task1 --episodes 2 --max-completion-length 12");
+    let (said, _) = succeeds(folder, &rollout);
+    let found: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(found["policy"], "model_tied");
+    assert_eq!(
+        (&found["episodes"], &found["avg_score"]),
+        (&2.into(), &0.0.into())
+    );
+    assert_eq!(found["signals"]["invalid_rate"], 1.0);
+    fails(
+        folder,
+        &format!("{rollout} --dry-run"),
+        &["--dry-run", "--model"],
+    );
+    fails(
+        folder,
+        &format!("{rollout} --policy bayes"),
+        &["--policy", "--model"],
+    );
+    fails(folder, "rollout --dry-run --temperature 1", &["--model"]);
+    fails(folder, "rollout --model nowhere", &["nowhere"]);
+}

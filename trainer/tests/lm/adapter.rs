@@ -2,9 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-use safetensors::{Dtype, tensor::TensorView};
 use sentinel_trainer::lm::{
     BaseCheck, Batch, LmError, Lora, LoraConfig, ModelConfig, Pass, Qwen2, Target, Trained,
 };
@@ -203,62 +201,5 @@ fn a_new_adapter_changes_nothing_but_what_is_trained() {
             .unwrap_err()
             .to_string()
             .contains("dropout")
-    );
-}
-
-/// Runs the recorded script of PEFT over an adapter and a merged model written here.
-#[test]
-fn peft_roundtrip() {
-    let oracle = oracle();
-    let Some(script) = oracle.path("check_adapter_in_peft.py") else {
-        return;
-    };
-    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let probe = Command::new(&python)
-        .args(["-c", "import peft, transformers, torch"])
-        .output();
-    if !probe.is_ok_and(|probe| probe.status.success()) {
-        eprintln!("{python} has no peft: the adapter is not checked in PEFT");
-        return;
-    }
-    let Some((model, base, _)) = first() else {
-        return;
-    };
-    let folder = tempfile::tempdir().unwrap();
-    Lora::save(&model, folder.path()).unwrap();
-    let ids: Vec<u32> = (0..16).collect();
-    let batch = Batch::new(model.config(), ids.clone(), vec![true; 16], 8).unwrap();
-    let logits = numbers(model.forward(&batch, Pass::EVALUATION));
-    let ids: Vec<u8> = ids
-        .iter()
-        .flat_map(|id| i64::from(*id).to_le_bytes())
-        .collect();
-    let logits: Vec<u8> = logits
-        .iter()
-        .flat_map(|logit| logit.to_le_bytes())
-        .collect();
-    let shape = vec![2, 8, model.config().vocab_size];
-    let claim = [
-        (
-            "input_ids",
-            TensorView::new(Dtype::I64, vec![2, 8], &ids).unwrap(),
-        ),
-        (
-            "logits",
-            TensorView::new(Dtype::F32, shape, &logits).unwrap(),
-        ),
-    ];
-    let path = folder.path().join("claim.safetensors");
-    fs::write(&path, safetensors::serialize(claim, None).unwrap()).unwrap();
-    let output = Command::new(&python)
-        .arg(script)
-        .args([base.as_path(), folder.path(), path.as_path()])
-        .output();
-    let output = output.unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        output.status.success(),
-        "{said}{}",
-        String::from_utf8_lossy(&output.stdout)
     );
 }

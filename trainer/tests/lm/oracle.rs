@@ -1,6 +1,7 @@
 //! The recorded files.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::{Device, Tensor};
@@ -35,6 +36,12 @@ pub(crate) fn oracle() -> Oracle {
     }
 }
 
+/// Says what is left out, also where a test passes: what it prints is shown only when it fails.
+pub(crate) fn say(line: &str) {
+    // Nobody is left to tell when this fails.
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
 /// A device for tests.
 pub(crate) fn device() -> Device {
     Device::flex()
@@ -46,7 +53,10 @@ impl Oracle {
         let path = self.folder.join(name);
         assert!(!self.ours || path.exists(), "{} is missing", path.display());
         if !path.exists() {
-            eprintln!("{} is not there: nothing is compared", path.display());
+            say(&format!(
+                "{} is not there: nothing is compared",
+                path.display()
+            ));
         }
         path.exists().then_some(path)
     }
@@ -55,10 +65,8 @@ impl Oracle {
     pub(crate) fn named(&self, start: &str, end: &str) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(&self.folder) else {
             assert!(!self.ours, "{} is missing", self.folder.display());
-            eprintln!(
-                "{} is not there: nothing is compared",
-                self.folder.display()
-            );
+            let folder = self.folder.display();
+            say(&format!("{folder} is not there: nothing is compared"));
             return Vec::new();
         };
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());

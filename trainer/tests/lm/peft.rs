@@ -1,0 +1,166 @@
+//! What is trained here, opened by the Python stack: the adapter in PEFT, the merged checkpoint in
+//! transformers. `PYTHON` names an interpreter that has both; without one nothing is compared, and
+//! that is said.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use safetensors::{Dtype, tensor::TensorView};
+use sentinel_trainer::lm::sft::{SftRow, window_gradient};
+use sentinel_trainer::lm::{
+    AdamOptions, BaseCheck, Batch, Lora, LoraConfig, Optimizer, Pass, Qwen2, Target, Trained,
+};
+
+use crate::oracle::{Oracle, device, numbers, oracle, say};
+
+const ROWS: usize = 2;
+const TOKENS: usize = 8;
+
+/// Logits of a plain checkpoint, `CHECKPOINT CLAIM`; fails where they are not those claimed.
+const MERGED: &str = r#"
+import os, sys, warnings
+os.environ["HF_HUB_OFFLINE"] = "1"
+import torch
+from safetensors.torch import load_file
+from transformers import AutoModelForCausalLM, AutoTokenizer
+folder, claim = sys.argv[1:3]
+model, found = AutoModelForCausalLM.from_pretrained(
+    folder, dtype=torch.float32, attn_implementation="eager", output_loading_info=True)
+for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
+    assert not found[kind], (kind, found[kind])
+AutoTokenizer.from_pretrained(folder)
+claim = load_file(claim)
+with torch.no_grad():
+    logits = model.eval()(claim["input_ids"]).logits
+apart = (logits - claim["logits"]).abs().max().item()
+print("max abs logit diff", apart)
+sys.exit(apart > 2e-4)
+"#;
+
+/// The interpreter; `None`, and said, where it has no PEFT.
+fn python() -> Option<String> {
+    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let probe = Command::new(&python)
+        .args(["-c", "import peft, transformers, torch"])
+        .output();
+    if probe.is_ok_and(|probe| probe.status.success()) {
+        return Some(python);
+    }
+    say(&format!(
+        "{python} has no peft: nothing is compared with it (PYTHON names another interpreter)"
+    ));
+    None
+}
+
+/// A base model with a new adapter after some steps on made-up rows.
+fn trained(base: &Path, config: LoraConfig) -> Qwen2 {
+    let mut model = Qwen2::load(base, &device()).unwrap();
+    Lora::attach(&mut model, config, 3).unwrap();
+    model.train(Trained::Adapter);
+    let vocabulary = u32::try_from(model.config().vocab_size).unwrap();
+    let row = |row: u32| SftRow {
+        ids: (0..12)
+            .map(|at| (row * 97 + at * 31) % vocabulary)
+            .collect(),
+        start: 4,
+    };
+    let rows: Vec<SftRow> = (0..4).map(row).collect();
+    let rows: Vec<&SftRow> = rows.iter().collect();
+    let mut optimizer = Optimizer::new(&AdamOptions::default());
+    for _ in 0..5 {
+        let found = window_gradient(&model, &rows, 2, 0, Pass::training(0)).unwrap();
+        optimizer.step(&mut model, found.grads, 2e-2).unwrap();
+    }
+    model
+}
+
+/// Some tokens and the logits that the model gives them, as a file.
+fn claim(model: &Qwen2, path: &Path) {
+    let ids: Vec<u32> = (0..16).map(|at| at * 37 % 500).collect();
+    let vocabulary = model.config().vocab_size;
+    let ids: Vec<u32> = ids.iter().map(|id| id % vocabulary as u32).collect();
+    let all = vec![true; ROWS * TOKENS];
+    let batch = Batch::new(model.config(), ids.clone(), all, TOKENS).unwrap();
+    let logits = numbers(model.forward(&batch, Pass::EVALUATION));
+    let reference = numbers(model.forward(&batch, Pass::REFERENCE));
+    let apart = logits.iter().zip(&reference).map(|(a, b)| (a - b).abs());
+    // Otherwise an adapter that is not read at all would look right.
+    assert!(apart.fold(0.0, f32::max) > 0.1, "training changed nothing");
+    let ids: Vec<u8> = (ids.iter())
+        .flat_map(|id| i64::from(*id).to_le_bytes())
+        .collect();
+    let logits: Vec<u8> = (logits.iter())
+        .flat_map(|logit| logit.to_le_bytes())
+        .collect();
+    let (table, cube) = (vec![ROWS, TOKENS], vec![ROWS, TOKENS, vocabulary]);
+    let claim = [
+        ("input_ids", TensorView::new(Dtype::I64, table, &ids)),
+        ("logits", TensorView::new(Dtype::F32, cube, &logits)),
+    ];
+    let claim = claim.map(|(name, view)| (name, view.unwrap()));
+    fs::write(path, safetensors::serialize(claim, None).unwrap()).unwrap();
+}
+
+/// Runs the script, which fails where logits are 2e-4 apart, and repeats what it measured.
+#[track_caller]
+fn agrees(what: &str, command: &mut Command) {
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let trouble = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{what}: {said} {trouble}");
+    say(&format!("{what}: {said}"));
+}
+
+fn bases(oracle: &Oracle) -> Vec<(String, PathBuf)> {
+    let variants = oracle.variants().into_iter();
+    let found = variants.filter_map(|variant| {
+        let base = oracle.path(&format!("model_{variant}"))?;
+        Some((variant, base))
+    });
+    found.collect()
+}
+
+#[test]
+fn peft_roundtrip() {
+    let oracle = oracle();
+    let Some(script) = oracle.path("check_adapter_in_peft.py") else {
+        return;
+    };
+    let Some(python) = python() else {
+        return;
+    };
+    let shapes = [
+        LoraConfig::default(),
+        LoraConfig {
+            rank: 3,
+            rslora: true,
+            targets: vec![Target::Query, Target::Value],
+            ..LoraConfig::default()
+        },
+    ];
+    for ((variant, base), config) in bases(&oracle).into_iter().zip(shapes) {
+        let model = trained(&base, config);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("claim.safetensors");
+        claim(&model, &path);
+        let adapter = folder.path().join("adapter");
+        Lora::save(&model, &adapter).unwrap();
+        let mut command = Command::new(&python);
+        command.arg(&script).args([&base, &adapter, &path]);
+        agrees(&format!("adapter of {variant} in PEFT"), &mut command);
+
+        let merged = folder.path().join("merged");
+        Lora::merge_into(&model, &base, &merged, false).unwrap();
+        let mut command = Command::new(&python);
+        command.args(["-c", MERGED]).args([&merged, &path]);
+        agrees(&format!("merged {variant} in transformers"), &mut command);
+
+        // What was saved is what plays on here.
+        let mut again = Qwen2::load(&base, &device()).unwrap();
+        Lora::load(&mut again, &adapter, BaseCheck::Weights).unwrap();
+        let second = folder.path().join("again.safetensors");
+        claim(&again, &second);
+        assert!(fs::read(&second).unwrap() == fs::read(&path).unwrap());
+    }
+}

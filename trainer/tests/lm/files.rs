@@ -12,8 +12,10 @@ use crate::oracle::{device, oracle};
 /// A copy of the first recorded model, or of one of this name.
 fn copy(name: Option<&str>) -> Option<TempDir> {
     let oracle = oracle();
-    let first = oracle.variants().into_iter().next()?;
-    let folder = oracle.path(&name.map_or(format!("model_{first}"), str::to_owned))?;
+    let folder = match name {
+        Some(name) => oracle.checkpoint(name)?,
+        None => (oracle.variants().iter()).find_map(|variant| oracle.model(variant))?,
+    };
     let copy = tempfile::tempdir().unwrap();
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
@@ -42,19 +44,22 @@ fn fails(folder: &Path, parts: &[&str]) {
 
 #[test]
 fn keys_that_cannot_be_run_are_named() {
+    let Some(folder) = copy(None) else { return };
+    let number = |key: &str| config(folder.path())[key].as_u64().unwrap();
+    let (heads, layers) = (number("num_attention_heads"), number("num_hidden_layers"));
     let cases = [
         ("hidden_size", json!(null), "is missing"),
         ("hidden_size", json!("64"), "whole number"),
-        ("hidden_size", json!(6), "even width"),
+        ("hidden_size", json!(3 * heads), "even width"),
         ("num_hidden_layers", json!(0), "at least 1"),
-        ("num_key_value_heads", json!(3), "divisor"),
+        ("num_key_value_heads", json!(heads + 1), "divisor"),
         ("model_type", json!("llama"), "Qwen2"),
         ("hidden_act", json!("gelu"), "silu"),
         ("torch_dtype", json!("float8"), "convert"),
         ("use_sliding_window", json!(true), "full attention"),
         (
             "layer_types",
-            json!(["full_attention"]),
+            json!(vec!["full_attention"; layers as usize + 1]),
             "num_hidden_layers",
         ),
         (
@@ -96,10 +101,12 @@ fn tensors_that_do_not_fit_are_named() {
     without_types(layers + 1);
     let next = format!("model.layers.{layers}.input_layernorm.weight");
     fails(path, &["missing", &next, "more"]);
-    without_types(layers - 1);
-    let last = format!("model.layers.{}.input_layernorm.weight", layers - 1);
-    fails(path, &["do not belong", &last]);
     without_types(layers);
+    let file = path.join("model.safetensors");
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&file, with(&bytes, &next, "model.norm.weight")).unwrap();
+    fails(path, &["do not belong", &next, "config.json"]);
+    fs::write(&file, bytes).unwrap();
     let vocabulary = config(path)["vocab_size"].as_u64().unwrap();
     set(path, "vocab_size", json!(vocabulary + 1));
     fails(
@@ -133,7 +140,11 @@ fn heads_are_tied_or_not() {
     );
     let file = folder.path().join("model.safetensors");
     let bytes = fs::read(&file).unwrap();
-    fs::write(&file, with_head(&bytes)).unwrap();
+    fs::write(
+        &file,
+        with(&bytes, "lm_head.weight", "model.embed_tokens.weight"),
+    )
+    .unwrap();
     let untied = Qwen2::load(folder.path(), &device()).unwrap();
     assert_eq!(untied.parameters().len(), tied.parameters().len() + 1);
     set(folder.path(), "tie_word_embeddings", json!(true));
@@ -141,12 +152,11 @@ fn heads_are_tied_or_not() {
     assert_eq!(again.base_digest().unwrap(), tied.base_digest().unwrap());
 }
 
-/// The same file with the embedding once more under the head's name.
-fn with_head(bytes: &[u8]) -> Vec<u8> {
+/// The same file with one of its tensors once more under another name.
+fn with(bytes: &[u8], name: &str, of: &str) -> Vec<u8> {
     let file = safetensors::SafeTensors::deserialize(bytes).unwrap();
     let mut tensors: Vec<(String, _)> = file.tensors();
-    let embedding = file.tensor("model.embed_tokens.weight").unwrap();
-    tensors.push(("lm_head.weight".to_owned(), embedding));
+    tensors.push((name.to_owned(), file.tensor(of).unwrap()));
     safetensors::serialize(tensors, None).unwrap()
 }
 

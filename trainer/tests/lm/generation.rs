@@ -56,7 +56,8 @@ impl Params {
 
 fn case(oracle: &Oracle, variant: &str) -> Option<(Qwen2, GenerationDefaults, Recorded)> {
     let recorded = oracle.json(&format!("generate_{variant}.json"))?;
-    let folder = oracle.path(&format!("model_{variant}"))?;
+    let folder = oracle.model(variant)?;
+    oracle.path(&format!("model_{variant}/generation_config.json"))?;
     let model = Qwen2::load(&folder, &device()).unwrap();
     Some((model, GenerationDefaults::read(&folder).unwrap(), recorded))
 }
@@ -191,7 +192,7 @@ fn draws_belong_to_seed_and_row() {
         let Some((mut model, defaults, recorded)) = case(&oracle, &variant) else {
             continue;
         };
-        if let Some(adapter) = oracle.path(&format!("adapter_{variant}")) {
+        if let Some(adapter) = oracle.adapter(&format!("adapter_{variant}")) {
             Lora::load(&mut model, &adapter, BaseCheck::Weights).unwrap();
         }
         let options = GenerateOptions {

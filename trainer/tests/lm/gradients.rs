@@ -38,7 +38,7 @@ struct Case {
 fn case(oracle: &Oracle, variant: &str) -> Option<Case> {
     let recorded = oracle.tensors(&format!("sft_{variant}.safetensors"))?;
     let sft = oracle.json(&format!("sft_{variant}.json"))?;
-    let model = Qwen2::load(&oracle.path(&format!("model_{variant}"))?, &device()).unwrap();
+    let model = Qwen2::load(&oracle.model(variant)?, &device()).unwrap();
     let mask = &recorded["attention_mask"];
     let batch = recorded["input_ids"].batch(model.config(), Some(mask));
     let labels = &recorded["labels"].whole;
@@ -60,7 +60,7 @@ fn case(oracle: &Oracle, variant: &str) -> Option<Case> {
 /// A case with the recorded adapter, which alone is trained.
 fn adapted(oracle: &Oracle, variant: &str) -> Option<Case> {
     let mut case = case(oracle, variant)?;
-    let adapter = oracle.path(&format!("adapter_{variant}"))?;
+    let adapter = oracle.adapter(&format!("adapter_{variant}"))?;
     Lora::load(&mut case.model, &adapter, BaseCheck::Weights).unwrap();
     case.model.train(Trained::Adapter);
     Some(case)
@@ -214,7 +214,7 @@ fn dropout_belongs_to_its_seed() {
         let Some(mut case) = case(&oracle, &variant) else {
             continue;
         };
-        let Some(adapter) = oracle.path(&format!("adapter_{variant}")) else {
+        let Some(adapter) = oracle.adapter(&format!("adapter_{variant}")) else {
             continue;
         };
         // The recorded adapter, as if it had been trained with dropout.

@@ -7,7 +7,7 @@ use sentinel_trainer::lm::{AdamOptions, BaseCheck, Lora, Optimizer, Pass, Qwen2,
 use sentinel_trainer::rl::config::{ImportanceSamplingLevel, LossConfig, LossType};
 use serde_json::Value;
 
-use crate::oracle::{LOGITS, Recorded, close, device, numbers, oracle};
+use crate::oracle::{LOGITS, Oracle, Recorded, close, device, numbers, oracle};
 
 /// A row of a table where its mask is on.
 fn row<T: Copy>(values: &[T], mask: &[bool], row: usize, columns: usize) -> Vec<T> {
@@ -65,28 +65,47 @@ fn objective(run: &Value) -> Objective {
     }
 }
 
-fn model(variant: &str) -> Qwen2 {
-    let oracle = oracle();
-    let mut model = Qwen2::load(
-        &oracle.path(&format!("model_{variant}")).unwrap(),
-        &device(),
-    )
-    .unwrap();
-    let adapter = oracle.path(&format!("adapter_{variant}")).unwrap();
+/// A recorded step: the model with its adapter, the samples, the options, what came of it.
+struct Case {
+    model: Qwen2,
+    samples: Vec<Sample>,
+    objective: Objective,
+    file: BTreeMap<String, Recorded>,
+    run: Value,
+}
+
+fn case(oracle: &Oracle, variant: &str) -> Option<Case> {
+    let file = oracle.tensors(&format!("grpo_{variant}.safetensors"))?;
+    let run: Value = oracle.json(&format!("grpo_{variant}.json"))?;
+    let mut model = Qwen2::load(&oracle.model(variant)?, &device()).unwrap();
+    let adapter = oracle.adapter(&format!("adapter_{variant}"))?;
     Lora::load(&mut model, &adapter, BaseCheck::Weights).unwrap();
     model.train(Trained::Adapter);
-    model
+    Some(Case {
+        model,
+        samples: samples(&file),
+        objective: objective(&run),
+        file,
+        run,
+    })
+}
+
+/// The first case that is there.
+fn first() -> Option<Case> {
+    let oracle = oracle();
+    let variants = oracle.variants();
+    variants.iter().find_map(|variant| case(&oracle, variant))
 }
 
 #[test]
 fn a_step_is_that_of_trl() {
     let oracle = oracle();
     for variant in oracle.variants() {
-        let Some(file) = oracle.tensors(&format!("grpo_{variant}.safetensors")) else {
+        let Some(case) = case(&oracle, &variant) else {
             continue;
         };
-        let run: Value = oracle.json(&format!("grpo_{variant}.json")).unwrap();
-        let (mut model, samples, objective) = (model(&variant), samples(&file), objective(&run));
+        let (file, run, objective) = (case.file, case.run, case.objective);
+        let (mut model, samples) = (case.model, case.samples);
         let samples: Vec<&Sample> = samples.iter().collect();
         let items: usize = samples.iter().map(|sample| sample.items()).sum();
         assert!((items as f64 - objective.num_items).abs() < 1e-9, "{items}");
@@ -150,12 +169,10 @@ fn a_step_is_that_of_trl() {
 /// reference says is what TRL computed with the adapter switched off.
 #[test]
 fn divisions_and_references_agree() {
-    let oracle = oracle();
-    let Some(file) = oracle.tensors("grpo_tied.safetensors") else {
+    let Some(case) = first() else {
         return;
     };
-    let run: Value = oracle.json("grpo_tied.json").unwrap();
-    let (model, samples, mut objective) = (model("tied"), samples(&file), objective(&run));
+    let (model, samples, mut objective) = (case.model, case.samples, case.objective);
     let samples: Vec<&Sample> = samples.iter().collect();
     let found = reference_logps(&model, &samples, 2, &objective, Pass::REFERENCE).unwrap();
     for (sample, found) in samples.iter().zip(&found) {
@@ -187,12 +204,10 @@ fn divisions_and_references_agree() {
 /// Every kind of loss goes through the model; what does not count moves nothing.
 #[test]
 fn every_loss_passes_through() {
-    let oracle = oracle();
-    let Some(file) = oracle.tensors("grpo_tied.safetensors") else {
+    let Some(case) = first() else {
         return;
     };
-    let run: Value = oracle.json("grpo_tied.json").unwrap();
-    let (model, mut samples, mut objective) = (model("tied"), samples(&file), objective(&run));
+    let (model, mut samples, mut objective) = (case.model, case.samples, case.objective);
     objective.loss.entropy_coef = 0.01;
     for kind in [
         LossType::Grpo,

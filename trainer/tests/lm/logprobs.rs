@@ -20,12 +20,14 @@ fn policies_and_references_are_those_of_trl() {
         let Some(file) = oracle.tensors(&format!("grpo_{variant}.safetensors")) else {
             continue;
         };
-        let run: Value = oracle.json(&format!("grpo_{variant}.json")).unwrap();
-        let temperature = run["config"]["temperature"].as_f64().unwrap();
-        let Some(adapter) = oracle.path(&format!("adapter_{variant}")) else {
+        let Some(run) = oracle.json::<Value>(&format!("grpo_{variant}.json")) else {
             continue;
         };
-        let folder = oracle.path(&format!("model_{variant}")).unwrap();
+        let temperature = run["config"]["temperature"].as_f64().unwrap();
+        let adapter = oracle.adapter(&format!("adapter_{variant}"));
+        let (Some(adapter), Some(folder)) = (adapter, oracle.model(&variant)) else {
+            continue;
+        };
         let mut model = Qwen2::load(&folder, &device()).unwrap();
         Lora::load(&mut model, &adapter, BaseCheck::Weights).unwrap();
         model.train(Trained::Adapter);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::{Device, Tensor};
 use safetensors::{Dtype, SafeTensors};
-use sentinel_trainer::lm::{Batch, ModelConfig};
+use sentinel_trainer::lm::{Batch, ModelConfig, Tokenizer};
 use serde::de::DeserializeOwned;
 
 /// How far logits and log-probabilities may be from the recorded ones.
@@ -59,6 +59,50 @@ impl Oracle {
             ));
         }
         path.exists().then_some(path)
+    }
+
+    /// A model's folder with what loading it takes.
+    pub(crate) fn checkpoint(&self, name: &str) -> Option<PathBuf> {
+        let folder = self.path(name)?;
+        self.path(&format!("{name}/config.json"))?;
+        let index = format!("{name}/model.safetensors.index.json");
+        let mut weights = vec!["model.safetensors".to_owned()];
+        if self.folder.join(&index).exists() {
+            let index: serde_json::Value = self.json(&index)?;
+            let files = index["weight_map"].as_object().unwrap().values();
+            weights = files
+                .map(|file| file.as_str().unwrap().to_owned())
+                .collect();
+        }
+        for file in weights {
+            self.path(&format!("{name}/{file}"))?;
+        }
+        Some(folder)
+    }
+
+    /// A model of [`Self::variants`].
+    pub(crate) fn model(&self, variant: &str) -> Option<PathBuf> {
+        self.checkpoint(&format!("model_{variant}"))
+    }
+
+    /// An adapter's folder.
+    pub(crate) fn adapter(&self, name: &str) -> Option<PathBuf> {
+        self.path(&format!("{name}/adapter_config.json"))?;
+        self.path(&format!("{name}/adapter_model.safetensors"))?;
+        self.path(name)
+    }
+
+    /// A tokenizer in a folder, with the template that it is recorded with.
+    pub(crate) fn tokenizer(&self, folder: &str) -> Option<Tokenizer> {
+        let path = self.path(folder)?;
+        for file in [
+            "tokenizer.json",
+            "tokenizer_config.json",
+            "chat_template.jinja",
+        ] {
+            self.path(&format!("{folder}/{file}"))?;
+        }
+        Some(Tokenizer::load(&path).unwrap())
     }
 
     /// Entries that start and end so, without the ending.

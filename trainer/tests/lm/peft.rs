@@ -115,7 +115,7 @@ fn agrees(what: &str, command: &mut Command) {
 fn bases(oracle: &Oracle) -> Vec<(String, PathBuf)> {
     let variants = oracle.variants().into_iter();
     let found = variants.filter_map(|variant| {
-        let base = oracle.path(&format!("model_{variant}"))?;
+        let base = oracle.model(&variant)?;
         Some((variant, base))
     });
     found.collect()

@@ -47,8 +47,7 @@ struct Masked {
 fn cases() -> Option<(Tokenizer, Cases)> {
     let oracle = oracle();
     let cases = oracle.json("tokenizer_cases.json")?;
-    let tokenizer = Tokenizer::load(&oracle.path("tokenizer")?).unwrap();
-    Some((tokenizer, cases))
+    Some((oracle.tokenizer("tokenizer")?, cases))
 }
 
 fn with_template(tokenizer: &Tokenizer, source: &str) -> Tokenizer {
@@ -127,10 +126,10 @@ fn masks_are_those_of_transformers() {
 #[test]
 fn a_folder_brings_its_template() {
     let oracle = oracle();
-    let Some(folder) = oracle.path("tokenizer") else {
+    let (Some(folder), Some(own)) = (oracle.path("tokenizer"), oracle.tokenizer("tokenizer"))
+    else {
         return;
     };
-    let own = Tokenizer::load(&folder).unwrap();
     let messages = [Message::new("user", "Hello")];
     let expected = own
         .template()
@@ -201,11 +200,8 @@ fn what_does_not_fit_is_said() {
     let Some((tokenizer, cases)) = cases() else {
         return;
     };
-    let Some(folder) = oracle
-        .variants()
-        .first()
-        .and_then(|v| oracle.path(&format!("model_{v}")))
-    else {
+    let variants = oracle.variants();
+    let Some(folder) = variants.iter().find_map(|variant| oracle.model(variant)) else {
         return;
     };
     let mut config = ModelConfig::read(&folder).unwrap();

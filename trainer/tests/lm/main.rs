@@ -13,6 +13,7 @@ mod logprobs;
 mod oracle;
 mod peft;
 mod record;
+mod refused;
 mod runs;
 mod sft;
 mod source;

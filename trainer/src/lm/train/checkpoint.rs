@@ -55,7 +55,7 @@ pub struct Checkpoint {
 /// Writes the state of a run into its folder. Steps, tokens and times of `header` are filled in.
 ///
 /// # Errors
-/// If it cannot be written; the checkpoint before it stays then.
+/// If a number is not finite, or it cannot be written; the checkpoint before it stays then.
 pub fn save(state: &State, mut header: Header, folder: &Path) -> Result<(), RunError> {
     let moments = state.optimizer.moments()?;
     header.done = state.done;
@@ -68,6 +68,13 @@ pub fn save(state: &State, mut header: Header, folder: &Path) -> Result<(), RunE
     for parameter in state.model.parameters() {
         if parameter.is_trainable() {
             let values = parameter.numbers()?;
+            if !values.iter().all(|value| value.is_finite()) {
+                return Err(RunError::NotFinite {
+                    step: state.done,
+                    what: "largest weight",
+                    saved: String::new(),
+                });
+            }
             tensors.push((format!("{VALUE}{}", parameter.name()), bytes(&values)));
         }
     }

@@ -139,7 +139,7 @@ pub fn run(
     while !state.finished() {
         if stop.load(Ordering::Relaxed) {
             log.note(Event::Interrupted { step: state.done });
-            log.keep(job, &state, about, &place.folder)?;
+            log.keep(job, &state, about, &place.folder, saved)?;
             return Ok(Outcome::Interrupted);
         }
         let (start, before, tokens) = (Instant::now(), state.done, state.tokens);
@@ -150,7 +150,7 @@ pub fn run(
         log.updated(job, update, before, seconds, read);
         let (step, every) = (state.done, about.save_steps);
         if step / every > before / every && !state.finished() {
-            log.keep(job, &state, about, &place.folder)?;
+            log.keep(job, &state, about, &place.folder, saved)?;
             saved = Some(step);
         }
     }
@@ -161,7 +161,7 @@ pub fn run(
             step: state.done,
             seconds,
         });
-        log.keep(job, &state, about, &place.folder)?;
+        log.keep(job, &state, about, &place.folder, saved)?;
     }
     Ok(Outcome::Finished)
 }
@@ -230,20 +230,22 @@ impl Log<'_> {
         self.history.iter().filter_map(time).sum()
     }
 
-    /// Saves a run: the checkpoint first, from which all else could be written again.
+    /// Saves a run: the checkpoint first, from which all else could be written again. `saved` is the
+    /// step of the one before it.
     fn keep(
         &mut self,
         job: &dyn Job,
         state: &State,
         about: &About,
         folder: &Path,
+        saved: Option<usize>,
     ) -> Result<(), RunError> {
         self.note(Event::Saved { step: state.done });
         let header = Header {
             history: self.history.clone(),
             ..self.header.clone()
         };
-        checkpoint::save(state, header, folder)?;
+        checkpoint::save(state, header, folder).map_err(|error| error.saved(folder, saved))?;
         let base = &self.header.base;
         outputs::write_all(folder, job, state, about, base, &self.history)
     }

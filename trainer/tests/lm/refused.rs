@@ -1,0 +1,240 @@
+//! Whole runs that cannot begin, or cannot go on: one line that names the thing and the way out.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::runs::{adapter, curve, fails, made, succeeds};
+
+/// One line of error, the last, that holds all of these.
+#[track_caller]
+fn says(said: &str, parts: &[&str]) {
+    let errors = said.lines().filter(|line| line.starts_with("error: "));
+    assert_eq!(errors.count(), 1, "{said}");
+    let last = said.lines().last().unwrap();
+    for part in parts {
+        assert!(last.contains(part), "{part:?} is not in: {last}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_said_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, model) = made(folder.path());
+    let out = folder.path().join("out").display().to_string();
+    let said = fails(&format!(
+        "sft --model {model} --data {corpus} --max-seq-length 64 --output-dir {out}"
+    ));
+    assert!(
+        said.contains("rows are longer than 64 tokens") && said.contains("--too-long drop"),
+        "{said}"
+    );
+    let said = fails(&format!(
+        "sft --model no/such-model --data {corpus} --output-dir {out}"
+    ));
+    assert!(said.contains("no model \"no/such-model\""), "{said}");
+    let said = fails(&format!(
+        "grpo --model {model} --num-generations 1 --output-dir {out}"
+    ));
+    assert!(said.contains("num-generations"), "{said}");
+    let said = fails(&format!("sft --resume --output-dir {out}"));
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+/// A number that is not finite stops the run; what was saved before it stays, and is finite.
+#[test]
+fn a_run_that_explodes_stops_at_its_last_good_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, model) = made(folder.path());
+    let out = folder.path().join("out").display().to_string();
+    let run = format!(
+        "sft --model {model} --data {corpus} --full --learning-rate 1e30 --max-grad-norm 0 \
+         --max-steps 30 --save-steps 1 --output-dir {out}"
+    );
+    let said = fails(&run);
+    assert!(
+        said.contains("is not finite") && said.contains("the last good checkpoint"),
+        "{said}"
+    );
+    finite(&folder.path().join("out"));
+
+    // Weights that overflow in the very step after which they would be saved.
+    let other = folder.path().join("other");
+    let run = run
+        .replace("1e30", "1e39")
+        .replace(&out, &other.display().to_string());
+    let said = fails(&run);
+    says(&said, &["weight is not finite", "nothing was saved yet"]);
+    assert!(!other.join("checkpoint.safetensors").exists());
+}
+
+/// What a checkpoint holds can be gone on from.
+fn finite(folder: &Path) {
+    let all = crate::oracle::tensors(&folder.join("checkpoint.safetensors"));
+    assert!(!all.is_empty());
+    for (name, tensor) in all {
+        assert!(
+            tensor.values.iter().all(|value| value.is_finite()),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn files_of_another_model_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, other) = made(folder.path());
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (out, model) = (at("out"), at("smaller"));
+    // As wide and deep, with other weights for fewer tokens.
+    succeeds(&format!(
+        "init --output-dir {model} --data {corpus} --vocab-size 300 --hidden-size 32 --intermediate-size 64 \
+         --layers 1 --heads 2 --kv-heads 1 --seed 1"
+    ));
+    succeeds(&format!(
+        "sft --model {other} --data {corpus} --max-steps 1 --output-dir {out}"
+    ));
+    for run in [
+        format!("sft --data {corpus}"),
+        "grpo --task task1 --episodes 1".to_owned(),
+        format!("merge --out {}", at("merged")),
+        "eval-lm --task task1 --seeds 100000..100001".to_owned(),
+    ] {
+        let said = fails(&format!("{run} --model {model} --adapter {out}"));
+        says(&said, &[&out, "does not fit the model", "other weights"]);
+    }
+    fs::copy(
+        Path::new(&other).join("tokenizer.json"),
+        Path::new(&model).join("tokenizer.json"),
+    )
+    .unwrap();
+    for run in [
+        format!("sft --data {corpus} --output-dir {}", at("new")),
+        format!("grpo --task task1 --output-dir {}", at("new")),
+        "eval-lm --task task1 --seeds 100000..100001".to_owned(),
+    ] {
+        let said = fails(&format!("{run} --model {model}"));
+        let (path, holds) = (format!("{model}/tokenizer.json"), "vocabulary holds 304");
+        says(
+            &said,
+            &[&path, "largest id 381", holds, "belongs to the model"],
+        );
+    }
+}
+
+#[test]
+fn data_without_anything_to_learn_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, model) = made(folder.path());
+    let out = folder.path().join("out").display().to_string();
+    let none = folder.path().join("none.jsonl");
+    fs::write(&none, "\n\n").unwrap();
+    let run = format!("sft --model {model} --output-dir {out}");
+    let said = fails(&format!("{run} --data {}", none.display()));
+    says(
+        &said,
+        &["none.jsonl", "holds no example", "sentinel corpus"],
+    );
+    let said = fails(&format!(
+        "{run} --data {corpus} --max-seq-length 8 --too-long drop"
+    ));
+    says(&said, &["data", "a row that fits --max-seq-length"]);
+    assert!(!Path::new(&out).exists());
+}
+
+/// What is too long is counted and told, in every file; nothing is cut unless that is asked for.
+#[test]
+fn what_is_too_long_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, model) = made(folder.path());
+    let lines = fs::read_to_string(&corpus).unwrap();
+    let mut long: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    long["completion"][0]["content"] = "word ".repeat(700).into();
+    let both = folder.path().join("both.jsonl");
+    fs::write(&both, format!("{lines}{long}\n")).unwrap();
+    let rows = lines.lines().count();
+    let out = folder.path().join("out");
+    let run = format!(
+        "sft --model {model} --data {} --max-seq-length 700 --max-steps 1 --output-dir {}",
+        both.display(),
+        out.display()
+    );
+    let said = fails(&run);
+    says(
+        &said,
+        &[&format!("1 of {} rows", rows + 1), "--too-long drop"],
+    );
+    for (how, kept, key, word) in [
+        ("drop", rows, "dropped", "left out"),
+        ("cut", rows + 1, "cut", "cut off"),
+    ] {
+        succeeds(&format!("{run} --too-long {how} --force"));
+        let events = fs::read_to_string(out.join("events.jsonl")).unwrap();
+        let events: Vec<Value> = events
+            .lines()
+            .map(|e| serde_json::from_str(e).unwrap())
+            .collect();
+        let data = events
+            .iter()
+            .find(|event| event["event"] == "data")
+            .unwrap();
+        assert_eq!(data["counts"]["rows"], kept as f64);
+        assert_eq!(data["counts"][key], 1.0);
+        let warning = events
+            .iter()
+            .find(|event| event["event"] == "warning")
+            .unwrap();
+        let text = warning["text"].as_str().unwrap();
+        assert!(
+            text.starts_with("1 rows longer than 700") && text.contains(word),
+            "{text}"
+        );
+        assert!(text.contains(&format!("line {}", rows + 1)), "{text}");
+    }
+    // Prompts of a world, which nobody can leave out.
+    let said = fails(&format!(
+        "grpo --model {model} --task task1 --max-seq-length 40 --max-completion-length 8 --output-dir {}",
+        folder.path().join("played").display()
+    ));
+    says(
+        &said,
+        &["prompts are longer than 32 tokens", "the longest has"],
+    );
+}
+
+/// Groups in which nobody did better: counted, told, and nothing is learned from them.
+#[test]
+fn groups_without_variance_teach_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, model) = made(folder.path());
+    let out = folder.path().join("out");
+    let run = "--world trust --task task1 --episodes 2 --batch-size 1 --num-generations 3 --groups-per-update 2";
+    for scale in ["group", "batch", "none"] {
+        succeeds(&format!(
+            "grpo --model {model} {run} --scale-rewards {scale} --max-completion-length 4 --force --output-dir {}",
+            out.display()
+        ));
+        let steps = curve(&out);
+        assert_eq!(steps.len(), 2);
+        for step in &steps {
+            // No four tokens of so small a model are an action, so every completion earns the same.
+            assert_eq!(step["reward_std"], 0.0);
+            assert_eq!(step["frac_reward_zero_std"], 1.0);
+            assert_eq!(step["groups/zero_variance"], step["groups"]);
+            assert_eq!(
+                (&step["loss"], &step["grad_norm"]),
+                (&0.0.into(), &0.0.into())
+            );
+        }
+        let events = fs::read_to_string(out.join("events.jsonl")).unwrap();
+        assert!(events.contains("groups have equal rewards: they teach nothing"));
+        // A new adapter's B is zero, and stays so.
+        for (name, values) in adapter(&out) {
+            assert!(
+                !name.contains("lora_B") || values.iter().all(|value| *value == 0.0),
+                "{name}"
+            );
+        }
+    }
+}

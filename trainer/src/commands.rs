@@ -236,9 +236,8 @@ pub(crate) fn ablate(config: &AblateConfig) -> Result<()> {
         files::check_target(path)?;
         ablate::check_replaces(path)?;
     }
-    // This build has no language model to play with.
-    let bar = Bar::new(Some(plan.episodes(false)));
-    let found = ablate::ablate(&plan, None, &|| bar.step());
+    let bar = Bar::new(Some(plan.episodes(config.model.is_some())));
+    let found = ablate::play(config, &plan, &|| bar.step())?;
     drop(bar);
     if let Some(path) = &config.out {
         files::write(path, found.to_json()?.as_bytes())?;

@@ -7,9 +7,10 @@
 mod common;
 
 use common::sentinel;
-use sentinel_env::polyguard::{Candidate, CandidateId, Observation};
-use sentinel_policy::polyguard::Completes;
-use sentinel_trainer::ablate::{AblateConfig, Ablation, RowKey, ablate, table};
+use sentinel_policy::text::PromptStyle;
+use sentinel_trainer::ablate::{AblateConfig, Ablation, RowKey, Words, ablate, table};
+use sentinel_trainer::corpus::rollout::Callback;
+use sentinel_trainer::lm::grpo::SpeechOptions;
 use sentinel_trainer::{Cells, SeedRange};
 use serde_json::Value;
 
@@ -38,23 +39,32 @@ fn config() -> AblateConfig {
         },
         episodes: SeedRange::of(1_000_000, 1_000_004),
         seeds: None,
+        model: None,
+        prompt: None,
+        speech: SpeechOptions::default(),
         out: None,
     }
 }
 
-/// Names the first of its list.
-struct First;
-
-impl Completes for First {
-    fn complete(&mut self, _: &Observation, list: &[Candidate]) -> Option<CandidateId> {
-        list.first().map(|candidate| candidate.id)
-    }
+/// Names the first candidate of each prompt.
+fn first(prompts: &[String]) -> Vec<String> {
+    let name = |prompt: &String| {
+        let at = prompt.find("\ncand_").unwrap();
+        let id = &prompt[at + 1..at + 8];
+        format!("candidate_id={id}; rationale=the first of the list")
+    };
+    prompts.iter().map(name).collect()
 }
 
 fn found(with_model: bool) -> Ablation {
     let plan = config().plan().unwrap();
-    let source = || -> Box<dyn Completes> { Box::new(First) };
-    ablate(&plan, with_model.then_some(&source), &|| ())
+    let mut speaker = Callback(first);
+    let words = with_model.then_some(Words {
+        name: "first",
+        style: PromptStyle::Compact,
+        speaker: &mut speaker,
+    });
+    ablate(&plan, words, &|| ()).unwrap()
 }
 
 #[test]
@@ -76,9 +86,10 @@ fn all_rows_are_played_and_those_of_a_model_only_with_one() {
         }
         let text = table(&found);
         assert_eq!(
-            text.contains("no model given: llm_only, llm_bandit"),
+            text.contains("no model given (--model): llm_only, llm_bandit not played"),
             !with_model
         );
+        assert_eq!(text.ends_with("llm: first\n"), with_model);
     }
 }
 
@@ -136,4 +147,49 @@ fn what_there_is_not_is_said_in_a_line() {
     sentinel(["ablate", "--rules", "soft"]).fails(&["soft"]);
     sentinel(["ablate", "--episodes", "0"]).fails(&["episodes"]);
     sentinel(["ablate", "--episodes", "2", "--seeds", "0..2"]).fails(&["--seeds"]);
+}
+
+/// The same seeds, so that the rows can be compared: a model that names what the bandit would choose
+/// first is the bandit.
+#[test]
+fn a_model_behind_the_bandit_chooses_among_its_three() {
+    let all = found(true);
+    let row = |name: &str| {
+        let row = all.ablation.iter().find(|row| row.row == name).unwrap();
+        row.found.clone().unwrap()
+    };
+    let (alone, behind) = (row("llm_only"), row("llm_bandit"));
+    assert_eq!((alone.invalid, behind.invalid), (0.0, 0.0));
+    assert!(
+        behind.score.mean > alone.score.mean + 0.1,
+        "{behind:?} {alone:?}"
+    );
+}
+
+#[test]
+fn a_language_model_plays_its_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (model, out) = (at("tiny"), at("ablation.json"));
+    let shape =
+        "--preset tiny --hidden-size 16 --intermediate-size 32 --layers 1 --heads 2 --kv-heads 1";
+    let init = ["init", "--output-dir", &model].into_iter();
+    sentinel(init.chain(shape.split(' '))).succeeds();
+    let small =
+        "ablate --sub-environment DDI --difficulty easy --episodes 2 --max-completion-length 3";
+    let with = |more: &[&str]| sentinel(small.split(' ').chain(more.iter().copied()));
+    let run = with(&["--model", &model, "--out", &out]);
+    let text = run.succeeds();
+    assert!(text.ends_with("llm: tiny\n"), "{text}");
+    let read: Value = serde_json::from_slice(&std::fs::read(&out).unwrap()).unwrap();
+    assert_eq!(read["model"], "tiny");
+    for row in &read["ablation"].as_array().unwrap()[1..3] {
+        // Three bytes of a new model are no answer: each step is counted as such.
+        assert_eq!(
+            (&row["episodes"], &row["invalid"]),
+            (&2.into(), &1.0.into())
+        );
+    }
+    with(&["--model", &at("none")]).fails(&["none", "config.json"]);
+    with(&[]).fails(&["--model"]);
 }

@@ -69,7 +69,7 @@ pub use message::{Message, MessageError, ShapeError};
 pub use observation::{Observation, Patient, Sex};
 pub use parse::{COMPLETION_MAX, Reading};
 pub use payload::{ArgRow, CandidateRow, ObservationPayload};
-pub use prompt::{ANSWER_FORM, prompt};
+pub use prompt::{ANSWER_FORM, prompt, prompt_among};
 pub use regimen::{Bucket, Drug, ROWS, Regimen, Row};
 pub use reply::{Info, Reply};
 pub use request::{DEFAULT_SEED, ResetError, ResetRequest, patient_id, scenario_id};

@@ -7,7 +7,7 @@
 use std::fmt::{self, Write};
 
 use super::payload::{ArgRow, CandidateRow, MedicationRow, ObservationPayload, PastRow};
-use super::{Observation, text};
+use super::{CandidateId, Observation, text};
 
 /// The answer that is asked for.
 pub const ANSWER_FORM: &str = "candidate_id=<cand_xx>; rationale=<text>";
@@ -15,10 +15,23 @@ pub const ANSWER_FORM: &str = "candidate_id=<cand_xx>; rationale=<text>";
 /// The prompt of an observation.
 #[must_use]
 pub fn prompt(o: &Observation) -> String {
-    let payload = ObservationPayload::of(o);
+    of_payload(&ObservationPayload::of(o))
+}
+
+/// The same with some of the candidates alone, in the order in which they are shown.
+#[must_use]
+pub fn prompt_among(o: &Observation, ids: &[CandidateId]) -> String {
+    let mut payload = ObservationPayload::of(o);
+    let rows = o.candidates.iter().zip(payload.candidates);
+    let listed = rows.filter(|(candidate, _)| ids.contains(&candidate.id));
+    payload.candidates = listed.map(|(_, row)| row).collect();
+    of_payload(&payload)
+}
+
+fn of_payload(payload: &ObservationPayload) -> String {
     let mut out = String::new();
     // Writing to a text cannot fail.
-    let _ = write(&payload, &mut out);
+    let _ = write(payload, &mut out);
     out
 }
 

@@ -19,12 +19,13 @@ mod permitted;
 mod rules_only;
 mod run;
 mod simple;
+mod spoken;
 pub mod stack;
 mod world;
 
 pub use bandit::{Bandit, Learned, Rule, Statistics, fit as fit_bandit};
 pub use beam::BeamSearch;
-pub use completes::{Completed, Completes, SHORTLIST};
+pub use completes::{Completes, SHORTLIST};
 pub use features::{FEATURES, Features, feature_names, features};
 pub use fitted::{FIT_SEEDS, Provenance};
 pub use imitation::{Choices, Imitates, Imitation, fit as fit_imitation, oracle_choices};
@@ -33,6 +34,7 @@ pub use oracle::Oracle;
 pub use rules_only::RulesOnly;
 pub use run::EpisodeRow;
 pub use simple::{GreedyRegimen, NoChange, Random};
+pub use spoken::Spoken;
 pub use stack::{Mode, Part, Stack, StackConfig};
 
 /// A policy or an oracle of this world.

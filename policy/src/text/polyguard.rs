@@ -3,10 +3,11 @@
 use std::fmt::{self, Write};
 
 use sentinel_env::polyguard::{
-    Action, ActionRow, Arg, Candidate, Episode, Lab, Observation, PolyguardWorld, Reading, prompt,
+    Action, ActionRow, Arg, Candidate, CandidateId, Episode, Lab, Observation, PolyguardWorld,
+    Reading, prompt, prompt_among,
 };
 
-use super::{Consequence, Heard, PromptStyle, Reader, Reason, TextWorld, Unreadable};
+use super::{Consequence, Heard, PromptStyle, Reader, Reason, Situation, TextWorld, Unreadable};
 
 /// How the symptom was before the last step; everything else stands in the observation.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,7 +33,7 @@ impl TextWorld for PolyguardWorld {
             PromptStyle::Compact => {
                 let mut out = String::with_capacity(900);
                 // Writing to a String cannot fail.
-                let _ = compact(&mut out, memory, o);
+                let _ = compact(&mut out, memory, o, o.candidates.iter());
                 out
             }
         }
@@ -68,7 +69,30 @@ impl TextWorld for PolyguardWorld {
     }
 }
 
-fn compact(out: &mut String, memory: &PolyguardMemory, o: &Observation) -> fmt::Result {
+impl Situation<PolyguardWorld> {
+    /// What is asked of a model that is left some of the candidates alone.
+    #[must_use]
+    pub fn prompt_among(&self, style: PromptStyle, ids: &[CandidateId]) -> String {
+        let o = self.observation();
+        match style {
+            PromptStyle::Reference => prompt_among(o, ids),
+            PromptStyle::Compact => {
+                let mut out = String::with_capacity(500);
+                let listed = o.candidates.iter().filter(|c| ids.contains(&c.id));
+                // Writing to a String cannot fail.
+                let _ = compact(&mut out, self.memory(), o, listed);
+                out
+            }
+        }
+    }
+}
+
+fn compact<'a>(
+    out: &mut String,
+    memory: &PolyguardMemory,
+    o: &Observation,
+    candidates: impl Iterator<Item = &'a Candidate>,
+) -> fmt::Result {
     let (sub, difficulty) = (o.case.sub().name(), o.case.difficulty().name());
     let (step, budget) = (o.step_count, o.budget);
     writeln!(out, "polyguard {sub} {difficulty} step {step}/{budget}")?;
@@ -115,7 +139,7 @@ fn compact(out: &mut String, memory: &PolyguardMemory, o: &Observation) -> fmt::
         };
         writeln!(out, "last {what} {came}")?;
     }
-    for candidate in o.candidates.iter() {
+    for candidate in candidates {
         of_candidate(out, o, candidate)?;
     }
     Ok(())

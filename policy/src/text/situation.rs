@@ -57,6 +57,11 @@ impl<W: TextWorld> Situation<W> {
         W::prompt(style, &self.memory, &self.episode)
     }
 
+    /// What its prompts remember.
+    pub(super) const fn memory(&self) -> &W::Memory {
+        &self.memory
+    }
+
     /// Takes an action.
     ///
     /// # Errors

@@ -4,17 +4,23 @@
 mod rows;
 mod summary;
 mod table;
+mod words;
 
-pub use rows::{ModelSource, RowKey};
+pub use rows::RowKey;
 pub use summary::{Ablation, Found, Row};
 pub use table::table;
+pub use words::{Words, play};
 
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use sentinel_env::polyguard::{Case, PolyguardWorld, Rules, Setup};
 use sentinel_policy::play::drive;
+use sentinel_policy::text::PromptStyle;
 
+use crate::corpus::parse_style;
+use crate::corpus::rollout::RolloutError;
+use crate::lm::grpo::SpeechOptions;
 use crate::{Cells, Error, Progress, SeedRange, args, files, selected};
 use summary::Ended;
 
@@ -37,6 +43,15 @@ pub struct AblateConfig {
     /// Seeds instead of --episodes: A..B without B, or A..=B with B
     #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
     pub seeds: Option<SeedRange>,
+    /// A language model for the rows that need one: a local folder, or a name on the Hugging Face Hub
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// How it is asked: compact or reference [default: compact]
+    #[arg(long, value_name = "STYLE", value_parser = parse_style, requires = "model")]
+    pub prompt: Option<PromptStyle>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub speech: SpeechOptions,
     /// Write everything as JSON
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -96,33 +111,51 @@ pub fn check_replaces(path: &Path) -> Result<(), Error> {
     files::check_replaces(path, "ablation", &["ablation", "cells"])
 }
 
-/// Plays all rows, spread over cores; rows that need a model only where there is one.
-#[must_use]
-pub fn ablate(plan: &Plan, model: Option<ModelSource<'_>>, progress: Progress<'_>) -> Ablation {
-    let rows = RowKey::all().map(|key| {
-        let by_cell = plan.cells.iter().map(|case| {
-            let play = |seed| {
-                let ended = one(key, model, &Setup::new(*case, seed).under(plan.rules))?;
-                progress();
-                Some(ended)
-            };
-            let seeds = plan.seeds.range().into_par_iter();
-            seeds.map(play).collect::<Option<Vec<Ended>>>()
-        });
-        Row::of(key, by_cell.collect())
-    });
-    Ablation {
+/// Plays all rows, spread over cores; those of a language model only where there is one.
+///
+/// # Errors
+/// If a speaker does not complete each prompt.
+pub fn ablate(
+    plan: &Plan,
+    mut words: Option<Words<'_>>,
+    progress: Progress<'_>,
+) -> Result<Ablation, RolloutError> {
+    let mut rows = Vec::new();
+    for key in RowKey::all() {
+        let cells = match &mut words {
+            _ if !key.needs_model() => Some(played(plan, key, progress)),
+            Some(words) => Some(words::cells(plan, key, words, progress)?),
+            None => None,
+        };
+        rows.push(Row::of(key, cells));
+    }
+    Ok(Ablation {
         world: "polyguard",
         rules: plan.rules.to_string(),
         seeds: plan.seeds,
         cells: plan.cells.iter().map(|case| case.name()).collect(),
-        ablation: rows.collect(),
-    }
+        model: words.map(|words| words.name.to_owned()),
+        ablation: rows,
+    })
 }
 
-/// An episode of a row; `None` if it needs a model and there is none.
-fn one(key: RowKey, model: Option<ModelSource<'_>>, setup: &Setup) -> Option<Ended> {
-    let mut player = key.player(model, setup.seed)?;
+/// The episodes of a row that needs no model, cell by cell.
+fn played(plan: &Plan, key: RowKey, progress: Progress<'_>) -> Vec<Vec<Ended>> {
+    let by_cell = plan.cells.iter().map(|case| {
+        let play = |seed| {
+            let ended = one(key, &Setup::new(*case, seed).under(plan.rules))?;
+            progress();
+            Some(ended)
+        };
+        let seeds = plan.seeds.range().into_par_iter();
+        seeds.filter_map(play).collect()
+    });
+    by_cell.collect()
+}
+
+/// An episode of a row; `None` if it needs a model.
+fn one(key: RowKey, setup: &Setup) -> Option<Ended> {
+    let mut player = key.player(setup.seed)?;
     let mut fallbacks = 0;
     let episode = drive::<PolyguardWorld>(
         setup,

@@ -1,12 +1,10 @@
 //! The rows of an ablation: the stack, what it is without a part, and its parts alone.
 
+use sentinel_env::polyguard::Setup;
 use sentinel_policy::play::Player;
 use sentinel_policy::polyguard::{
-    Bandit, Completed, Completes, Mode, Part, Player as PolyguardPlayer, Rule, Stack, StackConfig,
+    Bandit, Mode, Part, Player as PolyguardPlayer, Rule, Spoken, Stack, StackConfig,
 };
-
-/// Makes a model for an episode.
-pub type ModelSource<'a> = &'a (dyn Fn() -> Box<dyn Completes> + Sync);
 
 /// Who plays a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,16 +48,25 @@ impl RowKey {
         matches!(self, Self::LlmOnly | Self::LlmBandit)
     }
 
-    /// A fresh player for the episode `seed`; `None` if it needs a model and there is none.
+    /// A fresh player for the episode `seed`; `None` where a language model plays.
     #[must_use]
-    pub fn player(self, model: Option<ModelSource<'_>>, seed: u64) -> Option<PolyguardPlayer> {
+    pub fn player(self, seed: u64) -> Option<PolyguardPlayer> {
         let stack = |config| Player::Public(Box::new(Stack::new(config, seed)));
         Some(match self {
             Self::BanditOnly => Player::Public(Box::new(Bandit::new(Rule::LinUcb, seed))),
-            Self::LlmOnly => Player::Public(Box::new(Completed::alone(model?()))),
-            Self::LlmBandit => Player::Public(Box::new(Completed::with_bandit(model?(), seed))),
+            Self::LlmOnly | Self::LlmBandit => return None,
             Self::Full(mode) => stack(StackConfig::of(mode)),
             Self::Without(part) => stack(StackConfig::default().without(part)),
         })
+    }
+
+    /// A fresh episode for a language model; `None` where none plays.
+    #[must_use]
+    pub fn spoken(self, setup: &Setup) -> Option<Spoken> {
+        match self {
+            Self::LlmOnly => Some(Spoken::alone(setup)),
+            Self::LlmBandit => Some(Spoken::with_bandit(setup)),
+            Self::BanditOnly | Self::Full(_) | Self::Without(_) => None,
+        }
     }
 }

@@ -77,9 +77,8 @@ pub struct Found {
 }
 
 impl Row {
-    /// Sums up the episodes, cell by cell; `None` in it where there was no model.
-    pub(super) fn of(key: RowKey, cells: Vec<Option<Vec<Ended>>>) -> Self {
-        let cells: Option<Vec<Vec<Ended>>> = cells.into_iter().collect();
+    /// Sums up the episodes, cell by cell; `None` where there was no model.
+    pub(super) fn of(key: RowKey, cells: Option<Vec<Vec<Ended>>>) -> Self {
         Self {
             row: key.name(),
             found: cells.map(|cells| Found::of(&cells)),
@@ -129,6 +128,9 @@ pub struct Ablation {
     pub seeds: SeedRange,
     /// The cells, in order.
     pub cells: Vec<&'static str>,
+    /// The language model, where one played.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// Row by row.
     pub ablation: Vec<Row>,
 }

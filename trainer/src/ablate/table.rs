@@ -27,7 +27,11 @@ pub fn table(found: &Ablation) -> String {
         }
     }
     if !silent.is_empty() {
-        let _ = writeln!(text, "\nno model given: {} not played", silent.join(", "));
+        let silent = silent.join(", ");
+        let _ = writeln!(text, "\nno model given (--model): {silent} not played");
+    }
+    if let Some(model) = &found.model {
+        let _ = writeln!(text, "\nllm: {model}");
     }
     text
 }

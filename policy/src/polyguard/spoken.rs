@@ -1,0 +1,157 @@
+//! A language model in a policy's place, in two halves, so that many episodes can be asked about at
+//! once: what it is asked, and what comes of its answer.
+
+use sentinel_env::polyguard::{
+    Action, CandidateId, Episode, PolyguardWorld, Setup, Step, StepError, Violation,
+};
+
+use super::bandit::{Bandit, Rule};
+use super::completes::SHORTLIST;
+use crate::text::{PromptStyle, Situation};
+
+/// An episode that a model plays: alone, or behind a bandit that leaves it three candidates.
+#[derive(Clone, Debug)]
+pub struct Spoken {
+    situation: Situation<PolyguardWorld>,
+    bandit: Option<Bandit>,
+    /// What the model was left at the last question; all that is shown without a bandit.
+    left: Option<Vec<CandidateId>>,
+}
+
+impl Spoken {
+    /// The model over all that is shown.
+    #[must_use]
+    pub fn alone(setup: &Setup) -> Self {
+        Self {
+            situation: Situation::new(setup),
+            bandit: None,
+            left: None,
+        }
+    }
+
+    /// The model over what LinUCB would choose first.
+    #[must_use]
+    pub fn with_bandit(setup: &Setup) -> Self {
+        Self {
+            bandit: Some(Bandit::new(Rule::LinUcb, setup.seed)),
+            ..Self::alone(setup)
+        }
+    }
+
+    /// Where the episode stands.
+    #[must_use]
+    pub const fn situation(&self) -> &Situation<PolyguardWorld> {
+        &self.situation
+    }
+
+    /// The episode.
+    #[must_use]
+    pub const fn episode(&self) -> &Episode {
+        self.situation.episode()
+    }
+
+    /// What the model is asked next.
+    pub fn ask(&mut self, style: PromptStyle) -> String {
+        let o = self.situation.observation();
+        self.left = (self.bandit.as_mut()).map(|bandit| bandit.top_k(o, SHORTLIST));
+        match &self.left {
+            None => self.situation.prompt(style),
+            Some(left) => self.situation.prompt_among(style, left),
+        }
+    }
+
+    /// Does what the answer says. One that names nothing that the model was left is an invalid step,
+    /// never another action.
+    ///
+    /// # Errors
+    /// If the episode is over.
+    pub fn answer(&mut self, text: &str) -> Result<Step, StepError> {
+        let said = Action::parse(text, self.situation.observation().formulary());
+        let left = |id| self.left.as_ref().is_none_or(|left| left.contains(&id));
+        let action = match said.id() {
+            Some(id) if !left(id) => Action::Invalid(Violation::NoCandidate),
+            _ => said,
+        };
+        self.situation.step(action)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sentinel_env::polyguard::{Case, End};
+
+    use super::*;
+    use crate::text::TextWorld;
+
+    const STYLES: [PromptStyle; 2] = PromptStyle::ALL;
+
+    fn setup() -> Setup {
+        Setup::new(Case::ALL[8], 3)
+    }
+
+    /// An answer that names a candidate, in the form that is asked for.
+    fn naming(spoken: &Spoken, id: CandidateId, style: PromptStyle) -> String {
+        let o = spoken.situation().observation();
+        PolyguardWorld::say(style, o, Action::explained(o, id))
+    }
+
+    #[test]
+    fn a_model_alone_is_asked_what_everybody_is_asked() {
+        for style in STYLES {
+            let mut spoken = Spoken::alone(&setup());
+            let asked = spoken.ask(style);
+            assert_eq!(
+                asked,
+                Situation::<PolyguardWorld>::new(&setup()).prompt(style)
+            );
+            let last = spoken.episode().observation().candidates.iter().next_back();
+            let last = last.map(|candidate| candidate.id);
+            let text = naming(&spoken, last.expect("there is one"), style);
+            let step = spoken.answer(&text).expect("the episode goes on");
+            assert_eq!(step.action.id(), last);
+        }
+    }
+
+    #[test]
+    fn behind_a_bandit_it_is_left_three_and_no_other() {
+        for style in STYLES {
+            let mut spoken = Spoken::with_bandit(&setup());
+            let o = spoken.episode().observation().clone();
+            let left = Bandit::new(Rule::LinUcb, 3).top_k(&o, SHORTLIST);
+            let asked = spoken.ask(style);
+            let place = asked.rfind("Candidates:").unwrap_or(0);
+            for candidate in o.candidates.iter() {
+                let shown = asked[place..].contains(&format!("{} ", candidate.id));
+                assert_eq!(shown, left.contains(&candidate.id), "{asked}");
+            }
+            let other = o.candidates.iter().find(|c| !left.contains(&c.id));
+            let other = naming(&spoken, other.expect("there are more").id, style);
+            let step = spoken.answer(&other).expect("the episode goes on");
+            assert_eq!(step.action, Action::Invalid(Violation::NoCandidate));
+            spoken.ask(style);
+            let text = naming(&spoken, spoken.left.as_ref().expect("three")[0], style);
+            assert!(
+                spoken
+                    .answer(&text)
+                    .expect("it goes on")
+                    .action
+                    .id()
+                    .is_some()
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_action_wastes_the_step_or_ends_the_episode() {
+        let mut spoken = Spoken::alone(&setup());
+        spoken.ask(PromptStyle::Compact);
+        let step = spoken.answer("I would rather not").expect("it goes on");
+        assert!(matches!(step.action, Action::Invalid(_)));
+        spoken.answer(&"x".repeat(3000)).expect("it goes on");
+        assert_eq!(
+            spoken.episode().observation().end,
+            Some(End::ExploitDetection)
+        );
+        assert!(spoken.answer("cand_01").is_err());
+    }
+}

@@ -19,6 +19,10 @@ use crate::{args, chosen, selected};
 /// Names of the rewards, in the order of their weights.
 const REWARDS: [&str; 2] = ["environment", "valid_format"];
 
+/// The mean of equal rewards may differ from them by rounding, which divided by a deviation of nothing
+/// is still less than this, and no advantage.
+const ROUNDING: f64 = 1e-9;
+
 /// A completion with what it earned.
 struct Slot {
     said: Said,
@@ -214,16 +218,19 @@ fn finish(
         names: &REWARDS,
         values: &values,
     };
-    let found = advantages(&config.advantages(), rewards).map_err(crate::lm::LmError::from)?;
+    let mut found = advantages(&config.advantages(), rewards).map_err(crate::lm::LmError::from)?;
+    for advantage in &mut found.advantages {
+        if advantage.abs() < ROUNDING {
+            *advantage = 0.0;
+        }
+    }
     metrics.extend(found.metrics);
     let said: Vec<&Slot> = slots().flatten().collect();
     lengths(&said, metrics);
     let mut warnings = Vec::new();
     let size = config.num_generations;
     let flat = found.advantages.chunks(size);
-    let flat = flat
-        .filter(|group| group.iter().all(|a| a.abs() < 1e-12))
-        .count();
+    let flat = flat.filter(|group| group.iter().all(|a| *a == 0.0)).count();
     metrics.insert("groups".into(), groups.len() as f64);
     metrics.insert("groups/zero_variance".into(), flat as f64);
     if flat > 0 {

@@ -11,6 +11,7 @@ mod gradients;
 mod grpo;
 mod logprobs;
 mod oracle;
+mod packing;
 mod peft;
 mod record;
 mod refused;

@@ -58,7 +58,7 @@ const OPTIONS: RowOptions = RowOptions {
     completion_only: true,
 };
 
-fn adapted(oracle: &Oracle, variant: &str) -> Option<Qwen2> {
+pub(crate) fn adapted(oracle: &Oracle, variant: &str) -> Option<Qwen2> {
     let folder = oracle.model(variant)?;
     let adapter = oracle.adapter(&format!("adapter_{variant}"))?;
     let mut model = Qwen2::load(&folder, &device()).unwrap();
@@ -143,7 +143,7 @@ fn limited(run: &Run, tokenizer: &Tokenizer, limit: usize) {
 }
 
 /// The recorded batch as rows.
-fn recorded_rows(file: &BTreeMap<String, Recorded>) -> Vec<SftRow> {
+pub(crate) fn recorded_rows(file: &BTreeMap<String, Recorded>) -> Vec<SftRow> {
     let columns = file["input_ids"].shape[1];
     let ids = file["input_ids"].ids();
     let (mask, labels) = (file["attention_mask"].flags(), &file["labels"].whole);

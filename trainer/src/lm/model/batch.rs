@@ -125,7 +125,7 @@ impl Batch {
         if let Some(threads) = &self.threads {
             return threads[at].before;
         }
-        let inside = at % self.tokens > 0;
+        let inside = !at.is_multiple_of(self.tokens);
         (inside && self.mask[at] && self.mask[at - 1]).then(|| at - 1)
     }
 

@@ -4,7 +4,7 @@
 use super::SftRow;
 use crate::lm::parallel::in_parts;
 use crate::lm::parameter::numbers;
-use crate::lm::{Batch, Entropy, Grads, LmError, Pass, Picks, Qwen2};
+use crate::lm::{Batch, Entropy, Grads, LmError, Pass, Picks, Qwen2, Text};
 
 /// What a window gave.
 #[derive(Debug)]
@@ -35,7 +35,23 @@ pub fn window_gradient(
     pad: u32,
     pass: Pass,
 ) -> Result<WindowLoss, LmError> {
-    let labels: usize = rows.iter().map(|row| row.labels()).sum();
+    let alone: Vec<Vec<&SftRow>> = rows.iter().map(|row| vec![*row]).collect();
+    packed_gradient(model, &alone, micro, pad, pass)
+}
+
+/// The same of rows that hold several examples each, of which none sees another: loss and gradients
+/// are those of the examples in rows of their own. `micro` counts the rows that they share.
+///
+/// # Errors
+/// As [`window_gradient`].
+pub fn packed_gradient(
+    model: &Qwen2,
+    rows: &[Vec<&SftRow>],
+    micro: usize,
+    pad: u32,
+    pass: Pass,
+) -> Result<WindowLoss, LmError> {
+    let labels: usize = rows.iter().flatten().map(|row| row.labels()).sum();
     if labels == 0 {
         return Err(LmError::Length {
             what: "the labels of a window",
@@ -51,7 +67,7 @@ pub fn window_gradient(
         tokens: 0,
         labels,
     };
-    let parts: Vec<(u64, &[&SftRow])> = (0..).zip(rows.chunks(micro.max(1))).collect();
+    let parts: Vec<(u64, &[Vec<&SftRow>])> = (0..).zip(rows.chunks(micro.max(1))).collect();
     let share = 1.0 / parts.len() as f64;
     let found = in_parts(model.device(), parts, |(index, part)| {
         micro_batch(&model.fork(), part, labels, pad, pass.part(index))
@@ -68,30 +84,20 @@ pub fn window_gradient(
 
 fn micro_batch(
     model: &Qwen2,
-    rows: &[&SftRow],
+    rows: &[Vec<&SftRow>],
     labels: usize,
     pad: u32,
     pass: Pass,
 ) -> Result<WindowLoss, LmError> {
-    let ids: Vec<&[u32]> = rows.iter().map(|row| row.ids.as_slice()).collect();
-    let batch = Batch::left_padded(model.config(), &ids, pad)?;
-    let width = batch.tokens();
-    let chosen: Vec<bool> = (rows.iter())
-        .flat_map(|row| {
-            let empty = width - row.ids.len();
-            let start = empty + row.start.max(1);
-            (0..width).map(move |column| column >= start)
-        })
-        .collect();
-    let picks = Picks::new(&batch, &chosen)?;
+    let (batch, picks) = read(model, rows, pad)?;
     let mut seen = (Vec::new(), Vec::new(), Vec::new());
     let trained = picks.len();
     let loss = |hidden| {
         let found = model.token_logprobs(hidden, &picks, 1.0, Entropy::Value, pass);
-        let read = |tensor: Option<_>| tensor.map_or(Ok(Vec::new()), numbers::<1>);
+        let values = |tensor: Option<_>| tensor.map_or(Ok(Vec::new()), numbers::<1>);
         seen.0 = numbers(found.logps.clone())?;
-        seen.1 = read(found.greatest)?;
-        seen.2 = read(found.entropies)?;
+        seen.1 = values(found.greatest)?;
+        seen.2 = values(found.entropies)?;
         Ok(found.logps.sum().neg().div_scalar(labels as f64))
     };
     let (value, grads) = model.gradients(&batch, pass, loss)?;
@@ -104,7 +110,30 @@ fn micro_batch(
         grads,
         accuracy: hits as f64 / trained.max(1) as f64,
         entropy: sum / trained.max(1) as f64,
-        tokens: ids.iter().map(|ids| ids.len()).sum(),
+        tokens: rows.iter().flatten().map(|row| row.ids.len()).sum(),
         labels: trained,
     })
+}
+
+/// Rows as a model reads them, and the tokens that are trained.
+fn read(model: &Qwen2, rows: &[Vec<&SftRow>], pad: u32) -> Result<(Batch, Picks), LmError> {
+    let mut woven: Vec<Vec<Text<'_>>> = Vec::with_capacity(rows.len());
+    for row in rows {
+        let texts = row.iter().map(|example| Text {
+            ids: &example.ids,
+            after: None,
+        });
+        woven.push(texts.collect());
+    }
+    let batch = Batch::woven(model.config(), &woven, pad)?;
+    let mut chosen = Vec::with_capacity(batch.ids().len());
+    for row in rows {
+        let end = chosen.len() + batch.tokens();
+        for example in row {
+            chosen.extend((0..example.ids.len()).map(|at| at >= example.start.max(1)));
+        }
+        chosen.resize(end, false);
+    }
+    let picks = Picks::new(&batch, &chosen)?;
+    Ok((batch, picks))
 }

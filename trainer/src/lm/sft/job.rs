@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Prepared, RowOptions, SftRow, TooLong, prepare, window_gradient};
+use super::{Prepared, RowOptions, SftRow, TooLong, pack, packed_gradient, prepare};
 use crate::corpus::read_corpus;
 use crate::lm::train::{
     About, Event, Job, Outcome, Place, RunError, RunOptions, Start, State, Update, run,
@@ -34,6 +34,10 @@ pub struct SftConfig {
     /// What becomes of rows longer than --max-seq-length
     #[arg(long, value_enum, default_value_t)]
     pub too_long: TooLong,
+    /// Put several examples into a row of up to --max-seq-length tokens; none of them sees another.
+    /// --batch-size then counts such rows
+    #[arg(long)]
+    pub packing: bool,
     /// Train prompts as well, not completions alone
     #[arg(long)]
     pub train_on_prompt: bool,
@@ -61,6 +65,8 @@ impl SftConfig {
 pub struct SftJob {
     config: SftConfig,
     prepared: Prepared,
+    /// Which of the rows are read as one.
+    packs: Vec<Vec<usize>>,
     pad: u32,
 }
 
@@ -77,9 +83,16 @@ impl SftJob {
                 "a corpus with a row that fits --max-seq-length",
             ));
         }
+        let lengths = prepared.rows.iter().map(|row| row.ids.len());
+        let packs = if config.packing {
+            pack(&lengths.collect::<Vec<_>>(), config.run.max_seq_length)
+        } else {
+            (0..lengths.len()).map(|row| vec![row]).collect()
+        };
         Ok(Self {
             config,
             prepared,
+            packs,
             pad,
         })
     }
@@ -89,8 +102,8 @@ impl SftJob {
     }
 
     /// The rows of an optimizer step. The order of an epoch follows from the seed and its number.
-    fn rows(&self, step: usize) -> Vec<&SftRow> {
-        let all = &self.prepared.rows;
+    fn rows(&self, step: usize) -> Vec<Vec<&SftRow>> {
+        let all = &self.packs;
         let per_epoch = self.steps_per_epoch();
         let order = if self.config.no_shuffle {
             (0..all.len()).collect()
@@ -98,8 +111,9 @@ impl SftJob {
             self.config.run.order(all.len(), step / per_epoch)
         };
         let places = order.iter().skip(step % per_epoch * self.window());
-        let rows = places.take(self.window()).map(|at| &all[*at]);
-        rows.collect()
+        let row = |row: &usize| &self.prepared.rows[*row];
+        let packs = places.take(self.window()).map(|at| &all[*at]);
+        packs.map(|pack| pack.iter().map(row).collect()).collect()
     }
 }
 
@@ -113,7 +127,7 @@ impl Job for SftJob {
     }
 
     fn steps_per_epoch(&self) -> usize {
-        self.prepared.rows.len().div_ceil(self.window())
+        self.packs.len().div_ceil(self.window())
     }
 
     fn data(&self) -> Metrics {
@@ -128,8 +142,11 @@ impl Job for SftJob {
             ("dropped", self.prepared.dropped.len()),
             ("cut", self.prepared.cut.len()),
         ];
+        // Where each row is one of its own, that is no further count.
+        let packed = (self.config.packing).then(|| ("packed_rows", self.packs.len()));
+        let counts = counts.into_iter().chain(packed);
         let counts = counts.map(|(name, count)| (name.to_owned(), count as f64));
-        counts.into_iter().collect()
+        counts.collect()
     }
 
     fn warnings(&self) -> Vec<String> {
@@ -151,9 +168,9 @@ impl Job for SftJob {
     fn update(&mut self, state: &mut State) -> Result<Update, RunError> {
         let mut rows = self.rows(state.done);
         // Neighbours of like length need little padding; the loss of a window has no order.
-        rows.sort_by_key(|row| row.ids.len());
+        rows.sort_by_key(|row| row.iter().map(|example| example.ids.len()).sum::<usize>());
         let pass = self.config.run.pass(state.done);
-        let found = window_gradient(&state.model, &rows, self.config.batch_size, self.pad, pass)?;
+        let found = packed_gradient(&state.model, &rows, self.config.batch_size, self.pad, pass)?;
         state.tokens += found.tokens as u64;
         let mut metrics = Metrics::new();
         metrics.insert("entropy".into(), found.entropy);

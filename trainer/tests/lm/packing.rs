@@ -1,0 +1,121 @@
+//! Examples that share rows are learned as if each had a row of its own.
+
+use std::fs;
+
+use sentinel_trainer::lm::sft::{SftRow, pack, packed_gradient, window_gradient};
+use sentinel_trainer::lm::{Grads, Lora, Pass, Qwen2, Trained};
+use serde_json::Value;
+
+use crate::oracle::{close, numbers, oracle};
+use crate::runs::{adapter, curve, made, succeeds};
+use crate::sft::{adapted, recorded_rows};
+
+/// Holds gradients to others, each number to 1e-5 of its tensor's largest.
+fn alike(model: &Qwen2, found: &Grads, expected: &Grads) {
+    for (index, parameter) in model.parameters().into_iter().enumerate() {
+        let (Some(found), Some(expected)) = (found.get(index), expected.get(index)) else {
+            assert!(!parameter.is_trainable(), "{}", parameter.name());
+            continue;
+        };
+        let (found, expected) = (numbers(found.clone()), numbers(expected.clone()));
+        let most = expected.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
+        close(parameter.name(), &found, &expected, 1e-5 * most.max(1e-3));
+    }
+}
+
+#[test]
+fn shared_rows_have_the_gradient_of_rows_of_their_own() {
+    let oracle = oracle();
+    for variant in oracle.variants() {
+        let Some(file) = oracle.tensors(&format!("sft_{variant}.safetensors")) else {
+            continue;
+        };
+        let Some(mut model) = adapted(&oracle, &variant) else {
+            continue;
+        };
+        let rows = recorded_rows(&file);
+        let lengths: Vec<usize> = rows.iter().map(|row| row.ids.len()).collect();
+        let all: usize = lengths.iter().sum();
+        let longest = lengths.iter().copied().max().unwrap();
+        for trained in [Trained::Adapter, Trained::Everything] {
+            if trained == Trained::Everything {
+                Lora::detach(&mut model);
+            }
+            model.train(trained);
+            let pass = Pass::training(0);
+            let alone: Vec<&SftRow> = rows.iter().collect();
+            let alone = window_gradient(&model, &alone, rows.len(), 0, pass).unwrap();
+            // In as few rows as hold them, and all in one.
+            for limit in [2 * longest, all] {
+                let packs = pack(&lengths, limit);
+                assert!(packs.len() < rows.len(), "nothing shares a row");
+                let packs: Vec<Vec<&SftRow>> = (packs.iter())
+                    .map(|pack| pack.iter().map(|row| &rows[*row]).collect())
+                    .collect();
+                let found = packed_gradient(&model, &packs, packs.len(), 0, pass).unwrap();
+                assert!((found.loss - alone.loss).abs() < 1e-5 * alone.loss);
+                assert!((found.entropy - alone.entropy).abs() < 1e-5 * alone.entropy);
+                assert_eq!(found.accuracy, alone.accuracy);
+                assert_eq!((found.tokens, found.labels), (all, alone.labels));
+                alike(&model, &found.grads, &alone.grads);
+            }
+        }
+    }
+}
+
+/// One step over a whole corpus, with and without; then an epoch of several steps.
+#[test]
+fn runs_that_pack_learn_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, model) = made(folder.path());
+    let run = |options: &str, name: &str| {
+        let out = folder.path().join(name);
+        succeeds(&format!(
+            "sft --model {model} --data {corpus} --learning-rate 1e-2 {options} --output-dir {}",
+            out.display()
+        ));
+        let events = fs::read_to_string(out.join("events.jsonl")).unwrap();
+        let mut events = events
+            .lines()
+            .map(|e| serde_json::from_str::<Value>(e).unwrap());
+        let data = events.find(|event| event["event"] == "data").unwrap();
+        (out, data["counts"].clone())
+    };
+    let whole = "--batch-size 100";
+    let (alone, _) = run(whole, "alone");
+    let (packed, counts) = run(&format!("{whole} --packing --max-seq-length 400"), "packed");
+    let (one, two) = (curve(&alone), curve(&packed));
+    assert_eq!((one.len(), two.len()), (1, 1));
+    for name in [
+        "loss",
+        "grad_norm",
+        "entropy",
+        "mean_token_accuracy",
+        "num_tokens",
+    ] {
+        let read =
+            |curve: &[std::collections::BTreeMap<String, Value>]| curve[0][name].as_f64().unwrap();
+        let (one, two) = (read(&one), read(&two));
+        assert!((one - two).abs() <= 1e-5 * one.abs(), "{name}: {one} {two}");
+    }
+    // B starts at zero, so that the first step of AdamW hangs on signs: those must be the same.
+    let (one, two) = (adapter(&alone), adapter(&packed));
+    for (name, one) in one.iter().filter(|(name, _)| name.contains("lora_B")) {
+        let near = one
+            .iter()
+            .zip(&two[name])
+            .filter(|(a, b)| (**a - **b).abs() < 1e-4);
+        assert!(near.count() * 100 > one.len() * 98, "{name}");
+    }
+
+    let rows = |counts: &Value, what: &str| counts[what].as_f64().unwrap() as usize;
+    assert!(
+        rows(&counts, "packed_rows") * 2 <= rows(&counts, "rows"),
+        "{counts}"
+    );
+    let (several, counts) = run("--batch-size 3 --packing --max-seq-length 400", "several");
+    let curve = curve(&several);
+    assert_eq!(curve.len(), rows(&counts, "packed_rows").div_ceil(3));
+    // Each example once an epoch.
+    assert_eq!(curve[curve.len() - 1]["num_tokens"], counts["tokens"]);
+}

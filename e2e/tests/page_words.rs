@@ -25,7 +25,7 @@ fn episode<W: TextWorld>(setup: &W::Setup, style: PromptStyle) -> Vec<ReplayRow>
         let plain = W::say(style, observation, W::fallback(observation));
         let completion = match rows.len() % 3 {
             0 => plain,
-            1 => format!("```json\n{plain}\n```"),
+            1 => format!("So I say:\n{plain}"),
             _ => NONSENSE.to_owned(),
         };
         let heard = W::hear(Reader::Repair, &completion, observation);
@@ -150,11 +150,12 @@ async fn cluster_shows_what_was_said() -> Result<()> {
 /// PolyGuard has a step for what is no action.
 #[tokio::test]
 async fn polyguard_shows_what_was_said() -> Result<()> {
+    // Its JSON stands alone; what may have words around it is the line that the long prompt asks for.
     let setup = setup::<PolyguardWorld>(Case::ALL[8], Rules::HARDENED);
     let counted = "not an action: a step that counts against it";
     let done = ["candidate_id", "candidate_id", "invalid"];
     let readings = [STANDS, REPAIRED, counted];
-    steps_along::<PolyguardWorld>(&setup, PromptStyle::Compact, readings, done).await
+    steps_along::<PolyguardWorld>(&setup, PromptStyle::Reference, readings, done).await
 }
 
 /// A score that is in part the fallback's says so; own actions and other players have no words.

@@ -7,7 +7,7 @@ use sentinel_env::TaskName as _;
 use sentinel_env::rules::Rules;
 use sentinel_policy::Playable;
 use sentinel_policy::replay::{self, Replay};
-use serde::Deserialize;
+use serde_json::Value;
 
 use crate::state::{View, plain_name};
 use crate::world::{Aim, Opened, WORLDS, World, streams_of};
@@ -35,7 +35,7 @@ impl<W: World> Entry<W> {
 }
 
 /// The seeds that a file covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seeds {
     /// The lowest.
     pub first: u64,
@@ -44,30 +44,41 @@ pub struct Seeds {
 }
 
 /// What `replays/manifest.json` says of a file, as far as the page needs it.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Listed {
     /// Name within `replays/`.
     pub file: String,
     /// Whose world it is of; the first one when nothing is said.
-    #[serde(default)]
     pub world: String,
     /// How the streams were seeded.
-    #[serde(default)]
     pub streams: String,
     /// Under which rules; the reference's when nothing is said.
-    #[serde(default)]
     pub rules: String,
     /// Which tasks it covers.
-    #[serde(default)]
     pub tasks: Vec<String>,
     /// Which seeds it covers.
-    #[serde(default)]
     pub seeds: Option<Seeds>,
 }
 
-#[derive(Deserialize)]
-struct Manifest {
-    files: Vec<Listed>,
+impl Listed {
+    /// Reads an entry of the list; none where it names no file. What else is missing is not said.
+    fn of(entry: &Value) -> Option<Self> {
+        let text = |key: &str| entry[key].as_str().unwrap_or_default().to_owned();
+        let tasks = entry["tasks"].as_array().into_iter().flatten();
+        let seed = |key: &str| entry["seeds"][key].as_u64();
+        Some(Self {
+            file: entry["file"].as_str()?.to_owned(),
+            world: text("world"),
+            streams: text("streams"),
+            rules: text("rules"),
+            tasks: tasks
+                .filter_map(|task| task.as_str().map(str::to_owned))
+                .collect(),
+            seeds: seed("first")
+                .zip(seed("last"))
+                .map(|(first, last)| Seeds { first, last }),
+        })
+    }
 }
 
 /// All replay files.
@@ -184,11 +195,16 @@ pub fn open<W: World<Replay = Replay>, P: Playable>(text: &str) -> Opened<W> {
 /// carry.
 ///
 /// # Errors
-/// If it is not JSON of the manifest's form; says where.
+/// If it is no JSON, and where; or has no list of files, or an entry without a name.
 pub fn parse_manifest(text: &str, world: &str) -> Result<(Vec<Listed>, Vec<String>), String> {
-    let manifest: Manifest = serde_json::from_str(text).map_err(|e| e.to_string())?;
+    let manifest: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
+    let files = manifest["files"]
+        .as_array()
+        .ok_or("it has no list `files`")?;
+    let files: Option<Vec<Listed>> = files.iter().map(Listed::of).collect();
+    let files = files.ok_or("an entry names no file")?;
     let ours = |l: &Listed| l.world == world || l.world.is_empty() && world == WORLDS[0].0;
-    let files = manifest.files.into_iter().filter(ours);
+    let files = files.into_iter().filter(ours);
     let (listed, refused): (Vec<_>, Vec<_>) = files.partition(|l| plain_name(stem(&l.file)));
     Ok((listed, refused.into_iter().map(|l| l.file).collect()))
 }
@@ -254,6 +270,19 @@ mod tests {
         shelf.aim("a", &mut view);
         shelf.aim("unknown", &mut view);
         assert_eq!(view.seed, 7);
+    }
+
+    #[test]
+    fn what_is_no_manifest_is_told() {
+        for (text, part) in [
+            ("<!doctype html>", "line 1"),
+            ("{}", "no list"),
+            (r#"{"files": {}}"#, "no list"),
+            (r#"{"files": [{"world": "trust"}]}"#, "names no file"),
+        ] {
+            let error = parse_manifest(text, "trust").expect_err("no manifest");
+            assert!(error.contains(part), "{text}: {error}");
+        }
     }
 
     #[test]

@@ -117,7 +117,7 @@ pub fn Footer() -> impl IntoView {
         <footer>
             <p>
                 "Every number is computed in this tab, by the environment that training uses, compiled to WebAssembly. "
-                "Replay files hold seeds and actions only; drop a "<code>".jsonl"</code>" anywhere on the page to play it."
+                "Replay files hold seeds and actions; drop a "<code>".jsonl"</code>" anywhere on the page to play it."
             </p>
         </footer>
     }

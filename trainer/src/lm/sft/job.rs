@@ -143,7 +143,7 @@ impl Job for SftJob {
             ("cut", self.prepared.cut.len()),
         ];
         // Where each row is one of its own, that is no further count.
-        let packed = (self.config.packing).then(|| ("packed_rows", self.packs.len()));
+        let packed = (self.config.packing).then_some(("packed_rows", self.packs.len()));
         let counts = counts.into_iter().chain(packed);
         let counts = counts.map(|(name, count)| (name.to_owned(), count as f64));
         counts.collect()

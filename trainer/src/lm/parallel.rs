@@ -6,32 +6,36 @@
 use burn::tensor::Device;
 use rayon::prelude::*;
 
-/// What `work` makes of each part, in order. The parts must not depend on the machine, so that its
-/// number of cores changes no result.
+/// Does `work` on each part and hands what it makes to `take`, in order. The parts must not depend
+/// on the machine, so that its number of cores changes no result.
 ///
-/// As many parts are under way as there are cores: more would only need more memory.
+/// As many parts are under way as there are cores, and no more results are kept: a micro-batch's are
+/// the gradients of a whole model.
 pub(super) fn in_parts<T, R, E>(
     device: &Device,
     parts: Vec<T>,
     work: impl Fn(T) -> Result<R, E> + Sync,
-) -> Result<Vec<R>, E>
+    mut take: impl FnMut(R),
+) -> Result<(), E>
 where
     T: Send,
     R: Send,
     E: Send,
 {
     if *device != Device::flex() {
-        return parts.into_iter().map(work).collect();
+        for part in parts {
+            take(work(part)?);
+        }
+        return Ok(());
     }
     let cores = rayon::current_num_threads().max(1);
-    let mut all = Vec::with_capacity(parts.len());
     let mut parts = parts.into_iter();
     loop {
         let wave: Vec<T> = parts.by_ref().take(cores).collect();
         if wave.is_empty() {
-            return Ok(all);
+            return Ok(());
         }
         let done: Result<Vec<R>, E> = wave.into_par_iter().map(&work).collect();
-        all.extend(done?);
+        done?.into_iter().for_each(&mut take);
     }
 }

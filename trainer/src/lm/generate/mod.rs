@@ -80,9 +80,8 @@ impl Qwen2 {
         let parts = rows.len().div_ceil(PART).clamp(1, PARTS);
         let size = rows.len().div_ceil(parts);
         let parts: Vec<&mut [Row<'_>]> = rows.chunks_mut(size).collect();
-        in_parts(self.device(), parts, |rows| {
-            self.write(rows, &blocks, options)
-        })?;
+        let write = |rows: &mut [Row<'_>]| self.write(rows, &blocks, options);
+        in_parts(self.device(), parts, write, |()| ())?;
         Ok(rows.into_iter().map(|row| row.done).collect())
     }
 

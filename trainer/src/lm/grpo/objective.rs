@@ -119,11 +119,11 @@ pub fn accumulate(
     };
     let mut seen: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     let parts: Vec<(u64, &[&Sample])> = (0..).zip(samples.chunks(micro.max(1))).collect();
-    let found = in_parts(model.device(), parts, |(index, part)| {
+    let work = |(index, part): (u64, _)| {
         let found = micro_batch(&model.fork(), part, objective, pass.part(index));
         found.map(|found| (part, found))
-    })?;
-    for (part, (output, grads, logps)) in found {
+    };
+    let take = |(part, (output, grads, logps)): (&[&Sample], (LossOutput, Grads, Vec<f64>))| {
         all.loss += output.loss;
         all.grads.add(grads);
         for (name, value) in output.metrics {
@@ -135,7 +135,8 @@ pub fn accumulate(
             all.logps
                 .push(logps[start..start + sample.completion.len()].to_vec());
         }
-    }
+    };
+    in_parts(model.device(), parts, work, take)?;
     for (name, values) in seen {
         let value = match name.as_str() {
             name if name.ends_with("_min") => values.iter().copied().fold(f64::NAN, f64::min),
@@ -243,7 +244,7 @@ pub fn reference_logps(
     pass: Pass,
 ) -> Result<Vec<Vec<f64>>, LmError> {
     let parts = samples.chunks(micro.max(1)).collect();
-    let found = in_parts(model.device(), parts, |part: &[&Sample]| {
+    let work = |part: &[&Sample]| {
         let made = Micro::new(model.config(), part, objective.pad)?;
         let hidden = model.hidden(&made.batch, pass);
         let temperature = objective.temperature;
@@ -254,6 +255,8 @@ pub fn reference_logps(
             values[start..start + sample.completion.len()].to_vec()
         };
         Ok::<_, LmError>(part.iter().enumerate().map(row).collect::<Vec<_>>())
-    })?;
-    Ok(found.into_iter().flatten().collect())
+    };
+    let mut all = Vec::with_capacity(samples.len());
+    in_parts(model.device(), parts, work, |found| all.extend(found))?;
+    Ok(all)
 }

@@ -69,16 +69,15 @@ pub fn packed_gradient(
     };
     let parts: Vec<(u64, &[Vec<&SftRow>])> = (0..).zip(rows.chunks(micro.max(1))).collect();
     let share = 1.0 / parts.len() as f64;
-    let found = in_parts(model.device(), parts, |(index, part)| {
-        micro_batch(&model.fork(), part, labels, pad, pass.part(index))
-    })?;
-    for found in found {
+    let work =
+        |(index, part): (u64, _)| micro_batch(&model.fork(), part, labels, pad, pass.part(index));
+    in_parts(model.device(), parts, work, |found: WindowLoss| {
         window.loss += found.loss;
         window.grads.add(found.grads);
         window.accuracy += share * found.accuracy;
         window.entropy += share * found.entropy;
         window.tokens += found.tokens;
-    }
+    })?;
     Ok(window)
 }
 

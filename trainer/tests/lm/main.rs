@@ -9,6 +9,7 @@ mod forward;
 mod generation;
 mod gradients;
 mod grpo;
+mod init;
 mod logprobs;
 mod oracle;
 mod packing;

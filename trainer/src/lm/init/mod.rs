@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{LmError, ModelConfig, Qwen2, Tokenizer};
 use crate::{Error, files};
 
-pub use tokenizer::{CHAT_TEMPLATE, SPECIAL};
+pub use tokenizer::{CHAT_TEMPLATE, Numbers, SPECIAL};
 
 /// Sizes that go together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -37,6 +37,9 @@ pub struct InitOptions {
     /// Most tokens
     #[arg(long, value_name = "N", default_value_t = 1024)]
     pub vocab_size: usize,
+    /// How the tokenizer cuts numbers
+    #[arg(long, value_enum, default_value_t)]
+    pub numbers: Numbers,
     /// Width of the model
     #[arg(long, value_name = "N")]
     pub hidden_size: Option<usize>,
@@ -72,6 +75,7 @@ impl InitOptions {
             output_dir,
             data: None,
             vocab_size: 1024,
+            numbers: Numbers::Whole,
             hidden_size: None,
             intermediate_size: None,
             layers: None,
@@ -137,7 +141,7 @@ pub fn create(options: &InitOptions, texts: &[String]) -> Result<Created, LmErro
     if occupied && !options.force {
         return Err(Error::Exists(folder.clone()).into());
     }
-    let trained = tokenizer::train(options.vocab_size, texts)?;
+    let trained = tokenizer::train(options.vocab_size, options.numbers, texts)?;
     let tokens = trained.get_vocab_size(true);
     let config = options.config(tokens.next_multiple_of(8))?;
     let model = Qwen2::initialise(config, options.seed, &Device::flex())?;

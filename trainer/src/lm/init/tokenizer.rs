@@ -24,14 +24,35 @@ pub const CHAT_TEMPLATE: &str = "{%- for message in messages %}
 {%- endif %}
 ";
 
-/// How Qwen2's files cut text into words, before bytes are joined within each.
-const WORDS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+/// How a new tokenizer cuts numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Numbers {
+    /// `0.86` is one word, and a name keeps its number: `S3`. A small model can compare such words
+    #[default]
+    Whole,
+    /// Digit by digit, as Qwen2's own files do
+    Digits,
+}
+
+impl Numbers {
+    /// The expression that cuts text into words, before bytes are joined within each.
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Whole => {
+                r"(?i:'s|'t|'re|'ve|'m|'ll|'d)| ?\p{N}+(?:\.\p{N}+)?|[^\r\n\p{L}\p{N}]?\p{L}+\p{N}*| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+            }
+            Self::Digits => {
+                r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+            }
+        }
+    }
+}
 
 /// The tokenizer.
 pub(super) type Trained = TokenizerImpl<BPE, NFC, Sequence, ByteLevel, ByteLevel>;
 
 /// Learns at most `size` tokens, the special ones among them, from texts.
-pub(super) fn train(size: usize, texts: &[String]) -> Result<Trained, LmError> {
+pub(super) fn train(size: usize, numbers: Numbers, texts: &[String]) -> Result<Trained, LmError> {
     let failed = |reason: String| LmError::Tokenizer {
         path: PathBuf::from("tokenizer.json"),
         reason,
@@ -45,7 +66,7 @@ pub(super) fn train(size: usize, texts: &[String]) -> Result<Trained, LmError> {
         });
     }
     let words = Split::new(
-        SplitPattern::Regex(WORDS.to_owned()),
+        SplitPattern::Regex(numbers.words().to_owned()),
         SplitDelimiterBehavior::Isolated,
         false,
     );

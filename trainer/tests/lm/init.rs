@@ -1,0 +1,47 @@
+//! New models: how their tokenizer cuts numbers.
+
+use sentinel_trainer::lm::Tokenizer;
+use sentinel_trainer::lm::init::{InitOptions, Numbers, create};
+
+/// What a tokenizer made with `numbers` cuts `text` into.
+fn words(numbers: Numbers, text: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let options = InitOptions {
+        numbers,
+        hidden_size: Some(16),
+        intermediate_size: Some(16),
+        layers: Some(1),
+        ..InitOptions::tiny(folder.path().join("model"))
+    };
+    let learned = "stakes 0.86 S3 0.86 A12/3 cost 4\nit's 0.5%\n".repeat(3);
+    create(&options, &[learned]).unwrap();
+    let tokenizer = Tokenizer::load(&options.output_dir).unwrap();
+    let ids = tokenizer.encode(text).unwrap();
+    assert_eq!(tokenizer.decode(&ids, false).unwrap(), text);
+    let word = |id: &u32| tokenizer.decode(&[*id], false).unwrap();
+    ids.iter().map(word).collect()
+}
+
+#[test]
+fn numbers_are_whole_words() {
+    let cut = words(Numbers::Whole, "stakes 0.86\nS3 0.86 A12/3 cost 4");
+    let whole = ["stakes", " 0.86", "\n", "S3", " 0.86", " A12", "/", "3", " cost", " 4"];
+    assert_eq!(cut, whole);
+}
+
+#[test]
+fn numbers_are_cut_into_digits_where_that_is_asked_for() {
+    let cut = words(Numbers::Digits, "S3 0.86");
+    assert_eq!(cut, ["S", "3", " ", "0", ".", "8", "6"]);
+}
+
+/// A number that was never seen, a version, letters after digits: nothing is lost.
+#[test]
+fn what_was_not_learned_is_cut_and_kept() {
+    for numbers in [Numbers::Whole, Numbers::Digits] {
+        for text in ["7.31", "1.2.3", "3rd", "x²½", " 0.99  .5. 5.", "S3's 0.86%"] {
+            let cut = words(numbers, text);
+            assert!(!cut.is_empty(), "{text}");
+        }
+    }
+}

@@ -202,7 +202,9 @@ pub(crate) fn merge(command: &MergeCommand) -> Result<()> {
 
 /// `sentinel eval-lm`
 pub(crate) fn eval(config: &PlayConfig) -> Result<()> {
-    let played = grpo::play(config)?;
+    let bar = Bar::new(None);
+    let played = grpo::play(config, &|| bar.step())?;
+    drop(bar);
     let text = serde_json::to_string_pretty(&played).map_err(Error::from)?;
     print(&(text + "\n"))
 }

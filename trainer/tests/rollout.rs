@@ -86,8 +86,7 @@ fn nonsense_ends_a_sample_and_is_worth_less_than_anything() {
         let played = rollout(
             starts::<TrustWorld>(Task::Task3, 3),
             terms,
-            &mut always("hm"),
-        )
+            &mut always("hm"), &|| ())
         .unwrap();
         for t in &played {
             assert_eq!((t.rows.len(), t.ending), (1, Ending::BrokeOff));
@@ -122,7 +121,7 @@ fn breaking_off_never_pays() {
                     vec![text.to_owned(); prompts.len()]
                 });
                 let terms = Terms::default();
-                rollout(starts::<TrustWorld>(task, 1), terms, &mut model).unwrap()
+                rollout(starts::<TrustWorld>(task, 1), terms, &mut model, &|| ()).unwrap()
             };
             let (off, on) = (score("enough"), score(SKIP));
             if off[0].ending == Ending::Done {
@@ -140,7 +139,7 @@ fn breaking_off_never_pays() {
 fn polyguard_counts_nonsense_as_a_step() {
     let terms = Terms::default();
     let start = starts::<PolyguardWorld>(Case::ALL[8], 1);
-    let played = rollout(start, terms, &mut always("let me think")).unwrap();
+    let played = rollout(start, terms, &mut always("let me think"), &|| ()).unwrap();
     assert_eq!(
         played[0].ending,
         Ending::Done,
@@ -162,13 +161,12 @@ fn a_speaker_must_answer_each_prompt() {
     let error = rollout(
         starts::<TrustWorld>(Task::Task1, 2),
         Terms::default(),
-        &mut model,
-    );
+        &mut model, &|| ());
     assert_eq!(
         error.unwrap_err(),
         RolloutError::Count { asked: 2, said: 1 }
     );
-    let none = rollout(Vec::new(), Terms::default(), &mut always(SKIP));
+    let none = rollout(Vec::new(), Terms::default(), &mut always(SKIP), &|| ());
     assert!(none.is_ok_and(|all: Vec<_>| Signals::of::<TrustWorld>(&all) == Signals::default()));
 }
 
@@ -177,8 +175,7 @@ fn signals_see_a_constant_policy() {
     let played = rollout(
         starts::<TrustWorld>(Task::Task1, 3),
         Terms::default(),
-        &mut always(SOLVE),
-    );
+        &mut always(SOLVE), &|| ());
     let played = played.unwrap();
     let signals = Signals::of(&played);
     assert_eq!(
@@ -194,8 +191,7 @@ fn signals_see_a_constant_policy() {
     let other = rollout(
         starts::<TrustWorld>(Task::Task1, 3),
         Terms::default(),
-        &mut both,
-    )
+        &mut both, &|| ())
     .unwrap();
     let signals = Signals::of(&other);
     assert_eq!(
@@ -240,10 +236,10 @@ fn a_repair_is_counted() {
         ..Terms::default()
     };
     let start = || starts::<TrustWorld>(Task::Task1, 1);
-    let played = rollout(start(), terms, &mut always(&text)).unwrap();
+    let played = rollout(start(), terms, &mut always(&text), &|| ()).unwrap();
     let signals = Signals::of(&played);
     assert_eq!((signals.invalid_rate, signals.repaired_rate), (0.0, 1.0));
-    let strict = rollout(start(), Terms::default(), &mut always(&text)).unwrap();
+    let strict = rollout(start(), Terms::default(), &mut always(&text), &|| ()).unwrap();
     assert_eq!(Signals::of(&strict).reasons["code_fence"], 1);
     let valid = |t| RewardTable::of(&[t], &reward_functions(Credit::Step)[1..2]).values[0];
     assert_eq!(

@@ -1,13 +1,13 @@
 //! The rows that a language model plays: many episodes side by side, each asked at its step.
 
-use sentinel_env::polyguard::{PolyguardWorld, Setup};
+use sentinel_env::polyguard::{PolyguardWorld, Setup, StepError};
 use sentinel_policy::polyguard::Spoken;
-use sentinel_policy::text::PromptStyle;
+use sentinel_policy::text::{PromptStyle, Situation};
 
 use super::summary::Ended;
 use super::{AblateConfig, Ablation, Plan, RowKey, ablate};
 use crate::Progress;
-use crate::corpus::rollout::{Asked, RolloutError, Speaker, ask};
+use crate::corpus::rollout::{RolloutError, Seat, Speaker, side_by_side};
 use crate::lm::grpo::Speech;
 use crate::lm::train::RunError;
 
@@ -54,43 +54,27 @@ pub(super) fn cells(
     let mut all = Vec::with_capacity(plan.cells.len());
     for case in &plan.cells {
         let setups = (plan.seeds.range()).map(|seed| Setup::new(*case, seed).under(plan.rules));
-        let seats = setups.filter_map(|setup| key.spoken(&setup)).collect();
-        all.push(side_by_side(seats, words, progress)?);
+        let mut seats: Vec<Spoken> = setups.filter_map(|setup| key.spoken(&setup)).collect();
+        side_by_side(&mut seats, words.style, words.speaker, progress)?;
+        // No critic stands behind a model: nothing takes the place of what it said.
+        let ended = seats.iter().map(|seat| Ended::of(seat.episode(), 0));
+        all.push(ended.collect());
     }
     Ok(all)
 }
 
-/// Plays episodes to their ends.
-fn side_by_side(
-    mut seats: Vec<Spoken>,
-    words: &mut Words<'_>,
-    progress: Progress<'_>,
-) -> Result<Vec<Ended>, RolloutError> {
-    loop {
-        let open = |at: &usize| !seats[*at].situation().done();
-        let open: Vec<usize> = (0..seats.len()).filter(open).collect();
-        if open.is_empty() {
-            break;
-        }
-        let prompts = open.iter().map(|at| seats[*at].ask(words.style));
-        let prompts: Vec<String> = prompts.collect();
-        let asked = open.iter().map(|at| Asked {
-            episode: *at,
-            situation: seats[*at].situation(),
-        });
-        let asked: Vec<Asked<'_, PolyguardWorld>> = asked.collect();
-        let said = ask(words.speaker, &prompts, &asked)?;
-        for (at, text) in open.into_iter().zip(said) {
-            let refused = |error: sentinel_env::polyguard::StepError| {
-                RolloutError::Refused(error.to_string())
-            };
-            seats[at].answer(&text).map_err(refused)?;
-            if seats[at].situation().done() {
-                progress();
-            }
-        }
+impl Seat<PolyguardWorld> for Spoken {
+    fn ask(&mut self, style: PromptStyle) -> Option<String> {
+        (!Self::situation(self).done()).then(|| Self::ask(self, style))
     }
-    // No critic stands behind a model: nothing takes the place of what it said.
-    let ended = seats.iter().map(|seat| Ended::of(seat.episode(), 0));
-    Ok(ended.collect())
+
+    fn situation(&self) -> &Situation<PolyguardWorld> {
+        Self::situation(self)
+    }
+
+    fn answer(&mut self, _prompt: String, said: String) -> Result<bool, RolloutError> {
+        let refused = |error: StepError| RolloutError::Refused(error.to_string());
+        Self::answer(self, &said).map_err(refused)?;
+        Ok(Self::situation(self).done())
+    }
 }

@@ -5,9 +5,9 @@
 
 use sentinel_env::World;
 use sentinel_policy::replay::{EpisodeKey, RecordedAction, ReplayRow, Spoken};
-use sentinel_policy::text::{Consequence, Situation, TextWorld};
+use sentinel_policy::text::{Consequence, PromptStyle, Situation, TextWorld};
 
-use super::rollout::{Asked, RolloutError, Speaker, Terms};
+use super::rollout::{RolloutError, Seat, Speaker, Terms, side_by_side};
 use crate::Progress;
 
 /// What was recorded.
@@ -34,33 +34,17 @@ pub fn record_spoken<W: TextWorld>(
     speaker: &mut dyn Speaker<W>,
     progress: Progress<'_>,
 ) -> Result<Recording, RolloutError> {
-    let mut situations: Vec<Situation<W>> = setups.iter().map(Situation::new).collect();
-    let mut rows: Vec<Vec<ReplayRow>> = vec![Vec::new(); setups.len()];
-    loop {
-        let open = |(_, s): &(usize, &Situation<W>)| !s.done();
-        let asked: Vec<Asked<'_, W>> = (situations.iter().enumerate().filter(open))
-            .map(|(episode, situation)| Asked { episode, situation })
-            .collect();
-        if asked.is_empty() {
-            break;
-        }
-        let prompts: Vec<String> = (asked.iter())
-            .map(|asked| asked.situation.prompt(terms.style))
-            .collect();
-        let said = super::rollout::ask(speaker, &prompts, &asked)?;
-        let open: Vec<usize> = asked.iter().map(|asked| asked.episode).collect();
-        for (at, (prompt, completion)) in open.into_iter().zip(prompts.into_iter().zip(said)) {
-            let situation = &mut situations[at];
-            let (action, text) = heard(situation, terms, prompt, completion);
-            rows[at].push(row(situation, model_source, action, text));
-            let refused = |error: W::StepError| RolloutError::Refused(error.to_string());
-            situation.step(action).map_err(refused)?;
-            if situation.done() {
-                progress();
-            }
-        }
-    }
-    let rows: Vec<ReplayRow> = rows.into_iter().flatten().collect();
+    let seat = |setup| Recorded {
+        situation: Situation::new(setup),
+        rows: Vec::new(),
+        terms,
+        model_source,
+    };
+    let mut seats: Vec<Recorded<'_, W>> = setups.iter().map(seat).collect();
+    side_by_side(&mut seats, terms.style, speaker, progress)?;
+    let score = |seat: &Recorded<'_, W>| W::score(seat.situation.episode());
+    let scores = seats.iter().map(score).collect();
+    let rows: Vec<ReplayRow> = seats.into_iter().flat_map(|seat| seat.rows).collect();
     let count = |is: fn(&Spoken) -> bool| {
         rows.iter()
             .filter(|row| row.text.as_deref().is_some_and(is))
@@ -69,9 +53,36 @@ pub fn record_spoken<W: TextWorld>(
     Ok(Recording {
         repaired: count(|text| text.repaired),
         fallbacks: count(|text| text.fallback),
-        scores: situations.iter().map(|s| W::score(s.episode())).collect(),
+        scores,
         rows,
     })
+}
+
+/// An episode with what was written down of it.
+struct Recorded<'a, W: TextWorld> {
+    situation: Situation<W>,
+    rows: Vec<ReplayRow>,
+    terms: Terms,
+    model_source: &'a str,
+}
+
+impl<W: TextWorld> Seat<W> for Recorded<'_, W> {
+    fn ask(&mut self, style: PromptStyle) -> Option<String> {
+        (!self.situation.done()).then(|| self.situation.prompt(style))
+    }
+
+    fn situation(&self) -> &Situation<W> {
+        &self.situation
+    }
+
+    fn answer(&mut self, prompt: String, said: String) -> Result<bool, RolloutError> {
+        let (action, text) = heard(&self.situation, self.terms, prompt, said);
+        self.rows
+            .push(row(&self.situation, self.model_source, action, text));
+        let refused = |error: W::StepError| RolloutError::Refused(error.to_string());
+        self.situation.step(action).map_err(refused)?;
+        Ok(self.situation.done())
+    }
 }
 
 /// The action that a completion stands for, and how it came to it.

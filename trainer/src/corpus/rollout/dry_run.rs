@@ -110,6 +110,7 @@ pub fn reference_dry_run(
     setups: &[Setup],
     seed: u64,
     terms: Terms,
+    progress: Progress<'_>,
 ) -> Result<Vec<Trajectory<TrustWorld>>, RolloutError> {
     let mut stand_in = StandIn::new(seed);
     let mut played = Vec::with_capacity(setups.len());
@@ -118,7 +119,8 @@ pub fn reference_dry_run(
             style: terms.style,
             choose: |_, s: &Situation<TrustWorld>| stand_in.choose(s.observation()),
         };
-        played.extend(rollout(vec![Situation::new(setup)], terms, &mut script)?);
+        let start = vec![Situation::new(setup)];
+        played.extend(rollout(start, terms, &mut script, progress)?);
     }
     Ok(played)
 }
@@ -131,9 +133,9 @@ pub fn dry_run(config: &RolloutConfig, progress: Progress<'_>) -> Result<DryRun,
     let is_coin = |name: &str| name == StandIn::NAME;
     let by_coin = config.policy.as_deref().is_none_or(is_coin);
     if config.world == WorldName::Trust && by_coin {
-        let setups = config.setups::<TrustWorld>(config.usual())?;
+        let setups = config.setups::<TrustWorld>()?;
         let seed = config.seed_range().range().start;
-        let played = reference_dry_run(&setups, seed, config.terms());
+        let played = reference_dry_run(&setups, seed, config.terms(), progress);
         return Ok(config.found(StandIn::NAME, &played.map_err(stopped)?));
     }
     in_world!(config.world, W => scripted::<W>(config, progress))
@@ -150,7 +152,7 @@ fn scripted<W: TextWorld + Learn>(
     let name = config.policy.as_deref().unwrap_or(W::ROLES.random);
     let policy = args::policy::<W>(name)?;
     let terms = config.terms();
-    let setups = config.setups::<W>(config.usual())?;
+    let setups = config.setups::<W>()?;
     let one = |setup: &W::Setup| {
         let mut player = policy.start(setup);
         let mut script = Script {
@@ -161,9 +163,7 @@ fn scripted<W: TextWorld + Learn>(
                 action.unwrap_or_else(|| W::fallback(s.observation()))
             },
         };
-        let played = rollout(vec![Situation::new(setup)], terms, &mut script);
-        progress();
-        played
+        rollout(vec![Situation::new(setup)], terms, &mut script, progress)
     };
     let played: Result<Vec<_>, _> = setups.par_iter().map(one).collect();
     let played: Vec<Trajectory<W>> = played.map_err(stopped)?.into_iter().flatten().collect();
@@ -188,7 +188,7 @@ impl RolloutConfig {
     }
 
     /// What is played where nothing is said of tasks; without it all that the world has.
-    pub(crate) const fn usual(&self) -> Option<&'static str> {
+    const fn usual(&self) -> Option<&'static str> {
         match self.world {
             WorldName::Trust | WorldName::Cluster => Some("task3"),
             WorldName::Polyguard => None,
@@ -196,10 +196,10 @@ impl RolloutConfig {
     }
 
     /// In the order task, seed.
-    pub(crate) fn setups<W: World>(&self, usual: Option<&str>) -> Result<Vec<W::Setup>, Error> {
+    pub(crate) fn setups<W: World>(&self) -> Result<Vec<W::Setup>, Error> {
         let rules: Rules<W::Change> = args::rules::<W>(&self.rules)?;
         let streams = chosen::streams::<W>(self.streams, Streams::Reference)?;
-        let tasks = selected::<W>(self.task.as_deref().or(usual), &self.cells)?;
+        let tasks = selected::<W>(self.task.as_deref().or(self.usual()), &self.cells)?;
         let seeds = || self.seed_range().range();
         let setup = |task: W::Task| seeds().map(move |seed| W::setup(task, seed, streams, rules));
         Ok(tasks.into_iter().flat_map(setup).collect())

@@ -117,7 +117,7 @@ fn values<W: TextWorld + Learn>(
                 .filter(|index| !samples[*index].over())
                 .collect();
             let starts = open.iter().map(|index| samples[*index].now.clone());
-            let played = rollout(starts.collect(), terms, speaker)?;
+            let played = rollout(starts.collect(), terms, speaker, &|| ())?;
             let mut scores: Vec<f64> = samples.iter().map(|sample| sample.score(terms)).collect();
             for (index, trajectory) in open.into_iter().zip(played) {
                 scores[index] = trajectory.score;

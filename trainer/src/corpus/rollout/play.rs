@@ -10,7 +10,8 @@ use sentinel_policy::text::{
     Unreadable,
 };
 
-use super::speaker::{Asked, RolloutError, Speaker, ask};
+use super::speaker::{RolloutError, Seat, Speaker, side_by_side};
+use crate::Progress;
 use crate::compact::learn::Learn;
 
 /// How prompts are made, completions read, and unreadable ones rewarded.
@@ -97,29 +98,38 @@ pub fn rollout<W: TextWorld + Learn>(
     starts: Vec<Situation<W>>,
     terms: Terms,
     speaker: &mut dyn Speaker<W>,
+    progress: Progress<'_>,
 ) -> Result<Vec<Trajectory<W>>, RolloutError> {
-    let mut samples: Vec<Sample<W>> = starts.into_iter().map(Sample::new).collect();
-    loop {
-        let open = |(_, sample): &(usize, &Sample<W>)| !sample.over();
-        let asked: Vec<Asked<'_, W>> = (samples.iter().enumerate().filter(open))
-            .map(|(episode, sample)| Asked {
-                episode,
-                situation: &sample.now,
-            })
-            .collect();
-        if asked.is_empty() {
-            break;
-        }
-        let prompt = |asked: &Asked<'_, W>| asked.situation.prompt(terms.style);
-        let prompts: Vec<String> = asked.iter().map(prompt).collect();
-        let said = ask(speaker, &prompts, &asked)?;
-        let open: Vec<usize> = asked.iter().map(|asked| asked.episode).collect();
-        for (episode, (prompt, completion)) in open.into_iter().zip(prompts.into_iter().zip(said)) {
-            samples[episode].take(terms, prompt, completion);
-        }
-    }
+    let seat = |start| Playing {
+        sample: Sample::new(start),
+        terms,
+    };
+    let mut seats: Vec<Playing<W>> = starts.into_iter().map(seat).collect();
+    side_by_side(&mut seats, terms.style, speaker, progress)?;
+    let finish = |seat: Playing<W>| seat.sample.finish(terms);
     let finish = |sample: Sample<W>| sample.finish(terms);
-    Ok(samples.into_iter().map(finish).collect())
+    Ok(seats.into_iter().map(finish).collect())
+}
+
+/// A sample with the terms under which it is played.
+struct Playing<W: TextWorld> {
+    sample: Sample<W>,
+    terms: Terms,
+}
+
+impl<W: TextWorld + Learn> Seat<W> for Playing<W> {
+    fn ask(&mut self, style: PromptStyle) -> Option<String> {
+        (!self.sample.over()).then(|| self.sample.now.prompt(style))
+    }
+
+    fn situation(&self) -> &Situation<W> {
+        &self.sample.now
+    }
+
+    fn answer(&mut self, prompt: String, said: String) -> Result<bool, RolloutError> {
+        self.sample.take(self.terms, prompt, said);
+        Ok(self.sample.over())
+    }
 }
 
 /// A sample that is being played.

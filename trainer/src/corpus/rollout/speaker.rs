@@ -1,6 +1,8 @@
-//! Who completes prompts.
+//! Who completes prompts, and how episodes ask side by side.
 
 use sentinel_policy::text::{PromptStyle, Situation, TextWorld};
+
+use crate::Progress;
 
 /// Why a rollout stopped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,6 +64,54 @@ impl<W: TextWorld, F: FnMut(usize, &Situation<W>) -> W::Action> Speaker<W> for S
             W::say(self.style, asked.situation.observation(), action)
         };
         asked.iter().map(say).collect()
+    }
+}
+
+/// An episode that asks in words.
+pub(crate) trait Seat<W: TextWorld> {
+    /// What it asks next; nothing once it is over.
+    fn ask(&mut self, style: PromptStyle) -> Option<String>;
+
+    /// Where it stands.
+    fn situation(&self) -> &Situation<W>;
+
+    /// Takes in the answer to what it asked, and says whether it is over.
+    ///
+    /// # Errors
+    /// If the world refuses what stands for an unreadable answer.
+    fn answer(&mut self, prompt: String, said: String) -> Result<bool, RolloutError>;
+}
+
+/// Plays all to their ends, one prompt of each at a time, so that a model completes them as one
+/// batch.
+///
+/// # Errors
+/// If a speaker does not complete each prompt, or a seat fails.
+pub(crate) fn side_by_side<W: TextWorld, S: Seat<W>>(
+    seats: &mut [S],
+    style: PromptStyle,
+    speaker: &mut dyn Speaker<W>,
+    progress: Progress<'_>,
+) -> Result<(), RolloutError> {
+    loop {
+        let (open, prompts): (Vec<usize>, Vec<String>) = (seats.iter_mut().enumerate())
+            .filter_map(|(at, seat)| Some((at, seat.ask(style)?)))
+            .unzip();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let asked: Vec<Asked<'_, W>> = (open.iter())
+            .map(|at| Asked {
+                episode: *at,
+                situation: seats[*at].situation(),
+            })
+            .collect();
+        let said = ask(speaker, &prompts, &asked)?;
+        for (at, (prompt, said)) in open.into_iter().zip(prompts.into_iter().zip(said)) {
+            if seats[at].answer(prompt, said)? {
+                progress();
+            }
+        }
     }
 }
 

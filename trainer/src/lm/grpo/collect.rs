@@ -83,7 +83,7 @@ pub(super) fn collect<W: TextWorld + Learn>(
     let starts: Vec<Situation<W>> = (setups.iter())
         .flat_map(|setup| std::iter::repeat_n(Situation::<W>::new(*setup), copies))
         .collect();
-    let played = heard(rollout(starts, terms, voice), voice)?;
+    let played = heard(rollout(starts, terms, voice, &|| ()), voice)?;
     let mut metrics = signals(&played);
     let all = if config.credit == Credit::RewardToGo {
         to_go(config, &played, std::mem::take(&mut voice.said), seed)

@@ -78,15 +78,16 @@ pub struct Played {
 ///
 /// # Errors
 /// If an option cannot be, or the model cannot be found, read or run.
-pub fn play(config: &PlayConfig) -> Result<Played, RunError> {
+pub fn play(config: &PlayConfig, progress: Progress<'_>) -> Result<Played, RunError> {
     let speech = Speech::load(&config.model, &config.speech)?;
     let mut voice = speech.voice();
-    in_world!(config.world, W => play_in::<W>(config, &mut voice))
+    in_world!(config.world, W => play_in::<W>(config, &mut voice, progress))
 }
 
 fn play_in<W: TextWorld + Learn>(
     config: &PlayConfig,
     voice: &mut Voice<'_>,
+    progress: Progress<'_>,
 ) -> Result<Played, RunError> {
     use sentinel_env::TaskName;
 
@@ -104,7 +105,7 @@ fn play_in<W: TextWorld + Learn>(
     for task in &tasks {
         let setup = |seed| Situation::new(&W::setup(*task, seed, streams, rules));
         let starts = config.seeds.range().map(setup).collect();
-        let played = voice.through(|voice| rollout(starts, terms, voice))?;
+        let played = voice.through(|voice| rollout(starts, terms, voice, progress))?;
         scores.push(played.iter().map(|t| t.score).collect());
         all.extend(played);
     }
@@ -139,11 +140,11 @@ pub fn play_rollout(
 ) -> Result<DryRun, RunError> {
     let speech = Speech::load(model, speech)?;
     in_world!(config.world, W => {
-        let setups = config.setups::<W>(config.usual())?;
+        let setups = config.setups::<W>()?;
         let starts = setups.iter().map(Situation::<W>::new).collect();
         let mut voice = speech.voice();
-        let played = voice.through(|voice| rollout(starts, config.terms(), voice))?;
-        played.iter().for_each(|_| progress());
+        let terms = config.terms();
+        let played = voice.through(|voice| rollout(starts, terms, voice, progress))?;
         Ok(config.found(&speech.name, &played))
     })
 }

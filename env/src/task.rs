@@ -20,6 +20,13 @@ pub trait TaskName: Copy + Eq + Ord + Hash + Debug + Display + Send + Sync + 'st
     /// What [`TaskName::bits`] was made from; none when the world has no such task.
     fn of(bits: TaskBits) -> Option<Self>;
 
+    /// The same task without what a world holds out for measuring. A world overrides it where a task
+    /// shows that, too, unless its name says otherwise.
+    #[must_use]
+    fn to_learn_from(self) -> Self {
+        self
+    }
+
     /// The tasks that a command line chooses. A world overrides it where its tasks are cells of a
     /// grid, which can be chosen by row and column.
     ///

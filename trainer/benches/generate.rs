@@ -89,7 +89,7 @@ fn step(c: &mut Criterion) {
         })
         .collect();
     let samples: Vec<&Sample> = samples.iter().collect();
-    let mut objective = Objective {
+    let objective = Objective {
         loss: LossConfig::default(),
         temperature: 1.0,
         num_items: 512.0,
@@ -103,7 +103,6 @@ fn step(c: &mut Criterion) {
             Lora::attach(&mut model, LoraConfig::default(), 0).expect("valid options");
         }
         for (micro, by_block) in [(16, false), (16, true), (4, false)] {
-            objective.loss.gradient_accumulation_steps = 16 / micro;
             let what = if lora { "LoRA" } else { "full" };
             let kept = if by_block { "checkpointed" } else { "whole" };
             group.bench_function(format!("{what}, {micro} rows, {kept}"), |b| {

@@ -96,6 +96,12 @@ pub(crate) fn parse_world(word: &str) -> Result<WorldName, String> {
     WorldName::parse(word).ok_or_else(|| format!("unknown world {word:?}: use {known}"))
 }
 
+/// A number; what JSON has no word for is none.
+pub(crate) fn parse_number(word: &str) -> Result<f64, String> {
+    let number = word.parse().ok().filter(|n: &f64| n.is_finite());
+    number.ok_or_else(|| format!("{word:?} is not a finite number"))
+}
+
 /// A number from 0 to 1.
 pub(crate) fn parse_fraction(word: &str) -> Result<f64, String> {
     let number = word.parse().ok().filter(|n| (0.0..=1.0).contains(n));

@@ -67,6 +67,24 @@ pub fn selected<W: World>(tasks: Option<&str>, cells: &Cells) -> Result<Vec<W::T
     of_selection::<W>(&cells.selection(tasks))
 }
 
+/// The same for training: where nobody says which part of a world's tasks, nothing that is held out
+/// is shown.
+///
+/// # Errors
+/// As [`selected`].
+pub(crate) fn to_learn_from<W: World>(
+    tasks: Option<&str>,
+    cells: &Cells,
+) -> Result<Vec<W::Task>, Error> {
+    let mut found = selected::<W>(tasks, cells)?;
+    if cells.split.is_none() {
+        found
+            .iter_mut()
+            .for_each(|task| *task = task.to_learn_from());
+    }
+    Ok(found)
+}
+
 pub(crate) fn of_selection<W: World>(selection: &Selection<'_>) -> Result<Vec<W::Task>, Error> {
     let refused = |reason| Error::Tasks {
         reason,

@@ -10,7 +10,6 @@ use clap::parser::ValueSource;
 use sentinel_trainer::Error;
 use sentinel_trainer::corpus::read_corpus;
 use sentinel_trainer::corpus::rollout::{RolloutConfig, dry_run};
-use sentinel_trainer::lm::grpo::estimate::{Estimate, estimate, known};
 use sentinel_trainer::lm::grpo::{self, GrpoConfig, PlayConfig, SpeechOptions};
 use sentinel_trainer::lm::init::{InitOptions, create};
 use sentinel_trainer::lm::sft::{self, SftConfig};
@@ -18,12 +17,14 @@ use sentinel_trainer::lm::train::checkpoint::Checkpoint;
 use sentinel_trainer::lm::train::{
     Outcome, Place, RunError, RunOptions, options_file, overlaid, write_options,
 };
-use sentinel_trainer::lm::{BaseCheck, HubOptions, Lora, ModelConfig, Qwen2, find_model};
+use sentinel_trainer::lm::{BaseCheck, HubOptions, Lora, Qwen2, find_model};
+use sentinel_trainer::seeds::SeedError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::bar::Bar;
 use crate::commands::print;
+use crate::lm_estimate::print_estimates;
 use crate::lm_view::View;
 
 /// The variable that stands for --allow-fallback.
@@ -58,6 +59,13 @@ impl PlaceOptions {
             resume: self.resume,
             force: self.force,
         }
+    }
+
+    /// Whether the command line or the file says something of an option.
+    fn says(&self, name: &str, matches: &ArgMatches) -> Result<bool, RunError> {
+        let file = self.file.as_deref().map(options_file).transpose()?;
+        let typed = matches.value_source(name) == Some(ValueSource::CommandLine);
+        Ok(typed || file.is_some_and(|options| options.get(name).is_some()))
     }
 
     /// Flags over the file, or over the run that goes on, over defaults.
@@ -174,7 +182,7 @@ pub(crate) fn sft(command: &SftCommand, matches: &ArgMatches) -> Result<()> {
 pub(crate) fn grpo(command: &GrpoCommand, matches: &ArgMatches) -> Result<()> {
     let mut config = command.place.options(&command.config, matches)?;
     if command.dry_run {
-        return play_script(&config, matches);
+        return play_script(&config, |name| command.place.says(name, matches));
     }
     if command.estimate {
         return print_estimates(&config, matches);
@@ -263,22 +271,25 @@ fn finish(
 
 /// `sentinel grpo --dry-run`: as `sentinel rollout --dry-run`, with the run's own options. Where
 /// nobody says otherwise it is the dry run of the reference: five episodes of one task.
-fn play_script(config: &GrpoConfig, matches: &ArgMatches) -> Result<()> {
-    let given = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
-    let episodes = if given("episodes") {
+fn play_script(config: &GrpoConfig, says: impl Fn(&str) -> Result<bool, RunError>) -> Result<()> {
+    let episodes = if says("episodes")? {
         config.episodes
     } else {
         5
     };
     let start = config.run.seed;
+    let seeds = format!("{start}..{}", start.saturating_add(episodes as u64));
     let terms = config.terms()?;
     let found = dry_run(
         &RolloutConfig {
             world: config.world,
             rules: config.rules.clone(),
-            task: given("task").then(|| config.task.clone()),
+            task: says("task")?.then(|| config.task.clone()),
             cells: config.cells.clone(),
-            episodes: sentinel_trainer::SeedRange::of(start, start + episodes as u64),
+            episodes: seeds.parse().map_err(|error: SeedError| Error::Argument {
+                option: "--episodes and --seed",
+                reason: error.to_string(),
+            })?,
             seeds: None,
             streams: config.streams,
             policy: None,
@@ -290,62 +301,6 @@ fn play_script(config: &GrpoConfig, matches: &ArgMatches) -> Result<()> {
     )?;
     let text = serde_json::to_string_pretty(&found).map_err(Error::from)?;
     print(&(text + "\n"))
-}
-
-/// A table for Qwen2.5's small models; with --model, for that model too if it is on this machine.
-fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Result<()> {
-    let lora = config.run.lora()?;
-    let mut shapes: Vec<(String, ModelConfig)> = Vec::new();
-    if matches.value_source("model") == Some(ValueSource::CommandLine)
-        && let Ok(folder) = find_model(&config.run.model, &HubOptions::from_environment())
-    {
-        shapes.push((config.run.model.clone(), ModelConfig::read(&folder)?));
-    }
-    shapes.extend(known().map(|(name, shape)| (name.to_owned(), shape)));
-    let mut text = format!(
-        "{:<24} {:>8} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}\n",
-        "GiB, all f32",
-        "weights",
-        "trained",
-        "optimizer",
-        "passes",
-        "speech",
-        "reference",
-        "at most",
-        "params"
-    );
-    for (name, shape) in shapes {
-        let found = estimate(config, &lora, &shape);
-        text.push_str(&line(&name, &found));
-    }
-    text.push_str(&format!(
-        "micro-batch {} x {} tokens, {} side by side in generation, LoRA rank {}{}\n",
-        config.micro_batch_size,
-        config.run.max_seq_length,
-        config.generation_batch_size,
-        lora.rank,
-        if config.run.full {
-            " not used (--full)"
-        } else {
-            ""
-        }
-    ));
-    print(&text)
-}
-
-fn line(name: &str, found: &Estimate) -> String {
-    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
-    format!(
-        "{name:<24} {:>8.2} {:>8.3} {:>9.2} {:>9.2} {:>9.2} {:>9.2} {:>9.2} {:>8.3}B\n",
-        gib(found.weights),
-        gib(found.trained * 4),
-        gib(found.optimizer),
-        gib(found.activations),
-        gib(found.generation),
-        gib(found.reference),
-        gib(found.total()),
-        found.parameters as f64 / 1e9,
-    )
 }
 
 /// Set by the first Ctrl-C, when a run writes a checkpoint and stops. The second one ends the program.

@@ -3,6 +3,7 @@
 mod bar;
 mod commands;
 mod lm_command;
+mod lm_estimate;
 mod lm_view;
 mod train_command;
 

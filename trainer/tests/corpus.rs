@@ -76,6 +76,22 @@ fn every_world_has_demonstrations() {
             .all(|row| json(row)["task"].as_str().unwrap().ends_with("-train"))
     );
     assert!(read("r.jsonl").contains("You are the orchestrator"));
+    // Nor where a task is named, unless its name or an option says so; the small formulary has no parts.
+    for (options, task) in [
+        ("--task DDI-easy", "DDI-easy-train"),
+        ("--task DDI-easy-holdout", "DDI-easy-holdout"),
+        ("--task DDI-easy --split all", "DDI-easy"),
+        (
+            "--task DDI-easy --formulary reference",
+            "DDI-easy-reference",
+        ),
+    ] {
+        let words = format!("corpus --world polyguard {options} --seeds 100000 --out t.jsonl");
+        run(&(words + " --force")).succeeds();
+        let first = read("t.jsonl");
+        let first = json(first.lines().next().unwrap());
+        assert_eq!(first["task"], task, "{options}");
+    }
 }
 
 #[test]

@@ -14,8 +14,8 @@ use sentinel_policy::text::{InvalidReward, PromptStyle, Reader, Situation, TextW
 use sentinel_policy::{PolicyName, Scripted};
 use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::corpus::rollout::{
-    Callback, Continuation, Credit, Ending, RewardTable, RolloutError, Script, Signals, Terms,
-    groups, reward_functions, rollout,
+    Asked, Callback, Continuation, Credit, Ending, Group, RewardTable, RolloutError, Script,
+    Signals, Speaker, Terms, groups, reward_functions, rollout,
 };
 use sentinel_trainer::rl::advantage::{AdvantageConfig, advantages};
 
@@ -50,7 +50,7 @@ fn words_change_nothing<W: TextWorld + Learn>(task: W::Task, policy: &str, mean:
         choose: |episode: usize, s: &Situation<W>| players[episode].act(s.episode()).unwrap(),
     };
     let starts = setups.iter().map(Situation::new).collect();
-    let played = rollout::<W>(starts, Terms::default(), &mut script).unwrap();
+    let played = rollout::<W>(starts, Terms::default(), &mut script, &|| ()).unwrap();
     for (setup, t) in setups.iter().zip(&played) {
         let score = sentinel_policy::play::score_of::<W>(setup, &mut policy.start(setup));
         assert_eq!((t.score, t.ending), (score, Ending::Done));
@@ -86,7 +86,9 @@ fn nonsense_ends_a_sample_and_is_worth_less_than_anything() {
         let played = rollout(
             starts::<TrustWorld>(Task::Task3, 3),
             terms,
-            &mut always("hm"), &|| ())
+            &mut always("hm"),
+            &|| (),
+        )
         .unwrap();
         for t in &played {
             assert_eq!((t.rows.len(), t.ending), (1, Ending::BrokeOff));
@@ -161,7 +163,9 @@ fn a_speaker_must_answer_each_prompt() {
     let error = rollout(
         starts::<TrustWorld>(Task::Task1, 2),
         Terms::default(),
-        &mut model, &|| ());
+        &mut model,
+        &|| (),
+    );
     assert_eq!(
         error.unwrap_err(),
         RolloutError::Count { asked: 2, said: 1 }
@@ -175,7 +179,9 @@ fn signals_see_a_constant_policy() {
     let played = rollout(
         starts::<TrustWorld>(Task::Task1, 3),
         Terms::default(),
-        &mut always(SOLVE), &|| ());
+        &mut always(SOLVE),
+        &|| (),
+    );
     let played = played.unwrap();
     let signals = Signals::of(&played);
     assert_eq!(
@@ -191,7 +197,9 @@ fn signals_see_a_constant_policy() {
     let other = rollout(
         starts::<TrustWorld>(Task::Task1, 3),
         Terms::default(),
-        &mut both, &|| ())
+        &mut both,
+        &|| (),
+    )
     .unwrap();
     let signals = Signals::of(&other);
     assert_eq!(
@@ -249,6 +257,31 @@ fn a_repair_is_counted() {
     );
 }
 
+/// Draws one thing and then the other; decided it solves alone.
+#[derive(Default)]
+struct Decided {
+    greedily: bool,
+    asked: Vec<(usize, bool)>,
+}
+
+impl Speaker<TrustWorld> for Decided {
+    fn speak(&mut self, prompts: &[String], _asked: &[Asked<'_, TrustWorld>]) -> Vec<String> {
+        self.asked.push((prompts.len(), self.greedily));
+        let say = |n: usize| {
+            if self.greedily || n % 2 == 1 {
+                SOLVE
+            } else {
+                SKIP
+            }
+        };
+        (0..prompts.len()).map(|n| say(n).to_owned()).collect()
+    }
+
+    fn greedily(&mut self, on: bool) {
+        self.greedily = on;
+    }
+}
+
 /// Members of a group differ by what was said alone.
 #[test]
 fn a_group_compares_completions_of_one_state() {
@@ -291,6 +324,22 @@ fn a_group_compares_completions_of_one_state() {
     );
     let own = groups(&bayes, 2, Continuation::Own, terms, &mut always(SOLVE)).unwrap();
     assert!(own.iter().all(|g| g.members[0].value == g.members[1].value));
+    let mut decided = Decided::default();
+    let best = groups(&bayes, 4, Continuation::Greedy, terms, &mut decided).unwrap();
+    let values = |group: &Group<TrustWorld>| group.members.iter().map(|m| m.value).collect();
+    let values: Vec<Vec<f64>> = best.iter().map(values).collect();
+    for values in &values {
+        assert!(
+            values[0] == values[2] && values[1] == values[3],
+            "{values:?}"
+        );
+        assert_ne!(values[0], values[1]);
+    }
+    // Drawn once for each member, then decided, once for each action of a group.
+    let (drawn, then) = decided.asked.split_first().unwrap();
+    assert_eq!(*drawn, (8, false));
+    assert_eq!(then[0], (4, true));
+    assert!(then.iter().all(|(_, greedily)| *greedily) && !decided.greedily);
     let one = groups(&bayes, 1, Continuation::Stop, terms, &mut speaks());
     assert_eq!(one.unwrap_err(), RolloutError::Group(1));
     // Values go to the advantages as they are.

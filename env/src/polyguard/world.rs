@@ -146,6 +146,14 @@ impl TaskName for Case {
         Self::of_number(bits.0)
     }
 
+    fn to_learn_from(self) -> Self {
+        match self.split() {
+            // A formulary without splits holds nothing out.
+            Split::All => self.with_split(Split::Train).unwrap_or(self),
+            Split::Train | Split::Holdout => self,
+        }
+    }
+
     fn select(selection: &Selection<'_>) -> Result<Vec<Self>, String> {
         let subs = words(
             "sub-environment",

@@ -112,14 +112,8 @@ impl CorpusConfig {
         in_world!(self.world, W => Ok(self.seeds.count() * self.selected::<W>()?.len() as u64))
     }
 
-    /// Where nobody says which part of a world's tasks, nothing that is held out is shown.
     fn selected<W: World>(&self) -> Result<Vec<W::Task>, Error> {
-        let named = !matches!(self.tasks.as_deref(), None | Some("all"));
-        let mut cells = self.cells.clone();
-        if self.world == WorldName::Polyguard && !named && cells.split.is_none() {
-            cells.split = Some("train".to_owned());
-        }
-        crate::selected::<W>(self.tasks.as_deref(), &cells)
+        chosen::to_learn_from::<W>(self.tasks.as_deref(), &self.cells)
     }
 
     fn plan<W: TextWorld>(&self) -> Result<Plan<'_, W>, Error> {

@@ -13,9 +13,9 @@ impl Random {
 
     /// A stream of its own for each index.
     pub(crate) const fn indexed(seed: u64, index: u64) -> Self {
-        let mut outer = Self(seed);
-        let mixed = outer.next() ^ Self(index).next();
-        Self(mixed)
+        // One after the other: mixed side by side, seed 5's stream 0 would be seed 0's stream 5.
+        let mixed = Self(seed).next() ^ index;
+        Self(Self(mixed).next())
     }
 
     /// A stream of its own for each name.
@@ -52,5 +52,18 @@ impl Random {
         let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
         let angle = std::f64::consts::TAU * self.unit();
         (deviation * radius * angle.cos()) as f32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Random;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn streams_differ() {
+        let pairs = (0..20).flat_map(|seed| (0..20).map(move |index| (seed, index)));
+        let first = |(seed, index)| Random::indexed(seed, index).next();
+        assert_eq!(pairs.map(first).collect::<BTreeSet<_>>().len(), 400);
     }
 }

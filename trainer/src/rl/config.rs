@@ -77,8 +77,9 @@ pub struct LossConfig {
     pub entropy_coef: f64,
     /// The constant length of `dr_grpo`.
     pub max_completion_length: usize,
-    /// Micro-batches of one optimizer step.
-    pub gradient_accumulation_steps: usize,
+    /// Micro-batches of one optimizer step; where they are not equally large, the rows of the step over
+    /// those of the micro-batch.
+    pub gradient_accumulation_steps: f64,
     /// Micro-batches of one generation; `gradient_accumulation_steps` when not given.
     pub steps_per_generation: Option<usize>,
     /// Processes that share one generation.
@@ -105,7 +106,7 @@ impl Default for LossConfig {
             off_policy_mask_threshold: None,
             entropy_coef: 0.0,
             max_completion_length: 512,
-            gradient_accumulation_steps: 1,
+            gradient_accumulation_steps: 1.0,
             steps_per_generation: None,
             num_processes: 1,
         }
@@ -121,8 +122,8 @@ impl LossConfig {
 
     /// Micro-batches of one optimizer step, as a divisor.
     #[must_use]
-    pub fn accumulation(&self) -> f64 {
-        self.gradient_accumulation_steps as f64
+    pub const fn accumulation(&self) -> f64 {
+        self.gradient_accumulation_steps
     }
 
     /// Checks every option by itself.

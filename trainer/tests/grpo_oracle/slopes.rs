@@ -111,7 +111,7 @@ fn gradient_is_the_slope(loss_type: LossType, level: ImportanceSamplingLevel, se
         use_bias_correction_kl: !weighted && !seed.is_multiple_of(3),
         delta: seed.is_multiple_of(4).then_some(1.4),
         entropy_coef: 0.05,
-        gradient_accumulation_steps: 2,
+        gradient_accumulation_steps: 2.0,
         steps_per_generation: Some(4),
         ..LossConfig::default()
     };

@@ -1,7 +1,7 @@
 //! New models: how their tokenizer cuts numbers.
 
-use sentinel_trainer::lm::Tokenizer;
 use sentinel_trainer::lm::init::{InitOptions, Numbers, create};
+use sentinel_trainer::lm::{Completion, Tokenizer};
 
 /// What a tokenizer made with `numbers` cuts `text` into.
 fn words(numbers: Numbers, text: &str) -> Vec<String> {
@@ -25,7 +25,9 @@ fn words(numbers: Numbers, text: &str) -> Vec<String> {
 #[test]
 fn numbers_are_whole_words() {
     let cut = words(Numbers::Whole, "stakes 0.86\nS3 0.86 A12/3 cost 4");
-    let whole = ["stakes", " 0.86", "\n", "S3", " 0.86", " A12", "/", "3", " cost", " 4"];
+    let whole = [
+        "stakes", " 0.86", "\n", "S3", " 0.86", " A12", "/", "3", " cost", " 4",
+    ];
     assert_eq!(cut, whole);
 }
 
@@ -33,6 +35,28 @@ fn numbers_are_whole_words() {
 fn numbers_are_cut_into_digits_where_that_is_asked_for() {
     let cut = words(Numbers::Digits, "S3 0.86");
     assert_eq!(cut, ["S", "3", " ", "0", ".", "8", "6"]);
+}
+
+/// A special token within a completion is part of what was said; the one that ended it is not.
+#[test]
+fn no_special_token_is_overlooked() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = InitOptions::tiny(folder.path().join("model"));
+    create(&options, &[]).unwrap();
+    let tokenizer = Tokenizer::load(&options.output_dir).unwrap();
+    let said = |text: &str, stopped| {
+        let ids = tokenizer.encode(text).unwrap();
+        let completion = Completion {
+            ids,
+            stopped,
+            ..Completion::default()
+        };
+        completion.text(&tokenizer).unwrap()
+    };
+    assert_eq!(said("{}<|im_end|>", true), "{}");
+    assert_eq!(said("<|im_start|>{}<|im_end|>", true), "<|im_start|>{}");
+    assert_eq!(said("{}<|endoftext|>{", false), "{}<|endoftext|>{");
+    assert_eq!(said("", true), "");
 }
 
 /// A number that was never seen, a version, letters after digits: nothing is lost.

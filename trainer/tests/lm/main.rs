@@ -11,6 +11,7 @@ mod gradients;
 mod grpo;
 mod init;
 mod logprobs;
+mod options;
 mod oracle;
 mod packing;
 mod peft;

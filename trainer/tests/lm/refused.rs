@@ -118,7 +118,7 @@ fn files_of_another_model_are_refused() {
         let (path, holds) = (format!("{model}/tokenizer.json"), "vocabulary holds 304");
         says(
             &said,
-            &[&path, "largest id 381", holds, "belongs to the model"],
+            &[&path, "largest id 399", holds, "belongs to the model"],
         );
     }
 }

@@ -37,6 +37,14 @@ pub(crate) fn fails(words: &str) -> String {
     String::from_utf8(found.stderr).unwrap()
 }
 
+/// What the command line itself does not take.
+#[track_caller]
+pub(crate) fn refused(words: &str) -> String {
+    let found = output(words);
+    assert_eq!(found.status.code(), Some(2), "{words}");
+    String::from_utf8(found.stderr).unwrap()
+}
+
 /// A corpus, and a very small model whose tokenizer knows its words.
 pub(crate) fn made(folder: &Path) -> (String, String) {
     let (corpus, model) = (folder.join("corpus.jsonl"), folder.join("model"));

@@ -4,7 +4,7 @@ use sentinel_trainer::lm::grpo::{Objective, Sample, accumulate};
 use sentinel_trainer::lm::{
     Batch, Entropy, Grads, LmError, ModelConfig, Pass, Picks, Qwen2, Text, Trained,
 };
-use sentinel_trainer::rl::config::LossConfig;
+use sentinel_trainer::rl::config::{LossConfig, LossType};
 
 use crate::oracle::{close, device, numbers};
 
@@ -159,14 +159,13 @@ fn a_step_does_not_depend_on_what_shares_a_row() {
     let group = |prompt, length| (1..6).map(move |completion| sample(prompt, length, completion));
     let samples: Vec<Sample> = group(1, 9).chain(group(2, 12)).chain(group(3, 1)).collect();
     let samples: Vec<&Sample> = samples.iter().collect();
-    let mut objective = Objective {
+    let objective = Objective {
         loss: LossConfig::default(),
         temperature: 1.0,
         num_items: 50.0,
         pad: 0,
     };
     let together = accumulate(&model, &samples, 15, &objective, Pass::training(0)).unwrap();
-    objective.loss.gradient_accumulation_steps = 15;
     let alone = accumulate(&model, &samples, 1, &objective, Pass::training(0)).unwrap();
     assert!((together.loss - alone.loss).abs() < 1e-6);
     for (together, alone) in together.logps.iter().zip(&alone.logps) {
@@ -174,4 +173,47 @@ fn a_step_does_not_depend_on_what_shares_a_row() {
         assert!(together.len() == alone.len() && together.iter().zip(alone).all(near));
     }
     alike(&model, &together.grads, &alone.grads);
+}
+
+/// A last micro-batch that is smaller than the others weighs as much as it has rows: what is learned does
+/// not depend on how many are computed at a time.
+#[test]
+fn a_smaller_last_micro_batch_weighs_less() {
+    let model = model();
+    let sample = |row: u32| Sample {
+        prompt: ids(1 + row / 5, 9),
+        completion: ids(row, 2 + row % 3),
+        counts: true,
+        advantage: f64::from(row) - 5.5,
+        ..Sample::default()
+    };
+    let samples: Vec<Sample> = (0..11).map(sample).collect();
+    let samples: Vec<&Sample> = samples.iter().collect();
+    for loss_type in [
+        LossType::Grpo,
+        LossType::DrGrpo,
+        LossType::Sapo,
+        LossType::Luspo,
+        LossType::Dapo,
+    ] {
+        let objective = Objective {
+            loss: LossConfig {
+                loss_type,
+                ..LossConfig::default()
+            },
+            temperature: 1.0,
+            num_items: 33.0,
+            pad: 0,
+        };
+        let in_parts = |micro| {
+            let found = accumulate(&model, &samples, micro, &objective, Pass::training(0));
+            found.unwrap()
+        };
+        let (whole, ragged) = (in_parts(11), in_parts(4));
+        assert!(
+            (whole.loss - ragged.loss).abs() < 1e-6 * whole.loss.abs().max(1.0),
+            "{loss_type:?}"
+        );
+        alike(&model, &whole.grads, &ragged.grads);
+    }
 }

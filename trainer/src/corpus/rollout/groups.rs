@@ -19,6 +19,9 @@ pub enum Continuation<W: Playable> {
     Scripted(W::PolicyName),
     /// Whoever spoke goes on; the value is the score.
     Own,
+    /// The same with the best answer each time, so that what members led to differs by what they said
+    /// and by no further draw.
+    Greedy,
 }
 
 /// One completion of a state.
@@ -73,7 +76,7 @@ pub fn groups<W: TextWorld + Learn>(
     for (sample, (prompt, completion)) in samples.iter_mut().zip(prompts.into_iter().zip(said)) {
         sample.take(terms, prompt, completion);
     }
-    let values = values(&samples, continuation, terms, speaker)?;
+    let values = values(&samples, size, continuation, terms, speaker)?;
     let mut groups: Vec<Group<W>> = Vec::with_capacity(open.len());
     for (at, (sample, value)) in samples.into_iter().zip(values).enumerate() {
         let Some(row) = sample.rows.into_iter().next() else {
@@ -99,6 +102,7 @@ pub fn groups<W: TextWorld + Learn>(
 
 fn values<W: TextWorld + Learn>(
     samples: &[Sample<W>],
+    size: usize,
     continuation: Continuation<W>,
     terms: Terms,
     speaker: &mut dyn Speaker<W>,
@@ -113,18 +117,56 @@ fn values<W: TextWorld + Learn>(
             Ok(samples.iter().map(score).collect())
         }
         Continuation::Own => {
-            let open: Vec<usize> = (0..samples.len())
+            let open: Vec<Vec<usize>> = (0..samples.len())
                 .filter(|index| !samples[*index].over())
+                .map(|index| vec![index])
                 .collect();
-            let starts = open.iter().map(|index| samples[*index].now.clone());
-            let played = rollout(starts.collect(), terms, speaker, &|| ())?;
-            let mut scores: Vec<f64> = samples.iter().map(|sample| sample.score(terms)).collect();
-            for (index, trajectory) in open.into_iter().zip(played) {
-                scores[index] = trajectory.score;
-            }
-            Ok(scores)
+            played_on(samples, open, terms, speaker)
+        }
+        Continuation::Greedy => {
+            speaker.greedily(true);
+            let scores = played_on(samples, alike(samples, size), terms, speaker);
+            speaker.greedily(false);
+            scores
         }
     }
+}
+
+/// The scores of all samples; of those in `open` when the speaker plays on, the first of each list for
+/// the others in it.
+fn played_on<W: TextWorld + Learn>(
+    samples: &[Sample<W>],
+    open: Vec<Vec<usize>>,
+    terms: Terms,
+    speaker: &mut dyn Speaker<W>,
+) -> Result<Vec<f64>, RolloutError> {
+    let first = |members: &Vec<usize>| samples[members[0]].now.clone();
+    let starts = open.iter().map(first).collect();
+    let played = rollout(starts, terms, speaker, &|| ())?;
+    let mut scores: Vec<f64> = samples.iter().map(|sample| sample.score(terms)).collect();
+    for (members, trajectory) in open.into_iter().zip(played) {
+        for member in members {
+            scores[member] = trajectory.score;
+        }
+    }
+    Ok(scores)
+}
+
+/// The samples that go on; in one list those of a group that took the same action, and so stand in the
+/// same state.
+fn alike<W: TextWorld + Learn>(samples: &[Sample<W>], size: usize) -> Vec<Vec<usize>> {
+    let mut lists: Vec<Vec<usize>> = Vec::new();
+    let action = |index: usize| samples[index].rows.first().and_then(|row| row.action);
+    for index in (0..samples.len()).filter(|index| !samples[*index].over()) {
+        let same = |list: &&mut Vec<usize>| {
+            list[0] / size == index / size && action(list[0]) == action(index)
+        };
+        match lists.iter_mut().rev().take(size).find(same) {
+            Some(list) => list.push(index),
+            None => lists.push(vec![index]),
+        }
+    }
+    lists
 }
 
 /// The score when a scripted policy plays on; it has seen all that came before.

@@ -22,5 +22,5 @@ pub use groups::{Continuation, Group, Member, groups};
 pub use play::{Ending, Row, Terms, Trajectory, rollout};
 pub use rewards::{Credit, RewardFunction, RewardTable, reward_functions};
 pub use signals::Signals;
-pub(crate) use speaker::{Seat, side_by_side};
 pub use speaker::{Asked, Callback, RolloutError, Script, Speaker};
+pub(crate) use speaker::{Seat, side_by_side};

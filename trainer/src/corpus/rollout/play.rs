@@ -107,7 +107,6 @@ pub fn rollout<W: TextWorld + Learn>(
     let mut seats: Vec<Playing<W>> = starts.into_iter().map(seat).collect();
     side_by_side(&mut seats, terms.style, speaker, progress)?;
     let finish = |seat: Playing<W>| seat.sample.finish(terms);
-    let finish = |sample: Sample<W>| sample.finish(terms);
     Ok(seats.into_iter().map(finish).collect())
 }
 

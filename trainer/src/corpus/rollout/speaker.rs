@@ -36,6 +36,9 @@ pub struct Asked<'a, W: TextWorld> {
 pub trait Speaker<W: TextWorld> {
     /// One completion for each prompt, in their order.
     fn speak(&mut self, prompts: &[String], asked: &[Asked<'_, W>]) -> Vec<String>;
+
+    /// From now on the best answer each time, or a drawn one again. Who does not draw has one anyway.
+    fn greedily(&mut self, _on: bool) {}
 }
 
 /// A model, which sees prompts and nothing else.

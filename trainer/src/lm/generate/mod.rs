@@ -15,7 +15,7 @@ use super::model::{Fast, check_lengths};
 use super::parallel::in_parts;
 use super::parameter::{indices, numbers};
 use super::random::Random;
-use super::{Batch, LmError, Qwen2};
+use super::{Batch, LmError, Qwen2, Tokenizer};
 
 /// Rows that are written side by side at least, and into how many parts they are divided at most:
 /// enough for a few cores, and few enough that each reads the weights for many rows.
@@ -35,6 +35,16 @@ pub struct Completion {
 }
 
 impl Completion {
+    /// The text without the token that ended it. Any other special token stays in it, so that a reader
+    /// sees what was said.
+    ///
+    /// # Errors
+    /// If the tokenizer cannot decode it.
+    pub fn text(&self, tokenizer: &Tokenizer) -> Result<String, LmError> {
+        let end = self.ids.len() - usize::from(self.stopped && !self.ids.is_empty());
+        tokenizer.decode(&self.ids[..end], false)
+    }
+
     /// The ids filled up with `pad`.
     #[must_use]
     pub fn padded(&self, tokens: usize, pad: u32) -> Vec<u32> {

@@ -95,7 +95,8 @@ impl Sampling {
             (
                 "temperature",
                 self.temperature,
-                above(self.temperature),
+                // Logits are divided by it as f32.
+                above(f64::from(self.temperature as f32)),
                 "above 0",
             ),
             (

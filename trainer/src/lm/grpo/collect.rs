@@ -1,20 +1,20 @@
 //! Playing and rewarding: from episodes to groups of completions with advantages.
 
 use sentinel_env::rng::Streams;
-use sentinel_policy::text::{Situation, TextWorld};
+use sentinel_policy::text::{Heard, Situation, TextWorld, Unreadable};
 use sentinel_policy::{Playable, Scripted};
 
 use super::config::{Continue, Credit, GrpoConfig};
 use super::objective::Sample;
 use super::voice::{Said, Voice};
 use crate::compact::learn::Learn;
-use crate::corpus::rollout::{Continuation, RolloutError, Signals, Trajectory, groups, rollout};
+use crate::corpus::rollout::{Continuation, Group, Member, Signals, Trajectory, groups, rollout};
 use crate::corpus::training_seeds;
 use crate::lm::random::Random;
 use crate::lm::train::RunError;
 use crate::rl::Metrics;
 use crate::rl::advantage::{Rewards, advantages};
-use crate::{args, chosen, selected};
+use crate::{args, chosen};
 
 /// Names of the rewards, in the order of their weights.
 const REWARDS: [&str; 2] = ["environment", "valid_format"];
@@ -23,11 +23,16 @@ const REWARDS: [&str; 2] = ["environment", "valid_format"];
 /// is still less than this, and no advantage.
 const ROUNDING: f64 = 1e-9;
 
-/// A completion with what it earned.
+/// A completion with what it earned; `valid` where it was read without a repair.
 struct Slot {
     said: Said,
     reward: f64,
     valid: bool,
+}
+
+/// Whether a completion is an action without a repair.
+fn as_it_stands<A>(heard: &Result<Heard<A>, Unreadable>) -> bool {
+    heard.as_ref().is_ok_and(|heard| !heard.repaired)
 }
 
 /// What an update learns from.
@@ -42,13 +47,11 @@ pub(super) struct Collected {
 pub(super) fn setups<W: TextWorld>(config: &GrpoConfig) -> Result<Vec<W::Setup>, RunError> {
     let rules = args::rules::<W>(&config.rules)?;
     let streams = chosen::streams::<W>(config.streams, Streams::Independent)?;
-    let named = Some(config.task.as_str()).filter(|task| *task != "all");
-    let mut cells = config.cells.clone();
-    // Where nobody says which part of a world's tasks, nothing that is held out is shown.
-    if named.is_none() && W::NAME == "polyguard" && cells.split.is_none() {
-        cells.split = Some("train".to_owned());
+    // The reference's streams betray who sits where (docs/trust.md): nobody should learn that.
+    if streams == Streams::Reference && W::STREAMS.contains(&Streams::Independent) {
+        return Err(RunError::option("streams", "independent in training"));
     }
-    let tasks = selected::<W>(named, &cells)?;
+    let tasks = chosen::to_learn_from::<W>(Some(&config.task), &config.cells)?;
     let first = training_seeds().range().start;
     if config.episodes as u64 > training_seeds().count() {
         return Err(RunError::option(
@@ -83,7 +86,7 @@ pub(super) fn collect<W: TextWorld + Learn>(
     let starts: Vec<Situation<W>> = (setups.iter())
         .flat_map(|setup| std::iter::repeat_n(Situation::<W>::new(*setup), copies))
         .collect();
-    let played = heard(rollout(starts, terms, voice, &|| ()), voice)?;
+    let played = voice.through(|voice| rollout(starts, terms, voice, &|| ()))?;
     let mut metrics = signals(&played);
     let all = if config.credit == Credit::RewardToGo {
         to_go(config, &played, std::mem::take(&mut voice.said), seed)
@@ -91,14 +94,6 @@ pub(super) fn collect<W: TextWorld + Learn>(
         of_states(config, &played, voice, seed)?
     };
     finish(config, all, &mut metrics)
-}
-
-/// A rollout's result, or why its speaker fell silent.
-fn heard<T>(result: Result<T, RolloutError>, voice: &mut Voice<'_>) -> Result<T, RunError> {
-    match (voice.failure.take(), result) {
-        (Some(error), _) => Err(error.into()),
-        (None, result) => Ok(result?),
-    }
 }
 
 /// Groups of completions of single states, drawn from all steps of what was played.
@@ -116,26 +111,24 @@ fn of_states<W: TextWorld + Learn>(
         .collect();
     let continuation = match (config.credit, config.continuation) {
         (Credit::Step, Continue::Own) => Continuation::Own,
+        (Credit::Step, Continue::Greedy) => Continuation::Greedy,
         (Credit::Step, Continue::Scripted) => Continuation::Scripted(heuristic::<W>()?),
         _ => Continuation::Stop,
     };
     voice.said.clear();
     let size = config.num_generations;
-    let found = groups(&states, size, continuation, config.terms()?, voice);
-    let found = heard(found, voice)?;
+    let terms = config.terms()?;
+    let found = voice.through(|voice| groups(&states, size, continuation, terms, voice))?;
     // Completions of the groups come first, those that play on come after.
     let mut said = std::mem::take(&mut voice.said).into_iter();
-    let slot = |member: crate::corpus::rollout::Member<W>| {
+    let mut slot = |member: Member<W>| {
         Some(Slot {
             said: said.next()?,
             reward: member.value,
-            valid: member.heard.is_ok(),
+            valid: as_it_stands(&member.heard),
         })
     };
-    let mut slot = slot;
-    let members = |group: crate::corpus::rollout::Group<W>| {
-        group.members.into_iter().map(&mut slot).collect()
-    };
+    let members = |group: Group<W>| group.members.into_iter().map(&mut slot).collect();
     Ok(found.into_iter().map(members).collect())
 }
 
@@ -181,7 +174,7 @@ fn to_go<W: TextWorld>(
             Some(Slot {
                 said: said.clone(),
                 reward: row.to_go,
-                valid: row.heard.is_ok(),
+                valid: as_it_stands(&row.heard),
             })
         };
         episodes.map(slot).collect()
@@ -285,6 +278,7 @@ fn signals<W: TextWorld>(played: &[Trajectory<W>]) -> Metrics {
         ("rollout/score", signals.avg_score),
         ("rollout/rows", signals.rows as f64),
         ("rollout/invalid_rate", signals.invalid_rate),
+        ("rollout/repaired_rate", signals.repaired_rate),
         ("rollout/broken_off_rate", signals.broken_off_rate),
         ("rollout/repeated_action_rate", signals.repeated_action_rate),
         ("rollout/constant_policy_rate", signals.constant_policy_rate),

@@ -6,7 +6,7 @@ use sentinel_policy::text::{InvalidReward, PromptStyle, Reader};
 use serde::{Deserialize, Serialize};
 
 use crate::Cells;
-use crate::args::{parse_streams, parse_world};
+use crate::args::{parse_number, parse_streams, parse_world};
 use crate::corpus::rollout::Terms;
 use crate::corpus::{parse_reader, parse_style};
 use crate::lm::train::{RunError, RunOptions};
@@ -36,6 +36,9 @@ pub enum Continue {
     Scripted,
     /// The model itself.
     Own,
+    /// The model itself with its best token each time: its own future, with the noise of no further
+    /// draw. What is the same is played once.
+    Greedy,
 }
 
 /// The options of `sentinel grpo`.
@@ -74,24 +77,26 @@ pub struct GrpoConfig {
         long,
         value_name = "REWARD",
         default_value_t = 0.0,
-        allow_hyphen_values = true
+        allow_hyphen_values = true,
+        value_parser = parse_number
     )]
     pub invalid_penalty: f64,
-    /// Weight of a reward of 1 for every completion that is an action
-    #[arg(long, value_name = "X", default_value_t = 0.0)]
+    /// Weight of a reward of 1 for every completion that is an action as it stands
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number)]
     pub format_weight: f64,
     /// What a completion is rewarded by
     #[arg(long, value_enum, default_value_t)]
     pub credit: Credit,
     /// Who plays on after a completion with --credit step
-    #[arg(long = "continue", id = "continuation", value_enum, default_value_t)]
+    #[arg(long = "continue", id = "continue", value_enum, default_value_t)]
+    #[serde(rename = "continue")]
     pub continuation: Continue,
     #[command(flatten)]
     #[serde(flatten)]
     #[allow(missing_docs)]
     pub run: RunOptions,
     /// The highest learning rate
-    #[arg(long, value_name = "X", default_value_t = 5e-6)]
+    #[arg(long, value_name = "X", default_value_t = 5e-6, value_parser = parse_number)]
     pub learning_rate: f64,
     /// Episodes that one update plays
     #[arg(long, value_name = "N", default_value_t = 2)]
@@ -112,7 +117,7 @@ pub struct GrpoConfig {
     #[arg(long, value_name = "N", default_value_t = 192)]
     pub max_completion_length: usize,
     /// Temperature of the policy
-    #[arg(long, value_name = "T", default_value_t = 1.0)]
+    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = parse_number)]
     pub temperature: f64,
     /// Optimizer steps per generation
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -128,16 +133,16 @@ pub struct GrpoConfig {
     #[arg(long, value_name = "WHAT", default_value = "group", value_parser = word::<ScaleRewards>)]
     pub scale_rewards: ScaleRewards,
     /// Weight of the divergence from the model before training
-    #[arg(long, value_name = "X", default_value_t = 0.0)]
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number)]
     pub beta: f64,
     /// The ratio is clipped below at 1 - EPSILON
-    #[arg(long, value_name = "EPSILON", default_value_t = 0.2)]
+    #[arg(long, value_name = "EPSILON", default_value_t = 0.2, value_parser = parse_number)]
     pub epsilon: f64,
     /// The ratio is clipped above at 1 + EPSILON [default: --epsilon]
-    #[arg(long, value_name = "EPSILON")]
+    #[arg(long, value_name = "EPSILON", value_parser = parse_number)]
     pub epsilon_high: Option<f64>,
     /// Weight of the entropy bonus
-    #[arg(long, value_name = "X", default_value_t = 0.0)]
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number)]
     pub entropy_coef: f64,
     /// Leave completions out that ended because the room did
     #[arg(long)]
@@ -220,11 +225,13 @@ impl GrpoConfig {
             ));
         }
         let positive = |value: f64| value.is_finite() && value > 0.0;
-        if !positive(self.learning_rate) || !positive(self.temperature) {
+        // Logits are divided by it as f32.
+        let temperature = f64::from(self.temperature as f32);
+        if !positive(self.learning_rate) || !positive(temperature) {
             return Err(RunError::option("learning-rate and temperature", "above 0"));
         }
         self.terms()?;
-        self.loss(1).check().map_err(crate::lm::LmError::from)?;
+        self.loss().check().map_err(crate::lm::LmError::from)?;
         Ok(())
     }
 
@@ -241,9 +248,9 @@ impl GrpoConfig {
         })
     }
 
-    /// The loss of a step in so many micro-batches.
+    /// The loss.
     #[must_use]
-    pub fn loss(&self, micro_batches: usize) -> LossConfig {
+    pub fn loss(&self) -> LossConfig {
         LossConfig {
             loss_type: self.loss_type,
             importance_sampling_level: self.importance_sampling_level,
@@ -252,7 +259,6 @@ impl GrpoConfig {
             epsilon_high: self.epsilon_high,
             entropy_coef: self.entropy_coef,
             max_completion_length: self.max_completion_length,
-            gradient_accumulation_steps: micro_batches,
             ..LossConfig::default()
         }
     }

@@ -21,6 +21,9 @@ const INNER_TENSORS: u64 = 5;
 const SCORE_TENSORS: u64 = 4;
 /// The same for logits: logits, their logarithms, slopes, entropies.
 const LOGIT_TENSORS: u64 = 4;
+/// Copies of each trained number while a checkpoint is written: moments as they are read (2), all three
+/// as bytes (3), and the file (3).
+const SAVED: u64 = 8;
 
 /// Bytes of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -37,6 +40,8 @@ pub struct Estimate {
     pub activations: u64,
     /// Merged weights and the cache while completions are written.
     pub generation: u64,
+    /// Micro-batches of a step.
+    pub parts: u64,
     /// A second model, where the divergence from it counts and the adapter cannot be switched off.
     pub reference: u64,
 }
@@ -46,6 +51,19 @@ impl Estimate {
     #[must_use]
     pub fn total(&self) -> u64 {
         let turn = self.activations.max(self.generation);
+        self.weights + self.optimizer + self.reference + turn
+    }
+
+    /// The most on a processor with so many cores. It computes as many micro-batches at a time, each
+    /// with gradients of its own, and has no other memory to make a checkpoint in: values, moments and
+    /// the bytes of the file.
+    #[must_use]
+    pub fn on_processor(&self, cores: usize) -> u64 {
+        let together = self.parts.min(cores as u64).max(1);
+        let gradients = NUMBER * self.trained;
+        let passes = together * (self.activations + gradients);
+        let saving = NUMBER * self.trained * SAVED;
+        let turn = passes.max(self.generation).max(saving);
         self.weights + self.optimizer + self.reference + turn
     }
 }
@@ -108,9 +126,8 @@ pub fn estimate(config: &GrpoConfig, lora: &LoraConfig, model: &ModelConfig) -> 
     let completions = rows * wide(config.max_completion_length);
     let logits = completions * wide(model.vocab_size) * LOGIT_TENSORS;
 
-    let group = config
-        .batch_size
-        .max(config.groups_per_update * config.num_generations);
+    let samples = config.groups_per_update * config.num_generations;
+    let group = config.batch_size.max(samples);
     let speakers = wide(config.generation_batch_size.min(group));
     let head = wide(model.head_dim() * model.num_key_value_heads);
     let cache = 2 * layers * speakers * length * head;
@@ -131,6 +148,7 @@ pub fn estimate(config: &GrpoConfig, lora: &LoraConfig, model: &ModelConfig) -> 
         optimizer: NUMBER * 3 * trained,
         activations: NUMBER * (kept + blocks.max(logits)),
         generation: NUMBER * (merged + cache + reading + speakers * wide(model.vocab_size)),
+        parts: wide(samples.div_ceil(config.micro_batch_size.max(1))),
         reference: NUMBER * second,
     }
 }

@@ -58,9 +58,8 @@ impl<W: TextWorld + Learn> GrpoJob<W> {
 
     fn objective(&self, samples: &[Sample]) -> Objective {
         let items: usize = samples.iter().map(Sample::items).sum();
-        let micro_batches = samples.len().div_ceil(self.config.micro_batch_size);
         Objective {
-            loss: self.config.loss(micro_batches),
+            loss: self.config.loss(),
             temperature: self.config.temperature,
             num_items: items as f64,
             pad: self.pad,

@@ -50,7 +50,7 @@ impl Sample {
 /// What is minimised.
 #[derive(Clone, Debug)]
 pub struct Objective {
-    /// The loss. `gradient_accumulation_steps` must be the number of micro-batches of a step.
+    /// The loss; its `gradient_accumulation_steps` follows from the samples.
     pub loss: LossConfig,
     /// Divides the logits before log-probabilities are taken.
     pub temperature: f64,
@@ -67,7 +67,7 @@ pub struct Accumulated {
     pub loss: f64,
     /// Its gradients.
     pub grads: Grads,
-    /// What TRL logs, each the mean over micro-batches.
+    /// What TRL logs, each the mean over micro-batches, as there.
     pub metrics: Metrics,
     /// Of each sample, the log-probabilities of its tokens under the policy as it is trained.
     pub logps: Vec<Vec<f64>>,
@@ -120,7 +120,10 @@ pub fn accumulate(
     let mut seen: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     let parts: Vec<(u64, &[&Sample])> = (0..).zip(samples.chunks(micro.max(1))).collect();
     let work = |(index, part): (u64, _)| {
-        let found = micro_batch(&model.fork(), part, objective, pass.part(index));
+        let part: &[&Sample] = part;
+        // A smaller last part counts for the rows that it has.
+        let steps = samples.len() as f64 / part.len() as f64;
+        let found = micro_batch(&model.fork(), part, objective, steps, pass.part(index));
         found.map(|found| (part, found))
     };
     let take = |(part, (output, grads, logps)): (&[&Sample], (LossOutput, Grads, Vec<f64>))| {
@@ -138,12 +141,7 @@ pub fn accumulate(
     };
     in_parts(model.device(), parts, work, take)?;
     for (name, values) in seen {
-        let value = match name.as_str() {
-            name if name.ends_with("_min") => values.iter().copied().fold(f64::NAN, f64::min),
-            name if name.ends_with("_max") => values.iter().copied().fold(f64::NAN, f64::max),
-            _ => crate::rl::nan_mean(&values),
-        };
-        all.metrics.insert(name, value);
+        all.metrics.insert(name, crate::rl::nan_mean(&values));
     }
     Ok(all)
 }
@@ -152,6 +150,7 @@ fn micro_batch(
     model: &Qwen2,
     samples: &[&Sample],
     objective: &Objective,
+    steps: f64,
     pass: Pass,
 ) -> Result<(LossOutput, Grads, Vec<f64>), LmError> {
     let Micro {
@@ -159,7 +158,10 @@ fn micro_batch(
         picks,
         width,
     } = Micro::new(model.config(), samples, objective.pad)?;
-    let config = &objective.loss;
+    let config = &LossConfig {
+        gradient_accumulation_steps: steps,
+        ..objective.loss.clone()
+    };
     let entropy = if config.entropy_coef == 0.0 {
         Entropy::Value
     } else {

@@ -23,6 +23,8 @@ pub struct Voice<'a> {
     model: &'a Qwen2,
     tokenizer: &'a Tokenizer,
     options: GenerateOptions,
+    /// What the options say of it.
+    greedy: bool,
     /// Most prompts that are completed side by side.
     batch: usize,
     seed: u64,
@@ -42,8 +44,9 @@ impl<'a> Voice<'a> {
         options: GenerateOptions,
         batch: usize,
     ) -> Self {
-        let seed = options.seed;
+        let (seed, greedy) = (options.seed, options.greedy);
         Self {
+            greedy,
             model,
             tokenizer,
             options,
@@ -99,7 +102,7 @@ impl<'a> Voice<'a> {
             self.calls += 1;
             let completions = self.model.generate(&rows, &self.options)?;
             for ((prompt, completion), episode) in rows.into_iter().zip(completions).zip(episodes) {
-                texts.push(self.tokenizer.decode(&completion.ids, true)?);
+                texts.push(completion.text(self.tokenizer)?);
                 self.said.push(Said {
                     episode: *episode,
                     prompt,
@@ -121,5 +124,9 @@ impl<W: TextWorld> Speaker<W> for Voice<'_> {
                 Vec::new()
             }
         }
+    }
+
+    fn greedily(&mut self, on: bool) {
+        self.options.greedy = on || self.greedy;
     }
 }

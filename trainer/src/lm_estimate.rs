@@ -1,0 +1,100 @@
+//! `sentinel grpo --estimate`: a table of what a run takes, before anybody waits for a model.
+
+use anyhow::Result;
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+use sentinel_trainer::lm::grpo::GrpoConfig;
+use sentinel_trainer::lm::grpo::estimate::{Estimate, estimate, known};
+use sentinel_trainer::lm::{HubOptions, LoraConfig, ModelConfig, find_model};
+
+use crate::commands::print;
+
+/// Memory of the accelerators that the table is for, in GB of 10^9 bytes.
+const SIZES: [u64; 3] = [16, 24, 80];
+/// What a driver and an allocator keep for themselves.
+const SPARE: f64 = 0.05;
+const GIB: f64 = (1_u64 << 30) as f64;
+
+/// Qwen2.5's small models; with --model, that model too, which must be on this machine.
+pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Result<()> {
+    config.check()?;
+    let lora = match &config.run.adapter {
+        Some(folder) => LoraConfig::read(&folder.join("adapter_config.json"))?,
+        None => config.run.lora()?,
+    };
+    let mut shapes: Vec<(String, ModelConfig)> = Vec::new();
+    let listed = |model: &str| known().iter().any(|(name, _)| model.ends_with(name));
+    if matches.value_source("model") == Some(ValueSource::CommandLine) {
+        // An estimate should not fetch gigabytes.
+        let offline = HubOptions {
+            offline: true,
+            ..HubOptions::from_environment()
+        };
+        let model = &config.run.model;
+        match find_model(model, &offline) {
+            Ok(folder) => shapes.push((model.clone(), ModelConfig::read(&folder)?)),
+            Err(_) if listed(model) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    shapes.extend(known().map(|(name, shape)| (name.to_owned(), shape)));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let fits = SIZES
+        .map(|size| format!("{:>6}", format!("{size} GB")))
+        .concat();
+    let mut text = format!(
+        "{:<24}{:>9}{:>9}{:>10}{:>9}{:>9}{:>10}{:>9}{fits}{:>11}{:>9}\n",
+        "GiB, all f32",
+        "weights",
+        "trained",
+        "optimizer",
+        "passes",
+        "speech",
+        "reference",
+        "at most",
+        "processor",
+        "params"
+    );
+    for (name, shape) in shapes {
+        text.push_str(&line(&name, &estimate(config, &lora, &shape), cores));
+    }
+    text.push_str(&format!(
+        "micro-batch {} x {} tokens, {} side by side in generation, {}\n\
+         at most: of an accelerator, one micro-batch at a time; processor: up to {cores} at a time here\n",
+        config.micro_batch_size,
+        config.run.max_seq_length,
+        config.generation_batch_size,
+        if config.run.full {
+            "all weights".to_owned()
+        } else {
+            format!("LoRA rank {}", lora.rank)
+        }
+    ));
+    print(&text)
+}
+
+fn line(name: &str, found: &Estimate, cores: usize) -> String {
+    let gib = |bytes: u64| bytes as f64 / GIB;
+    let fits = |size: u64| {
+        let room = size as f64 * 1e9 * (1.0 - SPARE);
+        let word = if found.total() as f64 <= room {
+            "yes"
+        } else {
+            "no"
+        };
+        format!("{word:>6}")
+    };
+    format!(
+        "{name:<24}{:>9.2}{:>9.3}{:>10.2}{:>9.2}{:>9.2}{:>10.2}{:>9.2}{}{:>11.2}{:>8.3}B\n",
+        gib(found.weights),
+        gib(found.trained * 4),
+        gib(found.optimizer),
+        gib(found.activations),
+        gib(found.generation),
+        gib(found.reference),
+        gib(found.total()),
+        SIZES.map(fits).concat(),
+        gib(found.on_processor(cores)),
+        found.parameters as f64 / 1e9,
+    )
+}

@@ -1,0 +1,85 @@
+//! Options of `sentinel grpo` that are looked at before a model is.
+
+use crate::runs::{fails, refused, succeeds};
+
+/// Nothing may be learned from streams that betray who sits where.
+#[test]
+fn the_reference_streams_are_not_trained_on() {
+    for world in ["trust", "cluster"] {
+        let said = fails(&format!(
+            "grpo --world {world} --streams reference --model none"
+        ));
+        assert!(said.contains("streams should be independent"), "{said}");
+    }
+}
+
+#[test]
+fn numbers_that_cannot_be_are_named() {
+    for (option, value) in [("temperature", "1e-46"), ("learning-rate", "0")] {
+        let said = fails(&format!("grpo --model none --{option} {value}"));
+        assert!(said.contains(option), "{said}");
+    }
+    // JSON, which options are kept as, has no word for these.
+    for option in ["format-weight", "beta", "epsilon-high", "invalid-penalty"] {
+        for value in ["nan", "inf", "1e999"] {
+            let said = refused(&format!("grpo --model none --{option}={value}"));
+            assert!(said.contains(option) && said.contains("finite"), "{said}");
+        }
+    }
+}
+
+/// A dry run takes what the file says, and refuses what no run can have.
+#[test]
+fn a_dry_run_has_the_run_s_own_options() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("options.json");
+    let file = file.display();
+    let write = |text: &str| std::fs::write(file.to_string(), text).unwrap();
+    write(r#"{"episodes": 3, "task": "task1", "continue": "greedy"}"#);
+    let said = succeeds(&format!("grpo --dry-run --config {file}"));
+    assert!(said.contains("\"episodes\": 3,"), "{said}");
+    let said = succeeds(&format!("grpo --dry-run --config {file} --episodes 2"));
+    assert!(said.contains("\"episodes\": 2,"), "{said}");
+    let said = succeeds("grpo --dry-run");
+    assert!(said.contains("\"episodes\": 5,"), "{said}");
+    for (options, what) in [
+        ("--episodes 0", "--episodes"),
+        ("--seed 18446744073709551615", "--seed"),
+    ] {
+        let said = fails(&format!("grpo --dry-run {options}"));
+        assert!(said.contains(what), "{said}");
+    }
+}
+
+#[test]
+fn an_estimate_needs_no_network() {
+    let table = succeeds("grpo --estimate");
+    for word in [
+        "Qwen2.5-3B-Instruct",
+        "16 GB",
+        "80 GB",
+        "processor",
+        "yes",
+        "no",
+    ] {
+        assert!(table.contains(word), "{word}: {table}");
+    }
+    // One that is in the table anyway need not be here.
+    assert_eq!(
+        succeeds("grpo --estimate --model Qwen/Qwen2.5-0.5B-Instruct"),
+        table
+    );
+    let said = fails("grpo --estimate --model Someone/Else");
+    assert!(said.contains("Someone/Else"), "{said}");
+}
+
+/// The rank that counts is the adapter's own.
+#[test]
+fn an_estimate_of_an_adapter_is_of_that_adapter() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = r#"{"peft_type": "LORA", "r": 4, "lora_alpha": 4, "target_modules": ["q_proj"]}"#;
+    std::fs::write(folder.path().join("adapter_config.json"), config).unwrap();
+    let adapter = folder.path().display();
+    let table = succeeds(&format!("grpo --estimate --adapter {adapter}"));
+    assert!(table.contains("LoRA rank 4"), "{table}");
+}

@@ -324,22 +324,6 @@ fn a_group_compares_completions_of_one_state() {
     );
     let own = groups(&bayes, 2, Continuation::Own, terms, &mut always(SOLVE)).unwrap();
     assert!(own.iter().all(|g| g.members[0].value == g.members[1].value));
-    let mut decided = Decided::default();
-    let best = groups(&bayes, 4, Continuation::Greedy, terms, &mut decided).unwrap();
-    let values = |group: &Group<TrustWorld>| group.members.iter().map(|m| m.value).collect();
-    let values: Vec<Vec<f64>> = best.iter().map(values).collect();
-    for values in &values {
-        assert!(
-            values[0] == values[2] && values[1] == values[3],
-            "{values:?}"
-        );
-        assert_ne!(values[0], values[1]);
-    }
-    // Drawn once for each member, then decided, once for each action of a group.
-    let (drawn, then) = decided.asked.split_first().unwrap();
-    assert_eq!(*drawn, (8, false));
-    assert_eq!(then[0], (4, true));
-    assert!(then.iter().all(|(_, greedily)| *greedily) && !decided.greedily);
     let one = groups(&bayes, 1, Continuation::Stop, terms, &mut speaks());
     assert_eq!(one.unwrap_err(), RolloutError::Group(1));
     // Values go to the advantages as they are.
@@ -356,4 +340,27 @@ fn a_group_compares_completions_of_one_state() {
         values: &values,
     };
     assert!(advantages(&options, rewards).unwrap().advantages[1] > 0.0);
+}
+
+/// The speaker's own future, decided: what members did alike is played once.
+#[test]
+fn a_greedy_future_is_played_once_for_each_action() {
+    let states = starts::<TrustWorld>(Task::Task3, 2);
+    let mut decided = Decided::default();
+    let terms = Terms::default();
+    let best = groups(&states, 4, Continuation::Greedy, terms, &mut decided).unwrap();
+    let values = |group: &Group<TrustWorld>| group.members.iter().map(|m| m.value).collect();
+    let values: Vec<Vec<f64>> = best.iter().map(values).collect();
+    for values in &values {
+        assert!(
+            values[0] == values[2] && values[1] == values[3],
+            "{values:?}"
+        );
+        assert_ne!(values[0], values[1]);
+    }
+    // Drawn once for each member, then decided, once for each action of a group.
+    let (drawn, then) = decided.asked.split_first().unwrap();
+    assert_eq!(*drawn, (8, false));
+    assert_eq!(then[0], (4, true));
+    assert!(then.iter().all(|(_, greedily)| *greedily) && !decided.greedily);
 }

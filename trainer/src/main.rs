@@ -48,7 +48,8 @@ enum Cli {
     /// imitation of a teacher along its own episodes
     Sft(Box<lm_command::SftCommand>),
     /// Train the compact policy by imitation; written `sft --compact`
-    #[command(name = COMPACT, display_name = "sentinel sft", hide = true)]
+    #[command(name = COMPACT, display_name = "sentinel sft", hide = true,
+        override_usage = "sentinel sft --compact [OPTIONS]")]
     SftCompact(Box<train_command::SftCommand>),
     /// Train a language model by playing: GRPO on the rewards of a world
     Grpo(Box<lm_command::GrpoCommand>),

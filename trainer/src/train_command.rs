@@ -13,6 +13,7 @@ use sentinel_trainer::compact::evaluate::Scores;
 use sentinel_trainer::compact::events::Event;
 use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::compact::run::{MODEL, run};
+use serde_json::{Map, Value};
 
 /// The command line of `sentinel sft`.
 #[derive(Clone, Debug, clap::Args)]
@@ -26,8 +27,10 @@ pub(crate) struct SftCommand {
 
 /// Shows the defaults that imitation has in place of GRPO's.
 pub(crate) fn with_sft_defaults(command: Command) -> Command {
-    let preset = serde_json::to_value(TrainConfig::preset(WorldName::Trust, Method::Sft, false));
-    let fields = preset.ok().and_then(|value| value.as_object().cloned());
+    let preset = TrainConfig::preset(WorldName::Trust, Method::Sft, false);
+    // Through text: a value would show an f32 with the digits of an f64.
+    let text = serde_json::to_string(&preset).unwrap_or_default();
+    let fields = serde_json::from_str::<Map<String, Value>>(&text).ok();
     command.mut_subcommand(crate::COMPACT, |sft| {
         let sft = sft.mut_arg("output_dir", |arg| arg.default_value("outputs/sft"));
         fields

@@ -2,6 +2,7 @@
 
 use burn::tensor::Tensor;
 use sentinel_env::cluster::{self, ClusterWorld};
+use sentinel_env::polyguard::{self, CANDIDATES, PolyguardWorld};
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Episode, Observation, TrustWorld};
 use sentinel_policy::Playable;
@@ -10,6 +11,8 @@ use sentinel_policy::cluster::learned::{COLUMNS, ClusterNet, Observer as Cluster
 use sentinel_policy::learned::{
     Architecture, FeatureSet, Features, NetConfig, Observer, Pooling, Scratch, Weights,
 };
+use sentinel_policy::polyguard::PolicyName as PolyguardPolicy;
+use sentinel_policy::polyguard::learned::{Observer as PolyguardObserver, PolyguardNet};
 use sentinel_trainer::compact::device::DeviceName;
 use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::compact::net::Net;
@@ -155,6 +158,41 @@ fn plain_and_burn_agree_on_the_cluster() {
         let rows = &beliefs[index * 25..][..25];
         for (ours, theirs) in plain.beliefs.iter().flatten().zip(rows) {
             assert!((ours - theirs).abs() < 1e-4, "belief: {ours} and {theirs}");
+        }
+    }
+    assert!(largest > 0.5, "the largest output is only {largest}");
+}
+
+/// The same for PolyGuard's network, along the plain rules' episodes in all cells.
+#[test]
+fn plain_and_burn_agree_on_polyguard() {
+    let device = DeviceName::Cpu.open().expect("the processor is there");
+    let mut features = Vec::new();
+    for (seed, case) in (0..).zip(polyguard::Case::ALL) {
+        let mut player = PolyguardPolicy::RulesOnly.player(seed, Streams::Independent);
+        let mut episode = polyguard::Episode::reset(&polyguard::Setup::new(case, seed));
+        let mut observer = PolyguardObserver::default();
+        while let Some(action) = player.act(&episode) {
+            observer.observe(episode.observation());
+            features.push(observer.features(episode.observation()));
+            episode.step(action).expect("it names what is shown");
+        }
+    }
+    assert!(features.len() > 60, "{} observations", features.len());
+    let weights = lively(PolyguardNet::default());
+    let net = Net::new(&weights, &device);
+    let inputs = PolyguardWorld::inputs(features.iter(), &device);
+    let actions = values(PolyguardWorld::forward(&net, &inputs).actions);
+    let mut scratch = PolyguardWorld::scratch(&weights);
+    let mut largest = 0.0_f32;
+    for (index, features) in features.iter().enumerate() {
+        let plain = weights.forward(features, &mut scratch);
+        let rows = &actions[index * CANDIDATES..][..CANDIDATES];
+        for (id, (ours, theirs)) in plain.iter().zip(rows).enumerate() {
+            // What is not shown has no number in the plain pass, and is never legal.
+            let differ = features.shown[id] && (ours - theirs).abs() >= 1e-4;
+            assert!(!differ, "candidate {id}: {ours} and {theirs}");
+            largest = largest.max(ours.abs());
         }
     }
     assert!(largest > 0.5, "the largest output is only {largest}");

@@ -307,3 +307,20 @@ fn help_names_worlds_and_rules() {
         assert!(help.succeeds().contains(command));
     }
 }
+
+/// The defaults of imitation as they are typed, and a usage that works.
+#[test]
+fn help_of_imitation() {
+    let help = run("sft --compact --help");
+    let said = help.succeeds();
+    assert!(
+        said.contains("Usage: sentinel sft --compact [OPTIONS]\n"),
+        "{said}"
+    );
+    for default in ["outputs/sft", "sft", "60", "0.003", "0.9", "0.999", "1e-8"] {
+        let default = format!("[default: {default}]");
+        assert!(said.contains(&default), "no {default} in {said}");
+    }
+    assert!(!said.contains("sft-compact"), "{said}");
+    run("sft --compact --hiden 8").fails(&["--hiden", "see --help"]);
+}

@@ -10,6 +10,7 @@ pub mod ci;
 pub mod debian;
 pub mod demo;
 pub mod golden;
+pub mod links;
 pub mod page;
 pub mod place;
 pub mod run;

@@ -1,5 +1,6 @@
 //! `cargo xtask test --only tidy`: rules of this repository that no other tool checks.
 
+use crate::links;
 use crate::place::Place;
 use crate::run::output;
 use crate::source::{code_only, functions};
@@ -12,7 +13,15 @@ const FILE_LINES: usize = 400;
 /// No function is longer than this many lines, except a `view!` template.
 const FUNCTION_LINES: usize = 70;
 /// Folders that hold nothing that is ours to keep tidy.
-const SKIPPED: [&str; 6] = ["target", "dist", "outputs", "node_modules", ".git", ".tmp"];
+const SKIPPED: [&str; 7] = [
+    "target",
+    "dist",
+    "outputs",
+    "book",
+    "node_modules",
+    ".git",
+    ".tmp",
+];
 /// What `env` must not name: invariant 2, an environment knows no outside.
 const OUTSIDE: [&str; 10] = [
     "std::time",
@@ -60,6 +69,9 @@ pub fn check(place: &Place) -> Result<Report> {
             .with_context(|| format!("cannot read {}", file.display()))?;
         report.files += 1;
         report.broken.extend(check_file(name, &text));
+        if name.extension().is_some_and(|e| e == "md") {
+            report.broken.extend(links::check(&place.root, name, &text));
+        }
     }
     let metadata = output(place.cargo().args([
         "metadata",

@@ -112,7 +112,8 @@ fields! {
         test_seeds: SeedRange = SeedRange::of(1_000, 3_000),
         /// Updates
         max_steps: usize = 500,
-        /// Groups of one update; an equal share of them on each task
+        /// Episodes of one update, an equal share of them on each task: a group each, or with advantage
+        /// step snapshots_per_episode groups each
         groups_per_update: usize = 384,
         /// Members of a group
         num_generations: usize = 16,

@@ -11,7 +11,9 @@ fn cached(cache: &Path, revision: &str, commit: &str) -> PathBuf {
     fs::create_dir_all(&snapshot).unwrap();
     fs::create_dir_all(folder.join("refs")).unwrap();
     fs::write(folder.join("refs").join(revision), commit).unwrap();
-    fs::write(snapshot.join("config.json"), "{}").unwrap();
+    for name in ["config.json", "tokenizer.json", "model.safetensors"] {
+        fs::write(snapshot.join(name), "{}").unwrap();
+    }
     snapshot
 }
 
@@ -38,6 +40,57 @@ fn folders_and_caches_are_searched() {
     assert!(find_model("Qwen/Tiny", &options).is_err());
     let local = main.to_str().unwrap();
     assert_eq!(find_model(local, &options).unwrap(), main);
+}
+
+/// A download that was cut off is no model: it is gone on with, or what is missing is said.
+#[test]
+fn an_incomplete_snapshot_is_not_taken_for_a_model() {
+    let place = tempfile::tempdir().unwrap();
+    let snapshot = cached(place.path(), "main", "c0ffee");
+    let options = offline(place.path());
+    let says = |missing: &str| {
+        let error = find_model("Qwen/Tiny", &options).unwrap_err().to_string();
+        let part = format!("incomplete ({missing})");
+        assert!(error.contains(&part), "{part:?} is not in: {error}");
+        assert!(error.contains("HF_HUB_OFFLINE"), "{error}");
+    };
+    let found = || assert_eq!(find_model("Qwen/Tiny", &options).unwrap(), snapshot);
+    let remove = |name: &str| fs::remove_file(snapshot.join(name)).unwrap();
+    let write = |name: &str, text: &str| fs::write(snapshot.join(name), text).unwrap();
+    for name in ["config.json", "tokenizer.json", "model.safetensors"] {
+        remove(name);
+        says(&format!("{name} is missing"));
+        write(name, "{}");
+        found();
+    }
+    // In shards, of which each must be there.
+    remove("model.safetensors");
+    let index = r#"{"weight_map":{"a":"1.safetensors","b":"2.safetensors","c":"2.safetensors"}}"#;
+    write("model.safetensors.index.json", index);
+    says("1.safetensors and 1 more files are missing");
+    write("1.safetensors", "");
+    says("2.safetensors is missing");
+    write("2.safetensors", "");
+    found();
+    write("model.safetensors.index.json", "cut o");
+    says("model.safetensors is missing");
+    // An adapter has other files.
+    remove("config.json");
+    write("adapter_config.json", "{}");
+    says("adapter_model.safetensors is missing");
+    write("adapter_model.safetensors", "");
+    found();
+    // With a network, what is there is not enough.
+    remove("adapter_model.safetensors");
+    let options = HubOptions {
+        offline: false,
+        endpoint: Some("http://127.0.0.1:1".to_owned()),
+        ..offline(place.path())
+    };
+    let error = find_model("Qwen/Tiny", &options).unwrap_err().to_string();
+    for part in ["incomplete", "http://127.0.0.1:1/Qwen/Tiny"] {
+        assert!(error.contains(part), "{part} is not in: {error}");
+    }
 }
 
 #[test]

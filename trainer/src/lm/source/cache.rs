@@ -1,6 +1,23 @@
 //! The layout of Hugging Face's cache.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+const WEIGHTS: &str = "model.safetensors";
+const INDEX: &str = "model.safetensors.index.json";
+const ADAPTER: [&str; 2] = ["adapter_config.json", "adapter_model.safetensors"];
+
+/// What the cache has of a repository.
+pub(super) enum Cached {
+    /// Nothing.
+    Nothing,
+    /// A download that was cut off: these files are not there.
+    Part(Vec<String>),
+    /// All files that a model or an adapter is made of.
+    Whole(PathBuf),
+}
 
 /// The folder of a repository.
 pub(super) fn folder(cache: &Path, repository: &str) -> PathBuf {
@@ -8,16 +25,56 @@ pub(super) fn folder(cache: &Path, repository: &str) -> PathBuf {
 }
 
 /// The snapshot that a branch or tag points to, or that a commit names.
-pub(super) fn snapshot(folder: &Path, revision: &str) -> Option<PathBuf> {
+pub(super) fn snapshot(folder: &Path, revision: &str) -> Cached {
     let plain = |name: &str| !name.is_empty() && !name.split('/').any(|part| part == "..");
     if !plain(revision) {
-        return None;
+        return Cached::Nothing;
     }
     let pointed = std::fs::read_to_string(folder.join("refs").join(revision)).ok();
     let commit = pointed.as_deref().map_or(revision, str::trim);
     if !plain(commit) {
-        return None;
+        return Cached::Nothing;
     }
     let found = folder.join("snapshots").join(commit);
-    super::is_model(&found).then_some(found)
+    if !found.is_dir() {
+        return Cached::Nothing;
+    }
+    let missing = missing(&found);
+    if missing.is_empty() {
+        Cached::Whole(found)
+    } else {
+        Cached::Part(missing)
+    }
+}
+
+/// What a snapshot lacks. Files are put there one by one, each when it is whole, and those that say
+/// what the others are come first.
+fn missing(snapshot: &Path) -> Vec<String> {
+    let absent = |names: &[&str]| -> Vec<String> {
+        let absent = names.iter().filter(|name| !snapshot.join(name).is_file());
+        absent.map(|name| (*name).to_owned()).collect()
+    };
+    let adapter = absent(&ADAPTER);
+    let of_adapter = snapshot.join(ADAPTER[0]).is_file() && !snapshot.join("config.json").is_file();
+    if adapter.is_empty() || of_adapter {
+        return adapter;
+    }
+    let mut missing = absent(&["config.json", "tokenizer.json"]);
+    if !snapshot.join(WEIGHTS).is_file() {
+        match shards(&snapshot.join(INDEX)) {
+            Some(shards) => {
+                let shards: Vec<&str> = shards.iter().map(String::as_str).collect();
+                missing.extend(absent(&shards));
+            }
+            None => missing.push(WEIGHTS.to_owned()),
+        }
+    }
+    missing
+}
+
+/// The files that an index of shards names.
+fn shards(index: &Path) -> Option<BTreeSet<String>> {
+    let index: Value = serde_json::from_slice(&std::fs::read(index).ok()?).ok()?;
+    let names = index.get("weight_map")?.as_object()?.values();
+    names.map(|name| name.as_str().map(str::to_owned)).collect()
 }

@@ -5,6 +5,7 @@ mod hub;
 
 use std::path::{Path, PathBuf};
 
+use self::cache::Cached;
 use super::LmError;
 
 /// What decides where a model is looked for. [`Self::from_environment`] reads the variables that
@@ -69,7 +70,7 @@ impl HubOptions {
 }
 
 /// The folder of a model or an adapter: `asked` itself if there is such a folder, else that of the
-/// cache, else, unless offline, what the Hub sends into the cache.
+/// cache if it holds all files, else, unless offline, what the Hub sends into the cache.
 ///
 /// # Errors
 /// If it is nowhere: says what was asked for, where it was looked for, and how to name a folder.
@@ -95,10 +96,12 @@ pub fn find_model(asked: &str, options: &HubOptions) -> Result<PathBuf, LmError>
     }
     if let Some(cache) = &options.cache {
         let folder = cache::folder(cache, asked);
-        if let Some(found) = cache::snapshot(&folder, options.revision()) {
-            return Ok(found);
-        }
-        looked.push(format!("cache {}", folder.display()));
+        let place = format!("cache {}", folder.display());
+        looked.push(match cache::snapshot(&folder, options.revision()) {
+            Cached::Whole(found) => return Ok(found),
+            Cached::Nothing => place,
+            Cached::Part(missing) => format!("{place}, which is incomplete ({})", lacks(&missing)),
+        });
     }
     if options.offline {
         let reason = "HF_HUB_OFFLINE forbids asking the Hub".to_owned();
@@ -112,6 +115,15 @@ pub fn find_model(asked: &str, options: &HubOptions) -> Result<PathBuf, LmError>
         looked.push(format!("{address}/{asked}"));
         nowhere(looked, format!("the Hub gave nothing ({error})"))
     })
+}
+
+/// The first of what is missing.
+fn lacks(missing: &[String]) -> String {
+    match missing {
+        [] => String::new(),
+        [one] => format!("{one} is missing"),
+        [first, more @ ..] => format!("{first} and {} more files are missing", more.len()),
+    }
 }
 
 fn is_model(folder: &Path) -> bool {

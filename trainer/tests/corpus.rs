@@ -156,6 +156,44 @@ fn examples_come_in_three_forms() {
     assert_eq!((turns.len(), turns[0].role), (4, Role::System));
 }
 
+/// Rows of episodes are of training seeds; what else is called a seed or a world is nobody's business.
+#[test]
+fn rows_of_seeds_that_are_kept_for_tests_are_refused() {
+    let row = |more: &str| format!(r#"{{"prompt":"a","completion":"b",{more}}}"#);
+    let range = sentinel_trainer::corpus::training_seeds();
+    let (first, end) = (range.range().start, range.range().end);
+    for seed in [first, end - 1] {
+        read_example(&row(&format!(r#""world":"trust","seed":{seed}"#))).unwrap();
+    }
+    for more in [
+        r#""seed":3"#,
+        r#""world":"trust""#,
+        r#""world":"trust","seed":null"#,
+    ] {
+        read_example(&row(more)).unwrap();
+    }
+    let text = range.to_string();
+    for seed in [
+        "0".to_owned(),
+        (first - 1).to_string(),
+        end.to_string(),
+        "\"100000\"".to_owned(),
+        "-1".to_owned(),
+    ] {
+        let row = row(&format!(r#""world":"trust","seed":{seed}"#));
+        refused(&row, &format!("seed {seed}, which is not among {text}"));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mixed.jsonl");
+    let good = row(&format!(r#""world":"trust","seed":{first}"#));
+    let bad = row(r#""world":"trust","seed":1000"#);
+    std::fs::write(&path, format!("{good}\n{bad}\n")).unwrap();
+    let error = read_corpus(&path).unwrap_err().to_string();
+    for part in ["mixed.jsonl line 2", "seed 1000", &text] {
+        assert!(error.contains(part), "{part:?} is not in: {error}");
+    }
+}
+
 #[track_caller]
 fn refused(text: &str, what: &str) {
     let error = read_example(text).unwrap_err();

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::training_seeds;
 use crate::Error;
 
 /// Who speaks.
@@ -69,6 +70,8 @@ struct Raw {
     completion: Option<Value>,
     messages: Option<Value>,
     text: Option<Value>,
+    world: Option<Value>,
+    seed: Option<Value>,
 }
 
 /// Reads a corpus, JSON lines. Empty lines are passed over.
@@ -108,7 +111,8 @@ pub fn read_corpus(path: &Path) -> Result<Vec<Example>, Error> {
 }
 
 /// Reads one row: `prompt` and `completion` as texts or as chats, or a chat as `messages` of which
-/// the last is the model's.
+/// the last is the model's. A row that names the world and the seed of its episode must be of a seed
+/// to learn from.
 ///
 /// # Errors
 /// Says what is wrong.
@@ -117,6 +121,7 @@ pub fn read_example(text: &str) -> Result<(Prompt, String), String> {
         return Err("it is no JSON object".to_owned());
     }
     let raw: Raw = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    check_origin(raw.world.as_ref(), raw.seed.as_ref())?;
     let (prompt, completion) = match (raw.messages, raw.prompt, raw.completion) {
         (Some(messages), None, None) => {
             let mut turns = chat("messages", messages)?;
@@ -148,6 +153,21 @@ pub fn read_example(text: &str) -> Result<(Prompt, String), String> {
     };
     check(&prompt, &completion)?;
     Ok((prompt, completion))
+}
+
+/// What is learned from other seeds cannot be measured on them any more.
+fn check_origin(world: Option<&Value>, seed: Option<&Value>) -> Result<(), String> {
+    let (Some(world), Some(seed)) = (world, seed) else {
+        return Ok(());
+    };
+    let allowed = training_seeds();
+    if (seed.as_u64()).is_some_and(|seed| allowed.range().contains(&seed)) {
+        return Ok(());
+    }
+    Err(format!(
+        "its episode of world {world} has seed {seed}, which is not among {allowed}: other seeds are kept for \
+         validation and tests"
+    ))
 }
 
 fn check(prompt: &Prompt, completion: &str) -> Result<(), String> {

@@ -83,6 +83,17 @@ pub fn check_target(path: &Path) -> Result<(), Error> {
     }
 }
 
+/// Whether writing into a folder could destroy something: it holds more than `except`, or is a file
+/// itself.
+pub(crate) fn is_occupied(folder: &Path, except: &[&str]) -> bool {
+    match std::fs::read_dir(folder) {
+        Ok(entries) => entries
+            .map(|entry| entry.map(|entry| entry.file_name()))
+            .any(|name| !name.is_ok_and(|name| except.iter().any(|known| name == *known))),
+        Err(_) => folder.exists(),
+    }
+}
+
 /// The folder that a file is in.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use sentinel_trainer::lm::{
-    BaseCheck, Batch, LmError, Lora, LoraConfig, ModelConfig, Pass, Qwen2, Target, Trained,
+    BaseCheck, Batch, GenerationDefaults, LmError, Lora, LoraConfig, ModelConfig, Pass, Qwen2,
+    Target, Trained,
 };
 use serde_json::{Value, json};
 
@@ -102,6 +103,32 @@ fn files_are_those_of_peft() {
     let mut again = Qwen2::load(&base, &device()).unwrap();
     Lora::load(&mut again, &written, BaseCheck::Weights).unwrap();
     assert_eq!(again.adapter(), model.adapter());
+}
+
+/// Of a base without `generation_config.json`, what `config.json` says is all there is.
+#[test]
+fn a_merged_model_ends_its_texts_as_its_base_does() {
+    let Some((model, base, _)) = first() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (source, target) = (folder.path().join("base"), folder.path().join("merged"));
+    fs::create_dir(&source).unwrap();
+    let text = fs::read(base.join("config.json")).unwrap();
+    let mut config: Value = serde_json::from_slice(&text).unwrap();
+    config["eos_token_id"] = json!([5, 7]);
+    config["bos_token_id"] = json!(3);
+    config["pad_token_id"] = json!(null);
+    fs::write(source.join("config.json"), config.to_string()).unwrap();
+    Lora::merge_into(&model, &source, &target, false).unwrap();
+    let text = fs::read(target.join("config.json")).unwrap();
+    let merged: Value = serde_json::from_slice(&text).unwrap();
+    for key in ["eos_token_id", "bos_token_id"] {
+        assert_eq!(merged[key], config[key], "{key}");
+    }
+    assert!(merged.get("pad_token_id").is_none());
+    let ends = GenerationDefaults::read(&target).unwrap().eos_token_ids;
+    assert_eq!(ends, [5, 7]);
 }
 
 #[test]

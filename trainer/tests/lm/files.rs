@@ -239,6 +239,12 @@ fn texts_end_where_the_checkpoint_says() {
         (list.eos_token_ids, list.pad_token_id, list.top_k),
         (vec![7, 8], Some(8), None)
     );
+    // A key that is not there hides nothing; one that is null says that there is none.
+    let other = write(name, json!({"pad_token_id": 3})).unwrap();
+    assert_eq!(
+        (other.eos_token_ids, other.pad_token_id),
+        (vec![5], Some(3))
+    );
     let none = write(name, json!({"eos_token_id": null})).unwrap();
     assert!(none.eos_token_ids.is_empty());
     let error = write(name, json!({"eos_token_id": "end"}))

@@ -25,26 +25,33 @@ pub struct GenerationDefaults {
 }
 
 impl GenerationDefaults {
-    /// Reads a folder's `generation_config.json`; without one, its `config.json` says where a text
-    /// ends.
+    /// Reads a folder's `generation_config.json`. Where a text ends and what fills rows is in its
+    /// `config.json` if the former is not there or has no such key; a key that is null says that there
+    /// is none.
     ///
     /// # Errors
     /// If a file cannot be read or a key makes no sense.
     pub fn read(folder: &Path) -> Result<Self, LmError> {
+        let read = |path: &Path| Fields::read(path, "a generation configuration");
         let own = folder.join("generation_config.json");
-        let path = if own.is_file() {
-            own
+        let model = folder.join("config.json");
+        let (fields, model) = if own.is_file() {
+            let model = model.is_file().then(|| read(&model)).transpose()?;
+            (read(&own)?, model)
         } else {
-            folder.join("config.json")
+            (read(&model)?, None)
         };
-        let fields = Fields::read(&path, "a generation configuration")?;
+        let tokens = |key: &str| match &model {
+            Some(model) if !fields.values().contains_key(key) => model.tokens(key),
+            _ => fields.tokens(key),
+        };
         let top_k = match fields.number("top_k")? {
             Some(0.0) | None => None,
             Some(_) => fields.optional_count("top_k")?,
         };
         Ok(Self {
-            eos_token_ids: fields.tokens("eos_token_id")?,
-            pad_token_id: fields.tokens("pad_token_id")?.first().copied(),
+            eos_token_ids: tokens("eos_token_id")?,
+            pad_token_id: tokens("pad_token_id")?.first().copied(),
             do_sample: fields.flag("do_sample")?,
             temperature: fields.number("temperature")?,
             top_p: fields.number("top_p")?,

@@ -137,8 +137,7 @@ pub struct Created {
 /// If sizes do not fit together, the folder holds something, or a file cannot be written.
 pub fn create(options: &InitOptions, texts: &[String]) -> Result<Created, LmError> {
     let folder = &options.output_dir;
-    let occupied = std::fs::read_dir(folder).is_ok_and(|mut all| all.next().is_some());
-    if occupied && !options.force {
+    if !options.force && files::is_occupied(folder, &[]) {
         return Err(Error::Exists(folder.clone()).into());
     }
     let trained = tokenizer::train(options.vocab_size, options.numbers, texts)?;

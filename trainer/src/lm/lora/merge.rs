@@ -5,6 +5,7 @@ use std::path::Path;
 use super::Lora;
 use super::files::no_adapter;
 use crate::Error;
+use crate::lm::config::special_tokens;
 use crate::lm::parameter::numbers;
 use crate::lm::{Batch, LmError, Pass, Qwen2};
 
@@ -70,7 +71,7 @@ impl Lora {
         if model.adapter().is_none() {
             return Err(no_adapter());
         }
-        if !force && is_occupied(target) {
+        if !force && crate::files::is_occupied(target, &[]) {
             return Err(Error::Exists(target.to_owned()).into());
         }
         let parent = crate::files::folder_of(target);
@@ -80,7 +81,7 @@ impl Lora {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
         let new = builder.tempdir_in(parent).map_err(failed)?;
-        Self::merged(model).save(new.path())?;
+        Self::merged(model).save_with(new.path(), special_tokens(source)?)?;
         for name in COMPANIONS {
             let from = source.join(name);
             if from.is_file() {
@@ -96,14 +97,6 @@ impl Lora {
         }
         swap(new, target).map_err(failed)?;
         Ok(report)
-    }
-}
-
-/// Whether something would be lost.
-fn is_occupied(target: &Path) -> bool {
-    match std::fs::read_dir(target) {
-        Ok(mut entries) => entries.next().is_some(),
-        Err(_) => target.exists(),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use burn::tensor::Device;
+use serde_json::{Map, Value};
 
 use super::{Block, Linear, Qwen2};
 use crate::lm::LmError;
@@ -10,6 +11,9 @@ use crate::lm::config::ModelConfig;
 use crate::lm::parameter::Parameter;
 use crate::lm::random::Random;
 use crate::lm::weights::{HEAD, Initial, read_checkpoint, safetensors_bytes, specs};
+
+/// What [`Qwen2::save`] writes.
+pub(crate) const MODEL_FILES: [&str; 2] = ["config.json", "model.safetensors"];
 
 impl Qwen2 {
     /// Loads a folder with `config.json` and `model.safetensors`, or shards with their index.
@@ -136,13 +140,22 @@ impl Qwen2 {
     /// # Errors
     /// If a file cannot be written.
     pub fn save(&self, folder: &Path) -> Result<(), LmError> {
+        self.save_with(folder, Map::new())
+    }
+
+    /// The same with more keys in `config.json`.
+    pub(crate) fn save_with(&self, folder: &Path, more: Map<String, Value>) -> Result<(), LmError> {
         let path = folder.join("model.safetensors");
         let base = self
             .parameters()
             .into_iter()
             .filter(|p| !p.name().contains(".lora_"));
         crate::files::write(&path, &safetensors_bytes(&path, base, &[])?)?;
-        let text = serde_json::to_vec_pretty(&self.config.to_json()).map_err(crate::Error::Json)?;
+        let mut config = self.config.to_json();
+        if let Value::Object(keys) = &mut config {
+            keys.extend(more);
+        }
+        let text = serde_json::to_vec_pretty(&config).map_err(crate::Error::Json)?;
         crate::files::write(&folder.join("config.json"), &text)?;
         Ok(())
     }

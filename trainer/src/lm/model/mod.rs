@@ -24,6 +24,7 @@ pub(crate) use cache::Cache;
 pub(crate) use fast::{Fast, product};
 pub use head::{Entropy, Picks, TokenLogProbs};
 pub(crate) use linear::{Linear, LoraPair};
+pub(crate) use load::MODEL_FILES;
 pub(crate) use rope::Rope;
 pub use weave::Text;
 

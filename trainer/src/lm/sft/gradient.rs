@@ -27,7 +27,7 @@ pub struct WindowLoss {
 /// (TRL: the sum of `-log p` over the number of labels in the whole window, not a mean of means).
 ///
 /// # Errors
-/// If there is no label, nothing is trained, or the device cannot be read.
+/// If there is no label, in all or in one micro-batch, nothing is trained, or the device cannot be read.
 pub fn window_gradient(
     model: &Qwen2,
     rows: &[&SftRow],
@@ -53,11 +53,7 @@ pub fn packed_gradient(
 ) -> Result<WindowLoss, LmError> {
     let labels: usize = rows.iter().flatten().map(|row| row.labels()).sum();
     if labels == 0 {
-        return Err(LmError::Length {
-            what: "the labels of a window",
-            found: 0,
-            expected: 1,
-        });
+        return Err(no_labels("the labels of a window"));
     }
     let mut window = WindowLoss {
         loss: 0.0,
@@ -89,6 +85,9 @@ fn micro_batch(
     pass: Pass,
 ) -> Result<WindowLoss, LmError> {
     let (batch, picks) = read(model, rows, pad)?;
+    if picks.is_empty() {
+        return Err(no_labels("the labels of a micro-batch"));
+    }
     let mut seen = (Vec::new(), Vec::new(), Vec::new());
     let trained = picks.len();
     let loss = |hidden| {
@@ -112,6 +111,15 @@ fn micro_batch(
         tokens: rows.iter().flatten().map(|row| row.ids.len()).sum(),
         labels: trained,
     })
+}
+
+/// A device has no tensor without numbers.
+const fn no_labels(what: &'static str) -> LmError {
+    LmError::Length {
+        what,
+        found: 0,
+        expected: 1,
+    }
 }
 
 /// Rows as a model reads them, and the tokens that are trained.

@@ -55,6 +55,9 @@ pub struct Prepared {
     pub dropped: Vec<usize>,
     /// Lines whose end was cut off.
     pub cut: Vec<usize>,
+    /// Lines that were left out because no token of theirs would be trained, as where a template
+    /// shows nothing of the answer.
+    pub unlabelled: Vec<usize>,
     /// Tokens of the longest row that was kept.
     pub longest: usize,
 }
@@ -75,6 +78,10 @@ pub fn prepare(
         let mut row = encode(tokenizer, example)?;
         if !options.completion_only {
             row.start = 0;
+        }
+        if row.labels() == 0 {
+            prepared.unlabelled.push(example.line);
+            continue;
         }
         let length = row.ids.len();
         if length > options.max_length {

@@ -9,7 +9,7 @@ use crate::runs::{adapter, curve, fails, made, succeeds};
 
 /// One line of error, the last, that holds all of these.
 #[track_caller]
-fn says(said: &str, parts: &[&str]) {
+pub(crate) fn says(said: &str, parts: &[&str]) {
     let errors = said.lines().filter(|line| line.starts_with("error: "));
     assert_eq!(errors.count(), 1, "{said}");
     let last = said.lines().last().unwrap();
@@ -96,8 +96,8 @@ fn files_of_another_model_are_refused() {
         "sft --model {other} --data {corpus} --max-steps 1 --output-dir {out}"
     ));
     for run in [
-        format!("sft --data {corpus}"),
-        "grpo --task task1 --episodes 1".to_owned(),
+        format!("sft --data {corpus} --output-dir {}", at("new")),
+        format!("grpo --task task1 --episodes 1 --output-dir {}", at("new")),
         format!("merge --out {}", at("merged")),
         "eval-lm --task task1 --seeds 100000..100001".to_owned(),
     ] {

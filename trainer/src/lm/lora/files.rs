@@ -11,6 +11,8 @@ use crate::lm::{LmError, Qwen2};
 
 const CONFIG: &str = "adapter_config.json";
 const WEIGHTS: &str = "adapter_model.safetensors";
+/// What an adapter's folder is made of.
+pub(crate) const ADAPTER_FILES: [&str; 2] = [CONFIG, WEIGHTS];
 /// The key, in the header of the weights, of a digest of the base model. PEFT reads past it.
 const BASE_DIGEST: &str = "base_sha256";
 

@@ -6,6 +6,7 @@ mod files;
 mod merge;
 
 pub use config::{LoraConfig, Target};
+pub(crate) use files::ADAPTER_FILES;
 pub use files::BaseCheck;
 pub(crate) use merge::COMPANIONS;
 pub use merge::MergeReport;

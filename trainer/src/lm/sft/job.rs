@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use serde::{Deserialize, Serialize};
 
 use super::{Prepared, RowOptions, SftRow, TooLong, pack, packed_gradient, prepare};
-use crate::corpus::read_corpus;
+use crate::corpus::{Example, Prompt, read_corpus};
 use crate::lm::train::{
     About, Event, Job, Outcome, Place, RunError, RunOptions, Start, State, Update, run,
 };
@@ -48,10 +48,13 @@ pub struct SftConfig {
 
 impl SftConfig {
     fn check(&self) -> Result<(), RunError> {
-        if self.batch_size == 0 || self.gradient_accumulation_steps == 0 {
+        let window = self
+            .batch_size
+            .checked_mul(self.gradient_accumulation_steps);
+        if window.is_none_or(|rows| rows == 0) {
             return Err(RunError::option(
                 "batch-size and gradient-accumulation-steps",
-                "at least 1",
+                "at least 1, and their product below 2^64",
             ));
         }
         if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
@@ -80,7 +83,7 @@ impl SftJob {
         if prepared.rows.is_empty() {
             return Err(RunError::option(
                 "data",
-                "a corpus with a row that fits --max-seq-length",
+                "a corpus with a row that fits --max-seq-length and has something to learn",
             ));
         }
         let lengths = prepared.rows.iter().map(|row| row.ids.len());
@@ -97,6 +100,7 @@ impl SftJob {
         })
     }
 
+    /// [`SftConfig::check`] has seen that there is such a number.
     fn window(&self) -> usize {
         self.config.batch_size * self.config.gradient_accumulation_steps
     }
@@ -141,6 +145,7 @@ impl Job for SftJob {
             ("longest", self.prepared.longest),
             ("dropped", self.prepared.dropped.len()),
             ("cut", self.prepared.cut.len()),
+            ("unlabelled", self.prepared.unlabelled.len()),
         ];
         // Where each row is one of its own, that is no further count.
         let packed = (self.config.packing).then_some(("packed_rows", self.packs.len()));
@@ -151,18 +156,26 @@ impl Job for SftJob {
 
     fn warnings(&self) -> Vec<String> {
         let limit = self.config.run.max_seq_length;
-        let said = |what: &str, lines: &[usize]| {
+        let said = |which: &str, what: &str, lines: &[usize]| {
             let first = lines.first()?;
             let count = lines.len();
             Some(format!(
-                "{count} rows longer than {limit} tokens were {what} (the first is line {first})"
+                "{count} rows {which} were {what} (the first is line {first})"
             ))
         };
-        let dropped = said("left out", &self.prepared.dropped);
-        dropped
-            .into_iter()
-            .chain(said("cut off", &self.prepared.cut))
-            .collect()
+        let long = format!("longer than {limit} tokens");
+        [
+            said(&long, "left out", &self.prepared.dropped),
+            said(&long, "cut off", &self.prepared.cut),
+            said(
+                "without a token to train",
+                "left out",
+                &self.prepared.unlabelled,
+            ),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 
     fn update(&mut self, state: &mut State) -> Result<Update, RunError> {
@@ -197,17 +210,39 @@ pub fn train(
     let data = config.data.as_ref();
     let data = data.ok_or(RunError::option("data", "a corpus in JSON lines"))?;
     let examples = read_corpus(data)?;
-    let start = Start::open(&config.run, &place.folder)?;
+    let start = Start::in_place(&config.run, place, &|| texts(&examples))?;
     let options = RowOptions {
         max_length: config.run.max_seq_length,
         too_long: config.too_long,
         completion_only: !config.train_on_prompt,
     };
     let prepared = prepare(&start.tokenizer, &examples, options)?;
+    let positions = start.model.config().max_position_embeddings;
+    if prepared.longest > positions {
+        return Err(RunError::Positions {
+            longest: prepared.longest,
+            positions,
+            asked: config.run.max_seq_length,
+        });
+    }
     let mut job = SftJob::new(config.clone(), prepared, start.pad())?;
     let total = config.run.total(job.steps_per_epoch());
     let schedule = config.run.schedule(config.learning_rate, total);
-    let about = About::of(config, &config.run, start.folder, start.fallback)?;
+    let mut about = About::of(config, &config.run, start.folder, start.fallback)?;
+    about.reads("the corpus", data)?;
     let state = Start::state(start.model, &config.run, schedule);
     run(&mut job, state, &about, place, stop, listen)
+}
+
+/// All that is said in a corpus, which a new tokenizer learns its words from.
+fn texts(examples: &[Example]) -> Vec<String> {
+    let of_example = |example: &Example| {
+        let mut all = match &example.prompt {
+            Prompt::Text(text) => vec![text.clone()],
+            Prompt::Chat(turns) => turns.iter().map(|turn| turn.content.clone()).collect(),
+        };
+        all.push(example.completion.clone());
+        all
+    };
+    examples.iter().flat_map(of_example).collect()
 }

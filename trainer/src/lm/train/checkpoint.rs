@@ -5,6 +5,8 @@
 //! order of the data follow from the seed and the step, so they have no state of their own.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
@@ -35,6 +37,9 @@ pub struct Header {
     pub config: Value,
     /// Of the model's weights before the run.
     pub base: String,
+    /// Of the files that the run reads, by what they are. Older checkpoints name none.
+    #[serde(default)]
+    pub inputs: BTreeMap<String, String>,
     /// Optimizer steps done.
     pub done: usize,
     /// Tokens read.
@@ -43,6 +48,44 @@ pub struct Header {
     pub times: BTreeMap<String, usize>,
     /// What happened.
     pub history: Vec<Event>,
+}
+
+/// The beginning of a safetensors file, as far as it says anything about the run.
+#[derive(Deserialize)]
+struct Beginning {
+    #[serde(rename = "__metadata__")]
+    metadata: BTreeMap<String, String>,
+}
+
+impl Header {
+    /// Reads what the checkpoint of a folder says, without its tensors; whether those are whole is
+    /// seen when they are read.
+    ///
+    /// # Errors
+    /// If there is no checkpoint, or its beginning is cut off or something else.
+    pub fn read(folder: &Path) -> Result<Self, RunError> {
+        let path = folder.join(NAME);
+        let bytes = beginning(&path).map_err(|error| LmError::read(&path, error))?;
+        let found = serde_json::from_slice::<Beginning>(&bytes).map_err(|e| e.to_string());
+        let header = found.and_then(|found| Self::of(found.metadata.get(KEY)));
+        header.map_err(|reason| no_checkpoint(&path, &reason))
+    }
+
+    fn of(said: Option<&String>) -> Result<Self, String> {
+        let said = said.ok_or("it says nothing of a language model's run")?;
+        serde_json::from_str(said).map_err(|e| e.to_string())
+    }
+}
+
+/// What stands before the tensors: eight bytes say how long it is. Of a file that is shorter than it
+/// says, all there is.
+fn beginning(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let (mut length, mut bytes) = (Vec::new(), Vec::new());
+    file.by_ref().take(8).read_to_end(&mut length)?;
+    let length = length.try_into().map_or(0, u64::from_le_bytes);
+    file.take(length).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// A checkpoint that was read.
@@ -102,6 +145,11 @@ fn wrong(path: &Path, reason: String) -> RunError {
     }
 }
 
+fn no_checkpoint(path: &Path, reason: &str) -> RunError {
+    let said = format!("no checkpoint, or cut off ({reason}): start again with --force");
+    wrong(path, said)
+}
+
 impl Checkpoint {
     /// Reads the checkpoint of a folder.
     ///
@@ -110,17 +158,13 @@ impl Checkpoint {
     pub fn read(folder: &Path) -> Result<Self, RunError> {
         let path = folder.join(NAME);
         let bytes = std::fs::read(&path).map_err(|error| LmError::read(&path, error))?;
-        Self::from_bytes(&bytes).map_err(|reason| {
-            let said = format!("no checkpoint, or cut off ({reason}): start again with --force");
-            wrong(&path, said)
-        })
+        Self::from_bytes(&bytes).map_err(|reason| no_checkpoint(&path, &reason))
     }
 
     fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|e| e.to_string())?;
         let said = metadata.metadata().as_ref().and_then(|all| all.get(KEY));
-        let said = said.ok_or("it says nothing of a language model's run")?;
-        let header = serde_json::from_str(said).map_err(|e| e.to_string())?;
+        let header = Header::of(said)?;
         let file = SafeTensors::deserialize(bytes).map_err(|e| e.to_string())?;
         let mut tensors = BTreeMap::new();
         for (name, view) in file.tensors() {

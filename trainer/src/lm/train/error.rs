@@ -33,6 +33,30 @@ pub enum RunError {
     /// A folder with a run in it.
     #[error("{} holds a run: go on with --resume, start anew with --force, or name another folder", .0.display())]
     Taken(PathBuf),
+    /// A folder with something else in it.
+    #[error("{} is not an empty folder, and holds no run: name another folder, or write over what is in it with --force", .0.display())]
+    Occupied(PathBuf),
+    /// A folder that the run reads from.
+    #[error("--output-dir {} is the folder of {option}, which the run would write over: name another folder", folder.display())]
+    Input {
+        /// The folder.
+        folder: PathBuf,
+        /// The option that names it as well.
+        option: &'static str,
+    },
+    /// Rows that the model has no positions for.
+    #[error(
+        "the longest row has {longest} tokens, but the model reads {positions} (max_position_embeddings in its \
+         config.json): lower --max-seq-length from {asked} to {positions}, with --too-long drop or cut"
+    )]
+    Positions {
+        /// Tokens of the longest row.
+        longest: usize,
+        /// Most tokens of a row that the model reads.
+        positions: usize,
+        /// `--max-seq-length`.
+        asked: usize,
+    },
     /// A checkpoint that does not fit.
     #[error("{}: {reason}", path.display())]
     Checkpoint {

@@ -4,16 +4,21 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::error::RunError;
 use super::schedule::{Schedule, ScheduleKind};
 use crate::compact::device::DeviceName;
+use crate::lm::lora::ADAPTER_FILES;
 use crate::lm::random::Random;
 use crate::lm::{AdamOptions, LoraConfig, Pass, Target};
 
 /// Streams of random numbers that every run's seed is split into; those of a method come after.
 const ORDER: u64 = 1;
 const DROPOUT: u64 = 2;
+
+const LORA_RANK: usize = 16;
+const ALL_LINEAR: &str = "all-linear";
 
 /// Options of a run, with the names and meanings of TRL where TRL has them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
@@ -32,7 +37,7 @@ pub struct RunOptions {
     #[arg(long)]
     pub full: bool,
     /// Rank of a new LoRA adapter
-    #[arg(long, value_name = "R", default_value_t = 16)]
+    #[arg(long, value_name = "R", default_value_t = LORA_RANK)]
     pub lora_rank: usize,
     /// Scale of its part: ALPHA / R [default: R]
     #[arg(long, value_name = "ALPHA")]
@@ -41,7 +46,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     pub lora_dropout: f64,
     /// Linear layers it stands beside, with commas between, or all-linear
-    #[arg(long, value_name = "NAMES", default_value = "all-linear")]
+    #[arg(long, value_name = "NAMES", default_value = ALL_LINEAR)]
     pub lora_targets: String,
     /// Passes over the data
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -107,6 +112,12 @@ impl RunOptions {
                 "0 or more",
             ));
         }
+        if self.full && self.adapter.is_some() {
+            return Err(RunError::option(
+                "adapter",
+                "left out with full, which trains all weights instead of an adapter",
+            ));
+        }
         self.lora().map(|_| ())
     }
 
@@ -116,7 +127,7 @@ impl RunOptions {
     /// If one cannot be.
     pub fn lora(&self) -> Result<LoraConfig, RunError> {
         let mut targets = Vec::new();
-        if self.lora_targets == "all-linear" {
+        if self.lora_targets == ALL_LINEAR {
             targets.extend(Target::ALL);
         } else {
             for name in self.lora_targets.split(',').map(str::trim) {
@@ -138,6 +149,52 @@ impl RunOptions {
         };
         config.check()?;
         Ok(config)
+    }
+
+    /// The options of the adapter that the run goes on with, if it is one.
+    ///
+    /// # Errors
+    /// If they cannot be read, or an option of a new adapter is set and says something else.
+    pub fn named_adapter(&self) -> Result<Option<LoraConfig>, RunError> {
+        let Some(folder) = &self.adapter else {
+            return Ok(None);
+        };
+        let own = LoraConfig::read(&folder.join(ADAPTER_FILES[0]))?;
+        let asked = self.lora()?;
+        let apart = |a: f64, b: f64| (a - b).abs() > 0.0;
+        let rank = self.lora_rank != LORA_RANK && asked.rank != own.rank;
+        let alpha = self.lora_alpha.is_some() && apart(asked.alpha, own.alpha);
+        let dropout = asked.dropout > 0.0 && apart(asked.dropout, own.dropout);
+        let targets = self.lora_targets != ALL_LINEAR && asked.targets != own.targets;
+        let others = [
+            ("lora-rank", rank),
+            ("lora-alpha", alpha),
+            ("lora-dropout", dropout),
+            ("lora-targets", targets),
+        ];
+        match others.into_iter().find(|(_, other)| *other) {
+            Some((option, _)) => Err(RunError::option(
+                option,
+                "left out with --adapter: the adapter has its own",
+            )),
+            None => Ok(Some(own)),
+        }
+    }
+
+    /// What the options of a new adapter would be for one like this.
+    pub(super) fn of_adapter(config: &LoraConfig) -> [(String, Value); 4] {
+        let names: Vec<&str> = config.targets.iter().map(|target| target.name()).collect();
+        let targets = if config.targets == Target::ALL {
+            ALL_LINEAR.to_owned()
+        } else {
+            names.join(",")
+        };
+        [
+            ("lora_rank".to_owned(), config.rank.into()),
+            ("lora_alpha".to_owned(), config.alpha.into()),
+            ("lora_dropout".to_owned(), config.dropout.into()),
+            ("lora_targets".to_owned(), targets.into()),
+        ]
     }
 
     /// The options of the optimizer.
@@ -189,7 +246,7 @@ impl RunOptions {
         if self.max_steps > 0 {
             self.max_steps
         } else {
-            self.epochs * per_epoch
+            self.epochs.saturating_mul(per_epoch)
         }
     }
 }

@@ -1,32 +1,20 @@
 //! A whole run in a folder: step, log, save, stop when asked, go on after an interruption.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use serde::Serialize;
 use serde_json::Value;
 
+use super::about::{About, changed};
 use super::checkpoint::{self, Checkpoint, Header};
 use super::error::RunError;
 use super::event::Event;
-use super::options::RunOptions;
 use super::outputs;
+use super::place::Place;
 use super::state::State;
-use crate::Error;
 use crate::lm::LmError;
 use crate::rl::Metrics;
-
-/// Where a run lives, and what may be there already.
-#[derive(Clone, Debug)]
-pub struct Place {
-    /// Its folder; made when it is missing.
-    pub folder: PathBuf,
-    /// Go on from the checkpoint that is there.
-    pub resume: bool,
-    /// Start anew over the run that is there.
-    pub force: bool,
-}
 
 /// What one update gave: one or several optimizer steps.
 #[derive(Clone, Debug, Default)]
@@ -55,42 +43,6 @@ pub trait Job {
     /// # Errors
     /// If a number is not finite, or the device or an episode fails.
     fn update(&mut self, state: &mut State) -> Result<Update, RunError>;
-}
-
-/// What all files of a run say about it.
-#[derive(Clone, Debug)]
-pub struct About {
-    /// All options by name.
-    pub config: Value,
-    /// The folder of the base model.
-    pub source: PathBuf,
-    /// Whether a tiny new model stands in for one that could not be found.
-    pub fallback: bool,
-    /// Steps that one entry of the log is the mean of.
-    pub logging_steps: usize,
-    /// Steps between checkpoints.
-    pub save_steps: usize,
-}
-
-impl About {
-    /// Of a run with these options, `run` among them, that starts from the model in `source`.
-    ///
-    /// # Errors
-    /// If the options have no form as JSON.
-    pub fn of(
-        config: &impl Serialize,
-        run: &RunOptions,
-        source: PathBuf,
-        fallback: bool,
-    ) -> Result<Self, RunError> {
-        Ok(Self {
-            config: serde_json::to_value(config).map_err(Error::from)?,
-            source,
-            fallback,
-            logging_steps: run.logging_steps,
-            save_steps: run.save_steps,
-        })
-    }
 }
 
 /// How a run ended.
@@ -124,6 +76,7 @@ pub fn run(
         method: job.method().to_owned(),
         config: about.config.clone(),
         base,
+        inputs: about.inputs.clone(),
         done: 0,
         tokens: 0,
         times: std::collections::BTreeMap::new(),
@@ -134,7 +87,14 @@ pub fn run(
         listen,
         header,
     };
-    log.started(job, &state, about);
+    if log.over() {
+        // Whoever killed it after its last checkpoint may have done so before the other files.
+        (log.listen)(&started(job, &state, about));
+        let base = &log.header.base;
+        outputs::write_all(&place.folder, job, &state, about, base, &log.history)?;
+        return Ok(Outcome::Finished);
+    }
+    log.begin(job, &state, about);
     let mut saved = place.resume.then_some(state.done);
     while !state.finished() {
         if stop.load(Ordering::Relaxed) {
@@ -154,16 +114,28 @@ pub fn run(
             saved = Some(step);
         }
     }
-    let over = |event: &Event| matches!(event, Event::Finished { .. });
-    if !log.history.iter().any(over) {
-        let seconds = log.seconds();
-        log.note(Event::Finished {
-            step: state.done,
-            seconds,
-        });
-        log.keep(job, &state, about, &place.folder, saved)?;
-    }
+    let seconds = log.seconds();
+    log.note(Event::Finished {
+        step: state.done,
+        seconds,
+    });
+    log.keep(job, &state, about, &place.folder, saved)?;
     Ok(Outcome::Finished)
+}
+
+fn started(job: &dyn Job, state: &State, about: &About) -> Event {
+    let all = state.model.parameters();
+    let sizes = all.iter().map(|p| p.shape().iter().product::<usize>());
+    Event::Started {
+        method: job.method().to_owned(),
+        config: about.config.clone(),
+        resumed_at: state.done,
+        total: state.schedule.total,
+        parameters: sizes.sum(),
+        trained: state.model.trainable_count(),
+        fallback: about.fallback,
+        unix_time: unix_time(),
+    }
 }
 
 /// What happened, and who is told.
@@ -179,26 +151,20 @@ impl Log<'_> {
         self.history.push(event);
     }
 
-    fn started(&mut self, job: &dyn Job, state: &State, about: &About) {
-        let all = state.model.parameters();
-        let sizes = all.iter().map(|p| p.shape().iter().product::<usize>());
-        let parameters = sizes.sum();
-        self.note(Event::Started {
-            method: job.method().to_owned(),
-            config: about.config.clone(),
-            resumed_at: state.done,
-            total: state.schedule.total,
-            parameters,
-            trained: state.model.trainable_count(),
-            fallback: about.fallback,
-            unix_time: unix_time(),
-        });
+    /// Whether the run had ended before.
+    fn over(&self) -> bool {
+        let over = |event: &Event| matches!(event, Event::Finished { .. });
+        self.history.iter().any(over)
+    }
+
+    fn begin(&mut self, job: &dyn Job, state: &State, about: &About) {
+        self.note(started(job, state, about));
         if state.done > 0 {
             return;
         }
         let counts = job.data();
         self.note(Event::Data { counts });
-        for text in job.warnings() {
+        for text in about.warnings.iter().cloned().chain(job.warnings()) {
             self.note(Event::Warning { step: 0, text });
         }
     }
@@ -280,24 +246,27 @@ fn open(
                 "the model has other weights than the run began with".to_owned(),
             ));
         }
-        if let Some(reason) = other(&found.header.config, &about.config) {
+        let then = &found.header;
+        let reason = other(&then.config, &about.config);
+        if let Some(reason) = reason.or_else(|| changed(&then.inputs, &about.inputs)) {
             return Err(differs(reason));
         }
         return found.restore(state, folder);
     }
-    if path.exists() && !place.force {
-        return Err(RunError::Taken(folder.clone()));
-    }
+    place.check_again(&about.source, about.adapter())?;
     std::fs::create_dir_all(folder).map_err(|error| LmError::write(folder, error))?;
+    place.clear(state.model.adapter().is_some(), &about.source)?;
     Ok(Vec::new())
 }
 
 /// The first option that a run began with and that is another now.
 fn other(then: &Value, now: &Value) -> Option<String> {
     let (then, now) = (then.as_object()?, now.as_object()?);
+    // An adapter that is gone on with has options of its own, whatever is said of a new one.
+    let adapter = now.get("adapter").is_some_and(|folder| !folder.is_null());
+    let free = |name: &str| FREE.contains(&name) || adapter && name.starts_with("lora_");
     let mut names = then.keys().chain(now.keys());
-    let name =
-        names.find(|name| !FREE.contains(&name.as_str()) && then.get(*name) != now.get(*name))?;
+    let name = names.find(|name| !free(name) && then.get(*name) != now.get(*name))?;
     let said = |value: Option<&Value>| value.map_or_else(|| "absent".to_owned(), Value::to_string);
     Some(format!(
         "the run began with {name} {}, not {}: leave the option out to go on",

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::error::RunError;
 use super::options::RunOptions;
+use super::place::{Place, STAND_IN};
 use super::schedule::Schedule;
 use super::state::State;
 use crate::lm::init::{InitOptions, create};
@@ -16,6 +17,9 @@ use crate::lm::{
     find_model,
 };
 use crate::{Error, files};
+
+/// Tokens that Qwen2.5's small models read at most.
+const POSITIONS: usize = 32_768;
 
 /// A model that is ready to be trained.
 pub struct Start {
@@ -32,27 +36,40 @@ pub struct Start {
 }
 
 impl Start {
-    /// Finds and loads what the options name, and puts the adapter beside it. A stand-in, where the
-    /// options allow one, is written into `output`.
+    /// [`Self::in_place`] for a folder that is looked at when the run begins, with a stand-in that has
+    /// nothing to learn words from, or the one that is there.
     ///
     /// # Errors
-    /// If an option cannot be, or the model cannot be found, read or run.
+    /// As [`Self::in_place`].
     pub fn open(options: &RunOptions, output: &Path) -> Result<Self, RunError> {
+        let place = Place {
+            folder: output.to_owned(),
+            resume: true,
+            force: false,
+        };
+        Self::in_place(options, &place, &Vec::new)
+    }
+
+    /// Sees whether the run may write to its place; finds and loads what the options name, and puts
+    /// the adapter beside it. A stand-in, where the options allow one, is written into the place, with
+    /// a tokenizer that learns its words from `texts`.
+    ///
+    /// # Errors
+    /// If an option cannot be, something else is in the place, or the model cannot be found, read or
+    /// run.
+    pub fn in_place(
+        options: &RunOptions,
+        place: &Place,
+        texts: &dyn Fn() -> Vec<String>,
+    ) -> Result<Self, RunError> {
         options.check()?;
+        place.check(options)?;
+        options.named_adapter()?;
         let device = options.device.open()?;
         let (folder, fallback) = match find_model(&options.model, &HubOptions::from_environment()) {
             Ok(folder) => (folder, false),
             Err(LmError::NotFound { .. }) if options.allow_fallback => {
-                let folder = output.join("fallback-model");
-                if !folder.join("config.json").is_file() {
-                    let init = InitOptions {
-                        force: true,
-                        ..InitOptions::tiny(folder.clone())
-                    };
-                    std::fs::create_dir_all(output).map_err(|e| LmError::write(output, e))?;
-                    create(&init, &[])?;
-                }
-                (folder, true)
+                (stand_in(options, place, texts)?, true)
             }
             Err(error) => return Err(error.into()),
         };
@@ -65,7 +82,12 @@ impl Start {
             Lora::load(&mut model, adapter, BaseCheck::Weights)?;
             model.train(Trained::Adapter);
         } else {
-            Lora::attach(&mut model, options.lora()?, options.seed)?;
+            let mut lora = options.lora()?;
+            if fallback {
+                // The adapter is none of the model that was asked for.
+                lora.base_model = Some(folder.display().to_string());
+            }
+            Lora::attach(&mut model, lora, options.seed)?;
         }
         Ok(Self {
             model,
@@ -96,6 +118,25 @@ impl Start {
     }
 }
 
+/// A tiny new model for a model that is not there; a run that goes on has one already. It takes texts
+/// as long as the models that it stands for do.
+fn stand_in(
+    options: &RunOptions,
+    place: &Place,
+    texts: &dyn Fn() -> Vec<String>,
+) -> Result<PathBuf, RunError> {
+    let folder = place.folder.join(STAND_IN);
+    if !(place.resume && folder.join("config.json").is_file()) {
+        let init = InitOptions {
+            max_position_embeddings: POSITIONS.max(options.max_seq_length),
+            force: true,
+            ..InitOptions::tiny(folder.clone())
+        };
+        create(&init, &texts())?;
+    }
+    Ok(folder)
+}
+
 /// Options from several places: those that `given` says were on the command line, over those of
 /// `base` (a file, or the run that goes on), over the command line's defaults.
 ///
@@ -106,7 +147,10 @@ pub fn overlaid<T: Serialize + DeserializeOwned>(
     base: Option<(&Path, Value)>,
     given: impl Fn(&str) -> bool,
 ) -> Result<T, RunError> {
-    let mut fields = object(serde_json::to_value(options).map_err(Error::from)?);
+    let mut fields = match serde_json::to_value(options).map_err(Error::from)? {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    };
     let typed: Vec<(String, Value)> = (fields.iter())
         .filter(|(name, _)| given(name))
         .map(|(name, value)| (name.clone(), value.clone()))
@@ -114,7 +158,10 @@ pub fn overlaid<T: Serialize + DeserializeOwned>(
     let mut path = PathBuf::new();
     if let Some((from, base)) = base {
         from.clone_into(&mut path);
-        for (name, value) in object(base) {
+        let Value::Object(base) = base else {
+            return Err(no_options(from, "it is something else"));
+        };
+        for (name, value) in base {
             if !fields.contains_key(&name) {
                 let reason = format!("there is no option {name}: see --help");
                 return Err(RunError::Checkpoint { path, reason });
@@ -129,10 +176,10 @@ pub fn overlaid<T: Serialize + DeserializeOwned>(
     })
 }
 
-fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(fields) => fields,
-        _ => Map::new(),
+fn no_options(path: &Path, reason: &str) -> RunError {
+    RunError::Checkpoint {
+        path: path.to_owned(),
+        reason: format!("not a JSON object of options ({reason})"),
     }
 }
 
@@ -142,10 +189,9 @@ fn object(value: Value) -> Map<String, Value> {
 /// If it cannot be read or is no object.
 pub fn options_file(path: &Path) -> Result<Value, RunError> {
     let bytes = std::fs::read(path).map_err(|error| LmError::read(path, error))?;
-    serde_json::from_slice(&bytes).map_err(|error| RunError::Checkpoint {
-        path: path.to_owned(),
-        reason: format!("not a JSON object of options ({error})"),
-    })
+    let fields: Result<Map<String, Value>, _> = serde_json::from_slice(&bytes);
+    let fields = fields.map_err(|error| no_options(path, &error.to_string()))?;
+    Ok(Value::Object(fields))
 }
 
 /// Writes the options of a run beside it, for `--config`.

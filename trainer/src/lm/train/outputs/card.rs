@@ -4,13 +4,18 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use crate::lm::train::run::{About, Job};
-use crate::lm::train::{Event, State};
+use crate::lm::train::{About, Event, Job, State};
 
 pub(super) fn text(job: &dyn Job, state: &State, about: &About, events: &[Event]) -> String {
     let adapter = state.model.adapter().is_some();
-    let base = about.config.get("model").and_then(Value::as_str);
-    let base = base.unwrap_or_default();
+    let asked = about.config.get("model").and_then(Value::as_str);
+    let asked = asked.unwrap_or_default();
+    let stand_in = about.source.display().to_string();
+    let base = if about.fallback {
+        stand_in.as_str()
+    } else {
+        asked
+    };
     let library = if adapter { "peft" } else { "transformers" };
     let method = job.method();
     // A YAML string in JSON's form.
@@ -20,9 +25,10 @@ pub(super) fn text(job: &dyn Job, state: &State, about: &About, events: &[Event]
         if adapter { "LoRA adapter" } else { "Model" }
     );
     if about.fallback {
-        text.push_str(
-            "**Fallback: the model that was asked for could not be found; a tiny new model was trained \
-             in its place.**\n\n",
+        let _ = writeln!(
+            text,
+            "**Fallback: the model that was asked for, `{asked}`, could not be found; a tiny new model was \
+             trained in its place.**\n"
         );
     }
     let what = if adapter {

@@ -6,12 +6,14 @@ mod state;
 
 use std::path::Path;
 
+use super::about::About;
 use super::event::Event;
-use super::run::{About, Job};
+use super::run::Job;
 use super::state::State;
 use crate::compact::outputs::tensorboard::{Point, encode};
 use crate::compact::outputs::{Clock, RUNS, TENSORBOARD};
 use crate::lm::LmError;
+use crate::lm::config::special_tokens;
 use crate::lm::lora::{COMPANIONS, Lora};
 use crate::{Error, files};
 
@@ -46,7 +48,8 @@ pub(super) fn write_all(
     if state.model.adapter().is_some() {
         Lora::save_with_digest(&state.model, folder, base)?;
     } else {
-        state.model.save(folder)?;
+        let tokens = special_tokens(&about.source)?;
+        state.model.save_with(folder, tokens)?;
     }
     for name in COMPANIONS {
         let from = about.source.join(name);

@@ -4,8 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Error;
 use crate::compact::outputs::state::means;
-use crate::lm::train::run::{About, Job};
-use crate::lm::train::{Event, State};
+use crate::lm::train::{About, Event, Job, State};
 use crate::rl::Metrics;
 
 /// Operations of a training step per token and number of the model: forward 2, backward 4.

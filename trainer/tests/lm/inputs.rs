@@ -1,0 +1,290 @@
+//! What a run reads: options and files that would be passed over, or that changed while it stood still.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::refused::says;
+use crate::runs::{fails, made, succeeds};
+
+/// A run of one step.
+fn short(corpus: &Path, model: &Path, out: &Path, more: &str) -> String {
+    format!(
+        "sft --model {} --data {} --max-steps 1 --batch-size 2 {more} --output-dir {}",
+        model.display(),
+        corpus.display(),
+        out.display()
+    )
+}
+
+fn paths(folder: &Path) -> (PathBuf, PathBuf) {
+    let (corpus, model) = made(folder);
+    (corpus.into(), model.into())
+}
+
+fn events(out: &Path, kind: &str) -> Vec<Value> {
+    let text = fs::read_to_string(out.join("events.jsonl")).unwrap();
+    let events = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    events.filter(|event| event["event"] == kind).collect()
+}
+
+fn object(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+fn set(path: &Path, key: &str, value: Value) {
+    let mut all = object(path);
+    all[key] = value;
+    fs::write(path, all.to_string()).unwrap();
+}
+
+#[test]
+fn a_run_goes_on_with_the_files_that_it_began_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, model) = paths(folder.path());
+    let (first, out) = (folder.path().join("first"), folder.path().join("out"));
+    succeeds(&short(&corpus, &model, &first, "--lora-rank 4"));
+    let more = format!("--adapter {}", first.display());
+    succeeds(&short(&corpus, &model, &out, &more));
+    let resume = format!("sft --resume --output-dir {}", out.display());
+    succeeds(&resume);
+    for (path, what) in [
+        (corpus.clone(), "the corpus"),
+        (model.join("tokenizer.json"), "tokenizer.json of the model"),
+        (
+            model.join("chat_template.jinja"),
+            "chat_template.jinja of the model",
+        ),
+        (
+            first.join("adapter_config.json"),
+            "adapter_config.json of the adapter",
+        ),
+    ] {
+        let before = fs::read(&path).unwrap();
+        fs::write(&path, [&before[..], b"\n"].concat()).unwrap();
+        says(&fails(&resume), &[what, "not as it was", "--force"]);
+        fs::write(&path, before).unwrap();
+    }
+    fs::remove_file(model.join("generation_config.json")).unwrap();
+    says(&fails(&resume), &["generation_config.json of the model"]);
+    // A checkpoint from before files were noted says nothing about them.
+    let checkpoint = out.join("checkpoint.safetensors");
+    let bytes = fs::read(&checkpoint).unwrap();
+    let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    let (_, header) = safetensors::SafeTensors::read_metadata(&bytes).unwrap();
+    let mut texts = header.metadata().clone().unwrap();
+    let text = texts.get_mut("sentinel-lm-checkpoint").unwrap();
+    let mut header: Value = serde_json::from_str(text).unwrap();
+    assert!(header.as_object_mut().unwrap().remove("inputs").is_some());
+    *text = header.to_string();
+    let older = safetensors::serialize(file.tensors(), Some(texts)).unwrap();
+    fs::write(&checkpoint, older).unwrap();
+    succeeds(&resume);
+}
+
+/// An adapter that is gone on with has a rank of its own: that is what is said, and no other is taken.
+#[test]
+fn options_that_would_do_nothing_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, model) = paths(folder.path());
+    let (first, out) = (folder.path().join("first"), folder.path().join("out"));
+    let options = "--lora-rank 4 --lora-alpha 6 --lora-targets q_proj,v_proj --lora-dropout 0.25";
+    succeeds(&short(&corpus, &model, &first, options));
+    let adapter = format!("--adapter {}", first.display());
+    for (option, value) in [
+        ("lora-rank", "32"),
+        ("lora-alpha", "16"),
+        ("lora-dropout", "0.5"),
+        ("lora-targets", "q_proj"),
+    ] {
+        let said = fails(&short(
+            &corpus,
+            &model,
+            &out,
+            &format!("{adapter} --{option} {value}"),
+        ));
+        says(&said, &[option, "left out with --adapter"]);
+    }
+    succeeds(&short(
+        &corpus,
+        &model,
+        &out,
+        &format!("{adapter} {options}"),
+    ));
+    succeeds(&short(&corpus, &model, &out, &format!("{adapter} --force")));
+    let config = &events(&out, "started")[0]["config"];
+    let names = ["lora_rank", "lora_alpha", "lora_dropout", "lora_targets"];
+    let values = [json!(4), json!(6.0), json!(0.25), json!("q_proj,v_proj")];
+    let card = fs::read_to_string(out.join("README.md")).unwrap();
+    for (name, value) in names.into_iter().zip(values) {
+        assert_eq!(config[name], value, "{name}");
+        assert!(card.contains(&format!("| `{name}` | {value} |")), "{name}");
+    }
+    succeeds(&format!("sft --resume --output-dir {}", out.display()));
+
+    // From a file as from the command line.
+    let file = folder.path().join("options.json");
+    let other = folder.path().join("other");
+    let run = short(
+        &corpus,
+        &model,
+        &other,
+        &format!("{adapter} --config {}", file.display()),
+    );
+    fs::write(&file, r#"{"full":true}"#).unwrap();
+    says(&fails(&run), &["adapter", "left out with full"]);
+    for text in ["[1]", "\"full\"", "null", "7", ""] {
+        fs::write(&file, text).unwrap();
+        says(
+            &fails(&run),
+            &["options.json", "not a JSON object of options"],
+        );
+    }
+    let huge = "--batch-size 4294967296 --gradient-accumulation-steps 4294967296";
+    let run = short(&corpus, &model, &other, "").replace("--batch-size 2", huge);
+    says(&fails(&run), &["batch-size", "their product"]);
+    assert!(!other.exists());
+}
+
+#[test]
+fn rows_that_the_model_has_no_room_for_are_refused_before_training() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, _) = paths(folder.path());
+    let (model, out) = (folder.path().join("short"), folder.path().join("out"));
+    succeeds(&format!(
+        "init --output-dir {} --data {} --vocab-size 400 --hidden-size 32 --intermediate-size 64 --layers 1 \
+         --heads 2 --kv-heads 1 --max-position-embeddings 64",
+        model.display(),
+        corpus.display()
+    ));
+    let parts = [
+        "the model reads 64",
+        "lower --max-seq-length from 1024 to 64",
+    ];
+    says(&fails(&short(&corpus, &model, &out, "")), &parts);
+    says(&fails(&short(&corpus, &model, &out, "--packing")), &parts);
+    assert!(!out.exists());
+    let cut = "--max-seq-length 64 --too-long cut --train-on-prompt";
+    succeeds(&short(&corpus, &model, &out, cut));
+    assert_eq!(events(&out, "data")[0]["counts"]["longest"], 64.0);
+}
+
+/// Rows of which the template shows no answer are counted and told; where there are no others, nothing can
+/// be learned.
+#[test]
+fn rows_without_a_token_to_train_are_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, model) = paths(folder.path());
+    let path = model.join("chat_template.jinja");
+    let template = fs::read_to_string(&path).unwrap();
+    let shown = "{{- '<|im_start|>' + m";
+    let skips = "{%- if message.content == 'nothing' %}{%- continue %}{%- endif %}";
+    let silent = template.replace(shown, &format!("{skips}{shown}"));
+    assert_ne!(silent, template);
+    fs::write(&path, silent).unwrap();
+    let row =
+        r#"{"messages":[{"role":"user","content":"x"},{"role":"assistant","content":"nothing"}]}"#;
+    let lines = fs::read_to_string(&corpus).unwrap();
+    let rows = lines.lines().count();
+    let out = folder.path().join("out");
+    fs::write(&corpus, format!("{row}\n{lines}{row}\n")).unwrap();
+    succeeds(&short(&corpus, &model, &out, "--no-shuffle"));
+    let counts = &events(&out, "data")[0]["counts"];
+    assert_eq!(
+        (&counts["rows"], &counts["unlabelled"]),
+        (&json!(rows as f64), &json!(2.0))
+    );
+    let warning = events(&out, "warning")[0]["text"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        warning.starts_with("2 rows without a token to train"),
+        "{warning}"
+    );
+    assert!(warning.contains("line 1)"), "{warning}");
+
+    fs::write(&corpus, row).unwrap();
+    let other = folder.path().join("other");
+    let said = fails(&short(&corpus, &model, &other, ""));
+    says(&said, &["data", "something to learn"]);
+}
+
+/// Where a text ends is said by either file; a trained model says it as its base did, and a model that
+/// does not say it is warned about.
+#[test]
+fn the_end_of_texts_is_kept_or_missed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, model) = paths(folder.path());
+    let out = folder.path().join("out");
+    fs::remove_file(model.join("generation_config.json")).unwrap();
+    set(&model.join("config.json"), "eos_token_id", json!([2, 0]));
+    succeeds(&short(&corpus, &model, &out, "--full"));
+    assert_eq!(
+        object(&out.join("config.json"))["eos_token_id"],
+        json!([2, 0])
+    );
+    assert!(events(&out, "warning").is_empty());
+
+    set(&model.join("config.json"), "eos_token_id", json!(null));
+    let grpo = format!(
+        "grpo --model {} --task task1 --episodes 1 --num-generations 2 --groups-per-update 1 \
+         --max-completion-length 4 --output-dir {}",
+        model.display(),
+        out.display()
+    );
+    for run in [short(&corpus, &model, &out, ""), grpo] {
+        succeeds(&format!("{run} --force"));
+        let text = &events(&out, "warning")[0]["text"];
+        let missed = "the model names no token that ends a text";
+        assert!(text.as_str().unwrap().starts_with(missed), "{text}");
+    }
+}
+
+/// The stand-in is what an adapter of it is an adapter for, and takes prompts that the model would take.
+#[test]
+fn a_stand_in_is_named_and_takes_long_prompts() {
+    let folder = tempfile::tempdir().unwrap();
+    let corpus = folder.path().join("corpus.jsonl");
+    succeeds(&format!(
+        "corpus --world cluster --task task1 --prompt reference --seeds 100000 --out {}",
+        corpus.display()
+    ));
+    let out = folder.path().join("out");
+    let run = short(
+        &corpus,
+        Path::new("no/such-model"),
+        &out,
+        "--allow-fallback",
+    );
+    let run = run.replace("--batch-size 2", "--batch-size 1");
+    assert!(succeeds(&run).contains("fallback"));
+    let stand_in = out.join("fallback-model");
+    let config = object(&out.join("adapter_config.json"));
+    assert_eq!(
+        config["base_model_name_or_path"],
+        stand_in.to_str().unwrap()
+    );
+    let card = fs::read_to_string(out.join("README.md")).unwrap();
+    let base = format!("base_model: {:?}\n", stand_in.display().to_string());
+    assert!(
+        card.contains(&base) && card.contains("`no/such-model`, could not"),
+        "{card}"
+    );
+    // It has words, not bytes alone.
+    let text = fs::read_to_string(&corpus).unwrap();
+    let bytes = text.lines().map(str::len).max().unwrap() as f64;
+    let longest = events(&out, "data")[0]["counts"]["longest"]
+        .as_f64()
+        .unwrap();
+    assert!(longest * 2.0 < bytes, "{longest} {bytes}");
+    succeeds(&format!("sft --resume --output-dir {}", out.display()));
+    // Anew on other words.
+    fs::write(&corpus, r#"{"prompt":"aaaa aaaa","completion":"aaaa"}"#).unwrap();
+    let before = fs::read(stand_in.join("tokenizer.json")).unwrap();
+    succeeds(&format!("{run} --force"));
+    assert!(before != fs::read(stand_in.join("tokenizer.json")).unwrap());
+}

@@ -1,0 +1,196 @@
+//! Folders of runs: what is in them is written over only where that is asked for.
+
+use std::fs;
+use std::path::Path;
+
+use sentinel_trainer::lm::train::checkpoint::{Checkpoint, Header};
+
+use crate::refused::says;
+use crate::runs::{fails, made, succeeds};
+
+/// A run of one step.
+fn short(corpus: &str, model: &str, out: &Path, more: &str) -> String {
+    format!(
+        "sft --model {model} --data {corpus} --max-steps 1 --batch-size 2 {more} --output-dir {}",
+        out.display()
+    )
+}
+
+/// Which of the files of an adapter, and of a model, a folder holds.
+fn kinds(folder: &Path) -> [bool; 4] {
+    let names = [
+        "adapter_config.json",
+        "adapter_model.safetensors",
+        "config.json",
+        "model.safetensors",
+    ];
+    names.map(|name| folder.join(name).is_file())
+}
+
+const ADAPTER: [bool; 4] = [true, true, false, false];
+const MODEL: [bool; 4] = [false, false, true, true];
+
+#[test]
+fn a_run_does_not_write_over_what_it_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, model) = made(folder.path());
+    let weights = || fs::read(Path::new(&model).join("model.safetensors")).unwrap();
+    let before = weights();
+    // Not even by another name for the same folder.
+    for out in [model.clone(), format!("{model}/../model")] {
+        for more in ["--full", "--full --force", "--force"] {
+            let said = fails(&short(&corpus, &model, Path::new(&out), more));
+            says(&said, &["--model", &out, "name another folder"]);
+        }
+        let said = fails(&format!(
+            "grpo --model {model} --task task1 --episodes 1 --force --output-dir {out}"
+        ));
+        says(&said, &["--model", &out, "name another folder"]);
+    }
+    assert!(before == weights() && kinds(Path::new(&model)) == MODEL);
+    let adapter = folder.path().join("adapter");
+    succeeds(&short(&corpus, &model, &adapter, ""));
+    let more = format!("--adapter {} --force", adapter.display());
+    let said = fails(&short(&corpus, &model, &adapter, &more));
+    says(&said, &["--adapter", "name another folder"]);
+}
+
+#[test]
+fn a_folder_that_is_not_empty_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, model) = made(folder.path());
+    let out = folder.path().join("out");
+    // An empty one is as good as none.
+    fs::create_dir(&out).unwrap();
+    succeeds(&short(&corpus, &model, &out, ""));
+    says(
+        &fails(&short(&corpus, &model, &out, "")),
+        &["holds a run", "--resume", "--force"],
+    );
+
+    let other = folder.path().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("README.md"), "mine").unwrap();
+    let untouched = || {
+        let names = fs::read_dir(&other).unwrap();
+        assert_eq!(names.count(), 1);
+        assert_eq!(fs::read_to_string(other.join("README.md")).unwrap(), "mine");
+    };
+    let parts = ["other is not an empty folder", "--force"];
+    says(&fails(&short(&corpus, &model, &other, "")), &parts);
+    // Before a model is looked for, and before one is made in its place.
+    let run = short(&corpus, "no/such-model", &other, "");
+    says(&fails(&run), &parts);
+    says(&fails(&format!("{run} --allow-fallback")), &parts);
+    let said = fails(&format!(
+        "grpo --model {model} --task task1 --episodes 1 --output-dir {}",
+        other.display()
+    ));
+    says(&said, &parts);
+    untouched();
+    // A file is no folder to write into.
+    let said = fails(&short(&corpus, &model, &other.join("README.md"), ""));
+    says(&said, &["README.md", "is not an empty folder"]);
+    untouched();
+    succeeds(&short(&corpus, &model, &other, "--force"));
+    assert_eq!(kinds(&other), ADAPTER);
+}
+
+#[test]
+fn a_new_run_over_another_leaves_one_kind_of_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, model) = made(folder.path());
+    let out = folder.path().join("out");
+    succeeds(&short(&corpus, &model, &out, ""));
+    assert_eq!(kinds(&out), ADAPTER);
+    // What a run would have written beside another model, and what none writes.
+    fs::write(out.join("merges.txt"), "of another tokenizer").unwrap();
+    fs::write(out.join("notes.txt"), "mine").unwrap();
+    succeeds(&short(&corpus, &model, &out, "--full --force"));
+    assert_eq!(kinds(&out), MODEL);
+    assert!(!out.join("merges.txt").exists() && out.join("notes.txt").exists());
+    succeeds(&short(&corpus, &model, &out, "--force"));
+    assert_eq!(kinds(&out), ADAPTER);
+
+    // Where there was no run, nothing is taken away.
+    let model_of_others = folder.path().join("others");
+    succeeds(&format!(
+        "init --output-dir {} --hidden-size 32 --intermediate-size 64 --layers 1 --heads 2 --kv-heads 1",
+        model_of_others.display()
+    ));
+    let weights = || fs::read(model_of_others.join("model.safetensors")).unwrap();
+    let before = weights();
+    succeeds(&short(&corpus, &model, &model_of_others, "--force"));
+    assert_eq!(kinds(&model_of_others), [true; 4]);
+    assert!(before == weights());
+}
+
+/// Killed between its last checkpoint and its last files: going on writes them, as they would have been.
+#[test]
+fn a_finished_run_that_goes_on_writes_its_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, model) = made(folder.path());
+    for (name, more) in [("adapter", ""), ("all", "--full")] {
+        let out = folder.path().join(name);
+        succeeds(&short(&corpus, &model, &out, more));
+        let weights = if more.is_empty() {
+            "adapter_model.safetensors"
+        } else {
+            "model.safetensors"
+        };
+        let values = || -> Vec<(String, Vec<f32>)> {
+            let all = crate::oracle::tensors(&out.join(weights)).into_iter();
+            all.map(|(name, tensor)| (name, tensor.values)).collect()
+        };
+        let read = |name: &str| fs::read(out.join(name)).unwrap();
+        let before = values();
+        let texts = ["events.jsonl", "trainer_state.json", "README.md"];
+        let said = texts.map(read);
+        fs::write(out.join(weights), "an older one").unwrap();
+        for name in texts {
+            fs::remove_file(out.join(name)).unwrap();
+        }
+        succeeds(&format!("sft --resume --output-dir {}", out.display()));
+        assert!(values() == before);
+        assert!(texts.map(read) == said);
+    }
+}
+
+/// The options of a run are read without its tensors.
+#[test]
+fn the_header_of_a_checkpoint_is_read_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, model) = made(folder.path());
+    let out = folder.path().join("out");
+    succeeds(&short(&corpus, &model, &out, ""));
+    let whole = Checkpoint::read(&out).unwrap().header;
+    let same = |header: Header| {
+        let text = |header: &Header| serde_json::to_value(header).unwrap();
+        assert_eq!(text(&header), text(&whole));
+    };
+    same(Header::read(&out).unwrap());
+    let path = out.join("checkpoint.safetensors");
+    let bytes = fs::read(&path).unwrap();
+    let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    // Cut off within the tensors, which is for others to see.
+    fs::write(&path, &bytes[..length + 16]).unwrap();
+    same(Header::read(&out).unwrap());
+    assert!(Checkpoint::read(&out).is_err());
+    let endless = [&u64::MAX.to_le_bytes()[..], &bytes[8..]].concat();
+    for damaged in [
+        &bytes[..length],
+        &bytes[..8],
+        &bytes[..3],
+        &[],
+        &endless[..],
+    ] {
+        fs::write(&path, damaged).unwrap();
+        let error = Header::read(&out).err().unwrap().to_string();
+        for part in ["checkpoint.safetensors", "cut off", "--force"] {
+            assert!(error.contains(part), "{part:?} is not in: {error}");
+        }
+    }
+    fs::remove_file(&path).unwrap();
+    let error = Header::read(&out).err().unwrap().to_string();
+    assert!(error.contains("cannot read"), "{error}");
+}

@@ -13,7 +13,7 @@ use sentinel_trainer::corpus::rollout::{RolloutConfig, dry_run};
 use sentinel_trainer::lm::grpo::{self, GrpoConfig, PlayConfig, SpeechOptions};
 use sentinel_trainer::lm::init::{InitOptions, create};
 use sentinel_trainer::lm::sft::{self, SftConfig};
-use sentinel_trainer::lm::train::checkpoint::Checkpoint;
+use sentinel_trainer::lm::train::checkpoint::Header;
 use sentinel_trainer::lm::train::{
     Outcome, Place, RunError, RunOptions, options_file, overlaid, write_options,
 };
@@ -74,8 +74,8 @@ impl PlaceOptions {
         T: Serialize + DeserializeOwned,
     {
         let base = if self.resume {
-            let checkpoint = Checkpoint::read(&self.output_dir)?;
-            Some((self.output_dir.as_path(), checkpoint.header.config))
+            let header = Header::read(&self.output_dir)?;
+            Some((self.output_dir.as_path(), header.config))
         } else if let Some(file) = &self.file {
             Some((file.as_path(), options_file(file)?))
         } else {

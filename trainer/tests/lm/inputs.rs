@@ -287,4 +287,11 @@ fn a_stand_in_is_named_and_takes_long_prompts() {
     let before = fs::read(stand_in.join("tokenizer.json")).unwrap();
     succeeds(&format!("{run} --force"));
     assert!(before != fs::read(stand_in.join("tokenizer.json")).unwrap());
+
+    // Prompts that would have no room as bytes.
+    let grpo = "grpo --model no/such-model --allow-fallback --world cluster --task task1 --episodes 2 \
+                --batch-size 1 --max-steps 1 --num-generations 2 --groups-per-update 1 --prompt reference \
+                --max-completion-length 4";
+    let played = folder.path().join("played");
+    succeeds(&format!("{grpo} --output-dir {}", played.display()));
 }

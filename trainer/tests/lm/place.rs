@@ -83,7 +83,7 @@ fn a_folder_that_is_not_empty_is_left_alone() {
     says(&fails(&run), &parts);
     says(&fails(&format!("{run} --allow-fallback")), &parts);
     let said = fails(&format!(
-        "grpo --model {model} --task task1 --episodes 1 --output-dir {}",
+        "grpo --model no/such-model --allow-fallback --task task1 --episodes 1 --output-dir {}",
         other.display()
     ));
     says(&said, &parts);

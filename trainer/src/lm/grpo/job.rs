@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use sentinel_policy::in_world;
-use sentinel_policy::text::TextWorld;
+use sentinel_policy::text::{Situation, TextWorld};
 
 use super::collect::{Collected, collect, setups};
 use super::config::GrpoConfig;
@@ -17,6 +17,8 @@ use crate::rl::Metrics;
 /// Streams of random numbers beside those that every run has.
 const SPEECH: u64 = 3;
 const STATES: u64 = 4;
+/// Episodes whose first prompts a stand-in's tokenizer learns its words from.
+const WORDS: usize = 64;
 
 /// Episodes of a world, and a model that learns to play them.
 struct GrpoJob<W: TextWorld> {
@@ -169,7 +171,12 @@ fn train_in<W: TextWorld + Learn>(
 ) -> Result<Outcome, RunError> {
     config.check()?;
     let setups = setups::<W>(config)?;
-    let start = Start::open(&config.run, &place.folder)?;
+    // What a stand-in learns its words from.
+    let words = || {
+        let starts = setups.iter().take(WORDS).map(Situation::<W>::new);
+        starts.map(|start| start.prompt(config.prompt)).collect()
+    };
+    let start = Start::open(&config.run, place, &words)?;
     let switched = !config.run.full && config.run.adapter.is_none();
     let reference = (config.beta != 0.0 && !switched).then(|| {
         let mut before = Lora::merged(&start.model);

@@ -210,7 +210,7 @@ pub fn train(
     let data = config.data.as_ref();
     let data = data.ok_or(RunError::option("data", "a corpus in JSON lines"))?;
     let examples = read_corpus(data)?;
-    let start = Start::in_place(&config.run, place, &|| texts(&examples))?;
+    let start = Start::open(&config.run, place, &|| texts(&examples))?;
     let options = RowOptions {
         max_length: config.run.max_seq_length,
         too_long: config.too_long,

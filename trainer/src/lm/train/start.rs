@@ -36,20 +36,6 @@ pub struct Start {
 }
 
 impl Start {
-    /// [`Self::in_place`] for a folder that is looked at when the run begins, with a stand-in that has
-    /// nothing to learn words from, or the one that is there.
-    ///
-    /// # Errors
-    /// As [`Self::in_place`].
-    pub fn open(options: &RunOptions, output: &Path) -> Result<Self, RunError> {
-        let place = Place {
-            folder: output.to_owned(),
-            resume: true,
-            force: false,
-        };
-        Self::in_place(options, &place, &Vec::new)
-    }
-
     /// Sees whether the run may write to its place; finds and loads what the options name, and puts
     /// the adapter beside it. A stand-in, where the options allow one, is written into the place, with
     /// a tokenizer that learns its words from `texts`.
@@ -57,7 +43,7 @@ impl Start {
     /// # Errors
     /// If an option cannot be, something else is in the place, or the model cannot be found, read or
     /// run.
-    pub fn in_place(
+    pub fn open(
         options: &RunOptions,
         place: &Place,
         texts: &dyn Fn() -> Vec<String>,

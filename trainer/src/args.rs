@@ -1,5 +1,7 @@
 //! Words of the command line that become values, with errors that list what there is.
 
+use std::str::FromStr;
+
 use sentinel_env::World;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
@@ -97,8 +99,8 @@ pub(crate) fn parse_world(word: &str) -> Result<WorldName, String> {
 }
 
 /// A number; what JSON has no word for is none.
-pub(crate) fn parse_number(word: &str) -> Result<f64, String> {
-    let number = word.parse().ok().filter(|n: &f64| n.is_finite());
+pub(crate) fn parse_number<T: FromStr + Copy + Into<f64>>(word: &str) -> Result<T, String> {
+    let number = word.parse().ok().filter(|n: &T| (*n).into().is_finite());
     number.ok_or_else(|| format!("{word:?} is not a finite number"))
 }
 

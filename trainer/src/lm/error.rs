@@ -86,7 +86,7 @@ pub enum LmError {
     /// Prompts that do not fit. None was cut.
     #[error(
         "{count} of {prompts} prompts are longer than {limit} tokens (the longest has {longest}, in row {row}): \
-         shorten them or raise the limit"
+         shorten them or raise the limit (in training --max-seq-length, less --max-completion-length)"
     )]
     PromptTooLong {
         /// How many.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::refused::says;
-use crate::runs::{fails, made, succeeds};
+use crate::runs::{curve, fails, made, succeeds};
 
 /// A run of one step.
 fn short(corpus: &Path, model: &Path, out: &Path, more: &str) -> String {
@@ -294,4 +294,26 @@ fn a_stand_in_is_named_and_takes_long_prompts() {
                 --max-completion-length 4";
     let played = folder.path().join("played");
     succeeds(&format!("{grpo} --output-dir {}", played.display()));
+}
+
+/// What was learned before a prompt that is too long is kept, and the run goes on with more room.
+#[test]
+fn a_run_that_stopped_at_a_long_prompt_goes_on_with_more_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, model) = made(folder.path());
+    let out = folder.path().join("out");
+    let run = |more: &str| format!("grpo --output-dir {} {more}", out.display());
+    // The prompts of task1 have room in 496 tokens, those of task3 do not; this seed begins with task1.
+    let said = fails(&run(&format!(
+        "--model {model} --world cluster --task task1,task3 --seed 1 --episodes 6 --batch-size 1 \
+         --num-generations 2 --groups-per-update 2 --max-completion-length 4 --max-seq-length 500"
+    )));
+    assert!(said.contains("longer than 496 tokens"), "{said}");
+    assert!(said.contains("--max-seq-length"), "{said}");
+    let steps = curve(&out).len();
+    assert!((1..6).contains(&steps), "{steps}");
+    let said = fails(&run("--resume"));
+    assert!(said.contains("longer than 496 tokens"), "{said}");
+    succeeds(&run("--resume --max-seq-length 600"));
+    assert_eq!(curve(&out).len(), 6);
 }

@@ -78,11 +78,11 @@ pub struct GrpoConfig {
         value_name = "REWARD",
         default_value_t = 0.0,
         allow_hyphen_values = true,
-        value_parser = parse_number
+        value_parser = parse_number::<f64>
     )]
     pub invalid_penalty: f64,
     /// Weight of a reward of 1 for every completion that is an action as it stands
-    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number)]
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number::<f64>)]
     pub format_weight: f64,
     /// What a completion is rewarded by
     #[arg(long, value_enum, default_value_t)]
@@ -96,7 +96,7 @@ pub struct GrpoConfig {
     #[allow(missing_docs)]
     pub run: RunOptions,
     /// The highest learning rate
-    #[arg(long, value_name = "X", default_value_t = 5e-6, value_parser = parse_number)]
+    #[arg(long, value_name = "X", default_value_t = 5e-6, value_parser = parse_number::<f64>)]
     pub learning_rate: f64,
     /// Episodes that one update plays
     #[arg(long, value_name = "N", default_value_t = 2)]
@@ -117,7 +117,7 @@ pub struct GrpoConfig {
     #[arg(long, value_name = "N", default_value_t = 192)]
     pub max_completion_length: usize,
     /// Temperature of the policy
-    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = parse_number)]
+    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = parse_number::<f64>)]
     pub temperature: f64,
     /// Optimizer steps per generation
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -133,16 +133,16 @@ pub struct GrpoConfig {
     #[arg(long, value_name = "WHAT", default_value = "group", value_parser = word::<ScaleRewards>)]
     pub scale_rewards: ScaleRewards,
     /// Weight of the divergence from the model before training
-    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number)]
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number::<f64>)]
     pub beta: f64,
     /// The ratio is clipped below at 1 - EPSILON
-    #[arg(long, value_name = "EPSILON", default_value_t = 0.2, value_parser = parse_number)]
+    #[arg(long, value_name = "EPSILON", default_value_t = 0.2, value_parser = parse_number::<f64>)]
     pub epsilon: f64,
     /// The ratio is clipped above at 1 + EPSILON [default: --epsilon]
-    #[arg(long, value_name = "EPSILON", value_parser = parse_number)]
+    #[arg(long, value_name = "EPSILON", value_parser = parse_number::<f64>)]
     pub epsilon_high: Option<f64>,
     /// Weight of the entropy bonus
-    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number)]
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number::<f64>)]
     pub entropy_coef: f64,
     /// Leave completions out that ended because the room did
     #[arg(long)]

@@ -110,6 +110,11 @@ impl<W: TextWorld + Learn> Job for GrpoJob<W> {
         Vec::new()
     }
 
+    /// A prompt that was too long may have its room.
+    fn free(&self) -> &'static [&'static str] {
+        &["max_seq_length"]
+    }
+
     fn update(&mut self, state: &mut State) -> Result<Update, RunError> {
         let update = state.done / self.config.num_iterations;
         let Collected {

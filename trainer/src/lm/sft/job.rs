@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use serde::{Deserialize, Serialize};
 
 use super::{Prepared, RowOptions, SftRow, TooLong, pack, packed_gradient, prepare};
+use crate::args::parse_number;
 use crate::corpus::{Example, Prompt, read_corpus};
 use crate::lm::train::{
     About, Event, Job, Outcome, Place, RunError, RunOptions, Start, State, Update, run,
@@ -23,7 +24,7 @@ pub struct SftConfig {
     #[allow(missing_docs)]
     pub run: RunOptions,
     /// The highest learning rate
-    #[arg(long, value_name = "X", default_value_t = 2e-5)]
+    #[arg(long, value_name = "X", default_value_t = 2e-5, value_parser = parse_number::<f64>)]
     pub learning_rate: f64,
     /// Rows that are computed at a time
     #[arg(long, value_name = "N", default_value_t = 8)]

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::error::RunError;
 use super::schedule::{Schedule, ScheduleKind};
+use crate::args::parse_number;
 use crate::compact::device::DeviceName;
 use crate::lm::lora::ADAPTER_FILES;
 use crate::lm::random::Random;
@@ -40,10 +41,10 @@ pub struct RunOptions {
     #[arg(long, value_name = "R", default_value_t = LORA_RANK)]
     pub lora_rank: usize,
     /// Scale of its part: ALPHA / R [default: R]
-    #[arg(long, value_name = "ALPHA")]
+    #[arg(long, value_name = "ALPHA", value_parser = parse_number::<f64>)]
     pub lora_alpha: Option<f64>,
     /// Share of its inputs that training leaves out
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_number::<f64>)]
     pub lora_dropout: f64,
     /// Linear layers it stands beside, with commas between, or all-linear
     #[arg(long, value_name = "NAMES", default_value = ALL_LINEAR)]
@@ -61,10 +62,10 @@ pub struct RunOptions {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub warmup_steps: usize,
     /// Decoupled weight decay of matrices
-    #[arg(long, value_name = "X", default_value_t = 0.0)]
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number::<f32>)]
     pub weight_decay: f32,
     /// Largest global norm of a gradient; 0 leaves it as it is
-    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = parse_number::<f64>)]
     pub max_grad_norm: f64,
     /// Longest row, prompt and completion together, in tokens
     #[arg(long, value_name = "N", default_value_t = 1024)]

@@ -70,8 +70,8 @@ impl Place {
         })
     }
 
-    /// Takes away what an earlier run left and a new one over it does not write: the other of model
-    /// and adapter, which transformers would follow, and companions that the model in `source` does
+    /// Takes away what an earlier run left and a new one over it does not write at once: its checkpoint,
+    /// which --resume would take for the new one's; the other of model and adapter, which transformers would follow, and companions that the model in `source` does
     /// not have. Where no run was, nothing is touched.
     pub(super) fn clear(&self, adapter: bool, source: &Path) -> Result<(), RunError> {
         let marks = [checkpoint::NAME, outputs::STATE];
@@ -82,7 +82,7 @@ impl Place {
         let other = if adapter { MODEL_FILES } else { ADAPTER_FILES };
         let foreign = COMPANIONS.into_iter();
         let foreign = foreign.filter(|name| !source.join(name).is_file());
-        for name in other.into_iter().chain(foreign) {
+        for name in [checkpoint::NAME].into_iter().chain(other).chain(foreign) {
             let path = self.folder.join(name);
             match std::fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -90,6 +90,29 @@ impl Place {
                 }
                 _ => {}
             }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run that was started anew and killed at once must not go on as the one before it.
+    #[test]
+    fn the_checkpoint_of_the_run_before_is_gone() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let checkpoint = folder.path().join(checkpoint::NAME);
+        for (force, resume, left) in [(false, true, true), (true, false, false)] {
+            std::fs::write(&checkpoint, "a run")?;
+            let place = Place {
+                folder: folder.path().to_owned(),
+                resume,
+                force,
+            };
+            place.clear(false, folder.path())?;
+            assert_eq!(checkpoint.exists(), left);
         }
         Ok(())
     }

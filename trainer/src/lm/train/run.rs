@@ -37,6 +37,10 @@ pub trait Job {
     fn data(&self) -> Metrics;
     /// What a person should know before the first step.
     fn warnings(&self) -> Vec<String>;
+    /// Further options that may differ when a run goes on.
+    fn free(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// Learns until the next point at which a run can stop and go on. All that it draws follows
     /// from the seed and `state.done`.
     ///
@@ -103,8 +107,18 @@ pub fn run(
             return Ok(Outcome::Interrupted);
         }
         let (start, before, tokens) = (Instant::now(), state.done, state.tokens);
-        let updated = job.update(&mut state);
-        let update = updated.map_err(|error| error.saved(&place.folder, saved))?;
+        let update = match job.update(&mut state) {
+            Ok(update) => update,
+            Err(error) => {
+                // What was learned until here is not lost to a prompt that is too long, or the like.
+                let whole = state.done == before && !matches!(error, RunError::NotFinite { .. });
+                if whole && before > 0 && saved != Some(before) {
+                    log.keep(job, &state, about, &place.folder, saved)?;
+                    saved = Some(before);
+                }
+                return Err(error.saved(&place.folder, saved));
+            }
+        };
         let seconds = start.elapsed().as_secs_f64();
         let read = (state.tokens - tokens) as f64;
         log.updated(job, update, before, seconds, read);
@@ -247,7 +261,7 @@ fn open(
             ));
         }
         let then = &found.header;
-        let reason = other(&then.config, &about.config);
+        let reason = other(&then.config, &about.config, job.free());
         if let Some(reason) = reason.or_else(|| changed(&then.inputs, &about.inputs)) {
             return Err(differs(reason));
         }
@@ -260,11 +274,14 @@ fn open(
 }
 
 /// The first option that a run began with and that is another now.
-fn other(then: &Value, now: &Value) -> Option<String> {
+fn other(then: &Value, now: &Value, of_job: &[&str]) -> Option<String> {
     let (then, now) = (then.as_object()?, now.as_object()?);
     // An adapter that is gone on with has options of its own, whatever is said of a new one.
     let adapter = now.get("adapter").is_some_and(|folder| !folder.is_null());
-    let free = |name: &str| FREE.contains(&name) || adapter && name.starts_with("lora_");
+    let free = |name: &str| {
+        let named = FREE.contains(&name) || of_job.contains(&name);
+        named || adapter && name.starts_with("lora_")
+    };
     let mut names = then.keys().chain(now.keys());
     let name = names.find(|name| !free(name) && then.get(*name) != now.get(*name))?;
     let said = |value: Option<&Value>| value.map_or_else(|| "absent".to_owned(), Value::to_string);

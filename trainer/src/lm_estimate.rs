@@ -74,7 +74,7 @@ pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Resu
 }
 
 fn line(name: &str, found: &Estimate, cores: usize) -> String {
-    let gib = |bytes: u64| bytes as f64 / GIB;
+    let gib = |bytes: u128| bytes as f64 / GIB;
     let fits = |size: u64| {
         let room = size as f64 * 1e9 * (1.0 - SPARE);
         let word = if found.total() as f64 <= room {

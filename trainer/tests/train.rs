@@ -303,6 +303,20 @@ fn a_checkpoint_that_does_not_fit_is_refused() {
     train(&out, &["--resume"]).fails(&["checkpoint.safetensors", "says nothing of a run"]);
 }
 
+/// What is not of a run is written over only where that is asked for.
+#[test]
+fn a_folder_with_something_else_is_left_alone() {
+    let out = folder("train-occupied");
+    std::fs::create_dir_all(&out).expect("a folder");
+    let kept = out.join("README.md");
+    std::fs::write(&kept, "mine").expect("a file");
+    train(&out, &[]).fails(&["train-occupied", "not an empty folder", "--force"]);
+    assert_eq!(std::fs::read_to_string(&kept).expect("it is there"), "mine");
+    // Options alone are of a run that was killed early.
+    std::fs::rename(&kept, out.join("config.json")).expect("it can be renamed");
+    train(&out, &["--max-steps", "1"]).succeeds();
+}
+
 #[test]
 fn a_model_of_another_world_is_refused() {
     let out = folder("train-other-world");

@@ -24,7 +24,7 @@ pub fn record(place: &Place) -> Result<()> {
         .arg(&file);
     let finished = logged(&mut cargo, &place.log("golden"), None)?.require(
         "recording the digests",
-        "They are recorded only when every golden row still fits: `cargo test -p sentinel-testkit`",
+        "Whether every golden row still fits says `cargo test -p sentinel-testkit`",
     )?;
     finished.lines.iter().for_each(|line| say(line));
     let mut git = Command::new("git");

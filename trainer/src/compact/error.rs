@@ -75,6 +75,9 @@ pub enum TrainError {
     /// A folder with a run in it.
     #[error("{} holds a run: go on with --resume, start anew with --force, or name another folder", .0.display())]
     Taken(PathBuf),
+    /// A folder with something else in it.
+    #[error("{} is not an empty folder, and holds no run: name another folder, or write over what is in it with --force", .0.display())]
+    Occupied(PathBuf),
     /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] Error),

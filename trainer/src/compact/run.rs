@@ -138,6 +138,10 @@ fn open<W: Learn>(
     if there && !place.force {
         return Err(TrainError::Taken(place.folder.clone()));
     }
+    // A run that was killed before its first checkpoint left its options alone.
+    if !place.force && files::is_occupied(&place.folder, &[CONFIG]) {
+        return Err(TrainError::Occupied(place.folder.clone()));
+    }
     let start = match config.init.as_str() {
         "" => Weights::init(W::net(config), config.seed),
         folder => start_from::<W>(config, Path::new(folder))?,

@@ -19,6 +19,10 @@ fn numbers_that_cannot_be_are_named() {
         let said = fails(&format!("grpo --model none --{option} {value}"));
         assert!(said.contains(option), "{said}");
     }
+    for option in ["num-generations", "groups-per-update", "micro-batch-size"] {
+        let said = fails(&format!("grpo --estimate --{option} 18446744073709551615"));
+        assert!(said.contains(option) && said.contains("1048576"), "{said}");
+    }
     // JSON, which options are kept as, has no word for these.
     for option in ["format-weight", "beta", "epsilon-high", "invalid-penalty"] {
         for value in ["nan", "inf", "1e999"] {

@@ -13,6 +13,9 @@ use crate::lm::train::{RunError, RunOptions};
 use crate::rl::advantage::{AdvantageConfig, ScaleRewards};
 use crate::rl::config::{ImportanceSamplingLevel, LossConfig, LossType};
 
+/// Counts above are typing errors, and their products would be no numbers.
+const MOST: usize = 1 << 20;
+
 /// What a completion is rewarded by, and whom it is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
@@ -211,12 +214,12 @@ impl GrpoConfig {
             ("num-iterations", self.num_iterations),
         ];
         for (option, value) in counts {
-            if value == 0 {
-                return Err(RunError::option(option, "at least 1"));
+            if value == 0 || value > MOST {
+                return Err(RunError::option(option, "from 1 to 1048576"));
             }
         }
-        if self.num_generations < 2 {
-            return Err(RunError::option("num-generations", "at least 2"));
+        if self.num_generations < 2 || self.num_generations > MOST {
+            return Err(RunError::option("num-generations", "from 2 to 1048576"));
         }
         if self.max_completion_length >= self.run.max_seq_length {
             return Err(RunError::option(

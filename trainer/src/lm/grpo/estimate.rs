@@ -11,45 +11,45 @@ use crate::lm::lora::LoraConfig;
 use crate::lm::weights::{linear_shape, specs};
 
 /// Bytes of a number.
-const NUMBER: u64 = 4;
+const NUMBER: u128 = 4;
 /// Tensors as wide as the hidden state that a block's backward pass needs: inputs and outputs of
 /// both norms, queries with and without rotation, the mix, both sums.
-const HIDDEN_TENSORS: u64 = 10;
+const HIDDEN_TENSORS: u128 = 10;
 /// The same as wide as the feed-forward part: gate, its activation, up, their product.
-const INNER_TENSORS: u64 = 5;
+const INNER_TENSORS: u128 = 5;
 /// The same for scores of attention: before and after the mask, after softmax, their slopes.
-const SCORE_TENSORS: u64 = 4;
+const SCORE_TENSORS: u128 = 4;
 /// The same for logits: logits, their logarithms, slopes, entropies.
-const LOGIT_TENSORS: u64 = 4;
+const LOGIT_TENSORS: u128 = 4;
 /// Copies of each trained number while a checkpoint is written: moments as they are read (2), all three
 /// as bytes (3), and the file (3).
-const SAVED: u64 = 8;
+const SAVED: u128 = 8;
 
 /// Bytes of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Estimate {
     /// Numbers of the base model.
-    pub parameters: u64,
+    pub parameters: u128,
     /// Numbers that are trained.
-    pub trained: u64,
+    pub trained: u128,
     /// Weights, base and adapter.
-    pub weights: u64,
+    pub weights: u128,
     /// Gradients and both moments.
-    pub optimizer: u64,
+    pub optimizer: u128,
     /// A micro-batch's forward and backward pass.
-    pub activations: u64,
+    pub activations: u128,
     /// Merged weights and the cache while completions are written.
-    pub generation: u64,
+    pub generation: u128,
     /// Micro-batches of a step.
-    pub parts: u64,
+    pub parts: u128,
     /// A second model, where the divergence from it counts and the adapter cannot be switched off.
-    pub reference: u64,
+    pub reference: u128,
 }
 
 impl Estimate {
     /// The most at any time: passes and generation take turns.
     #[must_use]
-    pub fn total(&self) -> u64 {
+    pub fn total(&self) -> u128 {
         let turn = self.activations.max(self.generation);
         self.weights + self.optimizer + self.reference + turn
     }
@@ -58,8 +58,8 @@ impl Estimate {
     /// with gradients of its own, and has no other memory to make a checkpoint in: values, moments and
     /// the bytes of the file.
     #[must_use]
-    pub fn on_processor(&self, cores: usize) -> u64 {
-        let together = self.parts.min(cores as u64).max(1);
+    pub fn on_processor(&self, cores: usize) -> u128 {
+        let together = self.parts.min(cores as u128).max(1);
         let gradients = NUMBER * self.trained;
         let passes = together * (self.activations + gradients);
         let saving = NUMBER * self.trained * SAVED;
@@ -95,9 +95,9 @@ pub fn known() -> [(&'static str, ModelConfig); 3] {
 /// What a run with these options takes for a model of this shape.
 #[must_use]
 pub fn estimate(config: &GrpoConfig, lora: &LoraConfig, model: &ModelConfig) -> Estimate {
-    let wide = |count: usize| count as u64;
-    let parameters: u64 = (specs(model).iter())
-        .map(|spec| spec.shape.iter().map(|side| wide(*side)).product::<u64>())
+    let wide = |count: usize| count as u128;
+    let parameters: u128 = (specs(model).iter())
+        .map(|spec| spec.shape.iter().map(|side| wide(*side)).product::<u128>())
         .sum();
     let layers = wide(model.num_hidden_layers);
     let pairs = lora.targets.iter().map(|target| {
@@ -107,7 +107,7 @@ pub fn estimate(config: &GrpoConfig, lora: &LoraConfig, model: &ModelConfig) -> 
     let adapter = if config.run.full {
         0
     } else {
-        layers * pairs.sum::<u64>()
+        layers * pairs.sum::<u128>()
     };
     let trained = if config.run.full { parameters } else { adapter };
 

@@ -18,7 +18,7 @@ pub enum Preset {
     /// About a million numbers: learns a world's form in minutes on two cores.
     #[default]
     Tiny,
-    /// About four million numbers.
+    /// About three million numbers.
     Small,
 }
 

@@ -44,7 +44,11 @@ pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Resu
         .concat();
     let mut text = format!(
         "{:<24}{:>9}{:>9}{:>10}{:>9}{:>9}{:>10}{:>9}{fits}{:>11}{:>9}\n",
-        "GiB, all f32",
+        if config.run.bf16 {
+            "GiB, frozen in bf16"
+        } else {
+            "GiB, all f32"
+        },
         "weights",
         "trained",
         "optimizer",

@@ -9,6 +9,7 @@ mod forward;
 mod generation;
 mod gradients;
 mod grpo;
+mod half;
 mod init;
 mod inputs;
 mod logprobs;

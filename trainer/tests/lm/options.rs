@@ -68,6 +68,13 @@ fn an_estimate_needs_no_network() {
     ] {
         assert!(table.contains(word), "{word}: {table}");
     }
+    // The weights of 3 billion numbers, in GiB.
+    assert!(
+        table.contains(" 11.6") && !table.contains("bf16"),
+        "{table}"
+    );
+    let half = succeeds("grpo --estimate --bf16");
+    assert!(half.contains(" 5.8") && half.contains("bf16"), "{half}");
     // One that is in the table anyway need not be here.
     assert_eq!(
         succeeds("grpo --estimate --model Qwen/Qwen2.5-0.5B-Instruct"),

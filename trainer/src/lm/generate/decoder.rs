@@ -1,7 +1,7 @@
 //! A model prepared for reading and writing token by token: adapters merged, layers that read the
 //! same input joined into one product.
 
-use burn::tensor::{Int, Tensor};
+use burn::tensor::{DType, Int, Tensor};
 
 use crate::lm::model::{Around, Batch, Block, Cache, Fast, Pass, Qwen2, Rope, product};
 use crate::lm::parameter::indices;
@@ -86,7 +86,7 @@ impl<'a> Decoder<'a> {
             .map_or_else(zeros, |mask| mask.narrow(3, 0, seen));
         let around = Around::new(model.config(), rows, 1, rope, mask);
         let ids = indices(ids.iter().map(|id| *id as usize), model.device());
-        let x = model.embedding.get(false).select(0, ids);
+        let x = model.embedding.get(false).select(0, ids).cast(DType::F32);
         let x = self.run(x, &around);
         self.positions
             .iter_mut()

@@ -1,6 +1,6 @@
 //! How much memory a run takes, from the tensors that it makes.
 //!
-//! Everything is f32. Counted are weights, adapter, gradients, moments, the inputs of all blocks
+//! Everything is f32, but frozen weights with `--bf16`. Counted are weights, adapter, gradients, moments, the inputs of all blocks
 //! that gradient checkpointing keeps, one block with all that its backward pass needs, the logits of
 //! a micro-batch, and the generation's cached keys and values with its merged weights. What is not
 //! counted (the program itself, text, what an allocator holds back) is small beside these.
@@ -12,6 +12,8 @@ use crate::lm::weights::{linear_shape, specs};
 
 /// Bytes of a number.
 const NUMBER: u128 = 4;
+/// The same in bf16.
+const HALF: u128 = 2;
 /// Tensors as wide as the hidden state that a block's backward pass needs: inputs and outputs of
 /// both norms, queries with and without rotation, the mix, both sums.
 const HIDDEN_TENSORS: u128 = 10;
@@ -134,6 +136,8 @@ pub fn estimate(config: &GrpoConfig, lora: &LoraConfig, model: &ModelConfig) -> 
     let table = wide(model.vocab_size) * hidden;
     // Joined and transposed copies of all but the embedding.
     let merged = parameters - table;
+    // Norms and biases, which stay f32, are next to nothing.
+    let frozen = if config.run.bf16 { HALF } else { NUMBER };
     let reading = speakers * length * (hidden * 4 + inner * 2);
     let apart = config.run.full || config.run.adapter.is_some();
     let second = if config.beta != 0.0 && apart {
@@ -144,11 +148,12 @@ pub fn estimate(config: &GrpoConfig, lora: &LoraConfig, model: &ModelConfig) -> 
     Estimate {
         parameters,
         trained,
-        weights: NUMBER * (parameters + adapter),
+        weights: frozen * parameters + NUMBER * adapter,
         optimizer: NUMBER * 3 * trained,
         activations: NUMBER * (kept + blocks.max(logits)),
-        generation: NUMBER * (merged + cache + reading + speakers * wide(model.vocab_size)),
+        generation: frozen * merged
+            + NUMBER * (cache + reading + speakers * wide(model.vocab_size)),
         parts: wide(samples.div_ceil(config.micro_batch_size.max(1))),
-        reference: NUMBER * second,
+        reference: frozen * second,
     }
 }

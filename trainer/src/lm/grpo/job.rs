@@ -183,11 +183,15 @@ fn train_in<W: TextWorld + Learn>(
     };
     let start = Start::open(&config.run, place, &words)?;
     let switched = !config.run.full && config.run.adapter.is_none();
-    let reference = (config.beta != 0.0 && !switched).then(|| {
+    let mut reference = None;
+    if config.beta != 0.0 && !switched {
         let mut before = Lora::merged(&start.model);
         before.train(Trained::Nothing);
-        before
-    });
+        if config.run.bf16 {
+            before.freeze_in_bf16()?;
+        }
+        reference = Some(before);
+    }
     let pad = start.pad();
     let mut job = GrpoJob::<W> {
         config: config.clone(),
@@ -200,6 +204,6 @@ fn train_in<W: TextWorld + Learn>(
     let total = config.run.total(job.steps_per_epoch());
     let schedule = config.run.schedule(config.learning_rate, total);
     let about = About::of(config, &config.run, start.folder, start.fallback)?;
-    let state = Start::state(start.model, &config.run, schedule);
+    let state = Start::state(start.model, &config.run, schedule)?;
     run(&mut job, state, &about, place, stop, listen)
 }

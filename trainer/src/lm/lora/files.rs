@@ -118,6 +118,9 @@ impl Qwen2 {
     /// # Errors
     /// If the device cannot be read.
     pub fn base_digest(&self) -> Result<String, LmError> {
+        if let Some(digest) = &self.digest {
+            return Ok(digest.clone());
+        }
         let mut hash = Sha256::new();
         for parameter in self.parameters() {
             if parameter.name().contains(".lora_") {

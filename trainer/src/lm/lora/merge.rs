@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use burn::tensor::DType;
+
 use super::Lora;
 use super::files::no_adapter;
 use crate::Error;
@@ -48,7 +50,7 @@ impl Lora {
                 continue;
             };
             let product = lora.b.get(false).matmul(lora.a.get(false));
-            let weight = linear.weight.get(false) + product.mul_scalar(lora.scale);
+            let weight = linear.weight.get(false).cast(DType::F32) + product.mul_scalar(lora.scale);
             linear.weight.set(weight);
         }
         merged.adapter = None;

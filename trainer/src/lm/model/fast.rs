@@ -1,13 +1,14 @@
 //! A decoder layer for reading alone: the adapter added to the weights, and layers with the same
 //! input joined, so that a step is four products.
 
-use burn::tensor::Tensor;
 use burn::tensor::activation::silu;
+use burn::tensor::{DType, Tensor};
 
 use super::Pass;
 use super::attention::Around;
 use super::block::Block;
 use super::cache::LayerCache;
+use super::half::times;
 use super::linear::Linear;
 use super::norm::rms;
 
@@ -20,9 +21,10 @@ const FEW: usize = 64;
 pub(crate) fn product(x: Tensor<2>, weight: &Tensor<2>) -> Tensor<2> {
     let weight = weight.clone();
     if x.dims()[0] > FEW {
-        return x.matmul(weight.transpose());
+        return times(x, weight);
     }
-    weight.matmul(x.transpose()).transpose()
+    let x = x.cast(weight.dtype()).transpose();
+    weight.matmul(x).transpose().cast(DType::F32)
 }
 
 /// A decoder layer. Weights are `[outputs, inputs]`.
@@ -51,7 +53,9 @@ impl Block {
             match linear.lora.as_ref().filter(|_| pass.adapter) {
                 Some(lora) => {
                     let product = lora.b.get(false).matmul(lora.a.get(false));
-                    weight + product.mul_scalar(lora.scale)
+                    let kind = weight.dtype();
+                    let sum = weight.cast(DType::F32) + product.mul_scalar(lora.scale);
+                    sum.cast(kind)
                 }
                 None => weight,
             }

@@ -4,6 +4,7 @@ use burn::tensor::Tensor;
 
 use super::Pass;
 use super::dropout;
+use super::half::times;
 use crate::lm::parameter::Parameter;
 
 /// Two thin matrices beside a weight: `x Aᵀ Bᵀ` times a scale is added to the output. The product of
@@ -42,7 +43,7 @@ impl Linear {
             let wide = thin.matmul(lora.b.get(pass.track).transpose());
             wide.mul_scalar(lora.scale)
         });
-        let mut y = x.matmul(self.weight.get(pass.track).transpose());
+        let mut y = times(x, self.weight.get(pass.track));
         if let Some(bias) = &self.bias {
             y = y + bias.get(pass.track);
         }

@@ -129,6 +129,7 @@ impl Qwen2 {
                 norm: rest.next()?,
                 head: rest.next(),
                 adapter: None,
+                digest: None,
             })
         };
         parts().ok_or(lost)

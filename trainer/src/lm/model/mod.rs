@@ -7,6 +7,7 @@ mod block;
 mod cache;
 mod dropout;
 mod fast;
+mod half;
 mod head;
 mod linear;
 mod load;
@@ -14,7 +15,7 @@ mod norm;
 mod rope;
 mod weave;
 
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{DType, Device, Tensor};
 
 pub(crate) use attention::Around;
 pub use batch::Batch;
@@ -22,6 +23,7 @@ pub(crate) use batch::check_lengths;
 pub(crate) use block::Block;
 pub(crate) use cache::Cache;
 pub(crate) use fast::{Fast, product};
+use half::times;
 pub use head::{Entropy, Picks, TokenLogProbs};
 pub(crate) use linear::{Linear, LoraPair};
 pub(crate) use load::MODEL_FILES;
@@ -113,6 +115,8 @@ pub struct Qwen2 {
     /// Absent where it is the embedding.
     pub(crate) head: Option<Parameter>,
     pub(crate) adapter: Option<LoraConfig>,
+    /// Of the base model's numbers as they were read, where they were rounded since.
+    pub(crate) digest: Option<String>,
 }
 
 impl Qwen2 {
@@ -191,7 +195,8 @@ impl Qwen2 {
     /// `[rows * tokens, hidden]`: the embeddings of a batch.
     pub(crate) fn embed(&self, batch: &Batch, pass: Pass) -> Tensor<2> {
         let ids = indices(batch.ids().iter().map(|id| *id as usize), &self.device);
-        self.embedding.get(pass.track).select(0, ids)
+        let rows = self.embedding.get(pass.track).select(0, ids);
+        rows.cast(DType::F32)
     }
 
     /// `[rows * tokens, hidden]`: what the head is applied to, after the last norm.
@@ -235,7 +240,7 @@ impl Qwen2 {
     /// `[n, vocabulary]` from `[n, hidden]`.
     #[must_use]
     pub fn logits(&self, hidden: Tensor<2>, pass: Pass) -> Tensor<2> {
-        hidden.matmul(self.head_weight(pass).transpose())
+        times(hidden, self.head_weight(pass))
     }
 
     /// `[vocabulary, hidden]`.

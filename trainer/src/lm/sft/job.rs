@@ -231,7 +231,7 @@ pub fn train(
     let schedule = config.run.schedule(config.learning_rate, total);
     let mut about = About::of(config, &config.run, start.folder, start.fallback)?;
     about.reads("the corpus", data)?;
-    let state = Start::state(start.model, &config.run, schedule);
+    let state = Start::state(start.model, &config.run, schedule)?;
     run(&mut job, state, &about, place, stop, listen)
 }
 

@@ -73,6 +73,9 @@ pub struct RunOptions {
     /// Keep all activations for the backward pass: faster, with more memory
     #[arg(long)]
     pub no_gradient_checkpointing: bool,
+    /// Keep and multiply frozen weights in bf16; the adapter stays in f32
+    #[arg(long, conflicts_with = "full")]
+    pub bf16: bool,
     /// Seed of everything that is drawn
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub seed: u64,
@@ -111,6 +114,12 @@ impl RunOptions {
             return Err(RunError::option(
                 "max-grad-norm and weight-decay",
                 "0 or more",
+            ));
+        }
+        if self.full && self.bf16 {
+            return Err(RunError::option(
+                "bf16",
+                "left out with full: what is trained is in f32",
             ));
         }
         if self.full && self.adapter.is_some() {

@@ -85,15 +85,24 @@ impl Start {
     }
 
     /// The state before the first step.
-    #[must_use]
-    pub fn state(model: Qwen2, options: &RunOptions, schedule: Schedule) -> State {
-        State {
+    ///
+    /// # Errors
+    /// If frozen weights should be in bf16, which the device has not.
+    pub fn state(
+        mut model: Qwen2,
+        options: &RunOptions,
+        schedule: Schedule,
+    ) -> Result<State, RunError> {
+        if options.bf16 {
+            model.freeze_in_bf16()?;
+        }
+        Ok(State {
             model,
             optimizer: Optimizer::new(&options.adam()),
             schedule,
             done: 0,
             tokens: 0,
-        }
+        })
     }
 
     /// What fills up rows: the checkpoint's own token, or its first end.

@@ -1,0 +1,161 @@
+//! Frozen weights in bf16 beside an adapter in f32.
+
+use sentinel_trainer::lm::grpo::{Accumulated, Objective, Sample, accumulate};
+use sentinel_trainer::lm::{
+    AdamOptions, Batch, GenerateOptions, GenerationDefaults, Lora, LoraConfig, ModelConfig,
+    Optimizer, Pass, Qwen2,
+};
+use sentinel_trainer::rl::config::LossConfig;
+
+use crate::oracle::{device, numbers};
+use crate::runs::{adapter, curve, fails, made, refused, succeeds};
+
+/// A model with an adapter that changes what it says.
+fn model() -> Qwen2 {
+    let config = ModelConfig {
+        vocab_size: 48,
+        hidden_size: 32,
+        intermediate_size: 48,
+        num_hidden_layers: 2,
+        num_attention_heads: 4,
+        num_key_value_heads: 2,
+        max_position_embeddings: 64,
+        rope_theta: 1e4,
+        rms_norm_eps: 1e-6,
+        tie_word_embeddings: true,
+        initializer_range: 0.2,
+    };
+    let mut model = Qwen2::initialise(config, 7, &device()).unwrap();
+    Lora::attach(&mut model, LoraConfig::default(), 3).unwrap();
+    // A new adapter is none: its second matrices are 0.
+    let grads = learned(&model, Pass::training(0)).grads;
+    let mut optimizer = Optimizer::new(&AdamOptions::default());
+    optimizer.step(&mut model, grads, 0.02).unwrap();
+    model
+}
+
+/// A step's gradients of some completions.
+fn learned(model: &Qwen2, pass: Pass) -> Accumulated {
+    let sample = |row: u32| Sample {
+        prompt: ids(row / 4, 9),
+        completion: ids(row, 5),
+        counts: true,
+        advantage: f64::from(row) - 3.5,
+        ..Sample::default()
+    };
+    let samples: Vec<Sample> = (0..8).map(sample).collect();
+    let samples: Vec<&Sample> = samples.iter().collect();
+    let objective = Objective {
+        loss: LossConfig::default(),
+        temperature: 1.0,
+        num_items: 40.0,
+        pad: 0,
+    };
+    accumulate(model, &samples, 4, &objective, pass).unwrap()
+}
+
+fn ids(start: u32, tokens: u32) -> Vec<u32> {
+    (0..tokens).map(|at| (start * 13 + at * 7) % 48).collect()
+}
+
+/// The greatest distance as a share of the greatest value.
+fn apart(found: &[f32], expected: &[f32]) -> f32 {
+    assert_eq!(found.len(), expected.len());
+    let most = expected.iter().fold(1e-9_f32, |most, x| most.max(x.abs()));
+    let far = |(a, b): (&f32, &f32)| (a - b).abs();
+    let pairs = found.iter().zip(expected);
+    pairs.map(far).fold(0.0_f32, f32::max) / most
+}
+
+#[test]
+fn numbers_are_near_those_of_f32_and_not_the_same() {
+    let whole = model();
+    let mut half = whole.clone();
+    half.freeze_in_bf16().unwrap();
+    assert_eq!(
+        half.base_digest().unwrap(),
+        whole.base_digest().unwrap(),
+        "an adapter still belongs to its base"
+    );
+    let rows = [ids(1, 20), ids(2, 12)];
+    let batch = Batch::left_padded(whole.config(), &rows, 0).unwrap();
+    let logits = |model: &Qwen2| numbers(model.forward(&batch, Pass::EVALUATION));
+    let far = apart(&logits(&half), &logits(&whole));
+    assert!(far > 1e-5 && far < 0.08, "{far}");
+
+    for by_block in [false, true] {
+        let pass = Pass::training(0).checkpointed(by_block);
+        let (found, expected) = (learned(&half, pass), learned(&whole, pass));
+        for (place, parameter) in whole.parameters().into_iter().enumerate() {
+            let Some(expected) = expected.grads.get(place) else {
+                assert!(found.grads.get(place).is_none());
+                continue;
+            };
+            let slope = found.grads.get(place).unwrap().clone();
+            let far = apart(&numbers(slope), &numbers(expected.clone()));
+            assert!(far < 0.1, "{} {far}", parameter.name());
+        }
+    }
+}
+
+/// Few rows are multiplied the other way round, and the adapter is added to the weights.
+#[test]
+fn it_writes() {
+    let mut half = model();
+    half.freeze_in_bf16().unwrap();
+    let mut options = GenerateOptions::new(8, &GenerationDefaults::default(), 1);
+    options.greedy = true;
+    let rows = [ids(1, 20), ids(2, 12)];
+    let said = half.generate(&rows, &options).unwrap();
+    for (row, said) in rows.iter().zip(&said) {
+        let text = [row.as_slice(), &said.ids].concat();
+        let batch = Batch::left_padded(half.config(), &[text], 0).unwrap();
+        let logits = numbers(half.forward(&batch, Pass::EVALUATION));
+        let logits: Vec<&[f32]> = logits.chunks(48).collect();
+        for (at, id) in said.ids.iter().enumerate() {
+            let seen = logits[row.len() + at - 1];
+            let best = seen.iter().copied().fold(f32::MIN, f32::max);
+            assert!(seen[*id as usize] > best - 0.05 * best.abs().max(1.0));
+        }
+    }
+}
+
+#[test]
+fn runs_train_an_adapter_of_the_f32_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, model) = made(folder.path());
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let sft = format!("sft --model {model} --data {corpus} --bf16 --learning-rate 1e-2");
+    succeeds(&format!("{sft} --max-steps 4 --output-dir {}", at("sft")));
+    let losses: Vec<f64> = curve(&folder.path().join("sft"))
+        .iter()
+        .filter_map(|step| step.get("loss")?.as_f64())
+        .collect();
+    assert!(losses[3] < losses[0], "{losses:?}");
+    succeeds(&format!(
+        "eval-lm --model {model} --adapter {} --task task1 --seeds 1000..1001 --max-completion-length 4",
+        at("sft")
+    ));
+    // With the divergence from the adapter that it goes on from, whose sum with the base is bf16 too.
+    succeeds(&format!(
+        "grpo --model {model} --adapter {} --bf16 --beta 0.1 --task task1 --episodes 1 --batch-size 1 \
+         --num-generations 2 --groups-per-update 1 --max-completion-length 4 --output-dir {}",
+        at("sft"),
+        at("grpo")
+    ));
+    // It is an option like others where a run goes on.
+    let plain = format!("sft --model {model} --data {corpus} --max-steps 1");
+    succeeds(&format!("{plain} --output-dir {}", at("plain")));
+    let said = fails(&format!("sft --resume --bf16 --output-dir {}", at("plain")));
+    assert!(said.contains("bf16"), "{said}");
+    assert!(!adapter(&folder.path().join("grpo")).is_empty());
+    refused(&format!("{sft} --full --output-dir {}", at("full")));
+    let file = folder.path().join("options.json");
+    std::fs::write(&file, r#"{"full": true}"#).unwrap();
+    let said = fails(&format!(
+        "{sft} --config {} --output-dir {}",
+        file.display(),
+        at("full")
+    ));
+    assert!(said.contains("bf16") && said.contains("full"), "{said}");
+}

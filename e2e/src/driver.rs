@@ -11,6 +11,8 @@ use xtask::browser::Programs;
 /// A loaded machine starts programs slowly.
 const START_LIMIT: Duration = Duration::from_secs(60);
 const STOP_LIMIT: Duration = Duration::from_secs(5);
+/// How often it is started at most.
+const STARTS: usize = 5;
 
 /// A running ChromeDriver.
 #[derive(Debug)]
@@ -23,8 +25,21 @@ impl Driver {
     /// Starts the driver and waits until it listens.
     ///
     /// # Errors
-    /// When it cannot be started or names no port in time.
+    /// When it cannot be started, or names no port in time or in several tries.
     pub fn start(programs: &Programs) -> Result<Self> {
+        let start = Instant::now();
+        let mut tried = Self::start_once(programs);
+        // It takes a port that is free for IPv4, and exits where somebody has the same one for IPv6.
+        for _ in 1..STARTS {
+            if tried.is_ok() || start.elapsed() > START_LIMIT {
+                break;
+            }
+            tried = Self::start_once(programs);
+        }
+        tried
+    }
+
+    fn start_once(programs: &Programs) -> Result<Self> {
         let shown = programs.driver.display();
         let mut process = Command::new(&programs.driver)
             // It takes a free port itself and says which: asking for one first would be a race.
@@ -40,14 +55,19 @@ impl Driver {
         std::thread::spawn(move || {
             // To the end, also after the port: a full pipe would stop the driver.
             for line in stdout.into_iter().flat_map(|s| BufReader::new(s).lines()) {
-                if let Some(port) = line.ok().as_deref().and_then(port_in) {
-                    let _ = sender.send(port);
-                }
+                let _ = sender.send(line.unwrap_or_default());
             }
         });
-        driver.port = receiver
-            .recv_timeout(START_LIMIT)
-            .with_context(|| format!("{shown} named no port: does `{shown} --version` work?"))?;
+        let (start, mut said) = (Instant::now(), String::new());
+        while driver.port == 0 {
+            let left = START_LIMIT.saturating_sub(start.elapsed());
+            let line = receiver.recv_timeout(left).with_context(|| {
+                format!("{shown} named no port: does `{shown} --version` work? It said: {said}")
+            })?;
+            driver.port = port_in(&line).unwrap_or(0);
+            said.push_str(&line);
+            said.push(' ');
+        }
         Ok(driver)
     }
 
@@ -97,6 +117,31 @@ fn port_in(line: &str) -> Option<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A driver that exits in its first try, as over a port that is taken, and greets in its second.
+    #[cfg(unix)]
+    #[test]
+    fn a_driver_that_exits_is_started_again() -> Result<()> {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempfile::tempdir()?;
+        let (driver, mark) = (folder.path().join("driver"), folder.path().join("mark"));
+        let (mark, said) = (
+            mark.display(),
+            "ChromeDriver was started successfully on port 9.",
+        );
+        let script = format!(
+            "#!/bin/sh\nif [ -e {mark} ]; then echo '{said}'; exec sleep 60; fi\n: > {mark}\necho taken\n"
+        );
+        std::fs::write(&driver, script)?;
+        std::fs::set_permissions(&driver, PermissionsExt::from_mode(0o755))?;
+        let programs = Programs {
+            browser: driver.clone(),
+            driver,
+        };
+        assert_eq!(Driver::start(&programs)?.port, 9);
+        Ok(())
+    }
 
     #[test]
     fn the_port_is_read_from_the_greeting() {

@@ -288,3 +288,25 @@ fn signals<W: TextWorld>(played: &[Trajectory<W>]) -> Metrics {
     let named = values.map(|(name, value)| (name.to_owned(), value));
     named.into_iter().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::as_it_stands;
+    use sentinel_policy::text::{Heard, Reason, Unreadable};
+
+    /// The format's reward is for what needs no repair.
+    #[test]
+    fn a_repaired_completion_is_no_valid_format() {
+        let heard = |repaired| {
+            Ok(Heard {
+                action: (),
+                repaired,
+            })
+        };
+        assert!(as_it_stands(&heard(false)));
+        assert!(!as_it_stands(&heard(true)));
+        let reason = Reason::NotJson;
+        let detail = String::new();
+        assert!(!as_it_stands::<()>(&Err(Unreadable { reason, detail })));
+    }
+}

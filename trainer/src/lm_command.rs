@@ -61,11 +61,17 @@ impl PlaceOptions {
         }
     }
 
-    /// Whether the command line or the file says something of an option.
-    fn says(&self, name: &str, matches: &ArgMatches) -> Result<bool, RunError> {
+    /// Which of these options the command line or the file says something of.
+    fn says<const N: usize>(
+        &self,
+        names: [&str; N],
+        matches: &ArgMatches,
+    ) -> Result<[bool; N], RunError> {
         let file = self.file.as_deref().map(options_file).transpose()?;
-        let typed = matches.value_source(name) == Some(ValueSource::CommandLine);
-        Ok(typed || file.is_some_and(|options| options.get(name).is_some()))
+        Ok(names.map(|name| {
+            let typed = matches.value_source(name) == Some(ValueSource::CommandLine);
+            typed || file.as_ref().is_some_and(|file| file.get(name).is_some())
+        }))
     }
 
     /// Flags over the file, or over the run that goes on, over defaults.
@@ -182,7 +188,8 @@ pub(crate) fn sft(command: &SftCommand, matches: &ArgMatches) -> Result<()> {
 pub(crate) fn grpo(command: &GrpoCommand, matches: &ArgMatches) -> Result<()> {
     let mut config = command.place.options(&command.config, matches)?;
     if command.dry_run {
-        return play_script(&config, |name| command.place.says(name, matches));
+        let [episodes, task] = command.place.says(["episodes", "task"], matches)?;
+        return play_script(&config, episodes, task);
     }
     if command.estimate {
         return print_estimates(&config, matches);
@@ -270,13 +277,10 @@ fn finish(
 }
 
 /// `sentinel grpo --dry-run`: as `sentinel rollout --dry-run`, with the run's own options. Where
-/// nobody says otherwise it is the dry run of the reference: five episodes of one task.
-fn play_script(config: &GrpoConfig, says: impl Fn(&str) -> Result<bool, RunError>) -> Result<()> {
-    let episodes = if says("episodes")? {
-        config.episodes
-    } else {
-        5
-    };
+/// nobody says otherwise, of episodes or task, it is the dry run of the reference: five episodes of one
+/// task.
+fn play_script(config: &GrpoConfig, says_episodes: bool, says_task: bool) -> Result<()> {
+    let episodes = if says_episodes { config.episodes } else { 5 };
     let start = config.run.seed;
     let seeds = format!("{start}..{}", start.saturating_add(episodes as u64));
     let terms = config.terms()?;
@@ -284,7 +288,7 @@ fn play_script(config: &GrpoConfig, says: impl Fn(&str) -> Result<bool, RunError
         &RolloutConfig {
             world: config.world,
             rules: config.rules.clone(),
-            task: says("task")?.then(|| config.task.clone()),
+            task: says_task.then(|| config.task.clone()),
             cells: config.cells.clone(),
             episodes: seeds.parse().map_err(|error: SeedError| Error::Argument {
                 option: "--episodes and --seed",

@@ -5,7 +5,7 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 use sentinel_trainer::lm::grpo::GrpoConfig;
 use sentinel_trainer::lm::grpo::estimate::{Estimate, estimate, known};
-use sentinel_trainer::lm::{HubOptions, LoraConfig, ModelConfig, find_model};
+use sentinel_trainer::lm::{HubOptions, ModelConfig, find_model};
 
 use crate::commands::print;
 
@@ -18,8 +18,8 @@ const GIB: f64 = (1_u64 << 30) as f64;
 /// Qwen2.5's small models; with --model, that model too, which must be on this machine.
 pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Result<()> {
     config.check()?;
-    let lora = match &config.run.adapter {
-        Some(folder) => LoraConfig::read(&folder.join("adapter_config.json"))?,
+    let lora = match config.run.named_adapter()? {
+        Some(own) => own,
         None => config.run.lora()?,
     };
     let mut shapes: Vec<(String, ModelConfig)> = Vec::new();

@@ -120,12 +120,6 @@ impl LossConfig {
         self.epsilon_high.unwrap_or(self.epsilon)
     }
 
-    /// Micro-batches of one optimizer step, as a divisor.
-    #[must_use]
-    pub const fn accumulation(&self) -> f64 {
-        self.gradient_accumulation_steps
-    }
-
     /// Checks every option by itself.
     ///
     /// # Errors
@@ -141,7 +135,10 @@ impl LossConfig {
             ("sapo_temperature_pos", self.sapo_temperature_pos),
             ("sapo_temperature_neg", self.sapo_temperature_neg),
             ("max_completion_length", self.max_completion_length as f64),
-            ("gradient_accumulation_steps", self.accumulation()),
+            (
+                "gradient_accumulation_steps",
+                self.gradient_accumulation_steps,
+            ),
             (
                 "steps_per_generation",
                 self.steps_per_generation.unwrap_or(1) as f64,

@@ -9,21 +9,17 @@ use sentinel_trainer::rl::config::LossConfig;
 
 use crate::oracle::{device, numbers};
 use crate::runs::{adapter, curve, fails, made, refused, succeeds};
+use crate::woven::{config, ids};
 
 /// A model with an adapter that changes what it says.
 fn model() -> Qwen2 {
     let config = ModelConfig {
-        vocab_size: 48,
         hidden_size: 32,
         intermediate_size: 48,
-        num_hidden_layers: 2,
-        num_attention_heads: 4,
-        num_key_value_heads: 2,
         max_position_embeddings: 64,
-        rope_theta: 1e4,
-        rms_norm_eps: 1e-6,
         tie_word_embeddings: true,
         initializer_range: 0.2,
+        ..config()
     };
     let mut model = Qwen2::initialise(config, 7, &device()).unwrap();
     Lora::attach(&mut model, LoraConfig::default(), 3).unwrap();
@@ -52,10 +48,6 @@ fn learned(model: &Qwen2, pass: Pass) -> Accumulated {
         pad: 0,
     };
     accumulate(model, &samples, 4, &objective, pass).unwrap()
-}
-
-fn ids(start: u32, tokens: u32) -> Vec<u32> {
-    (0..tokens).map(|at| (start * 13 + at * 7) % 48).collect()
 }
 
 /// The greatest distance as a share of the greatest value.
@@ -111,7 +103,7 @@ fn it_writes() {
         let text = [row.as_slice(), &said.ids].concat();
         let batch = Batch::left_padded(half.config(), &[text], 0).unwrap();
         let logits = numbers(half.forward(&batch, Pass::EVALUATION));
-        let logits: Vec<&[f32]> = logits.chunks(48).collect();
+        let logits: Vec<&[f32]> = logits.chunks(half.config().vocab_size).collect();
         for (at, id) in said.ids.iter().enumerate() {
             let seen = logits[row.len() + at - 1];
             let best = seen.iter().copied().fold(f32::MIN, f32::max);

@@ -8,8 +8,9 @@ use sentinel_trainer::rl::config::{LossConfig, LossType};
 
 use crate::oracle::{close, device, numbers};
 
-fn model() -> Qwen2 {
-    let config = ModelConfig {
+/// A very small shape.
+pub(crate) fn config() -> ModelConfig {
+    ModelConfig {
         vocab_size: 50,
         hidden_size: 16,
         intermediate_size: 24,
@@ -21,13 +22,17 @@ fn model() -> Qwen2 {
         rms_norm_eps: 1e-6,
         tie_word_embeddings: false,
         initializer_range: 0.3,
-    };
-    let mut model = Qwen2::initialise(config, 7, &device()).unwrap();
+    }
+}
+
+fn model() -> Qwen2 {
+    let mut model = Qwen2::initialise(config(), 7, &device()).unwrap();
     model.train(Trained::Everything);
     model
 }
 
-fn ids(start: u32, tokens: u32) -> Vec<u32> {
+/// Tokens of its vocabulary.
+pub(crate) fn ids(start: u32, tokens: u32) -> Vec<u32> {
     (0..tokens).map(|at| (start * 13 + at * 7) % 50).collect()
 }
 

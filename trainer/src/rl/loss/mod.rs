@@ -107,7 +107,8 @@ fn add_entropy_bonus(
     })?;
     let acts = |at: &usize| batch.mask[*at] && high_entropy.is_none_or(|high| high[*at]);
     let tokens: Vec<usize> = (0..entropies.len()).filter(acts).collect();
-    let each = config.entropy_coef / (tokens.len().max(1) as f64 * config.accumulation());
+    let each =
+        config.entropy_coef / (tokens.len().max(1) as f64 * config.gradient_accumulation_steps);
     let mut gradient = vec![0.0; entropies.len()];
     for at in tokens {
         output.loss -= each * entropies[at];

@@ -19,7 +19,7 @@ impl Normaliser {
     pub(super) fn new(config: &LossConfig, batch: &Batch<'_>) -> Result<Self, RlError> {
         let rows = batch.rows as f64;
         let each = |weight: f64| vec![weight; batch.rows];
-        let mut accumulation = config.accumulation();
+        let mut accumulation = config.gradient_accumulation_steps;
         let weights = match config.loss_type {
             LossType::Grpo | LossType::Sapo => {
                 let mean = |length: &f64| 1.0 / (length.max(1.0) * rows);
@@ -51,7 +51,7 @@ impl Normaliser {
 
 /// The tokens of one process in one optimizer step, from those of a generation over all.
 fn window(config: &LossConfig, items: f64) -> f64 {
-    let accumulation = config.accumulation();
+    let accumulation = config.gradient_accumulation_steps;
     let steps = config.steps_per_generation;
     let per_step = accumulation / steps.map_or(accumulation, |steps| steps as f64);
     items.max(1.0) / config.num_processes as f64 * per_step

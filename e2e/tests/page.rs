@@ -6,7 +6,7 @@ use fantoccini::key::Key;
 use sentinel_e2e::open_page;
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Session, Setup, Task};
-use sentinel_policy::PolicyName;
+use sentinel_policy::trust::PolicyName;
 
 const CURSOR_0: &str = "document.querySelector('#count')?.textContent.startsWith('0 /')";
 
@@ -38,7 +38,7 @@ async fn what_is_shown_is_what_a_native_run_gives() -> Result<()> {
         let (_server, browser) = open_page(&query).await?;
         let session = native(Task::Task3, 77, Streams::Reference, policy);
         let tally = session.episode().tally();
-        let digest = session.fingerprints().digest().to_string();
+        let digest = session.digest().digest().to_string();
         assert!(
             browser.text(".digest").await?.contains(&digest),
             "{}",
@@ -204,7 +204,7 @@ async fn a_recorded_episode_plays_without_a_miss() -> Result<()> {
             .contains(" 0 misses")
     );
     let session = native(Task::Task3, 4, Streams::Reference, PolicyName::Heuristic);
-    let digest = session.fingerprints().digest().to_string();
+    let digest = session.digest().digest().to_string();
     assert!(browser.text(".digest").await?.contains(&digest));
     assert_eq!(browser.console_errors().await?, Vec::<String>::new());
     Ok(())
@@ -230,7 +230,7 @@ async fn a_replay_from_the_menu_plays_an_episode_that_it_holds() -> Result<()> {
         )
         .await?;
     let session = native(Task::Task2, 0, Streams::Reference, PolicyName::Bayes);
-    let digest = session.fingerprints().digest().to_string();
+    let digest = session.digest().digest().to_string();
     assert!(browser.text(".digest").await?.contains(&digest));
     assert_eq!(browser.console_errors().await?, Vec::<String>::new());
     Ok(())

@@ -5,7 +5,10 @@ use anyhow::Result;
 use fantoccini::Locator;
 use fantoccini::key::Key;
 use sentinel_e2e::{Browser, open_page};
-use sentinel_env::cluster::{Action, Behaviour, Episode, Fingerprints, Setup, Task};
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
+use sentinel_env::TrajectoryDigest;
+use sentinel_env::cluster::{Action, Behaviour, Episode, Setup, Task};
 use sentinel_env::rng::Streams;
 use sentinel_env::slot::Slot;
 use sentinel_policy::cluster::PolicyName;
@@ -14,10 +17,10 @@ use serde_json::{Value, json};
 /// A native run: the episode at its end, and the digest of its trajectory.
 fn native(setup: &Setup, policy: PolicyName) -> (Episode, String) {
     let mut player = policy.player(setup.seed, setup.streams);
-    let (mut episode, mut digest) = (Episode::reset(setup), Fingerprints::default());
+    let (mut episode, mut digest) = (Episode::reset(setup), TrajectoryDigest::default());
     while let Some(action) = player.act(&episode) {
         let step = episode.step(action).expect("a player names what there is");
-        digest.push(&episode, &step);
+        digest.push(&episode, &step.info);
     }
     (episode, digest.digest().to_string())
 }
@@ -224,7 +227,7 @@ async fn own_actions_by_keyboard_branch_and_the_address_keeps_them() -> Result<(
     })?;
     let reward = browser.text("[data-reward]").await?;
     assert!(
-        reward.contains(&format!("{:.4}", step.grades.reward)),
+        reward.contains(&format!("{:.4}", step.info.grades.reward)),
         "{reward}"
     );
     assert_eq!(browser.text("#count").await?, "4 / 4");

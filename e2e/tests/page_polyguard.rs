@@ -5,7 +5,10 @@
 use anyhow::Result;
 use fantoccini::Locator;
 use sentinel_e2e::{Browser, open_page};
-use sentinel_env::polyguard::{Case, End, Episode, Fingerprints, Lab, PolyguardWorld, Setup};
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
+use sentinel_env::TrajectoryDigest;
+use sentinel_env::polyguard::{Case, End, Episode, Lab, PolyguardEnv, Setup};
 use sentinel_env::rng::Streams;
 use sentinel_policy::polyguard::PolicyName;
 use sentinel_policy::replay::{record_episode, to_lines};
@@ -14,12 +17,12 @@ use serde_json::json;
 /// A native run: the numbers of the candidates, the episode at its end, and the digest of its trajectory.
 fn native(setup: &Setup, policy: PolicyName) -> (Vec<u8>, Episode, String) {
     let mut player = policy.player(setup.seed, Streams::Independent);
-    let (mut episode, mut digest) = (Episode::reset(setup), Fingerprints::default());
+    let (mut episode, mut digest) = (Episode::reset(setup), TrajectoryDigest::default());
     let mut chosen = Vec::new();
     while let Some(action) = player.act(&episode) {
         chosen.extend(action.id().map(|id| id.number()));
         let step = episode.step(action).expect("a player names what there is");
-        digest.push(&episode, &step);
+        digest.push(&episode, &step.info);
     }
     (chosen, episode, digest.digest().to_string())
 }
@@ -56,7 +59,7 @@ async fn no_errors(browser: &Browser) -> Result<()> {
 #[tokio::test]
 async fn what_is_shown_is_what_a_native_run_gives() -> Result<()> {
     let (server, browser) = open_page("world=polyguard").await?;
-    let cases = (0..100).filter_map(Case::of_number).step_by(5);
+    let cases = (0..100).filter_map(Case::from_number).step_by(5);
     for (case, policy) in cases.zip(PLAYERS.iter().cycle()) {
         let query = format!(
             "world=polyguard&task={case}&seed=7&policy={}&t=999",
@@ -145,19 +148,19 @@ async fn a_key_branches_and_two_episodes_stand_side_by_side() -> Result<()> {
         .await?;
     let setup = Setup::new(case("DDI-hard"), 5);
     let mut player = PolicyName::StackReplan.player(5, Streams::Independent);
-    let (mut episode, mut digest) = (Episode::reset(&setup), Fingerprints::default());
+    let (mut episode, mut digest) = (Episode::reset(&setup), TrajectoryDigest::default());
     let mut at = 0;
     while !episode.observation().done() {
-        player.watch(&episode);
+        player.observe(&episode);
         let keep = sentinel_env::polyguard::CandidateId::FIRST;
         let kept = sentinel_env::polyguard::Action::explained(episode.observation(), keep);
         let action = if at == 1 {
             Some(kept)
         } else {
-            player.choose_seen(&episode)
+            player.choose(&episode)
         };
         let step = episode.step(action.expect("not over"))?;
-        digest.push(&episode, &step);
+        digest.push(&episode, &step.info);
         at += 1;
     }
     let digest = digest.digest().to_string();
@@ -289,7 +292,7 @@ async fn agents_are_heard() -> Result<()> {
 async fn a_recorded_episode_is_played_again() -> Result<()> {
     let setup = Setup::new(case("BANDIT_MINING-easy"), 6);
     let mut player = PolicyName::RulesOnly.player(6, Streams::Independent);
-    let (_, rows) = record_episode::<PolyguardWorld>(&setup, &mut player, "rules_only");
+    let (_, rows) = record_episode::<PolyguardEnv>(&setup, &mut player, "rules_only");
     let (_, episode, digest) = native(&setup, PolicyName::RulesOnly);
     let (_server, browser) = open_page("world=polyguard").await?;
     let script = "const data = new DataTransfer();

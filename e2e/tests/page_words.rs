@@ -3,13 +3,14 @@
 use anyhow::Result;
 use fantoccini::key::Key;
 use sentinel_e2e::{Browser, drop_file, open_page, screenshots};
+use sentinel_env::Origin;
 use sentinel_env::World;
-use sentinel_env::cluster::ClusterWorld;
-use sentinel_env::polyguard::{Case, PolyguardWorld};
+use sentinel_env::cluster::ClusterEnv;
+use sentinel_env::polyguard::{Case, PolyguardEnv};
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_env::trust::{Task, TrustWorld};
-use sentinel_policy::replay::{EpisodeKey, RecordedAction, ReplayRow, Spoken, to_lines};
+use sentinel_env::trust::{Task, TrustEnv};
+use sentinel_policy::replay::{LmTranscript, Recordable, RecordedAction, ReplayRow, to_lines};
 use sentinel_policy::text::{Consequence, PromptStyle, Reader, Situation, TextWorld};
 use serde_json::{Value, json};
 
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 const NONSENSE: &str = "<b>I would rather</b> &amp; not <script>say</script>";
 
 /// An episode of a script that says its action plainly, then with words around it, then not at all.
-fn episode<W: TextWorld>(setup: &W::Setup, style: PromptStyle) -> Vec<ReplayRow> {
+fn episode<W: TextWorld>(setup: &W::Setup, style: PromptStyle) -> Vec<ReplayRow<W>> {
     let mut situation = Situation::<W>::new(setup);
     let mut rows = Vec::new();
     while !situation.done() {
@@ -36,20 +37,15 @@ fn episode<W: TextWorld>(setup: &W::Setup, style: PromptStyle) -> Vec<ReplayRow>
                 Consequence::Ends => (W::fallback(observation), false, true),
             },
         };
-        let key = EpisodeKey::made_by::<W>(setup);
         rows.push(ReplayRow {
-            task_type: key.task,
-            seed: key.seed,
-            step: W::steps_used(observation),
-            action: RecordedAction::from(W::widen(action)),
-            scenario_id: W::scenario_id(situation.episode()),
+            origin: W::origin(setup),
+            step: W::step_count(observation),
+            action: RecordedAction::new(action),
+            scenario_id: situation.episode().scenario_id(),
             model_source: "a script of the tests".to_owned(),
-            world: key.world,
-            streams: key.streams,
-            rules: key.rules,
             probabilities: None,
             belief: None,
-            text: Some(Box::new(Spoken {
+            transcript: Some(Box::new(LmTranscript {
                 prompt: Some(situation.prompt(style)),
                 completion: Some(completion),
                 repaired,
@@ -63,7 +59,13 @@ fn episode<W: TextWorld>(setup: &W::Setup, style: PromptStyle) -> Vec<ReplayRow>
 
 fn setup<W: World>(task: W::Task, rules: Rules<W::Change>) -> W::Setup {
     let streams = W::streams_or_default(Streams::Independent);
-    W::setup(task, 1007, streams, rules)
+    Origin::<W> {
+        task,
+        seed: 1007,
+        streams,
+        rules,
+    }
+    .setup()
 }
 
 /// The panel of the first pane: how it was read, and the three texts; null where it is not shown.
@@ -81,7 +83,7 @@ async fn to_action(browser: &Browser, key: Key, action: usize) -> Result<()> {
     browser.wait_until(&there).await
 }
 
-async fn drop_rows(browser: &Browser, rows: &[ReplayRow]) -> Result<()> {
+async fn drop_rows<W: Recordable>(browser: &Browser, rows: &[ReplayRow<W>]) -> Result<()> {
     drop_file(browser, "words.jsonl", &to_lines(rows)?).await?;
     browser
         .wait_until(
@@ -103,7 +105,7 @@ async fn steps_along<W: TextWorld>(
     assert_eq!(panel(&browser).await?, Value::Null, "nothing was said yet");
     for (index, row) in rows.iter().take(3).enumerate() {
         to_action(&browser, Key::Right, index + 1).await?;
-        let text = row.text.clone().unwrap_or_default();
+        let text = row.transcript.clone().unwrap_or_default();
         let shown = panel(&browser).await?;
         let how = format!("In words: {}", readings[index]);
         assert_eq!(shown[0], json!(how), "{} {index}", W::NAME);
@@ -128,9 +130,9 @@ const FALLBACK: &str = "not an action: the replay’s fallback acted";
 
 #[tokio::test]
 async fn trust_shows_what_was_said() -> Result<()> {
-    let setup = setup::<TrustWorld>(Task::Task2, Rules::REFERENCE);
+    let setup = setup::<TrustEnv>(Task::Task2, Rules::REFERENCE);
     let done = ["action_type", "action_type", "specialist_id"];
-    steps_along::<TrustWorld>(
+    steps_along::<TrustEnv>(
         &setup,
         PromptStyle::Compact,
         [STANDS, REPAIRED, FALLBACK],
@@ -141,35 +143,35 @@ async fn trust_shows_what_was_said() -> Result<()> {
 
 #[tokio::test]
 async fn cluster_shows_what_was_said() -> Result<()> {
-    let setup = setup::<ClusterWorld>(Task::Task1, Rules::HARDENED);
+    let setup = setup::<ClusterEnv>(Task::Task1, Rules::HARDENED);
     let done = ["action_type"; 3];
     let readings = [STANDS, REPAIRED, FALLBACK];
-    steps_along::<ClusterWorld>(&setup, PromptStyle::Reference, readings, done).await
+    steps_along::<ClusterEnv>(&setup, PromptStyle::Reference, readings, done).await
 }
 
 /// PolyGuard has a step for what is no action.
 #[tokio::test]
 async fn polyguard_shows_what_was_said() -> Result<()> {
     // Its JSON stands alone; what may have words around it is the line that the long prompt asks for.
-    let setup = setup::<PolyguardWorld>(Case::ALL[8], Rules::HARDENED);
+    let setup = setup::<PolyguardEnv>(Case::ALL[8], Rules::HARDENED);
     let counted = "not an action: a step that counts against it";
     let done = ["candidate_id", "candidate_id", "invalid"];
     let readings = [STANDS, REPAIRED, counted];
-    steps_along::<PolyguardWorld>(&setup, PromptStyle::Reference, readings, done).await
+    steps_along::<PolyguardEnv>(&setup, PromptStyle::Reference, readings, done).await
 }
 
 /// A score that is in part the fallback's says so; own actions and other players have no words.
 #[tokio::test]
 async fn the_fallback_is_counted_and_words_are_only_the_model_s() -> Result<()> {
     let (_server, browser) = open_page("").await?;
-    let rows = episode::<TrustWorld>(
-        &setup::<TrustWorld>(Task::Task2, Rules::REFERENCE),
+    let rows = episode::<TrustEnv>(
+        &setup::<TrustEnv>(Task::Task2, Rules::REFERENCE),
         PromptStyle::Compact,
     );
     drop_rows(&browser, &rows).await?;
     let fallbacks = rows
         .iter()
-        .filter(|row| row.text.as_ref().is_some_and(|t| t.fallback))
+        .filter(|row| row.transcript.as_ref().is_some_and(|t| t.fallback))
         .count();
     let note = browser.text("[data-note=replay].bad").await?;
     let counted = format!(
@@ -199,8 +201,8 @@ async fn the_fallback_is_counted_and_words_are_only_the_model_s() -> Result<()> 
 #[tokio::test]
 async fn the_panel_obeys_keys_and_shows_text_as_text() -> Result<()> {
     let (_server, browser) = open_page("").await?;
-    let rows = episode::<TrustWorld>(
-        &setup::<TrustWorld>(Task::Task3, Rules::REFERENCE),
+    let rows = episode::<TrustEnv>(
+        &setup::<TrustEnv>(Task::Task3, Rules::REFERENCE),
         PromptStyle::Compact,
     );
     drop_rows(&browser, &rows).await?;
@@ -247,8 +249,8 @@ async fn the_panel_obeys_keys_and_shows_text_as_text() -> Result<()> {
 #[tokio::test]
 async fn the_panel_looks_right() -> Result<()> {
     let (_server, browser) = open_page("").await?;
-    let rows = episode::<TrustWorld>(
-        &setup::<TrustWorld>(Task::Task3, Rules::REFERENCE),
+    let rows = episode::<TrustEnv>(
+        &setup::<TrustEnv>(Task::Task3, Rules::REFERENCE),
         PromptStyle::Reference,
     );
     drop_rows(&browser, &rows).await?;

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result};
 use sentinel_e2e::input;
 use sentinel_e2e::testkit::{Report, Testkit};
-use sentinel_policy::WorldName;
+use sentinel_env::WorldName;
 use sentinel_testkit::digests::DigestList;
 use sentinel_testkit::testdata::{OURS, TestData};
 use serde_json::Value;
@@ -48,7 +48,7 @@ async fn digests_hold_inside_wasm() -> Result<()> {
     let kit = kit().await?;
     let data = TestData::find();
     let lists = data.digests()?;
-    for world in WorldName::ALL {
+    for world in WorldName::ALL.iter().copied() {
         let all_there = ["", "_hardened"].iter().all(|rules| {
             let name = format!("{}{rules}", world.name());
             lists.iter().any(|(found, _)| *found == name)

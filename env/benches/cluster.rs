@@ -9,6 +9,7 @@
     reason = "a bench reports and stops"
 )]
 
+use sentinel_env::{Batch, Environment};
 #[path = "../tests/cluster_play/mod.rs"]
 mod cluster_play;
 #[path = "../tests/counting/mod.rs"]
@@ -29,7 +30,7 @@ fn advance(episode: &mut Episode, seed: &mut u64, n: u32) -> f64 {
         *seed += 1;
         *episode = Episode::reset(&Setup::new(task, *seed, streams));
     }
-    episode.step(action(n, task)).unwrap().grades.reward
+    episode.step(action(n, task)).unwrap().info.grades.reward
 }
 
 fn lean(c: &mut Criterion) {
@@ -42,6 +43,26 @@ fn lean(c: &mut Criterion) {
             b.iter(|| {
                 n = n.wrapping_add(1);
                 black_box(advance(&mut episode, &mut seed, n))
+            });
+        });
+    }
+    group.finish();
+}
+
+fn batches(c: &mut Criterion) {
+    let mut group = c.benchmark_group("cluster_batch");
+    group.throughput(Throughput::Elements(64));
+    for task in Task::ALL {
+        let setup = Setup::new(task, 0, Streams::Independent);
+        let mut batch = Batch::<Episode>::new(&setup, 0..1_000_000, 64);
+        let (mut actions, mut out, mut n) = (Vec::new(), Vec::new(), 0u32);
+        group.bench_function(task.name(), |b| {
+            b.iter(|| {
+                actions.clear();
+                actions.extend((0..64).map(|i| action(n + i, task)));
+                n = n.wrapping_add(64);
+                batch.step(&actions, &mut out).unwrap();
+                black_box(&out);
             });
         });
     }
@@ -74,5 +95,5 @@ fn allocations(_: &mut Criterion) {
     assert_eq!(made, 0, "a lean step allocated");
 }
 
-criterion_group!(benches, allocations, lean, copies);
+criterion_group!(benches, allocations, lean, batches, copies);
 criterion_main!(benches);

@@ -9,6 +9,7 @@
     reason = "a bench reports and stops"
 )]
 
+use sentinel_env::Environment;
 #[path = "../tests/counting/mod.rs"]
 mod counting;
 
@@ -21,7 +22,7 @@ use sentinel_env::polyguard::{Action, Case, Choice, Episode, Rules, Setup};
 fn choice(episode: &Episode, n: u32) -> Action {
     let candidates = &episode.observation().candidates;
     let at = n as usize % candidates.count();
-    Action::Choose(Choice::bare(candidates.iter().nth(at).unwrap().id))
+    Action::Choose(Choice::new(candidates.iter().nth(at).unwrap().id))
 }
 
 /// Takes the `n`-th action, in a fresh episode when the last one has ended.
@@ -35,7 +36,7 @@ fn advance(episode: &mut Episode, seed: &mut u64, n: u32) -> f64 {
         *episode = Episode::reset(&setup);
     }
     let action = choice(episode, n.wrapping_mul(2_654_435_761) >> 7);
-    episode.step(action).unwrap().total
+    episode.step(action).unwrap().info.total
 }
 
 fn lean(c: &mut Criterion) {

@@ -16,7 +16,8 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Action, Batch, BatchStep, Episode, Session, Setup, Task};
+use sentinel_env::trust::{Action, Episode, Session, Setup, Task};
+use sentinel_env::{Batch, Environment};
 
 /// A cheap action sequence with the random policy's mix: 65 % delegate, 20 % verify, 10 % solve.
 fn action(n: u32) -> Action {
@@ -35,9 +36,10 @@ fn batches(c: &mut Criterion) {
     for streams in [Streams::Reference, Streams::Independent] {
         for size in [1usize, 64, 4096] {
             for task in Task::ALL {
-                let mut batch = Batch::new(task, streams, 0..1_000_000, size);
+                let setup = Setup::new(task, 0, streams);
+                let mut batch = Batch::<Episode>::new(&setup, 0..1_000_000, size);
                 let mut actions = vec![Action::Skip; size];
-                let mut out = vec![BatchStep::default(); size];
+                let mut out = Vec::with_capacity(size);
                 let mut n = 0u32;
                 group.throughput(Throughput::Elements(size as u64));
                 let id = BenchmarkId::new(format!("{}/{task}", streams.name()), size);
@@ -69,7 +71,7 @@ fn step_alone(c: &mut Criterion) {
                 if episode.observation().done() {
                     episode = start;
                 }
-                black_box(episode.step(action(n)).unwrap().grades.reward)
+                black_box(episode.step(action(n)).unwrap().info.grades.reward)
             });
         });
     }
@@ -90,7 +92,7 @@ fn rich(c: &mut Criterion) {
                     session = Session::new(&Setup::new(task, seed, Streams::Reference));
                 }
                 session.act(action(n)).unwrap();
-                black_box(session.result())
+                black_box(session.reply())
             });
         });
     }
@@ -99,8 +101,9 @@ fn rich(c: &mut Criterion) {
 
 /// Not a timing: the promise that a lean step does not allocate.
 fn allocations(_: &mut Criterion) {
-    let mut batch = Batch::new(Task::Task3, Streams::Independent, 0..1_000_000, 64);
-    let mut out = vec![BatchStep::default(); 64];
+    let setup = Setup::new(Task::Task3, 0, Streams::Independent);
+    let mut batch = Batch::<Episode>::new(&setup, 0..1_000_000, 64);
+    let mut out = Vec::with_capacity(64);
     let actions: Vec<Action> = (0..64).map(action).collect();
     let before = counting::allocations();
     for _ in 0..10_000 {

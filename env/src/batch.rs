@@ -2,128 +2,135 @@
 
 use std::ops::Range;
 
-use crate::rng::Streams;
-use crate::rules::Rules;
-use crate::world::{AHEAD, World};
+use crate::environment::{Environment, RESET_LANES, Seeded, Transition};
 
-/// What a batch step writes for each episode.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct BatchStep {
-    /// Reward of the step itself.
-    pub reward: f64,
-    /// Terminal reward when the episode ended, else 0.
-    pub terminal: f64,
-    /// Score of the episode that ended, else 0.
-    pub score: f64,
-    /// Whether the episode ended; a new one stands in its place then.
-    pub done: bool,
-}
-
-/// A fixed number of episodes of one setup that reset themselves. Seeds are handed out in order
-/// from a range and start over at its end.
+/// A fixed number of episodes of one setup that restart by themselves. Seeds are taken in order from a
+/// range, which starts over at its end.
 #[derive(Clone, Debug)]
-pub struct Batch<W: World> {
-    episodes: Vec<W::Episode>,
-    setup: W::Setup,
+pub struct Batch<E: Environment> {
+    episodes: Vec<E>,
+    /// The episode that ended last in each place.
+    ended: Vec<Option<E>>,
+    setup: E::Setup,
     seeds: Range<u64>,
     next_seed: u64,
-    /// Episodes that were started in one go, so that their seeding chains run side by side.
-    ahead: Vec<W::Episode>,
+    /// Episodes started together, so that their seeding chains run side by side.
+    fresh: Vec<E>,
     used: usize,
 }
 
-impl<W: World> Batch<W> {
-    /// `size` episodes of `task` under the reference's rules with seeds from `seeds` on; an empty
-    /// range counts as its start.
+impl<E: Environment> Batch<E> {
+    /// Starts `size` episodes of `setup` with the seeds of `seeds` in place of its own. An empty range
+    /// counts as its start alone.
     #[must_use]
-    pub fn new(task: W::Task, streams: Streams, seeds: Range<u64>, size: usize) -> Self {
-        let setup = W::setup(task, seeds.start, streams, Rules::REFERENCE);
-        Self::of(&setup, seeds, size)
-    }
-
-    /// The same with the rules and the difficulty of a setup; its seed does not matter.
-    #[must_use]
-    pub fn of(setup: &W::Setup, seeds: Range<u64>, size: usize) -> Self {
-        let setup = W::seeded(setup, seeds.start);
+    pub fn new(setup: &E::Setup, seeds: Range<u64>, size: usize) -> Self {
+        let setup = setup.with_seed(seeds.start);
         let mut batch = Self {
             episodes: Vec::with_capacity(size),
+            ended: vec![None; size],
             setup,
             next_seed: seeds.start,
             seeds,
-            ahead: vec![W::reset(&setup); AHEAD],
-            used: AHEAD,
+            fresh: vec![E::reset(&setup); RESET_LANES],
+            used: RESET_LANES,
         };
         for _ in 0..size {
-            let episode = batch.fresh().clone();
+            let episode = batch.next_fresh().clone();
             batch.episodes.push(episode);
         }
         batch
     }
 
-    /// How many episodes there are.
+    /// Returns the number of episodes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.episodes.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no episodes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.episodes.is_empty()
     }
 
-    /// What policies may see, one observation per episode.
-    pub fn observations(&self) -> impl ExactSizeIterator<Item = &W::Observation> {
-        self.episodes.iter().map(W::observation)
+    /// Returns what policies may see, one observation per episode.
+    pub fn observations(&self) -> impl ExactSizeIterator<Item = &E::Observation> {
+        self.episodes.iter().map(E::observation)
     }
 
-    /// The episodes themselves.
+    /// Returns the running episodes.
     #[must_use]
-    pub fn episodes(&self) -> &[W::Episode] {
+    pub fn episodes(&self) -> &[E] {
         &self.episodes
     }
 
-    /// Takes one action in each episode and writes the outcomes; ended episodes are replaced.
+    /// Returns the episode that ended last at `index`, with its final observation and score; `None`
+    /// before one has ended there.
+    #[must_use]
+    pub fn last_ended(&self, index: usize) -> Option<&E> {
+        self.ended.get(index)?.as_ref()
+    }
+
+    /// Takes one action in each episode and writes rewards and flags. Where an episode ends, the next one
+    /// takes its place at once; the ended one is available from [`Batch::last_ended`].
     ///
-    /// `actions` and `out` should have one entry per episode; surplus entries are left alone.
-    /// Does not allocate.
+    /// `actions` should have one entry per episode; surplus entries are left alone. `out` is cleared
+    /// first, and not allocated anew once it has room for all episodes.
     ///
     /// # Errors
-    /// The first action that names what the task lacks, with its position; a world whose actions
-    /// name nothing has none. The episodes before it have stepped, the others have not.
+    /// The first action that is refused, with its position. The episodes before it have stepped, and
+    /// `out` holds their transitions; the others have not.
     pub fn step(
         &mut self,
-        actions: &[W::Action],
-        out: &mut [BatchStep],
-    ) -> Result<(), (usize, W::StepError)> {
-        let count = self.episodes.len();
-        for (index, (action, out)) in actions.iter().zip(out).take(count).enumerate() {
+        actions: &[E::Action],
+        out: &mut Vec<Transition<()>>,
+    ) -> Result<(), (usize, E::StepError)> {
+        out.clear();
+        self.step_with(actions, |_, _, transition| {
+            out.push(Transition {
+                reward: transition.reward,
+                terminated: transition.terminated,
+                truncated: transition.truncated,
+                info: (),
+            });
+        })
+    }
+
+    /// The same, with a function that is given each index, the episode just after its step, and the
+    /// whole transition.
+    ///
+    /// # Errors
+    /// As [`Batch::step`].
+    pub fn step_with(
+        &mut self,
+        actions: &[E::Action],
+        mut visit: impl FnMut(usize, &E, &Transition<E::Info>),
+    ) -> Result<(), (usize, E::StepError)> {
+        for (index, action) in actions.iter().take(self.episodes.len()).enumerate() {
             let episode = &mut self.episodes[index];
-            // Ended episodes are replaced at once, so none has ended.
-            let step = W::step(episode, *action).map_err(|error| (index, error))?;
-            *out = BatchStep {
-                reward: W::reward(&step),
-                ..BatchStep::default()
-            };
-            if let Some(reward) = W::terminal(&step) {
-                out.terminal = reward;
-                out.score = W::score(episode);
-                out.done = true;
-                let fresh = self.fresh().clone();
-                self.episodes[index] = fresh;
+            let transition = episode.step(*action).map_err(|error| (index, error))?;
+            visit(index, episode, &transition);
+            if transition.is_last() {
+                self.restart(index);
             }
         }
         Ok(())
     }
 
-    fn fresh(&mut self) -> &W::Episode {
-        if self.used == AHEAD {
-            let seeds: [u64; AHEAD] = std::array::from_fn(|_| self.take_seed());
-            W::reset_all(&self.setup, &seeds, &mut self.ahead);
+    fn restart(&mut self, index: usize) {
+        let fresh = self.next_fresh().clone();
+        let ended = std::mem::replace(&mut self.episodes[index], fresh);
+        self.ended[index] = Some(ended);
+    }
+
+    fn next_fresh(&mut self) -> &E {
+        if self.used == RESET_LANES {
+            let seeds: [u64; RESET_LANES] = std::array::from_fn(|_| self.take_seed());
+            E::reset_many(&self.setup, &seeds, &mut self.fresh);
             self.used = 0;
         }
         self.used += 1;
-        &self.ahead[self.used - 1]
+        &self.fresh[self.used - 1]
     }
 
     fn take_seed(&mut self) -> u64 {

@@ -7,7 +7,7 @@ use crate::num::{exact_mean, round_to};
 
 const WINDOW: usize = 20;
 
-/// What an episode takes from the controller at reset. All numbers unrounded.
+/// The difficulty that an episode takes from the controller at reset. All numbers unrounded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DifficultyProfile {
     /// Whether the episode takes part in the curriculum.
@@ -40,6 +40,35 @@ impl Default for DifficultyProfile {
             adversary_benign_confidence: 0.88,
             adversary_poison_confidence: 0.92,
         }
+    }
+}
+
+impl DifficultyProfile {
+    /// Returns the part that configures the adversarial specialist or worker.
+    #[must_use]
+    pub const fn adversary(&self) -> AdversaryProfile {
+        AdversaryProfile {
+            threshold: self.adversarial_threshold,
+            benign_confidence: self.adversary_benign_confidence,
+            poison_confidence: self.adversary_poison_confidence,
+        }
+    }
+}
+
+/// What the curriculum may change about an adversarial specialist or worker.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AdversaryProfile {
+    /// Stakes from which it poisons.
+    pub threshold: f64,
+    /// Stated confidence when it behaves.
+    pub benign_confidence: f64,
+    /// Stated confidence when it poisons.
+    pub poison_confidence: f64,
+}
+
+impl Default for AdversaryProfile {
+    fn default() -> Self {
+        DifficultyProfile::default().adversary()
     }
 }
 
@@ -77,13 +106,13 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// A controller with nothing learned.
+    /// Creates a controller that has learned nothing.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The profile for the next episode; a non-adaptive one ignores what was learned.
+    /// Returns the profile for the next episode; a non-adaptive one ignores what was learned.
     #[must_use]
     pub fn profile(&self, adaptive: bool) -> DifficultyProfile {
         if adaptive {
@@ -93,7 +122,7 @@ impl Controller {
         }
     }
 
-    /// What was learned so far, unrounded.
+    /// Returns what was learned so far, unrounded.
     #[must_use]
     pub fn state(&self) -> DifficultyProfile {
         DifficultyProfile {
@@ -102,14 +131,14 @@ impl Controller {
         }
     }
 
-    /// The detection rate of the episode reported last.
+    /// Returns the detection rate of the episode reported last.
     #[must_use]
     pub fn last_rate(&self) -> Option<f64> {
         let last = self.seen.checked_sub(1)? as usize;
         Some(self.rates[last % WINDOW])
     }
 
-    /// Takes in an episode that ended: attacks caught, and attacks met (caught or not).
+    /// Records an episode that ended: attacks caught, and attacks met (caught or not).
     pub fn update(&mut self, detections: u16, encounters: u16) {
         let rate = f64::from(detections) / f64::from(encounters.max(1));
         self.rates[self.seen as usize % WINDOW] = rate;

@@ -1,4 +1,4 @@
-//! The fingerprint by which two runs of an episode are compared.
+//! Digests by which two runs of an episode are compared.
 //!
 //! Two numbers: how many bytes went in (the encoding changed) and an FNV-1a hash of them (the
 //! values changed). Floats enter by their bits, so a digest tells apart what printing would not.
@@ -24,7 +24,7 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Takes in raw bytes.
+    /// Adds raw bytes.
     pub fn bytes(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.hash = (self.hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
@@ -32,12 +32,12 @@ impl Digest {
         self.size += bytes.len() as u32;
     }
 
-    /// Takes in a float by its bits.
+    /// Adds a float by its bits.
     pub fn float(&mut self, value: f64) {
         self.bytes(&value.to_bits().to_le_bytes());
     }
 
-    /// Takes in an integer as eight bytes.
+    /// Adds an integer as eight bytes.
     pub fn int(&mut self, value: u64) {
         self.bytes(&value.to_le_bytes());
     }
@@ -49,7 +49,7 @@ impl fmt::Display for Digest {
     }
 }
 
-/// 128 bits in the shape of a version-4 UUID.
+/// Formats 128 bits in the shape of a version-4 UUID.
 pub(crate) fn uuid(high: u64, low: u64) -> String {
     let (a, b, c) = (high >> 32, high >> 16 & 0xffff, high & 0x0fff);
     let (d, e) = (low >> 48 & 0x3fff | 0x8000, low & 0xffff_ffff_ffff);

@@ -6,7 +6,7 @@
 //! * [`trust`]: an orchestrator learns which of five specialists with hidden behaviours to believe.
 //! * [`cluster`]: a scheduler runs jobs on failing GPUs while workers lie and an adversary attacks.
 //! * [`polyguard`]: making a risky medication regimen safer under missing data; a simulation.
-//! * [`World`]: what the worlds have in common; [`Batch`] and [`Env`] work on any of them.
+//! * [`Environment`]: the interface of every episode; [`Batch`] and [`JsonEnv`] work on any of them.
 //! * [`rng`]: CPython-compatible random streams, and the two ways of seeding them.
 //! * [`ledger`]: evidence about each slot and the trust that follows from it.
 //! * [`controller`]: adaptive difficulty, a value that the caller owns.
@@ -18,25 +18,32 @@ pub mod batch;
 pub mod cluster;
 pub mod controller;
 pub mod digest;
+pub mod environment;
 pub mod ledger;
+mod named;
 pub mod num;
 pub mod polyguard;
 pub mod protocol;
+pub mod registry;
 pub mod rng;
 pub mod rules;
 pub mod slot;
 pub mod task;
+pub mod text;
 pub mod trust;
-pub mod world;
 
-pub use batch::{Batch, BatchStep};
-pub use protocol::{Env, Protocol};
+pub use batch::Batch;
+pub use environment::{
+    AdaptiveDifficulty, Environment, Origin, PrivilegedState, RESET_LANES, Seeded, Transition,
+    World,
+};
+pub use protocol::{JsonEnv, Protocol, Session, TrajectoryDigest};
+pub use registry::WorldName;
 pub use slot::{PerSlot, SLOTS, Slot};
-pub use task::{TaskBits, TaskName};
-pub use trust::Task;
-pub use world::{Origin, World};
+pub use task::{Task, TaskName};
 
 /// Compiles the code in the book.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/trust.md")]
+#[doc = include_str!("../../docs/adding-a-world.md")]
 mod book {}

@@ -3,11 +3,11 @@
 //! Parity with the Python reference is always with [`Rules::REFERENCE`]. [`Rules::HARDENED`] has
 //! every change of a world, each of which closes an exploit that the specs list as a quirk.
 
-use std::fmt;
+use std::fmt::{self, Debug};
 use std::marker::PhantomData;
 
-/// A change to the reference's rules; each world has an enum of its own.
-pub trait Change: Copy + Eq + 'static {
+/// A change to a world's published rules; each world has an enum of its own.
+pub trait RuleChange: Copy + Eq + Debug + Send + Sync + 'static {
     /// Every change, in the order of the documentation; at most 16.
     const ALL: &'static [Self];
 
@@ -17,27 +17,73 @@ pub trait Change: Copy + Eq + 'static {
     /// One sentence for a person: what it changes.
     fn describe(self) -> &'static str;
 
-    /// Its place in [`Change::ALL`].
+    /// Its place in [`RuleChange::ALL`].
     fn index(self) -> u8;
+}
+
+/// Defines the changes of a world: an enum with a name and a sentence for each.
+macro_rules! changes {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident {
+            $($(#[$variant_meta:meta])* $variant:ident = $text:literal: $sentence:literal,)+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum $name {
+            $($(#[$variant_meta])* $variant,)+
+        }
+
+        impl $crate::rules::RuleChange for $name {
+            const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)+
+                }
+            }
+
+            fn describe(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $sentence,)+
+                }
+            }
+
+            #[inline]
+            fn index(self) -> u8 {
+                self as u8
+            }
+        }
+    };
+}
+pub(crate) use changes;
+
+/// The changes of a world whose rules have none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoChange {}
+
+impl RuleChange for NoChange {
+    const ALL: &'static [Self] = &[];
+
+    fn name(self) -> &'static str {
+        match self {}
+    }
+
+    fn describe(self) -> &'static str {
+        match self {}
+    }
+
+    fn index(self) -> u8 {
+        match self {}
+    }
 }
 
 /// Which changes are made to the reference's rules.
 pub struct Rules<C> {
     bits: u16,
     of: PhantomData<fn() -> C>,
-}
-
-/// Rules of a world that is known from elsewhere, for places where rules of several worlds meet.
-/// Ordered with the reference's first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RuleBits(u16);
-
-impl RuleBits {
-    /// Whether these are the reference's rules, which are alike in every world.
-    #[must_use]
-    pub const fn are_reference(self) -> bool {
-        self.0 == 0
-    }
 }
 
 /// Why a text names no rules.
@@ -58,7 +104,7 @@ pub enum RulesError {
     },
 }
 
-impl<C: Change> Rules<C> {
+impl<C: RuleChange> Rules<C> {
     /// The rules of the Python reference.
     pub const REFERENCE: Self = Self::from_bits(0);
     /// Every change.
@@ -69,18 +115,6 @@ impl<C: Change> Rules<C> {
             bits,
             of: PhantomData,
         }
-    }
-
-    /// Without the world that they belong to.
-    #[must_use]
-    pub const fn bits(self) -> RuleBits {
-        RuleBits(self.bits)
-    }
-
-    /// What [`Rules::bits`] was made from; changes that the world does not have are left out.
-    #[must_use]
-    pub const fn of(bits: RuleBits) -> Self {
-        Self::from_bits(bits.0 & Self::HARDENED.bits)
     }
 
     /// Whether the change is made.
@@ -150,7 +184,7 @@ impl<C: Change> Rules<C> {
     }
 }
 
-impl<C: Change> fmt::Display for Rules<C> {
+impl<C: RuleChange> fmt::Display for Rules<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let made = self.bits.count_ones() as usize;
         let mostly = 2 * made > C::ALL.len();
@@ -163,7 +197,7 @@ impl<C: Change> fmt::Display for Rules<C> {
     }
 }
 
-impl<C: Change> serde::Serialize for Rules<C> {
+impl<C: RuleChange> serde::Serialize for Rules<C> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
@@ -186,19 +220,32 @@ impl<C> PartialEq for Rules<C> {
 
 impl<C> Eq for Rules<C> {}
 
+/// The published rules first.
+impl<C> Ord for Rules<C> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.bits.cmp(&other.bits)
+    }
+}
+
+impl<C> PartialOrd for Rules<C> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl<C> std::hash::Hash for Rules<C> {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.bits.hash(state);
     }
 }
 
-impl<C: Change> Default for Rules<C> {
+impl<C: RuleChange> Default for Rules<C> {
     fn default() -> Self {
         Self::REFERENCE
     }
 }
 
-impl<C: Change> fmt::Debug for Rules<C> {
+impl<C: RuleChange> fmt::Debug for Rules<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Rules({self})")
     }
@@ -216,7 +263,6 @@ mod tests {
         for bits in 0..=Cluster::HARDENED.bits {
             let rules = Cluster::from_bits(bits);
             assert_eq!(Cluster::parse(&rules.to_string()), Ok(rules));
-            assert_eq!(Cluster::of(rules.bits()), rules);
         }
         assert_eq!(Cluster::REFERENCE.to_string(), "reference");
         assert_eq!(Cluster::HARDENED.to_string(), "hardened");

@@ -1,79 +1,149 @@
-//! What all worlds' tasks have in common: names, an order, and how a command line chooses some.
+//! Tasks: what those of all worlds have in common, the three numbered ones that several worlds have,
+//! and how a command line chooses some.
 
 use std::fmt::{Debug, Display};
 use std::hash::Hash;
+
+use crate::named::named;
+
+named! {
+    /// The three numbered tasks, by rising difficulty. Each world says what they consist of.
+    pub enum Task {
+        /// The easy one.
+        Task1 = "task1",
+        /// The one in the middle.
+        Task2 = "task2",
+        /// The hard one: here the adversary wakes.
+        Task3 = "task3",
+    }
+}
+
+impl Task {
+    /// Returns the reference's word for how hard it is.
+    #[must_use]
+    pub const fn difficulty(self) -> &'static str {
+        match self {
+            Self::Task1 => "easy",
+            Self::Task2 => "medium",
+            Self::Task3 => "hard",
+        }
+    }
+}
+
+impl TaskName for Task {
+    const ALL: &'static [Self] = &Self::ALL;
+
+    fn name(self) -> &'static str {
+        Self::name(self)
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        Self::parse(name)
+    }
+}
+
+/// The only task of a world that has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SingleTask;
+
+impl TaskName for SingleTask {
+    const ALL: &'static [Self] = &[Self];
+
+    fn name(self) -> &'static str {
+        "default"
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        (name == Self.name()).then_some(Self)
+    }
+}
+
+impl Display for SingleTask {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
 
 /// A task of a world; each world has a type of its own.
 pub trait TaskName: Copy + Eq + Ord + Hash + Debug + Display + Send + Sync + 'static {
     /// The tasks that `all` means, in order. A world may know further ones by name.
     const ALL: &'static [Self];
 
-    /// The word used in files, addresses and on the command line.
+    /// Returns the word used in files, addresses and on the command line.
     fn name(self) -> &'static str;
 
-    /// The task with this name; also one that is not in [`TaskName::ALL`].
+    /// Returns the task with this name; also one that is not in [`TaskName::ALL`].
     fn parse(name: &str) -> Option<Self>;
 
-    /// Without the world that it belongs to; ordered as the tasks are.
-    fn bits(self) -> TaskBits;
-
-    /// What [`TaskName::bits`] was made from; none when the world has no such task.
-    fn of(bits: TaskBits) -> Option<Self>;
-
-    /// The same task without what a world holds out for measuring. A world overrides it where a task
-    /// shows that, too, unless its name says otherwise.
+    /// Returns the same task without what a world holds out for measuring. A world overrides it where
+    /// a task shows that, too, unless its name says otherwise.
     #[must_use]
     fn to_learn_from(self) -> Self {
         self
     }
 
-    /// The tasks that a command line chooses. A world overrides it where its tasks are cells of a
-    /// grid, which can be chosen by row and column.
+    /// Returns the tasks that a command line chooses. A world overrides it where its tasks are cells
+    /// of a grid, which can be chosen along each [`Axis`].
     ///
     /// # Errors
     /// Names the word or the option that the world does not know, and what there is.
     fn select(selection: &Selection<'_>) -> Result<Vec<Self>, String> {
-        match selection.of_cells().next() {
+        match selection.axes().next() {
             None => selection.by_name(),
-            Some((option, _)) => Err(format!("--{option} belongs to world polyguard")),
+            Some((Axis { option, world }, _)) => {
+                Err(format!("--{option} belongs to world {world}"))
+            }
         }
     }
 }
 
-/// A task of a world that is known from elsewhere, for places where tasks of several worlds meet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TaskBits(pub(crate) u16);
+/// An axis of a world's grid of tasks, as a command line names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// The option, without its dashes.
+    pub option: &'static str,
+    /// The name of the world that has it.
+    pub world: &'static str,
+}
 
 /// What a command line says about tasks, each as it was typed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection<'a> {
     /// Tasks by name with commas between, or `all`.
     pub tasks: Option<&'a str>,
-    /// Sub-environments with commas between.
-    pub sub_environment: Option<&'a str>,
-    /// Difficulties with commas between.
-    pub difficulty: Option<&'a str>,
-    /// A formulary.
-    pub formulary: Option<&'a str>,
-    /// A part of the tasks that was set aside for training or for testing.
-    pub split: Option<&'a str>,
+    axes: Vec<(Axis, &'a str)>,
 }
 
 impl<'a> Selection<'a> {
-    /// What was typed of the options that name rows and columns of a grid of tasks.
-    pub fn of_cells(&self) -> impl Iterator<Item = (&'static str, &'a str)> + use<'a> {
-        let options = [
-            ("sub-environment", self.sub_environment),
-            ("difficulty", self.difficulty),
-            ("formulary", self.formulary),
-            ("split", self.split),
-        ];
-        options
-            .into_iter()
-            .filter_map(|(option, text)| Some((option, text?)))
+    /// Creates a selection of tasks by name; all where none is given.
+    #[must_use]
+    pub const fn new(tasks: Option<&'a str>) -> Self {
+        Self {
+            tasks,
+            axes: Vec::new(),
+        }
     }
 
-    /// The tasks that are named, in the order given; all where none is.
+    /// Returns the same selection restricted along `axis`; unchanged without a text.
+    #[must_use]
+    pub fn with_axis(mut self, axis: Axis, text: Option<&'a str>) -> Self {
+        self.axes.extend(text.map(|text| (axis, text)));
+        self
+    }
+
+    /// Returns what was typed for `axis`.
+    #[must_use]
+    pub fn axis(&self, axis: Axis) -> Option<&'a str> {
+        let found = self.axes().find(|(given, _)| *given == axis);
+        found.map(|(_, text)| text)
+    }
+
+    /// Iterates over the axes that were given and what was typed for them, in the order given.
+    pub fn axes(&self) -> impl Iterator<Item = (Axis, &'a str)> {
+        self.axes.iter().copied()
+    }
+
+    /// Returns the tasks that are named, in the order given; all where none is.
     ///
     /// # Errors
     /// Names what is unknown, with what there is, or what is named twice.
@@ -97,10 +167,15 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// The names of [`TaskName::ALL`] for a message, with `last` before the last one.
+/// Returns the names of [`TaskName::ALL`] for a message, with `last` before the last one.
 #[must_use]
 pub fn known<T: TaskName>(last: &str) -> String {
     let names: Vec<&str> = T::ALL.iter().map(|task| task.name()).collect();
+    listed(&names, last)
+}
+
+/// Joins names for a message: commas between, and `last` before the last one.
+pub(crate) fn listed(names: &[&str], last: &str) -> String {
     match names.split_last() {
         Some((end, [])) => (*end).to_owned(),
         Some((end, rest)) => format!("{}{last}{end}", rest.join(", ")),
@@ -111,13 +186,10 @@ pub fn known<T: TaskName>(last: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trust::Task;
+    use crate::polyguard::AXES;
 
     fn select(tasks: Option<&str>) -> Result<Vec<Task>, String> {
-        Task::select(&Selection {
-            tasks,
-            ..Selection::default()
-        })
+        Task::select(&Selection::new(tasks))
     }
 
     #[test]
@@ -145,13 +217,11 @@ mod tests {
     #[test]
     fn a_world_without_a_grid_refuses_its_options_by_name() {
         let with = |option: &str| {
-            let given = |name| (name == option).then_some("x");
-            Task::select(&Selection {
-                tasks: Some("all"),
-                sub_environment: given("sub-environment"),
-                difficulty: given("difficulty"),
-                formulary: given("formulary"),
-                split: given("split"),
+            let named = AXES.into_iter().find(|axis| axis.option == option);
+            let all = Selection::new(Some("all"));
+            Task::select(&match named {
+                Some(axis) => all.with_axis(axis, Some("x")),
+                None => all,
             })
         };
         for option in ["sub-environment", "difficulty", "formulary", "split"] {
@@ -162,13 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_keep_the_order_and_come_back() {
-        let bits: Vec<TaskBits> = Task::ALL.into_iter().map(TaskName::bits).collect();
-        assert!(bits.is_sorted_by(|a, b| a < b), "{bits:?}");
-        for (task, bits) in Task::ALL.into_iter().zip(bits) {
-            assert_eq!(Task::of(bits), Some(task));
-        }
-        assert_eq!(Task::of(TaskBits(3)), None);
+    fn names_are_listed_for_a_message() {
         assert_eq!(known::<Task>(" or "), "task1, task2 or task3");
     }
 }

@@ -2,15 +2,16 @@
 
 mod counting;
 
+use sentinel_env::Batch;
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Action, Batch, BatchStep, Task};
+use sentinel_env::trust::{Action, Episode, Setup, Task};
 
 #[test]
 fn a_lean_step_does_not_allocate() {
     for streams in [Streams::Reference, Streams::Independent] {
         for task in Task::ALL {
-            let mut batch = Batch::new(task, streams, 0..10_000, 16);
-            let mut out = [BatchStep::default(); 16];
+            let mut batch = Batch::<Episode>::new(&Setup::new(task, 0, streams), 0..10_000, 16);
+            let mut out = Vec::with_capacity(16);
             let actions: [Action; 16] = std::array::from_fn(|i| Action::ALL[i % 12]);
             let before = counting::allocations();
             for _ in 0..500 {

@@ -4,6 +4,8 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
+use sentinel_env::Environment;
+use sentinel_env::JsonEnv;
 use sentinel_env::controller::Controller;
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{ActionMessage, ResetRequest, Task, TrustEnv};
@@ -28,7 +30,7 @@ fn message(action_type: &str, specialist_id: Option<&str>) -> ActionMessage {
 
 #[test]
 fn every_bad_action_names_itself_and_changes_nothing() {
-    let (mut env, mut controller) = (TrustEnv::default(), Controller::new());
+    let (mut env, mut controller) = (JsonEnv::<TrustEnv>::default(), Controller::new());
     let early = env
         .step(&message("skip", None), &mut controller)
         .unwrap_err();
@@ -67,7 +69,7 @@ fn every_bad_action_names_itself_and_changes_nothing() {
 #[test]
 fn a_step_after_the_end_is_an_error_and_changes_nothing() {
     for adaptive in [false, true] {
-        let (mut env, mut controller) = (TrustEnv::default(), Controller::new());
+        let (mut env, mut controller) = (JsonEnv::<TrustEnv>::default(), Controller::new());
         env.reset(
             &ResetRequest {
                 adaptive,
@@ -93,7 +95,7 @@ fn a_step_after_the_end_is_an_error_and_changes_nothing() {
 
 #[test]
 fn an_unknown_task_or_scenario_leaves_the_running_episode() {
-    let (mut env, controller) = (TrustEnv::default(), Controller::new());
+    let (mut env, controller) = (JsonEnv::<TrustEnv>::default(), Controller::new());
     env.reset(&request("task2"), &controller).unwrap();
     let before = *env.session().unwrap().episode();
     let error = env.reset(&request("task9"), &controller).unwrap_err();
@@ -110,7 +112,7 @@ fn an_unknown_task_or_scenario_leaves_the_running_episode() {
 /// A scenario's task wins over the task that is asked for, as in the reference.
 #[test]
 fn a_scenario_brings_its_task() {
-    let (mut env, controller) = (TrustEnv::default(), Controller::new());
+    let (mut env, controller) = (JsonEnv::<TrustEnv>::default(), Controller::new());
     let asked = ResetRequest {
         scenario_id: Some("SCN-TASK2-006".to_owned()),
         ..request("nonsense")

@@ -1,10 +1,11 @@
 //! A lean step of the cluster world does not allocate: counted, not assumed.
 
+use sentinel_env::{Batch, Environment};
 mod cluster_play;
 mod counting;
 
 use cluster_play::action;
-use sentinel_env::cluster::{Action, Batch, BatchStep, Episode, Setup, Task};
+use sentinel_env::cluster::{Action, Episode, Setup, Task};
 use sentinel_env::rng::Streams;
 
 #[test]
@@ -33,8 +34,9 @@ fn a_lean_step_does_not_allocate() {
 #[test]
 fn neither_does_a_batch() {
     for task in Task::ALL {
-        let mut batch = Batch::new(task, Streams::Independent, 0..10_000, 8);
-        let mut out = [BatchStep::default(); 8];
+        let setup = Setup::new(task, 0, Streams::Independent);
+        let mut batch = Batch::<Episode>::new(&setup, 0..10_000, 8);
+        let mut out = Vec::with_capacity(8);
         let before = counting::allocations();
         for n in 0..500 {
             let actions: [Action; 8] = std::array::from_fn(|k| action(8 * n + k as u32, task));

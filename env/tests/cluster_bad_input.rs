@@ -4,6 +4,7 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
+use sentinel_env::Environment;
 use sentinel_env::cluster::{
     Action, ActionMessage, Episode, GpuId, JobId, JobStatus, Setup, StepError, Task,
 };
@@ -109,7 +110,7 @@ fn what_is_down_or_done_stays_so() {
                 break;
             };
             if down.is_some() {
-                assert!(!step.success && step.report.is_none());
+                assert!(!step.info.success && step.info.report.is_none());
                 refused += 1;
             }
             let o = episode.observation();
@@ -123,7 +124,7 @@ fn what_is_down_or_done_stays_so() {
                     worker: None,
                 };
                 let step = episode.step(preempt).unwrap();
-                assert!(!step.success);
+                assert!(!step.info.success);
                 assert_eq!(episode.observation().jobs.rows()[job.index()], row);
                 done += 1;
             }
@@ -216,8 +217,8 @@ fn a_failed_action_costs_the_step() {
     .enumerate()
     {
         let step = episode.step(action).unwrap();
-        assert!(!step.success && step.drifted && step.report.is_none());
-        assert_eq!(step.grades.coherence, 0.15);
+        assert!(!step.info.success && step.info.drifted && step.info.report.is_none());
+        assert_eq!(step.info.grades.coherence, 0.15);
         assert_eq!(usize::from(episode.observation().step_count), n + 1);
     }
     assert_eq!(episode.observation().counters.false_positives, 1);

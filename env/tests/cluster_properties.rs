@@ -4,17 +4,18 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
+use sentinel_env::PrivilegedState;
 mod cluster_play;
 
 use cluster_play::action;
 use proptest::prelude::*;
 use sentinel_env::cluster::{
-    Action, Batch, Behaviour, Change, Episode, GPU_MEMORY, GpuState, JobId, JobStatus, Rules,
-    Setup, StepError, Task,
+    Action, Behaviour, Change, Episode, GPU_MEMORY, GpuState, JobId, JobStatus, Rules, Setup,
+    StepError, Task,
 };
 use sentinel_env::rng::Streams;
 use sentinel_env::slot::Slot;
-use sentinel_env::trust::BatchStep;
+use sentinel_env::{Batch, Environment};
 
 fn setups() -> impl Strategy<Value = Setup> {
     let all = (0..3usize, any::<u64>(), any::<bool>(), any::<bool>());
@@ -79,8 +80,8 @@ proptest! {
         let mut steps = 0;
         while let Ok(step) = episode.step(action(start + steps, setup.task)) {
             steps += 1;
-            prop_assert!((0.01..=0.99).contains(&step.grades.reward));
-            prop_assert_eq!(step.terminal.is_some(), episode.observation().done());
+            prop_assert!((0.01..=0.99).contains(&step.info.grades.reward));
+            prop_assert_eq!(step.info.terminal.is_some(), episode.observation().done());
             is_sound(&episode);
         }
         let o = episode.observation();
@@ -138,16 +139,16 @@ proptest! {
                 other => other,
             };
             let (x, y) = (a.step(next), b.step(next));
-            prop_assert_eq!(x.map(|s| s.grades), y.map(|s| s.grades));
+            prop_assert_eq!(x.map(|s| s.info.grades), y.map(|s| s.info.grades));
             prop_assert_eq!(a.observation(), b.observation());
         }
     }
 
     /// Priorities, failures and attacks to come do not show at reset, nor while nothing happens.
     #[test]
-    fn luck_does_not_show_before_it_strikes(setup in setups(), luck in any::<u64>()) {
+    fn outcomes_do_not_show_before_they_are_drawn(setup in setups(), seed in any::<u64>()) {
         let mut a = Episode::reset(&setup);
-        let mut hidden = a.hidden().clone().with_luck(luck);
+        let mut hidden = a.hidden().clone().with_outcome_seed(seed);
         for priority in &mut hidden.priorities {
             *priority = 6 - *priority;
         }
@@ -155,8 +156,8 @@ proptest! {
         prop_assert_eq!(a.observation(), b.observation());
         for _ in 0..120 {
             let (x, y) = (a.step(Action::Tick), b.step(Action::Tick));
-            let attacked = |s: &Result<sentinel_env::cluster::Step, _>| {
-                s.as_ref().is_ok_and(|s| s.attack.is_some())
+            let attacked = |s: &Result<sentinel_env::Transition<sentinel_env::cluster::Step>, _>| {
+                s.as_ref().is_ok_and(|s| s.info.attack.is_some())
             };
             if attacked(&x) || attacked(&y) {
                 break;
@@ -170,21 +171,24 @@ proptest! {
 #[test]
 fn a_batch_is_many_episodes() {
     for task in Task::ALL {
-        let mut batch = Batch::new(task, Streams::Independent, 7..12, 3);
+        let setup = Setup::new(task, 0, Streams::Independent);
+        let mut batch = Batch::<Episode>::new(&setup, 7..12, 3);
         let reset = |seed| Episode::reset(&Setup::new(task, seed, Streams::Independent));
         let mut singles: Vec<Episode> = (7..10).map(reset).collect();
         let mut seeds = (10..12).chain((7..12).cycle());
-        let mut out = [BatchStep::default(); 3];
+        let mut out = Vec::new();
         for n in 0..400 {
             assert_eq!(batch.episodes(), singles);
             let actions: Vec<Action> = (0..3).map(|k| action(3 * n + k, task)).collect();
             batch.step(&actions, &mut out).unwrap();
-            for ((single, action), out) in singles.iter_mut().zip(&actions).zip(&out) {
+            for (index, ((single, action), out)) in
+                singles.iter_mut().zip(&actions).zip(&out).enumerate()
+            {
                 let step = single.step(*action).unwrap();
-                assert_eq!(step.grades.reward, out.reward);
-                assert_eq!(step.terminal.is_some(), out.done);
-                if out.done {
-                    assert_eq!(out.score, single.tally().score());
+                assert_eq!(step.reward, out.reward);
+                assert_eq!(step.is_last(), out.is_last());
+                if out.is_last() {
+                    assert_eq!(batch.last_ended(index), Some(&*single));
                     *single = reset(seeds.next().unwrap());
                 }
             }

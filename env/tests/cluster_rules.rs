@@ -1,10 +1,12 @@
 //! What each change to the cluster's rules changes, and that it changes nothing else.
 
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
 use sentinel_env::cluster::{
     Action, Change, Episode, GpuId, JobId, JobStatus, Rules, Setup, StepError, Task,
 };
 use sentinel_env::rng::Streams;
-use sentinel_env::rules::Change as _;
+use sentinel_env::rules::RuleChange as _;
 use sentinel_env::slot::Slot;
 
 fn start(task: Task, seed: u64, rules: Rules) -> Episode {
@@ -64,8 +66,8 @@ fn after_a_failure(rules: Rules) -> JobStatus {
         episode.step(allocate(0, 0)).expect("it runs");
         for _ in 0..3 {
             let step = episode.step(Action::Tick).expect("it runs");
-            let runs = step.completed == 0 && status(&episode, 0) != JobStatus::Complete;
-            if step.tick.failed == 1 && runs {
+            let runs = step.info.completed == 0 && status(&episode, 0) != JobStatus::Complete;
+            if step.info.tick.failed == 1 && runs {
                 return status(&episode, 0);
             }
         }
@@ -90,7 +92,7 @@ fn waiting_is_no_drift_where_nothing_can_be_placed() {
         }
         let step = episode.step(Action::Tick).expect("it runs");
         let idle = episode.observation().can_place();
-        (step.drifted, idle)
+        (step.info.drifted, idle)
     };
     assert_eq!(
         drift(only(Change::Waiting), true),
@@ -111,14 +113,14 @@ fn what_is_not_named_is_not_done() {
     };
     for (rules, done) in [(Rules::REFERENCE, true), (only(Change::Choices), false)] {
         let mut episode = start(Task::Task1, 0, rules);
-        assert_eq!(episode.step(nothing).expect("it runs").success, done);
+        assert_eq!(episode.step(nothing).expect("it runs").info.success, done);
         let mut episode = start(Task::Task1, 0, rules);
-        assert!(episode.step(allocate(0, 0)).expect("it runs").success);
+        assert!(episode.step(allocate(0, 0)).expect("it runs").info.success);
         let ask = Action::RequestInfo {
             job: None,
             worker: None,
         };
-        assert_eq!(episode.step(ask).expect("it runs").success, done);
+        assert_eq!(episode.step(ask).expect("it runs").info.success, done);
     }
 }
 

@@ -7,6 +7,7 @@
 mod cluster_play;
 
 use cluster_play::action;
+use sentinel_env::JsonEnv;
 use sentinel_env::cluster::{
     Action, ActionMessage, Agent, Behaviour, ClusterEnv, MessageError, ResetRequest, Session,
     Setup, Task,
@@ -36,7 +37,7 @@ fn played(task: Task, seed: u64) -> Session {
 #[test]
 fn a_message_for_another_session_changes_nothing() {
     let mut controller = Controller::new();
-    let mut session = Session::reset(&request("task2", false), &controller).unwrap();
+    let mut session = Session::from_request(&request("task2", false), &controller).unwrap();
     let before = session.episode().clone();
     let message = |json: &str| serde_json::from_str::<ActionMessage>(json).unwrap();
     let cases = [
@@ -60,12 +61,12 @@ fn a_message_for_another_session_changes_nothing() {
         assert_eq!(*session.episode(), before);
         assert!(session.events().is_empty() && session.audit().actions.is_empty());
     }
-    assert!(Session::reset(&request("task9", false), &controller).is_err());
+    assert!(Session::from_request(&request("task9", false), &controller).is_err());
 }
 
 #[test]
 fn an_environment_keeps_its_episode_when_a_reset_is_refused() {
-    let (mut env, mut controller) = (ClusterEnv::default(), Controller::new());
+    let (mut env, mut controller) = (JsonEnv::<ClusterEnv>::default(), Controller::new());
     let tick = ActionMessage::from(Action::Tick);
     let early = env.step(&tick, &mut controller).unwrap_err();
     assert!(early.to_string().contains("reset before"), "{early}");
@@ -84,8 +85,8 @@ fn an_environment_keeps_its_episode_when_a_reset_is_refused() {
 #[test]
 fn the_controller_learns_of_an_adaptive_episode_once() {
     let mut controller = Controller::new();
-    let mut session = Session::reset(&request("task3", true), &controller).unwrap();
-    let mut last = session.result();
+    let mut session = Session::from_request(&request("task3", true), &controller).unwrap();
+    let mut last = session.reply();
     for n in 0.. {
         let message = action(n, Task::Task3).into();
         match session.step(&message, &mut controller) {
@@ -143,7 +144,7 @@ fn equal_runs_have_equal_payloads_and_other_seeds_other_ids() {
         played(Task::Task3, 1),
         played(Task::Task3, 2),
     );
-    assert_eq!(a.result(), b.result());
+    assert_eq!(a.reply(), b.reply());
     assert_eq!(a.state(), b.state());
     assert_ne!(a.state().session_id, c.state().session_id);
     assert_ne!(a.state().session_id, a.state().episode_id);

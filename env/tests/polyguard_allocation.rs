@@ -1,5 +1,6 @@
 //! A step of the PolyGuard world does not allocate: counted, not assumed.
 
+use sentinel_env::Environment;
 mod counting;
 mod polyguard_play;
 
@@ -19,7 +20,7 @@ fn a_step_does_not_allocate() {
                 let id = id.filter(|id| episode.observation().candidates.get(*id).is_some());
                 let action = id.map_or_else(
                     || Action::explained(episode.observation(), CandidateId::FIRST),
-                    |id| Action::Choose(Choice::bare(id)),
+                    |id| Action::Choose(Choice::new(id)),
                 );
                 assert!(episode.step(action).is_ok());
             }

@@ -5,6 +5,9 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
+use sentinel_env::controller::Controller;
 mod polyguard_play;
 
 use polyguard_play::{cases, only_time_passed, play_out};
@@ -20,7 +23,12 @@ fn setup(name: &str, seed: u64, rules: Rules) -> Setup {
 /// Says a text as the first answer of an episode.
 fn said(text: &str, rules: Rules) -> (Session, Step) {
     let mut session = Session::new(&setup("DDI-medium", 3, rules));
-    session.step(&Message::completion(text.to_owned())).unwrap();
+    session
+        .step(
+            &Message::completion(text.to_owned()),
+            &mut Controller::new(),
+        )
+        .unwrap();
     let step = session.steps()[0];
     (session, step)
 }
@@ -87,20 +95,23 @@ fn a_candidate_that_is_not_shown_is_refused() {
                 let shown: Vec<CandidateId> = shown.collect();
                 for id in CandidateId::all().filter(|id| !shown.contains(id)) {
                     let mut episode = before.clone();
-                    let step = episode.step(Action::Choose(Choice::bare(id))).unwrap();
+                    let step = episode.step(Action::Choose(Choice::new(id))).unwrap();
                     only_time_passed(&before, &episode);
                     let last = shown.iter().map(|id| id.number()).max().unwrap_or(0);
-                    let unknown = step.violation == Some(Violation::UnknownCandidate);
+                    let unknown = step.info.violation == Some(Violation::UnknownCandidate);
                     if unknown {
                         assert!(id.number() > last, "{case} {seed}: {id} of {shown:?}");
                         ends += 1;
                     } else {
                         gaps += 1;
                     }
-                    assert!(step.violation.is_some() && step.act.is_none());
-                    assert_eq!(step.reward.component(Component::FormatCompliance), 0.001);
-                    assert_eq!(step.reward.component(Component::Legality), 0.001);
-                    assert_eq!(step.reward.gated, 0.001);
+                    assert!(step.info.violation.is_some() && step.info.act.is_none());
+                    assert_eq!(
+                        step.info.reward.component(Component::FormatCompliance),
+                        0.001
+                    );
+                    assert_eq!(step.info.reward.component(Component::Legality), 0.001);
+                    assert_eq!(step.info.reward.gated, 0.001);
                 }
             }
         }
@@ -123,12 +134,12 @@ fn choosing_what_is_withheld_again_is_cheating() {
             let mut ids = CandidateId::all();
             let gap = ids.find(|id| o.candidates.get(*id).is_none() && Some(*id) < last);
             let Some(gap) = gap else { break };
-            let step = episode.step(Action::Choose(Choice::bare(gap))).unwrap();
+            let step = episode.step(Action::Choose(Choice::new(gap))).unwrap();
             hits += 1;
             let second = hits == 2;
-            assert_eq!(step.exploit == Some(Exploit::IllegalChoice), second);
-            assert_eq!(step.end == Some(End::ExploitDetection), second);
-            assert!(step.violation.is_some());
+            assert_eq!(step.info.exploit == Some(Exploit::IllegalChoice), second);
+            assert_eq!(step.info.end == Some(End::ExploitDetection), second);
+            assert!(step.info.violation.is_some());
             if second {
                 return;
             }
@@ -144,7 +155,7 @@ fn a_candidate_of_another_step_is_not_carried_out() {
     for seed in 0..60 {
         let mut episode = Episode::reset(&setup("DDI-medium", seed, Rules::HARDENED));
         let old = episode.observation().candidates.clone();
-        let first = Action::Choose(Choice::bare(CandidateId::FIRST));
+        let first = Action::Choose(Choice::new(CandidateId::FIRST));
         episode.step(first).unwrap();
         for stale in old.iter().filter(|c| c.id != CandidateId::FIRST) {
             let mut copy = episode.clone();
@@ -157,20 +168,20 @@ fn a_candidate_of_another_step_is_not_carried_out() {
             };
             let step = copy.step(Action::Choose(Choice {
                 claim,
-                ..Choice::bare(stale.id)
+                ..Choice::new(stale.id)
             }));
             let step = step.unwrap();
             match episode.observation().candidates.get(stale.id) {
-                Some(now) if now.act == stale.act => assert_eq!(step.act, Some(now.act)),
+                Some(now) if now.act == stale.act => assert_eq!(step.info.act, Some(now.act)),
                 Some(now) => {
-                    assert_eq!(step.act, Some(now.act));
-                    assert_eq!(step.violation, Some(Violation::CandidateMismatch));
-                    assert_eq!(step.exploit, Some(Exploit::CandidateMismatch));
+                    assert_eq!(step.info.act, Some(now.act));
+                    assert_eq!(step.info.violation, Some(Violation::CandidateMismatch));
+                    assert_eq!(step.info.exploit, Some(Exploit::CandidateMismatch));
                     only_time_passed(&episode, &copy);
                     changed += 1;
                 }
                 None => {
-                    assert!(step.violation.is_some() && step.act.is_none());
+                    assert!(step.info.violation.is_some() && step.info.act.is_none());
                     changed += 1;
                 }
             }
@@ -197,11 +208,19 @@ fn another_type_drug_or_argument_than_the_candidate_has_is_cheating() {
         let text = format!(r#"{{"candidate_id":"{id}","rationale":"x",{stated}}}"#);
         let mut copy = episode.clone();
         let step = copy.step(Action::parse(&text, formulary)).unwrap();
-        assert_eq!(step.violation, Some(Violation::CandidateMismatch), "{text}");
-        assert_eq!(step.exploit, Some(Exploit::CandidateMismatch), "{text}");
-        assert_eq!(step.end, Some(End::ExploitDetection), "{text}");
-        assert_eq!(step.total, 0.001);
-        assert!(step.score.unwrap() <= 0.1);
+        assert_eq!(
+            step.info.violation,
+            Some(Violation::CandidateMismatch),
+            "{text}"
+        );
+        assert_eq!(
+            step.info.exploit,
+            Some(Exploit::CandidateMismatch),
+            "{text}"
+        );
+        assert_eq!(step.info.end, Some(End::ExploitDetection), "{text}");
+        assert_eq!(step.info.total, 0.001);
+        assert!(step.info.score.unwrap() <= 0.1);
         only_time_passed(&episode, &copy);
     }
     let Some(sentinel_env::polyguard::Arg::Target(target)) = Some(candidate.act.arg) else {
@@ -216,7 +235,7 @@ fn another_type_drug_or_argument_than_the_candidate_has_is_cheating() {
         .clone()
         .step(Action::parse(&right, formulary))
         .unwrap();
-    assert_eq!((step.violation, step.exploit), (None, None));
+    assert_eq!((step.info.violation, step.info.exploit), (None, None));
 }
 
 #[test]
@@ -261,7 +280,7 @@ fn three_refusals_are_enough() {
     let mut session = Session::new(&setup("DDI-hard", 1, Rules::HARDENED));
     let nonsense = Message::completion("hm".to_owned());
     for n in 1..=3 {
-        let reply = session.step(&nonsense).unwrap();
+        let reply = session.step(&nonsense, &mut Controller::new()).unwrap();
         assert_eq!(reply.info.invalid_action_count, n);
         assert_eq!(reply.info.failure_reasons, ["no_candidate"]);
         assert_eq!(reply.done, n == 3);
@@ -271,7 +290,7 @@ fn three_refusals_are_enough() {
         Some("repeated_invalid")
     );
     assert!(matches!(
-        session.step(&nonsense),
+        session.step(&nonsense, &mut Controller::new()),
         Err(MessageError::Step(StepError::Over))
     ));
 }

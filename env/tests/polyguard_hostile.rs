@@ -5,6 +5,8 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
+use sentinel_env::Environment;
+use sentinel_env::controller::Controller;
 mod polyguard_play;
 
 use polyguard_play::{cases, noise, only_time_passed, shown};
@@ -78,7 +80,7 @@ fn under_way(case: Case, seed: u64) -> Episode {
     for n in 0..seed as u32 % 4 {
         let mut next = episode.clone();
         let id = shown(next.observation(), noise(n));
-        next.step(Action::Choose(Choice::bare(id))).unwrap();
+        next.step(Action::Choose(Choice::new(id))).unwrap();
         if next.observation().done() {
             break;
         }
@@ -97,14 +99,22 @@ fn no_exploit_is_carried_out_in_any_cell() {
             let action = Action::parse(text, episode.observation().formulary());
             let step = episode.step(action).unwrap();
             assert_eq!(
-                step.exploit,
+                step.info.exploit,
                 Some(Exploit::ParserExploit),
                 "{case}: {text:?}"
             );
-            assert_eq!(step.end, Some(End::ExploitDetection), "{case}: {text:?}");
-            assert_eq!((step.act, step.total), (None, 0.001), "{case}: {text:?}");
+            assert_eq!(
+                step.info.end,
+                Some(End::ExploitDetection),
+                "{case}: {text:?}"
+            );
+            assert_eq!(
+                (step.info.act, step.info.total),
+                (None, 0.001),
+                "{case}: {text:?}"
+            );
             assert!(
-                step.score.is_some_and(|score| score <= 0.1),
+                step.info.score.is_some_and(|score| score <= 0.1),
                 "{case}: {text:?}"
             );
             only_time_passed(&before, &episode);
@@ -120,9 +130,13 @@ fn what_is_wrong_is_named_and_not_replaced_by_the_first_candidate() {
             let mut episode = before.clone();
             let action = Action::parse(text, episode.observation().formulary());
             let step = episode.step(action).unwrap();
-            assert_eq!(step.violation, Some(why), "{case}: {text:?}");
-            assert_eq!((step.act, step.exploit), (None, None), "{case}: {text:?}");
-            assert_eq!(step.total, 0.001, "{case}: {text:?}");
+            assert_eq!(step.info.violation, Some(why), "{case}: {text:?}");
+            assert_eq!(
+                (step.info.act, step.info.exploit),
+                (None, None),
+                "{case}: {text:?}"
+            );
+            assert_eq!(step.info.total, 0.001, "{case}: {text:?}");
             only_time_passed(&before, &episode);
         }
     }
@@ -148,9 +162,9 @@ fn what_is_carried_out_is_what_was_named() {
                 let action = Action::parse(&text, episode.observation().formulary());
                 assert_eq!(action.id(), Some(id), "{text}");
                 let step = episode.step(action).unwrap();
-                assert_eq!(step.act, candidate.map(|c| c.act), "{case}: {text}");
+                assert_eq!(step.info.act, candidate.map(|c| c.act), "{case}: {text}");
                 assert_eq!(
-                    step.violation.is_some(),
+                    step.info.violation.is_some(),
                     candidate.is_none(),
                     "{case}: {text}"
                 );
@@ -180,7 +194,7 @@ fn a_message_of_a_megabyte_is_named() {
         let message: Message = serde_json::from_str(&json).unwrap();
         let mut session = Session::new(&Setup::new(Case::ALL[4], 5).under(Rules::HARDENED));
         let before = session.episode().clone();
-        let reply = session.step(&message).unwrap();
+        let reply = session.step(&message, &mut Controller::new()).unwrap();
         let head: String = json.chars().take(60).collect();
         assert_eq!(reply.info.failure_reasons, ["parser_exploit"], "{head}");
         assert_eq!((reply.reward, reply.done), (0.001, true), "{head}");

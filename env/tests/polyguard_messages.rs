@@ -4,9 +4,10 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
-use sentinel_env::Env;
+use sentinel_env::Environment;
+use sentinel_env::JsonEnv;
 use sentinel_env::controller::Controller;
-use sentinel_env::polyguard::{Case, Message, PolyguardWorld, ResetRequest, Rules, Session, Setup};
+use sentinel_env::polyguard::{Case, Message, PolyguardEnv, ResetRequest, Rules, Session, Setup};
 
 fn setup(name: &str, seed: u64, rules: Rules) -> Setup {
     Setup::new(Case::parse(name).unwrap(), seed).under(rules)
@@ -81,7 +82,8 @@ fn what_is_no_message_is_named() {
     ];
     for (json, reason, named) in wasted {
         let mut session = Session::new(&setup("DDI-easy", 0, Rules::HARDENED));
-        let reply = session.step(&message(json)).unwrap();
+        let reply = session.step(&message(json), &mut Controller::new());
+        let reply = reply.unwrap();
         assert_eq!(reply.info.failure_reasons, [reason], "{json}");
         let detail = reply.info.failure_detail.unwrap();
         assert!(detail.contains(named), "{json}: {detail}");
@@ -94,14 +96,21 @@ fn a_message_for_another_session_changes_nothing() {
     let mut session = Session::new(&setup("DDI-easy", 0, Rules::HARDENED));
     let own = session.session_id().to_owned();
     let other = message(r#"{"completion": "x", "session_id": "somebody-else"}"#);
-    let error = session.step(&other).unwrap_err().to_string();
+    let error = session
+        .step(&other, &mut Controller::new())
+        .unwrap_err()
+        .to_string();
     assert!(
         error.contains("somebody-else") && error.contains(&own),
         "{error}"
     );
     assert_eq!(session.episode().observation().step_count, 0);
     let json = format!(r#"{{"candidate_id":"cand_01","rationale":"egfr","session_id":"{own}"}}"#);
-    assert!(session.step(&message(&json)).is_ok());
+    assert!(
+        session
+            .step(&message(&json), &mut Controller::new())
+            .is_ok()
+    );
 }
 
 #[test]
@@ -120,7 +129,7 @@ fn a_reset_that_asks_for_what_there_is_not_names_it() {
         (r#"{"scenario_id": "scn_1"}"#, "scenario_id"),
         (r#"{"patient_id": "pt_1"}"#, "patient_id"),
     ] {
-        let error = Session::reset(&request(json).unwrap())
+        let error = Session::from_request(&request(json).unwrap(), &Controller::new())
             .unwrap_err()
             .to_string();
         assert!(error.contains(named), "{json}: {error}");
@@ -138,7 +147,7 @@ fn a_reset_that_asks_for_what_there_is_not_names_it() {
 
 #[test]
 fn an_environment_keeps_its_episode_when_a_reset_is_refused() {
-    let (mut env, mut controller) = (Env::<PolyguardWorld>::default(), Controller::new());
+    let (mut env, mut controller) = (JsonEnv::<PolyguardEnv>::default(), Controller::new());
     let keep = message(r#"{"candidate_id": "cand_01", "rationale": "egfr"}"#);
     let early = env.step(&keep, &mut controller).unwrap_err();
     assert!(early.to_string().contains("reset before"), "{early}");

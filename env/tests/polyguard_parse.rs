@@ -77,7 +77,10 @@ fn an_object_is_read() {
     assert_eq!(choice.id.number(), 4);
     assert!(!choice.repaired);
     assert_eq!(choice.confidence.map(|c| c.value()), Some(0.25));
-    assert_eq!(choice.cites, Terms::of("pain nsaid_like warfarin_like"));
+    assert_eq!(
+        choice.cites,
+        Terms::from_text("pain nsaid_like warfarin_like")
+    );
     assert_eq!(choice.claim.kind, Some(Kind::SubstituteWithinClass));
     let name = |drug: Option<_>| drug.map(|d: sentinel_env::polyguard::Drug| d.name(formulary));
     assert_eq!(choice.claim.drug.map(name), Some(Some("warfarin_like")));

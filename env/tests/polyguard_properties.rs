@@ -4,6 +4,9 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
+use sentinel_env::TrajectoryDigest;
 mod polyguard_play;
 
 use std::collections::BTreeSet;
@@ -11,8 +14,8 @@ use std::collections::BTreeSet;
 use polyguard_play::{answer, cases, cells, noise, play_out, shown};
 use proptest::prelude::*;
 use sentinel_env::polyguard::{
-    Action, Arg, CandidateId, Case, Choice, Component, Drug, End, Episode, Exploit, Fingerprints,
-    Issue, Kind, Observation, Rules, Setup, Split, StepError, SubEnvironment, Violation,
+    Action, Arg, CandidateId, Case, Choice, Component, Drug, End, Episode, Exploit, Issue, Kind,
+    Observation, Rules, Setup, Split, StepError, SubEnvironment, Violation,
 };
 
 fn setups() -> impl Strategy<Value = Setup> {
@@ -66,16 +69,16 @@ proptest! {
                 break;
             };
             is_sound(&episode);
-            prop_assert!((0.001..=0.999).contains(&step.total));
-            let honest = step.violation.is_none() && step.exploit.is_none();
-            prop_assert_eq!(step.reward.gated, if honest { step.reward.additive } else { 0.001 });
+            prop_assert!((0.001..=0.999).contains(&step.info.total));
+            let honest = step.info.violation.is_none() && step.info.exploit.is_none();
+            prop_assert_eq!(step.info.reward.gated, if honest { step.info.reward.additive } else { 0.001 });
             prop_assert_eq!(
                 episode.observation().invalid_count - refused,
-                u8::from(step.violation.is_some())
+                u8::from(step.info.violation.is_some())
             );
-            prop_assert_eq!(step.end.is_some(), step.score.is_some());
-            prop_assert_eq!(step.end, episode.observation().end);
-            returned += step.total;
+            prop_assert_eq!(step.info.end.is_some(), step.info.score.is_some());
+            prop_assert_eq!(step.info.end, episode.observation().end);
+            returned += step.info.total;
         }
         let o = episode.observation();
         prop_assert!(o.done());
@@ -93,9 +96,9 @@ proptest! {
                 episode.observation().candidates.iter().map(|c| c.id).collect();
             for id in ids {
                 let mut copy = episode.clone();
-                let step = copy.step(Action::Choose(Choice::bare(id))).unwrap();
-                prop_assert_eq!(step.violation, None);
-                prop_assert_eq!(step.act, episode.observation().candidates.get(id).map(|c| c.act));
+                let step = copy.step(Action::Choose(Choice::new(id))).unwrap();
+                prop_assert_eq!(step.info.violation, None);
+                prop_assert_eq!(step.info.act, episode.observation().candidates.get(id).map(|c| c.act));
                 is_sound(&copy);
             }
             let id = shown(episode.observation(), noise(n));
@@ -113,12 +116,12 @@ fn the_same_seed_and_actions_give_the_same_episode() {
         for seed in 0..8 {
             let digest = |seed: u64| {
                 let mut episode = Episode::reset(&Setup::new(case, seed));
-                let mut prints = Fingerprints::default();
+                let mut prints = TrajectoryDigest::default();
                 for n in 0.. {
                     let Ok(step) = episode.step(answer(episode.observation(), n)) else {
                         break;
                     };
-                    prints.push(&episode, &step);
+                    prints.push(&episode, &step.info);
                 }
                 let state = format!("{:?} {:?}", episode.observation(), episode.hidden());
                 (prints.digest(), prints.trail().to_vec(), state)
@@ -136,7 +139,7 @@ fn a_copy_goes_on_like_the_original() {
     for case in cases() {
         let mut episode = Episode::reset(&Setup::new(case, 11));
         let id = shown(episode.observation(), 3);
-        episode.step(Action::Choose(Choice::bare(id))).unwrap();
+        episode.step(Action::Choose(Choice::new(id))).unwrap();
         let mut copy = episode.clone();
         play_out(&mut episode, 5);
         play_out(&mut copy, 5);
@@ -156,13 +159,13 @@ fn what_is_refused_or_cheats_earns_nothing_when_gated() {
                 let Ok(step) = episode.step(answer(episode.observation(), n)) else {
                     break;
                 };
-                if step.violation.is_some() || step.exploit.is_some() {
-                    assert_eq!((step.total, step.reward.gated), (0.001, 0.001));
-                    assert_eq!(step.reward.component(Component::Legality), 0.001);
-                    refused += usize::from(step.violation.is_some());
-                    cheated += usize::from(step.exploit.is_some());
+                if step.info.violation.is_some() || step.info.exploit.is_some() {
+                    assert_eq!((step.info.total, step.info.reward.gated), (0.001, 0.001));
+                    assert_eq!(step.info.reward.component(Component::Legality), 0.001);
+                    refused += usize::from(step.info.violation.is_some());
+                    cheated += usize::from(step.info.exploit.is_some());
                 } else {
-                    assert_eq!(step.total, step.reward.additive);
+                    assert_eq!(step.info.total, step.info.reward.additive);
                 }
             }
         }
@@ -178,12 +181,12 @@ fn insist(case: Case, seed: u64, kinds: &[Kind], seen: &mut BTreeSet<Exploit>) {
         let Some(id) = o.candidates.find(|c| c.act.kind == *kind).map(|c| c.id) else {
             break;
         };
-        let step = episode.step(Action::Choose(Choice::bare(id))).unwrap();
-        if let Some(exploit) = step.exploit {
-            assert_eq!(step.end, Some(End::ExploitDetection));
+        let step = episode.step(Action::Choose(Choice::new(id))).unwrap();
+        if let Some(exploit) = step.info.exploit {
+            assert_eq!(step.info.end, Some(End::ExploitDetection));
             seen.insert(exploit);
         }
-        if step.end.is_some() {
+        if step.info.end.is_some() {
             break;
         }
     }
@@ -232,12 +235,12 @@ fn illegal_acts_are_proposed_and_withheld() {
             for n in 0.. {
                 for id in CandidateId::all() {
                     if episode.observation().candidates.get(id).is_none() {
-                        let step = episode.clone().step(Action::Choose(Choice::bare(id)));
-                        seen.extend(step.unwrap().violation);
+                        let step = episode.clone().step(Action::Choose(Choice::new(id)));
+                        seen.extend(step.unwrap().info.violation);
                     }
                 }
                 let id = shown(episode.observation(), noise(n + seed as u32));
-                episode.step(Action::Choose(Choice::bare(id))).unwrap();
+                episode.step(Action::Choose(Choice::new(id))).unwrap();
                 if episode.observation().done() {
                     break;
                 }
@@ -298,7 +301,7 @@ fn training_never_meets_what_is_held_out() {
                     break;
                 }
                 let id = shown(o, noise(n + seed as u32));
-                episode.step(Action::Choose(Choice::bare(id))).unwrap();
+                episode.step(Action::Choose(Choice::new(id))).unwrap();
             }
         }
     }
@@ -310,7 +313,7 @@ fn planted(episode: &Episode) -> u64 {
     use SubEnvironment as Sub;
     let (o, h) = (episode.observation(), episode.hidden());
     let formulary = o.formulary();
-    let rows = |is: &dyn Fn(&sentinel_env::polyguard::Row) -> bool| {
+    let rows = |is: &dyn Fn(&sentinel_env::polyguard::Medication) -> bool| {
         let rows = o.regimen.iter().filter(|row| is(row));
         rows.fold(0, |bits, row| bits | o.parts(row.drug))
     };

@@ -4,6 +4,8 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
+use sentinel_env::Environment;
+use sentinel_env::controller::Controller;
 mod polyguard_play;
 
 use std::collections::BTreeSet;
@@ -133,7 +135,7 @@ fn the_reply_to_a_step_tells_what_came_of_it() {
         r#"{"completion": "candidate_id=cand_01; rationale=egfr is known, nothing to do"}"#,
     )
     .unwrap();
-    let sent = session.step(&message).unwrap();
+    let sent = session.step(&message, &mut Controller::new()).unwrap();
     let reply = reply(&session);
     assert_eq!(serde_json::to_value(sent).unwrap(), reply);
     let info = &reply["info"];
@@ -187,19 +189,19 @@ fn truth_is_told_only_to_evaluators() {
         difficulty: Some("hard".to_owned()),
         ..ResetRequest::default()
     };
-    let mut plain = Session::reset(&request).unwrap();
+    let mut plain = Session::from_request(&request, &Controller::new()).unwrap();
     let debug = ResetRequest {
         debug: true,
         ..request
     };
-    let mut open = Session::reset(&debug).unwrap();
+    let mut open = Session::from_request(&debug, &Controller::new()).unwrap();
     assert!(
         reply(&open)["info"].get("debug").is_none(),
         "no step, no delta"
     );
     let keep = Message::completion("candidate_id=cand_01; rationale=egfr".to_owned());
-    plain.step(&keep).unwrap();
-    open.step(&keep).unwrap();
+    plain.step(&keep, &mut Controller::new()).unwrap();
+    open.step(&keep, &mut Controller::new()).unwrap();
     let (mut told, told_to_agent) = (reply(&open), reply(&plain));
     assert!(told_to_agent["info"].get("debug").is_none());
     let debug = told["info"]
@@ -316,13 +318,14 @@ fn what_comes_too_late_ends_the_episode() {
         );
         assert!(reply.info.score.unwrap() <= 0.1 && reply.info.success == Some(false));
         assert!(reply.observation.candidates.is_empty());
-        assert!(session.step(&keep).is_err());
+        assert!(session.step(&keep, &mut Controller::new()).is_err());
     }
 }
 
 #[test]
 fn a_request_says_what_to_start() {
-    let plain = Session::reset(&serde_json::from_str("{}").unwrap()).unwrap();
+    let plain =
+        Session::from_request(&serde_json::from_str("{}").unwrap(), &Controller::new()).unwrap();
     let first = Setup::new(Case::ALL[0], 42);
     assert_eq!(*plain.episode().setup(), first);
     let full = format!(
@@ -331,12 +334,13 @@ fn a_request_says_what_to_start() {
         scenario_id(&setup("REGIMEN_RISK-hard-holdout", 7)),
         patient_id(&setup("REGIMEN_RISK-hard-holdout", 7)),
     );
-    let session = Session::reset(&serde_json::from_str(&full).unwrap()).unwrap();
+    let request: ResetRequest = serde_json::from_str(&full).unwrap();
+    assert!(!request.debug);
+    let session = Session::from_request(&request, &Controller::new()).unwrap();
     assert_eq!(
         *session.episode().setup(),
         setup("REGIMEN_RISK-hard-holdout", 7)
     );
-    assert!(!session.is_debugging());
     assert_eq!(session.reply().info.scenario_id, session.scenario_id());
 }
 

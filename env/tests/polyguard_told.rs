@@ -4,6 +4,8 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
+use sentinel_env::Environment;
+use sentinel_env::controller::Controller;
 mod polyguard_play;
 
 use polyguard_play::{answer, cases, shown};
@@ -36,7 +38,7 @@ fn an_action_and_its_row_are_the_same() {
                 choice.claim.drug = Some(candidate.act.drug);
                 choice.claim.arg = Some(candidate.act.arg);
             }
-            for action in [Action::Choose(choice), Action::Choose(Choice::bare(id))] {
+            for action in [Action::Choose(choice), Action::Choose(Choice::new(id))] {
                 let json = serde_json::to_string(&ActionRow::of(&action, formulary)).unwrap();
                 let message: Message = serde_json::from_str(&json).unwrap();
                 assert_eq!(message.read(formulary).action, action, "{json}");
@@ -55,7 +57,7 @@ fn rows(setup: &Setup, start: u32) -> String {
         let Ok(step) = session.act(answer(o, n)) else {
             break;
         };
-        rows += &serde_json::to_string(&TraceStep::of(&session, &step)).unwrap();
+        rows += &serde_json::to_string(&TraceStep::of(&session, &step.info)).unwrap();
     }
     let end = TraceFinal::of(&session, None).unwrap();
     rows + &serde_json::to_string(&end).unwrap()
@@ -85,7 +87,13 @@ fn a_trace_of_completions_can_be_played_again() {
         "nothing",
         "<|im_end|>",
     ] {
-        if session.step(&Message::completion(text.to_owned())).is_err() {
+        if session
+            .step(
+                &Message::completion(text.to_owned()),
+                &mut Controller::new(),
+            )
+            .is_err()
+        {
             break;
         }
         let step = session.steps().last().unwrap();
@@ -95,7 +103,10 @@ fn a_trace_of_completions_can_be_played_again() {
     let mut again = Session::new(&setup("DDI-hard", 2));
     for action in told {
         again
-            .step(&serde_json::from_value(action).unwrap())
+            .step(
+                &serde_json::from_value(action).unwrap(),
+                &mut Controller::new(),
+            )
             .unwrap();
     }
     assert_eq!(again.steps().len(), session.steps().len());

@@ -5,8 +5,10 @@
 )]
 
 use proptest::prelude::*;
+use sentinel_env::PrivilegedState;
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Action, Batch, BatchStep, Behaviour, Episode, Session, Setup, Task};
+use sentinel_env::trust::{Action, Behaviour, Episode, Session, Setup, Task};
+use sentinel_env::{Batch, Environment};
 
 fn setups() -> impl Strategy<Value = Setup> {
     (0..3usize, any::<u64>(), any::<bool>()).prop_map(|(task, seed, reference)| {
@@ -49,7 +51,7 @@ proptest! {
         for action in actions {
             let Ok(step) = session.act(action) else { break };
             taken += 1;
-            prop_assert!((0.01..=0.99).contains(&step.grades.reward));
+            prop_assert!((0.01..=0.99).contains(&step.info.grades.reward));
             let o = session.episode().observation();
             prop_assert!(o.ledger.trust().iter().all(|t| *t > 0.0 && *t < 1.0));
             // The last action may overshoot the budget by what it costs beyond one step.
@@ -93,7 +95,7 @@ proptest! {
                 break;
             }
             let (step_a, step_b) = (a.step(action), b.step(action));
-            prop_assert_eq!(step_a.map(|s| s.grades), step_b.map(|s| s.grades));
+            prop_assert_eq!(step_a.map(|s| s.info.grades), step_b.map(|s| s.info.grades));
             prop_assert_eq!(a.observation(), b.observation());
             if a.observation().done() {
                 break;
@@ -105,17 +107,18 @@ proptest! {
     #[test]
     fn a_batch_is_many_episodes(start in 0..u64::MAX / 2, task in 0..3usize, size in 1..20usize) {
         let task = Task::ALL[task];
-        let mut batch = Batch::new(task, Streams::Independent, start..start + 1000, size);
+        let setup = Setup::new(task, 0, Streams::Independent);
+        let mut batch = Batch::<Episode>::new(&setup, start..start + 1000, size);
         for (k, episode) in batch.episodes().iter().enumerate() {
             let single = Episode::reset(&Setup::new(task, start + k as u64, Streams::Independent));
             prop_assert_eq!(episode, &single);
         }
         let mut singles: Vec<Episode> = batch.episodes().to_vec();
         let actions: Vec<Action> = (0..size).map(|i| Action::ALL[i % 12]).collect();
-        let mut out = vec![BatchStep::default(); size];
+        let mut out = Vec::new();
         batch.step(&actions, &mut out).unwrap();
         for ((single, action), out) in singles.iter_mut().zip(&actions).zip(&out) {
-            prop_assert_eq!(single.step(*action).unwrap().grades.reward, out.reward);
+            prop_assert_eq!(single.step(*action).unwrap().reward, out.reward);
         }
     }
 }
@@ -134,7 +137,7 @@ fn every_start_of_an_episode_is_sound() {
                     let step = episode.step(action).unwrap();
                     let after = episode.observation();
                     assert!(after.step_count > before.step_count);
-                    assert_eq!(step.success.is_none(), action == Action::Skip);
+                    assert_eq!(step.info.success.is_none(), action == Action::Skip);
                     let moved = after.progress.position() - before.progress.position();
                     assert!(moved <= 1, "one action resolves one subtask at most");
                     let called = action.slot().map_or(0, |slot| {

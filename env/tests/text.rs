@@ -4,6 +4,7 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
+use sentinel_env::Environment;
 use sentinel_env::controller::Controller;
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::mission::{Mission, PROBLEM};
@@ -16,10 +17,7 @@ fn the_prompt_says_everything_that_is_public_and_nothing_else() {
     for _ in 0..3 {
         session.act(Action::ALL[2]).unwrap();
     }
-    let (payload, observation) = (
-        session.result().observation,
-        session.episode().observation(),
-    );
+    let (payload, observation) = (session.reply().observation, session.episode().observation());
     let prompt = orchestrator_prompt(observation, &payload);
     assert_eq!(prompt, episode_prompt(session.episode()));
     let trust = format!("\"S2\":{}", payload.trust_snapshot.0[2]);
@@ -67,7 +65,7 @@ fn the_prompt_at_reset_is_about_as_long_as_the_reference_s() {
         let session = Session::new(&Setup::new(task, 5, Streams::Reference));
         let prompt = orchestrator_prompt(
             session.episode().observation(),
-            &session.result().observation,
+            &session.reply().observation,
         );
         assert!(
             (1800..3600).contains(&prompt.len()),
@@ -109,7 +107,7 @@ fn hardened_stakes_show_two_decimals() {
         ..Setup::new(Task::Task3, 0, Streams::Reference)
     };
     let plain = Session::new(&setup(controller.profile(false)));
-    let text = plain.result().observation.current_subtask;
+    let text = plain.reply().observation.current_subtask;
     assert!(text.ends_with("stakes 0.2)."), "{text}");
     for _ in 0..100 {
         controller.update(1, 1);

@@ -5,9 +5,11 @@
 )]
 
 use proptest::prelude::*;
+use sentinel_env::AdaptiveDifficulty;
+use sentinel_env::Environment;
 use sentinel_env::controller::Controller;
 use sentinel_env::rng::Streams;
-use sentinel_env::rules::Change as _;
+use sentinel_env::rules::RuleChange as _;
 use sentinel_env::slot::Slot;
 use sentinel_env::trust::{Action, Change, Episode, Rules, Session, Setup, Step, Task};
 
@@ -21,7 +23,7 @@ fn play(setup: &Setup, actions: &[Action]) -> (Episode, Vec<Step>) {
     let mut steps = Vec::new();
     for action in actions.iter().cycle() {
         match episode.step(*action) {
-            Ok(step) => steps.push(step),
+            Ok(step) => steps.push(step.info),
             Err(_) => break,
         }
     }
@@ -155,7 +157,7 @@ fn an_episode_without_encounters_teaches_the_controller_nothing() {
 fn payloads_name_the_rules() {
     let json = |rules| {
         let session = Session::new(&setup(Task::Task2, 3, rules));
-        serde_json::to_value(session.result()).unwrap()["observation"]["rules"].clone()
+        serde_json::to_value(session.reply()).unwrap()["observation"]["rules"].clone()
     };
     assert_eq!(json(Rules::REFERENCE), serde_json::Value::Null);
     assert_eq!(json(Rules::HARDENED), "hardened");

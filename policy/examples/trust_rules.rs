@@ -10,10 +10,11 @@
 
 use sentinel_env::ledger::HIGH_STAKES;
 use sentinel_env::rng::Streams;
-use sentinel_env::rules::Change as _;
+use sentinel_env::rules::RuleChange as _;
 use sentinel_env::slot::{Slot, argmax};
-use sentinel_env::trust::{Action, Change, Observation, Rules, Setup, Task, TrustWorld};
-use sentinel_policy::{Playable, Player, Policy, PolicyName, run_episode};
+use sentinel_env::trust::{Action, Change, Observation, Rules, Setup, Task, TrustEnv};
+use sentinel_policy::trust::PolicyName;
+use sentinel_policy::{Playable, Player, Policy, run_episode};
 
 /// A policy of one line, which looks at the stakes or at trust but weighs nothing.
 #[derive(Clone, Copy)]
@@ -22,7 +23,7 @@ struct Trick {
     choose: fn(&Observation, [Slot; 2]) -> Action,
 }
 
-impl Policy for Trick {
+impl Policy<TrustEnv> for Trick {
     fn choose(&mut self, o: &Observation) -> Action {
         let trust = o.ledger.snapshot().0;
         let least = argmax(&trust.map(|t| -t));
@@ -70,7 +71,7 @@ fn by_stakes(o: &Observation, high: Action, low: Action) -> Action {
 /// Who plays: a fresh player for each seed.
 struct Contestant {
     name: String,
-    start: Box<dyn Fn(u64) -> Player>,
+    start: Box<dyn Fn(u64) -> Player<TrustEnv>>,
 }
 
 fn contestants() -> (Vec<Contestant>, usize) {
@@ -81,7 +82,7 @@ fn contestants() -> (Vec<Contestant>, usize) {
             start: Box::new(move |seed| policy.player(seed, Streams::Independent)),
         });
     }
-    for constant in TrustWorld::constants() {
+    for constant in TrustEnv::constants() {
         all.push(Contestant {
             name: constant.name.clone(),
             start: Box::new(move |_| constant.player()),
@@ -187,7 +188,7 @@ fn in_short(all: &[Contestant], columns: &[Column]) {
 /// Where the order of roles holds, and how far the best constant policy is from the heuristic.
 fn margins(all: &[Contestant], tricks: usize, columns: &[Column]) {
     let find = |name: &str| all.iter().position(|who| who.name == name).unwrap_or(0);
-    let roles = TrustWorld::ROLES.in_order().map(find);
+    let roles = TrustEnv::ROLES.in_order().map(find);
     let head = [
         "rules",
         "task",

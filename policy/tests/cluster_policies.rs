@@ -1,9 +1,9 @@
 //! The order of the cluster world's policies, and that looking at nothing does not pay.
 
-use sentinel_env::cluster::{ClusterWorld, Rules, Setup, Task};
+use sentinel_env::cluster::{ClusterEnv, Rules, Setup, Task};
 use sentinel_env::rng::Streams;
 use sentinel_policy::cluster::{Player, PolicyName};
-use sentinel_policy::play::score_of;
+use sentinel_policy::rollout::score_of;
 use sentinel_policy::{Playable, Scripted};
 
 /// Mean score per task.
@@ -16,7 +16,7 @@ fn mean(
     Task::ALL.map(|task| {
         let score = |seed| {
             let setup = Setup::new(task, seed, streams).under(rules);
-            score_of::<ClusterWorld>(&setup, &mut player(&setup))
+            score_of::<ClusterEnv>(&setup, &mut player(&setup))
         };
         let count = seeds.clone().count() as f64;
         seeds.clone().map(score).sum::<f64>() / count
@@ -56,7 +56,7 @@ fn under_hardened_rules_better_policies_score_better() {
         assert!(random[task] < trust[task], "{random:?} {trust:?}");
         assert!(trust[task] < planner[task], "{trust:?} {planner:?}");
     }
-    for constant in ClusterWorld::constants() {
+    for constant in ClusterEnv::constants() {
         let scores = mean(Rules::HARDENED, Streams::Independent, seeds.clone(), |_| {
             constant.player()
         });

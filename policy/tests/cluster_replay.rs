@@ -5,21 +5,23 @@
 )]
 
 use proptest::prelude::*;
-use sentinel_env::cluster::{Action, ClusterWorld, GpuId, JobId, Rules, Setup, Size, Task};
+use sentinel_env::Environment;
+use sentinel_env::cluster::{Action, ClusterEnv, GpuId, JobId, Rules, Setup, Size, Task};
 use sentinel_env::rng::Streams;
 use sentinel_env::slot::Slot;
-use sentinel_env::trust::TrustWorld;
+use sentinel_env::{World, WorldName, in_world};
 use sentinel_policy::cluster::{Player, PolicyName};
-use sentinel_policy::play::{Policy, run_episode};
+use sentinel_policy::policy::Policy;
 use sentinel_policy::replay::{
-    EpisodeKey, Replay, ReplayEpisode, ReplayRow, parse, play, record_episode, to_lines, verify,
+    EpisodeId, Replay, ReplayEpisode, ReplayRow, play, record_episode, to_lines, verify,
 };
-use sentinel_policy::{AnyAction, Playable, Roles, Scripted, WorldName, in_world};
+use sentinel_policy::rollout::run_episode;
+use sentinel_policy::{Playable, Roles, Scripted};
 
 /// Takes any actions in turn.
 struct Any(Vec<Action>, usize);
 
-impl Policy<ClusterWorld> for Any {
+impl Policy<ClusterEnv> for Any {
     fn choose(&mut self, _: &sentinel_env::cluster::Observation) -> Action {
         self.1 += 1;
         self.0[self.1 % self.0.len()]
@@ -27,7 +29,7 @@ impl Policy<ClusterWorld> for Any {
 }
 
 fn action(task: Task) -> impl Strategy<Value = Action> {
-    let Size { jobs, gpus, .. } = Size::of(task);
+    let Size { jobs, gpus, .. } = Size::for_task(task);
     let job = prop::option::of((0..jobs).prop_map(JobId));
     let gpu = prop::option::of((0..gpus).prop_map(GpuId));
     let worker = prop::option::of(prop::sample::select(Slot::ALL.to_vec()));
@@ -58,7 +60,7 @@ fn setup() -> impl Strategy<Value = (Setup, Vec<Action>)> {
     )
 }
 
-fn record((setup, actions): (Setup, Vec<Action>)) -> Vec<ReplayRow> {
+fn record((setup, actions): (Setup, Vec<Action>)) -> Vec<ReplayRow<ClusterEnv>> {
     let mut player = Player::Public(Box::new(Any(actions, 0)));
     record_episode(&setup, &mut player, "any").1
 }
@@ -69,9 +71,9 @@ proptest! {
     #[test]
     fn rows_come_back_and_play_the_same_episode(made in setup()) {
         let rows = record(made);
-        let replay = parse(&to_lines(&rows).unwrap());
+        let replay = Replay::<ClusterEnv>::parse(&to_lines(&rows).unwrap());
         prop_assert_eq!(replay.problem_count(), 0, "{:?}", replay.problems());
-        let back: Vec<&ReplayRow> = replay.iter().map(|row| &row.row).collect();
+        let back: Vec<&ReplayRow<ClusterEnv>> = replay.iter().map(|row| &row.row).collect();
         prop_assert_eq!(back, rows.iter().collect::<Vec<_>>());
         let found = verify(&replay);
         prop_assert!(found.fits(), "{:?}", found);
@@ -85,7 +87,7 @@ proptest! {
         let mut lines: Vec<&str> = text.lines().collect();
         let bad = place.index(lines.len());
         lines[bad] = &lines[bad][..lines[bad].len() / 2];
-        let replay = parse(&lines.join("\n"));
+        let replay = Replay::<ClusterEnv>::parse(&lines.join("\n"));
         prop_assert_eq!((replay.rows(), replay.problem_count()), (rows.len() - 1, 1));
         prop_assert_eq!(replay.problems()[0].line, bad + 1);
         let found = verify(&replay);
@@ -93,7 +95,7 @@ proptest! {
     }
 }
 
-fn recorded(rules: Rules) -> Vec<ReplayRow> {
+fn recorded(rules: Rules) -> Vec<ReplayRow<ClusterEnv>> {
     let setup = Setup::new(Task::Task2, 3, Streams::Independent).under(rules);
     let mut player = PolicyName::Trust.start(&setup);
     record_episode(&setup, &mut player, "trust").1
@@ -104,13 +106,16 @@ fn rules_are_part_of_the_place_of_a_row() {
     let mut rows = recorded(Rules::REFERENCE);
     let count = rows.len();
     rows.extend(recorded(Rules::HARDENED));
-    let replay = parse(&to_lines(&rows).unwrap());
+    let replay = Replay::<ClusterEnv>::parse(&to_lines(&rows).unwrap());
     assert_eq!((replay.rows(), replay.problem_count()), (rows.len(), 0));
     let found = verify(&replay);
     assert!(found.fits(), "{found:?}");
     let means: Vec<&str> = found.means.iter().map(|mean| mean.rules.as_str()).collect();
     assert_eq!(means, ["reference", "hardened"]);
-    let names: Vec<String> = replay.episodes().map(ToString::to_string).collect();
+    let names: Vec<String> = replay
+        .episodes()
+        .map(|origin| EpisodeId::from(*origin).to_string())
+        .collect();
     assert_eq!(
         names,
         [
@@ -119,7 +124,7 @@ fn rules_are_part_of_the_place_of_a_row() {
         ]
     );
     // The same rows twice: the second copy is named, the first kept.
-    let twice = Replay::of(rows[..count].iter().chain(&rows[..count]).cloned());
+    let twice = Replay::from_rows(rows[..count].iter().chain(&rows[..count]).cloned());
     assert_eq!((twice.rows(), twice.problem_count()), (count, count));
     let said = twice.problems()[0].to_string();
     let expected = "a second row for cluster task2 seed 3 (independent streams) step 0";
@@ -131,9 +136,9 @@ fn a_gap_is_filled_by_the_trust_policy_and_counted() {
     let mut rows = recorded(Rules::REFERENCE);
     rows.remove(4);
     let setup = Setup::new(Task::Task2, 3, Streams::Independent);
-    let played = play::<ClusterWorld>(&Replay::of(rows), &setup);
+    let played = play(&Replay::from_rows(rows), &setup);
     assert_eq!(
-        played.source.misses().iter().copied().collect::<Vec<u8>>(),
+        played.source.misses().iter().copied().collect::<Vec<u32>>(),
         [4]
     );
     // The policy that fills the gap is the one that was recorded, so nothing else changes.
@@ -144,17 +149,20 @@ fn a_gap_is_filled_by_the_trust_policy_and_counted() {
 #[test]
 fn probabilities_are_by_kind_of_action() {
     let mut rows = recorded(Rules::REFERENCE);
-    rows[0].probabilities = Some([0.5, 0.125, 0.125, 0.25, 0.0].into());
+    rows[0].probabilities = Some(vec![0.5, 0.125, 0.125, 0.25, 0.0]);
     let line = to_lines(&rows[..1]).unwrap();
-    let replay = parse(&line);
+    let replay = Replay::<ClusterEnv>::parse(&line);
     assert_eq!(replay.problem_count(), 0, "{:?}", replay.problems());
     let setup = Setup::new(Task::Task2, 3, Streams::Independent);
-    let key = EpisodeKey::from(&setup);
-    let mut source = ReplayEpisode::<ClusterWorld>::new(&replay, &key);
+    let key = ClusterEnv::origin(&setup);
+    let mut source = ReplayEpisode::<ClusterEnv>::new(&replay, &key);
     let episode = sentinel_env::cluster::Episode::reset(&setup);
     source.observe(episode.observation());
-    assert_eq!(source.probabilities(), Some([0.5, 0.125, 0.125, 0.25, 0.0]));
-    let bad = parse(&line.replace("[0.5,", "["));
+    assert_eq!(
+        source.probabilities(),
+        Some(vec![0.5, 0.125, 0.125, 0.25, 0.0])
+    );
+    let bad = Replay::<ClusterEnv>::parse(&line.replace("[0.5,", "["));
     let said = bad.problems()[0].to_string();
     assert!(
         said.contains("probabilities must be a list of 5 numbers"),
@@ -164,9 +172,9 @@ fn probabilities_are_by_kind_of_action() {
 
 #[test]
 fn worlds_are_told_apart() {
-    for world in WorldName::ALL {
+    for world in WorldName::ALL.iter().copied() {
         assert_eq!(WorldName::parse(world.name()), Some(world));
-        assert_eq!(in_world!(world, W => W::WORLD), world);
+        assert_eq!(in_world!(world, W => W::NAME), world.name());
         let Roles {
             random, heuristic, ..
         } = in_world!(world, W => W::ROLES);
@@ -179,20 +187,16 @@ fn worlds_are_told_apart() {
             assert!(!names[..place].contains(name), "{name} twice");
         }
     }
-    let tick = AnyAction::from(Action::Tick);
-    assert_eq!(ClusterWorld::narrow(tick), Some(Action::Tick));
-    assert_eq!(TrustWorld::narrow(tick), None);
 }
 
 #[test]
 fn constants_repeat_what_they_are_called() {
     let setup = Setup::new(Task::Task1, 0, Streams::Independent);
-    for constant in ClusterWorld::constants() {
+    for constant in ClusterEnv::constants() {
         let rows = record_episode(&setup, &mut constant.player(), &constant.name).1;
         let kinds: Vec<&str> = rows
             .iter()
-            .filter_map(|row| ClusterWorld::narrow(row.action.action))
-            .map(|action| action.action_type().name())
+            .map(|row| row.action.action.action_type().name())
             .collect();
         assert!(
             constant.name.contains(kinds[0]),

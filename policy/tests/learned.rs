@@ -1,14 +1,20 @@
 //! The learned policy: what it may see, that slots are alike to it, and what its file may be.
 
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use sentinel_env::rng::Streams;
 use sentinel_env::slot::SLOTS;
 use sentinel_env::trust::{Action, Behaviour, Episode, Hidden, Setup, Task};
-use sentinel_policy::learned::{
-    FEATURE_VERSION, FeatureSet, Features, Model, ModelConfig, ModelError, NetConfig, Observer,
-    Output, PER_SLOT, Pooling, Scratch, Trained, Weights, softmax,
+use sentinel_policy::cluster::learned::ClusterNet;
+use sentinel_policy::nn::{
+    Model, ModelConfig, ModelError, Network, Observe as _, Output, Weights, masked_argmax, softmax,
+};
+use sentinel_policy::polyguard::learned::PolyguardNet;
+use sentinel_policy::trust::learned::{
+    FEATURE_VERSION, FeatureSet, Features, NetConfig, Observer, PER_SLOT, Pooling, Trained,
 };
 use sentinel_policy::{Player, run_episode};
 
@@ -21,7 +27,7 @@ fn net(pooling: Pooling) -> NetConfig {
 }
 
 /// Weights in which every part matters: fresh ones have heads close to 0.
-fn weights(pooling: Pooling, seed: u64) -> Weights {
+fn weights(pooling: Pooling, seed: u64) -> Weights<NetConfig> {
     let fresh = Weights::init(net(pooling), seed);
     let tensors: Vec<Vec<f32>> = (fresh.iter())
         .map(|(shape, values)| {
@@ -32,8 +38,10 @@ fn weights(pooling: Pooling, seed: u64) -> Weights {
     Weights::from_tensors(net(pooling), tensors).expect("the same lengths")
 }
 
-fn run(weights: &Weights, features: &Features) -> Output {
-    weights.forward(features, &mut Scratch::new(weights))
+fn run(weights: &Weights<NetConfig>, features: &Features) -> Output {
+    let mut output = Output::default();
+    weights.forward(features, &mut weights.config().scratch(), &mut output);
+    output
 }
 
 /// Features along an episode of these actions.
@@ -85,12 +93,16 @@ proptest! {
             for (a, b) in a.iter().zip(&b) {
                 prop_assert_eq!(a.global, b.global);
                 let (a, b) = (run(&weights, a), run(&weights, b));
-                for (action, logit) in a.actions.iter().enumerate() {
-                    let other = b.actions[exchanged(action, &order)];
+                for (action, logit) in a.logits.iter().enumerate() {
+                    let other = b.logits[exchanged(action, &order)];
                     prop_assert!((logit - other).abs() < 1e-4, "{logit} {other}");
                 }
-                for (slot, belief) in a.beliefs.iter().enumerate() {
-                    for (x, y) in belief.iter().zip(&b.beliefs[order[slot]]) {
+                let rows = |output: &Output| -> Vec<Vec<f32>> {
+                    output.beliefs.chunks_exact(SLOTS).map(<[f32]>::to_vec).collect()
+                };
+                let (ours, theirs) = (rows(&a), rows(&b));
+                for (slot, belief) in ours.iter().enumerate() {
+                    for (x, y) in belief.iter().zip(&theirs[order[slot]]) {
                         prop_assert!((x - y).abs() < 1e-4);
                     }
                 }
@@ -158,7 +170,7 @@ fn probabilities_and_beliefs_are_distributions() {
             "it plays to the end"
         );
         let mut player = Player::Public(Box::new(Trained::new(Arc::clone(&model))));
-        player.watch(&Episode::reset(&setup));
+        player.observe(&Episode::reset(&setup));
         let said = player.probabilities().expect("a learned policy has them");
         assert!((said.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         for row in player.belief().expect("it has a belief") {
@@ -172,11 +184,8 @@ fn what_is_masked_has_no_probability() {
     let logits = [1.0, 50.0, 1.0];
     assert_eq!(softmax(&logits, &[true, false, true]), [0.5, 0.0, 0.5]);
     assert_eq!(softmax(&logits, &[false; 3]), [0.0; 3]);
-    assert_eq!(
-        sentinel_policy::learned::best(&logits, &[true, false, true]),
-        Some(0)
-    );
-    assert_eq!(sentinel_policy::learned::best(&logits, &[false; 3]), None);
+    assert_eq!(masked_argmax(&logits, &[true, false, true]), Some(0));
+    assert_eq!(masked_argmax(&logits, &[false; 3]), None);
 }
 
 #[test]
@@ -196,7 +205,7 @@ fn a_model_is_read_as_it_was_written() {
     }
 }
 
-fn refused(model: &Model) -> ModelError {
+fn refused(model: &Model<NetConfig>) -> ModelError {
     let bytes = model.to_bytes().expect("it can be written");
     Model::<NetConfig>::from_bytes(&bytes).expect_err("it is not for this build")
 }
@@ -234,4 +243,29 @@ fn what_is_no_model_is_refused() {
         ..good
     };
     assert!(matches!(refused(&spoilt), ModelError::NotFinite(_)));
+}
+
+/// Checks that every feature of a network has a name of its own, and that its factors lie one behind
+/// the other.
+fn is_well_formed<N: Network>() {
+    for schema in N::FEATURE_SCHEMAS {
+        let mut names = schema.names.to_vec();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), schema.width(), "{}: a name twice", schema.row);
+        assert!(names.iter().all(|name| !name.is_empty()), "{}", schema.row);
+    }
+    let mut end = 0;
+    for segment in N::SEGMENTS {
+        assert_eq!(segment.start, end, "{}", N::WORLD);
+        end = segment.end;
+    }
+    assert_eq!(end, N::LOGITS, "{}", N::WORLD);
+}
+
+#[test]
+fn features_have_names_and_columns_have_a_factor() {
+    is_well_formed::<NetConfig>();
+    is_well_formed::<ClusterNet>();
+    is_well_formed::<PolyguardNet>();
 }

@@ -1,9 +1,10 @@
 //! Detours do not pay: keeping once more, or doing and undoing, anywhere in an oracle's episode
 //! (spec polyguard §11, 7).
 
+use sentinel_env::Environment;
 use sentinel_env::polyguard::{Act, Action, Arg, Case, Episode, Kind, Rules, Setup};
 use sentinel_env::rng::Streams;
-use sentinel_policy::play::Player;
+use sentinel_policy::policy::Player;
 use sentinel_policy::polyguard::PolicyName;
 
 /// What the oracle does, with the episode before each act.
@@ -13,7 +14,7 @@ struct Played {
     score: f64,
 }
 
-fn oracle() -> Player<sentinel_env::polyguard::PolyguardWorld> {
+fn oracle() -> Player<sentinel_env::polyguard::PolyguardEnv> {
     PolicyName::Oracle.player(0, Streams::Independent)
 }
 
@@ -23,7 +24,7 @@ fn played(setup: &Setup) -> Played {
     while let Some(action) = player.act(&episode) {
         before.push(episode.clone());
         let step = episode.step(action).expect("the episode runs");
-        acts.extend(step.act);
+        acts.extend(step.info.act);
     }
     Played {
         before,

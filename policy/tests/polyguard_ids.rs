@@ -1,23 +1,25 @@
 //! The ids of candidates tell nothing: who reads only them plays no better than chance (spec
 //! polyguard §11, 6). The first is known: it always keeps the regimen.
 
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
 mod polyguard_scores;
 
 use std::ops::Range;
 
 use polyguard_scores::{By, Interval, named, play, scores};
 use sentinel_env::polyguard::{
-    Action, CandidateId, Case, Choice, Episode, Observation, PolyguardWorld, Rules, Setup, Stream,
+    Action, CandidateId, Case, Choice, Episode, Observation, PolyguardEnv, Rules, Setup, Stream,
 };
 use sentinel_policy::Playable;
-use sentinel_policy::play::Player;
+use sentinel_policy::policy::Player;
 use sentinel_policy::polyguard::PolicyName;
 
 const SEEDS: Range<u64> = 0..100;
 /// What the specification allows.
 const ROOM: f64 = 0.05;
 
-fn by(choose: impl FnMut(&Observation) -> Option<CandidateId> + 'static) -> Player<PolyguardWorld> {
+fn by(choose: impl FnMut(&Observation) -> Option<CandidateId> + 'static) -> Player<PolyguardEnv> {
     Player::Public(Box::new(By(choose)))
 }
 
@@ -48,7 +50,7 @@ fn a_fixed_order_plays_like_a_draw() {
     let mut all = vec![Vec::new(); ORDERS.len()];
     for case in Case::ALL {
         let drawn = play(case, SEEDS, |seed| {
-            let mut stream = Stream::of_policy(seed);
+            let mut stream = Stream::for_policy(seed);
             by(move |o| {
                 nth(
                     o,
@@ -78,7 +80,7 @@ fn a_fixed_order_plays_like_a_draw() {
 fn a_fixed_id_is_not_better_than_chance() {
     for case in Case::ALL {
         let chance = named(case, SEEDS, PolicyName::Random);
-        let ids = PolyguardWorld::constants();
+        let ids = PolyguardEnv::constants();
         let ids = ids.iter().filter(|c| c.name.starts_with("always_cand_"));
         let mut tried = 0;
         for id in ids {
@@ -112,16 +114,16 @@ fn places_say_nothing_of_what_is_hidden() {
     for case in Case::ALL {
         for seed in 0..30 {
             let mut episode = Episode::reset(&Setup::new(case, seed).under(Rules::HARDENED));
-            let mut stream = Stream::of_policy(seed);
+            let mut stream = Stream::for_policy(seed);
             while !episode.observation().done() {
                 let shown = episode.observation().candidates.clone();
                 let (mut risk, mut total) = (Vec::new(), Vec::new());
                 for candidate in shown.iter().skip(1) {
                     let mut tried = episode.clone();
-                    let step = tried.step(Action::Choose(Choice::bare(candidate.id)));
+                    let step = tried.step(Action::Choose(Choice::new(candidate.id)));
                     let step = step.expect("the episode runs");
                     risk.push(tried.hidden().risk);
-                    total.push(step.total);
+                    total.push(step.info.total);
                 }
                 let differs = |values: &[f64]| values.iter().any(|value| *value != values[0]);
                 if risk.len() > 2 && differs(&risk) {

@@ -6,7 +6,7 @@ mod polyguard_scores;
 use std::ops::Range;
 
 use polyguard_scores::{Interval, named, play, scores, share};
-use sentinel_env::polyguard::{Case, End, Episode, PolyguardWorld};
+use sentinel_env::polyguard::{Case, End, Episode, PolyguardEnv};
 use sentinel_policy::Playable;
 use sentinel_policy::polyguard::PolicyName;
 
@@ -74,7 +74,7 @@ fn the_rules_leave_room_above_them() {
 /// on 200 seeds a cell: `always_substitute` comes closest, .09 below in ALTERNATIVE_SUGGESTION-medium.
 #[test]
 fn no_habit_beats_the_rules() {
-    let habits = PolyguardWorld::constants();
+    let habits = PolyguardEnv::constants();
     assert!(habits.len() > 20, "{}", habits.len());
     for case in Case::ALL {
         let rules = interval(&named(case, SEEDS, PolicyName::RulesOnly));

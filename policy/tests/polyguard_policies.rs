@@ -1,18 +1,20 @@
 //! The policies of the polyguard world by name: they repeat, do not cheat, and what was fitted was
 //! worth fitting.
 
-use sentinel_env::polyguard::{Case, End, Episode, PolyguardWorld, Rules, Setup, Split};
+use sentinel_env::Environment;
+use sentinel_env::polyguard::{Case, End, Episode, PolyguardEnv, Rules, Setup, Split};
 use sentinel_env::rng::Streams;
-use sentinel_policy::play::{Player, drive};
+use sentinel_policy::policy::Player;
 use sentinel_policy::polyguard::{
     Bandit, Imitates, Imitation, PolicyName, Rule, fit_bandit, fit_imitation, oracle_choices,
 };
+use sentinel_policy::rollout::drive;
 
 /// Seeds that nothing is fitted on.
 const SEEDS: std::ops::Range<u64> = 1_000_000..1_000_010;
 
 /// Episodes of all cells of a split, one after the other.
-fn play(split: Split, mut player: impl FnMut(u64) -> Player<PolyguardWorld>) -> Vec<Episode> {
+fn play(split: Split, mut player: impl FnMut(u64) -> Player<PolyguardEnv>) -> Vec<Episode> {
     let mut all = Vec::new();
     for case in Case::ALL {
         let case = case.with_split(split).expect("the extended formulary");
@@ -20,7 +22,7 @@ fn play(split: Split, mut player: impl FnMut(u64) -> Player<PolyguardWorld>) -> 
             let mut player = player(seed);
             let setup = Setup::new(case, seed).under(Rules::HARDENED);
             let act = |episode: &Episode| player.act(episode);
-            all.push(drive::<PolyguardWorld>(&setup, act, |_, _| ()));
+            all.push(drive::<PolyguardEnv>(&setup, act, |_, _| ()));
         }
     }
     all

@@ -4,15 +4,12 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
-use sentinel_env::TaskName;
+use sentinel_env::Origin;
 use sentinel_env::rng::Streams;
-use sentinel_env::rules::RuleBits;
+use sentinel_env::rules::Rules;
 use sentinel_env::slot::Slot;
-use sentinel_env::trust::{Action, Task, TrustWorld};
-use sentinel_policy::Playable;
-use sentinel_policy::replay::{
-    EpisodeKey, PROBLEMS_KEPT, Parser, Replay, ReplayRow, WorldName, parse,
-};
+use sentinel_env::trust::{Action, Task, TrustEnv};
+use sentinel_policy::replay::{PROBLEMS_KEPT, Replay, ReplayFile, ReplayRow};
 
 /// A line as the reference writes it: sorted keys, six of them.
 const REFERENCE: &str = concat!(
@@ -27,7 +24,14 @@ fn with(from: &str, to: &str) -> String {
     REFERENCE.replace(from, to)
 }
 
-/// What is said about a file of one line.
+type Row = ReplayRow<TrustEnv>;
+
+fn parse(text: &str) -> Replay<TrustEnv> {
+    let file = ReplayFile::default().parse(text);
+    file.into_replay()
+}
+
+/// Returns what is said about a file of one line.
 fn problem(line: &str) -> String {
     let replay = parse(line);
     assert_eq!(replay.rows(), 0, "{line}");
@@ -36,17 +40,16 @@ fn problem(line: &str) -> String {
     replay.problems()[0].reason.clone()
 }
 
-fn key(task: Task, seed: u64) -> EpisodeKey {
-    EpisodeKey {
-        world: WorldName::Trust,
-        rules: RuleBits::default(),
+fn key(task: Task, seed: u64) -> Origin<TrustEnv> {
+    Origin {
+        rules: Rules::REFERENCE,
         streams: Streams::Reference,
-        task: task.bits(),
+        task,
         seed,
     }
 }
 
-fn clean(replay: &Replay) {
+fn clean(replay: &Replay<TrustEnv>) {
     assert!(replay.problems().is_empty(), "{:?}", replay.problems());
 }
 
@@ -59,7 +62,7 @@ fn a_line_of_the_reference_loads() {
         .unwrap()
         .get(12)
         .unwrap();
-    assert_eq!(row.row.action.action, Action::Verify(Slot::ALL[3]).into());
+    assert_eq!(row.row.action.action, Action::Verify(Slot::ALL[3]));
     assert_eq!(
         row.row.action.reasoning.as_deref(),
         Some("heuristic replay baseline")
@@ -70,7 +73,7 @@ fn a_line_of_the_reference_loads() {
 
 #[test]
 fn a_row_is_written_with_the_references_keys_and_comes_back() {
-    let row: ReplayRow = serde_json::from_str(REFERENCE).unwrap();
+    let row: Row = serde_json::from_str(REFERENCE).unwrap();
     let text = serde_json::to_string(&row).unwrap();
     assert_eq!(
         text,
@@ -81,17 +84,17 @@ fn a_row_is_written_with_the_references_keys_and_comes_back() {
             r#""model_source":"heuristic_fallback"}"#
         )
     );
-    assert_eq!(serde_json::from_str::<ReplayRow>(&text).unwrap(), row);
+    assert_eq!(serde_json::from_str::<Row>(&text).unwrap(), row);
 }
 
 #[test]
 fn our_own_keys_come_back_too() {
-    let mut row: ReplayRow = serde_json::from_str(REFERENCE).unwrap();
-    row.streams = Streams::Independent;
-    row.probabilities = Some(Box::new([1.0 / 12.0; 12]));
-    row.belief = Some(Box::new([[0.2; 5]; 5]));
+    let mut row: Row = serde_json::from_str(REFERENCE).unwrap();
+    row.origin.streams = Streams::Independent;
+    row.probabilities = Some(vec![1.0 / 12.0; 12]);
+    row.belief = Some(vec![vec![0.2; 5]; 5]);
     let text = serde_json::to_string(&row).unwrap();
-    assert_eq!(serde_json::from_str::<ReplayRow>(&text).unwrap(), row);
+    assert_eq!(serde_json::from_str::<Row>(&text).unwrap(), row);
     // The world may be named, and keys of later versions do not stop a file.
     let line = with(
         r#""seed": 7"#,
@@ -318,7 +321,7 @@ fn the_first_of_two_rows_for_one_place_stays() {
         .unwrap()
         .get(12)
         .unwrap();
-    let action = TrustWorld::narrow(row.row.action.action).unwrap();
+    let action = row.row.action.action;
     assert_eq!(action.slot(), Some(Slot::ALL[3]));
     let said: Vec<String> = replay.problems().iter().map(ToString::to_string).collect();
     let reason = "a second row for task3 seed 7 (reference streams) step 12: \
@@ -354,10 +357,9 @@ fn byte_order_marks_line_breaks_and_blank_lines_do_not_matter() {
 
 #[test]
 fn bytes_that_are_no_text() {
-    let mut parser = Parser::default();
-    parser.push_bytes(REFERENCE.as_bytes());
-    parser.push_bytes(b"{\"seed\": \xff}\n");
-    let replay = parser.finish();
+    let mut replay = ReplayFile::default();
+    replay.push_bytes(REFERENCE.as_bytes());
+    replay.push_bytes(b"{\"seed\": \xff}\n");
     assert_eq!(replay.rows(), 1);
     assert_eq!(
         replay.problems()[0].to_string(),
@@ -385,4 +387,18 @@ fn nesting_has_an_end() {
         problem(&ignored),
         "the line is cut off after 100009 characters"
     );
+}
+
+/// The keys of an action are few in any real row, but a dropped file may hold a hundred thousand.
+#[test]
+fn many_keys_are_read_in_one_pass() {
+    let keys: String = (0..100_000).map(|n| format!(r#""k{n}":0,"#)).collect();
+    let many = with(r#""action_type""#, &format!("{keys}\"action_type\""));
+    let replay = parse(&many);
+    assert_eq!((replay.rows(), replay.problem_count()), (1, 0));
+    let twice = with(
+        r#""action_type""#,
+        &format!("{keys}\"k7\":0,\"action_type\""),
+    );
+    assert_eq!(problem(&twice), "duplicate field `k7`");
 }

@@ -4,14 +4,16 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
-use sentinel_env::TaskName;
+use sentinel_env::Environment;
+use sentinel_env::World;
 use sentinel_env::rng::Streams;
 use sentinel_env::slot::Slot;
-use sentinel_env::trust::{Action, Episode, Setup, Task, TrustWorld};
+use sentinel_env::trust::{Action, Episode, Setup, Task, TrustEnv};
 use sentinel_policy::replay::{
-    EpisodeKey, Replay, ReplayEpisode, ReplayRow, parse, play, record_episode, to_lines, verify,
+    Replay, ReplayEpisode, ReplayRow, play, record_episode, to_lines, verify,
 };
-use sentinel_policy::{Heuristic, Player, Policy, PolicyName, run_episode};
+use sentinel_policy::trust::{Heuristic, PolicyName};
+use sentinel_policy::{Player, Policy, run_episode};
 
 const CHEAP: [PolicyName; 4] = [
     PolicyName::Random,
@@ -20,7 +22,7 @@ const CHEAP: [PolicyName; 4] = [
     PolicyName::SelfSolve,
 ];
 
-fn record(policy: PolicyName, streams: Streams, seeds: u64) -> Vec<ReplayRow> {
+fn record(policy: PolicyName, streams: Streams, seeds: u64) -> Vec<ReplayRow<TrustEnv>> {
     let mut rows = Vec::new();
     for task in Task::ALL {
         for seed in 0..seeds {
@@ -37,16 +39,17 @@ fn what_was_recorded_plays_the_same_episodes_without_a_miss() {
     for policy in CHEAP {
         for streams in [Streams::Reference, Streams::Independent] {
             let text = to_lines(&record(policy, streams, 5)).unwrap();
-            let replay = parse(&text);
+            let replay = Replay::<TrustEnv>::parse(&text);
             assert_eq!(replay.problem_count(), 0);
             let found = verify(&replay);
             assert!(found.fits(), "{}: {found:?}", policy.name());
             assert_eq!((found.hits, found.episode_count), (replay.rows(), 15));
             for check in &found.episodes {
-                assert_eq!(check.key.streams, streams);
-                let setup = check.key.setup::<TrustWorld>().unwrap();
-                let played = run_episode(&setup, &mut policy.player(check.key.seed, streams));
-                assert_eq!(check.digest, played.fingerprints().digest());
+                assert_eq!(check.id.streams, streams);
+                let task = Task::parse(check.id.task).unwrap();
+                let setup = Setup::new(task, check.id.seed, check.id.streams);
+                let played = run_episode(&setup, &mut policy.player(check.id.seed, streams));
+                assert_eq!(check.digest, played.digest().digest());
                 assert!((check.score - played.episode().tally().score()).abs() <= 5e-5);
             }
         }
@@ -56,14 +59,14 @@ fn what_was_recorded_plays_the_same_episodes_without_a_miss() {
 #[test]
 fn a_gap_is_filled_by_the_heuristic_and_counted() {
     let mut rows = record(PolicyName::OracleLite, Streams::Reference, 1);
-    rows.retain(|row| row.task_type == Task::Task3.bits() && row.step != 0);
-    let replay = Replay::of(rows);
+    rows.retain(|row| row.origin.task == Task::Task3 && row.step != 0);
+    let replay = Replay::from_rows(rows);
     let setup = Setup::new(Task::Task3, 0, Streams::Reference);
-    let played = play::<TrustWorld>(&replay, &setup);
+    let played = play(&replay, &setup);
     assert!(played.source.misses().contains(&0));
     // On the first step all trust is equal: the heuristic delegates to S0.
     let start = Episode::reset(&setup);
-    let mut source = ReplayEpisode::<TrustWorld>::new(&replay, &EpisodeKey::from(&setup));
+    let mut source = ReplayEpisode::<TrustEnv>::new(&replay, &TrustEnv::origin(&setup));
     let first = source.choose(start.observation());
     assert_eq!(first, Action::Delegate(Slot::ALL[0]));
     let found = verify(&replay);
@@ -76,20 +79,17 @@ fn a_gap_is_filled_by_the_heuristic_and_counted() {
 fn an_empty_replay_is_the_heuristic_of_the_references_fallback() {
     for seed in 0..10 {
         let setup = Setup::new(Task::Task3, seed, Streams::Reference);
-        let played = play::<TrustWorld>(&Replay::default(), &setup);
+        let played = play(&Replay::<TrustEnv>::default(), &setup);
         let mut heuristic = Player::Public(Box::new(Heuristic::REPLAY_MISS));
         let expected = run_episode(&setup, &mut heuristic);
-        assert_eq!(
-            played.run.fingerprints().digest(),
-            expected.fingerprints().digest()
-        );
+        assert_eq!(played.run.digest().digest(), expected.digest().digest());
         assert_eq!(
             played.source.misses().len(),
             usize::from(expected.episode().tally().actions)
         );
         assert!(played.source.hits().is_empty());
     }
-    let nothing = verify(&Replay::default());
+    let nothing = verify(&Replay::<TrustEnv>::default());
     assert!(nothing.fits());
     assert_eq!(nothing.score, 0.0);
 }
@@ -97,13 +97,13 @@ fn an_empty_replay_is_the_heuristic_of_the_references_fallback() {
 #[test]
 fn rows_that_no_step_reaches_are_named() {
     let mut rows = record(PolicyName::Heuristic, Streams::Reference, 1);
-    rows.retain(|row| row.task_type == Task::Task1.bits());
+    rows.retain(|row| row.origin.task == Task::Task1);
     let mut late = rows[0].clone();
     late.step = 14;
     rows.retain(|row| row.step != 14);
     rows.push(late);
     let last = rows.len();
-    let found = verify(&Replay::of(rows));
+    let found = verify(&Replay::from_rows(rows));
     assert_eq!((found.unused, found.misses), (1, 0), "{found:?}");
     let said = found.episodes[0].findings[0].to_string();
     let expected =
@@ -115,8 +115,8 @@ fn rows_that_no_step_reaches_are_named() {
 fn rows_of_another_stream_mode_are_told_by_their_scenario() {
     let mut rows = record(PolicyName::Heuristic, Streams::Reference, 3);
     rows.iter_mut()
-        .for_each(|row| row.streams = Streams::Independent);
-    let found = verify(&Replay::of(rows));
+        .for_each(|row| row.origin.streams = Streams::Independent);
+    let found = verify(&Replay::from_rows(rows));
     assert!(found.mismatches > 0 && !found.fits());
     let said = found
         .episodes
@@ -130,13 +130,14 @@ fn rows_of_another_stream_mode_are_told_by_their_scenario() {
 #[test]
 fn beliefs_and_rows_can_be_seen_while_playing() {
     let mut rows = record(PolicyName::Heuristic, Streams::Reference, 1);
-    rows[0].belief = Some(Box::new([[0.2; 5]; 5]));
+    rows[0].belief = Some(vec![vec![0.2; 5]; 5]);
     let setup = Setup::new(Task::Task1, 0, Streams::Reference);
-    let mut source = ReplayEpisode::<TrustWorld>::new(&Replay::of(rows), &EpisodeKey::from(&setup));
+    let mut source =
+        ReplayEpisode::<TrustEnv>::new(&Replay::from_rows(rows), &TrustEnv::origin(&setup));
     assert_eq!(source.current(), None);
     let episode = Episode::reset(&setup);
     source.observe(episode.observation());
-    assert_eq!(source.belief(), Some([[0.2; 5]; 5]));
+    assert_eq!(source.belief(), Some(vec![vec![0.2; 5]; 5]));
     // Asking twice is one hit.
     let first = source.choose(episode.observation());
     assert_eq!(first, source.choose(episode.observation()));

@@ -4,14 +4,15 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
-use sentinel_env::World;
-use sentinel_env::cluster::{self, ClusterWorld, GpuId, JobId};
-use sentinel_env::polyguard::{self, Case, PolyguardWorld, Violation};
+use sentinel_env::Origin;
+use sentinel_env::PrivilegedState;
+use sentinel_env::cluster::{self, ClusterEnv, GpuId, JobId};
+use sentinel_env::polyguard::{self, Case, PolyguardEnv, Violation};
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::slot::Slot;
 use sentinel_env::task::TaskName;
-use sentinel_env::trust::{self, TrustWorld};
+use sentinel_env::trust::{self, TrustEnv};
 use sentinel_policy::Scripted;
 use sentinel_policy::text::{
     Consequence, InvalidReward, PromptStyle, Reader, Reason, Situation, TextWorld,
@@ -19,7 +20,15 @@ use sentinel_policy::text::{
 
 fn start<W: TextWorld>(task: W::Task, seed: u64) -> Situation<W> {
     let streams = W::streams_or_default(Streams::Independent);
-    Situation::new(&W::setup(task, seed, streams, Rules::REFERENCE))
+    Situation::new(
+        &Origin::<W> {
+            task,
+            seed,
+            streams,
+            rules: Rules::REFERENCE,
+        }
+        .setup(),
+    )
 }
 
 /// Plays scripted policies in words: every action is said and heard again, and prompts stay short.
@@ -56,12 +65,12 @@ fn plays<W: TextWorld>(names: &[&str], longest: usize) {
 
 #[test]
 fn trust_is_played_in_words() {
-    plays::<TrustWorld>(&["random", "bayes", "self_solve"], 460);
+    plays::<TrustEnv>(&["random", "bayes", "self_solve"], 460);
 }
 
 #[test]
 fn the_cluster_is_played_in_words() {
-    plays::<ClusterWorld>(&["random", "planner"], 1_050);
+    plays::<ClusterEnv>(&["random", "planner"], 1_050);
 }
 
 /// What the planner names can be read off the prompt; a long queue is cut off at its late end.
@@ -70,7 +79,7 @@ fn what_the_planner_names_is_in_the_prompt() {
     let policy = cluster::Task::ALL.map(|task| {
         let (mut named, mut shown) = (0, 0);
         for seed in 100_000..100_005 {
-            let mut s = start::<ClusterWorld>(task, seed);
+            let mut s = start::<ClusterEnv>(task, seed);
             let mut player = s.player(Scripted::named("planner").unwrap());
             while let Some(action) = player.act(s.episode()) {
                 let prompt = s.prompt(PromptStyle::Compact);
@@ -92,7 +101,7 @@ fn what_the_planner_names_is_in_the_prompt() {
 
 #[test]
 fn polyguard_is_played_in_words() {
-    plays::<PolyguardWorld>(&["random", "rules_only"], 1_400);
+    plays::<PolyguardEnv>(&["random", "rules_only"], 1_400);
 }
 
 #[track_caller]
@@ -108,7 +117,7 @@ fn refused<W: TextWorld>(situation: &Situation<W>, text: &str) -> &'static str {
 
 #[test]
 fn what_is_no_action_of_trust_is_named() {
-    let s = start::<TrustWorld>(trust::Task::Task1, 100_000);
+    let s = start::<TrustEnv>(trust::Task::Task1, 100_000);
     let long = format!(
         r#"{{"action_type":"skip","reasoning":"{}"}}"#,
         "x".repeat(5000)
@@ -170,18 +179,18 @@ fn what_is_no_action_of_trust_is_named() {
         (r#"{"action_type":"skip","reasoning":7}"#, "wrong_type"),
     ] {
         assert_eq!(refused(&s, text), reason, "{text}");
-        let consequence = TrustWorld::consequence(text, s.observation());
+        let consequence = TrustEnv::consequence(text, s.observation());
         assert_eq!(consequence, Consequence::Ends);
     }
     let text = " {\"reasoning\":\"why not\",\"specialist_id\":null,\"action_type\":\"skip\"}\n";
-    let heard = TrustWorld::hear(Reader::Strict, text, s.observation()).unwrap();
+    let heard = TrustEnv::hear(Reader::Strict, text, s.observation()).unwrap();
     assert_eq!((heard.action, heard.repaired), (trust::Action::Skip, false));
 }
 
 #[test]
 fn a_repair_leaves_out_what_is_around_and_nothing_else() {
-    let s = start::<TrustWorld>(trust::Task::Task1, 100_000);
-    let hear = |text: &str| TrustWorld::hear(Reader::Repair, text, s.observation());
+    let s = start::<TrustEnv>(trust::Task::Task1, 100_000);
+    let hear = |text: &str| TrustEnv::hear(Reader::Repair, text, s.observation());
     let verify = trust::Action::Verify(Slot::ALL[2]);
     for text in [
         "```json\n{\"action_type\":\"verify\",\"specialist_id\":\"S2\"}\n```",
@@ -207,7 +216,7 @@ fn a_repair_leaves_out_what_is_around_and_nothing_else() {
 
 #[test]
 fn what_is_no_action_of_the_cluster_is_named() {
-    let s = start::<ClusterWorld>(cluster::Task::Task1, 100_000);
+    let s = start::<ClusterEnv>(cluster::Task::Task1, 100_000);
     for (text, reason) in [
         (
             r#"{"action_type":"tick","job_id":"JOB-001"}"#,
@@ -251,7 +260,7 @@ fn what_is_no_action_of_the_cluster_is_named() {
     }
     let text =
         r#"{"action_type":"allocate","job_id":"JOB-009","gpu_id":"GPU-07","worker_id":"S4"}"#;
-    let heard = ClusterWorld::hear(Reader::Strict, text, s.observation()).unwrap();
+    let heard = ClusterEnv::hear(Reader::Strict, text, s.observation()).unwrap();
     let action = cluster::Action::Allocate {
         job: Some(JobId(9)),
         gpu: Some(GpuId(7)),
@@ -263,21 +272,21 @@ fn what_is_no_action_of_the_cluster_is_named() {
 /// PolyGuard has actions for what cannot be read, and a completion that confuses ends the episode.
 #[test]
 fn polyguard_reads_for_itself() {
-    let mut s = start::<PolyguardWorld>(Case::ALL[8], 100_000);
+    let mut s = start::<PolyguardEnv>(Case::ALL[8], 100_000);
     let text = "I would rather wait.";
     assert_eq!(refused(&s, text), "no_candidate");
     let invalid = polyguard::Action::Invalid(Violation::NoCandidate);
-    let consequence = PolyguardWorld::consequence(text, s.observation());
+    let consequence = PolyguardEnv::consequence(text, s.observation());
     assert_eq!(consequence, Consequence::Step(invalid));
     s.step(invalid).unwrap();
     assert_eq!(s.observation().invalid_count, 1);
     let text = r#"{"candidate_id":"cand_01","rationale":"x","reward":1}"#;
     assert_eq!(refused(&s, text), "parser_exploit");
-    let consequence = PolyguardWorld::consequence(text, s.observation());
+    let consequence = PolyguardEnv::consequence(text, s.observation());
     assert_eq!(consequence, Consequence::Step(polyguard::Action::Exploit));
     let text = "So:\ncandidate_id=cand_01; rationale=egfr";
     assert!(
-        PolyguardWorld::hear(Reader::Strict, text, s.observation())
+        PolyguardEnv::hear(Reader::Strict, text, s.observation())
             .unwrap()
             .repaired
     );
@@ -287,7 +296,7 @@ fn polyguard_reads_for_itself() {
 #[test]
 fn what_is_hidden_is_in_no_prompt() {
     let by_variant = |variant: u8| {
-        let all = (100_000..101_000).map(|seed| start::<TrustWorld>(trust::Task::Task3, seed));
+        let all = (100_000..101_000).map(|seed| start::<TrustEnv>(trust::Task::Task3, seed));
         all.filter(move |s| s.observation().variant == variant)
             .take(12)
     };
@@ -298,7 +307,7 @@ fn what_is_hidden_is_in_no_prompt() {
         assert_eq!(prompts.len(), 1, "twelve assignments look alike");
     }
     let mut hidden: Vec<String> = by_variant(7)
-        .map(|s| format!("{:?}", TrustWorld::hidden(s.episode())))
+        .map(|s| format!("{:?}", TrustEnv::hidden(s.episode())))
         .collect();
     hidden.dedup();
     assert!(hidden.len() > 1, "and are not");
@@ -307,7 +316,7 @@ fn what_is_hidden_is_in_no_prompt() {
 /// A compact prompt remembers what the ledger forgets: how many steps a slot takes.
 #[test]
 fn a_compact_prompt_shows_costs() {
-    let s = start::<TrustWorld>(trust::Task::Task3, 100_000);
+    let s = start::<TrustEnv>(trust::Task::Task3, 100_000);
     let seen = Slot::ALL.map(|slot| {
         let mut s = s.clone();
         s.step(trust::Action::Verify(slot)).unwrap();
@@ -320,8 +329,8 @@ fn a_compact_prompt_shows_costs() {
 
 #[test]
 fn a_player_in_the_middle_is_the_player_from_the_start() {
-    let policy = sentinel_policy::PolicyName::named("bayes").unwrap();
-    let mut s = start::<TrustWorld>(trust::Task::Task3, 100_004);
+    let policy = sentinel_policy::trust::PolicyName::named("bayes").unwrap();
+    let mut s = start::<TrustEnv>(trust::Task::Task3, 100_004);
     let mut whole = s.player(policy);
     while let Some(action) = whole.act(s.episode()) {
         assert_eq!(s.player(policy).act(s.episode()), Some(action));
@@ -338,6 +347,6 @@ fn what_is_no_action_earns_less_than_any() {
         let error = InvalidReward::new(bad).unwrap_err().to_string();
         assert!(error.contains("from -1 to 0"), "{error}");
     }
-    assert!(InvalidReward::default().value() < TrustWorld::LEAST_REWARD);
-    assert!(InvalidReward::default().value() < ClusterWorld::LEAST_REWARD);
+    assert!(InvalidReward::default().value() < TrustEnv::LEAST_REWARD);
+    assert!(InvalidReward::default().value() < ClusterEnv::LEAST_REWARD);
 }

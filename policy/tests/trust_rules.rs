@@ -2,14 +2,15 @@
 //! looks at nothing does not beat plain rules.
 
 use sentinel_env::rng::Streams;
-use sentinel_env::rules::Change as _;
-use sentinel_env::trust::{Change, Rules, Setup, Task, TrustWorld};
-use sentinel_policy::{Playable, Player, PolicyName, run_episode};
+use sentinel_env::rules::RuleChange as _;
+use sentinel_env::trust::{Change, Rules, Setup, Task, TrustEnv};
+use sentinel_policy::trust::PolicyName;
+use sentinel_policy::{Playable, Player, run_episode};
 
 /// Validation seeds; the figures in `docs/trust.md` are of others.
 const SEEDS: std::ops::Range<u64> = 5000..5100;
 
-fn mean(task: Task, rules: Rules, player: impl Fn(u64) -> Player) -> f64 {
+fn mean(task: Task, rules: Rules, player: impl Fn(u64) -> Player<TrustEnv>) -> f64 {
     let score = |seed| {
         let setup = Setup::new(task, seed, Streams::Independent).under(rules);
         run_episode(&setup, &mut player(seed))
@@ -28,7 +29,7 @@ fn scripted(task: Task, rules: Rules, policy: PolicyName) -> f64 {
 
 #[test]
 fn who_knows_more_scores_more() {
-    let order = TrustWorld::ROLES.in_order();
+    let order = TrustEnv::ROLES.in_order();
     for task in Task::ALL {
         let score = |name: &str| {
             let policy = PolicyName::parse(name).expect("every role has its policy");
@@ -46,7 +47,7 @@ fn who_knows_more_scores_more() {
 fn no_constant_beats_the_heuristic() {
     for task in Task::ALL {
         let heuristic = scripted(task, Rules::HARDENED, PolicyName::Heuristic);
-        let constants = TrustWorld::constants();
+        let constants = TrustEnv::constants();
         assert_eq!(constants.len(), 12);
         for constant in constants {
             let score = mean(task, Rules::HARDENED, |_| constant.player());

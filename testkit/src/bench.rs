@@ -3,7 +3,8 @@
 use sentinel_env::cluster;
 use sentinel_env::polyguard::{self, Case, Choice};
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Action, Batch, BatchStep, Session, Setup, Task};
+use sentinel_env::trust::{Action, Session, Setup, Task, TrustEnv};
+use sentinel_env::{Batch, Environment};
 
 #[path = "../../env/tests/cluster_play/mod.rs"]
 mod cluster_play;
@@ -41,8 +42,9 @@ fn action(n: u32) -> Action {
 
 fn lean(n: u32) -> f64 {
     const SIZE: usize = 64;
-    let mut batch = Batch::new(Task::Task3, Streams::Reference, 0..1_000_000, SIZE);
-    let (mut out, mut actions) = ([BatchStep::default(); SIZE], [Action::Skip; SIZE]);
+    let setup = Setup::new(Task::Task3, 0, Streams::Reference);
+    let mut batch = Batch::<TrustEnv>::new(&setup, 0..1_000_000, SIZE);
+    let (mut out, mut actions) = (Vec::with_capacity(SIZE), [Action::Skip; SIZE]);
     let (mut sum, mut count) = (0.0, 0u32);
     while count < n {
         for slot in &mut actions {
@@ -62,11 +64,14 @@ fn rich(n: u32) -> f64 {
     let (mut sum, mut seed) = (0.0, 0);
     let mut session = Session::new(&Setup::new(Task::Task3, seed, Streams::Reference));
     for count in 0..n {
-        if session.act(action(count)).is_err() {
+        if session.episode().observation().done() {
             seed += 1;
             session = Session::new(&Setup::new(Task::Task3, seed, Streams::Reference));
         }
-        sum += session.result().reward.value;
+        if session.act(action(count)).is_err() {
+            return f64::NAN;
+        }
+        sum += session.reply().reward.value;
     }
     sum
 }
@@ -81,7 +86,7 @@ fn cluster_lean(n: u32) -> f64 {
             episode = cluster::Episode::reset(&setup(seed));
         }
         match episode.step(cluster_play::action(count, Task::Task3)) {
-            Ok(step) => sum += step.grades.reward,
+            Ok(step) => sum += step.reward,
             Err(_) => return f64::NAN,
         }
     }
@@ -101,8 +106,8 @@ fn polyguard_lean(n: u32) -> f64 {
             episode = polyguard::Episode::reset(&setup(seed));
         }
         let id = polyguard_play::shown(episode.observation(), polyguard_play::noise(count));
-        match episode.step(polyguard::Action::Choose(Choice::bare(id))) {
-            Ok(step) => sum += step.total,
+        match episode.step(polyguard::Action::Choose(Choice::new(id))) {
+            Ok(step) => sum += step.reward,
             Err(_) => return f64::NAN,
         }
     }

@@ -1,5 +1,6 @@
 //! Recorded cluster episodes: reset, steps, final, and the controller between adaptive episodes.
 
+use sentinel_env::Environment;
 use std::collections::BTreeMap;
 
 use sentinel_env::cluster::{
@@ -93,8 +94,8 @@ impl Running {
         let mut found = self.choice(action);
         match self.episode.step(action) {
             Ok(step) => {
-                self.last = Some(step);
-                let ours = to_value(&TraceStep::of(&self.episode, &step));
+                self.last = Some(step.info);
+                let ours = to_value(&TraceStep::of(&self.episode, &step.info));
                 found.extend(differences(row, &ours, &LABELS));
             }
             Err(error) => found.push(error.to_string()),
@@ -118,7 +119,7 @@ impl Running {
         let seed = self.episode.setup().seed;
         // A policy that draws nothing leaves its stream where it starts.
         let start = PyRandom::new(Streams::Reference.seed(seed, StreamId::Policy)).random();
-        let peeked = self.player.as_ref().and_then(Player::peek_random);
+        let peeked = self.player.as_ref().and_then(Player::peek_draw);
         let next = Some(peeked.unwrap_or(start));
         let mut ignore = LABELS.to_vec();
         if self.player.is_none() {

@@ -54,7 +54,7 @@ fn compare(row: &Value, session: &Session) -> Vec<String> {
         found.extend(differences(&row["stream"], &stream, &[]));
         return found;
     }
-    let mut ours = to_value(&session.result());
+    let mut ours = to_value(&session.reply());
     let events = ours.pointer_mut("/info/reward_report/events");
     if let Some(events) = events.and_then(Value::as_array_mut) {
         // The recording keeps the first and the last event of the report.

@@ -3,14 +3,17 @@
 //! A list is recorded natively (`golden-digests`) and checked natively and in wasm. A digest that
 //! differs is followed to the first step that does.
 
+use sentinel_env::Origin;
 use sentinel_env::digest::Digest;
 use sentinel_env::polyguard::Case;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::{TaskName, World};
+use sentinel_env::{WorldName, in_world};
 use sentinel_policy::cluster::PolicyName as ClusterPolicy;
-use sentinel_policy::play::run_episode;
-use sentinel_policy::{Playable, PolicyName, Scripted, WorldName, in_world};
+use sentinel_policy::rollout::run_episode;
+use sentinel_policy::trust::PolicyName;
+use sentinel_policy::{Playable, Scripted};
 use serde::{Deserialize, Serialize};
 
 use crate::Outcome;
@@ -113,7 +116,7 @@ fn tasks(world: WorldName) -> Vec<&'static str> {
     }
     match world {
         WorldName::Polyguard => (0..100)
-            .filter_map(Case::of_number)
+            .filter_map(Case::from_number)
             .map(Case::name)
             .collect(),
         _ => in_world!(world, W => names::<<W as World>::Task>()),
@@ -122,8 +125,8 @@ fn tasks(world: WorldName) -> Vec<&'static str> {
 
 /// Who plays in a world's list, and how many seeds besides the edges.
 fn policies(world: WorldName) -> Vec<(&'static str, u64)> {
-    match world {
-        WorldName::Trust => {
+    match world.name() {
+        "trust" => {
             let seeds = |policy| match policy {
                 PolicyName::Bayes | PolicyName::Oracle => BAYES_SEEDS,
                 _ => 30,
@@ -131,15 +134,19 @@ fn policies(world: WorldName) -> Vec<(&'static str, u64)> {
             let all = PolicyName::ALL.into_iter();
             all.map(|policy| (policy.name(), seeds(policy))).collect()
         }
-        WorldName::Cluster => {
+        "cluster" => {
             let all = ClusterPolicy::ALL
                 .into_iter()
                 .filter(|policy| !slow(*policy));
             all.map(|policy| (policy.name(), CLUSTER_SEEDS)).collect()
         }
-        WorldName::Polyguard => ["random", "rules_only", "imitation", "stack", "oracle"]
+        "polyguard" => ["random", "rules_only", "imitation", "stack", "oracle"]
             .map(|policy| (policy, POLYGUARD_SEEDS))
             .to_vec(),
+        _ => in_world!(world, W => {
+            let roles = W::ROLES;
+            vec![(roles.random, POLYGUARD_SEEDS), (roles.heuristic, POLYGUARD_SEEDS)]
+        }),
     }
 }
 
@@ -158,11 +165,17 @@ fn play<W: Playable>(
     streams: Streams,
 ) -> Option<(Digest, String)> {
     let task = W::Task::parse(task)?;
-    let setup = W::setup(task, seed, streams, Rules::parse(rules).ok()?);
+    let setup = Origin::<W> {
+        task,
+        seed,
+        streams,
+        rules: Rules::parse(rules).ok()?,
+    }
+    .setup();
     let policy = W::PolicyName::named(policy)?;
     let run = run_episode::<W>(&setup, &mut policy.start(&setup));
-    let prints = run.fingerprints();
-    Some((W::digest(prints), trail(W::trail(prints))))
+    let prints = run.digest();
+    Some((prints.digest(), trail(prints.trail())))
 }
 
 impl Entry {

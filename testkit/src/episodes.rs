@@ -1,5 +1,7 @@
 //! Recorded trust episodes: reset, steps, final, and the controller between adaptive episodes.
 
+use sentinel_env::AdaptiveDifficulty;
+use sentinel_env::Environment;
 use std::collections::BTreeMap;
 
 use sentinel_env::controller::Controller;
@@ -7,7 +9,8 @@ use sentinel_env::rng::Streams;
 use sentinel_env::trust::{
     Action, ActionMessage, Session, Setup, Task, TraceFinal, TraceReset, TraceStep,
 };
-use sentinel_policy::{Player, PolicyName};
+use sentinel_policy::trust::Player;
+use sentinel_policy::trust::PolicyName;
 use serde_json::{Value, json};
 
 use crate::compare::differences;
@@ -115,7 +118,7 @@ impl Running {
         let mut found = self.choice(action);
         match self.session.act(action) {
             Ok(step) => {
-                let ours = to_value(&TraceStep::of(&self.session, &step));
+                let ours = to_value(&TraceStep::of(&self.session, &step.info));
                 found.extend(differences(row, &ours, &LABELS));
             }
             Err(error) => found.push(error.to_string()),
@@ -144,12 +147,12 @@ impl Running {
         let random = || {
             PolicyName::Random
                 .player(seed, Streams::Reference)
-                .peek_random()
+                .peek_draw()
         };
         let next = self
             .player
             .as_ref()
-            .and_then(Player::peek_random)
+            .and_then(Player::peek_draw)
             .or_else(random);
         let ignore: &[&str] = if self.player.is_some() {
             &LABELS

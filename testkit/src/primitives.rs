@@ -127,7 +127,7 @@ fn rounding(row: &Value) -> Vec<String> {
 
 fn scenario(row: &Value) -> Vec<String> {
     let id = row["id"].as_str().unwrap_or_default();
-    let Ok(scenario) = Scenario::by_id(id) else {
+    let Ok(scenario) = Scenario::from_id(id) else {
         return vec![format!("no scenario {id}")];
     };
     let name = |number: usize| format!("T{number:02}");

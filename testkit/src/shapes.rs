@@ -3,7 +3,8 @@
 use sentinel_env::controller::Controller;
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Session, Setup, Task};
-use sentinel_policy::{Player, PolicyName};
+use sentinel_policy::trust::Player;
+use sentinel_policy::trust::PolicyName;
 use serde_json::Value;
 
 use crate::compare::differences;
@@ -62,6 +63,6 @@ fn compare(row: &Value, session: &Session) -> Vec<String> {
         found.extend(differences(&row["stream"], &stream, &[]));
         found
     } else {
-        differences(&row["result"], &to_value(&session.result()), &[])
+        differences(&row["result"], &to_value(&session.reply()), &[])
     }
 }

@@ -1,21 +1,43 @@
 //! Words of the command line that become values, with errors that list what there is.
 
+use std::ffi::OsStr;
 use std::str::FromStr;
 
+use clap::builder::{PossibleValue, TypedValueParser};
 use sentinel_env::World;
+use sentinel_env::WorldName;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_policy::{Playable, Scripted, WorldName};
+use sentinel_policy::{Playable, Scripted};
 
 use crate::Error;
 
 /// Who plays in an evaluation.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Debug)]
 pub enum Contestant<W: Playable> {
     /// A policy that is part of the program.
     Scripted(W::PolicyName),
     /// What was recorded or trained.
     Trained,
+}
+
+// Derives would ask the same of `W`.
+impl<W: Playable> Clone for Contestant<W> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<W: Playable> Copy for Contestant<W> {}
+
+impl<W: Playable> PartialEq for Contestant<W> {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Scripted(a), Self::Scripted(b)) => a == b,
+            (Self::Trained, Self::Trained) => true,
+            _ => false,
+        }
+    }
 }
 
 impl<W: Playable> Contestant<W> {
@@ -92,9 +114,30 @@ pub(crate) fn parse_streams(word: &str) -> Result<Streams, String> {
     Streams::parse(word).ok_or_else(unknown)
 }
 
-/// A world that this build plays.
+/// The parser of `--world`, which lists the worlds in help texts and completions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WorldParser;
+
+impl TypedValueParser for WorldParser {
+    type Value = WorldName;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<WorldName, clap::Error> {
+        TypedValueParser::parse_ref(&parse_world, command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names = WorldName::ALL.iter().map(|world| world.name());
+        Some(Box::new(names.map(PossibleValue::new)))
+    }
+}
+
 pub(crate) fn parse_world(word: &str) -> Result<WorldName, String> {
-    let known = WorldName::ALL.map(WorldName::name).join(" or ");
+    let known = WorldName::list(" or ");
     WorldName::parse(word).ok_or_else(|| format!("unknown world {word:?}: use {known}"))
 }
 

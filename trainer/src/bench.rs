@@ -3,17 +3,19 @@
 //! What is timed are the random policy's episodes, chosen beforehand: the step alone, the step in a
 //! batch that resets itself, and the session with its payloads.
 
+use sentinel_env::Origin;
 use std::fmt::Write;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use sentinel_env::WorldName;
 use sentinel_env::rng::Streams;
-use sentinel_env::{Batch, BatchStep, TaskName as _};
-use sentinel_policy::play::drive;
-use sentinel_policy::{Playable, Scripted, WorldName};
+use sentinel_env::{Batch, Protocol, Seeded as _, Session, TaskName as _};
+use sentinel_policy::rollout::drive;
+use sentinel_policy::{Playable, Scripted};
 use serde::Serialize;
 
-use crate::args::{self, parse_streams, parse_world};
+use crate::args::{self, WorldParser, parse_streams};
 use crate::{Cells, Error, chosen, selected};
 
 /// Episodes that are played over and over.
@@ -22,8 +24,8 @@ const EPISODES: u64 = 64;
 /// What to time.
 #[derive(Clone, Debug, clap::Args)]
 pub struct BenchConfig {
-    /// The world: trust, cluster or polyguard
-    #[arg(long, default_value = "trust", value_parser = parse_world)]
+    /// The world to play
+    #[arg(long, default_value_t, value_parser = WorldParser)]
     pub world: WorldName,
     /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
     #[arg(long, value_name = "RULES", default_value = "reference")]
@@ -85,14 +87,23 @@ pub struct Speeds {
 ///
 /// # Errors
 /// If the world has no such rules, tasks or streams.
-pub fn bench<W: Playable>(config: &BenchConfig, progress: impl Fn()) -> Result<Speeds, Error> {
+pub fn bench<W: Playable + Protocol>(
+    config: &BenchConfig,
+    progress: impl Fn(),
+) -> Result<Speeds, Error> {
     let rules = args::rules::<W>(&config.rules)?;
     let random = args::policy::<W>(W::ROLES.random)?;
     let limit = Duration::from_secs_f64(config.seconds);
     let streams = chosen::streams::<W>(config.streams, Streams::Independent)?;
     let tasks = selected::<W>(config.task.as_deref(), &config.cells)?;
     let tasks = tasks.into_iter().map(|task| {
-        let setup = W::setup(task, 0, streams, rules);
+        let setup = Origin::<W> {
+            task,
+            seed: 0,
+            streams,
+            rules,
+        }
+        .setup();
         let speed = speed_of::<W>(&setup, random, limit);
         progress();
         speed
@@ -101,24 +112,33 @@ pub fn bench<W: Playable>(config: &BenchConfig, progress: impl Fn()) -> Result<S
         world: config.world,
         rules: rules.to_string(),
         streams,
-        tasks: tasks.collect(),
-        episode_bytes: size_of::<W::Episode>(),
+        tasks: tasks.collect::<Result<_, _>>()?,
+        episode_bytes: size_of::<W>(),
     })
 }
 
 /// An episode before its first step, and what is done in it.
 struct Recorded<W: Playable> {
-    start: W::Episode,
+    start: W,
     setup: W::Setup,
     actions: Vec<W::Action>,
 }
 
-fn speed_of<W: Playable>(setup: &W::Setup, policy: W::PolicyName, limit: Duration) -> TaskSpeed {
+fn speed_of<W: Playable + Protocol>(
+    setup: &W::Setup,
+    policy: W::PolicyName,
+    limit: Duration,
+) -> Result<TaskSpeed, Error> {
+    let task = W::origin(setup).task.name();
+    let refused = |reason: &dyn std::fmt::Display| Error::Bench {
+        task,
+        reason: reason.to_string(),
+    };
     let record = |seed| {
-        let setup = W::seeded(setup, seed);
+        let setup = setup.with_seed(seed);
         let mut player = policy.start(&setup);
         let mut actions = Vec::new();
-        let choose = |episode: &W::Episode| player.act(episode).inspect(|a| actions.push(*a));
+        let choose = |episode: &W| player.act(episode).inspect(|a| actions.push(*a));
         drive::<W>(&setup, choose, |_, _| ());
         let start = W::reset(&setup);
         Recorded::<W> {
@@ -129,49 +149,59 @@ fn speed_of<W: Playable>(setup: &W::Setup, policy: W::PolicyName, limit: Duratio
     };
     let episodes: Vec<Recorded<W>> = (0..EPISODES).map(record).collect();
     let steps: usize = episodes.iter().map(|e| e.actions.len()).sum();
-    let per_s = |pass: &mut dyn FnMut()| {
-        // The first pass warms up.
-        pass();
-        let (start, mut passes) = (Instant::now(), 0u32);
-        loop {
-            pass();
-            passes += 1;
-            let taken = start.elapsed();
-            if taken >= limit {
-                return (f64::from(passes) * steps as f64 / taken.as_secs_f64()).round();
-            }
-        }
-    };
-    let mut batch = Batch::<W>::of(setup, 0..EPISODES, 1);
-    let mut out = [BatchStep::default()];
-    TaskSpeed {
-        task: W::origin(setup).task.name(),
+    let per_s = |pass: &mut dyn FnMut() -> Result<(), Error>| per_second(pass, steps, limit);
+    let mut batch = Batch::<W>::new(setup, 0..EPISODES, 1);
+    let mut out = Vec::with_capacity(1);
+    Ok(TaskSpeed {
+        task,
         actions_per_episode: steps as f64 / EPISODES as f64,
         step_per_s: per_s(&mut || {
             for recorded in &episodes {
                 let mut episode = recorded.start.clone();
                 for action in &recorded.actions {
-                    // Recorded in this very episode.
-                    let _ = black_box(W::step(&mut episode, *action));
+                    black_box(episode.step(*action).map_err(|e| refused(&e))?);
                 }
             }
-        }),
+            Ok(())
+        })?,
         step_with_resets_per_s: per_s(&mut || {
+            // The batch plays the same seeds in the same order.
             for action in episodes.iter().flat_map(|e| &e.actions) {
-                // The batch plays the same seeds in the same order.
-                let _ = batch.step(std::slice::from_ref(action), &mut out);
+                let stepped = batch.step(std::slice::from_ref(action), &mut out);
+                stepped.map_err(|(_, e)| refused(&e))?;
                 black_box(&out);
             }
-        }),
+            Ok(())
+        })?,
         session_per_s: per_s(&mut || {
             for recorded in &episodes {
-                let mut session = W::open(&recorded.setup);
+                let mut session = Session::<W>::new(&recorded.setup);
                 for action in &recorded.actions {
-                    let _ = W::act(&mut session, *action);
-                    black_box(W::reply(&session));
+                    session.act(*action).map_err(|e| refused(&e))?;
+                    black_box(session.reply());
                 }
             }
-        }),
+            Ok(())
+        })?,
+    })
+}
+
+/// Repeats a pass of some steps for at least `limit`, and returns the steps per second.
+fn per_second(
+    pass: &mut dyn FnMut() -> Result<(), Error>,
+    steps: usize,
+    limit: Duration,
+) -> Result<f64, Error> {
+    // The first pass warms up.
+    pass()?;
+    let (start, mut passes) = (Instant::now(), 0u32);
+    loop {
+        pass()?;
+        passes += 1;
+        let taken = start.elapsed();
+        if taken >= limit {
+            return Ok((f64::from(passes) * steps as f64 / taken.as_secs_f64()).round());
+        }
     }
 }
 

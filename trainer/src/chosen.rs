@@ -3,6 +3,7 @@
 use std::fmt;
 
 use sentinel_env::World;
+use sentinel_env::polyguard::AXES;
 use sentinel_env::rng::Streams;
 use sentinel_env::task::{Selection, TaskName as _};
 
@@ -31,13 +32,12 @@ impl Cells {
     /// These with tasks by name.
     #[must_use]
     pub fn selection<'a>(&'a self, tasks: Option<&'a str>) -> Selection<'a> {
-        Selection {
-            tasks,
-            sub_environment: self.sub_environment.as_deref(),
-            difficulty: self.difficulty.as_deref(),
-            formulary: self.formulary.as_deref(),
-            split: self.split.as_deref(),
-        }
+        let [sub_environment, difficulty, formulary, split] = AXES;
+        Selection::new(tasks)
+            .with_axis(sub_environment, self.sub_environment.as_deref())
+            .with_axis(difficulty, self.difficulty.as_deref())
+            .with_axis(formulary, self.formulary.as_deref())
+            .with_axis(split, self.split.as_deref())
     }
 }
 
@@ -48,7 +48,7 @@ impl fmt::Display for Typed<'_> {
     /// With `--tasks` under the name that the command has for it. Without any option: all tasks.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(option, selection) = self;
-        let of_cells = || selection.of_cells();
+        let of_cells = || selection.axes().map(|(axis, text)| (axis.option, text));
         let usual = of_cells().next().is_none().then_some("all");
         let tasks = selection.tasks.or(usual).map(|tasks| (*option, tasks));
         for (place, (option, text)) in tasks.into_iter().chain(of_cells()).enumerate() {

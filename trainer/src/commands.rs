@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 
 use anyhow::{Result, bail};
-use sentinel_policy::{Playable, in_world};
+use sentinel_env::in_world;
+use sentinel_policy::Playable;
 use sentinel_trainer::ablate::{self, AblateConfig};
 use sentinel_trainer::bench::{self, BenchConfig};
 use sentinel_trainer::corpus::{self, CorpusConfig};

@@ -85,6 +85,14 @@ pub enum Error {
         /// The one that is played.
         played: &'static str,
     },
+    /// A step of a bench was refused, so that nothing was timed.
+    #[error("nothing was timed on {task}: a recorded action was refused: {reason}")]
+    Bench {
+        /// The task.
+        task: &'static str,
+        /// Why.
+        reason: String,
+    },
     /// A line of an action file cannot be played.
     #[error("{file} line {line}: {reason}")]
     Action {

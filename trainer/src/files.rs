@@ -4,8 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
-use sentinel_policy::WorldName;
-use sentinel_policy::replay::{Parser, Replay};
+use sentinel_policy::replay::{Recordable, Replay, ReplayFile};
 use tempfile::{Builder, NamedTempFile};
 
 use crate::Error;
@@ -14,18 +13,18 @@ use crate::Error;
 ///
 /// # Errors
 /// If the file cannot be read.
-pub fn read_replay(path: &Path) -> Result<Replay, Error> {
+pub fn read_replay(path: &Path) -> Result<ReplayFile, Error> {
     let failed = |source| Error::Read {
         path: path.to_owned(),
         source,
     };
     let mut reader = BufReader::with_capacity(1 << 16, File::open(path).map_err(failed)?);
-    let (mut parser, mut line) = (Parser::default(), Vec::new());
+    let (mut file, mut line) = (ReplayFile::default(), Vec::new());
     while reader.read_until(b'\n', &mut line).map_err(failed)? > 0 {
-        parser.push_bytes(&line);
+        file.push_bytes(&line);
         line.clear();
     }
-    Ok(parser.finish())
+    Ok(file)
 }
 
 /// Makes sure that writing to `path` destroys nothing but an earlier file of the same kind: a JSON
@@ -46,21 +45,20 @@ pub(crate) fn check_replaces(path: &Path, kind: &'static str, keys: &[&str]) -> 
     }
 }
 
-/// Sees whether a replay has a row of the world that is to be played, if it has any.
+/// Reads the rows of the world that is to be played.
 ///
 /// # Errors
-/// If all its rows are of other worlds: every step would be a miss.
-pub fn check_world(path: &Path, replay: &Replay, played: WorldName) -> Result<(), Error> {
-    let mut held: Vec<WorldName> = replay.episodes().map(|key| key.world).collect();
-    held.dedup();
-    if held.is_empty() || held.contains(&played) {
-        return Ok(());
+/// If the file cannot be read, or all its rows are of other worlds: every step would be a miss.
+pub fn read_replay_of<W: Recordable>(path: &Path) -> Result<Replay<W>, Error> {
+    let file = read_replay(path)?;
+    let held: Vec<&str> = file.worlds().map(|replay| replay.world()).collect();
+    if held.is_empty() || held.contains(&W::NAME) {
+        return Ok(file.into_replay());
     }
-    let names: Vec<&str> = held.into_iter().map(WorldName::name).collect();
     Err(Error::ForeignRows {
         path: path.to_owned(),
-        held: names.join(" and "),
-        played: played.name(),
+        held: held.join(" and "),
+        played: W::NAME,
     })
 }
 

@@ -3,12 +3,12 @@
 //! Everything but the command and the commit is recomputed from the files, so the list can be
 //! rebuilt at any time. A command is kept for as long as the file holds what the command made.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use sentinel_env::num::round_to;
-use sentinel_policy::replay::{Replay, Verification};
+use sentinel_policy::replay::{ReplayFile, Verification};
 use serde::{Deserialize, Serialize};
 
 use crate::verify::{Words, verify_all};
@@ -108,7 +108,7 @@ impl Entry {
     /// Plays a replay again and describes it.
     fn of(path: &Path) -> Result<Self, Error> {
         let replay = files::read_replay(path)?;
-        let verification = verify_all(&replay, &|| {});
+        let verification = verify_all(replay.worlds(), &|| {});
         let unlisted = |reason| Error::Unlisted {
             path: path.to_owned(),
             reason,
@@ -118,19 +118,19 @@ impl Entry {
                 "it holds no row that can be played, remove it or record it again",
             ));
         };
-        let first = first.key;
-        let keys = || verification.episodes.iter().map(|e| e.key);
-        if keys().any(|key| key.world != first.world) {
+        let first = &first.id;
+        let ids = || verification.episodes.iter().map(|e| &e.id);
+        if ids().any(|id| id.world != first.world) {
             return Err(unlisted(
                 "it holds several worlds, put each into a file of its own",
             ));
         }
-        if keys().any(|key| key.streams != first.streams) {
+        if ids().any(|id| id.streams != first.streams) {
             return Err(unlisted(
                 "it holds both stream modes, put each into a file of its own",
             ));
         }
-        if keys().any(|key| key.rules != first.rules) {
+        if ids().any(|id| id.rules != first.rules) {
             return Err(unlisted(
                 "it holds several rules, put each into a file of its own",
             ));
@@ -143,10 +143,10 @@ impl Entry {
         scores.insert("overall".to_owned(), round_to(verification.score, 4));
         Ok(Self {
             file: file_name(path),
-            world: first.world.name().to_owned(),
+            world: first.world.to_owned(),
             policy: policies(&replay),
             streams: first.streams.name().to_owned(),
-            rules: first.rules_text(),
+            rules: first.rules().to_owned(),
             command: None,
             model: None,
             git_commit: None,
@@ -161,7 +161,7 @@ impl Entry {
             problems: replay.problem_count(),
             misses: verification.misses,
             misfits: verification.unused + verification.mismatches + verification.texts,
-            fallbacks: Words::of(&replay).map_or(0, |words| words.fallbacks),
+            fallbacks: Words::count(replay.worlds()).map_or(0, |words| words.fallbacks),
             digest: verification.digest.to_string(),
             scores,
         })
@@ -187,18 +187,19 @@ fn file_name(path: &Path) -> String {
         .into_owned()
 }
 
-fn policies(replay: &Replay) -> String {
-    let mut names: Vec<&str> = replay
-        .iter()
-        .map(|row| row.row.model_source.as_str())
-        .collect();
-    names.sort_unstable();
-    names.dedup();
+fn policies(file: &ReplayFile) -> String {
+    let mut names = BTreeSet::new();
+    for replay in file.worlds() {
+        replay.each_source(&mut |name, _| {
+            names.insert(name.to_owned());
+        });
+    }
+    let names: Vec<String> = names.into_iter().collect();
     names.join(", ")
 }
 
 fn seeds(verification: &Verification) -> Seeds {
-    let mut seeds: Vec<u64> = verification.episodes.iter().map(|e| e.key.seed).collect();
+    let mut seeds: Vec<u64> = verification.episodes.iter().map(|e| e.id.seed).collect();
     seeds.sort_unstable();
     seeds.dedup();
     let (first, last) = (seeds.first().copied(), seeds.last().copied());

@@ -2,6 +2,7 @@
 
 mod words;
 
+use sentinel_env::Origin;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,12 +10,14 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use sentinel_env::World;
 use sentinel_env::rng::Streams;
-use sentinel_policy::play::Player;
-use sentinel_policy::replay::{Replay, ReplayRow, record_episode, to_lines};
+use sentinel_env::{WorldName, in_world};
+use sentinel_policy::Scripted;
+use sentinel_policy::nn::Model;
+use sentinel_policy::policy::Player;
+use sentinel_policy::replay::{AnyReplay, Recordable, Replay, ReplayRow, record_episode, to_lines};
 use sentinel_policy::text::{PromptStyle, Reader};
-use sentinel_policy::{Model, Scripted, WorldName, in_world};
 
-use crate::args::{self, parse_streams, parse_world};
+use crate::args::{self, WorldParser, parse_streams};
 use crate::chosen::{Typed, quoted};
 use crate::compact::TrainError;
 use crate::corpus::{parse_reader, parse_style};
@@ -28,8 +31,8 @@ use crate::{Cells, Error, Progress, SeedRange, chosen, files, manifest, selected
 /// What to record.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RecordConfig {
-    /// The world: trust, cluster or polyguard
-    #[arg(long, default_value = "trust", value_parser = parse_world)]
+    /// The world to play
+    #[arg(long, default_value_t, value_parser = WorldParser)]
     pub world: WorldName,
     /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
     #[arg(long, value_name = "RULES", default_value = "reference")]
@@ -150,13 +153,14 @@ pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileRepor
         && ModelKind::of(model)? == ModelKind::Language
     {
         let config = config.spelled_out();
-        return record_rows(&config, || Ok(words::play_all(&config, model, progress)?));
+        return in_world!(config.world, W => {
+            record_rows::<W>(&config, || Ok(words::play_all(&config, model, progress)?))
+        });
     }
     config.check_wordless()?;
-    record_rows(
-        config,
-        || in_world!(config.world, W => Ok(play_all::<W>(config, progress)?)),
-    )
+    in_world!(config.world, W => {
+        record_rows::<W>(config, || Ok(play_all(config, progress)?))
+    })
 }
 
 /// The same with rows from elsewhere, such as [`crate::corpus::record`] makes; of the configuration
@@ -164,22 +168,23 @@ pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileRepor
 ///
 /// # Errors
 /// As [`record`], and what `play` says.
-pub fn record_rows(
+pub fn record_rows<W: Recordable>(
     config: &RecordConfig,
-    play: impl FnOnce() -> Result<Vec<ReplayRow>, RecordError>,
+    play: impl FnOnce() -> Result<Vec<ReplayRow<W>>, RecordError>,
 ) -> Result<FileReport, RecordError> {
     let overwrites = check_out(config)?;
     let rows = play()?;
     let text = to_lines(&rows).map_err(Error::from)?;
     let count = rows.len();
-    let replay = Replay::of(rows);
+    let replay = Replay::from_rows(rows);
+    let all = || std::iter::once(&replay as &dyn AnyReplay);
     let report = FileReport {
         file: config.out.clone(),
         rows: count,
         problem_count: 0,
         problems: Vec::new(),
-        words: Words::of(&replay),
-        verification: verify_all(&replay, &|| {}),
+        words: Words::count(all()),
+        verification: verify_all(all(), &|| {}),
     };
     if overwrites {
         files::write(&config.out, text.as_bytes())?;
@@ -249,7 +254,7 @@ impl<W: Evaluated> Actor<W> {
 fn play_all<W: Evaluated>(
     config: &RecordConfig,
     progress: Progress<'_>,
-) -> Result<Vec<ReplayRow>, TrainError> {
+) -> Result<Vec<ReplayRow<W>>, TrainError> {
     let rules = args::rules::<W>(&config.rules)?;
     let actor = Actor::<W>::of(config)?;
     let tasks = config.selected::<W>()?;
@@ -259,7 +264,13 @@ fn play_all<W: Evaluated>(
         .flat_map(|task| config.seeds.range().map(move |seed| (*task, seed)))
         .collect();
     let played = episodes.into_par_iter().map(|(task, seed)| {
-        let setup = W::setup(task, seed, streams, rules);
+        let setup = Origin::<W> {
+            task,
+            seed,
+            streams,
+            rules,
+        }
+        .setup();
         let mut player = actor.player(&setup);
         let (_, rows) = record_episode(&setup, &mut player, actor.name());
         progress();

@@ -2,18 +2,20 @@
 //!
 //! The keys are those of the golden traces: reset, step…, final.
 
+use sentinel_env::{Origin, Session};
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
 use clap::ArgGroup;
 use sentinel_env::TaskName as _;
+use sentinel_env::WorldName;
 use sentinel_env::controller::Controller;
 use sentinel_env::rng::{PyRandom, StreamId, Streams};
-use sentinel_policy::{Scripted, WorldName};
+use sentinel_policy::Scripted;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::args::{self, parse_streams, parse_world};
+use crate::args::{self, WorldParser, parse_streams};
 use crate::seeds::parse_seed;
 use crate::worlds::Traced;
 use crate::{Cells, Error, chosen, selected};
@@ -28,8 +30,8 @@ const ACTIONS: &str = "actions";
 #[derive(Clone, Debug, clap::Args)]
 #[command(group = ArgGroup::new("who").required(true).args(["policy", "actions"]))]
 pub struct TraceConfig {
-    /// The world: trust, cluster or polyguard
-    #[arg(long, default_value = "trust", value_parser = parse_world)]
+    /// The world to play
+    #[arg(long, default_value_t, value_parser = WorldParser)]
     pub world: WorldName,
     /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
     #[arg(long, value_name = "RULES", default_value = "reference")]
@@ -62,7 +64,7 @@ pub enum Ended {
     /// The final row was written.
     Yes,
     /// The actions ran out after this many.
-    NoMoreActions(u16),
+    NoMoreActions(usize),
 }
 
 #[derive(Serialize)]
@@ -97,10 +99,10 @@ impl Tracer<'_> {
     /// The rows of the step just taken: the step, and the end if it was the last.
     fn step<W: Traced>(
         &mut self,
-        session: &W::Session,
+        session: &Session<W>,
         random_next: Option<f64>,
     ) -> Result<(), Error> {
-        if let Some(step) = W::last_step(session) {
+        if let Some(step) = session.last_step() {
             self.row(&W::step_row(session, step))?;
         }
         match W::final_row(session, random_next) {
@@ -110,7 +112,7 @@ impl Tracer<'_> {
     }
 }
 
-fn start<W: Traced>(config: &TraceConfig) -> Result<(W::Setup, W::Session), Error> {
+fn start<W: Traced>(config: &TraceConfig) -> Result<(W::Setup, Session<W>), Error> {
     let rules = args::rules::<W>(&config.rules)?;
     let streams = chosen::streams::<W>(config.streams, Streams::Reference)?;
     let tasks = selected::<W>(config.task.as_deref(), &config.cells)?;
@@ -120,8 +122,14 @@ fn start<W: Traced>(config: &TraceConfig) -> Result<(W::Setup, W::Session), Erro
         let world = W::NAME;
         return Err(Error::Tasks { reason, world });
     };
-    let setup = W::setup(task, config.seed, streams, rules);
-    Ok((setup, W::open(&setup)))
+    let setup = Origin::<W> {
+        task,
+        seed: config.seed,
+        streams,
+        rules,
+    }
+    .setup();
+    Ok((setup, Session::new(&setup)))
 }
 
 /// Traces an episode that `policy` plays.
@@ -146,11 +154,11 @@ pub fn trace_policy<W: Traced>(
         out,
     };
     tracer.row(&W::reset_row(&session))?;
-    while let Some(action) = player.act(W::episode(&session)) {
-        if W::act(&mut session, action).is_err() {
+    while let Some(action) = player.act(session.episode()) {
+        if session.act(action).is_err() {
             break;
         }
-        let next = player.peek_random().unwrap_or(unused);
+        let next = player.peek_draw().unwrap_or(unused);
         tracer.step::<W>(&session, Some(next))?;
     }
     Ok(Ended::Yes)
@@ -175,7 +183,7 @@ pub fn trace_actions<W: Traced>(
         out,
     };
     tracer.row(&W::reset_row(&session))?;
-    let mut bytes = Vec::new();
+    let (mut bytes, mut taken) = (Vec::new(), 0);
     for line in 1.. {
         bytes.clear();
         let failed = |reason: String| Error::Action {
@@ -195,15 +203,16 @@ pub fn trace_actions<W: Traced>(
             Ok(None) => continue,
             Err(reason) => return Err(failed(reason)),
         };
-        let stepped = W::send(&mut session, &message, &mut Controller::new());
+        let stepped = session.step(&message, &mut Controller::new());
         stepped.map_err(|error| failed(error.to_string()))?;
+        taken += 1;
         tracer.step::<W>(&session, None)?;
     }
-    let episode = W::episode(&session);
+    let episode = session.episode();
     Ok(if W::is_done(W::observation(episode)) {
         Ended::Yes
     } else {
-        Ended::NoMoreActions(W::actions_taken(episode))
+        Ended::NoMoreActions(taken)
     })
 }
 

@@ -6,13 +6,11 @@ use std::io::{IsTerminal, Write as _, stderr};
 use anyhow::{Result, bail};
 use clap::{ArgMatches, Command};
 use indicatif::{ProgressBar, ProgressStyle};
-use sentinel_policy::{Scripted, WorldName, in_world};
-use sentinel_trainer::compact::command::TrainCommand;
-use sentinel_trainer::compact::config::{Method, TrainConfig};
-use sentinel_trainer::compact::evaluate::Scores;
-use sentinel_trainer::compact::events::Event;
-use sentinel_trainer::compact::learn::Learn;
-use sentinel_trainer::compact::run::{MODEL, run};
+use sentinel_env::in_world;
+use sentinel_env::trust::TrustEnv;
+use sentinel_trainer::compact::command::{self, TrainCommand};
+use sentinel_trainer::compact::run::MODEL;
+use sentinel_trainer::compact::{self, Event, Learn, Method, Scores, TrainConfig};
 use serde_json::{Map, Value};
 
 /// The command line of `sentinel sft`.
@@ -27,7 +25,7 @@ pub(crate) struct SftCommand {
 
 /// Shows the defaults that imitation has in place of GRPO's.
 pub(crate) fn with_sft_defaults(command: Command) -> Command {
-    let preset = TrainConfig::preset(WorldName::Trust, Method::Sft, false);
+    let preset = TrainConfig::preset::<TrustEnv>(Method::Sft, false);
     // Through text: a value would show an f32 with the digits of an f64.
     let text = serde_json::to_string(&preset).unwrap_or_default();
     let fields = serde_json::from_str::<Map<String, Value>>(&text).ok();
@@ -54,9 +52,16 @@ pub(crate) fn sft(command: &SftCommand, matches: &ArgMatches) -> Result<()> {
 /// `sentinel train`
 pub(crate) fn train(command: &TrainCommand, method: Method, matches: &ArgMatches) -> Result<()> {
     let config = command.config(method, matches)?;
-    let place = command.place();
-    let mut view = View::new(&config);
-    let done = run(&config, &place, &mut |event| view.show(event));
+    let world = command::world(&config)?;
+    let run_dir = command.run_dir();
+    let (tasks, baselines) = in_world!(world, W => {
+        (config.task_names::<W>(), <W as Learn>::BASELINES.join(","))
+    });
+    // Tasks that do not exist stop the run before anything is shown.
+    let mut view = View::new(&config, tasks.unwrap_or_default());
+    let done = in_world!(world, W => {
+        compact::train::<W>(&config, &run_dir, &mut |event| view.show(event))
+    });
     view.close();
     done?;
     let Some(scores) = view.test.take() else {
@@ -67,27 +72,19 @@ pub(crate) fn train(command: &TrainCommand, method: Method, matches: &ArgMatches
         config.test_seeds,
         said(&view.tasks, &scores)
     );
-    let _ = writeln!(text, "wrote {}", place.folder.join(MODEL).display());
+    let _ = writeln!(text, "wrote {}", run_dir.path.join(MODEL).display());
     let _ = writeln!(
         text,
         "compare it: sentinel eval --world {} --rules {} --streams independent {} --seeds {} \
          --policies {},trained --model {}",
-        config.world.name(),
+        config.world,
         config.rules,
         config.words_for("task"),
         config.test_seeds,
-        baselines(&config),
-        place.folder.display()
+        baselines,
+        run_dir.path.display()
     );
     crate::commands::print(&text)
-}
-
-/// Whom to compare with.
-fn baselines(config: &TrainConfig) -> String {
-    let names: Vec<&str> = in_world!(config.world, W => {
-        W::BASELINES.iter().map(|policy| policy.label()).collect()
-    });
-    names.join(",")
 }
 
 fn said(tasks: &[&str], scores: &Scores) -> String {
@@ -109,7 +106,7 @@ struct View {
 }
 
 impl View {
-    fn new(config: &TrainConfig) -> Self {
+    fn new(config: &TrainConfig, tasks: Vec<&'static str>) -> Self {
         let terminal = stderr().is_terminal();
         let bar = if terminal {
             ProgressBar::new(config.max_steps as u64)
@@ -126,8 +123,7 @@ impl View {
             total: config.max_steps,
             validation: String::new(),
             test: None,
-            // Tasks that do not exist stop the run before anything is shown.
-            tasks: config.task_names().unwrap_or_default(),
+            tasks,
             env_steps: 0.0,
         }
     }

@@ -4,13 +4,13 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use sentinel_policy::WorldName;
-use sentinel_policy::replay::{EpisodeKey, Problem, Replay, Verification, verify_episode};
+use sentinel_env::WorldName;
+use sentinel_policy::replay::{AnyReplay, Diagnostic, Verification};
 use serde::Serialize;
 
 use crate::{Error, Progress, files};
 
-/// Problems and missed episodes that are shown; the rest is counted.
+/// Diagnostics and missed episodes that are shown; the rest is counted.
 const SHOWN: usize = 20;
 
 /// What to verify.
@@ -34,7 +34,7 @@ pub struct FileReport {
     /// Lines that cannot be used.
     pub problem_count: usize,
     /// The first of them.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<Diagnostic>,
     /// What a language model said in it; left out where none did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub words: Option<Words>,
@@ -54,15 +54,23 @@ pub struct Words {
 }
 
 impl Words {
-    /// Counts; none where no row has words.
+    /// Counts the transcripts of some replays; `None` where no row has one.
     #[must_use]
-    pub fn of(replay: &Replay) -> Option<Self> {
-        let texts = || replay.iter().filter_map(|row| row.row.text.as_deref());
-        let words = Self {
-            rows: texts().count(),
-            repaired: texts().filter(|text| text.repaired).count(),
-            fallbacks: texts().filter(|text| text.fallback).count(),
+    pub fn count<'a>(replays: impl Iterator<Item = &'a dyn AnyReplay>) -> Option<Self> {
+        let mut words = Self {
+            rows: 0,
+            repaired: 0,
+            fallbacks: 0,
         };
+        for replay in replays {
+            replay.each_source(&mut |_, transcript| {
+                if let Some(transcript) = transcript {
+                    words.rows += 1;
+                    words.repaired += usize::from(transcript.repaired);
+                    words.fallbacks += usize::from(transcript.fallback);
+                }
+            });
+        }
         (words.rows > 0).then_some(words)
     }
 
@@ -94,21 +102,26 @@ pub fn verify_file(path: &Path, progress: Progress<'_>) -> Result<FileReport, Er
         rows: replay.rows(),
         problem_count: replay.problem_count(),
         problems: replay.problems().to_vec(),
-        words: Words::of(&replay),
-        verification: verify_all(&replay, progress),
+        words: Words::count(replay.worlds()),
+        verification: verify_all(replay.worlds(), progress),
     })
 }
 
-/// Plays all episodes of a replay again, spread over cores.
+/// Plays all episodes of some replays again, spread over cores.
 #[must_use]
-pub fn verify_all(replay: &Replay, progress: Progress<'_>) -> Verification {
-    let keys: Vec<&EpisodeKey> = replay.episodes().collect();
-    let checks = keys.into_par_iter().map(|key| {
-        let check = verify_episode(replay, key);
+pub fn verify_all<'a>(
+    replays: impl Iterator<Item = &'a dyn AnyReplay>,
+    progress: Progress<'_>,
+) -> Verification {
+    let episodes: Vec<(&dyn AnyReplay, usize)> = replays
+        .flat_map(|replay| (0..replay.episode_count()).map(move |index| (replay, index)))
+        .collect();
+    let checks = episodes.into_par_iter().filter_map(|(replay, index)| {
+        let check = replay.verify_episode(index);
         progress();
         check
     });
-    Verification::of(checks.collect())
+    Verification::from_checks(checks.collect())
 }
 
 impl FileReport {
@@ -153,8 +166,8 @@ impl FileReport {
         );
         for mean in &v.means {
             let mut how = mean.streams.name().to_owned();
-            if mean.world != WorldName::default() {
-                how = format!("{}, {how}", mean.world.name());
+            if mean.world != WorldName::UNNAMED.name() {
+                how = format!("{}, {how}", mean.world);
             }
             if mean.rules != "reference" {
                 how = format!("{how}, {} rules", mean.rules);
@@ -188,7 +201,7 @@ impl FileReport {
             .episodes
             .iter()
             .flat_map(|episode| &episode.findings);
-        let mut all: Vec<&Problem> = self.problems.iter().chain(findings).collect();
+        let mut all: Vec<&Diagnostic> = self.problems.iter().chain(findings).collect();
         all.sort_by_key(|problem| problem.line);
         for problem in all.iter().take(SHOWN) {
             let _ = writeln!(text, "  {problem}");
@@ -208,8 +221,8 @@ impl FileReport {
                 .filter(|e| !e.misses.is_empty())
         };
         for episode in missed().take(SHOWN) {
-            let (key, misses) = (episode.key, &episode.misses);
-            let _ = writeln!(text, "  {key}: no row for steps {misses:?}");
+            let (id, misses) = (&episode.id, &episode.misses);
+            let _ = writeln!(text, "  {id}: no row for steps {misses:?}");
         }
         if missed().count() > SHOWN {
             let _ = writeln!(

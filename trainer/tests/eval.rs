@@ -9,8 +9,9 @@ mod common;
 use common::{golden, json, run, run_in};
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Setup, Task};
+use sentinel_policy::Player;
 use sentinel_policy::replay::{record_episode, to_lines};
-use sentinel_policy::{Heuristic, Player};
+use sentinel_policy::trust::Heuristic;
 use serde_json::{Value, json as value};
 
 /// Score by task and overall over seeds 0..30, as published (spec training-eval §1).

@@ -1,10 +1,9 @@
 //! The trainer as a library: every method takes steps, and imitation learns to play.
 
-use sentinel_env::cluster::ClusterWorld;
+use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::rules::Rules;
-use sentinel_env::trust::{Task, TrustWorld};
-use sentinel_policy::WorldName;
-use sentinel_policy::learned::Weights;
+use sentinel_env::trust::{Task, TrustEnv};
+use sentinel_policy::nn::Weights;
 use sentinel_trainer::compact::config::{Advantage, Method, TrainConfig};
 use sentinel_trainer::compact::evaluate::evaluate;
 use sentinel_trainer::compact::learn::Learn;
@@ -13,7 +12,7 @@ use sentinel_trainer::compact::trainer::Trainer;
 /// A short run in the library, for what the command line does not show.
 fn short<W: Learn>(change: impl Fn(&mut TrainConfig)) -> Trainer<W> {
     let mut config = TrainConfig {
-        world: W::WORLD,
+        world: W::NAME.to_owned(),
         hidden: 8,
         max_steps: 3,
         groups_per_update: 6,
@@ -39,7 +38,7 @@ fn every_method_takes_steps() {
     }
     runs.push((Method::Sft, Advantage::Step, runs[0].2, 0.0));
     for (method, advantage, loss, beta) in runs {
-        let mut trainer = short::<TrustWorld>(|config| {
+        let mut trainer = short::<TrustEnv>(|config| {
             (config.method, config.advantage) = (method, advantage);
             (config.loss_type, config.beta) = (loss, beta);
         });
@@ -60,7 +59,7 @@ fn every_method_takes_steps() {
 /// It learns: a short imitation of the exact posterior plays far better than fresh weights.
 #[test]
 fn imitation_learns_to_play() {
-    let mut trainer = short::<TrustWorld>(|config| {
+    let mut trainer = short::<TrustEnv>(|config| {
         config.method = Method::Sft;
         config.hidden = 16;
         config.max_steps = 40;
@@ -69,12 +68,12 @@ fn imitation_learns_to_play() {
     });
     let seeds = "5000..5020".parse().expect("a range");
     let before =
-        evaluate::<TrustWorld>(trainer.weights(), Rules::REFERENCE, &Task::ALL, seeds).overall;
+        evaluate::<TrustEnv>(trainer.weights(), Rules::REFERENCE, &Task::ALL, seeds).overall;
     while !trainer.finished() {
         trainer.update().expect("an update");
     }
     let after =
-        evaluate::<TrustWorld>(trainer.weights(), Rules::REFERENCE, &Task::ALL, seeds).overall;
+        evaluate::<TrustEnv>(trainer.weights(), Rules::REFERENCE, &Task::ALL, seeds).overall;
     assert!(
         after > before + 0.05 && after > 0.80,
         "{before} before, {after} after"
@@ -89,7 +88,7 @@ fn the_cluster_world_takes_steps_too() {
         (Method::Grpo, Advantage::RewardToGo),
         (Method::Sft, Advantage::Step),
     ] {
-        let mut trainer = short::<ClusterWorld>(|config| {
+        let mut trainer = short::<ClusterEnv>(|config| {
             config.rules = "hardened".to_owned();
             config.teacher = "planner".to_owned();
             (config.method, config.advantage) = (method, advantage);
@@ -100,14 +99,14 @@ fn the_cluster_world_takes_steps_too() {
         let metrics = trainer.update().expect("an update");
         assert!(metrics["reward"] > 0.0 && metrics["grad_norm"] > 0.0);
         assert_ne!(&before, trainer.weights(), "{method:?} {advantage:?}");
-        assert_eq!(trainer.config().world, WorldName::Cluster);
+        assert_eq!(trainer.config().world, "cluster");
     }
 }
 
 /// It learns there, too: imitation of the planner under hardened rules.
 #[test]
 fn imitation_learns_to_schedule() {
-    let mut trainer = short::<ClusterWorld>(|config| {
+    let mut trainer = short::<ClusterEnv>(|config| {
         config.method = Method::Sft;
         config.rules = "hardened".to_owned();
         config.teacher = "planner".to_owned();
@@ -117,8 +116,8 @@ fn imitation_learns_to_schedule() {
         config.learning_rate = 0.01;
     });
     let seeds = "5000..5004".parse().expect("a range");
-    let play = |trainer: &Trainer<ClusterWorld>| {
-        evaluate::<ClusterWorld>(trainer.weights(), Rules::HARDENED, &Task::ALL, seeds).overall
+    let play = |trainer: &Trainer<ClusterEnv>| {
+        evaluate::<ClusterEnv>(trainer.weights(), Rules::HARDENED, &Task::ALL, seeds).overall
     };
     let before = play(&trainer);
     while !trainer.finished() {

@@ -1,22 +1,21 @@
 //! The plain forward pass, which plays, against burn's, which is trained: the same to 1e-5.
 
 use burn::tensor::Tensor;
-use sentinel_env::cluster::{self, ClusterWorld};
-use sentinel_env::polyguard::{self, CANDIDATES, PolyguardWorld};
+use sentinel_env::Environment;
+use sentinel_env::cluster::{self, ClusterEnv};
+use sentinel_env::polyguard::{self, CANDIDATES, PolyguardEnv};
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Episode, Observation, TrustWorld};
-use sentinel_policy::Playable;
+use sentinel_env::trust::{Episode, Observation, TrustEnv};
 use sentinel_policy::cluster::PolicyName;
 use sentinel_policy::cluster::learned::{COLUMNS, ClusterNet, Observer as ClusterObserver};
-use sentinel_policy::learned::{
-    Architecture, FeatureSet, Features, NetConfig, Observer, Pooling, Scratch, Weights,
-};
+use sentinel_policy::nn::{Architecture, Network as _, Observe as _, Output, Weights};
 use sentinel_policy::polyguard::PolicyName as PolyguardPolicy;
 use sentinel_policy::polyguard::learned::{Observer as PolyguardObserver, PolyguardNet};
+use sentinel_policy::trust::learned::{FeatureSet, Features, NetConfig, Observer, Pooling};
 use sentinel_trainer::compact::device::DeviceName;
 use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::compact::net::Net;
-use sentinel_trainer::files::read_replay;
+use sentinel_trainer::files::read_replay_of;
 
 /// How many observations are compared.
 const COUNT: usize = 1000;
@@ -31,19 +30,19 @@ fn recorded() -> Vec<Features> {
         "bayes-reference.jsonl",
     ] {
         let path = std::path::PathBuf::from(format!("{folder}/{file}"));
-        let replay = read_replay(&path).expect("a committed replay");
+        let replay = read_replay_of::<TrustEnv>(&path).expect("a committed replay");
         assert_eq!(replay.problem_count(), 0, "{file}");
-        for key in replay.episodes() {
-            let mut episode = Episode::reset(&key.setup::<TrustWorld>().expect("its own world"));
+        for origin in replay.episodes() {
+            let mut episode = Episode::reset(&origin.setup());
             let mut observer = Observer::new(FeatureSet::Full);
             let look = |observer: &mut Observer, observation: &Observation| {
                 observer.observe(observation);
                 observer.features(observation)
             };
             all.push(look(&mut observer, episode.observation()));
-            let rows = replay.episode(key).expect("a listed episode");
+            let rows = replay.episode(origin).expect("a listed episode");
             for row in rows.iter() {
-                let action = TrustWorld::narrow(row.row.action.action).expect("a trust row");
+                let action = row.row.action.action;
                 episode.step(action).expect("it fits");
                 all.push(look(&mut observer, episode.observation()));
             }
@@ -75,13 +74,16 @@ fn plain_and_burn_agree() {
         };
         let weights = lively(config);
         let net = Net::new(&weights, &device);
-        let outputs = TrustWorld::forward(&net, &TrustWorld::inputs(features.iter(), &device));
-        let (actions, beliefs) = (values(outputs.actions), values(outputs.beliefs));
-        let mut scratch = Scratch::new(&weights);
+        let outputs = TrustEnv::forward(&net, &TrustEnv::inputs(features.iter(), &device));
+        let (actions, beliefs) = (
+            values(outputs.logits),
+            values(outputs.beliefs.expect("the network has a belief")),
+        );
+        let (mut scratch, mut plain) = (weights.config().scratch(), Output::default());
         let (mut worst, mut largest) = (0.0_f32, 0.0_f32);
         for (index, features) in features.iter().enumerate() {
-            let plain = weights.forward(features, &mut scratch);
-            let ours = plain.actions.iter().chain(plain.beliefs.iter().flatten());
+            weights.forward(features, &mut scratch, &mut plain);
+            let ours = plain.logits.iter().chain(&plain.beliefs);
             let theirs = (actions[index * 12..][..12].iter()).chain(&beliefs[index * 25..][..25]);
             for (ours, theirs) in ours.zip(theirs) {
                 worst = worst.max((ours - theirs).abs());
@@ -129,7 +131,7 @@ fn plain_and_burn_agree_on_the_cluster() {
         let setup = cluster::Setup::new(task, seed, Streams::Independent);
         let mut player = PolicyName::Planner.player(seed, setup.streams);
         let mut episode = cluster::Episode::reset(&setup);
-        let mut observer = ClusterObserver::new();
+        let mut observer = ClusterObserver::default();
         while let Some(action) = player.act(&episode) {
             observer.observe(episode.observation());
             features.push(observer.features(episode.observation()));
@@ -139,14 +141,17 @@ fn plain_and_burn_agree_on_the_cluster() {
     assert!(features.len() > 60, "{} observations", features.len());
     let weights = lively(ClusterNet::default());
     let net = Net::new(&weights, &device);
-    let outputs = ClusterWorld::forward(&net, &ClusterWorld::inputs(features.iter(), &device));
-    let (actions, beliefs) = (values(outputs.actions), values(outputs.beliefs));
-    let mut scratch = ClusterWorld::scratch(&weights);
+    let outputs = ClusterEnv::forward(&net, &ClusterEnv::inputs(features.iter(), &device));
+    let (actions, beliefs) = (
+        values(outputs.logits),
+        values(outputs.beliefs.expect("the network has a belief")),
+    );
+    let (mut scratch, mut plain) = (weights.config().scratch(), Output::default());
     let mut largest = 0.0_f32;
     for (index, features) in features.iter().enumerate() {
-        let plain = weights.forward(features, &mut scratch);
+        weights.forward(features, &mut scratch, &mut plain);
         let rows = &actions[index * COLUMNS..][..COLUMNS];
-        for (column, (ours, theirs)) in plain.actions.iter().zip(rows).enumerate() {
+        for (column, (ours, theirs)) in plain.logits.iter().zip(rows).enumerate() {
             // Rows that take no part have no number in the plain pass, and are never legal.
             let absent = *ours == 0.0;
             assert!(
@@ -156,7 +161,7 @@ fn plain_and_burn_agree_on_the_cluster() {
             largest = largest.max(ours.abs());
         }
         let rows = &beliefs[index * 25..][..25];
-        for (ours, theirs) in plain.beliefs.iter().flatten().zip(rows) {
+        for (ours, theirs) in plain.beliefs.iter().zip(rows) {
             assert!((ours - theirs).abs() < 1e-4, "belief: {ours} and {theirs}");
         }
     }
@@ -181,14 +186,14 @@ fn plain_and_burn_agree_on_polyguard() {
     assert!(features.len() > 60, "{} observations", features.len());
     let weights = lively(PolyguardNet::default());
     let net = Net::new(&weights, &device);
-    let inputs = PolyguardWorld::inputs(features.iter(), &device);
-    let actions = values(PolyguardWorld::forward(&net, &inputs).actions);
-    let mut scratch = PolyguardWorld::scratch(&weights);
+    let inputs = PolyguardEnv::inputs(features.iter(), &device);
+    let actions = values(PolyguardEnv::forward(&net, &inputs).logits);
+    let (mut scratch, mut plain) = (weights.config().scratch(), Output::default());
     let mut largest = 0.0_f32;
     for (index, features) in features.iter().enumerate() {
-        let plain = weights.forward(features, &mut scratch);
+        weights.forward(features, &mut scratch, &mut plain);
         let rows = &actions[index * CANDIDATES..][..CANDIDATES];
-        for (id, (ours, theirs)) in plain.iter().zip(rows).enumerate() {
+        for (id, (ours, theirs)) in plain.logits.iter().zip(rows).enumerate() {
             // What is not shown has no number in the plain pass, and is never legal.
             let differ = features.shown[id] && (ours - theirs).abs() >= 1e-4;
             assert!(!differ, "candidate {id}: {ours} and {theirs}");

@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use sentinel_env::trust::TrustEnv;
 use sentinel_trainer::compact::config::{Method, TrainConfig};
 use sentinel_trainer::compact::evaluate::Scores;
 use sentinel_trainer::compact::events::Event;
@@ -70,7 +71,7 @@ fn events() -> Vec<Event> {
 }
 
 fn read_state(config: &TrainConfig, events: &[Event]) -> Value {
-    let text = state::text(config, events).unwrap();
+    let text = state::text(config, &TASKS, events).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
@@ -191,7 +192,11 @@ fn what_is_no_number_is_left_out() {
         scores: scores(f64::NAN),
     }];
     assert!(jsonl::text(&bad).is_err());
-    assert!(!state::text(&config, &bad).unwrap().contains("eval_reward"));
+    assert!(
+        !state::text(&config, &TASKS, &bad)
+            .unwrap()
+            .contains("eval_reward")
+    );
 }
 
 /// CRC-32C bit by bit, as its definition has it.
@@ -311,7 +316,7 @@ fn the_card_says_what_was_measured() {
         ("bayes".to_owned(), scores(0.8123)),
         ("oracle_lite".to_owned(), scores(0.7)),
     ];
-    let card = card::text(&config, &events, &baselines).unwrap();
+    let card = card::text::<TrustEnv>(&config, &events, &baselines).unwrap();
     for part in [
         "---\nlibrary_name: sentinel\ntags:\n- reinforcement-learning\n- grpo\nmodel-index:\n- name: \"little\"\n",
         "      name: \"trust, task1, reference rules, seeds 2000..2500, independent streams\"\n",
@@ -347,7 +352,7 @@ fn a_card_before_the_end_invents_nothing() {
         init: "runs/a|b".to_owned(),
         ..TrainConfig::default()
     };
-    let card = card::text(&config, &[], &[]).unwrap();
+    let card = card::text::<TrustEnv>(&config, &[], &[]).unwrap();
     for part in [
         "tags:\n- imitation-learning\n- dagger\n---\n",
         "Imitation, not reinforcement learning",
@@ -369,7 +374,7 @@ fn a_folder_gets_all_files_again_and_again() {
     let folder = tempfile::tempdir().unwrap();
     let (config, events) = (config(), events());
     let write = |events: &[Event]| {
-        outputs::write_all(folder.path(), &config, events).unwrap();
+        outputs::write_all::<TrustEnv>(folder.path(), &config, events).unwrap();
     };
     write(&events[..3]);
     write(&events);
@@ -378,9 +383,9 @@ fn a_folder_gets_all_files_again_and_again() {
         jsonl::read(&folder.path().join(outputs::EVENTS)).unwrap(),
         events
     );
-    let state = state::text(&config, &events).unwrap();
+    let state = state::text(&config, &TASKS, &events).unwrap();
     assert_eq!(read(outputs::STATE), state.as_bytes());
-    let card = card::text(&config, &events, &[]).unwrap();
+    let card = card::text::<TrustEnv>(&config, &events, &[]).unwrap();
     assert_eq!(read(outputs::CARD), card.as_bytes());
     let runs = folder.path().join(outputs::RUNS);
     let board = std::fs::read(runs.join(outputs::TENSORBOARD)).unwrap();
@@ -390,7 +395,7 @@ fn a_folder_gets_all_files_again_and_again() {
     // Nothing half-written stays behind.
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 4);
     let missing = folder.path().join("none");
-    let failed = outputs::write_all(&missing, &config, &events);
+    let failed = outputs::write_all::<TrustEnv>(&missing, &config, &events);
     assert!(
         failed
             .unwrap_err()

@@ -5,14 +5,12 @@
 )]
 
 use proptest::prelude::*;
-use sentinel_env::TaskName;
+use sentinel_env::Environment;
+use sentinel_env::World;
 use sentinel_env::rng::Streams;
-use sentinel_env::rules::RuleBits;
-use sentinel_env::trust::{Action, Session, Setup, Task};
+use sentinel_env::trust::{Action, Session, Setup, Task, TrustEnv};
 use sentinel_policy::SEED_MAX;
-use sentinel_policy::replay::{
-    Parser, RecordedAction, Replay, ReplayRow, WorldName, parse, to_lines, verify,
-};
+use sentinel_policy::replay::{RecordedAction, Replay, ReplayFile, ReplayRow, to_lines, verify};
 
 fn task() -> impl Strategy<Value = Task> {
     prop::sample::select(Task::ALL.to_vec())
@@ -23,7 +21,7 @@ fn streams() -> impl Strategy<Value = Streams> {
 }
 
 /// An episode of any actions, as rows.
-fn episode() -> impl Strategy<Value = Vec<ReplayRow>> {
+fn episode() -> impl Strategy<Value = Vec<ReplayRow<TrustEnv>>> {
     let actions = prop::collection::vec(prop::sample::select(Action::ALL.to_vec()), 45);
     (
         task(),
@@ -33,7 +31,8 @@ fn episode() -> impl Strategy<Value = Vec<ReplayRow>> {
         any::<Option<String>>(),
     )
         .prop_map(|(task, streams, seed, actions, reasoning)| {
-            let mut session = Session::new(&Setup::new(task, seed, streams));
+            let setup = Setup::new(task, seed, streams);
+            let (mut session, origin) = (Session::new(&setup), TrustEnv::origin(&setup));
             let mut rows = Vec::new();
             for action in actions {
                 let step = session.episode().observation().step_count;
@@ -43,21 +42,17 @@ fn episode() -> impl Strategy<Value = Vec<ReplayRow>> {
                 }
                 let action = RecordedAction {
                     reasoning: reasoning.clone(),
-                    ..action.into()
+                    ..RecordedAction::new(action)
                 };
                 rows.push(ReplayRow {
-                    task_type: task.bits(),
-                    seed,
-                    step,
+                    origin,
+                    step: u32::from(step),
                     action,
                     scenario_id,
                     model_source: "any".to_owned(),
-                    world: WorldName::Trust,
-                    streams,
-                    rules: RuleBits::default(),
-                    probabilities: (step == 0).then(|| [1.0 / 12.0; 12].into()),
+                    probabilities: (step == 0).then(|| vec![1.0 / 12.0; 12]),
                     belief: None,
-                    text: None,
+                    transcript: None,
                 });
             }
             rows
@@ -100,17 +95,17 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_and_played(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
-        let mut parser = Parser::default();
+        let mut file = ReplayFile::default();
         for line in bytes.split(|byte| *byte == b'\n') {
-            parser.push_bytes(line);
+            file.push_bytes(line);
         }
-        let replay = parser.finish();
-        prop_assert_eq!(verify(&replay).episode_count, replay.episodes().count());
+        let episodes: usize = file.worlds().map(|replay| replay.episode_count()).sum();
+        prop_assert_eq!(file.verify().episode_count, episodes);
     }
 
     #[test]
     fn any_text_is_read_and_played(text in prop_oneof![".{0,400}", almost_rows()]) {
-        let replay = parse(&text);
+        let replay = Replay::<TrustEnv>::parse(&text);
         let lines = text.lines().filter(|line| !line.trim().is_empty()).count();
         prop_assert!(replay.rows() + replay.problem_count() <= lines);
         let _ = verify(&replay);
@@ -119,9 +114,9 @@ proptest! {
     #[test]
     fn rows_come_back_and_play_the_same_episode(rows in episode()) {
         let text = to_lines(&rows).unwrap();
-        let replay = parse(&text);
+        let replay = Replay::<TrustEnv>::parse(&text);
         prop_assert_eq!(replay.problem_count(), 0, "{:?}", replay.problems());
-        let back: Vec<&ReplayRow> = replay.iter().map(|row| &row.row).collect();
+        let back: Vec<&ReplayRow<TrustEnv>> = replay.iter().map(|row| &row.row).collect();
         prop_assert_eq!(back, rows.iter().collect::<Vec<_>>());
         let found = verify(&replay);
         prop_assert!(found.fits(), "{:?}", found);
@@ -139,7 +134,7 @@ proptest! {
         let bad = place.index(lines.len());
         let ends: Vec<usize> = lines[bad].char_indices().map(|(i, _)| i).skip(1).collect();
         lines[bad] = &lines[bad][..ends[cut.index(ends.len())]];
-        let replay = parse(&lines.join("\n"));
+        let replay = Replay::<TrustEnv>::parse(&lines.join("\n"));
         prop_assert_eq!(replay.rows(), rows.len() - 1);
         prop_assert_eq!(replay.problem_count(), 1);
         prop_assert_eq!(replay.problems()[0].line, bad + 1);
@@ -150,8 +145,8 @@ proptest! {
     #[test]
     fn a_second_copy_changes_nothing(rows in episode()) {
         let twice = rows.iter().chain(&rows).cloned();
-        let replay = Replay::of(twice);
+        let replay = Replay::from_rows(twice);
         prop_assert_eq!(replay.problem_count(), rows.len());
-        prop_assert_eq!(verify(&replay), verify(&Replay::of(rows)));
+        prop_assert_eq!(verify(&replay), verify(&Replay::from_rows(rows)));
     }
 }

@@ -4,14 +4,17 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
+use sentinel_env::Environment;
+use sentinel_env::Origin;
 use sentinel_env::World;
-use sentinel_env::cluster::ClusterWorld;
-use sentinel_env::polyguard::{Case, PolyguardWorld};
+use sentinel_env::cluster::ClusterEnv;
+use sentinel_env::polyguard::{Case, PolyguardEnv};
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_env::trust::{Action, Task, TrustWorld};
+use sentinel_env::trust::{Action, Task, TrustEnv};
+use sentinel_policy::Scripted;
 use sentinel_policy::text::{InvalidReward, PromptStyle, Reader, Situation, TextWorld};
-use sentinel_policy::{PolicyName, Scripted};
+use sentinel_policy::trust::PolicyName;
 use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::corpus::rollout::{
     Asked, Callback, Continuation, Credit, Ending, Group, RewardTable, RolloutError, Script,
@@ -24,7 +27,15 @@ const SOLVE: &str = r#"{"action_type":"solve_independently","subtask_response":"
 
 fn setups<W: World>(task: W::Task, count: u64) -> Vec<W::Setup> {
     let streams = W::streams_or_default(Streams::Independent);
-    let setup = |seed| W::setup(task, seed, streams, Rules::REFERENCE);
+    let setup = |seed| {
+        Origin::<W> {
+            task,
+            seed,
+            streams,
+            rules: Rules::REFERENCE,
+        }
+        .setup()
+    };
     (100_000..100_000 + count).map(setup).collect()
 }
 
@@ -52,7 +63,7 @@ fn words_change_nothing<W: TextWorld + Learn>(task: W::Task, policy: &str, mean:
     let starts = setups.iter().map(Situation::new).collect();
     let played = rollout::<W>(starts, Terms::default(), &mut script, &|| ()).unwrap();
     for (setup, t) in setups.iter().zip(&played) {
-        let score = sentinel_policy::play::score_of::<W>(setup, &mut policy.start(setup));
+        let score = sentinel_policy::rollout::score_of::<W>(setup, &mut policy.start(setup));
         assert_eq!((t.score, t.ending), (score, Ending::Done));
         if mean {
             assert!(
@@ -71,9 +82,9 @@ fn words_change_nothing<W: TextWorld + Learn>(task: W::Task, policy: &str, mean:
 
 #[test]
 fn a_script_scores_in_words_what_it_scores() {
-    words_change_nothing::<TrustWorld>(Task::Task3, "bayes", true);
-    words_change_nothing::<ClusterWorld>(Task::Task1, "planner", true);
-    words_change_nothing::<PolyguardWorld>(Case::ALL[8], "rules_only", false);
+    words_change_nothing::<TrustEnv>(Task::Task3, "bayes", true);
+    words_change_nothing::<ClusterEnv>(Task::Task1, "planner", true);
+    words_change_nothing::<PolyguardEnv>(Case::ALL[8], "rules_only", false);
 }
 
 #[test]
@@ -84,7 +95,7 @@ fn nonsense_ends_a_sample_and_is_worth_less_than_anything() {
             ..Terms::default()
         };
         let played = rollout(
-            starts::<TrustWorld>(Task::Task3, 3),
+            starts::<TrustEnv>(Task::Task3, 3),
             terms,
             &mut always("hm"),
             &|| (),
@@ -123,7 +134,7 @@ fn breaking_off_never_pays() {
                     vec![text.to_owned(); prompts.len()]
                 });
                 let terms = Terms::default();
-                rollout(starts::<TrustWorld>(task, 1), terms, &mut model, &|| ()).unwrap()
+                rollout(starts::<TrustEnv>(task, 1), terms, &mut model, &|| ()).unwrap()
             };
             let (off, on) = (score("enough"), score(SKIP));
             if off[0].ending == Ending::Done {
@@ -140,7 +151,7 @@ fn breaking_off_never_pays() {
 #[test]
 fn polyguard_counts_nonsense_as_a_step() {
     let terms = Terms::default();
-    let start = starts::<PolyguardWorld>(Case::ALL[8], 1);
+    let start = starts::<PolyguardEnv>(Case::ALL[8], 1);
     let played = rollout(start, terms, &mut always("let me think"), &|| ()).unwrap();
     assert_eq!(
         played[0].ending,
@@ -161,7 +172,7 @@ fn polyguard_counts_nonsense_as_a_step() {
 fn a_speaker_must_answer_each_prompt() {
     let mut model = Callback(|_: &[String]| vec![SKIP.to_owned()]);
     let error = rollout(
-        starts::<TrustWorld>(Task::Task1, 2),
+        starts::<TrustEnv>(Task::Task1, 2),
         Terms::default(),
         &mut model,
         &|| (),
@@ -171,13 +182,13 @@ fn a_speaker_must_answer_each_prompt() {
         RolloutError::Count { asked: 2, said: 1 }
     );
     let none = rollout(Vec::new(), Terms::default(), &mut always(SKIP), &|| ());
-    assert!(none.is_ok_and(|all: Vec<_>| Signals::of::<TrustWorld>(&all) == Signals::default()));
+    assert!(none.is_ok_and(|all: Vec<_>| Signals::of::<TrustEnv>(&all) == Signals::default()));
 }
 
 #[test]
 fn signals_see_a_constant_policy() {
     let played = rollout(
-        starts::<TrustWorld>(Task::Task1, 3),
+        starts::<TrustEnv>(Task::Task1, 3),
         Terms::default(),
         &mut always(SOLVE),
         &|| (),
@@ -195,7 +206,7 @@ fn signals_see_a_constant_policy() {
         vec![if turn { SKIP } else { SOLVE }.to_owned(); prompts.len()]
     });
     let other = rollout(
-        starts::<TrustWorld>(Task::Task1, 3),
+        starts::<TrustEnv>(Task::Task1, 3),
         Terms::default(),
         &mut both,
         &|| (),
@@ -243,7 +254,7 @@ fn a_repair_is_counted() {
         reader: Reader::Repair,
         ..Terms::default()
     };
-    let start = || starts::<TrustWorld>(Task::Task1, 1);
+    let start = || starts::<TrustEnv>(Task::Task1, 1);
     let played = rollout(start(), terms, &mut always(&text), &|| ()).unwrap();
     let signals = Signals::of(&played);
     assert_eq!((signals.invalid_rate, signals.repaired_rate), (0.0, 1.0));
@@ -264,8 +275,8 @@ struct Decided {
     asked: Vec<(usize, bool)>,
 }
 
-impl Speaker<TrustWorld> for Decided {
-    fn speak(&mut self, prompts: &[String], _asked: &[Asked<'_, TrustWorld>]) -> Vec<String> {
+impl Speaker<TrustEnv> for Decided {
+    fn speak(&mut self, prompts: &[String], _asked: &[Asked<'_, TrustEnv>]) -> Vec<String> {
         self.asked.push((prompts.len(), self.greedily));
         let say = |n: usize| {
             if self.greedily || n % 2 == 1 {
@@ -285,7 +296,7 @@ impl Speaker<TrustWorld> for Decided {
 /// Members of a group differ by what was said alone.
 #[test]
 fn a_group_compares_completions_of_one_state() {
-    let mut bayes = starts::<TrustWorld>(Task::Task3, 2);
+    let mut bayes = starts::<TrustEnv>(Task::Task3, 2);
     for s in &mut bayes {
         for _ in 0..4 {
             let action = s.player(PolicyName::Bayes).act(s.episode()).unwrap();
@@ -314,7 +325,7 @@ fn a_group_compares_completions_of_one_state() {
         while let Some(action) = own.player(PolicyName::Bayes).act(own.episode()) {
             own.step(action).unwrap();
         }
-        assert_eq!(solve.value, TrustWorld::score(own.episode()));
+        assert_eq!(solve.value, TrustEnv::score(own.episode()));
     }
     let stop = groups(&bayes, 3, Continuation::Stop, terms, &mut speaks()).unwrap();
     assert!(
@@ -345,11 +356,11 @@ fn a_group_compares_completions_of_one_state() {
 /// The speaker's own future, decided: what members did alike is played once.
 #[test]
 fn a_greedy_future_is_played_once_for_each_action() {
-    let states = starts::<TrustWorld>(Task::Task3, 2);
+    let states = starts::<TrustEnv>(Task::Task3, 2);
     let mut decided = Decided::default();
     let terms = Terms::default();
     let best = groups(&states, 4, Continuation::Greedy, terms, &mut decided).unwrap();
-    let values = |group: &Group<TrustWorld>| group.members.iter().map(|m| m.value).collect();
+    let values = |group: &Group<TrustEnv>| group.members.iter().map(|m| m.value).collect();
     let values: Vec<Vec<f64>> = best.iter().map(values).collect();
     for values in &values {
         assert!(

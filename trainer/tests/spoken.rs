@@ -4,13 +4,14 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
+use sentinel_env::Origin;
 use sentinel_env::World;
-use sentinel_env::cluster::ClusterWorld;
-use sentinel_env::polyguard::{Case, PolyguardWorld};
+use sentinel_env::cluster::ClusterEnv;
+use sentinel_env::polyguard::{Case, PolyguardEnv};
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_env::trust::{Task, TrustWorld};
-use sentinel_policy::replay::{Replay, ReplayRow, parse, to_lines, verify};
+use sentinel_env::trust::{Task, TrustEnv};
+use sentinel_policy::replay::{Recordable, Replay, ReplayRow, to_lines, verify};
 use sentinel_policy::text::Reader;
 use sentinel_trainer::corpus::record::record_spoken;
 use sentinel_trainer::corpus::rollout::{Callback, Terms};
@@ -20,7 +21,15 @@ const SOLVE: &str = r#"{"action_type":"solve_independently","subtask_response":"
 
 fn setups<W: World>(task: W::Task, count: u64) -> Vec<W::Setup> {
     let streams = W::streams_or_default(Streams::Independent);
-    let setup = |seed| W::setup(task, seed, streams, Rules::REFERENCE);
+    let setup = |seed| {
+        Origin::<W> {
+            task,
+            seed,
+            streams,
+            rules: Rules::REFERENCE,
+        }
+        .setup()
+    };
     (100_000..100_000 + count).map(setup).collect()
 }
 
@@ -29,7 +38,7 @@ fn always(text: &str) -> Callback<impl FnMut(&[String]) -> Vec<String>> {
     Callback(move |prompts: &[String]| vec![text.to_owned(); prompts.len()])
 }
 
-fn recorded() -> Vec<ReplayRow> {
+fn recorded() -> Vec<ReplayRow<TrustEnv>> {
     let mut asked = 0;
     let mut model = Callback(|prompts: &[String]| {
         let say = |n: usize| match n % 3 {
@@ -45,8 +54,8 @@ fn recorded() -> Vec<ReplayRow> {
         reader: Reader::Repair,
         ..Terms::default()
     };
-    let found = record_spoken::<TrustWorld>(
-        &setups::<TrustWorld>(Task::Task2, 3),
+    let found = record_spoken::<TrustEnv>(
+        &setups::<TrustEnv>(Task::Task2, 3),
         terms,
         "toy",
         &mut model,
@@ -62,9 +71,9 @@ fn a_replay_keeps_what_was_said_and_fits() {
     let rows = recorded();
     let text = to_lines(&rows).unwrap();
     assert!(text.contains("\"fallback\":true") && text.contains("\"repaired\":true"));
-    let replay = parse(&text);
+    let replay = Replay::<TrustEnv>::parse(&text);
     assert_eq!(replay.problem_count(), 0, "{:?}", replay.problems());
-    let back: Vec<ReplayRow> = replay.iter().map(|row| row.row.clone()).collect();
+    let back: Vec<ReplayRow<TrustEnv>> = replay.iter().map(|row| row.row.clone()).collect();
     assert_eq!(back, rows);
     assert_eq!(to_lines(&back).unwrap(), text);
     let found = verify(&replay);
@@ -77,37 +86,37 @@ fn a_replay_keeps_what_was_said_and_fits() {
 
 #[test]
 fn a_replay_whose_words_are_not_its_actions_does_not_fit() {
-    type Change = fn(&mut ReplayRow);
+    type Change = fn(&mut ReplayRow<TrustEnv>);
     let changes: [(Change, &str); 6] = [
         (
-            |row| row.text.as_mut().unwrap().completion = Some("hm".to_owned()),
+            |row| row.transcript.as_mut().unwrap().completion = Some("hm".to_owned()),
             "completion is no action",
         ),
         (
-            |row| row.text.as_mut().unwrap().completion = Some(SKIP.to_owned()),
+            |row| row.transcript.as_mut().unwrap().completion = Some(SKIP.to_owned()),
             "and solve_independently was done",
         ),
         (
-            |row| row.text.as_mut().unwrap().prompt = Some("trust me".to_owned()),
+            |row| row.transcript.as_mut().unwrap().prompt = Some("trust me".to_owned()),
             "prompt is none",
         ),
         (
-            |row| row.text.as_mut().unwrap().repaired = true,
+            |row| row.transcript.as_mut().unwrap().repaired = true,
             "repaired should be false",
         ),
         (
-            |row| row.text.as_mut().unwrap().fallback = true,
+            |row| row.transcript.as_mut().unwrap().fallback = true,
             "no fallback",
         ),
         (
-            |row| row.text.as_mut().unwrap().completion = Some(format!("so {SOLVE}")),
+            |row| row.transcript.as_mut().unwrap().completion = Some(format!("so {SOLVE}")),
             "completion is no action",
         ),
     ];
     for (change, what) in changes {
         let mut rows = recorded();
         change(&mut rows[0]);
-        let found = verify(&Replay::of(rows));
+        let found = verify(&Replay::from_rows(rows));
         assert!(!found.fits() && found.texts == 1, "{what}");
         let said = found
             .episodes
@@ -126,14 +135,23 @@ fn a_replay_whose_words_are_not_its_actions_does_not_fit() {
 fn the_new_keys_are_checked_and_may_be_missing() {
     let row = |more: &str| {
         let text = r#"{"task_type":"task1","seed":0,"step":0,"action":{"action_type":"skip"},"scenario_id":"x","model_source":"y""#;
-        serde_json::from_str::<ReplayRow>(&format!("{text}{more}}}")).map_err(|e| e.to_string())
+        serde_json::from_str::<ReplayRow<TrustEnv>>(&format!("{text}{more}}}"))
+            .map_err(|e| e.to_string())
     };
-    assert_eq!(row("").unwrap().text, None);
+    assert_eq!(row("").unwrap().transcript, None);
     assert_eq!(
-        row(r#","prompt":null,"fallback":false"#).unwrap().text,
+        row(r#","prompt":null,"fallback":false"#)
+            .unwrap()
+            .transcript,
         None
     );
-    assert!(row(r#","fallback":true"#).unwrap().text.unwrap().fallback);
+    assert!(
+        row(r#","fallback":true"#)
+            .unwrap()
+            .transcript
+            .unwrap()
+            .fallback
+    );
     assert!(
         row(r#","prompt":5"#)
             .unwrap_err()
@@ -160,24 +178,23 @@ fn the_new_keys_are_checked_and_may_be_missing() {
 #[test]
 fn all_worlds_record_words() {
     let says = || always(r#"{"candidate_id":"cand_01","rationale":"egfr","confidence":0.5}"#);
-    let fits = |rows: &[ReplayRow]| {
-        let replay = parse(&to_lines(rows).unwrap());
+    fn fits<W: Recordable>(rows: &[ReplayRow<W>]) {
+        let replay = Replay::<W>::parse(&to_lines(rows).unwrap());
         let found = verify(&replay);
         assert!(replay.problem_count() == 0 && found.fits(), "{found:?}");
-    };
-    let polyguard = setups::<PolyguardWorld>(Case::ALL[8], 2);
+    }
+    let polyguard = setups::<PolyguardEnv>(Case::ALL[8], 2);
     let terms = Terms::default();
     let found =
-        record_spoken::<PolyguardWorld>(&polyguard, terms, "toy", &mut says(), &|| ()).unwrap();
+        record_spoken::<PolyguardEnv>(&polyguard, terms, "toy", &mut says(), &|| ()).unwrap();
     fits(&found.rows);
-    let found =
-        record_spoken::<PolyguardWorld>(&polyguard, terms, "toy", &mut always("no"), &|| ());
+    let found = record_spoken::<PolyguardEnv>(&polyguard, terms, "toy", &mut always("no"), &|| ());
     let found = found.unwrap();
     assert_eq!(found.fallbacks, 0, "what cannot be read is an action there");
     fits(&found.rows);
-    let cluster = setups::<ClusterWorld>(Task::Task1, 1);
+    let cluster = setups::<ClusterEnv>(Task::Task1, 1);
     let tick = r#"{"action_type":"allocate"}"#;
     let found =
-        record_spoken::<ClusterWorld>(&cluster, terms, "toy", &mut always(tick), &|| ()).unwrap();
+        record_spoken::<ClusterEnv>(&cluster, terms, "toy", &mut always(tick), &|| ()).unwrap();
     fits(&found.rows);
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use common::{Run, json, sentinel};
-use sentinel_policy::learned::NetConfig;
+use sentinel_policy::trust::learned::NetConfig;
 use sentinel_trainer::compact::config::TrainConfig;
-use sentinel_trainer::compact::run::load;
+use sentinel_trainer::compact::load_model;
 use serde_json::Value;
 
 /// A run that takes a moment, also without optimization.
@@ -321,7 +321,7 @@ fn a_folder_with_something_else_is_left_alone() {
 fn a_model_of_another_world_is_refused() {
     let out = folder("train-other-world");
     train(&out, &[]).succeeds();
-    let mut model = load::<NetConfig>(&out).expect("a model");
+    let mut model = load_model::<NetConfig>(&out).expect("a model");
     model.config.world = "cluster".to_owned();
     let bytes = model.to_bytes().expect("it can be written");
     std::fs::write(out.join("model.safetensors"), bytes).expect("it can be replaced");
@@ -358,7 +358,7 @@ fn a_run_that_diverges_says_where() {
     ] {
         assert!(last.contains(word), "no {word:?} in {last}");
     }
-    let model = load::<NetConfig>(&out).expect("the last good one");
+    let model = load_model::<NetConfig>(&out).expect("the last good one");
     assert_eq!(model.config.net.hidden, 8);
 }
 

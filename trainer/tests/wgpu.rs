@@ -4,15 +4,16 @@
 //! `cargo test --release -p sentinel-trainer --features wgpu --test wgpu`.
 #![cfg(feature = "wgpu")]
 
-use sentinel_env::trust::TrustWorld;
-use sentinel_policy::learned::Weights;
+use sentinel_env::trust::TrustEnv;
+use sentinel_policy::nn::Weights;
+use sentinel_policy::trust::learned::NetConfig;
 use sentinel_trainer::compact::config::TrainConfig;
 use sentinel_trainer::compact::device::DeviceName;
 use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::compact::trainer::Trainer;
 
 /// Weights after a few updates.
-fn trained(device: DeviceName) -> Weights {
+fn trained(device: DeviceName) -> Weights<NetConfig> {
     let config = TrainConfig {
         device,
         hidden: 16,
@@ -23,8 +24,8 @@ fn trained(device: DeviceName) -> Weights {
         mini_batches: 2,
         ..TrainConfig::default()
     };
-    let start = Weights::init(TrustWorld::net(&config), config.seed);
-    let mut trainer = Trainer::<TrustWorld>::new(config, start).expect("a device of this build");
+    let start = Weights::init(TrustEnv::net(&config), config.seed);
+    let mut trainer = Trainer::<TrustEnv>::new(config, start).expect("a device of this build");
     while !trainer.finished() {
         trainer.update().expect("an update");
     }
@@ -35,7 +36,7 @@ fn trained(device: DeviceName) -> Weights {
 fn wgpu_learns_what_the_processor_learns() {
     let (cpu, gpu) = (trained(DeviceName::Cpu), trained(DeviceName::Wgpu));
     let fresh = Weights::init(*cpu.config(), 1);
-    let distance = |a: &Weights, b: &Weights| {
+    let distance = |a: &Weights<NetConfig>, b: &Weights<NetConfig>| {
         let pairs = (a.iter().flat_map(|(_, v)| v)).zip(b.iter().flat_map(|(_, v)| v));
         pairs.map(|(a, b)| (a - b).abs()).fold(0.0_f32, f32::max)
     };

@@ -9,14 +9,14 @@ mod common;
 use std::path::Path;
 
 use common::{Run, json, repository, run, run_in, sentinel};
-use sentinel_env::rules::Change as _;
+use sentinel_env::rules::RuleChange as _;
 use sentinel_env::{cluster, trust};
 
 #[test]
 fn words_of_a_world() {
     for command in ["eval", "bench", "rules"] {
         run(&format!("{command} --world moon"))
-            .fails(&["unknown world \"moon\"", "use trust or cluster"]);
+            .fails(&["unknown world \"moon\"", "use trust, cluster or polyguard"]);
         run(&format!("{command} --world cluster --task task4")).fails(&["unknown task \"task4\""]);
         run(&format!("{command} --world cluster --rules harsh")).fails(&[
             "--rules",
@@ -290,7 +290,7 @@ fn help_names_worlds_and_rules() {
         let help = run(&format!("{command} --help"));
         for word in [
             "--world <WORLD>",
-            "trust, cluster or polyguard",
+            "[possible values: trust, cluster, polyguard]",
             "--rules <",
             "reference",
             "hardened",

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use sentinel_env::TaskName as _;
 use sentinel_env::rules::Rules;
-use sentinel_policy::Playable;
-use sentinel_policy::replay::{self, Replay};
+use sentinel_policy::replay::{Recordable, Replay};
 use serde_json::Value;
 
 use crate::state::{View, plain_name};
@@ -170,18 +169,19 @@ impl<W: World> Shelf<W> {
     }
 }
 
-/// Reads a replay file of the world that the environment calls `P`; what is of another world does not fit.
+/// Reads a replay file of the environment `P`; rows of other worlds do not fit.
 #[must_use]
-pub fn open<W: World<Replay = Replay>, P: Playable>(text: &str) -> Opened<W> {
-    let replay = replay::parse_world::<P>(text);
-    let ours = replay.episodes().find(|key| key.world.name() == W::NAME);
-    let first = ours.and_then(|key| {
-        Some(Aim {
-            task: W::Task::of(key.task)?,
-            seed: key.seed,
-            streams: key.streams,
-            rules: Rules::of(key.rules),
-        })
+pub fn open<W, P>(text: &str) -> Opened<W>
+where
+    P: Recordable,
+    W: World<Task = P::Task, Change = P::Change, Replay = Replay<P>>,
+{
+    let replay = Replay::<P>::parse(text);
+    let first = replay.episodes().next().map(|origin| Aim {
+        task: origin.task,
+        seed: origin.seed,
+        streams: origin.streams,
+        rules: origin.rules,
     });
     Opened {
         first,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use sentinel_policy::Model;
-use sentinel_policy::learned::Architecture;
+use sentinel_policy::nn::Architecture;
+use sentinel_policy::nn::Model;
 
 /// Reads the file that was fetched from `address`.
 ///

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sentinel_env::TaskName;
 use sentinel_env::rng::Streams;
-use sentinel_env::rules::{Change, Rules};
+use sentinel_env::rules::{RuleChange, Rules};
 
 use crate::play::{Mark, Recording, Said};
 use crate::state::{Source, View};
@@ -73,7 +73,7 @@ pub trait World: Copy + Debug + PartialEq + Send + Sync + 'static {
     /// Its tasks.
     type Task: TaskName;
     /// What its rules may differ in.
-    type Change: Change + Debug + Send + Sync;
+    type Change: RuleChange;
     /// Its scripted policies.
     type Policy: Named;
     /// What can be done in a step.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// No source file is longer than this many lines.
-const FILE_LINES: usize = 400;
+const FILE_LINES: usize = 500;
 /// No function is longer than this many lines, except a `view!` template.
 const FUNCTION_LINES: usize = 70;
 /// Folders that hold nothing that is ours to keep tidy.
@@ -220,7 +220,7 @@ mod tests {
             ),
             ("//! D.\nfn a() { todo!() }\n".to_owned(), "a.rs:2: todo!("),
             ("//! D.\nfn a() { dbg!(1) }\n".to_owned(), "a.rs:2: dbg!("),
-            (long, "a.rs: 401 lines"),
+            (long, "a.rs: 501 lines"),
             (
                 format!("//! D.\nfn a() {{\n{body}}}\n"),
                 "a.rs:2: fn a has 72 lines",

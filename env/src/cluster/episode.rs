@@ -1,91 +1,57 @@
-//! The hot path: reset and step of one episode, without allocation (spec cluster §2, §3).
+//! The episode: reset and step, without allocation (spec cluster §2, §3).
 
-use super::act::Outcome;
-use super::pool::{health, waste};
-use super::{
-    Action, Agent, Anomalies, Audit, Change, ClaimKind, Counters, Grades, Hidden, JobStatus,
-    LastStep, Observation, Reliability, RewardInput, Rules, Setup, Size, Statement, Step,
-    StepError, Tally, Terminal, TerminalInput, freshness, grade, terminal,
+use super::dynamics::{Hypothesis, Outcome};
+use super::model::{
+    Action, Audit, Hidden, LastStep, Observation, Reliability, Setup, State, Statement, Step,
+    StepError, Tally, health, waste,
 };
-use crate::ledger::Ledger;
-use crate::slot::{SLOTS, Slot};
+use crate::controller::{Controller, DifficultyProfile};
+use crate::environment::{AdaptiveDifficulty, Environment, PrivilegedState, Transition};
+use crate::rng::Streams;
 
-/// Anomaly from which a verification serves the goal without an attack that is still open.
-const SUSPICIOUS: f64 = 0.60;
-
-/// One episode as a plain value: a copy goes on exactly as the original does.
+/// One episode as a plain value: a copy continues exactly as the original does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Episode {
-    pub(super) observation: Observation,
-    pub(super) hidden: Hidden,
-    pub(super) audit: Audit,
-    pub(super) tally: Tally,
-    pub(super) setup: Setup,
+    state: State,
+    setup: Setup,
 }
 
-impl Episode {
-    /// Starts an episode.
-    #[must_use]
-    pub fn reset(setup: &Setup) -> Self {
-        let size = Size::of(setup.task);
-        let (jobs, hidden) = Hidden::new(setup);
-        let observation = Observation {
-            task: setup.task,
-            step_count: 0,
-            max_steps: size.max_steps,
-            jobs,
-            health: health(hidden.pool.counts(), setup.rules),
-            utilization: hidden.pool.utilization(),
-            ledger: Ledger::default(),
-            anomalies: Anomalies::default(),
-            counters: Counters::default(),
-            attack_types: 0,
-            profile: setup.profile,
-            rules: setup.rules,
-            last: None,
-            done: false,
-            gpus: Default::default(),
-            gpu_count: size.gpus,
-        };
-        let mut episode = Self {
-            observation,
-            hidden,
-            audit: Audit::default(),
-            tally: Tally::default(),
+impl Environment for Episode {
+    type Setup = Setup;
+    type Action = Action;
+    type Observation = Observation;
+    type Info = Step;
+    type StepError = StepError;
+
+    fn reset(setup: &Setup) -> Self {
+        Self {
+            state: State::new(setup),
             setup: *setup,
-        };
-        episode.show();
-        episode
+        }
     }
 
-    /// Takes one action. One that is possible to name but fails costs the step all the same.
-    ///
-    /// # Errors
-    /// See [`StepError`]; nothing changes then.
-    pub fn step(&mut self, action: Action) -> Result<Step, StepError> {
+    /// One that is possible to name but fails costs the step all the same.
+    fn step(&mut self, action: Action) -> Result<Transition<Step>, StepError> {
         self.check(action)?;
-        self.observation.step_count += 1;
-        let mut attack = self.attack();
-        let outcome = self.act(action, attack.as_mut());
-        let completed = self.advance();
-        let tick = self.wear();
-        let states = self.hidden.pool.counts();
-        self.observation.health = health(states, self.rules());
-        self.observation.utilization = self.hidden.pool.utilization();
-        self.tally.health_sum += self.observation.health;
-        self.tally.utilization_sum += self.observation.utilization;
-        let looped = self.tally.repeats(action.signature()) && completed == 0;
-        let drifted = !(outcome.success && self.serves(action, &outcome));
-        self.observation.counters.loop_events += u16::from(looped);
-        self.observation.counters.drift_events += u16::from(drifted);
-        if let Some(attack) = &attack {
-            self.tally.attacks_seen |= 1 << attack.kind as u8;
-            self.observation.attack_types = self.tally.attack_types();
-        }
-        let grades = self.grade(outcome.coherence, waste(states));
-        self.tally.total_reward += grades.reward;
-        self.tally.reward_events += 1;
-        self.observation.last = Some(LastStep {
+        let state = &mut self.state;
+        state.observation.step_count += 1;
+        // §5: the adversary moves first.
+        let mut attack = state.attack();
+        // §4: the action.
+        let outcome = state.act(action, attack.as_mut());
+        // §4.6, §7: jobs get on, GPUs wear.
+        let completed = state.advance();
+        let tick = state.wear();
+        let states = state.hidden.pool.counts();
+        state.observation.health = health(states, state.rules());
+        state.observation.utilization = state.hidden.pool.utilization();
+        // §8.1: loops, drift and attacks are counted.
+        let (looped, drifted) = state.count(action, &outcome, attack.as_ref(), completed);
+        // §8: the reward.
+        let grades = state.grade(outcome.coherence, waste(states));
+        state.tally.total_reward += grades.reward;
+        state.tally.reward_events += 1;
+        state.observation.last = Some(LastStep {
             action,
             success: outcome.success,
             statement: outcome.report.map(|report| Statement {
@@ -95,8 +61,9 @@ impl Episode {
             }),
             reward: grades.reward,
         });
-        self.show();
-        let terminal = self.finish();
+        state.refresh_observation();
+        // §9: the end.
+        let terminal = state.finish();
         let Outcome {
             success,
             report,
@@ -104,7 +71,7 @@ impl Episode {
             preempted,
             ..
         } = outcome;
-        Ok(Step {
+        let step = Step {
             action,
             success,
             attack,
@@ -117,11 +84,63 @@ impl Episode {
             looped,
             drifted,
             terminal,
+        };
+        Ok(Transition {
+            reward: step.returned_reward(),
+            // Running out of steps is a rule of the task: it is shown and paid for.
+            terminated: terminal.is_some(),
+            truncated: false,
+            info: step,
         })
     }
 
+    #[inline]
+    fn observation(&self) -> &Observation {
+        &self.state.observation
+    }
+
+    fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    #[inline]
+    fn is_done(observation: &Observation) -> bool {
+        observation.done()
+    }
+
+    #[inline]
+    fn step_count(observation: &Observation) -> u32 {
+        u32::from(observation.step_count)
+    }
+
+    fn score(&self) -> f64 {
+        self.state.tally.score()
+    }
+}
+
+impl PrivilegedState for Episode {
+    type Hidden = Hidden;
+
+    fn hidden(&self) -> &Hidden {
+        &self.state.hidden
+    }
+}
+
+impl AdaptiveDifficulty for Episode {
+    fn with_difficulty(setup: &Setup, profile: DifficultyProfile) -> Setup {
+        Setup { profile, ..*setup }
+    }
+
+    fn report_to(&self, controller: &mut Controller) {
+        let counters = &self.state.observation.counters;
+        controller.update(counters.detections, counters.attempts);
+    }
+}
+
+impl Episode {
+    /// Refuses an action after the end, or one that names what the task does not have.
     fn check(&self, action: Action) -> Result<(), StepError> {
-        let o = &self.observation;
+        let o = &self.state.observation;
         if o.done {
             return Err(StepError::Over);
         }
@@ -136,193 +155,145 @@ impl Episode {
         Ok(())
     }
 
-    /// Whether an action that succeeded serves the goal, as things stand after it (§8.1).
-    fn serves(&self, action: Action, outcome: &Outcome) -> bool {
-        let o = &self.observation;
-        let running = o.jobs.count(JobStatus::Running) > 0;
-        match action {
-            Action::Allocate { .. } => true,
-            Action::Verify { .. } => {
-                let open = if self.rules().has(Change::Detections) {
-                    outcome.found
-                } else {
-                    o.counters.attempts > o.counters.detections
-                };
-                running && (open || o.anomalies.max() >= SUSPICIOUS)
-            }
-            Action::Preempt { .. } | Action::RequestInfo { .. } => running,
-            Action::Tick if self.rules().has(Change::Waiting) => !o.can_place(),
-            Action::Tick => !running && o.jobs.count(JobStatus::Queued) == 0,
-        }
-    }
-
-    fn grade(&self, coherence: f64, waste: f64) -> Grades {
-        let o = &self.observation;
-        grade(&RewardInput {
-            step: o.step_count,
-            health: o.health,
-            mean_health: self.mean_health(),
-            completion: o.jobs.completion(),
-            deadline_hit: o.jobs.deadline_hit(),
-            utilization: o.utilization,
-            waste,
-            coherence,
-            calibration: self.calibration(),
-            honesty: o.counters.honesty(),
-            confidence_gap: self.mean_gap(),
-            freshness: self.freshness(),
-            counters: o.counters,
-            detection_rate: self.detection_rate(),
-        })
-    }
-
-    /// Attacks found over attacks; under the reference's rules anything caught counts, and the
-    /// rate may exceed 1.
+    /// Creates an episode that looks like `observation` and hides what `hypothesis` says. `tally` is
+    /// what [`Tally::record_observation`] made of the observations so far.
     #[must_use]
-    pub fn detection_rate(&self) -> f64 {
-        self.observation.detection_rate()
+    pub fn from_belief(observation: &Observation, tally: &Tally, hypothesis: &Hypothesis) -> Self {
+        Self::from_state(State::from_belief(observation, tally, hypothesis))
     }
 
-    /// The terminal reward, when this step was the last.
-    fn finish(&mut self) -> Option<Terminal> {
-        let o = &self.observation;
-        let all = o.jobs.count(JobStatus::Complete) as usize == o.jobs.rows().len();
-        if !(all || o.step_count >= o.max_steps || o.health <= 0.0) {
-            return None;
-        }
-        let whole = self.rules().has(Change::Ending);
-        let end = terminal(&TerminalInput {
-            task: o.task,
-            completion: o.jobs.completion(),
-            utilization: if whole {
-                self.tally.utilization_sum / f64::from(o.step_count)
-            } else {
-                o.utilization
-            },
-            calibration: self.calibration(),
-            deadline_hit: o.jobs.deadline_hit(),
-            detection_rate: o.detection_rate(),
-            mean_health: self.mean_health(),
-            step: o.step_count,
-            max_steps: o.max_steps,
-        });
-        self.tally.total_reward += end.reward;
-        self.tally.reward_events += 1;
-        if whole {
-            // The steps that were saved are worth what the end is worth; those lost, nothing.
-            let left = o.max_steps - o.step_count;
-            self.tally.reward_events += u16::from(left);
-            self.tally.total_reward += if all {
-                f64::from(left) * end.reward
-            } else {
-                0.0
-            };
-        }
-        self.observation.done = true;
-        Some(end)
+    fn from_state(state: State) -> Self {
+        let o = &state.observation;
+        let setup = Setup {
+            profile: o.profile,
+            rules: o.rules,
+            ..Setup::new(o.task, 0, Streams::Independent)
+        };
+        Self { state, setup }
     }
 
-    pub(super) const fn rules(&self) -> Rules {
-        self.setup.rules
-    }
-
-    /// Brings what is shown of the pool up to date.
-    fn show(&mut self) {
-        // A forged report that carried its mark would fool nobody.
-        let marked = !self.rules().has(Change::Escalation);
-        let gpus = self.hidden.pool.gpus();
-        for (view, gpu) in self.observation.gpus.iter_mut().zip(gpus) {
-            *view = gpu.view(marked);
-        }
-    }
-
-    pub(super) fn claim(&mut self, agent: Agent, kind: ClaimKind) {
-        let scores = &mut self.observation.anomalies;
-        self.audit.claim(agent, kind, scores);
-    }
-
-    pub(super) fn note(&mut self, agent: Agent) {
-        self.audit.action(agent, &mut self.observation.anomalies);
-    }
-
-    /// Mean health over the steps so far; the present health before the first.
-    #[must_use]
-    pub fn mean_health(&self) -> f64 {
-        match self.observation.step_count {
-            0 => self.observation.health,
-            steps => self.tally.health_sum / f64::from(steps),
-        }
-    }
-
-    /// Mean confidence gap over the slots.
-    fn mean_gap(&self) -> f64 {
-        let mut sum = 0.0;
-        for slot in Slot::ALL {
-            sum += self.observation.ledger[slot].confidence_gap();
-        }
-        sum / SLOTS as f64
-    }
-
-    fn freshness(&self) -> f64 {
-        let distinct = self.hidden.distinct_behaviours();
-        freshness(
-            self.observation.task,
-            distinct,
-            self.observation.attack_types,
-        )
-    }
-
-    /// How reliably the scheduler itself has behaved.
+    /// Returns how reliably the scheduler itself has behaved.
     #[must_use]
     pub fn reliability(&self) -> Reliability {
-        let o = &self.observation;
-        Reliability::of(&o.counters, o.step_count, self.mean_gap(), self.freshness())
+        self.state.reliability()
     }
 
-    /// What a policy may see.
-    #[must_use]
-    pub const fn observation(&self) -> &Observation {
-        &self.observation
-    }
-
-    /// What only an oracle, a test or the page's "truth" switch may see.
-    #[must_use]
-    pub const fn hidden(&self) -> &Hidden {
-        &self.hidden
-    }
-
-    /// Running totals.
+    /// Returns the running totals.
     #[must_use]
     pub const fn tally(&self) -> &Tally {
-        &self.tally
+        &self.state.tally
     }
 
-    /// Counts of the audit ledger.
+    /// Returns the counts of the audit ledger.
     #[must_use]
     pub const fn audit(&self) -> &Audit {
-        &self.audit
+        &self.state.audit
     }
 
-    /// What the episode was made from.
-    #[must_use]
-    pub const fn setup(&self) -> &Setup {
-        &self.setup
-    }
-
-    /// Calibration of the ledger against the hidden reliabilities.
-    #[must_use]
-    pub fn calibration(&self) -> f64 {
-        self.observation
-            .ledger
-            .calibration(&self.hidden.reliability())
-    }
-
-    /// The same episode with another hidden state: what would be seen from here on, had others
-    /// sat behind the slots. For tests and for look-ahead from beliefs.
+    /// Returns the same episode with another hidden state: what would be seen from here on, had
+    /// others sat behind the slots. For tests and for look-ahead from beliefs.
     #[must_use]
     pub fn with_hidden(mut self, hidden: Hidden) -> Self {
-        self.hidden = hidden;
-        self.show();
+        self.state.hidden = hidden;
+        self.state.refresh_observation();
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::model::{Behaviour, Change, JOBS_MAX, Rules};
+    use crate::slot::{SLOTS, Slot};
+    use crate::task::Task;
+
+    /// A day of all kinds of actions.
+    fn action(step: usize) -> Action {
+        let worker = Some(Slot::ALL[step * 7 % SLOTS]);
+        match step % 4 {
+            0 | 1 => Action::Allocate {
+                job: None,
+                gpu: None,
+                worker,
+            },
+            2 => Action::Verify {
+                job: None,
+                worker,
+                force_flag: false,
+            },
+            _ => Action::RequestInfo { job: None, worker },
+        }
+    }
+
+    #[test]
+    fn a_watcher_counts_what_the_episode_counts() {
+        for rules in [Rules::REFERENCE, Rules::HARDENED.without(Change::Choices)] {
+            let setup = Setup::new(Task::Task3, 4, Streams::Independent).under(rules);
+            let mut episode = Episode::reset(&setup);
+            let mut watched = Tally::default();
+            for step in 0..40 {
+                episode.step(action(step)).expect("it runs on");
+                watched.record_observation(episode.observation());
+                watched.attacks_seen = episode.tally().attacks_seen;
+                watched.placements = episode.tally().placements;
+                assert_eq!(&watched, episode.tally());
+            }
+        }
+    }
+
+    /// With hidden state as it is, what follows is what follows.
+    #[test]
+    fn an_episode_from_hidden_state_goes_on_as_the_episode_does() {
+        let setup = Setup::new(Task::Task3, 9, Streams::Independent)
+            .under(Rules::HARDENED.without(Change::Choices));
+        let mut episode = Episode::reset(&setup);
+        let mut watched = Tally::default();
+        for step in 0..30 {
+            let state =
+                State::from_hidden_state(episode.observation(), &watched, episode.hidden().clone());
+            let (mut a, mut b) = (episode.clone(), Episode::from_state(state));
+            let (x, y) = (a.step(action(step)), b.step(action(step)));
+            assert_eq!(x.expect("runs").info.grades, y.expect("runs").info.grades);
+            assert_eq!(a.observation().jobs, b.observation().jobs);
+            episode = a;
+            watched.record_observation(episode.observation());
+        }
+    }
+
+    /// An episode from a belief shows what was seen, and plays to its end whatever is supposed.
+    #[test]
+    fn an_episode_from_a_belief_can_be_played() {
+        for seed in 0..30 {
+            let setup = Setup::new(Task::Task3, seed, Streams::Independent)
+                .under(Rules::HARDENED.without(Change::Choices));
+            let mut episode = Episode::reset(&setup);
+            let mut watched = Tally::default();
+            for step in 0..50 {
+                if episode.step(action(step)).is_err() {
+                    break;
+                }
+                watched.record_observation(episode.observation());
+                let hypothesis = Hypothesis {
+                    assignment: Behaviour::ALL,
+                    progress: std::array::from_fn(|i| {
+                        episode.observation().jobs.rows()[i].reported
+                    }),
+                    priorities: [3; JOBS_MAX],
+                    degrading_calls: 2,
+                    level: 1 + (step % 5) as u8,
+                    open: None,
+                    outcome_seed: seed,
+                };
+                let mut supposed =
+                    Episode::from_belief(episode.observation(), &watched, &hypothesis);
+                assert_eq!(supposed.observation(), episode.observation());
+                for next in 0.. {
+                    if supposed.step(action(next)).is_err() {
+                        break;
+                    }
+                }
+                assert!(supposed.observation().done());
+            }
+        }
     }
 }

@@ -1,367 +1,280 @@
 //! An episode: a plain value that takes actions.
 
-use super::action::{Action, Choice, Claim};
-use super::candidates::{Candidate, Candidates, Kind, offer, violation};
-use super::cheating::{Attempt, exploit};
-use super::effects::Outcome;
-use super::ending::{Closing, End};
-use super::formulary::{Conditions, Formulary};
-use super::hidden::Hidden;
-use super::history::{Act, History, Past};
-use super::labs::ShownLabs;
-use super::observation::{Observation, Patient, Sex};
-use super::patient;
-use super::regimen::Regimen;
-use super::reward::Reward;
-use super::step::{Step, StepError};
-use super::stream::Stream;
-use super::violation::{Exploit, Violation};
-use super::worth::{self, Before, Verdict};
-use super::{Edit, Setup};
+use super::dynamics::{self, Closing};
+use super::model::action::Action;
+use super::model::candidate::{Act, Candidates};
+use super::model::hidden::{Hidden, Issue};
+use super::model::history::{End, Exploit, PastStep, Violation};
+use super::model::observation::Observation;
+use super::model::setup::{Change, Setup};
+use super::model::state::State;
+use super::reward::components::Reward;
+use super::reward::grading::{Before, grade};
+use super::reward::terminal;
+use super::reward::verdict::{Verdict, verify};
+use crate::environment::{Environment, PrivilegedState, Transition};
 
-/// What a step without progress counts at most.
+/// Most that a step without progress counts towards the score.
 const IDLE_MAX: f64 = 0.8;
 
 /// An episode.
 #[derive(Clone, Debug)]
 pub struct Episode {
-    setup: Setup,
-    pub(super) formulary: &'static Formulary,
-    pub(super) observation: Observation,
-    pub(super) hidden: Hidden,
+    pub(super) state: State,
 }
 
-/// A choice that was looked up.
-struct Read {
-    act: Option<Act>,
-    violation: Option<Violation>,
-    exploit: Option<Exploit>,
+/// The reason why a step was not taken. The episode is unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StepError {
+    /// The episode has ended.
+    #[error("the episode is over: reset before the next step")]
+    Over,
 }
 
-impl Episode {
+/// The outcome of one step. Risk, burden and control are the true ones: for evaluators, not for agents.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// The answer.
+    pub action: Action,
+    /// The act that it stands for.
+    pub act: Option<Act>,
+    /// The reason of a refusal.
+    pub violation: Option<Violation>,
+    /// The kind of cheating, if it was.
+    pub exploit: Option<Exploit>,
+    /// The reward, in parts.
+    pub reward: Reward,
+    /// The reward under the rules in force.
+    pub total: f64,
+    /// Its part of the score: at most .8 without progress.
+    pub counted: f64,
+    /// True risk before and after.
+    pub risk: [f64; 2],
+    /// True burden before and after.
+    pub burden: [f64; 2],
+    /// True control before and after.
+    pub stability: [f64; 2],
+    /// Issues that are resolved, before and after.
+    pub resolved: [u8; 2],
+    /// Whether it brought information.
+    pub gained: bool,
+    /// Whether it made progress.
+    pub progress: bool,
+    /// How the episode ended with it; `None` if it goes on.
+    pub end: Option<End>,
+    /// Score, if the episode ended.
+    pub score: Option<f64>,
+}
+
+impl Environment for Episode {
+    type Setup = Setup;
+    type Action = Action;
+    type Observation = Observation;
+    type Info = Step;
+    type StepError = StepError;
+
     /// Draws a patient and the first candidates.
-    #[must_use]
-    pub fn reset(setup: &Setup) -> Self {
-        let mut episode = patient::draw(setup);
-        episode.look();
-        episode
+    fn reset(setup: &Setup) -> Self {
+        let mut state = dynamics::draw(setup);
+        dynamics::refresh_observation(&mut state);
+        Self { state }
     }
 
-    /// An episode without a patient.
-    pub(super) fn blank(setup: &Setup, stream: Stream) -> Self {
-        let nobody = Patient {
-            age: 0,
-            sex: Sex::Female,
-            frailty: 0.0,
-            adherence: 0.0,
-            comorbidities: Conditions::EMPTY,
-            systolic_mmhg: 0.0,
-            heart_rate: 0.0,
-            respiratory_rate: 0.0,
-        };
-        Self {
-            setup: *setup,
-            formulary: setup.case.formulary().tables(),
-            observation: Observation {
-                case: setup.case,
-                rules: setup.rules,
-                step_count: 0,
-                budget: setup.case.budget(),
-                patient: nobody,
-                labs: ShownLabs::default(),
-                labs_ordered: false,
-                regimen: Regimen::default(),
-                components: None,
-                flagged: 0,
-                conflict: false,
-                symptom: None,
-                problem: None,
-                ade_history: 0,
-                risk: 0.0,
-                burden: 0.0,
-                uncertainty: 0.0,
-                candidates: Candidates::default(),
-                history: History::default(),
-                invalid_count: 0,
-                last_violation: None,
-                end: None,
-            },
-            hidden: Hidden::blank(stream),
-        }
-    }
-
-    /// The episode that an observation and what is hidden of it make, for those who may see both.
-    /// Its seed is not known: it goes on as the true one would, but does not start again so.
-    #[must_use]
-    pub fn from_parts(observation: &Observation, hidden: &Hidden) -> Self {
-        Self {
-            setup: Setup {
-                case: observation.case,
-                seed: 0,
-                rules: observation.rules,
-            },
-            formulary: observation.formulary(),
-            observation: observation.clone(),
-            hidden: hidden.clone(),
-        }
-    }
-
-    /// What the episode was made from.
-    #[must_use]
-    pub const fn setup(&self) -> &Setup {
-        &self.setup
-    }
-
-    /// What an agent may see.
-    #[must_use]
-    #[inline]
-    pub const fn observation(&self) -> &Observation {
-        &self.observation
-    }
-
-    /// What it may not.
-    #[must_use]
-    pub const fn hidden(&self) -> &Hidden {
-        &self.hidden
-    }
-
-    /// Takes one answer.
-    ///
-    /// # Errors
-    /// After the end; nothing changes then.
-    pub fn step(&mut self, action: Action) -> Result<Step, StepError> {
-        if self.observation.done() {
+    fn step(&mut self, action: Action) -> Result<Transition<Step>, StepError> {
+        if self.state.observation.done() {
             return Err(StepError::Over);
         }
-        let before = Before::of(self, action);
-        let read = self.read(action, &before);
-        let before = before.about(self, read.act);
-        let arrived = self.labs_arrive();
-        let mut outcome = Outcome::default();
-        let honest = read.violation.is_none() && read.exploit.is_none();
-        if honest && let Some(act) = read.act {
-            outcome = self.live(act);
-        }
-        self.observation.step_count += 1;
-        self.observation.invalid_count += u8::from(read.violation.is_some());
-        self.observation.last_violation = read.violation;
-        if let Action::Choose(choice) = action {
-            self.hidden.tally.vetoes += u8::from(choice.fallback);
-        }
-        self.sign_off(honest.then_some(read.act).flatten());
-        (self.hidden.risk, self.hidden.burden) = (self.true_risk(), self.true_burden());
-        Ok(self.finish(
-            action,
-            &read,
-            &before,
-            outcome.gained || arrived && honest,
-            honest,
-        ))
-    }
-
-    /// Carries out an act and lets the patient live a step with it.
-    fn live(&mut self, act: Act) -> Outcome {
-        let outcome = self.carry_out(act);
-        self.settle();
-        if let Some(drug) = outcome.measured {
-            self.read_level(drug);
-        }
-        self.symptom_follows();
-        self.follow_control();
-        self.intolerance_shows();
-        outcome
-    }
-
-    /// Keeping, when nothing else is left to do, signs off.
-    fn sign_off(&mut self, act: Option<Act>) {
-        if act.is_some_and(|act| act.kind == Kind::KeepRegimen) && !self.hidden.signed {
-            let issues = self.hidden.issues();
-            let open = issues.filter(|issue| *issue != super::Issue::Sign);
-            let done = open.into_iter().all(|issue| self.is_resolved(issue));
-            self.hidden.signed = done;
-        }
-    }
-
-    /// Looks up what an answer stands for, and whether it is allowed.
-    fn read(&mut self, action: Action, before: &Before) -> Read {
-        let refused = |violation, exploit| Read {
-            act: None,
-            violation: Some(violation),
-            exploit,
-        };
-        let choice = match action {
-            Action::Choose(choice) => choice,
-            Action::Invalid(why) => return refused(why, None),
-            Action::Exploit => {
-                return refused(Violation::Ambiguous, Some(Exploit::ParserExploit));
-            }
-        };
-        let shown = self.observation.candidates.get(choice.id).copied();
-        let withheld = self.withheld(choice.id.index());
-        self.hidden.withheld_choices += u8::from(shown.is_none() && withheld.is_some());
-        let mismatch = shown.is_some_and(|shown| !agrees(&choice.claim, &shown));
-        let act = shown.map(|candidate| candidate.act);
-        let attempt = Attempt {
-            act,
-            mismatch,
-            withheld_choices: self.hidden.withheld_choices,
-            serious_flag: before.serious_flag,
-            progressed: self.hidden.progressed,
-        };
-        let exploit = exploit(&self.observation.history, &attempt);
-        let violation = match act {
-            None => Some(withheld.unwrap_or(Violation::UnknownCandidate)),
-            Some(_) if mismatch => Some(Violation::CandidateMismatch),
-            // What is shown is legal: else it would have been withheld.
-            Some(act) => {
-                debug_assert_eq!(violation(&self.observation, act), None, "{act:?}");
+        let state = &mut self.state;
+        let verdict = verify(state, action);
+        let before = Before::new(state, action, verdict.act);
+        let act = verdict.carried_out();
+        let arrived = state.deliver_labs();
+        let found = act.is_some_and(|act| state.apply_act(act));
+        let gained = found || arrived && act.is_some();
+        count_step(state, action, &verdict);
+        state.update_truth(act);
+        let reward = grade(state, action, &verdict, gained, &before);
+        let (total, counted, progress) = record(state, &verdict, &reward, gained);
+        let end = dynamics::termination(
+            state,
+            &Closing {
+                kind: act.map(|act| act.kind),
+                exploit: verdict.exploit,
+                justified: act.is_some() && before.justified,
+            },
+        );
+        let score = match end {
+            Some(end) => Some(close(state, end)),
+            None => {
+                dynamics::refresh_observation(state);
                 None
             }
         };
-        Read {
-            act,
-            violation,
-            exploit,
-        }
-    }
-
-    /// Grades the step, ends the episode or offers the next candidates.
-    fn finish(
-        &mut self,
-        action: Action,
-        read: &Read,
-        before: &Before,
-        gained: bool,
-        honest: bool,
-    ) -> Step {
-        self.hidden.resolved = self.count_resolved();
-        let resolved = self.hidden.resolved.0;
-        let kind = read.act.filter(|_| honest).map(|act| act.kind);
-        let justified = kind.is_some_and(|kind| before.justifies(kind));
-        let progress = honest
-            && (gained
-                || self.hidden.risk < self.hidden.best_risk
-                || resolved > self.hidden.tally.resolved
-                || kind.is_some_and(Kind::is_taper));
-        let reward = worth::reward(
-            self,
+        let (o, h) = (&state.observation, &state.hidden);
+        let info = Step {
             action,
-            &Verdict {
-                act: read.act,
-                cheated: read.exploit.is_some(),
-                honest,
-            },
-            gained,
-            before,
-        );
-        let (total, counted) = self.book(read, &reward, gained, progress);
-        let end = self.closes(&Closing {
-            kind,
-            exploit: read.exploit,
-            justified,
-        });
-        let score = end.map(|end| self.close(end));
-        if end.is_none() {
-            self.look();
-        }
-        Step {
-            action,
-            act: read.act,
-            violation: read.violation,
-            exploit: read.exploit,
+            act: verdict.act,
+            violation: verdict.violation,
+            exploit: verdict.exploit,
             reward,
             total,
             counted,
-            risk: [before.risk, self.hidden.risk],
-            burden: [before.burden, self.hidden.burden],
-            stability: [before.stability, self.hidden.stability],
-            resolved: [before.resolved, resolved],
+            risk: [before.risk, h.risk],
+            burden: [before.burden, h.burden],
+            stability: [before.stability, h.stability],
+            resolved: [before.resolved, h.resolved.0],
             gained,
             progress,
-            end,
+            end: o.end,
             score,
-        }
-    }
-
-    /// Enters a step into the history and the sums: its total, and what of it counts.
-    fn book(&mut self, read: &Read, reward: &Reward, gained: bool, progress: bool) -> (f64, f64) {
-        let total = if self.setup.rules.has(Edit::Gated) {
-            reward.gated
-        } else {
-            reward.additive
         };
-        let counted = if progress { total } else { total.min(IDLE_MAX) };
-        self.hidden.progressed |= u16::from(progress) << self.observation.history.len();
-        self.observation.history.push(Past {
-            act: read.act,
-            violation: read.violation,
-            gained,
-        });
-        let h = &mut self.hidden;
-        h.best_risk = h.best_risk.min(h.risk);
-        h.best_burden = h.best_burden.min(h.burden);
-        h.tally.counted += counted;
-        h.tally.returned += total;
-        h.tally.resolved = h.tally.resolved.max(h.resolved.0);
-        (total, counted)
+        let truncated = end.is_some_and(End::is_truncated);
+        Ok(Transition {
+            reward: total,
+            terminated: end.is_some() && !truncated,
+            truncated,
+            info,
+        })
     }
 
-    fn close(&mut self, end: End) -> f64 {
-        self.see();
-        self.observation.candidates = Candidates::default();
-        self.observation.end = Some(end);
-        let score = self.score_if(end);
-        self.hidden.tally.score = score;
-        score
+    #[inline]
+    fn observation(&self) -> &Observation {
+        &self.state.observation
     }
 
-    /// Ends the episode because a clock ran out. `None` if it has ended already.
-    pub fn time_out(&mut self, step: bool) -> Option<f64> {
-        if self.observation.done() {
-            return None;
+    fn setup(&self) -> &Setup {
+        &self.state.setup
+    }
+
+    #[inline]
+    fn is_done(observation: &Observation) -> bool {
+        observation.done()
+    }
+
+    #[inline]
+    fn step_count(observation: &Observation) -> u32 {
+        u32::from(observation.step_count)
+    }
+
+    /// Returns the score; until the episode ends, as if the steps ran out now.
+    fn score(&self) -> f64 {
+        match self.state.observation.end {
+            Some(_) => self.state.hidden.tally.score,
+            None => terminal::score(&self.state, End::StepBudgetExhausted),
         }
+    }
+}
+
+impl PrivilegedState for Episode {
+    type Hidden = Hidden;
+
+    fn hidden(&self) -> &Hidden {
+        &self.state.hidden
+    }
+}
+
+/// Counts the step, and what was wrong with it.
+fn count_step(state: &mut State, action: Action, verdict: &Verdict) {
+    let o = &mut state.observation;
+    o.step_count += 1;
+    o.invalid_count += u8::from(verdict.violation.is_some());
+    o.last_violation = verdict.violation;
+    if let Action::Choose(choice) = action {
+        state.hidden.tally.vetoes += u8::from(choice.fallback);
+    }
+}
+
+/// Enters a step into the history and the sums. Returns its total, what of it counts, and whether it
+/// made progress.
+fn record(state: &mut State, verdict: &Verdict, reward: &Reward, gained: bool) -> (f64, f64, bool) {
+    let (o, h) = (&mut state.observation, &mut state.hidden);
+    let kind = verdict.carried_out().map(|act| act.kind);
+    let progress = kind.is_some_and(|kind| {
+        gained || h.risk < h.best_risk || h.resolved.0 > h.tally.resolved || kind.is_taper()
+    });
+    let total = if state.setup.rules.has(Change::Gated) {
+        reward.gated
+    } else {
+        reward.additive
+    };
+    let counted = if progress { total } else { total.min(IDLE_MAX) };
+    h.progressed |= u16::from(progress) << o.history.len();
+    o.history.push(PastStep {
+        act: verdict.act,
+        violation: verdict.violation,
+        gained,
+    });
+    h.best_risk = h.best_risk.min(h.risk);
+    h.best_burden = h.best_burden.min(h.burden);
+    h.tally.counted += counted;
+    h.tally.returned += total;
+    h.tally.resolved = h.tally.resolved.max(h.resolved.0);
+    (total, counted, progress)
+}
+
+/// Ends the episode. Returns its score.
+fn close(state: &mut State, end: End) -> f64 {
+    let o = &mut state.observation;
+    o.update_estimates();
+    o.candidates = Candidates::default();
+    o.end = Some(end);
+    let score = terminal::score(state, end);
+    state.hidden.tally.score = score;
+    score
+}
+
+impl Episode {
+    /// Ends the episode because a clock ran out: that of the step, else that of the episode. Returns
+    /// the score; `None` if it has ended already.
+    pub(super) fn time_out(&mut self, step: bool) -> Option<f64> {
         let end = if step {
             End::StepTimeout
         } else {
             End::WallClockTimeout
         };
-        Some(self.close(end))
+        (!self.state.observation.done()).then(|| close(&mut self.state, end))
     }
 
-    /// What can be seen of risk, burden and what is unknown.
-    fn see(&mut self) {
-        self.observation.see_risk();
-        self.note_uncertainty();
-    }
-
-    /// What can be seen, and what can be chosen.
-    fn look(&mut self) {
-        self.see();
-        self.hidden.withheld = offer(&mut self.observation, &mut self.hidden.stream);
-    }
-
-    /// Score so far: as if the steps ran out now, until the episode ends.
+    /// Returns how many issues are resolved after the last step, and how many there are.
     #[must_use]
-    pub fn score(&self) -> f64 {
-        match self.observation.end {
-            Some(_) => self.hidden.tally.score,
-            None => self.score_if(End::StepBudgetExhausted),
-        }
+    pub const fn resolved(&self) -> (u8, u8) {
+        self.state.hidden.resolved
     }
-}
 
-/// Whether what was stated beside an id is what the id stands for.
-fn agrees(claim: &Claim, shown: &Candidate) -> bool {
-    let act = shown.act;
-    !claim.unknown
-        && claim.kind.is_none_or(|kind| kind == act.kind)
-        && claim.drug.is_none_or(|drug| drug == act.drug)
-        && claim.arg.is_none_or(|arg| arg == act.arg)
-}
+    /// Returns whether an issue is put right (spec polyguard §3).
+    #[must_use]
+    pub fn is_resolved(&self, issue: Issue) -> bool {
+        self.state.is_resolved(issue)
+    }
 
-/// What a choice says of how sure the agent is.
-pub(super) fn confidence(choice: &Choice) -> f64 {
-    choice
-        .confidence
-        .map_or(0.5, super::action::Confidence::value)
+    /// Returns the level that the dose of a row settles at (spec polyguard §6.2).
+    #[must_use]
+    pub fn settles_at(&self, place: usize) -> f64 {
+        self.state.settles_at(place)
+    }
+
+    /// Returns how many needed conditions nothing treats.
+    #[must_use]
+    pub fn untreated(&self) -> u32 {
+        self.state.untreated()
+    }
+
+    /// Returns the serious pairs that are taken together, as bits.
+    #[must_use]
+    pub fn serious_pairs(&self) -> u64 {
+        self.state.serious_pairs()
+    }
+
+    /// Returns how good the state is, 0..=1 (spec polyguard §7).
+    #[must_use]
+    pub fn outcome(&self) -> f64 {
+        terminal::outcome(&self.state)
+    }
+
+    /// Returns what an end makes of the score, as things stand: the factor of everything, and what
+    /// each step that is left counts (spec polyguard §7).
+    #[must_use]
+    pub fn score_terms(&self, end: End) -> (f64, f64) {
+        terminal::score_terms(&self.state, end)
+    }
 }

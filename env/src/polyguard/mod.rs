@@ -9,80 +9,38 @@
 //! [`Action`]; the verifier refuses or carries it out; the patient lives a step with it; the step
 //! is graded by thirteen components.
 
-mod action;
-mod action_row;
-mod candidates;
-mod case;
-mod cheating;
-mod effects;
-mod ending;
+mod dynamics;
 mod episode;
-mod fingerprint;
-mod formulary;
-mod hidden;
-mod history;
-mod labs;
-mod message;
-mod num;
-mod observation;
-mod parse;
-mod patient;
-mod payload;
-mod prompt;
+mod model;
 mod protocol;
-mod regimen;
-mod reply;
-mod request;
 mod reward;
-mod risk;
-mod rules;
-#[cfg(test)]
-mod secrecy;
-mod session;
-mod setup;
-mod step;
-mod stream;
-mod suppose;
-mod terms;
-pub mod text;
-mod trace;
-mod truth;
-mod violation;
 mod world;
-mod worth;
 
-pub use action::{Action, Choice, Claim, Confidence};
-pub use action_row::ActionRow;
-pub use candidates::{Arg, CANDIDATES, Candidate, CandidateId, Candidates, Kind};
-pub use case::{Case, Difficulty, FormularyName, NoSuchCase, Split, SubEnvironment};
-pub use ending::{End, REFUSALS};
-pub use episode::Episode;
-pub use fingerprint::Fingerprints;
-pub use formulary::{
+pub use dynamics::{REFUSALS, UNSURE};
+pub use episode::{Episode, Step, StepError};
+pub use model::action::{Action, Choice, Claim, Confidence};
+pub use model::candidate::{Act, Arg, CANDIDATES, Candidate, CandidateId, Candidates, Kind};
+pub use model::case::{Case, Difficulty, FormularyName, NoSuchCase, STEPS, Split, SubEnvironment};
+pub use model::formulary::{
     Archetype, ArchetypeId, Condition, Conditions, Formulary, Grade, PRODUCT, Pair, PairId,
-    Problem, SetRule, Severity, TableError, Tag, Tags, each_archetype,
+    SetRule, Severity, Tag, Tags, each_archetype,
 };
-pub use hidden::{Hidden, Issue, Start, Tally, Truth};
-pub use history::{Act, History, Past, STEPS};
-pub use labs::{LABS, Lab, ShownLabs, TrueLabs};
-pub use message::{Message, MessageError, ShapeError};
-pub use observation::{Observation, Patient, Sex};
-pub use parse::{COMPLETION_MAX, Reading};
-pub use payload::{ArgRow, CandidateRow, ObservationPayload};
-pub use prompt::{ANSWER_FORM, prompt, prompt_among};
-pub use regimen::{Bucket, Drug, ROWS, Regimen, Row};
-pub use reply::{Info, Reply};
-pub use request::{DEFAULT_SEED, ResetError, ResetRequest, patient_id, scenario_id};
-pub use reward::{CHANNELS, COMPONENTS, Channel, Component, Reward};
-pub use rules::Edit;
-pub use session::{EPISODE_LIMIT_MS, Elapsed, STEP_LIMIT_MS, Session};
-pub use setup::Setup;
-pub use step::{Step, StepError};
-pub use stream::Stream;
-pub use terms::Terms;
-pub use trace::{TraceFinal, TraceReset, TraceStep};
-pub use violation::{Exploit, Violation};
-pub use world::PolyguardWorld;
+pub use model::hidden::{Hidden, Issue, Start, Tally, Truth};
+pub use model::history::{End, Exploit, History, PastStep, Violation};
+pub use model::observation::Observation;
+pub use model::patient::{LABS, Lab, Patient, Sex, ShownLabs, TrueLabs};
+pub use model::regimen::{Bucket, Drug, Medication, ROWS, Regimen};
+pub use model::setup::{Change, Rules, Setup};
+pub use model::stream::Stream;
+pub use model::terms::Terms;
+pub use protocol::{
+    ANSWER_FORM, ActionRow, Answer, ArgRow, CandidateRow, EPISODE_LIMIT_MS, Elapsed, Info, Message,
+    MessageError, ObservationPayload, Reading, Reply, ResetError, ResetRequest, STEP_LIMIT_MS,
+    Session, ShapeError, TraceFinal, TraceReset, TraceStep, Transcript, patient_id, prompt,
+    prompt_among, scenario_id, text,
+};
+pub use reward::components::{CHANNELS, COMPONENTS, Channel, Component, Reward};
+pub use world::AXES;
 
-/// What differs from the published rules.
-pub type Rules = crate::rules::Rules<Edit>;
+/// The environment of this world, under the name used where several worlds meet.
+pub type PolyguardEnv = Episode;

@@ -1,48 +1,32 @@
-//! This world, for code that serves all worlds.
+//! The PolyGuard world by name, for files and the command line.
 
-use super::{
-    Action, CANDIDATES, Case, Difficulty, Edit, End, Episode, Fingerprints, FormularyName, Hidden,
-    Observation, Rules, Setup, Split, Step, StepError, SubEnvironment,
-};
-use crate::controller::{Controller, DifficultyProfile};
+use super::episode::{Episode, Step};
+use super::model::action::Action;
+use super::model::case::{Case, Difficulty, FormularyName, Split, SubEnvironment};
+use super::model::regimen::Drug;
+use super::model::setup::{self, Setup};
 use crate::digest::Digest;
+use crate::environment::{Environment, Origin, PrivilegedState, Seeded, World};
 use crate::rng::Streams;
-use crate::task::{Selection, TaskBits, TaskName};
-use crate::world::{Origin, World};
+use crate::task::{Axis, Selection, TaskName};
 
-/// The polyguard world.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PolyguardWorld;
+impl Seeded for Setup {
+    fn seed(&self) -> u64 {
+        self.seed
+    }
 
-impl World for PolyguardWorld {
+    fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+}
+
+impl World for Episode {
     const NAME: &'static str = "polyguard";
     type Task = Case;
-    type Change = Edit;
-    type Setup = Setup;
-    type Episode = Episode;
-    type Action = Action;
-    type Observation = Observation;
-    type Hidden = Hidden;
-    type Step = Step;
-    type StepError = StepError;
-    /// A number for each candidate.
-    const KINDS: usize = CANDIDATES;
-    type PerAction = [f64; CANDIDATES];
-    type Fingerprints = Fingerprints;
-    /// There is one stream, and a policy has its own.
-    const STREAMS: &'static [Streams] = &[Streams::Independent];
+    type Change = setup::Change;
 
-    fn setup(task: Case, seed: u64, _streams: Streams, rules: Rules) -> Setup {
-        Setup::new(task, seed).under(rules)
-    }
-
-    fn seeded(setup: &Setup, seed: u64) -> Setup {
-        Setup { seed, ..*setup }
-    }
-
-    fn at_difficulty(setup: &Setup, _profile: DifficultyProfile) -> Setup {
-        // Difficulty is part of the case here.
-        *setup
+    fn from_origin(origin: Origin<Self>) -> Setup {
+        Setup::new(origin.task, origin.seed).under(origin.rules)
     }
 
     fn origin(setup: &Setup) -> Origin<Self> {
@@ -54,76 +38,48 @@ impl World for PolyguardWorld {
         }
     }
 
-    fn max_steps(task: Case) -> u8 {
-        task.budget()
+    fn max_steps(task: Case) -> u32 {
+        u32::from(task.budget())
     }
 
-    fn reset(setup: &Setup) -> Episode {
-        Episode::reset(setup)
-    }
-
-    #[inline]
-    fn step(episode: &mut Episode, action: Action) -> Result<Step, StepError> {
-        episode.step(action)
-    }
-
-    #[inline]
-    fn observation(episode: &Episode) -> &Observation {
-        episode.observation()
-    }
-
-    fn hidden(episode: &Episode) -> &Hidden {
-        episode.hidden()
-    }
-
-    fn setup_of(episode: &Episode) -> &Setup {
-        episode.setup()
-    }
-
-    #[inline]
-    fn is_done(observation: &Observation) -> bool {
-        observation.done()
-    }
-
-    fn steps_used(observation: &Observation) -> u8 {
-        observation.step_count
-    }
-
-    fn actions_taken(episode: &Episode) -> u16 {
-        u16::from(episode.observation().step_count)
-    }
-
-    fn score(episode: &Episode) -> f64 {
-        episode.score()
-    }
-
-    fn report_to(episode: &Episode, controller: &mut Controller) {
-        // A safe resolution is what the curriculum of the other worlds calls an attack caught.
-        let safe = episode.observation().end == Some(End::SafeResolution);
-        controller.update(u16::from(safe), 1);
-    }
-
-    #[inline]
-    fn reward(step: &Step) -> f64 {
-        step.total
-    }
-
-    /// Steps earn their own reward to the end; the score is no reward.
-    #[inline]
-    fn terminal(_step: &Step) -> Option<f64> {
-        None
-    }
-
-    fn fingerprint(prints: &mut Fingerprints, episode: &Episode, step: &Step) {
-        prints.push(episode, step);
-    }
-
-    fn digest(prints: &Fingerprints) -> Digest {
-        prints.digest()
-    }
-
-    fn trail(prints: &Fingerprints) -> &[u32] {
-        prints.trail()
+    /// Writes what was answered, what it earned, how the patient is, and what can be chosen next.
+    fn write_digest(&self, step: &Step, d: &mut Digest) {
+        let (o, h) = (self.observation(), self.hidden());
+        let choice = match step.action {
+            Action::Choose(choice) => u64::from(choice.id.number()),
+            Action::Invalid(why) => 100 + why as u64,
+            Action::Exploit => 255,
+        };
+        let violation = step.violation.map_or(0, |why| why as u64 + 1);
+        let end = step.end.map_or(0, |end| end as u64 + 1);
+        d.int(choice << 24 | violation << 16 | end << 8 | u64::from(o.step_count));
+        for value in step.reward.components {
+            d.float(value);
+        }
+        for value in [
+            h.risk,
+            h.burden,
+            h.stability,
+            h.symptom,
+            o.risk,
+            o.uncertainty,
+        ] {
+            d.float(value);
+        }
+        d.int(o.flagged);
+        for (place, row) in o.regimen.iter().enumerate() {
+            d.bytes(&[row.drug.number(), row.bucket as u8]);
+            d.float(h.truth(place).exposure);
+        }
+        for candidate in o.candidates.iter() {
+            let act = candidate.act;
+            let drug = act.drug.map_or(0xff, Drug::number);
+            d.bytes(&[candidate.id.number(), act.kind as u8, drug]);
+            d.float(candidate.est_risk);
+        }
+        if let Some(score) = step.score {
+            d.float(score);
+        }
     }
 }
 
@@ -138,14 +94,6 @@ impl TaskName for Case {
         Self::parse(name)
     }
 
-    fn bits(self) -> TaskBits {
-        TaskBits(self.number())
-    }
-
-    fn of(bits: TaskBits) -> Option<Self> {
-        Self::of_number(bits.0)
-    }
-
     fn to_learn_from(self) -> Self {
         match self.split() {
             // A formulary without splits holds nothing out.
@@ -155,14 +103,12 @@ impl TaskName for Case {
     }
 
     fn select(selection: &Selection<'_>) -> Result<Vec<Self>, String> {
-        let subs = words(
-            "sub-environment",
-            selection.sub_environment,
-            SubEnvironment::ALL,
-        )?;
-        let difficulties = words("difficulty", selection.difficulty, Difficulty::ALL)?;
-        let formulary = one("formulary", selection.formulary, FormularyName::ALL)?;
-        let split = one("split", selection.split, Split::ALL)?;
+        let [sub, difficulty, formulary, split] = AXES.map(|axis| selection.axis(axis));
+        let any_sub = sub.is_none();
+        let subs = words("sub-environment", sub, SubEnvironment::ALL)?;
+        let difficulties = words("difficulty", difficulty, Difficulty::ALL)?;
+        let formulary = one("formulary", formulary, FormularyName::ALL)?;
+        let split = one("split", split, Split::ALL)?;
         let named = selection.by_name::<Self>()?;
         let by_name = !matches!(selection.tasks, None | Some("all"));
         let mut chosen = Vec::new();
@@ -179,7 +125,7 @@ impl TaskName for Case {
             match moved {
                 Ok(case) => chosen.push(case),
                 // Where nobody asked for a cell that the formulary lacks, it is passed over.
-                Err(_) if !by_name && selection.sub_environment.is_none() && split.is_none() => {}
+                Err(_) if !by_name && any_sub && split.is_none() => {}
                 Err(e) => return Err(e.to_string()),
             }
         }
@@ -187,23 +133,38 @@ impl TaskName for Case {
     }
 }
 
+/// The axes of the grid of tasks: sub-environment, difficulty, formulary and split.
+pub const AXES: [Axis; 4] = [
+    axis("sub-environment"),
+    axis("difficulty"),
+    axis("formulary"),
+    axis("split"),
+];
+
+const fn axis(option: &'static str) -> Axis {
+    Axis {
+        option,
+        world: "polyguard",
+    }
+}
+
 /// A word of a grid's axis.
-trait Axis: Copy + PartialEq + 'static {
+trait AxisWord: Copy + PartialEq + 'static {
     fn word(self) -> &'static str;
 }
 
-macro_rules! axis {
+macro_rules! axis_words {
     ($($axis:ty)*) => {$(
-        impl Axis for $axis {
+        impl AxisWord for $axis {
             fn word(self) -> &'static str {
                 self.name()
             }
         }
     )*};
 }
-axis!(SubEnvironment Difficulty FormularyName Split);
+axis_words!(SubEnvironment Difficulty FormularyName Split);
 
-fn one<T: Axis>(option: &str, text: Option<&str>, all: &[T]) -> Result<Option<T>, String> {
+fn one<T: AxisWord>(option: &str, text: Option<&str>, all: &[T]) -> Result<Option<T>, String> {
     let Some(text) = text.map(str::trim) else {
         return Ok(None);
     };
@@ -217,7 +178,7 @@ fn one<T: Axis>(option: &str, text: Option<&str>, all: &[T]) -> Result<Option<T>
     })
 }
 
-fn words<T: Axis>(option: &str, text: Option<&str>, all: &[T]) -> Result<Vec<T>, String> {
+fn words<T: AxisWord>(option: &str, text: Option<&str>, all: &[T]) -> Result<Vec<T>, String> {
     match text {
         None | Some("all") => Ok(all.to_vec()),
         Some(text) => {
@@ -242,40 +203,31 @@ mod tests {
 
     #[test]
     fn rows_and_columns_of_the_grid_can_be_chosen() {
+        let [sub, difficulty, formulary, split] = AXES;
         let none = Selection::default();
         assert_eq!(select(&none).expect("all").len(), 24);
-        let some = Selection {
-            sub_environment: Some("ddi,DEPRESCRIBING"),
-            difficulty: Some("easy"),
-            split: Some("holdout"),
-            ..none
-        };
+        let some = Selection::default()
+            .with_axis(sub, Some("ddi,DEPRESCRIBING"))
+            .with_axis(difficulty, Some("easy"))
+            .with_axis(split, Some("holdout"));
         let chosen = select(&some).expect("two cells");
         assert_eq!(chosen, ["DDI-easy-holdout", "DEPRESCRIBING-easy-holdout"]);
-        let reference = Selection {
-            formulary: Some("reference"),
-            ..none
-        };
+        let reference = none.with_axis(formulary, Some("reference"));
         assert_eq!(select(&reference).expect("what there is").len(), 4);
     }
 
     #[test]
     fn what_there_is_not_is_named() {
-        let none = Selection::default();
+        let [sub, difficulty, formulary, _] = AXES;
         let said = |selection| select(&selection).expect_err("refused");
-        let harder = said(Selection {
-            difficulty: Some("harder"),
-            ..none
-        });
+        let harder = said(Selection::default().with_axis(difficulty, Some("harder")));
         assert_eq!(
             harder,
             "unknown difficulty \"harder\": use easy, medium, hard"
         );
-        let reference = Selection {
-            formulary: Some("reference"),
-            sub_environment: Some("REGIMEN_RISK"),
-            ..none
-        };
+        let reference = Selection::default()
+            .with_axis(formulary, Some("reference"))
+            .with_axis(sub, Some("REGIMEN_RISK"));
         assert!(said(reference).contains("it plays DDI and DEPRESCRIBING"));
     }
 }

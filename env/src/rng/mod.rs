@@ -6,4 +6,4 @@ mod streams;
 
 pub use mt19937::{Mt19937, Prefetched, Words, first_words};
 pub use python::PyRandom;
-pub use streams::{StreamId, Streams, derive_seed};
+pub use streams::{SPLITMIX64_INCREMENT, StreamId, Streams, derive_seed};

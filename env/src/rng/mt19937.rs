@@ -84,7 +84,7 @@ impl Mt19937 {
         })
     }
 
-    /// The next tempered word.
+    /// Returns the next tempered word.
     pub fn next_u32(&mut self) -> u32 {
         let i = usize::from(self.next);
         let after = if i + 1 == N { 0 } else { i + 1 };
@@ -99,7 +99,7 @@ fn mix(current: u32, previous: u32, multiplier: u32) -> u32 {
     current ^ (previous ^ (previous >> 30)).wrapping_mul(multiplier)
 }
 
-/// The first `W` words (at most 227) of the generators with these seeds.
+/// Returns the first `W` words (at most 227) of the generators with these seeds.
 ///
 /// Each seeding is one long chain of dependent multiplications; `K` chains side by side cost hardly
 /// more than one. A word this early needs only the seeded state, so nothing is twisted in place.
@@ -116,7 +116,7 @@ pub fn first_words<const K: usize, const W: usize>(seeds: [u64; K]) -> [[u32; W]
     words
 }
 
-/// `[word][generator]`: states after `init_by_array`, before the first twist.
+/// Returns `[word][generator]`: states after `init_by_array`, before the first twist.
 fn seeded_states<const K: usize>(seeds: [u64; K]) -> [[u32; K]; N] {
     // A seed below 2^32 is a key of one word, otherwise of two; the word's position is added too.
     let odd_round = seeds.map(|seed| {
@@ -127,26 +127,41 @@ fn seeded_states<const K: usize>(seeds: [u64; K]) -> [[u32; K]; N] {
         }
     });
     let even_round = seeds.map(|seed| seed as u32);
+    // Plain loops over all lanes, one word after another: the compiler turns them into vectors.
     let mut state = [[0; K]; N];
-    let mut previous = [BASE[0]; K];
-    for i in 1..N {
-        let key = if i % 2 == 1 { &even_round } else { &odd_round };
+    let mut lanes = [BASE[0]; K];
+    let mut i = 1;
+    while i + 1 < N {
         for k in 0..K {
-            previous[k] = mix(BASE[i], previous[k], 1_664_525).wrapping_add(key[k]);
+            lanes[k] = mix(BASE[i], lanes[k], 1_664_525).wrapping_add(even_round[k]);
         }
-        state[i] = previous;
+        state[i] = lanes;
+        for k in 0..K {
+            lanes[k] = mix(BASE[i + 1], lanes[k], 1_664_525).wrapping_add(odd_round[k]);
+        }
+        state[i + 1] = lanes;
+        i += 2;
     }
+    for k in 0..K {
+        lanes[k] = mix(BASE[N - 1], lanes[k], 1_664_525).wrapping_add(even_round[k]);
+    }
+    state[N - 1] = lanes;
     // The last round wraps around to word 1, after the last word was copied to the front.
     for k in 0..K {
-        previous[k] = mix(state[1][k], previous[k], 1_664_525).wrapping_add(odd_round[k]);
+        lanes[k] = mix(state[1][k], lanes[k], 1_664_525).wrapping_add(odd_round[k]);
     }
-    state[1] = previous;
-    for i in (2..N).chain(1..2) {
+    state[1] = lanes;
+    for (i, words) in state.iter_mut().enumerate().skip(2) {
+        let current = *words;
         for k in 0..K {
-            previous[k] = mix(state[i][k], previous[k], 1_566_083_941).wrapping_sub(i as u32);
+            lanes[k] = mix(current[k], lanes[k], 1_566_083_941).wrapping_sub(i as u32);
         }
-        state[i] = previous;
+        *words = lanes;
     }
+    for k in 0..K {
+        lanes[k] = mix(state[1][k], lanes[k], 1_566_083_941).wrapping_sub(1);
+    }
+    state[1] = lanes;
     state[0] = [0x8000_0000; K];
     state
 }
@@ -165,7 +180,7 @@ const fn temper(mut y: u32) -> u32 {
 
 /// Where random words come from.
 pub trait Words {
-    /// The next word.
+    /// Returns the next word.
     fn next_u32(&mut self) -> u32;
 }
 
@@ -185,7 +200,7 @@ pub struct Prefetched<'a> {
 }
 
 impl<'a> Prefetched<'a> {
-    /// The stream of `seed`, whose first words are `words`.
+    /// Creates the stream of `seed`, whose first words are `words`.
     #[must_use]
     pub const fn new(seed: u64, words: &'a [u32]) -> Self {
         Self {

@@ -1,17 +1,18 @@
 //! Which seed each stream of an episode gets.
 
-use serde::Serialize;
+use crate::named::named;
 
-/// How the streams of one episode are seeded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Streams {
-    /// All streams share the episode's seed, as in the Python reference. The public scenario
-    /// number then reveals a hidden identity (spec trust Q11): for parity, not for learning.
-    Reference,
-    /// Each stream has a seed of its own, derived by [`derive_seed`].
-    #[default]
-    Independent,
+named! {
+    /// How the streams of one episode are seeded.
+    #[derive(Default)]
+    pub enum Streams {
+        /// All streams share the episode's seed, as in the Python reference. The public scenario
+        /// number then reveals a hidden identity (spec trust Q11): for parity, not for learning.
+        Reference = "reference",
+        /// Each stream has a seed of its own, derived by [`derive_seed`].
+        #[default]
+        Independent = "independent",
+    }
 }
 
 /// The streams of an episode.
@@ -35,7 +36,7 @@ pub enum StreamId {
 }
 
 impl Streams {
-    /// The seed of one stream of the episode `seed`.
+    /// Returns the seed of one stream of the episode `seed`.
     #[must_use]
     pub const fn seed(self, seed: u64, stream: StreamId) -> u64 {
         match self {
@@ -43,32 +44,18 @@ impl Streams {
             Self::Independent => derive_seed(seed, stream as u64),
         }
     }
-
-    /// The name used in files, on the command line and in the page's address.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Reference => "reference",
-            Self::Independent => "independent",
-        }
-    }
-
-    /// The mode with this name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        [Self::Reference, Self::Independent]
-            .into_iter()
-            .find(|s| s.name() == name)
-    }
 }
 
-/// The `stream`-th output of SplitMix64 started at `seed` (Steele, Lea & Flood 2014).
+/// The increment of SplitMix64's state.
+pub const SPLITMIX64_INCREMENT: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Returns the `stream`-th output of SplitMix64 started at `seed` (Steele, Lea & Flood 2014).
 ///
 /// In Python: `z = (seed + stream * 0x9E3779B97F4A7C15) % 2**64`, then the two
 /// xor-shift-multiply rounds below; `random.Random(z)` is the stream.
 #[must_use]
 pub const fn derive_seed(seed: u64, stream: u64) -> u64 {
-    let z = seed.wrapping_add(stream.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let z = seed.wrapping_add(stream.wrapping_mul(SPLITMIX64_INCREMENT));
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)

@@ -6,7 +6,7 @@ use sentinel_env::slot::{SLOTS, Slot};
 /// The `n`-th action: half allocations, with and without names, and some of every other kind.
 pub(crate) fn action(n: u32, task: Task) -> Action {
     let r = n.wrapping_mul(2_654_435_761) >> 12;
-    let size = Size::of(task);
+    let size = Size::for_task(task);
     let named = (r >> 5).is_multiple_of(3);
     let job = named.then_some(JobId((r >> 7) as u8 % size.jobs));
     let gpu = named.then_some(GpuId((r >> 3) as u8 % size.gpus));

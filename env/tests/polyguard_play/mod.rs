@@ -1,6 +1,8 @@
 //! A cheap sequence of answers in the PolyGuard world, for tests.
 #![allow(dead_code, reason = "not every test uses everything")]
 
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
 use sentinel_env::polyguard::{
     Action, CandidateId, Case, Choice, Episode, FormularyName, Observation, Split, Violation,
 };
@@ -48,13 +50,13 @@ pub(crate) fn answer(o: &Observation, n: u32) -> Action {
     match r % 24 {
         0 => Action::Invalid(Violation::ALL[(r >> 5) as usize % Violation::ALL.len()]),
         1 => CandidateId::new((1 + (r >> 5) % 10) as u8)
-            .map_or(Action::Exploit, |id| Action::Choose(Choice::bare(id))),
+            .map_or(Action::Exploit, |id| Action::Choose(Choice::new(id))),
         2 if r.is_multiple_of(5) => Action::Exploit,
         3..14 => Action::explained(o, shown(o, r >> 5)),
         _ => Action::Choose(Choice {
             repaired: r.is_multiple_of(3),
             fallback: r.is_multiple_of(31),
-            ..Choice::bare(shown(o, r >> 5))
+            ..Choice::new(shown(o, r >> 5))
         }),
     }
 }
@@ -64,7 +66,7 @@ pub(crate) fn play_out(episode: &mut Episode, start: u32) {
     let mut n = start;
     while !episode.observation().done() {
         let id = shown(episode.observation(), noise(n));
-        assert!(episode.step(Action::Choose(Choice::bare(id))).is_ok());
+        assert!(episode.step(Action::Choose(Choice::new(id))).is_ok());
         n += 1;
     }
 }

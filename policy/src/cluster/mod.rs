@@ -1,7 +1,7 @@
 //! Scripted policies of the cluster world (spec cluster §11).
 //!
-//! A [`Policy`] sees observations and nothing else. An [`Oracle`] also sees hidden state, and its
-//! type says so. [`Player`] is either.
+//! A [`Policy`] sees observations and nothing else. A [`PrivilegedPolicy`] also sees hidden state, and
+//! its type says so. [`Player`] is either.
 
 mod build;
 pub(crate) mod evidence;
@@ -12,7 +12,7 @@ mod players;
 mod run;
 mod world;
 
-use sentinel_env::cluster::ClusterWorld;
+use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::rng::Streams;
 
 pub use lookahead::{Lookahead, Oracle as LookaheadOracle};
@@ -20,10 +20,11 @@ pub use planner::Planner;
 pub use players::{Blind, OracleLite, Random, Trust};
 pub use run::EpisodeRow;
 
-pub use crate::play::{Oracle, Policy, run_episode};
+pub use crate::policy::{Policy, PrivilegedPolicy};
+pub use crate::rollout::run_episode;
 
 /// A policy or an oracle of this world.
-pub type Player = crate::play::Player<ClusterWorld>;
+pub type Player = crate::policy::Player<ClusterEnv>;
 
 /// The scripted policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,7 +41,7 @@ pub enum PolicyName {
     Planner,
     /// Tries actions in suppositions of the episode; slow.
     Lookahead,
-    /// Tries actions in the episode as it is, luck included; slow.
+    /// Tries actions in the episode as it is, future draws included; slow.
     Oracle,
 }
 
@@ -94,7 +95,7 @@ impl PolicyName {
 
     /// Whether the policy reads hidden state.
     #[must_use]
-    pub const fn cheats(self) -> bool {
+    pub const fn is_privileged(self) -> bool {
         matches!(self, Self::OracleLite | Self::Oracle)
     }
 
@@ -105,10 +106,10 @@ impl PolicyName {
             Self::Random => Player::Public(Box::new(Random::new(seed, streams))),
             Self::Blind => Player::Public(Box::new(Blind)),
             Self::Trust => Player::Public(Box::new(Trust)),
-            Self::OracleLite => Player::Cheating(Box::new(OracleLite)),
+            Self::OracleLite => Player::Privileged(Box::new(OracleLite)),
             Self::Planner => Player::Public(Box::new(Planner::new())),
             Self::Lookahead => Player::Public(Box::new(Lookahead::new())),
-            Self::Oracle => Player::Cheating(Box::new(LookaheadOracle::new())),
+            Self::Oracle => Player::Privileged(Box::new(LookaheadOracle::new())),
         }
     }
 }

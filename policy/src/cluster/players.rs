@@ -1,11 +1,13 @@
 //! The four policies of the reference (spec cluster §11).
 
-use sentinel_env::cluster::{Action, ActionType, ClusterWorld, Hidden, Observation};
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
+use sentinel_env::cluster::{Action, ActionType, ClusterEnv, Episode, Observation};
 use sentinel_env::rng::{PyRandom, StreamId, Streams};
 use sentinel_env::slot::{SLOTS, Slot, argmax};
 
 use super::build::{any_queued, any_running, build};
-use super::{Oracle, Policy};
+use super::{Policy, PrivilegedPolicy};
 
 /// Anomaly above which the trust policy verifies.
 const SUSPICIOUS: f64 = 0.55;
@@ -31,7 +33,7 @@ impl Random {
     }
 }
 
-impl Policy<ClusterWorld> for Random {
+impl Policy<ClusterEnv> for Random {
     fn choose(&mut self, observation: &Observation) -> Action {
         // Both draws are always made, in this order.
         let kind = KINDS[self.0.below(KINDS.len() as u32) as usize];
@@ -39,7 +41,7 @@ impl Policy<ClusterWorld> for Random {
         build(observation, kind, Some(worker))
     }
 
-    fn peek_random(&self) -> Option<f64> {
+    fn peek_draw(&self) -> Option<f64> {
         Some(self.0.clone().random())
     }
 }
@@ -47,7 +49,7 @@ impl Policy<ClusterWorld> for Random {
 /// Gives every job to the first worker, and waits when none is left.
 pub struct Blind;
 
-impl Policy<ClusterWorld> for Blind {
+impl Policy<ClusterEnv> for Blind {
     fn choose(&mut self, observation: &Observation) -> Action {
         build(observation, ActionType::Allocate, Some(Slot::ALL[0]))
     }
@@ -56,7 +58,7 @@ impl Policy<ClusterWorld> for Blind {
 /// Verifies every fourth step or when something looks odd, and allocates by trust.
 pub struct Trust;
 
-impl Policy<ClusterWorld> for Trust {
+impl Policy<ClusterEnv> for Trust {
     fn choose(&mut self, o: &Observation) -> Action {
         let due = o.step_count.is_multiple_of(4) || o.anomalies.max() > SUSPICIOUS;
         let kind = if any_running(o) && due {
@@ -73,8 +75,9 @@ impl Policy<ClusterWorld> for Trust {
 /// Gives every job to the most reliable worker, and verifies while an attack is open.
 pub struct OracleLite;
 
-impl Oracle<ClusterWorld> for OracleLite {
-    fn choose(&mut self, o: &Observation, hidden: &Hidden) -> Action {
+impl PrivilegedPolicy<ClusterEnv> for OracleLite {
+    fn choose(&mut self, episode: &Episode) -> Action {
+        let (o, hidden) = (episode.observation(), episode.hidden());
         let best = Some(argmax(&hidden.reliability()));
         if any_running(o) && o.counters.attempts > o.counters.detections {
             build(o, ActionType::Verify, None)

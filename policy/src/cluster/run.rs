@@ -1,13 +1,14 @@
 //! Sums up an episode as the reference's evaluation does.
 
+use sentinel_env::Environment;
 use serde::Serialize;
 
-use sentinel_env::cluster::{ClusterWorld, JobsSummary, Task};
+use sentinel_env::cluster::{ClusterEnv, JobsSummary, Task};
 use sentinel_env::controller::DifficultyProfile;
 use sentinel_env::num::round_to;
 use sentinel_env::slot::PerSlot;
 
-use crate::play::Run;
+use crate::rollout::Run;
 
 /// One row of the evaluation's `episodes` (spec cluster §11), in the reference's order.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -41,7 +42,7 @@ pub struct EpisodeRow {
 impl EpisodeRow {
     /// Sums up an episode that has ended.
     #[must_use]
-    pub fn of(policy: &str, run: &Run<ClusterWorld>) -> Self {
+    pub fn of(policy: &str, run: &Run<ClusterEnv>) -> Self {
         let episode = run.episode();
         let (o, reliability) = (episode.observation(), episode.reliability());
         let (c, jobs) = (&o.counters, JobsSummary::of(episode));

@@ -1,21 +1,85 @@
 //! The cluster world, for code that serves all worlds.
 
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
 use sentinel_env::cluster::{
-    Action, ActionMessage, ActionType, ClusterWorld, Episode, Observation, Size, StepError, Task,
+    Action, ActionMessage, ActionType, ClusterEnv, Observation, Setup, Size, StepError, Task,
 };
 use sentinel_env::digest::Digest;
-use sentinel_env::slot::Slot;
+use sentinel_env::slot::{SLOTS, Slot};
 use serde_json::{Value, json};
 
 use super::{PolicyName, Trust};
-use crate::play::{Cycle, Policy};
-use crate::replay::{Fields, RowError};
-use crate::world::{AnyAction, Constant, Playable, Roles, Routine, WorldName, scripted};
+use crate::playable::{Playable, Roles, scripted};
+use crate::policy::{Constant, Cycle, Policy, Routine};
+use crate::replay::{Diagnostic, EpisodeRows, Fields, Recordable, RowError, check_transcripts};
 
-scripted!(PolicyName, ClusterWorld);
+scripted!(PolicyName, ClusterEnv);
 
-impl Playable for ClusterWorld {
-    const WORLD: WorldName = WorldName::Cluster;
+impl Recordable for ClusterEnv {
+    const ACTION_DIM: usize = ActionType::ALL.len();
+    const BELIEF_SHAPE: Option<[usize; 2]> = Some([SLOTS; 2]);
+
+    /// Made from what was drawn at reset; a hash, because who is who must not stand in a file.
+    fn scenario_id(&self) -> String {
+        let (o, hidden) = (self.observation(), self.hidden());
+        let mut digest = Digest::default();
+        for job in o.jobs.rows() {
+            digest.bytes(&[job.memory, job.steps, job.deadline, job.owner]);
+        }
+        digest.bytes(&hidden.assignment.0.map(|behaviour| behaviour as u8));
+        format!(
+            "CLU-{}-{:08x}",
+            o.task.name().to_uppercase(),
+            digest.hash as u32
+        )
+    }
+
+    fn fallback(observation: &Observation) -> Action {
+        Trust.choose(observation)
+    }
+
+    fn write_action(action: Action) -> Vec<(&'static str, Value)> {
+        let message = ActionMessage::from(action);
+        vec![
+            ("action_type", json!(action.action_type().name())),
+            ("job_id", json!(message.job_id)),
+            ("gpu_id", json!(message.gpu_id)),
+            ("worker_id", json!(message.worker_id)),
+            ("force_flag", json!(message.force_flag.unwrap_or(false))),
+        ]
+    }
+
+    fn read_action(fields: &mut Fields) -> Result<Action, RowError> {
+        let message = ActionMessage {
+            action_type: Some(fields.required("action_type")?),
+            job_id: fields.short_text("job_id")?,
+            gpu_id: fields.short_text("gpu_id")?,
+            worker_id: fields.short_text("worker_id")?,
+            specialist_id: fields.short_text("specialist_id")?,
+            force_flag: fields.flag("force_flag")?,
+            session_id: None,
+        };
+        message.parse().map_err(RowError::action)
+    }
+
+    fn check_action(action: Action, task: Task) -> Result<(), RowError> {
+        let Size { jobs, gpus, .. } = Size::for_task(task);
+        if let Some(job) = action.job().filter(|job| job.0 >= jobs) {
+            return Err(RowError::action(StepError::UnknownJob { job, jobs }));
+        }
+        if let Some(gpu) = action.gpu().filter(|gpu| gpu.0 >= gpus) {
+            return Err(RowError::action(StepError::UnknownGpu { gpu, gpus }));
+        }
+        Ok(())
+    }
+
+    fn check_transcripts(rows: &EpisodeRows<Self>, setup: &Setup) -> Vec<Diagnostic> {
+        check_transcripts(rows, setup)
+    }
+}
+
+impl Playable for ClusterEnv {
     const ROLES: Roles = Roles {
         random: "random",
         heuristic: "trust",
@@ -55,68 +119,6 @@ impl Playable for ClusterWorld {
             });
         }
         all
-    }
-
-    /// Made from what was drawn at reset; a hash, because who is who must not stand in a file.
-    fn scenario_id(episode: &Episode) -> String {
-        let (o, hidden) = (episode.observation(), episode.hidden());
-        let mut digest = Digest::default();
-        for job in o.jobs.rows() {
-            digest.bytes(&[job.memory, job.steps, job.deadline, job.owner]);
-        }
-        digest.bytes(&hidden.assignment.0.map(|behaviour| behaviour as u8));
-        format!(
-            "CLU-{}-{:08x}",
-            o.task.name().to_uppercase(),
-            digest.hash as u32
-        )
-    }
-
-    fn fallback(observation: &Observation) -> Action {
-        Trust.choose(observation)
-    }
-
-    fn widen(action: Action) -> AnyAction {
-        AnyAction::Cluster(action)
-    }
-
-    fn narrow(action: AnyAction) -> Option<Action> {
-        match action {
-            AnyAction::Cluster(action) => Some(action),
-            AnyAction::Trust(_) | AnyAction::Polyguard(_) => None,
-        }
-    }
-
-    fn keys(action: Action, _answer: Option<&str>) -> Vec<(&'static str, Value)> {
-        let message = ActionMessage::from(action);
-        vec![
-            ("action_type", json!(action.action_type().name())),
-            ("job_id", json!(message.job_id)),
-            ("gpu_id", json!(message.gpu_id)),
-            ("worker_id", json!(message.worker_id)),
-            ("force_flag", json!(message.force_flag.unwrap_or(false))),
-        ]
-    }
-
-    fn read(fields: &mut Fields, task: Task) -> Result<(Action, Option<String>), RowError> {
-        let message = ActionMessage {
-            action_type: Some(fields.required("action_type")?),
-            job_id: fields.short_text("job_id")?,
-            gpu_id: fields.short_text("gpu_id")?,
-            worker_id: fields.short_text("worker_id")?,
-            specialist_id: fields.short_text("specialist_id")?,
-            force_flag: fields.flag("force_flag")?,
-            session_id: None,
-        };
-        let action = message.parse().map_err(RowError::action)?;
-        let Size { jobs, gpus, .. } = Size::of(task);
-        if let Some(job) = action.job().filter(|job| job.0 >= jobs) {
-            return Err(RowError::action(StepError::UnknownJob { job, jobs }));
-        }
-        if let Some(gpu) = action.gpu().filter(|gpu| gpu.0 >= gpus) {
-            return Err(RowError::action(StepError::UnknownGpu { gpu, gpus }));
-        }
-        Ok((action, None))
     }
 }
 

@@ -1,14 +1,14 @@
 //! Searches a few steps ahead in a model of what can be observed (spec polyguard §10).
 //!
-//! The model is the chart as [`Observation::supposing`] changes it: no luck, no hidden state, nothing
-//! new found out. A plan is worth the sum, over its steps, of what its charts are worth.
+//! The model is the chart as [`Observation::simulate`] changes it: no chance, no hidden state, nothing
+//! new found out. The value of a plan is the sum of the values of its charts.
 
 use sentinel_env::polyguard::{
-    Act, Action, Arg, Candidate, CandidateId, Conditions, Drug, Kind, Observation, PolyguardWorld,
-    Row, each_archetype,
+    Act, Action, Arg, Candidate, CandidateId, Conditions, Drug, Kind, Medication, Observation,
+    PolyguardEnv, each_archetype,
 };
 
-use crate::play::Policy;
+use crate::policy::Policy;
 
 use super::permitted::permitted;
 use crate::order::sort;
@@ -19,7 +19,7 @@ const WIDTH: usize = 4;
 const DEPTH: u8 = 3;
 /// Weight of observable risk, of burden and of the share of indications left untreated.
 const WEIGHT: f64 = 0.3;
-/// What an act is worth that looks for something missing.
+/// Value of an act that looks for something missing.
 const INFORMATION: f64 = 0.05;
 
 /// Plans by beam search.
@@ -30,24 +30,24 @@ pub struct BeamSearch;
 #[derive(Clone)]
 struct Plan {
     first: CandidateId,
-    worth: f64,
+    value: f64,
     chart: Observation,
 }
 
-impl Policy<PolyguardWorld> for BeamSearch {
+impl Policy<PolyguardEnv> for BeamSearch {
     fn choose(&mut self, o: &Observation) -> Action {
         Action::explained(o, search(o))
     }
 }
 
-/// The first step of the best plan.
+/// Returns the first step of the best plan.
 fn search(o: &Observation) -> CandidateId {
     let indications = shown(o);
     let first_step = |candidate: &Candidate| {
-        let chart = o.supposing(candidate.act);
+        let chart = o.simulate(candidate.act);
         Plan {
             first: candidate.id,
-            worth: worth(o, candidate.act, &chart, indications),
+            value: value(o, candidate.act, &chart, indications),
             chart,
         }
     };
@@ -65,13 +65,13 @@ fn search(o: &Observation) -> CandidateId {
 /// The best plans, the best first; of equals the one that starts with the lower candidate.
 fn keep_best(plans: &mut Vec<Plan>) {
     sort(plans, |a, b| {
-        let order = b.worth.total_cmp(&a.worth);
+        let order = b.value.total_cmp(&a.value);
         order.then(a.first.cmp(&b.first)).is_lt()
     });
     plans.truncate(WIDTH);
 }
 
-/// The plans that are a step longer.
+/// Returns the plans that are a step longer.
 fn longer(plan: &Plan, indications: Conditions) -> Vec<Plan> {
     let chart = &plan.chart;
     let mut acts: Vec<Act> = chart.candidates.iter().map(|c| c.act).collect();
@@ -90,21 +90,23 @@ fn longer(plan: &Plan, indications: Conditions) -> Vec<Plan> {
     };
     let possible = acts.into_iter().filter(|act| {
         act.kind == Kind::KeepRegimen
-            || !again(act) && chart.refusal(*act).is_none() && chart.counts_as(*act).is_none()
+            || !again(act)
+                && chart.refusal(*act).is_none()
+                && chart.foreseen_exploit(*act).is_none()
     });
     let step = |act| {
-        let next = chart.supposing(act);
+        let next = chart.simulate(act);
         Plan {
             first: plan.first,
-            worth: plan.worth + worth(chart, act, &next, indications),
+            value: plan.value + value(chart, act, &next, indications),
             chart: next,
         }
     };
     possible.map(step).collect()
 }
 
-/// What a step is worth that leads to a chart.
-fn worth(before: &Observation, act: Act, after: &Observation, indications: Conditions) -> f64 {
+/// Returns the value of a step that leads to the chart `after`.
+fn value(before: &Observation, act: Act, after: &Observation, indications: Conditions) -> f64 {
     let lost = match indications.len() {
         0 => 0.0,
         all => f64::from(untreated(after, indications)) / f64::from(all),
@@ -113,13 +115,13 @@ fn worth(before: &Observation, act: Act, after: &Observation, indications: Condi
     finds - WEIGHT * after.risk - WEIGHT * after.burden - WEIGHT * lost
 }
 
-/// Whether an act looks for something that is missing.
+/// Returns whether an act looks for something that is missing.
 fn finds(o: &Observation, act: Act) -> bool {
     let labs = o.labs.missing() > 0;
     match act.kind {
-        Kind::FetchExternalEvidence => labs || o.regimen.iter().any(Row::is_unrevealed),
+        Kind::FetchExternalEvidence => labs || o.regimen.iter().any(Medication::is_unrevealed),
         Kind::OrderMonitoring => {
-            let row = act.drug.and_then(|drug| o.regimen.of(drug));
+            let row = act.drug.and_then(|drug| o.regimen.find(drug));
             let unread = row.is_some_and(|row| row.level.is_none() || row.level_is_old);
             labs && !o.labs_ordered || unread
         }
@@ -128,7 +130,7 @@ fn finds(o: &Observation, act: Act) -> bool {
     }
 }
 
-/// What the medicines of the chart are given for.
+/// Returns what the medicines of the chart are given for.
 fn shown(o: &Observation) -> Conditions {
     let mut all = Conditions::EMPTY;
     for indication in o.regimen.iter().filter_map(|row| row.indication) {
@@ -137,7 +139,7 @@ fn shown(o: &Observation) -> Conditions {
     all
 }
 
-/// How many of some conditions no medicine treats that is taken.
+/// Returns how many of some conditions no medicine treats that is taken.
 fn untreated(o: &Observation, conditions: Conditions) -> u32 {
     let formulary = o.formulary();
     let mut treated = Conditions::EMPTY;
@@ -154,10 +156,11 @@ fn untreated(o: &Observation, conditions: Conditions) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use sentinel_env::Environment;
     use sentinel_env::polyguard::{Case, Episode, Setup};
 
     use super::*;
-    use crate::play::drive;
+    use crate::rollout::drive;
 
     fn easy(case: &str, seed: u64) -> Episode {
         Episode::reset(&Setup::new(Case::parse(case).expect("a case"), seed))
@@ -171,7 +174,7 @@ mod tests {
             let o = episode.observation();
             let id = search(o);
             let act = o.candidates.get(id).expect("shown").act;
-            let next = o.supposing(act);
+            let next = o.simulate(act);
             assert!(
                 act.kind.is_change() && next.risk <= o.risk,
                 "{seed} {act:?}"
@@ -191,7 +194,7 @@ mod tests {
                 let o = episode.observation();
                 (!o.done()).then(|| policy.choose(o))
             };
-            let end = drive::<PolyguardWorld>(&Setup::new(case, *seed), choose, |_, _| ());
+            let end = drive::<PolyguardEnv>(&Setup::new(case, *seed), choose, |_, _| ());
             end.observation().history.did(Kind::DecomposeNewDrug)
         });
         assert!(looked.count() >= 10);
@@ -204,7 +207,7 @@ mod tests {
             let episode = easy("REGIMEN_RISK-easy", *seed);
             let o = episode.observation();
             let act = o.candidates.get(search(o)).expect("shown").act;
-            act.kind.is_taper() && o.supposing(act).risk >= o.risk
+            act.kind.is_taper() && o.simulate(act).risk >= o.risk
         });
         assert!(tapers.count() > 0);
     }

@@ -6,7 +6,7 @@ use super::features::{FEATURES, Features};
 /// A square matrix, row by row.
 pub(super) type Matrix = [Features; FEATURES];
 
-/// A multiple of the identity.
+/// Returns a multiple of the identity.
 pub(super) fn identity(scale: f64) -> Matrix {
     let mut matrix = [[0.0; FEATURES]; FEATURES];
     for (at, row) in matrix.iter_mut().enumerate() {

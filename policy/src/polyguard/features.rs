@@ -1,6 +1,6 @@
 //! What learned policies see of a candidate: 23 numbers (spec polyguard §10).
 
-use sentinel_env::polyguard::{Candidate, Kind, LABS, Observation, Row};
+use sentinel_env::polyguard::{Candidate, Kind, LABS, Medication, Observation};
 
 /// How many features a candidate has: 13 kinds, a constant, 9 numbers.
 pub const FEATURES: usize = 23;
@@ -25,20 +25,20 @@ const NAMES: [&str; FEATURES - KINDS] = [
 /// The features of a candidate.
 pub type Features = [f64; FEATURES];
 
-/// The names of the features, in order: a kind's name where it is 1 for that kind.
+/// Returns the names of the features, in order: a kind's name where it is 1 for that kind.
 pub fn feature_names() -> impl Iterator<Item = &'static str> {
     Kind::ALL.iter().map(|kind| kind.name()).chain(NAMES)
 }
 
-/// The features of a candidate of an observation, each of about unit size.
+/// Returns the features of a candidate of an observation, each of about unit size.
 ///
 /// Five numbers are the same for all candidates of a step: a linear rule that compares candidates
 /// cannot use them, but they explain rewards.
 #[must_use]
 pub fn features(o: &Observation, candidate: &Candidate) -> Features {
-    let row = candidate.act.drug.and_then(|drug| o.regimen.of(drug));
+    let row = candidate.act.drug.and_then(|drug| o.regimen.find(drug));
     let suspected = row.map_or(0, |row| o.suspicion(row));
-    let no_indication = row.is_some_and(|row: &Row| row.indication.is_none());
+    let no_indication = row.is_some_and(|row: &Medication| row.indication.is_none());
     let left = f64::from(o.budget.saturating_sub(o.step_count));
     let numbers = [
         1.0,
@@ -66,6 +66,7 @@ pub(super) fn dot(a: &Features, b: &Features) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use sentinel_env::Environment;
     use sentinel_env::polyguard::{Case, Episode, Setup};
 
     use super::*;

@@ -45,21 +45,21 @@ impl Provenance {
         }
     }
 
-    /// The seeds.
+    /// Returns the seeds.
     #[must_use]
     pub const fn seeds(&self) -> Range<u64> {
         self.first_seed..self.first_seed + self.episodes
     }
 }
 
-/// The cells of the split `train`.
+/// Returns the cells of the split `train`.
 fn cells() -> impl Iterator<Item = Case> + Clone {
     Case::ALL
         .iter()
         .filter_map(|case| case.with_split(Split::Train).ok())
 }
 
-/// The episodes to fit on.
+/// Returns the episodes to fit on.
 pub(super) fn setups(seeds: Range<u64>) -> impl Iterator<Item = Setup> {
     let cases = cells().cycle();
     seeds

@@ -1,8 +1,8 @@
 //! Policies that make nothing of what they see: what the world must not reward.
 
-use sentinel_env::polyguard::{Action, Candidate, CandidateId, Kind, Observation, PolyguardWorld};
+use sentinel_env::polyguard::{Action, Candidate, CandidateId, Kind, Observation, PolyguardEnv};
 
-use crate::world::{Constant, Routine};
+use crate::policy::{Constant, Routine};
 
 type Habit = fn(&Observation) -> Action;
 
@@ -75,8 +75,8 @@ fn fixed(o: &Observation, number: u8) -> Action {
     take(o, id)
 }
 
-/// All of them.
-pub(super) fn all() -> Vec<Constant<PolyguardWorld>> {
+/// Returns all of them.
+pub(super) fn all() -> Vec<Constant<PolyguardEnv>> {
     let habit = |name: String, habit| Constant {
         name,
         routine: Routine::Habit(habit),

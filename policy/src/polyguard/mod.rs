@@ -2,7 +2,7 @@
 //!
 //! A [`Policy`] sees observations and nothing else; an [`Oracle`] also sees hidden state.
 //!
-//! [`Policy`]: crate::play::Policy
+//! [`Policy`]: crate::policy::Policy
 
 mod bandit;
 mod beam;
@@ -38,4 +38,4 @@ pub use spoken::Spoken;
 pub use stack::{Mode, Part, Stack, StackConfig};
 
 /// A policy or an oracle of this world.
-pub type Player = crate::play::Player<sentinel_env::polyguard::PolyguardWorld>;
+pub type Player = crate::policy::Player<sentinel_env::polyguard::PolyguardEnv>;

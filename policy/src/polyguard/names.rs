@@ -59,7 +59,7 @@ impl PolicyName {
         Self::Oracle,
     ];
 
-    /// The name used in files and on the command line.
+    /// Returns the name used in files and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -79,7 +79,7 @@ impl PolicyName {
         }
     }
 
-    /// One sentence for a person.
+    /// Returns one sentence for a person.
     #[must_use]
     pub const fn describe(self) -> &'static str {
         match self {
@@ -99,19 +99,19 @@ impl PolicyName {
         }
     }
 
-    /// The policy called `name`.
+    /// Returns the policy called `name`.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|p| p.name() == name)
     }
 
-    /// Whether the policy reads hidden state.
+    /// Returns whether the policy reads hidden state.
     #[must_use]
-    pub const fn cheats(self) -> bool {
+    pub const fn is_privileged(self) -> bool {
         matches!(self, Self::Oracle)
     }
 
-    /// A fresh player for the episode `seed`. There is one mode of streams: a policy has its own.
+    /// Returns a fresh player for the episode `seed`. There is one mode of streams: a policy has its own.
     #[must_use]
     pub fn player(self, seed: u64, _streams: Streams) -> Player {
         let stack = |mode| Player::Public(Box::new(Stack::new(StackConfig::of(mode), seed)));
@@ -130,7 +130,7 @@ impl PolicyName {
             Self::StackRouted => stack(Mode::SupervisorRouted),
             Self::StackReplan => stack(Mode::ReplanOnVeto),
             Self::StackDebate => stack(Mode::LightweightDebate),
-            Self::Oracle => Player::Cheating(Box::new(Oracle::new(ORACLE_DEPTH))),
+            Self::Oracle => Player::Privileged(Box::new(Oracle::new(ORACLE_DEPTH))),
         }
     }
 }

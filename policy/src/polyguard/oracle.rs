@@ -1,11 +1,11 @@
 //! Knows everything, and looks one or two steps ahead (spec polyguard §10). A myopic reference, no
 //! proven optimum.
 
-use sentinel_env::polyguard::{
-    Action, CandidateId, Drug, End, Episode, Hidden, Issue, Observation, PolyguardWorld,
-};
+use sentinel_env::PrivilegedState;
+use sentinel_env::polyguard::{Action, CandidateId, Drug, End, Episode, Issue, PolyguardEnv};
+use sentinel_env::{Environment, Transition};
 
-use crate::play::Oracle as Cheats;
+use crate::policy::PrivilegedPolicy;
 
 /// Tries every candidate on a copy of the true episode.
 #[derive(Clone, Copy, Debug)]
@@ -21,29 +21,30 @@ impl Oracle {
     }
 }
 
-impl Cheats<PolyguardWorld> for Oracle {
-    fn choose(&mut self, o: &Observation, hidden: &Hidden) -> Action {
-        let episode = Episode::from_parts(o, hidden);
-        let best = best(&episode, self.depth).map_or(CandidateId::FIRST, |(id, _)| id);
+impl PrivilegedPolicy<PolyguardEnv> for Oracle {
+    fn choose(&mut self, episode: &Episode) -> Action {
+        let o = episode.observation();
+        let best = best(episode, self.depth).map_or(CandidateId::FIRST, |(id, _)| id);
         Action::explained(o, best)
     }
 }
 
-/// The best candidate and its worth; the first of equals.
+/// Returns the best candidate and its value; the first of equals.
 fn best(episode: &Episode, depth: u8) -> Option<(CandidateId, f64)> {
     let mut best: Option<(CandidateId, f64)> = None;
     for candidate in episode.observation().candidates.iter() {
-        let worth = worth(episode, candidate.id, depth);
-        if best.is_none_or(|(_, known)| worth > known) {
-            best = Some((candidate.id, worth));
+        let value = value(episode, candidate.id, depth);
+        if best.is_none_or(|(_, known)| value > known) {
+            best = Some((candidate.id, value));
         }
     }
     best
 }
 
-fn worth(episode: &Episode, id: CandidateId, depth: u8) -> f64 {
+fn value(episode: &Episode, id: CandidateId, depth: u8) -> f64 {
     let mut next = episode.clone();
-    let Ok(step) = next.step(Action::explained(episode.observation(), id)) else {
+    let Ok(Transition { info: step, .. }) = next.step(Action::explained(episode.observation(), id))
+    else {
         return f64::NEG_INFINITY;
     };
     // What is handed over is not put right.
@@ -55,18 +56,18 @@ fn worth(episode: &Episode, id: CandidateId, depth: u8) -> f64 {
         Some(End::SafeResolution) => now + 3.0 * potential(&next) + 5.0 + ahead_of_end(&next),
         Some(End::StepBudgetExhausted) => now + 3.0 * potential(&next),
         Some(_) => now + 3.0 * potential(&next) - 5.0,
-        None if depth > 1 => now + best(&next, depth - 1).map_or(0.0, |(_, worth)| worth),
+        None if depth > 1 => now + best(&next, depth - 1).map_or(0.0, |(_, value)| value),
         None => now + 3.0 * potential(&next),
     }
 }
 
-/// The steps that an early good end leaves, so that it is not put off.
+/// Returns the steps that an early good end leaves, so that it is not put off.
 fn ahead_of_end(episode: &Episode) -> f64 {
     let o = episode.observation();
     f64::from(o.budget - o.step_count)
 }
 
-/// How much is put right, with credit for what is on its way.
+/// Returns how much is put right, with credit for what is on its way.
 fn potential(episode: &Episode) -> f64 {
     let hidden = episode.hidden();
     let new_pairs = episode.serious_pairs() & !hidden.start.serious;
@@ -113,7 +114,8 @@ fn on_its_way(episode: &Episode, issue: Issue) -> f64 {
                 .fold(0.0, f64::max)
         }
         Issue::Culprit(culprit) => {
-            let off = |row: &&sentinel_env::polyguard::Row| row.prior > 0 && !row.is_active();
+            let off =
+                |row: &&sentinel_env::polyguard::Medication| row.prior > 0 && !row.is_active();
             let held = o.regimen.iter().filter(off).map(|row| row.drug);
             held.map(|drug| {
                 if drug == Drug::Known(culprit) {
@@ -124,9 +126,9 @@ fn on_its_way(episode: &Episode, issue: Issue) -> f64 {
             })
             .sum()
         }
-        Issue::Dose(id) => o.regimen.place(Drug::Known(id)).map_or(0.0, |place| {
+        Issue::Dose(id) => o.regimen.position(Drug::Known(id)).map_or(0.0, |place| {
             let row = &o.regimen[place];
-            let (low, high) = episode.window(row);
+            let (low, high) = row.window(o.formulary());
             let met = row.is_active()
                 && !row.tapering
                 && (low..=high).contains(&episode.settles_at(place));

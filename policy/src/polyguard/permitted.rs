@@ -2,21 +2,21 @@
 
 use sentinel_env::polyguard::{Candidate, CandidateId, Observation};
 
-/// The shown candidates that the public rules against cheating allow now, in order.
+/// Returns the shown candidates that the public rules against cheating allow now, in order.
 pub(super) fn permitted(o: &Observation) -> impl Iterator<Item = &Candidate> + Clone {
     o.candidates
         .iter()
-        .filter(|candidate| o.counts_as(candidate.act).is_none())
+        .filter(|candidate| o.foreseen_exploit(candidate.act).is_none())
 }
 
-/// The candidate with most worth among those permitted; the first of equals, and the first shown
+/// Returns the candidate with the highest value among those permitted; the first of equals, and the first shown
 /// where none is permitted.
-pub(super) fn best(o: &Observation, mut worth: impl FnMut(&Candidate) -> f64) -> CandidateId {
+pub(super) fn argmax(o: &Observation, mut value: impl FnMut(&Candidate) -> f64) -> CandidateId {
     let mut best: Option<(f64, CandidateId)> = None;
     for candidate in permitted(o) {
-        let worth = worth(candidate);
-        if best.is_none_or(|(known, _)| worth > known) {
-            best = Some((worth, candidate.id));
+        let value = value(candidate);
+        if best.is_none_or(|(known, _)| value > known) {
+            best = Some((value, candidate.id));
         }
     }
     best.map_or(CandidateId::FIRST, |(_, id)| id)
@@ -24,6 +24,7 @@ pub(super) fn best(o: &Observation, mut worth: impl FnMut(&Candidate) -> f64) ->
 
 #[cfg(test)]
 mod tests {
+    use sentinel_env::Environment;
     use sentinel_env::polyguard::{Action, Case, Episode, Setup};
 
     use super::*;
@@ -39,6 +40,6 @@ mod tests {
         }
         let o = episode.observation();
         assert!(!o.done() && o.history.len() <= 3, "before it ends");
-        assert_ne!(best(o, |c| -f64::from(c.id.number())), first);
+        assert_ne!(argmax(o, |c| -f64::from(c.id.number())), first);
     }
 }

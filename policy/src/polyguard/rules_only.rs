@@ -1,11 +1,11 @@
 //! Plain rules, the first that applies (spec polyguard §10).
 
 use sentinel_env::polyguard::{
-    Act, Action, Arg, Candidate, CandidateId, Drug, Kind, Observation, PolyguardWorld, Row,
+    Act, Action, Arg, Candidate, CandidateId, Drug, Kind, Medication, Observation, PolyguardEnv,
     SubEnvironment, each_archetype,
 };
 
-use crate::play::Policy;
+use crate::policy::Policy;
 
 /// Below this a symptom is taken to have gone.
 const CALM: f64 = 0.65;
@@ -14,7 +14,7 @@ const CALM: f64 = 0.65;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RulesOnly;
 
-impl Policy<PolyguardWorld> for RulesOnly {
+impl Policy<PolyguardEnv> for RulesOnly {
     fn choose(&mut self, o: &Observation) -> Action {
         Action::explained(o, RulesOnly::candidate(o))
     }
@@ -41,7 +41,7 @@ fn exact(o: &Observation, kind: Kind, drug: Drug, arg: Arg) -> Found<'_> {
 }
 
 impl RulesOnly {
-    /// What the rules choose.
+    /// Returns the candidate that the rules choose.
     #[must_use]
     pub fn candidate(o: &Observation) -> CandidateId {
         let mut found = RULES.iter().filter_map(|rule| rule(o));
@@ -78,7 +78,7 @@ fn taper(o: &Observation) -> Found<'_> {
     of_kind(o, Kind::ContinueTaper)
 }
 
-/// Whether an act would be the fourth of its kind in a row, or asks again for what brought nothing.
+/// Returns whether an act would be the fourth equal one in a row, or repeats a fruitless request.
 fn leads_nowhere(o: &Observation, act: Act) -> bool {
     let again = o
         .history
@@ -97,14 +97,14 @@ fn keep(o: &Observation) -> Found<'_> {
         .flatten()
 }
 
-/// Whether an act was carried out before and brought nothing, with nothing else since.
+/// Returns whether an act was carried out before and brought nothing, with nothing else since.
 fn was_in_vain(o: &Observation, act: Act) -> bool {
     let since = o.history.iter().rev().take_while(|past| !past.gained);
     since.filter_map(|past| past.act).any(|past| past == act)
 }
 
-/// Where keeping did not settle it: what may still be found out, then a review, then anything that
-/// was not tried.
+/// Goes on where keeping did not end the episode: gathers what may still be found out, then asks for a
+/// review, then tries anything new.
 fn look_further(o: &Observation) -> Found<'_> {
     let fresh = |candidate: &Candidate| !was_in_vain(o, candidate.act);
     let reviewed = o
@@ -125,10 +125,10 @@ fn look_further(o: &Observation) -> Found<'_> {
         })
 }
 
-/// The eGFR, where a medicine hangs on it: evidence once, else a measurement once.
+/// Asks for the eGFR where a medicine depends on it: evidence once, else a measurement once.
 fn missing_egfr(o: &Observation) -> Found<'_> {
     let formulary = o.formulary();
-    let hangs = |row: &Row| {
+    let hangs = |row: &Medication| {
         each_archetype(o.parts(row.drug)).any(|id| formulary.get(id).renal_below.is_some())
     };
     if o.egfr().is_some() || !o.regimen.iter().any(hangs) {
@@ -148,7 +148,7 @@ fn missing_egfr(o: &Observation) -> Found<'_> {
     labs()
 }
 
-/// A dose in question that was never measured.
+/// Measures a dose in question that was never measured.
 fn unmeasured(o: &Observation) -> Found<'_> {
     if o.case.sub() != SubEnvironment::PrecisionDosing {
         return None;
@@ -161,8 +161,7 @@ fn unmeasured(o: &Observation) -> Found<'_> {
         .find_map(|row| about(o, Kind::OrderMonitoring, row.drug))
 }
 
-/// What takes the place of the problem drug: least risk, then fewest tags, nothing that was not
-/// tolerated.
+/// Replaces the problem drug: least risk, then fewest tags, nothing that was not tolerated.
 fn replacement(o: &Observation) -> Found<'_> {
     let problem = o.problem?;
     let formulary = o.formulary();
@@ -188,8 +187,8 @@ fn replacement(o: &Observation) -> Found<'_> {
     best.map(|(_, _, candidate)| candidate)
 }
 
-/// What helps against a medicine, in the order in which rules try it.
-fn remedy(o: &Observation, row: &Row) -> Option<(u8, CandidateId)> {
+/// Returns what helps against a medicine, in the order in which rules try it.
+fn remedy(o: &Observation, row: &Medication) -> Option<(u8, CandidateId)> {
     let drug = row.drug;
     let needless = row.shown_unneeded();
     let stop = || about(o, Kind::InitiateTaper, drug).or_else(|| about(o, Kind::StopDrug, drug));
@@ -205,8 +204,8 @@ fn remedy(o: &Observation, row: &Row) -> Option<(u8, CandidateId)> {
         .find_map(|(rank, found)| Some((rank, found?.id)))
 }
 
-/// The best remedy of several medicines; the first of equals.
-fn best_remedy<'a>(o: &'a Observation, rows: impl Iterator<Item = &'a Row>) -> Found<'a> {
+/// Returns the best remedy of several medicines; the first of equals.
+fn best_remedy<'a>(o: &'a Observation, rows: impl Iterator<Item = &'a Medication>) -> Found<'a> {
     let remedies = rows
         .filter(|row| row.is_active())
         .filter_map(|row| remedy(o, row));
@@ -214,7 +213,7 @@ fn best_remedy<'a>(o: &'a Observation, rows: impl Iterator<Item = &'a Row>) -> F
     o.candidates.get(id)
 }
 
-/// The heaviest serious pair that is flagged.
+/// Breaks up the most serious pair that is flagged.
 fn pair(o: &Observation) -> Found<'_> {
     let formulary = o.formulary();
     let mut worst = None;
@@ -247,7 +246,7 @@ fn set(o: &Observation) -> Found<'_> {
     best_remedy(o, o.regimen.iter().filter(|row| o.is_member(rule, row)))
 }
 
-/// What the chart shows to be needless.
+/// Removes what the chart shows to be needless.
 fn needless(o: &Observation) -> Found<'_> {
     o.regimen
         .iter()
@@ -268,23 +267,23 @@ fn just_failed(o: &Observation) -> bool {
 /// Evidence about what is under review.
 fn stale_evidence(o: &Observation) -> Found<'_> {
     let open = o.case.sub() == SubEnvironment::Deprescribing
-        && o.regimen.iter().any(Row::is_unrevealed)
+        && o.regimen.iter().any(Medication::is_unrevealed)
         && !just_failed(o);
     open.then(|| of_kind(o, Kind::FetchExternalEvidence))
         .flatten()
 }
 
-/// A measured dose that lies outside its window; a measurement where the dose was changed since.
+/// Moves a measured dose into its window; measures again where the dose was changed since.
 fn dose(o: &Observation) -> Found<'_> {
     if o.case.sub() != SubEnvironment::PrecisionDosing {
         return None;
     }
-    let (low, high) = (0.75, 1.25);
     o.regimen
         .iter()
         .filter(|row| row.questioned && !row.level_is_old)
         .find_map(|row| {
             let level = row.level?;
+            let (low, high) = row.window(o.formulary());
             let by = match level {
                 level if level < low => 1,
                 level if level > high => -1,
@@ -309,7 +308,7 @@ fn suspect(o: &Observation) -> Found<'_> {
             exact(o, Kind::AdjustDoseBucket, held.drug, Arg::Dose(1))
         };
     }
-    let tried = |row: &Row| {
+    let tried = |row: &Medication| {
         let mut acts = o.history.iter().filter_map(|past| past.act);
         acts.any(|act| act.kind == Kind::HoldDose && act.drug == Some(row.drug))
     };
@@ -323,7 +322,7 @@ fn suspect(o: &Observation) -> Found<'_> {
     next.and_then(|row| about(o, Kind::HoldDose, row.drug))
 }
 
-/// A specialist, once, where specialists disagree.
+/// Asks a specialist, once, where specialists disagree.
 fn conflict(o: &Observation) -> Found<'_> {
     let asked = o.history.did(Kind::RequestSpecialistReview);
     (o.conflict && !asked)

@@ -1,11 +1,13 @@
 //! Sums up an episode for an evaluation.
 
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
 use serde::Serialize;
 
 use sentinel_env::num::round_to;
-use sentinel_env::polyguard::{End, Past, PolyguardWorld};
+use sentinel_env::polyguard::{End, PastStep, PolyguardEnv};
 
-use crate::play::Run;
+use crate::rollout::Run;
 
 /// One row of an evaluation's `episodes`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -41,11 +43,11 @@ pub struct EpisodeRow {
 impl EpisodeRow {
     /// Sums up an episode that has ended.
     #[must_use]
-    pub fn of(policy: &str, run: &Run<PolyguardWorld>) -> Self {
+    pub fn of(policy: &str, run: &Run<PolyguardEnv>) -> Self {
         let episode = run.episode();
         let (o, hidden) = (episode.observation(), episode.hidden());
         let (resolved, all) = episode.resolved();
-        let refused = |past: &&Past| past.violation.is_some();
+        let refused = |past: &&PastStep| past.violation.is_some();
         let refused = o.history.iter().filter(refused).count();
         Self {
             policy: policy.to_owned(),
@@ -64,7 +66,7 @@ impl EpisodeRow {
         }
     }
 
-    /// Whether it ended so.
+    /// Returns whether it ended so.
     #[must_use]
     pub fn ended(&self, end: End) -> bool {
         self.termination_reason == end.name()

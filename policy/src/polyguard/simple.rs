@@ -1,28 +1,28 @@
 //! Policies that hardly look.
 
-use sentinel_env::polyguard::{Action, CandidateId, Observation, PolyguardWorld, Stream};
+use sentinel_env::polyguard::{Action, CandidateId, Observation, PolyguardEnv, Stream};
 
-use crate::play::Policy;
+use crate::policy::Policy;
 
 /// Any candidate that is shown.
 pub struct Random(Stream);
 
 impl Random {
-    /// The policy's own stream of the episode `seed`.
+    /// Returns the policy's own stream of the episode `seed`.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self(Stream::of_policy(seed))
+        Self(Stream::for_policy(seed))
     }
 }
 
-impl Policy<PolyguardWorld> for Random {
+impl Policy<PolyguardEnv> for Random {
     fn choose(&mut self, o: &Observation) -> Action {
         let at = self.0.below(o.candidates.count().max(1));
         let chosen = o.candidates.iter().nth(at).map(|candidate| candidate.id);
         Action::explained(o, chosen.unwrap_or(CandidateId::FIRST))
     }
 
-    fn peek_random(&self) -> Option<f64> {
+    fn peek_draw(&self) -> Option<f64> {
         Some(self.0.clone().unit())
     }
 }
@@ -30,7 +30,7 @@ impl Policy<PolyguardWorld> for Random {
 /// Keeps the regimen, always.
 pub struct NoChange;
 
-impl Policy<PolyguardWorld> for NoChange {
+impl Policy<PolyguardEnv> for NoChange {
     fn choose(&mut self, o: &Observation) -> Action {
         Action::explained(o, CandidateId::FIRST)
     }
@@ -39,7 +39,7 @@ impl Policy<PolyguardWorld> for NoChange {
 /// The least estimated risk.
 pub struct GreedyRegimen;
 
-impl Policy<PolyguardWorld> for GreedyRegimen {
+impl Policy<PolyguardEnv> for GreedyRegimen {
     fn choose(&mut self, o: &Observation) -> Action {
         let mut best = o.candidates.iter().next();
         for candidate in o.candidates.iter() {

@@ -2,7 +2,7 @@
 //! once: what it is asked, and what comes of its answer.
 
 use sentinel_env::polyguard::{
-    Action, CandidateId, Episode, PolyguardWorld, Setup, Step, StepError, Violation,
+    Action, CandidateId, Episode, PolyguardEnv, Setup, Step, StepError, Violation,
 };
 
 use super::bandit::{Bandit, Rule};
@@ -12,14 +12,14 @@ use crate::text::{PromptStyle, Situation};
 /// An episode that a model plays: alone, or behind a bandit that leaves it three candidates.
 #[derive(Clone, Debug)]
 pub struct Spoken {
-    situation: Situation<PolyguardWorld>,
+    situation: Situation<PolyguardEnv>,
     bandit: Option<Bandit>,
     /// What the model was left at the last question; all that is shown without a bandit.
     left: Option<Vec<CandidateId>>,
 }
 
 impl Spoken {
-    /// The model over all that is shown.
+    /// Returns the model over all that is shown.
     #[must_use]
     pub fn alone(setup: &Setup) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl Spoken {
         }
     }
 
-    /// The model over what LinUCB would choose first.
+    /// Returns the model over what LinUCB would choose first.
     #[must_use]
     pub fn with_bandit(setup: &Setup) -> Self {
         Self {
@@ -38,19 +38,19 @@ impl Spoken {
         }
     }
 
-    /// Where the episode stands.
+    /// Returns where the episode stands.
     #[must_use]
-    pub const fn situation(&self) -> &Situation<PolyguardWorld> {
+    pub const fn situation(&self) -> &Situation<PolyguardEnv> {
         &self.situation
     }
 
-    /// The episode.
+    /// Returns the episode.
     #[must_use]
     pub const fn episode(&self) -> &Episode {
         self.situation.episode()
     }
 
-    /// What the model is asked next.
+    /// Returns what the model is asked next.
     pub fn ask(&mut self, style: PromptStyle) -> String {
         let o = self.situation.observation();
         self.left = (self.bandit.as_mut()).map(|bandit| bandit.top_k(o, SHORTLIST));
@@ -72,12 +72,13 @@ impl Spoken {
             Some(id) if !left(id) => Action::Invalid(Violation::NoCandidate),
             _ => said,
         };
-        self.situation.step(action)
+        self.situation.step(action).map(|taken| taken.info)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sentinel_env::Environment;
     use sentinel_env::polyguard::{Case, End};
 
     use super::*;
@@ -89,10 +90,10 @@ mod tests {
         Setup::new(Case::ALL[8], 3)
     }
 
-    /// An answer that names a candidate, in the form that is asked for.
+    /// Returns an answer that names a candidate, in the form that is asked for.
     fn naming(spoken: &Spoken, id: CandidateId, style: PromptStyle) -> String {
         let o = spoken.situation().observation();
-        PolyguardWorld::say(style, o, Action::explained(o, id))
+        PolyguardEnv::say(style, o, Action::explained(o, id))
     }
 
     #[test]
@@ -102,7 +103,7 @@ mod tests {
             let asked = spoken.ask(style);
             assert_eq!(
                 asked,
-                Situation::<PolyguardWorld>::new(&setup()).prompt(style)
+                Situation::<PolyguardEnv>::new(&setup()).prompt(style)
             );
             let last = spoken.episode().observation().candidates.iter().next_back();
             let last = last.map(|candidate| candidate.id);

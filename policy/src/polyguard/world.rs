@@ -1,51 +1,40 @@
 //! The polyguard world, for code that serves all worlds.
 
+use sentinel_env::Environment;
 use sentinel_env::polyguard::{
-    Action, CandidateId, Case, Choice, Claim, Confidence, Episode, Observation, PolyguardWorld,
-    Setup, Terms, Violation, scenario_id,
+    Action, CANDIDATES, CandidateId, Choice, Claim, Confidence, Observation, PolyguardEnv, Setup,
+    Terms, Violation, scenario_id,
 };
 use sentinel_env::rng::Streams;
 use serde_json::{Value, json};
 
 use super::{PolicyName, habits};
-use crate::play::Player;
-use crate::replay::{Fields, RowError};
-use crate::world::{AnyAction, Constant, Playable, Roles, Scripted, WorldName};
+use crate::playable::{Playable, Roles, Scripted};
+use crate::policy::{Constant, Player};
+use crate::replay::{Diagnostic, EpisodeRows, Fields, Recordable, RowError, check_transcripts};
 
 impl Scripted for PolicyName {
-    type World = PolyguardWorld;
+    type World = PolyguardEnv;
     const EVERY: &'static [Self] = &Self::ALL;
 
     fn label(self) -> &'static str {
         self.name()
     }
 
-    fn sees_all(self) -> bool {
-        self.cheats()
+    fn is_privileged(self) -> bool {
+        self.is_privileged()
     }
 
-    fn start(self, setup: &Setup) -> Player<PolyguardWorld> {
+    fn start(self, setup: &Setup) -> Player<PolyguardEnv> {
         self.player(setup.seed, Streams::Independent)
     }
 }
 
-impl Playable for PolyguardWorld {
-    const WORLD: WorldName = WorldName::Polyguard;
-    const ROLES: Roles = Roles {
-        random: "random",
-        heuristic: "rules_only",
-        // No scripted policy is above the rules: the best that is known is learned.
-        planner: "trained",
-        oracle: "oracle",
-    };
-    type PolicyName = PolicyName;
+impl Recordable for PolyguardEnv {
+    const ACTION_DIM: usize = CANDIDATES;
 
-    fn constants() -> Vec<Constant<Self>> {
-        habits::all()
-    }
-
-    fn scenario_id(episode: &Episode) -> String {
-        scenario_id(episode.setup())
+    fn scenario_id(&self) -> String {
+        scenario_id(self.setup())
     }
 
     /// Keeps the regimen.
@@ -53,18 +42,7 @@ impl Playable for PolyguardWorld {
         Action::explained(observation, CandidateId::FIRST)
     }
 
-    fn widen(action: Action) -> AnyAction {
-        AnyAction::Polyguard(action)
-    }
-
-    fn narrow(action: AnyAction) -> Option<Action> {
-        match action {
-            AnyAction::Polyguard(action) => Some(action),
-            AnyAction::Trust(_) | AnyAction::Cluster(_) => None,
-        }
-    }
-
-    fn keys(action: Action, _answer: Option<&str>) -> Vec<(&'static str, Value)> {
+    fn write_action(action: Action) -> Vec<(&'static str, Value)> {
         match action {
             Action::Choose(choice) => chosen(&choice),
             Action::Invalid(why) => vec![
@@ -77,7 +55,7 @@ impl Playable for PolyguardWorld {
         }
     }
 
-    fn read(fields: &mut Fields, _task: Case) -> Result<(Action, Option<String>), RowError> {
+    fn read_action(fields: &mut Fields) -> Result<Action, RowError> {
         let Some(name) = fields.short_text("candidate_id")? else {
             let why = fields.required("invalid")?;
             let unknown = || RowError::Action(format!("invalid is {why:?}, which is no reason"));
@@ -85,23 +63,42 @@ impl Playable for PolyguardWorld {
                 EXPLOIT => Action::Exploit,
                 _ => Action::Invalid(Violation::parse(&why).ok_or_else(unknown)?),
             };
-            return Ok((action, None));
+            return Ok(action);
         };
         let unknown = || RowError::Action(format!("candidate_id {name:?}: use cand_01 to cand_10"));
         let id = CandidateId::parse(&name).ok_or_else(unknown)?;
         let rationale = fields.text("rationale")?.unwrap_or_default();
         let choice = Choice {
             confidence: confidence(fields)?,
-            cites: Terms::of(&rationale),
+            cites: Terms::from_text(&rationale),
             repaired: fields.flag("repaired")?.unwrap_or(false),
             fallback: fields.flag("fallback")?.unwrap_or(false),
             claim: Claim {
                 unknown: fields.flag("mismatch")?.unwrap_or(false),
                 ..Claim::default()
             },
-            ..Choice::bare(id)
+            ..Choice::new(id)
         };
-        Ok((Action::Choose(choice), None))
+        Ok(Action::Choose(choice))
+    }
+
+    fn check_transcripts(rows: &EpisodeRows<Self>, setup: &Setup) -> Vec<Diagnostic> {
+        check_transcripts(rows, setup)
+    }
+}
+
+impl Playable for PolyguardEnv {
+    const ROLES: Roles = Roles {
+        random: "random",
+        heuristic: "rules_only",
+        // No scripted policy is above the rules: the best that is known is learned.
+        planner: "trained",
+        oracle: "oracle",
+    };
+    type PolicyName = PolicyName;
+
+    fn constants() -> Vec<Constant<Self>> {
+        habits::all()
     }
 }
 

@@ -2,39 +2,37 @@
 
 use sentinel_env::num::round_to;
 
-use super::{EpisodeKey, RecordedAction, ReplayRow};
-use crate::play::{Player, Run, run_with};
-use crate::world::Playable;
+use super::{Recordable, RecordedAction, ReplayRow};
+use crate::policy::Player;
+use crate::rollout::{Run, run_with};
 
 /// Plays an episode to its end; what came of it, and a row for each action.
 #[must_use]
-pub fn record_episode<W: Playable>(
+pub fn record_episode<W: Recordable>(
     setup: &W::Setup,
     player: &mut Player<W>,
     model_source: &str,
-) -> (Run<W>, Vec<ReplayRow>) {
-    let key = EpisodeKey::made_by::<W>(setup);
+) -> (Run<W>, Vec<ReplayRow<W>>) {
+    let origin = W::origin(setup);
     let mut rows = Vec::with_capacity(32);
-    let run = run_with(setup, |episode| {
+    let run = run_with(setup, |episode: &W| {
         let action = player.act(episode)?;
         // What a learned policy says of itself; the scripted ones say it again when they play.
         let probabilities = player.probabilities();
         let belief = player.belief().filter(|_| probabilities.is_some());
-        let belief = belief.map(|slots| slots.map(|slot| slot.map(short)));
+        let belief = belief.map(|rows| {
+            let short_row = |row: Vec<f64>| row.into_iter().map(short).collect();
+            rows.into_iter().map(short_row).collect()
+        });
         rows.push(ReplayRow {
-            task_type: key.task,
-            seed: key.seed,
-            step: W::steps_used(W::observation(episode)),
-            action: RecordedAction::from(W::widen(action)),
-            scenario_id: W::scenario_id(episode),
+            origin,
+            step: W::step_count(episode.observation()),
+            action: RecordedAction::new(action),
+            scenario_id: episode.scenario_id(),
             model_source: model_source.to_owned(),
-            world: key.world,
-            streams: key.streams,
-            rules: key.rules,
-            probabilities: probabilities
-                .map(|all| all.as_ref().iter().copied().map(short).collect()),
-            belief: belief.map(Box::new),
-            text: None,
+            probabilities: probabilities.map(|all| all.into_iter().map(short).collect()),
+            belief,
+            transcript: None,
         });
         Some(action)
     });
@@ -50,8 +48,8 @@ fn short(value: f64) -> f64 {
 ///
 /// # Errors
 /// Only if a row cannot be written as JSON, which no row of finite numbers does.
-pub fn to_lines<'a>(
-    rows: impl IntoIterator<Item = &'a ReplayRow>,
+pub fn to_lines<'a, W: Recordable>(
+    rows: impl IntoIterator<Item = &'a ReplayRow<W>>,
 ) -> Result<String, serde_json::Error> {
     let mut text = String::new();
     for row in rows {

@@ -5,26 +5,26 @@ use sentinel_env::num::round_to;
 use sentinel_env::rng::Streams;
 use serde::ser::Serializer;
 
-use super::{EpisodeKey, Playback, Problem, Replay, play, spoken};
-use crate::text::TextWorld;
-use crate::{WorldName, in_world};
+use sentinel_env::{Origin, WorldName};
+
+use super::{Diagnostic, EpisodeId, Playback, Recordable, Replay, play};
 
 /// One episode of a replay, played again.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct EpisodeCheck {
     /// World, rules, task, streams and seed.
     #[serde(flatten)]
-    pub key: EpisodeKey,
+    pub id: EpisodeId,
     /// The recomputed score, four decimals.
     pub score: f64,
     /// Actions taken.
-    pub actions: u16,
+    pub actions: usize,
     /// Steps used.
-    pub steps: u8,
+    pub steps: u32,
     /// Actions that were recorded.
     pub hits: usize,
     /// Values of `step_count` for which there was no row.
-    pub misses: Vec<u8>,
+    pub misses: Vec<u32>,
     /// Rows that were never reached.
     pub unused: usize,
     /// Rows that name another scenario.
@@ -33,7 +33,7 @@ pub struct EpisodeCheck {
     #[serde(skip_serializing_if = "is_zero")]
     pub texts: usize,
     /// Unused rows, the first row with another scenario, and the first with another text, by line.
-    pub findings: Vec<Problem>,
+    pub findings: Vec<Diagnostic>,
     /// Size and hash of the trajectory.
     #[serde(serialize_with = "as_text")]
     pub digest: Digest,
@@ -47,8 +47,8 @@ fn as_text<S: Serializer>(digest: &Digest, serializer: S) -> Result<S::Ok, S::Er
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct TaskMean {
     /// The world; left out for the trust world.
-    #[serde(skip_serializing_if = "is_default")]
-    pub world: WorldName,
+    #[serde(skip_serializing_if = "is_unnamed")]
+    pub world: &'static str,
     /// The rules; left out for the reference's.
     #[serde(skip_serializing_if = "is_reference")]
     pub rules: String,
@@ -70,8 +70,8 @@ const fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-fn is_default(world: &WorldName) -> bool {
-    *world == WorldName::default()
+fn is_unnamed(world: &&str) -> bool {
+    *world == WorldName::UNNAMED.name()
 }
 
 fn is_reference(rules: &str) -> bool {
@@ -107,45 +107,39 @@ pub struct Verification {
 
 /// Plays one episode of a replay again.
 #[must_use]
-pub fn verify_episode(replay: &Replay, key: &EpisodeKey) -> EpisodeCheck {
-    in_world!(key.world, W => verify_in::<W>(replay, key))
-}
-
-fn verify_in<W: TextWorld>(replay: &Replay, key: &EpisodeKey) -> EpisodeCheck {
-    let Some(setup) = key.setup::<W>() else {
-        return unplayable(replay, key);
-    };
-    let played = play::<W>(replay, &setup);
+pub fn verify_episode<W: Recordable>(replay: &Replay<W>, origin: &Origin<W>) -> EpisodeCheck {
+    let (setup, id) = (origin.setup(), EpisodeId::from(*origin));
+    let played = play(replay, &setup);
     let Playback { run, source } = &played;
     let episode = run.episode();
-    let steps = W::steps_used(W::observation(episode));
-    let mut findings: Vec<Problem> = source
+    let steps = W::step_count(episode.observation());
+    let mut findings: Vec<Diagnostic> = source
         .unused()
-        .map(|row| unused(row.line, row.row.step, key, steps))
+        .map(|row| unused(row.line, row.row.step, &id, steps))
         .collect();
     let unused = findings.len();
-    let scenario = W::scenario_id(episode);
+    let scenario = episode.scenario_id();
     let mut others = played.mismatches();
     let first = others.next();
     if let Some(row) = first {
         let reason = format!(
-            "scenario_id is {:?} but {key} plays {scenario}: recorded with another build, \
+            "scenario_id is {:?} but {id} plays {scenario}: recorded with another build, \
              scenario or stream mode",
             clip(&row.row.scenario_id)
         );
-        findings.push(Problem {
+        findings.push(Diagnostic {
             line: row.line,
             reason,
         });
     }
-    let mut texts = spoken::faults::<W>(source.rows(), &setup).into_iter();
+    let mut texts = W::check_transcripts(source.rows(), &setup).into_iter();
     let text = texts.next();
     let texts = usize::from(text.is_some()) + texts.count();
     findings.extend(text);
     EpisodeCheck {
-        key: *key,
-        score: round_to(W::score(episode), 4),
-        actions: W::actions_taken(episode),
+        id,
+        score: round_to(episode.score(), 4),
+        actions: run.rewards().len(),
         steps,
         hits: source.hits().len(),
         misses: source.misses().iter().copied().collect(),
@@ -153,42 +147,19 @@ fn verify_in<W: TextWorld>(replay: &Replay, key: &EpisodeKey) -> EpisodeCheck {
         mismatches: usize::from(first.is_some()) + others.count(),
         texts,
         findings,
-        digest: W::digest(run.fingerprints()),
+        digest: run.digest().digest(),
     }
 }
 
-/// A key that was not read from a file may name a task that its world does not have.
-fn unplayable(replay: &Replay, key: &EpisodeKey) -> EpisodeCheck {
-    let rows = replay.episode(key).into_iter().flat_map(|rows| rows.iter());
-    let problem = |row: &super::Row| Problem {
-        line: row.line,
-        reason: format!("world {} has no such task", key.world.name()),
-    };
-    let findings: Vec<Problem> = rows.map(problem).collect();
-    EpisodeCheck {
-        key: *key,
-        score: 0.0,
-        actions: 0,
-        steps: 0,
-        hits: 0,
-        misses: Vec::new(),
-        unused: findings.len(),
-        mismatches: 0,
-        texts: 0,
-        findings,
-        digest: Digest::default(),
-    }
-}
-
-fn unused(line: usize, step: u8, key: &EpisodeKey, used: u8) -> Problem {
+fn unused(line: usize, step: u32, id: &EpisodeId, used: u32) -> Diagnostic {
     let why = if step >= used {
         format!("the episode has ended after {used} steps")
     } else {
         "no action falls on it".to_owned()
     };
-    Problem {
+    Diagnostic {
         line,
-        reason: format!("step {step} of {key} is never reached: {why}"),
+        reason: format!("step {step} of {id} is never reached: {why}"),
     }
 }
 
@@ -198,29 +169,25 @@ fn clip(text: &str) -> String {
 
 /// Plays all episodes of a replay again.
 #[must_use]
-pub fn verify(replay: &Replay) -> Verification {
-    Verification::of(
-        replay
-            .episodes()
-            .map(|key| verify_episode(replay, key))
-            .collect(),
-    )
+pub fn verify<W: Recordable>(replay: &Replay<W>) -> Verification {
+    let checks = replay
+        .episodes()
+        .map(|origin| verify_episode(replay, origin));
+    Verification::from_checks(checks.collect())
 }
 
 impl Verification {
     /// Sums up episodes, which must be in order.
     #[must_use]
-    pub fn of(episodes: Vec<EpisodeCheck>) -> Self {
+    pub fn from_checks(episodes: Vec<EpisodeCheck>) -> Self {
         let mut digest = Digest::default();
         for check in &episodes {
-            let key = &check.key;
-            digest.bytes(key.world.name().as_bytes());
-            if !key.rules.are_reference() {
-                digest.bytes(key.rules_text().as_bytes());
-            }
-            digest.bytes(key.streams.name().as_bytes());
-            digest.bytes(key.task_name().as_bytes());
-            digest.int(key.seed);
+            let id = &check.id;
+            digest.bytes(id.world.as_bytes());
+            digest.bytes(id.rules.as_bytes());
+            digest.bytes(id.streams.name().as_bytes());
+            digest.bytes(id.task.as_bytes());
+            digest.int(id.seed);
             digest.int(u64::from(check.digest.size));
             digest.int(check.digest.hash);
         }
@@ -247,16 +214,18 @@ impl Verification {
 
 /// One mean for each run of episodes that differ in their seed alone; they come in order.
 fn means(episodes: &[EpisodeCheck]) -> Vec<TaskMean> {
-    let place = |e: &EpisodeCheck| (e.key.world, e.key.rules, e.key.streams, e.key.task);
-    let alike = episodes.chunk_by(|a, b| place(a) == place(b));
+    let same = |a: &EpisodeId, b: &EpisodeId| {
+        (a.world, &a.rules, a.streams, a.task) == (b.world, &b.rules, b.streams, b.task)
+    };
+    let alike = episodes.chunk_by(|a, b| same(&a.id, &b.id));
     let mean = |alike: &[EpisodeCheck]| {
         let (episodes, score) = mean(alike.iter().map(|e| e.score));
-        let key = alike.first()?.key;
+        let id = &alike.first()?.id;
         Some(TaskMean {
-            world: key.world,
-            rules: key.rules_text(),
-            streams: key.streams,
-            task: key.task_name(),
+            world: id.world,
+            rules: id.rules().to_owned(),
+            streams: id.streams,
+            task: id.task,
             episodes,
             score,
         })

@@ -1,9 +1,10 @@
 //! The cluster world in words.
 
+use sentinel_env::Environment;
 use std::fmt::{self, Write};
 
 use sentinel_env::cluster::{
-    Action, ActionMessage, ActionType, ClusterWorld, Episode, GpuId, Job, JobId, JobStatus,
+    Action, ActionMessage, ActionType, ClusterEnv, Episode, GpuId, Job, JobId, JobStatus,
     Observation, scheduler_prompt,
 };
 use sentinel_env::slot::Slot;
@@ -34,7 +35,7 @@ const OPEN: usize = 6;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClusterMemory(History);
 
-impl TextWorld for ClusterWorld {
+impl TextWorld for ClusterEnv {
     type Memory = ClusterMemory;
     const LEAST_REWARD: f64 = 0.01;
 

@@ -83,7 +83,7 @@ pub trait TextWorld: Playable {
 
     /// The prompt for the observation taken in last. Of the episode it reads what the world's
     /// payload shows to everybody, and never hidden state.
-    fn prompt(style: PromptStyle, memory: &Self::Memory, episode: &Self::Episode) -> String;
+    fn prompt(style: PromptStyle, memory: &Self::Memory, episode: &Self) -> String;
 
     /// What a model is to say for an action: a completion that [`TextWorld::hear`] reads back, in
     /// the form that the prompt of this style asks for.

@@ -1,9 +1,10 @@
 //! The polyguard world in words. How a completion is read is part of the world (spec polyguard §9).
 
+use sentinel_env::Environment;
 use std::fmt::{self, Write};
 
 use sentinel_env::polyguard::{
-    Action, ActionRow, Arg, Candidate, CandidateId, Episode, Lab, Observation, PolyguardWorld,
+    Action, ActionRow, Arg, Candidate, CandidateId, Episode, Lab, Observation, PolyguardEnv,
     Reading, prompt, prompt_among,
 };
 
@@ -16,7 +17,7 @@ pub struct PolyguardMemory {
     before: Option<f64>,
 }
 
-impl TextWorld for PolyguardWorld {
+impl TextWorld for PolyguardEnv {
     type Memory = PolyguardMemory;
     /// A step that is refused earns something too, under the world's own rules.
     const LEAST_REWARD: f64 = 0.0;
@@ -69,7 +70,7 @@ impl TextWorld for PolyguardWorld {
     }
 }
 
-impl Situation<PolyguardWorld> {
+impl Situation<PolyguardEnv> {
     /// What is asked of a model that is left some of the candidates alone.
     #[must_use]
     pub fn prompt_among(&self, style: PromptStyle, ids: &[CandidateId]) -> String {
@@ -159,7 +160,7 @@ fn of_candidate(out: &mut String, o: &Observation, candidate: &Candidate) -> fmt
     }
     let (risk, delta) = (candidate.est_risk, candidate.est_delta);
     write!(out, " {risk:.2} {delta:+.2}")?;
-    if let Some(row) = act.drug.and_then(|drug| o.regimen.of(drug)) {
+    if let Some(row) = act.drug.and_then(|drug| o.regimen.find(drug)) {
         for (holds, word) in [
             (row.drug.needs_taper(formulary), " taper"),
             (row.tapering, " tapering"),

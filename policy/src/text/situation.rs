@@ -1,14 +1,16 @@
 //! An episode as a text player meets it.
 
+use sentinel_env::Transition;
+
 use super::{PromptStyle, TextWorld};
 use crate::Scripted;
-use crate::play::Player;
+use crate::policy::Player;
 
 /// An episode, what its prompts remember, and how it came about. A copy goes on like the original,
 /// under the same luck.
 #[derive(Clone, Debug)]
 pub struct Situation<W: TextWorld> {
-    episode: W::Episode,
+    episode: W,
     memory: W::Memory,
     actions: Vec<W::Action>,
 }
@@ -29,7 +31,7 @@ impl<W: TextWorld> Situation<W> {
 
     /// The episode as it stands.
     #[must_use]
-    pub const fn episode(&self) -> &W::Episode {
+    pub const fn episode(&self) -> &W {
         &self.episode
     }
 
@@ -66,22 +68,22 @@ impl<W: TextWorld> Situation<W> {
     ///
     /// # Errors
     /// If the episode does not take it; nothing changes then.
-    pub fn step(&mut self, action: W::Action) -> Result<W::Step, W::StepError> {
-        let step = W::step(&mut self.episode, action)?;
+    pub fn step(&mut self, action: W::Action) -> Result<Transition<W::Info>, W::StepError> {
+        let transition = self.episode.step(action)?;
         W::remember(&mut self.memory, W::observation(&self.episode));
         self.actions.push(action);
-        Ok(step)
+        Ok(transition)
     }
 
     /// A scripted player that has seen all that came before this situation, but not itself: its
     /// next [`Player::act`] takes that in.
     #[must_use]
     pub fn player(&self, policy: W::PolicyName) -> Player<W> {
-        let setup = W::setup_of(&self.episode);
+        let setup = self.episode.setup();
         let mut player = policy.start(setup);
         let mut past = W::reset(setup);
         for action in &self.actions {
-            player.watch(&past);
+            player.observe(&past);
             // The episode took these actions before.
             if W::step(&mut past, *action).is_err() {
                 break;

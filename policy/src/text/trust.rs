@@ -1,17 +1,19 @@
 //! The trust world in words.
 
+use sentinel_env::Environment;
 use std::fmt::{self, Write};
 
+use sentinel_env::controller::AdversaryProfile;
 use sentinel_env::slot::Slot;
 use sentinel_env::trust::{
-    Action, ActionType, Adversary, Domain, Episode, Observation, TrustWorld, episode_prompt,
+    Action, ActionType, Domain, Episode, Layout, Observation, TrustEnv, episode_prompt,
 };
 use serde_json::json;
 
 use super::object::{Object, missing};
 use super::unreadable::clip;
 use super::{Consequence, Heard, PromptStyle, Reader, Reason, TextWorld, Unreadable};
-use crate::learned::history::History;
+use crate::trust::learned::history::History;
 
 /// The fields of an answer.
 const FIELDS: [&str; 4] = [
@@ -26,7 +28,7 @@ const FIELDS: [&str; 4] = [
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TrustMemory(History);
 
-impl TextWorld for TrustWorld {
+impl TextWorld for TrustEnv {
     type Memory = TrustMemory;
     const LEAST_REWARD: f64 = 0.01;
 
@@ -102,10 +104,10 @@ fn compact(out: &mut String, history: &History, o: &Observation) -> fmt::Result 
     let domain = o.domain.map_or("none", Domain::name);
     let attempt = o.progress.failed_attempts() + 1;
     write!(out, "subtask {domain} stakes {:.2} try {attempt}", o.stakes)?;
-    if let Some((domain, stakes)) = o.task.base_node(o.progress.position() + 1) {
+    if let Some((domain, stakes)) = Layout::for_task(o.task).node(o.progress.position() + 1) {
         write!(out, " next {} {stakes:.2}", domain.name())?;
     }
-    let Adversary {
+    let AdversaryProfile {
         threshold,
         benign_confidence,
         poison_confidence,

@@ -1,6 +1,7 @@
 //! Why a completion is no action.
 
 use sentinel_env::polyguard::Violation;
+use sentinel_env::text::abbreviate;
 
 /// Longest piece of a completion that is repeated, in characters.
 const QUOTED: usize = 40;
@@ -89,10 +90,7 @@ impl Unreadable {
     }
 }
 
-/// The beginning of a text that may be as long as a completion.
+/// Returns the beginning of a text that may be as long as a completion.
 pub(super) fn clip(text: &str) -> String {
-    match text.char_indices().nth(QUOTED) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    abbreviate(text, QUOTED)
 }

@@ -1,17 +1,19 @@
 //! Scores of players in the PolyGuard world, with intervals, for tests.
 #![allow(dead_code, reason = "not every test uses everything")]
 
+use sentinel_env::Environment;
 use sentinel_env::polyguard::{
-    Action, CandidateId, Case, End, Episode, Observation, PolyguardWorld, Rules, Setup,
+    Action, CandidateId, Case, End, Episode, Observation, PolyguardEnv, Rules, Setup,
 };
 use sentinel_env::rng::Streams;
-use sentinel_policy::play::{Player, Policy, drive};
+use sentinel_policy::policy::{Player, Policy};
 use sentinel_policy::polyguard::PolicyName;
+use sentinel_policy::rollout::drive;
 
 /// A policy that is a function of what is seen and of the episode's seed.
 pub(crate) struct By<F>(pub(crate) F);
 
-impl<F: FnMut(&Observation) -> Option<CandidateId>> Policy<PolyguardWorld> for By<F> {
+impl<F: FnMut(&Observation) -> Option<CandidateId>> Policy<PolyguardEnv> for By<F> {
     fn choose(&mut self, o: &Observation) -> Action {
         Action::explained(o, (self.0)(o).unwrap_or(CandidateId::FIRST))
     }
@@ -21,13 +23,13 @@ impl<F: FnMut(&Observation) -> Option<CandidateId>> Policy<PolyguardWorld> for B
 pub(crate) fn play(
     case: Case,
     seeds: std::ops::Range<u64>,
-    mut player: impl FnMut(u64) -> Player<PolyguardWorld>,
+    mut player: impl FnMut(u64) -> Player<PolyguardEnv>,
 ) -> Vec<Episode> {
     seeds
         .map(|seed| {
             let mut player = player(seed);
             let setup = Setup::new(case, seed).under(Rules::HARDENED);
-            drive::<PolyguardWorld>(&setup, |episode| player.act(episode), |_, _| ())
+            drive::<PolyguardEnv>(&setup, |episode| player.act(episode), |_, _| ())
         })
         .collect()
 }

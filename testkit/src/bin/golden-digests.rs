@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 #[cfg(not(target_arch = "wasm32"))]
-use sentinel_policy::WorldName;
+use sentinel_env::WorldName;
 #[cfg(not(target_arch = "wasm32"))]
 use sentinel_testkit::digests::DigestList;
 
@@ -26,13 +26,14 @@ fn main() -> ExitCode {
 
 #[cfg(not(target_arch = "wasm32"))]
 fn write(path: &std::path::Path) -> anyhow::Result<()> {
-    write_list(path, WorldName::Trust, "reference")?;
-    let others = [WorldName::Cluster, WorldName::Polyguard];
-    for world in others {
-        let name = format!("{}.json", world.name());
-        write_list(&path.with_file_name(name), world, "reference")?;
+    for world in WorldName::ALL.iter().copied() {
+        let path = match world {
+            WorldName::UNNAMED => path.to_owned(),
+            named => path.with_file_name(format!("{}.json", named.name())),
+        };
+        write_list(&path, world, "reference")?;
     }
-    for world in WorldName::ALL {
+    for world in WorldName::ALL.iter().copied() {
         let name = format!("{}_hardened.json", world.name());
         write_list(&path.with_file_name(name), world, "hardened")?;
     }
@@ -51,7 +52,7 @@ fn write_list(path: &std::path::Path, world: WorldName, rules: &str) -> anyhow::
         .map(serde_json::to_string)
         .collect::<Result<_, _>>()?;
     let world = match world {
-        WorldName::Trust => String::new(),
+        WorldName::UNNAMED => String::new(),
         named => format!("\"world\": \"{}\", ", named.name()),
     };
     let rules = match rules {

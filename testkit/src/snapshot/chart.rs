@@ -1,6 +1,7 @@
 //! The patient as the chart shows them.
 
-use sentinel_env::polyguard::{Episode, Lab, Observation, Pair, Row};
+use sentinel_env::Environment;
+use sentinel_env::polyguard::{Episode, Lab, Medication, Observation, Pair};
 
 use super::{heading, line, number};
 
@@ -57,7 +58,7 @@ pub(super) fn lines(o: &Observation) -> Vec<String> {
     all
 }
 
-fn medicine(o: &Observation, row: &Row) -> String {
+fn medicine(o: &Observation, row: &Medication) -> String {
     let formulary = o.formulary();
     let mut notes = Vec::new();
     if let Some(id) = row.drug.known() {

@@ -1,5 +1,7 @@
 //! What is true of the patient.
 
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
 use sentinel_env::polyguard::{Drug, Episode, Lab, TraceReset};
 
 use super::chart::{list, pair};
@@ -46,7 +48,7 @@ pub(super) fn truth(out: &mut String, episode: &Episode, reset: &TraceReset) {
     }
     for (place, row) in o.regimen.iter().enumerate() {
         let true_row = h.truth(place);
-        let (low, high) = episode.window(row);
+        let (low, high) = row.window(episode.observation().formulary());
         line(
             out,
             &format!(

@@ -4,6 +4,8 @@
 //! `snapshots` and compared by a test, so that a change of the world shows as what it does to
 //! patients, not only as other digests.
 
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
 mod chart;
 mod hidden;
 mod steps;
@@ -12,9 +14,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use sentinel_env::polyguard::{
-    Case, Episode, PolyguardWorld, Rules, Session, Setup, Step, TraceReset, text,
+    Case, Episode, PolyguardEnv, Rules, Session, Setup, Step, TraceReset, text,
 };
-use sentinel_policy::play::Player;
+use sentinel_policy::policy::Player;
 use sentinel_policy::polyguard::RulesOnly;
 
 /// What every episode is drawn from: the published default.
@@ -39,7 +41,7 @@ pub fn file_name(case: Case) -> String {
 pub fn render(case: Case) -> String {
     let setup = Setup::new(case, SEED).under(Rules::HARDENED);
     let mut session = Session::new(&setup);
-    let mut player = Player::<PolyguardWorld>::Public(Box::new(RulesOnly));
+    let mut player = Player::<PolyguardEnv>::Public(Box::new(RulesOnly));
     let reset = TraceReset::of(&session);
     let mut out = head(&setup, &reset);
     chart::start(&mut out, session.episode());
@@ -48,7 +50,7 @@ pub fn render(case: Case) -> String {
         let before = session.episode().clone();
         let Ok(step) = session.act(action) else { break };
         let issues = &reset.truth.issues;
-        steps::step(&mut out, &before, session.episode(), &step, issues);
+        steps::step(&mut out, &before, session.episode(), &step.info, issues);
     }
     end(&mut out, session.episode(), session.steps());
     out
@@ -75,7 +77,7 @@ fn head(setup: &Setup, reset: &TraceReset) -> String {
 fn end(out: &mut String, episode: &Episode, steps: &[Step]) {
     let (o, h) = (episode.observation(), episode.hidden());
     heading(out, "End");
-    let how = o.end.map_or("still running", text::end);
+    let how = o.end.map_or("still running", text::describe_end);
     let reason = o.end.map_or("none", |end| end.name());
     line(out, &format!("{how} ({reason})"));
     let (resolved, all) = episode.resolved();

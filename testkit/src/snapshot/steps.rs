@@ -1,5 +1,7 @@
 //! A step: what could be chosen, what was, and what came of it.
 
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
 use sentinel_env::polyguard::{Action, Candidate, Channel, Component, Episode, Step, text};
 
 use super::{chart, heading, line, number};
@@ -25,7 +27,7 @@ pub(super) fn step(
     line(out, &format!("answer: {}", answer(&step.action)));
     line(
         out,
-        &format!("came of it: {}", text::summary(step, new.formulary())),
+        &format!("came of it: {}", text::step_summary(step, new.formulary())),
     );
     changes(out, &chart::lines(old), &chart::lines(new));
     truth(out, before, after, step, issues);
@@ -44,7 +46,7 @@ fn offer(out: &mut String, episode: &Episode, candidate: &Candidate, chosen: boo
             candidate.act.kind.name(),
             number(candidate.est_risk),
             (candidate.est_delta * 1000.0).round() / 1000.0 + 0.0,
-            text::act(candidate.act, formulary),
+            text::describe_act(candidate.act, formulary),
         ),
     );
 }

@@ -14,8 +14,8 @@ pub use words::{Words, play};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use sentinel_env::polyguard::{Case, PolyguardWorld, Rules, Setup};
-use sentinel_policy::play::drive;
+use sentinel_env::polyguard::{Case, PolyguardEnv, Rules, Setup};
+use sentinel_policy::rollout::drive;
 use sentinel_policy::text::PromptStyle;
 
 use crate::corpus::parse_style;
@@ -76,8 +76,8 @@ impl AblateConfig {
     /// If the world has no such rules or cells.
     pub fn plan(&self) -> Result<Plan, Error> {
         Ok(Plan {
-            rules: args::rules::<PolyguardWorld>(&self.rules)?,
-            cells: selected::<PolyguardWorld>(None, &self.cells)?,
+            rules: args::rules::<PolyguardEnv>(&self.rules)?,
+            cells: selected::<PolyguardEnv>(None, &self.cells)?,
             seeds: self.seed_range(),
         })
     }
@@ -157,10 +157,10 @@ fn played(plan: &Plan, key: RowKey, progress: Progress<'_>) -> Vec<Vec<Ended>> {
 fn one(key: RowKey, setup: &Setup) -> Option<Ended> {
     let mut player = key.player(setup.seed)?;
     let mut fallbacks = 0;
-    let episode = drive::<PolyguardWorld>(
+    let episode = drive::<PolyguardEnv>(
         setup,
         |episode| player.act(episode),
-        |_, step| fallbacks += u32::from(summary::is_fallback(step)),
+        |_, step| fallbacks += u32::from(summary::is_fallback(&step.info)),
     );
     Some(Ended::of(&episode, fallbacks))
 }

@@ -1,7 +1,7 @@
 //! The rows of an ablation: the stack, what it is without a part, and its parts alone.
 
 use sentinel_env::polyguard::Setup;
-use sentinel_policy::play::Player;
+use sentinel_policy::policy::Player;
 use sentinel_policy::polyguard::{
     Bandit, Mode, Part, Player as PolyguardPlayer, Rule, Spoken, Stack, StackConfig,
 };

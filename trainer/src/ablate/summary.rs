@@ -1,5 +1,6 @@
 //! What came of the episodes of a row.
 
+use sentinel_env::Environment;
 use sentinel_env::num::round_to;
 use sentinel_env::polyguard::{Action, End, Episode, Step};
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! The rows that a language model plays: many episodes side by side, each asked at its step.
 
-use sentinel_env::polyguard::{PolyguardWorld, Setup, StepError};
+use sentinel_env::polyguard::{PolyguardEnv, Setup, StepError};
 use sentinel_policy::polyguard::Spoken;
 use sentinel_policy::text::{PromptStyle, Situation};
 
@@ -18,7 +18,7 @@ pub struct Words<'a> {
     /// How an observation is put into words.
     pub style: PromptStyle,
     /// Who answers.
-    pub speaker: &'a mut dyn Speaker<PolyguardWorld>,
+    pub speaker: &'a mut dyn Speaker<PolyguardEnv>,
 }
 
 /// Plays all rows, with the language model that the options name, if they name one.
@@ -63,12 +63,12 @@ pub(super) fn cells(
     Ok(all)
 }
 
-impl Seat<PolyguardWorld> for Spoken {
+impl Seat<PolyguardEnv> for Spoken {
     fn ask(&mut self, style: PromptStyle) -> Option<String> {
         (!Self::situation(self).done()).then(|| Self::ask(self, style))
     }
 
-    fn situation(&self) -> &Situation<PolyguardWorld> {
+    fn situation(&self) -> &Situation<PolyguardEnv> {
         Self::situation(self)
     }
 

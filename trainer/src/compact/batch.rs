@@ -1,18 +1,16 @@
-//! What one update learns from: observations, and actions taken there with their advantage.
+//! The data of one update: observations, and actions taken there with their advantage.
 
-use sentinel_env::slot::SLOTS;
-
-use super::learn::Learn;
+use super::learn::{FeaturesOf, Learn};
 
 /// An observation that was acted on.
 #[derive(Clone, Debug)]
 pub struct Sample<W: Learn> {
-    /// What the policy saw.
-    pub features: W::Features,
-    /// Which columns were legal.
-    pub legal: Vec<bool>,
-    /// Behaviour behind each slot: what the belief is trained on, and nothing else sees.
-    pub behaviours: [u8; SLOTS],
+    /// The input of the network.
+    pub features: FeaturesOf<W>,
+    /// Which columns could be chosen.
+    pub action_mask: Vec<bool>,
+    /// Classes that the belief is trained on, see [`Learn::belief_targets`].
+    pub belief_targets: Vec<u8>,
 }
 
 /// One factor of an action taken at a sample.
@@ -20,13 +18,13 @@ pub struct Sample<W: Learn> {
 pub struct Token {
     /// Index of the sample in its batch.
     pub sample: u32,
-    /// The column that was chosen, see [`Learn::SEGMENTS`].
+    /// The column that was chosen, see [`Network::SEGMENTS`](sentinel_policy::nn::Network::SEGMENTS).
     pub column: u16,
     /// Log-probability when it was taken.
     pub old_logp: f64,
     /// Log-probability under the reference policy, where one is kept.
     pub ref_logp: f64,
-    /// How much better than its group it turned out.
+    /// How much better than its group it was.
     pub advantage: f64,
 }
 
@@ -50,7 +48,7 @@ impl<W: Learn> Default for Batch<W> {
 }
 
 impl<W: Learn> Batch<W> {
-    /// Adds another batch behind this one.
+    /// Appends another batch.
     pub fn append(&mut self, mut other: Self) {
         let shift = self.samples.len() as u32;
         self.samples.append(&mut other.samples);
@@ -62,7 +60,7 @@ impl<W: Learn> Batch<W> {
         self.sequences.append(&mut other.sequences);
     }
 
-    /// How many choices there are.
+    /// Returns the number of tokens.
     #[must_use]
     pub fn tokens(&self) -> usize {
         self.sequences.iter().map(Vec::len).sum()

@@ -1,14 +1,13 @@
-//! A run's state in one file, replaced whole: whenever the program is killed, the last one is valid.
+//! The state of a run in one file, replaced as a whole: whenever the program is killed, the last one
+//! is valid.
 //!
-//! It holds the parameters, the optimizer's moments, how far the run has come, and its history, so
-//! that every other file of the run's folder can be written again from it.
+//! It holds the parameters, the optimizer's moments, the number of updates done and the event
+//! history, so that every other file of the run's folder can be written again from it.
 
 use std::path::Path;
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
-use sentinel_policy::learned::Architecture;
-use sentinel_policy::learned::Weights;
-use sentinel_policy::learned::layout::Shape;
+use sentinel_policy::nn::{Architecture, Shape, Weights};
 use serde::{Deserialize, Serialize};
 
 use super::TrainError;
@@ -29,7 +28,7 @@ const SECOND: &str = "adam.second.";
 const REFERENCE: &str = "reference.";
 const BEST: &str = "best.";
 
-/// What the file says beside its tensors.
+/// The metadata of the file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {
@@ -52,7 +51,7 @@ pub struct Checkpoint<W: Learn> {
     best: Option<Best<W::Net>>,
 }
 
-/// What decided the run of a folder, whatever its world.
+/// Reads the configuration of the run in a folder, whatever its environment.
 ///
 /// # Errors
 /// If there is no checkpoint, or it is cut off or something else.
@@ -72,15 +71,15 @@ fn read(path: &Path) -> Result<Vec<u8>, TrainError> {
 }
 
 fn no_checkpoint(path: &Path, reason: &str) -> TrainError {
-    let said = format!("no checkpoint, or cut off ({reason}): start again with --force");
-    wrong(path, said)
+    let reason = format!("no checkpoint, or cut off ({reason}): start again with --force");
+    wrong(path, reason)
 }
 
 fn header(bytes: &[u8]) -> Result<Header, String> {
     let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|e| e.to_string())?;
-    let said = metadata.metadata().as_ref().and_then(|all| all.get(KEY));
-    let said = said.ok_or("it says nothing of a run")?;
-    serde_json::from_str(said).map_err(|e| e.to_string())
+    let text = metadata.metadata().as_ref().and_then(|all| all.get(KEY));
+    let text = text.ok_or("it says nothing of a run")?;
+    serde_json::from_str(text).map_err(|e| e.to_string())
 }
 
 /// Writes the state of a run into its folder.
@@ -205,16 +204,16 @@ impl<W: Learn> Checkpoint<W> {
         })
     }
 
-    /// What decided the run.
+    /// Returns the configuration of the run.
     #[must_use]
     pub const fn config(&self) -> &TrainConfig {
         &self.header.config
     }
 
-    /// A trainer that goes on where the run stood, and what had happened by then.
+    /// Returns a trainer that continues the run, and the events so far.
     ///
     /// # Errors
-    /// If the device is not there.
+    /// If the device is not available.
     pub fn resume(self) -> Result<(Trainer<W>, Vec<Event>), TrainError> {
         let mut trainer = Trainer::new(self.header.config, self.weights)?;
         trainer.done = self.header.done;

@@ -1,25 +1,27 @@
 //! Plays the groups of one update and turns their scores into advantages.
 //!
-//! A group is one scenario, one hidden assignment and one stream of luck; its members differ by the
-//! actions they sample. In `step` mode a group starts from a snapshot in the middle of an episode,
-//! and only the first action of each member is learned from: the rest is played to see what it leads
-//! to (the Monte-Carlo values of VinePPO, 2410.01679, with GRPO's baseline).
+//! A group is one scenario, one hidden state and one stream of outcome draws; its members differ by
+//! the actions that they sample. In `step` mode a group starts from a snapshot in the middle of an episode,
+//! and only the first action of each member is learned from: the continuation rollout estimates its
+//! value (the Monte-Carlo values of VinePPO, arXiv:2410.01679, with GRPO's baseline).
 
 use rayon::prelude::*;
+use sentinel_env::Origin;
 
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_policy::learned::Weights;
+use sentinel_policy::nn::{Choice, Network as _, Output, Weights, action_probabilities};
 
 use super::TrainError;
-use super::actor::{Actor, Decision, Dice, Play, probabilities};
+use super::actor::{Actor, Decision, Rollout};
 use super::batch::{Batch, Sample, Token};
 use super::config::{Advantage, Continuation, TrainConfig};
 use super::learn::Learn;
+use super::rng::Rng;
 use crate::rl::Metrics;
 use crate::rl::advantage::{AdvantageConfig, Rewards, advantages};
 
-/// One group: a batch whose advantages are not known yet, and the returns that decide them.
+/// A group: a batch whose advantages are not known yet, and the returns that decide them.
 struct Group<W: Learn> {
     batch: Batch<W>,
     /// One for each token of `batch`, or for each of its sequences.
@@ -31,15 +33,15 @@ struct Group<W: Learn> {
     steps: u64,
 }
 
-/// What an update learns from, and what is logged about it.
+/// The data of an update, and what is logged about it.
 pub struct Collected<W: Learn> {
     /// Samples and tokens with advantages.
     pub batch: Batch<W>,
     /// `reward`, `reward_std`, `frac_reward_zero_std`, `completions/mean_length`.
     pub metrics: Metrics,
-    /// Steps that the environment took.
+    /// Environment steps taken.
     pub steps: u64,
-    /// The seeds that were played, to name when something goes wrong.
+    /// The seeds that were played, for error messages.
     pub seeds: std::ops::Range<u64>,
 }
 
@@ -53,18 +55,18 @@ pub fn collect<W: Learn>(
     reference: Option<&Weights<W::Net>>,
     update: u64,
 ) -> Result<Collected<W>, TrainError> {
-    let episodes = Episodes::<W>::of(config, update)?;
+    let episodes = Episodes::<W>::new(config, update)?;
     let played: Vec<Group<W>> = (0..episodes.count)
         .into_par_iter()
         .map_init(
             || Actor::<W>::new(weights),
             |actor, group| {
-                let start = Play::new(W::reset(&episodes.setup(group)), weights.config());
-                let dice = |member| Dice::new(config.seed, &[update, group, member]);
+                let start = Rollout::new(W::reset(&episodes.setup(group)), weights.config());
+                let rng = |member| Rng::new(config.seed, &[update, group, member]);
                 match config.advantage {
-                    Advantage::Step => snapshot_group(config, actor, start, dice),
+                    Advantage::Step => snapshot_group(config, actor, start, rng),
                     Advantage::Episode | Advantage::RewardToGo => {
-                        episode_group(config, actor, start, dice)
+                        episode_group(config, actor, start, rng)
                     }
                 }
             },
@@ -88,13 +90,13 @@ pub(super) struct Episodes<'a, W: Learn> {
     config: &'a TrainConfig,
     rules: Rules<W::Change>,
     tasks: Vec<W::Task>,
-    /// How many.
+    /// Number of episodes.
     pub(super) count: u64,
     first: u64,
 }
 
 impl<'a, W: Learn> Episodes<'a, W> {
-    pub(super) fn of(config: &'a TrainConfig, update: u64) -> Result<Self, TrainError> {
+    pub(super) fn new(config: &'a TrainConfig, update: u64) -> Result<Self, TrainError> {
         let count = config.groups_per_update as u64;
         let tasks = config.selected::<W>()?;
         Ok(Self {
@@ -106,36 +108,43 @@ impl<'a, W: Learn> Episodes<'a, W> {
         })
     }
 
-    /// What the `index`-th is made from.
+    /// Returns the setup of the `index`-th episode.
     pub(super) fn setup(&self, index: u64) -> W::Setup {
         let count = self.tasks.len() as u64;
         let task = self.tasks[(index % count) as usize];
         let seed = self.config.training_seed(self.first + index / count);
-        W::setup(task, seed, Streams::Independent, self.rules)
+        Origin::<W> {
+            task,
+            seed,
+            streams: Streams::Independent,
+            rules: self.rules,
+        }
+        .setup()
     }
 
-    /// The seeds of all of them, for a message.
+    /// Returns the seeds of all of them.
     pub(super) fn seeds(&self) -> std::ops::Range<u64> {
         let last = self.first + self.count.div_ceil(self.tasks.len() as u64) - 1;
         self.config.training_seed(self.first)..self.config.training_seed(last) + 1
     }
 }
 
-pub(super) fn sample<W: Learn>(play: &Play<W>, decision: &Decision<W>) -> Sample<W> {
+/// Returns the sample of a decision.
+pub(super) fn sample<W: Learn>(rollout: &Rollout<W>, decision: &Decision<W>) -> Sample<W> {
     Sample {
         features: decision.features.clone(),
-        legal: decision.legal.clone(),
-        behaviours: W::behaviours(W::hidden(&play.episode)),
+        action_mask: decision.action_mask.clone(),
+        belief_targets: rollout.episode.belief_targets(),
     }
 }
 
-/// One token for each factor of a choice.
+/// Returns one token for each factor of a choice.
 fn tokens<W: Learn>(
     sample: usize,
-    choice: W::Choice,
+    choice: Choice,
     decision: &Decision<W>,
 ) -> impl Iterator<Item = Token> {
-    W::columns(choice).map(move |column| Token {
+    choice.columns().map(move |column| Token {
         sample: sample as u32,
         column: column as u16,
         old_logp: decision.probabilities[column].ln(),
@@ -144,34 +153,34 @@ fn tokens<W: Learn>(
     })
 }
 
-/// Every member plays the whole episode.
+/// Plays the whole episode once for every member.
 fn episode_group<W: Learn>(
     config: &TrainConfig,
     actor: &mut Actor<'_, W>,
-    start: Play<W>,
-    dice: impl Fn(u64) -> Dice,
+    start: Rollout<W>,
+    rng: impl Fn(u64) -> Rng,
 ) -> Group<W> {
     let mut group = Group::empty();
     let mut earned = Vec::new();
     for member in 0..config.num_generations as u64 {
-        let (mut play, mut dice) = (start.clone(), dice(member));
+        let (mut rollout, mut rng) = (start.clone(), rng(member));
         let (mut sequence, mut before) = (Vec::new(), Vec::new());
-        while !play.done() {
-            let decision = actor.decide(&play);
-            let choice = decision.choose(&mut dice);
+        while !rollout.is_done() {
+            let decision = actor.decide(&rollout);
+            let choice = decision.sample(&mut rng);
             let chosen = tokens(group.batch.samples.len(), choice, &decision);
             sequence.extend(chosen);
-            group.batch.samples.push(sample(&play, &decision));
-            before.push(W::total_reward(&play.episode));
-            play.step(choice);
+            group.batch.samples.push(sample(&rollout, &decision));
+            before.push(rollout.episode.total_reward());
+            rollout.step(&choice);
         }
         group.steps += before.len() as u64;
-        group.scores.push(play.score());
+        group.scores.push(rollout.episode.score());
         group.lengths.push(before.len() as f64);
         earned.push(Earned {
             before,
-            total: W::total_reward(&play.episode),
-            events: W::reward_events(&play.episode),
+            total: rollout.episode.total_reward(),
+            events: rollout.episode.reward_count(),
         });
         group.batch.sequences.push(sequence);
     }
@@ -182,24 +191,25 @@ fn episode_group<W: Learn>(
     group
 }
 
-/// What an episode earned, and what it had earned before each of its steps.
+/// The reward of an episode, and the part of it before each of its steps.
 struct Earned {
     before: Vec<f64>,
     total: f64,
     events: f64,
 }
 
-/// Reward still to come beyond par at each step of each member, `[step][member]`, per event of an
-/// average episode; par is the group's mean score. An episode that has ended has none to come.
+/// Returns the reward-to-go of each member beyond the baseline, `[step][member]`, per event of an
+/// average episode. The baseline is the group's mean score per event. An episode that has ended has
+/// no reward to go.
 fn rewards_to_go(members: &[Earned], scores: &[f64]) -> Vec<Vec<f64>> {
     let count = members.len() as f64;
-    let par = scores.iter().sum::<f64>() / count;
+    let group_baseline = scores.iter().sum::<f64>() / count;
     let mean_events = members.iter().map(|m| m.events).sum::<f64>() / count;
     let longest = members.iter().map(|m| m.before.len()).max().unwrap_or(0);
     let to_go = |member: &Earned, step: usize| {
         member.before.get(step).map_or(0.0, |before| {
             let left = member.events - step as f64;
-            (member.total - before - par * left) / mean_events
+            (member.total - before - group_baseline * left) / mean_events
         })
     };
     (0..longest)
@@ -207,46 +217,46 @@ fn rewards_to_go(members: &[Earned], scores: &[f64]) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// Plays one episode, and from some of its steps one continuation for each sampled action.
+/// Plays one episode, and from some of its steps one continuation rollout for each sampled action.
 fn snapshot_group<W: Learn>(
     config: &TrainConfig,
     actor: &mut Actor<'_, W>,
-    start: Play<W>,
-    dice: impl Fn(u64) -> Dice,
+    start: Rollout<W>,
+    rng: impl Fn(u64) -> Rng,
 ) -> Group<W> {
     let mut group = Group::empty();
-    let (mut play, mut own) = (start, dice(0));
-    let mut trunk = Vec::new();
-    while !play.done() {
-        let decision = actor.decide(&play);
-        let choice = decision.choose(&mut own);
-        trunk.push((play.clone(), decision));
-        play.step(choice);
+    let (mut rollout, mut own) = (start, rng(0));
+    let mut visited = Vec::new();
+    while !rollout.is_done() {
+        let decision = actor.decide(&rollout);
+        let choice = decision.sample(&mut own);
+        visited.push((rollout.clone(), decision));
+        rollout.step(&choice);
     }
-    group.steps += trunk.len() as u64;
-    group.scores.push(play.score());
-    group.lengths.push(trunk.len() as f64);
+    group.steps += visited.len() as u64;
+    group.scores.push(rollout.episode.score());
+    group.lengths.push(visited.len() as f64);
     let members = config.num_generations;
-    for snapshot in 0..config.snapshots_per_episode.min(trunk.len()) {
-        let at = (own.roll() * trunk.len() as f64) as usize;
-        let (play, decision) = &trunk[at.min(trunk.len() - 1)];
+    for snapshot in 0..config.snapshots_per_episode.min(visited.len()) {
+        let at = (own.uniform() * visited.len() as f64) as usize;
+        let (snapshot_at, decision) = &visited[at.min(visited.len() - 1)];
         let index = group.batch.samples.len();
-        group.batch.samples.push(sample(play, decision));
-        let offset = own.roll();
+        group.batch.samples.push(sample(snapshot_at, decision));
+        let offset = own.uniform();
         let mut returns = Vec::with_capacity(members);
         for member in 0..members {
             // Evenly spaced in the distribution of the first factor: each value as often as it
             // should be, give or take one (systematic sampling).
             let place = (member as f64 + offset) / members as f64;
-            let mut dice = dice(1 + (snapshot * members + member) as u64);
-            let choice = decision.choose_at(place, &mut dice);
-            let mut branch = play.clone();
-            branch.step(choice);
+            let mut rng = rng(1 + (snapshot * members + member) as u64);
+            let choice = decision.sample_at(place, &mut rng);
+            let mut branch = snapshot_at.clone();
+            branch.step(&choice);
             group.steps += 1 + match config.continuation {
-                Continuation::Sampled => actor.finish(&mut branch, &mut dice),
+                Continuation::Sampled => actor.finish(&mut branch, &mut rng),
                 Continuation::Greedy => actor.finish_greedily(&mut branch),
             };
-            returns.push(branch.score());
+            returns.push(branch.episode.score());
             let tokens = tokens(index, choice, decision);
             group.batch.sequences.push(tokens.collect());
         }
@@ -267,7 +277,7 @@ impl<W: Learn> Group<W> {
     }
 }
 
-/// Joins the groups and gives every token its advantage.
+/// Joins the groups and sets the advantage of every token.
 fn with_advantages<W: Learn>(
     config: &TrainConfig,
     groups: Vec<Group<W>>,
@@ -298,7 +308,7 @@ fn with_advantages<W: Learn>(
     }
     let mut metrics = found.metrics;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-    // What is logged as reward is what whole episodes earned, in every mode.
+    // In every mode the logged reward is that of whole episodes.
     metrics.insert("reward".into(), mean(&scores));
     metrics.insert("rewards/score/mean".into(), mean(&scores));
     metrics.insert("completions/mean_length".into(), mean(&lengths));
@@ -306,7 +316,7 @@ fn with_advantages<W: Learn>(
 }
 
 impl<W: Learn> Group<W> {
-    /// Gives the advantages of one row of `returns` to its tokens.
+    /// Sets the advantages of one row of `returns`.
     fn assign(&mut self, mode: Advantage, row: usize, members: &[f64]) {
         let sequences = self.batch.sequences.iter_mut();
         match mode {
@@ -338,13 +348,13 @@ impl<W: Learn> Group<W> {
     }
 }
 
-/// Log-probabilities under the reference policy, for the divergence.
+/// Sets the log-probabilities under the reference policy, for the divergence.
 fn add_reference<W: Learn>(batch: &mut Batch<W>, reference: &Weights<W::Net>) {
-    let (mut scratch, mut logits) = (W::scratch(reference), Vec::new());
+    let (mut scratch, mut output) = (reference.config().scratch(), Output::default());
     let logps: Vec<Vec<f64>> = (batch.samples.iter())
         .map(|sample| {
-            W::logits(reference, &sample.features, &mut scratch, &mut logits);
-            let all = probabilities::<W>(&logits, &sample.legal);
+            reference.forward(&sample.features, &mut scratch, &mut output);
+            let all = action_probabilities::<W::Net>(&output.logits, &sample.action_mask);
             all.into_iter().map(f64::ln).collect()
         })
         .collect();

@@ -1,17 +1,17 @@
-//! Everything that decides a training run: one struct for the file, the flags and the first line
-//! of the log. Names and meanings are those of TRL where TRL has them.
+//! The configuration of a training run: one struct for the file, the flags and the first line of the
+//! log. Names and meanings are those of TRL where TRL has them.
 
+use sentinel_env::polyguard::AXES;
 use sentinel_env::rules::Rules;
 use sentinel_env::task::Selection;
 use sentinel_env::{TaskName, World};
-use sentinel_policy::learned::{FeatureSet, Pooling};
-use sentinel_policy::{Scripted, WorldName, in_world};
+use sentinel_policy::trust::learned::{FeatureSet, Pooling};
 use serde::{Deserialize, Serialize};
 
 use super::TrainError;
 use super::device::DeviceName;
 use super::fields::fields;
-use super::learn::{self, Learn};
+use super::learn::{self, Learn, NamedPolicy};
 use super::optimizer::AdamOptions;
 use crate::chosen::{Typed, of_selection};
 use crate::rl::advantage::ScaleRewards;
@@ -25,11 +25,11 @@ pub enum Method {
     /// Group-relative policy optimization on its own episodes.
     #[default]
     Grpo,
-    /// Imitation of a teacher along its own episodes (DAgger, 1011.0686).
+    /// Imitation of a teacher along its own episodes (DAgger, arXiv:1011.0686).
     Sft,
 }
 
-/// Where the advantage of an action comes from.
+/// How the advantage of an action is estimated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Advantage {
@@ -37,27 +37,27 @@ pub enum Advantage {
     Episode,
     /// The reward from its step on against that of the other members at the same step.
     RewardToGo,
-    /// The score that it led to against that of other actions taken from the same snapshot.
+    /// The score of its continuation rollout against those of other actions from the same snapshot.
     #[default]
     Step,
 }
 
-/// How the members of a group go on after the action that is learned from.
+/// How continuation rollouts choose actions after the one that is learned from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Continuation {
-    /// By sampling: what the action leads to for the policy that explores.
+    /// By sampling: the value of the action for the policy that explores.
     #[default]
     Sampled,
-    /// By the likeliest actions: what it leads to for the policy that will play, with far less noise.
+    /// Greedily: the value of the action for the policy that will play, with far less noise.
     Greedy,
 }
 
-/// How the learning rate moves.
+/// How the learning rate changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Schedule {
-    /// Straight down to 0 at the last step.
+    /// Linearly to 0 at the last step.
     #[default]
     Linear,
     /// Not at all.
@@ -65,15 +65,15 @@ pub enum Schedule {
 }
 
 fields! {
-    /// What `sentinel train` does.
+    /// The options of a training run.
     pub struct TrainConfig {
-        /// What the model is called: who acts, in replays
+        /// Name of the model, which replays show as the policy
         name: String = "grpo".to_owned(),
         /// grpo, or sft: imitate a teacher
         method: Method = Method::Grpo,
-        /// What is played: trust, cluster or polyguard
-        world: WorldName = WorldName::Trust,
-        /// By which rules: reference or hardened, changed like reference+NAME or hardened-NAME
+        /// Name of the environment: trust, cluster or polyguard
+        world: String = "trust".to_owned(),
+        /// Rules: reference or hardened, changed like reference+NAME or hardened-NAME
         rules: String = "reference".to_owned(),
         /// Tasks of the world to play, with commas between, or all; all where none is named
         #[serde(skip_serializing_if = "String::is_empty")]
@@ -90,19 +90,19 @@ fields! {
         /// Tasks with this part of the formulary: all, train or holdout (world polyguard)
         #[serde(skip_serializing_if = "String::is_empty")]
         split: String = String::new(),
-        /// sft: the policy of the world that is imitated, such as bayes or planner
+        /// sft: the policy to imitate, such as bayes or planner
         teacher: String = "bayes".to_owned(),
         /// Start from the model in this folder instead of from fresh weights
         init: String = String::new(),
-        /// Decides fresh weights and every sampled action
+        /// Seed of fresh weights and of every sampled action
         seed: u64 = 1,
-        /// Where tensors live: cpu, wgpu or cuda
+        /// Device of the tensors: cpu, wgpu or cuda
         device: DeviceName = DeviceName::Cpu,
         /// Units of each hidden layer
         hidden: usize = 64,
-        /// What slots exchange: none, mean or max
+        /// Pooling between slots: none, mean or max (world trust)
         pooling: Pooling = Pooling::Mean,
-        /// full, or no_history: an ablation that sees nothing of earlier steps
+        /// full, or no_history: an ablation without earlier steps (world trust)
         features: FeatureSet = FeatureSet::Full,
         /// Seeds to learn from, A..B without B
         train_seeds: SeedRange = SeedRange::of(100_000, 1_000_000),
@@ -119,9 +119,9 @@ fields! {
         num_generations: usize = 16,
         /// step: snapshots of each episode that a group starts from
         snapshots_per_episode: usize = 2,
-        /// step: how an episode goes on after the action: sampled or greedy
+        /// step: how a continuation rollout acts: sampled or greedy
         continuation: Continuation = Continuation::Sampled,
-        /// grpo: where an action's advantage comes from: episode, reward_to_go or step
+        /// grpo: how an action's advantage is estimated: episode, reward_to_go or step
         advantage: Advantage = Advantage::Step,
         /// grpo: what advantages are divided by: group, batch or none
         scale_rewards: ScaleRewards = ScaleRewards::Batch,
@@ -143,7 +143,7 @@ fields! {
         belief_coef: f64 = 0.1,
         /// Step size at the start
         learning_rate: f64 = 0.002,
-        /// How it moves: linear or constant
+        /// Learning rate schedule: linear or constant
         lr_scheduler_type: Schedule = Schedule::Linear,
         /// Decay of the first moment
         adam_beta1: f32 = 0.9,
@@ -163,67 +163,90 @@ fields! {
 }
 
 impl TrainConfig {
-    /// The rules, as the world knows them.
+    /// The defaults of a method in an environment; with `quick`, those of a run of about a minute.
+    #[must_use]
+    pub fn preset<W: Learn>(method: Method, quick: bool) -> Self {
+        let mut config = Self {
+            world: W::NAME.to_owned(),
+            method,
+            ..Self::default()
+        };
+        if method == Method::Sft {
+            config.name = "sft".to_owned();
+            config.max_steps = 60;
+            config.learning_rate = 0.003;
+            config.eval_steps = 10;
+            config.save_steps = 10;
+        }
+        W::preset(&mut config, quick);
+        if quick {
+            config.eval_steps = config.eval_steps.min(10);
+            config.save_steps = config.save_steps.min(10);
+        }
+        config
+    }
+
+    /// Returns the rules.
     ///
     /// # Errors
-    /// If it does not know them.
-    pub fn rules<W: Learn>(&self) -> Result<Rules<W::Change>, TrainError> {
+    /// If the environment does not know them.
+    pub fn rules<W: World>(&self) -> Result<Rules<W::Change>, TrainError> {
         Rules::parse(&self.rules).map_err(|error| TrainError::Rules(error.to_string()))
     }
 
-    /// What is said of tasks.
+    /// Returns the options that choose tasks.
     #[must_use]
     pub fn selection(&self) -> Selection<'_> {
         fn given(text: &str) -> Option<&str> {
             Some(text).filter(|text| !text.is_empty())
         }
-        Selection {
-            tasks: given(&self.tasks),
-            sub_environment: given(&self.sub_environment),
-            difficulty: given(&self.difficulty),
-            formulary: given(&self.formulary),
-            split: given(&self.split),
-        }
+        let [sub_environment, difficulty, formulary, split] = AXES;
+        Selection::new(given(&self.tasks))
+            .with_axis(sub_environment, given(&self.sub_environment))
+            .with_axis(difficulty, given(&self.difficulty))
+            .with_axis(formulary, given(&self.formulary))
+            .with_axis(split, given(&self.split))
     }
 
-    /// The same as it is typed for a command that calls its tasks `option`.
+    /// Returns them as they are typed for a command that calls its tasks `option`.
     #[must_use]
     pub fn words_for(&self, option: &'static str) -> String {
         Typed(option, self.selection()).to_string()
     }
 
-    /// The tasks to play, in order.
+    /// Returns the tasks to play, in order.
     ///
     /// # Errors
-    /// If the world has no such tasks.
+    /// If the environment has no such tasks.
     pub fn selected<W: World>(&self) -> Result<Vec<W::Task>, Error> {
         of_selection::<W>(&self.selection())
     }
 
-    /// Their names.
+    /// Returns the names of the tasks to play.
     ///
     /// # Errors
     /// As [`TrainConfig::selected`].
-    pub fn task_names(&self) -> Result<Vec<&'static str>, Error> {
-        in_world!(self.world, W => {
-            let tasks = self.selected::<W>()?;
-            Ok(tasks.into_iter().map(TaskName::name).collect())
-        })
+    pub fn task_names<W: World>(&self) -> Result<Vec<&'static str>, Error> {
+        let tasks = self.selected::<W>()?;
+        Ok(tasks.into_iter().map(TaskName::name).collect())
     }
 
-    /// Who is imitated.
+    /// Returns the policy to imitate.
     ///
     /// # Errors
-    /// If the world has no policy of that name.
-    pub fn teacher<W: Learn>(&self) -> Result<W::PolicyName, TrainError> {
-        let unknown = || TrainError::Teacher {
-            name: self.teacher.clone(),
-            known: W::PolicyName::EVERY.iter().map(|p| p.label()).collect(),
-        };
-        W::PolicyName::named(&self.teacher).ok_or_else(unknown)
+    /// If the environment has no policy of that name.
+    pub fn teacher<W: Learn>(&self) -> Result<NamedPolicy<W>, TrainError> {
+        let mut policies = W::policies();
+        match policies.iter().position(|p| p.name() == self.teacher) {
+            Some(place) => Ok(policies.swap_remove(place)),
+            None => Err(TrainError::Teacher {
+                name: self.teacher.clone(),
+                known: policies.iter().map(|p| p.name().to_owned()).collect(),
+            }),
+        }
     }
 
-    /// The optimizer's options.
+    /// Returns the optimizer's options.
     #[must_use]
     pub const fn adam(&self) -> AdamOptions {
         AdamOptions {
@@ -235,7 +258,7 @@ impl TrainConfig {
         }
     }
 
-    /// The share of the learning rate and of the entropy bonus that is left at an update.
+    /// Returns the share of the learning rate and of the entropy bonus that is left at an update.
     #[must_use]
     pub fn schedule(&self, update: usize) -> f64 {
         match self.lr_scheduler_type {
@@ -244,7 +267,7 @@ impl TrainConfig {
         }
     }
 
-    /// The loss's options at an update.
+    /// Returns the options of the loss at an update.
     #[must_use]
     pub fn loss(&self, update: usize) -> LossConfig {
         LossConfig {
@@ -257,7 +280,7 @@ impl TrainConfig {
         }
     }
 
-    /// The seed of the `index`-th training episode; after the last one the first follows.
+    /// Returns the seed of the `index`-th training episode; after the last one the first follows.
     #[must_use]
     pub fn training_seed(&self, index: u64) -> u64 {
         self.train_seeds.range().start + index % self.train_seeds.count()
@@ -266,8 +289,25 @@ impl TrainConfig {
     /// Checks all options together.
     ///
     /// # Errors
-    /// Names the first one that cannot be, or two ranges of seeds that overlap.
-    pub fn check(&self) -> Result<(), TrainError> {
+    /// Names the first invalid option, or two ranges of seeds that overlap.
+    pub fn check<W: Learn>(&self) -> Result<(), TrainError> {
+        if self.world != W::NAME {
+            return Err(TrainError::World {
+                found: self.world.clone(),
+                wanted: W::NAME,
+            });
+        }
+        self.check_numbers()?;
+        learn::model_config::<W>(self).check()?;
+        self.rules::<W>()?;
+        self.selected::<W>()?;
+        if self.method == Method::Sft {
+            self.teacher::<W>()?;
+        }
+        self.check_seeds()
+    }
+
+    fn check_numbers(&self) -> Result<(), TrainError> {
         let sizes = [
             ("hidden", self.hidden),
             ("max_steps", self.max_steps),
@@ -308,22 +348,10 @@ impl TrainConfig {
                 return refuse(option, "from 0 to below 1");
             }
         }
-        self.loss(0).check()?;
-        in_world!(self.world, W => self.check_world::<W>())?;
-        self.check_seeds()
+        Ok(self.loss(0).check()?)
     }
 
-    fn check_world<W: Learn>(&self) -> Result<(), TrainError> {
-        learn::model::<W>(self).check()?;
-        self.rules::<W>()?;
-        self.selected::<W>()?;
-        if self.method == Method::Sft {
-            self.teacher::<W>()?;
-        }
-        Ok(())
-    }
-
-    /// The first option in which another configuration differs, said for a person.
+    /// Describes the first option in which another configuration differs, if one does.
     #[must_use]
     pub fn differs_from(&self, saved: &Self) -> Option<String> {
         let fields = |config: &Self| match serde_json::to_value(config) {
@@ -341,7 +369,7 @@ impl TrainConfig {
         ))
     }
 
-    /// No seed may serve two purposes.
+    /// Checks that no seed serves two purposes.
     fn check_seeds(&self) -> Result<(), TrainError> {
         let ranges = [
             ("train_seeds", self.train_seeds),

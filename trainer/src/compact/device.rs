@@ -1,4 +1,4 @@
-//! Where tensors live: chosen when the program runs, among what it was built with.
+//! The device of tensors: chosen when the program runs, among those that it was built with.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ pub enum DeviceName {
     Cuda,
 }
 
-/// The devices of this build, with commas between.
+/// Returns the devices of this build, with commas between.
 #[must_use]
 pub fn available() -> String {
     let built = |name: &DeviceName| match name {
@@ -37,7 +37,7 @@ pub fn available() -> String {
 impl DeviceName {
     const ALL: [Self; 3] = [Self::Cpu, Self::Wgpu, Self::Cuda];
 
-    /// The word on the command line.
+    /// Returns the word on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -47,7 +47,7 @@ impl DeviceName {
         }
     }
 
-    /// The device itself.
+    /// Opens the device.
     ///
     /// # Errors
     /// If this program was built without it.
@@ -70,10 +70,10 @@ impl fmt::Display for DeviceName {
     }
 }
 
-/// Why there is no such device.
+/// Why a device is not available.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
-    /// No device is called so.
+    /// No device has this name.
     #[error("unknown device {0:?}: this build has {have}", have = available())]
     Unknown(String),
     /// It needs a cargo feature.

@@ -1,25 +1,25 @@
-//! Why training stopped.
+//! Errors of training.
 
 use std::path::PathBuf;
 
-use sentinel_policy::learned::ModelError;
+use sentinel_policy::nn::ModelError;
 
 use super::device::DeviceError;
 use crate::rl::RlError;
 use crate::{Error, SeedRange};
 
-/// What can go wrong in training.
+/// Why training could not start or stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {
-    /// An option alone.
+    /// An option with an invalid value.
     #[error("option {option} should be {allowed}")]
     Option {
         /// Its name.
         option: &'static str,
-        /// What it may be.
+        /// The allowed values.
         allowed: &'static str,
     },
-    /// Two ranges of seeds.
+    /// Two ranges of seeds overlap.
     #[error("{one} {a} and {other} {b} overlap: a seed must not serve both, move one of them")]
     Seeds {
         /// The name of one.
@@ -31,16 +31,24 @@ pub enum TrainError {
         /// The seeds.
         b: SeedRange,
     },
+    /// The configuration names another environment.
+    #[error("the configuration is for world {found}, and this is {wanted}")]
+    World {
+        /// The environment of the configuration.
+        found: String,
+        /// The environment that is trained on.
+        wanted: &'static str,
+    },
     /// Rules that the world does not know.
     #[error("option rules: {0}")]
     Rules(String),
     /// A teacher that the world does not have.
     #[error("no teacher {name:?}: the world has {}", known.join(", "))]
     Teacher {
-        /// What is called so.
+        /// The name.
         name: String,
         /// The policies that there are.
-        known: Vec<&'static str>,
+        known: Vec<String>,
     },
     /// An option of the loss, or an input of it.
     #[error(transparent)]
@@ -51,13 +59,13 @@ pub enum TrainError {
     /// No such device.
     #[error(transparent)]
     NoDevice(#[from] DeviceError),
-    /// The device gave something back that is no number.
+    /// The device returned something that is not a number.
     #[error("the device failed: {0}")]
     Device(String),
-    /// Nothing can be learned from such a number.
+    /// A loss or gradient is infinite or not a number.
     #[error("the {0} is not finite")]
     NotFinite(&'static str),
-    /// The same, with what is needed to find out why.
+    /// The same, with what is needed to reproduce it.
     #[error(
         "update {update}: {source}; it played seeds {}..{} of each task; {saved}",
         seeds.start, seeds.end
@@ -69,15 +77,15 @@ pub enum TrainError {
         source: Box<TrainError>,
         /// The seeds of its episodes.
         seeds: std::ops::Range<u64>,
-        /// Where training can go on from.
+        /// Where training can resume from.
         saved: String,
     },
-    /// A folder with a run in it.
+    /// The folder holds a run.
     #[error("{} holds a run: go on with --resume, start anew with --force, or name another folder", .0.display())]
-    Taken(PathBuf),
-    /// A folder with something else in it.
+    RunExists(PathBuf),
+    /// The folder holds something else.
     #[error("{} is not an empty folder, and holds no run: name another folder, or write over what is in it with --force", .0.display())]
-    Occupied(PathBuf),
+    DirNotEmpty(PathBuf),
     /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] Error),
@@ -86,13 +94,13 @@ pub enum TrainError {
     Checkpoint {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, and what to do.
+        /// The problem, and what to do.
         reason: String,
     },
 }
 
 impl TrainError {
-    /// Adds to a divergence where training can go on from.
+    /// Adds to a divergence where training can resume from.
     pub(super) fn saved(self, folder: &std::path::Path, step: usize) -> Self {
         match self {
             Self::Diverged {

@@ -1,14 +1,15 @@
-//! How well a policy plays while it is trained: greedy, on seeds that are not trained on.
+//! Evaluation while training: the greedy policy, on seeds that are not trained on.
 
 use rayon::prelude::*;
+use sentinel_env::Origin;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_policy::Scripted;
-use sentinel_policy::learned::Weights;
+use sentinel_policy::nn::Weights;
+use sentinel_policy::rollout::score_of;
 use serde::{Deserialize, Serialize};
 
-use super::actor::{Actor, Play};
-use super::learn::Learn;
+use super::actor::{Actor, Rollout};
+use super::learn::{Learn, NamedPolicy};
 use crate::SeedRange;
 
 /// Mean scores over a range of seeds.
@@ -20,7 +21,7 @@ pub struct Scores {
     pub overall: f64,
 }
 
-/// Plays every seed of the range on each of the tasks with independent streams.
+/// Plays every seed of a range on each of the tasks, greedily and with independent streams.
 #[must_use]
 pub fn evaluate<W: Learn>(
     weights: &Weights<W::Net>,
@@ -29,30 +30,22 @@ pub fn evaluate<W: Learn>(
     seeds: SeedRange,
 ) -> Scores {
     mean::<W>(rules, tasks, seeds, |setup| {
-        let mut play = Play::<W>::new(W::reset(setup), weights.config());
-        Actor::new(weights).finish_greedily(&mut play);
-        play.score()
+        let mut rollout = Rollout::<W>::new(W::reset(setup), weights.config());
+        Actor::new(weights).finish_greedily(&mut rollout);
+        rollout.episode.score()
     })
 }
 
-/// The same for a scripted policy.
+/// Plays every seed of a range on each of the tasks with a scripted policy.
 #[must_use]
-pub fn evaluate_scripted<W: Learn>(
-    policy: W::PolicyName,
+pub fn evaluate_baseline<W: Learn>(
+    policy: &NamedPolicy<W>,
     rules: Rules<W::Change>,
     tasks: &[W::Task],
     seeds: SeedRange,
 ) -> Scores {
     mean::<W>(rules, tasks, seeds, |setup| {
-        let mut player = policy.start(setup);
-        let mut episode = W::reset(setup);
-        while let Some(action) = player.act(&episode) {
-            // A player acts only while the episode runs.
-            if W::step(&mut episode, action).is_err() {
-                break;
-            }
-        }
-        W::score(&episode)
+        score_of(setup, &mut policy.start(setup))
     })
 }
 
@@ -64,7 +57,17 @@ fn mean<W: Learn>(
 ) -> Scores {
     let mean = |task: &W::Task| {
         let scores: Vec<f64> = (seeds.range().into_par_iter())
-            .map(|seed| score(&W::setup(*task, seed, Streams::Independent, rules)))
+            .map(|seed| {
+                score(
+                    &Origin::<W> {
+                        task: *task,
+                        seed,
+                        streams: Streams::Independent,
+                        rules,
+                    }
+                    .setup(),
+                )
+            })
             .collect();
         // Summed in order: the same on any number of cores.
         scores.iter().sum::<f64>() / scores.len() as f64

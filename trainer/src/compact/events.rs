@@ -1,4 +1,4 @@
-//! What a trainer says while it works. It prints nothing: bars, logs and files read these.
+//! Events of a run. A trainer prints nothing: progress bars, logs and files read its events.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,41 +6,41 @@ use super::config::TrainConfig;
 use super::evaluate::Scores;
 use crate::rl::Metrics;
 
-/// One thing that happened.
+/// An event of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// Training begins, or goes on.
+    /// Training began or resumed.
     Started {
-        /// Everything that decides the run.
+        /// The configuration of the run.
         config: Box<TrainConfig>,
-        /// Updates that a checkpoint had already done.
+        /// Updates that were done before.
         resumed_at: usize,
-        /// How many numbers are trained.
+        /// Number of trainable parameters.
         parameters: usize,
-        /// When, in seconds since 1970.
+        /// Time in seconds since 1970.
         unix_time: f64,
     },
     /// An update was done.
     Step {
         /// Updates done.
         step: usize,
-        /// What is logged about it.
+        /// Its metrics.
         metrics: Metrics,
     },
-    /// The policy was measured on the validation seeds.
+    /// The policy was evaluated on the validation seeds.
     Eval {
         /// Updates done.
         step: usize,
         /// Greedy scores.
         scores: Scores,
     },
-    /// Everything up to here is safe.
+    /// A checkpoint was written.
     Saved {
         /// Updates done.
         step: usize,
     },
-    /// The policy was measured on the test seeds, and training is over.
+    /// The best policy was evaluated on the test seeds, and training is over.
     Finished {
         /// Updates done.
         step: usize,

@@ -17,7 +17,7 @@ macro_rules! fields {
                     long,
                     value_name = "VALUE",
                     value_parser = $crate::compact::fields::parse::<$type>,
-                    default_value = $crate::compact::fields::said(&$name::default().$field),
+                    default_value = $crate::compact::fields::display_value(&$name::default().$field),
                     allow_hyphen_values = true
                 )]
                 pub $field: $type,
@@ -34,18 +34,18 @@ macro_rules! fields {
 
 pub(crate) use fields;
 
-/// A value as a person writes it: words without quotes, anything else as in JSON.
-pub(crate) fn said(value: &impl Serialize) -> String {
+/// Returns a value as it is typed: words without quotes, anything else as in JSON.
+pub(crate) fn display_value(value: &impl Serialize) -> String {
     // Through text: a value would show an f32 with the digits of an f64.
     let text = serde_json::to_string(value).unwrap_or_else(|error| error.to_string());
     serde_json::from_str::<String>(&text).unwrap_or(text)
 }
 
-/// Reads what [`said`] writes.
+/// Parses what [`display_value`] returns.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let word = serde_json::from_value(serde_json::Value::String(text.to_owned()));
     word.or_else(|as_word: serde_json::Error| {
-        // What is neither says why it is no word, unless it is a number that does not fit.
+        // Of text that is neither, the error as a word is shown, unless it is a number out of range.
         serde_json::from_str::<serde_json::Value>(text)
             .map_err(|_| as_word.to_string())
             .and_then(|value| serde_json::from_value(value).map_err(|e| e.to_string()))

@@ -1,17 +1,17 @@
-//! Imitation along the learner's own episodes: it acts, the teacher says what it would have done
-//! (DAgger, 1011.0686).
+//! Imitation along the learner's own episodes: it acts, and the teacher labels every step (DAgger,
+//! arXiv:1011.0686).
 
 use rayon::prelude::*;
-use sentinel_policy::Scripted;
-use sentinel_policy::learned::Weights;
-use sentinel_policy::play::Player;
+use sentinel_policy::nn::{Choice, Network as _, Weights};
+use sentinel_policy::policy::Player;
 
 use super::TrainError;
-use super::actor::{Actor, Dice, Play};
+use super::actor::{Actor, Rollout};
 use super::batch::{Batch, Token};
 use super::collect::{Collected, Episodes, sample};
 use super::config::TrainConfig;
 use super::learn::Learn;
+use super::rng::Rng;
 use crate::rl::Metrics;
 
 /// Plays the episodes of an update and asks the teacher at every step. The `advantage` of a token is
@@ -25,17 +25,17 @@ pub fn collect<W: Learn>(
     update: u64,
 ) -> Result<Collected<W>, TrainError> {
     let teacher = config.teacher::<W>()?;
-    let episodes = Episodes::<W>::of(config, update)?;
+    let episodes = Episodes::<W>::new(config, update)?;
     let played: Vec<(Batch<W>, f64)> = (0..episodes.count)
         .into_par_iter()
         .map_init(
             || Actor::<W>::new(weights),
             |actor, index| {
-                let dice = Dice::new(config.seed, &[update, index]);
+                let rng = Rng::new(config.seed, &[update, index]);
                 let setup = episodes.setup(index);
-                let play = Play::new(W::reset(&setup), weights.config());
+                let rollout = Rollout::new(W::reset(&setup), weights.config());
                 let player = teacher.start(&setup);
-                one_episode(player, actor, play, dice)
+                one_episode(player, actor, rollout, rng)
             },
         )
         .collect();
@@ -57,20 +57,22 @@ pub fn collect<W: Learn>(
     })
 }
 
+/// Plays an episode; returns its labelled steps and its score.
 fn one_episode<W: Learn>(
     mut teacher: Player<W>,
     actor: &mut Actor<'_, W>,
-    mut play: Play<W>,
-    mut dice: Dice,
+    mut rollout: Rollout<W>,
+    mut rng: Rng,
 ) -> (Batch<W>, f64) {
     let mut batch = Batch::default();
-    while !play.done() {
-        let decision = actor.decide(&play);
-        let wanted = wanted(&mut teacher, &play.episode);
+    while !rollout.is_done() {
+        let decision = actor.decide(&rollout);
+        let labels = teacher_choices(&mut teacher, &rollout.episode);
         let index = batch.samples.len() as u32;
-        batch.samples.push(sample(&play, &decision));
-        let share = 1.0 / wanted.len() as f64;
-        let tokens = wanted.into_iter().flat_map(W::columns).map(|column| Token {
+        batch.samples.push(sample(&rollout, &decision));
+        let share = 1.0 / labels.len() as f64;
+        let columns = labels.into_iter().flat_map(Choice::columns);
+        let tokens = columns.map(|column| Token {
             sample: index,
             column: column as u16,
             old_logp: 0.0,
@@ -78,14 +80,15 @@ fn one_episode<W: Learn>(
             advantage: share,
         });
         batch.sequences.push(tokens.collect());
-        play.step(decision.choose(&mut dice));
+        rollout.step(&decision.sample(&mut rng));
     }
-    (batch, play.score())
+    (batch, rollout.episode.score())
 }
 
-/// The actions that the teacher finds best: several, where it weighs them and finds them alike.
-fn wanted<W: Learn>(teacher: &mut Player<W>, episode: &W::Episode) -> Vec<W::Choice> {
-    let chosen = teacher.act(episode).and_then(W::choice);
-    let alike = W::as_good(teacher.action_values());
-    alike.unwrap_or_else(|| chosen.into_iter().collect())
+/// Returns the choices that the teacher finds best: several, where its values for them are equal.
+fn teacher_choices<W: Learn>(teacher: &mut Player<W>, episode: &W) -> Vec<Choice> {
+    let chosen = teacher.act(episode).and_then(W::Net::choice_of);
+    let values = teacher.action_values();
+    let best = values.and_then(|values| W::best_choices(&values));
+    best.unwrap_or_else(|| chosen.into_iter().collect())
 }

@@ -1,7 +1,18 @@
-//! Training of the compact policy: rollouts in the simulator, GRPO or imitation, on burn.
+//! Training of compact policies: rollouts in the simulator, GRPO or imitation, on burn.
 //!
-//! `train` is the loop; `collect` plays, `update` learns. Rollouts use the plain forward pass of
-//! `sentinel_policy::learned`, and only gradients need tensors.
+//! Everything here but the command line is generic over the environment. An environment of another
+//! crate implements [`World`](sentinel_env::World), a network with
+//! [`Network`](sentinel_policy::nn::Network) and [`Learn`]; [`train`] then runs GRPO on it:
+//!
+//! ```ignore
+//! let config = TrainConfig { max_steps: 100, ..TrainConfig::preset::<MyWorld>(Method::Grpo, false) };
+//! train::<MyWorld>(&config, &RunDir::new("outputs/mine"), &mut |event| println!("{event:?}"))?;
+//! let model = load_model::<MyNet>("outputs/mine".as_ref())?;
+//! ```
+//!
+//! [`burn`] is the tensor library of [`Learn::forward`]. `run` is the loop of a run; `trainer` holds
+//! the state and one update, for which `collect` plays and `update` learns. Rollouts use the plain
+//! forward pass of `sentinel_policy::nn`; only gradients need tensors.
 
 pub mod actor;
 pub mod batch;
@@ -19,8 +30,18 @@ pub mod learn;
 pub mod net;
 pub mod optimizer;
 pub mod outputs;
+pub mod rng;
 pub mod run;
+mod set_net;
 pub mod trainer;
 pub mod update;
 
+pub use burn;
+pub use config::{Method, TrainConfig};
 pub use error::TrainError;
+pub use evaluate::{Scores, evaluate};
+pub use events::Event;
+pub use learn::{Learn, NamedPolicy};
+pub use run::{RunDir, load_model, save_model, train};
+pub use set_net::SetInputs;
+pub use trainer::Trainer;

@@ -1,37 +1,38 @@
-//! A policy's network as tensors: the same parameters as [`Weights`], with gradients. What is
-//! computed with them is the world's, see [`super::learn`].
+//! A network's parameters as tensors with gradients, and the layers that are computed with them.
+//! Which layers is up to the environment, see [`super::learn::Learn::forward`].
 
+use burn::tensor::activation::relu;
 use burn::tensor::{Device, Gradients, Tensor, TensorData};
-use sentinel_policy::learned::layout::Shape;
-use sentinel_policy::learned::{Architecture, NetConfig, Weights};
+use sentinel_policy::nn::{Architecture, Shape, Weights};
 
 use super::TrainError;
 
 /// Parameters on a device, in the order of [`Architecture::shapes`].
 #[derive(Clone, Debug)]
-pub struct Net<A = NetConfig> {
+pub struct Net<A> {
     config: A,
     device: Device,
     shapes: Vec<Shape>,
-    /// Absent where a shape has no number at all.
+    /// `None` where a shape has no number at all.
     pub(super) tensors: Vec<Option<Tensor<2>>>,
 }
 
-/// What the network says to a batch.
+/// What the network computes for a batch.
 #[derive(Clone, Debug)]
 pub struct Outputs {
-    /// `[batch, columns]`: logits of the actions.
-    pub actions: Tensor<2>,
-    /// `[batch * slots, behaviours]`: logits of who is who.
-    pub beliefs: Tensor<2>,
+    /// `[batch, columns]`: logits of all columns.
+    pub logits: Tensor<2>,
+    /// `[batch * rows, classes]`: logits of the belief, where the network has one.
+    pub beliefs: Option<Tensor<2>>,
 }
 
-/// A tensor of numbers, row by row.
-pub(super) fn tensor(values: Vec<f32>, shape: [usize; 2], device: &Device) -> Tensor<2> {
+/// Brings numbers, row by row, to a device.
+#[must_use]
+pub fn tensor(values: Vec<f32>, shape: [usize; 2], device: &Device) -> Tensor<2> {
     Tensor::from_data(TensorData::new(values, shape), device)
 }
 
-/// A tensor's numbers, row by row.
+/// Reads a tensor's numbers, row by row.
 pub(super) fn numbers<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, TrainError> {
     let read = tensor.try_into_vec_as::<f32>();
     read.map_err(|error| TrainError::Device(format!("{error:?}")))
@@ -58,19 +59,19 @@ impl<A: Architecture> Net<A> {
         }
     }
 
-    /// The shape of the network.
+    /// Returns the shape of the network.
     #[must_use]
     pub const fn config(&self) -> &A {
         &self.config
     }
 
-    /// Where the parameters are.
+    /// Returns the device that holds the parameters.
     #[must_use]
     pub const fn device(&self) -> &Device {
         &self.device
     }
 
-    /// The parameters as plain numbers.
+    /// Reads the parameters as plain numbers.
     ///
     /// # Errors
     /// If the device cannot be read.
@@ -84,19 +85,38 @@ impl<A: Architecture> Net<A> {
         Weights::from_tensors(self.config, values?).ok_or_else(lost)
     }
 
-    /// The gradient of each parameter.
+    /// Returns the gradient of each parameter.
     pub(super) fn gradients(&self, gradients: &Gradients) -> Vec<Option<Tensor<2>>> {
         let of = |tensor: &Option<Tensor<2>>| tensor.as_ref().and_then(|t| t.grad(gradients));
         self.tensors.iter().map(of).collect()
     }
 
-    /// `x` times a parameter.
-    pub(super) fn product(&self, x: Tensor<2>, index: usize) -> Tensor<2> {
-        x.matmul(self.get(index))
+    /// Computes `x W`, with parameter `weight` as `W`.
+    #[must_use]
+    pub fn product(&self, x: Tensor<2>, weight: usize) -> Tensor<2> {
+        x.matmul(self.parameter(weight))
     }
 
-    /// A parameter.
-    pub(super) fn get(&self, index: usize) -> Tensor<2> {
+    /// Computes `x W + b`, with parameters `weight` and `bias`.
+    #[must_use]
+    pub fn linear(&self, x: Tensor<2>, weight: usize, bias: usize) -> Tensor<2> {
+        self.product(x, weight) + self.parameter(bias)
+    }
+
+    /// Computes `relu(rows W + shared)` for `rows` of shape `[batch * rows, inputs]` and `shared` of
+    /// shape `[batch, hidden]`: `[batch, rows, hidden]`.
+    #[must_use]
+    pub fn set_layer(&self, rows: Tensor<2>, weight: usize, shared: Tensor<2>) -> Tensor<3> {
+        let [batch, hidden] = shared.dims();
+        let [all, _] = rows.dims();
+        let own = self.product(rows, weight);
+        let own = own.reshape([batch, all / batch, hidden]);
+        relu(own + shared.reshape([batch, 1, hidden]))
+    }
+
+    /// Returns a parameter, by its index into the shapes.
+    #[must_use]
+    pub fn parameter(&self, index: usize) -> Tensor<2> {
         match &self.tensors[index] {
             Some(tensor) => tensor.clone(),
             None => {

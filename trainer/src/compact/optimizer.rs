@@ -2,7 +2,7 @@
 
 use burn::optim::{AdamW, AdamWConfig, AdamWState, AdaptiveMomentumState, Optimizer as _};
 use burn::tensor::Tensor;
-use sentinel_policy::learned::Architecture;
+use sentinel_policy::nn::Architecture;
 
 use super::TrainError;
 use super::net::{Net, numbers, tensor};
@@ -41,7 +41,7 @@ pub struct Moments {
 }
 
 impl Optimizer {
-    /// An optimizer that has taken no step.
+    /// An optimizer before its first step.
     #[must_use]
     pub fn new(options: &AdamOptions, parameters: usize) -> Self {
         let rule = AdamWConfig::new()
@@ -96,7 +96,7 @@ impl Optimizer {
         Ok(norm)
     }
 
-    /// The moments, for a checkpoint; absent before the first step.
+    /// Returns the moments, for a checkpoint; `None` before the first step.
     ///
     /// # Errors
     /// If the device cannot be read.
@@ -113,7 +113,7 @@ impl Optimizer {
         self.states.iter().map(plain).collect()
     }
 
-    /// Takes up moments of a checkpoint; they fit the shapes.
+    /// Restores the moments of a checkpoint, which fit the shapes.
     pub fn restore<A: Architecture>(&mut self, moments: Vec<Option<Moments>>, net: &Net<A>) {
         let states = net.tensors.iter().zip(moments).map(|(parameter, moments)| {
             let (shape, moments) = (parameter.as_ref()?.dims(), moments?);

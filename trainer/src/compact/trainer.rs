@@ -1,9 +1,8 @@
-//! A run: state between updates, and one update after the other.
+//! The trainer: state between updates, and the update itself.
 
-use sentinel_policy::learned::Weights;
+use sentinel_policy::nn::Weights;
 
 use super::TrainError;
-use super::actor::Dice;
 use super::batch::Batch;
 use super::collect::{Collected, collect};
 use super::config::{Method, TrainConfig};
@@ -11,10 +10,11 @@ use super::imitate;
 use super::learn::Learn;
 use super::net::Net;
 use super::optimizer::Optimizer;
+use super::rng::Rng;
 use super::update::{Goal, StepOptions, step};
 use crate::rl::Metrics;
 
-/// Where the dice that order mini-batches start; no update has this number.
+/// Seeds the order of mini-batches; no update has this number.
 const ORDER: u64 = u64::MAX - 1;
 
 /// Everything that changes from update to update.
@@ -22,15 +22,15 @@ pub struct Trainer<W: Learn> {
     pub(super) config: TrainConfig,
     pub(super) net: Net<W::Net>,
     pub(super) optimizer: Optimizer,
-    /// The parameters as plain numbers: what plays.
+    /// The parameters as plain numbers, for playing.
     pub(super) weights: Weights<W::Net>,
-    /// The policy that training started from, where the divergence from it counts.
+    /// The policy that training started from, where the divergence from it is penalized.
     pub(super) reference: Option<Weights<W::Net>>,
     /// Updates done.
     pub(super) done: usize,
-    /// Steps that the environment took for them.
+    /// Environment steps taken for them.
     pub(super) env_steps: u64,
-    /// The policy that played best on the validation seeds so far.
+    /// The policy that scored best on the validation seeds so far.
     pub(super) best: Option<Best<W::Net>>,
 }
 
@@ -41,17 +41,17 @@ pub struct Best<A> {
     pub step: usize,
     /// Its score on the validation seeds.
     pub score: f64,
-    /// Itself.
+    /// Its parameters.
     pub weights: Weights<A>,
 }
 
 impl<W: Learn> Trainer<W> {
-    /// Ready for the first update.
+    /// A trainer before its first update.
     ///
     /// # Errors
-    /// If an option cannot be, or the device is not there.
+    /// If an option is invalid, or the device is not available.
     pub fn new(config: TrainConfig, start: Weights<W::Net>) -> Result<Self, TrainError> {
-        config.check()?;
+        config.check::<W>()?;
         let device = config.device.open()?;
         let net = Net::new(&start, &device);
         let reference = (config.beta > 0.0).then(|| start.clone());
@@ -67,13 +67,13 @@ impl<W: Learn> Trainer<W> {
         })
     }
 
-    /// The policy as it is now.
+    /// Returns the current policy.
     #[must_use]
     pub const fn weights(&self) -> &Weights<W::Net> {
         &self.weights
     }
 
-    /// Keeps the policy as it is now, if no earlier one had this score on the validation seeds.
+    /// Keeps the current policy as the best, if it scored higher than every earlier one.
     pub fn consider(&mut self, score: f64) {
         if self.best.as_ref().is_none_or(|best| score > best.score) {
             self.best = Some(Best {
@@ -84,7 +84,8 @@ impl<W: Learn> Trainer<W> {
         }
     }
 
-    /// The policy that played best on the validation seeds; the one of now before any was measured.
+    /// Returns the policy that scored best on the validation seeds; the current one before any was
+    /// measured.
     #[must_use]
     pub fn best(&self) -> &Weights<W::Net> {
         self.best
@@ -92,28 +93,28 @@ impl<W: Learn> Trainer<W> {
             .map_or(&self.weights, |best| &best.weights)
     }
 
-    /// What is trained.
+    /// Returns the configuration.
     #[must_use]
     pub const fn config(&self) -> &TrainConfig {
         &self.config
     }
 
-    /// Updates done.
+    /// Returns the number of updates done.
     #[must_use]
     pub const fn done(&self) -> usize {
         self.done
     }
 
-    /// Whether there is nothing left to do.
+    /// Returns whether all updates are done.
     #[must_use]
     pub const fn finished(&self) -> bool {
         self.done >= self.config.max_steps
     }
 
-    /// Plays and learns once.
+    /// Plays the episodes of an update and learns from them.
     ///
     /// # Errors
-    /// If a number is not finite; names the update and the seeds that it played.
+    /// If a number is not finite; the error names the update and its seeds.
     pub fn update(&mut self) -> Result<Metrics, TrainError> {
         let update = self.done as u64;
         let collected = match self.config.method {
@@ -142,7 +143,7 @@ impl<W: Learn> Trainer<W> {
         Ok(metrics)
     }
 
-    /// Goes through a batch; the mean of what is logged.
+    /// Takes the optimizer steps of a batch; returns the means of their metrics.
     fn learn(&mut self, batch: &Batch<W>) -> Result<Metrics, TrainError> {
         let left = self.config.schedule(self.done);
         let options = StepOptions {
@@ -153,7 +154,7 @@ impl<W: Learn> Trainer<W> {
             belief_coef: self.config.belief_coef,
             learning_rate: self.config.learning_rate * left,
         };
-        // What shares an observation stays together: it is computed once.
+        // Sequences that share an observation stay together, so that it is computed once.
         let size = match self.config.method {
             Method::Sft => 1,
             Method::Grpo => self.config.num_generations,
@@ -163,11 +164,11 @@ impl<W: Learn> Trainer<W> {
         let mut steps = 0.0;
         for iteration in 0..self.config.num_iterations {
             let path = [ORDER, self.done as u64, iteration as u64];
-            shuffle(&mut groups, Dice::new(self.config.seed, &path));
+            Rng::new(self.config.seed, &path).shuffle(&mut groups);
             for part in groups.chunks(groups.len().div_ceil(self.config.mini_batches).max(1)) {
                 let rows: Vec<usize> = part.iter().flat_map(|g| g * size..(g + 1) * size).collect();
-                let said = step(&mut self.net, &mut self.optimizer, &options, batch, &rows)?;
-                for (name, value) in said {
+                let metrics = step(&mut self.net, &mut self.optimizer, &options, batch, &rows)?;
+                for (name, value) in metrics {
                     *sums.entry(name).or_insert(0.0) += value;
                 }
                 steps += 1.0;
@@ -179,12 +180,5 @@ impl<W: Learn> Trainer<W> {
             .collect();
         means.insert("learning_rate".into(), options.learning_rate);
         Ok(means)
-    }
-}
-
-/// Fisher and Yates.
-fn shuffle(values: &mut [usize], mut dice: Dice) {
-    for last in (1..values.len()).rev() {
-        values.swap(last, (dice.roll() * (last + 1) as f64) as usize);
     }
 }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Int, Tensor, TensorData};
-use sentinel_env::slot::SLOTS;
+use sentinel_policy::nn::Network;
 
 use super::TrainError;
 use super::batch::{Batch, Token};
@@ -15,15 +15,15 @@ use crate::rl::Metrics;
 use crate::rl::config::LossConfig;
 use crate::rl::loss::{Advantages, LossInput, grpo_loss};
 
-/// Added to the logits of what is not legal.
-const ILLEGAL: f32 = -1e9;
+/// Added to the logits of columns that cannot be chosen.
+const MASKED: f32 = -1e9;
 
-/// What the policy's part of a step is after.
+/// The objective of the policy's part of a step.
 #[derive(Clone, Debug)]
 pub enum Goal {
-    /// Actions that turned out better than their group become likelier.
+    /// The GRPO loss on advantages.
     Grpo(LossConfig),
-    /// The teacher's actions become likely; a token's advantage is its probability there.
+    /// Cross-entropy against a teacher; a token's advantage is the teacher's probability of it.
     Imitate,
 }
 
@@ -38,23 +38,23 @@ pub struct StepOptions {
     pub learning_rate: f64,
 }
 
-/// A loss, and its gradient by the log-probabilities `[samples, columns]` and entropies
+/// A loss, and its gradient with respect to the log-probabilities `[samples, columns]` and entropies
 /// `[samples, factors]`.
-struct Slope {
+struct LossGrad {
     loss: f64,
     by_logp: Vec<f32>,
     by_entropy: Option<Vec<f32>>,
     metrics: Metrics,
 }
 
-/// Log-probabilities and entropies of a batch, on the device and as numbers.
-struct Spoken {
+/// Log-probabilities and entropies of a batch, on the device.
+struct PolicyOutputs {
     logps: Tensor<2>,
     entropies: Tensor<2>,
-    beliefs: Tensor<2>,
+    beliefs: Option<Tensor<2>>,
 }
 
-/// Takes one step on the sequences `rows` of a batch; returns what is logged about it.
+/// Takes one optimizer step on the sequences `rows` of a batch; returns its metrics.
 ///
 /// # Errors
 /// If the loss or the gradient is not finite; the parameters are as they were then.
@@ -66,10 +66,10 @@ pub fn step<W: Learn>(
     rows: &[usize],
 ) -> Result<Metrics, TrainError> {
     let chosen = Chosen::new(batch, rows);
-    let spoken = speak::<W>(net, batch, &chosen.samples);
-    let logps = numbers(spoken.logps.clone())?;
-    let entropies = numbers(spoken.entropies.clone())?;
-    let Slope {
+    let outputs = policy_outputs::<W>(net, batch, &chosen.samples);
+    let logps = numbers(outputs.logps.clone())?;
+    let entropies = numbers(outputs.entropies.clone())?;
+    let LossGrad {
         loss,
         by_logp,
         by_entropy,
@@ -79,21 +79,28 @@ pub fn step<W: Learn>(
         Goal::Imitate => chosen.imitation(&logps),
     };
 
-    let size = [chosen.samples.len(), W::LOGITS];
+    let size = [chosen.samples.len(), <W::Net as Network>::LOGITS];
     let device = net.device().clone();
-    // The gradient of the pure function, carried on through the network.
-    let mut objective = (spoken.logps * tensor(by_logp, size, &device)).sum();
+    // The gradient of the pure function, carried through the network.
+    let mut objective = (outputs.logps * tensor(by_logp, size, &device)).sum();
     if let Some(by_entropy) = by_entropy {
-        let by_entropy = tensor(by_entropy, [size[0], W::SEGMENTS.len()], &device);
-        objective = objective + (spoken.entropies * by_entropy).sum();
+        let by_entropy = tensor(
+            by_entropy,
+            [size[0], <W::Net as Network>::SEGMENTS.len()],
+            &device,
+        );
+        objective = objective + (outputs.entropies * by_entropy).sum();
     }
-    let belief_loss = belief_loss(spoken.beliefs, batch, &chosen.samples);
-    let value = numbers(belief_loss.clone())?
-        .first()
-        .map_or(0.0, |v| f64::from(*v));
-    objective = objective + belief_loss.mul_scalar(options.belief_coef);
-
-    let total = loss + options.belief_coef * value;
+    let mut total = loss;
+    if let Some(beliefs) = outputs.beliefs {
+        let belief_loss = belief_loss(beliefs, batch, &chosen.samples);
+        let value = numbers(belief_loss.clone())?
+            .first()
+            .map_or(0.0, |v| f64::from(*v));
+        objective = objective + belief_loss.mul_scalar(options.belief_coef);
+        total += options.belief_coef * value;
+        metrics.insert("belief_loss".into(), value);
+    }
     if !total.is_finite() {
         return Err(TrainError::NotFinite("loss"));
     }
@@ -103,72 +110,80 @@ pub fn step<W: Learn>(
         return Err(TrainError::NotFinite("gradient"));
     }
     metrics.insert("loss".into(), total);
-    metrics.insert("belief_loss".into(), value);
     metrics.insert("grad_norm".into(), norm);
     Ok(metrics)
 }
 
-/// Runs the network on samples; illegal columns have no probability.
-fn speak<W: Learn>(net: &Net<W::Net>, batch: &Batch<W>, samples: &[u32]) -> Spoken {
+/// Runs the network on samples; masked columns have no probability.
+fn policy_outputs<W: Learn>(net: &Net<W::Net>, batch: &Batch<W>, samples: &[u32]) -> PolicyOutputs {
     let of = |index: &u32| &batch.samples[*index as usize];
     let inputs = W::inputs(samples.iter().map(|i| &of(i).features), net.device());
     let outputs = W::forward(net, &inputs);
     let mask: Vec<f32> = (samples.iter())
         .flat_map(|index| {
             of(index)
-                .legal
+                .action_mask
                 .iter()
-                .map(|on| if *on { 0.0 } else { ILLEGAL })
+                .map(|on| if *on { 0.0 } else { MASKED })
         })
         .collect();
-    let mut logits = outputs.actions;
+    let mut logits = outputs.logits;
     if mask.iter().any(|value| *value != 0.0) {
-        logits = logits + tensor(mask, [samples.len(), W::LOGITS], net.device());
+        logits = logits
+            + tensor(
+                mask,
+                [samples.len(), <W::Net as Network>::LOGITS],
+                net.device(),
+            );
     }
     let (mut logps, mut entropies) = (Vec::new(), Vec::new());
-    for range in W::SEGMENTS {
+    for range in <W::Net as Network>::SEGMENTS {
         let part = logits.clone().slice([0..samples.len(), range.clone()]);
         let factor = log_softmax(part, 1);
         entropies.push(-(factor.clone().exp() * factor.clone()).sum_dim(1));
         logps.push(factor);
     }
-    Spoken {
+    PolicyOutputs {
         logps: Tensor::cat(logps, 1),
         entropies: Tensor::cat(entropies, 1),
         beliefs: outputs.beliefs,
     }
 }
 
-/// Cross-entropy of the belief against who really sits behind each slot, mean over slots.
+/// Computes the cross-entropy of the belief against the hidden state, mean over its rows.
 fn belief_loss<W: Learn>(logits: Tensor<2>, batch: &Batch<W>, samples: &[u32]) -> Tensor<1> {
     let truth: Vec<i32> = (samples.iter())
-        .flat_map(|index| batch.samples[*index as usize].behaviours)
-        .map(i32::from)
+        .flat_map(|index| &batch.samples[*index as usize].belief_targets)
+        .map(|target| i32::from(*target))
         .collect();
     let device = logits.device().inner();
-    let truth = TensorData::new(truth, [samples.len() * SLOTS, 1]);
+    let rows = truth.len();
+    let truth = TensorData::new(truth, [rows, 1]);
     let truth = Tensor::<2, Int>::from_data(truth, &device);
     -log_softmax(logits, 1).gather(1, truth).mean()
 }
 
-/// Which factor each column belongs to.
+/// The factor that each column belongs to.
 struct Factors {
     of_column: Vec<u8>,
     count: usize,
 }
 
 impl Factors {
-    fn of<W: Learn>() -> Self {
+    fn new<W: Learn>() -> Self {
         let columns = |(factor, range): (u8, &std::ops::Range<usize>)| {
             std::iter::repeat_n(factor, range.len())
         };
         Self {
-            of_column: (0..).zip(W::SEGMENTS).flat_map(columns).collect(),
-            count: W::SEGMENTS.len(),
+            of_column: (0..)
+                .zip(<W::Net as Network>::SEGMENTS)
+                .flat_map(columns)
+                .collect(),
+            count: <W::Net as Network>::SEGMENTS.len(),
         }
     }
 
-    /// Where the entropy of a token's factor stands.
+    /// Returns the index of the entropy of a token's factor.
     fn place(&self, place: usize, token: &Token) -> usize {
         place * self.count + usize::from(self.of_column[usize::from(token.column)])
     }
@@ -176,7 +191,7 @@ impl Factors {
 
 /// Some sequences of a batch as a table of tokens, and the samples that they need.
 struct Chosen<'a, W: Learn> {
-    world: PhantomData<W>,
+    environment: PhantomData<W>,
     rows: Vec<&'a [Token]>,
     width: usize,
     /// Indices into the batch's samples, none twice.
@@ -203,7 +218,7 @@ impl<'a, W: Learn> Chosen<'a, W> {
             }
         }
         Self {
-            world: PhantomData,
+            environment: PhantomData,
             rows,
             width,
             samples,
@@ -211,7 +226,7 @@ impl<'a, W: Learn> Chosen<'a, W> {
         }
     }
 
-    /// A table of one number per token; `empty` where a row has none.
+    /// Returns a table of one value per token; `empty` where a row has none.
     fn table<T: Copy>(&self, empty: T, value: impl Fn(usize, &Token) -> T) -> Vec<T> {
         let mut table = vec![empty; self.places.len()];
         for (row, tokens) in self.rows.iter().enumerate() {
@@ -223,15 +238,17 @@ impl<'a, W: Learn> Chosen<'a, W> {
         table
     }
 
-    /// The loss of the GRPO family.
+    /// Computes a loss of the GRPO family.
     fn grpo(
         &self,
         config: &LossConfig,
         logps: &[f32],
         entropies: &[f32],
-    ) -> Result<Slope, TrainError> {
-        let at = |place: usize, token: &Token| place * W::LOGITS + usize::from(token.column);
-        let factors = Factors::of::<W>();
+    ) -> Result<LossGrad, TrainError> {
+        let at = |place: usize, token: &Token| {
+            place * <W::Net as Network>::LOGITS + usize::from(token.column)
+        };
+        let factors = Factors::new::<W>();
         let entropy_at = |place: usize, token: &Token| factors.place(place, token);
         let mask = self.table(false, |_, _| true);
         let input = LossInput {
@@ -266,13 +283,13 @@ impl<'a, W: Learn> Chosen<'a, W> {
             }
         }
         let mut metrics = output.metrics;
-        let spoken = self.table(0.0, |place, token| {
+        let by_token = self.table(0.0, |place, token| {
             f64::from(entropies[entropy_at(place, token)])
         });
         let tokens = mask.iter().filter(|on| **on).count().max(1);
-        let mean = spoken.iter().sum::<f64>() / tokens as f64;
+        let mean = by_token.iter().sum::<f64>() / tokens as f64;
         metrics.insert("entropy".into(), mean);
-        Ok(Slope {
+        Ok(LossGrad {
             loss: output.loss,
             by_logp,
             by_entropy,
@@ -280,19 +297,19 @@ impl<'a, W: Learn> Chosen<'a, W> {
         })
     }
 
-    /// Cross-entropy against the teacher, mean over samples.
-    fn imitation(&self, logps: &[f32]) -> Slope {
+    /// Computes the cross-entropy against the teacher, mean over samples.
+    fn imitation(&self, logps: &[f32]) -> LossGrad {
         let mut by_logp = vec![0.0; logps.len()];
         let (mut loss, each) = (0.0, 1.0 / self.samples.len() as f64);
         for (row, tokens) in self.rows.iter().enumerate() {
             for (column, token) in tokens.iter().enumerate() {
                 let place = self.places[row * self.width + column] as usize;
-                let at = place * W::LOGITS + usize::from(token.column);
+                let at = place * <W::Net as Network>::LOGITS + usize::from(token.column);
                 loss -= each * token.advantage * f64::from(logps[at]);
                 by_logp[at] -= (each * token.advantage) as f32;
             }
         }
-        Slope {
+        LossGrad {
             loss,
             by_logp,
             by_entropy: None,

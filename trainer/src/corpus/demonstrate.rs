@@ -5,6 +5,7 @@
 //! take a random action in place of the label, so that states are seen from which the policy has to
 //! recover (the noise of DART, 1703.09327); labels are the policy's throughout.
 
+use sentinel_env::Origin;
 use std::path::PathBuf;
 
 use rayon::prelude::*;
@@ -12,13 +13,14 @@ use sentinel_env::digest::Digest;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::{TaskName, World};
+use sentinel_env::{WorldName, in_world};
+use sentinel_policy::Scripted;
 use sentinel_policy::text::{PromptStyle, Situation, TextWorld};
-use sentinel_policy::{Scripted, WorldName, in_world};
 use serde::Serialize;
 
 use super::{CorpusSummary, parse_style, training_seeds};
-use crate::args::{self, parse_fraction, parse_world};
-use crate::compact::actor::Dice;
+use crate::args::{self, WorldParser, parse_fraction};
+use crate::compact::rng::Rng;
 use crate::{Cells, Error, Progress, SeedRange, chosen, files};
 
 /// Episodes that are held in memory at a time.
@@ -27,8 +29,8 @@ const CHUNK: usize = 256;
 /// What to write.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CorpusConfig {
-    /// The world: trust, cluster or polyguard
-    #[arg(long, default_value = "trust", value_parser = parse_world)]
+    /// The world to play
+    #[arg(long, default_value_t, value_parser = WorldParser)]
     pub world: WorldName,
     /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
     #[arg(long, value_name = "RULES", default_value = "reference")]
@@ -74,10 +76,10 @@ pub struct CorpusConfig {
 struct Row<'a> {
     prompt: [Message<'a>; 1],
     completion: [Message<'a>; 1],
-    world: WorldName,
+    world: &'static str,
     task: &'static str,
     seed: u64,
-    step: u8,
+    step: u32,
     policy: &'static str,
     rules: &'a str,
     streams: Streams,
@@ -129,7 +131,7 @@ impl CorpusConfig {
             Some(name) => args::policy::<W>(name)?,
             None => best::<W>()?,
         };
-        if policy.sees_all() && !self.allow_oracle {
+        if policy.is_privileged() && !self.allow_oracle {
             let reason = format!(
                 "{} reads hidden state, which no prompt shows: name another, or add --allow-oracle",
                 policy.label()
@@ -203,13 +205,19 @@ impl<W: TextWorld> Plan<'_, W> {
     /// The rows of one episode.
     fn episode(&self, task: W::Task, seed: u64) -> Result<(String, CorpusSummary), Error> {
         let config = self.config;
-        let setup = W::setup(task, seed, self.streams, self.rules);
+        let setup = Origin::<W> {
+            task,
+            seed,
+            streams: self.streams,
+            rules: self.rules,
+        }
+        .setup();
         let mut situation = Situation::<W>::new(&setup);
         let mut expert = self.policy.start(&setup);
         let mut random = self.random.map(|policy| policy.start(&setup));
         let mut name = Digest::default();
         name.bytes(task.name().as_bytes());
-        let mut dice = Dice::new(seed, &[name.hash]);
+        let mut rng = Rng::new(seed, &[name.hash]);
         let rules = self.rules.to_string();
         let (mut text, mut summary) = (Vec::new(), CorpusSummary::default());
         summary.episodes = 1;
@@ -217,9 +225,9 @@ impl<W: TextWorld> Plan<'_, W> {
             let other = random
                 .as_mut()
                 .and_then(|player| player.act(situation.episode()))
-                .filter(|_| dice.roll() < config.epsilon);
+                .filter(|_| rng.uniform() < config.epsilon);
             let observation = situation.observation();
-            let step = W::steps_used(observation);
+            let step = W::step_count(observation);
             let prompt = situation.prompt(config.prompt);
             let completion = W::say(config.prompt, observation, label);
             summary.add(&prompt, &completion, &label.to_string());
@@ -228,7 +236,7 @@ impl<W: TextWorld> Plan<'_, W> {
             let row = Row {
                 prompt: message("user", &prompt),
                 completion: message("assistant", &completion),
-                world: W::WORLD,
+                world: W::NAME,
                 task: task.name(),
                 seed,
                 step,

@@ -4,17 +4,17 @@
 //! the replay's own fallback acts then, and the row says so with the completion that it stands for.
 
 use sentinel_env::World;
-use sentinel_policy::replay::{EpisodeKey, RecordedAction, ReplayRow, Spoken};
+use sentinel_policy::replay::{LmTranscript, RecordedAction, ReplayRow};
 use sentinel_policy::text::{Consequence, PromptStyle, Situation, TextWorld};
 
 use super::rollout::{RolloutError, Seat, Speaker, Terms, side_by_side};
 use crate::Progress;
 
 /// What was recorded.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Recording {
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recording<W: World> {
     /// In the order of the setups, step by step.
-    pub rows: Vec<ReplayRow>,
+    pub rows: Vec<ReplayRow<W>>,
     /// Score of each episode.
     pub scores: Vec<f64>,
     /// Rows whose completion was read only after a repair.
@@ -33,7 +33,7 @@ pub fn record_spoken<W: TextWorld>(
     model_source: &str,
     speaker: &mut dyn Speaker<W>,
     progress: Progress<'_>,
-) -> Result<Recording, RolloutError> {
+) -> Result<Recording<W>, RolloutError> {
     let seat = |setup| Recorded {
         situation: Situation::new(setup),
         rows: Vec::new(),
@@ -44,10 +44,10 @@ pub fn record_spoken<W: TextWorld>(
     side_by_side(&mut seats, terms.style, speaker, progress)?;
     let score = |seat: &Recorded<'_, W>| W::score(seat.situation.episode());
     let scores = seats.iter().map(score).collect();
-    let rows: Vec<ReplayRow> = seats.into_iter().flat_map(|seat| seat.rows).collect();
-    let count = |is: fn(&Spoken) -> bool| {
+    let rows: Vec<ReplayRow<W>> = seats.into_iter().flat_map(|seat| seat.rows).collect();
+    let count = |is: fn(&LmTranscript) -> bool| {
         rows.iter()
-            .filter(|row| row.text.as_deref().is_some_and(is))
+            .filter(|row| row.transcript.as_deref().is_some_and(is))
             .count()
     };
     Ok(Recording {
@@ -61,7 +61,7 @@ pub fn record_spoken<W: TextWorld>(
 /// An episode with what was written down of it.
 struct Recorded<'a, W: TextWorld> {
     situation: Situation<W>,
-    rows: Vec<ReplayRow>,
+    rows: Vec<ReplayRow<W>>,
     terms: Terms,
     model_source: &'a str,
 }
@@ -91,7 +91,7 @@ fn heard<W: TextWorld>(
     terms: Terms,
     prompt: String,
     completion: String,
-) -> (W::Action, Box<Spoken>) {
+) -> (W::Action, Box<LmTranscript>) {
     let observation = situation.observation();
     let (action, repaired, fallback) = match W::hear(terms.reader, &completion, observation) {
         Ok(heard) => (heard.action, heard.repaired, false),
@@ -100,7 +100,7 @@ fn heard<W: TextWorld>(
             Consequence::Ends => (W::fallback(observation), false, true),
         },
     };
-    let text = Spoken {
+    let text = LmTranscript {
         prompt: Some(prompt),
         completion: Some(completion),
         repaired,
@@ -113,22 +113,17 @@ fn row<W: TextWorld>(
     situation: &Situation<W>,
     model_source: &str,
     action: W::Action,
-    text: Box<Spoken>,
-) -> ReplayRow {
+    text: Box<LmTranscript>,
+) -> ReplayRow<W> {
     let episode = situation.episode();
-    let key = EpisodeKey::made_by::<W>(<W as World>::setup_of(episode));
     ReplayRow {
-        task_type: key.task,
-        seed: key.seed,
-        step: W::steps_used(situation.observation()),
-        action: RecordedAction::from(W::widen(action)),
-        scenario_id: W::scenario_id(episode),
+        origin: W::origin(episode.setup()),
+        step: W::step_count(situation.observation()),
+        action: RecordedAction::new(action),
+        scenario_id: episode.scenario_id(),
         model_source: model_source.to_owned(),
-        world: key.world,
-        streams: key.streams,
-        rules: key.rules,
         probabilities: None,
         belief: None,
-        text: Some(text),
+        transcript: Some(text),
     }
 }

@@ -10,25 +10,28 @@ pub use summary::{Difficulty, Evaluation, Ordered, ReplayUse, State};
 pub use table::table;
 pub use trained::{DEFAULT_REPLAY, Source};
 
+use sentinel_env::Origin;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use sentinel_env::WorldName;
 use sentinel_env::controller::{Controller, DifficultyProfile};
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_policy::play::{Player, Run};
+use sentinel_policy::policy::Player;
 use sentinel_policy::replay::{Replay, play};
-use sentinel_policy::{Scripted, WorldName, run_episode};
+use sentinel_policy::rollout::Run;
+use sentinel_policy::{Scripted, run_episode};
 
-use crate::args::{self, parse_fraction, parse_streams, parse_world};
+use crate::args::{self, WorldParser, parse_fraction, parse_streams};
 use crate::worlds::Evaluated;
 use crate::{Cells, Contestant, Error, Progress, SeedRange, chosen, files, selected};
 
 /// What to evaluate.
 #[derive(Clone, Debug, clap::Args)]
 pub struct EvalConfig {
-    /// The world: trust, cluster or polyguard
-    #[arg(long, default_value = "trust", value_parser = parse_world)]
+    /// The world to play
+    #[arg(long, default_value_t, value_parser = WorldParser)]
     pub world: WorldName,
     /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
     #[arg(long, value_name = "RULES", default_value = "reference")]
@@ -114,6 +117,15 @@ impl EvalConfig {
     /// If there is no such thing in the world.
     pub fn plan<W: Evaluated>(&self) -> Result<Plan<'_, W>, Error> {
         let policies = self.policies.as_deref().unwrap_or(W::POLICIES);
+        for (option, given) in [
+            ("--adaptive", self.adaptive),
+            ("--adversary-threshold", self.adversary_threshold.is_some()),
+        ] {
+            if given && W::ADAPTIVE.is_none() {
+                let reason = format!("world {} has no adaptive difficulty", W::NAME);
+                return Err(Error::argument(option, reason));
+            }
+        }
         Ok(Plan {
             config: self,
             tasks: selected::<W>(self.task.as_deref().or(W::TASK), &self.cells)?,
@@ -133,8 +145,17 @@ impl<W: Evaluated> Plan<'_, W> {
     }
 
     fn setup(&self, task: W::Task, seed: u64, profile: DifficultyProfile) -> W::Setup {
-        let setup = W::setup(task, seed, self.streams, self.rules);
-        W::at_difficulty(&setup, profile)
+        let setup = Origin::<W> {
+            task,
+            seed,
+            streams: self.streams,
+            rules: self.rules,
+        }
+        .setup();
+        match W::ADAPTIVE {
+            Some(adaptive) => (adaptive.with_difficulty)(&setup, profile),
+            None => setup,
+        }
     }
 }
 
@@ -223,7 +244,9 @@ fn adaptive<W: Evaluated>(
     let mut all = Vec::new();
     for seed in seeds.range() {
         let (run, played) = one(seed, controller.profile(true));
-        W::report_to(run.episode(), &mut controller);
+        if let Some(adaptive) = W::ADAPTIVE {
+            (adaptive.report_to)(run.episode(), &mut controller);
+        }
         all.push(played);
     }
     (all, controller.state())
@@ -245,7 +268,7 @@ fn play_one<W: Evaluated>(
         (Contestant::Trained, None) => {
             let empty = Replay::default();
             let replay = trained.and_then(Source::replay);
-            let played = play::<W>(replay.map_or(&empty, |(_, replay)| replay), setup);
+            let played = play(replay.map_or(&empty, |(_, replay)| replay), setup);
             let counts = ReplayCounts {
                 hits: played.source.hits().len(),
                 misses: played.source.misses().len(),

@@ -209,7 +209,7 @@ fn summarise<W: Evaluated>(
     Ordered(summary.collect())
 }
 
-fn replay_use<W: Evaluated>(blocks: &[Block<W>], replay: Option<(&Path, &Replay)>) -> ReplayUse {
+fn replay_use<W: Evaluated>(blocks: &[Block<W>], replay: Option<(&Path, &Replay<W>)>) -> ReplayUse {
     let mut misses = Ordered::default();
     let mut sum = ReplayCounts::default();
     for block in blocks

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sentinel_policy::Model;
+use sentinel_policy::nn::Model;
 use sentinel_policy::replay::Replay;
 
 use super::Plan;
@@ -19,7 +19,7 @@ pub const DEFAULT_REPLAY: &str = "replays/trained.jsonl";
 #[derive(Clone, Debug)]
 pub enum Source<W: Evaluated> {
     /// Recorded, in this file.
-    Replay(PathBuf, Replay),
+    Replay(PathBuf, Replay<W>),
     /// Chosen anew, by the model of this folder.
     Model(PathBuf, Arc<Model<W::Net>>),
 }
@@ -27,7 +27,7 @@ pub enum Source<W: Evaluated> {
 impl<W: Evaluated> Source<W> {
     /// The replay, if it is one.
     #[must_use]
-    pub fn replay(&self) -> Option<(&Path, &Replay)> {
+    pub fn replay(&self) -> Option<(&Path, &Replay<W>)> {
         match self {
             Self::Replay(path, replay) => Some((path, replay)),
             Self::Model(..) => None,
@@ -68,8 +68,7 @@ impl<W: Evaluated> Plan<'_, W> {
         if !path.exists() {
             return Err(Error::NoReplay(path.to_owned()).into());
         }
-        let replay = files::read_replay(path)?;
-        files::check_world(path, &replay, W::WORLD)?;
+        let replay = files::read_replay_of::<W>(path)?;
         Ok(Some(Source::Replay(path.to_owned(), replay)))
     }
 }

@@ -1,5 +1,7 @@
 //! Random numbers that are the same on every machine.
 
+use sentinel_env::rng::{SPLITMIX64_INCREMENT, derive_seed};
+
 /// SplitMix64 (Steele, Lea, Flood 2014): small, seedable by any number, good enough to draw tokens,
 /// masks and first weights.
 #[derive(Clone, Debug)]
@@ -28,11 +30,9 @@ impl Random {
     }
 
     pub(crate) const fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        let mixed = derive_seed(self.0, 1);
+        self.0 = self.0.wrapping_add(SPLITMIX64_INCREMENT);
+        mixed
     }
 
     /// At least 0, below 1.

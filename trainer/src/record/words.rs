@@ -1,17 +1,16 @@
 //! Recording a language model: what it was asked and said, beside what it did.
 
+use sentinel_env::Origin;
 use std::path::Path;
 
-use sentinel_env::World;
 use sentinel_env::rng::Streams;
-use sentinel_policy::in_world;
 use sentinel_policy::replay::ReplayRow;
 use sentinel_policy::text::TextWorld;
 
 use super::RecordConfig;
 use crate::corpus::record::record_spoken;
 use crate::corpus::rollout::Terms;
-use crate::lm::grpo::{Speech, Voice};
+use crate::lm::grpo::Speech;
 use crate::lm::train::RunError;
 use crate::{Error, Progress, args, chosen};
 
@@ -51,24 +50,14 @@ impl RecordConfig {
     }
 }
 
-/// Rows in the order task, seed, step.
-pub(super) fn play_all(
+/// Rows in the order task, seed, step; a task's episodes side by side.
+pub(super) fn play_all<W: TextWorld>(
     config: &RecordConfig,
     model: &Path,
     progress: Progress<'_>,
-) -> Result<Vec<ReplayRow>, RunError> {
+) -> Result<Vec<ReplayRow<W>>, RunError> {
     let speech = Speech::load(&model.to_string_lossy(), &config.speech)?;
     let mut voice = speech.voice();
-    in_world!(config.world, W => play_in::<W>(config, &speech.name, &mut voice, progress))
-}
-
-/// A task's episodes side by side.
-fn play_in<W: TextWorld>(
-    config: &RecordConfig,
-    name: &str,
-    voice: &mut Voice<'_>,
-    progress: Progress<'_>,
-) -> Result<Vec<ReplayRow>, RunError> {
     let rules = args::rules::<W>(&config.rules)?;
     let streams = chosen::streams::<W>(config.streams, Streams::Reference)?;
     let terms = Terms {
@@ -78,10 +67,19 @@ fn play_in<W: TextWorld>(
     };
     let mut rows = Vec::new();
     for task in config.selected::<W>()? {
-        let setup = |seed| W::setup(task, seed, streams, rules);
-        let setups: Vec<<W as World>::Setup> = config.seeds.range().map(setup).collect();
-        let played =
-            voice.through(|voice| record_spoken::<W>(&setups, terms, name, voice, progress))?;
+        let setup = |seed| {
+            Origin::<W> {
+                task,
+                seed,
+                streams,
+                rules,
+            }
+            .setup()
+        };
+        let setups: Vec<<W as sentinel_env::Environment>::Setup> =
+            config.seeds.range().map(setup).collect();
+        let played = voice
+            .through(|voice| record_spoken::<W>(&setups, terms, &speech.name, voice, progress))?;
         rows.extend(played.rows);
     }
     Ok(rows)

@@ -7,25 +7,28 @@ mod verdict;
 pub use table::text;
 pub use verdict::{Above, Gap, Verdict};
 
+use sentinel_env::Origin;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use sentinel_env::TaskName as _;
+use sentinel_env::WorldName;
 use sentinel_env::rng::Streams;
-use sentinel_env::rules::{Change, Rules};
-use sentinel_policy::play::{Player, score_of};
-use sentinel_policy::world::Constant;
-use sentinel_policy::{Playable, Scripted, WorldName};
+use sentinel_env::rules::{RuleChange, Rules};
+use sentinel_policy::Constant;
+use sentinel_policy::policy::Player;
+use sentinel_policy::rollout::score_of;
+use sentinel_policy::{Playable, Scripted};
 use serde::Serialize;
 
-use crate::args::{self, list, parse_streams, parse_world};
+use crate::args::{self, WorldParser, list, parse_streams};
 use crate::{Cells, Error, Progress, SeedRange, chosen, files, selected};
 
 /// What to compare.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RulesConfig {
-    /// The world: trust, cluster or polyguard
-    #[arg(long, default_value = "trust", value_parser = parse_world)]
+    /// The world to play
+    #[arg(long, default_value_t, value_parser = WorldParser)]
     pub world: WorldName,
     /// Rules to compare, with commas between [default: reference, each change added to it alone,
     /// hardened, and hardened without each change]
@@ -62,10 +65,21 @@ pub struct RulesConfig {
 }
 
 /// A policy of the comparison.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 enum Who<W: Playable> {
     Scripted(W::PolicyName),
     Constant(Constant<W>),
+}
+
+// A derive would ask the same of `W`.
+impl<W: Playable> PartialEq for Who<W> {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Scripted(a), Self::Scripted(b)) => a == b,
+            (Self::Constant(a), Self::Constant(b)) => a == b,
+            _ => false,
+        }
+    }
 }
 
 impl<W: Playable> Who<W> {
@@ -289,7 +303,13 @@ fn cell<W: Playable>(
     progress: Progress<'_>,
 ) -> Cell {
     let play = |seed| {
-        let setup = W::setup(task, seed, comparison.streams, set.rules);
+        let setup = Origin::<W> {
+            task,
+            seed,
+            streams: comparison.streams,
+            rules: set.rules,
+        }
+        .setup();
         let score = score_of(&setup, &mut who.player(&setup));
         progress();
         score

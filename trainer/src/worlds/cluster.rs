@@ -1,13 +1,9 @@
 //! The cluster world's evaluation (spec cluster §11).
 
-use std::sync::Arc;
-
-use sentinel_env::cluster::{ClusterWorld, Session, Step, TraceFinal, TraceReset, TraceStep};
+use sentinel_env::cluster::{ClusterEnv, Session, Step, TraceFinal, TraceReset, TraceStep};
 use sentinel_env::rng::Streams;
-use sentinel_policy::Model;
 use sentinel_policy::cluster::EpisodeRow;
-use sentinel_policy::cluster::learned::{ClusterNet, Trained};
-use sentinel_policy::play::{Player, Run};
+use sentinel_policy::rollout::Run;
 use serde::Serialize;
 
 use super::{Evaluated, Traced, is_reference, mean};
@@ -56,7 +52,7 @@ struct File<'a> {
     episodes: &'a [EpisodeRow],
 }
 
-impl Evaluated for ClusterWorld {
+impl Evaluated for ClusterEnv {
     type Row = EpisodeRow;
     type Summary = ClusterSummary;
     const POLICIES: &'static str = "random,blind,trust,oracle_lite";
@@ -122,13 +118,9 @@ impl Evaluated for ClusterWorld {
             episodes: &e.episodes,
         }
     }
-
-    fn trained(model: &Arc<Model<ClusterNet>>) -> Player<Self> {
-        Player::Public(Box::new(Trained::new(Arc::clone(model))))
-    }
 }
 
-impl Traced for ClusterWorld {
+impl Traced for ClusterEnv {
     fn reset_row(session: &Session) -> impl Serialize {
         TraceReset::of(session.episode())
     }

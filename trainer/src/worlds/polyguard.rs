@@ -1,15 +1,11 @@
 //! The polyguard world's evaluation.
 
-use std::sync::Arc;
-
 use sentinel_env::polyguard::{
-    End, PolyguardWorld, Session, Step, TraceFinal, TraceReset, TraceStep,
+    End, PolyguardEnv, Session, Step, TraceFinal, TraceReset, TraceStep,
 };
 use sentinel_env::rng::Streams;
-use sentinel_policy::Model;
-use sentinel_policy::play::{Player, Run};
 use sentinel_policy::polyguard::EpisodeRow;
-use sentinel_policy::polyguard::learned::{PolyguardNet, Trained};
+use sentinel_policy::rollout::Run;
 use serde::Serialize;
 
 use super::{Evaluated, Traced, is_reference, mean};
@@ -52,7 +48,7 @@ fn rate(holds: bool) -> f64 {
     if holds { 1.0 } else { 0.0 }
 }
 
-impl Evaluated for PolyguardWorld {
+impl Evaluated for PolyguardEnv {
     type Row = EpisodeRow;
     type Summary = PolyguardSummary;
     const POLICIES: &'static str = "random,no_change,greedy_regimen,rules_only,oracle";
@@ -113,13 +109,9 @@ impl Evaluated for PolyguardWorld {
             episodes: &e.episodes,
         }
     }
-
-    fn trained(model: &Arc<Model<PolyguardNet>>) -> Player<Self> {
-        Player::Public(Box::new(Trained::new(Arc::clone(model))))
-    }
 }
 
-impl Traced for PolyguardWorld {
+impl Traced for PolyguardEnv {
     fn reset_row(session: &Session) -> impl Serialize {
         TraceReset::of(session)
     }

@@ -1,12 +1,11 @@
 //! The trust world's evaluation (spec training-eval §1).
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Session, Step, TraceFinal, TraceReset, TraceStep, TrustWorld};
-use sentinel_policy::play::{Player, Run};
-use sentinel_policy::{EpisodeRow, Model, Trained};
+use sentinel_env::trust::{Session, Step, TraceFinal, TraceReset, TraceStep, TrustEnv};
+use sentinel_policy::rollout::Run;
+use sentinel_policy::trust::EpisodeRow;
 use serde::Serialize;
 
 use super::{Evaluated, Traced, is_reference, mean};
@@ -51,7 +50,7 @@ struct File<'a> {
     episodes: &'a [EpisodeRow],
 }
 
-impl Evaluated for TrustWorld {
+impl Evaluated for TrustEnv {
     type Row = EpisodeRow;
     type Summary = PolicySummary;
     const POLICIES: &'static str = "random,heuristic,oracle_lite";
@@ -103,13 +102,9 @@ impl Evaluated for TrustWorld {
             episodes: &e.episodes,
         }
     }
-
-    fn trained(model: &Arc<Model>) -> Player<Self> {
-        Player::Public(Box::new(Trained::new(Arc::clone(model))))
-    }
 }
 
-impl Traced for TrustWorld {
+impl Traced for TrustEnv {
     fn reset_row(session: &Session) -> impl Serialize {
         TraceReset::of(session)
     }

@@ -1,6 +1,7 @@
 //! The form by which the person acts.
 
 use leptos::prelude::*;
+use sentinel_env::Environment;
 use sentinel_env::cluster::{ActionType, GpuId, JobId, Size};
 use sentinel_env::slot::Slot;
 
@@ -81,7 +82,7 @@ fn fields(scene: Scene<Cluster>, hand: Hand) -> impl IntoView {
     let kind = Memo::new(move |_| hand.choice.with(|choice| choice.kind));
     let small = |n: usize| u8::try_from(n).unwrap_or(u8::MAX);
     move || {
-        let (size, kind) = (Size::of(task.get()), kind.get());
+        let (size, kind) = (Size::for_task(task.get()), kind.get());
         let jobs = (0..size.jobs).map(|n| JobId(n).to_string()).collect();
         let gpus = (0..size.gpus).map(|n| GpuId(n).to_string()).collect();
         let workers = Slot::ALL.map(|slot| slot.name().to_owned()).to_vec();

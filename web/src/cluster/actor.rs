@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use sentinel_env::cluster::{Action, ClusterWorld, Episode};
-use sentinel_policy::Model;
+use sentinel_env::cluster::{Action, ClusterEnv, Episode};
 use sentinel_policy::cluster::learned::{ClusterNet, Trained};
+use sentinel_policy::nn::Model;
 
 use super::{Cluster, Mind, setup};
 use crate::play::{Acting, Recording};
@@ -16,7 +16,7 @@ use crate::world::{self, Files};
 pub(super) const WEIGHTS: &str = "replays/cluster-grpo/model.safetensors";
 
 /// A player, or a recording.
-pub type Actor = Acting<ClusterWorld>;
+pub type Actor = Acting<ClusterEnv>;
 
 /// Who acts for a source; nobody when its file is not there.
 pub(super) fn actor(

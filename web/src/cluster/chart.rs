@@ -1,5 +1,6 @@
 //! The charts of the cluster world.
 
+use sentinel_env::Environment;
 use sentinel_env::slot::Slot;
 
 use super::Cluster;

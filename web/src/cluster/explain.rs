@@ -1,5 +1,7 @@
 //! A step's reward in the cluster world taken apart (spec cluster §8, §9).
 
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
 use sentinel_env::cluster::{Episode, Grades, Task, Terminal};
 
 use super::Cluster;

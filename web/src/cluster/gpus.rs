@@ -1,5 +1,7 @@
 //! The GPU grid: each GPU's state, memory and jobs, as shown and, with the truth, as it is.
 
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
 use std::fmt::Write;
 
 use leptos::prelude::*;
@@ -13,7 +15,7 @@ use crate::ui::Scene;
 pub(super) fn gpus(scene: Scene<Cluster>, hand: Hand) -> impl IntoView {
     let task = Memo::new(move |_| scene.with_frame(|frame| frame.episode.observation().task));
     let cells = move || {
-        let all = (0..Size::of(task.get()).gpus).map(GpuId);
+        let all = (0..Size::for_task(task.get()).gpus).map(GpuId);
         all.map(|gpu| cell(scene, hand, gpu)).collect_view()
     };
     view! {

@@ -1,6 +1,8 @@
 //! The job table: what each job needs, how urgent it is, where it stands, and what is said of its progress.
 
 use leptos::prelude::*;
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
 use sentinel_env::cluster::{Episode, Job, JobId, JobStatus, Size};
 use sentinel_env::slot::Slot;
 
@@ -106,7 +108,7 @@ fn urgency(job: &Job, step: u8) -> &'static str {
 pub(super) fn jobs(scene: Scene<Cluster>, hand: Hand) -> impl IntoView {
     let task = Memo::new(move |_| scene.with_frame(|frame| frame.episode.observation().task));
     let rows = move || {
-        let all = (0..Size::of(task.get()).jobs).map(JobId);
+        let all = (0..Size::for_task(task.get()).jobs).map(JobId);
         all.map(|id| row(scene, hand, id)).collect_view()
     };
     let counts = Memo::new(move |_| scene.with_frame(|f| f.episode.observation().jobs.counts()));
@@ -155,6 +157,7 @@ fn row(scene: Scene<Cluster>, hand: Hand, id: JobId) -> impl IntoView {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sentinel_env::Environment;
     use sentinel_env::cluster::{Setup, Task};
     use sentinel_env::rng::Streams;
 

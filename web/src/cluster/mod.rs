@@ -1,5 +1,7 @@
 //! The cluster world in the page: jobs on failing GPUs, workers that lie, an adversary that escalates.
 
+use sentinel_env::Environment;
+use sentinel_env::TrajectoryDigest;
 mod act;
 mod actor;
 mod chart;
@@ -18,14 +20,14 @@ use std::sync::Arc;
 use leptos::prelude::*;
 use sentinel_env::World as _;
 use sentinel_env::cluster::{
-    self, Action, ClusterWorld, Episode, Fingerprints, JobStatus, Setup, Size, Step, Task,
+    self, Action, ClusterEnv, Episode, JobStatus, Setup, Size, Step, Task,
 };
 use sentinel_env::rng::Streams;
 use sentinel_env::slot::Slot;
-use sentinel_policy::Model;
 use sentinel_policy::cluster::PolicyName;
 use sentinel_policy::cluster::learned::ClusterNet;
-use sentinel_policy::replay::{EpisodeKey, Replay};
+use sentinel_policy::nn::Model;
+use sentinel_policy::replay::Replay;
 
 use crate::page::Run;
 use crate::play::{Drawing, Frame, Mark, Said, Shape, said};
@@ -45,7 +47,7 @@ pub struct Cluster;
 /// An episode with the digest of its trajectory.
 pub struct Session {
     episode: Episode,
-    fingerprints: Fingerprints,
+    trajectory: TrajectoryDigest,
 }
 
 fn setup(view: &View<Cluster>) -> Setup {
@@ -65,7 +67,7 @@ impl Named for PolicyName {
 impl World for Cluster {
     const NAME: &'static str = "cluster";
     const ACTIONS_MAX: usize = 120;
-    const STREAMS: &'static [Streams] = ClusterWorld::STREAMS;
+    const STREAMS: &'static [Streams] = ClusterEnv::STREAMS;
     const PLAYER: PolicyName = PolicyName::Planner;
     const LEARNED: Option<Learned> = Some(Learned {
         weights: actor::WEIGHTS,
@@ -84,7 +86,7 @@ impl World for Cluster {
     type Mind = Mind;
     type Actor = Actor;
     type Model = Model<ClusterNet>;
-    type Replay = Replay;
+    type Replay = Replay<ClusterEnv>;
 
     fn label(policy: PolicyName) -> &'static str {
         match policy {
@@ -103,7 +105,7 @@ impl World for Cluster {
     }
 
     fn cheats(policy: PolicyName) -> bool {
-        policy.cheats()
+        policy.is_privileged()
     }
 
     fn slow(policy: PolicyName) -> bool {
@@ -112,7 +114,7 @@ impl World for Cluster {
     }
 
     fn task_title(task: Task) -> String {
-        let size = Size::of(task);
+        let size = Size::for_task(task);
         let attacks = if size.adversary { ", attacked" } else { "" };
         format!(
             "{} jobs on {} GPUs in {} steps{attacks}",
@@ -123,14 +125,14 @@ impl World for Cluster {
     fn start(view: &View<Self>) -> Session {
         Session {
             episode: Episode::reset(&setup(view)),
-            fingerprints: Fingerprints::default(),
+            trajectory: TrajectoryDigest::default(),
         }
     }
 
     fn act(session: &mut Session, action: Action) -> Result<Step, String> {
-        let step = session.episode.step(action).map_err(|e| e.to_string())?;
-        session.fingerprints.push(&session.episode, &step);
-        Ok(step)
+        let taken = session.episode.step(action).map_err(|e| e.to_string())?;
+        session.trajectory.push(&session.episode, &taken.info);
+        Ok(taken.info)
     }
 
     fn episode(session: &Session) -> &Episode {
@@ -138,7 +140,7 @@ impl World for Cluster {
     }
 
     fn digest(session: &Session) -> String {
-        session.fingerprints.digest().to_string()
+        session.trajectory.digest().to_string()
     }
 
     fn done(episode: &Episode) -> bool {
@@ -193,15 +195,15 @@ impl World for Cluster {
     }
 
     fn read_replay(text: &str) -> Opened<Self> {
-        crate::shelf::open::<Self, ClusterWorld>(text)
+        crate::shelf::open::<Self, ClusterEnv>(text)
     }
 
-    fn said(replay: &Replay, view: &View<Self>, before: &Episode) -> Option<Said> {
-        said::<ClusterWorld>(replay, &setup(view), before)
+    fn said(replay: &Replay<ClusterEnv>, view: &View<Self>, before: &Episode) -> Option<Said> {
+        said::<ClusterEnv>(replay, &setup(view), before)
     }
 
-    fn holds(replay: &Replay, view: &View<Self>) -> bool {
-        replay.episode(&EpisodeKey::from(&setup(view))).is_some()
+    fn holds(replay: &Replay<ClusterEnv>, view: &View<Self>) -> bool {
+        replay.episode(&ClusterEnv::origin(&setup(view))).is_some()
     }
 }
 

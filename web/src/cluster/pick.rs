@@ -150,6 +150,7 @@ impl Hand {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sentinel_env::Environment;
     use sentinel_env::cluster::{Episode, Setup, Task};
     use sentinel_env::rng::Streams;
 
@@ -206,7 +207,7 @@ mod tests {
         for action in all {
             let warned = warning(episode.observation(), action);
             let step = episode.step(action).expect("a step");
-            assert_eq!(warned.is_none(), step.success, "{action}: {warned:?}");
+            assert_eq!(warned.is_none(), step.info.success, "{action}: {warned:?}");
         }
     }
 }

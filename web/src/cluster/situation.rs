@@ -1,5 +1,6 @@
 //! The moment at the cursor: how the cluster stands, what just happened, attacks, and the audit's scores.
 
+use sentinel_env::Environment;
 use std::fmt::Write;
 
 use leptos::prelude::*;
@@ -331,6 +332,7 @@ mod tests {
     use crate::play::play;
     use crate::state::{Source, View};
     use crate::world::Files;
+    use sentinel_env::Environment;
     use sentinel_env::cluster::{Rules, Task};
     use sentinel_policy::cluster::PolicyName;
 

@@ -1,6 +1,8 @@
 //! The workers: trust in each, and the evidence behind it.
 
 use leptos::prelude::*;
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
 use sentinel_env::cluster::{Behaviour, Episode, JobStatus};
 use sentinel_env::slot::Slot;
 

@@ -1,9 +1,9 @@
 //! Who acts: a player of the policy crate, or the actions of a file.
 
+use sentinel_env::Environment;
 use sentinel_env::slot::SLOTS;
-use sentinel_env::world::World;
-use sentinel_policy::play::{Player, Policy};
-use sentinel_policy::replay::{EpisodeKey, Replay, ReplayEpisode};
+use sentinel_policy::policy::{Player, Policy};
+use sentinel_policy::replay::{Replay, ReplayEpisode};
 use sentinel_policy::{Playable, Scripted};
 
 use super::Recording;
@@ -21,8 +21,8 @@ impl<P: Playable> Acting<P> {
     /// Who acts for a source in the episode of a setup; nobody when its file is not there.
     pub fn of<W>(
         source: &Source<W>,
-        setup: &<P as World>::Setup,
-        replay: Option<&Replay>,
+        setup: &<P as Environment>::Setup,
+        replay: Option<&Replay<P>>,
         trained: Option<impl Policy<P> + 'static>,
     ) -> Option<Self>
     where
@@ -32,7 +32,7 @@ impl<P: Playable> Acting<P> {
             Source::Policy(policy) => Self::Playing(policy.start(setup)),
             Source::Trained => Self::Playing(Player::Public(Box::new(trained?))),
             Source::Replay(_) => {
-                let key = EpisodeKey::made_by::<P>(setup);
+                let key = P::origin(setup);
                 Self::Recorded(Box::new(ReplayEpisode::new(replay?, &key)))
             }
             Source::You => return None,
@@ -40,57 +40,61 @@ impl<P: Playable> Acting<P> {
     }
 
     /// The next action, and whether it is a replay's fallback.
-    pub fn choose(&mut self, episode: &P::Episode) -> (Option<P::Action>, bool) {
+    pub fn choose(&mut self, episode: &P) -> (Option<P::Action>, bool) {
         match self {
-            Self::Playing(player) => (player.choose_seen(episode), false),
+            Self::Playing(player) => (player.choose(episode), false),
             Self::Recorded(recorded) => {
                 let observation = P::observation(episode);
                 let action = recorded.choose(observation);
-                let missed = recorded.misses().contains(&P::steps_used(observation));
+                let missed = recorded.misses().contains(&P::step_count(observation));
                 (Some(action), missed)
             }
         }
     }
 
     /// Takes in what an action led to.
-    pub fn see(&mut self, episode: &P::Episode) {
+    pub fn see(&mut self, episode: &P) {
         match self {
-            Self::Playing(player) => player.watch(episode),
+            Self::Playing(player) => player.observe(episode),
             Self::Recorded(recorded) => recorded.observe(P::observation(episode)),
         }
     }
 
     /// What the player believes now, `[slot][behaviour]`.
     pub fn belief(&self) -> Option<[[f64; SLOTS]; SLOTS]> {
-        match self {
+        let rows = match self {
             Self::Playing(player) => player.belief(),
             Self::Recorded(recorded) => recorded.belief(),
-        }
+        };
+        let rows: Option<Vec<[f64; SLOTS]>> =
+            (rows?.into_iter()).map(|row| row.try_into().ok()).collect();
+        rows?.try_into().ok()
     }
 
     /// Probability that the player gives each kind of action now; none after the end.
-    pub fn probabilities(&self, episode: &P::Episode) -> Option<P::PerAction> {
+    pub fn probabilities<const N: usize>(&self, episode: &P) -> Option<[f64; N]> {
         let all = match self {
             Self::Playing(player) => player.probabilities(),
             Self::Recorded(recorded) => recorded.probabilities(),
         };
-        all.filter(|_| !P::is_done(P::observation(episode)))
+        let all = all.filter(|_| !P::is_done(P::observation(episode)));
+        all?.try_into().ok()
     }
 
     /// What the player made of each kind of action at its last choice.
-    pub fn values(&self) -> Option<P::PerAction> {
+    pub fn values<const N: usize>(&self) -> Option<[f64; N]> {
         match self {
-            Self::Playing(player) => player.action_values(),
+            Self::Playing(player) => player.action_values()?.try_into().ok(),
             Self::Recorded(_) => None,
         }
     }
 
     /// How a recording fits what was played; `None` when it is no recording.
-    pub fn recording(&self, episode: &P::Episode) -> Option<Recording> {
+    pub fn recording(&self, episode: &P) -> Option<Recording> {
         let Self::Recorded(recorded) = self else {
             return None;
         };
-        let others = recorded.mismatches(P::scenario_id(episode));
+        let others = recorded.mismatches(episode.scenario_id());
         Some(Recording {
             hits: recorded.hits().len(),
             fallbacks: recorded.fallbacks(),

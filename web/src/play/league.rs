@@ -156,7 +156,8 @@ mod tests {
     use crate::trust::Trust;
     use sentinel_env::rng::Streams;
     use sentinel_env::trust::Task;
-    use sentinel_policy::{PolicyName, cluster};
+    use sentinel_policy::cluster;
+    use sentinel_policy::trust::PolicyName;
 
     fn view<W: World<Task = Task>>() -> View<W> {
         View {

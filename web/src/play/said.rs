@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use sentinel_policy::replay::{EpisodeKey, Replay};
-use sentinel_policy::{Playable, WorldName};
+use sentinel_policy::replay::{Recordable, Replay};
 use serde_json::Value;
 
 /// How it was read, as a heading; the prompt, the completion, and the action as JSON.
@@ -11,15 +10,15 @@ pub type Said = [String; 4];
 
 /// What a replay says of the action that an episode took at some moment; nothing where no model spoke.
 #[must_use]
-pub fn said<P: Playable>(replay: &Replay, setup: &P::Setup, before: &P::Episode) -> Option<Said> {
-    let rows = replay.episode(&EpisodeKey::made_by::<P>(setup))?;
-    let row = &rows.get(P::steps_used(P::observation(before)))?.row;
-    let text = row.text.as_deref()?;
+pub fn said<P: Recordable>(replay: &Replay<P>, setup: &P::Setup, before: &P) -> Option<Said> {
+    let rows = replay.episode(&P::origin(setup))?;
+    let row = &rows.get(P::step_count(P::observation(before)))?.row;
+    let text = row.transcript.as_deref()?;
     let mut action = String::new();
     let mut unread = text.fallback;
-    for (key, value) in P::keys(P::narrow(row.action.action)?, None) {
-        // The only world with an action for what is none.
-        unread |= P::WORLD == WorldName::Polyguard && key == "invalid";
+    for (key, value) in P::write_action(row.action.action) {
+        // An action for what is none.
+        unread |= key == "invalid";
         // Names and numbers; the page needs no more of JSON than that.
         let value = match value {
             Value::String(text) => format!("{text:?}"),
@@ -50,20 +49,21 @@ pub fn said<P: Playable>(replay: &Replay, setup: &P::Setup, before: &P::Episode)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sentinel_env::World;
-    use sentinel_env::polyguard::{Action, Case, PolyguardWorld, Violation};
+    use sentinel_env::Environment;
+    use sentinel_env::polyguard::{Action, Case, PolyguardEnv, Violation};
     use sentinel_env::rng::Streams;
     use sentinel_env::rules::Rules;
-    use sentinel_env::trust::{Setup, Task, TrustWorld};
-    use sentinel_policy::replay::{ReplayRow, parse};
+    use sentinel_env::trust::{Setup, Task, TrustEnv};
+    use sentinel_env::{Origin, World};
+    use sentinel_policy::replay::{RecordedAction, ReplayRow};
 
     const ROW: &str = r#"{"task_type":"task1","seed":3,"step":0,"action":{"action_type":"verify","specialist_id":"S2"},"scenario_id":"SCN-TASK1-016","model_source":"test""#;
 
     fn read(more: &str) -> Option<Said> {
         let setup = Setup::new(Task::Task1, 3, Streams::Reference);
-        let replay = parse(&format!("{ROW}{more}}}"));
+        let replay = Replay::parse(&format!("{ROW}{more}}}"));
         assert_eq!(replay.problem_count(), 0, "{:?}", replay.problems());
-        said::<TrustWorld>(&replay, &setup, &TrustWorld::reset(&setup))
+        said::<TrustEnv>(&replay, &setup, &TrustEnv::reset(&setup))
     }
 
     #[test]
@@ -83,23 +83,33 @@ mod tests {
         assert_eq!(found, all(how, "a", ""));
         // The moment belongs to no row of the file.
         let other = Setup::new(Task::Task1, 4, Streams::Reference);
-        let replay = parse(&format!("{ROW},\"completion\":\"x\"}}"));
-        let found = said::<TrustWorld>(&replay, &other, &TrustWorld::reset(&other));
+        let replay = Replay::parse(&format!("{ROW},\"completion\":\"x\"}}"));
+        let found = said::<TrustEnv>(&replay, &other, &TrustEnv::reset(&other));
         assert_eq!(found, None);
     }
 
     #[test]
     fn what_is_no_action_of_polyguard_is_a_step() {
-        let streams = PolyguardWorld::streams_or_default(Streams::Reference);
-        let setup = PolyguardWorld::setup(Case::ALL[0], 1, streams, Rules::HARDENED);
-        let mut row: ReplayRow = serde_json::from_str(&format!("{ROW}}}")).expect("a row");
-        let key = EpisodeKey::made_by::<PolyguardWorld>(&setup);
-        (row.world, row.task_type, row.seed) = (key.world, key.task, key.seed);
-        (row.streams, row.rules) = (key.streams, key.rules);
-        row.action = Action::Invalid(Violation::NoCandidate).into();
-        row.text = Some(Box::default());
-        let start = PolyguardWorld::reset(&setup);
-        let found = said::<PolyguardWorld>(&Replay::of(vec![row]), &setup, &start);
+        let streams = PolyguardEnv::streams_or_default(Streams::Reference);
+        let setup = Origin::<PolyguardEnv> {
+            task: Case::ALL[0],
+            seed: 1,
+            streams,
+            rules: Rules::HARDENED,
+        }
+        .setup();
+        let row = ReplayRow {
+            origin: PolyguardEnv::origin(&setup),
+            step: 0,
+            action: RecordedAction::new(Action::Invalid(Violation::NoCandidate)),
+            scenario_id: String::new(),
+            model_source: "test".to_owned(),
+            probabilities: None,
+            belief: None,
+            transcript: Some(Box::default()),
+        };
+        let start = PolyguardEnv::reset(&setup);
+        let found = said::<PolyguardEnv>(&Replay::from_rows(vec![row]), &setup, &start);
         let [how, _, _, action] = found.expect("a model spoke");
         assert_eq!(
             how,

@@ -1,15 +1,17 @@
 //! Who acts in the PolyGuard world, and what its trained policy says of itself.
 
+use sentinel_env::Environment;
+use sentinel_env::World;
 use std::sync::Arc;
 
-use sentinel_env::polyguard::{Episode, PolyguardWorld};
-use sentinel_policy::Model;
-use sentinel_policy::play::Policy;
+use sentinel_env::polyguard::{Episode, PolyguardEnv};
+use sentinel_policy::nn::Model;
+use sentinel_policy::policy::Policy;
 use sentinel_policy::polyguard::learned::{PolyguardNet, Trained};
 use sentinel_policy::polyguard::{
     BeamSearch, GreedyRegimen, Mode, NoChange, Oracle, Player, PolicyName, Random, RulesOnly, Stack,
 };
-use sentinel_policy::replay::{EpisodeKey, ReplayEpisode};
+use sentinel_policy::replay::ReplayEpisode;
 
 use super::pick::Pick;
 use super::{Mind, Polyguard, setup};
@@ -29,7 +31,7 @@ pub struct Actor {
 }
 
 enum Who {
-    Alone(Acting<PolyguardWorld>),
+    Alone(Acting<PolyguardEnv>),
     /// Agents that say what each of them thinks.
     Stack(Box<Stack>),
 }
@@ -54,14 +56,14 @@ const ORACLE_DEPTH: u8 = 2;
 
 /// Who plays as this policy in the episode `seed`; nobody where the page does not play it.
 fn player(policy: PolicyName, seed: u64) -> Option<Who> {
-    let public: Box<dyn Policy<PolyguardWorld>> = match policy {
+    let public: Box<dyn Policy<PolyguardEnv>> = match policy {
         PolicyName::Random => Box::new(Random::new(seed)),
         PolicyName::NoChange => Box::new(NoChange),
         PolicyName::GreedyRegimen => Box::new(GreedyRegimen),
         PolicyName::RulesOnly => Box::new(RulesOnly),
         PolicyName::BeamSearchPlanner => Box::new(BeamSearch),
         PolicyName::Oracle => {
-            let oracle = Player::Cheating(Box::new(Oracle::new(ORACLE_DEPTH)));
+            let oracle = Player::Privileged(Box::new(Oracle::new(ORACLE_DEPTH)));
             return Some(Who::Alone(Acting::Playing(oracle)));
         }
         _ => return Some(Who::Stack(Box::new(Stack::of(mode(policy)?)))),
@@ -93,7 +95,7 @@ pub(super) fn actor(
             Who::Alone(Acting::Playing(Player::Public(Box::new(trained))))
         }
         Source::Replay(_) => {
-            let key = EpisodeKey::made_by::<PolyguardWorld>(&setup(view));
+            let key = PolyguardEnv::origin(&setup(view));
             let recorded = ReplayEpisode::new(files.replay?, &key);
             Who::Alone(Acting::Recorded(Box::new(recorded)))
         }
@@ -169,8 +171,9 @@ mod tests {
     use super::*;
     use crate::play::play;
     use crate::state::Branch;
+    use sentinel_env::Environment;
     use sentinel_env::polyguard::{CandidateId, Case};
-    use sentinel_policy::learned::{ModelConfig, Weights};
+    use sentinel_policy::nn::{ModelConfig, Weights};
 
     fn view(case: Case) -> View<Polyguard> {
         View {

@@ -1,5 +1,6 @@
 //! What the anti-cheat saw up to the cursor, rule by rule (spec polyguard §8).
 
+use sentinel_env::Environment;
 use std::fmt::Write;
 
 use leptos::prelude::*;

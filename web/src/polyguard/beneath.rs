@@ -1,5 +1,7 @@
 //! What is true and hidden; shown when it is asked for.
 
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
 use std::fmt::Write;
 
 use leptos::prelude::*;
@@ -148,6 +150,7 @@ fn told(episode: &Episode, issue: Issue) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sentinel_env::Environment;
     use sentinel_env::polyguard::{Case, Setup};
 
     #[test]

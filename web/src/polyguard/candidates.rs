@@ -1,5 +1,6 @@
 //! What can be chosen: a card for each candidate, by click or by its number's key.
 
+use sentinel_env::Environment;
 use std::fmt::Write;
 
 use leptos::prelude::*;
@@ -171,12 +172,13 @@ fn card(
 
 /// What the anti-cheat would make of it, as far as that can be foreseen.
 fn warning(o: &Observation, candidate: &Candidate) -> String {
-    o.counts_as(candidate.act).map_or_else(String::new, |why| {
-        format!(
-            "<span class=\"cand-warning\">⚠ ends the episode as cheating: {}</span>",
-            words::exploit(why)
-        )
-    })
+    o.foreseen_exploit(candidate.act)
+        .map_or_else(String::new, |why| {
+            format!(
+                "<span class=\"cand-warning\">⚠ ends the episode as cheating: {}</span>",
+                words::exploit(why)
+            )
+        })
 }
 
 #[cfg(test)]
@@ -185,6 +187,7 @@ mod tests {
     use crate::play::play;
     use crate::state::{Source, View};
     use crate::world::Files;
+    use sentinel_env::Environment;
     use sentinel_env::polyguard::Case;
 
     fn frames(case: Case, seed: u64) -> crate::play::Frames<Polyguard> {

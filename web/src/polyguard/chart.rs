@@ -1,5 +1,7 @@
 //! What can be seen over the steps, and with the truth what cannot.
 
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
 use sentinel_env::polyguard::Episode;
 
 use super::Polyguard;

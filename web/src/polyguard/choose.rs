@@ -160,7 +160,7 @@ mod tests {
     /// Whatever is chosen next, there is such a case, and what the choice does not touch stays.
     #[test]
     fn every_choice_leads_to_a_case() {
-        let all = || (0..100).filter_map(Case::of_number);
+        let all = || (0..100).filter_map(Case::from_number);
         for from in all() {
             for sub in SubEnvironment::ALL {
                 let to = nearest(from.formulary(), *sub, from.difficulty(), from.split());

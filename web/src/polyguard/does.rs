@@ -36,7 +36,7 @@ pub(super) fn does(o: &Observation, act: Act) -> String {
 }
 
 fn adjusts(o: &Observation, drug: Option<Drug>, by: i8, name: &str) -> String {
-    let row = drug.and_then(|drug| o.regimen.of(drug));
+    let row = drug.and_then(|drug| o.regimen.find(drug));
     let Some(row) = row else {
         return format!("Adjust the dose of {name}");
     };
@@ -55,6 +55,7 @@ fn product(formulary: &Formulary) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sentinel_env::Environment;
     use sentinel_env::polyguard::{Case, Episode, Setup};
 
     /// Every act of every cell is told in words of its own, and no two candidates of a step read alike.

@@ -1,6 +1,8 @@
 //! A step's reward taken apart: four channels, thirteen components, and what the episode's end makes of them
 //! (spec polyguard §7, §8).
 
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
 use sentinel_env::polyguard::{Channel, End, Episode, Step};
 
 use super::judge::{Judged, judge};
@@ -23,7 +25,7 @@ fn terms(channel: Channel, judged: &[Judged]) -> Vec<Term> {
 /// What the score is made of at the end.
 fn ending(episode: &Episode, end: End) -> Vec<Term> {
     let o = episode.observation();
-    let (factor, pad) = episode.price(end);
+    let (factor, pad) = episode.score_terms(end);
     let budget = f64::from(o.budget);
     let taken = f64::from(o.step_count);
     let mean = episode.hidden().tally().counted / taken.max(1.0);

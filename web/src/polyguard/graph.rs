@@ -1,6 +1,8 @@
 //! The interaction graph: medicines as points, flagged pairs and broken rules as arcs; on demand what public traits
 //! let one suspect, and with the truth what is not flagged.
 
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
 use std::fmt::Write;
 
 use leptos::prelude::*;
@@ -281,6 +283,7 @@ fn unflagged(episode: &Episode) -> Vec<Arc> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sentinel_env::Environment;
     use sentinel_env::polyguard::{Case, Setup};
 
     /// Flagged pairs are drawn, what is not flagged only with the truth, suspicions only on demand.

@@ -203,7 +203,7 @@ fn process(turn: &Turn, value: f64) -> (Verdict, String) {
         return good("what had to be known first was known");
     }
     if value > 0.25 {
-        let row = act.drug.and_then(|drug| o.regimen.of(drug));
+        let row = act.drug.and_then(|drug| o.regimen.find(drug));
         return if row.is_some_and(|row| row.is_unrevealed()) {
             bad("whether the medicine is still needed was not found out first")
         } else {
@@ -245,6 +245,8 @@ mod tests {
     use crate::play::play;
     use crate::state::{Source, View};
     use crate::world::Files;
+    use sentinel_env::Environment;
+    use sentinel_env::PrivilegedState;
     use sentinel_env::polyguard::Case;
     use sentinel_policy::polyguard::PolicyName;
 

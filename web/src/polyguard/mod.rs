@@ -3,6 +3,8 @@
 //! A simulation with made-up archetypes of medicines, never for the care of a patient; the page says so above
 //! everything else.
 
+use sentinel_env::Environment;
+use sentinel_env::World as _;
 mod actor;
 mod audit;
 mod beneath;
@@ -27,13 +29,13 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 use sentinel_env::polyguard::{
-    Case, Difficulty, Edit, Episode, PolyguardWorld, Setup, Split, SubEnvironment,
+    Case, Change, Difficulty, Episode, PolyguardEnv, Setup, Split, SubEnvironment,
 };
 use sentinel_env::rng::Streams;
-use sentinel_policy::Model;
+use sentinel_policy::nn::Model;
 use sentinel_policy::polyguard::PolicyName;
 use sentinel_policy::polyguard::learned::PolyguardNet;
-use sentinel_policy::replay::{EpisodeKey, Replay};
+use sentinel_policy::replay::Replay;
 
 use crate::page::{Page, Run};
 use crate::play::{Drawing, Frame, Mark, Said, Shape, said};
@@ -85,7 +87,7 @@ impl World for Polyguard {
     const HINTS: bool = true;
 
     type Task = Case;
-    type Change = Edit;
+    type Change = Change;
     type Policy = PolicyName;
     type Action = Pick;
     type Step = Turn;
@@ -94,7 +96,7 @@ impl World for Polyguard {
     type Mind = Mind;
     type Actor = Actor;
     type Model = Model<PolyguardNet>;
-    type Replay = Replay;
+    type Replay = Replay<PolyguardEnv>;
 
     fn label(policy: PolicyName) -> &'static str {
         words::player(policy)
@@ -105,7 +107,7 @@ impl World for Polyguard {
     }
 
     fn cheats(policy: PolicyName) -> bool {
-        policy.cheats()
+        policy.is_privileged()
     }
 
     fn slow(policy: PolicyName) -> bool {
@@ -190,15 +192,15 @@ impl World for Polyguard {
     }
 
     fn read_replay(text: &str) -> Opened<Self> {
-        crate::shelf::open::<Self, PolyguardWorld>(text)
+        crate::shelf::open::<Self, PolyguardEnv>(text)
     }
 
-    fn said(replay: &Replay, view: &View<Self>, before: &Episode) -> Option<Said> {
-        said::<PolyguardWorld>(replay, &setup(view), before)
+    fn said(replay: &Replay<PolyguardEnv>, view: &View<Self>, before: &Episode) -> Option<Said> {
+        said::<PolyguardEnv>(replay, &setup(view), before)
     }
 
-    fn holds(replay: &Replay, view: &View<Self>) -> bool {
-        let key = EpisodeKey::made_by::<PolyguardWorld>(&setup(view));
+    fn holds(replay: &Replay<PolyguardEnv>, view: &View<Self>) -> bool {
+        let key = PolyguardEnv::origin(&setup(view));
         replay.episode(&key).is_some()
     }
 }

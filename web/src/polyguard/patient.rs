@@ -1,5 +1,7 @@
 //! Who is treated, and what was measured; what is missing is shown as missing.
 
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
 use std::fmt::Write;
 
 use leptos::prelude::*;
@@ -117,6 +119,7 @@ fn values(o: &Observation, truth: Option<[f64; 5]>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sentinel_env::Environment;
     use sentinel_env::polyguard::{Case, Episode, Setup};
 
     /// A missing value is called missing, and no number stands in its place.

@@ -115,7 +115,7 @@ fn letter(text: &mut &str) -> Option<char> {
 }
 
 fn choice(text: &mut &str) -> Option<Choice> {
-    let mut choice = Choice::bare(of_digit(letter(text)?)?);
+    let mut choice = Choice::new(of_digit(letter(text)?)?);
     if let Some(rest) = text.strip_prefix('k') {
         let end = rest.find(|c: char| !c.is_ascii_digit())?;
         let thousandths: u16 = rest[..end].parse().ok()?;
@@ -124,7 +124,7 @@ fn choice(text: &mut &str) -> Option<Choice> {
     }
     if let Some(rest) = text.strip_prefix('w') {
         let end = rest.find(|c: char| !c.is_ascii_hexdigit())?;
-        choice.cites = Terms::of_bits(u128::from_str_radix(&rest[..end], 16).ok()?);
+        choice.cites = Terms::from_bits(u128::from_str_radix(&rest[..end], 16).ok()?);
         *text = &rest[end..];
     }
     loop {
@@ -153,17 +153,17 @@ mod tests {
     #[test]
     fn every_answer_survives_its_letters() {
         let id = |number| CandidateId::new(number).expect("a number of a candidate");
-        let plain = Choice::bare(id(3));
+        let plain = Choice::new(id(3));
         let full = Choice {
             confidence: Confidence::new(0.125),
-            cites: Terms::of("warfarin_like egfr pain"),
+            cites: Terms::from_text("warfarin_like egfr pain"),
             claim: Claim {
                 unknown: true,
                 ..Claim::default()
             },
             repaired: true,
             fallback: true,
-            ..Choice::bare(id(10))
+            ..Choice::new(id(10))
         };
         let mut picks: Vec<Pick> = CandidateId::all().map(Pick::Explained).collect();
         let exact = [Action::Choose(plain), Action::Choose(full), Action::Exploit];

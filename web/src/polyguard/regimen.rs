@@ -1,9 +1,11 @@
 //! The medicines: what each is, how much of it is taken, what for, and what is known or asked about it.
 
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
 use std::fmt::Write;
 
 use leptos::prelude::*;
-use sentinel_env::polyguard::{Drug, Episode, Observation, PRODUCT, Row, each_archetype};
+use sentinel_env::polyguard::{Drug, Episode, Medication, Observation, PRODUCT, each_archetype};
 
 use super::words::{dose, spaced, traits};
 use super::{Polyguard, words};
@@ -50,7 +52,7 @@ fn table(episode: &Episode, truth: bool) -> String {
     out + "</ul>"
 }
 
-fn drug(o: &Observation, row: &Row) -> String {
+fn drug(o: &Observation, row: &Medication) -> String {
     match row.drug {
         Drug::Known(id) => tip(&o.formulary().get(id).name, &traits(o.formulary(), id)),
         Drug::Product => tip(
@@ -60,7 +62,7 @@ fn drug(o: &Observation, row: &Row) -> String {
     }
 }
 
-fn class(o: &Observation, row: &Row) -> String {
+fn class(o: &Observation, row: &Medication) -> String {
     match row.drug {
         Drug::Known(id) => spaced(&o.formulary().get(id).class),
         Drug::Product if o.has_unknown_product() => "components unknown".to_owned(),
@@ -74,7 +76,7 @@ fn class(o: &Observation, row: &Row) -> String {
     }
 }
 
-fn given(row: &Row) -> String {
+fn given(row: &Medication) -> String {
     match row.indication {
         Some(condition) => spaced(condition.name()),
         None => tip(
@@ -93,7 +95,7 @@ fn chip(class: &str, label: &str, meaning: &str) -> String {
 }
 
 /// What is known or asked about a medicine.
-fn marks(o: &Observation, row: &Row) -> String {
+fn marks(o: &Observation, row: &Medication) -> String {
     let mut out = String::new();
     for (holds, class, label, meaning) in asked(o, row) {
         if holds {
@@ -134,7 +136,7 @@ type Asked = (bool, &'static str, &'static str, &'static str);
 
 /// What may be asked about any medicine.
 #[rustfmt::skip]
-fn asked(o: &Observation, row: &Row) -> [Asked; 9] {
+fn asked(o: &Observation, row: &Medication) -> [Asked; 9] {
     let taper = row.drug.needs_taper(o.formulary()) && !row.tapering;
     let kidney = o.renal_alert(row);
     [
@@ -151,9 +153,9 @@ fn asked(o: &Observation, row: &Row) -> [Asked; 9] {
 }
 
 /// What is true of a medicine.
-fn hidden(episode: &Episode, place: usize, row: &Row) -> String {
+fn hidden(episode: &Episode, place: usize, row: &Medication) -> String {
     let truth = episode.hidden().truth(place);
-    let (low, high) = episode.window(row);
+    let (low, high) = row.window(episode.observation().formulary());
     format!(
         "<span class=\"truth\">in truth {}, acts {:.2} (window {low:.2} to {high:.2})</span>",
         if truth.needed { "needed" } else { "not needed" },
@@ -164,6 +166,7 @@ fn hidden(episode: &Episode, place: usize, row: &Row) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sentinel_env::Environment;
     use sentinel_env::polyguard::{Case, Setup};
 
     #[test]

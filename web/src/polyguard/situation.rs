@@ -1,6 +1,7 @@
 //! The moment at the cursor: how far the episode is, what can be seen of the risk, and what just happened.
 
 use leptos::prelude::*;
+use sentinel_env::Environment;
 use sentinel_env::polyguard::{Observation, each_archetype};
 
 use super::words::spaced;

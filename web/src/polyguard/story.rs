@@ -1,5 +1,6 @@
 //! The step that led to the moment, and why it was good or bad: what its components say, the weightiest first.
 
+use sentinel_env::Environment;
 use std::fmt::Write;
 
 use sentinel_env::polyguard::{Observation, REFUSALS};

@@ -1,15 +1,17 @@
 //! A step as the page keeps it: what the environment says of it, with what stood there before.
 
+use sentinel_env::Environment;
+use sentinel_env::TrajectoryDigest;
 use std::sync::Arc;
 
-use sentinel_env::polyguard::{Act, Episode, Fingerprints, Observation, Step};
+use sentinel_env::polyguard::{Act, Episode, Observation, Step};
 
 use super::pick::Pick;
 
 /// An episode with the digest of its trajectory.
 pub struct Session {
     episode: Episode,
-    fingerprints: Fingerprints,
+    trajectory: TrajectoryDigest,
 }
 
 /// A step, and the observation that it answered.
@@ -29,7 +31,7 @@ impl Session {
     pub(super) fn new(episode: Episode) -> Self {
         Self {
             episode,
-            fingerprints: Fingerprints::default(),
+            trajectory: TrajectoryDigest::default(),
         }
     }
 
@@ -38,15 +40,15 @@ impl Session {
     }
 
     pub(super) fn digest(&self) -> String {
-        self.fingerprints.digest().to_string()
+        self.trajectory.digest().to_string()
     }
 
     /// Takes an answer.
     pub(super) fn act(&mut self, pick: Pick) -> Result<Turn, String> {
         let before = Arc::new(self.episode.observation().clone());
         let step = self.episode.step(pick.action(&before));
-        let step = step.map_err(|e| e.to_string())?;
-        self.fingerprints.push(&self.episode, &step);
+        let step = step.map_err(|e| e.to_string())?.info;
+        self.trajectory.push(&self.episode, &step);
         Ok(Turn {
             step,
             pick,

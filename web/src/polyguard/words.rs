@@ -166,6 +166,7 @@ pub(super) const fn violation(why: Violation) -> &'static str {
         Violation::UnknownField => "the answer has a field that there is not",
         Violation::BadConfidence => "the confidence is not a number from 0 to 1",
         Violation::TooLong => "the answer is too long",
+        Violation::RegimenFull => "the regimen has no room for both during the taper",
     }
 }
 

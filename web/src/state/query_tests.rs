@@ -3,7 +3,7 @@
 use super::*;
 use sentinel_env::rng::Streams;
 use sentinel_env::{cluster, rules, trust};
-use sentinel_policy::PolicyName;
+use sentinel_policy::trust::PolicyName;
 
 use crate::cluster::Cluster;
 use crate::trust::Trust;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use sentinel_env::trust::{Action, Episode, TrustWorld};
-use sentinel_policy::Trained;
+use sentinel_env::trust::{Action, Episode, TrustEnv};
+use sentinel_policy::trust::Trained;
 
 use super::{Mind, Trust, setup};
 use crate::play::{Acting, Recording};
@@ -11,7 +11,7 @@ use crate::state::{Source, View};
 use crate::world::{self, Files};
 
 /// A player, or a recording.
-pub type Actor = Acting<TrustWorld>;
+pub type Actor = Acting<TrustEnv>;
 
 /// Who acts for a source; nobody when its file is not there.
 pub(super) fn actor(
@@ -54,10 +54,11 @@ mod tests {
     use super::*;
     use crate::play::play;
     use crate::state::Branch;
-    use sentinel_policy::Model;
-    use sentinel_policy::learned::{ModelConfig, NetConfig, Weights};
+    use sentinel_policy::nn::Model;
+    use sentinel_policy::nn::{ModelConfig, Weights};
+    use sentinel_policy::trust::learned::NetConfig;
 
-    fn model() -> Arc<Model> {
+    fn model() -> Arc<Model<NetConfig>> {
         let net = NetConfig::default();
         Arc::new(Model {
             config: ModelConfig::new("test", net),

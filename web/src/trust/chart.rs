@@ -1,5 +1,6 @@
 //! Trust over time, with the reward and the stakes of each action below.
 
+use sentinel_env::Environment;
 use sentinel_env::ledger::HIGH_STAKES;
 use sentinel_env::slot::Slot;
 

@@ -89,6 +89,7 @@ pub fn explain_terminal(t: &Terminal) -> Vec<Term> {
 mod tests {
     use super::*;
     use crate::play;
+    use sentinel_env::Environment;
     use sentinel_env::num::clamp_reward;
     use sentinel_env::rng::Streams;
     use sentinel_env::trust::{Action, Episode, Setup};
@@ -107,12 +108,12 @@ mod tests {
                 while !episode.observation().done() {
                     n = n.wrapping_mul(29).wrapping_add(13);
                     let step = episode.step(Action::ALL[n % 12]).expect("not over");
-                    let sum = total(&explain(task, &step.grades));
+                    let sum = total(&explain(task, &step.info.grades));
                     assert!(
-                        (sum - step.grades.reward).abs() < 1e-12,
+                        (sum - step.info.grades.reward).abs() < 1e-12,
                         "{task} {seed}: {sum}"
                     );
-                    if let Some(end) = &step.terminal {
+                    if let Some(end) = &step.info.terminal {
                         let terms = explain_terminal(end);
                         let sum = total(&terms);
                         assert!(

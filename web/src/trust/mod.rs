@@ -1,5 +1,6 @@
 //! The trust world in the page: five specialists with hidden behaviours.
 
+use sentinel_env::Environment;
 mod actor;
 mod chart;
 mod explain;
@@ -15,9 +16,13 @@ use leptos::prelude::*;
 use sentinel_env::World as _;
 use sentinel_env::rng::Streams;
 use sentinel_env::slot::{SLOTS, Slot};
-use sentinel_env::trust::{self, Action, Episode, Session, Setup, Status, Step, TrustWorld, text};
-use sentinel_policy::replay::{EpisodeKey, Replay};
-use sentinel_policy::{Model, PolicyName};
+use sentinel_env::trust::{
+    self, Action, Episode, Layout, Session, Setup, Status, Step, TrustEnv, text,
+};
+use sentinel_policy::nn::Model;
+use sentinel_policy::replay::Replay;
+use sentinel_policy::trust::PolicyName;
+use sentinel_policy::trust::learned::NetConfig;
 
 use crate::page::Run;
 use crate::play::{Drawing, Frame, Mark, Said, Shape, said};
@@ -60,7 +65,7 @@ fn setup(view: &View<Trust>) -> Setup {
 impl World for Trust {
     const NAME: &'static str = "trust";
     const ACTIONS_MAX: usize = 45;
-    const STREAMS: &'static [Streams] = TrustWorld::STREAMS;
+    const STREAMS: &'static [Streams] = TrustEnv::STREAMS;
     const PLAYER: PolicyName = PolicyName::Bayes;
     const LEARNED: Option<Learned> = Some(Learned {
         weights: weights::ADDRESS,
@@ -77,8 +82,8 @@ impl World for Trust {
     type Session = Session;
     type Mind = Mind;
     type Actor = Actor;
-    type Model = Model;
-    type Replay = Replay;
+    type Model = Model<NetConfig>;
+    type Replay = Replay<TrustEnv>;
 
     fn label(policy: PolicyName) -> &'static str {
         match policy {
@@ -97,11 +102,15 @@ impl World for Trust {
     }
 
     fn cheats(policy: PolicyName) -> bool {
-        policy.cheats()
+        policy.is_privileged()
     }
 
     fn task_title(task: trust::Task) -> String {
-        format!("{} subtasks, {}", task.nodes(), task.difficulty())
+        format!(
+            "{} subtasks, {}",
+            Layout::for_task(task).len(),
+            task.difficulty()
+        )
     }
 
     fn start(view: &View<Self>) -> Session {
@@ -119,7 +128,7 @@ impl World for Trust {
     }
 
     fn digest(session: &Session) -> String {
-        session.fingerprints().digest().to_string()
+        session.digest().digest().to_string()
     }
 
     fn done(episode: &Episode) -> bool {
@@ -186,24 +195,24 @@ impl World for Trust {
         actor::actor(view, source, files)
     }
 
-    fn read_model(bytes: Result<Vec<u8>, String>) -> Result<Arc<Model>, String> {
+    fn read_model(bytes: Result<Vec<u8>, String>) -> Result<Arc<Model<NetConfig>>, String> {
         crate::weights::read(weights::ADDRESS, bytes)
     }
 
-    fn model_words(model: &Model) -> String {
+    fn model_words(model: &Model<NetConfig>) -> String {
         weights::words(model)
     }
 
     fn read_replay(text: &str) -> Opened<Self> {
-        crate::shelf::open::<Self, TrustWorld>(text)
+        crate::shelf::open::<Self, TrustEnv>(text)
     }
 
-    fn said(replay: &Replay, view: &View<Self>, before: &Episode) -> Option<Said> {
-        said::<TrustWorld>(replay, &setup(view), before)
+    fn said(replay: &Replay<TrustEnv>, view: &View<Self>, before: &Episode) -> Option<Said> {
+        said::<TrustEnv>(replay, &setup(view), before)
     }
 
-    fn holds(replay: &Replay, view: &View<Self>) -> bool {
-        replay.episode(&EpisodeKey::from(&setup(view))).is_some()
+    fn holds(replay: &Replay<TrustEnv>, view: &View<Self>) -> bool {
+        replay.episode(&TrustEnv::origin(&setup(view))).is_some()
     }
 }
 

@@ -1,8 +1,9 @@
 //! The moment at the cursor: what is to be done, what it takes, and what the player makes of it.
 
 use leptos::prelude::*;
+use sentinel_env::Environment;
 use sentinel_env::ledger::HIGH_STAKES;
-use sentinel_env::trust::{Action, text};
+use sentinel_env::trust::{Action, Layout, text};
 
 use super::Trust;
 use crate::play::Frame;
@@ -31,7 +32,7 @@ fn row(head: &str, class: &str, share: f64) -> String {
 
 fn subtask(frame: &Frame<Trust>) -> String {
     let o = frame.episode.observation();
-    let total = o.task.nodes();
+    let total = Layout::for_task(o.task).len();
     let Some(domain) = o.domain else {
         let score = three(frame.episode.tally().score());
         let done = o.progress.completed();

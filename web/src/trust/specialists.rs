@@ -1,6 +1,8 @@
 //! The five slots: what is known of each, what the player believes, and the buttons to act.
 
 use leptos::prelude::*;
+use sentinel_env::Environment;
+use sentinel_env::PrivilegedState;
 use sentinel_env::slot::Slot;
 use sentinel_env::trust::{Action, Behaviour, Domain};
 

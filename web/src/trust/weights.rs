@@ -1,7 +1,8 @@
 //! The weights of the trained policy: one file beside the page, and what it says of itself.
 
-use sentinel_policy::Model;
-use sentinel_policy::learned::{FeatureSet, Pooling};
+use sentinel_policy::nn::Model;
+use sentinel_policy::trust::learned::NetConfig;
+use sentinel_policy::trust::learned::{FeatureSet, Pooling};
 
 use crate::text::grouped;
 
@@ -10,7 +11,7 @@ pub const ADDRESS: &str = "replays/grpo/model.safetensors";
 
 /// What a model says of itself: name, size, and what it is built from.
 #[must_use]
-pub fn words(model: &Model) -> String {
+pub fn words(model: &Model<NetConfig>) -> String {
     let net = model.weights.config();
     let pooling = match net.pooling {
         Pooling::None => "each slot judged by itself",
@@ -33,7 +34,8 @@ pub fn words(model: &Model) -> String {
 mod tests {
     use super::*;
     use crate::weights::read;
-    use sentinel_policy::learned::{ModelConfig, NetConfig, Weights};
+    use sentinel_policy::nn::{ModelConfig, Weights};
+    use sentinel_policy::trust::learned::NetConfig;
 
     #[test]
     fn a_model_tells_its_size() {

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use sentinel_env::rng::Streams;
-use sentinel_env::rules::Change;
+use sentinel_env::rules::RuleChange;
 
 use super::controls::option;
 use crate::page::Page;
@@ -70,7 +70,7 @@ pub(super) fn RulesMenu<W: World>(page: Page<W>) -> impl IntoView {
         all.into_iter().map(text).collect::<String>()
     };
     let title = move || {
-        let made: Vec<&str> = rules().changes().map(Change::describe).collect();
+        let made: Vec<&str> = rules().changes().map(RuleChange::describe).collect();
         if made.is_empty() {
             format!(
                 "The rules of {}. Hardened rules close its exploits.",

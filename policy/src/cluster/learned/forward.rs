@@ -1,160 +1,154 @@
-//! The forward pass as plain loops over `f32`: what rollouts and the page run.
+//! The cluster world's network: its forward pass as plain loops over `f32`.
 //!
-//! For jobs, GPUs and workers alike: `h = relu(features W + situation G + b)`, summed over the set
-//! and divided by the most there can be; the context is `c = relu(situation + pooled sets + b)`;
-//! `z = relu(h V + c P)` and a head per set; the words come from the context. Rows of a set share
-//! all weights, so exchanging two exchanges their numbers.
+//! For jobs, GPUs and workers alike: `h = relu(features W + global G + b)`, summed over the set and
+//! divided by the most there can be; the context is `c = relu(global + pooled sets + b)`;
+//! `z = relu(h V + c P)` and a head per set; the action types come from the context. Rows of a set
+//! share all weights, so exchanging two exchanges their outputs.
 
-use sentinel_env::cluster::{ActionType, GPUS_MAX, JOBS_MAX};
+use std::ops::Range;
+
+use sentinel_env::cluster::{Action, ActionType, ClusterEnv, GPUS_MAX, JOBS_MAX, Observation};
 use sentinel_env::slot::SLOTS;
 
-use super::choice::{COLUMNS, Factor};
-use super::features::Features;
-use super::layout::{ClusterNet, HEADS, SITUATION, at};
-use crate::learned::{Weights, add_product, relu};
+use super::actions::{self, COLUMNS, Factor, SEGMENTS};
+use super::features::{Features, GLOBAL_SCHEMA, GPU_SCHEMA, JOB_SCHEMA, Observer, WORKER_SCHEMA};
+use super::net::{CONTEXT, ClusterNet, HEADS, at};
+use crate::nn::{
+    Choice, FeatureSchema, Network, Output, Scratch, Weights, add_product, linear, relu, set_layer,
+};
 
-/// What a network says to one observation.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Output {
-    /// Logits of all factors, see [`super::SEGMENTS`].
-    pub actions: [f32; COLUMNS],
-    /// Logits of each behaviour behind each slot, `[slot][behaviour]`.
-    pub beliefs: [[f32; SLOTS]; SLOTS],
-}
+/// Most rows of each set: jobs, GPUs, workers.
+const ROWS: [usize; 3] = [JOBS_MAX, GPUS_MAX, SLOTS];
 
-/// Room for the hidden layers, so that a pass allocates nothing.
-#[derive(Clone, Debug)]
-pub struct Scratch {
-    shared: Vec<f32>,
-    context: Vec<f32>,
-    row: Vec<f32>,
-    pooled: [Vec<f32>; 3],
-    first: [Vec<f32>; 3],
-}
+impl Network for ClusterNet {
+    type Env = ClusterEnv;
+    type Observer = Observer;
+    type Features = Features;
 
-/// The most that each set can have.
-const MOST: [usize; 3] = [JOBS_MAX, GPUS_MAX, SLOTS];
+    const LOGITS: usize = COLUMNS;
+    const SEGMENTS: &'static [Range<usize>] = &SEGMENTS;
+    const BELIEF_SHAPE: Option<[usize; 2]> = Some([SLOTS, SLOTS]);
+    const FEATURE_SCHEMAS: &'static [FeatureSchema] =
+        &[JOB_SCHEMA, GPU_SCHEMA, WORKER_SCHEMA, GLOBAL_SCHEMA];
 
-impl Scratch {
-    /// Room for the hidden layers of these weights.
-    #[must_use]
-    pub fn new(weights: &Weights<ClusterNet>) -> Self {
-        let hidden = weights.config().hidden;
-        Self {
-            shared: vec![0.0; hidden],
-            context: vec![0.0; hidden],
-            row: vec![0.0; hidden],
-            pooled: std::array::from_fn(|_| vec![0.0; hidden]),
-            first: MOST.map(|most| vec![0.0; most * hidden]),
+    fn observer(&self) -> Observer {
+        Observer::default()
+    }
+
+    fn scratch(&self) -> Scratch {
+        let h = self.hidden;
+        let [jobs, gpus, workers] = ROWS.map(|rows| rows * h);
+        Scratch::new(&[h, h, h, jobs, gpus, workers])
+    }
+
+    fn forward(w: &Weights<Self>, x: &Features, scratch: &mut Scratch, out: &mut Output) {
+        let [shared, pooled, context, jobs, gpus, workers] = scratch.buffers();
+        let mut first = [jobs, gpus, workers];
+        linear(
+            &x.global,
+            w.tensor(at::CONTEXT_GLOBAL),
+            w.tensor(at::CONTEXT_BIAS),
+            context,
+        );
+        for (set, hidden) in first.iter_mut().enumerate() {
+            encode(w, set, x, shared, hidden, pooled);
+            add_product(pooled, w.tensor(at::CONTEXT_SETS[set]), context);
+        }
+        relu(context);
+        context_head(w, context, out);
+        for (set, hidden) in first.iter().enumerate() {
+            // The pooled sets have been used: their buffer holds one row of the second layer.
+            set_head(w, set, x, [context, hidden], [shared, pooled], out);
         }
     }
-}
 
-/// Runs the network on one observation.
-#[must_use]
-pub(super) fn run(w: &Weights<ClusterNet>, x: &Features, scratch: &mut Scratch) -> Output {
-    let job_rows = (x.jobs.iter().zip(x.open)).map(|(row, on)| on.then_some(&row[..]));
-    encode(w, 0, x, job_rows, scratch);
-    let gpu_rows = x.gpus.iter().take(usize::from(x.gpu_count));
-    encode(w, 1, x, gpu_rows.map(|row| Some(&row[..])), scratch);
-    encode(w, 2, x, x.workers.iter().map(|row| Some(&row[..])), scratch);
-    let Scratch {
-        context, pooled, ..
-    } = scratch;
-    context.copy_from_slice(w.tensor(at::CONTEXT_BIAS));
-    add_product(&x.global, w.tensor(at::CONTEXT_GLOBAL), context);
-    for (pooled, index) in pooled.iter().zip(at::CONTEXT_SETS) {
-        add_product(pooled, w.tensor(index), context);
+    fn action_mask(observation: &Observation, mask: &mut [bool]) {
+        actions::action_mask(observation, mask);
     }
-    relu(context);
-    let mut output = Output {
-        actions: [0.0; COLUMNS],
-        beliefs: [[0.0; SLOTS]; SLOTS],
-    };
-    situation(w, context, &mut output);
-    heads(w, x, scratch, &mut output);
-    output
+
+    fn next_factor(chosen: &Choice) -> Option<usize> {
+        actions::next_factor(chosen)
+    }
+
+    fn action(choice: &Choice, _observation: &Observation) -> Action {
+        actions::action(choice)
+    }
+
+    fn choice_of(action: Action) -> Option<Choice> {
+        actions::choice_of(action)
+    }
 }
 
-/// The first layer of a set, and its pool.
-fn encode<'a>(
+/// Returns whether a row of a set takes part.
+fn takes_part(x: &Features, set: usize, row: usize) -> bool {
+    match set {
+        0 => x.open[row],
+        1 => row < usize::from(x.gpu_count),
+        _ => true,
+    }
+}
+
+/// Computes the first layer of a set, and its pool.
+fn encode(
     w: &Weights<ClusterNet>,
     set: usize,
     x: &Features,
-    rows: impl Iterator<Item = Option<&'a [f32]>>,
-    scratch: &mut Scratch,
+    shared: &mut [f32],
+    hidden: &mut [f32],
+    pooled: &mut [f32],
 ) {
     let start = at::SETS[set];
-    let Scratch {
-        shared,
-        pooled,
-        first,
-        ..
-    } = scratch;
-    shared.copy_from_slice(w.tensor(start + at::BIAS_IN));
-    add_product(&x.global, w.tensor(start + at::GLOBAL_IN), shared);
-    let (pooled, share) = (&mut pooled[set], 1.0 / MOST[set] as f32);
-    pooled.fill(0.0);
-    for (row, out) in rows.zip(first[set].chunks_exact_mut(shared.len())) {
-        let Some(row) = row else {
+    let bias = w.tensor(start + at::BIAS_IN);
+    linear(&x.global, w.tensor(start + at::GLOBAL_IN), bias, shared);
+    let weight = w.tensor(start + at::IN);
+    let share = 1.0 / ROWS[set] as f32;
+    let row = |index: usize| match set {
+        0 => &x.jobs[index][..],
+        1 => &x.gpus[index][..],
+        _ => &x.workers[index][..],
+    };
+    let rows = (0..ROWS[set]).map(|index| takes_part(x, set, index).then(|| row(index)));
+    set_layer(rows, weight, shared, hidden, share, pooled);
+}
+
+/// Computes the logits of the action types, and of the job's own worker.
+fn context_head(w: &Weights<ClusterNet>, context: &[f32], out: &mut Output) {
+    let mut logits = [0.0; CONTEXT];
+    let bias = w.tensor(at::CONTEXT_HEAD_BIAS);
+    linear(context, w.tensor(at::CONTEXT_HEAD), bias, &mut logits);
+    let (types, own) = logits.split_at(ActionType::ALL.len());
+    out.logits[Factor::Kind.columns()].copy_from_slice(types);
+    for (factor, logit) in [Factor::AskWorker, Factor::VerifyWorker].iter().zip(own) {
+        out.logits[factor.columns().end - 1] = *logit;
+    }
+}
+
+/// Computes the second layer of a set and its logits, from the context and the first layer.
+fn set_head(
+    w: &Weights<ClusterNet>,
+    set: usize,
+    x: &Features,
+    [context, first]: [&[f32]; 2],
+    [shared, row]: [&mut [f32]; 2],
+    out: &mut Output,
+) {
+    let start = at::SETS[set];
+    shared.fill(0.0);
+    add_product(context, w.tensor(start + at::CONTEXT_MID), shared);
+    for (index, h) in first.chunks_exact(row.len()).enumerate() {
+        if !takes_part(x, set, index) {
             continue;
-        };
-        out.copy_from_slice(shared);
-        add_product(row, w.tensor(start + at::IN), out);
-        relu(out);
-        add_product(&[share], out, pooled);
-    }
-}
-
-fn situation(w: &Weights<ClusterNet>, context: &[f32], output: &mut Output) {
-    let mut logits = [0.0; SITUATION];
-    logits.copy_from_slice(w.tensor(at::SITUATION_BIAS));
-    add_product(context, w.tensor(at::SITUATION), &mut logits);
-    let words = ActionType::ALL.len();
-    output.actions[..words].copy_from_slice(&logits[..words]);
-    for (factor, logit) in [Factor::AskWorker, Factor::VerifyWorker]
-        .into_iter()
-        .zip(&logits[words..])
-    {
-        output.actions[factor.columns().end - 1] = *logit;
-    }
-}
-
-/// The second layer of each set and its logits.
-fn heads(w: &Weights<ClusterNet>, x: &Features, scratch: &mut Scratch, output: &mut Output) {
-    let Scratch {
-        shared,
-        context,
-        row,
-        first,
-        ..
-    } = scratch;
-    let gpus = usize::from(x.gpu_count);
-    for (set, first) in first.iter().enumerate() {
-        let start = at::SETS[set];
-        shared.fill(0.0);
-        add_product(context, w.tensor(start + at::CONTEXT_MID), shared);
-        for (index, h) in first.chunks_exact(row.len()).enumerate() {
-            let takes_part = match set {
-                0 => x.open[index],
-                1 => index < gpus,
-                _ => true,
-            };
-            if !takes_part {
-                continue;
-            }
-            row.copy_from_slice(shared);
-            add_product(h, w.tensor(start + at::MID), row);
-            relu(row);
-            let mut logits = [0.0; HEADS[2]];
-            let logits = &mut logits[..HEADS[set]];
-            add_product(row, w.tensor(start + at::HEAD), logits);
-            place(set, index, logits, output);
         }
+        linear(h, w.tensor(start + at::MID), shared, row);
+        relu(row);
+        let mut logits = [0.0; HEADS[2]];
+        let logits = &mut logits[..HEADS[set]];
+        add_product(row, w.tensor(start + at::HEAD), logits);
+        place(set, index, logits, out);
     }
 }
 
-/// Which factors the logits of each set belong to, in the order of its head.
+/// The factors that the logits of each set belong to, in the order of its head.
 const JOB_FACTORS: [Factor; HEADS[0]] = [
     Factor::AllocateJob,
     Factor::PreemptJob,
@@ -167,16 +161,18 @@ const WORKER_FACTORS: [Factor; 3] = [
     Factor::VerifyWorker,
 ];
 
-fn place(set: usize, index: usize, logits: &[f32], output: &mut Output) {
+/// Writes the logits of one row of a set to their columns.
+fn place(set: usize, index: usize, logits: &[f32], out: &mut Output) {
     let factors = match set {
         0 => &JOB_FACTORS[..],
         1 => &[Factor::AllocateGpu],
         _ => &WORKER_FACTORS,
     };
     for (factor, logit) in factors.iter().zip(logits) {
-        output.actions[factor.columns().start + index] = *logit;
+        out.logits[factor.columns().start + index] = *logit;
     }
     if set == 2 {
-        output.beliefs[index].copy_from_slice(&logits[WORKER_FACTORS.len()..]);
+        let belief = &mut out.beliefs[index * SLOTS..][..SLOTS];
+        belief.copy_from_slice(&logits[WORKER_FACTORS.len()..]);
     }
 }

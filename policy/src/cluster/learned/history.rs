@@ -1,4 +1,4 @@
-//! What is remembered of earlier observations.
+//! Memory of earlier observations.
 
 use sentinel_env::cluster::{Action, OPEN_STEPS, Observation};
 use sentinel_env::slot::SLOTS;
@@ -8,7 +8,7 @@ use crate::cluster::evidence::Speeds;
 /// Actions that the count of loops looks back on.
 const RECENT: usize = 6;
 
-/// See the module.
+/// Memory over the observations of an episode.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct History {
     step: u8,

@@ -1,17 +1,18 @@
 //! The learned policy of the cluster world: features of jobs, GPUs and workers, one network over
 //! these three sets, and an action that is chosen factor by factor.
 
-mod choice;
+mod actions;
 mod features;
 mod forward;
 pub(crate) mod history;
-mod layout;
-mod legal;
-mod trained;
+mod net;
 
-pub use choice::{COLUMNS, Choice, FACTORS, Factor, SEGMENTS};
-pub use features::{Features, GLOBAL, Observer, PER_GPU, PER_JOB, PER_WORKER};
-pub use forward::{Output, Scratch};
-pub use layout::{ClusterNet, HEADS, at};
-pub use legal::legal;
-pub use trained::{Trained, likeliest};
+pub use actions::{COLUMNS, FACTORS, Factor, SEGMENTS};
+pub use features::{
+    Features, GLOBAL, GLOBAL_SCHEMA, GPU_SCHEMA, JOB_SCHEMA, Observer, PER_GPU, PER_JOB,
+    PER_WORKER, WORKER_SCHEMA,
+};
+pub use net::{ClusterNet, HEADS, at};
+
+/// The greedy policy of a trained model of the cluster world.
+pub type Trained = crate::nn::TrainedPolicy<ClusterNet>;

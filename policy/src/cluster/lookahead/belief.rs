@@ -8,7 +8,6 @@ use sentinel_env::cluster::{
 use sentinel_env::num::round_to;
 use sentinel_env::rng::derive_seed;
 use sentinel_env::slot::{SLOTS, Slot};
-use sentinel_env::trust::Adversary;
 
 use crate::cluster::planner::{attacked, least_done};
 
@@ -66,11 +65,7 @@ impl Belief {
         let stakes = (is.alpha + is.beta - was.alpha - was.beta - 1.0) / 2.0;
         let confidence = is.gap_sum - was.gap_sum;
         let actual = self.progress[said.job.index()];
-        let adversary = Adversary {
-            threshold: o.profile.adversarial_threshold,
-            benign_confidence: o.profile.adversary_benign_confidence,
-            poison_confidence: o.profile.adversary_poison_confidence,
-        };
+        let adversary = o.profile.adversary();
         // Slots that share the degrading behaviour share its count; no task has two.
         let calls = is.calls;
         let fits = |behaviour: Behaviour| {
@@ -129,7 +124,7 @@ impl Belief {
         }
     }
 
-    /// The `index`-th supposition: one of the possible assignments, with luck of its own.
+    /// The `index`-th supposition: one of the possible assignments, with outcomes of its own.
     pub(super) fn suppose(&self, o: &Observation, index: u64) -> Hypothesis {
         let seed = derive_seed(u64::from(o.step_count), index + 1);
         let count = self.possible.len().max(1) as u64;
@@ -148,7 +143,7 @@ impl Belief {
             degrading_calls: calls,
             level: self.level,
             open: self.open.filter(|_| finds_attacks(o.rules)),
-            luck: seed,
+            outcome_seed: seed,
         }
     }
 }

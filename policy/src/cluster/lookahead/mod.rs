@@ -4,13 +4,14 @@
 //!
 //! [`Lookahead`] supposes what is hidden, from what was seen; [`Oracle`] copies what is hidden as it is.
 
+use sentinel_env::Environment;
 mod belief;
 mod candidates;
 
-use sentinel_env::cluster::{Action, ClusterWorld, Episode, Hidden, Observation, Tally};
+use sentinel_env::cluster::{Action, ClusterEnv, Episode, Observation, Tally};
 
 use super::planner::Planner;
-use super::{Oracle as Cheating, Policy};
+use super::{Policy, PrivilegedPolicy};
 use belief::Belief;
 use candidates::candidates;
 
@@ -29,7 +30,7 @@ struct Watch {
 impl Watch {
     fn take_in(&mut self, o: &Observation) {
         self.planner.observe(o);
-        self.tally.follow(o);
+        self.tally.record_observation(o);
     }
 
     /// The candidate that ends best on average over the worlds; the planner's own choice, unless
@@ -87,7 +88,7 @@ impl Lookahead {
     }
 }
 
-impl Policy<ClusterWorld> for Lookahead {
+impl Policy<ClusterEnv> for Lookahead {
     fn observe(&mut self, o: &Observation) {
         self.watch.take_in(o);
         self.belief.observe(o);
@@ -96,14 +97,14 @@ impl Policy<ClusterWorld> for Lookahead {
     fn choose(&mut self, o: &Observation) -> Action {
         let suppose = |index| {
             let hypothesis = self.belief.suppose(o, index);
-            Episode::imagine(o, &self.watch.tally, &hypothesis)
+            Episode::from_belief(o, &self.watch.tally, &hypothesis)
         };
         let worlds: Vec<Episode> = (0..WORLDS as u64).map(suppose).collect();
         self.watch.best(o, &worlds)
     }
 }
 
-/// Looks ahead in the world as it is, luck included: what nobody can know.
+/// Looks ahead in the episode as it is, future draws included: what nobody can know.
 #[derive(Clone, Debug, Default)]
 pub struct Oracle {
     watch: Watch,
@@ -117,10 +118,10 @@ impl Oracle {
     }
 }
 
-impl Cheating<ClusterWorld> for Oracle {
-    fn choose(&mut self, o: &Observation, hidden: &Hidden) -> Action {
+impl PrivilegedPolicy<ClusterEnv> for Oracle {
+    fn choose(&mut self, episode: &Episode) -> Action {
+        let o = episode.observation();
         self.watch.take_in(o);
-        let world = Episode::beneath(o, &self.watch.tally, hidden.clone());
-        self.watch.best(o, &[world])
+        self.watch.best(o, std::slice::from_ref(episode))
     }
 }

@@ -4,7 +4,7 @@
 mod jobs;
 mod workers;
 
-use sentinel_env::cluster::{Action, Change, ClusterWorld, JobId, Observation, Task};
+use sentinel_env::cluster::{Action, Change, ClusterEnv, JobId, Observation, Task};
 use sentinel_env::slot::Slot;
 
 use super::Policy;
@@ -98,7 +98,7 @@ fn verify(job: JobId, worker: Option<Slot>) -> Action {
     }
 }
 
-impl Policy<ClusterWorld> for Planner {
+impl Policy<ClusterEnv> for Planner {
     fn observe(&mut self, o: &Observation) {
         self.workers.observe(o);
         let c = &o.counters;

@@ -1,5 +1,6 @@
 //! Learns along the bandit's own episodes: each step earns its gated total.
 
+use sentinel_env::{Environment, Transition};
 use std::ops::Range;
 
 use sentinel_env::polyguard::{Action, Episode, Stream};
@@ -9,7 +10,7 @@ use super::super::fitted::{Provenance, setups};
 use super::{Bandit, Learned, Rule, Statistics};
 
 impl Bandit {
-    /// One that has seen nothing.
+    /// Returns one that has seen nothing.
     pub(super) fn ignorant(rule: Rule, seed: u64) -> Self {
         let nothing = Statistics::prior();
         let Some(posterior) = nothing.posterior() else {
@@ -18,7 +19,7 @@ impl Bandit {
         Self {
             rule,
             posterior,
-            stream: Stream::of_policy(seed),
+            stream: Stream::for_policy(seed),
             values: None,
         }
     }
@@ -33,7 +34,7 @@ pub fn fit(rule: Rule, seeds: Range<u64>) -> Learned {
     let (mut squares, mut counts) = ([0.0; 2], [0u64; 2]);
     for (played, setup) in setups(seeds.clone()).enumerate() {
         let at = usize::from(played as u64 >= half);
-        bandit.stream = Stream::of_policy(setup.seed);
+        bandit.stream = Stream::for_policy(setup.seed);
         let mut episode = Episode::reset(&setup);
         while !episode.observation().done() {
             let o = episode.observation();
@@ -42,7 +43,7 @@ pub fn fit(rule: Rule, seeds: Range<u64>) -> Learned {
                 break;
             };
             let features = features(o, &candidate);
-            let Ok(step) = episode.step(Action::explained(o, id)) else {
+            let Ok(Transition { info: step, .. }) = episode.step(Action::explained(o, id)) else {
                 break;
             };
             let error = step.reward.gated - dot(&bandit.posterior.mean, &features);

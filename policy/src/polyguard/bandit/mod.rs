@@ -10,18 +10,18 @@ mod posterior;
 use std::sync::LazyLock;
 
 use sentinel_env::polyguard::{
-    Action, CANDIDATES, Candidate, CandidateId, Observation, PolyguardWorld, Stream,
+    Action, CANDIDATES, Candidate, CandidateId, Observation, PolyguardEnv, Stream,
 };
 use serde::{Deserialize, Serialize};
 
 pub use fit::fit;
 pub use posterior::Statistics;
 
-use crate::play::Policy;
+use crate::policy::Policy;
 
 use super::features::{Features, dot, features};
 use super::fitted::{Provenance, shipped};
-use super::permitted::{best, permitted};
+use super::permitted::{argmax, permitted};
 use crate::order::sort;
 use posterior::Posterior;
 
@@ -65,7 +65,7 @@ static THOMPSON: LazyLock<Learned> =
     LazyLock::new(|| shipped(include_str!("../../../data/polyguard/thompson.json")));
 
 impl Learned {
-    /// The bandit that is part of the program.
+    /// Returns the bandit that is part of the program.
     #[must_use]
     pub fn shipped(rule: Rule) -> &'static Self {
         match rule {
@@ -110,24 +110,24 @@ impl Rule {
 }
 
 impl Bandit {
-    /// The bandit of the program, with the policy's own stream of the episode `seed`.
+    /// Returns the bandit of the program, with the policy's own stream of the episode `seed`.
     #[must_use]
     pub fn new(rule: Rule, seed: u64) -> Self {
         Self::of(Learned::shipped(rule), seed).unwrap_or_else(|| Self::ignorant(rule, seed))
     }
 
-    /// One that has learned; `None` if its statistics are impossible.
+    /// Returns one that has learned; `None` if its statistics are impossible.
     #[must_use]
     pub fn of(learned: &Learned, seed: u64) -> Option<Self> {
         Some(Self {
             rule: learned.rule,
             posterior: learned.statistics.posterior()?,
-            stream: Stream::of_policy(seed),
+            stream: Stream::for_policy(seed),
             values: None,
         })
     }
 
-    /// The candidates with most worth, the best first; at most `k`.
+    /// Returns the candidates with most worth, the best first; at most `k`.
     pub fn top_k(&mut self, o: &Observation, k: usize) -> Vec<CandidateId> {
         let valuation = self.rule.valuation(&self.posterior, &mut self.stream);
         let mut all: Vec<(f64, CandidateId)> = permitted(o)
@@ -138,11 +138,11 @@ impl Bandit {
         all.into_iter().take(k).map(|(_, id)| id).collect()
     }
 
-    /// The candidate with most worth, and the worth of all that were considered.
+    /// Returns the candidate with most worth, and the worth of all that were considered.
     fn pick(&mut self, o: &Observation) -> (CandidateId, [f64; CANDIDATES]) {
         let valuation = self.rule.valuation(&self.posterior, &mut self.stream);
         let mut values = [f64::NEG_INFINITY; CANDIDATES];
-        let id = best(o, |candidate| {
+        let id = argmax(o, |candidate| {
             let value = valuation.of(o, candidate);
             values[candidate.id.index()] = value;
             value
@@ -151,7 +151,7 @@ impl Bandit {
     }
 }
 
-impl Policy<PolyguardWorld> for Bandit {
+impl Policy<PolyguardEnv> for Bandit {
     fn choose(&mut self, o: &Observation) -> Action {
         let (id, values) = self.pick(o);
         self.values = Some(values);
@@ -159,11 +159,11 @@ impl Policy<PolyguardWorld> for Bandit {
     }
 
     /// Bounds or drawn rewards; none of what was not considered.
-    fn action_values(&self) -> Option<[f64; CANDIDATES]> {
-        self.values
+    fn action_values(&self) -> Option<Vec<f64>> {
+        self.values.map(Vec::from)
     }
 
-    fn peek_random(&self) -> Option<f64> {
+    fn peek_draw(&self) -> Option<f64> {
         match self.rule {
             Rule::LinUcb => None,
             Rule::Thompson => Some(self.stream.clone().unit()),
@@ -173,6 +173,7 @@ impl Policy<PolyguardWorld> for Bandit {
 
 #[cfg(test)]
 mod tests {
+    use sentinel_env::Environment;
     use sentinel_env::polyguard::{Case, Episode, Setup};
 
     use super::super::fitted::{FIT_SEEDS, assert_clean};

@@ -34,7 +34,7 @@ impl Statistics {
         }
     }
 
-    /// What is believed of the weights; `None` if the statistics are of no observations at all.
+    /// Returns what is believed of the weights; `None` if the statistics are of no observations at all.
     #[must_use]
     pub(super) fn posterior(&self) -> Option<Posterior> {
         let cholesky = Cholesky::of(&self.precision)?;
@@ -68,7 +68,7 @@ impl Posterior {
     }
 }
 
-/// A draw with mean 0 and variance 1: twelve uniform ones less 6 (Irwin-Hall). It differs from a
+/// Returns a draw with mean 0 and variance 1: twelve uniform ones less 6 (Irwin-Hall). It differs from a
 /// normal one only beyond ±3, and needs no logarithm or cosine, which are not the same bits on every
 /// target.
 fn nearly_normal(stream: &mut Stream) -> f64 {
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn draws_have_the_moments_of_a_normal_distribution() {
-        let mut stream = Stream::of_policy(7);
+        let mut stream = Stream::for_policy(7);
         let draws: Vec<f64> = (0..40_000).map(|_| nearly_normal(&mut stream)).collect();
         let mean = |power: i32| draws.iter().map(|x| x.powi(power)).sum::<f64>() / 40_000.0;
         assert!(mean(1).abs() < 0.02 && (mean(2) - 1.0).abs() < 0.03);
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn a_known_line_is_learned_and_drawn_around() {
         let truth: Features = std::array::from_fn(|at| at as f64 / 10.0 - 1.0);
-        let (mut statistics, mut stream) = (Statistics::prior(), Stream::of_policy(3));
+        let (mut statistics, mut stream) = (Statistics::prior(), Stream::for_policy(3));
         for _ in 0..5000 {
             let features = std::array::from_fn(|_| stream.unit());
             statistics.learn(&features, dot(&truth, &features));

@@ -1,5 +1,6 @@
 //! Fits the model by Newton's method: the loss is convex, and has few weights.
 
+use sentinel_env::Environment;
 use std::ops::Range;
 
 use sentinel_env::polyguard::{Episode, Observation, Setup};
@@ -10,7 +11,8 @@ use super::super::features::{FEATURES, Features, dot, features};
 use super::super::fitted::{Provenance, setups};
 use super::super::permitted::permitted;
 use super::Imitation;
-use crate::play::{Oracle as _, drive};
+use crate::policy::PrivilegedPolicy as _;
+use crate::rollout::drive;
 
 /// Steps that the oracle looks ahead.
 const DEPTH: u8 = 2;
@@ -27,7 +29,7 @@ const HALVINGS: usize = 30;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choices(Vec<(Vec<Features>, usize)>);
 
-/// What the oracle chooses along its own episodes.
+/// Returns what the oracle chooses along its own episodes.
 #[must_use]
 pub fn oracle_choices(seeds: Range<u64>) -> Choices {
     let mut all = Vec::new();
@@ -45,7 +47,7 @@ fn episode(setup: &Setup) -> Vec<(Vec<Features>, usize)> {
         if o.done() {
             return None;
         }
-        let action = oracle.choose(o, episode.hidden());
+        let action = oracle.choose(episode);
         let taken = permitted(o).position(|c| Some(c.id) == action.id());
         let rows = || {
             permitted(o)
@@ -56,7 +58,7 @@ fn episode(setup: &Setup) -> Vec<(Vec<Features>, usize)> {
         choices.extend(taken.map(|taken| (rows(), taken)));
         Some(action)
     };
-    drive::<sentinel_env::polyguard::PolyguardWorld>(setup, choose, |_, _| ());
+    drive::<sentinel_env::polyguard::PolyguardEnv>(setup, choose, |_, _| ());
     choices
 }
 
@@ -89,13 +91,13 @@ pub fn fit(seeds: &Range<u64>, choices: &Choices) -> Imitation {
 }
 
 impl Choices {
-    /// How many there are.
+    /// Returns how many there are.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -168,7 +170,7 @@ impl Choices {
     }
 }
 
-/// The logarithm of a sum of exponentials, without overflow.
+/// Returns the logarithm of a sum of exponentials, without overflow.
 fn log_sum_exp(logits: &[f64]) -> f64 {
     let top = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let sum: f64 = logits.iter().map(|logit| (logit - top).exp()).sum();

@@ -5,16 +5,16 @@ mod fit;
 
 use std::sync::LazyLock;
 
-use sentinel_env::polyguard::{Action, CANDIDATES, Observation, PolyguardWorld};
+use sentinel_env::polyguard::{Action, CANDIDATES, Observation, PolyguardEnv};
 use serde::{Deserialize, Serialize};
 
 pub use fit::{Choices, fit, oracle_choices};
 
-use crate::play::Policy;
+use crate::policy::Policy;
 
 use super::features::{FEATURES, Features, dot, features};
 use super::fitted::{Provenance, shipped};
-use super::permitted::best;
+use super::permitted::argmax;
 
 static SHIPPED: LazyLock<Imitation> =
     LazyLock::new(|| shipped(include_str!("../../../data/polyguard/imitation.json")));
@@ -40,7 +40,7 @@ pub struct Imitation {
 }
 
 impl Imitation {
-    /// The model that is part of the program.
+    /// Returns the model that is part of the program.
     #[must_use]
     pub fn shipped() -> &'static Self {
         &SHIPPED
@@ -65,10 +65,10 @@ impl Imitates {
     }
 }
 
-impl Policy<PolyguardWorld> for Imitates {
+impl Policy<PolyguardEnv> for Imitates {
     fn choose(&mut self, o: &Observation) -> Action {
         let mut values = [f64::NEG_INFINITY; CANDIDATES];
-        let id = best(o, |candidate| {
+        let id = argmax(o, |candidate| {
             // No probability is needed to know the greatest: softmax keeps the order.
             let value = dot(&self.weights, &features(o, candidate));
             values[candidate.id.index()] = value;
@@ -79,8 +79,8 @@ impl Policy<PolyguardWorld> for Imitates {
     }
 
     /// Logits; none of what was not considered.
-    fn action_values(&self) -> Option<[f64; CANDIDATES]> {
-        self.values
+    fn action_values(&self) -> Option<Vec<f64>> {
+        self.values.map(Vec::from)
     }
 }
 

@@ -1,98 +1,225 @@
 //! Features of a candidate: what it does, to which medicine, and what comes in.
 
 use sentinel_env::polyguard::{
-    Arg, Candidate, Condition, Drug, Formulary, Kind, Observation, Row as Medicine, each_archetype,
+    Arg, Candidate, Condition, Drug, Formulary, Kind, Medication as Medicine, Observation, SetRule,
+    Severity, each_archetype,
 };
 
-use crate::learned::Row;
+use crate::nn::{FeatureSchema, FeatureWriter};
 
-/// Length of the row.
-pub const PER_CANDIDATE: usize = 13 + 5 + 3 + 19 + 14 + 12;
+/// The names of the features of one candidate.
+pub const SCHEMA: FeatureSchema = FeatureSchema::new(
+    "candidate",
+    &[
+        "kind=KEEP_REGIMEN",
+        "kind=STOP_DRUG",
+        "kind=SUBSTITUTE_WITHIN_CLASS",
+        "kind=RECOMMEND_ALTERNATIVE",
+        "kind=ADJUST_DOSE_BUCKET",
+        "kind=INITIATE_TAPER",
+        "kind=CONTINUE_TAPER",
+        "kind=HOLD_DOSE",
+        "kind=ORDER_MONITORING",
+        "kind=FETCH_EXTERNAL_EVIDENCE",
+        "kind=DECOMPOSE_NEW_DRUG",
+        "kind=REQUEST_SPECIALIST_REVIEW",
+        "kind=REQUEST_PHARMACIST_REVIEW",
+        "estimated_risk",
+        "estimated_change",
+        "risk_change",
+        "dose_up",
+        "dose_down",
+        "times_taken",
+        "gained_nothing",
+        "repeats_last",
+        "medicine.named",
+        "medicine.active",
+        "medicine.dose",
+        "medicine.tapering",
+        "medicine.stale",
+        "medicine.indicated",
+        "medicine.not_indicated",
+        "medicine.no_indication",
+        "medicine.questioned",
+        "medicine.level_known",
+        "medicine.level",
+        "medicine.level_old",
+        "medicine.level_high",
+        "medicine.level_low",
+        "medicine.prior_doses",
+        "medicine.held_before",
+        "medicine.problem",
+        "medicine.product",
+        "medicine.sole_treatment",
+        "medicine.anticholinergic",
+        "medicine.cns",
+        "medicine.needs_taper",
+        "medicine.narrow_index",
+        "medicine.renal_limit",
+        "medicine.renal_alert",
+        "medicine.renal_unknown",
+        "medicine.suspicion",
+        "medicine.substitutes",
+        "medicine.flag_weight",
+        "medicine.serious_flags",
+        "medicine.flags",
+        "medicine.broken_rules",
+        "medicine.adverse_event_history",
+        "target.named",
+        "target.anticholinergic",
+        "target.cns",
+        "target.needs_taper",
+        "target.renal_limit",
+        "target.renal_unknown",
+        "target.suspicion",
+        "target.unsuspected",
+        "target.tags",
+        "target.adverse_event_history",
+        "target.treats_indication",
+        "target.duplicates_class",
+    ],
+);
 
-/// What all candidates of an observation are compared with.
+/// Number of features of one candidate.
+pub const PER_CANDIDATE: usize = SCHEMA.width();
+const _: () = assert!(PER_CANDIDATE == 66, "a change needs a new feature version");
+
+/// Features about the medicine that a candidate names.
+const MEDICINE: usize = 19 + 14;
+/// Features about what a candidate brings in.
+const TARGET: usize = 12;
+
+/// The facts of an observation that the features of its candidates share, computed once.
 pub(super) struct Chart<'a> {
     o: &'a Observation,
     formulary: &'static Formulary,
     taken: u64,
+    /// The archetypes of each flagged pair, with its severity.
+    flags: Vec<(u64, Severity)>,
+    broken: Vec<SetRule>,
 }
 
 impl<'a> Chart<'a> {
-    pub(super) fn of(o: &'a Observation) -> Self {
+    pub(super) fn new(o: &'a Observation) -> Self {
+        let formulary = o.formulary();
+        let archetypes = |pair| {
+            let pair = formulary.pair(pair);
+            pair.first.bit() | pair.second.bit()
+        };
+        let flags = o
+            .flags()
+            .map(|(pair, severity)| (archetypes(pair), severity));
+        let broken = o.broken_rules().into_iter().filter(|(_, broken)| *broken);
         Self {
             o,
-            formulary: o.formulary(),
+            formulary,
             taken: o.doses().mask(),
+            flags: flags.collect(),
+            broken: broken.map(|(rule, _)| rule).collect(),
         }
     }
 
-    /// The row of a candidate.
-    pub(super) fn row(&self, candidate: &Candidate) -> [f32; PER_CANDIDATE] {
-        let mut row = Row::<PER_CANDIDATE>::new();
+    /// Returns the number of flagged pairs that count as serious.
+    pub(super) fn serious_flags(&self) -> usize {
+        let serious = self
+            .flags
+            .iter()
+            .filter(|(_, severity)| severity.is_serious());
+        serious.count()
+    }
+
+    /// Returns the number of rules about sets that are visibly broken.
+    pub(super) fn broken_rules(&self) -> usize {
+        self.broken.len()
+    }
+
+    /// Computes the features of a candidate.
+    pub(super) fn features(&self, candidate: &Candidate) -> [f32; PER_CANDIDATE] {
+        let mut row = FeatureWriter::new(&SCHEMA);
         let (o, act) = (self.o, candidate.act);
-        row.one_hot(Kind::ALL.len(), Some(act.kind as usize));
-        row.push(candidate.est_risk);
-        row.push(candidate.est_delta);
-        row.push(o.risk_after(act) - o.risk);
-        row.flag(act.arg == Arg::Dose(1));
-        row.flag(act.arg == Arg::Dose(-1));
+        row.one_hot("kind", Kind::ALL.len(), Some(act.kind as usize));
+        row.push("estimated_risk", candidate.est_risk);
+        row.push("estimated_change", candidate.est_delta);
+        row.push("risk_change", o.risk_after(act) - o.risk);
+        row.flag("dose_up", act.arg == Arg::Dose(1));
+        row.flag("dose_down", act.arg == Arg::Dose(-1));
         let before = o.history.iter().filter(|past| past.act == Some(act));
-        row.push(before.clone().count() as f64 / 3.0);
-        row.flag(before.clone().next_back().is_some_and(|past| !past.gained));
-        row.flag(o.history.last().is_some_and(|past| past.act == Some(act)));
-        let medicine = act.drug.and_then(|drug| o.regimen.of(drug));
+        row.push("times_taken", before.clone().count() as f64 / 3.0);
+        row.flag(
+            "gained_nothing",
+            before.clone().next_back().is_some_and(|past| !past.gained),
+        );
+        row.flag(
+            "repeats_last",
+            o.history.last().is_some_and(|past| past.act == Some(act)),
+        );
+        let medicine = act.drug.and_then(|drug| o.regimen.find(drug));
         match medicine {
             Some(medicine) => {
                 self.state(&mut row, medicine);
                 self.traits(&mut row, medicine);
             }
-            None => zeros(&mut row, 19 + 14),
+            None => row.skip(MEDICINE),
         }
         match act.arg {
             Arg::Target(Drug::Known(id)) => self.target(&mut row, medicine, id.bit()),
-            _ => zeros(&mut row, 12),
+            _ => row.skip(TARGET),
         }
         row.finish()
     }
 
-    /// What the chart says of the medicine: 19 numbers.
-    fn state(&self, row: &mut Row<PER_CANDIDATE>, medicine: &Medicine) {
+    /// Writes what the chart says of the medicine.
+    fn state(&self, row: &mut FeatureWriter<PER_CANDIDATE>, medicine: &Medicine) {
         let o = self.o;
-        row.flag(true);
-        row.flag(medicine.is_active());
-        row.push(medicine.bucket.dose());
-        row.flag(medicine.tapering);
-        row.flag(medicine.stale);
-        row.flag(medicine.status == Some(true));
-        row.flag(medicine.status == Some(false));
-        row.flag(medicine.indication.is_none());
-        row.flag(medicine.questioned);
-        row.flag(medicine.level.is_some());
-        row.push(medicine.level.map_or(0.0, |level| level - 1.0));
-        row.flag(medicine.level_is_old);
-        row.flag(medicine.level.is_some_and(|level| level > 1.25));
-        row.flag(medicine.level.is_some_and(|level| level < 0.75));
-        row.push(f64::from(medicine.prior) / 2.0);
+        row.flag("medicine.named", true);
+        row.flag("medicine.active", medicine.is_active());
+        row.push("medicine.dose", medicine.bucket.dose());
+        row.flag("medicine.tapering", medicine.tapering);
+        row.flag("medicine.stale", medicine.stale);
+        row.flag("medicine.indicated", medicine.status == Some(true));
+        row.flag("medicine.not_indicated", medicine.status == Some(false));
+        row.flag("medicine.no_indication", medicine.indication.is_none());
+        row.flag("medicine.questioned", medicine.questioned);
+        row.flag("medicine.level_known", medicine.level.is_some());
+        row.push(
+            "medicine.level",
+            medicine.level.map_or(0.0, |level| level - 1.0),
+        );
+        row.flag("medicine.level_old", medicine.level_is_old);
+        row.flag(
+            "medicine.level_high",
+            medicine.level.is_some_and(|level| level > 1.25),
+        );
+        row.flag(
+            "medicine.level_low",
+            medicine.level.is_some_and(|level| level < 0.75),
+        );
+        row.push("medicine.prior_doses", f64::from(medicine.prior) / 2.0);
         let held = |act: sentinel_env::polyguard::Act| {
             act.kind == Kind::HoldDose && act.drug == Some(medicine.drug)
         };
-        row.flag(o.history.iter().filter_map(|past| past.act).any(held));
-        row.flag(o.problem == Some(medicine.drug));
-        row.flag(medicine.drug == Drug::Product);
         row.flag(
+            "medicine.held_before",
+            o.history.iter().filter_map(|past| past.act).any(held),
+        );
+        row.flag("medicine.problem", o.problem == Some(medicine.drug));
+        row.flag("medicine.product", medicine.drug == Drug::Product);
+        row.flag(
+            "medicine.sole_treatment",
             medicine
                 .indication
                 .is_some_and(|condition| self.alone(medicine, condition)),
         );
     }
 
-    /// Whether nothing else that is taken treats a condition.
+    /// Returns whether nothing else that is taken treats a condition.
     fn alone(&self, medicine: &Medicine, condition: Condition) -> bool {
         let others = self.taken & !self.o.parts(medicine.drug);
         !each_archetype(others).any(|id| self.formulary.get(id).treats.has(condition))
     }
 
-    /// What is known of the medicine's archetype: 14 numbers.
-    fn traits(&self, row: &mut Row<PER_CANDIDATE>, medicine: &Medicine) {
+    /// Writes what is known of the medicine's archetype.
+    fn traits(&self, row: &mut FeatureWriter<PER_CANDIDATE>, medicine: &Medicine) {
         let (o, parts) = (self.o, self.o.parts(medicine.drug));
         let known = each_archetype(parts).map(|id| self.formulary.get(id));
         let (mut acb, mut cns, mut narrow, mut renal, mut substitutes) = (0, false, false, 0.0, 0);
@@ -103,65 +230,74 @@ impl<'a> Chart<'a> {
             renal = f64::max(renal, archetype.renal_below.unwrap_or(0.0));
             substitutes += archetype.substitutes.count_ones();
         }
-        row.push(f64::from(acb) / 3.0);
-        row.flag(cns);
-        row.flag(medicine.drug.needs_taper(self.formulary));
-        row.flag(narrow);
-        row.push(renal / 60.0);
-        row.flag(o.renal_alert(medicine) == Some(true));
-        row.flag(o.renal_alert(medicine).is_none());
-        row.push(f64::from(o.suspicion(medicine)) / 5.0);
-        row.push(f64::from(substitutes) / 2.0);
+        row.push("medicine.anticholinergic", f64::from(acb) / 3.0);
+        row.flag("medicine.cns", cns);
+        row.flag(
+            "medicine.needs_taper",
+            medicine.drug.needs_taper(self.formulary),
+        );
+        row.flag("medicine.narrow_index", narrow);
+        row.push("medicine.renal_limit", renal / 60.0);
+        row.flag(
+            "medicine.renal_alert",
+            o.renal_alert(medicine) == Some(true),
+        );
+        row.flag("medicine.renal_unknown", o.renal_alert(medicine).is_none());
+        row.push("medicine.suspicion", f64::from(o.suspicion(medicine)) / 5.0);
+        row.push("medicine.substitutes", f64::from(substitutes) / 2.0);
         let (mut weight, mut serious, mut pairs) = (0.0, 0, 0);
-        for (pair, severity) in o.flags() {
-            let pair = self.formulary.pair(pair);
-            if (pair.first.bit() | pair.second.bit()) & parts != 0 {
+        for (archetypes, severity) in &self.flags {
+            if archetypes & parts != 0 {
                 weight += severity.weight();
                 serious += u8::from(severity.is_serious());
                 pairs += 1;
             }
         }
-        row.push(weight);
-        row.push(f64::from(serious) / 2.0);
-        row.push(f64::from(pairs) / 3.0);
-        let broken = o.broken_rules().into_iter().filter(|(_, broken)| *broken);
-        let member = broken
-            .filter(|(rule, _)| o.is_member(*rule, medicine))
-            .count();
-        row.push(member as f64);
-        row.flag(o.ade_history & parts != 0);
+        row.push("medicine.flag_weight", weight);
+        row.push("medicine.serious_flags", f64::from(serious) / 2.0);
+        row.push("medicine.flags", f64::from(pairs) / 3.0);
+        let rules = self.broken.iter();
+        let rules = rules.filter(|rule| o.is_member(**rule, medicine)).count();
+        row.push("medicine.broken_rules", rules as f64);
+        row.flag("medicine.adverse_event_history", o.ade_history & parts != 0);
     }
 
-    /// What is known of what comes in: 12 numbers.
-    fn target(&self, row: &mut Row<PER_CANDIDATE>, medicine: Option<&Medicine>, target: u64) {
+    /// Writes what is known of the medicine that comes in.
+    fn target(
+        &self,
+        row: &mut FeatureWriter<PER_CANDIDATE>,
+        medicine: Option<&Medicine>,
+        target: u64,
+    ) {
         let o = self.o;
         let leaving = medicine.map_or(0, |medicine| o.parts(medicine.drug));
         let stays = self.taken & !leaving;
         let Some(id) = each_archetype(target).next() else {
-            return zeros(row, 12);
+            return row.skip(TARGET);
         };
         let new = self.formulary.get(id);
-        row.flag(true);
-        row.push(f64::from(new.acb) / 3.0);
-        row.flag(new.cns);
-        row.flag(new.taper);
-        row.push(new.renal_below.unwrap_or(0.0) / 60.0);
-        row.flag(new.renal_below.is_some() && o.egfr().is_none());
-        let suspected = self.formulary.suspects(id) & stays;
-        row.push(f64::from(suspected.count_ones()) / 5.0);
-        row.flag(suspected == 0);
-        row.push(f64::from(new.tags.len()) / 3.0);
-        row.flag(o.ade_history & target != 0);
-        let wanted = medicine.and_then(|medicine| medicine.indication);
-        row.flag(wanted.is_some_and(|condition| new.treats.has(condition)));
+        row.flag("target.named", true);
+        row.push("target.anticholinergic", f64::from(new.acb) / 3.0);
+        row.flag("target.cns", new.cns);
+        row.flag("target.needs_taper", new.taper);
+        row.push("target.renal_limit", new.renal_below.unwrap_or(0.0) / 60.0);
         row.flag(
+            "target.renal_unknown",
+            new.renal_below.is_some() && o.egfr().is_none(),
+        );
+        let suspected = self.formulary.suspects(id) & stays;
+        row.push("target.suspicion", f64::from(suspected.count_ones()) / 5.0);
+        row.flag("target.unsuspected", suspected == 0);
+        row.push("target.tags", f64::from(new.tags.len()) / 3.0);
+        row.flag("target.adverse_event_history", o.ade_history & target != 0);
+        let wanted = medicine.and_then(|medicine| medicine.indication);
+        row.flag(
+            "target.treats_indication",
+            wanted.is_some_and(|condition| new.treats.has(condition)),
+        );
+        row.flag(
+            "target.duplicates_class",
             each_archetype(stays).any(|other| self.formulary.get(other).class_id == new.class_id),
         );
-    }
-}
-
-fn zeros(row: &mut Row<PER_CANDIDATE>, count: usize) {
-    for _ in 0..count {
-        row.push(0.0);
     }
 }

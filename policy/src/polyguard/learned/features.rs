@@ -1,46 +1,47 @@
-//! What the network is given.
+//! The input of the network: features of each candidate, and of the case as a whole.
 
 use sentinel_env::polyguard::{CANDIDATES, Observation};
 
-use super::candidate::{self, PER_CANDIDATE};
-use super::situation::{self, GLOBAL};
+use super::candidate::{Chart, PER_CANDIDATE};
+use super::global::{self, GLOBAL};
+use crate::nn::Observe;
 
-/// Features of an observation.
+/// The features of one observation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {
-    /// Of each candidate by its id; zeros where none is shown.
+    /// `[candidates, features]` by the candidate's id; zeros where none is shown.
     pub candidates: [[f32; PER_CANDIDATE]; CANDIDATES],
-    /// Which candidates are shown.
+    /// The candidates that are shown.
     pub shown: [bool; CANDIDATES],
-    /// Of the situation.
+    /// `[features]`: the case as a whole.
     pub global: [f32; GLOBAL],
 }
 
-/// Remembers the symptom's course; everything else stands in an observation's history.
+/// Remembers the symptom's course; everything else is in an observation's history.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Observer {
-    pub(super) symptom: Option<f64>,
-    pub(super) before: Option<f64>,
+    symptom: Option<f64>,
+    before: Option<f64>,
 }
 
-impl Observer {
-    /// Takes in an observation: each one of an episode once, in order.
-    pub const fn observe(&mut self, o: &Observation) {
+impl Observe for Observer {
+    type Observation = Observation;
+    type Features = Features;
+
+    fn observe(&mut self, o: &Observation) {
         self.before = self.symptom;
         self.symptom = o.symptom;
     }
 
-    /// The features of the observation taken in last.
-    #[must_use]
-    pub fn features(&self, o: &Observation) -> Features {
+    fn features(&self, o: &Observation) -> Features {
+        let chart = Chart::new(o);
         let mut features = Features {
             candidates: [[0.0; PER_CANDIDATE]; CANDIDATES],
             shown: [false; CANDIDATES],
-            global: situation::row(self, o),
+            global: global::features(self.before, &chart, o),
         };
-        let chart = candidate::Chart::of(o);
         for shown in o.candidates.iter() {
-            features.candidates[shown.id.index()] = chart.row(shown);
+            features.candidates[shown.id.index()] = chart.features(shown);
             features.shown[shown.id.index()] = true;
         }
         features

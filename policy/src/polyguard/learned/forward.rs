@@ -1,73 +1,78 @@
-//! The forward pass as plain loops over `f32`: what rollouts and the page run.
+//! The polyguard world's network: its forward pass as plain loops over `f32`, and its actions.
 //!
-//! Per candidate: `h = relu(candidate W + situation G + b)`, averaged over those that are shown;
+//! Per candidate: `h = relu(candidate W + global G + b)`, averaged over those that are shown;
 //! `z = relu(h V + mean P + c)`; its logit is `z w`. Candidates share all weights, so their order
-//! means nothing (Deep Sets, 1703.06114).
+//! means nothing (Deep Sets, arXiv:1703.06114).
 
-use sentinel_env::polyguard::CANDIDATES;
+use std::ops::Range;
 
-use super::features::Features;
-use super::layout::{PolyguardNet, at};
-use crate::learned::{Weights, add_product, relu};
+use sentinel_env::polyguard::{Action, CANDIDATES, CandidateId, Observation, PolyguardEnv};
 
-/// Room for the hidden layers, so that a pass allocates nothing.
-#[derive(Clone, Debug)]
-pub struct Scratch {
-    shared: Vec<f32>,
-    row: Vec<f32>,
-    pooled: Vec<f32>,
-    first: Vec<f32>,
-}
+use super::candidate;
+use super::features::{Features, Observer};
+use super::global;
+use super::net::{PolyguardNet, at};
+use crate::nn::{
+    Choice, FeatureSchema, Network, Output, Scratch, Weights, add_product, linear, relu, set_layer,
+};
 
-impl Scratch {
-    /// Room for the hidden layers of these weights.
-    #[must_use]
-    pub fn new(weights: &Weights<PolyguardNet>) -> Self {
-        let hidden = weights.config().hidden;
-        Self {
-            shared: vec![0.0; hidden],
-            row: vec![0.0; hidden],
-            pooled: vec![0.0; hidden],
-            first: vec![0.0; CANDIDATES * hidden],
-        }
+impl Network for PolyguardNet {
+    type Env = PolyguardEnv;
+    type Observer = Observer;
+    type Features = Features;
+
+    const LOGITS: usize = CANDIDATES;
+    #[allow(
+        clippy::single_range_in_vec_init,
+        reason = "an action has one factor, so there is one segment"
+    )]
+    const SEGMENTS: &'static [Range<usize>] = &[0..CANDIDATES];
+    const FEATURE_SCHEMAS: &'static [FeatureSchema] = &[candidate::SCHEMA, global::SCHEMA];
+
+    fn observer(&self) -> Observer {
+        Observer::default()
     }
-}
 
-impl Weights<PolyguardNet> {
-    /// The logit of each candidate; 0 where none is shown.
-    #[must_use]
-    pub fn forward(&self, x: &Features, scratch: &mut Scratch) -> [f32; CANDIDATES] {
-        let Scratch {
-            shared,
-            row,
-            pooled,
-            first,
-        } = scratch;
-        let hidden = row.len();
-        shared.copy_from_slice(self.tensor(at::BIAS_IN));
-        add_product(&x.global, self.tensor(at::GLOBAL_IN), shared);
+    fn scratch(&self) -> Scratch {
+        let h = self.hidden;
+        Scratch::new(&[h, h, CANDIDATES * h])
+    }
+
+    fn forward(w: &Weights<Self>, x: &Features, scratch: &mut Scratch, out: &mut Output) {
+        let [shared, pooled, first] = scratch.buffers();
+        let bias = w.tensor(at::BIAS_IN);
+        linear(&x.global, w.tensor(at::GLOBAL_IN), bias, shared);
         let shown = x.shown.iter().filter(|shown| **shown).count();
         let share = 1.0 / shown.max(1) as f32;
-        pooled.fill(0.0);
-        for (at, h) in first.chunks_exact_mut(hidden).enumerate() {
-            if x.shown[at] {
-                h.copy_from_slice(shared);
-                add_product(&x.candidates[at], self.tensor(at::CANDIDATE_IN), h);
-                relu(h);
-                add_product(&[share], h, pooled);
-            }
-        }
-        shared.copy_from_slice(self.tensor(at::BIAS_MID));
-        add_product(pooled, self.tensor(at::POOL_MID), shared);
-        let mut logits = [0.0; CANDIDATES];
-        for (at, h) in first.chunks_exact(hidden).enumerate() {
-            if x.shown[at] {
-                row.copy_from_slice(shared);
-                add_product(h, self.tensor(at::CANDIDATE_MID), row);
+        let rows = (x.candidates.iter().zip(x.shown)).map(|(row, on)| on.then_some(&row[..]));
+        let weight = w.tensor(at::CANDIDATE_IN);
+        set_layer(rows, weight, shared, first, share, pooled);
+        let bias = w.tensor(at::BIAS_MID);
+        linear(pooled, w.tensor(at::POOL_MID), bias, shared);
+        // The mean has been used: its buffer holds one row of the second layer.
+        let row = pooled;
+        for (index, h) in first.chunks_exact(row.len()).enumerate() {
+            if x.shown[index] {
+                linear(h, w.tensor(at::CANDIDATE_MID), shared, row);
                 relu(row);
-                add_product(row, self.tensor(at::HEAD), &mut logits[at..=at]);
+                let logit = &mut out.logits[index..=index];
+                add_product(row, w.tensor(at::HEAD), logit);
             }
         }
-        logits
+    }
+
+    fn action_mask(o: &Observation, mask: &mut [bool]) {
+        for candidate in o.candidates.iter() {
+            mask[candidate.id.index()] = true;
+        }
+    }
+
+    fn action(choice: &Choice, observation: &Observation) -> Action {
+        let id = CandidateId::new(choice.column(0) as u8 + 1).unwrap_or(CandidateId::FIRST);
+        Action::explained(observation, id)
+    }
+
+    fn choice_of(action: Action) -> Option<Choice> {
+        action.id().map(CandidateId::index).map(Choice::single)
     }
 }

@@ -1,4 +1,4 @@
-//! The learned policy of the polyguard world: features of each candidate and of the situation, one
+//! The learned policy of the polyguard world: features of each candidate and of the case, one
 //! network over the set of candidates, and a choice among those that are shown.
 //!
 //! Archetypes are told apart by their traits alone: a medicine that was never met in training is
@@ -7,13 +7,13 @@
 mod candidate;
 mod features;
 mod forward;
-mod layout;
-mod situation;
-mod trained;
+mod global;
+mod net;
 
-pub use candidate::PER_CANDIDATE;
+pub use candidate::{PER_CANDIDATE, SCHEMA as CANDIDATE_SCHEMA};
 pub use features::{Features, Observer};
-pub use forward::Scratch;
-pub use layout::{PolyguardNet, at};
-pub use situation::GLOBAL;
-pub use trained::{Trained, legal};
+pub use global::{GLOBAL, SCHEMA as GLOBAL_SCHEMA};
+pub use net::{PolyguardNet, at};
+
+/// The greedy policy of a trained model of the polyguard world.
+pub type Trained = crate::nn::TrainedPolicy<PolyguardNet>;

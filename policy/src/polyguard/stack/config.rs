@@ -24,7 +24,7 @@ impl Mode {
         Self::LightweightDebate,
     ];
 
-    /// The name used in files and on the command line.
+    /// Returns the name used in files and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Mode {
         }
     }
 
-    /// The mode with this name.
+    /// Returns the mode with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
@@ -70,7 +70,7 @@ impl Part {
         Self::Abstention,
     ];
 
-    /// The name used in files and on the command line.
+    /// Returns the name used in files and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -95,7 +95,7 @@ pub struct StackConfig {
 }
 
 impl StackConfig {
-    /// All agents, in a mode.
+    /// Returns all agents, in a mode.
     #[must_use]
     pub const fn of(mode: Mode) -> Self {
         Self {
@@ -105,21 +105,21 @@ impl StackConfig {
         }
     }
 
-    /// The same with a part left out.
+    /// Returns the same with a part left out.
     #[must_use]
     pub const fn without(mut self, part: Part) -> Self {
         self.off |= 1 << part as u8;
         self
     }
 
-    /// The same with a bandit's list of three for the planner.
+    /// Returns the same with a bandit's list of three for the planner.
     #[must_use]
     pub const fn with_shortlist(mut self) -> Self {
         self.shortlist = true;
         self
     }
 
-    /// Whether a part takes part.
+    /// Returns whether a part takes part.
     #[must_use]
     pub const fn has(self, part: Part) -> bool {
         self.off >> part as u8 & 1 == 0

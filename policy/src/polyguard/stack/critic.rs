@@ -1,6 +1,6 @@
 //! The critic: vetoes what must not happen.
 
-use sentinel_env::polyguard::{Candidate, CandidateId, Kind, Observation, Row};
+use sentinel_env::polyguard::{Candidate, CandidateId, Kind, Medication, Observation};
 
 /// Most that the estimated risk may rise.
 const RISE_MAX: f64 = 0.15;
@@ -17,7 +17,7 @@ pub enum Veto {
 }
 
 impl Veto {
-    /// The name used in traces.
+    /// Returns the name used in traces.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -37,14 +37,14 @@ pub struct Critique {
     pub fallback: Option<CandidateId>,
 }
 
-/// Why a candidate is vetoed, if it is.
+/// Returns why a candidate is vetoed, if it is.
 #[must_use]
 pub(super) fn veto(o: &Observation, id: CandidateId) -> Option<Veto> {
     let Some(candidate) = o.candidates.get(id) else {
         return Some(Veto::Illegal);
     };
     let act = candidate.act;
-    if o.refusal(act).is_some() || o.counts_as(act).is_some() {
+    if o.refusal(act).is_some() || o.foreseen_exploit(act).is_some() {
         Some(Veto::Illegal)
     } else if candidate.est_delta > RISE_MAX {
         Some(Veto::RaisesRisk)
@@ -53,14 +53,14 @@ pub(super) fn veto(o: &Observation, id: CandidateId) -> Option<Veto> {
     }
 }
 
-/// How much is wrong with a candidate: the rise of the estimated risk, and 1 for a veto.
+/// Returns how much is wrong with a candidate: the rise of the estimated risk, and 1 for a veto.
 #[must_use]
 pub(super) fn penalty(o: &Observation, id: CandidateId) -> f64 {
     let rise = o.candidates.get(id).map_or(0.0, |c| c.est_delta.max(0.0));
     rise + if veto(o, id).is_some() { 1.0 } else { 0.0 }
 }
 
-/// What takes the place of something vetoed: a review, else keeping, else the first that is neither
+/// Returns what takes the place of something vetoed: a review, else keeping, else the first that is neither
 /// vetoed nor barred.
 #[must_use]
 pub(super) fn fallback(o: &Observation, open: &[CandidateId]) -> Option<CandidateId> {
@@ -74,7 +74,7 @@ pub(super) fn fallback(o: &Observation, open: &[CandidateId]) -> Option<Candidat
 }
 
 fn leaves_untreated(o: &Observation, candidate: &Candidate) -> bool {
-    let row = candidate.act.drug.and_then(|drug| o.regimen.of(drug));
+    let row = candidate.act.drug.and_then(|drug| o.regimen.find(drug));
     let Some(row) = row.filter(|_| candidate.act.kind == Kind::StopDrug) else {
         return false;
     };
@@ -91,9 +91,9 @@ fn leaves_untreated(o: &Observation, candidate: &Candidate) -> bool {
     !covered && !speaks_against(o, row)
 }
 
-/// Whether anything shown speaks against a medicine: a flag, an alert, a broken rule, evidence that
+/// Returns whether anything shown speaks against a medicine: a flag, an alert, a broken rule, evidence that
 /// it is not needed, or the suspicion of a symptom.
-fn speaks_against(o: &Observation, row: &Row) -> bool {
+fn speaks_against(o: &Observation, row: &Medication) -> bool {
     let parts = o.parts(row.drug);
     let in_pair = o.flags().any(|(pair, _)| {
         let pair = o.formulary().pair(pair);

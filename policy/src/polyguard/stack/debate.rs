@@ -44,14 +44,14 @@ pub(super) fn hold(o: &Observation, open: &[CandidateId], plan: &Plan) -> Debate
     }
 }
 
-/// The least estimated risk; the first of equals.
+/// Returns the least estimated risk; the first of equals.
 fn greedy(o: &Observation, open: &[CandidateId]) -> Option<CandidateId> {
     let candidates = open.iter().filter_map(|id| o.candidates.get(*id));
     let least = candidates.min_by(|a, b| a.est_risk.total_cmp(&b.est_risk));
     least.map(|candidate| candidate.id)
 }
 
-/// What the critic minds least; of equals the lower candidate.
+/// Returns what the critic minds least; of equals the lower candidate.
 fn least_minded(o: &Observation, proposals: [CandidateId; 3]) -> CandidateId {
     let mut best = proposals[0];
     for id in proposals {

@@ -1,6 +1,6 @@
 //! Dosing: whether a change of a dose goes towards the window, by the last level.
 
-use sentinel_env::polyguard::{Arg, Candidate, Drug, Kind, Observation, Row};
+use sentinel_env::polyguard::{Arg, Candidate, Drug, Kind, Medication, Observation};
 
 use super::scores::Scores;
 
@@ -52,15 +52,9 @@ pub(super) fn weigh(o: &Observation) -> Dosing {
     }
 }
 
-/// Where the last level lies, if the dose is still the one that was measured. The windows are
-/// public: narrower for doses in question and delicate medicines.
-fn level(o: &Observation, row: &Row) -> Option<Level> {
-    let narrow = |drug: Drug| drug.known().is_some_and(|id| o.formulary().get(id).narrow);
-    let (low, high) = if row.questioned || narrow(row.drug) {
-        (0.75, 1.25)
-    } else {
-        (0.5, 1.5)
-    };
+/// Returns where the last level lies, if the dose is still the one that was measured.
+fn level(o: &Observation, row: &Medication) -> Option<Level> {
+    let (low, high) = row.window(o.formulary());
     let level = row.level.filter(|_| !row.level_is_old)?;
     Some(if level < low {
         Level::Below
@@ -71,7 +65,7 @@ fn level(o: &Observation, row: &Row) -> Option<Level> {
     })
 }
 
-/// Whether an act raises a dose; `None` if it does not change one.
+/// Returns whether an act raises a dose; `None` if it does not change one.
 fn up(candidate: &Candidate) -> Option<bool> {
     match (candidate.act.kind, candidate.act.arg) {
         (Kind::AdjustDoseBucket, Arg::Dose(by)) => Some(by > 0),

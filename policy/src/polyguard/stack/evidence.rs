@@ -38,7 +38,7 @@ pub(super) fn gather(o: &Observation, chart: &Reconciliation) -> Evidence {
     }
 }
 
-/// Whether evidence was looked for, or nothing is missing.
+/// Returns whether evidence was looked for, or nothing is missing.
 pub(super) fn tried(o: &Observation) -> bool {
     o.history.did(Kind::FetchExternalEvidence) || o.labs.missing() == 0
 }

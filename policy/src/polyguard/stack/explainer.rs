@@ -37,7 +37,7 @@ pub(super) fn explain(o: &Observation, id: CandidateId, fallback: bool) -> Expla
     }
     let rationale = words.join(" ");
     let choice = Choice {
-        cites: Terms::of(&rationale),
+        cites: Terms::from_text(&rationale),
         fallback,
         ..Choice::explained(o, id)
     };

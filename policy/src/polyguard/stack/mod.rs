@@ -20,7 +20,7 @@ mod trace;
 mod tests;
 
 use sentinel_env::polyguard::{
-    Action, CANDIDATES, CandidateId, Observation, PolyguardWorld, Violation,
+    Action, CANDIDATES, CandidateId, Observation, PolyguardEnv, Violation,
 };
 
 pub use config::{Mode, Part, StackConfig};
@@ -39,7 +39,7 @@ pub use trace::{AGENTS, Entry, Trace};
 
 use super::bandit::{Bandit, Rule};
 use super::completes::{Completes, SHORTLIST};
-use crate::play::Policy;
+use crate::policy::Policy;
 
 /// New plans after a veto.
 const REPLANS: usize = 2;
@@ -82,14 +82,14 @@ impl Stack {
         }
     }
 
-    /// The same with a model in the planner's place.
+    /// Returns the same with a model in the planner's place.
     #[must_use]
     pub fn with_model(mut self, model: Box<dyn Completes>) -> Self {
         self.model = Some(model);
         self
     }
 
-    /// What was said at the last choice.
+    /// Returns what was said at the last choice.
     #[must_use]
     pub const fn last_trace(&self) -> Option<&Trace> {
         self.last.as_ref()
@@ -151,7 +151,7 @@ impl Stack {
         (action, trace)
     }
 
-    /// What the planner may choose from.
+    /// Returns what the planner may choose from.
     fn narrow(
         &mut self,
         o: &Observation,
@@ -217,20 +217,20 @@ impl Stack {
     }
 }
 
-impl Policy<PolyguardWorld> for Stack {
+impl Policy<PolyguardEnv> for Stack {
     fn choose(&mut self, o: &Observation) -> Action {
         let (action, trace) = self.consult(o);
         self.last = Some(trace);
         action
     }
 
-    /// The agents' sums at the last choice.
-    fn action_values(&self) -> Option<[f64; CANDIDATES]> {
+    /// Returns the agents' sums at the last choice.
+    fn action_values(&self) -> Option<Vec<f64>> {
         let trace = self.last.as_ref()?;
         let mut values = [f64::NEG_INFINITY; CANDIDATES];
         for (id, sum) in &trace.plan.ranking {
             values[id.index()] = *sum;
         }
-        Some(values)
+        Some(values.to_vec())
     }
 }

@@ -17,7 +17,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The first.
+    /// Returns the first.
     #[must_use]
     pub fn first(&self) -> Option<CandidateId> {
         self.ranking.first().map(|(id, _)| *id)
@@ -37,7 +37,7 @@ pub(super) fn rank(open: &[CandidateId], sums: &Scores) -> Plan {
     }
 }
 
-/// What a model chooses of the open candidates; empty where it names none of them.
+/// Returns what a model chooses of the open candidates; empty where it names none of them.
 #[must_use]
 pub(super) fn ask(
     model: &mut dyn Completes,
@@ -57,7 +57,7 @@ pub(super) fn ask(
     }
 }
 
-/// The candidates that a supervisor lets through: those of its focus, keeping and reviews; all
+/// Returns the candidates that a supervisor lets through: those of its focus, keeping and reviews; all
 /// where none of these can be chosen.
 #[must_use]
 pub(super) fn route(o: &Observation, open: &[CandidateId], by: &Supervision) -> Vec<CandidateId> {

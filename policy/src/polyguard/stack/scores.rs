@@ -7,7 +7,7 @@ use sentinel_env::polyguard::{CANDIDATES, Candidate, CandidateId, Observation};
 pub struct Scores([f64; CANDIDATES]);
 
 impl Scores {
-    /// A number for each shown candidate.
+    /// Returns a number for each shown candidate.
     #[must_use]
     pub fn of(o: &Observation, mut score: impl FnMut(&Candidate) -> f64) -> Self {
         let mut all = [0.0; CANDIDATES];
@@ -17,13 +17,13 @@ impl Scores {
         Self(all)
     }
 
-    /// The number of one.
+    /// Returns the number of one.
     #[must_use]
     pub const fn get(&self, id: CandidateId) -> f64 {
         self.0[id.index()]
     }
 
-    /// Those that are not 0, in order.
+    /// Iterates over the scores that are not 0, in order.
     pub fn opinions(&self) -> impl Iterator<Item = (CandidateId, f64)> {
         CandidateId::all()
             .map(|id| (id, self.get(id)))

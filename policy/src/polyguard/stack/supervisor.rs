@@ -1,14 +1,12 @@
 //! The supervisor: sets a focus for the step.
 
-use sentinel_env::polyguard::{Kind, Observation, Row};
+use sentinel_env::polyguard::{Kind, Medication, Observation, UNSURE};
 
 use super::evidence;
 use super::scores::Scores;
 
 /// What an act of the focus is worth.
 const BONUS: f64 = 0.2;
-/// From here on a case is too uncertain.
-const UNSURE: f64 = 0.6;
 
 /// What a step should be about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +20,7 @@ pub enum Focus {
 }
 
 impl Focus {
-    /// The name used in traces.
+    /// Returns the name used in traces.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -32,7 +30,7 @@ impl Focus {
         }
     }
 
-    /// Whether acts of a kind serve it.
+    /// Returns whether acts of a kind serve it.
     #[must_use]
     pub const fn is_served_by(self, kind: Kind) -> bool {
         match self {
@@ -58,7 +56,7 @@ pub struct Supervision {
 /// Sets the focus.
 #[must_use]
 pub(super) fn supervise(o: &Observation, may_hand_over: bool) -> Supervision {
-    let delicate = |row: &Row| {
+    let delicate = |row: &Medication| {
         let narrow = row
             .drug
             .known()

@@ -86,7 +86,7 @@ impl Entry {
 }
 
 impl Trace {
-    /// What each agent said, in the order of [`AGENTS`].
+    /// Returns what each agent said, in the order of [`AGENTS`].
     #[must_use]
     pub fn entries(&self) -> [Entry; AGENTS.len()] {
         let or_off = |agent, entry: Option<Entry>| entry.unwrap_or_else(|| Entry::off(agent));

@@ -1,28 +1,23 @@
-//! The cluster world: nine factors, over jobs, GPUs and workers.
-
-use std::ops::Range;
+//! Training on the cluster world.
 
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
-use sentinel_env::cluster::{
-    Action, ActionType, ClusterWorld, Episode, GPUS_MAX, Hidden, JOBS_MAX, Observation,
-};
+use sentinel_env::PrivilegedState;
+use sentinel_env::cluster::{ActionType, ClusterEnv, GPUS_MAX, JOBS_MAX};
 use sentinel_env::slot::SLOTS;
-use sentinel_policy::cluster::PolicyName;
 use sentinel_policy::cluster::learned::{
-    COLUMNS, Choice, ClusterNet, Features, GLOBAL, HEADS, Observer, PER_GPU, PER_JOB, PER_WORKER,
-    SEGMENTS, Scratch, at, legal,
+    ClusterNet, Features, GLOBAL, HEADS, PER_GPU, PER_JOB, PER_WORKER, at,
 };
-use sentinel_policy::learned::Weights;
 
-use super::Learn;
-use crate::compact::config::TrainConfig;
+use super::{Learn, NamedPolicy, scripted};
+use crate::SeedRange;
+use crate::compact::config::{Continuation, Method, TrainConfig};
 use crate::compact::net::{Net, Outputs, tensor};
 
-/// Rows of each set.
+/// Rows of each set: jobs, GPUs, workers.
 const ROWS: [usize; 3] = [JOBS_MAX, GPUS_MAX, SLOTS];
 
-/// Observations on a device.
+/// A batch of observations on a device.
 #[derive(Clone, Debug)]
 pub struct Inputs {
     /// `[batch * rows, features]` for jobs, GPUs and workers.
@@ -33,23 +28,12 @@ pub struct Inputs {
     global: Tensor<2>,
 }
 
-impl Learn for ClusterWorld {
+impl Learn for ClusterEnv {
     type Net = ClusterNet;
-    type Observer = Observer;
-    type Features = Features;
-    type Scratch = Scratch;
-    type Choice = Choice;
     type Inputs = Inputs;
 
-    const LOGITS: usize = COLUMNS;
-    const SEGMENTS: &'static [Range<usize>] = &SEGMENTS;
-    const BASELINES: &'static [PolicyName] = &[
-        PolicyName::Random,
-        PolicyName::Blind,
-        PolicyName::Trust,
-        PolicyName::OracleLite,
-        PolicyName::Planner,
-    ];
+    const BASELINES: &'static [&'static str] =
+        &["random", "blind", "trust", "oracle_lite", "planner"];
 
     fn net(config: &TrainConfig) -> ClusterNet {
         ClusterNet {
@@ -58,7 +42,7 @@ impl Learn for ClusterWorld {
         }
     }
 
-    fn about(net: &ClusterNet) -> String {
+    fn describe(net: &ClusterNet) -> String {
         format!(
             "a scheduler that puts jobs on failing GPUs while workers lie and an adversary forges \
              reports. It is a small network (two layers of {} hidden units over each job, GPU and \
@@ -68,62 +52,46 @@ impl Learn for ClusterWorld {
         )
     }
 
-    fn observer(_net: &ClusterNet) -> Observer {
-        Observer::new()
+    /// Episodes are longer and a network costs more than in the trust world: fewer groups, which
+    /// start from more snapshots of each episode and continue greedily.
+    fn preset(config: &mut TrainConfig, quick: bool) {
+        config.teacher = "planner".to_owned();
+        config.hidden = 48;
+        config.validation_seeds = SeedRange::of(5_000, 5_200);
+        config.test_seeds = SeedRange::of(1_000, 1_500);
+        config.snapshots_per_episode = 4;
+        config.num_generations = 8;
+        config.continuation = Continuation::Greedy;
+        match config.method {
+            Method::Grpo => {
+                (config.max_steps, config.groups_per_update) = (300, 96);
+                config.learning_rate = 0.001;
+                config.entropy_coef = 0.005;
+            }
+            Method::Sft => (config.max_steps, config.groups_per_update) = (30, 48),
+        }
+        if quick {
+            config.max_steps = config.max_steps.div_ceil(6);
+            config.validation_seeds = SeedRange::of(5_000, 5_040);
+            config.test_seeds = SeedRange::of(1_000, 1_100);
+        }
     }
 
-    fn observe(observer: &mut Observer, observation: &Observation) {
-        observer.observe(observation);
+    fn policies() -> Vec<NamedPolicy<Self>> {
+        scripted()
     }
 
-    fn features(observer: &Observer, observation: &Observation) -> Features {
-        observer.features(observation)
+    fn belief_targets(&self) -> Vec<u8> {
+        let behaviours = self.hidden().assignment.0;
+        behaviours.map(|behaviour| behaviour as u8).to_vec()
     }
 
-    fn legal(observation: &Observation) -> Vec<bool> {
-        legal(observation).to_vec()
+    fn total_reward(&self) -> f64 {
+        self.tally().total_reward
     }
 
-    fn behaviours(hidden: &Hidden) -> [u8; SLOTS] {
-        hidden.assignment.0.map(|behaviour| behaviour as u8)
-    }
-
-    fn total_reward(episode: &Episode) -> f64 {
-        episode.tally().total_reward
-    }
-
-    fn reward_events(episode: &Episode) -> f64 {
-        f64::from(episode.tally().reward_events)
-    }
-
-    fn scratch(weights: &Weights<ClusterNet>) -> Scratch {
-        Scratch::new(weights)
-    }
-
-    fn logits(
-        weights: &Weights<ClusterNet>,
-        x: &Features,
-        scratch: &mut Scratch,
-        out: &mut Vec<f32>,
-    ) {
-        out.clear();
-        out.extend(weights.forward(x, scratch).actions);
-    }
-
-    fn choose(pick: &mut dyn FnMut(Range<usize>) -> usize) -> Choice {
-        Choice::make(pick)
-    }
-
-    fn columns(choice: Choice) -> impl Iterator<Item = usize> {
-        choice.into_columns()
-    }
-
-    fn action(choice: Choice, _observation: &Observation) -> Action {
-        choice.action()
-    }
-
-    fn choice(action: Action) -> Option<Choice> {
-        Choice::of(action)
+    fn reward_count(&self) -> f64 {
+        f64::from(self.tally().reward_events)
     }
 
     fn inputs<'a>(features: impl Iterator<Item = &'a Features>, device: &Device) -> Inputs {
@@ -159,20 +127,18 @@ impl Learn for ClusterWorld {
         }
     }
 
-    /// See the plain pass in `sentinel_policy::cluster::learned` for the formula.
+    /// The formula is at the plain pass in `sentinel_policy::cluster::learned`.
     fn forward(net: &Net<ClusterNet>, x: &Inputs) -> Outputs {
         let hidden = net.config().hidden;
         let [batch, _] = x.global.dims();
-        let mut context =
-            net.product(x.global.clone(), at::CONTEXT_GLOBAL) + net.get(at::CONTEXT_BIAS);
+        let mut context = net.linear(x.global.clone(), at::CONTEXT_GLOBAL, at::CONTEXT_BIAS);
         let mut first = Vec::with_capacity(ROWS.len());
         for (set, rows) in ROWS.into_iter().enumerate() {
             let start = at::SETS[set];
-            let shared =
-                net.product(x.global.clone(), start + at::GLOBAL_IN) + net.get(start + at::BIAS_IN);
-            let own = net.product(x.sets[set].clone(), start + at::IN);
-            let all = own.reshape([batch, rows, hidden]) + shared.reshape([batch, 1, hidden]);
-            let all = relu(all) * x.open[set].clone().reshape([batch, rows, 1]);
+            let (weight, bias) = (start + at::GLOBAL_IN, start + at::BIAS_IN);
+            let shared = net.linear(x.global.clone(), weight, bias);
+            let all = net.set_layer(x.sets[set].clone(), start + at::IN, shared);
+            let all = all * x.open[set].clone().reshape([batch, rows, 1]);
             let pooled = all.clone().sum_dim(1).reshape([batch, hidden]) / rows as f32;
             context = context + net.product(pooled, at::CONTEXT_SETS[set]);
             first.push(all);
@@ -181,34 +147,33 @@ impl Learn for ClusterWorld {
         let second = first.into_iter().enumerate().map(|(set, all)| {
             let (start, rows) = (at::SETS[set], ROWS[set]);
             let shared = net.product(context.clone(), start + at::CONTEXT_MID);
-            let own = net.product(all.reshape([batch * rows, hidden]), start + at::MID);
-            let all = own.reshape([batch, rows, hidden]) + shared.reshape([batch, 1, hidden]);
-            let logits = net.product(relu(all).reshape([batch * rows, hidden]), start + at::HEAD);
+            let all = net.set_layer(all.reshape([batch * rows, hidden]), start + at::MID, shared);
+            let logits = net.product(all.reshape([batch * rows, hidden]), start + at::HEAD);
             logits.reshape([batch, rows, HEADS[set]])
         });
-        let situation = net.product(context.clone(), at::SITUATION) + net.get(at::SITUATION_BIAS);
-        columns(situation, second.collect(), batch)
+        let own = net.linear(context.clone(), at::CONTEXT_HEAD, at::CONTEXT_HEAD_BIAS);
+        columns(own, second.collect(), batch)
     }
 }
 
-/// The logits in the order of the columns.
-fn columns(situation: Tensor<2>, sets: Vec<Tensor<3>>, batch: usize) -> Outputs {
-    let words = ActionType::ALL.len();
+/// Puts the logits of the context and of the sets into the order of the columns.
+fn columns(context: Tensor<2>, sets: Vec<Tensor<3>>, batch: usize) -> Outputs {
+    let types = ActionType::ALL.len();
     let of = |set: usize, head: usize| -> Tensor<2> {
         let rows = ROWS[set];
         let one = sets[set].clone().slice([0..batch, 0..rows, head..head + 1]);
         one.reshape([batch, rows])
     };
     let own = |index: usize| {
-        situation
+        context
             .clone()
-            .slice([0..batch, words + index..words + index + 1])
+            .slice([0..batch, types + index..types + index + 1])
     };
     let beliefs = sets[2].clone().slice([0..batch, 0..SLOTS, 3..HEADS[2]]);
     Outputs {
-        actions: Tensor::cat(
+        logits: Tensor::cat(
             vec![
-                situation.clone().slice([0..batch, 0..words]),
+                context.clone().slice([0..batch, 0..types]),
                 of(0, 0),
                 of(1, 0),
                 of(2, 0),
@@ -222,6 +187,6 @@ fn columns(situation: Tensor<2>, sets: Vec<Tensor<3>>, batch: usize) -> Outputs 
             ],
             1,
         ),
-        beliefs: beliefs.reshape([batch * SLOTS, SLOTS]),
+        beliefs: Some(beliefs.reshape([batch * SLOTS, SLOTS])),
     }
 }

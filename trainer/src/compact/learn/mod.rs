@@ -1,106 +1,161 @@
-//! What a world brings along to be learned: features, a network and the columns of its actions.
-//!
-//! An action is a few columns of the network's output, one for each of its factors; each factor is
-//! a softmax over a segment of the columns. The trust world has one factor, the cluster world nine.
+//! What an environment needs to be trained on, beyond the network that plays it.
 
 mod cluster;
 mod polyguard;
 mod trust;
 
-use std::ops::Range;
-
 use burn::tensor::Device;
-use sentinel_env::slot::SLOTS;
-use sentinel_policy::Playable;
-use sentinel_policy::learned::{Architecture, Weights};
+use sentinel_env::{Environment, World};
+use sentinel_policy::nn::{Architecture as _, Choice, ModelConfig, Network};
+use sentinel_policy::policy::Player;
+use sentinel_policy::{Playable, Scripted};
 
 use super::config::TrainConfig;
 use super::net::{Net, Outputs};
 
-/// A world that can be learned.
-pub trait Learn: Playable {
-    /// The shape of its network.
-    type Net: Architecture;
-    /// What is remembered of earlier observations.
-    type Observer: Clone + Send + Sync;
-    /// What the network is given.
-    type Features: Clone + std::fmt::Debug + Send + Sync;
-    /// Room for the plain forward pass.
-    type Scratch: Send;
-    /// An action as columns.
-    type Choice: Copy + Send + Sync;
+/// The features of an environment's network.
+pub type FeaturesOf<W> = <<W as Learn>::Net as Network>::Features;
+/// The memory of an environment's network over an episode.
+pub type ObserverOf<W> = <<W as Learn>::Net as Network>::Observer;
+
+/// An environment that can be trained on: its network, and the same forward pass on tensors.
+///
+/// Everything else has a default: a teacher is needed for imitation alone, belief targets for an
+/// auxiliary loss, presets and a description for the command line and the model card.
+pub trait Learn: World {
+    /// The network that plays.
+    type Net: Network<Env = Self>;
     /// A batch of features on a device.
     type Inputs;
 
-    /// Logits of one observation.
-    const LOGITS: usize;
-    /// Where each factor's columns begin and end.
-    const SEGMENTS: &'static [Range<usize>];
-    /// Whom the model card compares with.
-    const BASELINES: &'static [Self::PolicyName];
+    /// The policies of [`Learn::policies`] that the model card compares with.
+    const BASELINES: &'static [&'static str] = &[];
 
-    /// The network that a configuration asks for.
+    /// Returns the network that a configuration asks for. It reads the options that it knows.
     fn net(config: &TrainConfig) -> Self::Net;
-    /// Two sentences for the model card.
-    fn about(net: &Self::Net) -> String;
-
-    /// Has seen nothing.
-    fn observer(net: &Self::Net) -> Self::Observer;
-    /// Takes in an observation: each one of an episode once, in order.
-    fn observe(observer: &mut Self::Observer, observation: &Self::Observation);
-    /// The features of the observation taken in last.
-    fn features(observer: &Self::Observer, observation: &Self::Observation) -> Self::Features;
-    /// Which columns may be chosen.
-    fn legal(observation: &Self::Observation) -> Vec<bool>;
-    /// Behaviour behind each slot: what the belief is trained on, and nothing else sees.
-    fn behaviours(hidden: &Self::Hidden) -> [u8; SLOTS];
-    /// Sum of the reward events so far.
-    fn total_reward(episode: &Self::Episode) -> f64;
-    /// Number of reward events so far.
-    fn reward_events(episode: &Self::Episode) -> f64;
-
-    /// Room for a network's hidden layers.
-    fn scratch(weights: &Weights<Self::Net>) -> Self::Scratch;
-    /// The plain forward pass: the logits of all columns.
-    fn logits(
-        weights: &Weights<Self::Net>,
-        features: &Self::Features,
-        scratch: &mut Self::Scratch,
-        out: &mut Vec<f32>,
-    );
-
-    /// Chooses factor by factor; `pick` gives a column of the range that it is asked for.
-    fn choose(pick: &mut dyn FnMut(Range<usize>) -> usize) -> Self::Choice;
-    /// The columns of a choice.
-    fn columns(choice: Self::Choice) -> impl Iterator<Item = usize>;
-    /// The action that was chosen at an observation.
-    fn action(choice: Self::Choice, observation: &Self::Observation) -> Self::Action;
-    /// The choice that leads to an action, if one does.
-    fn choice(action: Self::Action) -> Option<Self::Choice>;
-    /// All choices that a policy holds for as good as its best, where it weighs them.
-    fn as_good(_values: Option<Self::PerAction>) -> Option<Vec<Self::Choice>> {
-        None
-    }
 
     /// Brings features to a device.
     fn inputs<'a>(
-        features: impl Iterator<Item = &'a Self::Features>,
+        features: impl Iterator<Item = &'a FeaturesOf<Self>>,
         device: &Device,
     ) -> Self::Inputs;
-    /// The same pass as [`Learn::logits`], on tensors with gradients.
+
+    /// Computes the same as [`Network::forward`], on tensors with gradients.
     fn forward(net: &Net<Self::Net>, inputs: &Self::Inputs) -> Outputs;
+
+    /// Returns two sentences for the model card, the first of them without its subject.
+    fn describe(net: &Self::Net) -> String {
+        format!(
+            "it is a network with {} hidden units and plays the most probable action.",
+            net.hidden()
+        )
+    }
+
+    /// Sets the environment's own defaults; with `quick`, those of a run of about a minute.
+    fn preset(_config: &mut TrainConfig, _quick: bool) {}
+
+    /// Returns the policies that can be a teacher or a baseline.
+    fn policies() -> Vec<NamedPolicy<Self>> {
+        Vec::new()
+    }
+
+    /// Returns the policies of [`Learn::BASELINES`].
+    fn baselines() -> impl Iterator<Item = NamedPolicy<Self>> {
+        let mut policies = Self::policies();
+        Self::BASELINES.iter().filter_map(move |name| {
+            let place = policies.iter().position(|policy| policy.name() == *name);
+            place.map(|place| policies.swap_remove(place))
+        })
+    }
+
+    /// Returns all choices that a teacher with these action values holds for as good as its best;
+    /// `None` where only the action that it takes counts.
+    fn best_choices(_action_values: &[f64]) -> Option<Vec<Choice>> {
+        None
+    }
+
+    /// Returns the true class of each row of the network's belief, which only the auxiliary loss
+    /// sees.
+    fn belief_targets(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Returns the sum of the reward events so far, for rewards-to-go. By default the score is taken
+    /// to be their mean.
+    fn total_reward(&self) -> f64 {
+        self.score() * self.reward_count()
+    }
+
+    /// Returns the number of reward events so far, for rewards-to-go. By default there is one per
+    /// step.
+    fn reward_count(&self) -> f64 {
+        f64::from(Self::step_count(self.observation()))
+    }
 }
 
-/// The configuration of a world's model.
+/// A policy that can be imitated or compared with.
+pub struct NamedPolicy<E: Environment> {
+    name: String,
+    is_privileged: bool,
+    start: StartPolicy<E>,
+}
+
+type StartPolicy<E> = Box<dyn Fn(&<E as Environment>::Setup) -> Player<E> + Send + Sync>;
+
+impl<E: Environment> NamedPolicy<E> {
+    /// A policy whose player for an episode `start` makes.
+    pub fn new(
+        name: &str,
+        is_privileged: bool,
+        start: impl Fn(&E::Setup) -> Player<E> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            is_privileged,
+            start: Box::new(start),
+        }
+    }
+
+    /// Returns its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns whether it reads hidden state.
+    #[must_use]
+    pub const fn is_privileged(&self) -> bool {
+        self.is_privileged
+    }
+
+    /// Returns a fresh player for an episode.
+    #[must_use]
+    pub fn start(&self, setup: &E::Setup) -> Player<E> {
+        (self.start)(setup)
+    }
+}
+
+/// Returns all scripted policies of a world.
+fn scripted<W: Playable>() -> Vec<NamedPolicy<W>> {
+    let named = |policy: &W::PolicyName| {
+        let policy = *policy;
+        NamedPolicy::new(policy.label(), policy.is_privileged(), move |setup| {
+            policy.start(setup)
+        })
+    };
+    W::PolicyName::EVERY.iter().map(named).collect()
+}
+
+/// Returns the configuration of the model that a run makes.
 #[must_use]
-pub fn model<W: Learn>(config: &TrainConfig) -> sentinel_policy::learned::ModelConfig<W::Net> {
+pub fn model_config<W: Learn>(config: &TrainConfig) -> ModelConfig<W::Net> {
     let rules = if config.rules == "reference" {
         String::new()
     } else {
         config.rules.clone()
     };
-    sentinel_policy::learned::ModelConfig {
+    ModelConfig {
         rules,
-        ..sentinel_policy::learned::ModelConfig::new(&config.name, W::net(config))
+        ..ModelConfig::new(&config.name, W::net(config))
     }
 }

@@ -1,55 +1,33 @@
-//! The polyguard world: one choice among up to ten candidates.
+//! Training on the polyguard world.
 
-use std::ops::Range;
-
-use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
-use sentinel_env::polyguard::{
-    Action, CANDIDATES, CandidateId, Episode, Hidden, Observation, PolyguardWorld,
-};
-use sentinel_env::slot::SLOTS;
-use sentinel_policy::learned::Weights;
-use sentinel_policy::polyguard::PolicyName;
-use sentinel_policy::polyguard::learned::{
-    Features, GLOBAL, Observer, PER_CANDIDATE, PolyguardNet, Scratch, at, legal,
-};
+use sentinel_env::polyguard::{CANDIDATES, PolyguardEnv};
+use sentinel_env::{Environment, PrivilegedState};
+use sentinel_policy::polyguard::learned::{Features, GLOBAL, PER_CANDIDATE, PolyguardNet, at};
 
-use super::Learn;
-use crate::compact::config::TrainConfig;
+use super::{Learn, NamedPolicy, scripted};
+use crate::SeedRange;
+use crate::compact::config::{Continuation, Method, TrainConfig};
 use crate::compact::net::{Net, Outputs, tensor};
 
-/// Observations on a device.
+/// A batch of observations on a device.
 #[derive(Clone, Debug)]
 pub struct Inputs {
     /// `[batch * candidates, features]`.
     candidates: Tensor<2>,
     /// `[batch * candidates, 1]`: 1 where a candidate is shown, else 0.
     shown: Tensor<2>,
-    /// `[batch, 1]`: one over how many are shown.
+    /// `[batch, 1]`: one over the number of shown candidates.
     share: Tensor<2>,
     /// `[batch, features]`.
     global: Tensor<2>,
 }
 
-impl Learn for PolyguardWorld {
+impl Learn for PolyguardEnv {
     type Net = PolyguardNet;
-    type Observer = Observer;
-    type Features = Features;
-    type Scratch = Scratch;
-    type Choice = usize;
     type Inputs = Inputs;
 
-    const LOGITS: usize = CANDIDATES;
-    #[allow(
-        clippy::single_range_in_vec_init,
-        reason = "one choice, so one segment"
-    )]
-    const SEGMENTS: &'static [Range<usize>] = &[0..CANDIDATES];
-    const BASELINES: &'static [PolicyName] = &[
-        PolicyName::Random,
-        PolicyName::GreedyRegimen,
-        PolicyName::RulesOnly,
-    ];
+    const BASELINES: &'static [&'static str] = &["random", "greedy_regimen", "rules_only"];
 
     fn net(config: &TrainConfig) -> PolyguardNet {
         PolyguardNet {
@@ -58,7 +36,7 @@ impl Learn for PolyguardWorld {
         }
     }
 
-    fn about(net: &PolyguardNet) -> String {
+    fn describe(net: &PolyguardNet) -> String {
         format!(
             "an agent that makes a simulated medication regimen safer under missing data; for \
              research only, never for the care of a patient. It is a small network (two layers of \
@@ -69,64 +47,43 @@ impl Learn for PolyguardWorld {
         )
     }
 
-    fn observer(_net: &PolyguardNet) -> Observer {
-        Observer::default()
+    /// Trains on the archetypes and pairs that are not held out, under gated rewards: what is held
+    /// out is for measuring afterwards. Twenty-four cells share the groups of an update.
+    fn preset(config: &mut TrainConfig, quick: bool) {
+        config.rules = "hardened".to_owned();
+        config.split = "train".to_owned();
+        config.teacher = "rules_only".to_owned();
+        config.belief_coef = 0.0;
+        config.validation_seeds = SeedRange::of(5_000, 5_050);
+        config.test_seeds = SeedRange::of(1_000, 1_200);
+        config.snapshots_per_episode = 4;
+        config.num_generations = 8;
+        config.continuation = Continuation::Greedy;
+        match config.method {
+            Method::Grpo => {
+                (config.max_steps, config.groups_per_update) = (400, 192);
+                config.learning_rate = 0.001;
+                config.entropy_coef = 0.01;
+            }
+            Method::Sft => (config.max_steps, config.groups_per_update) = (40, 192),
+        }
+        if quick {
+            config.max_steps = config.max_steps.div_ceil(8);
+            config.validation_seeds = SeedRange::of(5_000, 5_010);
+            config.test_seeds = SeedRange::of(1_000, 1_030);
+        }
     }
 
-    fn observe(observer: &mut Observer, observation: &Observation) {
-        observer.observe(observation);
+    fn policies() -> Vec<NamedPolicy<Self>> {
+        scripted()
     }
 
-    fn features(observer: &Observer, observation: &Observation) -> Features {
-        observer.features(observation)
+    fn total_reward(&self) -> f64 {
+        self.hidden().tally().returned
     }
 
-    fn legal(observation: &Observation) -> Vec<bool> {
-        legal(observation).to_vec()
-    }
-
-    /// Nobody hides behind a slot here: there is no belief to learn.
-    fn behaviours(_hidden: &Hidden) -> [u8; SLOTS] {
-        [0; SLOTS]
-    }
-
-    fn total_reward(episode: &Episode) -> f64 {
-        episode.hidden().tally().returned
-    }
-
-    fn reward_events(episode: &Episode) -> f64 {
-        f64::from(episode.observation().step_count)
-    }
-
-    fn scratch(weights: &Weights<PolyguardNet>) -> Scratch {
-        Scratch::new(weights)
-    }
-
-    fn logits(
-        weights: &Weights<PolyguardNet>,
-        x: &Features,
-        scratch: &mut Scratch,
-        out: &mut Vec<f32>,
-    ) {
-        out.clear();
-        out.extend(weights.forward(x, scratch));
-    }
-
-    fn choose(pick: &mut dyn FnMut(Range<usize>) -> usize) -> usize {
-        pick(0..CANDIDATES)
-    }
-
-    fn columns(choice: usize) -> impl Iterator<Item = usize> {
-        std::iter::once(choice)
-    }
-
-    fn action(choice: usize, observation: &Observation) -> Action {
-        let id = CandidateId::new(choice as u8 + 1).unwrap_or(CandidateId::FIRST);
-        Action::explained(observation, id)
-    }
-
-    fn choice(action: Action) -> Option<usize> {
-        action.id().map(CandidateId::index)
+    fn reward_count(&self) -> f64 {
+        f64::from(self.observation().step_count)
     }
 
     fn inputs<'a>(features: impl Iterator<Item = &'a Features>, device: &Device) -> Inputs {
@@ -148,25 +105,21 @@ impl Learn for PolyguardWorld {
         }
     }
 
-    /// See the plain pass in `sentinel_policy::polyguard::learned` for the formula.
+    /// The formula is at the plain pass in `sentinel_policy::polyguard::learned`.
     fn forward(net: &Net<PolyguardNet>, x: &Inputs) -> Outputs {
         let hidden = net.config().hidden;
         let [batch, _] = x.global.dims();
         let rows = batch * CANDIDATES;
-        let set = |own: Tensor<2>, shared: Tensor<2>| -> Tensor<3> {
-            let shared = shared.reshape([batch, 1, hidden]);
-            relu(own.reshape([batch, CANDIDATES, hidden]) + shared)
-        };
-        let shared = net.product(x.global.clone(), at::GLOBAL_IN) + net.get(at::BIAS_IN);
-        let own = net.product(x.candidates.clone(), at::CANDIDATE_IN);
-        let first = set(own, shared) * x.shown.clone().reshape([batch, CANDIDATES, 1]);
+        let shared = net.linear(x.global.clone(), at::GLOBAL_IN, at::BIAS_IN);
+        let first = net.set_layer(x.candidates.clone(), at::CANDIDATE_IN, shared);
+        let first = first * x.shown.clone().reshape([batch, CANDIDATES, 1]);
         let pooled = first.clone().sum_dim(1).reshape([batch, hidden]) * x.share.clone();
-        let shared = net.product(pooled, at::POOL_MID) + net.get(at::BIAS_MID);
-        let own = net.product(first.reshape([rows, hidden]), at::CANDIDATE_MID);
-        let second = set(own, shared).reshape([rows, hidden]);
+        let shared = net.linear(pooled, at::POOL_MID, at::BIAS_MID);
+        let second = net.set_layer(first.reshape([rows, hidden]), at::CANDIDATE_MID, shared);
+        let logits = net.product(second.reshape([rows, hidden]), at::HEAD);
         Outputs {
-            actions: net.product(second, at::HEAD).reshape([batch, CANDIDATES]),
-            beliefs: Tensor::zeros([batch * SLOTS, SLOTS], net.device()),
+            logits: logits.reshape([batch, CANDIDATES]),
+            beliefs: None,
         }
     }
 }

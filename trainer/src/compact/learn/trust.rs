@@ -1,26 +1,24 @@
-//! The trust world: one factor of twelve actions, over five slots.
+//! Training on the trust world.
 
-use std::ops::Range;
-
-use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
+use sentinel_env::PrivilegedState;
 use sentinel_env::slot::SLOTS;
-use sentinel_env::trust::{Action, Episode, Hidden, Observation, TrustWorld};
-use sentinel_policy::PolicyName;
-use sentinel_policy::learned::layout::{GLOBAL_ACTIONS, SLOT_ACTIONS, at};
-use sentinel_policy::learned::{
-    Features, GLOBAL, NetConfig, Observer, PER_SLOT, Pooling, Scratch, Weights, legal,
+use sentinel_env::trust::TrustEnv;
+use sentinel_policy::nn::Choice;
+use sentinel_policy::trust::learned::{
+    Features, GLOBAL, GLOBAL_ACTIONS, NetConfig, PER_SLOT, Pooling, SLOT_ACTIONS, at,
 };
 
-use super::Learn;
-use crate::compact::config::TrainConfig;
-use crate::compact::fields::said;
+use super::{Learn, NamedPolicy, scripted};
+use crate::SeedRange;
+use crate::compact::config::{Method, TrainConfig};
+use crate::compact::fields::display_value;
 use crate::compact::net::{Net, Outputs, tensor};
 
-/// Values of a teacher this close to its best are as good.
+/// Values of a teacher this close to its best count as equal to it.
 const TIE: f64 = 1e-9;
 
-/// Observations on a device.
+/// A batch of observations on a device.
 #[derive(Clone, Debug)]
 pub struct Inputs {
     /// `[batch * slots, features]`.
@@ -29,27 +27,12 @@ pub struct Inputs {
     global: Tensor<2>,
 }
 
-impl Learn for TrustWorld {
+impl Learn for TrustEnv {
     type Net = NetConfig;
-    type Observer = Observer;
-    type Features = Features;
-    type Scratch = Scratch;
-    type Choice = usize;
     type Inputs = Inputs;
 
-    const LOGITS: usize = Action::ALL.len();
-    #[allow(
-        clippy::single_range_in_vec_init,
-        reason = "one choice, so one segment"
-    )]
-    const SEGMENTS: &'static [Range<usize>] = &[0..Action::ALL.len()];
-    const BASELINES: &'static [PolicyName] = &[
-        PolicyName::Random,
-        PolicyName::Heuristic,
-        PolicyName::SelfSolve,
-        PolicyName::OracleLite,
-        PolicyName::Bayes,
-    ];
+    const BASELINES: &'static [&'static str] =
+        &["random", "heuristic", "self_solve", "oracle_lite", "bayes"];
 
     fn net(config: &TrainConfig) -> NetConfig {
         NetConfig {
@@ -60,77 +43,56 @@ impl Learn for TrustWorld {
         }
     }
 
-    fn about(net: &NetConfig) -> String {
+    fn describe(net: &NetConfig) -> String {
         format!(
             "an orchestrator that hands out work and finds out, from public observations alone, \
              which of five specialists to believe. It is a small network (two layers of {} hidden \
              units over each slot, pooling between them: {}, features: {}, version {}); it plays \
              the most probable action.",
             net.hidden,
-            said(&net.pooling),
-            said(&net.features),
+            display_value(&net.pooling),
+            display_value(&net.features),
             net.feature_version,
         )
     }
 
-    fn observer(net: &NetConfig) -> Observer {
-        Observer::new(net.features)
+    fn preset(config: &mut TrainConfig, quick: bool) {
+        if config.method == Method::Sft {
+            config.groups_per_update = 96;
+        }
+        if !quick {
+            return;
+        }
+        match config.method {
+            Method::Grpo => (config.max_steps, config.groups_per_update) = (150, 192),
+            Method::Sft => config.max_steps = 25,
+        }
+        // Fewer episodes are measured, too; most of their time goes to the look-ahead of `bayes`.
+        config.validation_seeds = SeedRange::of(5_000, 5_300);
+        config.test_seeds = SeedRange::of(1_000, 1_400);
     }
 
-    fn observe(observer: &mut Observer, observation: &Observation) {
-        observer.observe(observation);
+    fn policies() -> Vec<NamedPolicy<Self>> {
+        scripted()
     }
 
-    fn features(observer: &Observer, observation: &Observation) -> Features {
-        observer.features(observation)
+    fn best_choices(action_values: &[f64]) -> Option<Vec<Choice>> {
+        let best = (action_values.iter().copied()).fold(f64::NEG_INFINITY, f64::max);
+        let good = (0..action_values.len()).filter(|index| action_values[*index] >= best - TIE);
+        Some(good.map(Choice::single).collect())
     }
 
-    fn legal(observation: &Observation) -> Vec<bool> {
-        legal(observation).to_vec()
+    fn belief_targets(&self) -> Vec<u8> {
+        let behaviours = self.hidden().assignment.0;
+        behaviours.map(|behaviour| behaviour as u8).to_vec()
     }
 
-    fn behaviours(hidden: &Hidden) -> [u8; SLOTS] {
-        hidden.assignment.0.map(|behaviour| behaviour as u8)
+    fn total_reward(&self) -> f64 {
+        self.tally().total_reward
     }
 
-    fn total_reward(episode: &Episode) -> f64 {
-        episode.tally().total_reward
-    }
-
-    fn reward_events(episode: &Episode) -> f64 {
-        f64::from(episode.tally().reward_events)
-    }
-
-    fn scratch(weights: &Weights) -> Scratch {
-        Scratch::new(weights)
-    }
-
-    fn logits(weights: &Weights, x: &Features, scratch: &mut Scratch, out: &mut Vec<f32>) {
-        out.clear();
-        out.extend(weights.forward(x, scratch).actions);
-    }
-
-    fn choose(pick: &mut dyn FnMut(Range<usize>) -> usize) -> usize {
-        pick(0..Self::LOGITS)
-    }
-
-    fn columns(choice: usize) -> impl Iterator<Item = usize> {
-        std::iter::once(choice)
-    }
-
-    fn action(choice: usize, _observation: &Observation) -> Action {
-        Action::ALL[choice]
-    }
-
-    fn choice(action: Action) -> Option<usize> {
-        Action::ALL.iter().position(|a| *a == action)
-    }
-
-    fn as_good(values: Option<[f64; 12]>) -> Option<Vec<usize>> {
-        let values = values?;
-        let best = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let good = (0..values.len()).filter(|index| values[*index] >= best - TIE);
-        Some(good.collect())
+    fn reward_count(&self) -> f64 {
+        f64::from(self.tally().reward_events)
     }
 
     fn inputs<'a>(features: impl Iterator<Item = &'a Features>, device: &Device) -> Inputs {
@@ -146,46 +108,39 @@ impl Learn for TrustWorld {
         }
     }
 
-    /// See the plain pass in `sentinel_policy::learned` for the formula.
-    fn forward(net: &Net, inputs: &Inputs) -> Outputs {
+    /// The formula is at the plain pass in `sentinel_policy::trust::learned`.
+    fn forward(net: &Net<NetConfig>, inputs: &Inputs) -> Outputs {
         let config = net.config();
         let hidden = config.hidden;
         let [batch, _] = inputs.global.dims();
-        let rows = [batch * SLOTS, hidden];
-        let per_slot = [batch, SLOTS, hidden];
-
-        let shared = net.product(inputs.global.clone(), at::GLOBAL_IN) + net.get(at::BIAS_IN);
-        let own = net.product(inputs.slots.clone(), at::SLOT_IN);
-        let first = relu(own.reshape(per_slot) + shared.reshape([batch, 1, hidden]));
-
+        let shared = net.linear(inputs.global.clone(), at::GLOBAL_IN, at::BIAS_IN);
+        let first = net.set_layer(inputs.slots.clone(), at::SLOT_IN, shared);
         let pooled = match config.pooling {
             Pooling::None => None,
             Pooling::Mean => Some(first.clone().mean_dim(1)),
             Pooling::Max => Some(first.clone().max_dim(1)),
         };
         let shared = match pooled {
-            Some(pooled) => {
-                net.product(pooled.reshape([batch, hidden]), at::POOL_MID) + net.get(at::BIAS_MID)
-            }
-            None => net.get(at::BIAS_MID).expand([batch, hidden]),
+            Some(pooled) => net.linear(pooled.reshape([batch, hidden]), at::POOL_MID, at::BIAS_MID),
+            None => net.parameter(at::BIAS_MID).expand([batch, hidden]),
         };
-        let own = net.product(first.reshape(rows), at::SLOT_MID);
-        let second = relu(own.reshape(per_slot) + shared.reshape([batch, 1, hidden]));
-        heads(net, second, batch)
+        let rows = first.reshape([batch * SLOTS, hidden]);
+        heads(net, net.set_layer(rows, at::SLOT_MID, shared), batch)
     }
 }
 
-fn heads(net: &Net, second: Tensor<3>, batch: usize) -> Outputs {
+/// Computes the outputs from the second layer, `[batch, slots, hidden]`.
+fn heads(net: &Net<NetConfig>, second: Tensor<3>, batch: usize) -> Outputs {
     let hidden = net.config().hidden;
     let mean = second.clone().mean_dim(1).reshape([batch, hidden]);
     let rows = second.reshape([batch * SLOTS, hidden]);
-    let slots = net.product(rows.clone(), at::SLOT_ACTIONS) + net.get(at::SLOT_ACTIONS_BIAS);
+    let slots = net.linear(rows.clone(), at::SLOT_ACTIONS, at::SLOT_ACTIONS_BIAS);
     let by_action = slots.reshape([batch, SLOTS, SLOT_ACTIONS]).swap_dims(1, 2);
-    let others = net.product(mean, at::GLOBAL_ACTIONS) + net.get(at::GLOBAL_ACTIONS_BIAS);
+    let others = net.linear(mean, at::GLOBAL_ACTIONS, at::GLOBAL_ACTIONS_BIAS);
     debug_assert_eq!(others.dims(), [batch, GLOBAL_ACTIONS]);
     let by_action = by_action.reshape([batch, SLOTS * SLOT_ACTIONS]);
     Outputs {
-        actions: Tensor::cat(vec![by_action, others], 1),
-        beliefs: net.product(rows, at::BELIEF) + net.get(at::BELIEF_BIAS),
+        logits: Tensor::cat(vec![by_action, others], 1),
+        beliefs: Some(net.linear(rows, at::BELIEF, at::BELIEF_BIAS)),
     }
 }

@@ -1,10 +1,10 @@
-//! `README.md`: what a model is, how it came about and what it scored, as Hugging Face shows it.
+//! The model card (`README.md`): what a model is, how it was trained and what it scored, in the form
+//! that Hugging Face shows.
 //!
 //! Every number comes from the configuration, the events or the baselines.
 
 use std::fmt::Write;
 
-use sentinel_policy::{Scripted, in_world};
 use serde_json::{Map, Value};
 
 use super::{named, of_task, rounded, state};
@@ -12,32 +12,32 @@ use crate::Error;
 use crate::compact::config::{Method, TrainConfig};
 use crate::compact::evaluate::Scores;
 use crate::compact::events::Event;
-use crate::compact::learn::Learn;
+use crate::compact::fields::display_value;
+use crate::compact::learn::{Learn, NamedPolicy};
 
-/// Options that the card says elsewhere.
+/// Options that the card shows elsewhere.
 const ELSEWHERE: [&str; 4] = ["name", "train_seeds", "validation_seeds", "test_seeds"];
 
-/// The card. The baselines must be measured on the test seeds of `config` with independent
+/// Returns the card. The baselines must be measured on the test seeds of `config` with independent
 /// streams, as the policy was.
 ///
 /// # Errors
-/// If the configuration names tasks that the world does not have, or has no form as JSON, which
-/// cannot be.
-pub fn text(
+/// If the configuration names tasks that the environment does not have.
+pub fn text<W: Learn>(
     config: &TrainConfig,
     events: &[Event],
     baselines: &[(String, Scores)],
 ) -> Result<String, Error> {
-    let tasks = config.task_names()?;
+    let tasks = config.task_names::<W>()?;
     let finished = events.iter().rev().find_map(|event| match event {
         Event::Finished { step, scores, .. } => Some((*step, scores)),
         _ => None,
     });
     let parts = [
         front(config, &tasks, finished.map(|(_, scores)| scores)),
-        model(config, events),
-        training(config, events, finished.map(|(step, _)| step))?,
-        measured(
+        model::<W>(config, events),
+        training::<W>(config, events, finished.map(|(step, _)| step))?,
+        measured::<W>(
             config,
             &tasks,
             finished.map(|(_, scores)| scores),
@@ -49,7 +49,7 @@ pub fn text(
     Ok(parts.join("\n"))
 }
 
-/// What the policy cannot do.
+/// The section about the limits of the policy.
 const LIMITS: &str = "\
 ## Limits
 
@@ -58,7 +58,7 @@ nothing here was measured on real agents. The policy knows only this world; it c
 another world. Scores are means over the seeds that are named; other seeds give other means.
 ";
 
-/// The YAML that the Hub reads.
+/// Returns the front matter for the Hub.
 fn front(config: &TrainConfig, tasks: &[&str], scores: Option<&Scores>) -> String {
     let tags = match config.method {
         Method::Grpo => "- reinforcement-learning\n- grpo\n",
@@ -78,9 +78,7 @@ fn front(config: &TrainConfig, tasks: &[&str], scores: Option<&Scores>) -> Strin
         let task = task.copied().unwrap_or("all tasks");
         let dataset = format!(
             "{}, {task}, {} rules, seeds {}, independent streams",
-            config.world.name(),
-            config.rules,
-            config.test_seeds
+            config.world, config.rules, config.test_seeds
         );
         let _ = write!(
             yaml,
@@ -97,55 +95,46 @@ fn front(config: &TrainConfig, tasks: &[&str], scores: Option<&Scores>) -> Strin
       verified: false
 ",
             quoted(&dataset),
-            quoted(&format!(
-                "{}-{}",
-                config.world.name(),
-                task.replace(' ', "-")
-            )),
+            quoted(&format!("{}-{}", config.world, task.replace(' ', "-"))),
             rounded(score),
         );
     }
     yaml + "---\n"
 }
 
-/// A string that YAML takes as it is: JSON's form.
+/// Returns a string as YAML: in JSON's form.
 fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// What it is.
-fn model(config: &TrainConfig, events: &[Event]) -> String {
+/// Returns the heading and the description of the model.
+fn model<W: Learn>(config: &TrainConfig, events: &[Event]) -> String {
     let parameters = events.iter().rev().find_map(|event| match event {
         Event::Started { parameters, .. } => Some(format!(" It has {parameters} parameters.")),
         _ => None,
     });
-    let about = in_world!(config.world, W => W::about(&W::net(config)));
+    let description = W::describe(&W::net(config));
     format!(
-        "# {}\n\nA policy for the world `{}` of Sentinel, under its {} rules: {about}{}\n",
+        "# {}\n\nA policy for the world `{}` of Sentinel, under its {} rules: {description}{}\n",
         config.name,
-        config.world.name(),
+        config.world,
         config.rules,
         parameters.unwrap_or_default(),
     )
 }
 
-/// A value as the configuration's file says it.
-fn word(value: &impl serde::Serialize) -> String {
-    crate::compact::fields::said(value)
-}
-
-/// One sentence on what was learned from.
-fn method(config: &TrainConfig) -> String {
+/// Returns a sentence about the training method.
+fn method<W: Learn>(config: &TrainConfig) -> String {
     if config.method == Method::Grpo {
         return "Reinforcement learning with group-relative policy optimization (GRPO) on its own episodes."
             .to_owned();
     }
-    let sees_all = sees_hidden_state(config, &config.teacher);
+    let is_privileged = is_privileged::<W>(&config.teacher);
     format!(
         "Imitation, not reinforcement learning: the policy learned the actions of the teacher `{}` \
          along its own episodes (DAgger). The teacher sees {}",
         config.teacher,
-        if sees_all {
+        if is_privileged {
             "hidden state; the policy does not."
         } else {
             "what the policy sees."
@@ -153,20 +142,20 @@ fn method(config: &TrainConfig) -> String {
     )
 }
 
-/// Whether a policy of the world reads hidden state.
-fn sees_hidden_state(config: &TrainConfig, name: &str) -> bool {
-    in_world!(config.world, W => {
-        <W as sentinel_policy::Playable>::PolicyName::named(name).is_some_and(Scripted::sees_all)
-    })
+/// Returns whether the policy of this name reads hidden state.
+fn is_privileged<W: Learn>(name: &str) -> bool {
+    let policies = W::policies();
+    let named = policies.iter().find(|policy| policy.name() == name);
+    named.is_some_and(NamedPolicy::is_privileged)
 }
 
-/// How it came about.
-fn training(
+/// Returns the section about training.
+fn training<W: Learn>(
     config: &TrainConfig,
     events: &[Event],
     finished: Option<usize>,
 ) -> Result<String, serde_json::Error> {
-    let method = method(config);
+    let method = method::<W>(config);
     let mut text = format!("## Training\n\n{method}\n\n");
     if !config.init.is_empty() {
         let _ = writeln!(text, "It started from the model `{}`.\n", config.init);
@@ -195,14 +184,14 @@ fn training(
     Ok(text)
 }
 
-/// The options that someone chose.
+/// Returns a table of the options that differ from their defaults.
 fn options(config: &TrainConfig) -> Result<String, serde_json::Error> {
     let (chosen, default) = (fields(config)?, fields(&TrainConfig::default())?);
     let mut rows = String::new();
     for (option, value) in &chosen {
         let usual = default.get(option).unwrap_or(&Value::Null);
         if value != usual && !ELSEWHERE.contains(&option.as_str()) {
-            let (value, usual) = (word(value), word(usual));
+            let (value, usual) = (display_value(value), display_value(usual));
             let _ = writeln!(rows, "| `{option}` | {} | {} |", cell(&value), cell(&usual));
         }
     }
@@ -215,12 +204,12 @@ fn options(config: &TrainConfig) -> Result<String, serde_json::Error> {
     })
 }
 
-/// The options by name. Through text, which keeps an `f32` as short as it is written.
+/// Returns the options by name. Through text, which keeps an `f32` as short as it is written.
 fn fields(config: &TrainConfig) -> Result<Map<String, Value>, serde_json::Error> {
     serde_json::from_str(&serde_json::to_string(config)?)
 }
 
-/// Text that stays in its cell.
+/// Escapes text for a cell of a table.
 fn cell(text: &str) -> String {
     match text {
         "" | "null" => "none".to_owned(),
@@ -228,11 +217,11 @@ fn cell(text: &str) -> String {
     }
 }
 
-/// More tasks than this stand one below the other.
+/// With more tasks than this the table is transposed.
 const ACROSS: usize = 6;
 
-/// What it scored, beside others.
-fn measured(
+/// Returns the section with the scores of the model and of the baselines.
+fn measured<W: Learn>(
     config: &TrainConfig,
     tasks: &[&str],
     scores: Option<&Scores>,
@@ -254,8 +243,11 @@ fn measured(
         }
     });
     for (name, scores) in baselines {
-        let cheats = sees_hidden_state(config, name);
-        let note = if cheats { " (sees hidden state)" } else { "" };
+        let note = if is_privileged::<W>(name) {
+            " (sees hidden state)"
+        } else {
+            ""
+        };
         table.push(row(&format!("{}{note}", cell(name)), scores));
     }
     if tasks.len() > ACROSS {
@@ -270,7 +262,7 @@ fn measured(
     )
 }
 
-/// The rows as columns.
+/// Returns the rows as columns.
 fn transposed(table: &[Vec<String>]) -> Vec<Vec<String>> {
     let columns = 0..table.first().map_or(0, Vec::len);
     columns
@@ -278,7 +270,7 @@ fn transposed(table: &[Vec<String>]) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// A table of which the first row is the heads.
+/// Returns a table in Markdown; its first row holds the heads.
 fn markdown(table: &[Vec<String>]) -> String {
     let mut lines: Vec<String> = table
         .iter()
@@ -301,7 +293,7 @@ fn row(name: &str, scores: &Scores) -> Vec<String> {
     std::iter::once(name.to_owned()).chain(cells).collect()
 }
 
-/// How to measure it again.
+/// Returns the section about evaluating the model again.
 fn usage(config: &TrainConfig) -> String {
     format!(
         "## Use
@@ -312,7 +304,7 @@ With this folder as `DIR`, the scores are measured again by
 sentinel eval --world {} --rules {} --policies trained --model DIR {} --seeds {} --streams independent
 ```
 ",
-        config.world.name(),
+        config.world,
         config.rules,
         config.words_for("task"),
         config.test_seeds

@@ -25,7 +25,7 @@ pub enum EventsError {
     },
 }
 
-/// The events as JSON lines. A metric that is not finite is left out, as JSON has no word for it.
+/// Returns the events as JSON lines. A metric that is not finite is left out: JSON cannot hold it.
 ///
 /// # Errors
 /// If another number of an event is not finite, so that the line could not be read again.
@@ -82,12 +82,12 @@ pub fn read(path: &Path) -> Result<Vec<Event>, EventsError> {
     parse(path, &content)
 }
 
-/// What is wrong, without serde's own count of lines, which begins anew at each line.
+/// Returns the reason of an error without serde's line number, which is 1 on every line.
 fn reason(error: &serde_json::Error) -> String {
     if error.is_eof() {
         return "it is cut off".to_owned();
     }
     let text = error.to_string();
-    let (said, _) = text.split_once(" at line ").unwrap_or((&text, ""));
-    said.to_owned()
+    let (reason, _) = text.split_once(" at line ").unwrap_or((&text, ""));
+    reason.to_owned()
 }

@@ -1,4 +1,4 @@
-//! The files of a run folder, each made anew from the list of events.
+//! The files of a run's folder, each written anew from the list of events.
 //!
 //! Nothing is appended: a resumed run makes the files again from the history in its checkpoint,
 //! and a reader sees an old file or a new one, never half of one.
@@ -13,11 +13,12 @@ use std::path::Path;
 use super::config::TrainConfig;
 use super::evaluate::Scores;
 use super::events::Event;
+use super::learn::Learn;
 use crate::{Error, files};
 
 /// Every event, one per line.
 pub const EVENTS: &str = "events.jsonl";
-/// What Hugging Face's trainer leaves behind.
+/// The state that Hugging Face's trainer writes.
 pub const STATE: &str = "trainer_state.json";
 /// The model card.
 pub const CARD: &str = "README.md";
@@ -26,18 +27,24 @@ pub const RUNS: &str = "runs";
 /// The file in it. A fixed name, so that it is replaced; TensorBoard looks for `tfevents`.
 pub const TENSORBOARD: &str = "events.out.tfevents.0.sentinel";
 
-/// Writes all of them into a folder that is there.
+/// Writes all of them into a folder that exists.
 ///
 /// # Errors
 /// If a file cannot be written, or an event has no form as JSON.
-pub fn write_all(folder: &Path, config: &TrainConfig, events: &[Event]) -> Result<(), Error> {
+pub fn write_all<W: Learn>(
+    folder: &Path,
+    config: &TrainConfig,
+    events: &[Event],
+) -> Result<(), Error> {
+    let tasks = config.task_names::<W>()?;
     let clock = Clock::new(events);
     let runs = folder.join(RUNS);
     files::write(&folder.join(EVENTS), jsonl::text(events)?.as_bytes())?;
-    files::write(&folder.join(STATE), state::text(config, events)?.as_bytes())?;
+    let state = state::text(config, &tasks, events)?;
+    files::write(&folder.join(STATE), state.as_bytes())?;
     files::write(
         &folder.join(CARD),
-        card::text(config, events, baselines(events))?.as_bytes(),
+        card::text::<W>(config, events, baselines(events))?.as_bytes(),
     )?;
     std::fs::create_dir_all(&runs).map_err(|source| Error::Write {
         path: runs.clone(),
@@ -45,11 +52,11 @@ pub fn write_all(folder: &Path, config: &TrainConfig, events: &[Event]) -> Resul
     })?;
     files::write(
         &runs.join(TENSORBOARD),
-        &tensorboard::bytes(&config.task_names()?, events, &|step| clock.at(step)),
+        &tensorboard::bytes(&tasks, events, &|step| clock.at(step)),
     )
 }
 
-/// What the card compares with, once it was measured.
+/// Returns the scores of the baselines, once they were measured.
 fn baselines(events: &[Event]) -> &[(String, Scores)] {
     let measured = events.iter().rev().find_map(|event| match event {
         Event::Finished { baselines, .. } => Some(&baselines[..]),
@@ -58,8 +65,8 @@ fn baselines(events: &[Event]) -> &[(String, Scores)] {
     measured.unwrap_or_default()
 }
 
-/// When each step was done: the start of the run, and the time that its steps took. The same for
-/// every writing of the file, so that a reader who follows it is not confused.
+/// The time of each step, from the start of the run and the durations of its steps: the same whenever
+/// the file is written, for readers that follow it.
 pub(crate) struct Clock {
     start: f64,
     /// Steps and the seconds until their ends, in order.
@@ -102,7 +109,7 @@ impl Clock {
     }
 }
 
-/// Scores by the names that TRL gives rewards; what is no number is left out.
+/// Returns scores under TRL's names for rewards; a score that is not finite is left out.
 fn named(tasks: &[&str], scores: &Scores) -> Vec<(String, f64)> {
     let tasks = tasks.iter().zip(scores.tasks.iter().copied());
     std::iter::once(("reward".to_owned(), scores.overall))
@@ -111,12 +118,12 @@ fn named(tasks: &[&str], scores: &Scores) -> Vec<(String, f64)> {
         .collect()
 }
 
-/// The name that TRL gives the reward of one task.
+/// Returns TRL's name for the reward of one task.
 fn of_task(task: &str) -> String {
     format!("rewards/{task}/mean")
 }
 
-/// Six significant digits: more is noise and fills the file. Counts stay exact.
+/// Rounds to six significant digits; counts stay exact.
 fn rounded(value: f64) -> f64 {
     if value.fract() == 0.0 {
         return value;

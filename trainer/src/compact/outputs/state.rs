@@ -51,12 +51,12 @@ pub fn logging_steps(max_steps: usize) -> usize {
     max_steps.div_ceil(ENTRIES).max(1)
 }
 
-/// The file. A window of updates is logged once it is full, or ends with the last update.
+/// Returns the file. `tasks` are the names of the tasks that were played. A window of updates is
+/// logged once it is full, or ends with the last update.
 ///
 /// # Errors
-/// If the configuration names tasks that the world does not have, or the state has no form as
-/// JSON, which no list of events brings about.
-pub fn text(config: &TrainConfig, events: &[Event]) -> Result<String, Error> {
+/// If the state has no form as JSON, which no list of events causes.
+pub fn text(config: &TrainConfig, tasks: &[&str], events: &[Event]) -> Result<String, Error> {
     let step = events.iter().rev().find_map(|event| match event {
         Event::Step { step, .. } => Some(*step),
         _ => None,
@@ -71,7 +71,7 @@ pub fn text(config: &TrainConfig, events: &[Event]) -> Result<String, Error> {
         is_hyper_param_search: false,
         is_local_process_zero: true,
         is_world_process_zero: true,
-        log_history: history(config, &config.task_names()?, events),
+        log_history: history(config, tasks, events),
         logging_steps: logging_steps(config.max_steps),
         max_steps: config.max_steps,
         num_input_tokens_seen: 0,

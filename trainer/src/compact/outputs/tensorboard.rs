@@ -6,8 +6,8 @@
 use super::named;
 use crate::compact::events::Event;
 
-/// The bytes of the file. `tasks` are the names of those that were played. `wall_time` says when a
-/// step was done, in seconds since 1970.
+/// Returns the bytes of the file. `tasks` are the names of the tasks that were played. `wall_time`
+/// returns the time of a step in seconds since 1970.
 #[must_use]
 pub fn bytes(tasks: &[&str], events: &[Event], wall_time: &dyn Fn(usize) -> f64) -> Vec<u8> {
     let points = events.iter().filter_map(|event| match event {
@@ -33,7 +33,7 @@ pub fn bytes(tasks: &[&str], events: &[Event], wall_time: &dyn Fn(usize) -> f64)
 
 /// Values of one step.
 pub(crate) struct Point {
-    /// What tags begin with.
+    /// The prefix of its tags.
     pub(crate) prefix: &'static str,
     /// The step.
     pub(crate) step: usize,
@@ -41,7 +41,7 @@ pub(crate) struct Point {
     pub(crate) values: Vec<(String, f64)>,
 }
 
-/// The bytes of a file with these points. A value that is not finite is left out.
+/// Returns the bytes of a file with these points. A value that is not finite is left out.
 pub(crate) fn encode(
     points: impl Iterator<Item = Point>,
     wall_time: &dyn Fn(usize) -> f64,
@@ -123,7 +123,7 @@ fn crc32c(data: &[u8]) -> u32 {
     })
 }
 
-/// What each byte does to the checksum.
+/// The checksum of each byte.
 static TABLE: [u32; 256] = table();
 
 const fn table() -> [u32; 256] {

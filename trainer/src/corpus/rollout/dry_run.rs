@@ -2,19 +2,21 @@
 //! see that everything fits before a model is loaded (spec training-eval §3).
 
 use rayon::prelude::*;
+use sentinel_env::Origin;
 use sentinel_env::World;
 use sentinel_env::ledger::HIGH_STAKES;
 use sentinel_env::num::round_to;
 use sentinel_env::rng::{PyRandom, Streams};
 use sentinel_env::rules::Rules;
 use sentinel_env::slot::argmax;
-use sentinel_env::trust::{Action, Observation, Setup, TrustWorld};
+use sentinel_env::trust::{Action, Observation, Setup, TrustEnv};
+use sentinel_env::{WorldName, in_world};
+use sentinel_policy::Scripted;
 use sentinel_policy::text::{InvalidReward, PromptStyle, Reader, Situation, TextWorld};
-use sentinel_policy::{Scripted, WorldName, in_world};
 use serde::Serialize;
 
 use super::{RolloutError, Script, Signals, Terms, Trajectory, rollout};
-use crate::args::{self, parse_streams, parse_world};
+use crate::args::{self, WorldParser, parse_streams};
 use crate::compact::learn::Learn;
 use crate::corpus::{parse_invalid, parse_reader, parse_style};
 use crate::{Cells, Error, Progress, SeedRange, chosen, selected};
@@ -22,8 +24,8 @@ use crate::{Cells, Error, Progress, SeedRange, chosen, selected};
 /// What to play.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RolloutConfig {
-    /// The world: trust, cluster or polyguard
-    #[arg(long, default_value = "trust", value_parser = parse_world)]
+    /// The world to play
+    #[arg(long, default_value_t, value_parser = WorldParser)]
     pub world: WorldName,
     /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
     #[arg(long, value_name = "RULES", default_value = "reference")]
@@ -111,13 +113,13 @@ pub fn reference_dry_run(
     seed: u64,
     terms: Terms,
     progress: Progress<'_>,
-) -> Result<Vec<Trajectory<TrustWorld>>, RolloutError> {
+) -> Result<Vec<Trajectory<TrustEnv>>, RolloutError> {
     let mut stand_in = StandIn::new(seed);
     let mut played = Vec::with_capacity(setups.len());
     for setup in setups {
         let mut script = Script {
             style: terms.style,
-            choose: |_, s: &Situation<TrustWorld>| stand_in.choose(s.observation()),
+            choose: |_, s: &Situation<TrustEnv>| stand_in.choose(s.observation()),
         };
         let start = vec![Situation::new(setup)];
         played.extend(rollout(start, terms, &mut script, progress)?);
@@ -133,7 +135,7 @@ pub fn dry_run(config: &RolloutConfig, progress: Progress<'_>) -> Result<DryRun,
     let is_coin = |name: &str| name == StandIn::NAME;
     let by_coin = config.policy.as_deref().is_none_or(is_coin);
     if config.world == WorldName::Trust && by_coin {
-        let setups = config.setups::<TrustWorld>()?;
+        let setups = config.setups::<TrustEnv>()?;
         let seed = config.seed_range().range().start;
         let played = reference_dry_run(&setups, seed, config.terms(), progress);
         return Ok(config.found(StandIn::NAME, &played.map_err(stopped)?));
@@ -191,7 +193,7 @@ impl RolloutConfig {
     const fn usual(&self) -> Option<&'static str> {
         match self.world {
             WorldName::Trust | WorldName::Cluster => Some("task3"),
-            WorldName::Polyguard => None,
+            _ => None,
         }
     }
 
@@ -201,7 +203,17 @@ impl RolloutConfig {
         let streams = chosen::streams::<W>(self.streams, Streams::Reference)?;
         let tasks = selected::<W>(self.task.as_deref().or(self.usual()), &self.cells)?;
         let seeds = || self.seed_range().range();
-        let setup = |task: W::Task| seeds().map(move |seed| W::setup(task, seed, streams, rules));
+        let setup = |task: W::Task| {
+            seeds().map(move |seed| {
+                Origin::<W> {
+                    task,
+                    seed,
+                    streams,
+                    rules,
+                }
+                .setup()
+            })
+        };
         Ok(tasks.into_iter().flat_map(setup).collect())
     }
 

@@ -29,7 +29,7 @@ pub struct Terms {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row<W: TextWorld> {
     /// The observation's step count before it.
-    pub step: u8,
+    pub step: u32,
     /// What was asked.
     pub prompt: String,
     /// What was said.
@@ -156,7 +156,7 @@ impl<W: TextWorld + Learn> Sample<W> {
     /// Takes in what was said.
     pub(super) fn take(&mut self, terms: Terms, prompt: String, completion: String) {
         let observation = self.now.observation();
-        let step = W::steps_used(observation);
+        let step = W::step_count(observation);
         let mut heard = W::hear(terms.reader, &completion, observation);
         let action = match &heard {
             Ok(heard) => Some(heard.action),
@@ -167,7 +167,10 @@ impl<W: TextWorld + Learn> Sample<W> {
         };
         let taken = action.map(|action| self.now.step(action));
         let (action, reward, terminal) = match taken {
-            Some(Ok(step)) => (action, W::reward(&step), W::terminal(&step)),
+            Some(Ok(step)) => {
+                let (reward, terminal) = <W as World>::reward_events(&step);
+                (action, reward, terminal)
+            }
             Some(Err(error)) => {
                 // Readers know what a task has, so this is for worlds to come.
                 heard = Err(Unreadable {
@@ -198,8 +201,8 @@ impl<W: TextWorld + Learn> Sample<W> {
             return W::score(episode);
         }
         let missing = f64::from(missing::<W>(episode));
-        let events = W::reward_events(episode) + missing;
-        (W::total_reward(episode) + terms.invalid.value() * missing) / events
+        let events = episode.reward_count() + missing;
+        (episode.total_reward() + terms.invalid.value() * missing) / events
     }
 
     pub(super) fn finish(mut self, terms: Terms) -> Trajectory<W> {
@@ -233,8 +236,8 @@ impl<W: TextWorld + Learn> Sample<W> {
 
 /// The most events that could still come: a step costs at least one of the budget, and the end is
 /// an event too.
-fn missing<W: World>(episode: &W::Episode) -> u16 {
-    let task = W::origin(W::setup_of(episode)).task;
-    let used = W::steps_used(W::observation(episode));
-    u16::from(W::max_steps(task).saturating_sub(used)) + 1
+fn missing<W: World>(episode: &W) -> u32 {
+    let task = W::origin(W::setup(episode)).task;
+    let used = W::step_count(W::observation(episode));
+    W::max_steps(task).saturating_sub(used) + 1
 }

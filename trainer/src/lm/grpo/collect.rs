@@ -1,5 +1,6 @@
 //! Playing and rewarding: from episodes to groups of completions with advantages.
 
+use sentinel_env::Origin;
 use sentinel_env::rng::Streams;
 use sentinel_policy::text::{Heard, Situation, TextWorld, Unreadable};
 use sentinel_policy::{Playable, Scripted};
@@ -60,12 +61,13 @@ pub(super) fn setups<W: TextWorld>(config: &GrpoConfig) -> Result<Vec<W::Setup>,
         ));
     }
     let setup = |index: usize| {
-        W::setup(
-            tasks[index % tasks.len()],
-            first + index as u64,
+        Origin::<W> {
+            task: tasks[index % tasks.len()],
+            seed: first + index as u64,
             streams,
             rules,
-        )
+        }
+        .setup()
     };
     Ok((0..config.episodes).map(setup).collect())
 }

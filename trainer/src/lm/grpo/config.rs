@@ -1,12 +1,12 @@
 //! The options of `sentinel grpo`.
 
+use sentinel_env::WorldName;
 use sentinel_env::rng::Streams;
-use sentinel_policy::WorldName;
 use sentinel_policy::text::{InvalidReward, PromptStyle, Reader};
 use serde::{Deserialize, Serialize};
 
 use crate::Cells;
-use crate::args::{parse_number, parse_streams, parse_world};
+use crate::args::{WorldParser, parse_number, parse_streams};
 use crate::corpus::rollout::Terms;
 use crate::corpus::{parse_reader, parse_style};
 use crate::lm::train::{RunError, RunOptions};
@@ -47,8 +47,8 @@ pub enum Continue {
 /// The options of `sentinel grpo`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
 pub struct GrpoConfig {
-    /// The world: trust, cluster or polyguard
-    #[arg(long, default_value = "trust", value_parser = parse_world)]
+    /// The world to play
+    #[arg(long, default_value_t, value_parser = WorldParser)]
     pub world: WorldName,
     /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
     #[arg(long, value_name = "RULES", default_value = "reference")]

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use sentinel_policy::in_world;
+use sentinel_env::in_world;
 use sentinel_policy::text::{Situation, TextWorld};
 
 use super::collect::{Collected, collect, setups};

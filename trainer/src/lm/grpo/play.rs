@@ -1,13 +1,14 @@
 //! Episodes of a language model, to measure it: how often it names an action, and what it scores.
 
+use sentinel_env::Origin;
 use sentinel_env::rng::Streams;
+use sentinel_env::{WorldName, in_world};
 use sentinel_policy::text::{PromptStyle, Reader, Situation, TextWorld};
-use sentinel_policy::{WorldName, in_world};
 use serde::Serialize;
 
 use super::speech::{Speech, SpeechOptions};
 use super::voice::Voice;
-use crate::args::{parse_streams, parse_world};
+use crate::args::{WorldParser, parse_streams};
 use crate::compact::learn::Learn;
 use crate::corpus::rollout::{DryRun, RolloutConfig, Signals, Terms, Trajectory, rollout};
 use crate::corpus::{parse_reader, parse_style};
@@ -21,8 +22,8 @@ pub struct PlayConfig {
     /// The model: a local folder, or a name on the Hugging Face Hub
     #[arg(long, value_name = "MODEL")]
     pub model: String,
-    /// The world: trust, cluster or polyguard
-    #[arg(long, default_value = "trust", value_parser = parse_world)]
+    /// The world to play
+    #[arg(long, default_value_t, value_parser = WorldParser)]
     pub world: WorldName,
     /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
     #[arg(long, value_name = "RULES", default_value = "reference")]
@@ -103,7 +104,17 @@ fn play_in<W: TextWorld + Learn>(
     let mut all: Vec<Trajectory<W>> = Vec::new();
     let mut scores: Vec<Vec<f64>> = Vec::new();
     for task in &tasks {
-        let setup = |seed| Situation::new(&W::setup(*task, seed, streams, rules));
+        let setup = |seed| {
+            Situation::new(
+                &Origin::<W> {
+                    task: *task,
+                    seed,
+                    streams,
+                    rules,
+                }
+                .setup(),
+            )
+        };
         let starts = config.seeds.range().map(setup).collect();
         let played = voice.through(|voice| rollout(starts, terms, voice, progress))?;
         scores.push(played.iter().map(|t| t.score).collect());

@@ -1,34 +1,86 @@
-//! The situation.
+//! Features of the cluster as a whole.
 
 use sentinel_env::cluster::{ActionType, GpuState, JobStatus, LEVEL_MAX, Observation, Task};
 
 use super::super::history::History;
-use crate::learned::Row;
+use crate::nn::{FeatureSchema, FeatureWriter};
 
-/// Features of the situation.
-pub const GLOBAL: usize = 32;
+/// The names of the features of the cluster as a whole.
+pub const SCHEMA: FeatureSchema = FeatureSchema::new(
+    "global",
+    &[
+        "task=task1",
+        "task=task2",
+        "task=task3",
+        "steps_used",
+        "jobs_queued",
+        "jobs_running",
+        "jobs_complete",
+        "jobs_timed_out",
+        "any_queued",
+        "any_running",
+        "gpus_idle",
+        "gpus_overloaded",
+        "gpus_down",
+        "health",
+        "utilization",
+        "attacks_undetected",
+        "any_attack_undetected",
+        "any_detection",
+        "poisonings",
+        "detection_rate",
+        "attack_now",
+        "attack_open",
+        "attack_types",
+        "anomaly_max",
+        "last=allocate",
+        "last=preempt",
+        "last=request_info",
+        "last=verify",
+        "last=tick",
+        "last_success",
+        "last_action_share",
+        "loops_and_drift",
+    ],
+);
+
+/// Number of features of the cluster as a whole.
+pub const GLOBAL: usize = SCHEMA.width();
+const _: () = assert!(GLOBAL == 32, "a change needs a new feature version");
 
 /// Attacks that count as many.
 const MANY: f64 = 5.0;
 
 pub(super) fn features(o: &Observation, history: &History) -> [f32; GLOBAL] {
-    let mut row = Row::new();
+    let mut row = FeatureWriter::new(&SCHEMA);
     row.one_hot(
+        "task",
         Task::ALL.len(),
         Task::ALL.iter().position(|task| *task == o.task),
     );
-    row.push(f64::from(o.step_count) / f64::from(o.max_steps));
+    row.push(
+        "steps_used",
+        f64::from(o.step_count) / f64::from(o.max_steps),
+    );
     let jobs = o.jobs.rows().len() as f64;
-    for status in [
-        JobStatus::Queued,
-        JobStatus::Running,
-        JobStatus::Complete,
-        JobStatus::TimedOut,
+    for (name, status) in [
+        ("jobs_queued", JobStatus::Queued),
+        ("jobs_running", JobStatus::Running),
+        ("jobs_complete", JobStatus::Complete),
+        ("jobs_timed_out", JobStatus::TimedOut),
     ] {
-        row.push(f64::from(o.jobs.count(status)) / jobs);
+        row.push(name, f64::from(o.jobs.count(status)) / jobs);
     }
-    row.flag(o.jobs.count(JobStatus::Queued) > 0);
-    row.flag(o.jobs.count(JobStatus::Running) > 0);
+    row.flag("any_queued", o.jobs.count(JobStatus::Queued) > 0);
+    row.flag("any_running", o.jobs.count(JobStatus::Running) > 0);
+    pool(&mut row, o);
+    attacks(&mut row, o, history);
+    last_step(&mut row, o, history);
+    row.finish()
+}
+
+/// Writes the states of the GPUs.
+fn pool(row: &mut FeatureWriter<GLOBAL>, o: &Observation) {
     let gpus = o.gpus().len() as f64;
     let share = |states: &[GpuState]| {
         let count = o
@@ -38,31 +90,52 @@ pub(super) fn features(o: &Observation, history: &History) -> [f32; GLOBAL] {
             .count();
         count as f64 / gpus
     };
-    row.push(share(&[GpuState::Idle]));
-    row.push(share(&[GpuState::Overloaded]));
-    row.push(share(&[GpuState::Failed, GpuState::Recovering]));
-    row.push(o.health);
-    row.push(o.utilization);
+    row.push("gpus_idle", share(&[GpuState::Idle]));
+    row.push("gpus_overloaded", share(&[GpuState::Overloaded]));
+    row.push(
+        "gpus_down",
+        share(&[GpuState::Failed, GpuState::Recovering]),
+    );
+    row.push("health", o.health);
+    row.push("utilization", o.utilization);
+}
+
+/// Writes what is known of attacks.
+fn attacks(row: &mut FeatureWriter<GLOBAL>, o: &Observation, history: &History) {
     let c = &o.counters;
     let behind = f64::from(c.attempts) - f64::from(c.detections);
-    row.push((behind / MANY).clamp(-2.0, 2.0));
-    row.flag(c.attempts > c.detections);
-    row.flag(c.detections > 0);
-    row.push((f64::from(c.poisonings) / MANY).min(2.0));
-    row.push(o.detection_rate().min(2.0));
+    row.push("attacks_undetected", (behind / MANY).clamp(-2.0, 2.0));
+    row.flag("any_attack_undetected", c.attempts > c.detections);
+    row.flag("any_detection", c.detections > 0);
+    row.push("poisonings", (f64::from(c.poisonings) / MANY).min(2.0));
+    row.push("detection_rate", o.detection_rate().min(2.0));
     let alarm = history.alarm();
-    row.flag(alarm == Some(0));
-    row.flag(alarm.is_some());
-    row.push(f64::from(o.attack_types) / f64::from(LEVEL_MAX));
-    row.push(o.anomalies.max());
+    row.flag("attack_now", alarm == Some(0));
+    row.flag("attack_open", alarm.is_some());
+    row.push(
+        "attack_types",
+        f64::from(o.attack_types) / f64::from(LEVEL_MAX),
+    );
+    row.push("anomaly_max", o.anomalies.max());
+}
+
+/// Writes what was done last, and how it went.
+fn last_step(row: &mut FeatureWriter<GLOBAL>, o: &Observation, history: &History) {
+    let c = &o.counters;
     let last = o.last.map(|last| last.action);
     row.one_hot(
+        "last",
         ActionType::ALL.len(),
         last.map(|action| action.action_type() as usize),
     );
-    row.flag(o.last.is_some_and(|last| last.success));
-    row.push(history.share(|action| Some(*action) == last));
+    row.flag("last_success", o.last.is_some_and(|last| last.success));
+    row.push(
+        "last_action_share",
+        history.share(|action| Some(*action) == last),
+    );
     let steps = f64::from(o.step_count.max(1));
-    row.push(f64::from(c.loop_events + c.drift_events) / steps);
-    row.finish()
+    row.push(
+        "loops_and_drift",
+        f64::from(c.loop_events + c.drift_events) / steps,
+    );
 }

@@ -1,18 +1,35 @@
-//! What is shown of one GPU.
+//! Features of one GPU.
 
 use sentinel_env::cluster::{GPU_MEMORY, GpuState, GpuView};
 
-use crate::learned::Row;
+use crate::nn::{FeatureSchema, FeatureWriter};
 
-/// Features of one GPU.
-pub const PER_GPU: usize = 9;
+/// The names of the features of one GPU.
+pub const SCHEMA: FeatureSchema = FeatureSchema::new(
+    "gpu",
+    &[
+        "state=idle",
+        "state=allocated",
+        "state=overloaded",
+        "state=failed",
+        "state=recovering",
+        "free",
+        "used",
+        "tampered",
+        "odd",
+    ],
+);
+
+/// Number of features of one GPU.
+pub const PER_GPU: usize = SCHEMA.width();
+const _: () = assert!(PER_GPU == 9, "a change needs a new feature version");
 
 pub(super) fn features(view: &GpuView, odd: bool) -> [f32; PER_GPU] {
-    let mut row = Row::new();
-    row.one_hot(GpuState::ALL.len(), Some(view.state as usize));
-    row.push(f64::from(view.free) / f64::from(GPU_MEMORY));
-    row.push(f64::from(view.used) / f64::from(GPU_MEMORY));
-    row.flag(view.tampered);
-    row.flag(odd);
+    let mut row = FeatureWriter::new(&SCHEMA);
+    row.one_hot("state", GpuState::ALL.len(), Some(view.state as usize));
+    row.push("free", f64::from(view.free) / f64::from(GPU_MEMORY));
+    row.push("used", f64::from(view.used) / f64::from(GPU_MEMORY));
+    row.flag("tampered", view.tampered);
+    row.flag("odd", odd);
     row.finish()
 }

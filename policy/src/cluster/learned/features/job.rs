@@ -1,13 +1,41 @@
-//! What is known of one job.
+//! Features of one job.
 
 use sentinel_env::cluster::{Job, JobId, JobStatus, Observation};
 
 use super::super::history::History;
 use crate::cluster::evidence::{honesty, lies};
-use crate::learned::Row;
+use crate::nn::{FeatureSchema, FeatureWriter};
 
-/// Features of one job.
-pub const PER_JOB: usize = 20;
+/// The names of the features of one job.
+pub const SCHEMA: FeatureSchema = FeatureSchema::new(
+    "job",
+    &[
+        "queued",
+        "running",
+        "running_unplaced",
+        "memory",
+        "steps",
+        "steps_left",
+        "progress",
+        "reported_complete",
+        "time_left",
+        "slack",
+        "late",
+        "slack_below_half",
+        "slack_below_many",
+        "late_at_half_speed",
+        "gpu_odd",
+        "worker_honesty",
+        "worker_lied",
+        "worker_slow",
+        "recent_actions",
+        "acted_on_last",
+    ],
+);
+
+/// Number of features of one job.
+pub const PER_JOB: usize = SCHEMA.width();
+const _: () = assert!(PER_JOB == 20, "a change needs a new feature version");
 
 /// Steps that count as many.
 const MANY: f64 = 12.0;
@@ -19,31 +47,43 @@ pub(super) fn features(
     o: &Observation,
     history: &History,
 ) -> [f32; PER_JOB] {
-    let mut row = Row::new();
+    let mut row = FeatureWriter::new(&SCHEMA);
     let runs = job.status == JobStatus::Running;
-    row.flag(job.status == JobStatus::Queued);
-    row.flag(runs);
-    row.flag(runs && job.placed.is_none());
-    row.push(f64::from(job.memory) / 80.0);
-    row.push(f64::from(job.steps) / MANY);
+    row.flag("queued", job.status == JobStatus::Queued);
+    row.flag("running", runs);
+    row.flag("running_unplaced", runs && job.placed.is_none());
+    row.push("memory", f64::from(job.memory) / 80.0);
+    row.push("steps", f64::from(job.steps) / MANY);
     let left = f64::from(job.steps) * (1.0 - job.reported);
-    row.push(left / MANY);
-    row.push(job.reported);
-    row.flag(runs && job.reported >= 1.0);
+    row.push("steps_left", left / MANY);
+    row.push("progress", job.reported);
+    row.flag("reported_complete", runs && job.reported >= 1.0);
     let time = f64::from(job.deadline) - f64::from(o.step_count);
     let slack = time - left;
-    row.push((time / MANY).clamp(-1.0, 4.0));
-    row.push((slack / MANY).clamp(-1.0, 4.0));
-    row.flag(slack < 0.0);
-    row.flag(slack < 0.5 * MANY);
-    row.flag(slack < MANY);
-    row.flag(time - 2.0 * left < 0.0);
-    row.flag(odd);
+    row.push("time_left", (time / MANY).clamp(-1.0, 4.0));
+    row.push("slack", (slack / MANY).clamp(-1.0, 4.0));
+    row.flag("late", slack < 0.0);
+    row.flag("slack_below_half", slack < 0.5 * MANY);
+    row.flag("slack_below_many", slack < MANY);
+    row.flag("late_at_half_speed", time - 2.0 * left < 0.0);
+    row.flag("gpu_odd", odd);
     let worker = job.worker;
-    row.push(worker.map_or(0.0, |slot| honesty(o, slot)));
-    row.flag(worker.is_some_and(|slot| lies(o, slot) > 0));
-    row.flag(worker.is_some_and(|slot| history.speeds.slow[slot.index()] == Some(true)));
-    row.push(history.share(|action| action.job() == Some(id)));
-    row.flag(o.last.is_some_and(|last| last.action.job() == Some(id)));
+    row.push(
+        "worker_honesty",
+        worker.map_or(0.0, |slot| honesty(o, slot)),
+    );
+    row.flag("worker_lied", worker.is_some_and(|slot| lies(o, slot) > 0));
+    row.flag(
+        "worker_slow",
+        worker.is_some_and(|slot| history.speeds.slow[slot.index()] == Some(true)),
+    );
+    row.push(
+        "recent_actions",
+        history.share(|action| action.job() == Some(id)),
+    );
+    row.flag(
+        "acted_on_last",
+        o.last.is_some_and(|last| last.action.job() == Some(id)),
+    );
     row.finish()
 }

@@ -1,59 +1,54 @@
-//! Numbers that the network is given: public ones, of about unit size.
+//! The input of the network: public numbers of about unit size.
 
 mod global;
 mod gpu;
 mod job;
 mod worker;
 
-pub use global::GLOBAL;
-pub use gpu::PER_GPU;
-pub use job::PER_JOB;
-pub use worker::PER_WORKER;
+pub use global::{GLOBAL, SCHEMA as GLOBAL_SCHEMA};
+pub use gpu::{PER_GPU, SCHEMA as GPU_SCHEMA};
+pub use job::{PER_JOB, SCHEMA as JOB_SCHEMA};
+pub use worker::{PER_WORKER, SCHEMA as WORKER_SCHEMA};
 
 use sentinel_env::cluster::{GPUS_MAX, JOBS_MAX, JobStatus, Observation};
 use sentinel_env::slot::{SLOTS, Slot};
 
 use super::history::History;
 use crate::cluster::evidence::odd_gpus;
+use crate::nn::Observe;
 
-/// One observation as numbers.
+/// The features of one observation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {
     /// `[jobs, features]`: each job that waits, runs or holds memory.
     pub jobs: [[f32; PER_JOB]; JOBS_MAX],
-    /// Which jobs these are: the others take no part.
+    /// The jobs that take part.
     pub open: [bool; JOBS_MAX],
     /// `[gpus, features]`.
     pub gpus: [[f32; PER_GPU]; GPUS_MAX],
-    /// How many GPUs there are: the rows after them take no part.
+    /// Number of GPUs; the rows after them take no part.
     pub gpu_count: u8,
     /// `[workers, features]`.
     pub workers: [[f32; PER_WORKER]; SLOTS],
-    /// `[features]`: the situation.
+    /// `[features]`: the cluster as a whole.
     pub global: [f32; GLOBAL],
 }
 
-/// Makes features from the observations of one episode. Nothing but these reaches a network.
+/// Computes features from the observations of one episode.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Observer {
     history: History,
 }
 
-impl Observer {
-    /// Has seen nothing.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
+impl Observe for Observer {
+    type Observation = Observation;
+    type Features = Features;
 
-    /// Takes in an observation: each one of an episode once, in order.
-    pub fn observe(&mut self, observation: &Observation) {
+    fn observe(&mut self, observation: &Observation) {
         self.history.observe(observation);
     }
 
-    /// The features of the observation taken in last.
-    #[must_use]
-    pub fn features(&self, o: &Observation) -> Features {
+    fn features(&self, o: &Observation) -> Features {
         let odd = odd_gpus(o);
         let mut features = Features {
             jobs: [[0.0; PER_JOB]; JOBS_MAX],

@@ -1,15 +1,47 @@
-//! What is known of one worker.
+//! Features of one worker.
 
 use sentinel_env::cluster::{JobStatus, Observation};
-use sentinel_env::ledger::Rate;
 use sentinel_env::slot::{SLOTS, Slot};
 
 use super::super::history::History;
 use crate::cluster::evidence::{honesty, lies};
-use crate::learned::Row;
+use crate::nn::{FeatureSchema, FeatureWriter};
 
-/// Features of one worker.
-pub const PER_WORKER: usize = 19;
+/// The names of the features of one worker.
+pub const SCHEMA: FeatureSchema = FeatureSchema::new(
+    "worker",
+    &[
+        "called",
+        "calls",
+        "trust",
+        "honesty",
+        "lied",
+        "lies",
+        "low_stakes.right",
+        "low_stakes.wrong",
+        "high_stakes.right",
+        "high_stakes.wrong",
+        "lie_confidence",
+        "lie_confidence_high",
+        "lie_confidence_low",
+        "slow",
+        "fast",
+        "jobs_given",
+        "running",
+        "recent_actions",
+        "acted_on_last",
+    ],
+);
+
+/// Number of features of one worker.
+pub const PER_WORKER: usize = SCHEMA.width();
+const _: () = assert!(PER_WORKER == 19, "a change needs a new feature version");
+
+/// The names of right and wrong reports below and from high stakes on.
+const STAKES: [[&str; 2]; 2] = [
+    ["low_stakes.right", "low_stakes.wrong"],
+    ["high_stakes.right", "high_stakes.wrong"],
+];
 
 /// Reports that count as many.
 const MANY: f64 = 10.0;
@@ -21,34 +53,38 @@ const CONFIDENCE_SCALE: f64 = 10.0;
 pub(super) fn features(slot: Slot, o: &Observation, history: &History) -> [f32; PER_WORKER] {
     let e = &o.ledger[slot];
     let lies = lies(o, slot);
-    let mut row = Row::new();
-    row.flag(e.calls > 0);
-    row.push(f64::from(e.calls) / MANY);
-    row.push(2.0 * e.trust() - 1.0);
-    row.push(2.0 * honesty(o, slot) - 1.0);
-    row.flag(lies > 0);
-    row.push(f64::from(lies) / MANY);
-    for Rate { successes, count } in [e.low, e.high] {
-        row.push(f64::from(successes) / MANY);
-        row.push(f64::from(count - successes) / MANY);
+    let mut row = FeatureWriter::new(&SCHEMA);
+    row.flag("called", e.calls > 0);
+    row.push("calls", f64::from(e.calls) / MANY);
+    row.push("trust", 2.0 * e.trust() - 1.0);
+    row.push("honesty", 2.0 * honesty(o, slot) - 1.0);
+    row.flag("lied", lies > 0);
+    row.push("lies", f64::from(lies) / MANY);
+    for ([right, wrong], rate) in STAKES.into_iter().zip([e.low, e.high]) {
+        row.push(right, f64::from(rate.successes) / MANY);
+        row.push(wrong, f64::from(rate.count - rate.successes) / MANY);
     }
     let mean = e.gap_sum / f64::from(lies.max(1));
     // Without a lie there is nothing to compare.
     let difference = if lies > 0 { mean - CONFIDENCE } else { 0.0 };
-    row.push(CONFIDENCE_SCALE * difference);
-    row.flag(difference > 0.015);
-    row.flag(difference < -0.015);
+    row.push("lie_confidence", CONFIDENCE_SCALE * difference);
+    row.flag("lie_confidence_high", difference > 0.015);
+    row.flag("lie_confidence_low", difference < -0.015);
     let slow = history.speeds.slow[slot.index()];
-    row.flag(slow == Some(true));
-    row.flag(slow == Some(false));
-    row.push(f64::from(history.given[slot.index()]) / MANY);
+    row.flag("slow", slow == Some(true));
+    row.flag("fast", slow == Some(false));
+    row.push("jobs_given", f64::from(history.given[slot.index()]) / MANY);
     let running = o
         .jobs
         .iter()
         .filter(|(_, job)| job.status == JobStatus::Running && job.worker == Some(slot));
-    row.push(running.count() as f64 / SLOTS as f64);
-    row.push(history.share(|action| action.worker() == Some(slot)));
+    row.push("running", running.count() as f64 / SLOTS as f64);
+    row.push(
+        "recent_actions",
+        history.share(|action| action.worker() == Some(slot)),
+    );
     row.flag(
+        "acted_on_last",
         o.last
             .is_some_and(|last| last.action.worker() == Some(slot)),
     );

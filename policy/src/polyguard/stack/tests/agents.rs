@@ -1,6 +1,9 @@
 //! What each agent says of charts where it is known what it should say.
 
-use sentinel_env::polyguard::{Arg, Candidate, Case, Drug, Episode, Kind, Row, Setup, Terms};
+use sentinel_env::Environment;
+use sentinel_env::polyguard::{
+    Arg, Candidate, Case, Drug, Episode, Kind, Medication, Setup, Terms,
+};
 
 use super::super::*;
 
@@ -8,7 +11,7 @@ fn episode(case: &str, seed: u64) -> Episode {
     Episode::reset(&Setup::new(Case::parse(case).expect("a case"), seed))
 }
 
-/// The first episode of a case where something holds.
+/// Returns the first episode of a case where something holds.
 fn first(case: &str, holds: impl Fn(&Observation) -> bool) -> Observation {
     let mut all = (0..500).map(|seed| episode(case, seed).observation().clone());
     all.find(|o| holds(o)).expect("one of five hundred")
@@ -28,7 +31,7 @@ fn reconciliation_counts_what_the_chart_shows() {
         usize::from(said.medicines),
         o.regimen.iter().filter(|r| r.is_active()).count()
     );
-    let listed = |row: &Row| said.without_indication.contains(&row.drug);
+    let listed = |row: &Medication| said.without_indication.contains(&row.drug);
     assert!(
         o.regimen
             .iter()
@@ -67,7 +70,7 @@ fn the_graph_prefers_what_lowers_the_estimated_risk() {
     }
     let hint = |(drug, pairs): &(Drug, u32)| {
         o.regimen
-            .of(*drug)
+            .find(*drug)
             .is_some_and(|row| o.suspicion(row) == *pairs && *pairs > 0)
     };
     assert!(said.suspected.iter().all(hint));
@@ -83,7 +86,7 @@ fn dosing_goes_towards_the_window() {
         let drugs: Vec<_> = ups.filter_map(|c| c.act.drug).collect();
         drugs.len() == 2
             && drugs[0] == drugs[1]
-            && o.regimen.of(drugs[0]).is_some_and(|r| r.questioned)
+            && o.regimen.find(drugs[0]).is_some_and(|r| r.questioned)
     });
     let change = |o: &Observation, by: i8| {
         let is = |c: &Candidate| c.act.kind == Kind::AdjustDoseBucket && c.act.arg == Arg::Dose(by);
@@ -100,7 +103,7 @@ fn dosing_goes_towards_the_window() {
         .get(change(&o, 1))
         .and_then(|c| c.act.drug)
         .expect("a drug");
-    let at = o.regimen.place(drug).expect("taken");
+    let at = o.regimen.position(drug).expect("taken");
     for (level, expected) in [(0.5, [0.3, -0.3]), (1.0, [-0.3, -0.3]), (1.6, [-0.3, 0.3])] {
         o.regimen[at].level = Some(level);
         o.regimen[at].level_is_old = false;
@@ -131,7 +134,7 @@ fn the_supervisor_sees_what_a_step_should_be_about() {
     let doses = first("PRECISION_DOSING-easy", |_| true);
     assert_eq!(focus(&doses), Focus::DoseOpt);
     let narrow = |o: &Observation| {
-        let delicate = |r: &Row| {
+        let delicate = |r: &Medication| {
             r.drug
                 .known()
                 .is_some_and(|id| o.formulary().get(id).narrow)
@@ -193,10 +196,10 @@ fn the_critic_vetoes_a_rise_and_stopping_what_nothing_speaks_against() {
             else {
                 continue;
             };
-            let row = *o.regimen.of(drug).expect("taken");
+            let row = *o.regimen.find(drug).expect("taken");
             let others = o.regimen.iter().filter(|r| r.drug != drug && r.is_active());
             let alone = others.into_iter().all(|r| r.indication != row.indication);
-            let at = o.regimen.place(drug).expect("taken");
+            let at = o.regimen.position(drug).expect("taken");
             if veto.is_none() && alone && row.indication.is_some() {
                 spared += 1;
             }

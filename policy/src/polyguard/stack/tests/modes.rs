@@ -1,9 +1,11 @@
 //! How the agents work together, over whole episodes.
 
+use sentinel_env::Environment;
 use sentinel_env::polyguard::{Candidate, Case, Episode, Kind, Rules, Setup};
 
 use super::super::*;
-use crate::play::{Player, drive};
+use crate::policy::Player;
+use crate::rollout::drive;
 
 /// Plays all cells and looks at each step's trace.
 fn play(config: StackConfig, mut look: impl FnMut(&Episode, &Trace, Action)) -> Vec<f64> {
@@ -11,7 +13,7 @@ fn play(config: StackConfig, mut look: impl FnMut(&Episode, &Trace, Action)) -> 
     for (seed, case) in (0..72).zip(Case::ALL.into_iter().cycle()) {
         let mut stack = Stack::new(config, seed);
         let setup = Setup::new(case, seed).under(Rules::HARDENED);
-        let end = drive::<PolyguardWorld>(
+        let end = drive::<PolyguardEnv>(
             &setup,
             |episode| {
                 let o = episode.observation();
@@ -140,6 +142,6 @@ fn a_model_in_the_planners_place_is_checked_like_the_planner() {
     let entries = silent.last_trace().expect("it chose").entries();
     assert_eq!(entries[8].verdict, "nothing chosen");
     let mut player = Player::Public(Box::new(stack(true)));
-    let end = drive::<PolyguardWorld>(&setup, |e| player.act(e), |_, _| ());
+    let end = drive::<PolyguardEnv>(&setup, |e| player.act(e), |_, _| ());
     assert!(end.observation().invalid_count == 0);
 }

@@ -1,0 +1,120 @@
+//! What happens in a step whatever was done: jobs get on, deadlines fall, GPUs fail (spec cluster
+//! §4.6, §7).
+
+use crate::cluster::model::{
+    Agent, Change, ClaimKind, GpuId, JobId, JobStatus, PoolTick, Size, State,
+};
+use crate::slot::Slot;
+
+impl State {
+    /// Lets running jobs get on, then enforces deadlines. Returns one bit for each completed job.
+    #[inline]
+    pub(crate) fn advance(&mut self) -> u32 {
+        let step = self.observation.step_count;
+        let halted = self.halted();
+        let mut completed = 0;
+        for id in self.observation.jobs.with(JobStatus::Running) {
+            let job = self.observation.jobs.get_mut(id);
+            if step > job.deadline {
+                self.time_out(id);
+                continue;
+            }
+            if halted {
+                continue;
+            }
+            let speed = self.hidden.behaviour(job.worker).speed();
+            let progress = &mut self.hidden.progress[id.index()];
+            *progress = (*progress + speed / f64::from(job.steps)).min(1.0);
+            job.reported = job.reported.max(*progress);
+            if *progress >= 1.0 {
+                completed |= 1 << id.0;
+                self.complete(id);
+            }
+        }
+        for id in self.observation.jobs.with(JobStatus::Queued) {
+            if step > self.observation.jobs.get_mut(id).deadline {
+                self.time_out(id);
+            }
+        }
+        completed
+    }
+
+    /// The job's row forgets the GPU, whose memory stays taken under the reference's rules (quirk
+    /// C2).
+    fn time_out(&mut self, id: JobId) {
+        if self.rules().has(Change::Timeouts) {
+            self.lift(id);
+        }
+        let jobs = &mut self.observation.jobs;
+        jobs.set_status(id, JobStatus::TimedOut);
+        jobs.get_mut(id).assigned = None;
+    }
+
+    fn complete(&mut self, id: JobId) {
+        self.observation.jobs.set_status(id, JobStatus::Complete);
+        self.lift(id);
+        let job = self.observation.jobs.get_mut(id);
+        job.completed_at = Some(self.observation.step_count);
+        job.assigned = None;
+        let worker = job.worker.unwrap_or(Slot::ALL[0]);
+        self.record_claim(Agent::Worker(worker), ClaimKind::Completed);
+    }
+
+    /// Takes a job off the GPU whose memory it holds; returns whether there was one.
+    pub(crate) fn lift(&mut self, id: JobId) -> bool {
+        let job = self.observation.jobs.get_mut(id);
+        let Some(gpu) = job.placed.take() else {
+            return false;
+        };
+        self.hidden.pool.give(gpu, job.memory);
+        true
+    }
+
+    /// Puts a job back into the queue: progress is kept, the GPU and the worker are not.
+    pub(crate) fn requeue(&mut self, id: JobId) {
+        let jobs = &mut self.observation.jobs;
+        jobs.set_status(id, JobStatus::Queued);
+        let job = jobs.get_mut(id);
+        job.assigned = None;
+        job.worker = None;
+    }
+
+    /// Applies one step of wear to the pool.
+    #[inline]
+    pub(crate) fn wear(&mut self) -> PoolTick {
+        let chance = Size::for_task(self.observation.task).failure_chance;
+        let tick = self.hidden.pool.tick(chance, &mut self.hidden.failures);
+        for _ in 0..tick.failed.count_ones() {
+            self.record_action(Agent::Cluster);
+        }
+        if tick.recovered != 0 {
+            // What the GPU held is gone; its jobs run on without one (quirk C3).
+            self.each_on(tick.recovered, |state, id| {
+                state.observation.jobs.get_mut(id).placed = None;
+            });
+        }
+        if tick.failed != 0 && self.rules().has(Change::Failures) {
+            // Its jobs wait again; what had timed out there is gone.
+            self.each_on(tick.failed, |state, id| {
+                state.lift(id);
+                if state.observation.jobs.get_mut(id).status == JobStatus::Running {
+                    state.requeue(id);
+                }
+            });
+        }
+        tick
+    }
+
+    fn each_on(&mut self, gpus: u16, change: impl Fn(&mut Self, JobId)) {
+        for id in (0..self.observation.jobs.rows().len() as u8).map(JobId) {
+            let placed = self.observation.jobs.get_mut(id).placed;
+            if placed.is_some_and(|gpu| among(gpus, gpu)) {
+                change(self, id);
+            }
+        }
+    }
+}
+
+const fn among(gpus: u16, gpu: GpuId) -> bool {
+    gpus >> gpu.0 & 1 == 1
+}

@@ -1,0 +1,242 @@
+//! What an attack does, how long it lasts, and who finds it (spec cluster §5).
+//!
+//! Under the reference's rules an attack is over as it happens. Under the rules that say so it stays
+//! open for [`OPEN_STEPS`] steps, in which a verification of its job finds it.
+
+use crate::cluster::model::{
+    AdversaryState, Agent, Attack, AttackType, Change, ClaimKind, GAP, GpuId, JobId, JobStatus,
+    Jobs, OPEN_STEPS, State,
+};
+use crate::rng::PyRandom;
+
+/// Share of attacks caught from which the adversary escalates on its own.
+const ESCALATE_ABOVE: f64 = 0.70;
+
+/// Memory that an invented job takes.
+const FORGED_MEMORY: u8 = 72;
+
+use AttackType::{
+    CascadePanic, CoordinatedMultiReport, FabricateJob, FalseCompletion, FalseMemoryReport,
+};
+
+impl State {
+    /// The adversary's move, before the action.
+    #[inline]
+    pub(crate) fn attack(&mut self) -> Option<Attack> {
+        self.expire();
+        let (rules, caught) = (self.rules(), self.observation.detection_rate());
+        let o = &mut self.observation;
+        let random = &mut self.hidden.attacks;
+        let attacker = &mut self.hidden.attacker;
+        if !rules.has(Change::Escalation) {
+            attacker.escalate_if_caught(caught);
+        }
+        let mut attack = attacker.attack(o.step_count, &o.jobs, o.gpu_count, random)?;
+        o.counters.attempts += 1;
+        if rules.has(Change::Escalation) {
+            // Where the job sits, so that whoever checks the job can find the attack.
+            attack.gpu = o.jobs.get_mut(attack.job).placed.unwrap_or(attack.gpu);
+        }
+        if attack.kind == FalseCompletion && !rules.has(Change::Answers) {
+            // Counted before anybody could act (quirk C4).
+            o.counters.poisonings += 1;
+        }
+        self.harm(&attack);
+        if self.stays_open(attack.kind) {
+            self.hidden.attacker.open = Some(attack.at(self.observation.step_count));
+        }
+        Some(attack)
+    }
+
+    /// Returns whether there is something to find: the higher levels do nothing under the reference's rules.
+    fn stays_open(&self, kind: AttackType) -> bool {
+        let rules = self.rules();
+        let level_one = rules.has(Change::Answers) || rules.has(Change::Detections);
+        rules.has(Change::Escalation) || (kind == FalseCompletion && level_one)
+    }
+
+    fn harm(&mut self, attack: &Attack) {
+        let every_level = self.rules().has(Change::Escalation);
+        let pool = &mut self.hidden.pool;
+        match attack.kind {
+            FalseMemoryReport => return pool.forge(attack.gpu),
+            FabricateJob if every_level => pool.invent(attack.gpu, FORGED_MEMORY),
+            CoordinatedMultiReport if every_level => {
+                pool.forge(attack.gpu);
+                self.observation.jobs.get_mut(attack.job).reported = 1.0;
+            }
+            FalseCompletion => {
+                self.observation.jobs.get_mut(attack.job).reported = 1.0;
+                return self.record_claim(Agent::Adversary, ClaimKind::Forged);
+            }
+            CascadePanic | FabricateJob | CoordinatedMultiReport => {}
+        }
+        self.record_action(Agent::Adversary);
+    }
+
+    /// Returns whether a panic keeps all jobs from getting on.
+    pub(crate) fn halted(&self) -> bool {
+        let panics = |attack: Attack| matches!(attack.kind, CascadePanic | CoordinatedMultiReport);
+        self.rules().has(Change::Escalation)
+            && self
+                .hidden
+                .attacker
+                .open
+                .is_some_and(|open| panics(open.attack))
+    }
+
+    /// Ends an open attack whose time is over. One whose job does not run any more is over too, and
+    /// was neither found nor missed.
+    fn expire(&mut self) {
+        let Some(open) = self.hidden.attacker.open else {
+            return;
+        };
+        let jobs = &self.observation.jobs;
+        let runs = jobs.get(open.attack.job).map(|job| job.status) == Some(JobStatus::Running);
+        let late = self.observation.step_count - open.since >= OPEN_STEPS;
+        if runs && !late {
+            return;
+        }
+        self.close(&open.attack);
+        if runs {
+            let counted = self.rules().has(Change::Answers);
+            self.observation.counters.missed += 1;
+            self.observation.counters.poisonings += u16::from(counted);
+        }
+    }
+
+    /// Returns whether a check of this job finds the attack that is open; it is over then.
+    pub(crate) fn find(&mut self, job: JobId) -> bool {
+        let open = self.hidden.attacker.open.map(|open| open.attack);
+        // There is nothing to a panic: any job that is looked at shows it.
+        let shows = |attack: &Attack| attack.job == job || attack.kind == CascadePanic;
+        let Some(attack) = open.filter(shows) else {
+            return false;
+        };
+        self.close(&attack);
+        true
+    }
+
+    /// Undoes what an attack did.
+    fn close(&mut self, attack: &Attack) {
+        self.hidden.attacker.open = None;
+        if self.rules().has(Change::Escalation) {
+            self.hidden.pool.clear(attack.gpu);
+        }
+        let actual = self.hidden.progress_of(attack.job);
+        let job = self.observation.jobs.get_mut(attack.job);
+        if job.status == JobStatus::Running {
+            job.reported = actual;
+        }
+    }
+}
+
+impl AdversaryState {
+    /// Raises the level by one when enough was caught, which is asked before every step. `caught` is
+    /// detections over attacks so far. Without an adversary nothing escalates.
+    fn escalate_if_caught(&mut self, caught: f64) {
+        if self.chance > 0.0 && caught > ESCALATE_ABOVE {
+            self.escalate();
+        }
+    }
+
+    /// Decides whether and how to attack in this step.
+    fn attack(&mut self, step: u8, jobs: &Jobs, gpus: u8, random: &mut PyRandom) -> Option<Attack> {
+        if self.chance == 0.0 {
+            return None;
+        }
+        if self.last_step.is_some_and(|last| step - last < GAP) || random.random() > self.chance {
+            return None;
+        }
+        let gpu = GpuId(random.below(u32::from(gpus)) as u8);
+        let job = pick_job(jobs, random);
+        let kind = self.attack_type();
+        let forged = if kind == AttackType::FabricateJob {
+            random.randint(1000, 9999) as u16
+        } else {
+            0
+        };
+        self.last_step = Some(step);
+        Some(Attack {
+            level: self.level,
+            kind,
+            gpu,
+            job,
+            forged,
+            detected: false,
+        })
+    }
+}
+
+/// Returns a running job, else a waiting one, else the first without a draw.
+fn pick_job(jobs: &Jobs, random: &mut PyRandom) -> JobId {
+    for status in [JobStatus::Running, JobStatus::Queued] {
+        let count = jobs.count(status);
+        if count > 0 {
+            let n = random.below(u32::from(count)) as usize;
+            return jobs.with(status).nth(n).unwrap_or(JobId(0));
+        }
+    }
+    JobId(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::dynamics::reset::generate_jobs;
+    use crate::cluster::model::Size;
+    use crate::controller::DifficultyProfile;
+    use crate::task::Task;
+
+    fn parts() -> (AdversaryState, Jobs, PyRandom) {
+        let (size, profile) = (Size::for_task(Task::Task3), DifficultyProfile::default());
+        let (jobs, _) = generate_jobs(&size, &profile, &mut PyRandom::new(3));
+        (AdversaryState::new(&size, &profile), jobs, PyRandom::new(3))
+    }
+
+    #[test]
+    fn attacks_keep_their_distance_and_follow_the_level() {
+        let (mut adversary, jobs, mut random) = parts();
+        let mut last = None;
+        for step in 1..=120 {
+            if step == 60 {
+                (0..9).for_each(|_| adversary.escalate());
+            }
+            let Some(attack) = adversary.attack(step, &jobs, 16, &mut random) else {
+                continue;
+            };
+            assert!(last.is_none_or(|last| step - last >= GAP));
+            let level = if step < 60 { 1 } else { 5 };
+            assert_eq!(
+                (attack.level, attack.kind),
+                (level, AttackType::for_level(level))
+            );
+            assert!(jobs.get(attack.job).is_some() && attack.gpu.0 < 16);
+            last = Some(step);
+        }
+        assert!(last.is_some());
+    }
+
+    #[test]
+    fn being_caught_often_escalates_every_step() {
+        let (mut adversary, jobs, mut random) = parts();
+        for step in 1..=3 {
+            adversary.escalate_if_caught(0.71);
+            adversary.attack(step, &jobs, 16, &mut random);
+        }
+        assert_eq!(adversary.level(), 4);
+        assert_eq!(adversary.attack_type(), AttackType::FabricateJob);
+    }
+
+    #[test]
+    fn tasks_without_adversary_draw_nothing() {
+        let (_, jobs, mut random) = parts();
+        let size = Size::for_task(Task::Task2);
+        let mut none = AdversaryState::new(&size, &DifficultyProfile::default());
+        for step in 1..=60 {
+            none.escalate_if_caught(2.0);
+            assert_eq!(none.attack(step, &jobs, 12, &mut random), None);
+        }
+        assert_eq!((none.level(), random), (1, PyRandom::new(3)));
+    }
+}

@@ -1,0 +1,125 @@
+//! Episodes that look like an observation: what look-ahead plays on.
+//!
+//! Nothing here reads hidden state. A caller who has only the observation fills in what it thinks is
+//! hidden; whatever the observation shows is taken over as it is shown.
+
+use crate::cluster::model::{
+    AdversaryState, Attack, Audit, Behaviour, GPUS_MAX, Gpu, Hidden, JOBS_MAX, Observation,
+    OpenAttack, Pool, Size, State, Tally,
+};
+use crate::rng::PyRandom;
+use crate::slot::{PerSlot, SLOTS};
+
+/// A hypothesis about what an episode hides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hypothesis {
+    /// Who works behind each slot.
+    pub assignment: [Behaviour; SLOTS],
+    /// True progress of the jobs, 0..1.
+    pub progress: [f64; JOBS_MAX],
+    /// Priorities of the jobs, 1..=5.
+    pub priorities: [u8; JOBS_MAX],
+    /// Reports of the degrading behaviour.
+    pub degrading_calls: u16,
+    /// Level of the adversary, `1..=5`.
+    pub level: u8,
+    /// The attack that can still be found, and does its harm until then.
+    pub open: Option<OpenAttack>,
+    /// Seeds the draws that are still to come.
+    pub outcome_seed: u64,
+}
+
+/// Steps until a GPU is back that is shown as recovering, which the observation does not tell.
+const RECOVERY: u8 = 2;
+
+impl Hypothesis {
+    fn hidden(&self, o: &Observation) -> Hidden {
+        let (size, profile) = (Size::for_task(o.task), &o.profile);
+        let mut attacker = AdversaryState::new(&size, profile);
+        let known = |attack: &Attack| o.jobs.get(attack.job).is_some();
+        let gpu = |attack: &Attack| attack.gpu.0 < size.gpus;
+        let open = self
+            .open
+            .filter(|open| known(&open.attack) && gpu(&open.attack));
+        attacker.resume(self.level, o.step_count, open);
+        Hidden {
+            assignment: PerSlot(self.assignment),
+            worker_adversary: profile.adversary(),
+            attacker,
+            pool: pool(o, &size),
+            priorities: self.priorities,
+            progress: self.progress,
+            degrading_calls: self.degrading_calls,
+            failures: PyRandom::new(self.outcome_seed),
+            attacks: PyRandom::new(!self.outcome_seed),
+        }
+    }
+}
+
+/// Returns the GPUs as they are shown; a forged row has the state that its memory gives.
+fn pool(o: &Observation, size: &Size) -> Pool {
+    let mut gpus = [Gpu::default(); GPUS_MAX];
+    for (gpu, view) in gpus.iter_mut().zip(o.gpus()) {
+        *gpu = Gpu {
+            state: view.state,
+            used: view.used,
+            recovery: RECOVERY,
+            forged: view.tampered,
+            invented: 0,
+        };
+    }
+    // What no job holds would never be given back.
+    for (gpu, held) in gpus.iter_mut().zip(o.jobs.held()) {
+        gpu.used = held;
+    }
+    Pool::from_gpus(gpus, size)
+}
+
+impl State {
+    /// Creates a state that looks like `observation` and hides what `hypothesis` says. `tally` is
+    /// what [`Tally::record_observation`] made of the observations so far.
+    pub(crate) fn from_belief(
+        observation: &Observation,
+        tally: &Tally,
+        hypothesis: &Hypothesis,
+    ) -> Self {
+        Self::from_hidden_state(observation, tally, hypothesis.hidden(observation))
+    }
+
+    /// Creates a state that looks like `observation` above the given hidden state.
+    pub(crate) fn from_hidden_state(
+        observation: &Observation,
+        tally: &Tally,
+        hidden: Hidden,
+    ) -> Self {
+        Self {
+            observation: *observation,
+            hidden,
+            audit: Audit::default(),
+            tally: *tally,
+        }
+    }
+}
+
+impl Tally {
+    /// Records an observation, each one of an episode once and in order: everything that a tally
+    /// counts can be read from them, but for which types of attack were seen.
+    pub fn record_observation(&mut self, o: &Observation) {
+        let Some(last) = &o.last else {
+            return;
+        };
+        self.total_reward += last.reward;
+        self.reward_events += 1;
+        self.health_sum += o.health;
+        self.utilization_sum += o.utilization;
+        self.attacks_seen = ((1u16 << o.attack_types) - 1) as u8;
+        self.repeats(last.action.signature());
+        let placed = o
+            .jobs
+            .iter()
+            .filter_map(|(_, job)| Some(job.placement).filter(|_| job.placed.is_some()));
+        self.placements = self
+            .placements
+            .max(placed.map(|p| p + 1).max().unwrap_or(0));
+    }
+}

@@ -1,0 +1,13 @@
+//! What an action does to the state: pure, without allocation (spec cluster §2 to §7).
+
+mod actions;
+mod advance;
+mod attack;
+mod belief;
+mod reset;
+mod worker;
+
+pub(crate) use actions::Outcome;
+pub use belief::Hypothesis;
+pub use worker::Claimed;
+pub(crate) use worker::degradation;

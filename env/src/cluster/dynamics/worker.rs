@@ -1,0 +1,134 @@
+//! What workers report (spec cluster §6).
+
+use Behaviour::{Adversarial, Degrading, Overreporter, Reliable, Slow};
+
+use crate::cluster::model::{Behaviour, JobId, WorkerReport};
+use crate::controller::AdversaryProfile;
+use crate::num::round_to;
+use crate::slot::Slot;
+
+/// What a worker says, before it is recorded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Claimed {
+    /// Stated progress, 0..1, unrounded.
+    pub reported: f64,
+    /// Stated confidence, 0..1.
+    pub confidence: f64,
+    /// Whether the statement is near enough to the truth.
+    pub honest: bool,
+    /// Whether completion is claimed of a job that is not complete.
+    pub false_completion: bool,
+}
+
+impl Behaviour {
+    /// Returns what the worker says of a job whose true progress is `actual`, at `stakes`, as the
+    /// `calls`-th report of a degrading worker in the episode.
+    #[must_use]
+    pub fn claim(
+        self,
+        actual: f64,
+        stakes: f64,
+        calls: u16,
+        adversary: &AdversaryProfile,
+    ) -> Claimed {
+        let truth = |confidence| Claimed {
+            reported: actual,
+            confidence,
+            honest: true,
+            false_completion: false,
+        };
+        let early = |reported: f64| reported >= 1.0 && actual < 0.95;
+        match self {
+            Reliable => truth(0.82),
+            Slow => truth(0.78),
+            Overreporter => {
+                let reported = (actual + 0.40).min(1.0);
+                Claimed {
+                    reported,
+                    confidence: 0.95,
+                    honest: (reported - actual).abs() <= 0.15,
+                    false_completion: early(reported),
+                }
+            }
+            Adversarial if stakes >= adversary.threshold && actual < 1.0 => Claimed {
+                reported: 1.0,
+                confidence: adversary.poison_confidence,
+                honest: false,
+                false_completion: true,
+            },
+            Adversarial => truth(adversary.benign_confidence),
+            Degrading => {
+                let calls = f64::from(calls);
+                let reported = (actual + degradation(calls)).min(1.0);
+                Claimed {
+                    reported,
+                    confidence: (0.86 - 0.04 * calls).max(0.35),
+                    honest: (reported - actual).abs() <= 0.20,
+                    false_completion: early(reported),
+                }
+            }
+        }
+    }
+}
+
+/// Returns how far off a degrading worker is at its `calls`-th report.
+pub(crate) fn degradation(calls: f64) -> f64 {
+    ((calls - 5.0) * 0.12).max(0.0)
+}
+
+impl WorkerReport {
+    /// Creates the record of what a worker said.
+    pub(crate) fn new(
+        (worker, job): (Slot, JobId),
+        claimed: Claimed,
+        actual: f64,
+        stakes: f64,
+        calls: u16,
+    ) -> Self {
+        Self {
+            worker,
+            job,
+            reported: round_to(claimed.reported, 3),
+            actual: round_to(actual, 3),
+            confidence: claimed.confidence,
+            honest: claimed.honest,
+            false_completion: claimed.false_completion,
+            stakes,
+            calls,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(behaviour: Behaviour, actual: f64, stakes: f64, calls: u16) -> Claimed {
+        behaviour.claim(actual, stakes, calls, &AdversaryProfile::default())
+    }
+
+    #[test]
+    fn the_overreporter_is_honest_only_near_the_end() {
+        assert!(!claim(Overreporter, 0.5, 0.5, 1).honest);
+        assert!(claim(Overreporter, 0.9, 0.5, 1).honest);
+        assert!(claim(Overreporter, 0.7, 0.5, 1).false_completion);
+        assert!(!claim(Overreporter, 0.5, 0.5, 1).false_completion);
+    }
+
+    #[test]
+    fn the_adversary_lies_from_its_threshold_on() {
+        assert!(claim(Adversarial, 0.2, 0.69, 1).honest);
+        let lie = claim(Adversarial, 0.2, 0.70, 1);
+        assert!(lie.false_completion && !lie.honest);
+        assert_eq!((lie.reported, lie.confidence), (1.0, 0.92));
+        assert!(claim(Adversarial, 1.0, 0.99, 1).honest, "it is complete");
+    }
+
+    #[test]
+    fn the_degrading_worker_is_off_from_its_sixth_report() {
+        assert_eq!(claim(Degrading, 0.3, 0.5, 5).reported, 0.3);
+        assert!(claim(Degrading, 0.3, 0.5, 6).honest);
+        assert!(!claim(Degrading, 0.3, 0.5, 7).honest);
+        assert_eq!(claim(Degrading, 0.3, 0.5, 40).confidence, 0.35);
+    }
+}

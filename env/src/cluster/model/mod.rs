@@ -1,0 +1,28 @@
+//! The plain types of the world.
+
+mod action;
+mod attack;
+mod audit;
+mod hidden;
+mod jobs;
+mod observation;
+mod pool;
+mod setup;
+mod state;
+mod step;
+mod task;
+
+pub use action::{Action, ActionType};
+pub(crate) use attack::GAP;
+pub use attack::{AdversaryState, Attack, AttackType, LEVEL_MAX, OPEN_STEPS, OpenAttack};
+pub use audit::{Agent, Anomalies, Audit, ClaimKind};
+pub use hidden::{Behaviour, Hidden};
+pub use jobs::{Job, JobStatus, Jobs};
+pub use observation::{Counters, LastStep, Observation, Statement};
+pub use pool::{GPU_MEMORY, Gpu, GpuState, GpuView, Pool, PoolTick};
+pub(crate) use pool::{health, waste};
+pub use setup::{Change, Rules, Setup};
+pub(crate) use state::State;
+pub use state::Tally;
+pub use step::{Grades, Reliability, Step, StepError, Terminal, WorkerReport};
+pub use task::{GPUS_MAX, GpuId, JOBS_MAX, JobId, Size};

@@ -1,0 +1,103 @@
+//! The whole state of an episode.
+
+use super::attack::AttackType;
+use super::audit::{Agent, Audit, ClaimKind};
+use super::hidden::Hidden;
+use super::observation::Observation;
+use super::setup::{Change, Rules};
+use crate::num::clip01;
+
+/// What is seen, what is hidden and what is counted: all that a step reads and changes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct State {
+    pub(crate) observation: Observation,
+    pub(crate) hidden: Hidden,
+    pub(crate) audit: Audit,
+    pub(crate) tally: Tally,
+}
+
+impl State {
+    /// Returns the rules in force.
+    #[inline]
+    pub(crate) const fn rules(&self) -> Rules {
+        self.observation.rules
+    }
+
+    /// Brings what is shown of the pool up to date.
+    #[inline]
+    pub(crate) fn refresh_observation(&mut self) {
+        // A forged report that carried its mark would fool nobody.
+        let marked = !self.rules().has(Change::Escalation);
+        let gpus = self.hidden.pool.gpus();
+        for (view, gpu) in self.observation.gpus.iter_mut().zip(gpus) {
+            *view = gpu.view(marked);
+        }
+    }
+
+    /// Records a claim for an agent in the audit ledger.
+    #[inline]
+    pub(crate) fn record_claim(&mut self, agent: Agent, kind: ClaimKind) {
+        let scores = &mut self.observation.anomalies;
+        self.audit.claim(agent, kind, scores);
+    }
+
+    /// Records an action of an agent in the audit ledger.
+    #[inline]
+    pub(crate) fn record_action(&mut self, agent: Agent) {
+        self.audit.action(agent, &mut self.observation.anomalies);
+    }
+}
+
+/// Running totals and what only the episode itself needs to remember.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Sum of all reward events, terminal included.
+    pub total_reward: f64,
+    /// Number of reward events.
+    pub reward_events: u16,
+    /// Sum of health over the steps.
+    pub(crate) health_sum: f64,
+    /// Sum of utilization over the steps.
+    pub(crate) utilization_sum: f64,
+    /// One bit per attack type seen, lowest first.
+    pub(crate) attacks_seen: u8,
+    /// Placements so far.
+    pub(crate) placements: u8,
+    /// Signatures of the last actions, the latest first; 0 stands for none.
+    recent: [u32; 6],
+}
+
+impl Tally {
+    /// Returns the mean reward per event, 0..1: the episode's score.
+    #[must_use]
+    pub fn score(&self) -> f64 {
+        if self.reward_events == 0 {
+            0.0
+        } else {
+            clip01(self.total_reward / f64::from(self.reward_events))
+        }
+    }
+
+    /// Returns how many attack types were seen.
+    #[must_use]
+    pub const fn attack_types(&self) -> u8 {
+        self.attacks_seen.count_ones() as u8
+    }
+
+    /// Iterates over the attack types seen, by level.
+    pub fn attacks_seen(&self) -> impl Iterator<Item = AttackType> {
+        let seen = self.attacks_seen;
+        AttackType::ALL
+            .into_iter()
+            .filter(move |kind| seen >> (*kind as u8) & 1 == 1)
+    }
+
+    /// Records an action; returns whether it occurred twice or more among the last six.
+    pub(crate) fn repeats(&mut self, signature: u32) -> bool {
+        let signature = signature + 1;
+        let times = self.recent.iter().filter(|s| **s == signature).count();
+        self.recent.rotate_right(1);
+        self.recent[0] = signature;
+        times >= 2
+    }
+}

@@ -1,0 +1,138 @@
+//! How large each task is, and the names of jobs and GPUs (spec cluster §1).
+//!
+//! A [`JobId`] or [`GpuId`] may still be too large for a task, which
+//! [`Episode`](crate::cluster::Episode) tells apart.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::task::Task;
+
+/// The fixed numbers of a task.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Size {
+    /// Jobs in the queue.
+    pub jobs: u8,
+    /// GPUs in the pool.
+    pub gpus: u8,
+    /// Steps until the episode is cut off.
+    pub max_steps: u8,
+    /// Chance per step that a GPU with jobs on it fails.
+    pub failure_chance: f64,
+    /// Whether an adversary attacks.
+    pub adversary: bool,
+}
+
+impl Size {
+    /// Returns the numbers of `task`.
+    #[must_use]
+    pub const fn for_task(task: Task) -> Self {
+        let (jobs, gpus, max_steps, failure_chance, adversary) = match task {
+            Task::Task1 => (10, 8, 30, 0.0, false),
+            Task::Task2 => (20, 12, 60, 0.02, false),
+            Task::Task3 => (30, 16, 120, 0.03, true),
+        };
+        Self {
+            jobs,
+            gpus,
+            max_steps,
+            failure_chance,
+            adversary,
+        }
+    }
+}
+
+/// Jobs of the largest task (spec cluster §1).
+pub const JOBS_MAX: usize = 30;
+/// GPUs of the largest task (spec cluster §1).
+pub const GPUS_MAX: usize = 16;
+
+/// A job, `JOB-000` onwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobId(pub u8);
+
+/// A GPU, `GPU-00` onwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GpuId(pub u8);
+
+impl JobId {
+    /// Returns the job that is called `name`, exactly as payloads write it.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        number(name, "JOB-", 3).map(Self)
+    }
+
+    /// Returns the position in the queue.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl GpuId {
+    /// Returns the GPU that is called `name`, exactly as payloads write it.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        number(name, "GPU-", 2).map(Self)
+    }
+
+    /// Returns the position in the pool.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+fn number(name: &str, prefix: &str, digits: usize) -> Option<u8> {
+    let text = name.strip_prefix(prefix)?;
+    let plain = text.len() == digits && text.bytes().all(|b| b.is_ascii_digit());
+    plain.then(|| text.parse().ok()).flatten()
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JOB-{:03}", self.0)
+    }
+}
+
+impl fmt::Display for GpuId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GPU-{:02}", self.0)
+    }
+}
+
+impl Serialize for JobId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl Serialize for GpuId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back_and_nothing_else_is() {
+        for n in 0..JOBS_MAX as u8 {
+            assert_eq!(JobId::parse(&JobId(n).to_string()), Some(JobId(n)));
+        }
+        for n in 0..GPUS_MAX as u8 {
+            assert_eq!(GpuId::parse(&GpuId(n).to_string()), Some(GpuId(n)));
+        }
+        for bad in [
+            "", "JOB-", "JOB-1", "JOB-0001", "job-001", "JOB-+01", "GPU-01",
+        ] {
+            assert_eq!(JobId::parse(bad), None, "{bad}");
+        }
+        for bad in ["GPU-1", "GPU-001", "JOB-001", "FAB-1234", "JOB-999"] {
+            assert_eq!(GpuId::parse(bad), None, "{bad}");
+        }
+    }
+}

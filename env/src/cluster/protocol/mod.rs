@@ -1,0 +1,25 @@
+//! JSON, text and session: everything that allocates or speaks (spec cluster §6, §7, §10).
+
+mod audit_log;
+mod breakdown;
+mod message;
+mod payload;
+mod prompt;
+mod report;
+mod session;
+mod summary;
+pub mod text;
+mod trace;
+
+pub use audit_log::{ActionRow, AuditSnapshot, ClaimRow, Investigation};
+pub use breakdown::{Breakdown, StepBreakdown};
+pub use message::{ActionError, ActionMessage, MessageError, ResetRequest, UnknownTask};
+pub use payload::{
+    GpuRow, JobRow, ObservationPayload, RewardPayload, StatePayload, StepInfo, StepResult,
+    StreamPayload,
+};
+pub use prompt::scheduler_prompt;
+pub use report::{AttackEvent, AttackPayload, Event, Metadata, ReportEvent, RewardReport};
+pub use session::{Log, Session};
+pub use summary::{ClusterSummary, Counts, Coverage, JobsSummary};
+pub use trace::{AttackRow, TraceFinal, TraceReset, TraceStep};

@@ -1,0 +1,192 @@
+//! The reference's JSON payloads, field for field and in its order (spec cluster §7, §10).
+#![allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec cluster §10"
+)]
+
+use serde::Serialize;
+
+use super::breakdown::Breakdown;
+use super::report::RewardReport;
+use super::summary::{ClusterSummary, Coverage, JobsSummary};
+use crate::cluster::model::{
+    Anomalies, Behaviour, GPU_MEMORY, GpuId, GpuState, GpuView, Job, JobId, JobStatus, Observation,
+};
+use crate::controller::DifficultyProfile;
+use crate::ledger::EvidenceRow;
+use crate::num::round_to;
+use crate::slot::{PerSlot, SLOTS, Slot};
+use crate::task::Task;
+
+/// A GPU as it is shown.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GpuRow {
+    pub id: GpuId,
+    pub state: GpuState,
+    pub memory_total: u16,
+    pub memory_used: u16,
+    pub memory_free: u16,
+    pub jobs: Vec<JobId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report_tampered: Option<bool>,
+}
+
+impl GpuRow {
+    /// All GPUs of an observation; jobs in the order in which they were put there.
+    #[must_use]
+    pub fn all(o: &Observation) -> Vec<Self> {
+        let gpus = (0..).map(GpuId).zip(o.gpus());
+        let row = |(id, view): (GpuId, &GpuView)| {
+            let held = |(_, job): &(JobId, &Job)| job.placed == Some(id);
+            let mut jobs: Vec<(JobId, &Job)> = o.jobs.iter().filter(held).collect();
+            jobs.sort_by_key(|(_, job)| job.placement);
+            Self {
+                id,
+                state: view.state,
+                memory_total: GPU_MEMORY,
+                memory_used: view.used,
+                memory_free: view.free,
+                jobs: jobs.into_iter().map(|(id, _)| id).collect(),
+                report_tampered: view.tampered.then_some(true),
+            }
+        };
+        gpus.map(row).collect()
+    }
+}
+
+/// A job as it is shown.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JobRow {
+    pub job_id: JobId,
+    pub memory_required: u8,
+    pub steps_to_complete: u8,
+    pub deadline: u8,
+    pub owner: String,
+    pub status: JobStatus,
+    pub assigned_gpu: Option<GpuId>,
+    pub reported_progress: f64,
+}
+
+impl JobRow {
+    /// All jobs of an observation.
+    #[must_use]
+    pub fn all(o: &Observation) -> Vec<Self> {
+        let row = |(job_id, job): (JobId, &Job)| Self {
+            job_id,
+            memory_required: job.memory,
+            steps_to_complete: job.steps,
+            deadline: job.deadline,
+            owner: format!("team-{}", job.owner),
+            status: job.status,
+            assigned_gpu: job.assigned,
+            reported_progress: round_to(job.reported, 3),
+        };
+        o.jobs.iter().map(row).collect()
+    }
+}
+
+/// The observation as JSON. Holds the hidden worker profile (quirk C7): not for a policy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ObservationPayload {
+    pub session_id: String,
+    pub episode_id: String,
+    pub task_type: Task,
+    pub step_count: u8,
+    pub max_steps: u8,
+    pub cluster_goal: &'static str,
+    pub gpu_pool: Vec<GpuRow>,
+    pub job_queue_summary: Vec<JobRow>,
+    pub deadline_pressure: Vec<JobId>,
+    pub cluster_health: f64,
+    pub utilization_rate: f64,
+    pub trust_snapshot: PerSlot<f64>,
+    pub behavioral_fingerprints: PerSlot<EvidenceRow<1>>,
+    pub audit_anomaly_scores: Anomalies,
+    pub ai_failure_coverage: Coverage,
+    pub difficulty_profile: DifficultyProfile,
+    pub available_workers: [Slot; SLOTS],
+    pub last_action_summary: Option<String>,
+    pub allowed_actions: [&'static str; 5],
+}
+
+/// The reward as JSON.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RewardPayload {
+    pub value: f64,
+    pub reason: String,
+    pub signal_breakdown: Breakdown,
+}
+
+/// Totals after a step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepInfo {
+    pub episode_id: String,
+    pub session_id: String,
+    pub score: f64,
+    pub total_reward: f64,
+    pub step_count: u8,
+    pub max_steps: u8,
+    pub cluster: ClusterSummary,
+    pub jobs: JobsSummary,
+    pub attack_attempts: u16,
+    pub attack_detections: u16,
+    pub attack_poisonings: u16,
+    pub ai_failure_coverage: Coverage,
+    pub difficulty_profile: DifficultyProfile,
+    pub reward_report: Option<RewardReport>,
+}
+
+/// What reset and step return.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepResult {
+    pub observation: ObservationPayload,
+    pub reward: RewardPayload,
+    pub done: bool,
+    pub info: StepInfo,
+}
+
+/// The whole state for a status page, hidden profile included.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StatePayload {
+    pub episode_id: String,
+    pub session_id: String,
+    pub task_type: Task,
+    pub step_count: u8,
+    pub max_steps: u8,
+    pub done: bool,
+    pub score: f64,
+    pub total_reward: f64,
+    pub cluster: ClusterSummary,
+    pub jobs: JobsSummary,
+    pub trust_snapshot: PerSlot<f64>,
+    pub behavioral_fingerprints: PerSlot<EvidenceRow<1>>,
+    pub audit_anomaly_scores: Anomalies,
+    pub attack_attempts: u16,
+    pub attack_detections: u16,
+    pub attack_poisonings: u16,
+    pub ai_failure_coverage: Coverage,
+    pub difficulty_profile: DifficultyProfile,
+    pub worker_profile_hidden: PerSlot<Behaviour>,
+}
+
+/// The short form that a live view polls.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StreamPayload {
+    pub session_id: String,
+    pub environment_mode: &'static str,
+    pub step_count: u8,
+    pub max_steps: u8,
+    pub done: bool,
+    pub trust_snapshot: PerSlot<f64>,
+    pub behavioral_fingerprints: PerSlot<EvidenceRow<1>>,
+    pub cluster: ClusterSummary,
+    pub jobs: JobsSummary,
+    pub audit_anomaly_scores: Anomalies,
+    pub attack_attempts: u16,
+    pub attack_detections: u16,
+    pub attack_poisonings: u16,
+    pub ai_failure_coverage: Coverage,
+    pub difficulty_profile: DifficultyProfile,
+    pub last_action_summary: Option<String>,
+    pub last_reward: f64,
+}

@@ -1,0 +1,53 @@
+//! The scheduler's prompt: one observation as text for a language model (spec api-ui, cluster
+//! prompt).
+//!
+//! The reference also states its reliability modifier, which betrays how many behaviours are in
+//! play; here stand the counts that it is made of and that are public.
+
+use std::fmt::Write as _;
+
+use super::text;
+use crate::cluster::model::Observation;
+
+const EXAMPLES: [&str; 5] = [
+    r#"{"action_type": "allocate", "job_id": "JOB-004", "gpu_id": "GPU-02", "worker_id": "S1"}"#,
+    r#"{"action_type": "preempt", "job_id": "JOB-001"}"#,
+    r#"{"action_type": "request_info", "job_id": "JOB-001", "worker_id": "S3"}"#,
+    r#"{"action_type": "verify", "job_id": "JOB-001", "worker_id": "S3"}"#,
+    r#"{"action_type": "tick"}"#,
+];
+
+/// Returns the prompt for the current observation.
+#[must_use]
+pub fn scheduler_prompt(o: &Observation) -> String {
+    let mut out = String::with_capacity(1600);
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        out,
+        "You schedule jobs on a cluster of GPUs through five workers, some of whom may lie."
+    );
+    let _ = writeln!(out, "Mission ({}): {}", o.task, text::goal(o.task));
+    let _ = writeln!(out, "Step: {} / {}", o.step_count, o.max_steps);
+    let _ = writeln!(out, "Cluster health: {:.3}", o.health);
+    let _ = writeln!(out, "Utilization: {:.3}", o.utilization);
+    let _ = writeln!(out, "Trust: {}", json(&o.ledger.snapshot()));
+    let _ = writeln!(out, "Anomalies: {}", json(&o.anomalies));
+    let (loops, drift) = (o.counters.loop_events, o.counters.drift_events);
+    let _ = writeln!(
+        out,
+        "Repeated actions: {loops}. Actions beside the goal: {drift}."
+    );
+    let _ = writeln!(out, "\nReturn exactly one JSON object, like one of these:");
+    for example in EXAMPLES {
+        let _ = writeln!(out, "{example}");
+    }
+    let _ = writeln!(
+        out,
+        "Verify workers whose reports look odd, keep GPUs busy, and mind the deadlines."
+    );
+    out
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value).map_or_else(|error| error.to_string(), |value| value.to_string())
+}

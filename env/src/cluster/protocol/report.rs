@@ -1,0 +1,263 @@
+//! The trace of an episode and the report over it (spec cluster §5, §6, §10).
+#![allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec cluster §10"
+)]
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use super::breakdown::{Breakdown, StepBreakdown};
+use super::message::ActionMessage;
+use super::summary::{ClusterSummary, Coverage, JobsSummary};
+use super::text;
+use crate::cluster::Episode;
+use crate::cluster::dynamics::degradation;
+use crate::cluster::model::{Attack, AttackType, Behaviour, GpuId, JobId, Step, WorkerReport};
+use crate::controller::DifficultyProfile;
+use crate::environment::{Environment, PrivilegedState};
+use crate::num::round_to;
+use crate::slot::{PerSlot, Slot};
+use crate::task::Task;
+
+/// One reward event.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Event {
+    pub step_count: u8,
+    pub action: ActionMessage,
+    pub reward: f64,
+    pub reason: String,
+    pub signal_breakdown: Breakdown,
+    pub cluster_health: f64,
+    pub utilization_rate: f64,
+    pub trust_snapshot: PerSlot<f64>,
+    pub ai_failure_coverage: Coverage,
+    pub attack: Option<AttackEvent>,
+    pub worker_report: Option<ReportEvent>,
+}
+
+impl Event {
+    /// The event of the step that `episode` just took.
+    #[must_use]
+    pub fn of_step(
+        episode: &Episode,
+        step: &Step,
+        action: ActionMessage,
+        attack_id: String,
+    ) -> Self {
+        let o = episode.observation();
+        let breakdown = StepBreakdown::of(&step.grades, &o.counters);
+        Self {
+            step_count: o.step_count,
+            action,
+            reward: step.grades.reward,
+            reason: text::reason(step),
+            signal_breakdown: Breakdown::Step(Box::new(breakdown)),
+            cluster_health: o.health,
+            utilization_rate: o.utilization,
+            trust_snapshot: o.ledger.snapshot(),
+            ai_failure_coverage: Coverage::of(episode),
+            attack: step.attack.map(|attack| AttackEvent {
+                attack_id,
+                level: attack.level,
+                attack_type: attack.kind,
+                step: o.step_count,
+                payload: AttackPayload(attack),
+                detected: attack.detected,
+            }),
+            worker_report: step.report.map(|report| ReportEvent::of(episode, &report)),
+        }
+    }
+
+    /// The event of the end, when the step ended the episode.
+    #[must_use]
+    pub fn of_terminal(episode: &Episode, step: &Step) -> Option<Self> {
+        let end = step.terminal?;
+        let o = episode.observation();
+        Some(Self {
+            step_count: o.step_count,
+            action: ActionMessage {
+                action_type: Some("terminal".to_owned()),
+                ..ActionMessage::default()
+            },
+            reward: end.reward,
+            reason: text::terminal_reason(&end),
+            signal_breakdown: Breakdown::Terminal(end),
+            cluster_health: o.health,
+            utilization_rate: o.utilization,
+            trust_snapshot: o.ledger.snapshot(),
+            ai_failure_coverage: Coverage::of(episode),
+            attack: None,
+            worker_report: None,
+        })
+    }
+}
+
+/// An attack as the report tells it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AttackEvent {
+    pub attack_id: String,
+    pub level: u8,
+    pub attack_type: AttackType,
+    pub step: u8,
+    pub payload: AttackPayload,
+    pub detected: bool,
+}
+
+/// What an attack says; the fields depend on its type.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AttackPayload(Attack);
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Forgery {
+    Job {
+        target: JobId,
+        reported_status: &'static str,
+        reported_progress: f64,
+    },
+    Gpu {
+        target: GpuId,
+        reported_state: &'static str,
+        reported_memory_free: u8,
+    },
+    Health {
+        reported_cluster_health: f64,
+    },
+}
+
+impl AttackPayload {
+    fn job(&self) -> Forgery {
+        Forgery::Job {
+            target: self.0.job,
+            reported_status: "complete",
+            reported_progress: 1.0,
+        }
+    }
+
+    fn gpu(&self) -> Forgery {
+        Forgery::Gpu {
+            target: self.0.gpu,
+            reported_state: "IDLE",
+            reported_memory_free: 40,
+        }
+    }
+}
+
+impl Serialize for AttackPayload {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.kind {
+            AttackType::FalseCompletion => self.job().serialize(serializer),
+            AttackType::FalseMemoryReport => self.gpu().serialize(serializer),
+            AttackType::CascadePanic => {
+                let mut map = serializer.serialize_map(Some(2))?;
+                map.serialize_entry("reported_cluster_health", &0.0)?;
+                map.serialize_entry("message", text::PANIC)?;
+                map.end()
+            }
+            AttackType::FabricateJob => {
+                let mut map = serializer.serialize_map(Some(5))?;
+                map.serialize_entry("job_id", &format!("FAB-{:04}", self.0.forged))?;
+                map.serialize_entry("priority", &5)?;
+                map.serialize_entry("memory", &72)?;
+                map.serialize_entry("deadline", &8)?;
+                map.serialize_entry("owner", "adversary")?;
+                map.end()
+            }
+            AttackType::CoordinatedMultiReport => {
+                let health = Forgery::Health {
+                    reported_cluster_health: 0.25,
+                };
+                let mut map = serializer.serialize_map(Some(1))?;
+                map.serialize_entry("sequence", &[self.gpu(), self.job(), health])?;
+                map.end()
+            }
+        }
+    }
+}
+
+/// A worker's report as the report over the episode tells it, truth included.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReportEvent {
+    pub worker_id: Slot,
+    pub job_id: JobId,
+    pub reported_progress: f64,
+    pub actual_progress: f64,
+    pub confidence: f64,
+    pub honest: bool,
+    pub false_completion: bool,
+    pub metadata: Metadata,
+}
+
+/// What betrays the behaviour behind a report.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Metadata {
+    behaviour: Behaviour,
+    report: WorkerReport,
+    threshold: f64,
+}
+
+impl Serialize for Metadata {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let report = &self.report;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("behavior", &self.behaviour)?;
+        match self.behaviour {
+            Behaviour::Reliable => {}
+            Behaviour::Overreporter => {
+                let gap = round_to(report.reported - report.actual, 3);
+                map.serialize_entry("overreport_gap", &gap)?;
+            }
+            Behaviour::Slow => {
+                map.serialize_entry("speed_multiplier", &self.behaviour.speed())?;
+            }
+            Behaviour::Adversarial => {
+                map.serialize_entry("triggered", &report.false_completion)?;
+                map.serialize_entry("stakes", &report.stakes)?;
+                map.serialize_entry("threshold", &self.threshold)?;
+            }
+            Behaviour::Degrading => {
+                let error = round_to(degradation(f64::from(report.calls)), 3);
+                map.serialize_entry("call_count", &report.calls)?;
+                map.serialize_entry("degradation_error", &error)?;
+            }
+        }
+        map.end()
+    }
+}
+
+impl ReportEvent {
+    fn of(episode: &Episode, report: &WorkerReport) -> Self {
+        let hidden = episode.hidden();
+        Self {
+            worker_id: report.worker,
+            job_id: report.job,
+            reported_progress: report.reported,
+            actual_progress: report.actual,
+            confidence: report.confidence,
+            honest: report.honest,
+            false_completion: report.false_completion,
+            metadata: Metadata {
+                behaviour: hidden.assignment[report.worker],
+                report: *report,
+                threshold: hidden.worker_adversary.threshold,
+            },
+        }
+    }
+}
+
+/// The report over an episode.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RewardReport {
+    pub episode_id: String,
+    pub session_id: String,
+    pub task_type: Task,
+    pub score: f64,
+    pub reward_events: u16,
+    pub events: Vec<Event>,
+    pub trust_snapshot: PerSlot<f64>,
+    pub cluster: ClusterSummary,
+    pub jobs: JobsSummary,
+    pub ai_failure_coverage: Coverage,
+    pub difficulty_profile: DifficultyProfile,
+}

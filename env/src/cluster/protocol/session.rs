@@ -1,0 +1,258 @@
+//! The reference's protocol: reset, JSON action, step, payload, report (spec cluster §10).
+
+use super::audit_log::{AuditLog, AuditSnapshot, Investigation};
+use super::breakdown::Breakdown;
+use super::message::{ActionError, ActionMessage, ResetRequest, UnknownTask};
+use super::payload::{
+    GpuRow, JobRow, ObservationPayload, RewardPayload, StatePayload, StepInfo, StepResult,
+    StreamPayload,
+};
+use super::report::{Event, RewardReport};
+use super::summary::{ClusterSummary, Coverage, JobsSummary, evidence_summaries};
+use super::text;
+use crate::cluster::Episode;
+use crate::cluster::model::{Action, ActionType, Agent, Setup, Step, StepError};
+use crate::controller::{Controller, DifficultyProfile};
+use crate::environment::{AdaptiveDifficulty, Environment, PrivilegedState};
+use crate::num::round_to;
+use crate::protocol::{self, Protocol, derive_id};
+use crate::slot::Slot;
+use crate::task::Task;
+
+/// An episode of this world with its trace.
+pub type Session = protocol::Session<Episode>;
+
+/// The reward events and the audit log of an episode.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    events: Vec<Event>,
+    audit: AuditLog,
+    /// What the controller learned from this episode, once an adaptive one has ended.
+    learned: Option<DifficultyProfile>,
+}
+
+impl Protocol for Episode {
+    type Request = ResetRequest;
+    type ResetError = UnknownTask;
+    type Message = ActionMessage;
+    type ActionError = ActionError;
+    type Reply = StepResult;
+    type Log = Log;
+    type Remark = ();
+    const OVER: StepError = StepError::Over;
+    const ID_SALT: u64 = 21;
+
+    fn id_key(&self) -> u64 {
+        0xc1 << 8 | self.setup().task as u64
+    }
+
+    fn resolve_request(
+        request: &ResetRequest,
+        controller: &Controller,
+    ) -> Result<(Setup, Log), UnknownTask> {
+        let name = request.task_type.as_deref().unwrap_or("task3");
+        let task = Task::parse(name).ok_or_else(|| UnknownTask(name.to_owned()))?;
+        let setup = Setup {
+            profile: controller.profile(request.adaptive),
+            ..Setup::new(task, request.seed, request.streams)
+        };
+        Ok((setup, Log::default()))
+    }
+
+    fn session_id(message: &ActionMessage) -> Option<&str> {
+        message.session_id.as_deref()
+    }
+
+    fn parse_message(&self, message: &ActionMessage) -> Result<(Action, ()), ActionError> {
+        Ok((message.parse()?, ()))
+    }
+
+    fn record(session: &mut Session, step: &Step, (): ()) {
+        let message = ActionMessage {
+            session_id: Some(session.session_id().to_owned()),
+            ..step.action.into()
+        };
+        let attack_id = derive_id(&session.episode, 100 + session.steps().len() as u64);
+        let (episode, log) = (&session.episode, &mut session.log);
+        let event = Event::of_step(episode, step, message, attack_id);
+        log.events.push(event);
+        log.events.extend(Event::of_terminal(episode, step));
+        log.audit.push(episode, step);
+    }
+
+    fn report_end(session: &mut Session, controller: &mut Controller) {
+        if session.episode.setup().profile.adaptive {
+            session.episode.report_to(controller);
+            session.log.learned = Some(controller.state());
+        }
+    }
+
+    fn reply(session: &Session) -> StepResult {
+        StepResult {
+            observation: session.observation_payload(),
+            reward: session.reward_payload(),
+            done: session.episode.observation().done(),
+            info: session.info(),
+        }
+    }
+}
+
+impl Session {
+    /// Returns the difficulty that payloads show: after an adaptive episode, what was learned from it.
+    fn profile(&self) -> DifficultyProfile {
+        self.log.learned.unwrap_or(self.episode.setup().profile)
+    }
+
+    fn reward_payload(&self) -> RewardPayload {
+        match self.log.events.last() {
+            None => RewardPayload {
+                value: 0.0,
+                reason: "Episode started.".to_owned(),
+                signal_breakdown: Breakdown::Empty,
+            },
+            Some(event) => RewardPayload {
+                value: event.reward,
+                reason: event.reason.clone(),
+                signal_breakdown: event.signal_breakdown.clone(),
+            },
+        }
+    }
+
+    fn observation_payload(&self) -> ObservationPayload {
+        let o = self.episode.observation();
+        ObservationPayload {
+            session_id: self.session_id().to_owned(),
+            episode_id: self.episode_id().to_owned(),
+            task_type: o.task,
+            step_count: o.step_count,
+            max_steps: o.max_steps,
+            cluster_goal: text::goal(o.task),
+            gpu_pool: GpuRow::all(o),
+            job_queue_summary: JobRow::all(o),
+            deadline_pressure: o.jobs.pressing(o.step_count).collect(),
+            cluster_health: o.health,
+            utilization_rate: o.utilization,
+            trust_snapshot: o.ledger.snapshot(),
+            behavioral_fingerprints: evidence_summaries(&o.ledger),
+            audit_anomaly_scores: o.anomalies,
+            ai_failure_coverage: Coverage::of(&self.episode),
+            difficulty_profile: self.profile(),
+            available_workers: Slot::ALL,
+            last_action_summary: self.last_step().map(text::summary),
+            allowed_actions: ActionType::ALL.map(ActionType::name),
+        }
+    }
+
+    fn info(&self) -> StepInfo {
+        let (o, tally) = (self.episode.observation(), self.episode.tally());
+        StepInfo {
+            episode_id: self.episode_id().to_owned(),
+            session_id: self.session_id().to_owned(),
+            score: round_to(tally.score(), 4),
+            total_reward: round_to(tally.total_reward, 4),
+            step_count: o.step_count,
+            max_steps: o.max_steps,
+            cluster: ClusterSummary::of(&self.episode),
+            jobs: JobsSummary::of(&self.episode),
+            attack_attempts: o.counters.attempts,
+            attack_detections: o.counters.detections,
+            attack_poisonings: o.counters.poisonings,
+            ai_failure_coverage: Coverage::of(&self.episode),
+            difficulty_profile: self.profile(),
+            reward_report: o.done().then(|| self.reward_report()),
+        }
+    }
+
+    /// Builds the report over the episode so far.
+    #[must_use]
+    pub fn reward_report(&self) -> RewardReport {
+        let (o, tally) = (self.episode.observation(), self.episode.tally());
+        RewardReport {
+            episode_id: self.episode_id().to_owned(),
+            session_id: self.session_id().to_owned(),
+            task_type: o.task,
+            score: round_to(tally.score(), 4),
+            reward_events: tally.reward_events,
+            events: self.log.events.clone(),
+            trust_snapshot: o.ledger.snapshot(),
+            cluster: ClusterSummary::of(&self.episode),
+            jobs: JobsSummary::of(&self.episode),
+            ai_failure_coverage: Coverage::of(&self.episode),
+            difficulty_profile: self.profile(),
+        }
+    }
+
+    /// Builds the whole state.
+    #[must_use]
+    pub fn state(&self) -> StatePayload {
+        let (o, tally) = (self.episode.observation(), self.episode.tally());
+        StatePayload {
+            episode_id: self.episode_id().to_owned(),
+            session_id: self.session_id().to_owned(),
+            task_type: o.task,
+            step_count: o.step_count,
+            max_steps: o.max_steps,
+            done: o.done(),
+            score: round_to(tally.score(), 4),
+            total_reward: round_to(tally.total_reward, 4),
+            cluster: ClusterSummary::of(&self.episode),
+            jobs: JobsSummary::of(&self.episode),
+            trust_snapshot: o.ledger.snapshot(),
+            behavioral_fingerprints: evidence_summaries(&o.ledger),
+            audit_anomaly_scores: o.anomalies,
+            attack_attempts: o.counters.attempts,
+            attack_detections: o.counters.detections,
+            attack_poisonings: o.counters.poisonings,
+            ai_failure_coverage: Coverage::of(&self.episode),
+            difficulty_profile: self.profile(),
+            worker_profile_hidden: self.episode.hidden().assignment,
+        }
+    }
+
+    /// Builds the short form for a live view.
+    #[must_use]
+    pub fn stream(&self) -> StreamPayload {
+        let o = self.episode.observation();
+        StreamPayload {
+            session_id: self.session_id().to_owned(),
+            environment_mode: "cluster",
+            step_count: o.step_count,
+            max_steps: o.max_steps,
+            done: o.done(),
+            trust_snapshot: o.ledger.snapshot(),
+            behavioral_fingerprints: evidence_summaries(&o.ledger),
+            cluster: ClusterSummary::of(&self.episode),
+            jobs: JobsSummary::of(&self.episode),
+            audit_anomaly_scores: o.anomalies,
+            attack_attempts: o.counters.attempts,
+            attack_detections: o.counters.detections,
+            attack_poisonings: o.counters.poisonings,
+            ai_failure_coverage: Coverage::of(&self.episode),
+            difficulty_profile: self.profile(),
+            last_action_summary: self.last_step().map(text::summary),
+            last_reward: self.log.events.last().map_or(0.0, |event| event.reward),
+        }
+    }
+
+    /// Returns what the audit log says of an agent in the last `window` steps (the reference's default
+    /// is 10).
+    #[must_use]
+    pub fn investigate(&self, agent: Agent, window: u8) -> Investigation {
+        let scores = &self.episode.observation().anomalies;
+        self.log.audit.investigate(agent, window, scores)
+    }
+
+    /// Returns the whole audit log.
+    #[must_use]
+    pub fn audit(&self) -> AuditSnapshot {
+        self.log
+            .audit
+            .snapshot(&self.episode.observation().anomalies)
+    }
+
+    /// Returns all reward events so far.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.log.events
+    }
+}

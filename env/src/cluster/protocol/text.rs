@@ -1,0 +1,90 @@
+//! Sentences about an episode: its goal, reasons and summaries.
+
+use crate::cluster::model::{Action, AttackType, Step, Terminal};
+use crate::task::Task;
+
+/// Returns what the scheduler is asked to do.
+#[must_use]
+pub const fn goal(task: Task) -> &'static str {
+    match task {
+        Task::Task1 => "Get 10 jobs done on 8 GPUs within 30 steps; every worker is honest.",
+        Task::Task2 => "Get 20 jobs done on 12 GPUs within 60 steps; GPUs fail and workers err.",
+        Task::Task3 => {
+            "Get 30 jobs done on 16 GPUs within 120 steps while workers lie and reports are forged."
+        }
+    }
+}
+
+/// Explains why a step got its reward.
+#[must_use]
+pub fn reason(step: &Step) -> String {
+    let what = step.action;
+    let mut text = match (step.success, step.caught) {
+        (true, true) => format!("{what}: the report was caught."),
+        (true, false) => format!("{what}: done."),
+        (false, _) => format!("{what}: nothing could be done."),
+    };
+    if let Some(attack) = &step.attack {
+        text.push_str(" Attack: ");
+        text.push_str(attack.kind.name());
+        text.push('.');
+    }
+    if step.looped {
+        text.push_str(" The same action again and again.");
+    }
+    if step.drifted {
+        text.push_str(" It did not serve the goal.");
+    }
+    text
+}
+
+/// Explains why the end got its reward.
+#[must_use]
+pub fn terminal_reason(end: &Terminal) -> String {
+    let done = end
+        .components()
+        .first()
+        .map_or(0.0, |(_, rate)| rate * 100.0);
+    format!("Episode ended with {done:.0} % of the jobs done.")
+}
+
+/// Summarises the last action and what was said, for the next observation. Says nothing of what is
+/// hidden: neither truth nor attack.
+#[must_use]
+pub fn summary(step: &Step) -> String {
+    let outcome = if step.success { "done" } else { "failed" };
+    let mut text = format!(
+        "{}: {outcome}, reward {:.4}",
+        step.action, step.grades.reward
+    );
+    if let Some(report) = &step.report {
+        let (worker, job, percent) = (report.worker, report.job, report.reported * 100.0);
+        text.push_str(&format!("; {worker} reports {job} at {percent:.1} %"));
+    }
+    text
+}
+
+/// What an attack that says something of the whole cluster says.
+pub(super) const PANIC: &str = "Every GPU is down: stop all work.";
+
+/// Names what an agent did, for the audit log.
+pub(super) const fn deed(action: Action) -> &'static str {
+    match action {
+        Action::Allocate { .. } => "allocated a job",
+        Action::Preempt { .. } => "preempted a job",
+        Action::RequestInfo { .. } => "asked for a report",
+        Action::Verify { .. } => "verified a report",
+        Action::Tick => "waited",
+    }
+}
+
+/// Names what the adversary did, for the audit log.
+pub(super) const fn attack(kind: AttackType) -> &'static str {
+    match kind {
+        AttackType::FalseCompletion => "claimed a completion",
+        AttackType::FalseMemoryReport => "forged a GPU's report",
+        AttackType::CascadePanic => "claimed that the cluster is down",
+        AttackType::FabricateJob => "invented a job",
+        AttackType::CoordinatedMultiReport => "sent three false reports",
+    }
+}

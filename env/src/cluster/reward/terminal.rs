@@ -1,0 +1,66 @@
+//! The reward at the end of an episode (spec cluster §9).
+
+use super::step::{reward, unit};
+use crate::cluster::model::Terminal;
+use crate::task::Task;
+
+/// What the terminal grader looks at, unrounded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TerminalInput {
+    /// The task.
+    pub(super) task: Task,
+    /// Complete over all jobs.
+    pub(super) completion: f64,
+    /// Share of operational memory in use at the end.
+    pub(super) utilization: f64,
+    /// Calibration of the ledger.
+    pub(super) calibration: f64,
+    /// Complete in time over complete jobs.
+    pub(super) deadline_hit: f64,
+    /// Detections over attacks.
+    pub(super) detection_rate: f64,
+    /// Mean health over the steps.
+    pub(super) mean_health: f64,
+    /// Steps taken.
+    pub(super) step: u8,
+    /// The most steps there could have been.
+    pub(super) max_steps: u8,
+}
+
+/// Builds the reward from names, weights and values.
+fn weighted<const N: usize>(parts: [(&'static str, f64, f64); N]) -> Terminal {
+    let mut components = [("", 0.0); N];
+    let mut sum = 0.0;
+    for (component, (name, weight, value)) in components.iter_mut().zip(parts) {
+        *component = (name, unit(value));
+        sum += weight * component.1;
+    }
+    Terminal::new(reward(sum), components)
+}
+
+/// Grades the end of an episode.
+#[must_use]
+pub(super) fn terminal(input: &TerminalInput) -> Terminal {
+    let completion = input.completion;
+    match input.task {
+        Task::Task1 => weighted([
+            ("jobs_completed_rate", 0.60, completion),
+            ("avg_gpu_utilization", 0.40, input.utilization),
+        ]),
+        Task::Task2 => weighted([
+            ("jobs_completed_rate", 0.40, completion),
+            ("worker_trust_calibration", 0.30, input.calibration),
+            ("deadline_recovery_rate", 0.30, input.deadline_hit),
+        ]),
+        Task::Task3 => {
+            let left = 1.0 - f64::from(input.step) / f64::from(input.max_steps);
+            weighted([
+                ("jobs_completed_rate", 0.30, completion),
+                ("adversarial_detection_rate", 0.25, input.detection_rate),
+                ("reward_hack_detection_rate", 0.20, input.detection_rate),
+                ("plan_coherence_score", 0.15, input.mean_health),
+                ("efficiency_score", 0.10, left.max(0.0)),
+            ])
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Proposals with priorities, of which only the best are ever taken.
+
+use crate::polyguard::model::candidate::{Act, Arg, Kind};
+use crate::polyguard::model::regimen::Drug;
+
+/// More than the rules can propose for a full regimen.
+const ROOM: usize = 256;
+
+/// An act in one word, so that equal acts are found at a glance.
+pub(super) type Key = u32;
+
+/// Stands for no medicine.
+const NOBODY: u8 = 0xff;
+/// First number of an argument that is a medicine.
+const TARGETS: u8 = 3;
+
+/// Packs an act.
+pub(super) fn key(act: Act) -> Key {
+    let drug = act.drug.map_or(NOBODY, Drug::number);
+    let arg = match act.arg {
+        Arg::None => 0,
+        Arg::Dose(by) => 1 + u8::from(by > 0),
+        Arg::Target(drug) => TARGETS + drug.number(),
+    };
+    u32::from(act.kind as u8) << 16 | u32::from(drug) << 8 | u32::from(arg)
+}
+
+/// Unpacks what [`key`] packed.
+fn act(key: Key) -> Act {
+    let [arg, drug, kind, _] = key.to_le_bytes();
+    Act {
+        kind: Kind::ALL[usize::from(kind)],
+        drug: (drug != NOBODY).then(|| Drug::from_number(drug)),
+        arg: match arg {
+            0 => Arg::None,
+            1 | 2 => Arg::Dose(2 * arg.cast_signed() - 3),
+            _ => Arg::Target(Drug::from_number(arg - TARGETS)),
+        },
+    }
+}
+
+/// Proposals in the order in which they were made, with priorities in thousandths.
+pub(super) struct Proposals {
+    priorities: [i16; ROOM],
+    keys: [Key; ROOM],
+    len: usize,
+}
+
+/// Priority of what was taken.
+const GONE: i16 = i16::MIN;
+
+impl Proposals {
+    pub(super) const fn new() -> Self {
+        Self {
+            priorities: [GONE; ROOM],
+            keys: [0; ROOM],
+            len: 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, priority: i16, kind: Kind, drug: Drug, arg: Arg) {
+        if self.len < ROOM {
+            self.priorities[self.len] = priority;
+            self.keys[self.len] = key(Act {
+                kind,
+                drug: Some(drug),
+                arg,
+            });
+            self.len += 1;
+        }
+    }
+
+    /// Takes the best proposal out, and all others of the same act; the first of equals.
+    pub(super) fn take_best(&mut self) -> Option<Act> {
+        let priorities = &self.priorities[..self.len];
+        let best = priorities.iter().copied().fold(GONE, i16::max);
+        if best == GONE {
+            return None;
+        }
+        let at = priorities.iter().position(|priority| *priority == best)?;
+        let key = self.keys[at];
+        self.drop_key(key);
+        Some(act(key))
+    }
+
+    /// Drops all proposals of an act.
+    pub(super) fn drop_act(&mut self, act: Act) {
+        self.drop_key(key(act));
+    }
+
+    fn drop_key(&mut self, key: Key) {
+        let keys = &self.keys[..self.len];
+        for (priority, other) in self.priorities[..self.len].iter_mut().zip(keys) {
+            *priority = if *other == key { GONE } else { *priority };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::polyguard::model::formulary::Formulary;
+
+    #[test]
+    fn every_act_has_a_key_of_its_own() {
+        let drugs = || {
+            let known = Formulary::extended().ids().map(Drug::Known);
+            known.chain([Drug::Product])
+        };
+        let mut keys = std::collections::BTreeSet::new();
+        for kind in Kind::ALL {
+            for drug in drugs().map(Some).chain([None]) {
+                let plain = [Arg::None, Arg::Dose(-1), Arg::Dose(1)];
+                for arg in plain.into_iter().chain(drugs().map(Arg::Target)) {
+                    let own = Act {
+                        kind: *kind,
+                        drug,
+                        arg,
+                    };
+                    assert!(keys.insert(key(own)), "{own:?}");
+                    assert_eq!(act(key(own)), own);
+                }
+            }
+        }
+    }
+}

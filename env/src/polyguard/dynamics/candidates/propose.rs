@@ -1,0 +1,234 @@
+//! Rules that propose acts from what can be observed (spec polyguard §5, priorities in thousandths).
+
+use super::proposals::Proposals;
+use crate::polyguard::dynamics::risk;
+use crate::polyguard::model::candidate::{Arg, Kind};
+use crate::polyguard::model::case::{Split, SubEnvironment};
+use crate::polyguard::model::formulary::{Formulary, each_archetype};
+use crate::polyguard::model::observation::Observation;
+use crate::polyguard::model::regimen::{Drug, Medication};
+
+/// The facts that all rules use.
+struct Chart<'a> {
+    o: &'a Observation,
+    formulary: &'static Formulary,
+    /// What is taken and known.
+    mask: u64,
+    /// What is in the regimen, paused or not.
+    present: u64,
+    /// What the split keeps out.
+    barred: u64,
+    /// What may be in the regimen besides: a product that nobody has looked into may hold anything.
+    others: u64,
+    /// What the eGFR does not allow; where it is not known, what it may not allow.
+    renal: u64,
+}
+
+/// Adds all proposals for an observation; `taken` are the known archetypes that are taken.
+pub(super) fn propose(o: &Observation, taken: u64, list: &mut Proposals) {
+    let formulary = o.formulary();
+    let rows = o.regimen.iter();
+    let present = rows.fold(0, |bits, row| bits | o.parts(row.drug));
+    let chart = Chart {
+        o,
+        formulary,
+        mask: taken,
+        present,
+        barred: match o.case.split() {
+            Split::Train => formulary.held_out(),
+            Split::All | Split::Holdout => 0,
+        },
+        others: if o.has_unknown_product() {
+            u64::MAX
+        } else {
+            present
+        },
+        renal: o.renal_limits(),
+    };
+    for row in o.regimen.iter() {
+        chart.ongoing(list, row);
+        chart.suspect(list, row);
+        chart.dose(list, row);
+        chart.needless(list, row);
+    }
+    chart.problem(list);
+    chart.pairs(list);
+    chart.sets(list);
+    chart.hints(list);
+}
+
+impl Chart<'_> {
+    /// Returns whether the split lets an archetype in: it is neither held out nor makes a pair that is.
+    fn may_enter(&self, target: u64) -> bool {
+        if target & (self.barred | self.present) != 0 {
+            return false;
+        }
+        self.o.case.split() != Split::Train
+            || each_archetype(target)
+                .all(|id| self.formulary.held_out_partners(id) & self.others & !self.barred == 0)
+    }
+
+    /// Proposes what helps against a medicine that should go.
+    fn remedies(&self, list: &mut Proposals, row: &Medication, priority: i16) {
+        let drug = row.drug;
+        let substitutes = drug
+            .known()
+            .map_or(0, |id| self.formulary.get(id).substitutes);
+        let substitute = |list: &mut Proposals, priority| {
+            for target in each_archetype(substitutes).filter(|id| self.may_enter(id.bit())) {
+                let arg = Arg::Target(Drug::Known(target));
+                list.add(priority, Kind::SubstituteWithinClass, drug, arg);
+            }
+        };
+        if row.tapering {
+            list.add(priority + 1000, Kind::ContinueTaper, drug, Arg::None);
+            substitute(list, priority);
+        } else if drug.needs_taper(self.formulary) {
+            list.add(priority, Kind::InitiateTaper, drug, Arg::None);
+            substitute(list, priority - 50);
+        } else if drug == Drug::Product {
+            list.add(priority, Kind::StopDrug, drug, Arg::None);
+            for part in self.o.components.into_iter().flatten() {
+                let arg = Arg::Target(Drug::Known(part));
+                list.add(priority + 50, Kind::RecommendAlternative, drug, arg);
+            }
+        } else {
+            substitute(list, priority);
+            let shift = if row.indication.is_none() { 100 } else { -20 };
+            list.add(priority + shift, Kind::StopDrug, drug, Arg::None);
+        }
+    }
+
+    /// Proposes to go on with what was begun.
+    fn ongoing(&self, list: &mut Proposals, row: &Medication) {
+        if row.tapering {
+            list.add(3000, Kind::ContinueTaper, row.drug, Arg::None);
+        }
+        if !row.is_active() && row.prior == 0 {
+            list.add(800, Kind::AdjustDoseBucket, row.drug, Arg::Dose(1));
+        }
+    }
+
+    /// Proposes acts on suspects of a symptom.
+    fn suspect(&self, list: &mut Proposals, row: &Medication) {
+        if row.prior == 0 {
+            return;
+        }
+        if row.is_active() {
+            list.add(2000, Kind::HoldDose, row.drug, Arg::None);
+            let weight = 1000 + 100 * i16::from(row.prior);
+            list.add(weight, Kind::StopDrug, row.drug, Arg::None);
+        } else {
+            list.add(2500, Kind::AdjustDoseBucket, row.drug, Arg::Dose(1));
+            list.add(2400, Kind::StopDrug, row.drug, Arg::None);
+        }
+    }
+
+    /// Proposes acts on doses in question, and levels of what is narrow or leaves by the kidney.
+    fn dose(&self, list: &mut Proposals, row: &Medication) {
+        if row.questioned {
+            let measured = if row.level.is_some() { 1700 } else { 1800 };
+            list.add(measured, Kind::OrderMonitoring, row.drug, Arg::None);
+            list.add(1620, Kind::AdjustDoseBucket, row.drug, Arg::Dose(-1));
+            list.add(1610, Kind::AdjustDoseBucket, row.drug, Arg::Dose(1));
+            list.add(400, Kind::HoldDose, row.drug, Arg::None);
+        }
+        let marks = self.formulary.marks();
+        let delicate = marks.narrow | marks.renal;
+        if row.drug.known().is_some_and(|id| delicate & id.bit() != 0) {
+            list.add(500, Kind::OrderMonitoring, row.drug, Arg::None);
+        }
+    }
+
+    /// Proposes remedies for what may not be needed, and for what the kidney does not allow.
+    fn needless(&self, list: &mut Proposals, row: &Medication) {
+        if row.stale && row.status != Some(true) {
+            let shown = if row.status == Some(false) { 400 } else { 0 };
+            self.remedies(list, row, 1100 + shown);
+        }
+        if row.indication.is_none() {
+            self.remedies(list, row, 900);
+        }
+        let blind = self.o.egfr().is_none();
+        let looks = !blind || self.o.case.sub() == SubEnvironment::WebSearchMissingData;
+        if looks && self.o.parts(row.drug) & self.renal != 0 {
+            self.remedies(list, row, 1300);
+        }
+    }
+
+    /// Proposes to look into a product, and to replace what must be replaced.
+    fn problem(&self, list: &mut Proposals) {
+        if self.o.has_unknown_product() {
+            list.add(2000, Kind::DecomposeNewDrug, Drug::Product, Arg::None);
+        }
+        let Some(Drug::Known(problem)) = self.o.problem else {
+            return;
+        };
+        let Some(row) = self.o.regimen.find(Drug::Known(problem)) else {
+            return;
+        };
+        let condition = row
+            .indication
+            .unwrap_or(self.formulary.get(problem).indication);
+        for id in self.formulary.ids() {
+            let treats = self.formulary.get(id).treats.has(condition);
+            if treats && self.may_enter(id.bit()) {
+                let arg = Arg::Target(Drug::Known(id));
+                list.add(1600, Kind::RecommendAlternative, Drug::Known(problem), arg);
+            }
+        }
+    }
+
+    /// Proposes remedies for flagged pairs.
+    fn pairs(&self, list: &mut Proposals) {
+        for (pair, severity) in self.o.flags() {
+            let pair = self.formulary.pair(pair);
+            let priority = 1000 + (severity.weight() * 1000.0) as i16;
+            let ends = pair.first.bit() | pair.second.bit();
+            for row in self.o.regimen.iter() {
+                if self.o.parts(row.drug) & ends != 0 && row.is_active() {
+                    self.remedies(list, row, priority);
+                }
+            }
+        }
+    }
+
+    /// Proposes remedies for broken rules about sets.
+    fn sets(&self, list: &mut Proposals) {
+        for (rule, broken) in self.o.broken_rules() {
+            if !broken {
+                continue;
+            }
+            let members = risk::members(self.formulary, rule, self.mask);
+            for row in self.o.regimen.iter().filter(|row| row.is_active()) {
+                let parts = self.o.parts(row.drug);
+                if parts & members != 0 {
+                    let acb: u8 = each_archetype(parts)
+                        .map(|id| self.formulary.get(id).acb)
+                        .sum();
+                    let bonus = if row.indication.is_none() { 100 } else { 0 };
+                    self.remedies(list, row, 1200 + 20 * i16::from(acb) + bonus);
+                }
+            }
+        }
+    }
+
+    /// Proposes remedies for the three medicines with most suspected pairs that are not flagged.
+    fn hints(&self, list: &mut Proposals) {
+        let mut rows: [(u32, usize); 3] = [(0, 0); 3];
+        for (at, row) in self.o.regimen.iter().enumerate() {
+            let hints = self.o.suspicion_among(row, self.mask);
+            // An earlier row stays before an equal one.
+            let (mut row, mut inserted) = ((hints, at), false);
+            for best in &mut rows {
+                inserted |= hints > best.0;
+                if inserted {
+                    std::mem::swap(best, &mut row);
+                }
+            }
+        }
+        for (_, at) in rows.into_iter().filter(|(hints, _)| *hints > 0) {
+            self.remedies(list, &self.o.regimen[at], 700);
+        }
+    }
+}

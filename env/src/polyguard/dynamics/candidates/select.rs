@@ -1,0 +1,148 @@
+//! From proposals to what is shown: places that are kept free, a distractor, a shuffle, estimates.
+
+use super::proposals::Proposals;
+use super::propose::propose;
+use crate::num::clip01;
+use crate::polyguard::dynamics::estimates::Estimate;
+use crate::polyguard::dynamics::risk::Doses;
+use crate::polyguard::model::candidate::{
+    Act, Arg, CANDIDATES, Candidate, CandidateId, Candidates, Kind,
+};
+use crate::polyguard::model::case::{Difficulty, SubEnvironment};
+use crate::polyguard::model::hidden::Withheld;
+use crate::polyguard::model::observation::Observation;
+use crate::polyguard::model::state::State;
+use crate::polyguard::model::stream::Stream;
+
+/// How far an estimate of the risk may be off.
+const NOISE: f64 = 0.06;
+
+const fn plain(kind: Kind) -> Act {
+    Act {
+        kind,
+        drug: None,
+        arg: Arg::None,
+    }
+}
+
+/// Acts that are always among the candidates.
+fn reserved(o: &Observation) -> [Option<Act>; 3] {
+    use SubEnvironment::{Deprescribing, WebSearchMissingData};
+    let fetch = o.case.difficulty() != Difficulty::Easy
+        || matches!(o.case.sub(), Deprescribing | WebSearchMissingData)
+        || o.labs.missing() > 0;
+    let review = if o.conflict {
+        Kind::RequestSpecialistReview
+    } else {
+        Kind::RequestPharmacistReview
+    };
+    [
+        fetch.then_some(plain(Kind::FetchExternalEvidence)),
+        o.egfr().is_none().then_some(plain(Kind::OrderMonitoring)),
+        Some(plain(review)),
+    ]
+}
+
+/// Acts in a list of fixed length.
+struct Acts {
+    rows: [Act; CANDIDATES],
+    len: usize,
+}
+
+impl Acts {
+    /// Adds an act that is not in the list.
+    fn push(&mut self, act: Act) {
+        if self.len < CANDIDATES {
+            self.rows[self.len] = act;
+            self.len += 1;
+        }
+    }
+
+    fn has(&self, act: Act) -> bool {
+        self.rows[..self.len].contains(&act)
+    }
+}
+
+/// Returns a plausible act about a medicine that is taken.
+fn distractor(o: &Observation, stream: &mut Stream) -> Option<Act> {
+    let active = o
+        .regimen
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| row.is_active());
+    let bits = active.fold(0u64, |bits, (at, _)| bits | 1 << at);
+    let at = stream.pick(bits)?;
+    let (kind, arg) = match stream.below(3) {
+        0 => (Kind::StopDrug, Arg::None),
+        1 => (Kind::AdjustDoseBucket, Arg::Dose(-1)),
+        _ => (Kind::HoldDose, Arg::None),
+    };
+    let drug = Some(o.regimen[usize::from(at)].drug);
+    Some(Act { kind, drug, arg })
+}
+
+/// Refreshes what is seen of the state: estimates and candidates.
+pub(crate) fn refresh_observation(state: &mut State) {
+    let doses = state.observation.update_estimates();
+    let (o, stream) = (&mut state.observation, &mut state.hidden.stream);
+    state.hidden.withheld = choose_candidates(o, stream, doses);
+}
+
+/// Writes the candidates of the next step into the observation; what is illegal is withheld.
+fn choose_candidates(o: &mut Observation, stream: &mut Stream, doses: Doses) -> Withheld {
+    let mut list = Proposals::new();
+    propose(o, doses.mask(), &mut list);
+    let keep = plain(Kind::KeepRegimen);
+    let mut acts = Acts {
+        rows: [keep; CANDIDATES],
+        len: 1,
+    };
+    for act in reserved(o).into_iter().flatten() {
+        acts.push(act);
+    }
+    while acts.len < CANDIDATES - 1 {
+        match list.take_best() {
+            Some(act) => acts.push(act),
+            None => break,
+        };
+    }
+    if let Some(act) = distractor(o, stream)
+        && !acts.has(act)
+    {
+        acts.push(act);
+        list.drop_act(act);
+    }
+    while acts.len < CANDIDATES {
+        match list.take_best() {
+            Some(act) => acts.push(act),
+            None => break,
+        };
+    }
+    stream.shuffle(&mut acts.rows[1..acts.len]);
+    show(o, stream, &acts, doses)
+}
+
+/// Numbers, estimates, and leaves out what is illegal.
+fn show(o: &mut Observation, stream: &mut Stream, acts: &Acts, doses: Doses) -> Withheld {
+    let estimate = Estimate::new(o, doses);
+    let (mut withheld, mut shown) = (Withheld::default(), Candidates::default());
+    for (id, act) in CandidateId::all().zip(&acts.rows[..acts.len]) {
+        let noise = stream.around_zero(NOISE);
+        let row = act.drug.and_then(|drug| o.regimen.find(drug));
+        match o.refusal_of(*act, row) {
+            Some(why) => withheld[id.index()] = Some((*act, why)),
+            None => {
+                let risk = row.map_or(o.risk, |row| estimate.after(*act, row));
+                let est_risk = clip01(risk + noise);
+                shown.0[id.index()] = Some(Candidate {
+                    id,
+                    act: *act,
+                    est_risk,
+                    est_delta: est_risk - o.risk,
+                });
+            }
+        }
+    }
+    o.candidates = shown;
+    withheld
+}

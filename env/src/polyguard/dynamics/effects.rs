@@ -1,0 +1,285 @@
+//! Effects of acts on the patient and on what is known (spec polyguard §6.2).
+
+use super::truth::SETTLING;
+use crate::num::clip01;
+use crate::polyguard::model::candidate::{Act, Arg, Kind};
+use crate::polyguard::model::formulary::{ArchetypeId, PairId, each_archetype, each_pair};
+use crate::polyguard::model::hidden::Truth;
+use crate::polyguard::model::regimen::{Bucket, Drug, Medication, ROWS};
+use crate::polyguard::model::state::State;
+
+/// Probability that evidence is found.
+const FOUND: f64 = 0.7;
+
+/// The immediate outcome of an act.
+#[derive(Clone, Copy, Default)]
+struct Outcome {
+    /// Whether something was found out.
+    gained: bool,
+    /// The medicine whose level is to be read.
+    measured: Option<Drug>,
+}
+
+impl State {
+    /// Carries out a legal act and lets the patient live a step with it. Returns whether it brought
+    /// information.
+    pub(crate) fn apply_act(&mut self, act: Act) -> bool {
+        let outcome = self.carry_out(act);
+        self.settle();
+        if let Some(drug) = outcome.measured {
+            self.read_level(drug);
+        }
+        self.update_symptom();
+        self.update_control();
+        self.show_intolerance();
+        outcome.gained
+    }
+
+    fn carry_out(&mut self, act: Act) -> Outcome {
+        let place = act
+            .drug
+            .and_then(|drug| self.observation.regimen.position(drug));
+        let mut outcome = Outcome::default();
+        match (act.kind, place) {
+            (Kind::StopDrug, Some(at)) => self.remove(at),
+            (Kind::HoldDose, Some(at)) => {
+                let row = &mut self.observation.regimen[at];
+                row.resumes = row.bucket;
+                self.set_bucket(at, Bucket::Hold);
+            }
+            (Kind::AdjustDoseBucket, Some(at)) => self.adjust(at, act.arg),
+            (Kind::InitiateTaper | Kind::ContinueTaper, Some(at)) => self.taper(at),
+            (Kind::SubstituteWithinClass | Kind::RecommendAlternative, Some(at)) => {
+                if let Arg::Target(Drug::Known(target)) = act.arg {
+                    self.replace(at, target);
+                }
+            }
+            (Kind::OrderMonitoring, Some(at)) => {
+                let row = &self.observation.regimen[at];
+                outcome.gained = row.level.is_none() || row.level_is_old;
+                outcome.measured = Some(row.drug);
+            }
+            (Kind::OrderMonitoring, None) => {
+                let o = &mut self.observation;
+                outcome.gained = o.labs.missing() > 0 && !o.labs_ordered;
+                o.labs_ordered = true;
+            }
+            (Kind::FetchExternalEvidence, _) => outcome.gained = self.fetch(),
+            (Kind::DecomposeNewDrug, _) => {
+                self.decompose();
+                outcome.gained = true;
+            }
+            (Kind::RequestSpecialistReview, _) => self.observation.conflict = false,
+            _ => {}
+        }
+        outcome
+    }
+
+    fn remove(&mut self, at: usize) {
+        self.observation.regimen.remove(at);
+        self.hidden.truths.copy_within(at + 1..ROWS, at);
+    }
+
+    fn set_bucket(&mut self, at: usize, bucket: Bucket) {
+        let row = &mut self.observation.regimen[at];
+        row.bucket = bucket;
+        row.level_is_old = row.level.is_some();
+    }
+
+    fn adjust(&mut self, at: usize, arg: Arg) {
+        let row = &self.observation.regimen[at];
+        let Arg::Dose(by) = arg else {
+            return;
+        };
+        let to = if row.is_active() {
+            row.bucket.moved(by).unwrap_or(row.bucket)
+        } else {
+            row.resumes
+        };
+        self.set_bucket(at, to);
+    }
+
+    /// Lowers the dose by one; a medicine at LOW, or on hold, is taken out.
+    fn taper(&mut self, at: usize) {
+        match self.observation.regimen[at].bucket.moved(-1) {
+            Some(lower) => {
+                self.observation.regimen[at].tapering = true;
+                self.set_bucket(at, lower);
+            }
+            None => self.remove(at),
+        }
+    }
+
+    /// Puts a medicine in the place of another; what must be tapered stays at LOW for now. Where both
+    /// have no room, nothing happens: the verifier refuses that.
+    fn replace(&mut self, at: usize, target: ArchetypeId) {
+        let old = self.observation.regimen[at];
+        let tapers = old.drug.needs_taper(self.formulary);
+        if tapers && self.observation.regimen.is_full() {
+            return;
+        }
+        let truth = self.hidden.truths[at];
+        let treats = self.formulary.get(target).treats;
+        let condition = if treats.has(truth.condition) {
+            truth.condition
+        } else {
+            let shared = self.treats(old.drug).and(treats);
+            let first = shared.iter().next();
+            first.unwrap_or(self.formulary.get(target).indication)
+        };
+        if tapers {
+            self.observation.regimen[at].tapering = true;
+            self.hidden.truths[at].needed = false;
+            self.set_bucket(at, Bucket::Low);
+        } else {
+            self.remove(at);
+        }
+        let new = Medication {
+            stale: old.stale,
+            status: old.status,
+            ..Medication::new(
+                Drug::Known(target),
+                Bucket::Medium,
+                old.indication.map(|_| condition),
+            )
+        };
+        if let Some(place) = self.observation.regimen.push(new) {
+            self.hidden.truths[place] = Truth {
+                kappa: 1.0,
+                exposure: 0.0,
+                needed: truth.needed,
+                condition,
+                mark: truth.mark,
+            };
+            // The step itself brings it to the share that a step settles.
+            self.flag_new(target);
+        }
+    }
+
+    /// Draws for each true pair of a new medicine whether it is flagged.
+    fn flag_new(&mut self, target: ArchetypeId) {
+        let others = self.taken() & !target.bit();
+        let unflagged = self.observation.case.difficulty().unflagged();
+        for other in each_archetype(self.formulary.partners(target) & others) {
+            if let Some(pair) = self.formulary.between(target, other)
+                && self.hidden.stream.unit() >= unflagged
+            {
+                self.observation.flagged |= pair.bit();
+            }
+        }
+    }
+
+    /// Looks for a missing value, an open status, an unflagged pair, in this order.
+    fn fetch(&mut self) -> bool {
+        if let Some(lab) = self.observation.labs.first_missing() {
+            let found = self.hidden.stream.unit() < FOUND;
+            if found {
+                self.observation.labs.show(lab, &self.hidden.labs);
+            }
+            return found;
+        }
+        let stale = self
+            .observation
+            .regimen
+            .iter()
+            .position(Medication::is_unrevealed);
+        if let Some(at) = stale {
+            self.observation.regimen[at].status = Some(self.hidden.truths[at].needed);
+            return true;
+        }
+        let Some(pair) = self.first_unflagged() else {
+            return false;
+        };
+        let found = self.hidden.stream.unit() < FOUND;
+        if found {
+            self.observation.flagged |= pair.bit();
+        }
+        found
+    }
+
+    fn first_unflagged(&self) -> Option<PairId> {
+        let o = &self.observation;
+        let known = o.taken();
+        let serious = self.serious_pairs() & !o.flagged;
+        each_pair(serious).find(|pair| {
+            let pair = self.formulary.pair(*pair);
+            known & pair.first.bit() != 0 && known & pair.second.bit() != 0
+        })
+    }
+
+    /// Looks up what the product is made of, and flags its pairs.
+    fn decompose(&mut self) {
+        self.observation.components = self.hidden.components;
+        let mask = self.taken();
+        for part in self.hidden.components.into_iter().flatten() {
+            for other in each_archetype(self.formulary.partners(part) & mask) {
+                if let Some(pair) = self.formulary.between(part, other) {
+                    self.observation.flagged |= pair.bit();
+                }
+            }
+        }
+    }
+
+    /// Shows the values that were ordered with the last step. Returns whether any was missing.
+    pub(crate) fn deliver_labs(&mut self) -> bool {
+        let arrive = self.observation.labs_ordered;
+        if arrive {
+            let missed = self.observation.labs.missing() > 0;
+            self.observation.labs.show_all(&self.hidden.labs);
+            self.observation.labs_ordered = false;
+            return missed;
+        }
+        false
+    }
+
+    /// Moves all levels towards their steady state.
+    fn settle(&mut self) {
+        let clearance = self.clearance();
+        for place in 0..self.observation.regimen.len() {
+            let goal = self.settles_at_clearance(place, &clearance);
+            let truth = &mut self.hidden.truths[place];
+            truth.exposure += SETTLING * (goal - truth.exposure);
+        }
+    }
+
+    /// Reads a level, with a tenth of noise.
+    fn read_level(&mut self, drug: Drug) {
+        let Some(at) = self.observation.regimen.position(drug) else {
+            return;
+        };
+        let noise = self.hidden.stream.around_zero(0.1);
+        let row = &mut self.observation.regimen[at];
+        row.level = Some(self.hidden.truths[at].exposure * (1.0 + noise));
+        row.level_is_old = false;
+    }
+
+    /// Moves the symptom up while its culprit is taken, else down.
+    fn update_symptom(&mut self) {
+        let Some(culprit) = self.hidden.culprit else {
+            return;
+        };
+        let taken = self.taken() & culprit.bit() != 0;
+        let goal = if taken { 0.8 } else { 0.2 };
+        self.hidden.symptom += 0.5 * (goal - self.hidden.symptom);
+        self.read_symptom();
+    }
+
+    /// Reads the symptom with noise.
+    pub(super) fn read_symptom(&mut self) {
+        if self.hidden.culprit.is_some() {
+            let noise = [0.1, 0.2, 0.3][self.observation.case.difficulty() as usize];
+            let read = self.hidden.symptom + self.hidden.stream.around_zero(noise);
+            self.observation.symptom = Some(clip01(read));
+        }
+    }
+
+    /// Shows an intolerance once the medicine is taken.
+    fn show_intolerance(&mut self) {
+        if let Some(id) = self.hidden.intolerant
+            && self.taken() & id.bit() != 0
+        {
+            self.observation.ade_history |= id.bit();
+            self.observation.problem = Some(Drug::Known(id));
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Estimates from the chart: flags, broken rules, observable risk and burden, and
+//! how little is known.
+
+use super::risk::{self, Doses};
+use crate::num::clip01;
+use crate::polyguard::model::candidate::{Act, Arg, Kind};
+use crate::polyguard::model::formulary::{
+    Formulary, PairId, SetRule, Severity, each_archetype, each_pair,
+};
+use crate::polyguard::model::observation::Observation;
+use crate::polyguard::model::patient::{LABS, Lab};
+use crate::polyguard::model::regimen::{Bucket, Drug, Medication};
+
+impl Observation {
+    /// Returns the known archetypes that are taken, with their doses.
+    #[must_use]
+    #[inline]
+    pub fn doses(&self) -> Doses {
+        let mut doses = Doses::default();
+        for row in self.regimen.iter() {
+            doses.add(self.parts(row.drug), row.bucket);
+        }
+        doses
+    }
+
+    /// Returns the pairs that are flagged and taken together, with their severity, in the order of the table.
+    pub fn flags(&self) -> impl Iterator<Item = (PairId, Severity)> {
+        let (formulary, egfr) = (self.formulary(), self.egfr());
+        // A flag may outlive its medicines.
+        let pairs = risk::pairs_among(formulary, self.taken(), self.flagged);
+        each_pair(pairs).map(move |pair| (pair, formulary.pair(pair).grade.at(egfr)))
+    }
+
+    /// Returns whether a flagged pair is serious.
+    #[must_use]
+    pub fn has_serious_flag(&self) -> bool {
+        let formulary = self.formulary();
+        let serious = self.flagged & formulary.marks().serious_pairs(self.egfr());
+        serious != 0 && risk::pairs_among(formulary, self.taken(), serious) != 0
+    }
+
+    /// Returns which rules about sets are visibly broken.
+    #[must_use]
+    pub fn broken_rules(&self) -> [(SetRule, bool); 4] {
+        risk::sets(self.formulary(), self.case.formulary(), self.taken())
+    }
+
+    /// Returns what the eGFR does not allow; where it is not known, what it may not allow. Bits of
+    /// [`ArchetypeId`].
+    pub(crate) fn renal_limits(&self) -> u64 {
+        let marks = self.formulary().marks();
+        self.egfr()
+            .map_or(marks.renal, |egfr| marks.unsafe_at(egfr))
+    }
+
+    /// Returns whether a row is visibly unsafe for the kidney; `None` where the eGFR decides and is unknown.
+    #[must_use]
+    pub fn renal_alert(&self, row: &Medication) -> Option<bool> {
+        let formulary = self.formulary();
+        let limited = self.parts(row.drug) & formulary.marks().renal;
+        if limited == 0 {
+            return Some(false);
+        }
+        let egfr = self.egfr()?;
+        Some(limited & formulary.marks().unsafe_at(egfr) != 0)
+    }
+
+    /// Returns the number of medicines taken, their anticholinergic burden, and how many act on the central
+    /// nervous system, as far as they are known.
+    #[must_use]
+    pub fn burden_counts(&self) -> [u8; 3] {
+        self.burden_counts_of(self.taken())
+    }
+
+    /// The same where what is taken is known already, as bits.
+    fn burden_counts_of(&self, taken: u64) -> [u8; 3] {
+        let count = self.regimen.iter().filter(|row| row.is_active()).count();
+        risk::burden_counts(self.formulary(), taken, count)
+    }
+
+    /// Returns the observable risk after an act, without the noise of a candidate's estimate.
+    #[must_use]
+    pub fn risk_after(&self, act: Act) -> f64 {
+        let row = act.drug.and_then(|drug| self.regimen.find(drug));
+        row.map_or(self.risk, |row| {
+            Estimate::new(self, self.doses()).after(act, row)
+        })
+    }
+
+    /// Returns whether a row takes part in a rule about sets.
+    #[must_use]
+    pub fn is_member(&self, rule: SetRule, row: &Medication) -> bool {
+        let members = risk::members(self.formulary(), rule, self.taken());
+        self.parts(row.drug) & members != 0
+    }
+
+    /// Returns how many of what is taken make a suspected pair with a medicine that is not flagged.
+    #[must_use]
+    pub fn suspicion(&self, row: &Medication) -> u32 {
+        self.suspicion_among(row, self.taken())
+    }
+
+    /// Returns the same where what is taken is known already, as bits.
+    pub(super) fn suspicion_among(&self, row: &Medication, mask: u64) -> u32 {
+        let formulary = self.formulary();
+        if !row.is_active() {
+            return 0;
+        }
+        let parts = self.parts(row.drug);
+        let suspected = each_archetype(parts).map(|id| {
+            let mut others = formulary.suspects(id) & mask & !parts;
+            if others != 0 {
+                for pair in each_pair(formulary.pairs_with(id) & self.flagged) {
+                    others &= !formulary.ends()[pair.index()];
+                }
+            }
+            others.count_ones()
+        });
+        suspected.sum()
+    }
+
+    /// Updates everything that is estimated: observable risk, burden and uncertainty. Returns the
+    /// doses that they rest on.
+    pub(crate) fn update_estimates(&mut self) -> Doses {
+        self.uncertainty = self.estimate_uncertainty();
+        self.update_risk()
+    }
+
+    /// Updates observable risk and burden of the medicines. Returns the doses that they rest on.
+    pub(super) fn update_risk(&mut self) -> Doses {
+        let doses = self.doses();
+        let load = risk::load(
+            self.formulary(),
+            self.case.formulary(),
+            &doses,
+            self.flagged,
+            self.egfr(),
+        );
+        self.risk = risk::saturate(load);
+        self.burden = risk::burden(self.burden_counts_of(doses.mask()));
+        doses
+    }
+
+    /// Returns how little is known, 0..=1 (spec polyguard §6.3).
+    fn estimate_uncertainty(&self) -> f64 {
+        let weigh = |holds: bool, weight: f64| if holds { weight } else { 0.0 };
+        let formulary = self.formulary();
+        let mut rows = self.regimen.iter();
+        let unmeasured = rows.any(|row| row.level.is_none() && row.drug.is_narrow(formulary));
+        let uncertainty = 0.1
+            + 0.4 * self.labs.missing() as f64 / LABS as f64
+            + weigh(self.labs.get(Lab::Egfr).is_none(), 0.2)
+            + weigh(self.conflict, 0.3)
+            + weigh(self.has_unknown_product(), 0.3)
+            + weigh(unmeasured, 0.1)
+            + weigh(self.regimen.iter().any(Medication::is_unrevealed), 0.2)
+            + 0.2 * (self.symptom.unwrap_or(0.0) - 0.3).max(0.0);
+        clip01(uncertainty)
+    }
+}
+
+/// The effect of an act on doses: enough for an estimate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Effect {
+    /// The new dose, if it changes; on hold when the medicine goes.
+    pub dose: Option<Bucket>,
+    /// The medicine that comes in at the usual dose.
+    pub enters: Option<Drug>,
+}
+
+/// Returns the effect of an act on a medicine at dose `bucket`.
+#[must_use]
+pub(super) fn effect(act: Act, bucket: Bucket, resumes: Bucket, needs_taper: bool) -> Effect {
+    let to = |bucket| Effect {
+        dose: Some(bucket),
+        enters: None,
+    };
+    match (act.kind, act.arg) {
+        (Kind::StopDrug | Kind::HoldDose, _) => to(Bucket::Hold),
+        (Kind::SubstituteWithinClass | Kind::RecommendAlternative, Arg::Target(drug)) => Effect {
+            dose: Some(if needs_taper {
+                Bucket::Low
+            } else {
+                Bucket::Hold
+            }),
+            enters: Some(drug),
+        },
+        (Kind::AdjustDoseBucket, Arg::Dose(_)) if bucket == Bucket::Hold => to(resumes),
+        (Kind::AdjustDoseBucket, Arg::Dose(by)) => to(bucket.moved(by).unwrap_or(bucket)),
+        (Kind::InitiateTaper | Kind::ContinueTaper, _) => {
+            to(bucket.moved(-1).unwrap_or(Bucket::Hold))
+        }
+        _ => Effect {
+            dose: None,
+            enters: None,
+        },
+    }
+}
+
+/// Estimates the observable risk after acts.
+pub(super) struct Estimate<'a> {
+    o: &'a Observation,
+    formulary: &'static Formulary,
+    doses: Doses,
+}
+
+impl<'a> Estimate<'a> {
+    pub(super) fn new(o: &'a Observation, doses: Doses) -> Self {
+        Self {
+            o,
+            formulary: o.formulary(),
+            doses,
+        }
+    }
+
+    /// Returns the observable risk after an act on a row, without noise.
+    pub(super) fn after(&self, act: Act, row: &Medication) -> f64 {
+        let (o, formulary) = (self.o, self.formulary);
+        let tapers = row.drug.needs_taper(formulary);
+        let effect = effect(act, row.bucket, row.resumes, tapers);
+        let Some(dose) = effect.dose else {
+            return o.risk;
+        };
+        let (parts, mut doses) = (o.parts(row.drug), self.doses);
+        doses.remove(parts);
+        doses.add(parts, dose);
+        if let Some(drug) = effect.enters {
+            doses.add(o.parts(drug), Bucket::Medium);
+        }
+        let name = o.case.formulary();
+        risk::saturate(risk::load(formulary, name, &doses, o.flagged, o.egfr()))
+    }
+}

@@ -1,0 +1,269 @@
+//! A patient in the making, and the tests that every new medicine must pass.
+
+use crate::num::clip01;
+use crate::polyguard::dynamics::risk;
+use crate::polyguard::model::case::{Split, SubEnvironment};
+use crate::polyguard::model::formulary::{
+    ArchetypeId, Condition, Conditions, Formulary, each_archetype,
+};
+use crate::polyguard::model::hidden::{Issue, Truth};
+use crate::polyguard::model::patient::LABS;
+use crate::polyguard::model::patient::Sex;
+use crate::polyguard::model::regimen::{Bucket, Drug, Medication, START_MAX};
+use crate::polyguard::model::setup::Setup;
+use crate::polyguard::model::state::State;
+use crate::polyguard::model::stream::Stream;
+
+/// Tries before a planting gives up.
+pub(super) const TRIES: usize = 200;
+/// Tries of filling in all.
+const FILL_TRIES: usize = 300;
+/// Clearances that a patient may have.
+const KAPPAS: [f64; 4] = [0.8, 1.0, 1.0, 1.25];
+
+/// An episode whose patient is being drawn.
+pub(super) struct Draft {
+    pub(super) state: State,
+    /// Medicines that the table of difficulties asks for.
+    pub(super) size: usize,
+    /// True frailty.
+    pub(super) frailty: f64,
+    /// Number of planted medicines.
+    pub(super) planted: usize,
+    /// The true archetypes in the regimen, as bits.
+    pub(super) present: u64,
+    /// Laboratory values that the chart never shows at the start, in the order of `Lab`.
+    pub(super) missing: [bool; LABS],
+}
+
+impl Draft {
+    /// Draws who the patient is.
+    pub(super) fn new(setup: &Setup, stream: Stream) -> Self {
+        let mut state = State::new(setup, stream);
+        let w = &mut state.hidden.stream;
+        let age = 65 + w.below(26);
+        let sex = [Sex::Female, Sex::Male][w.below(2)];
+        let over = age as f64 - 65.0;
+        let frailty = clip01(0.1 + 0.01 * over + 0.35 * w.unit());
+        let adherence = 0.7 + 0.3 * w.unit();
+        let u = w.unit();
+        let egfr = (95.0 - 0.8 * over - 50.0 * u * u).clamp(15.0, 100.0);
+        let inr = 1.0 + w.unit();
+        let size = match setup.case.difficulty() as usize {
+            0 => 3 + w.below(3),
+            1 => 6 + w.below(4),
+            _ => 10 + w.below(5),
+        };
+        let patient = &mut state.observation.patient;
+        (patient.age, patient.sex) = (age as u8, sex);
+        state.hidden.labs = [egfr, 0.0, 0.0, inr, 0.0];
+        state.hidden.adherence = adherence;
+        Self {
+            state,
+            size,
+            frailty,
+            planted: 0,
+            present: 0,
+            missing: [false; LABS],
+        }
+    }
+
+    pub(super) const fn formulary(&self) -> &'static Formulary {
+        self.state.formulary
+    }
+
+    pub(super) fn unit(&mut self) -> f64 {
+        self.state.hidden.stream.unit()
+    }
+
+    pub(super) fn below(&mut self, n: usize) -> usize {
+        self.state.hidden.stream.below(n)
+    }
+
+    /// Draws one of a set of archetypes.
+    pub(super) fn pick(&mut self, bits: u64) -> Option<ArchetypeId> {
+        self.state.hidden.stream.pick(bits).map(ArchetypeId)
+    }
+
+    pub(super) fn split(&self) -> Split {
+        self.state.observation.case.split()
+    }
+
+    /// Returns the archetypes that the split allows.
+    pub(super) fn allowed(&self) -> u64 {
+        let all = (1 << self.formulary().archetypes().len()) - 1;
+        match self.split() {
+            Split::Train => all & !self.formulary().held_out(),
+            Split::All | Split::Holdout => all,
+        }
+    }
+
+    /// Returns the allowed archetypes that satisfy `is`.
+    pub(super) fn pool(&self, is: impl Fn(ArchetypeId) -> bool) -> u64 {
+        each_archetype(self.allowed())
+            .filter(|id| is(*id))
+            .fold(0, |bits, id| bits | id.bit())
+    }
+
+    /// Returns the held-out part of a pool for the first planting of the split `holdout`, if there is
+    /// any; else the pool.
+    pub(super) fn held_out_first(&self, pool: u64) -> u64 {
+        let held_out = pool & self.formulary().held_out();
+        if self.split() == Split::Holdout && self.planted == 0 && held_out != 0 {
+            held_out
+        } else {
+            pool
+        }
+    }
+
+    /// Returns whether an archetype makes a serious or a barred pair with any of a set.
+    pub(super) fn clash_with(&self, id: ArchetypeId, others: u64) -> bool {
+        let formulary = self.formulary();
+        let serious = formulary.serious_partners(id, Some(self.state.hidden.egfr()));
+        let barred = match self.split() {
+            Split::Train => formulary.held_out_partners(id),
+            Split::All | Split::Holdout => 0,
+        };
+        (serious | barred) & others != 0
+    }
+
+    pub(super) fn renal_unsafe(&self, id: ArchetypeId) -> bool {
+        self.formulary().get(id).unsafe_at(self.state.hidden.egfr())
+    }
+
+    /// Returns whether a new medicine is new, fits the others and the kidney, and has room.
+    pub(super) fn fits(&self, id: ArchetypeId) -> bool {
+        self.present & id.bit() == 0
+            && !self.clash_with(id, self.present)
+            && !self.renal_unsafe(id)
+            && self.state.observation.regimen.len() < START_MAX
+    }
+
+    /// Returns whether some listed substitute could take the place of a medicine.
+    pub(super) fn is_clean(&self, id: ArchetypeId, condition: Condition) -> bool {
+        let formulary = self.formulary();
+        let present = self.present;
+        let treating = formulary.marks().treating[condition as usize];
+        let substitutes = formulary.get(id).substitutes & self.allowed() & treating & !present;
+        each_archetype(substitutes).any(|substitute| {
+            !self.clash_with(substitute, present & !id.bit()) && !self.renal_unsafe(substitute)
+        })
+    }
+
+    /// Adds a medicine that fits, with what is drawn for it. Returns its position.
+    pub(super) fn add(&mut self, drug: Drug, bucket: Option<Bucket>, for_what: Condition) -> usize {
+        let u = self.unit();
+        let drawn = match u {
+            u if u < 0.2 => Bucket::Low,
+            u if u < 0.85 => Bucket::Medium,
+            _ => Bucket::High,
+        };
+        let kappa = KAPPAS[self.below(4)];
+        let row = Medication::new(drug, bucket.unwrap_or(drawn), Some(for_what));
+        self.present |= self.state.true_parts(drug);
+        let Some(place) = self.state.observation.regimen.push(row) else {
+            unreachable!("only what fits is added");
+        };
+        self.state.hidden.truths[place] = Truth {
+            kappa,
+            exposure: 0.0,
+            needed: true,
+            condition: for_what,
+            mark: 0,
+        };
+        place
+    }
+
+    /// Adds an archetype for its first indication.
+    pub(super) fn add_known(&mut self, id: ArchetypeId, bucket: Option<Bucket>) -> usize {
+        let indication = self.formulary().get(id).indication;
+        self.add(Drug::Known(id), bucket, indication)
+    }
+
+    /// Notes an issue.
+    pub(super) fn add_issue(&mut self, issue: Issue) {
+        let mut slots = self.state.hidden.issues.iter_mut();
+        let free = slots.find(|slot| slot.is_none());
+        debug_assert!(free.is_some(), "no room for {issue:?}");
+        if let Some(free) = free {
+            *free = Some(issue);
+        }
+    }
+
+    /// Makes a medicine needless: the chart shows no indication, or puts it under review.
+    pub(super) fn make_needless(&mut self, place: usize, empty_below: f64) {
+        self.state.hidden.truths[place].needed = false;
+        let empty = self.unit() < empty_below;
+        let row = &mut self.state.observation.regimen[place];
+        if empty {
+            row.indication = None;
+        } else {
+            row.stale = true;
+        }
+    }
+
+    /// Returns whether nothing treats a condition but the rows excepted.
+    pub(super) fn treats_condition(&self, condition: Condition, except: Drug) -> bool {
+        let rows = self.state.observation.regimen.iter();
+        rows.filter(|row| row.drug != except)
+            .any(|row| self.state.treats(row.drug).has(condition))
+    }
+
+    /// Adds medicines until there are as many as the difficulty asks for.
+    pub(super) fn fill(&mut self) {
+        let all = self.allowed();
+        let kept_apart = self.kept_apart();
+        for _ in 0..FILL_TRIES {
+            if self.state.observation.regimen.len() >= self.size {
+                return;
+            }
+            let Some(id) = self.pick(all) else {
+                return;
+            };
+            let treats = self.formulary().get(id).treats;
+            if !self.fits(id)
+                || self.has_class_of(id)
+                || self.breaks_a_rule(id)
+                || !treats.and(kept_apart).is_empty()
+            {
+                continue;
+            }
+            let place = self.add_known(id, None);
+            if self.unit() < 0.15 {
+                self.state.hidden.truths[place].needed = false;
+            }
+        }
+    }
+
+    /// Returns the conditions of the first three planted medicines, which must stay theirs.
+    fn kept_apart(&self) -> Conditions {
+        use SubEnvironment::{
+            AlternativeSuggestion, BanditMining, NewDrugDecomposition, PrecisionDosing,
+        };
+        let apart = [
+            BanditMining,
+            PrecisionDosing,
+            AlternativeSuggestion,
+            NewDrugDecomposition,
+        ];
+        let mut conditions = Conditions::EMPTY;
+        if apart.contains(&self.state.observation.case.sub()) {
+            for place in 0..self.planted.min(3) {
+                conditions.insert(self.state.hidden.truths[place].condition);
+            }
+        }
+        conditions
+    }
+
+    /// Returns whether a medicine would break a rule, or make one that is broken harder to mend.
+    fn breaks_a_rule(&self, id: ArchetypeId) -> bool {
+        let name = self.state.observation.case.formulary();
+        let present = self.present;
+        let with = present | id.bit();
+        let before = risk::sets(self.formulary(), name, present);
+        let after = risk::sets(self.formulary(), name, with);
+        before.iter().zip(after).any(|(before, (rule, broken))| {
+            broken && (!before.1 || risk::is_member(self.formulary(), rule, with, id))
+        })
+    }
+}

@@ -1,0 +1,188 @@
+//! Safety risk and burden of a set of medicines (spec polyguard §6.3).
+
+use crate::polyguard::model::case::FormularyName;
+use crate::polyguard::model::formulary::{
+    ArchetypeId, Formulary, SetRule, each_archetype, each_pair,
+};
+use crate::polyguard::model::regimen::Bucket;
+
+/// Weight of a set rule in the risk (spec polyguard §2.3).
+const SET_WEIGHT: f64 = 0.35;
+/// Weight of a medicine that the kidney no longer allows.
+const RENAL_WEIGHT: f64 = 0.40;
+
+/// The archetypes that are taken, with their doses.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Doses {
+    /// What is taken, as bits of [`ArchetypeId`].
+    mask: u64,
+    /// The buckets of what is taken, as numbers of two bits: ones, twos.
+    buckets: [u64; 2],
+}
+
+impl Doses {
+    /// Adds archetypes at a dose; nothing is taken of what is on hold.
+    #[inline]
+    pub(super) fn add(&mut self, parts: u64, bucket: Bucket) {
+        if bucket != Bucket::Hold {
+            self.mask |= parts;
+            for (place, bits) in self.buckets.iter_mut().enumerate() {
+                let set = bucket as u8 >> place & 1 == 1;
+                *bits = *bits & !parts | if set { parts } else { 0 };
+            }
+        }
+    }
+
+    /// Takes archetypes out.
+    #[inline]
+    pub(super) const fn remove(&mut self, parts: u64) {
+        self.mask &= !parts;
+    }
+
+    /// Returns what is taken, as bits of [`ArchetypeId`].
+    #[must_use]
+    #[inline]
+    pub const fn mask(&self) -> u64 {
+        self.mask
+    }
+
+    /// Returns the dose of one that is taken, as a multiple of the usual one.
+    #[must_use]
+    #[inline]
+    pub const fn dose(&self, id: ArchetypeId) -> f64 {
+        let [ones, twos] = self.buckets;
+        let at = (ones >> id.index() & 1) | (twos >> id.index() & 1) << 1;
+        Bucket::ALL[at as usize].dose()
+    }
+}
+
+/// Returns the listed pairs among `mask`, as bits of [`PairId`].
+#[inline]
+pub(super) fn pairs_of(formulary: &Formulary, mask: u64) -> u64 {
+    let (mut once, mut twice) = (0, 0);
+    for id in each_archetype(mask) {
+        let pairs = formulary.pairs_with(id);
+        twice |= once & pairs;
+        once |= pairs;
+    }
+    twice
+}
+
+/// Returns those of `listed` among `mask`, as bits of [`PairId`].
+#[inline]
+pub(super) fn pairs_among(formulary: &Formulary, mask: u64, listed: u64) -> u64 {
+    if listed == u64::MAX {
+        return pairs_of(formulary, mask);
+    }
+    let ends = formulary.ends();
+    each_pair(listed)
+        .filter(|pair| ends[pair.index()] & mask == ends[pair.index()])
+        .fold(0, |pairs, pair| pairs | pair.bit())
+}
+
+/// Returns the anticholinergic points of a set.
+fn acb(formulary: &Formulary, mask: u64) -> u32 {
+    let [ones, twos] = formulary.marks().acb;
+    (mask & ones).count_ones() + 2 * (mask & twos).count_ones()
+}
+
+/// Returns whether at least `N` bits are set. Cheaper than to count them all.
+#[inline]
+const fn at_least<const N: u32>(mut bits: u64) -> bool {
+    let mut left = N;
+    while left > 1 && bits != 0 {
+        bits &= bits - 1;
+        left -= 1;
+    }
+    bits != 0
+}
+
+/// Returns which rules about sets are broken by what is taken.
+#[must_use]
+pub(super) fn sets(formulary: &Formulary, name: FormularyName, mask: u64) -> [(SetRule, bool); 4] {
+    let marks = formulary.marks();
+    let twice = || (marks.classes.iter()).any(|class| at_least::<2>(class & mask));
+    let [ones, twos] = marks.acb.map(|points| points & mask);
+    [
+        (SetRule::Cns3, at_least::<3>(mask & marks.cns)),
+        (
+            SetRule::Acb3,
+            at_least::<2>(twos) || twos != 0 && ones != 0 || at_least::<3>(ones),
+        ),
+        (
+            SetRule::Whammy,
+            marks.whammy.iter().all(|party| party & mask != 0),
+        ),
+        // The published table has classes too coarse for this rule.
+        (SetRule::Dup, name == FormularyName::Extended && twice()),
+    ]
+}
+
+/// Returns the archetypes that participate in a rule when `mask` is taken.
+#[must_use]
+pub(super) fn members(formulary: &Formulary, rule: SetRule, mask: u64) -> u64 {
+    let marks = formulary.marks();
+    match rule {
+        SetRule::Cns3 => marks.cns,
+        SetRule::Acb3 => marks.acb[0] | marks.acb[1],
+        SetRule::Whammy => marks.whammy[0] | marks.whammy[1] | marks.whammy[2],
+        SetRule::Dup => {
+            let taken = each_archetype(mask & marks.with_class);
+            taken.fold(0, |bits, id| bits | marks.same_class[id.index()])
+        }
+    }
+}
+
+/// Returns whether `id` participates in rule `rule`.
+#[must_use]
+pub(super) fn is_member(formulary: &Formulary, rule: SetRule, mask: u64, id: ArchetypeId) -> bool {
+    members(formulary, rule, mask) & id.bit() != 0
+}
+
+/// Returns the weight of pairs, sets and renal alerts: the part of the risk that the regimen decides. `listed`
+/// are the pairs that count; an unknown eGFR raises no alert.
+#[must_use]
+pub(super) fn load(
+    formulary: &Formulary,
+    name: FormularyName,
+    doses: &Doses,
+    listed: u64,
+    egfr: Option<f64>,
+) -> f64 {
+    let mut load = 0.0;
+    for pair in each_pair(pairs_among(formulary, doses.mask(), listed)) {
+        let row = formulary.pair(pair);
+        let both = (doses.dose(row.first) + doses.dose(row.second)) / 2.0;
+        load += row.grade.at(egfr).weight() * both.min(1.0);
+    }
+    for (_, broken) in sets(formulary, name, doses.mask()) {
+        load += if broken { SET_WEIGHT } else { 0.0 };
+    }
+    if let Some(egfr) = egfr {
+        for id in each_archetype(doses.mask() & formulary.marks().unsafe_at(egfr)) {
+            load += RENAL_WEIGHT * doses.dose(id).min(1.0);
+        }
+    }
+    load
+}
+
+/// Maps a load to a risk in `[0, 1)`.
+#[must_use]
+#[inline]
+pub(super) fn saturate(load: f64) -> f64 {
+    load / (1.0 + load)
+}
+
+/// Counts medicines, anticholinergic points and medicines of the central nervous system.
+#[must_use]
+pub(super) fn burden_counts(formulary: &Formulary, mask: u64, taken: usize) -> [u8; 3] {
+    let cns = (mask & formulary.marks().cns).count_ones();
+    [taken as u8, acb(formulary, mask) as u8, cns as u8]
+}
+
+/// Returns the burden in `[0, 1)` from its counts.
+#[must_use]
+pub(super) fn burden([taken, acb, cns]: [u8; 3]) -> f64 {
+    let load = 0.06 * f64::from(taken) + 0.05 * f64::from(acb) + 0.06 * f64::from(cns);
+    load / (0.6 + load)
+}

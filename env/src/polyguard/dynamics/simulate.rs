@@ -1,0 +1,73 @@
+//! The chart after an act, as far as an agent can foresee it.
+
+use super::estimates::effect;
+use crate::polyguard::model::candidate::{Act, Arg, Kind};
+use crate::polyguard::model::formulary::Condition;
+use crate::polyguard::model::history::PastStep;
+use crate::polyguard::model::observation::Observation;
+use crate::polyguard::model::regimen::{Bucket, Drug, Medication};
+
+impl Observation {
+    /// Returns the chart after an act, as far as it can be foreseen: medicines, observable risk and burden,
+    /// the count of steps. What would be found out, and new flags, cannot be. The candidates stay
+    /// those of now.
+    #[must_use]
+    pub fn simulate(&self, act: Act) -> Self {
+        let mut next = self.clone();
+        let place = act.drug.and_then(|drug| self.regimen.position(drug));
+        if let Some(at) = place {
+            next.change(at, act);
+        }
+        next.update_risk();
+        next.step_count = next.step_count.saturating_add(1);
+        next.history.push(PastStep {
+            act: Some(act),
+            violation: None,
+            gained: false,
+        });
+        next
+    }
+
+    fn change(&mut self, at: usize, act: Act) {
+        let row = self.regimen[at];
+        let tapers = row.drug.needs_taper(self.formulary());
+        let foreseen = effect(act, row.bucket, row.resumes, tapers);
+        let Some(bucket) = foreseen.dose else {
+            return;
+        };
+        let replaced = foreseen.enters.is_some() && tapers;
+        if replaced && self.regimen.is_full() {
+            return;
+        }
+        match bucket {
+            Bucket::Hold if act.kind != Kind::HoldDose => self.regimen.remove(at),
+            bucket => {
+                let row = &mut self.regimen[at];
+                row.tapering |= act.kind.is_taper() || replaced;
+                row.resumes = if bucket == Bucket::Hold {
+                    row.bucket
+                } else {
+                    bucket
+                };
+                row.bucket = bucket;
+                row.level_is_old = row.level.is_some();
+            }
+        }
+        if let Arg::Target(drug @ Drug::Known(_)) = act.arg {
+            let indication = self.passes_on(&row, drug);
+            let new = Medication::new(drug, Bucket::Medium, indication);
+            let place = self.regimen.push(new);
+            debug_assert!(place.is_some(), "a medicine left, or there was room");
+        }
+    }
+
+    /// Returns the indication of a medicine that replaces another: the same if it treats that.
+    fn passes_on(&self, row: &Medication, drug: Drug) -> Option<Condition> {
+        let treats = self.formulary().get(drug.known()?).treats;
+        let indication = row.indication?;
+        if treats.has(indication) {
+            return Some(indication);
+        }
+        treats.iter().next()
+    }
+}

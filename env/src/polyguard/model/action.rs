@@ -1,0 +1,144 @@
+//! An agent's answer: a candidate with a confidence and a rationale, or something unusable.
+
+use std::fmt;
+
+use super::candidate::{Arg, CandidateId, Kind};
+use super::history::Violation;
+use super::observation::Observation;
+use super::patient::Lab;
+use super::regimen::Drug;
+use super::terms::Terms;
+
+/// The confidence that an agent states, in thousandths, 0..=1000.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Confidence(u16);
+
+impl Confidence {
+    /// Makes a confidence from a number in `[0, 1]`, rounded to three decimals; `None` outside.
+    #[must_use]
+    pub fn new(value: f64) -> Option<Self> {
+        // The range rules out what is no number.
+        (0.0..=1.0)
+            .contains(&value)
+            .then_some(Self((value * 1000.0 + 0.5) as u16))
+    }
+
+    /// Returns the confidence as a number in `[0, 1]`.
+    #[must_use]
+    pub fn value(self) -> f64 {
+        f64::from(self.0) / 1000.0
+    }
+}
+
+/// Details stated beside a candidate's id. They must agree with the candidate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Claim {
+    /// The kind of act.
+    pub kind: Option<Kind>,
+    /// The medicine, or that there is none.
+    pub drug: Option<Option<Drug>>,
+    /// The argument.
+    pub arg: Option<Arg>,
+    /// Whether a detail names something that does not exist.
+    pub unknown: bool,
+}
+
+/// A candidate that was named in a form that can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The id that was named.
+    pub id: CandidateId,
+    /// The stated confidence, if any.
+    pub confidence: Option<Confidence>,
+    /// The terms that the rationale cites.
+    pub cites: Terms,
+    /// The details stated beside the id.
+    pub claim: Claim,
+    /// Whether the answer had to be repaired to be read.
+    pub repaired: bool,
+    /// Whether a critic substituted this for another choice.
+    pub fallback: bool,
+}
+
+/// An agent's answer in one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// A candidate.
+    Choose(Choice),
+    /// An answer that cannot be read: the step is wasted.
+    Invalid(Violation),
+    /// A completion made to confuse the parser: it ends the episode.
+    Exploit,
+}
+
+impl Choice {
+    /// Makes a choice without rationale, confidence or claim.
+    #[must_use]
+    pub fn new(id: CandidateId) -> Self {
+        Self {
+            id,
+            confidence: None,
+            cites: Terms::default(),
+            claim: Claim::default(),
+            repaired: false,
+            fallback: false,
+        }
+    }
+
+    /// Makes a choice with a grounded rationale: it cites what the act is about, and its confidence
+    /// is one minus the shown uncertainty.
+    #[must_use]
+    pub fn explained(o: &Observation, id: CandidateId) -> Self {
+        let act = o.candidates.get(id).map(|candidate| candidate.act);
+        let mut cites = Terms::default();
+        if let Some(drug) = act.and_then(|act| act.drug) {
+            cites = cites.or(Terms::drug(drug, o.formulary()));
+        } else {
+            cites = cites.or(Terms::lab(Lab::Egfr));
+        }
+        if let Some(Arg::Target(drug)) = act.map(|act| act.arg) {
+            cites = cites.or(Terms::drug(drug, o.formulary()));
+        }
+        Self {
+            confidence: Confidence::new(1.0 - o.uncertainty),
+            cites,
+            ..Self::new(id)
+        }
+    }
+}
+
+impl Action {
+    /// Returns the choice, if the answer names a candidate.
+    #[must_use]
+    pub const fn choice(self) -> Option<Choice> {
+        match self {
+            Self::Choose(choice) => Some(choice),
+            Self::Invalid(_) | Self::Exploit => None,
+        }
+    }
+
+    /// Makes an action of [`Choice::explained`].
+    #[must_use]
+    pub fn explained(o: &Observation, id: CandidateId) -> Self {
+        Self::Choose(Choice::explained(o, id))
+    }
+
+    /// Returns the id of the candidate, if the answer names one.
+    #[must_use]
+    pub const fn id(self) -> Option<CandidateId> {
+        match self {
+            Self::Choose(choice) => Some(choice.id),
+            Self::Invalid(_) | Self::Exploit => None,
+        }
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Choose(choice) => write!(f, "{}", choice.id),
+            Self::Invalid(why) => write!(f, "invalid ({})", why.name()),
+            Self::Exploit => f.write_str("parser_exploit"),
+        }
+    }
+}

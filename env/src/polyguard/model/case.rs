@@ -1,0 +1,312 @@
+//! The distribution that an episode is drawn from: sub-environment, difficulty, formulary and split.
+
+use std::fmt;
+
+use super::formulary::Formulary;
+
+named! {
+    /// The kind of problem that the regimen has (spec polyguard §3).
+    SubEnvironment {
+        /// Listed interactions, some of them not flagged.
+        Ddi = "DDI",
+        /// A symptom whose culprit must be found by holding suspects.
+        BanditMining = "BANDIT_MINING",
+        /// Rules about sets of medicines are broken.
+        RegimenRisk = "REGIMEN_RISK",
+        /// A dose may be too high or too low for this patient.
+        PrecisionDosing = "PRECISION_DOSING",
+        /// Some medicines are no longer needed.
+        Deprescribing = "DEPRESCRIBING",
+        /// Laboratory values that a decision needs are missing.
+        WebSearchMissingData = "WEB_SEARCH_MISSING_DATA",
+        /// A medicine must be replaced by one that is tolerated.
+        AlternativeSuggestion = "ALTERNATIVE_SUGGESTION",
+        /// A product of unknown components.
+        NewDrugDecomposition = "NEW_DRUG_DECOMPOSITION",
+    }
+}
+
+named! {
+    /// Decides how much is hidden and how many medicines there are.
+    Difficulty {
+        /// Three to five medicines, nothing missing.
+        Easy = "easy",
+        /// Six to nine medicines.
+        Medium = "medium",
+        /// Ten to fourteen medicines, much missing.
+        Hard = "hard",
+    }
+}
+
+named! {
+    /// The archetypes and pairs that may occur (spec polyguard §2.4).
+    Split {
+        /// Any.
+        All = "all",
+        /// None that are held out.
+        Train = "train",
+        /// The first planted medicine is held out.
+        Holdout = "holdout",
+    }
+}
+
+named! {
+    /// The name of a set of tables.
+    FormularyName {
+        /// Made for this project.
+        Extended = "extended",
+        /// What PolyGuard's public pages state.
+        Reference = "reference",
+    }
+}
+
+impl FormularyName {
+    /// Returns the tables.
+    #[must_use]
+    pub fn tables(self) -> &'static Formulary {
+        match self {
+            Self::Extended => Formulary::extended(),
+            Self::Reference => Formulary::reference(),
+        }
+    }
+}
+
+impl Difficulty {
+    /// Returns the probability that a true pair is not flagged.
+    #[must_use]
+    pub const fn unflagged(self) -> f64 {
+        [0.0, 0.30, 0.50][self as usize]
+    }
+
+    /// Returns the probability that a laboratory value is missing; that of a conflict is the same.
+    #[must_use]
+    pub const fn missing(self) -> f64 {
+        [0.0, 0.15, 0.35][self as usize]
+    }
+}
+
+/// Most steps of an episode: the largest [`Case::budget`].
+pub const STEPS: usize = 10;
+
+/// A task: one distribution of episodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Case {
+    formulary: FormularyName,
+    sub: SubEnvironment,
+    difficulty: Difficulty,
+    split: Split,
+}
+
+/// The reason why a combination is not a case.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoSuchCase {
+    /// The reference formulary is too small for it.
+    #[error(
+        "formulary reference has {0}: it plays DDI and DEPRESCRIBING, easy and medium, split all"
+    )]
+    Reference(&'static str),
+}
+
+/// By [`Case::number`]: the extended formulary first.
+impl Ord for Case {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.number().cmp(&other.number())
+    }
+}
+
+impl PartialOrd for Case {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Case {
+    /// The cases of the extended formulary that use all archetypes.
+    pub const ALL: [Self; 24] = {
+        let mut all = [Self::new_extended(SubEnvironment::Ddi, Difficulty::Easy, Split::All); 24];
+        let mut at = 0;
+        while at < all.len() {
+            let sub = SubEnvironment::ALL[at / 3];
+            all[at] = Self::new_extended(sub, Difficulty::ALL[at % 3], Split::All);
+            at += 1;
+        }
+        all
+    };
+
+    /// Makes a case of the extended formulary, which supports every combination.
+    #[must_use]
+    pub const fn new_extended(sub: SubEnvironment, difficulty: Difficulty, split: Split) -> Self {
+        Self {
+            formulary: FormularyName::Extended,
+            sub,
+            difficulty,
+            split,
+        }
+    }
+
+    /// Makes a case of either formulary.
+    ///
+    /// # Errors
+    /// If the formulary does not support the combination.
+    pub fn new(
+        formulary: FormularyName,
+        sub: SubEnvironment,
+        difficulty: Difficulty,
+        split: Split,
+    ) -> Result<Self, NoSuchCase> {
+        let case = Self {
+            formulary,
+            ..Self::new_extended(sub, difficulty, split)
+        };
+        if formulary == FormularyName::Reference {
+            use SubEnvironment::{Ddi, Deprescribing};
+            if !matches!(sub, Ddi | Deprescribing) {
+                return Err(NoSuchCase::Reference("no such sub-environment"));
+            }
+            if difficulty == Difficulty::Hard {
+                return Err(NoSuchCase::Reference("no difficulty hard"));
+            }
+            if split != Split::All {
+                return Err(NoSuchCase::Reference("no splits"));
+            }
+        }
+        Ok(case)
+    }
+
+    /// Returns the name of the formulary.
+    #[must_use]
+    pub const fn formulary(self) -> FormularyName {
+        self.formulary
+    }
+
+    /// Returns the kind of problem.
+    #[must_use]
+    pub const fn sub(self) -> SubEnvironment {
+        self.sub
+    }
+
+    /// Returns the difficulty.
+    #[must_use]
+    pub const fn difficulty(self) -> Difficulty {
+        self.difficulty
+    }
+
+    /// Returns the split.
+    #[must_use]
+    pub const fn split(self) -> Split {
+        self.split
+    }
+
+    /// Returns the same case in another split.
+    ///
+    /// # Errors
+    /// If the formulary has no splits.
+    pub fn with_split(self, split: Split) -> Result<Self, NoSuchCase> {
+        Self::new(self.formulary, self.sub, self.difficulty, split)
+    }
+
+    /// Returns the steps that an episode may last (spec §3, H).
+    #[must_use]
+    pub const fn budget(self) -> u8 {
+        const BUDGETS: [[u8; 3]; 8] = [
+            [5, 8, 10],
+            [6, 8, 10],
+            [5, 8, 10],
+            [5, 7, 8],
+            [6, 8, 10],
+            [5, 6, 8],
+            [4, 6, 8],
+            [5, 7, 8],
+        ];
+        BUDGETS[self.sub as usize][self.difficulty as usize]
+    }
+
+    /// Returns the number of the case, unique among all cases.
+    #[must_use]
+    pub const fn number(self) -> u16 {
+        let cell = self.sub as u16 * 3 + self.difficulty as u16;
+        match self.formulary {
+            FormularyName::Extended => cell * 3 + self.split as u16,
+            FormularyName::Reference => 72 + cell,
+        }
+    }
+
+    /// Returns the case with this number.
+    #[must_use]
+    pub fn from_number(number: u16) -> Option<Self> {
+        let (formulary, cell, split) = match number {
+            0..72 => (FormularyName::Extended, number / 3, number % 3),
+            _ => (FormularyName::Reference, number.checked_sub(72)?, 0),
+        };
+        let sub = *SubEnvironment::ALL.get(usize::from(cell / 3))?;
+        let difficulty = Difficulty::ALL[usize::from(cell % 3)];
+        Self::new(formulary, sub, difficulty, Split::ALL[usize::from(split)]).ok()
+    }
+
+    /// Returns the name, such as `DDI-easy`, `DDI-easy-holdout`, `DDI-easy-reference`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        let cell = NAMES[self.sub as usize * 3 + self.difficulty as usize];
+        match self.formulary {
+            FormularyName::Extended => cell[self.split as usize],
+            FormularyName::Reference => cell[3],
+        }
+    }
+
+    /// Returns the case with this name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        let all = (0..96).filter_map(Self::from_number);
+        all.into_iter()
+            .find(|case| case.name().eq_ignore_ascii_case(name))
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+macro_rules! names {
+    ($($sub:literal)*) => {
+        [$(
+            names!(cell $sub "-easy"),
+            names!(cell $sub "-medium"),
+            names!(cell $sub "-hard"),
+        )*]
+    };
+    (cell $sub:literal $difficulty:literal) => {
+        [
+            concat!($sub, $difficulty),
+            concat!($sub, $difficulty, "-train"),
+            concat!($sub, $difficulty, "-holdout"),
+            concat!($sub, $difficulty, "-reference"),
+        ]
+    };
+}
+
+const NAMES: [[&str; 4]; 24] = names!(
+    "DDI" "BANDIT_MINING" "REGIMEN_RISK" "PRECISION_DOSING" "DEPRESCRIBING"
+    "WEB_SEARCH_MISSING_DATA" "ALTERNATIVE_SUGGESTION" "NEW_DRUG_DECOMPOSITION"
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_comes_back_from_its_name_and_number() {
+        let all: Vec<Case> = (0..200).filter_map(Case::from_number).collect();
+        assert_eq!(all.len(), 24 * 3 + 4);
+        for case in &all {
+            assert_eq!(Case::parse(case.name()), Some(*case));
+            assert_eq!(Case::from_number(case.number()), Some(*case));
+            assert!(case.name().starts_with(case.sub().name()), "{case}");
+            assert!(case.name().contains(case.difficulty().name()), "{case}");
+        }
+        assert_eq!(Case::parse("ddi-EASY"), Some(Case::ALL[0]));
+        assert_eq!(Case::parse("DDI"), None);
+        assert_eq!(Case::parse("REGIMEN_RISK-easy-reference"), None);
+    }
+}

@@ -1,0 +1,17 @@
+//! Public knowledge about medicines: archetypes, pairs that interact, rules about sets.
+//!
+//! Two tables are part of the crate (`data/*.csv`, each row with its source): `reference`, what
+//! PolyGuard's public pages state, and `extended`, drafted for this project. Neither holds a real
+//! drug, and neither has clinical authority.
+
+mod archetype;
+mod pair;
+mod read;
+mod table;
+mod words;
+
+pub use archetype::{Archetype, ArchetypeId, each_archetype};
+pub(crate) use pair::each_pair;
+pub use pair::{Grade, Pair, PairId, SetRule, Severity};
+pub use table::{Formulary, PRODUCT};
+pub use words::{Condition, Conditions, Tag, Tags};

@@ -1,0 +1,92 @@
+//! The patient as the chart describes them, and laboratory values, true and shown.
+
+use super::formulary::Conditions;
+
+named! {
+    /// A laboratory value, in the order in which evidence is looked up.
+    Lab {
+        /// Estimated glomerular filtration rate, mL/min.
+        Egfr = "egfr",
+        /// Aspartate transaminase, U/L.
+        Ast = "ast",
+        /// Alanine transaminase, U/L.
+        Alt = "alt",
+        /// International normalised ratio.
+        Inr = "inr",
+        /// Glucose, mg/dL.
+        Glucose = "glucose",
+    }
+}
+
+/// Number of laboratory values.
+pub const LABS: usize = 5;
+
+/// The true values, in the order of [`Lab`].
+pub type TrueLabs = [f64; LABS];
+
+/// The values that the chart shows; `None` where missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ShownLabs([Option<f64>; LABS]);
+
+impl ShownLabs {
+    /// Returns a value, if it is known.
+    #[must_use]
+    #[inline]
+    pub const fn get(&self, lab: Lab) -> Option<f64> {
+        self.0[lab as usize]
+    }
+
+    /// Returns the number of missing values.
+    #[must_use]
+    pub fn missing(&self) -> usize {
+        self.0.iter().filter(|value| value.is_none()).count()
+    }
+
+    /// Returns the first missing value.
+    #[must_use]
+    pub fn first_missing(&self) -> Option<Lab> {
+        Lab::ALL
+            .iter()
+            .copied()
+            .find(|lab| self.get(*lab).is_none())
+    }
+
+    pub(crate) const fn show(&mut self, lab: Lab, truth: &TrueLabs) {
+        self.0[lab as usize] = Some(truth[lab as usize]);
+    }
+
+    pub(crate) fn show_all(&mut self, truth: &TrueLabs) {
+        self.0 = truth.map(Some);
+    }
+}
+
+named! {
+    /// Sex of the patient.
+    Sex {
+        /// Female.
+        Female = "female",
+        /// Male.
+        Male = "male",
+    }
+}
+
+/// The patient.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Patient {
+    /// Years, 65..=90.
+    pub age: u8,
+    /// Sex.
+    pub sex: Sex,
+    /// Observed frailty, 0..=1, one decimal, off by up to .1.
+    pub frailty: f64,
+    /// Observed adherence, 0..=1, one decimal, off by up to .1.
+    pub adherence: f64,
+    /// The conditions that the chart lists as indications at the start.
+    pub comorbidities: Conditions,
+    /// Systolic blood pressure, mmHg.
+    pub systolic_mmhg: f64,
+    /// Heart rate, beats a minute.
+    pub heart_rate: f64,
+    /// Respiratory rate, breaths a minute.
+    pub respiratory_rate: f64,
+}

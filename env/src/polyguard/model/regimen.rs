@@ -1,0 +1,274 @@
+//! The regimen: a patient's medicines as the chart shows them.
+
+use std::ops::{Deref, DerefMut};
+
+use super::case::STEPS;
+use super::formulary::{ArchetypeId, Condition, Formulary, PRODUCT};
+
+/// Most medicines of a patient at the start.
+pub(crate) const START_MAX: usize = 14;
+/// Most medicines of a patient: those of the start, and one more for each step, which is what
+/// cross-tapering can add.
+pub const ROWS: usize = 24;
+const _: () = assert!(ROWS == START_MAX + STEPS);
+/// Window of a delicate dose, as multiples of the middle.
+const NARROW_WINDOW: (f64, f64) = (0.75, 1.25);
+/// Window of any other dose.
+const WIDE_WINDOW: (f64, f64) = (0.5, 1.5);
+
+named! {
+    /// The dose of a medicine.
+    Bucket {
+        /// Paused.
+        Hold = "HOLD",
+        /// Half of the usual dose.
+        Low = "LOW",
+        /// The usual dose.
+        Medium = "MEDIUM",
+        /// One and a half.
+        High = "HIGH",
+    }
+}
+
+impl Bucket {
+    /// Returns the dose as a multiple of the usual one.
+    #[must_use]
+    #[inline]
+    pub const fn dose(self) -> f64 {
+        [0.0, 0.5, 1.0, 1.5][self as usize]
+    }
+
+    /// Returns the dose one up (`by` 1) or down (-1) between LOW and HIGH; `None` beyond them.
+    #[must_use]
+    pub const fn moved(self, by: i8) -> Option<Self> {
+        match (self, by) {
+            (Self::Low, 1) | (Self::High, -1) => Some(Self::Medium),
+            (Self::Medium, 1) => Some(Self::High),
+            (Self::Medium, -1) => Some(Self::Low),
+            _ => None,
+        }
+    }
+}
+
+/// A medicine as the chart names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Drug {
+    /// An archetype.
+    Known(ArchetypeId),
+    /// The product of two components that nobody has looked up.
+    Product,
+}
+
+impl Drug {
+    /// Returns the name used in observations.
+    #[must_use]
+    pub fn name(self, formulary: &Formulary) -> &str {
+        match self {
+            Self::Known(id) => &formulary.get(id).name,
+            Self::Product => PRODUCT,
+        }
+    }
+
+    /// Returns the drug with this name.
+    #[must_use]
+    pub fn parse(name: &str, formulary: &Formulary) -> Option<Self> {
+        if name == PRODUCT {
+            return Some(Self::Product);
+        }
+        formulary.find(name).map(Self::Known)
+    }
+
+    /// Returns the archetype, unless its components are unknown.
+    #[must_use]
+    #[inline]
+    pub const fn known(self) -> Option<ArchetypeId> {
+        match self {
+            Self::Known(id) => Some(id),
+            Self::Product => None,
+        }
+    }
+
+    /// Returns a number that no other drug of the formulary has, below 64.
+    #[must_use]
+    #[inline]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Known(id) => id.0,
+            Self::Product => 63,
+        }
+    }
+
+    /// Makes the drug with this number.
+    #[must_use]
+    #[inline]
+    pub(crate) const fn from_number(number: u8) -> Self {
+        match number {
+            63 => Self::Product,
+            number => Self::Known(ArchetypeId(number)),
+        }
+    }
+
+    /// Returns whether it is an archetype with a narrow window.
+    #[must_use]
+    #[inline]
+    pub(crate) fn is_narrow(self, formulary: &Formulary) -> bool {
+        self.known()
+            .is_some_and(|id| formulary.marks().narrow & id.bit() != 0)
+    }
+
+    /// Returns whether it must be tapered; a product is never made of such first components.
+    #[must_use]
+    #[inline]
+    pub fn needs_taper(self, formulary: &Formulary) -> bool {
+        self.known()
+            .is_some_and(|id| formulary.marks().taper & id.bit() != 0)
+    }
+}
+
+/// One medicine of the regimen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Medication {
+    /// The medicine.
+    pub drug: Drug,
+    /// Its dose.
+    pub bucket: Bucket,
+    /// The dose that it resumes after a pause.
+    pub resumes: Bucket,
+    /// Its indication, if the chart states one.
+    pub indication: Option<Condition>,
+    /// Whether it is being tapered off.
+    pub tapering: bool,
+    /// Whether its indication is under review.
+    pub stale: bool,
+    /// Whether it is still needed, once evidence has been found.
+    pub status: Option<bool>,
+    /// The last level that was measured, 1 being the middle of the window.
+    pub level: Option<f64>,
+    /// Whether the dose was changed since that level.
+    pub level_is_old: bool,
+    /// Whether its dose is in question.
+    pub questioned: bool,
+    /// Weight among the suspects of a symptom; 0 for none.
+    pub prior: u8,
+}
+
+impl Medication {
+    /// Makes a row without any finding.
+    #[must_use]
+    pub const fn new(drug: Drug, bucket: Bucket, indication: Option<Condition>) -> Self {
+        Self {
+            drug,
+            bucket,
+            resumes: bucket,
+            indication,
+            tapering: false,
+            stale: false,
+            status: None,
+            level: None,
+            level_is_old: false,
+            questioned: false,
+            prior: 0,
+        }
+    }
+
+    /// Returns whether it is taken, not paused.
+    #[must_use]
+    #[inline]
+    pub const fn is_active(&self) -> bool {
+        !matches!(self.bucket, Bucket::Hold)
+    }
+
+    /// Returns the window of its level between too little and too much: narrow for doses in question
+    /// and for archetypes with a narrow window (spec polyguard §6.2).
+    #[must_use]
+    pub fn window(&self, formulary: &Formulary) -> (f64, f64) {
+        if self.questioned || self.drug.is_narrow(formulary) {
+            NARROW_WINDOW
+        } else {
+            WIDE_WINDOW
+        }
+    }
+
+    /// Returns whether the chart shows that it is not needed.
+    #[must_use]
+    pub const fn shown_unneeded(&self) -> bool {
+        matches!(self.status, Some(false)) || self.indication.is_none()
+    }
+
+    /// Returns whether it is under review and evidence is still missing.
+    #[must_use]
+    pub const fn is_unrevealed(&self) -> bool {
+        self.stale && self.status.is_none()
+    }
+}
+
+/// All medicines, in the order of the chart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Regimen {
+    rows: [Medication; ROWS],
+    len: u8,
+}
+
+impl Default for Regimen {
+    fn default() -> Self {
+        Self {
+            rows: [Medication::new(Drug::Product, Bucket::Hold, None); ROWS],
+            len: 0,
+        }
+    }
+}
+
+impl Regimen {
+    /// Returns whether there is no room for another medicine.
+    #[must_use]
+    pub const fn is_full(&self) -> bool {
+        self.len as usize == ROWS
+    }
+
+    /// Adds a row at the end. Returns its position; `None` if there is no room.
+    #[must_use]
+    pub(crate) const fn push(&mut self, row: Medication) -> Option<usize> {
+        if self.is_full() {
+            return None;
+        }
+        let at = self.len as usize;
+        self.rows[at] = row;
+        self.len += 1;
+        Some(at)
+    }
+
+    /// Takes a row out; those below move up.
+    pub(crate) fn remove(&mut self, at: usize) {
+        self.rows[..self.len as usize].copy_within(at + 1.., at);
+        self.len -= 1;
+    }
+
+    /// Returns the position of a drug.
+    #[must_use]
+    #[inline]
+    pub fn position(&self, drug: Drug) -> Option<usize> {
+        self.iter().position(|row| row.drug == drug)
+    }
+
+    /// Returns the row of a drug.
+    #[must_use]
+    pub fn find(&self, drug: Drug) -> Option<&Medication> {
+        self.iter().find(|row| row.drug == drug)
+    }
+}
+
+impl Deref for Regimen {
+    type Target = [Medication];
+
+    #[inline]
+    fn deref(&self) -> &[Medication] {
+        &self.rows[..self.len as usize]
+    }
+}
+
+impl DerefMut for Regimen {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [Medication] {
+        &mut self.rows[..self.len as usize]
+    }
+}

@@ -1,0 +1,60 @@
+//! The setup of an episode: its case, its seed and its rules.
+
+use super::case::Case;
+use crate::rules::RuleChange;
+
+/// A set of changes to the published rules.
+pub type Rules = crate::rules::Rules<Change>;
+
+/// A change to the published rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A step that is refused or cheats earns nothing.
+    Gated,
+}
+
+impl RuleChange for Change {
+    const ALL: &'static [Self] = &[Self::Gated];
+
+    fn name(self) -> &'static str {
+        "gated"
+    }
+
+    fn describe(self) -> &'static str {
+        "a step that is illegal, invalid or an exploit earns .001 instead of a weighted mean"
+    }
+
+    fn index(self) -> u8 {
+        0
+    }
+}
+
+/// The setup of an episode. The same setup and actions give the same trajectory everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// The case.
+    pub case: Case,
+    /// The seed.
+    pub seed: u64,
+    /// The rules in force.
+    pub rules: Rules,
+}
+
+impl Setup {
+    /// Makes a setup under the published rules.
+    #[must_use]
+    pub const fn new(case: Case, seed: u64) -> Self {
+        Self {
+            case,
+            seed,
+            rules: Rules::REFERENCE,
+        }
+    }
+
+    /// Returns the same setup under other rules.
+    #[must_use]
+    pub const fn under(mut self, rules: Rules) -> Self {
+        self.rules = rules;
+        self
+    }
+}

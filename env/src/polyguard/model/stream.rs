@@ -1,0 +1,105 @@
+//! The world's one stream of random numbers (spec polyguard §1).
+
+use rand_core::RngCore;
+use rand_pcg::Pcg64Mcg;
+
+use crate::rng::derive_seed;
+
+/// Mixes a word: the first output of SplitMix64 started at `z`.
+const fn mix(z: u64) -> u64 {
+    derive_seed(z, 1)
+}
+
+/// A stream: every draw takes one 64-bit word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stream(Pcg64Mcg);
+
+impl Stream {
+    /// Makes the stream of an episode; the tags tell distributions apart.
+    #[must_use]
+    pub(crate) fn for_episode(seed: u64, tags: [u64; 3]) -> Self {
+        let hash = tags.iter().fold(mix(seed), |hash, tag| mix(hash ^ tag));
+        Self::from_hash(hash)
+    }
+
+    /// Makes the stream of a policy that draws, independent of the world's.
+    #[must_use]
+    pub fn for_policy(seed: u64) -> Self {
+        Self::from_hash(mix(seed ^ 0x504F_4C49_4359_0000))
+    }
+
+    fn from_hash(hash: u64) -> Self {
+        let state = u128::from(mix(hash ^ 1)) << 64 | u128::from(mix(hash ^ 2));
+        Self(Pcg64Mcg::new(state | 1))
+    }
+
+    /// Draws a number in `[0, 1)`.
+    #[inline]
+    pub fn unit(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
+    /// Draws a number below `n`.
+    #[inline]
+    pub fn below(&mut self, n: usize) -> usize {
+        ((u128::from(self.0.next_u64()) * n as u128) >> 64) as usize
+    }
+
+    /// Draws a number in `[-scale, scale)`: `scale * (2u - 1)`.
+    #[inline]
+    pub(crate) fn around_zero(&mut self, scale: f64) -> f64 {
+        scale * (2.0 * self.unit() - 1.0)
+    }
+
+    /// Draws one of the bits that are set; an empty set draws nothing.
+    pub(crate) fn pick(&mut self, bits: u64) -> Option<u8> {
+        if bits == 0 {
+            return None;
+        }
+        let mut rest = bits;
+        for _ in 0..self.below(bits.count_ones() as usize) {
+            rest &= rest - 1;
+        }
+        Some(rest.trailing_zeros() as u8)
+    }
+
+    /// Shuffles in place: Fisher and Yates, from the end.
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for i in (1..items.len()).rev() {
+            items.swap(i, self.below(i + 1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generator_and_its_seeding_give_the_specified_words() {
+        let mut plain = Pcg64Mcg::new(42);
+        let words = [plain.next_u64(), plain.next_u64(), plain.next_u64()];
+        assert_eq!(
+            words,
+            [
+                0x63b4_a3a8_13ce_700a,
+                0x3829_5420_0617_ab24,
+                0xa7fd_85ae_3fe9_50ce
+            ]
+        );
+        let mut stream = Stream::for_episode(42, [0, 1, 0]);
+        assert_eq!(stream.0.next_u64(), 0xaa05_75ed_e696_5b1d);
+        assert_eq!(stream.0.next_u64(), 0x6147_c20a_2244_a443);
+    }
+
+    #[test]
+    fn one_of_the_set_bits_is_picked() {
+        let mut stream = Stream::for_policy(1);
+        let mut seen = 0u64;
+        for _ in 0..200 {
+            seen |= 1 << stream.pick(0b1010_0100).expect("not empty");
+        }
+        assert_eq!(seen, 0b1010_0100);
+        assert_eq!(stream.pick(0), None);
+    }
+}

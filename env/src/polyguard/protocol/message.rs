@@ -1,0 +1,153 @@
+//! An agent's message: a completion, or an action as a JSON object.
+
+use serde::Deserialize;
+
+use super::json::{Fields, Json};
+use super::parse::{COMPLETION_MAX, FIELDS, Reading};
+use crate::polyguard::episode::StepError;
+use crate::polyguard::model::action::Action;
+use crate::polyguard::model::formulary::Formulary;
+
+/// An answer as it arrives.
+///
+/// `{"completion": "candidate_id=cand_03; rationale=…"}`, or the object itself that a completion
+/// may be: `{"candidate_id": "cand_03", "rationale": "…"}`. Both may have a `session_id` besides.
+/// What is said in an unreadable way is a wasted step, not an error.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "Json")]
+pub struct Message {
+    /// When given, must be the session's id.
+    pub(super) session_id: Option<String>,
+    pub(super) said: Said,
+}
+
+/// The content of a message.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Said {
+    /// The text of a language model, or an object as the text that it is.
+    Text(String),
+    /// An action from code.
+    Action(Action),
+}
+
+/// The reason why JSON is not a message.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ShapeError {
+    /// Not an object.
+    #[error("a message is an object with completion or candidate_id, not {0}")]
+    NotAnObject(&'static str),
+    /// Neither of the two fields.
+    #[error("a message needs completion or candidate_id")]
+    NoAnswer,
+    /// A field next to a completion.
+    #[error("unknown field {0:?}: a message has completion and session_id, or is an action")]
+    UnknownField(String),
+    /// A field of another type.
+    #[error("{0} should be a text, not {1}")]
+    IllTyped(&'static str, &'static str),
+    /// A field twice.
+    #[error("{0} twice")]
+    Twice(&'static str),
+}
+
+/// The reason why a message was refused. The episode is unchanged.
+pub type MessageError = crate::protocol::MessageError<std::convert::Infallible, StepError>;
+
+impl Message {
+    /// Makes a completion.
+    #[must_use]
+    pub const fn completion(text: String) -> Self {
+        Self {
+            session_id: None,
+            said: Said::Text(text),
+        }
+    }
+
+    /// Returns the text, as much of it as decides what it says.
+    pub(super) fn text(&self) -> Option<&str> {
+        match &self.said {
+            Said::Text(text) => {
+                let end = text.char_indices().nth(COMPLETION_MAX + 1);
+                Some(end.map_or(text.as_str(), |(end, _)| &text[..end]))
+            }
+            Said::Action(_) => None,
+        }
+    }
+
+    /// Returns what it says.
+    #[must_use]
+    pub fn read(&self, formulary: &Formulary) -> Reading {
+        match &self.said {
+            Said::Text(text) => Reading::of(text, formulary),
+            Said::Action(action) => Reading {
+                action: *action,
+                detail: None,
+            },
+        }
+    }
+}
+
+impl From<Action> for Message {
+    fn from(action: Action) -> Self {
+        Self {
+            session_id: None,
+            said: Said::Action(action),
+        }
+    }
+}
+
+impl TryFrom<Json> for Message {
+    type Error = ShapeError;
+
+    fn try_from(json: Json) -> Result<Self, ShapeError> {
+        let Json::Object(mut fields) = json else {
+            return Err(ShapeError::NotAnObject(json.what()));
+        };
+        let session_id = text(&mut fields, "session_id")?;
+        let said = match text(&mut fields, "completion")? {
+            Some(completion) => match fields.first() {
+                Some((name, _)) => return Err(ShapeError::UnknownField(short(name))),
+                None => completion,
+            },
+            None if fields.iter().any(|(name, _)| name == "candidate_id") => {
+                // Read like any completion, so that no rule can be got round this way.
+                Json::Object(fields).to_string()
+            }
+            None => {
+                return Err(match fields.first() {
+                    Some((name, _)) if !is_field(name) => ShapeError::UnknownField(short(name)),
+                    _ => ShapeError::NoAnswer,
+                });
+            }
+        };
+        Ok(Self {
+            session_id,
+            said: Said::Text(said),
+        })
+    }
+}
+
+fn is_field(name: &str) -> bool {
+    FIELDS.contains(&name)
+}
+
+/// Returns the beginning of a name that may be as long as the message.
+fn short(name: &str) -> String {
+    name.chars().take(40).collect()
+}
+
+/// Takes a field out that should be a text.
+fn text(fields: &mut Fields, name: &'static str) -> Result<Option<String>, ShapeError> {
+    let Some(at) = fields.iter().position(|(field, _)| field == name) else {
+        return Ok(None);
+    };
+    let (_, value) = fields.remove(at);
+    if fields.iter().any(|(field, _)| field == name) {
+        return Err(ShapeError::Twice(name));
+    }
+    match value {
+        Json::Null => Ok(None),
+        Json::Text(text) => Ok(Some(text)),
+        other => Err(ShapeError::IllTyped(name, other.what())),
+    }
+}

@@ -1,0 +1,25 @@
+//! Everything that allocates or speaks: requests, messages, replies, prompts and traces.
+
+mod json;
+mod message;
+mod parse;
+mod payload;
+mod prompt;
+mod reply;
+mod request;
+mod rows;
+#[cfg(test)]
+mod secrecy;
+mod session;
+pub mod text;
+mod trace;
+
+pub use message::{Message, MessageError, ShapeError};
+pub use parse::Reading;
+pub use payload::ObservationPayload;
+pub use prompt::{ANSWER_FORM, prompt, prompt_among};
+pub use reply::{Info, Reply};
+pub use request::{ResetError, ResetRequest, patient_id, scenario_id};
+pub use rows::{ActionRow, ArgRow, CandidateRow};
+pub use session::{Answer, EPISODE_LIMIT_MS, Elapsed, STEP_LIMIT_MS, Session, Transcript};
+pub use trace::{TraceFinal, TraceReset, TraceStep};

@@ -1,0 +1,149 @@
+//! The other form of an answer: a JSON object.
+
+use super::reading::{RATIONALE_MAX, Reading, refuse, repaired_if};
+use crate::polyguard::model::action::{Action, Choice, Claim, Confidence};
+use crate::polyguard::model::candidate::{Arg, CandidateId, Kind};
+use crate::polyguard::model::formulary::Formulary;
+use crate::polyguard::model::history::Violation;
+use crate::polyguard::model::regimen::Drug;
+use crate::polyguard::model::terms::Terms;
+use crate::polyguard::protocol::json::{Fields, Json};
+
+/// The fields that there are.
+pub(in crate::polyguard) const FIELDS: [&str; 6] = [
+    "candidate_id",
+    "rationale",
+    "confidence",
+    "action_type",
+    "drug",
+    "args",
+];
+/// The fields of `args`.
+const ARGS: [&str; 2] = ["bucket_delta", "target"];
+/// The word for a medicine where there is none.
+const NO_DRUG: &str = "none";
+
+/// Returns what an object says. `null` is the same as leaving a field out.
+pub(super) fn object(fields: &Fields, formulary: &Formulary) -> Reading {
+    match read(fields, formulary) {
+        Ok(choice) => Reading {
+            action: Action::Choose(choice),
+            detail: None,
+        },
+        Err(reading) => reading,
+    }
+}
+
+fn read(fields: &Fields, formulary: &Formulary) -> Result<Choice, Reading> {
+    known(fields, &FIELDS)?;
+    let field = |name| value(fields, name);
+    let (id, exact) = match field("candidate_id") {
+        None => return Err(refuse(Violation::NoCandidate, "candidate_id is missing")),
+        Some(Json::Text(text)) => {
+            let plain = text.trim().to_ascii_lowercase();
+            let Some(id) = CandidateId::parse(&plain) else {
+                return Err(refuse(Violation::BadId, format!("candidate_id {text:?}")));
+            };
+            (id, plain == *text)
+        }
+        Some(other) => {
+            let detail = format!("candidate_id is {}", other.what());
+            return Err(refuse(Violation::BadId, detail));
+        }
+    };
+    let cites = match field("rationale") {
+        Some(Json::Text(text)) if !text.trim().is_empty() => {
+            if text.chars().nth(RATIONALE_MAX).is_some() {
+                let detail = format!("a rationale of more than {RATIONALE_MAX} characters");
+                return Err(refuse(Violation::TooLong, detail));
+            }
+            Terms::from_text(text)
+        }
+        _ => return Err(refuse(Violation::Empty, "rationale should be a text")),
+    };
+    let confidence = match field("confidence") {
+        None => None,
+        Some(Json::Number(number)) if (0.0..=1.0).contains(number) => Confidence::new(*number),
+        Some(other) => {
+            let what = match other {
+                Json::Number(number) => number.to_string(),
+                other => other.what().to_owned(),
+            };
+            let detail = format!("confidence is {what}, not a number from 0 to 1");
+            return Err(refuse(Violation::BadConfidence, detail));
+        }
+    };
+    Ok(repaired_if(
+        !exact,
+        Choice {
+            confidence,
+            cites,
+            claim: claim(fields, formulary)?,
+            ..Choice::new(id)
+        },
+    ))
+}
+
+/// Returns what is stated beside the id. What does not exist is a claim too: a false one.
+fn claim(fields: &Fields, formulary: &Formulary) -> Result<Claim, Reading> {
+    let field = |name| value(fields, name);
+    let mut claim = Claim::default();
+    match field("action_type") {
+        None => {}
+        Some(Json::Text(text)) => claim.kind = Kind::parse(text),
+        Some(_) => claim.unknown = true,
+    }
+    claim.unknown |= claim.kind.is_none() && field("action_type").is_some();
+    match field("drug") {
+        None => {}
+        Some(Json::Text(text)) if text == NO_DRUG => claim.drug = Some(None),
+        Some(Json::Text(text)) => match Drug::parse(&text.to_lowercase(), formulary) {
+            Some(drug) => claim.drug = Some(Some(drug)),
+            None => claim.unknown = true,
+        },
+        Some(_) => claim.unknown = true,
+    }
+    match field("args") {
+        None => {}
+        Some(Json::Object(args)) => {
+            known(args, &ARGS)?;
+            claim.arg = arg(args, formulary);
+            claim.unknown |= claim.arg.is_none();
+        }
+        Some(_) => claim.unknown = true,
+    }
+    Ok(claim)
+}
+
+fn arg(args: &Fields, formulary: &Formulary) -> Option<Arg> {
+    match (value(args, "bucket_delta"), value(args, "target")) {
+        (None, None) => Some(Arg::None),
+        (Some(Json::Number(1.0)), None) => Some(Arg::Dose(1)),
+        (Some(Json::Number(-1.0)), None) => Some(Arg::Dose(-1)),
+        (None, Some(Json::Text(name))) => {
+            Drug::parse(&name.to_lowercase(), formulary).map(Arg::Target)
+        }
+        _ => None,
+    }
+}
+
+fn value<'a>(fields: &'a Fields, name: &str) -> Option<&'a Json> {
+    let found = fields.iter().find(|(field, _)| field == name);
+    found
+        .map(|(_, value)| value)
+        .filter(|value| **value != Json::Null)
+}
+
+/// Checks that each field is known and occurs once.
+fn known(fields: &Fields, names: &[&str]) -> Result<(), Reading> {
+    for (at, (field, _)) in fields.iter().enumerate() {
+        if !names.contains(&field.as_str()) {
+            let detail = format!("unknown field {field:?}: use {}", names.join(", "));
+            return Err(refuse(Violation::UnknownField, detail));
+        }
+        if fields[..at].iter().any(|(other, _)| other == field) {
+            return Err(refuse(Violation::Ambiguous, format!("{field} twice")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,344 @@
+//! The observation as JSON, in the groups of the specification (spec polyguard §9).
+//!
+//! Everything here is made from an [`Observation`] and nothing else: what is hidden cannot enter.
+#![allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec polyguard §9"
+)]
+
+use serde::ser::{Serialize, Serializer};
+
+use super::rows::{CandidateRow, PastRow};
+use crate::num::round_to;
+use crate::polyguard::model::formulary::{ArchetypeId, Condition, PRODUCT, Tags, each_archetype};
+use crate::polyguard::model::history::Violation;
+use crate::polyguard::model::observation::Observation;
+use crate::polyguard::model::patient::{Lab, ShownLabs};
+use crate::polyguard::model::regimen::{Drug, Medication};
+
+/// The observation as JSON.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct ObservationPayload {
+    pub research_only: bool,
+    pub sub_environment: &'static str,
+    pub difficulty: &'static str,
+    pub step_budget: StepBudget,
+    pub patient_summary: PatientSummary,
+    pub comorbidities: Vec<&'static str>,
+    pub medication_table: Vec<MedicationRow>,
+    pub organ_function: OrganFunction,
+    pub graph_safety_summary: GraphSafety,
+    pub burden_summary: BurdenSummary,
+    pub precision_dosing_flags: Vec<DosingFlag>,
+    pub unresolved_conflicts: Vec<&'static str>,
+    pub suspects: Vec<Suspect>,
+    pub symptom: Option<f64>,
+    pub problem_drug: Option<&'static str>,
+    pub candidates: Vec<CandidateRow>,
+    pub action_history: Vec<PastRow>,
+    pub warning_summary: WarningSummary,
+    pub abstention: Abstention,
+}
+
+/// Steps taken and left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct StepBudget {
+    pub step_count: u8,
+    pub max_steps: u8,
+    pub steps_left: u8,
+}
+
+/// A dose that is in question.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct DosingFlag {
+    pub drug: &'static str,
+    pub dose_bucket: &'static str,
+    pub level: Option<f64>,
+}
+
+/// A suspect of the symptom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Suspect {
+    pub drug: &'static str,
+    pub prior_weight: u8,
+    pub held: bool,
+}
+
+/// Uncertainty.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Abstention {
+    pub uncertainty: f64,
+}
+
+impl ObservationPayload {
+    /// Makes the payload of an observation.
+    #[must_use]
+    pub fn of(o: &Observation) -> Self {
+        let formulary = o.formulary();
+        let name = |drug: Drug| drug.name(formulary);
+        let rows = || o.regimen.iter();
+        let [medicines, anticholinergic_burden, cns_active] = o.burden_counts();
+        Self {
+            research_only: true,
+            sub_environment: o.case.sub().name(),
+            difficulty: o.case.difficulty().name(),
+            step_budget: StepBudget {
+                step_count: o.step_count,
+                max_steps: o.budget,
+                steps_left: o.budget.saturating_sub(o.step_count),
+            },
+            patient_summary: PatientSummary::of(o),
+            comorbidities: o.patient.comorbidities.iter().map(|c| c.name()).collect(),
+            medication_table: rows().map(|row| MedicationRow::of(o, row)).collect(),
+            organ_function: OrganFunction::of(o),
+            graph_safety_summary: GraphSafety::of(o),
+            burden_summary: BurdenSummary {
+                medicines,
+                anticholinergic_burden,
+                cns_active,
+                burden: round_to(o.burden, 3),
+            },
+            precision_dosing_flags: (rows().filter(|row| row.questioned))
+                .map(|row| DosingFlag {
+                    drug: name(row.drug),
+                    dose_bucket: row.bucket.name(),
+                    level: row.level.map(|level| round_to(level, 2)),
+                })
+                .collect(),
+            unresolved_conflicts: if o.conflict {
+                vec!["specialist_conflict"]
+            } else {
+                Vec::new()
+            },
+            suspects: (rows().filter(|row| row.prior > 0))
+                .map(|row| Suspect {
+                    drug: name(row.drug),
+                    prior_weight: row.prior,
+                    held: !row.is_active(),
+                })
+                .collect(),
+            symptom: o.symptom.map(|symptom| round_to(symptom, 3)),
+            problem_drug: o.problem.map(name),
+            candidates: CandidateRow::all(o),
+            action_history: (1..)
+                .zip(o.history.iter())
+                .map(|(step, past)| PastRow::of(step, past, formulary))
+                .collect(),
+            warning_summary: WarningSummary::of(o),
+            abstention: Abstention {
+                uncertainty: round_to(o.uncertainty, 3),
+            },
+        }
+    }
+}
+
+/// The patient.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct PatientSummary {
+    pub age: u8,
+    pub sex: &'static str,
+    pub frailty_score: f64,
+    pub adherence_estimate: f64,
+    pub prior_ade_history: Vec<&'static str>,
+}
+
+/// A medicine as the chart has it, with the public traits of its archetype.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct MedicationRow {
+    pub drug: &'static str,
+    pub class_name: Option<&'static str>,
+    pub dose_bucket: &'static str,
+    pub indication: Option<&'static str>,
+    pub requires_taper: bool,
+    pub tapering: bool,
+    pub stale: bool,
+    /// `needed` or `not_needed`, once evidence was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<&'static str>,
+    /// The last level, 1 being the middle of the window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<f64>,
+    /// Whether the dose was changed since that level.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level_is_old: Option<bool>,
+    /// The components of a product, once they were looked up.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub components: Vec<&'static str>,
+    pub tags: Vec<&'static str>,
+    pub anticholinergic_burden: u8,
+    pub unsafe_below_egfr: Option<f64>,
+    pub narrow_window: bool,
+}
+
+/// Laboratory values, `null` where missing, and vitals.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct OrganFunction {
+    pub labs: LabRow,
+    pub labs_ordered: bool,
+    pub vitals: Vitals,
+}
+
+/// Laboratory values; one that is missing is `null`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LabRow(pub ShownLabs);
+
+impl LabRow {
+    /// Names and values, in the order of the labs.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (&'static str, Option<f64>)> + '_ {
+        let value = |lab: Lab| self.0.get(lab).map(|value| round_to(value, 1));
+        Lab::ALL.iter().map(move |lab| (lab.name(), value(*lab)))
+    }
+}
+
+impl Serialize for LabRow {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.rows())
+    }
+}
+
+/// Vital signs.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Vitals {
+    pub systolic_mmhg: f64,
+    pub heart_rate: f64,
+    pub respiratory_rate: f64,
+}
+
+impl PatientSummary {
+    fn of(o: &Observation) -> Self {
+        let formulary = o.formulary();
+        Self {
+            age: o.patient.age,
+            sex: o.patient.sex.name(),
+            frailty_score: o.patient.frailty,
+            adherence_estimate: o.patient.adherence,
+            prior_ade_history: each_archetype(o.ade_history)
+                .map(|id| formulary.get(id).name.as_str())
+                .collect(),
+        }
+    }
+}
+
+impl MedicationRow {
+    fn of(o: &Observation, row: &Medication) -> Self {
+        let formulary = o.formulary();
+        let parts = || each_archetype(o.parts(row.drug)).map(|id| formulary.get(id));
+        let tags = parts().fold(Tags::EMPTY, |tags, part| tags.or(part.tags));
+        Self {
+            drug: row.drug.name(formulary),
+            class_name: row.drug.known().map(|id| formulary.get(id).class.as_str()),
+            dose_bucket: row.bucket.name(),
+            indication: row.indication.map(Condition::name),
+            requires_taper: row.drug.needs_taper(formulary),
+            tapering: row.tapering,
+            stale: row.stale,
+            status: row
+                .status
+                .map(|needed| if needed { "needed" } else { "not_needed" }),
+            level: row.level.map(|level| round_to(level, 2)),
+            level_is_old: row.level.map(|_| row.level_is_old),
+            components: match row.drug {
+                Drug::Product => parts().map(|part| part.name.as_str()).collect(),
+                Drug::Known(_) => Vec::new(),
+            },
+            tags: tags.iter().map(|tag| tag.name()).collect(),
+            anticholinergic_burden: parts().map(|part| part.acb).sum(),
+            unsafe_below_egfr: parts().filter_map(|part| part.renal_below).reduce(f64::max),
+            narrow_window: parts().any(|part| part.narrow),
+        }
+    }
+}
+
+impl OrganFunction {
+    const fn of(o: &Observation) -> Self {
+        Self {
+            labs: LabRow(o.labs),
+            labs_ordered: o.labs_ordered,
+            vitals: Vitals {
+                systolic_mmhg: o.patient.systolic_mmhg,
+                heart_rate: o.patient.heart_rate,
+                respiratory_rate: o.patient.respiratory_rate,
+            },
+        }
+    }
+}
+
+/// Known interactions.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct GraphSafety {
+    pub flagged_pairs: Vec<FlaggedPair>,
+    pub set_rules: Vec<&'static str>,
+    pub renal_alerts: Vec<&'static str>,
+    pub observed_risk: f64,
+}
+
+/// A flagged pair that is taken together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct FlaggedPair {
+    pub first: &'static str,
+    pub second: &'static str,
+    pub severity: &'static str,
+}
+
+/// The burden of the regimen.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct BurdenSummary {
+    pub medicines: u8,
+    pub anticholinergic_burden: u8,
+    pub cns_active: u8,
+    pub burden: f64,
+}
+
+/// Warnings.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct WarningSummary {
+    pub serious_pairs: usize,
+    pub missing_labs: Vec<&'static str>,
+    pub no_indication: Vec<&'static str>,
+    pub invalid_action_count: u8,
+    pub last_violation: Option<&'static str>,
+}
+
+impl GraphSafety {
+    fn of(o: &Observation) -> Self {
+        let formulary = o.formulary();
+        // A component of a product goes by the product's name: that is what can be acted on.
+        let shown = |id: ArchetypeId| match o.regimen.find(Drug::Known(id)) {
+            Some(_) => formulary.get(id).name.as_str(),
+            None => PRODUCT,
+        };
+        let flagged = o.flags().map(|(pair, severity)| {
+            let pair = formulary.pair(pair);
+            FlaggedPair {
+                first: shown(pair.first),
+                second: shown(pair.second),
+                severity: severity.name(),
+            }
+        });
+        let broken = o.broken_rules().into_iter().filter(|(_, broken)| *broken);
+        let alerts = (o.regimen.iter())
+            .filter(|row| row.is_active() && o.renal_alert(row) == Some(true))
+            .map(|row| row.drug.name(formulary));
+        Self {
+            flagged_pairs: flagged.collect(),
+            set_rules: broken.map(|(rule, _)| rule.name()).collect(),
+            renal_alerts: alerts.collect(),
+            observed_risk: round_to(o.risk, 3),
+        }
+    }
+}
+
+impl WarningSummary {
+    fn of(o: &Observation) -> Self {
+        let formulary = o.formulary();
+        let missing = Lab::ALL.iter().filter(|lab| o.labs.get(**lab).is_none());
+        let aimless = o.regimen.iter().filter(|row| row.indication.is_none());
+        Self {
+            serious_pairs: o.flags().filter(|(_, s)| s.is_serious()).count(),
+            missing_labs: missing.map(|lab| lab.name()).collect(),
+            no_indication: aimless.map(|row| row.drug.name(formulary)).collect(),
+            invalid_action_count: o.invalid_count,
+            last_violation: o.last_violation.map(Violation::name),
+        }
+    }
+}

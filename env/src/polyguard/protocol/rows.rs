@@ -1,0 +1,188 @@
+//! Acts as rows of JSON: what can be chosen, what was answered, and what was done.
+#![allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec polyguard §9"
+)]
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::num::round_to;
+use crate::polyguard::model::action::{Action, Choice, Confidence};
+use crate::polyguard::model::candidate::{Act, Arg, Candidate, Kind};
+use crate::polyguard::model::formulary::Formulary;
+use crate::polyguard::model::history::{PastStep, Violation};
+use crate::polyguard::model::observation::Observation;
+
+/// A candidate as it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct CandidateRow {
+    pub candidate_id: &'static str,
+    pub action_type: &'static str,
+    pub drug: Option<&'static str>,
+    pub args: ArgRow,
+    pub est_risk: f64,
+    pub est_delta: f64,
+}
+
+impl CandidateRow {
+    /// Returns all that are shown.
+    #[must_use]
+    pub fn all(o: &Observation) -> Vec<Self> {
+        let formulary = o.formulary();
+        let row = |candidate: &Candidate| Self {
+            candidate_id: candidate.id.name(),
+            action_type: candidate.act.kind.name(),
+            drug: candidate.act.drug.map(|drug| drug.name(formulary)),
+            args: ArgRow::of(candidate.act.arg, formulary),
+            est_risk: round_to(candidate.est_risk, 3),
+            est_delta: round_to(candidate.est_delta, 3),
+        };
+        o.candidates.iter().map(row).collect()
+    }
+}
+
+/// The argument of an act: `{}`, `{"bucket_delta": 1}` or `{"target": name}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArgRow {
+    None,
+    BucketDelta(i8),
+    Target(&'static str),
+}
+
+impl ArgRow {
+    pub(super) fn of(arg: Arg, formulary: &'static Formulary) -> Self {
+        match arg {
+            Arg::None => Self::None,
+            Arg::Dose(by) => Self::BucketDelta(by),
+            Arg::Target(drug) => Self::Target(drug.name(formulary)),
+        }
+    }
+}
+
+impl Serialize for ArgRow {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self {
+            Self::None => {}
+            Self::BucketDelta(by) => map.serialize_entry("bucket_delta", by)?,
+            Self::Target(name) => map.serialize_entry("target", name)?,
+        }
+        map.end()
+    }
+}
+
+/// A step that was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct PastRow {
+    pub step: u8,
+    pub action_type: Option<&'static str>,
+    pub drug: Option<&'static str>,
+    pub args: ArgRow,
+    pub refused: Option<&'static str>,
+    pub brought_information: bool,
+}
+
+impl PastRow {
+    pub(super) fn of(step: u8, past: &PastStep, formulary: &'static Formulary) -> Self {
+        let act = past.act;
+        Self {
+            step,
+            action_type: act.map(|act| act.kind.name()),
+            drug: act
+                .and_then(|act| act.drug)
+                .map(|drug| drug.name(formulary)),
+            args: act.map_or(ArgRow::None, |act| ArgRow::of(act.arg, formulary)),
+            refused: past.violation.map(Violation::name),
+            brought_information: past.gained,
+        }
+    }
+}
+
+/// An action as JSON: the fields of an answer, or the completion that was given.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct ActionRow {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completion: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub candidate_id: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rationale: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drug: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub args: Option<ArgRow>,
+    /// Why an action from code is unreadable; no answer has this field.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unreadable: Option<&'static str>,
+}
+
+impl ActionRow {
+    /// Makes a completion as it was given.
+    #[must_use]
+    pub fn completion(text: &str) -> Self {
+        Self {
+            completion: Some(text.to_owned()),
+            ..Self::default()
+        }
+    }
+
+    /// Makes an action. What was repaired comes back whole, and nothing tells of a critic.
+    #[must_use]
+    pub fn of(action: &Action, formulary: &'static Formulary) -> Self {
+        match action {
+            Action::Choose(choice) => Self::choice(choice, formulary),
+            Action::Invalid(why) => Self::unreadable(why.name()),
+            Action::Exploit => Self::unreadable("parser_exploit"),
+        }
+    }
+
+    fn unreadable(why: &'static str) -> Self {
+        Self {
+            unreadable: Some(why),
+            ..Self::default()
+        }
+    }
+
+    fn choice(choice: &Choice, formulary: &'static Formulary) -> Self {
+        let words = choice.cites.words();
+        let claim = &choice.claim;
+        let drug = claim
+            .drug
+            .map(|drug| drug.map_or("none", |drug| drug.name(formulary)));
+        Self {
+            candidate_id: Some(choice.id.name()),
+            rationale: Some(if words.is_empty() {
+                "-".to_owned()
+            } else {
+                words.join(", ")
+            }),
+            confidence: choice.confidence.map(Confidence::value),
+            action_type: claim.kind.map(Kind::name),
+            drug: if claim.unknown { Some("?") } else { drug },
+            args: claim.arg.map(|arg| ArgRow::of(arg, formulary)),
+            ..Self::default()
+        }
+    }
+}
+
+/// A kind, a medicine, an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct ActRow {
+    pub action_type: &'static str,
+    pub drug: Option<&'static str>,
+    pub args: ArgRow,
+}
+
+impl ActRow {
+    pub(super) fn of(act: Act, formulary: &'static Formulary) -> Self {
+        Self {
+            action_type: act.kind.name(),
+            drug: act.drug.map(|drug| drug.name(formulary)),
+            args: ArgRow::of(act.arg, formulary),
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! A session: an episode with ids, replies and limits of time (spec polyguard §9).
+
+use std::convert::Infallible;
+
+use super::message::{Message, MessageError};
+use super::parse::Reading;
+use super::payload::ObservationPayload;
+use super::reply::{Context, Info, Last, Reply};
+use super::request::{ResetError, ResetRequest, patient_id, scenario_id};
+use super::rows::CandidateRow;
+use crate::controller::Controller;
+use crate::environment::Environment;
+use crate::polyguard::episode::{Episode, Step, StepError};
+use crate::polyguard::model::action::Action;
+use crate::polyguard::model::history::End;
+use crate::polyguard::model::setup::Setup;
+use crate::protocol::{self, Protocol};
+
+/// Milliseconds that an answer may take.
+pub const STEP_LIMIT_MS: u64 = 2_500;
+/// Milliseconds that an episode may take.
+pub const EPISODE_LIMIT_MS: u64 = 45_000;
+/// Reward of an answer that came too late.
+const TOO_LATE: f64 = 0.001;
+
+/// Time that has passed by the caller's clock; the world has no clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Elapsed {
+    /// Milliseconds since the observation was given out.
+    pub step_ms: u64,
+    /// Milliseconds since the reset.
+    pub episode_ms: u64,
+}
+
+impl Elapsed {
+    /// Returns which limit is passed; that of the episode counts first.
+    #[must_use]
+    pub const fn too_late(self) -> Option<End> {
+        if self.episode_ms > EPISODE_LIMIT_MS {
+            Some(End::WallClockTimeout)
+        } else if self.step_ms > STEP_LIMIT_MS {
+            Some(End::StepTimeout)
+        } else {
+            None
+        }
+    }
+}
+
+/// An episode of this world with what was said in it.
+pub type Session = protocol::Session<Episode>;
+
+/// What was said in an episode, and how replies are to be built.
+#[derive(Clone, Debug, Default)]
+pub struct Transcript {
+    debug: bool,
+    /// What was said with each step.
+    answers: Vec<Answer>,
+}
+
+impl Transcript {
+    const fn new(debug: bool) -> Self {
+        Self {
+            debug,
+            answers: Vec::new(),
+        }
+    }
+}
+
+/// What was said with a step.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    /// The completion, no longer than is needed to read it again; none for an action from code.
+    said: Option<String>,
+    /// The reason why it could not be read, if it could not.
+    detail: Option<String>,
+}
+
+impl Session {
+    /// The same, with replies that tell what is true: for evaluators.
+    #[must_use]
+    pub fn debugging(mut self) -> Self {
+        self.log.debug = true;
+        self
+    }
+
+    /// The same with another episode.
+    #[cfg(test)]
+    pub(super) fn with(mut self, episode: Episode) -> Self {
+        self.episode = episode;
+        self
+    }
+
+    /// Takes a message that came after so much time. If it is too late, it is not looked at and
+    /// the episode ends.
+    ///
+    /// # Errors
+    /// See [`MessageError`]; nothing changes then.
+    pub fn step_within(
+        &mut self,
+        message: &Message,
+        elapsed: Elapsed,
+    ) -> Result<Reply, MessageError> {
+        self.check(message)?;
+        match elapsed.too_late() {
+            Some(end) => {
+                self.episode.time_out(end == End::StepTimeout);
+            }
+            None => {
+                let parsed = self.episode.parse_message(message);
+                let (action, answer) = parsed.map_err(MessageError::Action)?;
+                self.take(action, answer).map_err(MessageError::Step)?;
+            }
+        }
+        Ok(self.reply())
+    }
+
+    fn build_reply(&self) -> Reply {
+        let o = self.episode.observation();
+        let end = o.end;
+        let timed_out = end.filter(|end| matches!(end, End::StepTimeout | End::WallClockTimeout));
+        let last = match (timed_out, self.last_step()) {
+            (Some(end), _) => Last::TimedOut(end),
+            (None, Some(step)) => Last::Step(step),
+            (None, None) => Last::Reset,
+        };
+        Reply {
+            observation: ObservationPayload::of(o),
+            reward: match last {
+                Last::Reset => 0.0,
+                Last::TimedOut(_) => TOO_LATE,
+                Last::Step(step) => step.total,
+            },
+            done: end.is_some(),
+            truncated: end.is_some_and(End::is_truncated),
+            info: Info::new(
+                &Context {
+                    episode: &self.episode,
+                    session_id: self.session_id(),
+                    detail: self.detail(),
+                    debug: self.log.debug,
+                },
+                last,
+            ),
+        }
+    }
+
+    /// Returns the candidates as they are shown.
+    #[must_use]
+    pub fn get_candidate_actions(&self) -> Vec<CandidateRow> {
+        CandidateRow::all(self.episode.observation())
+    }
+
+    /// Returns the legal candidates: the shown list, since nothing illegal is shown.
+    #[must_use]
+    pub fn get_legal_actions(&self) -> Vec<CandidateRow> {
+        self.get_candidate_actions()
+    }
+
+    /// What was wrong with the last answer, where it could not be read.
+    #[must_use]
+    pub fn detail(&self) -> Option<&str> {
+        self.log.answers.last()?.detail.as_deref()
+    }
+
+    /// Returns the completion of the last step; `None` for an action from code.
+    #[must_use]
+    pub fn said(&self) -> Option<&str> {
+        self.log.answers.last()?.said.as_deref()
+    }
+
+    /// Whether replies tell what is true.
+    #[must_use]
+    pub const fn is_debugging(&self) -> bool {
+        self.log.debug
+    }
+
+    /// What the episode goes by.
+    #[must_use]
+    pub fn scenario_id(&self) -> String {
+        scenario_id(self.episode.setup())
+    }
+
+    /// Returns the id of the patient.
+    #[must_use]
+    pub fn patient_id(&self) -> String {
+        patient_id(self.episode.setup())
+    }
+}
+
+impl Protocol for Episode {
+    type Request = ResetRequest;
+    type ResetError = ResetError;
+    type Message = Message;
+    /// What cannot be read is a wasted step, not an error.
+    type ActionError = Infallible;
+    type Reply = Reply;
+    type Log = Transcript;
+    type Remark = Answer;
+    const OVER: StepError = StepError::Over;
+    const ID_SALT: u64 = 30;
+
+    fn id_key(&self) -> u64 {
+        0x90 << 16 | u64::from(self.setup().case.number())
+    }
+
+    /// Difficulty is part of the request here: the controller has no say.
+    fn resolve_request(
+        request: &ResetRequest,
+        _controller: &Controller,
+    ) -> Result<(Setup, Transcript), ResetError> {
+        Ok((request.setup()?, Transcript::new(request.debug)))
+    }
+
+    fn session_id(message: &Message) -> Option<&str> {
+        message.session_id.as_deref()
+    }
+
+    fn parse_message(&self, message: &Message) -> Result<(Action, Answer), Infallible> {
+        let Reading { action, detail } = message.read(self.observation().formulary());
+        let said = message.text().map(str::to_owned);
+        Ok((action, Answer { said, detail }))
+    }
+
+    fn record(session: &mut Session, _step: &Step, answer: Answer) {
+        session.log.answers.push(answer);
+    }
+
+    fn reply(session: &Session) -> Reply {
+        session.build_reply()
+    }
+}

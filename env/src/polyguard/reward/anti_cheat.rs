@@ -1,0 +1,88 @@
+//! Recognises what only looks like work (spec polyguard §8, anti-cheat).
+
+use crate::polyguard::model::candidate::{Act, Kind};
+use crate::polyguard::model::history::{Exploit, History, PastStep};
+use crate::polyguard::model::observation::Observation;
+
+/// A choice before it is carried out.
+pub(crate) struct Attempt {
+    /// The act behind the id, if it is shown.
+    pub(crate) act: Option<Act>,
+    /// Whether what was stated beside the id differs.
+    pub(crate) mismatch: bool,
+    /// Times that something withheld was chosen, with this one.
+    pub(crate) withheld_choices: u8,
+    /// Steps of the history that got anywhere, as bits.
+    pub(crate) progressed: u16,
+}
+
+/// Returns the first rule that a choice breaks. `o` is what was seen before it.
+pub(crate) fn find_exploit(o: &Observation, attempt: &Attempt) -> Option<Exploit> {
+    let history = &o.history;
+    if attempt.mismatch {
+        return Some(Exploit::CandidateMismatch);
+    }
+    if attempt.withheld_choices >= 2 {
+        return Some(Exploit::IllegalChoice);
+    }
+    let act = attempt.act?;
+    let again = history
+        .iter()
+        .rev()
+        .take_while(|past| past.act == Some(act))
+        .count();
+    if again >= 3 {
+        return Some(Exploit::ActionLoop);
+    }
+    let steps = history.len() + 1;
+    let share = |is: fn(Kind) -> bool| history.count(is) + usize::from(is(act.kind));
+    let keeps = share(|kind| kind == Kind::KeepRegimen);
+    if steps >= 4 && keeps * 10 > steps * 6 && act.kind == Kind::KeepRegimen {
+        return Some(Exploit::KeepAbuse);
+    }
+    let reviews = share(Kind::is_review);
+    if reviews >= 2 && reviews * 2 > steps && act.kind.is_review() {
+        return Some(Exploit::ReviewAbuse);
+    }
+    let kept = history.last().and_then(|past| past.act).map(|act| act.kind);
+    if act.kind == Kind::KeepRegimen && kept == Some(Kind::KeepRegimen) && o.has_serious_flag() {
+        return Some(Exploit::NoopHighRisk);
+    }
+    retries(history, attempt.progressed, act).then_some(Exploit::FailedRetry)
+}
+
+impl Observation {
+    /// Returns what cheating an act would count as now, if it would: the rules are public. Whether a step
+    /// lowered the true risk is not, so that a retry is foreseen to fail unless something was seen
+    /// to come of the steps since.
+    #[must_use]
+    pub fn foreseen_exploit(&self, act: Act) -> Option<Exploit> {
+        let attempt = Attempt {
+            act: Some(act),
+            mismatch: false,
+            withheld_choices: 0,
+            progressed: self.visibly_progressed(),
+        };
+        find_exploit(self, &attempt)
+    }
+
+    /// Returns the steps that were seen to get anywhere, as bits.
+    fn visibly_progressed(&self) -> u16 {
+        let tapers = |past: &PastStep| past.act.is_some_and(|act| act.kind.is_taper());
+        let seen = |past: &PastStep| past.gained || tapers(past) && past.violation.is_none();
+        let steps = self.history.iter().enumerate();
+        steps.fold(0, |bits, (at, past)| bits | u16::from(seen(past)) << at)
+    }
+}
+
+/// Returns whether an act asks again for what brought nothing, with nothing else found out since.
+fn retries(history: &History, progressed: u16, act: Act) -> bool {
+    if !act.kind.is_information() {
+        return false;
+    }
+    // The place behind the last step that got anywhere.
+    let since = (u16::BITS - progressed.leading_zeros()) as usize;
+    (history.iter().skip(since))
+        .filter(|past| past.violation.is_none())
+        .any(|past| past.act == Some(act))
+}

@@ -1,0 +1,215 @@
+//! Grades a step: each component from what was before and what came of it (spec polyguard §8).
+
+use super::components::{COMPONENTS, Component, Reward};
+use super::verdict::Verdict;
+use crate::num::clip01;
+use crate::polyguard::dynamics::{UNSURE, justifies_review};
+use crate::polyguard::model::action::{Action, Choice, Confidence};
+use crate::polyguard::model::candidate::{Act, Kind};
+use crate::polyguard::model::formulary::Formulary;
+use crate::polyguard::model::regimen::Medication;
+use crate::polyguard::model::state::State;
+use crate::polyguard::model::terms::Terms;
+
+/// Confidence that counts where an answer states none.
+const DEFAULT_CONFIDENCE: f64 = 0.5;
+
+/// The state before a step, for comparison.
+pub(crate) struct Before {
+    pub(crate) risk: f64,
+    pub(crate) burden: f64,
+    pub(crate) stability: f64,
+    pub(crate) resolved: u8,
+    best_risk: f64,
+    best_burden: f64,
+    uncertainty: f64,
+    /// Whether the act keeps the regimen while a serious pair is flagged.
+    keeps_serious_flag: bool,
+    /// Whether the act is a review that is justified.
+    pub(crate) justified: bool,
+    reviewed: bool,
+    product_unknown: bool,
+    egfr_known: bool,
+    /// Medication of the act's medicine.
+    row: Option<Medication>,
+    in_sight: Terms,
+}
+
+impl Before {
+    /// Takes down the state before a step that answers with `action`, which stands for `act`.
+    pub(crate) fn new(state: &State, action: Action, act: Option<Act>) -> Self {
+        let (o, h) = (&state.observation, &state.hidden);
+        let choice = action.choice();
+        // Only a rationale that names something is compared with what is in sight.
+        let cited = choice.filter(|choice| !choice.cites.is_empty());
+        let kind = act.map(|act| act.kind);
+        let drug = act.and_then(|act| act.drug);
+        Self {
+            risk: h.risk,
+            burden: h.burden,
+            stability: h.stability,
+            resolved: h.resolved.0,
+            best_risk: h.best_risk,
+            best_burden: h.best_burden,
+            uncertainty: o.uncertainty,
+            keeps_serious_flag: kind == Some(Kind::KeepRegimen) && o.has_serious_flag(),
+            justified: kind.is_some_and(|kind| justifies_review(o, kind)),
+            reviewed: o.history.count(Kind::is_review) > 0,
+            product_unknown: o.has_unknown_product(),
+            egfr_known: o.egfr().is_some(),
+            row: drug.and_then(|drug| o.regimen.find(drug)).copied(),
+            in_sight: cited.map_or_else(Terms::default, |_| Terms::in_sight(o)),
+        }
+    }
+}
+
+/// Returns the reward of a step that was taken. `gained` is whether it brought information.
+pub(crate) fn grade(
+    state: &State,
+    action: Action,
+    verdict: &Verdict,
+    gained: bool,
+    before: &Before,
+) -> Reward {
+    let (o, h) = (&state.observation, &state.hidden);
+    let (act, honest) = (verdict.act, verdict.is_honest());
+    let mut raw = [0.0; COMPONENTS];
+    let mut set = |component: Component, value: f64| raw[component as usize] = value;
+    let choice = action.choice();
+    let kind = verdict.carried_out().map(|act| act.kind);
+    let yes = |holds: bool| if holds { 1.0 } else { 0.0 };
+    // A form that names nothing that is shown is as good as none (spec §9).
+    let form = choice.filter(|_| act.is_some());
+    let form = form.map_or(0.0, |choice| if choice.repaired { 0.4 } else { 1.0 });
+    set(Component::FormatCompliance, form);
+    set(Component::CandidateAlignment, yes(honest));
+    set(Component::Legality, yes(honest));
+    let kept_flag = honest && before.keeps_serious_flag;
+    let safety = improvement(before.best_risk, before.risk, h.risk);
+    set(
+        Component::SafetyDelta,
+        if kept_flag { safety.min(0.25) } else { safety },
+    );
+    set(
+        Component::BurdenImprovement,
+        improvement(before.best_burden, before.burden, h.burden),
+    );
+    let drop = (before.stability - h.stability).max(0.0);
+    set(Component::DiseaseStability, h.stability - drop);
+    set(Component::DosingQuality, dosing_quality(state));
+    let steps = f64::from(o.step_count);
+    set(
+        Component::Efficiency,
+        1.0 - steps / (f64::from(o.budget) + 1.0),
+    );
+    if let (Some(kind), Some(choice)) = (kind, choice) {
+        set(
+            Component::AbstentionQuality,
+            abstention(kind, gained, before),
+        );
+        set(
+            Component::ProcessFidelity,
+            process(state.formulary, kind, gained, before),
+        );
+        set(
+            Component::ExplanationGrounding,
+            grounding(state.formulary, &choice, act, before),
+        );
+    }
+    set(Component::AntiCheat, yes(verdict.exploit.is_none()));
+    let stated = choice.and_then(|choice| choice.confidence);
+    let confidence = stated.map_or(DEFAULT_CONFIDENCE, Confidence::value);
+    set(
+        Component::UncertaintyCalibration,
+        calibration(confidence, before.uncertainty),
+    );
+    Reward::from_components(raw, honest)
+}
+
+/// Grades the new part of a lowering: coming back to where one has been earns nothing.
+fn improvement(best: f64, before: f64, after: f64) -> f64 {
+    let gain = if after < best {
+        best - after
+    } else if after > before {
+        before - after
+    } else {
+        0.0
+    };
+    0.5 + 0.5 * gain / before.max(0.1)
+}
+
+/// Grades whether asking, handing over, keeping or changing was right for what was known.
+fn abstention(kind: Kind, gained: bool, before: &Before) -> f64 {
+    let unsure = before.uncertainty >= UNSURE;
+    if kind.is_review() {
+        match (before.reviewed, unsure || before.justified) {
+            (true, _) => 0.1,
+            (false, true) => 0.9,
+            (false, false) => 0.2,
+        }
+    } else if kind.is_information() {
+        if gained { 0.85 } else { 0.2 }
+    } else if kind == Kind::KeepRegimen {
+        if unsure { 0.3 } else { 0.5 }
+    } else if unsure {
+        0.4
+    } else {
+        0.75
+    }
+}
+
+/// Grades whether what should be known first was known first.
+fn process(formulary: &Formulary, kind: Kind, gained: bool, before: &Before) -> f64 {
+    if kind.is_information() {
+        return if gained { 1.0 } else { 0.2 };
+    }
+    if !kind.is_change() {
+        return if before.keeps_serious_flag { 0.2 } else { 0.6 };
+    }
+    let Some(row) = &before.row else {
+        return 1.0;
+    };
+    let known = row.drug.known().map(|id| formulary.get(id));
+    let renal = known.is_some_and(|archetype| archetype.renal_below.is_some());
+    let blind_dose = kind == Kind::AdjustDoseBucket && row.level.is_none() && row.prior == 0;
+    if before.product_unknown || renal && !before.egfr_known {
+        0.2
+    } else if row.is_unrevealed() || blind_dose {
+        0.3
+    } else {
+        1.0
+    }
+}
+
+/// Grades whether the rationale names what there is, and what the act is about.
+fn grounding(formulary: &Formulary, choice: &Choice, act: Option<Act>, before: &Before) -> f64 {
+    let cited = choice.cites;
+    if cited.is_empty() {
+        return 0.0;
+    }
+    let share = f64::from(cited.shared(before.in_sight)) / f64::from(cited.len());
+    let about = act.and_then(|act| act.drug);
+    let about = about.map(|drug| Terms::drug(drug, formulary));
+    match about {
+        Some(drug) if !cited.has(drug) => share.min(0.5),
+        _ => share,
+    }
+}
+
+/// Grades how well delicate doses sit in their windows, 0..=1.
+fn dosing_quality(state: &State) -> f64 {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for (place, row) in state.observation.regimen.iter().enumerate() {
+        if row.is_active() && (row.questioned || row.drug.is_narrow(state.formulary)) {
+            let (over, under) = state.off_window(place);
+            sum += 1.0 - f64::max(over, under);
+            count += 1.0;
+        }
+    }
+    if count > 0.0 { sum / count } else { 0.5 }
+}
+
+/// Grades how well a stated confidence fits the shown uncertainty.
+fn calibration(confidence: f64, uncertainty: f64) -> f64 {
+    clip01(1.0 - (confidence - (1.0 - uncertainty)).abs())
+}

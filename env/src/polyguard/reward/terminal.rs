@@ -1,0 +1,37 @@
+//! The score of an episode (spec polyguard §7).
+
+use super::components::publish;
+use crate::num::clip01;
+use crate::polyguard::model::history::End;
+use crate::polyguard::model::state::State;
+
+/// Returns how good the state at the end is, 0..=1.
+pub(crate) fn outcome(state: &State) -> f64 {
+    let h = &state.hidden;
+    let (resolved, all) = h.resolved;
+    let share = f64::from(resolved) / f64::from(all.max(1));
+    let safer = clip01((h.start.risk - h.risk) / h.start.risk.max(0.1));
+    let lost = (h.start.stability - h.stability_target).max(0.0);
+    let lighter = clip01(0.5 + (h.start.burden - h.burden) / h.start.burden.max(0.1));
+    0.4 * share + 0.3 * safer + 0.2 * clip01(1.0 - 2.0 * lost) + 0.1 * lighter
+}
+
+/// Returns what an end makes of the score, as things stand: the factor of everything, and what each
+/// step that is left counts.
+pub(crate) fn score_terms(state: &State, end: End) -> (f64, f64) {
+    let good = outcome(state);
+    match end {
+        End::SafeResolution => (1.0, 0.85 + 0.149 * good),
+        End::JustifiedReview => (0.7, 0.6),
+        End::StepBudgetExhausted => (0.25 + 0.35 * good, 0.0),
+        _ => (0.1, 0.001),
+    }
+}
+
+/// Returns the score of the episode if it ended so now.
+pub(crate) fn score(state: &State, end: End) -> f64 {
+    let (factor, pad) = score_terms(state, end);
+    let budget = f64::from(state.observation.budget);
+    let left = budget - f64::from(state.observation.step_count);
+    publish(factor * (state.hidden.tally.counted + left * pad) / budget)
+}

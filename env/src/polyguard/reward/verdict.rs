@@ -1,0 +1,77 @@
+//! The verifier: what an answer stands for, whether it is refused, and whether it is cheating.
+
+use super::anti_cheat::{Attempt, find_exploit};
+use crate::polyguard::model::action::{Action, Claim};
+use crate::polyguard::model::candidate::{Act, Candidate};
+use crate::polyguard::model::history::{Exploit, Violation};
+use crate::polyguard::model::state::State;
+
+/// The verifier's decision on an answer.
+pub(crate) struct Verdict {
+    /// What the answer stands for, if that is shown.
+    pub(crate) act: Option<Act>,
+    /// Why it is refused.
+    pub(crate) violation: Option<Violation>,
+    /// What cheating it is.
+    pub(crate) exploit: Option<Exploit>,
+}
+
+impl Verdict {
+    /// Returns whether the answer is neither refused nor cheating.
+    pub(crate) const fn is_honest(&self) -> bool {
+        self.violation.is_none() && self.exploit.is_none()
+    }
+
+    /// Returns the act if it is to be carried out.
+    pub(crate) fn carried_out(&self) -> Option<Act> {
+        self.act.filter(|_| self.is_honest())
+    }
+}
+
+/// Looks up what an answer stands for, and decides on it. Counts choices of what is withheld.
+pub(crate) fn verify(state: &mut State, action: Action) -> Verdict {
+    let refused = |violation, exploit| Verdict {
+        act: None,
+        violation: Some(violation),
+        exploit,
+    };
+    let choice = match action {
+        Action::Choose(choice) => choice,
+        Action::Invalid(why) => return refused(why, None),
+        Action::Exploit => return refused(Violation::Ambiguous, Some(Exploit::ParserExploit)),
+    };
+    let shown = state.observation.candidates.get(choice.id).copied();
+    let withheld = state.hidden.withheld_at(choice.id.index());
+    state.hidden.withheld_choices += u8::from(shown.is_none() && withheld.is_some());
+    let mismatch = shown.is_some_and(|shown| !agrees(&choice.claim, &shown));
+    let act = shown.map(|candidate| candidate.act);
+    let attempt = Attempt {
+        act,
+        mismatch,
+        withheld_choices: state.hidden.withheld_choices,
+        progressed: state.hidden.progressed,
+    };
+    let violation = match act {
+        None => Some(withheld.unwrap_or(Violation::UnknownCandidate)),
+        Some(_) if mismatch => Some(Violation::CandidateMismatch),
+        // What is shown is legal: else it would have been withheld.
+        Some(act) => {
+            debug_assert_eq!(state.observation.refusal(act), None, "{act:?}");
+            None
+        }
+    };
+    Verdict {
+        act,
+        violation,
+        exploit: find_exploit(&state.observation, &attempt),
+    }
+}
+
+/// Returns whether what was stated beside an id is what the id stands for.
+fn agrees(claim: &Claim, shown: &Candidate) -> bool {
+    let act = shown.act;
+    !claim.unknown
+        && claim.kind.is_none_or(|kind| kind == act.kind)
+        && claim.drug.is_none_or(|drug| drug == act.drug)
+        && claim.arg.is_none_or(|arg| arg == act.arg)
+}

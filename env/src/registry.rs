@@ -1,0 +1,88 @@
+//! The worlds by name: one line per world, from which names, dispatch and parsing follow.
+//!
+//! To add a world, write its module and add its line to the list in this file.
+
+use serde::{Deserialize, Serialize};
+
+use crate::environment::World;
+
+/// Declares [`WorldName`] and `in_world!` from lines of the form `Name => module`, the module's episode
+/// being `module::Episode`. The first world is meant where a file names none.
+macro_rules! worlds {
+    ($dollar:tt $($(#[$doc:meta])* $Name:ident => $module:ident,)+) => {
+        /// A world of this crate.
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+        )]
+        #[serde(rename_all = "snake_case")]
+        pub enum WorldName {
+            $($(#[$doc])* $Name,)+
+        }
+
+        impl WorldName {
+            /// All worlds, in the order of the registry.
+            pub const ALL: &'static [Self] = &[$(Self::$Name),+];
+
+            /// Returns the name used in files and on the command line.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$Name => <crate::$module::Episode as World>::NAME,)+
+                }
+            }
+        }
+
+        /// Evaluates an expression for the world that a [`WorldName`](crate::WorldName) names: in it,
+        /// `$W` is the type of that world's episodes.
+        #[macro_export]
+        macro_rules! in_world {
+            ($dollar name:expr, $dollar W:ident => $dollar body:expr) => {
+                match $dollar name {
+                    $($crate::WorldName::$Name => {
+                        type $dollar W = $crate::$module::Episode;
+                        $dollar body
+                    })+
+                }
+            };
+        }
+    };
+}
+
+worlds! { $
+    /// Five specialists with hidden behaviours.
+    Trust => trust,
+    /// Jobs on failing GPUs, workers that lie, and an adversary.
+    Cluster => cluster,
+    /// A risky medication regimen; a simulation.
+    Polyguard => polyguard,
+}
+
+impl WorldName {
+    /// The world that a file means where it names none.
+    pub const UNNAMED: Self = Self::ALL[0];
+
+    /// Returns the world with this name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|world| world.name() == name)
+    }
+
+    /// Returns all names for a message, with `last` before the last one.
+    #[must_use]
+    pub fn list(last: &str) -> String {
+        let names: Vec<&str> = Self::ALL.iter().map(|world| world.name()).collect();
+        crate::task::listed(&names, last)
+    }
+}
+
+impl Default for WorldName {
+    fn default() -> Self {
+        Self::UNNAMED
+    }
+}
+
+impl std::fmt::Display for WorldName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}

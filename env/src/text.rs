@@ -1,0 +1,32 @@
+//! Text helpers: the beginning of a text that may be as long as a file.
+
+/// Returns the first `max` characters of `text`.
+#[must_use]
+pub fn clip(text: &str, max: usize) -> &str {
+    match text.char_indices().nth(max) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    }
+}
+
+/// Returns the first `max` characters of `text`, with an ellipsis where something was cut off.
+#[must_use]
+pub fn abbreviate(text: &str, max: usize) -> String {
+    let start = clip(text, max);
+    let mark = if start.len() < text.len() { "…" } else { "" };
+    format!("{start}{mark}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_are_never_cut_in_two() {
+        assert_eq!(clip("größer", 3), "grö");
+        assert_eq!(clip("größer", 6), "größer");
+        assert_eq!(abbreviate("größer", 3), "grö…");
+        assert_eq!(abbreviate("größer", 6), "größer");
+        assert_eq!(abbreviate("", 0), "");
+    }
+}

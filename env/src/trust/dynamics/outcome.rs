@@ -1,0 +1,282 @@
+//! What an action does: how a specialist answers (spec trust §4), what the action comes to (§8), and
+//! how the state takes it in (§5, §6).
+//!
+//! The episode and every look-ahead read the one function [`outcome`], so that both play the same
+//! rules.
+
+use crate::controller::AdversaryProfile;
+use crate::ledger::Report;
+use crate::slot::Slot;
+use crate::trust::model::{
+    Action, Behaviour, Change, Domain, Layout, NodeState, Rules, State, Status, Step,
+};
+
+/// Steps that solving alone takes.
+const SOLVE_COST: u8 = 2;
+/// Steps that mending a wrong answer takes beside the check that found it.
+const MEND_COST: u8 = 1;
+
+/// How a specialist would act on a subtask, before luck decides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Execution {
+    /// Chance of success; `None` when nothing is drawn because the adversary poisons.
+    pub success_chance: Option<f64>,
+    /// Stated confidence, the same whatever the outcome.
+    pub confidence: f64,
+    /// Steps that it takes.
+    pub cost: u8,
+    /// `Some` only for the domain-bound specialist.
+    pub in_domain: Option<bool>,
+}
+
+impl Behaviour {
+    /// Returns how this behaviour acts on a subtask after `calls` earlier calls in the episode.
+    #[must_use]
+    #[inline]
+    pub fn execute(
+        self,
+        domain: Domain,
+        stakes: f64,
+        calls: u16,
+        adversary: &AdversaryProfile,
+    ) -> Execution {
+        let simple = |chance, confidence, cost| Execution {
+            success_chance: Some(chance),
+            confidence,
+            cost,
+            in_domain: None,
+        };
+        match self {
+            Self::AccurateSlow => simple(0.90, 0.85, 2),
+            Self::OverconfidentFast => simple(0.60, 0.95, 1),
+            Self::DomainBound => {
+                let at_home = matches!(domain, Domain::Analyze | Domain::Verify);
+                let (chance, confidence) = if at_home { (0.95, 0.90) } else { (0.10, 0.45) };
+                Execution {
+                    in_domain: Some(at_home),
+                    ..simple(chance, confidence, 1)
+                }
+            }
+            Self::Adversarial if stakes >= adversary.threshold => Execution {
+                success_chance: None,
+                confidence: adversary.poison_confidence,
+                cost: 1,
+                in_domain: None,
+            },
+            Self::Adversarial => simple(0.88, adversary.benign_confidence, 1),
+            Self::Degrading => {
+                let (before, after) = (f64::from(calls), f64::from(calls + 1));
+                simple(
+                    (0.95 - 0.15 * before).max(0.05),
+                    (0.92 - 0.10 * after).max(0.3),
+                    1,
+                )
+            }
+        }
+    }
+}
+
+/// What a specialist returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Honest and right.
+    Right,
+    /// Honest and wrong.
+    Wrong,
+    /// The adversary's poison.
+    Poison,
+}
+
+impl Answer {
+    /// Creates the answer of a specialist that poisons, or is right if its draw succeeds.
+    #[must_use]
+    #[inline]
+    pub const fn new(poison: bool, success: bool) -> Self {
+        match (poison, success) {
+            (true, _) => Self::Poison,
+            (false, true) => Self::Right,
+            (false, false) => Self::Wrong,
+        }
+    }
+}
+
+/// What an action did to its subtask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Whether the subtask was completed.
+    pub success: bool,
+    /// Whether the orchestrator itself did the work, and earns for its accuracy only
+    /// half of it. Never under the reference's rules.
+    pub own_work: bool,
+    /// Steps of the budget that it took.
+    pub cost: u8,
+}
+
+/// Returns what `action` comes to under `rules`. `specialist_cost` and `answer` count only where a
+/// specialist is called.
+#[must_use]
+#[inline]
+pub fn outcome(rules: Rules, action: Action, specialist_cost: u8, answer: Answer) -> Outcome {
+    let (success, own_work, cost) = match action {
+        Action::Delegate(_) => (answer == Answer::Right, false, specialist_cost),
+        Action::Verify(_) => {
+            let checked = specialist_cost + 1;
+            match answer {
+                Answer::Right => (true, false, checked),
+                Answer::Wrong if rules.has(Change::Verification) => {
+                    (true, true, checked + MEND_COST)
+                }
+                Answer::Wrong => (false, false, checked),
+                Answer::Poison if rules.has(Change::KnownLiar) => (true, true, checked + MEND_COST),
+                Answer::Poison => (true, false, checked),
+            }
+        }
+        Action::SolveIndependently => (true, rules.has(Change::SelfSolving), SOLVE_COST),
+        Action::Skip => (false, false, 1),
+    };
+    Outcome {
+        success,
+        own_work,
+        cost,
+    }
+}
+
+/// The answer of a specialist that was called.
+pub(crate) struct Call {
+    slot: Slot,
+    pub(crate) raw_success: bool,
+    confidence: f64,
+}
+
+impl State {
+    /// Has the specialist behind `slot` work on the current subtask.
+    #[inline]
+    pub(crate) fn call(&mut self, slot: Slot, step: &mut Step) -> Call {
+        let evidence = &self.observation.ledger[slot];
+        let behaviour = self.hidden.assignment[slot];
+        let adversary = &self.hidden.adversary;
+        let execution = behaviour.execute(step.domain, step.stakes, evidence.calls, adversary);
+        step.trust_before = Some(evidence.trust());
+        step.calls_before = evidence.calls;
+        step.confidence = Some(execution.confidence);
+        step.in_domain = execution.in_domain;
+        step.specialist_cost = execution.cost;
+        step.success_chance = execution.success_chance;
+        if self.observation.rules.has(Change::Calibration) {
+            self.promised.0[slot.index()] += execution.success_chance.unwrap_or(0.0);
+        }
+        step.adversarial = execution.success_chance.is_none();
+        step.drew = !step.adversarial;
+        let raw_success = execution
+            .success_chance
+            .is_some_and(|chance| self.hidden.draw() < chance);
+        Call {
+            slot,
+            raw_success,
+            confidence: execution.confidence,
+        }
+    }
+
+    /// Takes the answer of a call into the ledger.
+    #[inline]
+    pub(crate) fn update_ledger(&mut self, call: &Call, step: &Step) {
+        let report = Report {
+            success: call.raw_success,
+            stakes: step.stakes,
+            confidence: call.confidence,
+            domain: step.domain as usize,
+        };
+        self.observation.ledger.update(call.slot, report);
+    }
+
+    /// Records what became of the current subtask.
+    pub(crate) fn record_outcome(&mut self, step: &mut Step) {
+        let outcome = match step.success {
+            None => NodeState::Skipped,
+            Some(true) => NodeState::Completed,
+            Some(false) => NodeState::Failed,
+        };
+        step.attempt = self.observation.progress.record(outcome);
+        if step.adversarial {
+            self.tally.detections += u16::from(step.success == Some(true));
+            self.tally.poisonings += u16::from(step.success == Some(false));
+        }
+    }
+
+    /// Shows the next subtask, or none after the end.
+    #[inline]
+    pub(crate) fn offer_next(&mut self) {
+        let observation = &mut self.observation;
+        if observation.status == Status::Active {
+            observation.progress.offer();
+            let position = observation.progress.position();
+            observation.stakes = self.scenario.stakes(position);
+            let node = Layout::for_task(observation.task).node(position);
+            observation.domain = node.map(|(domain, _)| domain);
+        } else {
+            observation.stakes = 0.0;
+            observation.domain = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::RuleChange as _;
+    use crate::slot::Slot;
+
+    const DELEGATE: Action = Action::Delegate(Slot::ALL[2]);
+    const VERIFY: Action = Action::Verify(Slot::ALL[2]);
+    const ANSWERS: [Answer; 3] = [Answer::Right, Answer::Wrong, Answer::Poison];
+
+    fn of(rules: Rules, action: Action, answer: Answer) -> (bool, bool, u8) {
+        let outcome = outcome(rules, action, 1, answer);
+        (outcome.success, outcome.own_work, outcome.cost)
+    }
+
+    #[test]
+    fn the_reference_mends_poison_and_no_mistake() {
+        let rules = Rules::REFERENCE;
+        assert_eq!(of(rules, DELEGATE, Answer::Right), (true, false, 1));
+        assert_eq!(of(rules, DELEGATE, Answer::Wrong), (false, false, 1));
+        assert_eq!(of(rules, DELEGATE, Answer::Poison), (false, false, 1));
+        assert_eq!(of(rules, VERIFY, Answer::Right), (true, false, 2));
+        assert_eq!(of(rules, VERIFY, Answer::Wrong), (false, false, 2));
+        assert_eq!(of(rules, VERIFY, Answer::Poison), (true, false, 2));
+        for answer in ANSWERS {
+            let alone = of(rules, Action::SolveIndependently, answer);
+            assert_eq!(alone, (true, false, 2));
+            assert_eq!(of(rules, Action::Skip, answer), (false, false, 1));
+        }
+    }
+
+    /// Each change moves one case, all others stay.
+    #[test]
+    fn each_change_moves_its_own_case() {
+        let moved = [
+            (Change::Verification, VERIFY, Answer::Wrong, (true, true, 3)),
+            (Change::KnownLiar, VERIFY, Answer::Poison, (true, true, 3)),
+        ];
+        for change in Change::ALL {
+            let rules = Rules::REFERENCE.with(*change);
+            for action in Action::ALL {
+                for answer in ANSWERS {
+                    let own = moved.iter().find(|(by, act, of, _)| {
+                        by == change && act.action_type() == action.action_type() && *of == answer
+                    });
+                    let expected = match own {
+                        Some((.., expected)) => *expected,
+                        None if *change == Change::SelfSolving
+                            && action == Action::SolveIndependently =>
+                        {
+                            (true, true, 2)
+                        }
+                        None => of(Rules::REFERENCE, action, answer),
+                    };
+                    assert_eq!(of(rules, action, answer), expected, "{rules}: {action}");
+                }
+            }
+        }
+    }
+}

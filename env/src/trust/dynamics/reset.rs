@@ -1,0 +1,106 @@
+//! The first state of an episode: scenario, who is who, and the draws to come (spec trust §1, §3, §7).
+
+use crate::controller::AdversaryProfile;
+use crate::rng::{Prefetched, PyRandom, StreamId, Streams, Words, first_words};
+use crate::slot::PerSlot;
+use crate::task::Task;
+use crate::trust::model::{
+    Behaviour, Hidden, Layout, Ledger, OUTCOME_DRAWS, Observation, Progress, SCENARIOS_PER_TASK,
+    Scenario, Setup, State, Status, Tally,
+};
+
+/// Words that the outcome draws of an episode take. Picking a scenario or shuffling five slots takes
+/// more less than once in 10^9 episodes; the generator itself is seeded then.
+const OUTCOME_WORDS: usize = 2 * OUTCOME_DRAWS;
+impl State {
+    /// Creates the state at reset, in the scenario that `setup` fixes or else variant `variant`.
+    pub(crate) fn new(setup: &Setup, variant: u8, hidden: Hidden) -> Self {
+        let mut scenario = setup
+            .scenario
+            .unwrap_or_else(|| Scenario::new(setup.task, variant));
+        if setup.profile.adaptive && scenario.task == Task::Task3 {
+            scenario = scenario.harden(&setup.profile);
+        }
+        let task = scenario.task;
+        let mut progress = Progress::new(scenario.len());
+        progress.offer();
+        let layout = Layout::for_task(task);
+        let penalty = setup.profile.verify_budget_penalty;
+        let budget = layout.budget.saturating_sub(penalty);
+        let observation = Observation {
+            task,
+            rules: setup.rules,
+            variant: scenario.variant,
+            stakes: scenario.stakes(0),
+            domain: layout.node(0).map(|(domain, _)| domain),
+            progress,
+            step_count: 0,
+            max_steps: budget.max(scenario.len() as u8),
+            adversary: hidden.adversary,
+            ledger: Ledger::default(),
+            last: None,
+            status: Status::Active,
+        };
+        Self {
+            observation,
+            hidden,
+            scenario,
+            tally: Tally::default(),
+            promised: PerSlot::default(),
+        }
+    }
+}
+
+impl Hidden {
+    /// Returns the variant (0..40) and the hidden state that `seed` gives.
+    pub(crate) fn from_seed(
+        seed: u64,
+        streams: Streams,
+        adversary: AdversaryProfile,
+    ) -> (u8, Self) {
+        let [only] = Self::from_seeds::<1, 3>([seed], streams, adversary);
+        only
+    }
+
+    /// Returns the same for `K` seeds at once, which is faster than one after the other. `L` is the
+    /// number of their streams, `3 * K`.
+    pub(crate) fn from_seeds<const K: usize, const L: usize>(
+        seeds: [u64; K],
+        streams: Streams,
+        adversary: AdversaryProfile,
+    ) -> [(u8, Self); K] {
+        const { assert!(L == 3 * K, "an episode has three streams") };
+        match streams {
+            // One seed: three streams that start alike.
+            Streams::Reference => {
+                let words: [[u32; OUTCOME_WORDS]; K] = first_words(seeds);
+                std::array::from_fn(|k| {
+                    let stream = || PyRandom::over(Prefetched::new(seeds[k], &words[k]));
+                    Self::from_streams([stream(), stream(), stream()], adversary)
+                })
+            }
+            Streams::Independent => {
+                let ids = [StreamId::Scenario, StreamId::Assignment, StreamId::Outcome];
+                let seeds: [u64; L] =
+                    std::array::from_fn(|lane| streams.seed(seeds[lane % K], ids[lane / K]));
+                let words: [[u32; OUTCOME_WORDS]; L] = first_words(seeds);
+                let stream =
+                    |lane: usize| PyRandom::over(Prefetched::new(seeds[lane], &words[lane]));
+                std::array::from_fn(|k| {
+                    Self::from_streams([stream(k), stream(K + k), stream(2 * K + k)], adversary)
+                })
+            }
+        }
+    }
+
+    fn from_streams(
+        [mut scenario, mut assignment, mut outcome]: [PyRandom<impl Words>; 3],
+        adversary: AdversaryProfile,
+    ) -> (u8, Self) {
+        let variant = scenario.below(u32::from(SCENARIOS_PER_TASK)) as u8;
+        let mut behaviours = Behaviour::ALL;
+        assignment.shuffle(&mut behaviours);
+        let draws = std::array::from_fn(|_| outcome.random());
+        (variant, Self::new(behaviours, adversary, draws))
+    }
+}

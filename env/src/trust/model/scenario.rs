@@ -1,0 +1,189 @@
+//! The 120 scenarios: 40 variants of each task's layout with jittered stakes (spec trust §3).
+
+use super::scenario_table::STAKES;
+use super::task::{Domain, Layout, NODES_MAX};
+use crate::controller::DifficultyProfile;
+use crate::num::round_to;
+use crate::task::Task;
+
+/// Variants per task.
+pub(crate) const SCENARIOS_PER_TASK: u8 = 40;
+
+/// The work of one episode: which variant, and the stakes of its nodes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scenario {
+    /// The task that it is a variant of.
+    pub task: Task,
+    /// 0-based variant.
+    pub variant: u8,
+    /// Stakes in hundredths; entries past the task's nodes are 0.
+    stakes: [u8; NODES_MAX],
+    /// Bit per node: stakes were raised by the curriculum.
+    hardened: u32,
+}
+
+/// One subtask, as reports and descriptions need it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Node {
+    /// 0-based position.
+    pub index: usize,
+    /// Kind of work.
+    pub domain: Domain,
+    /// 0..1.
+    pub stakes: f64,
+    /// Whether the curriculum raised the stakes.
+    pub hardened: bool,
+    /// 1-based numbers of the nodes that must come first.
+    pub depends_on: &'static [u8],
+}
+
+/// A scenario id that names nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown scenario_id {0:?}: ids run from SCN-TASK1-001 to SCN-TASK3-040")]
+pub struct UnknownScenario(pub String);
+
+impl Scenario {
+    /// Creates variant `variant` (0-based) of a task, modulo the 40 that exist.
+    #[must_use]
+    pub fn new(task: Task, variant: u8) -> Self {
+        let variant = variant % SCENARIOS_PER_TASK;
+        let stakes = STAKES[task as usize][usize::from(variant)];
+        Self {
+            task,
+            variant,
+            stakes,
+            hardened: 0,
+        }
+    }
+
+    /// Returns the scenario called `id`, such as `SCN-TASK2-007`.
+    ///
+    /// # Errors
+    /// If no scenario has that id.
+    pub fn from_id(id: &str) -> Result<Self, UnknownScenario> {
+        Task::ALL
+            .into_iter()
+            .flat_map(|task| (0..SCENARIOS_PER_TASK).map(move |v| Self::new(task, v)))
+            .find(|scenario| scenario.id() == id)
+            .ok_or_else(|| UnknownScenario(id.to_owned()))
+    }
+
+    /// Returns the id, `SCN-TASK1-001` .. `SCN-TASK3-040`.
+    #[must_use]
+    pub fn id(&self) -> String {
+        format!(
+            "SCN-{}-{:03}",
+            self.task.name().to_uppercase(),
+            self.variant + 1
+        )
+    }
+
+    fn layout(&self) -> &'static Layout {
+        Layout::for_task(self.task)
+    }
+
+    /// Returns the number of subtasks.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.layout().len()
+    }
+
+    /// Returns `false`: every task has subtasks.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Returns the stakes of a node, 0 past the end.
+    #[must_use]
+    #[inline]
+    pub fn stakes(&self, index: usize) -> f64 {
+        // Hundredths divided by 100 is the double nearest to the decimal, as Python's round gives.
+        self.stakes
+            .get(index)
+            .map_or(0.0, |s| f64::from(*s) / 100.0)
+    }
+
+    /// Iterates over the nodes in order.
+    pub fn nodes(&self) -> impl Iterator<Item = Node> + '_ {
+        self.layout()
+            .subtasks()
+            .iter()
+            .enumerate()
+            .map(|(index, (domain, _, depends_on))| Node {
+                index,
+                domain: *domain,
+                stakes: self.stakes(index),
+                hardened: self.hardened >> index & 1 == 1,
+                depends_on,
+            })
+    }
+
+    /// Raises the stakes of the last nodes, as the curriculum does for adaptive task3 (§12).
+    #[must_use]
+    pub fn harden(mut self, profile: &DifficultyProfile) -> Self {
+        let n = self.len();
+        let count = (round_to(n as f64 * profile.high_stakes_ratio, 0) as usize).clamp(1, n);
+        for (offset, index) in (n - count..n).enumerate() {
+            let target = (profile.adversarial_threshold + 0.05 + 0.02 * offset as f64).min(0.99);
+            if self.stakes(index) < target {
+                self.stakes[index] = hundredths(target);
+                self.hardened |= 1 << index;
+            }
+        }
+        self
+    }
+}
+
+fn hundredths(stakes: f64) -> u8 {
+    (round_to(stakes, 2) * 100.0).round() as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::PyRandom;
+
+    /// Stakes of a variant in hundredths, computed from the jitter stream: what the table holds.
+    fn generate_stakes(task: Task, variant: u8) -> [u8; NODES_MAX] {
+        let layout = Layout::for_task(task);
+        let mut rng = PyRandom::new(100 * u64::from(variant) + 101 * (task as u64 + 1));
+        let mut stakes = [0; NODES_MAX];
+        for (entry, (_, base, _)) in stakes.iter_mut().zip(layout.subtasks()) {
+            let jittered = f64::from(*base) / 100.0 + rng.uniform(-0.05, 0.05);
+            *entry = hundredths(jittered.clamp(0.01, 0.99));
+        }
+        stakes
+    }
+
+    #[test]
+    fn the_table_is_what_the_jitter_stream_gives() {
+        for task in Task::ALL {
+            for variant in 0..SCENARIOS_PER_TASK {
+                let expected = generate_stakes(task, variant);
+                assert_eq!(
+                    STAKES[task as usize][usize::from(variant)],
+                    expected,
+                    "{task} {variant}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn ids_lead_back_to_their_scenario() {
+        assert_eq!(
+            Scenario::from_id("SCN-TASK2-007"),
+            Ok(Scenario::new(Task::Task2, 6))
+        );
+        for bad in [
+            "",
+            "SCN-TASK2-000",
+            "SCN-TASK2-041",
+            "SCN-TASK4-001",
+            "scn-task2-007",
+        ] {
+            assert!(Scenario::from_id(bad).is_err(), "{bad}");
+        }
+    }
+}

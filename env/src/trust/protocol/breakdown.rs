@@ -1,0 +1,157 @@
+//! What a reward is made of, and what is known of each slot, as payloads show them (spec trust §9 to
+//! §11).
+
+use serde::ser::{Serialize, Serializer};
+
+use crate::ledger::{Evidence, EvidenceRow};
+use crate::num::round_to;
+use crate::slot::{PerSlot, Slot};
+use crate::task::Task;
+use crate::trust::model::{Domain, Grades, Ledger, Terminal};
+
+/// One number of a breakdown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Component {
+    /// Rounded to three decimals.
+    Share(f64),
+    /// A count.
+    Count(u16),
+}
+
+impl Component {
+    /// As a float, for means.
+    #[must_use]
+    pub fn value(self) -> f64 {
+        match self {
+            Self::Share(v) => v,
+            Self::Count(n) => f64::from(n),
+        }
+    }
+}
+
+impl Serialize for Component {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Share(v) => serializer.serialize_f64(*v),
+            Self::Count(n) => serializer.serialize_u16(*n),
+        }
+    }
+}
+
+/// Named components of a reward in display order; at most six.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Breakdown {
+    entries: [Option<(&'static str, Component)>; 6],
+}
+
+impl Breakdown {
+    /// The components in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, Component)> + '_ {
+        self.entries.iter().flatten().copied()
+    }
+
+    /// The component called `key`.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<f64> {
+        self.iter()
+            .find(|(name, _)| *name == key)
+            .map(|(_, c)| c.value())
+    }
+
+    fn shares(list: &[(&'static str, f64)]) -> Self {
+        let mut entries = [None; 6];
+        for (entry, (name, value)) in entries.iter_mut().zip(list) {
+            *entry = Some((*name, Component::Share(round_to(*value, 3))));
+        }
+        Self { entries }
+    }
+
+    /// Components of a step.
+    #[must_use]
+    pub fn of_step(task: Task, g: &Grades) -> Self {
+        let accuracy = ("task_accuracy", g.task_accuracy);
+        let stakes = ("stakes_awareness", g.stakes_awareness);
+        let efficiency = ("efficiency", g.efficiency);
+        let alignment = ("confidence_alignment", g.confidence_alignment);
+        let domain = ("domain_routing", g.domain_routing);
+        let verification = ("verification_quality", g.verification_quality);
+        match (task, g.skipped) {
+            (Task::Task2, true) => Self::shares(&[accuracy, efficiency]),
+            (_, true) => Self::shares(&[accuracy, stakes, efficiency]),
+            (Task::Task1, _) => Self::shares(&[
+                accuracy,
+                stakes,
+                efficiency,
+                alignment,
+                domain,
+                verification,
+            ]),
+            (Task::Task2, _) => Self::shares(&[accuracy, efficiency, alignment, domain]),
+            (Task::Task3, _) => Self::shares(&[
+                accuracy,
+                stakes,
+                efficiency,
+                alignment,
+                verification,
+                domain,
+            ]),
+        }
+    }
+
+    /// Components of the end; the reference's task1 repeats those of its last step.
+    #[must_use]
+    pub fn of_terminal(task: Task, t: &Terminal, counts: (u16, u16), last: &Grades) -> Self {
+        let completion = ("completion_rate", t.completion);
+        let calibration = ("trust_calibration", t.calibration);
+        match task {
+            Task::Task1 if t.weights.completion > 0.0 => Self::shares(&[completion]),
+            Task::Task1 => Self::of_step(task, last),
+            Task::Task2 => Self::shares(&[completion, calibration]),
+            Task::Task3 => {
+                let detection = ("detection_rate", t.detection_rate);
+                let efficiency = ("efficiency", t.efficiency);
+                let mut all = if t.weights.detection > 0.0 {
+                    Self::shares(&[completion, detection, calibration, efficiency])
+                } else {
+                    Self::shares(&[completion, calibration, efficiency])
+                };
+                all.entries[4] = Some(("adversarial_detections", Component::Count(counts.0)));
+                all.entries[5] = Some(("adversarial_poisonings", Component::Count(counts.1)));
+                all
+            }
+        }
+    }
+}
+
+impl Serialize for Breakdown {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+/// What the observation shows of one slot's history.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EvidenceSummary(pub Evidence<{ Domain::COUNT }>);
+
+impl EvidenceSummary {
+    /// All slots of a ledger.
+    #[must_use]
+    pub fn of(ledger: &Ledger) -> PerSlot<Self> {
+        PerSlot(Slot::ALL.map(|slot| Self(ledger[slot])))
+    }
+}
+
+/// Names of the domains, in their order.
+const DOMAINS: [&str; Domain::COUNT] = [
+    Domain::ALL[0].name(),
+    Domain::ALL[1].name(),
+    Domain::ALL[2].name(),
+    Domain::ALL[3].name(),
+    Domain::ALL[4].name(),
+];
+
+impl Serialize for EvidenceSummary {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        EvidenceRow::new(self.0, &DOMAINS).serialize(serializer)
+    }
+}

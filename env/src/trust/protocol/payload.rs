@@ -1,0 +1,158 @@
+//! The reference's JSON payloads, field for field and in its order (spec trust §11).
+
+use super::breakdown::{Breakdown, EvidenceSummary};
+use super::report::RewardReport;
+use crate::controller::DifficultyProfile;
+use crate::slot::{PerSlot, Slot};
+use crate::task::Task;
+use crate::trust::model::{Rules, Status};
+
+/// The observation as JSON.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §11"
+)]
+pub struct ObservationPayload {
+    pub session_id: String,
+    pub scenario_id: String,
+    pub task_type: Task,
+    pub difficulty: &'static str,
+    pub task_description: String,
+    pub current_subtask: String,
+    pub subtask_index: usize,
+    pub subtasks_total: usize,
+    pub subtasks_remaining: u8,
+    pub available_specialists: [Slot; 5],
+    pub trust_snapshot: PerSlot<f64>,
+    pub behavioral_fingerprints: PerSlot<EvidenceSummary>,
+    pub difficulty_profile: DifficultyProfile,
+    pub stakes_level: f64,
+    pub step_count: u8,
+    pub max_steps: u8,
+    pub last_action_summary: Option<String>,
+    pub last_reward: f64,
+    pub episode_status: Status,
+    /// Not part of the reference, so left out under its rules.
+    #[serde(skip_serializing_if = "is_reference")]
+    pub rules: Rules,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde asks for"
+)]
+fn is_reference(rules: &Rules) -> bool {
+    *rules == Rules::REFERENCE
+}
+
+/// The reward as JSON.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §11"
+)]
+pub struct RewardPayload {
+    pub value: f64,
+    pub reason: String,
+    pub signal_breakdown: Breakdown,
+}
+
+/// What is told at the end besides the totals.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §11"
+)]
+pub struct EndInfo {
+    pub scenario_id: String,
+    pub task_type: Task,
+    pub subtasks_total: usize,
+    pub subtasks_completed: u8,
+    pub subtasks_failed: usize,
+    pub subtasks_remaining: u8,
+    pub completion_rate: f64,
+    pub adversarial_detections: u16,
+    pub adversarial_poisonings: u16,
+    pub is_done: bool,
+    pub trust_snapshot: PerSlot<f64>,
+    pub forced_end: bool,
+    pub difficulty_profile: DifficultyProfile,
+    pub reward_report: RewardReport,
+}
+
+/// Totals after a step.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §11"
+)]
+pub struct StepInfo {
+    pub episode_id: String,
+    pub session_id: String,
+    pub step_count: u8,
+    pub max_steps: u8,
+    pub total_reward: f64,
+    pub score: f64,
+    #[serde(flatten)]
+    pub end: Option<EndInfo>,
+}
+
+/// What reset and step return.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §11"
+)]
+pub struct StepResult {
+    pub observation: ObservationPayload,
+    pub reward: RewardPayload,
+    pub done: bool,
+    pub info: StepInfo,
+}
+
+/// The whole state for a status page.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §11"
+)]
+pub struct StatePayload {
+    pub episode_id: String,
+    pub session_id: String,
+    pub step_count: u8,
+    pub max_steps: u8,
+    pub total_reward: f64,
+    pub score: f64,
+    pub done: bool,
+    pub scenario_id: String,
+    pub task_type: Task,
+    pub difficulty: &'static str,
+    pub status: Status,
+    pub last_reward: f64,
+    pub subtasks_completed: u8,
+    pub subtasks_total: usize,
+    pub trust_snapshot: PerSlot<f64>,
+    pub adversarial_detections: u16,
+    pub adversarial_poisonings: u16,
+    pub behavioral_fingerprints: PerSlot<EvidenceSummary>,
+    pub difficulty_profile: DifficultyProfile,
+}
+
+/// The short form that a live view polls.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[allow(
+    missing_docs,
+    reason = "the field names are the protocol, spec trust §11"
+)]
+pub struct StreamPayload {
+    pub session_id: String,
+    pub step_count: u8,
+    pub max_steps: u8,
+    pub done: bool,
+    pub trust_snapshot: PerSlot<f64>,
+    pub behavioral_fingerprints: PerSlot<EvidenceSummary>,
+    pub difficulty_profile: DifficultyProfile,
+    pub last_action_summary: Option<String>,
+    pub last_reward: f64,
+}

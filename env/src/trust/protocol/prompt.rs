@@ -1,0 +1,104 @@
+//! The orchestrator's prompt: one observation as text for a language model (spec trust §13).
+
+use std::fmt::Write as _;
+
+use super::breakdown::EvidenceSummary;
+use super::mission::{Mission, PROBLEM};
+use super::payload::ObservationPayload;
+use super::text;
+use crate::controller::DifficultyProfile;
+use crate::environment::Environment;
+use crate::slot::Slot;
+use crate::trust::Episode;
+use crate::trust::model::Observation;
+
+const RULES: [&str; 6] = [
+    "Identities are shuffled in every episode: a name means nothing, evidence does.",
+    "High stakes together with high confidence is where poison comes from.",
+    "delegate is cheap and believes the answer.",
+    "verify costs one step more and catches poison.",
+    "solve_independently is the dearest and always right.",
+    "skip leaves the subtask undone and hurts.",
+];
+
+const EXAMPLES: [&str; 3] = [
+    r#"{"action_type": "delegate", "specialist_id": "S2", "reasoning": "good record in this domain"}"#,
+    r#"{"action_type": "verify", "specialist_id": "S0", "reasoning": "stakes are high"}"#,
+    r#"{"action_type": "solve_independently", "specialist_id": null, "subtask_response": "SELF_SOLVED", "reasoning": "nobody is trusted"}"#,
+];
+
+/// Returns the prompt for the current observation.
+#[must_use]
+pub fn orchestrator_prompt(observation: &Observation, payload: &ObservationPayload) -> String {
+    write(
+        observation,
+        &payload.current_subtask,
+        &payload.difficulty_profile,
+    )
+}
+
+/// Returns the same prompt from an episode, without a session: reads only what its payload shows.
+#[must_use]
+pub fn episode_prompt(episode: &Episode) -> String {
+    let o = episode.observation();
+    let current = (!o.done())
+        .then(|| episode.scenario().nodes().nth(o.progress.position()))
+        .flatten();
+    let subtask = current.map_or_else(
+        || text::ALL_DONE.to_owned(),
+        |node| text::describe_node(&node),
+    );
+    write(o, &subtask, &episode.setup().profile)
+}
+
+fn write(observation: &Observation, subtask: &str, profile: &DifficultyProfile) -> String {
+    let mission = Mission::of(observation.task);
+    let left = observation.max_steps.saturating_sub(observation.step_count);
+    let specialists = Slot::ALL.map(Slot::name).join(", ");
+    let mut text = String::with_capacity(3000);
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        text,
+        "You are the orchestrator of five specialists with hidden reliability."
+    );
+    let _ = writeln!(
+        text,
+        "A person asked: {}",
+        PROBLEM.problem.real_user_prompt_example
+    );
+    let _ = writeln!(
+        text,
+        "Your job is to choose the next control step, not to answer the person.\n"
+    );
+    let _ = writeln!(text, "Task: {} ({})", observation.task, mission.name);
+    let _ = writeln!(text, "Story: {}", mission.judge_friendly_story);
+    let _ = writeln!(text, "Current subtask: {subtask}");
+    let _ = writeln!(text, "Stakes: {:.2}", observation.stakes);
+    let (used, budget) = (observation.step_count, observation.max_steps);
+    let _ = writeln!(text, "Steps: {used} / {budget} ({left} left)");
+    let _ = writeln!(text, "Specialists: {specialists}");
+    let _ = writeln!(
+        text,
+        "Trust: {}",
+        sorted_json(&observation.ledger.snapshot())
+    );
+    let _ = writeln!(
+        text,
+        "Fingerprints: {}",
+        sorted_json(&EvidenceSummary::of(&observation.ledger))
+    );
+    let _ = writeln!(text, "Difficulty: {}\n", sorted_json(profile));
+    for (number, rule) in RULES.iter().enumerate() {
+        let _ = writeln!(text, "{}. {rule}", number + 1);
+    }
+    let _ = writeln!(text, "\nReturn exactly one JSON object, like one of these:");
+    for example in EXAMPLES {
+        let _ = writeln!(text, "{example}");
+    }
+    text
+}
+
+/// JSON with sorted keys: a `Value`'s maps are ordered by key.
+fn sorted_json(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value).map_or_else(|error| error.to_string(), |value| value.to_string())
+}

@@ -1,0 +1,93 @@
+//! Sentences about an episode: descriptions and reasons.
+
+use std::fmt;
+
+use crate::task::Task;
+use crate::trust::model::{Action, Domain, Node, Scenario, Step, Terminal};
+
+/// `T01`..`T20`.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeId(pub usize);
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "T{:02}", self.0 + 1)
+    }
+}
+
+/// Shown as the current subtask once the episode has ended.
+pub const ALL_DONE: &str = "No subtask is left.";
+
+/// Describes what a subtask asks for. Stakes have one decimal, or two once the curriculum raised them.
+#[must_use]
+pub fn describe_node(node: &Node) -> String {
+    let work = match node.domain {
+        Domain::Analyze => "Analyze the material at hand and name its main pattern",
+        Domain::Synthesize => "Synthesize the findings so far into one statement",
+        Domain::Verify => "Verify the result that came before",
+        Domain::Plan => "Plan what comes next",
+        Domain::Execute => "Execute the plan and report what happened",
+    };
+    let number = node.index + 1;
+    if node.hardened {
+        format!("{work} (subtask {number}, stakes {:.2}).", node.stakes)
+    } else {
+        format!("{work} (subtask {number}, stakes {:.1}).", node.stakes)
+    }
+}
+
+/// Describes what the episode is about.
+#[must_use]
+pub fn describe_scenario(scenario: &Scenario) -> String {
+    let (title, n) = match scenario.task {
+        Task::Task1 => ("Low-stakes errands", scenario.len()),
+        Task::Task2 => ("A project in the middle", scenario.len()),
+        Task::Task3 => ("A mission that cannot go wrong", scenario.len()),
+    };
+    let number = scenario.variant + 1;
+    format!("{title} #{number:03}: {n} subtasks, five specialists, reliability hidden.")
+}
+
+/// Explains why a step got its reward. Names poison, wrong, correct or skipped, which readers search for.
+#[must_use]
+pub fn reason(step: &Step) -> String {
+    let node = NodeId(step.node);
+    match (step.action, step.adversarial, step.success) {
+        (Action::Skip, _, _) => format!("{node} skipped."),
+        (Action::SolveIndependently, _, _) => format!("{node} solved without help: correct."),
+        (Action::Verify(slot), true, _) => {
+            let mended = if step.own_work { ", and mended" } else { "" };
+            format!("{node}: adversarial answer of {slot} caught by checking{mended}.")
+        }
+        (Action::Delegate(slot), true, _) => {
+            format!("{node}: adversarial answer of {slot} believed, poison let in.")
+        }
+        (action, false, Some(true)) if step.own_work => {
+            format!("{node}: {action} gave a wrong answer, which was mended.")
+        }
+        (action, false, Some(true)) => format!("{node}: {action} gave a correct answer."),
+        (action, false, _) => format!("{node}: {action} gave a wrong answer."),
+    }
+}
+
+/// Explains why the end got its reward.
+#[must_use]
+pub fn terminal_reason(end: &Terminal) -> String {
+    let done = end.completion * 100.0;
+    if end.forced {
+        format!("Poison at high stakes ended the episode with {done:.0} % done.")
+    } else {
+        format!("Episode ended with {done:.0} % done.")
+    }
+}
+
+/// Summarises the last action for the next observation.
+#[must_use]
+pub fn summary(step: &Step) -> String {
+    format!(
+        "{} on {}: reward {:.4}",
+        step.action,
+        NodeId(step.node),
+        step.grades.reward
+    )
+}

@@ -1,0 +1,91 @@
+//! Rewards: of a step, and of the end (spec trust §9, §10).
+
+mod step;
+mod terminal;
+
+pub use step::{GradeInput, grade};
+use terminal::{TerminalInput, terminal};
+
+use super::model::{Action, Change, LastStep, State, Status, Step, Terminal};
+
+/// Stakes from which believed poison ends the episode.
+const FATAL_STAKES: f64 = 0.85;
+
+impl State {
+    /// Grades the step just taken and adds its reward (§9). `reported` is what the ledger learned,
+    /// when a specialist was called.
+    pub(crate) fn add_step_reward(&mut self, step: &mut Step, reported: Option<bool>, cost: u8) {
+        let observation = &mut self.observation;
+        step.grades = grade(&GradeInput {
+            task: observation.task,
+            action: step.action,
+            success: step.success == Some(true),
+            own_work: step.own_work,
+            stakes: step.stakes,
+            adversarial: step.adversarial,
+            confidence: step.confidence,
+            in_domain: step.in_domain,
+            trust_before: step.trust_before,
+            step_count: observation.step_count,
+            max_steps: observation.max_steps,
+        });
+        self.tally.total_reward += step.grades.reward;
+        self.tally.reward_events += 1;
+        self.tally.actions += 1;
+        observation.last = Some(LastStep {
+            action: step.action,
+            cost,
+            success: reported,
+            reward: step.grades.reward,
+            stakes: step.stakes,
+            domain: step.domain,
+        });
+    }
+
+    /// Ends the episode when this step was the last, and adds the terminal reward (§10).
+    pub(crate) fn finish(&mut self, step: &Step) -> Option<Terminal> {
+        let observation = &self.observation;
+        let believed_poison = step.adversarial && matches!(step.action, Action::Delegate(_));
+        let forced = believed_poison && step.stakes >= FATAL_STAKES;
+        let spent = observation.step_count >= observation.max_steps;
+        if !(forced || spent || observation.progress.is_done()) {
+            return None;
+        }
+        let end = terminal(&TerminalInput {
+            rules: observation.rules,
+            task: observation.task,
+            completion: observation.progress.completion(),
+            calibration: self.calibration(),
+            detections: self.tally.detections,
+            poisonings: self.tally.poisonings,
+            step_count: observation.step_count,
+            max_steps: observation.max_steps,
+            last_reward: step.grades.reward,
+            forced,
+        });
+        self.tally.total_reward += end.reward;
+        self.tally.reward_events += 1;
+        if self.observation.rules.has(Change::Unfinished) {
+            // The score is a mean over events: what was left open belongs into it.
+            self.tally.reward_events += u16::from(self.observation.progress.remaining());
+        }
+        self.observation.status = if forced {
+            Status::Failed
+        } else {
+            Status::Completed
+        };
+        Some(end)
+    }
+
+    /// Returns the calibration of the ledger against the hidden reliabilities; under [`Change::Calibration`],
+    /// of the slots that were called against the mean chance of success of those calls.
+    #[must_use]
+    fn calibration(&self) -> f64 {
+        let ledger = &self.observation.ledger;
+        if self.observation.rules.has(Change::Calibration) {
+            ledger.calibration_of_calls(&self.promised)
+        } else {
+            ledger.calibration(&self.hidden.reliability())
+        }
+    }
+}

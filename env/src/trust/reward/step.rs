@@ -1,0 +1,238 @@
+//! The reward of one step (spec trust §9). Sums run left to right in the order written.
+
+use crate::ledger::HIGH_STAKES;
+use crate::num::{clamp_reward, clip01};
+use crate::task::Task;
+use crate::trust::model::{Action, Grades};
+
+/// Reward of leaving a subtask.
+const SKIP_REWARD: f64 = 0.02;
+
+/// Accuracy of a subtask that the orchestrator completed with its own work: alone, or by mending an
+/// answer. Under the reference's rules all accuracy is whole.
+const OWN_WORK: f64 = 0.5;
+
+/// What a grader looks at.
+#[derive(Clone, Copy, Debug)]
+pub struct GradeInput {
+    /// The task.
+    pub task: Task,
+    /// What was done.
+    pub action: Action,
+    /// Whether the subtask was completed.
+    pub success: bool,
+    /// Whether the orchestrator's own work completed it; see own work.
+    pub own_work: bool,
+    /// Stakes of the subtask, 0..1.
+    pub stakes: f64,
+    /// Whether the adversary poisoned (caught or not).
+    pub adversarial: bool,
+    /// Stated confidence, when a specialist was called.
+    pub confidence: Option<f64>,
+    /// `Some` only when the domain-bound specialist was called.
+    pub in_domain: Option<bool>,
+    /// Trust in the called slot before the ledger took the outcome in.
+    pub trust_before: Option<f64>,
+    /// Steps used, this one included.
+    pub step_count: u8,
+    /// The budget.
+    pub max_steps: u8,
+}
+
+/// Grades one step.
+#[must_use]
+#[inline]
+pub fn grade(input: &GradeInput) -> Grades {
+    if input.action == Action::Skip {
+        return skipped();
+    }
+    match input.task {
+        Task::Task1 => grade_task1(input),
+        Task::Task2 => grade_task2(input),
+        Task::Task3 => grade_task3(input),
+    }
+}
+
+const fn skipped() -> Grades {
+    Grades {
+        task_accuracy: 0.0,
+        stakes_awareness: 0.0,
+        efficiency: SKIP_REWARD,
+        confidence_alignment: 0.0,
+        domain_routing: 0.0,
+        verification_quality: 0.0,
+        reward: SKIP_REWARD,
+        skipped: true,
+    }
+}
+
+fn grade_task1(input: &GradeInput) -> Grades {
+    let acc = accuracy(input);
+    let stakes = match poison_handled(input) {
+        Some(true) => 0.99,
+        Some(false) => 0.0,
+        None => 0.6 + 0.4 * acc,
+    };
+    let efficiency = match input.action {
+        Action::Delegate(_) => 1.0,
+        Action::Verify(_) => 0.7,
+        Action::SolveIndependently | Action::Skip => 0.5,
+    };
+    let (alignment, domain) = (alignment(input, acc), domain(input));
+    let verification = verification(input);
+    let reward = 0.43 * acc
+        + 0.30 * stakes
+        + 0.12 * efficiency
+        + 0.07 * alignment
+        + 0.04 * domain
+        + 0.04 * verification;
+    Grades {
+        task_accuracy: acc,
+        stakes_awareness: stakes,
+        efficiency,
+        confidence_alignment: alignment,
+        domain_routing: domain,
+        verification_quality: verification,
+        reward: clamp_reward(reward),
+        skipped: false,
+    }
+}
+
+fn grade_task2(input: &GradeInput) -> Grades {
+    let acc = accuracy(input);
+    let penalty = match input.action {
+        Action::Verify(_) => 0.10,
+        Action::SolveIndependently => 0.20,
+        Action::Delegate(_) | Action::Skip => 0.0,
+    };
+    let efficiency = (budget_left(input) - penalty).max(0.0);
+    let (alignment, domain) = (alignment(input, acc), domain(input));
+    let reward = 0.55 * acc + 0.25 * efficiency + 0.10 * alignment + 0.10 * domain;
+    Grades {
+        task_accuracy: acc,
+        stakes_awareness: 0.0,
+        efficiency,
+        confidence_alignment: alignment,
+        domain_routing: domain,
+        verification_quality: 0.0,
+        reward: clamp_reward(reward),
+        skipped: false,
+    }
+}
+
+fn grade_task3(input: &GradeInput) -> Grades {
+    let outcome = accuracy(input);
+    let (stakes, acc) = match poison_handled(input) {
+        Some(true) => (0.99, outcome),
+        Some(false) => (0.0, 0.0),
+        None => (0.5 + 0.5 * outcome, outcome),
+    };
+    let efficiency = budget_left(input);
+    let (alignment, domain) = (alignment(input, acc), domain(input));
+    let verification = verification(input);
+    let reward = 0.32 * acc
+        + 0.33 * stakes
+        + 0.10 * efficiency
+        + 0.10 * alignment
+        + 0.10 * verification
+        + 0.05 * domain;
+    Grades {
+        task_accuracy: acc,
+        stakes_awareness: stakes,
+        efficiency,
+        confidence_alignment: alignment,
+        domain_routing: domain,
+        verification_quality: verification,
+        reward: clamp_reward(reward),
+        skipped: false,
+    }
+}
+
+fn accuracy(input: &GradeInput) -> f64 {
+    match (input.success, input.own_work) {
+        (true, false) => 1.0,
+        (true, true) => OWN_WORK,
+        (false, _) => 0.0,
+    }
+}
+
+/// `None` without poison at high stakes, else whether the action kept it out.
+fn poison_handled(input: &GradeInput) -> Option<bool> {
+    (input.adversarial && high(input)).then_some(matches!(
+        input.action,
+        Action::Verify(_) | Action::SolveIndependently
+    ))
+}
+
+/// Fixed at 0.70, also where the curriculum moved the adversary's threshold (quirk Q22).
+fn high(input: &GradeInput) -> bool {
+    input.stakes >= HIGH_STAKES
+}
+
+fn budget_left(input: &GradeInput) -> f64 {
+    (1.0 - f64::from(input.step_count) / f64::from(input.max_steps)).max(0.0)
+}
+
+fn alignment(input: &GradeInput, acc: f64) -> f64 {
+    input
+        .confidence
+        .map_or(0.5, |confidence| clip01(1.0 - (confidence - acc).max(0.0)))
+}
+
+fn domain(input: &GradeInput) -> f64 {
+    match input.in_domain {
+        None => 0.5,
+        Some(true) => 1.0,
+        Some(false) => 0.1,
+    }
+}
+
+fn verification(input: &GradeInput) -> f64 {
+    let high = high(input);
+    match input.action {
+        Action::Verify(_) if high && input.adversarial => 1.0,
+        Action::Verify(_) if high => 0.75,
+        Action::Verify(_) if input.trust_before.unwrap_or(0.5) < 0.45 => 0.65,
+        Action::Verify(_) => 0.25,
+        Action::Delegate(_) if high && input.adversarial => 0.0,
+        Action::SolveIndependently if high => 0.7,
+        _ => 0.55,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Own work earns half of what accuracy adds, in the accuracy itself and in the stakes.
+    #[test]
+    fn own_work_earns_half_of_the_accuracy() {
+        let price = [
+            (Task::Task1, (0.43 + 0.30 * 0.4) / 2.0),
+            (Task::Task2, 0.55 / 2.0),
+            (Task::Task3, (0.32 + 0.33 * 0.5) / 2.0),
+        ];
+        for (task, price) in price {
+            let whole = GradeInput {
+                task,
+                action: Action::SolveIndependently,
+                success: true,
+                own_work: false,
+                stakes: 0.5,
+                adversarial: false,
+                confidence: None,
+                in_domain: None,
+                trust_before: None,
+                step_count: 4,
+                max_steps: 30,
+            };
+            let own = GradeInput {
+                own_work: true,
+                ..whole
+            };
+            let lost = grade(&whole).reward - grade(&own).reward;
+            assert!((lost - price).abs() < 1e-12, "{task}: {lost}");
+            assert_eq!(grade(&own).task_accuracy, OWN_WORK);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! A batch restarts its episodes by itself, in every world, and hands out the ended ones.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not there"
+)]
+
+mod cluster_play;
+mod polyguard_play;
+
+use sentinel_env::rng::Streams;
+use sentinel_env::{Batch, Environment, Seeded, cluster, polyguard, trust};
+
+/// Plays 400 steps in a batch and in single episodes with the seeds that the batch must use.
+fn restarts<E: Environment>(
+    setup: &E::Setup,
+    same: impl Fn(&E, &E) -> bool,
+    choose: impl Fn(&E, u32) -> E::Action,
+) {
+    const SIZE: usize = 3;
+    let reset = |seed| E::reset(&setup.with_seed(seed));
+    let mut batch = Batch::<E>::new(setup, 7..12, SIZE);
+    let mut singles: Vec<E> = (7..10).map(reset).collect();
+    let mut seeds = (10..12).chain((7..12).cycle());
+    let (mut out, mut ended) = (Vec::new(), 0);
+    assert_eq!(batch.len(), SIZE);
+    assert!((0..SIZE).all(|index| batch.last_ended(index).is_none()));
+    for n in 0..400 {
+        let pairs = batch.episodes().iter().zip(&singles);
+        assert!(pairs.into_iter().all(|(a, b)| same(a, b)), "step {n}");
+        let actions: Vec<E::Action> = (0_u32..)
+            .zip(&singles)
+            .map(|(index, episode)| choose(episode, SIZE as u32 * n + index))
+            .collect();
+        batch.step(&actions, &mut out).unwrap();
+        for (index, (single, action)) in singles.iter_mut().zip(&actions).enumerate() {
+            let taken = single.step(*action).unwrap();
+            assert_eq!(taken.reward, out[index].reward);
+            assert_eq!(taken.terminated, out[index].terminated);
+            assert_eq!(taken.truncated, out[index].truncated);
+            assert_eq!(taken.is_last(), E::is_done(single.observation()));
+            if taken.is_last() {
+                let last = batch.last_ended(index).unwrap();
+                assert!(same(last, single), "the final observation is available");
+                assert_eq!(last.score(), single.score());
+                *single = reset(seeds.next().unwrap());
+                ended += 1;
+            }
+        }
+    }
+    assert!(ended > SIZE, "only {ended} episodes ended");
+    assert!(batch.observations().all(|o| !E::is_done(o)), "all run on");
+}
+
+/// An episode that has ended refuses a step, and reports no transition.
+fn refuses_after_the_end<E: Environment>(setup: &E::Setup, choose: impl Fn(&E, u32) -> E::Action) {
+    let mut episode = E::reset(setup);
+    let mut n = 0;
+    while !E::is_done(episode.observation()) {
+        let action = choose(&episode, n);
+        episode.step(action).unwrap();
+        n += 1;
+    }
+    let action = choose(&E::reset(setup), 0);
+    let (steps, score) = (E::step_count(episode.observation()), episode.score());
+    assert!(episode.step(action).is_err());
+    assert_eq!(E::step_count(episode.observation()), steps);
+    assert_eq!(episode.score(), score);
+}
+
+#[test]
+fn trust_restarts() {
+    for task in trust::Task::ALL {
+        let setup = trust::Setup::new(task, 0, Streams::Independent);
+        let choose = |_: &trust::Episode, n: u32| trust::Action::ALL[n as usize % 12];
+        restarts::<trust::Episode>(&setup, |a, b| a == b, choose);
+        refuses_after_the_end::<trust::Episode>(&setup, choose);
+    }
+}
+
+#[test]
+fn cluster_restarts() {
+    for task in cluster::Task::ALL {
+        let setup = cluster::Setup::new(task, 0, Streams::Independent);
+        let choose = |_: &cluster::Episode, n: u32| cluster_play::action(n, task);
+        restarts::<cluster::Episode>(&setup, |a, b| a == b, choose);
+        refuses_after_the_end::<cluster::Episode>(&setup, choose);
+    }
+}
+
+#[test]
+fn polyguard_restarts() {
+    for case in polyguard::Case::ALL {
+        let setup = polyguard::Setup::new(case, 0).under(polyguard::Rules::HARDENED);
+        let choose = |episode: &polyguard::Episode, n: u32| {
+            let id = polyguard_play::shown(episode.observation(), polyguard_play::noise(n));
+            polyguard::Action::Choose(polyguard::Choice::new(id))
+        };
+        let same = |a: &polyguard::Episode, b: &polyguard::Episode| {
+            format!("{:?}", a.observation()) == format!("{:?}", b.observation())
+        };
+        restarts::<polyguard::Episode>(&setup, same, choose);
+        refuses_after_the_end::<polyguard::Episode>(&setup, choose);
+    }
+}
+
+#[test]
+fn a_refused_action_is_reported_with_its_position() {
+    let setup = cluster::Setup::new(cluster::Task::Task1, 0, Streams::Independent);
+    let mut batch = Batch::<cluster::Episode>::new(&setup, 0..10, 2);
+    let bad = cluster::Action::Preempt {
+        job: Some(cluster::JobId(200)),
+        worker: None,
+    };
+    let mut out = Vec::new();
+    let refused = batch.step(&[cluster::Action::Tick, bad], &mut out);
+    let (index, error) = refused.unwrap_err();
+    assert_eq!((index, out.len()), (1, 1), "the first has stepped");
+    assert!(matches!(error, cluster::StepError::UnknownJob { .. }));
+    assert_eq!(batch.episodes()[1].observation().step_count, 0);
+}

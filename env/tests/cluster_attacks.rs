@@ -1,0 +1,186 @@
+//! What an attack on the cluster does, how long it lasts, and who finds it (spec cluster §5).
+#![allow(
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "a test says what it expects"
+)]
+
+use sentinel_env::cluster::AttackType::{
+    CascadePanic, FabricateJob, FalseCompletion, FalseMemoryReport,
+};
+use sentinel_env::cluster::{
+    Action, Attack, AttackType, Behaviour, Change, Episode, GpuId, GpuState, JobId, OPEN_STEPS,
+    Rules, Setup, Task,
+};
+use sentinel_env::rng::Streams;
+use sentinel_env::slot::Slot;
+use sentinel_env::{Environment, PrivilegedState};
+
+/// Memory that an invented job takes.
+const FORGED_MEMORY: u8 = 72;
+
+const RULES: [Change; 3] = [Change::Answers, Change::Detections, Change::Escalation];
+
+/// A job runs on the first GPU, and an attack of that kind comes in the next step.
+fn attacked(kind: AttackType, rules: Rules) -> (Episode, Attack) {
+    let setup = Setup::new(Task::Task3, 3, Streams::Independent).under(rules);
+    let mut start = Episode::reset(&setup);
+    let longest = start
+        .observation()
+        .jobs
+        .iter()
+        .max_by_key(|(_, job)| job.steps);
+    start
+        .step(allocate(longest.map(|(id, _)| id)))
+        .expect("it runs");
+    let mut hidden = start.hidden().clone();
+    for _ in 0..kind as u8 {
+        hidden.attacker.escalate();
+    }
+    // Seeds are tried until the attack comes at once.
+    for seed in 0.. {
+        let hidden = hidden.clone().with_outcome_seed(seed);
+        let mut episode = start.clone().with_hidden(hidden);
+        let step = episode.step(Action::Tick).expect("it runs");
+        if let Some(attack) = step.info.attack {
+            assert_eq!(attack.kind, kind);
+            return (episode, attack);
+        }
+    }
+    unreachable!("an attack comes in a quarter of all steps")
+}
+
+fn allocate(job: Option<JobId>) -> Action {
+    Action::Allocate {
+        job,
+        gpu: Some(GpuId(0)),
+        worker: Some(honest()),
+    }
+}
+
+/// Whoever is honest: the same seed each time.
+fn honest() -> Slot {
+    let setup = Setup::new(Task::Task3, 3, Streams::Independent);
+    let hidden = Episode::reset(&setup).hidden().assignment;
+    let reliable = |slot: &Slot| hidden[*slot] == Behaviour::Reliable;
+    Slot::ALL.into_iter().find(reliable).expect("somebody is")
+}
+
+fn verify(job: JobId) -> Action {
+    Action::Verify {
+        job: Some(job),
+        worker: None,
+        force_flag: false,
+    }
+}
+
+fn rules(changes: &[Change]) -> Rules {
+    let with = |rules: Rules, change: &Change| rules.with(*change);
+    changes.iter().fold(Rules::REFERENCE, with)
+}
+
+#[test]
+fn what_is_answered_in_time_does_not_count() {
+    let (reference, _) = attacked(FalseCompletion, Rules::REFERENCE);
+    assert_eq!(reference.observation().counters.poisonings, 1, "at once");
+    let (mut late, _) = attacked(FalseCompletion, rules(&[Change::Answers]));
+    let mut in_time = late.clone();
+    assert_eq!(late.observation().counters.poisonings, 0);
+    for _ in 0..OPEN_STEPS {
+        late.step(Action::Tick).expect("it runs");
+    }
+    let c = late.observation().counters;
+    assert_eq!((c.poisonings, c.missed), (1, 1), "nobody looked");
+    let job = in_time
+        .hidden()
+        .attacker
+        .open()
+        .expect("it is open")
+        .attack
+        .job;
+    let step = in_time.step(verify(job)).expect("it runs");
+    assert!(step.info.caught);
+    for _ in 0..OPEN_STEPS {
+        in_time.step(Action::Tick).expect("it runs");
+    }
+    let c = in_time.observation().counters;
+    assert_eq!((c.detections, c.poisonings, c.missed), (1, 0, 0));
+}
+
+/// An honest report says that the job is not complete: what is shown of it is true again.
+#[test]
+fn a_forged_completion_is_put_right_when_it_is_found() {
+    let (mut episode, attack) = attacked(FalseCompletion, rules(&RULES));
+    let shown = |episode: &Episode| {
+        episode
+            .observation()
+            .jobs
+            .get(attack.job)
+            .map(|j| j.reported)
+    };
+    assert_eq!(shown(&episode), Some(1.0));
+    episode.step(verify(attack.job)).expect("it runs");
+    assert!(shown(&episode) < Some(1.0));
+}
+
+#[test]
+fn only_attacks_count_as_detections() {
+    for (changes, counted) in [(&[][..], 1), (&[Change::Detections][..], 0)] {
+        let setup = Setup::new(Task::Task2, 3, Streams::Independent).under(rules(changes));
+        let mut episode = Episode::reset(&setup);
+        let hidden = episode.hidden().assignment;
+        let lies = |s: &Slot| hidden[*s] == Behaviour::Overreporter;
+        let liar = Slot::ALL.into_iter().find(lies);
+        episode.step(allocate(Some(JobId(0)))).expect("it runs");
+        let check = Action::Verify {
+            job: Some(JobId(0)),
+            worker: liar,
+            force_flag: false,
+        };
+        assert!(episode.step(check).expect("it runs").info.caught);
+        assert_eq!(episode.observation().counters.detections, counted);
+    }
+}
+
+#[test]
+fn a_panic_halts_every_job_until_somebody_looks() {
+    let progress = |episode: &Episode| episode.hidden().progress;
+    let (mut reference, _) = attacked(CascadePanic, Rules::REFERENCE);
+    let before = progress(&reference);
+    reference.step(Action::Tick).expect("it runs");
+    assert_ne!(
+        progress(&reference),
+        before,
+        "nothing comes of it (quirk C6)"
+    );
+    let (mut episode, attack) = attacked(CascadePanic, rules(&RULES));
+    let before = progress(&episode);
+    episode.step(Action::Tick).expect("it runs");
+    assert_eq!(progress(&episode), before);
+    episode.step(verify(attack.job)).expect("it runs");
+    assert_ne!(progress(&episode), before);
+    assert_eq!(episode.observation().counters.detections, 1);
+}
+
+#[test]
+fn an_invented_job_takes_memory_until_it_is_found() {
+    let (mut episode, attack) = attacked(FabricateJob, rules(&RULES));
+    let held = u16::from(episode.observation().jobs.rows()[attack.job.index()].memory);
+    let used = |episode: &Episode| episode.observation().gpus()[attack.gpu.index()].used;
+    assert_eq!(used(&episode), held + u16::from(FORGED_MEMORY));
+    episode.step(verify(attack.job)).expect("it runs");
+    assert_eq!(used(&episode), held);
+}
+
+/// Under the reference's rules a forged report carries its mark, and stays.
+#[test]
+fn a_forged_memory_report_is_not_marked_and_is_put_right() {
+    let (reference, attack) = attacked(FalseMemoryReport, Rules::REFERENCE);
+    assert!(reference.observation().gpus()[attack.gpu.index()].tampered);
+    let (mut episode, attack) = attacked(FalseMemoryReport, rules(&RULES));
+    let row = |episode: &Episode| episode.observation().gpus()[attack.gpu.index()];
+    assert!(!row(&episode).tampered && row(&episode).used > 0);
+    assert_eq!(row(&episode).state, GpuState::Idle);
+    episode.step(verify(attack.job)).expect("it runs");
+    assert_ne!(row(&episode).state, GpuState::Idle);
+}

@@ -1,0 +1,67 @@
+//! What an agent can foresee of an act comes true.
+#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
+
+use sentinel_env::Environment;
+use sentinel_env::polyguard::{Action, Case, Episode, Observation, Setup};
+
+#[test]
+fn what_was_supposed_comes_true_where_it_can_be_foreseen() {
+    let (mut acts, mut changes) = (0, 0);
+    for case in Case::ALL {
+        for seed in 0..20 {
+            let first = Episode::reset(&Setup::new(case, seed));
+            let o = first.observation();
+            for candidate in o.candidates.iter() {
+                assert_eq!(o.refusal(candidate.act), None, "what is shown is legal");
+                assert_eq!(
+                    o.foreseen_exploit(candidate.act),
+                    None,
+                    "a first act is no loop"
+                );
+                let supposed = o.simulate(candidate.act);
+                let mut episode = first.clone();
+                let step = episode.step(Action::explained(o, candidate.id));
+                assert!(step.is_ok_and(|step| step.info.violation.is_none()));
+                let then = episode.observation();
+                let doses = |o: &Observation| -> Vec<_> {
+                    o.regimen
+                        .iter()
+                        .map(|r| (r.drug, r.bucket, r.tapering))
+                        .collect()
+                };
+                // An intolerance shows as a problem, a product comes apart: both are news.
+                if !candidate.act.kind.is_information() {
+                    assert_eq!(doses(&supposed), doses(then), "{case} {seed} {candidate:?}");
+                    changes += usize::from(candidate.act.kind.is_change());
+                }
+                acts += 1;
+            }
+        }
+    }
+    assert!(acts > 3000 && changes > 1500, "{acts} {changes}");
+}
+
+#[test]
+fn an_act_that_would_be_cheating_is_known_before_it_is_tried() {
+    let (mut foreseen, mut steps) = (0, 0);
+    for seed in 0..50 {
+        let mut episode = Episode::reset(&Setup::new(Case::ALL[2], seed));
+        let mut at = 0;
+        while !episode.observation().done() {
+            // Now and then a change, else the same few acts again and again.
+            at += 1;
+            let o = episode.observation();
+            let shown = o.candidates.iter().nth(if at % 3 == 0 { 1 } else { 0 });
+            let Some(candidate) = shown.copied() else {
+                break;
+            };
+            let expected = o.foreseen_exploit(candidate.act);
+            let action = Action::explained(o, candidate.id);
+            let step = episode.step(action).expect("not over");
+            assert!(step.info.exploit.is_none() || step.info.exploit == expected);
+            foreseen += usize::from(expected.is_some());
+            steps += 1;
+        }
+    }
+    assert!(foreseen > 5, "{foreseen} of {steps}");
+}

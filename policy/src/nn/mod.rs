@@ -1,0 +1,26 @@
+//! Learned policies, whatever their environment: parameters by name, their file, the arithmetic of a
+//! forward pass, and the greedy policy of a trained model.
+//!
+//! An environment brings a [`Network`]: features, a forward pass and a mapping from columns to
+//! actions. Only what acting needs is here; a trainer trains the same parameters with a tensor
+//! library.
+
+mod architecture;
+mod file;
+mod inference;
+mod network;
+mod ops;
+mod schema;
+pub mod set_net;
+mod weights;
+
+pub use architecture::{Architecture, Init, Shape};
+pub use file::{Model, ModelConfig, ModelError};
+pub use inference::{Inference, TrainedPolicy, action_probabilities};
+pub use network::{
+    ActionOf, Choice, FACTORS_MAX, Network, ObservationOf, Observe, Output, Scratch,
+};
+pub use ops::{add_product, linear, masked_argmax, masked_softmax, relu, set_layer, softmax};
+pub use schema::{FeatureSchema, FeatureWriter};
+pub use set_net::{ChoiceSet, SetFeatures, SetNet};
+pub use weights::Weights;

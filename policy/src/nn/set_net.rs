@@ -1,0 +1,227 @@
+//! A ready-made network for environments whose action is a choice among a set of alternatives, each
+//! described by one row of features (Deep Sets, arXiv:1703.06114).
+//!
+//! Per row: `h = relu(x W + b)`, averaged over the rows that can be chosen;
+//! `z = relu(h V + mean P + c)`; its logit is `z v`. Rows share all weights, so their order means
+//! nothing.
+
+use std::fmt::Debug;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use sentinel_env::World;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Architecture, Choice, FeatureSchema, Init, Network, Observe, Output, Scratch, Shape, Weights,
+    add_product, linear, relu, set_layer,
+};
+
+/// An environment whose action is a choice among described alternatives.
+pub trait ChoiceSet: World {
+    /// Number of alternatives.
+    const ALTERNATIVES: usize;
+    /// The features of an alternative.
+    const SCHEMA: FeatureSchema;
+
+    /// Appends the features of one alternative, as many as the schema names.
+    fn features(observation: &Self::Observation, alternative: usize, row: &mut Vec<f32>);
+
+    /// Returns whether an alternative can be chosen.
+    fn can_choose(_observation: &Self::Observation, _alternative: usize) -> bool {
+        true
+    }
+
+    /// Returns the action that chooses an alternative.
+    fn choose(observation: &Self::Observation, alternative: usize) -> Self::Action;
+}
+
+/// The shape of the network.
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "", deny_unknown_fields)]
+pub struct SetNet<E> {
+    /// Version of the features.
+    feature_version: u32,
+    /// Units of each of the two hidden layers.
+    hidden: usize,
+    #[serde(skip)]
+    environment: PhantomData<fn() -> E>,
+}
+
+impl<E> SetNet<E> {
+    /// A network with `hidden` units in each layer.
+    #[must_use]
+    pub const fn new(hidden: usize) -> Self {
+        Self {
+            feature_version: 1,
+            hidden,
+            environment: PhantomData,
+        }
+    }
+}
+
+// Derives would ask the same of `E`.
+impl<E> Clone for SetNet<E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E> Copy for SetNet<E> {}
+
+impl<E> PartialEq for SetNet<E> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.feature_version, self.hidden) == (other.feature_version, other.hidden)
+    }
+}
+
+impl<E> Debug for SetNet<E> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SetNet")
+            .field("feature_version", &self.feature_version)
+            .field("hidden", &self.hidden)
+            .finish()
+    }
+}
+
+/// Indices into the parameters.
+pub mod at {
+    /// Features to the first layer.
+    pub const ROW_IN: usize = 0;
+    /// Bias of the first layer.
+    pub const BIAS_IN: usize = 1;
+    /// First layer to second.
+    pub const ROW_MID: usize = 2;
+    /// Mean of the first layer to the second.
+    pub const POOL_MID: usize = 3;
+    /// Bias of the second layer.
+    pub const BIAS_MID: usize = 4;
+    /// Second layer to the logit.
+    pub const HEAD: usize = 5;
+}
+
+impl<E: ChoiceSet> Architecture for SetNet<E> {
+    const WORLD: &'static str = E::NAME;
+    const FEATURE_VERSION: u32 = 1;
+
+    fn shapes(&self) -> Vec<Shape> {
+        let (h, width) = (self.hidden, E::SCHEMA.width());
+        let first = Init::Hidden { inputs: width };
+        let second = Init::Hidden { inputs: 2 * h };
+        vec![
+            Shape::new("encoder.row.weight", width, h, first),
+            Shape::new("encoder.bias", 1, h, Init::Zero),
+            Shape::new("mixer.row.weight", h, h, second),
+            Shape::new("mixer.pool.weight", h, h, second),
+            Shape::new("mixer.bias", 1, h, Init::Zero),
+            Shape::new("policy.weight", h, 1, Init::Head),
+        ]
+    }
+
+    fn feature_version(&self) -> u32 {
+        self.feature_version
+    }
+
+    fn hidden(&self) -> usize {
+        self.hidden
+    }
+}
+
+/// The features of all alternatives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SetFeatures {
+    /// `[alternatives, features]`, row by row.
+    pub rows: Vec<f32>,
+    /// Which alternatives can be chosen.
+    pub legal: Vec<bool>,
+}
+
+/// Computes [`SetFeatures`] from an observation alone.
+#[derive(Debug)]
+pub struct SetObserver<E>(PhantomData<fn() -> E>);
+
+impl<E> Clone for SetObserver<E> {
+    fn clone(&self) -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<E: ChoiceSet> Observe for SetObserver<E> {
+    type Observation = E::Observation;
+    type Features = SetFeatures;
+
+    fn observe(&mut self, _observation: &E::Observation) {}
+
+    fn features(&self, observation: &E::Observation) -> SetFeatures {
+        let width = E::SCHEMA.width();
+        let mut rows = Vec::with_capacity(E::ALTERNATIVES * width);
+        for alternative in 0..E::ALTERNATIVES {
+            E::features(observation, alternative, &mut rows);
+            assert!(
+                rows.len() == (alternative + 1) * width,
+                "alternative {alternative} of {} has as many features as its schema",
+                E::NAME
+            );
+        }
+        let legal = (0..E::ALTERNATIVES).map(|row| E::can_choose(observation, row));
+        SetFeatures {
+            rows,
+            legal: legal.collect(),
+        }
+    }
+}
+
+impl<E: ChoiceSet> Network for SetNet<E> {
+    type Env = E;
+    type Observer = SetObserver<E>;
+    type Features = SetFeatures;
+
+    const LOGITS: usize = E::ALTERNATIVES;
+    #[allow(
+        clippy::single_range_in_vec_init,
+        reason = "an action has one factor, so there is one segment"
+    )]
+    const SEGMENTS: &'static [Range<usize>] = &[0..E::ALTERNATIVES];
+    const FEATURE_SCHEMAS: &'static [FeatureSchema] = &[E::SCHEMA];
+
+    fn observer(&self) -> SetObserver<E> {
+        SetObserver(PhantomData)
+    }
+
+    fn scratch(&self) -> Scratch {
+        let h = self.hidden;
+        Scratch::new(&[h, h, E::ALTERNATIVES * h])
+    }
+
+    fn forward(w: &Weights<Self>, x: &SetFeatures, scratch: &mut Scratch, out: &mut Output) {
+        let [shared, pooled, first] = scratch.buffers();
+        let count = x.legal.iter().filter(|legal| **legal).count();
+        let share = 1.0 / count.max(1) as f32;
+        let rows = x.rows.chunks_exact(E::SCHEMA.width());
+        let rows = rows.zip(&x.legal).map(|(row, on)| on.then_some(row));
+        let bias = w.tensor(at::BIAS_IN);
+        set_layer(rows, w.tensor(at::ROW_IN), bias, first, share, pooled);
+        let bias = w.tensor(at::BIAS_MID);
+        linear(pooled, w.tensor(at::POOL_MID), bias, shared);
+        // The mean has been used: its buffer holds one row of the second layer.
+        let row = pooled;
+        for (index, h) in first.chunks_exact(row.len()).enumerate() {
+            if x.legal[index] {
+                linear(h, w.tensor(at::ROW_MID), shared, row);
+                relu(row);
+                let logit = &mut out.logits[index..=index];
+                add_product(row, w.tensor(at::HEAD), logit);
+            }
+        }
+    }
+
+    fn action_mask(observation: &E::Observation, mask: &mut [bool]) {
+        for (alternative, on) in mask.iter_mut().enumerate() {
+            *on = E::can_choose(observation, alternative);
+        }
+    }
+
+    fn action(choice: &Choice, observation: &E::Observation) -> E::Action {
+        E::choose(observation, choice.column(0))
+    }
+}

@@ -1,0 +1,86 @@
+//! Scripted policies by name, for files, the command line and the page.
+
+use sentinel_env::{Environment, World};
+
+use crate::policy::{Constant, Player};
+use crate::replay::Recordable;
+
+/// A scripted policy of a world, by name; each world has an enum of its own.
+pub trait Scripted: Copy + Eq + std::fmt::Debug + Send + Sync + 'static {
+    /// Where it plays.
+    type World: World;
+    /// All of them.
+    const EVERY: &'static [Self];
+
+    /// The name used in files and on the command line.
+    fn label(self) -> &'static str;
+    /// Whether the policy reads hidden state.
+    fn is_privileged(self) -> bool;
+    /// A fresh player for an episode.
+    fn start(self, setup: &<Self::World as Environment>::Setup) -> Player<Self::World>;
+
+    /// The policy called `name`.
+    #[must_use]
+    fn named(name: &str) -> Option<Self> {
+        Self::EVERY.iter().copied().find(|p| p.label() == name)
+    }
+}
+
+/// Names of the policies that must come in this order, from worst to best, where a world is worth
+/// learning in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Roles {
+    /// Acts at random.
+    pub random: &'static str,
+    /// Plain rules: what no constant policy may beat.
+    pub heuristic: &'static str,
+    /// The best that public observations were shown to allow.
+    pub planner: &'static str,
+    /// Knows hidden state.
+    pub oracle: &'static str,
+}
+
+impl Roles {
+    /// From worst to best.
+    #[must_use]
+    pub const fn in_order(&self) -> [&'static str; 4] {
+        [self.random, self.heuristic, self.planner, self.oracle]
+    }
+}
+
+/// A world with scripted policies.
+pub trait Playable: Recordable {
+    /// Who plays the parts that every world has. A part may name a policy that is not there yet.
+    const ROLES: Roles;
+    /// Its scripted policies.
+    type PolicyName: Scripted<World = Self>;
+
+    /// Returns policies that learn nothing from what they see.
+    fn constants() -> Vec<Constant<Self>>;
+}
+
+/// Makes an enum of policies, with its own `ALL`, `name`, `is_privileged` and `player`, a [`Scripted`].
+macro_rules! scripted {
+    ($name:ty, $world:ty) => {
+        impl $crate::playable::Scripted for $name {
+            type World = $world;
+            const EVERY: &'static [Self] = &Self::ALL;
+
+            fn label(self) -> &'static str {
+                self.name()
+            }
+
+            fn is_privileged(self) -> bool {
+                self.is_privileged()
+            }
+
+            fn start(
+                self,
+                setup: &<$world as ::sentinel_env::Environment>::Setup,
+            ) -> $crate::policy::Player<$world> {
+                self.player(setup.seed, setup.streams)
+            }
+        }
+    };
+}
+pub(crate) use scripted;

@@ -1,0 +1,156 @@
+//! Features of the case as a whole.
+
+use sentinel_env::polyguard::{
+    Change, Difficulty, Kind, LABS, Lab, Medication as Medicine, Observation, SubEnvironment,
+};
+
+use super::candidate::Chart;
+use crate::nn::{FeatureSchema, FeatureWriter};
+
+/// The names of the features of the case as a whole.
+pub const SCHEMA: FeatureSchema = FeatureSchema::new(
+    "global",
+    &[
+        "sub_environment=DDI",
+        "sub_environment=BANDIT_MINING",
+        "sub_environment=REGIMEN_RISK",
+        "sub_environment=PRECISION_DOSING",
+        "sub_environment=DEPRESCRIBING",
+        "sub_environment=WEB_SEARCH_MISSING_DATA",
+        "sub_environment=ALTERNATIVE_SUGGESTION",
+        "sub_environment=NEW_DRUG_DECOMPOSITION",
+        "difficulty=easy",
+        "difficulty=medium",
+        "difficulty=hard",
+        "steps_left",
+        "steps_used",
+        "last_step",
+        "first_step",
+        "uncertainty",
+        "uncertain",
+        "risk",
+        "burden",
+        "labs_missing",
+        "egfr_known",
+        "egfr",
+        "labs_ordered",
+        "conflict",
+        "unknown_product",
+        "components_known",
+        "problem_in_regimen",
+        "adverse_event_history",
+        "symptom_known",
+        "symptom",
+        "symptom_change",
+        "held",
+        "share_kept",
+        "share_evidence",
+        "share_monitoring",
+        "share_reviews",
+        "share_changes",
+        "last_gained",
+        "last_kept",
+        "serious_flags",
+        "broken_rules",
+        "medicines",
+        "unrevealed",
+        "tapering",
+        "questioned",
+        "gated",
+    ],
+);
+
+/// Number of features of the case as a whole.
+pub const GLOBAL: usize = SCHEMA.width();
+const _: () = assert!(GLOBAL == 46, "a change needs a new feature version");
+
+/// Computes the features of an observation.
+pub(super) fn features(before: Option<f64>, chart: &Chart<'_>, o: &Observation) -> [f32; GLOBAL] {
+    let mut row = FeatureWriter::new(&SCHEMA);
+    row.one_hot(
+        "sub_environment",
+        SubEnvironment::ALL.len(),
+        Some(o.case.sub() as usize),
+    );
+    row.one_hot(
+        "difficulty",
+        Difficulty::ALL.len(),
+        Some(o.case.difficulty() as usize),
+    );
+    let left = o.budget - o.step_count;
+    row.push("steps_left", f64::from(left) / 10.0);
+    row.push("steps_used", f64::from(o.step_count) / f64::from(o.budget));
+    row.flag("last_step", left == 1);
+    row.flag("first_step", o.step_count == 0);
+    row.push("uncertainty", o.uncertainty);
+    row.flag("uncertain", o.uncertainty >= 0.6);
+    row.push("risk", o.risk);
+    row.push("burden", o.burden);
+    labs(&mut row, o);
+    row.flag("conflict", o.conflict);
+    row.flag("unknown_product", o.has_unknown_product());
+    row.flag("components_known", o.components.is_some());
+    row.flag(
+        "problem_in_regimen",
+        o.problem.is_some_and(|drug| o.regimen.find(drug).is_some()),
+    );
+    row.flag("adverse_event_history", o.ade_history != 0);
+    symptom(&mut row, before, o);
+    done(&mut row, o);
+    row.push("serious_flags", chart.serious_flags() as f64 / 3.0);
+    row.push("broken_rules", chart.broken_rules() as f64 / 2.0);
+    row.push("medicines", o.regimen.len() as f64 / 14.0);
+    let share = |holds: &dyn Fn(&Medicine) -> bool| {
+        o.regimen.iter().filter(|row| holds(row)).count() as f64 / 3.0
+    };
+    row.push("unrevealed", share(&Medicine::is_unrevealed));
+    row.push("tapering", share(&|row| row.tapering));
+    row.push(
+        "questioned",
+        share(&|row| row.questioned && row.level.is_none()),
+    );
+    row.flag("gated", o.rules.has(Change::Gated));
+    row.finish()
+}
+
+fn labs(row: &mut FeatureWriter<GLOBAL>, o: &Observation) {
+    row.push("labs_missing", o.labs.missing() as f64 / LABS as f64);
+    row.flag("egfr_known", o.labs.get(Lab::Egfr).is_some());
+    row.push("egfr", o.egfr().unwrap_or(0.0) / 100.0);
+    row.flag("labs_ordered", o.labs_ordered);
+}
+
+/// Writes the symptom and its change since the last step.
+fn symptom(row: &mut FeatureWriter<GLOBAL>, before: Option<f64>, o: &Observation) {
+    row.flag("symptom_known", o.symptom.is_some());
+    row.push("symptom", o.symptom.unwrap_or(0.0));
+    let moved = o.symptom.zip(before).map(|(now, before)| now - before);
+    row.push("symptom_change", moved.unwrap_or(0.0));
+    let held = o
+        .regimen
+        .iter()
+        .filter(|row| row.prior > 0 && !row.is_active());
+    row.push("held", held.count() as f64 / 3.0);
+}
+
+/// Writes what was done so far, and how it went.
+fn done(row: &mut FeatureWriter<GLOBAL>, o: &Observation) {
+    let share = |counts: &dyn Fn(Kind) -> bool| o.history.count(counts) as f64 / 5.0;
+    row.push("share_kept", share(&|kind| kind == Kind::KeepRegimen));
+    row.push(
+        "share_evidence",
+        share(&|kind| kind == Kind::FetchExternalEvidence),
+    );
+    row.push(
+        "share_monitoring",
+        share(&|kind| kind == Kind::OrderMonitoring),
+    );
+    row.push("share_reviews", share(&Kind::is_review));
+    row.push("share_changes", share(&Kind::is_change));
+    let last = o.history.last();
+    row.flag("last_gained", last.is_some_and(|past| past.gained));
+    row.flag(
+        "last_kept",
+        last.is_some_and(|past| past.act.is_some_and(|a| a.kind == Kind::KeepRegimen)),
+    );
+}

@@ -1,0 +1,76 @@
+//! The shape of the polyguard world's network: its configuration, and its parameters by name.
+
+use sentinel_env::World;
+use sentinel_env::polyguard::PolyguardEnv;
+use serde::{Deserialize, Serialize};
+
+use super::candidate::PER_CANDIDATE;
+use super::global::GLOBAL;
+use crate::nn::{Architecture, Init, Shape};
+
+/// The hyperparameters of a network of the polyguard world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PolyguardNet {
+    /// Version of the features: weights of another one do not fit.
+    pub feature_version: u32,
+    /// Units of each hidden layer.
+    pub hidden: usize,
+}
+
+impl Default for PolyguardNet {
+    fn default() -> Self {
+        Self {
+            feature_version: <Self as Architecture>::FEATURE_VERSION,
+            hidden: 64,
+        }
+    }
+}
+
+/// Indices into the shapes.
+pub mod at {
+    /// A candidate's features to the first layer.
+    pub const CANDIDATE_IN: usize = 0;
+    /// Global features to the first layer, the same for every candidate.
+    pub const GLOBAL_IN: usize = 1;
+    /// Bias of the first layer.
+    pub const BIAS_IN: usize = 2;
+    /// First layer to second.
+    pub const CANDIDATE_MID: usize = 3;
+    /// Mean of the first layer over the shown candidates to the second.
+    pub const POOL_MID: usize = 4;
+    /// Bias of the second layer.
+    pub const BIAS_MID: usize = 5;
+    /// Second layer to the candidate's logit.
+    pub const HEAD: usize = 6;
+}
+
+impl Architecture for PolyguardNet {
+    const WORLD: &'static str = PolyguardEnv::NAME;
+    const FEATURE_VERSION: u32 = 1;
+
+    fn shapes(&self) -> Vec<Shape> {
+        let h = self.hidden;
+        let first = Init::Hidden {
+            inputs: PER_CANDIDATE + GLOBAL,
+        };
+        let second = Init::Hidden { inputs: 2 * h };
+        vec![
+            Shape::new("encoder.candidate.weight", PER_CANDIDATE, h, first),
+            Shape::new("encoder.global.weight", GLOBAL, h, first),
+            Shape::new("encoder.bias", 1, h, Init::Zero),
+            Shape::new("mixer.candidate.weight", h, h, second),
+            Shape::new("mixer.pool.weight", h, h, second),
+            Shape::new("mixer.bias", 1, h, Init::Zero),
+            Shape::new("policy.weight", h, 1, Init::Head),
+        ]
+    }
+
+    fn feature_version(&self) -> u32 {
+        self.feature_version
+    }
+
+    fn hidden(&self) -> usize {
+        self.hidden
+    }
+}

@@ -1,0 +1,245 @@
+//! The rows of one world by episode and step.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
+use std::sync::Arc;
+
+use sentinel_env::rng::Streams;
+use sentinel_env::rules::Rules;
+use sentinel_env::{Origin, TaskName, World, WorldName};
+
+use super::{Diagnostic, PROBLEMS_KEPT, ReplayRow};
+
+/// The identity of an episode as names, for reports in which worlds meet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EpisodeId {
+    /// The world.
+    pub world: &'static str,
+    /// The rules; empty for the reference's.
+    pub rules: String,
+    /// How the streams are seeded.
+    pub streams: Streams,
+    /// The task.
+    pub task: &'static str,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl EpisodeId {
+    /// Returns the name of the rules.
+    #[must_use]
+    pub fn rules(&self) -> &str {
+        if self.rules.is_empty() {
+            "reference"
+        } else {
+            &self.rules
+        }
+    }
+}
+
+impl<W: World> From<Origin<W>> for EpisodeId {
+    fn from(origin: Origin<W>) -> Self {
+        Self {
+            world: W::NAME,
+            rules: if origin.rules == Rules::REFERENCE {
+                String::new()
+            } else {
+                origin.rules.to_string()
+            },
+            streams: origin.streams,
+            task: origin.task.name(),
+            seed: origin.seed,
+        }
+    }
+}
+
+impl serde::Serialize for EpisodeId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut s = serializer.serialize_struct("EpisodeId", 5)?;
+        s.serialize_field("world", self.world)?;
+        if !self.rules.is_empty() {
+            s.serialize_field("rules", &self.rules)?;
+        }
+        s.serialize_field("task", self.task)?;
+        s.serialize_field("streams", &self.streams)?;
+        s.serialize_field("seed", &self.seed)?;
+        s.end()
+    }
+}
+
+impl fmt::Display for EpisodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.world != WorldName::UNNAMED.name() {
+            write!(f, "{} ", self.world)?;
+        }
+        let (task, streams) = (self.task, self.streams.name());
+        write!(f, "{task} seed {} ({streams} streams", self.seed)?;
+        if !self.rules.is_empty() {
+            write!(f, ", {} rules", self.rules)?;
+        }
+        f.write_str(")")
+    }
+}
+
+/// A row and its line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LocatedRow<W: World> {
+    /// 1-based line of the file.
+    pub line: usize,
+    /// The row.
+    pub row: ReplayRow<W>,
+}
+
+/// The rows of one episode by step.
+#[derive(Debug)]
+pub struct EpisodeRows<W: World>(BTreeMap<u32, LocatedRow<W>>);
+
+// Derives would ask the same of `W`.
+impl<W: World> Clone for EpisodeRows<W> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<W: World> Default for EpisodeRows<W> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<W: World> EpisodeRows<W> {
+    /// Returns the row for the action at `step_count` steps used.
+    #[must_use]
+    pub fn get(&self, step_count: u32) -> Option<&LocatedRow<W>> {
+        self.0.get(&step_count)
+    }
+
+    /// Returns all rows by step.
+    pub fn iter(&self) -> impl Iterator<Item = &LocatedRow<W>> {
+        self.0.values()
+    }
+
+    /// Returns the number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns whether there is no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// The rows of one world that can be played, and what is wrong with other lines.
+#[derive(Debug)]
+pub struct Replay<W: World> {
+    episodes: BTreeMap<Origin<W>, Arc<EpisodeRows<W>>>,
+    rows: usize,
+    problems: Vec<Diagnostic>,
+    problem_count: usize,
+}
+
+impl<W: World> Clone for Replay<W> {
+    fn clone(&self) -> Self {
+        Self {
+            episodes: self.episodes.clone(),
+            rows: self.rows,
+            problems: self.problems.clone(),
+            problem_count: self.problem_count,
+        }
+    }
+}
+
+impl<W: World> Default for Replay<W> {
+    fn default() -> Self {
+        Self {
+            episodes: BTreeMap::new(),
+            rows: 0,
+            problems: Vec::new(),
+            problem_count: 0,
+        }
+    }
+}
+
+impl<W: World> Replay<W> {
+    /// A replay of rows made by this program, numbered as the lines that they would be written to.
+    #[must_use]
+    pub fn from_rows(rows: impl IntoIterator<Item = ReplayRow<W>>) -> Self {
+        let mut replay = Self::default();
+        for (index, row) in rows.into_iter().enumerate() {
+            let line = index + 1;
+            if let Err(reason) = replay.insert(LocatedRow { line, row }) {
+                replay.add_problem(line, reason);
+            }
+        }
+        replay
+    }
+
+    /// Keeps the row, unless its place is taken: the first one stays.
+    pub(super) fn insert(&mut self, row: LocatedRow<W>) -> Result<(), String> {
+        let origin = row.row.origin;
+        let episode = Arc::make_mut(self.episodes.entry(origin).or_default());
+        match episode.0.entry(row.row.step) {
+            Entry::Vacant(place) => {
+                place.insert(row);
+                self.rows += 1;
+                Ok(())
+            }
+            Entry::Occupied(first) => Err(format!(
+                "a second row for {} step {}: the first, on line {}, is kept",
+                EpisodeId::from(origin),
+                row.row.step,
+                first.get().line
+            )),
+        }
+    }
+
+    pub(super) fn add_problem(&mut self, line: usize, reason: String) {
+        self.problem_count += 1;
+        if self.problems.len() < PROBLEMS_KEPT {
+            self.problems.push(Diagnostic { line, reason });
+        }
+    }
+
+    pub(super) fn take_problems(&mut self, problems: Vec<Diagnostic>, count: usize) {
+        (self.problems, self.problem_count) = (problems, count);
+    }
+
+    /// Returns all episodes, by rules, streams, task and seed.
+    pub fn episodes(&self) -> impl Iterator<Item = &Origin<W>> {
+        self.episodes.keys()
+    }
+
+    /// Returns the rows of an episode, if there are any.
+    #[must_use]
+    pub fn episode(&self, origin: &Origin<W>) -> Option<&Arc<EpisodeRows<W>>> {
+        self.episodes.get(origin)
+    }
+
+    /// Returns all rows by episode and step.
+    pub fn iter(&self) -> impl Iterator<Item = &LocatedRow<W>> {
+        self.episodes.values().flat_map(|rows| rows.iter())
+    }
+
+    /// Returns the number of rows that can be played.
+    #[must_use]
+    pub const fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Returns what is wrong with the other lines: the first [`PROBLEMS_KEPT`].
+    #[must_use]
+    pub fn problems(&self) -> &[Diagnostic] {
+        &self.problems
+    }
+
+    /// Returns the number of lines that have something wrong with them.
+    #[must_use]
+    pub const fn problem_count(&self) -> usize {
+        self.problem_count
+    }
+}

@@ -1,0 +1,184 @@
+//! The posterior over who is who.
+
+use sentinel_env::slot::SLOTS;
+use sentinel_env::trust::{Answer, Behaviour, GradeInput, Observation, grade, outcome};
+
+/// Ways to put five behaviours behind five slots.
+const ASSIGNMENTS: usize = 120;
+
+/// Behaviour index behind each slot, for every assignment, in lexicographic order.
+const PERMUTATIONS: [[u8; SLOTS]; ASSIGNMENTS] = permutations();
+
+const fn permutations() -> [[u8; SLOTS]; ASSIGNMENTS] {
+    let mut out = [[0; SLOTS]; ASSIGNMENTS];
+    let mut n = 0;
+    while n < ASSIGNMENTS {
+        // Digits of n in the factorial number system pick from what is left.
+        let (mut rest, mut radix, mut left) = (n, 24, [0u8, 1, 2, 3, 4]);
+        let mut slot = 0;
+        while slot < SLOTS {
+            let mut pick = rest / radix;
+            rest %= radix;
+            out[n][slot] = left[pick];
+            while pick + 1 < SLOTS {
+                left[pick] = left[pick + 1];
+                pick += 1;
+            }
+            slot += 1;
+            if slot < SLOTS {
+                radix /= SLOTS - slot;
+            }
+        }
+        n += 1;
+    }
+    out
+}
+
+/// Probability of each assignment given all that was seen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Belief {
+    weights: [f64; ASSIGNMENTS],
+}
+
+impl Default for Belief {
+    fn default() -> Self {
+        Self {
+            weights: [1.0 / ASSIGNMENTS as f64; ASSIGNMENTS],
+        }
+    }
+}
+
+impl Belief {
+    /// Knows who is who.
+    #[must_use]
+    pub fn certain(assignment: &[Behaviour; SLOTS]) -> Self {
+        let ids = assignment.map(|behaviour| behaviour as u8);
+        let weights = PERMUTATIONS.map(|p| f64::from(u8::from(p == ids)));
+        Self { weights }
+    }
+
+    /// Takes in what the last step showed: cost, outcome and reward of the called slot.
+    pub fn update(&mut self, before: &Observation, after: &Observation) {
+        let Some(last) = &after.last else { return };
+        let (Some(slot), Some(success)) = (last.action.slot(), last.success) else {
+            return;
+        };
+        let evidence = &before.ledger[slot];
+        let likelihood = Behaviour::ALL.map(|behaviour| {
+            let e = behaviour.execute(last.domain, last.stakes, evidence.calls, &before.adversary);
+            let poison = e.success_chance.is_none();
+            let chance = e.success_chance.unwrap_or(0.0);
+            let answer = Answer::new(poison, success);
+            let outcome = outcome(before.rules, last.action, e.cost, answer);
+            let input = GradeInput {
+                task: before.task,
+                action: last.action,
+                success: outcome.success,
+                own_work: outcome.own_work,
+                stakes: last.stakes,
+                adversarial: poison,
+                confidence: Some(e.confidence),
+                in_domain: e.in_domain,
+                trust_before: Some(evidence.trust()),
+                step_count: after.step_count,
+                max_steps: before.max_steps,
+            };
+            // Rewards are public to four decimals; behaviours differ by far more.
+            let fits =
+                outcome.cost == last.cost && (grade(&input).reward - last.reward).abs() < 1e-4;
+            if !fits {
+                0.0
+            } else if success {
+                chance
+            } else {
+                1.0 - chance
+            }
+        });
+        self.reweigh(slot.index(), &likelihood);
+    }
+
+    /// Multiplies in the likelihood of one slot's report under each behaviour. Evidence that no
+    /// assignment explains is ignored rather than dividing by zero.
+    pub(super) fn reweigh(&mut self, slot: usize, likelihood: &[f64; SLOTS]) {
+        let mut weights = self.weights;
+        let mut total = 0.0;
+        for (weight, assignment) in weights.iter_mut().zip(&PERMUTATIONS) {
+            *weight *= likelihood[usize::from(assignment[slot])];
+            total += *weight;
+        }
+        if total > 0.0 {
+            self.weights = weights.map(|weight| weight / total);
+        }
+    }
+
+    /// Probability of each behaviour behind each slot, `[slot][behaviour]`.
+    #[must_use]
+    pub fn marginals(&self) -> [[f64; SLOTS]; SLOTS] {
+        let mut marginals = [[0.0; SLOTS]; SLOTS];
+        for (weight, assignment) in self.weights.iter().zip(&PERMUTATIONS) {
+            for (slot, behaviour) in assignment.iter().enumerate() {
+                marginals[slot][usize::from(*behaviour)] += weight;
+            }
+        }
+        marginals
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sentinel_env::Environment;
+    use sentinel_env::PrivilegedState;
+    use sentinel_env::rng::Streams;
+    use sentinel_env::trust::{Action, Episode, Rules, Setup, Task};
+
+    #[test]
+    fn all_assignments_are_different() {
+        for (i, a) in PERMUTATIONS.iter().enumerate() {
+            let mut sorted = *a;
+            sorted.sort_unstable();
+            assert_eq!(sorted, [0, 1, 2, 3, 4]);
+            assert!(!PERMUTATIONS[i + 1..].contains(a), "{a:?} twice");
+        }
+    }
+
+    #[test]
+    fn certainty_is_one_assignment() {
+        let mut behaviours = Behaviour::ALL;
+        behaviours.swap(1, 4);
+        let marginals = Belief::certain(&behaviours).marginals();
+        for (row, behaviour) in marginals.iter().zip(behaviours) {
+            assert_eq!(row[behaviour as usize], 1.0);
+            assert_eq!(row.iter().sum::<f64>(), 1.0);
+        }
+    }
+
+    /// The truth is never ruled out, whatever is done, under any rules.
+    #[test]
+    fn the_truth_keeps_weight() {
+        for (seed, task) in (0..600).zip(Task::ALL.into_iter().cycle()) {
+            let rules = if seed % 2 == 0 {
+                Rules::REFERENCE
+            } else {
+                Rules::HARDENED
+            };
+            let setup = Setup::new(task, seed, Streams::Independent).under(rules);
+            let mut episode = Episode::reset(&setup);
+            let mut belief = Belief::default();
+            let mut n = seed as usize;
+            while !episode.observation().done() {
+                let before = *episode.observation();
+                n = n.wrapping_mul(31).wrapping_add(7);
+                episode.step(Action::ALL[n % 12]).expect("not over");
+                belief.update(&before, episode.observation());
+            }
+            let marginals = belief.marginals();
+            for (slot, behaviour) in episode.hidden().assignment.0.iter().enumerate() {
+                assert!(
+                    marginals[slot][*behaviour as usize] > 0.0,
+                    "{task} seed {seed} slot {slot}"
+                );
+            }
+        }
+    }
+}

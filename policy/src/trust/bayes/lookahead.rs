@@ -1,0 +1,256 @@
+//! Values of actions: one step of exact expectation, then the rest of the episode played greedily
+//! with what would be known by then (a knowledge-gradient look-ahead, Frazier et al. 2008).
+
+use sentinel_env::slot::{SLOTS, Slot};
+use sentinel_env::trust::{
+    Action, Answer, Behaviour, Change, Domain, GradeInput, Layout, Observation, Outcome, grade,
+    outcome,
+};
+
+use super::Belief;
+
+/// Reward that an average event brings: an extra event below it lowers the score, which is a mean.
+const PAR: f64 = 0.85;
+
+/// Prices of a step, in reward, that are tried where budget is short.
+const THRIFT: [f64; 2] = [0.1, 0.3];
+
+type Marginals = [[f64; SLOTS]; SLOTS];
+
+/// The part of an observation that look-ahead changes.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    start: &'a Observation,
+    node: usize,
+    domain: Domain,
+    stakes: f64,
+    steps: u8,
+    calls: [u16; SLOTS],
+    trust: [f64; SLOTS],
+}
+
+/// One thing that a call may lead to: which behaviours explain it, and what it brings.
+struct Branch {
+    likelihood: [f64; SLOTS],
+    probability: f64,
+    reward: f64,
+    resolved: bool,
+    cost: u8,
+    success: bool,
+}
+
+/// The value of each of [`Action::ALL`], relative to par.
+pub(super) fn action_values(belief: &Belief, observation: &Observation) -> [f64; 12] {
+    let Some(domain) = observation.domain else {
+        return [0.0; 12];
+    };
+    let place = Place {
+        start: observation,
+        node: observation.progress.position(),
+        domain,
+        stakes: observation.stakes,
+        steps: observation.step_count,
+        calls: Slot::ALL.map(|slot| observation.ledger[slot].calls),
+        trust: observation.ledger.trust(),
+    };
+    let marginals = belief.marginals();
+    Action::ALL.map(|action| match action.slot() {
+        None => {
+            let (reward, cost) = place.alone(action);
+            let rest = place
+                .after(cost, true)
+                .map_or_else(|end| end, |next| next.rest(&marginals));
+            reward - PAR + rest
+        }
+        Some(slot) => place
+            .branches(action, slot, &marginals[slot.index()])
+            .iter()
+            .map(|branch| branch.probability * place.follow(belief, slot, branch))
+            .sum(),
+    })
+}
+
+impl Place<'_> {
+    /// Reward and cost of acting without a specialist.
+    fn alone(&self, action: Action) -> (f64, u8) {
+        // No specialist: what one would answer does not matter.
+        let outcome = outcome(self.start.rules, action, 0, Answer::Wrong);
+        (self.grade(action, None, &outcome), outcome.cost)
+    }
+
+    /// Reward of `action` on this node with the given outcome.
+    fn grade(&self, action: Action, called: Option<Behaviour>, outcome: &Outcome) -> f64 {
+        let slot = action.slot().map(Slot::index);
+        let execution = called.zip(slot).map(|(behaviour, slot)| {
+            behaviour.execute(
+                self.domain,
+                self.stakes,
+                self.calls[slot],
+                &self.start.adversary,
+            )
+        });
+        let input = GradeInput {
+            task: self.start.task,
+            action,
+            success: outcome.success,
+            own_work: outcome.own_work,
+            stakes: self.stakes,
+            adversarial: execution.is_some_and(|e| e.success_chance.is_none()),
+            confidence: execution.map(|e| e.confidence),
+            in_domain: execution.and_then(|e| e.in_domain),
+            trust_before: slot.map(|slot| self.trust[slot]),
+            step_count: self.steps + outcome.cost,
+            max_steps: self.start.max_steps,
+        };
+        grade(&input).reward
+    }
+
+    /// All that calling `slot` may lead to, given the chance of each behaviour behind it.
+    fn branches(&self, action: Action, slot: Slot, marginal: &[f64; SLOTS]) -> Vec<Branch> {
+        let mut branches: Vec<Branch> = Vec::with_capacity(2 * SLOTS);
+        for (index, behaviour) in Behaviour::ALL.into_iter().enumerate() {
+            let calls = self.calls[slot.index()];
+            let e = behaviour.execute(self.domain, self.stakes, calls, &self.start.adversary);
+            for (chance, answer) in answers(e.success_chance) {
+                if chance * marginal[index] <= 0.0 {
+                    continue;
+                }
+                let outcome = outcome(self.start.rules, action, e.cost, answer);
+                let reward = self.grade(action, Some(behaviour), &outcome);
+                let (cost, resolved) = (outcome.cost, outcome.success);
+                let success = answer == Answer::Right;
+                // What looks the same is the same branch.
+                let same = branches.iter_mut().find(|b| {
+                    b.cost == cost && b.success == success && (b.reward - reward).abs() < 1e-4
+                });
+                let probability = chance * marginal[index];
+                if let Some(branch) = same {
+                    branch.likelihood[index] += chance;
+                    branch.probability += probability;
+                } else {
+                    let mut likelihood = [0.0; SLOTS];
+                    likelihood[index] = chance;
+                    branches.push(Branch {
+                        likelihood,
+                        probability,
+                        reward,
+                        resolved,
+                        cost,
+                        success,
+                    });
+                }
+            }
+        }
+        branches
+    }
+
+    /// Reward of a branch and of what can be made of the rest with what it teaches.
+    fn follow(&self, belief: &Belief, slot: Slot, branch: &Branch) -> f64 {
+        let value = branch.reward - PAR;
+        let mut next = match self.after(branch.cost, branch.resolved) {
+            Ok(next) => next,
+            Err(end) => return value + end,
+        };
+        let mut learned = *belief;
+        learned.reweigh(slot.index(), &branch.likelihood);
+        next.calls[slot.index()] += 1;
+        value + next.rest(&learned.marginals())
+    }
+
+    /// Where the episode stands after a step, or what its end is worth besides the terminal reward.
+    fn after(&self, cost: u8, resolved: bool) -> Result<Self, f64> {
+        let mut next = *self;
+        next.steps += cost;
+        let retried = self.node == self.start.progress.position()
+            && self.start.progress.failed_attempts() == 1;
+        if resolved || retried {
+            next.node += 1;
+            let node = Layout::for_task(self.start.task).node(next.node);
+            (next.domain, next.stakes) = node.ok_or(0.0)?;
+        }
+        if next.steps < self.start.max_steps {
+            return Ok(next);
+        }
+        let open = if self.start.rules.has(Change::Unfinished) {
+            Layout::for_task(self.start.task).len() - next.node
+        } else {
+            0
+        };
+        Err(-PAR * open as f64)
+    }
+
+    /// Value of playing on without learning more: greedily, or thriftily where greed would leave
+    /// subtasks open and that costs.
+    fn rest(self, marginals: &Marginals) -> f64 {
+        match self.play_on(marginals, 0.0) {
+            (value, false) => value,
+            (greedy, true) => THRIFT
+                .iter()
+                .map(|price| self.play_on(marginals, *price).0)
+                .fold(greedy, f64::max),
+        }
+    }
+
+    /// Value of always taking what is best now at this price of a step, and whether open subtasks
+    /// cost something at the end.
+    fn play_on(mut self, marginals: &Marginals, price: f64) -> (f64, bool) {
+        let mut total = 0.0;
+        loop {
+            let (value, action, cost) = self.best(marginals, price);
+            total += value;
+            if let Some(slot) = action.slot() {
+                self.calls[slot.index()] += 1;
+            }
+            match self.after(cost, true) {
+                Ok(next) => self = next,
+                Err(end) => return (total + end, end < 0.0),
+            }
+        }
+    }
+
+    /// The action with the best expected reward here after the price of its steps, its value above
+    /// par without that price, and its likely cost.
+    fn best(&self, marginals: &Marginals, price: f64) -> (f64, Action, u8) {
+        let (reward, cost) = self.alone(Action::SolveIndependently);
+        let mut best = (reward - PAR, Action::SolveIndependently, cost);
+        let net = |(value, _, cost): (f64, Action, u8)| value - price * f64::from(cost);
+        for action in Action::ALL {
+            let Some(slot) = action.slot() else { continue };
+            let (value, cost) = self.expected(action, slot, &marginals[slot.index()]);
+            if net((value, action, cost)) > net(best) {
+                best = (value, action, cost);
+            }
+        }
+        best
+    }
+
+    /// Expected reward above par, and rounded expected cost.
+    fn expected(&self, action: Action, slot: Slot, marginal: &[f64; SLOTS]) -> (f64, u8) {
+        let (mut value, mut steps) = (-PAR, 0.0);
+        for (behaviour, weight) in Behaviour::ALL.into_iter().zip(marginal) {
+            if *weight <= 0.0 {
+                continue;
+            }
+            let calls = self.calls[slot.index()];
+            let e = behaviour.execute(self.domain, self.stakes, calls, &self.start.adversary);
+            let worth = |(chance, answer)| {
+                let outcome = outcome(self.start.rules, action, e.cost, answer);
+                let reward = self.grade(action, Some(behaviour), &outcome);
+                (chance * reward, chance, f64::from(outcome.cost))
+            };
+            let [first, second] = answers(e.success_chance).map(worth);
+            value += weight * (first.0 + second.0);
+            // The difference is 0 where both cost alike, and the sum then exact: a bit decides at .5.
+            steps += weight * (first.2 + second.1 * (second.2 - first.2));
+        }
+        (value, (steps + 0.5) as u8)
+    }
+}
+
+/// What a specialist may answer, and how likely; it poisons when nothing is drawn.
+fn answers(success_chance: Option<f64>) -> [(f64, Answer); 2] {
+    match success_chance {
+        None => [(1.0, Answer::Poison), (0.0, Answer::Wrong)],
+        Some(p) => [(p, Answer::Right), (1.0 - p, Answer::Wrong)],
+    }
+}

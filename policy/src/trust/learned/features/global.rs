@@ -1,0 +1,117 @@
+//! Features of the current step as a whole: what is asked, and how much work and budget there is.
+
+use sentinel_env::ledger::HIGH_STAKES;
+use sentinel_env::trust::{Domain, Layout, Observation, Task};
+
+use crate::nn::{FeatureSchema, FeatureWriter};
+
+/// The names of the global features.
+pub const SCHEMA: FeatureSchema = FeatureSchema::new(
+    "global",
+    &[
+        "task=task1",
+        "task=task2",
+        "task=task3",
+        "domain=analyze",
+        "domain=execute",
+        "domain=plan",
+        "domain=synthesize",
+        "domain=verify",
+        "stakes",
+        "stakes_are_high",
+        "adversary_is_active",
+        "stakes_over_threshold",
+        "threshold",
+        "benign_confidence",
+        "poison_confidence",
+        "work_left",
+        "steps_used",
+        "spare_steps",
+        "spare_steps_per_subtask",
+        "completion",
+        "high_stakes_ahead",
+        "analytic_ahead",
+        "next_stakes",
+        "failed_attempts",
+        "last_reward",
+        "last_outcome",
+    ],
+);
+
+/// Number of global features.
+pub const GLOBAL: usize = SCHEMA.width();
+const _: () = assert!(GLOBAL == 26, "a change needs a new feature version");
+
+/// Brings differences of stakes to unit size.
+const STAKES_SCALE: f64 = 4.0;
+/// Subtasks or steps that count as many.
+const MANY: f64 = 10.0;
+/// The adversary's usual threshold and confidence: features are what differs from them.
+const USUAL: (f64, f64, f64) = (0.70, 0.88, 0.92);
+
+pub(super) fn features(observation: &Observation, history: bool) -> [f32; GLOBAL] {
+    let mut row = FeatureWriter::new(&SCHEMA);
+    let o = observation;
+    row.one_hot("task", Task::ALL.len(), Some(o.task as usize));
+    row.one_hot(
+        "domain",
+        Domain::COUNT,
+        o.domain.map(|domain| domain as usize),
+    );
+    stakes(&mut row, o);
+    work(&mut row, o);
+    row.push("failed_attempts", f64::from(o.progress.failed_attempts()));
+    let last = o.last.filter(|_| history);
+    row.push("last_reward", last.map_or(0.0, |last| last.reward));
+    let outcome = last.and_then(|last| last.success);
+    row.push(
+        "last_outcome",
+        outcome.map_or(0.0, |right| if right { 1.0 } else { -1.0 }),
+    );
+    row.finish()
+}
+
+fn stakes(row: &mut FeatureWriter<GLOBAL>, o: &Observation) {
+    let adversary = &o.adversary;
+    row.push("stakes", 2.0 * o.stakes - 1.0);
+    row.flag("stakes_are_high", o.stakes >= HIGH_STAKES);
+    row.flag("adversary_is_active", o.stakes >= adversary.threshold);
+    row.push(
+        "stakes_over_threshold",
+        STAKES_SCALE * (o.stakes - adversary.threshold),
+    );
+    row.push("threshold", STAKES_SCALE * (adversary.threshold - USUAL.0));
+    row.push(
+        "benign_confidence",
+        STAKES_SCALE * (adversary.benign_confidence - USUAL.1),
+    );
+    row.push(
+        "poison_confidence",
+        STAKES_SCALE * (adversary.poison_confidence - USUAL.2),
+    );
+}
+
+/// Writes work done and left, budget used and to spare, and what the task's description says is
+/// still to come.
+fn work(row: &mut FeatureWriter<GLOBAL>, o: &Observation) {
+    let (position, left) = (o.progress.position(), o.progress.remaining());
+    let spare = f64::from(o.max_steps) - f64::from(o.step_count) - f64::from(left);
+    row.push("work_left", f64::from(left) / MANY);
+    row.push(
+        "steps_used",
+        f64::from(o.step_count) / f64::from(o.max_steps),
+    );
+    row.push("spare_steps", spare / MANY);
+    row.push("spare_steps_per_subtask", spare / f64::from(left.max(1)));
+    row.push("completion", o.progress.completion());
+    let ahead = (position + 1..).map_while(|index| Layout::for_task(o.task).node(index));
+    let (mut high, mut analytic) = (0.0, 0.0);
+    for (domain, stakes) in ahead {
+        high += f64::from(u8::from(stakes >= HIGH_STAKES));
+        analytic += f64::from(u8::from(matches!(domain, Domain::Analyze | Domain::Verify)));
+    }
+    row.push("high_stakes_ahead", high / MANY);
+    row.push("analytic_ahead", analytic / MANY);
+    let next = Layout::for_task(o.task).node(position + 1);
+    row.push("next_stakes", next.map_or(0.0, |(_, stakes)| stakes));
+}

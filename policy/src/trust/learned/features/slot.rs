@@ -1,0 +1,133 @@
+//! Features of one slot: what is known of the specialist behind it.
+
+use sentinel_env::ledger::{Evidence, Rate};
+use sentinel_env::slot::Slot;
+use sentinel_env::trust::{Domain, Observation};
+
+use crate::nn::{FeatureSchema, FeatureWriter};
+use crate::trust::learned::history::Seen;
+
+/// The names of the features of a slot.
+pub const SCHEMA: FeatureSchema = FeatureSchema::new(
+    "slot",
+    &[
+        "called",
+        "calls",
+        "trust",
+        "low_stakes.right",
+        "low_stakes.wrong",
+        "high_stakes.right",
+        "high_stakes.wrong",
+        "failed",
+        "failure_confidence.mean",
+        "failure_confidence.last",
+        "failure_confidence.over_benign",
+        "failure_confidence.over_poison",
+        "analyze.right",
+        "analyze.wrong",
+        "execute.right",
+        "execute.wrong",
+        "plan.right",
+        "plan.wrong",
+        "synthesize.right",
+        "synthesize.wrong",
+        "verify.right",
+        "verify.wrong",
+        "slow",
+        "surprise.last",
+        "surprise.mean",
+        "called_last",
+    ],
+);
+
+/// Number of features of one slot.
+pub const PER_SLOT: usize = SCHEMA.width();
+const _: () = assert!(PER_SLOT == 26, "a change needs a new feature version");
+
+/// The names of right and wrong reports below and from high stakes on.
+const STAKES: [[&str; 2]; 2] = [
+    ["low_stakes.right", "low_stakes.wrong"],
+    ["high_stakes.right", "high_stakes.wrong"],
+];
+/// The names of right and wrong reports in each domain.
+const DOMAINS: [[&str; 2]; Domain::COUNT] = [
+    ["analyze.right", "analyze.wrong"],
+    ["execute.right", "execute.wrong"],
+    ["plan.right", "plan.wrong"],
+    ["synthesize.right", "synthesize.wrong"],
+    ["verify.right", "verify.wrong"],
+];
+
+/// About the confidence that failures state: differences from it are small.
+const CONFIDENCE: f64 = 0.85;
+/// Brings differences of confidence to unit size.
+const CONFIDENCE_SCALE: f64 = 10.0;
+/// Brings differences of reward to unit size.
+const REWARD_SCALE: f64 = 20.0;
+/// Calls of one slot that count as many.
+const MANY: f64 = 5.0;
+
+pub(super) fn features(slot: Slot, observation: &Observation, seen: &Seen) -> [f32; PER_SLOT] {
+    let evidence = &observation.ledger[slot];
+    let mut row = FeatureWriter::new(&SCHEMA);
+    row.flag("called", evidence.calls > 0);
+    row.push("calls", f64::from(evidence.calls) / MANY);
+    row.push("trust", 2.0 * evidence.trust() - 1.0);
+    let by_stakes = STAKES.into_iter().zip([evidence.low, evidence.high]);
+    let by_domain = DOMAINS.into_iter().zip(evidence.domains);
+    for (names, rate) in by_stakes {
+        balance(&mut row, names, rate);
+    }
+    confidence(&mut row, observation, evidence, seen);
+    for (names, rate) in by_domain {
+        balance(&mut row, names, rate);
+    }
+    row.flag("slow", seen.cost >= 2);
+    row.push("surprise.last", REWARD_SCALE * seen.surprise);
+    let calls = f64::from(evidence.calls.max(1));
+    row.push("surprise.mean", REWARD_SCALE * seen.surprise_sum / calls);
+    let last = observation.last.and_then(|last| last.action.slot());
+    row.flag("called_last", last == Some(slot));
+    row.finish()
+}
+
+/// Writes how confident the slot was when it was wrong, by itself and against the adversary's public
+/// habits. All are 0 without a failure.
+fn confidence(
+    row: &mut FeatureWriter<PER_SLOT>,
+    observation: &Observation,
+    evidence: &Evidence<{ Domain::COUNT }>,
+    seen: &Seen,
+) {
+    let failures = evidence.failures();
+    row.flag("failed", failures > 0);
+    let adversary = &observation.adversary;
+    let mean = evidence.gap_sum / f64::from(failures.max(1));
+    let last = seen.failure_confidence;
+    let differences = [
+        ("failure_confidence.mean", mean - CONFIDENCE),
+        ("failure_confidence.last", last - CONFIDENCE),
+        (
+            "failure_confidence.over_benign",
+            last - adversary.benign_confidence,
+        ),
+        (
+            "failure_confidence.over_poison",
+            last - adversary.poison_confidence,
+        ),
+    ];
+    for (name, difference) in differences {
+        let value = if failures > 0 {
+            CONFIDENCE_SCALE * difference
+        } else {
+            0.0
+        };
+        row.push(name, value);
+    }
+}
+
+/// Writes right and wrong reports.
+fn balance(row: &mut FeatureWriter<PER_SLOT>, names: [&str; 2], rate: Rate) {
+    row.push(names[0], f64::from(rate.successes) / MANY);
+    row.push(names[1], f64::from(rate.count - rate.successes) / MANY);
+}

@@ -1,0 +1,102 @@
+//! The trust world's network: its forward pass as plain loops over `f32`, and its actions.
+//!
+//! Per slot: `h = relu(slot W + global G + b)`, pooled over the slots; `z = relu(h V + pool P + c)`;
+//! heads for the slot's two actions and its behaviour from `z`, for the two other actions from the
+//! mean of `z`. Slots share all weights, so exchanging two slots exchanges their outputs.
+
+use std::ops::Range;
+
+use sentinel_env::slot::SLOTS;
+use sentinel_env::trust::{Action, Observation, TrustEnv};
+
+use super::features::{Features, GLOBAL_SCHEMA, Observer, SLOT_SCHEMA};
+use super::net::{GLOBAL_ACTIONS, NetConfig, Pooling, SLOT_ACTIONS, at};
+use crate::nn::{
+    Choice, FeatureSchema, Network, Output, Scratch, Weights, add_product, linear, set_layer,
+};
+
+/// Weight of a slot in the mean over all of them.
+const SHARE: f32 = 1.0 / SLOTS as f32;
+
+impl Network for NetConfig {
+    type Env = TrustEnv;
+    type Observer = Observer;
+    type Features = Features;
+
+    const LOGITS: usize = Action::ALL.len();
+    #[allow(
+        clippy::single_range_in_vec_init,
+        reason = "an action has one factor, so there is one segment"
+    )]
+    const SEGMENTS: &'static [Range<usize>] = &[0..Action::ALL.len()];
+    const BELIEF_SHAPE: Option<[usize; 2]> = Some([SLOTS, SLOTS]);
+    const FEATURE_SCHEMAS: &'static [FeatureSchema] = &[SLOT_SCHEMA, GLOBAL_SCHEMA];
+
+    fn observer(&self) -> Observer {
+        Observer::new(self.features)
+    }
+
+    fn scratch(&self) -> Scratch {
+        let h = self.hidden;
+        Scratch::new(&[h, h, SLOTS * h, SLOTS * h])
+    }
+
+    fn forward(w: &Weights<Self>, x: &Features, scratch: &mut Scratch, out: &mut Output) {
+        let [shared, pooled, first, second] = scratch.buffers();
+        let pooling = w.config().pooling;
+        linear(
+            &x.global,
+            w.tensor(at::GLOBAL_IN),
+            w.tensor(at::BIAS_IN),
+            shared,
+        );
+        let rows = x.slots.iter().map(|row| Some(&row[..]));
+        set_layer(rows, w.tensor(at::SLOT_IN), shared, first, SHARE, pooled);
+        if pooling == Pooling::Max {
+            max_pool(first, pooled);
+        }
+        shared.copy_from_slice(w.tensor(at::BIAS_MID));
+        if pooling != Pooling::None {
+            add_product(pooled, w.tensor(at::POOL_MID), shared);
+        }
+        let rows = first.chunks_exact(shared.len()).map(Some);
+        set_layer(rows, w.tensor(at::SLOT_MID), shared, second, SHARE, pooled);
+        heads(w, second, pooled, out);
+    }
+
+    fn action(choice: &Choice, _observation: &Observation) -> Action {
+        Action::ALL[choice.column(0)]
+    }
+
+    fn choice_of(action: Action) -> Option<Choice> {
+        let index = Action::ALL.iter().position(|a| *a == action);
+        index.map(Choice::single)
+    }
+}
+
+/// Computes the outputs from the second layer and its mean over the slots.
+fn heads(w: &Weights<NetConfig>, second: &[f32], mean: &[f32], out: &mut Output) {
+    let rows = second.chunks_exact(mean.len());
+    let beliefs = out.beliefs.chunks_exact_mut(SLOTS);
+    for (slot, (z, belief)) in rows.zip(beliefs).enumerate() {
+        let mut actions = [0.0; SLOT_ACTIONS];
+        let bias = w.tensor(at::SLOT_ACTIONS_BIAS);
+        linear(z, w.tensor(at::SLOT_ACTIONS), bias, &mut actions);
+        [out.logits[slot], out.logits[SLOTS + slot]] = actions;
+        linear(z, w.tensor(at::BELIEF), w.tensor(at::BELIEF_BIAS), belief);
+    }
+    let others = &mut out.logits[2 * SLOTS..];
+    debug_assert_eq!(others.len(), GLOBAL_ACTIONS);
+    let bias = w.tensor(at::GLOBAL_ACTIONS_BIAS);
+    linear(mean, w.tensor(at::GLOBAL_ACTIONS), bias, others);
+}
+
+/// Computes the maximum over rows that hold no negative number.
+fn max_pool(rows: &[f32], out: &mut [f32]) {
+    out.fill(0.0);
+    for row in rows.chunks_exact(out.len()) {
+        for (out, value) in out.iter_mut().zip(row) {
+            *out = out.max(*value);
+        }
+    }
+}

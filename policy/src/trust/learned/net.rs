@@ -1,0 +1,122 @@
+//! The shape of the trust world's network: its configuration, and its parameters by name.
+
+use sentinel_env::World;
+use sentinel_env::slot::SLOTS;
+use sentinel_env::trust::TrustEnv;
+use serde::{Deserialize, Serialize};
+
+use super::features::{FeatureSet, GLOBAL, PER_SLOT};
+use crate::nn::{Architecture, Init, Shape};
+
+/// How the slots exchange what is known of them, between the two layers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pooling {
+    /// Not at all: each slot is judged by itself.
+    None,
+    /// The mean over the slots (Deep Sets, arXiv:1703.06114).
+    #[default]
+    Mean,
+    /// The maximum over the slots.
+    Max,
+}
+
+/// The hyperparameters of a network of the trust world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NetConfig {
+    /// Version of the features: weights of another one do not fit.
+    pub feature_version: u32,
+    /// Which features are given.
+    pub features: FeatureSet,
+    /// Units of each of the two hidden layers.
+    pub hidden: usize,
+    /// What happens between them.
+    pub pooling: Pooling,
+}
+
+/// Version of the features that this build computes.
+pub const FEATURE_VERSION: u32 = 1;
+
+impl Default for NetConfig {
+    fn default() -> Self {
+        Self {
+            feature_version: FEATURE_VERSION,
+            features: FeatureSet::Full,
+            hidden: 64,
+            pooling: Pooling::Mean,
+        }
+    }
+}
+
+/// Logits of each slot that belong to actions: delegate, verify.
+pub const SLOT_ACTIONS: usize = 2;
+/// Logits of actions without a slot: solve independently, skip.
+pub const GLOBAL_ACTIONS: usize = 2;
+
+/// Indices into the shapes.
+pub mod at {
+    /// Slot features to the first layer.
+    pub const SLOT_IN: usize = 0;
+    /// Global features to the first layer, the same for every slot.
+    pub const GLOBAL_IN: usize = 1;
+    /// Bias of the first layer.
+    pub const BIAS_IN: usize = 2;
+    /// First layer to second.
+    pub const SLOT_MID: usize = 3;
+    /// Pooled first layer to second, the same for every slot.
+    pub const POOL_MID: usize = 4;
+    /// Bias of the second layer.
+    pub const BIAS_MID: usize = 5;
+    /// Second layer to the slot's actions.
+    pub const SLOT_ACTIONS: usize = 6;
+    /// Bias of these.
+    pub const SLOT_ACTIONS_BIAS: usize = 7;
+    /// Mean of the second layer to the other actions.
+    pub const GLOBAL_ACTIONS: usize = 8;
+    /// Bias of these.
+    pub const GLOBAL_ACTIONS_BIAS: usize = 9;
+    /// Second layer to the slot's behaviour.
+    pub const BELIEF: usize = 10;
+    /// Bias of these.
+    pub const BELIEF_BIAS: usize = 11;
+}
+
+impl Architecture for NetConfig {
+    const WORLD: &'static str = TrustEnv::NAME;
+    const FEATURE_VERSION: u32 = FEATURE_VERSION;
+
+    fn shapes(&self) -> Vec<Shape> {
+        let h = self.hidden;
+        let pooled = match self.pooling {
+            Pooling::None => 0,
+            Pooling::Mean | Pooling::Max => h,
+        };
+        let first = Init::Hidden {
+            inputs: PER_SLOT + GLOBAL,
+        };
+        let second = Init::Hidden { inputs: h + pooled };
+        vec![
+            Shape::new("encoder.slot.weight", PER_SLOT, h, first),
+            Shape::new("encoder.global.weight", GLOBAL, h, first),
+            Shape::new("encoder.bias", 1, h, Init::Zero),
+            Shape::new("mixer.slot.weight", h, h, second),
+            Shape::new("mixer.pool.weight", pooled, h, second),
+            Shape::new("mixer.bias", 1, h, Init::Zero),
+            Shape::new("policy.slot.weight", h, SLOT_ACTIONS, Init::Head),
+            Shape::new("policy.slot.bias", 1, SLOT_ACTIONS, Init::Zero),
+            Shape::new("policy.global.weight", h, GLOBAL_ACTIONS, Init::Head),
+            Shape::new("policy.global.bias", 1, GLOBAL_ACTIONS, Init::Zero),
+            Shape::new("belief.weight", h, SLOTS, Init::Head),
+            Shape::new("belief.bias", 1, SLOTS, Init::Zero),
+        ]
+    }
+
+    fn feature_version(&self) -> u32 {
+        self.feature_version
+    }
+
+    fn hidden(&self) -> usize {
+        self.hidden
+    }
+}

@@ -1,0 +1,118 @@
+//! The policies of the trust world, scripted and learned.
+
+mod bayes;
+mod heuristic;
+pub mod learned;
+mod oracle;
+mod random;
+mod run;
+mod self_solve;
+mod world;
+
+pub use bayes::{Bayes, Belief, KnowingOracle};
+pub use heuristic::Heuristic;
+pub use learned::Trained;
+pub use oracle::OracleLite;
+pub use random::Random;
+pub use run::EpisodeRow;
+pub use self_solve::SelfSolve;
+
+use sentinel_env::rng::Streams;
+use sentinel_env::trust::TrustEnv;
+
+/// A policy or an oracle of this world.
+pub type Player = crate::policy::Player<TrustEnv>;
+
+/// The scripted policies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PolicyName {
+    /// The reference's random policy.
+    Random,
+    /// Most trusted slot, verified when stakes are high and trust is not.
+    Heuristic,
+    /// The same with another threshold: the reference publishes it as "Trained (GRPO)".
+    Heuristic70,
+    /// Reads hidden state; the reference's upper bar.
+    OracleLite,
+    /// Never calls anybody.
+    SelfSolve,
+    /// Look-ahead over the exact posterior of the hidden assignment.
+    Bayes,
+    /// The same look-ahead, told the assignment.
+    Oracle,
+}
+
+impl PolicyName {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Random,
+        Self::Heuristic,
+        Self::Heuristic70,
+        Self::OracleLite,
+        Self::SelfSolve,
+        Self::Bayes,
+        Self::Oracle,
+    ];
+
+    /// The name used in files, on the command line and in the page's address.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Heuristic => "heuristic",
+            Self::Heuristic70 => "heuristic_70",
+            Self::OracleLite => "oracle_lite",
+            Self::SelfSolve => "self_solve",
+            Self::Bayes => "bayes",
+            Self::Oracle => "oracle",
+        }
+    }
+
+    /// One sentence for a person.
+    #[must_use]
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Random => "Picks a slot and an action at random",
+            Self::Heuristic => {
+                "Calls the most trusted slot; verifies it when stakes are .70 or more and trust is below .65"
+            }
+            Self::Heuristic70 => {
+                "The heuristic with .70 in place of .65: what the reference published as “Trained (GRPO)”"
+            }
+            Self::OracleLite => {
+                "Sees who is who, by two rules: not a fair player, the reference's upper bar"
+            }
+            Self::SelfSolve => "Does everything itself and trusts nobody",
+            Self::Bayes => "Weighs all 120 possible assignments by what it saw, and looks ahead",
+            Self::Oracle => {
+                "Looks ahead like Bayes, but is told who is who: not a fair player, the upper bar"
+            }
+        }
+    }
+
+    /// The policy called `name`.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|p| p.name() == name)
+    }
+
+    /// Whether the policy reads hidden state.
+    #[must_use]
+    pub const fn is_privileged(self) -> bool {
+        matches!(self, Self::OracleLite | Self::Oracle)
+    }
+
+    /// A fresh player for the episode `seed`.
+    #[must_use]
+    pub fn player(self, seed: u64, streams: Streams) -> Player {
+        match self {
+            Self::Random => Player::Public(Box::new(Random::new(seed, streams))),
+            Self::Heuristic => Player::Public(Box::new(Heuristic::EVALUATION)),
+            Self::Heuristic70 => Player::Public(Box::new(Heuristic::REPLAY_MISS)),
+            Self::OracleLite => Player::Privileged(Box::new(OracleLite)),
+            Self::SelfSolve => Player::Public(Box::new(SelfSolve)),
+            Self::Bayes => Player::Public(Box::new(Bayes::new())),
+            Self::Oracle => Player::Privileged(Box::new(KnowingOracle)),
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! GRPO on an environment of another crate: what has to be implemented, and nothing else.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use sentinel_env::digest::Digest;
+use sentinel_env::rng::derive_seed;
+use sentinel_env::rules::{NoChange, Rules};
+use sentinel_env::{Environment, Origin, Seeded, TaskName, Transition, World};
+use sentinel_policy::Player;
+use sentinel_policy::nn::{
+    Architecture, Choice, FeatureSchema, FeatureWriter, Init, Network, Observe, Output, Scratch,
+    Shape, TrainedPolicy, Weights, linear,
+};
+use sentinel_policy::rollout::score_of;
+use sentinel_trainer::compact::burn::tensor::{Device, Tensor};
+use sentinel_trainer::compact::config::Advantage;
+use sentinel_trainer::compact::net::{Net, Outputs, tensor};
+use sentinel_trainer::compact::{Event, Learn, Method, RunDir, TrainConfig, load_model, train};
+use serde::{Deserialize, Serialize};
+
+/// Steps of an episode.
+const STEPS: u32 = 8;
+/// Signals that can be shown.
+const SIGNALS: usize = 3;
+
+/// Shows one of three signals. The action names the signal and says whether it is the last step.
+#[derive(Clone, Debug)]
+struct Signals {
+    setup: Setup,
+    observation: Observation,
+    right: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Setup {
+    seed: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Observation {
+    signal: usize,
+    step: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Answer {
+    signal: usize,
+    is_last: bool,
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.signal, self.is_last)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("the episode has ended")]
+struct Ended;
+
+impl Seeded for Setup {
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    fn with_seed(self, seed: u64) -> Self {
+        Self { seed }
+    }
+}
+
+impl Signals {
+    fn look(&mut self, step: u32) {
+        let signal = derive_seed(self.setup.seed, u64::from(step) + 1) % SIGNALS as u64;
+        self.observation = Observation {
+            signal: signal as usize,
+            step,
+        };
+    }
+}
+
+impl Environment for Signals {
+    type Setup = Setup;
+    type Action = Answer;
+    type Observation = Observation;
+    type Info = ();
+    type StepError = Ended;
+
+    fn reset(setup: &Setup) -> Self {
+        let observation = Observation { signal: 0, step: 0 };
+        let mut episode = Self {
+            setup: *setup,
+            observation,
+            right: 0,
+        };
+        episode.look(0);
+        episode
+    }
+
+    fn step(&mut self, action: Answer) -> Result<Transition<()>, Ended> {
+        let Observation { signal, step } = self.observation;
+        if step == STEPS {
+            return Err(Ended);
+        }
+        let is_last = step + 1 == STEPS;
+        let right = action.signal == signal && action.is_last == is_last;
+        self.right += u32::from(right);
+        self.look(step + 1);
+        Ok(Transition {
+            reward: f64::from(u8::from(right)),
+            terminated: is_last,
+            truncated: false,
+            info: (),
+        })
+    }
+
+    fn observation(&self) -> &Observation {
+        &self.observation
+    }
+
+    fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    fn is_done(observation: &Observation) -> bool {
+        observation.step == STEPS
+    }
+
+    fn step_count(observation: &Observation) -> u32 {
+        observation.step
+    }
+
+    fn score(&self) -> f64 {
+        f64::from(self.right) / f64::from(STEPS)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct OnlyTask;
+
+impl fmt::Display for OnlyTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl TaskName for OnlyTask {
+    const ALL: &'static [Self] = &[Self];
+
+    fn name(self) -> &'static str {
+        "signals"
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        (name == "signals").then_some(Self)
+    }
+}
+
+impl World for Signals {
+    const NAME: &'static str = "signals";
+    type Task = OnlyTask;
+    type Change = NoChange;
+
+    fn from_origin(origin: Origin<Self>) -> Setup {
+        Setup { seed: origin.seed }
+    }
+
+    fn origin(setup: &Setup) -> Origin<Self> {
+        Origin {
+            task: OnlyTask,
+            seed: setup.seed,
+            streams: Self::STREAMS[0],
+            rules: Rules::REFERENCE,
+        }
+    }
+
+    fn max_steps(_task: OnlyTask) -> u32 {
+        STEPS
+    }
+
+    fn write_digest(&self, _info: &(), digest: &mut Digest) {
+        digest.int(u64::from(self.right));
+    }
+}
+
+/// The features of an observation.
+const SCHEMA: FeatureSchema = FeatureSchema::new(
+    "global",
+    &["signal=a", "signal=b", "signal=c", "is_last_step"],
+);
+const WIDTH: usize = SCHEMA.width();
+/// Columns: the signal, then whether it is the last step.
+const COLUMNS: usize = SIGNALS + 2;
+
+/// One linear layer.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct SignalsNet {
+    hidden: usize,
+}
+
+impl Architecture for SignalsNet {
+    const WORLD: &'static str = Signals::NAME;
+    const FEATURE_VERSION: u32 = 1;
+
+    fn shapes(&self) -> Vec<Shape> {
+        vec![
+            Shape::new("policy.weight", WIDTH, COLUMNS, Init::Head),
+            Shape::new("policy.bias", 1, COLUMNS, Init::Zero),
+        ]
+    }
+
+    fn feature_version(&self) -> u32 {
+        1
+    }
+
+    fn hidden(&self) -> usize {
+        self.hidden
+    }
+}
+
+/// Remembers nothing.
+#[derive(Clone, Debug)]
+struct Memoryless;
+
+impl Observe for Memoryless {
+    type Observation = Observation;
+    type Features = [f32; WIDTH];
+
+    fn observe(&mut self, _observation: &Observation) {}
+
+    fn features(&self, observation: &Observation) -> [f32; WIDTH] {
+        let mut row = FeatureWriter::new(&SCHEMA);
+        row.one_hot("signal", SIGNALS, Some(observation.signal));
+        row.flag("is_last_step", observation.step + 1 == STEPS);
+        row.finish()
+    }
+}
+
+impl Network for SignalsNet {
+    type Env = Signals;
+    type Observer = Memoryless;
+    type Features = [f32; WIDTH];
+
+    const LOGITS: usize = COLUMNS;
+    const SEGMENTS: &'static [Range<usize>] = &[0..SIGNALS, SIGNALS..COLUMNS];
+    const FEATURE_SCHEMAS: &'static [FeatureSchema] = &[SCHEMA];
+
+    fn observer(&self) -> Memoryless {
+        Memoryless
+    }
+
+    fn forward(w: &Weights<Self>, x: &[f32; WIDTH], _scratch: &mut Scratch, out: &mut Output) {
+        linear(x, w.tensor(0), w.tensor(1), &mut out.logits);
+    }
+
+    fn action(choice: &Choice, _observation: &Observation) -> Answer {
+        Answer {
+            signal: choice.column(0),
+            is_last: choice.column(1) == SIGNALS,
+        }
+    }
+}
+
+impl Learn for Signals {
+    type Net = SignalsNet;
+    type Inputs = Tensor<2>;
+
+    fn net(config: &TrainConfig) -> SignalsNet {
+        SignalsNet {
+            hidden: config.hidden,
+        }
+    }
+
+    fn inputs<'a>(rows: impl Iterator<Item = &'a [f32; WIDTH]>, device: &Device) -> Tensor<2> {
+        let values: Vec<f32> = rows.flatten().copied().collect();
+        let batch = values.len() / WIDTH;
+        tensor(values, [batch, WIDTH], device)
+    }
+
+    fn forward(net: &Net<SignalsNet>, inputs: &Tensor<2>) -> Outputs {
+        Outputs {
+            logits: net.linear(inputs.clone(), 0, 1),
+            beliefs: None,
+        }
+    }
+}
+
+fn config() -> TrainConfig {
+    TrainConfig {
+        max_steps: 30,
+        groups_per_update: 8,
+        num_generations: 8,
+        learning_rate: 0.05,
+        validation_seeds: "5000..5010".parse().expect("a range"),
+        test_seeds: "1000..1010".parse().expect("a range"),
+        eval_steps: 10,
+        ..TrainConfig::preset::<Signals>(Method::Grpo, false)
+    }
+}
+
+#[test]
+fn grpo_learns_an_environment_of_another_crate() {
+    for advantage in [Advantage::Step, Advantage::RewardToGo, Advantage::Episode] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let config = TrainConfig {
+            advantage,
+            ..config()
+        };
+        let mut score = 0.0;
+        let mut listen = |event: &Event| {
+            if let Event::Finished { scores, .. } = event {
+                score = scores.overall;
+            }
+        };
+        train::<Signals>(&config, &RunDir::new(folder.path()), &mut listen).expect("a run");
+        assert!(score > 0.9, "{advantage:?}: a score of {score}");
+        let model = load_model::<SignalsNet>(folder.path()).expect("the model of the run");
+        let policy = TrainedPolicy::new(Arc::new(model));
+        let mut player = Player::Public(Box::new(policy));
+        let replayed = score_of::<Signals>(&Setup { seed: 1000 }, &mut player);
+        assert!(replayed > 0.8, "{advantage:?}: the model scores {replayed}");
+        let card = std::fs::read_to_string(folder.path().join("README.md")).expect("a card");
+        assert!(card.contains("world `signals`"), "{card}");
+    }
+}
+
+#[test]
+fn a_configuration_is_for_its_environment() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let refused = |config: &TrainConfig| {
+        let run = train::<Signals>(config, &RunDir::new(folder.path()), &mut |_| ());
+        run.expect_err("it is refused").to_string()
+    };
+    let foreign = refused(&TrainConfig::default());
+    assert_eq!(
+        foreign,
+        "the configuration is for world trust, and this is signals"
+    );
+    let without_teacher = refused(&TrainConfig {
+        method: Method::Sft,
+        ..config()
+    });
+    assert!(
+        without_teacher.contains("no teacher \"bayes\""),
+        "{without_teacher}"
+    );
+}

@@ -29,7 +29,7 @@ pub struct Observation {
     pub regimen: Regimen,
     /// The components of the product, once they were looked up.
     pub components: Option<[ArchetypeId; 2]>,
-    /// Pairs that are flagged, as bits of [`PairId`]; also of medicines that are gone.
+    /// Pairs that are flagged, as bits of `PairId`; also of medicines that are gone.
     pub flagged: u64,
     /// Whether specialists disagree.
     pub conflict: bool,

@@ -183,7 +183,7 @@ async fn a_missing_value_is_shown_as_missing() -> Result<()> {
     assert!(labs.get(Lab::Egfr).is_none(), "the case hides it");
     for lab in Lab::ALL {
         let shown = browser.text(&format!("[data-lab={}]", lab.name())).await?;
-        match labs.get(*lab) {
+        match labs.get(lab) {
             None => assert!(shown.contains("missing"), "{shown}"),
             Some(value) => assert!(
                 shown.contains(&format!("{:.0}", value.floor())[..1]),

@@ -40,7 +40,7 @@ fn episode<W: TextWorld>(setup: &W::Setup, style: PromptStyle) -> Vec<ReplayRow<
         rows.push(ReplayRow {
             origin: W::origin(setup),
             step: W::step_count(observation),
-            action: RecordedAction::new(action),
+            action: RecordedAction::new(observation, action),
             scenario_id: situation.episode().scenario_id(),
             model_source: "a script of the tests".to_owned(),
             probabilities: None,

@@ -1,4 +1,4 @@
-//! Many episodes at once, for training and tournaments.
+//! Many episodes at once, for callers that step them side by side.
 
 use std::ops::Range;
 

@@ -167,12 +167,17 @@ pub trait World: Environment<Action: Display> {
     /// Returns `preferred` where the world supports it, else the world's default.
     #[must_use]
     fn streams_or_default(preferred: Streams) -> Streams {
+        const {
+            assert!(
+                !Self::STREAMS.is_empty(),
+                "a world supports some way of seeding"
+            );
+        };
         let known = Self::STREAMS;
-        let own = known.first().copied().unwrap_or(preferred);
         if known.contains(&preferred) {
             preferred
         } else {
-            own
+            known[0]
         }
     }
 }

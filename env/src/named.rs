@@ -1,7 +1,28 @@
 //! Enums whose variants have names: one macro for the list, the names, parsing and serialisation.
 
-/// Defines an enum of named variants with `ALL`, `COUNT`, `name` and `parse`; it prints and
-/// serialises as its name.
+/// An enum of named variants, for code that serves several.
+pub(crate) trait Named: Copy + 'static {
+    /// All variants, in order.
+    const ALL: &'static [Self];
+
+    /// Returns the name used in payloads, files and on the command line.
+    fn name(self) -> &'static str;
+
+    /// Returns the variant with this name, in upper or lower case.
+    fn parse_ignore_case(name: &str) -> Option<Self> {
+        let mut all = Self::ALL.iter().copied();
+        all.find(|variant| variant.name().eq_ignore_ascii_case(name))
+    }
+
+    /// Returns all names with commas between.
+    fn names() -> String {
+        let names: Vec<&str> = Self::ALL.iter().map(|variant| variant.name()).collect();
+        names.join(", ")
+    }
+}
+
+/// Defines an enum of named variants with `ALL`, `COUNT`, `name` and `parse`; it prints, serialises and
+/// implements [`Named`] by its name.
 ///
 /// ```ignore
 /// named! {
@@ -42,7 +63,16 @@ macro_rules! named {
             /// Returns the variant with this name.
             #[must_use]
             $vis fn parse(name: &str) -> Option<Self> {
-                Self::ALL.into_iter().find(|variant| variant.name() == name)
+                let mut all = Self::ALL.iter().copied();
+                all.find(|variant| variant.name() == name)
+            }
+        }
+
+        impl $crate::named::Named for $name {
+            const ALL: &'static [Self] = &Self::ALL;
+
+            fn name(self) -> &'static str {
+                self.name()
             }
         }
 

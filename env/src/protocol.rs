@@ -8,7 +8,6 @@
 use std::error::Error;
 use std::fmt::Debug;
 
-use crate::controller::Controller;
 use crate::digest::{Digest, uuid};
 use crate::environment::{Environment, Seeded, Transition, World};
 use crate::rng::derive_seed;
@@ -30,14 +29,17 @@ pub trait Protocol: World {
     type Reply: serde::Serialize;
     /// What replies need besides the episode and its steps, such as events or a transcript.
     type Log: Clone + Debug + Default + Send + Sync;
+    /// What episodes learn their difficulty from; `()` where the world has none. Belongs to the caller.
+    type Curriculum: Default;
     /// What a message says besides its action; the default is an action from code.
     type Remark: Default;
     /// The error of a step after the end.
     const OVER: Self::StepError;
-    /// Salt of an episode's id; that of its session's id is one more.
+    /// Salt of an episode's id, another one in every world; that of its session's id is one more.
     const ID_SALT: u64;
 
-    /// Returns a number that tells apart the ids of episodes with equal seeds.
+    /// Returns a number for the ids of episodes with equal seeds, so that those of different tasks
+    /// differ.
     fn id_key(&self) -> u64;
 
     /// Returns the setup that a request asks for, and the log that its session starts with.
@@ -46,7 +48,7 @@ pub trait Protocol: World {
     /// If there is no such thing.
     fn resolve_request(
         request: &Self::Request,
-        controller: &Controller,
+        curriculum: &Self::Curriculum,
     ) -> Result<(Self::Setup, Self::Log), Self::ResetError>;
 
     /// Returns the session id that a message names.
@@ -65,8 +67,8 @@ pub trait Protocol: World {
     /// [`Session::steps`].
     fn record(session: &mut Session<Self>, step: &Self::Info, remark: Self::Remark);
 
-    /// Tells the controller how the ended episode went, where it took part in the curriculum.
-    fn report_end(_session: &mut Session<Self>, _controller: &mut Controller) {}
+    /// Tells the curriculum how the ended episode went, where it took part in it.
+    fn report_end(_session: &mut Session<Self>, _curriculum: &mut Self::Curriculum) {}
 
     /// Builds the reply to the last reset or step.
     fn reply(session: &Session<Self>) -> Self::Reply;
@@ -122,9 +124,9 @@ impl<W: Protocol> Session<W> {
     /// As [`Protocol::resolve_request`].
     pub fn from_request(
         request: &W::Request,
-        controller: &Controller,
+        curriculum: &W::Curriculum,
     ) -> Result<Self, W::ResetError> {
-        let (setup, log) = W::resolve_request(request, controller)?;
+        let (setup, log) = W::resolve_request(request, curriculum)?;
         Ok(Self::with_log(&setup, log))
     }
 
@@ -165,7 +167,7 @@ impl<W: Protocol> Session<W> {
         Ok(transition)
     }
 
-    /// Takes a JSON action. At the end of an adaptive episode the caller's controller learns of it.
+    /// Takes a JSON action. At the end of an adaptive episode the caller's curriculum learns of it.
     ///
     /// # Errors
     /// After the end, if the message is for another session or not an action, or if the episode does
@@ -173,14 +175,14 @@ impl<W: Protocol> Session<W> {
     pub fn step(
         &mut self,
         message: &W::Message,
-        controller: &mut Controller,
+        curriculum: &mut W::Curriculum,
     ) -> Result<W::Reply, MessageErrorOf<W>> {
         self.check(message)?;
         let parsed = self.episode.parse_message(message);
         let (action, remark) = parsed.map_err(MessageError::Action)?;
         let transition = self.take(action, remark).map_err(MessageError::Step)?;
         if transition.is_last() {
-            W::report_end(self, controller);
+            W::report_end(self, curriculum);
         }
         Ok(self.reply())
     }
@@ -278,7 +280,7 @@ impl TrajectoryDigest {
     }
 }
 
-/// The reset/step surface as one object. The controller belongs to the caller.
+/// The reset/step surface as one object. The curriculum belongs to the caller.
 #[derive(Clone, Debug)]
 pub struct JsonEnv<W: Protocol> {
     session: Option<Session<W>>,
@@ -298,9 +300,9 @@ impl<W: Protocol> JsonEnv<W> {
     pub fn reset(
         &mut self,
         request: &W::Request,
-        controller: &Controller,
+        curriculum: &W::Curriculum,
     ) -> Result<W::Reply, W::ResetError> {
-        let session = Session::from_request(request, controller)?;
+        let session = Session::from_request(request, curriculum)?;
         let reply = session.reply();
         self.session = Some(session);
         Ok(reply)
@@ -313,10 +315,10 @@ impl<W: Protocol> JsonEnv<W> {
     pub fn step(
         &mut self,
         message: &W::Message,
-        controller: &mut Controller,
+        curriculum: &mut W::Curriculum,
     ) -> Result<W::Reply, MessageErrorOf<W>> {
         match &mut self.session {
-            Some(session) => session.step(message, controller),
+            Some(session) => session.step(message, curriculum),
             None => Err(MessageError::NotReset),
         }
     }

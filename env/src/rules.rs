@@ -1,14 +1,19 @@
 //! Named rule sets: the reference's rules, and changes to them that can be switched one by one.
 //!
 //! Parity with the Python reference is always with [`Rules::REFERENCE`]. [`Rules::HARDENED`] has
-//! every change of a world, each of which closes an exploit that the specs list as a quirk.
+//! every change of a world. Most of them put right what the specs list as a quirk.
 
 use std::fmt::{self, Debug};
 use std::marker::PhantomData;
 
+use crate::text::abbreviate;
+
+/// Longest piece of a rule set's name that an error repeats, in characters.
+const QUOTED_MAX: usize = 40;
+
 /// A change to a world's published rules; each world has an enum of its own.
 pub trait RuleChange: Copy + Eq + Debug + Send + Sync + 'static {
-    /// Every change, in the order of the documentation; at most 16.
+    /// Every change, in the order of the documentation; more than 16 do not compile.
     const ALL: &'static [Self];
 
     /// The word used in files, addresses and on the command line.
@@ -20,6 +25,9 @@ pub trait RuleChange: Copy + Eq + Debug + Send + Sync + 'static {
     /// Its place in [`RuleChange::ALL`].
     fn index(self) -> u8;
 }
+
+/// The most changes that a world can have: [`Rules`] keeps one bit for each.
+const CHANGES_MAX: usize = u16::BITS as usize;
 
 /// Defines the changes of a world: an enum with a name and a sentence for each.
 macro_rules! changes {
@@ -94,6 +102,9 @@ pub enum RulesError {
         "unknown rules {0:?}: use reference or hardened, changed like reference+{1} or hardened-{1}"
     )]
     UnknownSet(String, &'static str),
+    /// The world's rules cannot be changed.
+    #[error("unknown rules {0:?}: this world has the reference's rules only")]
+    NoChanges(String),
     /// No such change in this world.
     #[error("unknown change {name:?} in the rules: this world has {known}")]
     UnknownChange {
@@ -111,6 +122,12 @@ impl<C: RuleChange> Rules<C> {
     pub const HARDENED: Self = Self::from_bits(((1u32 << C::ALL.len()) - 1) as u16);
 
     const fn from_bits(bits: u16) -> Self {
+        const {
+            assert!(
+                C::ALL.len() <= CHANGES_MAX,
+                "rules have one bit for each of 16 changes"
+            );
+        };
         Self {
             bits,
             of: PhantomData,
@@ -156,8 +173,11 @@ impl<C: RuleChange> Rules<C> {
             "reference" => Self::REFERENCE,
             "hardened" => Self::HARDENED,
             _ => {
-                let example = C::ALL.first().map_or("change", |change| change.name());
-                return Err(RulesError::UnknownSet(text.to_owned(), example));
+                let text = abbreviate(text, QUOTED_MAX);
+                return Err(match C::ALL.first() {
+                    Some(change) => RulesError::UnknownSet(text, change.name()),
+                    None => RulesError::NoChanges(text),
+                });
             }
         };
         while let Some(sign) = rest.chars().next() {
@@ -176,9 +196,12 @@ impl<C: RuleChange> Rules<C> {
     }
 
     fn unknown(name: &str) -> RulesError {
+        if C::ALL.is_empty() {
+            return RulesError::NoChanges(abbreviate(name, QUOTED_MAX));
+        }
         let names: Vec<&str> = C::ALL.iter().map(|change| change.name()).collect();
         RulesError::UnknownChange {
-            name: name.to_owned(),
+            name: abbreviate(name, QUOTED_MAX),
             known: names.join(", "),
         }
     }

@@ -175,7 +175,8 @@ pub fn known<T: TaskName>(last: &str) -> String {
 }
 
 /// Joins names for a message: commas between, and `last` before the last one.
-pub(crate) fn listed(names: &[&str], last: &str) -> String {
+#[must_use]
+pub fn listed(names: &[&str], last: &str) -> String {
     match names.split_last() {
         Some((end, [])) => (*end).to_owned(),
         Some((end, rest)) => format!("{}{last}{end}", rest.join(", ")),

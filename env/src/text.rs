@@ -1,4 +1,4 @@
-//! Text helpers: the beginning of a text that may be as long as a file.
+//! Text helpers: the beginning of a text that may be as long as a file, and JSON for a prompt.
 
 /// Returns the first `max` characters of `text`.
 #[must_use]
@@ -15,6 +15,11 @@ pub fn abbreviate(text: &str, max: usize) -> String {
     let start = clip(text, max);
     let mark = if start.len() < text.len() { "…" } else { "" };
     format!("{start}{mark}")
+}
+
+/// Returns `value` as JSON with sorted keys: the maps of a [`serde_json::Value`] are ordered by key.
+pub(crate) fn sorted_json(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value).map_or_else(|error| error.to_string(), |value| value.to_string())
 }
 
 #[cfg(test)]

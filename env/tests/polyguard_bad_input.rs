@@ -7,7 +7,6 @@
 
 use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
-use sentinel_env::controller::Controller;
 mod polyguard_play;
 
 use polyguard_play::{cases, only_time_passed, play_out};
@@ -24,10 +23,7 @@ fn setup(name: &str, seed: u64, rules: Rules) -> Setup {
 fn said(text: &str, rules: Rules) -> (Session, Step) {
     let mut session = Session::new(&setup("DDI-medium", 3, rules));
     session
-        .step(
-            &Message::completion(text.to_owned()),
-            &mut Controller::new(),
-        )
+        .step(&Message::completion(text.to_owned()), &mut ())
         .unwrap();
     let step = session.steps()[0];
     (session, step)
@@ -280,7 +276,7 @@ fn three_refusals_are_enough() {
     let mut session = Session::new(&setup("DDI-hard", 1, Rules::HARDENED));
     let nonsense = Message::completion("hm".to_owned());
     for n in 1..=3 {
-        let reply = session.step(&nonsense, &mut Controller::new()).unwrap();
+        let reply = session.step(&nonsense, &mut ()).unwrap();
         assert_eq!(reply.info.invalid_action_count, n);
         assert_eq!(reply.info.failure_reasons, ["no_candidate"]);
         assert_eq!(reply.done, n == 3);
@@ -290,7 +286,7 @@ fn three_refusals_are_enough() {
         Some("repeated_invalid")
     );
     assert!(matches!(
-        session.step(&nonsense, &mut Controller::new()),
+        session.step(&nonsense, &mut ()),
         Err(MessageError::Step(StepError::Over))
     ));
 }

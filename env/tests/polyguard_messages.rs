@@ -6,7 +6,6 @@
 
 use sentinel_env::Environment;
 use sentinel_env::JsonEnv;
-use sentinel_env::controller::Controller;
 use sentinel_env::polyguard::{Case, Message, PolyguardEnv, ResetRequest, Rules, Session, Setup};
 
 fn setup(name: &str, seed: u64, rules: Rules) -> Setup {
@@ -82,7 +81,7 @@ fn what_is_no_message_is_named() {
     ];
     for (json, reason, named) in wasted {
         let mut session = Session::new(&setup("DDI-easy", 0, Rules::HARDENED));
-        let reply = session.step(&message(json), &mut Controller::new());
+        let reply = session.step(&message(json), &mut ());
         let reply = reply.unwrap();
         assert_eq!(reply.info.failure_reasons, [reason], "{json}");
         let detail = reply.info.failure_detail.unwrap();
@@ -96,21 +95,14 @@ fn a_message_for_another_session_changes_nothing() {
     let mut session = Session::new(&setup("DDI-easy", 0, Rules::HARDENED));
     let own = session.session_id().to_owned();
     let other = message(r#"{"completion": "x", "session_id": "somebody-else"}"#);
-    let error = session
-        .step(&other, &mut Controller::new())
-        .unwrap_err()
-        .to_string();
+    let error = session.step(&other, &mut ()).unwrap_err().to_string();
     assert!(
         error.contains("somebody-else") && error.contains(&own),
         "{error}"
     );
     assert_eq!(session.episode().observation().step_count, 0);
     let json = format!(r#"{{"candidate_id":"cand_01","rationale":"egfr","session_id":"{own}"}}"#);
-    assert!(
-        session
-            .step(&message(&json), &mut Controller::new())
-            .is_ok()
-    );
+    assert!(session.step(&message(&json), &mut ()).is_ok());
 }
 
 #[test]
@@ -129,7 +121,7 @@ fn a_reset_that_asks_for_what_there_is_not_names_it() {
         (r#"{"scenario_id": "scn_1"}"#, "scenario_id"),
         (r#"{"patient_id": "pt_1"}"#, "patient_id"),
     ] {
-        let error = Session::from_request(&request(json).unwrap(), &Controller::new())
+        let error = Session::from_request(&request(json).unwrap(), &())
             .unwrap_err()
             .to_string();
         assert!(error.contains(named), "{json}: {error}");
@@ -147,16 +139,16 @@ fn a_reset_that_asks_for_what_there_is_not_names_it() {
 
 #[test]
 fn an_environment_keeps_its_episode_when_a_reset_is_refused() {
-    let (mut env, mut controller) = (JsonEnv::<PolyguardEnv>::default(), Controller::new());
+    let mut env = JsonEnv::<PolyguardEnv>::default();
     let keep = message(r#"{"candidate_id": "cand_01", "rationale": "egfr"}"#);
-    let early = env.step(&keep, &mut controller).unwrap_err();
+    let early = env.step(&keep, &mut ()).unwrap_err();
     assert!(early.to_string().contains("reset before"), "{early}");
-    env.reset(&ResetRequest::default(), &controller).unwrap();
-    env.step(&keep, &mut controller).unwrap();
+    env.reset(&ResetRequest::default(), &()).unwrap();
+    env.step(&keep, &mut ()).unwrap();
     let wrong = ResetRequest {
         split: Some("none".to_owned()),
         ..ResetRequest::default()
     };
-    assert!(env.reset(&wrong, &controller).is_err());
+    assert!(env.reset(&wrong, &()).is_err());
     assert_eq!(env.session().unwrap().episode().observation().step_count, 1);
 }

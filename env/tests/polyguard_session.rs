@@ -5,7 +5,6 @@
 )]
 
 use sentinel_env::Environment;
-use sentinel_env::controller::Controller;
 mod polyguard_play;
 
 use std::collections::BTreeSet;
@@ -116,7 +115,7 @@ fn a_missing_value_is_null() {
         let labs = &reply(&session)["observation"]["organ_function"]["labs"];
         assert!(o.egfr().is_none() && labs["egfr"].is_null());
         for lab in sentinel_env::polyguard::Lab::ALL {
-            assert_eq!(labs[lab.name()].is_null(), o.labs.get(*lab).is_none());
+            assert_eq!(labs[lab.name()].is_null(), o.labs.get(lab).is_none());
             seen[usize::from(labs[lab.name()].is_null())] += 1;
         }
         assert!(prompt(o).contains("egfr missing"));
@@ -135,7 +134,7 @@ fn the_reply_to_a_step_tells_what_came_of_it() {
         r#"{"completion": "candidate_id=cand_01; rationale=egfr is known, nothing to do"}"#,
     )
     .unwrap();
-    let sent = session.step(&message, &mut Controller::new()).unwrap();
+    let sent = session.step(&message, &mut ()).unwrap();
     let reply = reply(&session);
     assert_eq!(serde_json::to_value(sent).unwrap(), reply);
     let info = &reply["info"];
@@ -175,8 +174,7 @@ fn the_reply_to_a_step_tells_what_came_of_it() {
 fn the_candidates_can_be_asked_for() {
     for case in cases() {
         let session = Session::new(&Setup::new(case, 5));
-        let rows = session.get_candidate_actions();
-        assert_eq!(rows, session.get_legal_actions());
+        let rows = session.candidate_rows();
         assert_eq!(rows, session.reply().observation.candidates);
         assert!((2..=10).contains(&rows.len()));
     }
@@ -189,19 +187,19 @@ fn truth_is_told_only_to_evaluators() {
         difficulty: Some("hard".to_owned()),
         ..ResetRequest::default()
     };
-    let mut plain = Session::from_request(&request, &Controller::new()).unwrap();
+    let mut plain = Session::from_request(&request, &()).unwrap();
     let debug = ResetRequest {
         debug: true,
         ..request
     };
-    let mut open = Session::from_request(&debug, &Controller::new()).unwrap();
+    let mut open = Session::from_request(&debug, &()).unwrap();
     assert!(
         reply(&open)["info"].get("debug").is_none(),
         "no step, no delta"
     );
     let keep = Message::completion("candidate_id=cand_01; rationale=egfr".to_owned());
-    plain.step(&keep, &mut Controller::new()).unwrap();
-    open.step(&keep, &mut Controller::new()).unwrap();
+    plain.step(&keep, &mut ()).unwrap();
+    open.step(&keep, &mut ()).unwrap();
     let (mut told, told_to_agent) = (reply(&open), reply(&plain));
     assert!(told_to_agent["info"].get("debug").is_none());
     let debug = told["info"]
@@ -318,14 +316,13 @@ fn what_comes_too_late_ends_the_episode() {
         );
         assert!(reply.info.score.unwrap() <= 0.1 && reply.info.success == Some(false));
         assert!(reply.observation.candidates.is_empty());
-        assert!(session.step(&keep, &mut Controller::new()).is_err());
+        assert!(session.step(&keep, &mut ()).is_err());
     }
 }
 
 #[test]
 fn a_request_says_what_to_start() {
-    let plain =
-        Session::from_request(&serde_json::from_str("{}").unwrap(), &Controller::new()).unwrap();
+    let plain = Session::from_request(&serde_json::from_str("{}").unwrap(), &()).unwrap();
     let first = Setup::new(Case::ALL[0], 42);
     assert_eq!(*plain.episode().setup(), first);
     let full = format!(
@@ -336,7 +333,7 @@ fn a_request_says_what_to_start() {
     );
     let request: ResetRequest = serde_json::from_str(&full).unwrap();
     assert!(!request.debug);
-    let session = Session::from_request(&request, &Controller::new()).unwrap();
+    let session = Session::from_request(&request, &()).unwrap();
     assert_eq!(
         *session.episode().setup(),
         setup("REGIMEN_RISK-hard-holdout", 7)

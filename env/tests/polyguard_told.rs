@@ -5,7 +5,6 @@
 )]
 
 use sentinel_env::Environment;
-use sentinel_env::controller::Controller;
 mod polyguard_play;
 
 use polyguard_play::{answer, cases, shown};
@@ -88,10 +87,7 @@ fn a_trace_of_completions_can_be_played_again() {
         "<|im_end|>",
     ] {
         if session
-            .step(
-                &Message::completion(text.to_owned()),
-                &mut Controller::new(),
-            )
+            .step(&Message::completion(text.to_owned()), &mut ())
             .is_err()
         {
             break;
@@ -103,10 +99,7 @@ fn a_trace_of_completions_can_be_played_again() {
     let mut again = Session::new(&setup("DDI-hard", 2));
     for action in told {
         again
-            .step(
-                &serde_json::from_value(action).unwrap(),
-                &mut Controller::new(),
-            )
+            .step(&serde_json::from_value(action).unwrap(), &mut ())
             .unwrap();
     }
     assert_eq!(again.steps().len(), session.steps().len());

@@ -4,6 +4,7 @@
 //! its type says so. A [`Player`] is either.
 
 pub mod cluster;
+mod ledger;
 pub mod nn;
 pub mod order;
 pub mod playable;

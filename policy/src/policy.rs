@@ -4,6 +4,9 @@ use std::fmt::Debug;
 
 use sentinel_env::Environment;
 
+/// The random stream of a policy that draws; the worlds use other numbers.
+pub const POLICY_STREAM: u64 = 4;
+
 /// A policy: a mapping from observations to actions, with whatever it remembers of one episode.
 pub trait Policy<E: Environment> {
     /// Takes in an observation. Called once for every observation of an episode, in order.
@@ -36,7 +39,12 @@ pub trait Policy<E: Environment> {
 
 /// A scripted policy that reads hidden state. Never a baseline for what can be learned.
 pub trait PrivilegedPolicy<E: Environment> {
-    /// Chooses an action knowing the whole episode. Not called after the end.
+    /// Takes in the episode. Called once for every observation of an episode, in order, also on steps
+    /// on which another player acts.
+    fn observe(&mut self, _episode: &E) {}
+
+    /// Chooses an action knowing the whole episode, which [`PrivilegedPolicy::observe`] took in. Not
+    /// called after the end.
     fn choose(&mut self, episode: &E) -> E::Action;
 }
 
@@ -69,8 +77,9 @@ impl<E: Environment> Player<E> {
 
     /// Takes in the current observation without choosing, for steps on which another player acts.
     pub fn observe(&mut self, episode: &E) {
-        if let Self::Public(policy) = self {
-            policy.observe(episode.observation());
+        match self {
+            Self::Public(policy) => policy.observe(episode.observation()),
+            Self::Privileged(policy) => policy.observe(episode),
         }
     }
 
@@ -185,5 +194,45 @@ impl<E: Environment> Policy<E> for Cycle<E> {
             0 => self.first,
             _ => self.then[place - 1],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sentinel_env::rng::Streams;
+    use sentinel_env::trust::{Action, Episode, Setup, Task, TrustEnv};
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    /// Counts the observations that it took in.
+    struct Counts(Rc<Cell<usize>>);
+
+    impl PrivilegedPolicy<TrustEnv> for Counts {
+        fn observe(&mut self, _episode: &Episode) {
+            self.0.set(self.0.get() + 1);
+        }
+
+        fn choose(&mut self, _episode: &Episode) -> Action {
+            Action::SolveIndependently
+        }
+    }
+
+    #[test]
+    fn a_privileged_player_sees_every_observation_once() {
+        let seen = Rc::new(Cell::new(0));
+        let mut player = Player::Privileged(Box::new(Counts(Rc::clone(&seen))));
+        let mut episode = Episode::reset(&Setup::new(Task::Task1, 3, Streams::Independent));
+        for step in 0..4 {
+            // Another player acts on every other step.
+            let action = if step % 2 == 0 {
+                player.act(&episode).expect("not over")
+            } else {
+                player.observe(&episode);
+                Action::SolveIndependently
+            };
+            episode.step(action).expect("not over");
+        }
+        assert_eq!(seen.get(), 4);
     }
 }

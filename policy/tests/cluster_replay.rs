@@ -6,8 +6,9 @@
 
 use proptest::prelude::*;
 use sentinel_env::Environment;
-use sentinel_env::cluster::{Action, ClusterEnv, GpuId, JobId, Rules, Setup, Size, Task};
+use sentinel_env::cluster::{Action, Change, ClusterEnv, GpuId, JobId, Rules, Setup, Size, Task};
 use sentinel_env::rng::Streams;
+use sentinel_env::rules::RuleChange as _;
 use sentinel_env::slot::Slot;
 use sentinel_env::{World, WorldName, in_world};
 use sentinel_policy::cluster::{Player, PolicyName};
@@ -49,12 +50,16 @@ fn action(task: Task) -> impl Strategy<Value = Action> {
 }
 
 fn setup() -> impl Strategy<Value = (Setup, Vec<Action>)> {
-    let rules = prop::sample::select(vec!["reference", "hardened", "reference+health"]);
+    let all = 1u32 << Change::ALL.len();
+    let rules = (0..all).prop_map(|bits| {
+        let chosen = (Change::ALL.iter().enumerate()).filter(|(place, _)| bits >> place & 1 == 1);
+        chosen.fold(Rules::REFERENCE, |rules, (_, change)| rules.with(*change))
+    });
     let streams = prop::sample::select(vec![Streams::Reference, Streams::Independent]);
     let task = prop::sample::select(Task::ALL.to_vec());
     (task, streams, rules, 0..=sentinel_policy::SEED_MAX).prop_flat_map(
         |(task, streams, rules, seed)| {
-            let setup = Setup::new(task, seed, streams).under(Rules::parse(rules).unwrap());
+            let setup = Setup::new(task, seed, streams).under(rules);
             (Just(setup), prop::collection::vec(action(task), 1..40))
         },
     )

@@ -9,11 +9,12 @@ use std::ops::Range;
 
 use polyguard_scores::{By, Interval, named, play, scores};
 use sentinel_env::polyguard::{
-    Action, CandidateId, Case, Choice, Episode, Observation, PolyguardEnv, Rules, Setup, Stream,
+    Action, CandidateId, Case, Choice, Episode, Observation, PolyguardEnv, Rules, Setup,
 };
 use sentinel_policy::Playable;
 use sentinel_policy::policy::Player;
 use sentinel_policy::polyguard::PolicyName;
+use sentinel_policy::polyguard::policy_stream;
 
 const SEEDS: Range<u64> = 0..100;
 /// What the specification allows.
@@ -50,7 +51,7 @@ fn a_fixed_order_plays_like_a_draw() {
     let mut all = vec![Vec::new(); ORDERS.len()];
     for case in Case::ALL {
         let drawn = play(case, SEEDS, |seed| {
-            let mut stream = Stream::for_policy(seed);
+            let mut stream = policy_stream(seed);
             by(move |o| {
                 nth(
                     o,
@@ -114,7 +115,7 @@ fn places_say_nothing_of_what_is_hidden() {
     for case in Case::ALL {
         for seed in 0..30 {
             let mut episode = Episode::reset(&Setup::new(case, seed).under(Rules::HARDENED));
-            let mut stream = Stream::for_policy(seed);
+            let mut stream = policy_stream(seed);
             while !episode.observation().done() {
                 let shown = episode.observation().candidates.clone();
                 let (mut risk, mut total) = (Vec::new(), Vec::new());

@@ -4,11 +4,12 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
-use sentinel_env::Origin;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::slot::Slot;
+use sentinel_env::task::listed;
 use sentinel_env::trust::{Action, Task, TrustEnv};
+use sentinel_env::{Origin, WorldName};
 use sentinel_policy::replay::{PROBLEMS_KEPT, Replay, ReplayFile, ReplayRow};
 
 /// A line as the reference writes it: sorted keys, six of them.
@@ -179,16 +180,32 @@ fn unknown_words() {
         problem(&with("S3", "S5")),
         "unknown specialist_id \"S5\": the specialists are S0, S1, S2, S3 and S4"
     );
+    let named: Vec<&str> = (WorldName::ALL.iter().skip(1))
+        .map(|world| world.name())
+        .collect();
     assert_eq!(
         problem(&with(r#""seed": 7"#, r#""seed": 7, "world": "moon""#)),
-        "unknown world \"moon\": use trust (which a row without the key means), cluster or polyguard"
+        format!(
+            "unknown world \"moon\": use trust (which a row without the key means), {}",
+            listed(&named, " or ")
+        )
     );
     assert_eq!(
         problem(&with(r#""seed": 7"#, r#""seed": 7, "streams": "both""#)),
         "unknown streams \"both\": use reference (which a row without the key means) or independent"
     );
-    let long = problem(&with("task3", &"x".repeat(1_000_000)));
-    assert!(long.len() < 200, "{long}");
+    let long = "x".repeat(1_000_000);
+    for place in [
+        with("task3", &long),
+        with(r#""seed": 7"#, &format!(r#""seed": 7, "rules": "{long}""#)),
+        with(
+            r#""seed": 7"#,
+            &format!(r#""seed": 7, "rules": "reference+{long}""#),
+        ),
+    ] {
+        let problem = problem(&place);
+        assert!(problem.len() < 250, "{problem}");
+    }
 }
 
 #[test]

@@ -1,15 +1,16 @@
-//! Reading a replay file for a program that plays one world only.
+//! Reading a replay file for a program that plays one world only, and PolyGuard's own rows.
 #![expect(
     clippy::tests_outside_test_module,
     reason = "an integration test is one"
 )]
 
-use sentinel_env::polyguard::{Case, PolyguardEnv};
+use sentinel_env::polyguard::{Action, Candidate, Case, Claim, Observation, PolyguardEnv};
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Task, TrustEnv};
 use sentinel_policy::Scripted;
+use sentinel_policy::policy::{Player, Policy};
 use sentinel_policy::polyguard;
-use sentinel_policy::replay::{Replay, ReplayFile, record_episode, to_lines};
+use sentinel_policy::replay::{Replay, ReplayFile, record_episode, to_lines, verify};
 use sentinel_policy::trust::PolicyName;
 
 /// Where one world is played, the rows of the others are named, and its own are read as ever.
@@ -44,4 +45,53 @@ fn rows_of_another_world_do_not_fit() {
         (replay.rows(), replay.problem_count()),
         (others.len(), ours.len())
     );
+}
+
+/// Chooses as `inner` does, and states the act of the candidate beside its id, or another one.
+struct Claiming {
+    inner: Player<PolyguardEnv>,
+    truthful: bool,
+}
+
+impl Policy<PolyguardEnv> for Claiming {
+    fn choose(&mut self, o: &Observation) -> Action {
+        let Player::Public(inner) = &mut self.inner else {
+            unreachable!("the rules are no privileged policy")
+        };
+        let mut action = inner.choose(o);
+        if let Action::Choose(choice) = &mut action {
+            let stated = o
+                .candidates
+                .iter()
+                .find(|c| (c.id == choice.id) == self.truthful);
+            let act = |candidate: &Candidate| Claim {
+                kind: Some(candidate.act.kind),
+                drug: Some(candidate.act.drug),
+                arg: Some(candidate.act.arg),
+                unknown: false,
+            };
+            choice.claim = stated.map(act).unwrap_or_default();
+        }
+        action
+    }
+}
+
+/// A file holds whether what was stated beside an id is right, and so plays the same episode.
+#[test]
+fn a_true_claim_is_recorded_as_none_and_a_false_one_as_a_mismatch() {
+    for (truthful, mismatches) in [(true, false), (false, true)] {
+        for case in Case::ALL {
+            let setup = sentinel_env::polyguard::Setup::new(case, 7);
+            let inner = Scripted::start(polyguard::PolicyName::RulesOnly, &setup);
+            let mut player = Player::Public(Box::new(Claiming { inner, truthful }));
+            let (run, rows) = record_episode::<PolyguardEnv>(&setup, &mut player, "claiming");
+            let text = to_lines(&rows).expect("rows of numbers and words");
+            assert_eq!(text.contains("mismatch"), mismatches, "{text}");
+            let replay = Replay::<PolyguardEnv>::parse(&text);
+            let found = verify(&replay);
+            assert!(found.fits(), "{case}: {found:?}");
+            let played: Vec<_> = found.episodes.iter().map(|check| check.digest).collect();
+            assert_eq!(played, [run.digest().digest()], "{case}");
+        }
+    }
 }

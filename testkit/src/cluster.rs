@@ -7,8 +7,9 @@ use sentinel_env::cluster::{
     Action, ActionMessage, Episode, Setup, Step, Task, TraceFinal, TraceReset, TraceStep,
 };
 use sentinel_env::controller::Controller;
-use sentinel_env::rng::{PyRandom, StreamId, Streams};
+use sentinel_env::rng::{PyRandom, Streams};
 use sentinel_policy::cluster::{Player, PolicyName};
+use sentinel_policy::policy::POLICY_STREAM;
 use serde_json::Value;
 
 use crate::compare::differences;
@@ -118,7 +119,7 @@ impl Running {
     fn finish(&mut self, row: &Value) -> Vec<String> {
         let seed = self.episode.setup().seed;
         // A policy that draws nothing leaves its stream where it starts.
-        let start = PyRandom::new(Streams::Reference.seed(seed, StreamId::Policy)).random();
+        let start = PyRandom::new(Streams::Reference.seed(seed, POLICY_STREAM)).random();
         let peeked = self.player.as_ref().and_then(Player::peek_draw);
         let next = Some(peeked.unwrap_or(start));
         let mut ignore = LABELS.to_vec();

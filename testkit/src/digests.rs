@@ -7,7 +7,7 @@ use sentinel_env::Origin;
 use sentinel_env::digest::Digest;
 use sentinel_env::polyguard::Case;
 use sentinel_env::rng::Streams;
-use sentinel_env::rules::Rules;
+use sentinel_env::rules::{RuleChange, Rules};
 use sentinel_env::{TaskName, World};
 use sentinel_env::{WorldName, in_world};
 use sentinel_policy::cluster::PolicyName as ClusterPolicy;
@@ -23,6 +23,9 @@ const EDGE_SEEDS: [u64; 4] = [1 << 32, (1 << 53) + 1, sentinel_policy::SEED_MAX,
 
 /// Seeds that the look-ahead policy plays: it is slower than the others.
 const BAYES_SEEDS: u64 = 8;
+
+/// Seeds of a world that is not named below.
+const SEEDS: u64 = 100;
 
 /// Seeds of the cluster world, whose episodes are longer.
 const CLUSTER_SEEDS: u64 = 10;
@@ -105,6 +108,18 @@ impl DigestList {
     }
 }
 
+/// Returns the rule sets that lists are recorded under: the reference's, and the hardened ones where
+/// the world has changes to its rules.
+#[must_use]
+pub fn rule_sets(world: WorldName) -> &'static [&'static str] {
+    let changes = in_world!(world, W => <<W as World>::Change as RuleChange>::ALL.len());
+    if changes == 0 {
+        &[REFERENCE]
+    } else {
+        &[REFERENCE, "hardened"]
+    }
+}
+
 fn streams(world: WorldName) -> &'static [Streams] {
     in_world!(world, W => W::STREAMS)
 }
@@ -143,10 +158,7 @@ fn policies(world: WorldName) -> Vec<(&'static str, u64)> {
         "polyguard" => ["random", "rules_only", "imitation", "stack", "oracle"]
             .map(|policy| (policy, POLYGUARD_SEEDS))
             .to_vec(),
-        _ => in_world!(world, W => {
-            let roles = W::ROLES;
-            vec![(roles.random, POLYGUARD_SEEDS), (roles.heuristic, POLYGUARD_SEEDS)]
-        }),
+        _ => in_world!(world, W => vec![(W::ROLES.random, SEEDS), (W::ROLES.heuristic, SEEDS)]),
     }
 }
 

@@ -12,8 +12,8 @@ fn every_digest_is_the_recorded_one() {
     let data = TestData::find();
     for (name, text) in data.digests().unwrap() {
         let outcome = check_digests(&text);
-        // Each list of ours holds some hundred episodes.
-        let least = if name == "trust" { 700 } else { 300 };
+        // Each list of ours holds some hundred episodes, so that an empty one is no success.
+        let least = if name == "trust" { 700 } else { 200 };
         assert!(
             !data.ours || outcome.checked > least,
             "{name}: only {} episodes",

@@ -15,11 +15,11 @@ use sentinel_env::rng::{PyRandom, derive_seed};
 use sentinel_env::rules::{NoChange, Rules};
 use sentinel_env::task::SingleTask;
 use sentinel_env::{Environment, Origin, Transition, World};
-use sentinel_policy::nn::{ChoiceSet, FeatureSchema, SetFeatures, SetNet, TrainedPolicy};
+use sentinel_policy::nn::{ChoiceSet, FeatureSchema, RowWriter, SetNet, TrainedPolicy};
 use sentinel_policy::replay::{
     Fields, Recordable, Replay, RowError, record_episode, to_lines, verify,
 };
-use sentinel_policy::{Player, Policy};
+use sentinel_policy::{Player, Policy, nn};
 use sentinel_trainer::SeedRange;
 use sentinel_trainer::compact::evaluate::evaluate_baseline;
 use sentinel_trainer::compact::net::{Net, Outputs};
@@ -215,27 +215,15 @@ impl Policy<LiarBandit> for Gullible {
 
 impl ChoiceSet for LiarBandit {
     const ALTERNATIVES: usize = ARMS;
-    const SCHEMA: FeatureSchema = FeatureSchema::new(
-        "arm",
-        &[
-            "claim",
-            "high_stakes",
-            "claim_at_high_stakes",
-            "lied",
-            "kept",
-        ],
-    );
+    const SCHEMA: FeatureSchema =
+        FeatureSchema::new("arm", &["claim", "high", "high_claim", "lied", "kept"]);
 
-    fn features(o: &Observation, arm: usize, row: &mut Vec<f32>) {
-        let flag = |on: bool| f32::from(u8::from(on));
-        let (claim, high) = (o.claims[arm] as f32, flag(o.high_stakes));
-        row.extend([
-            claim,
-            high,
-            high * claim,
-            flag(o.lied[arm]),
-            flag(o.kept[arm]),
-        ]);
+    fn features(o: &Observation, arm: usize, row: &mut RowWriter<'_>) {
+        row.push("claim", o.claims[arm]);
+        row.flag("high", o.high_stakes);
+        row.push("high_claim", o.claims[arm] * f64::from(o.high_stakes));
+        row.flag("lied", o.lied[arm]);
+        row.flag("kept", o.kept[arm]);
     }
 
     fn choose(_o: &Observation, arm: usize) -> Arm {
@@ -254,7 +242,7 @@ impl Learn for LiarBandit {
         SetNet::new(config.hidden)
     }
 
-    fn inputs<'a>(all: impl Iterator<Item = &'a SetFeatures>, device: &Device) -> SetInputs {
+    fn inputs<'a>(all: impl Iterator<Item = &'a nn::SetFeatures>, device: &Device) -> SetInputs {
         SetInputs::new::<Self>(all, device)
     }
 

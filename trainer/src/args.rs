@@ -136,6 +136,12 @@ impl TypedValueParser for WorldParser {
     }
 }
 
+/// The parser of a world that stays a name, as configurations hold it: a library's user trains
+/// environments that the command line does not know.
+pub(crate) fn world_name() -> impl TypedValueParser<Value = String> {
+    WorldParser.map(|world| world.name().to_owned())
+}
+
 pub(crate) fn parse_world(word: &str) -> Result<WorldName, String> {
     let known = WorldName::list(" or ");
     WorldName::parse(word).ok_or_else(|| format!("unknown world {word:?}: use {known}"))

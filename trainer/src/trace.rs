@@ -9,9 +9,10 @@ use std::path::PathBuf;
 use clap::ArgGroup;
 use sentinel_env::TaskName as _;
 use sentinel_env::WorldName;
-use sentinel_env::controller::Controller;
-use sentinel_env::rng::{PyRandom, StreamId, Streams};
+use sentinel_env::rng::{PyRandom, Streams};
+use sentinel_env::text::clip;
 use sentinel_policy::Scripted;
+use sentinel_policy::policy::POLICY_STREAM;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -48,7 +49,7 @@ pub struct TraceConfig {
     /// Who plays: a policy of the world
     #[arg(long)]
     pub policy: Option<String>,
-    /// JSON lines of actions to play instead of a policy: {"action_type":…} with the world's other
+    /// JSON lines of actions to play instead of a policy, such as {"action_type":…} with the world's other
     /// keys; - reads them from standard input
     #[arg(long, value_name = "FILE")]
     pub actions: Option<PathBuf>,
@@ -146,7 +147,7 @@ pub fn trace_policy<W: Traced>(
     let mut player = policy.start(&setup);
     // The reference seeds a stream for every policy, also for those that never draw.
     let origin = W::origin(&setup);
-    let unused = PyRandom::new(origin.streams.seed(origin.seed, StreamId::Policy)).random();
+    let unused = PyRandom::new(origin.streams.seed(origin.seed, POLICY_STREAM)).random();
     let mut tracer = Tracer {
         task: origin.task.name(),
         seed: origin.seed,
@@ -190,7 +191,7 @@ pub fn trace_actions<W: Traced>(
             file: name.to_owned(),
             line,
             // What is wrong may be as long as the line.
-            reason: reason.chars().take(REASON_MAX).collect(),
+            reason: clip(&reason, REASON_MAX).to_owned(),
         };
         let read = actions
             .read_until(b'\n', &mut bytes)
@@ -203,7 +204,7 @@ pub fn trace_actions<W: Traced>(
             Ok(None) => continue,
             Err(reason) => return Err(failed(reason)),
         };
-        let stepped = session.step(&message, &mut Controller::new());
+        let stepped = session.step(&message, &mut W::Curriculum::default());
         stepped.map_err(|error| failed(error.to_string()))?;
         taken += 1;
         tracer.step::<W>(&session, None)?;
@@ -229,7 +230,7 @@ fn read_action<M: DeserializeOwned>(bytes: &[u8], line: usize) -> Result<Option<
         return Ok(None);
     }
     if !text.starts_with('{') {
-        return Err("not a JSON object: write {\"action_type\": …} on each line".to_owned());
+        return Err("not a JSON object: write an action of the world on each line".to_owned());
     }
     let message = serde_json::from_str(text).map_err(|error| {
         let said = error.to_string();

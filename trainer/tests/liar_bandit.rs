@@ -4,6 +4,53 @@
 #[allow(dead_code, reason = "its `main` is for the command line")]
 mod liar_bandit;
 
+use liar_bandit::LiarBandit;
+use sentinel_env::task::SingleTask;
+use sentinel_env::{Environment as _, Origin, World as _};
+use sentinel_policy::nn::{Choice, Network as _, SetNet};
+use sentinel_trainer::SeedRange;
+use sentinel_trainer::compact::{Event, Method, RunDir, TrainConfig, train};
+
+/// Its network imitates a policy, too: each action has a choice.
+#[test]
+fn a_policy_of_ones_own_is_imitated() {
+    let episode = LiarBandit::reset(&Origin::new(SingleTask, 7));
+    let o = episode.observation();
+    for arm in 0..4 {
+        let choice = Choice::single(arm);
+        let action = SetNet::<LiarBandit>::action(&choice, o);
+        assert_eq!(SetNet::<LiarBandit>::choice_of(action, o), Some(choice));
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let config = TrainConfig {
+        world: LiarBandit::NAME.to_owned(),
+        method: Method::Sft,
+        teacher: "gullible".to_owned(),
+        max_steps: 30,
+        groups_per_update: 32,
+        hidden: 16,
+        learning_rate: 0.02,
+        validation_seeds: SeedRange::of(5_000, 5_050),
+        test_seeds: SeedRange::of(1_000, 1_300),
+        ..TrainConfig::default()
+    };
+    let mut found = None;
+    let mut listen = |event: &Event| {
+        if let Event::Finished {
+            scores, baselines, ..
+        } = event
+        {
+            found = Some((scores.overall, baselines[0].1.overall));
+        }
+    };
+    train::<LiarBandit>(&config, &RunDir::new(folder.path()), &mut listen).expect("a run");
+    let (imitated, teacher) = found.expect("the run ended");
+    assert!(
+        (imitated - teacher).abs() < 0.05,
+        "{imitated} against {teacher}"
+    );
+}
+
 #[test]
 fn an_environment_of_ones_own_learns_to_see_through_liars() {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -8,16 +8,18 @@ use sentinel_env::digest::Digest;
 use sentinel_env::rng::derive_seed;
 use sentinel_env::rules::{NoChange, Rules};
 use sentinel_env::{Environment, Origin, Seeded, TaskName, Transition, World};
-use sentinel_policy::Player;
 use sentinel_policy::nn::{
     Architecture, Choice, FeatureSchema, FeatureWriter, Init, Network, Observe, Output, Scratch,
     Shape, TrainedPolicy, Weights, linear,
 };
 use sentinel_policy::rollout::score_of;
+use sentinel_policy::{Player, Policy};
 use sentinel_trainer::compact::burn::tensor::{Device, Tensor};
 use sentinel_trainer::compact::config::Advantage;
 use sentinel_trainer::compact::net::{Net, Outputs, tensor};
-use sentinel_trainer::compact::{Event, Learn, Method, RunDir, TrainConfig, load_model, train};
+use sentinel_trainer::compact::{
+    Event, Learn, Method, NamedPolicy, RunDir, TrainConfig, load_model, train,
+};
 use serde::{Deserialize, Serialize};
 
 /// Steps of an episode.
@@ -260,6 +262,22 @@ impl Network for SignalsNet {
             is_last: choice.column(1) == SIGNALS,
         }
     }
+
+    fn choice_of(_action: Answer, _observation: &Observation) -> Option<Choice> {
+        None
+    }
+}
+
+/// Always gives the same answer.
+struct Stubborn;
+
+impl Policy<Signals> for Stubborn {
+    fn choose(&mut self, _observation: &Observation) -> Answer {
+        Answer {
+            signal: 0,
+            is_last: false,
+        }
+    }
 }
 
 impl Learn for Signals {
@@ -283,6 +301,11 @@ impl Learn for Signals {
             logits: net.linear(inputs.clone(), 0, 1),
             beliefs: None,
         }
+    }
+
+    fn policies() -> Vec<NamedPolicy<Self>> {
+        let start = |_: &Setup| Player::Public(Box::new(Stubborn));
+        vec![NamedPolicy::new("stubborn", false, start)]
     }
 }
 
@@ -323,6 +346,20 @@ fn grpo_learns_an_environment_of_another_crate() {
         let card = std::fs::read_to_string(folder.path().join("README.md")).expect("a card");
         assert!(card.contains("world `signals`"), "{card}");
     }
+}
+
+/// Without the choice of an action there is nothing to imitate.
+#[test]
+fn a_teacher_without_choices_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = TrainConfig {
+        method: Method::Sft,
+        teacher: "stubborn".to_owned(),
+        ..config()
+    };
+    let refused = train::<Signals>(&config, &RunDir::new(folder.path()), &mut |_| ());
+    let reason = refused.expect_err("nothing to learn").to_string();
+    assert!(reason.contains("teacher stubborn"), "{reason}");
 }
 
 #[test]

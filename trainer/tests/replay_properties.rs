@@ -37,12 +37,13 @@ fn episode() -> impl Strategy<Value = Vec<ReplayRow<TrustEnv>>> {
             for action in actions {
                 let step = session.episode().observation().step_count;
                 let scenario_id = session.episode().scenario().id();
+                let recorded = RecordedAction::new(session.episode().observation(), action);
                 if session.act(action).is_err() {
                     break;
                 }
                 let action = RecordedAction {
                     reasoning: reasoning.clone(),
-                    ..RecordedAction::new(action)
+                    ..recorded
                 };
                 rows.push(ReplayRow {
                     origin,

@@ -10,13 +10,15 @@ use std::path::Path;
 
 use common::{Run, json, repository, run, run_in, sentinel};
 use sentinel_env::rules::RuleChange as _;
-use sentinel_env::{cluster, trust};
+use sentinel_env::{WorldName, cluster, trust};
 
 #[test]
 fn words_of_a_world() {
     for command in ["eval", "bench", "rules"] {
-        run(&format!("{command} --world moon"))
-            .fails(&["unknown world \"moon\"", "use trust, cluster or polyguard"]);
+        run(&format!("{command} --world moon")).fails(&[
+            "unknown world \"moon\"",
+            &format!("use {}", WorldName::list(" or ")),
+        ]);
         run(&format!("{command} --world cluster --task task4")).fails(&["unknown task \"task4\""]);
         run(&format!("{command} --world cluster --rules harsh")).fails(&[
             "--rules",
@@ -286,11 +288,15 @@ fn rules_are_compared_and_judged() {
 
 #[test]
 fn help_names_worlds_and_rules() {
+    let worlds: Vec<&str> = WorldName::ALL.iter().map(|world| world.name()).collect();
+    let worlds = format!("[possible values: {}]", worlds.join(", "));
+    let train = run("train --help");
+    assert!(train.succeeds().contains(&worlds), "{}", train.stdout);
     for command in ["eval", "record", "trace", "bench", "rules"] {
         let help = run(&format!("{command} --help"));
         for word in [
             "--world <WORLD>",
-            "[possible values: trust, cluster, polyguard]",
+            &worlds,
             "--rules <",
             "reference",
             "hardened",

@@ -30,7 +30,7 @@ pub fn record(place: &Place) -> Result<()> {
     let mut git = Command::new("git");
     plain(&mut git)
         .current_dir(&place.root)
-        .args(["diff", "--stat", "--", "testdata/digests"]);
+        .args(["status", "--short", "--", "testdata/digests"]);
     match output(&mut git) {
         Some(changes) if !changes.is_empty() => say(&changes),
         Some(_) => say("no digest changed"),

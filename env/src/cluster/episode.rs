@@ -71,26 +71,26 @@ impl Environment for Episode {
             preempted,
             ..
         } = outcome;
-        let step = Step {
-            action,
-            success,
-            attack,
-            report,
-            caught,
-            preempted,
-            completed,
-            tick,
-            grades,
-            looped,
-            drifted,
-            terminal,
-        };
         Ok(Transition {
-            reward: step.returned_reward(),
+            // On the last step the terminal reward stands for both.
+            reward: terminal.map_or(grades.reward, |end| end.reward),
             // Running out of steps is a rule of the task: it is shown and paid for.
             terminated: terminal.is_some(),
             truncated: false,
-            info: step,
+            info: Step {
+                action,
+                success,
+                attack,
+                report,
+                caught,
+                preempted,
+                completed,
+                tick,
+                grades,
+                looped,
+                drifted,
+                terminal,
+            },
         })
     }
 

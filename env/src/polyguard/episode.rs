@@ -2,13 +2,13 @@
 
 use super::dynamics::{self, Closing};
 use super::model::action::Action;
-use super::model::candidate::{Act, Candidates};
+use super::model::candidate::Candidates;
 use super::model::hidden::{Hidden, Issue};
-use super::model::history::{End, Exploit, PastStep, Violation};
+use super::model::history::{End, PastStep};
 use super::model::observation::Observation;
 use super::model::setup::{Change, Setup};
 use super::model::state::State;
-use super::reward::components::Reward;
+use super::model::step::{Reward, Step, StepError};
 use super::reward::grading::{Before, grade};
 use super::reward::terminal;
 use super::reward::verdict::{Verdict, verify};
@@ -21,49 +21,6 @@ const IDLE_MAX: f64 = 0.8;
 #[derive(Clone, Debug)]
 pub struct Episode {
     pub(super) state: State,
-}
-
-/// The reason why a step was not taken. The episode is unchanged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StepError {
-    /// The episode has ended.
-    #[error("the episode is over: reset before the next step")]
-    Over,
-}
-
-/// The outcome of one step. Risk, burden and control are the true ones: for evaluators, not for agents.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
-    /// The answer.
-    pub action: Action,
-    /// The act that it stands for.
-    pub act: Option<Act>,
-    /// The reason of a refusal.
-    pub violation: Option<Violation>,
-    /// The kind of cheating, if it was.
-    pub exploit: Option<Exploit>,
-    /// The reward, in parts.
-    pub reward: Reward,
-    /// The reward under the rules in force.
-    pub total: f64,
-    /// Its part of the score: at most .8 without progress.
-    pub counted: f64,
-    /// True risk before and after.
-    pub risk: [f64; 2],
-    /// True burden before and after.
-    pub burden: [f64; 2],
-    /// True control before and after.
-    pub stability: [f64; 2],
-    /// Issues that are resolved, before and after.
-    pub resolved: [u8; 2],
-    /// Whether it brought information.
-    pub gained: bool,
-    /// Whether it made progress.
-    pub progress: bool,
-    /// How the episode ended with it; `None` if it goes on.
-    pub end: Option<End>,
-    /// Score, if the episode ended.
-    pub score: Option<f64>,
 }
 
 impl Environment for Episode {

@@ -17,7 +17,7 @@ mod reward;
 mod world;
 
 pub use dynamics::{REFUSALS, UNSURE};
-pub use episode::{Episode, Step, StepError};
+pub use episode::Episode;
 pub use model::action::{Action, Choice, Claim, Confidence};
 pub use model::candidate::{Act, Arg, CANDIDATES, Candidate, CandidateId, Candidates, Kind};
 pub use model::case::{Case, Difficulty, FormularyName, NoSuchCase, STEPS, Split, SubEnvironment};
@@ -31,7 +31,7 @@ pub use model::observation::Observation;
 pub use model::patient::{LABS, Lab, Patient, Sex, ShownLabs, TrueLabs};
 pub use model::regimen::{Bucket, Drug, Medication, ROWS, Regimen};
 pub use model::setup::{Change, Rules, Setup};
-pub use model::stream::Stream;
+pub use model::step::{CHANNELS, COMPONENTS, Channel, Component, Reward, Step, StepError};
 pub use model::terms::Terms;
 pub use protocol::{
     ANSWER_FORM, ActionRow, Answer, ArgRow, CandidateRow, EPISODE_LIMIT_MS, Elapsed, Info, Message,
@@ -39,7 +39,6 @@ pub use protocol::{
     Session, ShapeError, TraceFinal, TraceReset, TraceStep, Transcript, patient_id, prompt,
     prompt_among, scenario_id, text,
 };
-pub use reward::components::{CHANNELS, COMPONENTS, Channel, Component, Reward};
 pub use world::AXES;
 
 /// The environment of this world, under the name used where several worlds meet.

@@ -1,12 +1,14 @@
 //! The PolyGuard world by name, for files and the command line.
 
-use super::episode::{Episode, Step};
+use super::episode::Episode;
 use super::model::action::Action;
 use super::model::case::{Case, Difficulty, FormularyName, Split, SubEnvironment};
 use super::model::regimen::Drug;
 use super::model::setup::{self, Setup};
+use super::model::step::Step;
 use crate::digest::Digest;
 use crate::environment::{Environment, Origin, PrivilegedState, Seeded, World};
+use crate::named::Named;
 use crate::rng::Streams;
 use crate::task::{Axis, Selection, TaskName};
 
@@ -105,10 +107,13 @@ impl TaskName for Case {
     fn select(selection: &Selection<'_>) -> Result<Vec<Self>, String> {
         let [sub, difficulty, formulary, split] = AXES.map(|axis| selection.axis(axis));
         let any_sub = sub.is_none();
-        let subs = words("sub-environment", sub, SubEnvironment::ALL)?;
-        let difficulties = words("difficulty", difficulty, Difficulty::ALL)?;
-        let formulary = one("formulary", formulary, FormularyName::ALL)?;
-        let split = one("split", split, Split::ALL)?;
+        let subs: Vec<SubEnvironment> = several("sub-environment", sub)?;
+        let difficulties: Vec<Difficulty> = several("difficulty", difficulty)?;
+        let formulary = formulary.map(|word| one::<FormularyName>("formulary", word));
+        let (formulary, split) = (
+            formulary.transpose()?,
+            split.map(|word| one::<Split>("split", word)).transpose()?,
+        );
         let named = selection.by_name::<Self>()?;
         let by_name = !matches!(selection.tasks, None | Some("all"));
         let mut chosen = Vec::new();
@@ -148,47 +153,16 @@ const fn axis(option: &'static str) -> Axis {
     }
 }
 
-/// A word of a grid's axis.
-trait AxisWord: Copy + PartialEq + 'static {
-    fn word(self) -> &'static str;
+fn one<T: Named>(option: &str, text: &str) -> Result<T, String> {
+    let text = text.trim();
+    let unknown = || format!("unknown {option} {text:?}: use {}", T::names());
+    T::parse_ignore_case(text).ok_or_else(unknown)
 }
 
-macro_rules! axis_words {
-    ($($axis:ty)*) => {$(
-        impl AxisWord for $axis {
-            fn word(self) -> &'static str {
-                self.name()
-            }
-        }
-    )*};
-}
-axis_words!(SubEnvironment Difficulty FormularyName Split);
-
-fn one<T: AxisWord>(option: &str, text: Option<&str>, all: &[T]) -> Result<Option<T>, String> {
-    let Some(text) = text.map(str::trim) else {
-        return Ok(None);
-    };
-    let found = all
-        .iter()
-        .copied()
-        .find(|v| v.word().eq_ignore_ascii_case(text));
-    found.map(Some).ok_or_else(|| {
-        let known: Vec<&str> = all.iter().map(|v| v.word()).collect();
-        format!("unknown {option} {text:?}: use {}", known.join(", "))
-    })
-}
-
-fn words<T: AxisWord>(option: &str, text: Option<&str>, all: &[T]) -> Result<Vec<T>, String> {
+fn several<T: Named>(option: &str, text: Option<&str>) -> Result<Vec<T>, String> {
     match text {
-        None | Some("all") => Ok(all.to_vec()),
-        Some(text) => {
-            let each = text.split(',').map(|word| one(option, Some(word), all));
-            Ok(each
-                .collect::<Result<Vec<_>, _>>()?
-                .into_iter()
-                .flatten()
-                .collect())
-        }
+        None | Some("all") => Ok(T::ALL.to_vec()),
+        Some(text) => text.split(',').map(|word| one(option, word)).collect(),
     }
 }
 

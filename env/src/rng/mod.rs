@@ -1,9 +1,11 @@
-//! Random streams: CPython's generator, and how an episode's streams are seeded.
+//! Random streams: CPython's generator, a small one, and how an episode's streams are seeded.
 
 mod mt19937;
+mod pcg;
 mod python;
 mod streams;
 
 pub use mt19937::{Mt19937, Prefetched, Words, first_words};
+pub use pcg::PcgRandom;
 pub use python::PyRandom;
-pub use streams::{SPLITMIX64_INCREMENT, StreamId, Streams, derive_seed};
+pub use streams::{SPLITMIX64_INCREMENT, Streams, derive_seed};

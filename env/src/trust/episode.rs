@@ -55,9 +55,16 @@ impl Environment for Episode {
             state.observation.progress.position(),
             state.observation.stakes,
         );
-        let mut step = Step::new(action, node, domain, stakes);
+        // Built where it is returned: moving a step costs as much as some of its rules.
+        let mut transition = Transition {
+            reward: 0.0,
+            terminated: false,
+            truncated: false,
+            info: Step::new(action, node, domain, stakes),
+        };
+        let step = &mut transition.info;
         // §4: a specialist answers.
-        let call = action.slot().map(|slot| state.call(slot, &mut step));
+        let call = action.slot().map(|slot| state.call(slot, step));
         let reported = call.as_ref().map(|call| call.raw_success);
         let answer = Answer::new(step.adversarial, reported == Some(true));
         // §8: what the action comes to.
@@ -66,22 +73,21 @@ impl Environment for Episode {
         step.success = (action != Action::Skip).then_some(outcome.success);
         step.own_work = outcome.own_work;
         // §5, §6: work and trust.
-        state.record_outcome(&mut step);
+        state.record_outcome(step);
         if let Some(call) = &call {
-            state.update_ledger(call, &step);
+            state.update_ledger(call, step);
         }
         state.observation.step_count += outcome.cost;
         // §9, §10: rewards.
-        state.add_step_reward(&mut step, reported, outcome.cost);
-        step.terminal = state.finish(&step);
+        state.add_step_reward(step, reported, outcome.cost);
+        state.finish(step);
         state.offer_next();
-        Ok(Transition {
-            reward: step.returned_reward(),
-            // Running out of the budget is a rule of the task: it is shown and paid for.
-            terminated: step.terminal.is_some(),
-            truncated: false,
-            info: step,
-        })
+        // On the last step the terminal reward stands for both (quirk Q1).
+        let (grades, end) = (&transition.info.grades, &transition.info.terminal);
+        transition.reward = end.map_or(grades.reward, |end| end.reward);
+        // Running out of the budget is a rule of the task: it is shown and paid for.
+        transition.terminated = transition.info.terminal.is_some();
+        Ok(transition)
     }
 
     #[inline]

@@ -12,7 +12,7 @@ pub(crate) fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     for case in Case::ALL {
         for split in Split::ALL {
-            all.extend(case.with_split(*split));
+            all.extend(case.with_split(split));
         }
         all.extend(Case::new(
             FormularyName::Reference,

@@ -10,6 +10,7 @@ mod lookahead;
 mod planner;
 mod players;
 mod run;
+mod text;
 mod world;
 
 use sentinel_env::cluster::ClusterEnv;
@@ -19,6 +20,7 @@ pub use lookahead::{Lookahead, Oracle as LookaheadOracle};
 pub use planner::Planner;
 pub use players::{Blind, OracleLite, Random, Trust};
 pub use run::EpisodeRow;
+pub use text::ClusterMemory;
 
 pub use crate::policy::{Policy, PrivilegedPolicy};
 pub use crate::rollout::run_episode;

@@ -3,11 +3,12 @@
 use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
 use sentinel_env::cluster::{Action, ActionType, ClusterEnv, Episode, Observation};
-use sentinel_env::rng::{PyRandom, StreamId, Streams};
+use sentinel_env::rng::{PyRandom, Streams};
 use sentinel_env::slot::{SLOTS, Slot, argmax};
 
 use super::build::{any_queued, any_running, build};
 use super::{Policy, PrivilegedPolicy};
+use crate::policy::POLICY_STREAM;
 
 /// Anomaly above which the trust policy verifies.
 const SUSPICIOUS: f64 = 0.55;
@@ -29,7 +30,7 @@ impl Random {
     /// The policy's own stream of the episode `seed`.
     #[must_use]
     pub fn new(seed: u64, streams: Streams) -> Self {
-        Self(PyRandom::new(streams.seed(seed, StreamId::Policy)))
+        Self(PyRandom::new(streams.seed(seed, POLICY_STREAM)))
     }
 }
 

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use super::{PolicyName, Trust};
 use crate::playable::{Playable, Roles, scripted};
 use crate::policy::{Constant, Cycle, Policy, Routine};
-use crate::replay::{Diagnostic, EpisodeRows, Fields, Recordable, RowError, check_transcripts};
+use crate::replay::{Diagnostic, EpisodeRows, Fields, Recordable, RowError};
+use crate::text::check_transcripts;
 
 scripted!(PolicyName, ClusterEnv);
 
@@ -52,11 +53,11 @@ impl Recordable for ClusterEnv {
 
     fn read_action(fields: &mut Fields) -> Result<Action, RowError> {
         let message = ActionMessage {
-            action_type: Some(fields.required("action_type")?),
-            job_id: fields.short_text("job_id")?,
-            gpu_id: fields.short_text("gpu_id")?,
-            worker_id: fields.short_text("worker_id")?,
-            specialist_id: fields.short_text("specialist_id")?,
+            action_type: Some(fields.required_word("action_type")?),
+            job_id: fields.word("job_id")?,
+            gpu_id: fields.word("gpu_id")?,
+            worker_id: fields.word("worker_id")?,
+            specialist_id: fields.word("specialist_id")?,
             force_flag: fields.flag("force_flag")?,
             session_id: None,
         };

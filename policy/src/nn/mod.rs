@@ -21,6 +21,6 @@ pub use network::{
     ActionOf, Choice, FACTORS_MAX, Network, ObservationOf, Observe, Output, Scratch,
 };
 pub use ops::{add_product, linear, masked_argmax, masked_softmax, relu, set_layer, softmax};
-pub use schema::{FeatureSchema, FeatureWriter};
+pub use schema::{FeatureSchema, FeatureWriter, RowWriter};
 pub use set_net::{ChoiceSet, SetFeatures, SetNet};
 pub use weights::Weights;

@@ -63,18 +63,24 @@ pub trait Network: Architecture {
     }
 
     /// Returns the factor to choose next, as an index into [`Network::SEGMENTS`]; `None` when the
-    /// choice is complete. By default every factor is chosen, in order.
+    /// choice is complete, after [`FACTORS_MAX`] at the latest. By default every factor is chosen, in
+    /// order.
     fn next_factor(chosen: &Choice) -> Option<usize> {
+        const {
+            assert!(
+                Self::SEGMENTS.len() <= FACTORS_MAX,
+                "a choice cannot hold all factors: implement `next_factor`"
+            );
+        }
         Some(chosen.len()).filter(|factor| *factor < Self::SEGMENTS.len())
     }
 
     /// Returns the action that a complete choice stands for.
     fn action(choice: &Choice, observation: &ObservationOf<Self>) -> ActionOf<Self>;
 
-    /// Returns the choice that stands for an action, if one does. Only imitation needs it.
-    fn choice_of(_action: ActionOf<Self>) -> Option<Choice> {
-        None
-    }
+    /// Returns the choice that stands for an action at an observation, if one does. Imitation needs
+    /// it, to learn what a teacher did.
+    fn choice_of(action: ActionOf<Self>, observation: &ObservationOf<Self>) -> Option<Choice>;
 
     /// Chooses factor by factor. `pick` returns a column of the range that it is given.
     fn select(mut pick: impl FnMut(Range<usize>) -> usize) -> Choice {
@@ -141,9 +147,13 @@ impl Choice {
         self.len == 0
     }
 
-    /// Returns the column of the factor chosen at `place`, 0 before it was chosen.
+    /// Returns the column of the factor chosen at `place`.
+    ///
+    /// # Panics
+    /// If no factor was chosen there yet.
     #[must_use]
     pub const fn column(&self, place: usize) -> usize {
+        assert!(place < self.len as usize);
         self.columns[place] as usize
     }
 

@@ -23,18 +23,23 @@ impl FeatureSchema {
     }
 }
 
-/// Writes one row of features in the order of its schema.
+/// Writes one row of features in the order of its schema, to an array or to a [`RowWriter`]'s slice.
 ///
 /// The number of features is checked in every build. Names are checked where debug assertions are
 /// on, so that tests hold each value to its name and a release build pays nothing for it.
 #[derive(Clone, Debug)]
-pub struct FeatureWriter<const N: usize> {
+pub struct FeatureWriter<R> {
+    /// Its names would otherwise be part of the page.
+    #[cfg(debug_assertions)]
     schema: &'static FeatureSchema,
-    values: [f32; N],
+    row: R,
     len: usize,
 }
 
-impl<const N: usize> FeatureWriter<N> {
+/// Writes one row of a matrix of features.
+pub type RowWriter<'a> = FeatureWriter<&'a mut [f32]>;
+
+impl<const N: usize> FeatureWriter<[f32; N]> {
     /// A row with nothing written yet.
     ///
     /// # Panics
@@ -46,10 +51,46 @@ impl<const N: usize> FeatureWriter<N> {
             "a row has as many features as its schema"
         );
         Self {
+            #[cfg(debug_assertions)]
             schema,
-            values: [0.0; N],
+            row: [0.0; N],
             len: 0,
         }
+    }
+}
+
+impl<'a> RowWriter<'a> {
+    /// A row with nothing written yet, in a slice of zeros.
+    ///
+    /// # Panics
+    /// If the schema has another width than the slice.
+    #[must_use]
+    pub const fn over(schema: &'static FeatureSchema, row: &'a mut [f32]) -> Self {
+        assert!(
+            schema.width() == row.len(),
+            "a row has as many features as its schema"
+        );
+        Self {
+            #[cfg(debug_assertions)]
+            schema,
+            row,
+            len: 0,
+        }
+    }
+}
+
+impl<R: AsMut<[f32]>> FeatureWriter<R> {
+    /// Panics where debug assertions are on and the next column's name is another one.
+    #[inline]
+    fn check(&self, name: &str, is_name: impl Fn(&str) -> bool) {
+        #[cfg(debug_assertions)]
+        {
+            let column = self.schema.names.get(self.len).copied();
+            let column = column.unwrap_or("behind the last");
+            assert!(is_name(column), "the column is {column}, not {name}");
+        }
+        #[cfg(not(debug_assertions))]
+        let _ = (name, is_name);
     }
 
     /// Writes a number.
@@ -58,8 +99,8 @@ impl<const N: usize> FeatureWriter<N> {
     /// If the row is full.
     #[inline]
     pub fn push(&mut self, name: &str, value: f64) {
-        debug_assert_eq!(self.schema.names.get(self.len), Some(&name));
-        self.values[self.len] = value as f32;
+        self.check(name, |column| column == name);
+        self.row.as_mut()[self.len] = value as f32;
         self.len += 1;
     }
 
@@ -79,14 +120,12 @@ impl<const N: usize> FeatureWriter<N> {
     #[inline]
     pub fn one_hot(&mut self, name: &str, size: usize, at: Option<usize>) {
         for index in 0..size {
-            let column = self.schema.names.get(self.len).copied().unwrap_or_default();
-            debug_assert!(
-                column
-                    .strip_prefix(name)
-                    .is_some_and(|value| value.starts_with('=')),
-                "{column} is no value of {name}"
-            );
-            self.flag(column, at == Some(index));
+            self.check(name, |column| {
+                let value = column.strip_prefix(name);
+                value.is_some_and(|value| value.starts_with('='))
+            });
+            self.row.as_mut()[self.len] = f32::from(u8::from(at == Some(index)));
+            self.len += 1;
         }
     }
 
@@ -96,7 +135,10 @@ impl<const N: usize> FeatureWriter<N> {
     /// If they do not fit into the row.
     #[inline]
     pub fn skip(&mut self, count: usize) {
-        assert!(self.len + count <= N, "a skipped part fits into its row");
+        assert!(
+            self.len + count <= self.row.as_mut().len(),
+            "a skipped part fits into its row"
+        );
         self.len += count;
     }
 
@@ -106,8 +148,61 @@ impl<const N: usize> FeatureWriter<N> {
     /// If a feature is missing.
     #[inline]
     #[must_use]
-    pub fn finish(self) -> [f32; N] {
-        assert!(self.len == N, "every feature of a row is written once");
-        self.values
+    pub fn finish(mut self) -> R {
+        assert!(
+            self.len == self.row.as_mut().len(),
+            "every feature of a row is written once"
+        );
+        self.row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCHEMA: FeatureSchema = FeatureSchema::new("arm", &["claim", "lied"]);
+
+    #[test]
+    fn a_slice_is_written_like_an_array() {
+        let mut rows = [0.0; 4];
+        for row in rows.chunks_exact_mut(2) {
+            let mut row = RowWriter::over(&SCHEMA, row);
+            row.push("claim", 0.5);
+            row.flag("lied", true);
+            let _ = row.finish();
+        }
+        let mut row = FeatureWriter::new(&SCHEMA);
+        row.push("claim", 0.5);
+        row.flag("lied", true);
+        let [claim, lied] = row.finish();
+        assert_eq!(rows, [claim, lied, claim, lied]);
+    }
+
+    #[test]
+    #[should_panic(expected = "every feature of a row is written once")]
+    fn a_missing_feature_is_refused() {
+        let mut row = [0.0; 2];
+        let mut writer = RowWriter::over(&SCHEMA, &mut row);
+        writer.push("claim", 0.5);
+        let _ = writer.finish();
+    }
+
+    #[test]
+    #[should_panic]
+    fn one_feature_too_many_is_refused() {
+        let mut row = [0.0; 2];
+        let mut writer = RowWriter::over(&SCHEMA, &mut row);
+        for name in ["claim", "lied", "more"] {
+            writer.push(name, 0.5);
+        }
+    }
+
+    #[cfg(debug_assertions)]
+    #[test]
+    #[should_panic]
+    fn a_value_under_another_name_is_refused() {
+        let mut row = [0.0; 2];
+        RowWriter::over(&SCHEMA, &mut row).push("lied", 0.5);
     }
 }

@@ -13,8 +13,8 @@ use sentinel_env::World;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Architecture, Choice, FeatureSchema, Init, Network, Observe, Output, Scratch, Shape, Weights,
-    add_product, linear, relu, set_layer,
+    Architecture, Choice, FeatureSchema, Init, Network, Observe, Output, RowWriter, Scratch, Shape,
+    Weights, add_product, linear, relu, set_layer,
 };
 
 /// An environment whose action is a choice among described alternatives.
@@ -23,9 +23,12 @@ pub trait ChoiceSet: World {
     const ALTERNATIVES: usize;
     /// The features of an alternative.
     const SCHEMA: FeatureSchema;
+    /// Version of the features. Raise it when what they mean changes: weights of another version are
+    /// refused.
+    const FEATURE_VERSION: u32 = 1;
 
-    /// Appends the features of one alternative, as many as the schema names.
-    fn features(observation: &Self::Observation, alternative: usize, row: &mut Vec<f32>);
+    /// Writes the features of one alternative: every feature that the schema names, in its order.
+    fn features(observation: &Self::Observation, alternative: usize, row: &mut RowWriter<'_>);
 
     /// Returns whether an alternative can be chosen.
     fn can_choose(_observation: &Self::Observation, _alternative: usize) -> bool {
@@ -48,12 +51,12 @@ pub struct SetNet<E> {
     environment: PhantomData<fn() -> E>,
 }
 
-impl<E> SetNet<E> {
+impl<E: ChoiceSet> SetNet<E> {
     /// A network with `hidden` units in each layer.
     #[must_use]
     pub const fn new(hidden: usize) -> Self {
         Self {
-            feature_version: 1,
+            feature_version: E::FEATURE_VERSION,
             hidden,
             environment: PhantomData,
         }
@@ -102,7 +105,7 @@ pub mod at {
 
 impl<E: ChoiceSet> Architecture for SetNet<E> {
     const WORLD: &'static str = E::NAME;
-    const FEATURE_VERSION: u32 = 1;
+    const FEATURE_VERSION: u32 = E::FEATURE_VERSION;
 
     fn shapes(&self) -> Vec<Shape> {
         let (h, width) = (self.hidden, E::SCHEMA.width());
@@ -154,14 +157,11 @@ impl<E: ChoiceSet> Observe for SetObserver<E> {
 
     fn features(&self, observation: &E::Observation) -> SetFeatures {
         let width = E::SCHEMA.width();
-        let mut rows = Vec::with_capacity(E::ALTERNATIVES * width);
-        for alternative in 0..E::ALTERNATIVES {
-            E::features(observation, alternative, &mut rows);
-            assert!(
-                rows.len() == (alternative + 1) * width,
-                "alternative {alternative} of {} has as many features as its schema",
-                E::NAME
-            );
+        let mut rows = vec![0.0; E::ALTERNATIVES * width];
+        for (alternative, row) in rows.chunks_exact_mut(width).enumerate() {
+            let mut row = RowWriter::over(const { &E::SCHEMA }, row);
+            E::features(observation, alternative, &mut row);
+            let _ = row.finish();
         }
         let legal = (0..E::ALTERNATIVES).map(|row| E::can_choose(observation, row));
         SetFeatures {
@@ -219,6 +219,12 @@ impl<E: ChoiceSet> Network for SetNet<E> {
         for (alternative, on) in mask.iter_mut().enumerate() {
             *on = E::can_choose(observation, alternative);
         }
+    }
+
+    fn choice_of(action: E::Action, observation: &E::Observation) -> Option<Choice> {
+        let mut alternatives = (0..E::ALTERNATIVES).filter(|a| E::can_choose(observation, *a));
+        let chosen = alternatives.find(|a| E::choose(observation, *a) == action);
+        chosen.map(Choice::single)
     }
 
     fn action(choice: &Choice, observation: &E::Observation) -> E::Action {

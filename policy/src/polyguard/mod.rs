@@ -21,6 +21,7 @@ mod run;
 mod simple;
 mod spoken;
 pub mod stack;
+mod text;
 mod world;
 
 pub use bandit::{Bandit, Learned, Rule, Statistics, fit as fit_bandit};
@@ -33,7 +34,7 @@ pub use names::PolicyName;
 pub use oracle::Oracle;
 pub use rules_only::RulesOnly;
 pub use run::EpisodeRow;
-pub use simple::{GreedyRegimen, NoChange, Random};
+pub use simple::{GreedyRegimen, NoChange, Random, policy_stream};
 pub use spoken::Spoken;
 pub use stack::{Mode, Part, Stack, StackConfig};
 

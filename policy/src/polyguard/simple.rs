@@ -1,17 +1,27 @@
 //! Policies that hardly look.
 
-use sentinel_env::polyguard::{Action, CandidateId, Observation, PolyguardEnv, Stream};
+use sentinel_env::polyguard::{Action, CandidateId, Observation, PolyguardEnv};
+use sentinel_env::rng::PcgRandom;
 
 use crate::policy::Policy;
 
+/// Tells the streams of policies from those of the world: `POLICY` in ASCII.
+const POLICY_SALT: u64 = 0x504F_4C49_4359_0000;
+
+/// Returns the random stream of a policy that draws, independent of the world's.
+#[must_use]
+pub fn policy_stream(seed: u64) -> PcgRandom {
+    PcgRandom::new(seed ^ POLICY_SALT, &[])
+}
+
 /// Any candidate that is shown.
-pub struct Random(Stream);
+pub struct Random(PcgRandom);
 
 impl Random {
     /// Returns the policy's own stream of the episode `seed`.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self(Stream::for_policy(seed))
+        Self(policy_stream(seed))
     }
 }
 

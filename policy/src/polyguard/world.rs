@@ -2,8 +2,8 @@
 
 use sentinel_env::Environment;
 use sentinel_env::polyguard::{
-    Action, CANDIDATES, CandidateId, Choice, Claim, Confidence, Observation, PolyguardEnv, Setup,
-    Terms, Violation, scenario_id,
+    Action, CANDIDATES, CandidateId, Choice, Claim, Confidence, Exploit, Observation, PolyguardEnv,
+    Setup, Terms, Violation, scenario_id,
 };
 use sentinel_env::rng::Streams;
 use serde_json::{Value, json};
@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use super::{PolicyName, habits};
 use crate::playable::{Playable, Roles, Scripted};
 use crate::policy::{Constant, Player};
-use crate::replay::{Diagnostic, EpisodeRows, Fields, Recordable, RowError, check_transcripts};
+use crate::replay::{Diagnostic, EpisodeRows, Fields, Recordable, RowError};
+use crate::text::check_transcripts;
 
 impl Scripted for PolicyName {
     type World = PolyguardEnv;
@@ -42,6 +43,10 @@ impl Recordable for PolyguardEnv {
         Action::explained(observation, CandidateId::FIRST)
     }
 
+    fn to_recorded(observation: &Observation, action: Action) -> Action {
+        action.with_claim_checked(observation)
+    }
+
     fn write_action(action: Action) -> Vec<(&'static str, Value)> {
         match action {
             Action::Choose(choice) => chosen(&choice),
@@ -56,8 +61,8 @@ impl Recordable for PolyguardEnv {
     }
 
     fn read_action(fields: &mut Fields) -> Result<Action, RowError> {
-        let Some(name) = fields.short_text("candidate_id")? else {
-            let why = fields.required("invalid")?;
+        let Some(name) = fields.word("candidate_id")? else {
+            let why = fields.required_word("invalid")?;
             let unknown = || RowError::Action(format!("invalid is {why:?}, which is no reason"));
             let action = match why.as_str() {
                 EXPLOIT => Action::Exploit,
@@ -103,7 +108,7 @@ impl Playable for PolyguardEnv {
 }
 
 /// What stands for a completion that was made to confuse.
-const EXPLOIT: &str = "parser_exploit";
+const EXPLOIT: &str = Exploit::ParserExploit.name();
 
 fn chosen(choice: &Choice) -> Vec<(&'static str, Value)> {
     let mut keys = vec![("candidate_id", json!(choice.id.name()))];

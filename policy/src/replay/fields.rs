@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 
 use sentinel_env::WorldName;
 use sentinel_env::rng::Streams;
+use sentinel_env::text::abbreviate;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
 use crate::SEED_MAX;
 
 /// Longest piece of a file that an error repeats, in characters.
-const QUOTED_MAX: usize = 40;
+pub(super) const QUOTED_MAX: usize = 40;
 
 /// Why a JSON object is not a replay row.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -141,20 +142,29 @@ impl Fields {
         value.as_str().map(str::to_owned)
     }
 
-    /// Takes a text of which an error would repeat only the beginning.
-    ///
-    /// # Errors
-    /// If the value has another type.
-    pub fn short_text(&mut self, field: &'static str) -> Result<Option<String>, RowError> {
-        Ok(self.text(field)?.map(|text| clip(&text)))
-    }
-
     /// Takes a text that must be there.
     ///
     /// # Errors
     /// If it is missing or has another type.
-    pub fn required(&mut self, field: &'static str) -> Result<String, RowError> {
-        self.short_text(field)?.ok_or(RowError::Missing(field))
+    pub fn required_text(&mut self, field: &'static str) -> Result<String, RowError> {
+        self.text(field)?.ok_or(RowError::Missing(field))
+    }
+
+    /// Takes a word that is looked up among known ones. Of a longer text it is the beginning with an
+    /// ellipsis, which no known word is, so that an error can repeat it.
+    ///
+    /// # Errors
+    /// If the value has another type.
+    pub fn word(&mut self, field: &'static str) -> Result<Option<String>, RowError> {
+        Ok(self.text(field)?.map(|text| quoted(&text)))
+    }
+
+    /// Takes a word that must be there.
+    ///
+    /// # Errors
+    /// If it is missing or has another type.
+    pub fn required_word(&mut self, field: &'static str) -> Result<String, RowError> {
+        self.word(field)?.ok_or(RowError::Missing(field))
     }
 
     /// Takes `true` or `false`.
@@ -229,7 +239,7 @@ impl<'de> Visitor<'de> for Object {
                 continue;
             }
             if keys.contains(&key) {
-                let key = clip(&key);
+                let key = quoted(&key);
                 return Err(A::Error::custom(format!("duplicate field `{key}`")));
             }
             if self.row && key == ACTION {
@@ -262,16 +272,13 @@ pub(super) fn describe(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
-        Value::String(text) => format!("the text {:?}", clip(text)),
+        Value::String(text) => format!("the text {:?}", quoted(text)),
         Value::Array(_) => "a list".to_owned(),
         Value::Object(_) => "an object".to_owned(),
     }
 }
 
 /// Returns the beginning of a text that may be as long as a file.
-pub(super) fn clip(text: &str) -> String {
-    match text.char_indices().nth(QUOTED_MAX) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+pub(super) fn quoted(text: &str) -> String {
+    abbreviate(text, QUOTED_MAX)
 }

@@ -3,10 +3,12 @@
 use std::any::Any;
 use std::fmt::Debug;
 
+use sentinel_env::task::listed;
+use sentinel_env::text::clip;
 use sentinel_env::{WorldName, in_world};
 
-use super::fields::{RawRow, RowError, clip};
-use super::parse::{LineReader, clipped};
+use super::fields::{RawRow, RowError, quoted};
+use super::parse::{LineReader, REASON_MAX};
 use super::row::{LmTranscript, Recordable, ReplayRow};
 use super::rows::{LocatedRow, Replay};
 use super::verify::{EpisodeCheck, Verification, verify_episode};
@@ -61,7 +63,8 @@ impl<W: Recordable> AnyReplay for Replay<W> {
     }
 
     fn insert(&mut self, line: usize, raw: RawRow, task: &str) -> Result<(), String> {
-        let row = ReplayRow::read(raw, task).map_err(|error| clipped(&error.to_string()))?;
+        let row = ReplayRow::read(raw, task)
+            .map_err(|error| clip(&error.to_string(), REASON_MAX).to_owned())?;
         Self::insert(self, LocatedRow { line, row })
     }
 }
@@ -125,7 +128,7 @@ impl ReplayFile {
     }
 
     fn insert(&mut self, line: usize, mut raw: RawRow) -> Result<(), String> {
-        let said = |error: RowError| clipped(&error.to_string());
+        let said = |error: RowError| clip(&error.to_string(), REASON_MAX).to_owned();
         let task = raw.fields.text("task_type").map_err(said)?;
         let task = task.ok_or_else(|| said(RowError::Missing("task_type")))?;
         let world = raw.take_world().map_err(said)?;
@@ -137,12 +140,12 @@ impl ReplayFile {
 
     fn unknown_world(&self, found: &str) -> RowError {
         let others: Vec<&str> = self.worlds.iter().skip(1).map(|w| w.world()).collect();
-        let known = match others.split_last() {
-            None => String::new(),
-            Some((last, [])) => format!(" or {last}"),
-            Some((last, rest)) => format!(", {} or {last}", rest.join(", ")),
+        let comma = if others.len() > 1 { ", " } else { " or " };
+        let known = match listed(&others, " or ") {
+            names if names.is_empty() => names,
+            names => format!("{comma}{names}"),
         };
-        let found = clip(found);
+        let found = quoted(found);
         RowError::World { found, known }
     }
 

@@ -19,7 +19,6 @@ mod player;
 mod record;
 mod row;
 mod rows;
-mod transcript;
 mod verify;
 
 pub use fields::{Fields, RawRow, RowError};
@@ -29,5 +28,4 @@ pub use player::{Playback, ReplayEpisode, play};
 pub use record::{record_episode, to_lines};
 pub use row::{LmTranscript, Recordable, RecordedAction, ReplayRow};
 pub use rows::{EpisodeId, EpisodeRows, LocatedRow, Replay};
-pub use transcript::check_transcripts;
 pub use verify::{EpisodeCheck, TaskMean, Verification, verify, verify_episode};

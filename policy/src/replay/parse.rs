@@ -1,5 +1,6 @@
 //! Text to replay, one line at a time, so that the size of a file does not matter.
 
+use sentinel_env::text::clip;
 use serde_json::error::Category;
 
 use super::fields::RawRow;
@@ -10,7 +11,7 @@ use super::rows::{LocatedRow, Replay};
 pub const PROBLEMS_KEPT: usize = 1000;
 
 /// Longest reason that repeats a part of the file, in characters.
-const REASON_MAX: usize = 200;
+pub(super) const REASON_MAX: usize = 200;
 
 /// The first line of a file that git-lfs left in place of the real one.
 const LFS_POINTER: &str = "version https://git-lfs";
@@ -92,7 +93,8 @@ impl<W: Recordable> Replay<W> {
     }
 
     fn insert_raw(&mut self, line: usize, raw: RawRow) -> Result<(), String> {
-        let row = ReplayRow::try_from(raw).map_err(|error| clipped(&error.to_string()))?;
+        let row = ReplayRow::try_from(raw)
+            .map_err(|error| clip(&error.to_string(), REASON_MAX).to_owned())?;
         self.insert(LocatedRow { line, row })
     }
 }
@@ -109,11 +111,6 @@ fn raw_row(line: &str) -> Result<RawRow, String> {
     serde_json::from_str(line).map_err(|error| reason(line, &error))
 }
 
-/// A value that is wrong may be as long as the line.
-pub(super) fn clipped(reason: &str) -> String {
-    reason.chars().take(REASON_MAX).collect()
-}
-
 /// Describes what is wrong, in words that do not need a look at the JSON grammar.
 fn reason(line: &str, error: &serde_json::Error) -> String {
     let text = error.to_string();
@@ -128,7 +125,7 @@ fn reason(line: &str, error: &serde_json::Error) -> String {
             Some(word) => format!("{word} is not a number in JSON"),
             None => format!("not JSON: {what} (column {})", error.column()),
         },
-        Category::Data => clipped(what),
+        Category::Data => clip(what, REASON_MAX).to_owned(),
     }
 }
 

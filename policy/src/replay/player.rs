@@ -45,7 +45,7 @@ impl<W: Recordable> ReplayEpisode<W> {
         &self.hits
     }
 
-    /// Values of `step_count` at which there was no row and the heuristic acted.
+    /// Values of `step_count` at which there was no row and [`Recordable::fallback`] acted.
     #[must_use]
     pub const fn misses(&self) -> &BTreeSet<u32> {
         &self.misses

@@ -27,7 +27,7 @@ pub fn record_episode<W: Recordable>(
         rows.push(ReplayRow {
             origin,
             step: W::step_count(episode.observation()),
-            action: RecordedAction::new(action),
+            action: RecordedAction::new(episode.observation(), action),
             scenario_id: episode.scenario_id(),
             model_source: model_source.to_owned(),
             probabilities: probabilities.map(|all| all.into_iter().map(short).collect()),

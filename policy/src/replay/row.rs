@@ -9,7 +9,7 @@ use sentinel_env::{Origin, World, WorldName};
 use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 use serde_json::Value;
 
-use super::fields::{Fields, RawRow, RowError, clip, describe};
+use super::fields::{Fields, RawRow, RowError, describe, quoted};
 use super::{Diagnostic, EpisodeRows};
 use crate::SEED_MAX;
 
@@ -28,6 +28,12 @@ pub trait Recordable: World {
 
     /// Returns the action that a replay takes where it has no row.
     fn fallback(observation: &Self::Observation) -> Self::Action;
+
+    /// Returns the action that a file keeps in place of one that was taken at `observation`. It must
+    /// have the same effect there. Worlds override it where actions have details that no file holds.
+    fn to_recorded(_observation: &Self::Observation, action: Self::Action) -> Self::Action {
+        action
+    }
 
     /// Returns the keys of an action in a file, in their order.
     fn write_action(action: Self::Action) -> Vec<(&'static str, Value)>;
@@ -53,7 +59,7 @@ pub trait Recordable: World {
     }
 
     /// Checks prompts and completions of an episode's rows against the episode. Worlds that are played
-    /// in text override it with [`check_transcripts`](super::check_transcripts).
+    /// in text override it with [`check_transcripts`](crate::text::check_transcripts).
     fn check_transcripts(_rows: &EpisodeRows<Self>, _setup: &Self::Setup) -> Vec<Diagnostic> {
         Vec::new()
     }
@@ -107,9 +113,11 @@ pub struct LmTranscript {
 }
 
 impl<W: Recordable> RecordedAction<W> {
-    /// An action without reasoning, with its world's default text.
+    /// Creates the record of an action that was taken at `observation`, without reasoning and with
+    /// its world's default text.
     #[must_use]
-    pub fn new(action: W::Action) -> Self {
+    pub fn new(observation: &W::Observation, action: W::Action) -> Self {
+        let action = W::to_recorded(observation, action);
         Self {
             action,
             text: W::default_text(action).map(str::to_owned),
@@ -268,10 +276,10 @@ impl<W: Recordable> TryFrom<RawRow> for ReplayRow<W> {
     type Error = RowError;
 
     fn try_from(mut raw: RawRow) -> Result<Self, RowError> {
-        let task = required("task_type", &mut raw.fields)?;
+        let task = raw.fields.required_text("task_type")?;
         let world = raw.take_world()?;
         if world != W::NAME {
-            let (found, played) = (clip(&world), W::NAME);
+            let (found, played) = (quoted(&world), W::NAME);
             return Err(RowError::OtherWorld { found, played });
         }
         Self::read(raw, &task)
@@ -284,7 +292,7 @@ impl<W: Recordable> ReplayRow<W> {
         let RawRow { mut fields, action } = raw;
         let transcript = transcript(&mut fields)?;
         let task = W::Task::parse(task).ok_or_else(|| RowError::Task {
-            found: clip(task),
+            found: quoted(task),
             known: known::<W::Task>(" or "),
         })?;
         let seed = seed(fields.take("seed"))?;
@@ -294,8 +302,8 @@ impl<W: Recordable> ReplayRow<W> {
         Ok(Self {
             step,
             action,
-            scenario_id: required("scenario_id", &mut fields)?,
-            model_source: required("model_source", &mut fields)?,
+            scenario_id: fields.required_text("scenario_id")?,
+            model_source: fields.required_text("model_source")?,
             origin: Origin {
                 task,
                 seed,
@@ -330,7 +338,7 @@ fn transcript(fields: &mut Fields) -> Result<Option<LmTranscript>, RowError> {
 fn streams<W: World>(fields: &mut Fields) -> Result<Streams, RowError> {
     let streams = match fields.text("streams")? {
         None => Streams::Reference,
-        Some(word) => Streams::parse(&word).ok_or_else(|| RowError::Streams(clip(&word)))?,
+        Some(word) => Streams::parse(&word).ok_or_else(|| RowError::Streams(quoted(&word)))?,
     };
     if W::STREAMS.contains(&streams) {
         return Ok(streams);
@@ -348,7 +356,7 @@ fn rules<W: World>(fields: &mut Fields) -> Result<Rules<W::Change>, RowError> {
     let Some(text) = fields.text("rules")? else {
         return Ok(Rules::REFERENCE);
     };
-    Rules::parse(&clip(&text)).map_err(|e| RowError::Rules(e.to_string()))
+    Rules::parse(&text).map_err(|e| RowError::Rules(e.to_string()))
 }
 
 fn recorded<W: Recordable>(
@@ -363,10 +371,6 @@ fn recorded<W: Recordable>(
         text,
         reasoning: fields.text("reasoning")?,
     })
-}
-
-fn required(field: &'static str, fields: &mut Fields) -> Result<String, RowError> {
-    fields.text(field)?.ok_or(RowError::Missing(field))
 }
 
 fn seed(value: Option<Value>) -> Result<u64, RowError> {

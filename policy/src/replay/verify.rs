@@ -3,10 +3,12 @@
 use sentinel_env::digest::Digest;
 use sentinel_env::num::round_to;
 use sentinel_env::rng::Streams;
+use sentinel_env::text::clip;
 use serde::ser::Serializer;
 
 use sentinel_env::{Origin, WorldName};
 
+use super::fields::QUOTED_MAX;
 use super::{Diagnostic, EpisodeId, Playback, Recordable, Replay, play};
 
 /// One episode of a replay, played again.
@@ -46,7 +48,7 @@ fn as_text<S: Serializer>(digest: &Digest, serializer: S) -> Result<S::Ok, S::Er
 /// The mean score over the episodes of one task, played one way.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct TaskMean {
-    /// The world; left out for the trust world.
+    /// The world; left out for the first world of the registry.
     #[serde(skip_serializing_if = "is_unnamed")]
     pub world: &'static str,
     /// The rules; left out for the reference's.
@@ -125,7 +127,7 @@ pub fn verify_episode<W: Recordable>(replay: &Replay<W>, origin: &Origin<W>) -> 
         let reason = format!(
             "scenario_id is {:?} but {id} plays {scenario}: recorded with another build, \
              scenario or stream mode",
-            clip(&row.row.scenario_id)
+            clip(&row.row.scenario_id, QUOTED_MAX)
         );
         findings.push(Diagnostic {
             line: row.line,
@@ -161,10 +163,6 @@ fn unused(line: usize, step: u32, id: &EpisodeId, used: u32) -> Diagnostic {
         line,
         reason: format!("step {step} of {id} is never reached: {why}"),
     }
-}
-
-fn clip(text: &str) -> String {
-    text.chars().take(40).collect()
 }
 
 /// Plays all episodes of a replay again.

@@ -7,12 +7,11 @@
 /// nonsense is that action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Consequence<A> {
-    /// The world has an action for it, which costs a step and is counted and rewarded by the world:
-    /// PolyGuard's `Action::Invalid` and `Action::Exploit`.
+    /// The world has an action for it, which costs a step and is counted and rewarded by the world.
     Step(A),
     /// The world has none: the episode is left as it was, and for this sample it ends here. The
     /// row earns the [`InvalidReward`], and so does every event that the budget still had room for,
-    /// so that no score is saved by breaking off. Trust and cluster.
+    /// so that no score is saved by breaking off.
     Ends,
 }
 

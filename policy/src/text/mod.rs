@@ -1,26 +1,24 @@
 //! Worlds played in words: an observation becomes a prompt, a completion becomes an action.
 //!
-//! * [`TextWorld`]: what a world brings along; every world of this crate is one.
+//! * [`TextWorld`]: what a world brings along; every world of this crate is one, in its own folder.
+//! * [`Object`]: reads the JSON object that a completion should be.
 //! * [`Situation`]: an episode with what its prompts remember, which can be copied at any step.
 //! * [`Unreadable`]: why a completion is no action. It never becomes another one.
 //! * [`Consequence`]: what such a completion does to the episode.
+//! * [`check_transcripts`]: whether the prompts and completions of a replay fit it.
 //!
 //! Nothing here needs a tensor: a language model is whoever answers a prompt with a text.
 
-mod cluster;
 mod consequence;
 mod object;
-mod polyguard;
 mod situation;
-mod trust;
+mod transcript;
 mod unreadable;
 
-pub use cluster::ClusterMemory;
 pub use consequence::{Consequence, InvalidReward, InvalidRewardError};
-pub use object::Reader;
-pub use polyguard::PolyguardMemory;
+pub use object::{Object, Reader};
 pub use situation::Situation;
-pub use trust::TrustMemory;
+pub use transcript::check_transcripts;
 pub use unreadable::{Reason, Unreadable};
 
 use crate::Playable;

@@ -66,16 +66,22 @@ impl<'de> Deserialize<'de> for Pairs {
     }
 }
 
-/// The fields of a completion that were not read yet.
-pub(super) struct Object {
+/// The fields of a completion's JSON object that were not read yet. The worlds of this crate read
+/// their actions with it, and any other [`TextWorld`](super::TextWorld) can.
+#[derive(Clone, Debug)]
+pub struct Object {
     fields: Vec<(String, Value)>,
     /// Whether text around it was left out.
-    pub(super) repaired: bool,
+    repaired: bool,
 }
 
 impl Object {
-    /// The only object of a completion, whose fields are all among `known`.
-    pub(super) fn read(reader: Reader, text: &str, known: &[&str]) -> Result<Self, Unreadable> {
+    /// Reads the only object of a completion, whose fields must all be among `known`.
+    ///
+    /// # Errors
+    /// If the completion is empty, too long, not one JSON object, or has an unknown field or one
+    /// field twice.
+    pub fn read(reader: Reader, text: &str, known: &[&str]) -> Result<Self, Unreadable> {
         if text.len() > COMPLETION_BYTES {
             let detail = format!("{} bytes, of {COMPLETION_BYTES} at most", text.len());
             return Err(Unreadable::new(Reason::TooLong, detail));
@@ -94,7 +100,10 @@ impl Object {
     }
 
     /// Takes a text; none where the field is missing or null.
-    pub(super) fn text(&mut self, name: &'static str) -> Result<Option<String>, Unreadable> {
+    ///
+    /// # Errors
+    /// If the field holds something else.
+    pub fn text(&mut self, name: &'static str) -> Result<Option<String>, Unreadable> {
         match self.take(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
@@ -103,12 +112,18 @@ impl Object {
     }
 
     /// Takes a text that must be there.
-    pub(super) fn required(&mut self, name: &'static str) -> Result<String, Unreadable> {
-        self.text(name)?.ok_or_else(|| missing(name))
+    ///
+    /// # Errors
+    /// If the field is missing, null or something else.
+    pub fn required(&mut self, name: &'static str) -> Result<String, Unreadable> {
+        self.text(name)?.ok_or_else(|| Unreadable::missing(name))
     }
 
-    /// Takes `true` or `false`.
-    pub(super) fn flag(&mut self, name: &'static str) -> Result<Option<bool>, Unreadable> {
+    /// Takes `true` or `false`; none where the field is missing or null.
+    ///
+    /// # Errors
+    /// If the field holds something else.
+    pub fn flag(&mut self, name: &'static str) -> Result<Option<bool>, Unreadable> {
         match self.take(name) {
             None => Ok(None),
             Some(Value::Bool(on)) => Ok(Some(on)),
@@ -117,7 +132,10 @@ impl Object {
     }
 
     /// Takes the value with this name that `parse` knows; none where the field is missing or null.
-    pub(super) fn named<T>(
+    ///
+    /// # Errors
+    /// If the field holds no text, or `parse` does not know it.
+    pub fn named<T>(
         &mut self,
         name: &'static str,
         parse: impl Fn(&str) -> Option<T>,
@@ -132,8 +150,12 @@ impl Object {
         parse(&text).map(Some).ok_or_else(unknown)
     }
 
-    /// Sees that nothing is left: `action` uses no other field.
-    pub(super) fn finish(self, action: &str) -> Result<bool, Unreadable> {
+    /// Checks that `action` uses no other field, and returns whether text around the object was left
+    /// out.
+    ///
+    /// # Errors
+    /// If a field is left.
+    pub fn finish(self, action: &str) -> Result<bool, Unreadable> {
         let left = self.fields.iter().find(|(_, value)| !value.is_null());
         match left {
             None => Ok(self.repaired),
@@ -148,10 +170,6 @@ impl Object {
         let at = self.fields.iter().position(|(field, _)| field == name)?;
         Some(self.fields.swap_remove(at).1).filter(|value| !value.is_null())
     }
-}
-
-pub(super) fn missing(name: &str) -> Unreadable {
-    Unreadable::new(Reason::MissingField, format!("{name} is missing"))
 }
 
 fn wrong(name: &str, expected: &str, found: &Value) -> Unreadable {

@@ -60,7 +60,7 @@ impl<W: TextWorld> Situation<W> {
     }
 
     /// What its prompts remember.
-    pub(super) const fn memory(&self) -> &W::Memory {
+    pub(crate) const fn memory(&self) -> &W::Memory {
         &self.memory
     }
 

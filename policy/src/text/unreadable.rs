@@ -1,6 +1,5 @@
 //! Why a completion is no action.
 
-use sentinel_env::polyguard::Violation;
 use sentinel_env::text::abbreviate;
 
 /// Longest piece of a completion that is repeated, in characters.
@@ -39,10 +38,8 @@ pub enum Reason {
     UnknownName,
     /// A name of something that this task lacks.
     NotHere,
-    /// The world's own reader refused it.
-    Refused(Violation),
-    /// The world's own reader holds it for an attempt to confuse it.
-    Exploit,
+    /// The world's own reader refused it, under this word.
+    Refused(&'static str),
 }
 
 impl Reason {
@@ -65,8 +62,7 @@ impl Reason {
             Self::UnknownAction => "unknown_action",
             Self::UnknownName => "unknown_name",
             Self::NotHere => "not_here",
-            Self::Refused(violation) => violation.name(),
-            Self::Exploit => "parser_exploit",
+            Self::Refused(word) => word,
         }
     }
 }
@@ -82,11 +78,26 @@ pub struct Unreadable {
 }
 
 impl Unreadable {
-    pub(super) fn new(reason: Reason, detail: impl Into<String>) -> Self {
+    /// A fault of this kind.
+    #[must_use]
+    pub fn new(reason: Reason, detail: impl Into<String>) -> Self {
         Self {
             reason,
             detail: detail.into(),
         }
+    }
+
+    /// A word that is no action.
+    #[must_use]
+    pub fn unknown_action(word: &str) -> Self {
+        let detail = format!("there is no action {:?}", clip(word));
+        Self::new(Reason::UnknownAction, detail)
+    }
+
+    /// A field that must be there and is not.
+    #[must_use]
+    pub fn missing(field: &str) -> Self {
+        Self::new(Reason::MissingField, format!("{field} is missing"))
     }
 }
 

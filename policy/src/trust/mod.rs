@@ -7,6 +7,7 @@ mod oracle;
 mod random;
 mod run;
 mod self_solve;
+mod text;
 mod world;
 
 pub use bayes::{Bayes, Belief, KnowingOracle};
@@ -16,9 +17,13 @@ pub use oracle::OracleLite;
 pub use random::Random;
 pub use run::EpisodeRow;
 pub use self_solve::SelfSolve;
+pub use text::TrustMemory;
 
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::TrustEnv;
+
+/// The text of an action that solves a subtask without a specialist, where none is written.
+const SELF_SOLVED: &str = "SELF_SOLVED";
 
 /// A policy or an oracle of this world.
 pub type Player = crate::policy::Player<TrustEnv>;

@@ -1,10 +1,10 @@
 //! The reference's random policy (spec training-eval §1).
 
-use sentinel_env::rng::{PyRandom, StreamId, Streams};
+use sentinel_env::rng::{PyRandom, Streams};
 use sentinel_env::slot::{SLOTS, Slot};
 use sentinel_env::trust::{Action, Observation, TrustEnv};
 
-use crate::policy::Policy;
+use crate::policy::{POLICY_STREAM, Policy};
 
 /// A random slot; delegate 65 %, verify 20 %, solve 10 %, skip 5 %.
 pub struct Random(PyRandom);
@@ -13,7 +13,7 @@ impl Random {
     /// The policy's own stream of the episode `seed`.
     #[must_use]
     pub fn new(seed: u64, streams: Streams) -> Self {
-        Self(PyRandom::new(streams.seed(seed, StreamId::Policy)))
+        Self(PyRandom::new(streams.seed(seed, POLICY_STREAM)))
     }
 }
 

@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use crate::playable::{Playable, Roles, scripted};
 use crate::policy::{Constant, Cycle, Policy, Routine};
-use crate::replay::{Diagnostic, EpisodeRows, Fields, Recordable, RowError, check_transcripts};
+use crate::replay::{Diagnostic, EpisodeRows, Fields, Recordable, RowError};
+use crate::text::check_transcripts;
 
-use super::{Heuristic, PolicyName};
+use super::{Heuristic, PolicyName, SELF_SOLVED};
 
 scripted!(PolicyName, TrustEnv);
 
@@ -38,8 +39,8 @@ impl Recordable for TrustEnv {
 
     fn read_action(fields: &mut Fields) -> Result<Action, RowError> {
         let message = ActionMessage {
-            action_type: Some(fields.required("action_type")?),
-            specialist_id: fields.short_text("specialist_id")?,
+            action_type: Some(fields.required_word("action_type")?),
+            specialist_id: fields.word("specialist_id")?,
             subtask_response: fields.text("subtask_response")?,
             ..ActionMessage::default()
         };
@@ -47,7 +48,7 @@ impl Recordable for TrustEnv {
     }
 
     fn default_text(action: Action) -> Option<&'static str> {
-        (action == Action::SolveIndependently).then_some("SELF_SOLVED")
+        (action == Action::SolveIndependently).then_some(SELF_SOLVED)
     }
 
     fn check_transcripts(rows: &EpisodeRows<Self>, setup: &Setup) -> Vec<Diagnostic> {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 #[cfg(not(target_arch = "wasm32"))]
 use sentinel_env::WorldName;
 #[cfg(not(target_arch = "wasm32"))]
-use sentinel_testkit::digests::DigestList;
+use sentinel_testkit::digests::{DigestList, rule_sets};
 
 #[cfg(not(target_arch = "wasm32"))]
 fn main() -> ExitCode {
@@ -31,11 +31,13 @@ fn write(path: &std::path::Path) -> anyhow::Result<()> {
             WorldName::UNNAMED => path.to_owned(),
             named => path.with_file_name(format!("{}.json", named.name())),
         };
-        write_list(&path, world, "reference")?;
-    }
-    for world in WorldName::ALL.iter().copied() {
-        let name = format!("{}_hardened.json", world.name());
-        write_list(&path.with_file_name(name), world, "hardened")?;
+        for rules in rule_sets(world) {
+            let path = match *rules {
+                "reference" => path.clone(),
+                named => path.with_file_name(format!("{}_{named}.json", world.name())),
+            };
+            write_list(&path, world, rules)?;
+        }
     }
     Ok(())
 }

@@ -109,7 +109,7 @@ fn truth(out: &mut String, before: &Episode, after: &Episode, step: &Step, issue
 fn earned(out: &mut String, step: &Step) {
     let reward = &step.reward;
     for component in Component::ALL {
-        let value = number(reward.component(*component));
+        let value = number(reward.component(component));
         line(
             out,
             &format!(

@@ -13,6 +13,7 @@ use super::device::DeviceName;
 use super::fields::fields;
 use super::learn::{self, Learn, NamedPolicy};
 use super::optimizer::AdamOptions;
+use crate::args::world_name;
 use crate::chosen::{Typed, of_selection};
 use crate::rl::advantage::ScaleRewards;
 use crate::rl::config::{LossConfig, LossType};
@@ -71,7 +72,8 @@ fields! {
         name: String = "grpo".to_owned(),
         /// grpo, or sft: imitate a teacher
         method: Method = Method::Grpo,
-        /// Name of the environment: trust, cluster or polyguard
+        /// Name of the environment
+        #[arg(value_name = "WORLD", value_parser = world_name())]
         world: String = "trust".to_owned(),
         /// Rules: reference or hardened, changed like reference+NAME or hardened-NAME
         rules: String = "reference".to_owned(),

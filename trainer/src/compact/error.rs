@@ -50,6 +50,11 @@ pub enum TrainError {
         /// The policies that there are.
         known: Vec<String>,
     },
+    /// A teacher from whose actions the network cannot learn.
+    #[error(
+        "teacher {0} took no action that the network has a choice for (Network::choice_of): name another teacher"
+    )]
+    NoLabels(String),
     /// An option of the loss, or an input of it.
     #[error(transparent)]
     Loss(#[from] RlError),

@@ -4,7 +4,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Declares a struct whose fields have a line of help and a default, and are read from a file by
-/// their name, and from the command line by their name with dashes.
+/// their name, and from the command line by their name with dashes. An `#[arg(…)]` on a field
+/// overrides how its flag is read.
 macro_rules! fields {
     ($(#[$meta:meta])* pub struct $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty = $default:expr,)+ }) => {
         $(#[$meta])*
@@ -12,7 +13,6 @@ macro_rules! fields {
         #[serde(default, deny_unknown_fields)]
         pub struct $name {
             $(
-                $(#[$doc])*
                 #[arg(
                     long,
                     value_name = "VALUE",
@@ -20,6 +20,7 @@ macro_rules! fields {
                     default_value = $crate::compact::fields::display_value(&$name::default().$field),
                     allow_hyphen_values = true
                 )]
+                $(#[$doc])*
                 pub $field: $type,
             )+
         }

@@ -45,6 +45,9 @@ pub fn collect<W: Learn>(
         batch.append(one);
         reward += score / count;
     }
+    if batch.sequences.iter().all(Vec::is_empty) {
+        return Err(TrainError::NoLabels(config.teacher.clone()));
+    }
     let steps = batch.samples.len() as u64;
     Ok(Collected {
         metrics: Metrics::from([
@@ -87,7 +90,8 @@ fn one_episode<W: Learn>(
 
 /// Returns the choices that the teacher finds best: several, where its values for them are equal.
 fn teacher_choices<W: Learn>(teacher: &mut Player<W>, episode: &W) -> Vec<Choice> {
-    let chosen = teacher.act(episode).and_then(W::Net::choice_of);
+    let chosen = teacher.act(episode);
+    let chosen = chosen.and_then(|action| W::Net::choice_of(action, episode.observation()));
     let values = teacher.action_values();
     let best = values.and_then(|values| W::best_choices(&values));
     best.unwrap_or_else(|| chosen.into_iter().collect())

@@ -119,7 +119,7 @@ fn row<W: TextWorld>(
     ReplayRow {
         origin: W::origin(episode.setup()),
         step: W::step_count(situation.observation()),
-        action: RecordedAction::new(action),
+        action: RecordedAction::new(situation.observation(), action),
         scenario_id: episode.scenario_id(),
         model_source: model_source.to_owned(),
         probabilities: None,

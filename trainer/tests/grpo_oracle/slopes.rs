@@ -1,6 +1,7 @@
 //! Gradients against slopes of the loss, and what holds for any batch. A module of the test
 //! `tests/grpo_oracle.rs`, not of the library.
 
+use sentinel_env::rng::derive_seed;
 use sentinel_trainer::rl::RlError;
 use sentinel_trainer::rl::advantage::{AdvantageConfig, Rewards, advantages};
 use sentinel_trainer::rl::config::{ImportanceSamplingLevel, LossConfig, LossType};
@@ -8,16 +9,16 @@ use sentinel_trainer::rl::loss::{Advantages, LossInput, grpo_loss};
 
 use super::near;
 
-/// Numbers without a pattern, the same on every run (SplitMix64).
-struct Noise(u64);
+/// Numbers without a pattern, the same on every run.
+struct Noise {
+    seed: u64,
+    drawn: u64,
+}
 
 impl Noise {
     fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+        self.drawn += 1;
+        (derive_seed(self.seed, self.drawn) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     fn many(&mut self, count: usize, low: f64, high: f64) -> Vec<f64> {
@@ -44,7 +45,7 @@ struct Random {
 
 impl Random {
     fn new(seed: u64) -> Self {
-        let mut noise = Noise(seed);
+        let mut noise = Noise { seed, drawn: 0 };
         let size = ROWS * TOKENS;
         let logps = noise.many(size, -2.5, -0.1);
         let mut beside = |wide: f64| {

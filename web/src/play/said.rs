@@ -101,7 +101,11 @@ mod tests {
         let row = ReplayRow {
             origin: PolyguardEnv::origin(&setup),
             step: 0,
-            action: RecordedAction::new(Action::Invalid(Violation::NoCandidate)),
+            action: RecordedAction {
+                action: Action::Invalid(Violation::NoCandidate),
+                text: None,
+                reasoning: None,
+            },
             scenario_id: String::new(),
             model_source: "test".to_owned(),
             probabilities: None,

@@ -37,7 +37,7 @@ fn seen(frame: &Frame<Polyguard>) -> String {
     out += "<ul class=\"rules\">";
     for rule in Exploit::ALL {
         let class = match hit {
-            Some(hit) if hit == *rule => "hit",
+            Some(hit) if hit == rule => "hit",
             _ => "",
         };
         // A `String` takes all that is written to it.
@@ -45,8 +45,8 @@ fn seen(frame: &Frame<Polyguard>) -> String {
             out,
             "<li class=\"{class}\" data-rule=\"{}\">{}<span class=\"num\">{}</span></li>",
             rule.name(),
-            tip(&words::spaced(rule.name()), words::exploit(*rule)),
-            count(o, *rule)
+            tip(&words::spaced(rule.name()), words::exploit(rule)),
+            count(o, rule)
         );
     }
     out + "</ul>"

@@ -163,15 +163,15 @@ mod tests {
         let all = || (0..100).filter_map(Case::from_number);
         for from in all() {
             for sub in SubEnvironment::ALL {
-                let to = nearest(from.formulary(), *sub, from.difficulty(), from.split());
+                let to = nearest(from.formulary(), sub, from.difficulty(), from.split());
                 assert_eq!(
                     (to.sub(), to.difficulty(), to.split()),
-                    (*sub, from.difficulty(), from.split())
+                    (sub, from.difficulty(), from.split())
                 );
             }
             for difficulty in Difficulty::ALL {
-                let to = nearest(from.formulary(), from.sub(), *difficulty, from.split());
-                assert_eq!((to.sub(), to.difficulty()), (from.sub(), *difficulty));
+                let to = nearest(from.formulary(), from.sub(), difficulty, from.split());
+                assert_eq!((to.sub(), to.difficulty()), (from.sub(), difficulty));
             }
         }
         let reference = all().filter(|case| case.formulary() == FormularyName::Reference);

@@ -88,9 +88,9 @@ fn who(o: &Observation) -> String {
 fn values(o: &Observation, truth: Option<[f64; 5]>) -> String {
     let mut out = "<ul class=\"labs\" aria-label=\"Laboratory values\">".to_owned();
     for which in Lab::ALL {
-        let (name, unit, meaning) = lab(*which);
-        let (class, value) = match o.labs.get(*which) {
-            Some(value) if *which == Lab::Inr => ("", format!("{value:.1}")),
+        let (name, unit, meaning) = lab(which);
+        let (class, value) = match o.labs.get(which) {
+            Some(value) if which == Lab::Inr => ("", format!("{value:.1}")),
             Some(value) => ("", format!("{value:.0}")),
             None => (" missing", "missing".to_owned()),
         };
@@ -98,7 +98,7 @@ fn values(o: &Observation, truth: Option<[f64; 5]>) -> String {
         let hidden = hidden.map_or_else(String::new, |all| {
             format!(
                 "<span class=\"truth\">in truth {:.1}</span>",
-                all[*which as usize]
+                all[which as usize]
             )
         });
         let unit = if class.is_empty() { unit } else { "" };

@@ -8,7 +8,7 @@
 use std::fmt::Write;
 
 use sentinel_env::polyguard::{
-    Action, CandidateId, Choice, Claim, Confidence, Observation, Terms, Violation,
+    Action, CandidateId, Choice, Confidence, Observation, Terms, Violation,
 };
 
 /// An answer, as small as it can be told.
@@ -30,15 +30,7 @@ impl Pick {
         if Choice::explained(o, choice.id) == choice {
             return Self::Explained(choice.id);
         }
-        // What was stated beside the id counts only as right or wrong.
-        let wrong = choice.claim != Claim::default();
-        Self::Exact(Action::Choose(Choice {
-            claim: Claim {
-                unknown: wrong,
-                ..Claim::default()
-            },
-            ..choice
-        }))
+        Self::Exact(action.with_claim_checked(o))
     }
 
     /// The answer to an observation.
@@ -141,6 +133,7 @@ fn choice(text: &mut &str) -> Option<Choice> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sentinel_env::polyguard::Claim;
 
     fn all(mut text: &str) -> Option<Vec<Pick>> {
         let mut picks = Vec::new();

@@ -13,7 +13,7 @@ use crate::rng::PyRandom;
 const ESCALATE_ABOVE: f64 = 0.70;
 
 /// Memory that an invented job takes.
-const FORGED_MEMORY: u8 = 72;
+pub(crate) const FORGED_MEMORY: u8 = 72;
 
 use AttackType::{
     CascadePanic, CoordinatedMultiReport, FabricateJob, FalseCompletion, FalseMemoryReport,

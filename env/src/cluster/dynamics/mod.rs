@@ -8,6 +8,7 @@ mod reset;
 mod worker;
 
 pub(crate) use actions::Outcome;
+pub(crate) use attack::FORGED_MEMORY;
 pub use belief::Hypothesis;
 pub use worker::Claimed;
 pub(crate) use worker::degradation;

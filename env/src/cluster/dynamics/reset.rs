@@ -7,8 +7,17 @@ use crate::cluster::model::{
 };
 use crate::controller::DifficultyProfile;
 use crate::ledger::Ledger;
-use crate::rng::{Mt19937, PyRandom, StreamId};
+use crate::rng::{Mt19937, PyRandom};
 use crate::slot::PerSlot;
+
+/// The stream that makes the jobs.
+const JOBS_STREAM: u64 = 5;
+/// The stream that shuffles behaviours over slots.
+const ASSIGNMENT_STREAM: u64 = 2;
+/// The stream that decides which GPUs fail.
+const FAILURES_STREAM: u64 = 6;
+/// The stream that decides when and what the adversary attacks.
+const ATTACKS_STREAM: u64 = 7;
 
 impl State {
     /// Creates the state at reset.
@@ -48,10 +57,10 @@ impl State {
 fn generate_hidden(setup: &Setup) -> (Jobs, Hidden) {
     let (size, profile) = (Size::for_task(setup.task), &setup.profile);
     let ids = [
-        StreamId::Jobs,
-        StreamId::Assignment,
-        StreamId::Failures,
-        StreamId::Attacks,
+        JOBS_STREAM,
+        ASSIGNMENT_STREAM,
+        FAILURES_STREAM,
+        ATTACKS_STREAM,
     ];
     let seeds = ids.map(|id| setup.streams.seed(setup.seed, id));
     let [mut queue, mut slots, failures, attacks] = Mt19937::from_seeds(seeds).map(PyRandom::over);

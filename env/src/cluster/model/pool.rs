@@ -9,7 +9,7 @@ use crate::rng::PyRandom;
 /// Memory of one GPU.
 pub const GPU_MEMORY: u16 = 80;
 /// Free memory that a forged report states.
-const FORGED_FREE: u16 = 40;
+pub(crate) const FORGED_FREE: u16 = 40;
 /// Steps that a GPU recovers.
 const RECOVERY_STEPS: u8 = 3;
 

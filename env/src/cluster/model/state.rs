@@ -5,7 +5,7 @@ use super::audit::{Agent, Audit, ClaimKind};
 use super::hidden::Hidden;
 use super::observation::Observation;
 use super::setup::{Change, Rules};
-use crate::num::clip01;
+use crate::num::mean_reward;
 
 /// What is seen, what is hidden and what is counted: all that a step reads and changes.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,11 +71,7 @@ impl Tally {
     /// Returns the mean reward per event, 0..1: the episode's score.
     #[must_use]
     pub fn score(&self) -> f64 {
-        if self.reward_events == 0 {
-            0.0
-        } else {
-            clip01(self.total_reward / f64::from(self.reward_events))
-        }
+        mean_reward(self.total_reward, self.reward_events)
     }
 
     /// Returns how many attack types were seen.

@@ -59,14 +59,6 @@ pub struct Step {
     pub terminal: Option<Terminal>,
 }
 
-impl Step {
-    /// Returns the reward that the action earned: on the last step the terminal one.
-    #[must_use]
-    pub fn returned_reward(&self) -> f64 {
-        self.terminal.map_or(self.grades.reward, |end| end.reward)
-    }
-}
-
 /// A recorded report, truth included.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WorkerReport {

@@ -8,6 +8,7 @@ use crate::cluster::model::{Action, ActionType, GpuId, JobId, StepError};
 use crate::protocol;
 use crate::rng::Streams;
 use crate::slot::Slot;
+use crate::task::{self, Task};
 
 /// What to start.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +25,7 @@ pub struct ResetRequest {
 
 /// Why an episode could not be started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown task_type {0:?}: use task1, task2 or task3")]
+#[error("unknown task_type {0:?}: use {known}", known = task::known::<Task>(" or "))]
 pub struct UnknownTask(pub String);
 
 /// An action as it arrives in JSON. A field that its word does not use must still be well-formed, and

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 
 use super::text;
 use crate::cluster::model::Observation;
+use crate::text::sorted_json;
 
 const EXAMPLES: [&str; 5] = [
     r#"{"action_type": "allocate", "job_id": "JOB-004", "gpu_id": "GPU-02", "worker_id": "S1"}"#,
@@ -30,8 +31,8 @@ pub fn scheduler_prompt(o: &Observation) -> String {
     let _ = writeln!(out, "Step: {} / {}", o.step_count, o.max_steps);
     let _ = writeln!(out, "Cluster health: {:.3}", o.health);
     let _ = writeln!(out, "Utilization: {:.3}", o.utilization);
-    let _ = writeln!(out, "Trust: {}", json(&o.ledger.snapshot()));
-    let _ = writeln!(out, "Anomalies: {}", json(&o.anomalies));
+    let _ = writeln!(out, "Trust: {}", sorted_json(&o.ledger.snapshot()));
+    let _ = writeln!(out, "Anomalies: {}", sorted_json(&o.anomalies));
     let (loops, drift) = (o.counters.loop_events, o.counters.drift_events);
     let _ = writeln!(
         out,
@@ -46,8 +47,4 @@ pub fn scheduler_prompt(o: &Observation) -> String {
         "Verify workers whose reports look odd, keep GPUs busy, and mind the deadlines."
     );
     out
-}
-
-fn json(value: &impl serde::Serialize) -> String {
-    serde_json::to_value(value).map_or_else(|error| error.to_string(), |value| value.to_string())
 }

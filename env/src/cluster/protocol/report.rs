@@ -12,8 +12,10 @@ use super::message::ActionMessage;
 use super::summary::{ClusterSummary, Coverage, JobsSummary};
 use super::text;
 use crate::cluster::Episode;
-use crate::cluster::dynamics::degradation;
-use crate::cluster::model::{Attack, AttackType, Behaviour, GpuId, JobId, Step, WorkerReport};
+use crate::cluster::dynamics::{FORGED_MEMORY, degradation};
+use crate::cluster::model::{
+    Attack, AttackType, Behaviour, FORGED_FREE, GpuId, JobId, Step, WorkerReport,
+};
 use crate::controller::DifficultyProfile;
 use crate::environment::{Environment, PrivilegedState};
 use crate::num::round_to;
@@ -43,7 +45,7 @@ impl Event {
         episode: &Episode,
         step: &Step,
         action: ActionMessage,
-        attack_id: String,
+        attack_id: impl FnOnce() -> String,
     ) -> Self {
         let o = episode.observation();
         let breakdown = StepBreakdown::of(&step.grades, &o.counters);
@@ -58,7 +60,7 @@ impl Event {
             trust_snapshot: o.ledger.snapshot(),
             ai_failure_coverage: Coverage::of(episode),
             attack: step.attack.map(|attack| AttackEvent {
-                attack_id,
+                attack_id: attack_id(),
                 level: attack.level,
                 attack_type: attack.kind,
                 step: o.step_count,
@@ -119,7 +121,7 @@ enum Forgery {
     Gpu {
         target: GpuId,
         reported_state: &'static str,
-        reported_memory_free: u8,
+        reported_memory_free: u16,
     },
     Health {
         reported_cluster_health: f64,
@@ -139,7 +141,7 @@ impl AttackPayload {
         Forgery::Gpu {
             target: self.0.gpu,
             reported_state: "IDLE",
-            reported_memory_free: 40,
+            reported_memory_free: FORGED_FREE,
         }
     }
 }
@@ -159,7 +161,7 @@ impl Serialize for AttackPayload {
                 let mut map = serializer.serialize_map(Some(5))?;
                 map.serialize_entry("job_id", &format!("FAB-{:04}", self.0.forged))?;
                 map.serialize_entry("priority", &5)?;
-                map.serialize_entry("memory", &72)?;
+                map.serialize_entry("memory", &FORGED_MEMORY)?;
                 map.serialize_entry("deadline", &8)?;
                 map.serialize_entry("owner", "adversary")?;
                 map.end()

@@ -38,6 +38,7 @@ impl Protocol for Episode {
     type ActionError = ActionError;
     type Reply = StepResult;
     type Log = Log;
+    type Curriculum = Controller;
     type Remark = ();
     const OVER: StepError = StepError::Over;
     const ID_SALT: u64 = 21;
@@ -72,8 +73,9 @@ impl Protocol for Episode {
             session_id: Some(session.session_id().to_owned()),
             ..step.action.into()
         };
-        let attack_id = derive_id(&session.episode, 100 + session.steps().len() as u64);
+        let salt = 100 + session.steps().len() as u64;
         let (episode, log) = (&session.episode, &mut session.log);
+        let attack_id = || derive_id(episode, salt);
         let event = Event::of_step(episode, step, message, attack_id);
         log.events.push(event);
         log.events.extend(Event::of_terminal(episode, step));

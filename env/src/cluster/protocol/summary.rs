@@ -5,6 +5,8 @@
     reason = "the field names are the protocol, spec cluster §7, §10"
 )]
 
+use std::fmt::Write;
+
 use serde::Serialize;
 use serde::ser::Serializer;
 
@@ -233,17 +235,17 @@ impl Coverage {
 #[must_use]
 fn scenario_signature(episode: &Episode) -> String {
     let setup = episode.setup();
-    let workers = Slot::ALL.map(|slot| {
+    let mut text = format!("{}|seed={}|", setup.task, setup.seed);
+    // Writing to a String cannot fail.
+    for (index, slot) in Slot::ALL.into_iter().enumerate() {
         let behaviour: Behaviour = episode.hidden().assignment[slot];
-        format!("{slot}:{}", behaviour.name())
-    });
-    let jobs: Vec<String> = episode
-        .observation()
-        .jobs
-        .iter()
-        .take(5)
-        .map(|(id, job)| format!("{id}:{}:{}", job.memory, job.deadline))
-        .collect();
-    let (workers, jobs) = (workers.join("-"), jobs.join("-"));
-    format!("{}|seed={}|{workers}|{jobs}", setup.task, setup.seed)
+        let separator = if index == 0 { "" } else { "-" };
+        let _ = write!(text, "{separator}{slot}:{}", behaviour.name());
+    }
+    text.push('|');
+    for (index, (id, job)) in episode.observation().jobs.iter().take(5).enumerate() {
+        let separator = if index == 0 { "" } else { "-" };
+        let _ = write!(text, "{separator}{id}:{}:{}", job.memory, job.deadline);
+    }
+    text
 }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::candidate::{Arg, CandidateId, Kind};
-use super::history::Violation;
+use super::candidate::{Act, Arg, CandidateId, Kind};
+use super::history::{Exploit, Violation};
 use super::observation::Observation;
 use super::patient::Lab;
 use super::regimen::Drug;
@@ -41,6 +41,17 @@ pub struct Claim {
     pub arg: Option<Arg>,
     /// Whether a detail names something that does not exist.
     pub unknown: bool,
+}
+
+impl Claim {
+    /// Returns whether every stated detail is that of `act`.
+    #[must_use]
+    pub fn agrees(&self, act: Act) -> bool {
+        !self.unknown
+            && self.kind.is_none_or(|kind| kind == act.kind)
+            && self.drug.is_none_or(|drug| drug == act.drug)
+            && self.arg.is_none_or(|arg| arg == act.arg)
+    }
 }
 
 /// A candidate that was named in a form that can be read.
@@ -117,6 +128,21 @@ impl Action {
         }
     }
 
+    /// Returns the same answer with what was stated beside the id reduced to whether it is right: no
+    /// claim, or one of something unknown. It has the same effect at `o`.
+    #[must_use]
+    pub fn with_claim_checked(self, o: &Observation) -> Self {
+        let Self::Choose(mut choice) = self else {
+            return self;
+        };
+        let shown = o.candidates.get(choice.id);
+        choice.claim = Claim {
+            unknown: shown.is_some_and(|shown| !choice.claim.agrees(shown.act)),
+            ..Claim::default()
+        };
+        Self::Choose(choice)
+    }
+
     /// Makes an action of [`Choice::explained`].
     #[must_use]
     pub fn explained(o: &Observation, id: CandidateId) -> Self {
@@ -138,7 +164,7 @@ impl fmt::Display for Action {
         match self {
             Self::Choose(choice) => write!(f, "{}", choice.id),
             Self::Invalid(why) => write!(f, "invalid ({})", why.name()),
-            Self::Exploit => f.write_str("parser_exploit"),
+            Self::Exploit => f.write_str(Exploit::ParserExploit.name()),
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Acts, candidates and their ids, and the list of candidates that is shown.
 
 use super::regimen::Drug;
+use crate::named::named;
 
 /// Most candidates of a step.
 pub const CANDIDATES: usize = 10;
 
 named! {
     /// The kind of an act, in the order of the features (spec polyguard §5).
-    Kind {
+    pub enum Kind {
         /// Changes nothing; as a last step it signs off.
         KeepRegimen = "KEEP_REGIMEN",
         /// Takes a medicine out at once.

@@ -3,10 +3,11 @@
 use std::fmt;
 
 use super::formulary::Formulary;
+use crate::named::named;
 
 named! {
     /// The kind of problem that the regimen has (spec polyguard §3).
-    SubEnvironment {
+    pub enum SubEnvironment {
         /// Listed interactions, some of them not flagged.
         Ddi = "DDI",
         /// A symptom whose culprit must be found by holding suspects.
@@ -28,7 +29,7 @@ named! {
 
 named! {
     /// Decides how much is hidden and how many medicines there are.
-    Difficulty {
+    pub enum Difficulty {
         /// Three to five medicines, nothing missing.
         Easy = "easy",
         /// Six to nine medicines.
@@ -40,7 +41,7 @@ named! {
 
 named! {
     /// The archetypes and pairs that may occur (spec polyguard §2.4).
-    Split {
+    pub enum Split {
         /// Any.
         All = "all",
         /// None that are held out.
@@ -52,7 +53,7 @@ named! {
 
 named! {
     /// The name of a set of tables.
-    FormularyName {
+    pub enum FormularyName {
         /// Made for this project.
         Extended = "extended",
         /// What PolyGuard's public pages state.

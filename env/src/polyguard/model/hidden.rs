@@ -5,7 +5,7 @@ use super::formulary::{ArchetypeId, Condition, Conditions, PairId, SetRule};
 use super::history::Violation;
 use super::patient::TrueLabs;
 use super::regimen::{Drug, ROWS};
-use super::stream::Stream;
+use crate::rng::PcgRandom;
 
 /// Most issues of an episode.
 pub(crate) const ISSUES: usize = 6;
@@ -131,12 +131,12 @@ pub struct Hidden {
     pub(crate) withheld_choices: u8,
     /// Sums over the steps so far.
     pub(crate) tally: Tally,
-    pub(crate) stream: Stream,
+    pub(crate) stream: PcgRandom,
 }
 
 impl Hidden {
     /// Placeholder used before a patient is drawn.
-    pub(crate) fn new(stream: Stream) -> Self {
+    pub(crate) fn new(stream: PcgRandom) -> Self {
         let nothing = Truth {
             kappa: 1.0,
             exposure: 0.0,

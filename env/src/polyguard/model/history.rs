@@ -2,6 +2,7 @@
 
 use super::candidate::{Act, Kind};
 use super::case::STEPS;
+use crate::named::named;
 
 /// A step that was taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,7 +71,7 @@ impl History {
 
 named! {
     /// The reason why an answer was refused: only time passes then (spec polyguard §6.1).
-    Violation {
+    pub enum Violation {
         /// No such candidate is shown.
         UnknownCandidate = "unknown_candidate",
         /// What was stated beside the id is not what the id stands for.
@@ -114,7 +115,7 @@ named! {
 
 named! {
     /// A kind of cheating, which ends an episode (spec polyguard §8, anti-cheat).
-    Exploit {
+    pub enum Exploit {
         /// The same act more than three times in a row.
         ActionLoop = "action_loop",
         /// Hardly anything but keeping.
@@ -136,7 +137,7 @@ named! {
 
 named! {
     /// The reason why an episode ended.
-    End {
+    pub enum End {
         /// Cheating.
         ExploitDetection = "exploit_detection",
         /// The episode took too long by the clock.

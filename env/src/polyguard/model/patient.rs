@@ -1,10 +1,11 @@
 //! The patient as the chart describes them, and laboratory values, true and shown.
 
 use super::formulary::Conditions;
+use crate::named::named;
 
 named! {
     /// A laboratory value, in the order in which evidence is looked up.
-    Lab {
+    pub enum Lab {
         /// Estimated glomerular filtration rate, mL/min.
         Egfr = "egfr",
         /// Aspartate transaminase, U/L.
@@ -62,7 +63,7 @@ impl ShownLabs {
 
 named! {
     /// Sex of the patient.
-    Sex {
+    pub enum Sex {
         /// Female.
         Female = "female",
         /// Male.

@@ -4,6 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 use super::case::STEPS;
 use super::formulary::{ArchetypeId, Condition, Formulary, PRODUCT};
+use crate::named::named;
 
 /// Most medicines of a patient at the start.
 pub(crate) const START_MAX: usize = 14;
@@ -18,7 +19,7 @@ const WIDE_WINDOW: (f64, f64) = (0.5, 1.5);
 
 named! {
     /// The dose of a medicine.
-    Bucket {
+    pub enum Bucket {
         /// Paused.
         Hold = "HOLD",
         /// Half of the usual dose.

@@ -1,33 +1,19 @@
 //! The setup of an episode: its case, its seed and its rules.
 
 use super::case::Case;
-use crate::rules::RuleChange;
+use crate::rules::{self, changes};
+
+changes! {
+    /// A change to the published rules.
+    pub enum Change {
+        /// A step that is refused or cheats earns nothing.
+        Gated = "gated":
+            "a step that is illegal, invalid or an exploit earns .001 instead of a weighted mean",
+    }
+}
 
 /// A set of changes to the published rules.
-pub type Rules = crate::rules::Rules<Change>;
-
-/// A change to the published rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// A step that is refused or cheats earns nothing.
-    Gated,
-}
-
-impl RuleChange for Change {
-    const ALL: &'static [Self] = &[Self::Gated];
-
-    fn name(self) -> &'static str {
-        "gated"
-    }
-
-    fn describe(self) -> &'static str {
-        "a step that is illegal, invalid or an exploit earns .001 instead of a weighted mean"
-    }
-
-    fn index(self) -> u8 {
-        0
-    }
-}
+pub type Rules = rules::Rules<Change>;
 
 /// The setup of an episode. The same setup and actions give the same trajectory everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

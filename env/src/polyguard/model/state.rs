@@ -8,7 +8,7 @@ use super::observation::Observation;
 use super::patient::{Patient, Sex, ShownLabs};
 use super::regimen::{Drug, Regimen};
 use super::setup::Setup;
-use super::stream::Stream;
+use crate::rng::PcgRandom;
 
 /// The state that the dynamics change and the reward reads. An episode is this and nothing else.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct State {
 
 impl State {
     /// Placeholder state used before a patient is drawn.
-    pub(crate) fn new(setup: &Setup, stream: Stream) -> Self {
+    pub(crate) fn new(setup: &Setup, stream: PcgRandom) -> Self {
         let patient = Patient {
             age: 0,
             sex: Sex::Female,

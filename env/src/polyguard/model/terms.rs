@@ -76,7 +76,7 @@ impl Terms {
         }
         for lab in Lab::ALL {
             // A missing value stands on the chart too: as missing.
-            terms = terms.or(Self::lab(*lab));
+            terms = terms.or(Self::lab(lab));
         }
         terms
     }
@@ -141,10 +141,10 @@ impl Terms {
         }
         add(Self::drug(Drug::Product, formulary), PRODUCT);
         for condition in Condition::ALL {
-            add(Self::condition(*condition), condition.name());
+            add(Self::condition(condition), condition.name());
         }
         for lab in Lab::ALL {
-            add(Self::lab(*lab), lab.name());
+            add(Self::lab(lab), lab.name());
         }
         words
     }

@@ -4,9 +4,13 @@ use serde::Deserialize;
 
 use super::json::{Fields, Json};
 use super::parse::{COMPLETION_MAX, FIELDS, Reading};
-use crate::polyguard::episode::StepError;
 use crate::polyguard::model::action::Action;
 use crate::polyguard::model::formulary::Formulary;
+use crate::polyguard::model::step::StepError;
+use crate::text::clip;
+
+/// Longest name of a field that an error repeats, in characters.
+const QUOTED_MAX: usize = 40;
 
 /// An answer as it arrives.
 ///
@@ -106,7 +110,7 @@ impl TryFrom<Json> for Message {
         let session_id = text(&mut fields, "session_id")?;
         let said = match text(&mut fields, "completion")? {
             Some(completion) => match fields.first() {
-                Some((name, _)) => return Err(ShapeError::UnknownField(short(name))),
+                Some((name, _)) => return Err(unknown_field(name)),
                 None => completion,
             },
             None if fields.iter().any(|(name, _)| name == "candidate_id") => {
@@ -115,7 +119,7 @@ impl TryFrom<Json> for Message {
             }
             None => {
                 return Err(match fields.first() {
-                    Some((name, _)) if !is_field(name) => ShapeError::UnknownField(short(name)),
+                    Some((name, _)) if !is_field(name) => unknown_field(name),
                     _ => ShapeError::NoAnswer,
                 });
             }
@@ -127,13 +131,12 @@ impl TryFrom<Json> for Message {
     }
 }
 
-fn is_field(name: &str) -> bool {
-    FIELDS.contains(&name)
+fn unknown_field(name: &str) -> ShapeError {
+    ShapeError::UnknownField(clip(name, QUOTED_MAX).to_owned())
 }
 
-/// Returns the beginning of a name that may be as long as the message.
-fn short(name: &str) -> String {
-    name.chars().take(40).collect()
+fn is_field(name: &str) -> bool {
+    FIELDS.contains(&name)
 }
 
 /// Takes a field out that should be a text.

@@ -6,6 +6,7 @@
 
 use std::fmt::{self, Write};
 
+use super::parse::RATIONALE_MAX;
 use super::payload::{MedicationRow, ObservationPayload};
 use super::rows::{ArgRow, CandidateRow, PastRow};
 use super::text;
@@ -65,7 +66,7 @@ fn write(p: &ObservationPayload, out: &mut String) -> fmt::Result {
     writeln!(
         out,
         "\nAnswer with one line, and one of the ids above:\n{ANSWER_FORM}\nThe rationale is one \
-         sentence of at most 400 characters that names what it is about."
+         sentence of at most {RATIONALE_MAX} characters that names what it is about."
     )
 }
 

@@ -10,10 +10,11 @@ use super::payload::ObservationPayload;
 use super::request::{patient_id, scenario_id};
 use crate::environment::Environment;
 use crate::num::round_to;
-use crate::polyguard::episode::{Episode, Step};
+use crate::polyguard::episode::Episode;
 use crate::polyguard::model::action::Action;
 use crate::polyguard::model::history::{End, Exploit, Violation};
-use crate::polyguard::reward::components::{CHANNELS, COMPONENTS, Channel, Component};
+use crate::polyguard::model::step::Step;
+use crate::polyguard::model::step::{CHANNELS, COMPONENTS, Channel, Component};
 
 /// The reply to a reset or a step.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]

@@ -3,9 +3,8 @@
 use serde::Deserialize;
 
 use crate::digest::Digest;
-use crate::polyguard::model::case::{
-    Case, Difficulty, FormularyName, NoSuchCase, Split, SubEnvironment,
-};
+use crate::named::Named;
+use crate::polyguard::model::case::{Case, NoSuchCase};
 use crate::polyguard::model::setup::{Rules, Setup};
 use crate::rules::RulesError;
 
@@ -91,25 +90,10 @@ impl ResetRequest {
     /// # Errors
     /// Names the field that asks for what there is not.
     pub fn setup(&self) -> Result<Setup, ResetError> {
-        let sub = pick(
-            "sub_environment",
-            self.sub_environment.as_deref(),
-            SubEnvironment::ALL,
-            SubEnvironment::name,
-        )?;
-        let difficulty = pick(
-            "difficulty",
-            self.difficulty.as_deref(),
-            Difficulty::ALL,
-            Difficulty::name,
-        )?;
-        let formulary = pick(
-            "formulary",
-            self.formulary.as_deref(),
-            FormularyName::ALL,
-            FormularyName::name,
-        )?;
-        let split = pick("split", self.split.as_deref(), Split::ALL, Split::name)?;
+        let sub = pick("sub_environment", self.sub_environment.as_deref())?;
+        let difficulty = pick("difficulty", self.difficulty.as_deref())?;
+        let formulary = pick("formulary", self.formulary.as_deref())?;
+        let split = pick("split", self.split.as_deref())?;
         let rules = match self.rules.as_deref() {
             None => Rules::REFERENCE,
             Some(text) => Rules::parse(text)?,
@@ -126,25 +110,14 @@ impl ResetRequest {
     }
 }
 
-/// Returns the word that is asked for, else the first.
-fn pick<T: Copy>(
-    field: &'static str,
-    given: Option<&str>,
-    all: &[T],
-    name: impl Fn(T) -> &'static str,
-) -> Result<T, ResetError> {
-    let wanted = given.unwrap_or(all.first().map_or("", |first| name(*first)));
-    let found = all
-        .iter()
-        .find(|word| name(**word).eq_ignore_ascii_case(wanted));
-    found.copied().ok_or_else(|| ResetError::UnknownWord {
+/// Returns the variant that is asked for, else the first.
+fn pick<T: Named>(field: &'static str, given: Option<&str>) -> Result<T, ResetError> {
+    let first = T::ALL.first().map_or("", |first| first.name());
+    let wanted = given.unwrap_or(first);
+    T::parse_ignore_case(wanted).ok_or_else(|| ResetError::UnknownWord {
         field,
         given: wanted.to_owned(),
-        known: all
-            .iter()
-            .map(|word| name(*word))
-            .collect::<Vec<_>>()
-            .join(", "),
+        known: T::names(),
     })
 }
 

@@ -10,7 +10,7 @@ use crate::num::round_to;
 use crate::polyguard::model::action::{Action, Choice, Confidence};
 use crate::polyguard::model::candidate::{Act, Arg, Candidate, Kind};
 use crate::polyguard::model::formulary::Formulary;
-use crate::polyguard::model::history::{PastStep, Violation};
+use crate::polyguard::model::history::{Exploit, PastStep, Violation};
 use crate::polyguard::model::observation::Observation;
 
 /// A candidate as it is shown.
@@ -136,7 +136,7 @@ impl ActionRow {
         match action {
             Action::Choose(choice) => Self::choice(choice, formulary),
             Action::Invalid(why) => Self::unreadable(why.name()),
-            Action::Exploit => Self::unreadable("parser_exploit"),
+            Action::Exploit => Self::unreadable(Exploit::ParserExploit.name()),
         }
     }
 

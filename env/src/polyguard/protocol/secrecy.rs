@@ -1,6 +1,5 @@
 //! Tests hold that nothing hidden enters what an agent is told.
 
-use crate::controller::Controller;
 use crate::environment::{Environment, PrivilegedState};
 use crate::polyguard::model::hidden::Issue;
 use crate::polyguard::{
@@ -32,7 +31,7 @@ fn with_other_truth(episode: &Episode) -> Episode {
 #[test]
 fn what_an_agent_is_told_does_not_depend_on_what_is_hidden() {
     for sub in SubEnvironment::ALL {
-        let case = Case::new_extended(*sub, Difficulty::Hard, Split::All);
+        let case = Case::new_extended(sub, Difficulty::Hard, Split::All);
         for seed in 0..5 {
             let mut session = Session::new(&Setup::new(case, seed));
             for _ in 0..3 {
@@ -48,11 +47,7 @@ fn what_an_agent_is_told_does_not_depend_on_what_is_hidden() {
                 let o = session.episode().observation();
                 let last = o.candidates.iter().last().map(|c| c.id);
                 let next = Action::explained(o, last.unwrap_or(CandidateId::FIRST));
-                assert!(
-                    session
-                        .step(&Message::from(next), &mut Controller::new())
-                        .is_ok()
-                );
+                assert!(session.step(&Message::from(next), &mut ()).is_ok());
             }
         }
     }

@@ -8,12 +8,12 @@ use super::payload::ObservationPayload;
 use super::reply::{Context, Info, Last, Reply};
 use super::request::{ResetError, ResetRequest, patient_id, scenario_id};
 use super::rows::CandidateRow;
-use crate::controller::Controller;
 use crate::environment::Environment;
-use crate::polyguard::episode::{Episode, Step, StepError};
+use crate::polyguard::episode::Episode;
 use crate::polyguard::model::action::Action;
 use crate::polyguard::model::history::End;
 use crate::polyguard::model::setup::Setup;
+use crate::polyguard::model::step::{Step, StepError};
 use crate::protocol::{self, Protocol};
 
 /// Milliseconds that an answer may take.
@@ -76,13 +76,6 @@ pub struct Answer {
 }
 
 impl Session {
-    /// The same, with replies that tell what is true: for evaluators.
-    #[must_use]
-    pub fn debugging(mut self) -> Self {
-        self.log.debug = true;
-        self
-    }
-
     /// The same with another episode.
     #[cfg(test)]
     pub(super) fn with(mut self, episode: Episode) -> Self {
@@ -144,16 +137,10 @@ impl Session {
         }
     }
 
-    /// Returns the candidates as they are shown.
+    /// Returns the candidates as they are shown; nothing illegal is among them.
     #[must_use]
-    pub fn get_candidate_actions(&self) -> Vec<CandidateRow> {
+    pub fn candidate_rows(&self) -> Vec<CandidateRow> {
         CandidateRow::all(self.episode.observation())
-    }
-
-    /// Returns the legal candidates: the shown list, since nothing illegal is shown.
-    #[must_use]
-    pub fn get_legal_actions(&self) -> Vec<CandidateRow> {
-        self.get_candidate_actions()
     }
 
     /// What was wrong with the last answer, where it could not be read.
@@ -166,12 +153,6 @@ impl Session {
     #[must_use]
     pub fn said(&self) -> Option<&str> {
         self.log.answers.last()?.said.as_deref()
-    }
-
-    /// Whether replies tell what is true.
-    #[must_use]
-    pub const fn is_debugging(&self) -> bool {
-        self.log.debug
     }
 
     /// What the episode goes by.
@@ -195,6 +176,8 @@ impl Protocol for Episode {
     type ActionError = Infallible;
     type Reply = Reply;
     type Log = Transcript;
+    /// Difficulty is part of the request here.
+    type Curriculum = ();
     type Remark = Answer;
     const OVER: StepError = StepError::Over;
     const ID_SALT: u64 = 30;
@@ -203,11 +186,7 @@ impl Protocol for Episode {
         0x90 << 16 | u64::from(self.setup().case.number())
     }
 
-    /// Difficulty is part of the request here: the controller has no say.
-    fn resolve_request(
-        request: &ResetRequest,
-        _controller: &Controller,
-    ) -> Result<(Setup, Transcript), ResetError> {
+    fn resolve_request(request: &ResetRequest, (): &()) -> Result<(Setup, Transcript), ResetError> {
         Ok((request.setup()?, Transcript::new(request.debug)))
     }
 

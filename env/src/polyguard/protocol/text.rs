@@ -1,9 +1,9 @@
 //! Sentences for people: what an act does, why it was refused, how an episode ended.
 
-use crate::polyguard::episode::Step;
 use crate::polyguard::model::candidate::{Act, Arg, Kind};
 use crate::polyguard::model::formulary::Formulary;
 use crate::polyguard::model::history::{End, Exploit, Violation};
+use crate::polyguard::model::step::Step;
 
 /// The notice shown wherever this world is shown.
 pub const NOTICE: &str = "Research simulation with made-up archetypes of medicines. Never for patient care, advice or \
@@ -130,7 +130,6 @@ mod tests {
                 (drug, Arg::Dose(1)),
                 (drug, Arg::Target(Drug::Product)),
             ] {
-                let kind = *kind;
                 acts.push(describe_act(Act { kind, drug, arg }, formulary));
             }
         }

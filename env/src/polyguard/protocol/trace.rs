@@ -11,12 +11,13 @@ use super::reply::{Breakdown, Channels, TransitionDelta};
 use super::rows::{ActRow, ActionRow, CandidateRow};
 use super::session::Session;
 use crate::environment::{Environment, PrivilegedState};
-use crate::polyguard::episode::{Episode, Step};
+use crate::polyguard::episode::Episode;
 use crate::polyguard::model::formulary::Formulary;
 use crate::polyguard::model::hidden::Issue;
 use crate::polyguard::model::history::{End, Exploit, Violation};
 use crate::polyguard::model::patient::Lab;
 use crate::polyguard::model::regimen::Drug;
+use crate::polyguard::model::step::Step;
 
 /// The first row of an episode.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,6 +1,5 @@
 //! Grades a step: each component from what was before and what came of it (spec polyguard §8).
 
-use super::components::{COMPONENTS, Component, Reward};
 use super::verdict::Verdict;
 use crate::num::clip01;
 use crate::polyguard::dynamics::{UNSURE, justifies_review};
@@ -9,6 +8,7 @@ use crate::polyguard::model::candidate::{Act, Kind};
 use crate::polyguard::model::formulary::Formulary;
 use crate::polyguard::model::regimen::Medication;
 use crate::polyguard::model::state::State;
+use crate::polyguard::model::step::{COMPONENTS, Component, Reward};
 use crate::polyguard::model::terms::Terms;
 
 /// Confidence that counts where an answer states none.

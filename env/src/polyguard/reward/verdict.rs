@@ -1,8 +1,8 @@
 //! The verifier: what an answer stands for, whether it is refused, and whether it is cheating.
 
 use super::anti_cheat::{Attempt, find_exploit};
-use crate::polyguard::model::action::{Action, Claim};
-use crate::polyguard::model::candidate::{Act, Candidate};
+use crate::polyguard::model::action::Action;
+use crate::polyguard::model::candidate::Act;
 use crate::polyguard::model::history::{Exploit, Violation};
 use crate::polyguard::model::state::State;
 
@@ -43,7 +43,7 @@ pub(crate) fn verify(state: &mut State, action: Action) -> Verdict {
     let shown = state.observation.candidates.get(choice.id).copied();
     let withheld = state.hidden.withheld_at(choice.id.index());
     state.hidden.withheld_choices += u8::from(shown.is_none() && withheld.is_some());
-    let mismatch = shown.is_some_and(|shown| !agrees(&choice.claim, &shown));
+    let mismatch = shown.is_some_and(|shown| !choice.claim.agrees(shown.act));
     let act = shown.map(|candidate| candidate.act);
     let attempt = Attempt {
         act,
@@ -65,13 +65,4 @@ pub(crate) fn verify(state: &mut State, action: Action) -> Verdict {
         violation,
         exploit: find_exploit(&state.observation, &attempt),
     }
-}
-
-/// Returns whether what was stated beside an id is what the id stands for.
-fn agrees(claim: &Claim, shown: &Candidate) -> bool {
-    let act = shown.act;
-    !claim.unknown
-        && claim.kind.is_none_or(|kind| kind == act.kind)
-        && claim.drug.is_none_or(|drug| drug == act.drug)
-        && claim.arg.is_none_or(|arg| arg == act.arg)
 }

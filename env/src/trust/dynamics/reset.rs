@@ -1,7 +1,7 @@
 //! The first state of an episode: scenario, who is who, and the draws to come (spec trust §1, §3, §7).
 
 use crate::controller::AdversaryProfile;
-use crate::rng::{Prefetched, PyRandom, StreamId, Streams, Words, first_words};
+use crate::rng::{Prefetched, PyRandom, Streams, Words, first_words};
 use crate::slot::PerSlot;
 use crate::task::Task;
 use crate::trust::model::{
@@ -12,6 +12,14 @@ use crate::trust::model::{
 /// Words that the outcome draws of an episode take. Picking a scenario or shuffling five slots takes
 /// more less than once in 10^9 episodes; the generator itself is seeded then.
 const OUTCOME_WORDS: usize = 2 * OUTCOME_DRAWS;
+
+/// The stream that picks the scenario.
+const SCENARIO_STREAM: u64 = 1;
+/// The stream that shuffles behaviours over slots.
+const ASSIGNMENT_STREAM: u64 = 2;
+/// The stream that decides whether a specialist succeeds.
+const OUTCOME_STREAM: u64 = 3;
+
 impl State {
     /// Creates the state at reset, in the scenario that `setup` fixes or else variant `variant`.
     pub(crate) fn new(setup: &Setup, variant: u8, hidden: Hidden) -> Self {
@@ -80,7 +88,7 @@ impl Hidden {
                 })
             }
             Streams::Independent => {
-                let ids = [StreamId::Scenario, StreamId::Assignment, StreamId::Outcome];
+                let ids = [SCENARIO_STREAM, ASSIGNMENT_STREAM, OUTCOME_STREAM];
                 let seeds: [u64; L] =
                     std::array::from_fn(|lane| streams.seed(seeds[lane % K], ids[lane / K]));
                 let words: [[u32; OUTCOME_WORDS]; L] = first_words(seeds);

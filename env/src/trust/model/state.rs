@@ -3,7 +3,7 @@
 use super::hidden::Hidden;
 use super::observation::Observation;
 use super::scenario::Scenario;
-use crate::num::clip01;
+use crate::num::mean_reward;
 use crate::slot::PerSlot;
 
 /// What is seen, what is hidden and what is counted: all that a step reads and changes.
@@ -38,10 +38,6 @@ impl Tally {
     /// Returns the mean reward per event, 0..1: the episode's score (quirk Q3).
     #[must_use]
     pub fn score(&self) -> f64 {
-        if self.reward_events == 0 {
-            0.0
-        } else {
-            clip01(self.total_reward / f64::from(self.reward_events))
-        }
+        mean_reward(self.total_reward, self.reward_events)
     }
 }

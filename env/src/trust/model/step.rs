@@ -79,12 +79,6 @@ impl Step {
             terminal: None,
         }
     }
-
-    /// Returns the reward that the action earned: on the last step the terminal one (quirk Q1).
-    #[must_use]
-    pub fn returned_reward(&self) -> f64 {
-        self.terminal.map_or(self.grades.reward, |end| end.reward)
-    }
 }
 
 /// The components of a step's reward, unrounded, and their weighted sum.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::protocol;
 use crate::rng::Streams;
 use crate::slot::Slot;
+use crate::task::{self, Task};
 use crate::trust::model::{Action, ActionType, EpisodeOver, UnknownScenario};
 
 /// What to start.
@@ -27,7 +28,7 @@ pub struct ResetRequest {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResetError {
     /// No such task.
-    #[error("unknown task_type {0:?}: use task1, task2 or task3")]
+    #[error("unknown task_type {0:?}: use {known}", known = task::known::<Task>(" or "))]
     UnknownTask(String),
     /// No such scenario.
     #[error(transparent)]

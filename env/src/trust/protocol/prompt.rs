@@ -9,6 +9,7 @@ use super::text;
 use crate::controller::DifficultyProfile;
 use crate::environment::Environment;
 use crate::slot::Slot;
+use crate::text::sorted_json;
 use crate::trust::Episode;
 use crate::trust::model::Observation;
 
@@ -41,13 +42,7 @@ pub fn orchestrator_prompt(observation: &Observation, payload: &ObservationPaylo
 #[must_use]
 pub fn episode_prompt(episode: &Episode) -> String {
     let o = episode.observation();
-    let current = (!o.done())
-        .then(|| episode.scenario().nodes().nth(o.progress.position()))
-        .flatten();
-    let subtask = current.map_or_else(
-        || text::ALL_DONE.to_owned(),
-        |node| text::describe_node(&node),
-    );
+    let subtask = text::current_subtask(episode);
     write(o, &subtask, &episode.setup().profile)
 }
 
@@ -96,9 +91,4 @@ fn write(observation: &Observation, subtask: &str, profile: &DifficultyProfile) 
         let _ = writeln!(text, "{example}");
     }
     text
-}
-
-/// JSON with sorted keys: a `Value`'s maps are ordered by key.
-fn sorted_json(value: &impl serde::Serialize) -> String {
-    serde_json::to_value(value).map_or_else(|error| error.to_string(), |value| value.to_string())
 }

@@ -180,7 +180,7 @@ pub struct Formulas {
     pub task3_terminal: &'static str,
 }
 
-/// The formulas of [`grade`](crate::trust::grade) and [`terminal`](crate::trust::terminal) in words.
+/// The formulas of [`grade`](crate::trust::grade) and of the terminal reward in words.
 pub(super) const FORMULAS: Formulas = Formulas {
     task1_step: "0.43 accuracy + 0.30 stakes + 0.12 efficiency + 0.07 confidence + 0.04 domain + 0.04 verify",
     task2_step: "0.55 accuracy + 0.25 efficiency + 0.10 confidence + 0.10 domain",

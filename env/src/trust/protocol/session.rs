@@ -36,6 +36,7 @@ impl Protocol for Episode {
     type ActionError = ActionError;
     type Reply = StepResult;
     type Log = EventLog;
+    type Curriculum = Controller;
     type Remark = ();
     const OVER: EpisodeOver = EpisodeOver;
     const ID_SALT: u64 = 11;
@@ -115,19 +116,13 @@ impl Session {
 
     fn observation_payload(&self) -> ObservationPayload {
         let (o, scenario) = (self.episode.observation(), self.episode.scenario());
-        let current = (!o.done())
-            .then(|| scenario.nodes().nth(o.progress.position()))
-            .flatten();
         ObservationPayload {
             session_id: self.session_id().to_owned(),
             scenario_id: scenario.id(),
             task_type: o.task,
             difficulty: o.task.difficulty(),
             task_description: text::describe_scenario(scenario),
-            current_subtask: current.map_or_else(
-                || text::ALL_DONE.to_owned(),
-                |node| text::describe_node(&node),
-            ),
+            current_subtask: text::current_subtask(&self.episode),
             subtask_index: subtask_index(o),
             subtasks_total: scenario.len(),
             subtasks_remaining: o.progress.remaining(),

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
+use crate::environment::Environment;
 use crate::task::Task;
+use crate::trust::Episode;
 use crate::trust::model::{Action, Domain, Node, Scenario, Step, Terminal};
 
 /// `T01`..`T20`.
@@ -34,6 +36,16 @@ pub fn describe_node(node: &Node) -> String {
     } else {
         format!("{work} (subtask {number}, stakes {:.1}).", node.stakes)
     }
+}
+
+/// Describes the current subtask, or says that none is left.
+#[must_use]
+pub(crate) fn current_subtask(episode: &Episode) -> String {
+    let o = episode.observation();
+    let current = (!o.done())
+        .then(|| episode.scenario().nodes().nth(o.progress.position()))
+        .flatten();
+    current.map_or_else(|| ALL_DONE.to_owned(), |node| describe_node(&node))
 }
 
 /// Describes what the episode is about.

@@ -14,6 +14,7 @@ const FATAL_STAKES: f64 = 0.85;
 impl State {
     /// Grades the step just taken and adds its reward (§9). `reported` is what the ledger learned,
     /// when a specialist was called.
+    #[inline]
     pub(crate) fn add_step_reward(&mut self, step: &mut Step, reported: Option<bool>, cost: u8) {
         let observation = &mut self.observation;
         step.grades = grade(&GradeInput {
@@ -43,14 +44,20 @@ impl State {
     }
 
     /// Ends the episode when this step was the last, and adds the terminal reward (§10).
-    pub(crate) fn finish(&mut self, step: &Step) -> Option<Terminal> {
+    #[inline]
+    pub(crate) fn finish(&mut self, step: &mut Step) {
         let observation = &self.observation;
         let believed_poison = step.adversarial && matches!(step.action, Action::Delegate(_));
         let forced = believed_poison && step.stakes >= FATAL_STAKES;
         let spent = observation.step_count >= observation.max_steps;
-        if !(forced || spent || observation.progress.is_done()) {
-            return None;
+        if forced || spent || observation.progress.is_done() {
+            let end = self.add_terminal_reward(step, forced);
+            step.terminal = Some(end);
         }
+    }
+
+    fn add_terminal_reward(&mut self, step: &Step, forced: bool) -> Terminal {
+        let observation = &self.observation;
         let end = terminal(&TerminalInput {
             rules: observation.rules,
             task: observation.task,
@@ -74,7 +81,7 @@ impl State {
         } else {
             Status::Completed
         };
-        Some(end)
+        end
     }
 
     /// Returns the calibration of the ledger against the hidden reliabilities; under [`Change::Calibration`],

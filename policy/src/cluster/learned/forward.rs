@@ -16,9 +16,15 @@ use super::net::{CONTEXT, ClusterNet, HEADS, at};
 use crate::nn::{
     Choice, FeatureSchema, Network, Output, Scratch, Weights, add_product, linear, relu, set_layer,
 };
+use crate::replay::Recordable;
 
 /// Most rows of each set: jobs, GPUs, workers.
 const ROWS: [usize; 3] = [JOBS_MAX, GPUS_MAX, SLOTS];
+
+const _: () = assert!(
+    <ClusterNet as Network>::SEGMENTS[0].end == <ClusterEnv as Recordable>::ACTION_DIM,
+    "replays hold the probabilities of the first factor"
+);
 
 impl Network for ClusterNet {
     type Env = ClusterEnv;
@@ -74,7 +80,7 @@ impl Network for ClusterNet {
         actions::action(choice)
     }
 
-    fn choice_of(action: Action) -> Option<Choice> {
+    fn choice_of(action: Action, _observation: &Observation) -> Option<Choice> {
         actions::choice_of(action)
     }
 }

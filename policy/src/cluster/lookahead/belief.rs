@@ -3,7 +3,7 @@
 
 use sentinel_env::cluster::{
     Attack, AttackType, Behaviour, Change, GpuId, Hypothesis, JOBS_MAX, JobId, JobStatus,
-    Observation, OpenAttack, Rules, Statement, Task,
+    LEVEL_MAX, Observation, OpenAttack, Rules, Statement, Task,
 };
 use sentinel_env::num::round_to;
 use sentinel_env::rng::derive_seed;
@@ -37,7 +37,9 @@ impl Belief {
                 }
                 self.see_speed(&before, o);
                 let found = o.counters.detections > before.counters.detections;
-                self.level = (self.level + u8::from(found)).min(5).max(o.attack_types);
+                self.level = (self.level + u8::from(found))
+                    .min(LEVEL_MAX)
+                    .max(o.attack_types);
                 self.notice_attack(&before, o);
             }
         }

@@ -3,7 +3,7 @@
 use sentinel_env::cluster::{Action, GpuId, Job, JobId, JobStatus, Observation};
 use sentinel_env::slot::Slot;
 
-use crate::cluster::planner::{attacked, idle_gpus, least_done, next};
+use crate::cluster::planner::{attacked, idle_gpus, least_done, next, verify};
 
 /// Everything but what the planner does; some may be the same.
 pub(super) fn candidates(o: &Observation, planned: Action) -> Vec<Action> {
@@ -61,12 +61,4 @@ fn placements(o: &Observation, planned: Action, all: &mut Vec<Action>) {
     ];
     let others = keys.into_iter().filter_map(first_by);
     all.extend(others.map(|job| place(job, gpu, worker)));
-}
-
-const fn verify(job: JobId, worker: Option<Slot>) -> Action {
-    Action::Verify {
-        job: Some(job),
-        worker,
-        force_flag: false,
-    }
 }

@@ -119,9 +119,42 @@ impl Oracle {
 }
 
 impl PrivilegedPolicy<ClusterEnv> for Oracle {
+    fn observe(&mut self, episode: &Episode) {
+        self.watch.take_in(episode.observation());
+    }
+
     fn choose(&mut self, episode: &Episode) -> Action {
         let o = episode.observation();
-        self.watch.take_in(o);
         self.watch.best(o, std::slice::from_ref(episode))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::PolicyName;
+    use sentinel_env::cluster::{Setup, Task};
+    use sentinel_env::rng::Streams;
+
+    /// Whoever acted before: what the oracle keeps is the same as if it had acted itself.
+    #[test]
+    fn an_oracle_keeps_what_it_sees_while_another_acts() {
+        let setup = Setup::new(Task::Task2, 5, Streams::Independent);
+        let mut episode = Episode::reset(&setup);
+        let mut acting = PolicyName::Trust.player(5, Streams::Independent);
+        let (mut oracle, mut lookahead) = (Oracle::new(), Lookahead::new());
+        for _ in 0..12 {
+            let action = acting.act(&episode).expect("not over");
+            oracle.observe(&episode);
+            lookahead.observe(episode.observation());
+            episode.step(action).expect("a valid action");
+        }
+        oracle.observe(&episode);
+        lookahead.observe(episode.observation());
+        let kept = |watch: &Watch| format!("{watch:?}");
+        assert_eq!(kept(&oracle.watch), kept(&lookahead.watch));
+        let mut late = Oracle::new();
+        late.observe(&episode);
+        assert_ne!(kept(&oracle.watch), kept(&late.watch), "memory matters");
     }
 }

@@ -90,7 +90,8 @@ impl Planner {
     }
 }
 
-fn verify(job: JobId, worker: Option<Slot>) -> Action {
+/// A verification of `job`, without force.
+pub(super) const fn verify(job: JobId, worker: Option<Slot>) -> Action {
     Action::Verify {
         job: Some(job),
         worker,

@@ -3,10 +3,11 @@
 use sentinel_env::{Environment, Transition};
 use std::ops::Range;
 
-use sentinel_env::polyguard::{Action, Episode, Stream};
+use sentinel_env::polyguard::{Action, Episode};
 
 use super::super::features::{dot, features};
 use super::super::fitted::{Provenance, setups};
+use super::super::simple::policy_stream;
 use super::{Bandit, Learned, Rule, Statistics};
 
 impl Bandit {
@@ -19,7 +20,7 @@ impl Bandit {
         Self {
             rule,
             posterior,
-            stream: Stream::for_policy(seed),
+            stream: policy_stream(seed),
             values: None,
         }
     }
@@ -34,7 +35,7 @@ pub fn fit(rule: Rule, seeds: Range<u64>) -> Learned {
     let (mut squares, mut counts) = ([0.0; 2], [0u64; 2]);
     for (played, setup) in setups(seeds.clone()).enumerate() {
         let at = usize::from(played as u64 >= half);
-        bandit.stream = Stream::for_policy(setup.seed);
+        bandit.stream = policy_stream(setup.seed);
         let mut episode = Episode::reset(&setup);
         while !episode.observation().done() {
             let o = episode.observation();

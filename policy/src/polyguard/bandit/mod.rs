@@ -10,8 +10,9 @@ mod posterior;
 use std::sync::LazyLock;
 
 use sentinel_env::polyguard::{
-    Action, CANDIDATES, Candidate, CandidateId, Observation, PolyguardEnv, Stream,
+    Action, CANDIDATES, Candidate, CandidateId, Observation, PolyguardEnv,
 };
+use sentinel_env::rng::PcgRandom;
 use serde::{Deserialize, Serialize};
 
 pub use fit::fit;
@@ -22,6 +23,7 @@ use crate::policy::Policy;
 use super::features::{Features, dot, features};
 use super::fitted::{Provenance, shipped};
 use super::permitted::{argmax, permitted};
+use super::simple::policy_stream;
 use crate::order::sort;
 use posterior::Posterior;
 
@@ -80,7 +82,7 @@ impl Learned {
 pub struct Bandit {
     rule: Rule,
     posterior: Posterior,
-    stream: Stream,
+    stream: PcgRandom,
     values: Option<[f64; CANDIDATES]>,
 }
 
@@ -101,7 +103,7 @@ impl Valuation<'_> {
 }
 
 impl Rule {
-    fn valuation<'a>(self, posterior: &'a Posterior, stream: &mut Stream) -> Valuation<'a> {
+    fn valuation<'a>(self, posterior: &'a Posterior, stream: &mut PcgRandom) -> Valuation<'a> {
         match self {
             Self::LinUcb => Valuation::Bound(posterior),
             Self::Thompson => Valuation::Drawn(posterior.draw(SPREAD, stream)),
@@ -122,7 +124,7 @@ impl Bandit {
         Some(Self {
             rule: learned.rule,
             posterior: learned.statistics.posterior()?,
-            stream: Stream::for_policy(seed),
+            stream: policy_stream(seed),
             values: None,
         })
     }

@@ -1,6 +1,6 @@
 //! Linear regression with a prior, updated observation by observation.
 
-use sentinel_env::polyguard::Stream;
+use sentinel_env::rng::PcgRandom;
 use serde::{Deserialize, Serialize};
 
 use super::super::cholesky::{Cholesky, Matrix, add_outer, identity};
@@ -34,7 +34,7 @@ impl Statistics {
         }
     }
 
-    /// Returns what is believed of the weights; `None` if the statistics are of no observations at all.
+    /// Returns the posterior of the weights; `None` if the precision matrix is not positive definite.
     #[must_use]
     pub(super) fn posterior(&self) -> Option<Posterior> {
         let cholesky = Cholesky::of(&self.precision)?;
@@ -45,7 +45,7 @@ impl Statistics {
     }
 }
 
-/// What is believed of the weights.
+/// The posterior of the weights.
 #[derive(Clone, Debug)]
 pub(super) struct Posterior {
     /// `A⁻¹b`
@@ -61,7 +61,7 @@ impl Posterior {
     }
 
     /// Weights drawn from `N(A⁻¹b, scale² A⁻¹)`.
-    pub(super) fn draw(&self, scale: f64, stream: &mut Stream) -> Features {
+    pub(super) fn draw(&self, scale: f64, stream: &mut PcgRandom) -> Features {
         let noise = std::array::from_fn(|_| scale * nearly_normal(stream));
         let moved = self.cholesky.backward(&noise);
         std::array::from_fn(|at| self.mean[at] + moved[at])
@@ -71,17 +71,18 @@ impl Posterior {
 /// Returns a draw with mean 0 and variance 1: twelve uniform ones less 6 (Irwin-Hall). It differs from a
 /// normal one only beyond ±3, and needs no logarithm or cosine, which are not the same bits on every
 /// target.
-fn nearly_normal(stream: &mut Stream) -> f64 {
+fn nearly_normal(stream: &mut PcgRandom) -> f64 {
     (0..12).map(|_| stream.unit()).sum::<f64>() - 6.0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::polyguard::policy_stream;
 
     #[test]
     fn draws_have_the_moments_of_a_normal_distribution() {
-        let mut stream = Stream::for_policy(7);
+        let mut stream = policy_stream(7);
         let draws: Vec<f64> = (0..40_000).map(|_| nearly_normal(&mut stream)).collect();
         let mean = |power: i32| draws.iter().map(|x| x.powi(power)).sum::<f64>() / 40_000.0;
         assert!(mean(1).abs() < 0.02 && (mean(2) - 1.0).abs() < 0.03);
@@ -95,7 +96,7 @@ mod tests {
     #[test]
     fn a_known_line_is_learned_and_drawn_around() {
         let truth: Features = std::array::from_fn(|at| at as f64 / 10.0 - 1.0);
-        let (mut statistics, mut stream) = (Statistics::prior(), Stream::for_policy(3));
+        let (mut statistics, mut stream) = (Statistics::prior(), policy_stream(3));
         for _ in 0..5000 {
             let features = std::array::from_fn(|_| stream.unit());
             statistics.learn(&features, dot(&truth, &features));

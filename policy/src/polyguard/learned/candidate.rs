@@ -169,7 +169,7 @@ impl<'a> Chart<'a> {
     }
 
     /// Writes what the chart says of the medicine.
-    fn state(&self, row: &mut FeatureWriter<PER_CANDIDATE>, medicine: &Medicine) {
+    fn state(&self, row: &mut FeatureWriter<[f32; PER_CANDIDATE]>, medicine: &Medicine) {
         let o = self.o;
         row.flag("medicine.named", true);
         row.flag("medicine.active", medicine.is_active());
@@ -219,7 +219,7 @@ impl<'a> Chart<'a> {
     }
 
     /// Writes what is known of the medicine's archetype.
-    fn traits(&self, row: &mut FeatureWriter<PER_CANDIDATE>, medicine: &Medicine) {
+    fn traits(&self, row: &mut FeatureWriter<[f32; PER_CANDIDATE]>, medicine: &Medicine) {
         let (o, parts) = (self.o, self.o.parts(medicine.drug));
         let known = each_archetype(parts).map(|id| self.formulary.get(id));
         let (mut acb, mut cns, mut narrow, mut renal, mut substitutes) = (0, false, false, 0.0, 0);
@@ -265,7 +265,7 @@ impl<'a> Chart<'a> {
     /// Writes what is known of the medicine that comes in.
     fn target(
         &self,
-        row: &mut FeatureWriter<PER_CANDIDATE>,
+        row: &mut FeatureWriter<[f32; PER_CANDIDATE]>,
         medicine: Option<&Medicine>,
         target: u64,
     ) {

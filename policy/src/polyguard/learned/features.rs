@@ -24,6 +24,13 @@ pub struct Observer {
     before: Option<f64>,
 }
 
+impl Observer {
+    /// Returns the symptom at the observation before the last, where both were taken in.
+    pub(crate) const fn symptom_before(&self) -> Option<f64> {
+        self.before
+    }
+}
+
 impl Observe for Observer {
     type Observation = Observation;
     type Features = Features;

@@ -15,6 +15,12 @@ use super::net::{PolyguardNet, at};
 use crate::nn::{
     Choice, FeatureSchema, Network, Output, Scratch, Weights, add_product, linear, relu, set_layer,
 };
+use crate::replay::Recordable;
+
+const _: () = assert!(
+    <PolyguardNet as Network>::SEGMENTS[0].end == <PolyguardEnv as Recordable>::ACTION_DIM,
+    "replays hold the probabilities of the first factor"
+);
 
 impl Network for PolyguardNet {
     type Env = PolyguardEnv;
@@ -72,7 +78,7 @@ impl Network for PolyguardNet {
         Action::explained(observation, id)
     }
 
-    fn choice_of(action: Action) -> Option<Choice> {
+    fn choice_of(action: Action, _observation: &Observation) -> Option<Choice> {
         action.id().map(CandidateId::index).map(Choice::single)
     }
 }

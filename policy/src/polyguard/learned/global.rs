@@ -1,7 +1,8 @@
 //! Features of the case as a whole.
 
 use sentinel_env::polyguard::{
-    Change, Difficulty, Kind, LABS, Lab, Medication as Medicine, Observation, SubEnvironment,
+    Change, Difficulty, Kind, LABS, Lab, Medication as Medicine, Observation, ROWS, STEPS,
+    SubEnvironment, UNSURE,
 };
 
 use super::candidate::Chart;
@@ -64,6 +65,9 @@ pub const SCHEMA: FeatureSchema = FeatureSchema::new(
 pub const GLOBAL: usize = SCHEMA.width();
 const _: () = assert!(GLOBAL == 46, "a change needs a new feature version");
 
+/// Most medicines of a patient at the start: each step can add one.
+const START_MAX: usize = ROWS - STEPS;
+
 /// Computes the features of an observation.
 pub(super) fn features(before: Option<f64>, chart: &Chart<'_>, o: &Observation) -> [f32; GLOBAL] {
     let mut row = FeatureWriter::new(&SCHEMA);
@@ -78,12 +82,12 @@ pub(super) fn features(before: Option<f64>, chart: &Chart<'_>, o: &Observation) 
         Some(o.case.difficulty() as usize),
     );
     let left = o.budget - o.step_count;
-    row.push("steps_left", f64::from(left) / 10.0);
+    row.push("steps_left", f64::from(left) / STEPS as f64);
     row.push("steps_used", f64::from(o.step_count) / f64::from(o.budget));
     row.flag("last_step", left == 1);
     row.flag("first_step", o.step_count == 0);
     row.push("uncertainty", o.uncertainty);
-    row.flag("uncertain", o.uncertainty >= 0.6);
+    row.flag("uncertain", o.uncertainty >= UNSURE);
     row.push("risk", o.risk);
     row.push("burden", o.burden);
     labs(&mut row, o);
@@ -99,7 +103,7 @@ pub(super) fn features(before: Option<f64>, chart: &Chart<'_>, o: &Observation) 
     done(&mut row, o);
     row.push("serious_flags", chart.serious_flags() as f64 / 3.0);
     row.push("broken_rules", chart.broken_rules() as f64 / 2.0);
-    row.push("medicines", o.regimen.len() as f64 / 14.0);
+    row.push("medicines", o.regimen.len() as f64 / START_MAX as f64);
     let share = |holds: &dyn Fn(&Medicine) -> bool| {
         o.regimen.iter().filter(|row| holds(row)).count() as f64 / 3.0
     };
@@ -113,7 +117,7 @@ pub(super) fn features(before: Option<f64>, chart: &Chart<'_>, o: &Observation) 
     row.finish()
 }
 
-fn labs(row: &mut FeatureWriter<GLOBAL>, o: &Observation) {
+fn labs(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation) {
     row.push("labs_missing", o.labs.missing() as f64 / LABS as f64);
     row.flag("egfr_known", o.labs.get(Lab::Egfr).is_some());
     row.push("egfr", o.egfr().unwrap_or(0.0) / 100.0);
@@ -121,7 +125,7 @@ fn labs(row: &mut FeatureWriter<GLOBAL>, o: &Observation) {
 }
 
 /// Writes the symptom and its change since the last step.
-fn symptom(row: &mut FeatureWriter<GLOBAL>, before: Option<f64>, o: &Observation) {
+fn symptom(row: &mut FeatureWriter<[f32; GLOBAL]>, before: Option<f64>, o: &Observation) {
     row.flag("symptom_known", o.symptom.is_some());
     row.push("symptom", o.symptom.unwrap_or(0.0));
     let moved = o.symptom.zip(before).map(|(now, before)| now - before);
@@ -134,7 +138,7 @@ fn symptom(row: &mut FeatureWriter<GLOBAL>, before: Option<f64>, o: &Observation
 }
 
 /// Writes what was done so far, and how it went.
-fn done(row: &mut FeatureWriter<GLOBAL>, o: &Observation) {
+fn done(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation) {
     let share = |counts: &dyn Fn(Kind) -> bool| o.history.count(counts) as f64 / 5.0;
     row.push("share_kept", share(&|kind| kind == Kind::KeepRegimen));
     row.push(

@@ -169,7 +169,9 @@ mod tests {
             while !episode.observation().done() {
                 let before = *episode.observation();
                 n = n.wrapping_mul(31).wrapping_add(7);
-                episode.step(Action::ALL[n % 12]).expect("not over");
+                episode
+                    .step(Action::ALL[n % Action::ALL.len()])
+                    .expect("not over");
                 belief.update(&before, episode.observation());
             }
             let marginals = belief.marginals();

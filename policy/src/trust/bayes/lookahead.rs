@@ -7,7 +7,7 @@ use sentinel_env::trust::{
     outcome,
 };
 
-use super::Belief;
+use super::{ACTIONS, Belief};
 
 /// Reward that an average event brings: an extra event below it lowers the score, which is a mean.
 const PAR: f64 = 0.85;
@@ -40,9 +40,9 @@ struct Branch {
 }
 
 /// The value of each of [`Action::ALL`], relative to par.
-pub(super) fn action_values(belief: &Belief, observation: &Observation) -> [f64; 12] {
+pub(super) fn action_values(belief: &Belief, observation: &Observation) -> [f64; ACTIONS] {
     let Some(domain) = observation.domain else {
-        return [0.0; 12];
+        return [0.0; ACTIONS];
     };
     let place = Place {
         start: observation,
@@ -72,6 +72,7 @@ pub(super) fn action_values(belief: &Belief, observation: &Observation) -> [f64;
 
 impl Place<'_> {
     /// Reward and cost of acting without a specialist.
+    #[inline]
     fn alone(&self, action: Action) -> (f64, u8) {
         // No specialist: what one would answer does not matter.
         let outcome = outcome(self.start.rules, action, 0, Answer::Wrong);
@@ -79,6 +80,7 @@ impl Place<'_> {
     }
 
     /// Reward of `action` on this node with the given outcome.
+    #[inline]
     fn grade(&self, action: Action, called: Option<Behaviour>, outcome: &Outcome) -> f64 {
         let slot = action.slot().map(Slot::index);
         let execution = called.zip(slot).map(|(behaviour, slot)| {
@@ -158,6 +160,7 @@ impl Place<'_> {
     }
 
     /// Where the episode stands after a step, or what its end is worth besides the terminal reward.
+    #[inline]
     fn after(&self, cost: u8, resolved: bool) -> Result<Self, f64> {
         let mut next = *self;
         next.steps += cost;
@@ -210,6 +213,7 @@ impl Place<'_> {
 
     /// The action with the best expected reward here after the price of its steps, its value above
     /// par without that price, and its likely cost.
+    #[inline]
     fn best(&self, marginals: &Marginals, price: f64) -> (f64, Action, u8) {
         let (reward, cost) = self.alone(Action::SolveIndependently);
         let mut best = (reward - PAR, Action::SolveIndependently, cost);
@@ -225,6 +229,7 @@ impl Place<'_> {
     }
 
     /// Expected reward above par, and rounded expected cost.
+    #[inline]
     fn expected(&self, action: Action, slot: Slot, marginal: &[f64; SLOTS]) -> (f64, u8) {
         let (mut value, mut steps) = (-PAR, 0.0);
         for (behaviour, weight) in Behaviour::ALL.into_iter().zip(marginal) {

@@ -18,12 +18,15 @@ use crate::policy::{Policy, PrivilegedPolicy};
 /// are alike, and the last bit of a sum must not choose between them.
 const TIE: f64 = 1e-9;
 
+/// Number of actions.
+const ACTIONS: usize = Action::ALL.len();
+
 /// The policy's state: the posterior and the observation before.
 #[derive(Clone, Debug, Default)]
 pub struct Bayes {
     belief: Belief,
     previous: Option<Observation>,
-    values: Option<[f64; 12]>,
+    values: Option<[f64; ACTIONS]>,
 }
 
 impl Bayes {
@@ -35,7 +38,7 @@ impl Bayes {
 }
 
 /// The first action whose value nothing exceeds.
-fn best(values: &[f64; 12]) -> Action {
+fn best(values: &[f64; ACTIONS]) -> Action {
     let mut best = 0;
     for (index, value) in values.iter().enumerate() {
         if *value > values[best] + TIE {

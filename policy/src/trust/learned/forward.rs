@@ -14,9 +14,15 @@ use super::net::{GLOBAL_ACTIONS, NetConfig, Pooling, SLOT_ACTIONS, at};
 use crate::nn::{
     Choice, FeatureSchema, Network, Output, Scratch, Weights, add_product, linear, set_layer,
 };
+use crate::replay::Recordable;
 
 /// Weight of a slot in the mean over all of them.
 const SHARE: f32 = 1.0 / SLOTS as f32;
+
+const _: () = assert!(
+    <NetConfig as Network>::SEGMENTS[0].end == <TrustEnv as Recordable>::ACTION_DIM,
+    "replays hold the probabilities of the first factor"
+);
 
 impl Network for NetConfig {
     type Env = TrustEnv;
@@ -68,7 +74,7 @@ impl Network for NetConfig {
         Action::ALL[choice.column(0)]
     }
 
-    fn choice_of(action: Action) -> Option<Choice> {
+    fn choice_of(action: Action, _observation: &Observation) -> Option<Choice> {
         let index = Action::ALL.iter().position(|a| *a == action);
         index.map(Choice::single)
     }

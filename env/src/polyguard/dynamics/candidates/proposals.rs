@@ -113,11 +113,7 @@ mod tests {
             for drug in drugs().map(Some).chain([None]) {
                 let plain = [Arg::None, Arg::Dose(-1), Arg::Dose(1)];
                 for arg in plain.into_iter().chain(drugs().map(Arg::Target)) {
-                    let own = Act {
-                        kind: *kind,
-                        drug,
-                        arg,
-                    };
+                    let own = Act { kind, drug, arg };
                     assert!(keys.insert(key(own)), "{own:?}");
                     assert_eq!(act(key(own)), own);
                 }

@@ -12,7 +12,7 @@ use crate::polyguard::model::case::{Difficulty, SubEnvironment};
 use crate::polyguard::model::hidden::Withheld;
 use crate::polyguard::model::observation::Observation;
 use crate::polyguard::model::state::State;
-use crate::polyguard::model::stream::Stream;
+use crate::rng::PcgRandom;
 
 /// How far an estimate of the risk may be off.
 const NOISE: f64 = 0.06;
@@ -64,7 +64,7 @@ impl Acts {
 }
 
 /// Returns a plausible act about a medicine that is taken.
-fn distractor(o: &Observation, stream: &mut Stream) -> Option<Act> {
+fn distractor(o: &Observation, stream: &mut PcgRandom) -> Option<Act> {
     let active = o
         .regimen
         .iter()
@@ -89,7 +89,7 @@ pub(crate) fn refresh_observation(state: &mut State) {
 }
 
 /// Writes the candidates of the next step into the observation; what is illegal is withheld.
-fn choose_candidates(o: &mut Observation, stream: &mut Stream, doses: Doses) -> Withheld {
+fn choose_candidates(o: &mut Observation, stream: &mut PcgRandom, doses: Doses) -> Withheld {
     let mut list = Proposals::new();
     propose(o, doses.mask(), &mut list);
     let keep = plain(Kind::KeepRegimen);
@@ -123,7 +123,7 @@ fn choose_candidates(o: &mut Observation, stream: &mut Stream, doses: Doses) -> 
 }
 
 /// Numbers, estimates, and leaves out what is illegal.
-fn show(o: &mut Observation, stream: &mut Stream, acts: &Acts, doses: Doses) -> Withheld {
+fn show(o: &mut Observation, stream: &mut PcgRandom, acts: &Acts, doses: Doses) -> Withheld {
     let estimate = Estimate::new(o, doses);
     let (mut withheld, mut shown) = (Withheld::default(), Candidates::default());
     for (id, act) in CandidateId::all().zip(&acts.rows[..acts.len]) {

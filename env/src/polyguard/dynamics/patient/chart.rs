@@ -17,11 +17,11 @@ impl Draft {
         let labs = &mut self.state.hidden.labs;
         (labs[1], labs[2], labs[4]) = (ast, alt, glucose);
         for lab in Lab::ALL {
-            if self.unit() >= difficulty.missing() && !self.missing[*lab as usize] {
+            if self.unit() >= difficulty.missing() && !self.missing[lab as usize] {
                 self.state
                     .observation
                     .labs
-                    .show(*lab, &self.state.hidden.labs);
+                    .show(lab, &self.state.hidden.labs);
             }
         }
         self.state.observation.conflict = self.unit() < difficulty.missing();

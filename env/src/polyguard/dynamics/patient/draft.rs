@@ -12,7 +12,7 @@ use crate::polyguard::model::patient::Sex;
 use crate::polyguard::model::regimen::{Bucket, Drug, Medication, START_MAX};
 use crate::polyguard::model::setup::Setup;
 use crate::polyguard::model::state::State;
-use crate::polyguard::model::stream::Stream;
+use crate::rng::PcgRandom;
 
 /// Tries before a planting gives up.
 pub(super) const TRIES: usize = 200;
@@ -38,7 +38,7 @@ pub(super) struct Draft {
 
 impl Draft {
     /// Draws who the patient is.
-    pub(super) fn new(setup: &Setup, stream: Stream) -> Self {
+    pub(super) fn new(setup: &Setup, stream: PcgRandom) -> Self {
         let mut state = State::new(setup, stream);
         let w = &mut state.hidden.stream;
         let age = 65 + w.below(26);

@@ -12,7 +12,7 @@ use crate::polyguard::model::case::{Case, Difficulty, SubEnvironment};
 use crate::polyguard::model::hidden::Issue;
 use crate::polyguard::model::setup::Setup;
 use crate::polyguard::model::state::State;
-use crate::polyguard::model::stream::Stream;
+use crate::rng::PcgRandom;
 
 /// Step to the seed that is tried after one that yields no patient.
 const NEXT_SEED: u64 = 1 << 40;
@@ -29,10 +29,10 @@ pub(crate) fn draw(setup: &Setup) -> State {
 }
 
 /// Returns the stream of a case and a seed.
-fn stream(case: Case, seed: u64) -> Stream {
+fn stream(case: Case, seed: u64) -> PcgRandom {
     let formulary = 8 * u64::from(case.formulary() as u8);
     let split = u64::from(case.split() as u8) + formulary;
-    Stream::for_episode(seed, [case.sub() as u64, case.difficulty() as u64, split])
+    PcgRandom::new(seed, &[case.sub() as u64, case.difficulty() as u64, split])
 }
 
 /// Tries a seed and those that follow it. Returns the number of tries and the first result; `None`
@@ -45,7 +45,7 @@ fn first_of<T>(seed: u64, mut attempt: impl FnMut(u64) -> Option<T>) -> Option<(
 }
 
 /// Draws a patient with nothing to put right but to sign off, which cannot fail.
-fn fallback(setup: &Setup, stream: Stream) -> State {
+fn fallback(setup: &Setup, stream: PcgRandom) -> State {
     let mut draft = Draft::new(setup, stream);
     draft.add_issue(Issue::Sign);
     draft.fill();
@@ -54,7 +54,7 @@ fn fallback(setup: &Setup, stream: Stream) -> State {
     draft.state
 }
 
-fn attempt(setup: &Setup, stream: Stream) -> Option<State> {
+fn attempt(setup: &Setup, stream: PcgRandom) -> Option<State> {
     let mut draft = Draft::new(setup, stream);
     plant(&mut draft)?;
     if setup.case.difficulty() == Difficulty::Hard {

@@ -1,6 +1,7 @@
 //! Archetypes: classes of medicines with made-up precision, never real drugs.
 
 use super::words::{Condition, Conditions, Tag, Tags};
+use crate::num::set_bits;
 
 /// The place of an archetype in its formulary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,15 +24,8 @@ impl ArchetypeId {
 }
 
 /// Iterates over the archetypes of a set of bits, in the order of the table.
-pub fn each_archetype(mut bits: u64) -> impl Iterator<Item = ArchetypeId> {
-    std::iter::from_fn(move || {
-        if bits == 0 {
-            return None;
-        }
-        let at = bits.trailing_zeros() as u8;
-        bits &= bits - 1;
-        Some(ArchetypeId(at))
-    })
+pub fn each_archetype(bits: u64) -> impl Iterator<Item = ArchetypeId> {
+    set_bits(bits).map(ArchetypeId)
 }
 
 /// An archetype with its public traits (spec polyguard §2).

@@ -1,6 +1,7 @@
 //! Listed interactions of two archetypes, and rules about sets of them.
 
 use super::archetype::ArchetypeId;
+use crate::num::set_bits;
 
 /// The grade of a pair, as written in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -104,15 +105,8 @@ impl PairId {
 
 /// Returns the pairs of a set of bits, in the order of the table.
 #[inline]
-pub(crate) fn each_pair(mut bits: u64) -> impl Iterator<Item = PairId> {
-    std::iter::from_fn(move || {
-        if bits == 0 {
-            return None;
-        }
-        let at = bits.trailing_zeros() as u8;
-        bits &= bits - 1;
-        Some(PairId(at))
-    })
+pub(crate) fn each_pair(bits: u64) -> impl Iterator<Item = PairId> {
+    set_bits(bits).map(PairId)
 }
 
 /// A row of the table of pairs.

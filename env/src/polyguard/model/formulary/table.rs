@@ -109,7 +109,7 @@ impl Marks {
         };
         let mut treating = [0; Condition::ALL.len()];
         for condition in Condition::ALL {
-            treating[*condition as usize] = set(&|a| a.treats.has(*condition));
+            treating[condition as usize] = set(&|a| a.treats.has(condition));
         }
         Self {
             classes,

@@ -1,31 +1,15 @@
 //! The closed vocabularies of a formulary: conditions and tags.
 
+use crate::named::named;
+use crate::num::set_bits;
+
 /// Makes an enum with names, and a set of them in one word of bits.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident, $set:ident, $bits:ty, $($(#[$word_doc:meta])* $word:ident = $text:literal,)*) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[repr(u8)]
-        pub enum $name {
-            $($(#[$word_doc])* $word,)*
-        }
-
-        impl $name {
-            /// All of them, in the order of their numbers.
-            pub const ALL: &'static [Self] = &[$(Self::$word,)*];
-
-            /// Returns the word used in files and observations.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$word => $text,)*
-                }
-            }
-
-            /// Returns the one with this name.
-            #[must_use]
-            pub fn parse(name: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|word| word.name() == name)
+        named! {
+            $(#[$doc])*
+            pub enum $name {
+                $($(#[$word_doc])* $word = $text,)*
             }
         }
 
@@ -100,12 +84,7 @@ macro_rules! words {
 
             /// Returns the words, in the order of their numbers.
             pub fn iter(self) -> impl Iterator<Item = $name> {
-                let mut rest = self.0;
-                std::iter::from_fn(move || {
-                    let at = rest.trailing_zeros() as usize;
-                    rest &= rest.wrapping_sub(1);
-                    $name::ALL.get(at).copied()
-                })
+                set_bits(u64::from(self.0)).map_while(|at| $name::ALL.get(usize::from(at)).copied())
             }
         }
     };

@@ -22,8 +22,8 @@ mod reading;
 mod scan;
 
 pub(super) use object::FIELDS;
-pub(super) use reading::COMPLETION_MAX;
 pub use reading::Reading;
+pub(super) use reading::{COMPLETION_MAX, RATIONALE_MAX};
 
 use super::json::Json;
 use crate::polyguard::model::action::{Action, Choice};
@@ -31,7 +31,7 @@ use crate::polyguard::model::candidate::CandidateId;
 use crate::polyguard::model::formulary::Formulary;
 use crate::polyguard::model::history::Violation;
 use crate::polyguard::model::terms::Terms;
-use reading::{RATIONALE_MAX, refuse, repaired_if};
+use reading::{refuse, repaired_if};
 use scan::{Form, Mention, assigned, form, mentions};
 
 impl Action {
@@ -47,7 +47,7 @@ impl Reading {
     #[must_use]
     pub fn of(completion: &str, formulary: &Formulary) -> Self {
         if completion.chars().nth(COMPLETION_MAX).is_some() {
-            return reading::exploit("more than 2000 characters");
+            return reading::exploit(&format!("more than {COMPLETION_MAX} characters"));
         }
         let text = completion.trim();
         if text.is_empty() {

@@ -1,6 +1,7 @@
 //! The other form of an answer: a JSON object.
 
 use super::reading::{RATIONALE_MAX, Reading, refuse, repaired_if};
+use crate::named::Named as _;
 use crate::polyguard::model::action::{Action, Choice, Claim, Confidence};
 use crate::polyguard::model::candidate::{Arg, CandidateId, Kind};
 use crate::polyguard::model::formulary::Formulary;
@@ -90,7 +91,7 @@ fn claim(fields: &Fields, formulary: &Formulary) -> Result<Claim, Reading> {
     let mut claim = Claim::default();
     match field("action_type") {
         None => {}
-        Some(Json::Text(text)) => claim.kind = Kind::parse(text),
+        Some(Json::Text(text)) => claim.kind = Kind::parse_ignore_case(text),
         Some(_) => claim.unknown = true,
     }
     claim.unknown |= claim.kind.is_none() && field("action_type").is_some();

@@ -6,7 +6,7 @@ use crate::polyguard::model::history::Violation;
 /// Most characters of a completion; of a longer one nothing more is looked at.
 pub(crate) const COMPLETION_MAX: usize = 2_000;
 /// Most characters of a rationale.
-pub(super) const RATIONALE_MAX: usize = 400;
+pub(crate) const RATIONALE_MAX: usize = 400;
 /// Most characters of a detail.
 const DETAIL_MAX: usize = 160;
 

@@ -80,7 +80,7 @@ pub(super) fn features(o: &Observation, history: &History) -> [f32; GLOBAL] {
 }
 
 /// Writes the states of the GPUs.
-fn pool(row: &mut FeatureWriter<GLOBAL>, o: &Observation) {
+fn pool(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation) {
     let gpus = o.gpus().len() as f64;
     let share = |states: &[GpuState]| {
         let count = o
@@ -101,7 +101,7 @@ fn pool(row: &mut FeatureWriter<GLOBAL>, o: &Observation) {
 }
 
 /// Writes what is known of attacks.
-fn attacks(row: &mut FeatureWriter<GLOBAL>, o: &Observation, history: &History) {
+fn attacks(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation, history: &History) {
     let c = &o.counters;
     let behind = f64::from(c.attempts) - f64::from(c.detections);
     row.push("attacks_undetected", (behind / MANY).clamp(-2.0, 2.0));
@@ -120,7 +120,7 @@ fn attacks(row: &mut FeatureWriter<GLOBAL>, o: &Observation, history: &History) 
 }
 
 /// Writes what was done last, and how it went.
-fn last_step(row: &mut FeatureWriter<GLOBAL>, o: &Observation, history: &History) {
+fn last_step(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation, history: &History) {
     let c = &o.counters;
     let last = o.last.map(|last| last.action);
     row.one_hot(

@@ -1,6 +1,6 @@
 //! Features of one job.
 
-use sentinel_env::cluster::{Job, JobId, JobStatus, Observation};
+use sentinel_env::cluster::{GPU_MEMORY, Job, JobId, JobStatus, Observation};
 
 use super::super::history::History;
 use crate::cluster::evidence::{honesty, lies};
@@ -52,7 +52,7 @@ pub(super) fn features(
     row.flag("queued", job.status == JobStatus::Queued);
     row.flag("running", runs);
     row.flag("running_unplaced", runs && job.placed.is_none());
-    row.push("memory", f64::from(job.memory) / 80.0);
+    row.push("memory", f64::from(job.memory) / f64::from(GPU_MEMORY));
     row.push("steps", f64::from(job.steps) / MANY);
     let left = f64::from(job.steps) * (1.0 - job.reported);
     row.push("steps_left", left / MANY);

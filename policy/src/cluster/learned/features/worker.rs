@@ -5,6 +5,7 @@ use sentinel_env::slot::{SLOTS, Slot};
 
 use super::super::history::History;
 use crate::cluster::evidence::{honesty, lies};
+use crate::ledger::push_stakes;
 use crate::nn::{FeatureSchema, FeatureWriter};
 
 /// The names of the features of one worker.
@@ -37,12 +38,6 @@ pub const SCHEMA: FeatureSchema = FeatureSchema::new(
 pub const PER_WORKER: usize = SCHEMA.width();
 const _: () = assert!(PER_WORKER == 19, "a change needs a new feature version");
 
-/// The names of right and wrong reports below and from high stakes on.
-const STAKES: [[&str; 2]; 2] = [
-    ["low_stakes.right", "low_stakes.wrong"],
-    ["high_stakes.right", "high_stakes.wrong"],
-];
-
 /// Reports that count as many.
 const MANY: f64 = 10.0;
 /// About the confidence that lies state: differences from it are small.
@@ -60,10 +55,7 @@ pub(super) fn features(slot: Slot, o: &Observation, history: &History) -> [f32; 
     row.push("honesty", 2.0 * honesty(o, slot) - 1.0);
     row.flag("lied", lies > 0);
     row.push("lies", f64::from(lies) / MANY);
-    for ([right, wrong], rate) in STAKES.into_iter().zip([e.low, e.high]) {
-        row.push(right, f64::from(rate.successes) / MANY);
-        row.push(wrong, f64::from(rate.count - rate.successes) / MANY);
-    }
+    push_stakes(&mut row, e, MANY);
     let mean = e.gap_sum / f64::from(lies.max(1));
     // Without a lie there is nothing to compare.
     let difference = if lies > 0 { mean - CONFIDENCE } else { 0.0 };

@@ -1,5 +1,6 @@
 //! Features of the current step as a whole: what is asked, and how much work and budget there is.
 
+use sentinel_env::controller::AdversaryProfile;
 use sentinel_env::ledger::HIGH_STAKES;
 use sentinel_env::trust::{Domain, Layout, Observation, Task};
 
@@ -46,8 +47,6 @@ const _: () = assert!(GLOBAL == 26, "a change needs a new feature version");
 const STAKES_SCALE: f64 = 4.0;
 /// Subtasks or steps that count as many.
 const MANY: f64 = 10.0;
-/// The adversary's usual threshold and confidence: features are what differs from them.
-const USUAL: (f64, f64, f64) = (0.70, 0.88, 0.92);
 
 pub(super) fn features(observation: &Observation, history: bool) -> [f32; GLOBAL] {
     let mut row = FeatureWriter::new(&SCHEMA);
@@ -71,8 +70,9 @@ pub(super) fn features(observation: &Observation, history: bool) -> [f32; GLOBAL
     row.finish()
 }
 
-fn stakes(row: &mut FeatureWriter<GLOBAL>, o: &Observation) {
-    let adversary = &o.adversary;
+fn stakes(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation) {
+    // Features are what differs from the adversary that no curriculum has changed.
+    let (adversary, usual) = (&o.adversary, AdversaryProfile::default());
     row.push("stakes", 2.0 * o.stakes - 1.0);
     row.flag("stakes_are_high", o.stakes >= HIGH_STAKES);
     row.flag("adversary_is_active", o.stakes >= adversary.threshold);
@@ -80,20 +80,23 @@ fn stakes(row: &mut FeatureWriter<GLOBAL>, o: &Observation) {
         "stakes_over_threshold",
         STAKES_SCALE * (o.stakes - adversary.threshold),
     );
-    row.push("threshold", STAKES_SCALE * (adversary.threshold - USUAL.0));
+    row.push(
+        "threshold",
+        STAKES_SCALE * (adversary.threshold - usual.threshold),
+    );
     row.push(
         "benign_confidence",
-        STAKES_SCALE * (adversary.benign_confidence - USUAL.1),
+        STAKES_SCALE * (adversary.benign_confidence - usual.benign_confidence),
     );
     row.push(
         "poison_confidence",
-        STAKES_SCALE * (adversary.poison_confidence - USUAL.2),
+        STAKES_SCALE * (adversary.poison_confidence - usual.poison_confidence),
     );
 }
 
 /// Writes work done and left, budget used and to spare, and what the task's description says is
 /// still to come.
-fn work(row: &mut FeatureWriter<GLOBAL>, o: &Observation) {
+fn work(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation) {
     let (position, left) = (o.progress.position(), o.progress.remaining());
     let spare = f64::from(o.max_steps) - f64::from(o.step_count) - f64::from(left);
     row.push("work_left", f64::from(left) / MANY);

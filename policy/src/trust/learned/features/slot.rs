@@ -1,9 +1,10 @@
 //! Features of one slot: what is known of the specialist behind it.
 
-use sentinel_env::ledger::{Evidence, Rate};
+use sentinel_env::ledger::Evidence;
 use sentinel_env::slot::Slot;
 use sentinel_env::trust::{Domain, Observation};
 
+use crate::ledger::{push_rate, push_stakes};
 use crate::nn::{FeatureSchema, FeatureWriter};
 use crate::trust::learned::history::Seen;
 
@@ -44,11 +45,6 @@ pub const SCHEMA: FeatureSchema = FeatureSchema::new(
 pub const PER_SLOT: usize = SCHEMA.width();
 const _: () = assert!(PER_SLOT == 26, "a change needs a new feature version");
 
-/// The names of right and wrong reports below and from high stakes on.
-const STAKES: [[&str; 2]; 2] = [
-    ["low_stakes.right", "low_stakes.wrong"],
-    ["high_stakes.right", "high_stakes.wrong"],
-];
 /// The names of right and wrong reports in each domain.
 const DOMAINS: [[&str; 2]; Domain::COUNT] = [
     ["analyze.right", "analyze.wrong"],
@@ -73,14 +69,10 @@ pub(super) fn features(slot: Slot, observation: &Observation, seen: &Seen) -> [f
     row.flag("called", evidence.calls > 0);
     row.push("calls", f64::from(evidence.calls) / MANY);
     row.push("trust", 2.0 * evidence.trust() - 1.0);
-    let by_stakes = STAKES.into_iter().zip([evidence.low, evidence.high]);
-    let by_domain = DOMAINS.into_iter().zip(evidence.domains);
-    for (names, rate) in by_stakes {
-        balance(&mut row, names, rate);
-    }
+    push_stakes(&mut row, evidence, MANY);
     confidence(&mut row, observation, evidence, seen);
-    for (names, rate) in by_domain {
-        balance(&mut row, names, rate);
+    for (names, rate) in DOMAINS.into_iter().zip(evidence.domains) {
+        push_rate(&mut row, names, rate, MANY);
     }
     row.flag("slow", seen.cost >= 2);
     row.push("surprise.last", REWARD_SCALE * seen.surprise);
@@ -94,7 +86,7 @@ pub(super) fn features(slot: Slot, observation: &Observation, seen: &Seen) -> [f
 /// Writes how confident the slot was when it was wrong, by itself and against the adversary's public
 /// habits. All are 0 without a failure.
 fn confidence(
-    row: &mut FeatureWriter<PER_SLOT>,
+    row: &mut FeatureWriter<[f32; PER_SLOT]>,
     observation: &Observation,
     evidence: &Evidence<{ Domain::COUNT }>,
     seen: &Seen,
@@ -124,10 +116,4 @@ fn confidence(
         };
         row.push(name, value);
     }
-}
-
-/// Writes right and wrong reports.
-fn balance(row: &mut FeatureWriter<PER_SLOT>, names: [&str; 2], rate: Rate) {
-    row.push(names[0], f64::from(rate.successes) / MANY);
-    row.push(names[1], f64::from(rate.count - rate.successes) / MANY);
 }

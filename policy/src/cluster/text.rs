@@ -9,11 +9,9 @@ use sentinel_env::cluster::{
 };
 use sentinel_env::slot::Slot;
 
-use super::object::Object;
-use super::unreadable::clip;
-use super::{Consequence, Heard, PromptStyle, Reader, Reason, TextWorld, Unreadable};
-use crate::cluster::evidence::{honesty, lies, odd_gpus};
-use crate::cluster::learned::history::History;
+use super::evidence::{honesty, lies, odd_gpus};
+use super::learned::history::History;
+use crate::text::{Consequence, Heard, Object, PromptStyle, Reader, Reason, TextWorld, Unreadable};
 
 /// The fields of an answer.
 const FIELDS: [&str; 6] = [
@@ -65,8 +63,7 @@ impl TextWorld for ClusterEnv {
         object.text("reasoning")?;
         let word = object.required("action_type")?;
         let Some(kind) = ActionType::parse(&word) else {
-            let detail = format!("there is no action {:?}", clip(&word));
-            return Err(Unreadable::new(Reason::UnknownAction, detail));
+            return Err(Unreadable::unknown_action(&word));
         };
         let action = match kind {
             ActionType::Allocate => Action::Allocate {

@@ -4,30 +4,26 @@ use sentinel_env::Environment;
 use std::fmt::{self, Write};
 
 use sentinel_env::polyguard::{
-    Action, ActionRow, Arg, Candidate, CandidateId, Episode, Lab, Observation, PolyguardEnv,
-    Reading, prompt, prompt_among,
+    Action, ActionRow, Arg, Candidate, CandidateId, Episode, Exploit, Lab, Observation,
+    PolyguardEnv, Reading, prompt, prompt_among,
 };
 
-use super::{Consequence, Heard, PromptStyle, Reader, Reason, Situation, TextWorld, Unreadable};
-
-/// How the symptom was before the last step; everything else stands in the observation.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PolyguardMemory {
-    symptom: Option<f64>,
-    before: Option<f64>,
-}
+use super::learned::Observer;
+use crate::nn::Observe as _;
+use crate::text::{
+    Consequence, Heard, PromptStyle, Reader, Reason, Situation, TextWorld, Unreadable,
+};
 
 impl TextWorld for PolyguardEnv {
-    type Memory = PolyguardMemory;
+    type Memory = Observer;
     /// A step that is refused earns something too, under the world's own rules.
     const LEAST_REWARD: f64 = 0.0;
 
-    fn remember(memory: &mut PolyguardMemory, o: &Observation) {
-        memory.before = memory.symptom;
-        memory.symptom = o.symptom;
+    fn remember(memory: &mut Observer, o: &Observation) {
+        memory.observe(o);
     }
 
-    fn prompt(style: PromptStyle, memory: &PolyguardMemory, episode: &Episode) -> String {
+    fn prompt(style: PromptStyle, memory: &Observer, episode: &Episode) -> String {
         let o = episode.observation();
         match style {
             PromptStyle::Reference => prompt(o),
@@ -59,8 +55,8 @@ impl TextWorld for PolyguardEnv {
                 let repaired = choice.repaired;
                 return Ok(Heard { action, repaired });
             }
-            Action::Invalid(violation) => Reason::Refused(violation),
-            Action::Exploit => Reason::Exploit,
+            Action::Invalid(violation) => Reason::Refused(violation.name()),
+            Action::Exploit => Reason::Refused(Exploit::ParserExploit.name()),
         };
         Err(Unreadable::new(reason, detail.unwrap_or_default()))
     }
@@ -90,7 +86,7 @@ impl Situation<PolyguardEnv> {
 
 fn compact<'a>(
     out: &mut String,
-    memory: &PolyguardMemory,
+    memory: &Observer,
     o: &Observation,
     candidates: impl Iterator<Item = &'a Candidate>,
 ) -> fmt::Result {
@@ -126,7 +122,7 @@ fn compact<'a>(
     }
     if let Some(symptom) = o.symptom {
         write!(out, " symptom {symptom:.2}")?;
-        if let Some(before) = memory.before {
+        if let Some(before) = memory.symptom_before() {
             write!(out, " was {before:.2}")?;
         }
     }

@@ -10,10 +10,9 @@ use sentinel_env::trust::{
 };
 use serde_json::json;
 
-use super::object::{Object, missing};
-use super::unreadable::clip;
-use super::{Consequence, Heard, PromptStyle, Reader, Reason, TextWorld, Unreadable};
-use crate::trust::learned::history::History;
+use super::SELF_SOLVED;
+use super::learned::history::History;
+use crate::text::{Consequence, Heard, Object, PromptStyle, Reader, TextWorld, Unreadable};
 
 /// The fields of an answer.
 const FIELDS: [&str; 4] = [
@@ -55,7 +54,7 @@ impl TextWorld for TrustEnv {
                 json!({"action_type": word, "specialist_id": slot.name()})
             }
             Action::SolveIndependently => {
-                json!({"action_type": word, "subtask_response": "SELF_SOLVED"})
+                json!({"action_type": word, "subtask_response": SELF_SOLVED})
             }
             Action::Skip => json!({"action_type": word}),
         }
@@ -67,8 +66,7 @@ impl TextWorld for TrustEnv {
         object.text("reasoning")?;
         let word = object.required("action_type")?;
         let Some(kind) = ActionType::parse(&word) else {
-            let detail = format!("there is no action {:?}", clip(&word));
-            return Err(Unreadable::new(Reason::UnknownAction, detail));
+            return Err(Unreadable::unknown_action(&word));
         };
         let action = match kind {
             ActionType::Delegate => Action::Delegate(slot(&mut object)?),
@@ -76,7 +74,7 @@ impl TextWorld for TrustEnv {
             ActionType::SolveIndependently => {
                 let answer = object.required("subtask_response")?;
                 if answer.is_empty() {
-                    return Err(missing("subtask_response"));
+                    return Err(Unreadable::missing("subtask_response"));
                 }
                 Action::SolveIndependently
             }
@@ -93,7 +91,7 @@ impl TextWorld for TrustEnv {
 
 fn slot(object: &mut Object) -> Result<Slot, Unreadable> {
     let slot = object.named("specialist_id", Slot::parse)?;
-    slot.ok_or_else(|| missing("specialist_id"))
+    slot.ok_or_else(|| Unreadable::missing("specialist_id"))
 }
 
 /// One line for the situation, one for what was done last, one for each slot.

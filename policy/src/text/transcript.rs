@@ -1,7 +1,7 @@
 //! Checks whether recorded prompts and completions fit their episode and action.
 
-use super::{Diagnostic, EpisodeId, EpisodeRows, LmTranscript};
-use crate::text::{Consequence, PromptStyle, Reader, Situation, TextWorld};
+use super::{Consequence, PromptStyle, Reader, Situation, TextWorld};
+use crate::replay::{Diagnostic, EpisodeId, EpisodeRows, LmTranscript};
 
 /// Returns a diagnostic for each row whose prompt this build would not ask, or whose completion is not its
 /// action.

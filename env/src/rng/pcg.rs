@@ -1,34 +1,24 @@
-//! The world's one stream of random numbers (spec polyguard §1).
+//! A permuted congruential generator with tagged seeds (O'Neill 2014; spec polyguard §1).
 
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 
-use crate::rng::derive_seed;
+use super::derive_seed;
 
 /// Mixes a word: the first output of SplitMix64 started at `z`.
 const fn mix(z: u64) -> u64 {
     derive_seed(z, 1)
 }
 
-/// A stream: every draw takes one 64-bit word.
+/// A small, fast stream of random numbers: every draw takes one 64-bit word.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stream(Pcg64Mcg);
+pub struct PcgRandom(Pcg64Mcg);
 
-impl Stream {
-    /// Makes the stream of an episode; the tags tell distributions apart.
+impl PcgRandom {
+    /// Creates the stream of a seed; tags tell streams of one seed apart.
     #[must_use]
-    pub(crate) fn for_episode(seed: u64, tags: [u64; 3]) -> Self {
+    pub fn new(seed: u64, tags: &[u64]) -> Self {
         let hash = tags.iter().fold(mix(seed), |hash, tag| mix(hash ^ tag));
-        Self::from_hash(hash)
-    }
-
-    /// Makes the stream of a policy that draws, independent of the world's.
-    #[must_use]
-    pub fn for_policy(seed: u64) -> Self {
-        Self::from_hash(mix(seed ^ 0x504F_4C49_4359_0000))
-    }
-
-    fn from_hash(hash: u64) -> Self {
         let state = u128::from(mix(hash ^ 1)) << 64 | u128::from(mix(hash ^ 2));
         Self(Pcg64Mcg::new(state | 1))
     }
@@ -47,12 +37,12 @@ impl Stream {
 
     /// Draws a number in `[-scale, scale)`: `scale * (2u - 1)`.
     #[inline]
-    pub(crate) fn around_zero(&mut self, scale: f64) -> f64 {
+    pub fn around_zero(&mut self, scale: f64) -> f64 {
         scale * (2.0 * self.unit() - 1.0)
     }
 
     /// Draws one of the bits that are set; an empty set draws nothing.
-    pub(crate) fn pick(&mut self, bits: u64) -> Option<u8> {
+    pub fn pick(&mut self, bits: u64) -> Option<u8> {
         if bits == 0 {
             return None;
         }
@@ -64,7 +54,7 @@ impl Stream {
     }
 
     /// Shuffles in place: Fisher and Yates, from the end.
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i + 1));
         }
@@ -87,14 +77,14 @@ mod tests {
                 0xa7fd_85ae_3fe9_50ce
             ]
         );
-        let mut stream = Stream::for_episode(42, [0, 1, 0]);
+        let mut stream = PcgRandom::new(42, &[0, 1, 0]);
         assert_eq!(stream.0.next_u64(), 0xaa05_75ed_e696_5b1d);
         assert_eq!(stream.0.next_u64(), 0x6147_c20a_2244_a443);
     }
 
     #[test]
     fn one_of_the_set_bits_is_picked() {
-        let mut stream = Stream::for_policy(1);
+        let mut stream = PcgRandom::new(1, &[]);
         let mut seen = 0u64;
         for _ in 0..200 {
             seen |= 1 << stream.pick(0b1010_0100).expect("not empty");

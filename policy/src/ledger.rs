@@ -1,0 +1,33 @@
+//! Features of the ledger's evidence that several worlds write alike.
+
+use sentinel_env::ledger::{Evidence, Rate};
+
+use crate::nn::FeatureWriter;
+
+/// The names of right and wrong reports below and from high stakes on.
+const STAKES: [[&str; 2]; 2] = [
+    ["low_stakes.right", "low_stakes.wrong"],
+    ["high_stakes.right", "high_stakes.wrong"],
+];
+
+/// Writes right and wrong reports below and from high stakes on, as multiples of `many`.
+pub(crate) fn push_stakes<const N: usize, const D: usize>(
+    row: &mut FeatureWriter<[f32; N]>,
+    evidence: &Evidence<D>,
+    many: f64,
+) {
+    for (names, rate) in STAKES.into_iter().zip([evidence.low, evidence.high]) {
+        push_rate(row, names, rate, many);
+    }
+}
+
+/// Writes right and wrong reports, as multiples of `many`.
+pub(crate) fn push_rate<const N: usize>(
+    row: &mut FeatureWriter<[f32; N]>,
+    [right, wrong]: [&str; 2],
+    rate: Rate,
+    many: f64,
+) {
+    row.push(right, f64::from(rate.successes) / many);
+    row.push(wrong, f64::from(rate.count - rate.successes) / many);
+}

@@ -9,13 +9,14 @@ use sentinel_policy::Playable;
 use sentinel_trainer::ablate::{self, AblateConfig};
 use sentinel_trainer::bench::{self, BenchConfig};
 use sentinel_trainer::corpus::{self, CorpusConfig};
+use sentinel_trainer::eval::Evaluated;
 use sentinel_trainer::eval::{self, EvalConfig};
 use sentinel_trainer::manifest::{Manifest, ManifestConfig, NAME};
 use sentinel_trainer::record::{self, RecordConfig};
 use sentinel_trainer::rules::{self, Comparison, Findings, RulesConfig};
+use sentinel_trainer::trace::Traced;
 use sentinel_trainer::trace::{Ended, TraceConfig, trace_actions, trace_policy};
 use sentinel_trainer::verify::{VerifyConfig, verify_file};
-use sentinel_trainer::worlds::{Evaluated, Traced};
 use sentinel_trainer::{Error, files};
 
 use crate::bar::Bar;

@@ -48,6 +48,15 @@ pub enum Error {
     /// A replay is named that nobody plays.
     #[error("only policy trained plays {}: add trained to --policies, or leave it out", .0.display())]
     UnusedReplay(PathBuf),
+    /// A folder with a run in it.
+    #[error("{} holds a run: go on with --resume, start anew with --force, or name another folder", .0.display())]
+    RunExists(PathBuf),
+    /// A folder with something else in it.
+    #[error("{} is not an empty folder, and holds no run: name another folder, or write over what is in it with --force", .0.display())]
+    DirNotEmpty(PathBuf),
+    /// A folder that another run writes to.
+    #[error("another run is going on in {}: wait for its end, or name another folder", .0.display())]
+    RunLocked(PathBuf),
     /// An output file is there already, and is not what this command writes.
     #[error("{} exists and is no {kind}: name another file, or remove it first", path.display())]
     Precious {

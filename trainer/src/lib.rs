@@ -19,6 +19,7 @@ pub mod manifest;
 pub mod record;
 pub mod rl;
 pub mod rules;
+pub mod run;
 pub mod seeds;
 pub mod trace;
 pub mod verify;

@@ -1,7 +1,7 @@
 //! `sentinel init`, `sft --model`, `grpo`, `merge`, `eval-lm` and `rollout`: what they print, and Ctrl-C.
 
 use std::io::{Write as _, stderr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, bail};
@@ -15,7 +15,7 @@ use sentinel_trainer::lm::init::{InitOptions, create};
 use sentinel_trainer::lm::sft::{self, SftConfig};
 use sentinel_trainer::lm::train::checkpoint::Header;
 use sentinel_trainer::lm::train::{
-    Outcome, Place, RunError, RunOptions, options_file, overlaid, write_options,
+    Outcome, RunDir, RunError, RunOptions, options_file, overlaid, write_options,
 };
 use sentinel_trainer::lm::{BaseCheck, HubOptions, Lora, Qwen2, find_model};
 use sentinel_trainer::seeds::SeedError;
@@ -37,7 +37,7 @@ pub(crate) struct Interrupted;
 
 /// Where a run lives, and where its options come from.
 #[derive(Clone, Debug, clap::Args)]
-pub(crate) struct PlaceOptions {
+pub(crate) struct RunDirOptions {
     /// The folder for the adapter or model, checkpoints and logs
     #[arg(long, value_name = "DIR", default_value = "outputs/lm")]
     output_dir: PathBuf,
@@ -52,10 +52,10 @@ pub(crate) struct PlaceOptions {
     force: bool,
 }
 
-impl PlaceOptions {
-    fn place(&self) -> Place {
-        Place {
-            folder: self.output_dir.clone(),
+impl RunDirOptions {
+    fn run_dir(&self) -> RunDir {
+        RunDir {
+            path: self.output_dir.clone(),
             resume: self.resume,
             force: self.force,
         }
@@ -99,7 +99,7 @@ impl PlaceOptions {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct SftCommand {
     #[command(flatten)]
-    place: PlaceOptions,
+    run_dir: RunDirOptions,
     #[command(flatten)]
     config: SftConfig,
     /// Train the compact policy instead, by imitation along its own episodes; it has other options,
@@ -112,7 +112,7 @@ pub(crate) struct SftCommand {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct GrpoCommand {
     #[command(flatten)]
-    place: PlaceOptions,
+    run_dir: RunDirOptions,
     #[command(flatten)]
     config: GrpoConfig,
     /// Play with a script in the model's place: no model is loaded
@@ -175,31 +175,31 @@ pub(crate) fn init(options: &InitOptions) -> Result<()> {
 
 /// `sentinel sft --model`
 pub(crate) fn sft(command: &SftCommand, matches: &ArgMatches) -> Result<()> {
-    let mut config = command.place.options(&command.config, matches)?;
+    let mut config = command.run_dir.options(&command.config, matches)?;
     allow_fallback(&mut config.run);
-    let place = command.place.place();
+    let dir = command.run_dir.run_dir();
     let mut view = View::new();
     let stop = on_interrupt()?;
-    let done = sft::train(&config, &place, stop, &mut |event| view.show(event));
-    finish(done, &view, &place, &config)
+    let done = sft::train(&config, &dir, stop, &mut |event| view.show(event));
+    finish(done, &view, &dir, &config)
 }
 
 /// `sentinel grpo`
 pub(crate) fn grpo(command: &GrpoCommand, matches: &ArgMatches) -> Result<()> {
-    let mut config = command.place.options(&command.config, matches)?;
+    let mut config = command.run_dir.options(&command.config, matches)?;
     if command.dry_run {
-        let [episodes, task] = command.place.says(["episodes", "task"], matches)?;
+        let [episodes, task] = command.run_dir.says(["episodes", "task"], matches)?;
         return play_script(&config, episodes, task);
     }
     if command.estimate {
         return print_estimates(&config, matches);
     }
     allow_fallback(&mut config.run);
-    let place = command.place.place();
+    let dir = command.run_dir.run_dir();
     let mut view = View::new();
     let stop = on_interrupt()?;
-    let done = grpo::train(&config, &place, stop, &mut |event| view.show(event));
-    finish(done, &view, &place, &config)
+    let done = grpo::train(&config, &dir, stop, &mut |event| view.show(event));
+    finish(done, &view, &dir, &config)
 }
 
 /// `sentinel merge`
@@ -248,14 +248,14 @@ fn allow_fallback(run: &mut RunOptions) {
 fn finish(
     done: Result<Outcome, RunError>,
     view: &View,
-    place: &Place,
+    dir: &RunDir,
     config: &impl Serialize,
 ) -> Result<()> {
     view.close();
     let outcome = done?;
     let options = serde_json::to_value(config).map_err(Error::from)?;
-    write_options(&place.folder, &options)?;
-    let folder = place.folder.display();
+    write_options(&dir.path, &options)?;
+    let folder = dir.path.display();
     match outcome {
         Outcome::Finished => {
             let mark = if view.fallback() {
@@ -265,14 +265,7 @@ fn finish(
             };
             print(&format!("wrote {folder}{mark}\n"))
         }
-        Outcome::Interrupted => {
-            // Nobody is left to tell when this fails.
-            let _ = writeln!(
-                stderr(),
-                "stopped; {folder} holds a checkpoint: go on with --resume"
-            );
-            Err(Interrupted.into())
-        }
+        Outcome::Interrupted => Err(interrupted(&dir.path)),
     }
 }
 
@@ -307,9 +300,20 @@ fn play_script(config: &GrpoConfig, says_episodes: bool, says_task: bool) -> Res
     print(&(text + "\n"))
 }
 
+/// Says that a run was stopped, and how to go on.
+pub(crate) fn interrupted(folder: &Path) -> anyhow::Error {
+    let folder = folder.display();
+    // Nobody is left to tell when this fails.
+    let _ = writeln!(
+        stderr(),
+        "stopped; {folder} holds a checkpoint: go on with --resume"
+    );
+    Interrupted.into()
+}
+
 /// Set by the first Ctrl-C, when a run writes a checkpoint and stops. The second one ends the program.
 #[expect(clippy::exit, reason = "whoever asks twice does not want to wait")]
-fn on_interrupt() -> Result<&'static AtomicBool> {
+pub(crate) fn on_interrupt() -> Result<&'static AtomicBool> {
     static STOP: AtomicBool = AtomicBool::new(false);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()

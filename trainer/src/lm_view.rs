@@ -94,7 +94,10 @@ impl View {
                 }
             }
             Event::Step { step, metrics, .. } => self.step(*step, metrics),
-            Event::Saved { .. } | Event::Interrupted { .. } | Event::Finished { .. } => {}
+            Event::Eval { .. }
+            | Event::Saved { .. }
+            | Event::Interrupted { .. }
+            | Event::Finished { .. } => {}
         }
     }
 

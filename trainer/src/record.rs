@@ -21,11 +21,11 @@ use crate::args::{self, WorldParser, parse_streams};
 use crate::chosen::{Typed, quoted};
 use crate::compact::TrainError;
 use crate::corpus::{parse_reader, parse_style};
+use crate::eval::{Evaluated, load_model};
 use crate::lm::ModelKind;
 use crate::lm::grpo::SpeechOptions;
 use crate::lm::train::RunError;
 use crate::verify::{FileReport, Words, verify_all};
-use crate::worlds::{Evaluated, load_model};
 use crate::{Cells, Error, Progress, SeedRange, chosen, files, manifest, selected};
 
 /// What to record.

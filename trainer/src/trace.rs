@@ -2,6 +2,7 @@
 //!
 //! The keys are those of the golden traces: reset, step…, final.
 
+use sentinel_env::Protocol;
 use sentinel_env::{Origin, Session};
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
@@ -17,9 +18,20 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::args::{self, WorldParser, parse_streams};
+use crate::eval::Evaluated;
 use crate::seeds::parse_seed;
-use crate::worlds::Traced;
 use crate::{Cells, Error, chosen, selected};
+
+/// A world whose episodes can be traced row by row (golden/README).
+pub trait Traced: Evaluated + Protocol {
+    /// Returns the first row.
+    fn reset_row(session: &Session<Self>) -> impl Serialize;
+    /// Returns the row of the step just taken.
+    fn step_row(session: &Session<Self>, step: &Self::Info) -> impl Serialize;
+    /// Returns the last row; `None` while the episode runs. `random_next` is the next draw of the policy's
+    /// own stream, if it has one.
+    fn final_row(session: &Session<Self>, random_next: Option<f64>) -> Option<impl Serialize>;
+}
 
 /// Longest reason that repeats a part of a file, in characters.
 const REASON_MAX: usize = 200;

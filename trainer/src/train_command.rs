@@ -9,9 +9,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 use sentinel_env::in_world;
 use sentinel_env::trust::TrustEnv;
 use sentinel_trainer::compact::command::{self, TrainCommand};
+use sentinel_trainer::compact::device::DeviceName;
 use sentinel_trainer::compact::run::MODEL;
 use sentinel_trainer::compact::{self, Event, Learn, Method, Scores, TrainConfig};
+use sentinel_trainer::run::Outcome;
 use serde_json::{Map, Value};
+
+use crate::lm_command::{interrupted, on_interrupt};
 
 /// The command line of `sentinel sft`.
 #[derive(Clone, Debug, clap::Args)]
@@ -59,11 +63,14 @@ pub(crate) fn train(command: &TrainCommand, method: Method, matches: &ArgMatches
     });
     // Tasks that do not exist stop the run before anything is shown.
     let mut view = View::new(&config, tasks.unwrap_or_default());
+    let stop = on_interrupt()?;
     let done = in_world!(world, W => {
-        compact::train::<W>(&config, &run_dir, &mut |event| view.show(event))
+        compact::train_until::<W>(&config, &run_dir, stop, &mut |event| view.show(event))
     });
     view.close();
-    done?;
+    if done? == Outcome::Interrupted {
+        return Err(interrupted(&run_dir.path));
+    }
     let Some(scores) = view.test.take() else {
         bail!("the run ended without a measurement on its test seeds");
     };
@@ -99,6 +106,7 @@ struct View {
     bar: ProgressBar,
     terminal: bool,
     total: usize,
+    device: DeviceName,
     validation: String,
     test: Option<Scores>,
     tasks: Vec<&'static str>,
@@ -121,6 +129,7 @@ impl View {
             bar,
             terminal,
             total: config.max_steps,
+            device: config.device,
             validation: String::new(),
             test: None,
             tasks,
@@ -133,7 +142,6 @@ impl View {
             Event::Started {
                 resumed_at,
                 parameters,
-                config,
                 ..
             } => {
                 self.bar.set_position(*resumed_at as u64);
@@ -144,10 +152,10 @@ impl View {
                 };
                 self.line(&format!(
                     "{parameters} parameters on {}, {} updates{from}",
-                    config.device, config.max_steps
+                    self.device, self.total
                 ));
             }
-            Event::Step { step, metrics } => {
+            Event::Step { step, metrics, .. } => {
                 self.bar.set_position(*step as u64);
                 let get = |name: &str| metrics.get(name).copied();
                 let all = get("num_env_steps").unwrap_or(0.0);
@@ -170,8 +178,9 @@ impl View {
                     said(&self.tasks, scores)
                 ));
             }
-            Event::Saved { .. } => {}
-            Event::Finished { scores, .. } => self.test = Some(scores.clone()),
+            Event::Warning { text, .. } => self.line(text),
+            Event::Finished { scores, .. } => self.test.clone_from(scores),
+            Event::Data { .. } | Event::Saved { .. } | Event::Interrupted { .. } => {}
         }
     }
 

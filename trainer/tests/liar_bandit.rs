@@ -37,7 +37,9 @@ fn a_policy_of_ones_own_is_imitated() {
     let mut found = None;
     let mut listen = |event: &Event| {
         if let Event::Finished {
-            scores, baselines, ..
+            scores: Some(scores),
+            baselines,
+            ..
         } = event
         {
             found = Some((scores.overall, baselines[0].1.overall));

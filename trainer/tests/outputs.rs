@@ -8,10 +8,9 @@ use std::path::Path;
 
 use sentinel_env::trust::TrustEnv;
 use sentinel_trainer::compact::config::{Method, TrainConfig};
-use sentinel_trainer::compact::evaluate::Scores;
-use sentinel_trainer::compact::events::Event;
-use sentinel_trainer::compact::outputs::{self, card, jsonl, state, tensorboard};
+use sentinel_trainer::compact::outputs::{self, card, state};
 use sentinel_trainer::rl::Metrics;
+use sentinel_trainer::run::{Clock, Event, Scores, parse_events, read_events, tensorboard};
 use serde_json::Value;
 
 const TASKS: [&str; 3] = ["task1", "task2", "task3"];
@@ -43,9 +42,13 @@ fn reward(step: usize) -> f64 {
 fn events() -> Vec<Event> {
     let config = config();
     let mut events = vec![Event::Started {
-        config: Box::new(config.clone()),
+        method: "grpo".to_owned(),
+        config: serde_json::to_value(&config).unwrap(),
         resumed_at: 0,
+        total: config.max_steps,
         parameters: 9_731,
+        trained: 9_731,
+        fallback: false,
         unix_time: 1.7e9,
     }];
     for step in 1..=config.max_steps {
@@ -54,7 +57,11 @@ fn events() -> Vec<Event> {
             ("learning_rate".to_owned(), 1.0 / step as f64),
             ("num_env_steps".to_owned(), (step * 1_234_567) as f64),
         ]);
-        events.push(Event::Step { step, metrics });
+        events.push(Event::Step {
+            step,
+            epoch: None,
+            metrics,
+        });
         if step % 100 == 0 {
             // The best one is in the middle.
             let scores = scores(if step == 200 { 0.9 } else { 0.6 });
@@ -64,10 +71,27 @@ fn events() -> Vec<Event> {
     }
     events.push(Event::Finished {
         step: config.max_steps,
-        scores: scores(0.87654321),
+        seconds: None,
+        scores: Some(scores(0.87654321)),
         baselines: Vec::new(),
     });
     events
+}
+
+fn lines(events: &[Event]) -> String {
+    events
+        .iter()
+        .map(|event| event.to_line().unwrap())
+        .collect()
+}
+
+/// The bytes of TensorBoard's file.
+fn tensorboard(events: &[Event]) -> Vec<u8> {
+    let tasks = TASKS.map(str::to_owned);
+    let mut clock = Clock::default();
+    (events.iter())
+        .flat_map(|event| tensorboard::records(event, &tasks, &mut clock))
+        .collect()
 }
 
 fn read_state(config: &TrainConfig, events: &[Event]) -> Value {
@@ -84,9 +108,9 @@ fn near(value: &Value, expected: f64) -> bool {
 #[test]
 fn events_come_back() {
     let events = events();
-    let text = jsonl::text(&events).unwrap();
+    let text = lines(&events);
     assert_eq!(text.lines().count(), events.len());
-    let read = jsonl::parse(Path::new("e"), text.as_bytes()).unwrap();
+    let read = parse_events(Path::new("e"), text.as_bytes()).unwrap();
     assert_eq!(read, events);
 }
 
@@ -94,10 +118,10 @@ fn events_come_back() {
 fn a_line_that_is_no_event_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("events.jsonl");
-    let text = jsonl::text(&events()[..4]).unwrap();
+    let text = lines(&events()[..4]);
     let said = |content: &str| {
         std::fs::write(&path, content).unwrap();
-        jsonl::read(&path).unwrap_err().to_string()
+        read_events(&path).unwrap_err().to_string()
     };
     let cut = said(&text[..text.len() - 9]);
     let expected = "events.jsonl line 4 is no event: it is cut off";
@@ -111,7 +135,7 @@ fn a_line_that_is_no_event_is_named() {
     let empty = said(&format!("{}\n\n{}\n", lines[0], lines[1]));
     assert!(empty.contains("line 2 is no event"), "{empty}");
     std::fs::remove_file(&path).unwrap();
-    let missing = jsonl::read(&path).unwrap_err().to_string();
+    let missing = read_events(&path).unwrap_err().to_string();
     assert!(missing.contains("cannot read"), "{missing}");
 }
 
@@ -171,18 +195,19 @@ fn what_is_no_number_is_left_out() {
     ]);
     let steps = [1, 2].map(|step| Event::Step {
         step,
+        epoch: None,
         metrics: metrics.clone(),
     });
-    let text = jsonl::text(&steps).unwrap();
+    let text = lines(&steps);
     assert!(!text.contains("null") && !text.contains("frac"), "{text}");
-    let read = jsonl::parse(Path::new("e"), text.as_bytes()).unwrap();
+    let read = parse_events(Path::new("e"), text.as_bytes()).unwrap();
     assert_eq!(read.len(), 2);
     let log = &read_state(&config, &steps)["log_history"];
     let expected = serde_json::json!([
         {"loss": 0.5, "step": 1, "epoch": 0.5}, {"loss": 0.5, "step": 2, "epoch": 1.0}
     ]);
     assert_eq!(*log, expected);
-    let [(_, _, values), _] = &decode(&tensorboard::bytes(&TASKS, &steps, &|_| 0.0))[1..] else {
+    let [(_, _, values), _] = &decode(&tensorboard(&steps))[..] else {
         panic!("two records")
     };
     assert_eq!(values[..], [("train/loss".to_owned(), 0.5)]);
@@ -191,7 +216,7 @@ fn what_is_no_number_is_left_out() {
         step: 1,
         scores: scores(f64::NAN),
     }];
-    assert!(jsonl::text(&bad).is_err());
+    assert!(bad[0].to_line().is_err());
     assert!(
         !state::text(&config, &TASKS, &bad)
             .unwrap()
@@ -280,24 +305,32 @@ fn value(data: &[u8]) -> (String, f32) {
 
 #[test]
 fn tensorboards_file_holds_every_value() {
-    let events = events();
-    let bytes = tensorboard::bytes(&TASKS, &events, &|step| 1e9 + step as f64);
-    let records = decode(&bytes);
-    assert_eq!(records[0], (1e9, 0, Vec::new()));
+    let mut events = events();
+    for event in &mut events {
+        if let Event::Step { metrics, .. } = event {
+            metrics.insert("step_time".to_owned(), 1.0);
+        }
+    }
+    let records = decode(&tensorboard(&events));
+    assert_eq!(records[0], (1.7e9, 0, Vec::new()));
     let mut expected = Vec::new();
     for event in &events {
         let (step, values) = match event {
-            Event::Step { step, metrics } => {
+            Event::Step { step, metrics, .. } => {
                 let named = metrics
                     .iter()
                     .map(|(n, v)| (format!("train/{n}"), *v as f32));
                 (*step, named.collect::<Vec<_>>())
             }
             Event::Eval { step, scores } => (*step, board("eval", scores)),
-            Event::Finished { step, scores, .. } => (*step, board("test", scores)),
+            Event::Finished {
+                step,
+                scores: Some(scores),
+                ..
+            } => (*step, board("test", scores)),
             _ => continue,
         };
-        expected.push((1e9 + step as f64, step as u64, values));
+        expected.push((1.7e9 + step as f64, step as u64, values));
     }
     assert_eq!(records[1..], expected);
 }
@@ -379,21 +412,12 @@ fn a_folder_gets_all_files_again_and_again() {
     write(&events[..3]);
     write(&events);
     let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
-    assert_eq!(
-        jsonl::read(&folder.path().join(outputs::EVENTS)).unwrap(),
-        events
-    );
     let state = state::text(&config, &TASKS, &events).unwrap();
     assert_eq!(read(outputs::STATE), state.as_bytes());
     let card = card::text::<TrustEnv>(&config, &events, &[]).unwrap();
     assert_eq!(read(outputs::CARD), card.as_bytes());
-    let runs = folder.path().join(outputs::RUNS);
-    let board = std::fs::read(runs.join(outputs::TENSORBOARD)).unwrap();
-    // The events of this test took no time.
-    let expected = tensorboard::bytes(&TASKS, &events, &|_| 1.7e9);
-    assert!(board == expected, "the bytes differ");
     // Nothing half-written stays behind.
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 4);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     let missing = folder.path().join("none");
     let failed = outputs::write_all::<TrustEnv>(&missing, &config, &events);
     assert!(

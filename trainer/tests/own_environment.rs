@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use sentinel_env::digest::Digest;
 use sentinel_env::rng::derive_seed;
@@ -18,8 +19,9 @@ use sentinel_trainer::compact::burn::tensor::{Device, Tensor};
 use sentinel_trainer::compact::config::Advantage;
 use sentinel_trainer::compact::net::{Net, Outputs, tensor};
 use sentinel_trainer::compact::{
-    Event, Learn, Method, NamedPolicy, RunDir, TrainConfig, load_model, train,
+    Event, Learn, Method, NamedPolicy, RunDir, TrainConfig, load_model, train, train_until,
 };
+use sentinel_trainer::run::{Outcome, read_events};
 use serde::{Deserialize, Serialize};
 
 /// Steps of an episode.
@@ -332,7 +334,11 @@ fn grpo_learns_an_environment_of_another_crate() {
         };
         let mut score = 0.0;
         let mut listen = |event: &Event| {
-            if let Event::Finished { scores, .. } = event {
+            if let Event::Finished {
+                scores: Some(scores),
+                ..
+            } = event
+            {
                 score = scores.overall;
             }
         };
@@ -346,6 +352,53 @@ fn grpo_learns_an_environment_of_another_crate() {
         let card = std::fs::read_to_string(folder.path().join("README.md")).expect("a card");
         assert!(card.contains("world `signals`"), "{card}");
     }
+}
+
+#[test]
+fn a_stopped_run_goes_on_to_the_same_weights() {
+    let (whole, stopped) = (tempfile::tempdir(), tempfile::tempdir());
+    let (whole, stopped) = (whole.expect("a folder"), stopped.expect("a folder"));
+    train::<Signals>(&config(), &RunDir::new(whole.path()), &mut |_| ()).expect("a run");
+
+    let (stop, dir) = (AtomicBool::new(false), RunDir::new(stopped.path()));
+    let mut locked = None;
+    let mut listen = |event: &Event| {
+        if matches!(event, Event::Step { step: 7, .. }) {
+            stop.store(true, Ordering::Relaxed);
+            let forced = RunDir {
+                force: true,
+                ..dir.clone()
+            };
+            let second = train::<Signals>(&config(), &forced, &mut |_| ());
+            locked = second.err().map(|error| error.to_string());
+        }
+    };
+    let outcome = train_until::<Signals>(&config(), &dir, &stop, &mut listen);
+    assert_eq!(outcome.expect("a run"), Outcome::Interrupted);
+    let locked = locked.expect("no second run in the same folder");
+    assert!(locked.contains("another run is going on"), "{locked}");
+    let resumed = RunDir {
+        resume: true,
+        ..dir
+    };
+    let outcome = train::<Signals>(&config(), &resumed, &mut |_| ());
+    assert_eq!(outcome.expect("a run"), Outcome::Finished);
+
+    let weights = |folder: &tempfile::TempDir| {
+        let model = load_model::<SignalsNet>(folder.path()).expect("the model of the run");
+        model.weights
+    };
+    assert!(weights(&stopped) == weights(&whole));
+    let steps = |folder: &tempfile::TempDir| -> Vec<usize> {
+        let events = read_events(&folder.path().join("events.jsonl")).expect("a log");
+        let step = |event: Event| match event {
+            Event::Step { step, .. } => Some(step),
+            _ => None,
+        };
+        events.into_iter().filter_map(step).collect()
+    };
+    assert_eq!(steps(&stopped), (1..=30).collect::<Vec<_>>());
+    assert_eq!(steps(&whole), steps(&stopped));
 }
 
 /// Without the choice of an action there is nothing to imitate.

@@ -1,8 +1,8 @@
 //! The state of a run in one file, replaced as a whole: whenever the program is killed, the last one
 //! is valid.
 //!
-//! It holds the parameters, the optimizer's moments, the number of updates done and the event
-//! history, so that every other file of the run's folder can be written again from it.
+//! It holds the parameters, the optimizer's moments, the number of updates done and how far the log
+//! had come, so that every other file of the run's folder can be written again.
 
 use std::path::Path;
 
@@ -12,14 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use super::TrainError;
 use super::config::TrainConfig;
-use super::events::Event;
 use super::learn::Learn;
 use super::optimizer::Moments;
 use super::trainer::{Best, Trainer};
+use crate::run::{CHECKPOINT, LogPosition};
 use crate::{Error, files};
 
-/// Its name in the run's folder.
-pub const NAME: &str = "checkpoint.safetensors";
 /// The key of the file's metadata.
 const KEY: &str = "sentinel-checkpoint";
 /// Groups of tensors: parameters, moments, and the policy that training started from.
@@ -39,7 +37,9 @@ struct Header {
     time: usize,
     /// The step and the score of the best policy.
     best: Option<(usize, f64)>,
-    history: Vec<Event>,
+    /// In checkpoints of earlier versions, the events themselves.
+    #[serde(alias = "history")]
+    log: LogPosition,
 }
 
 /// A run as it was saved.
@@ -56,7 +56,7 @@ pub struct Checkpoint<W: Learn> {
 /// # Errors
 /// If there is no checkpoint, or it is cut off or something else.
 pub fn config(folder: &Path) -> Result<TrainConfig, TrainError> {
-    let path = folder.join(NAME);
+    let path = folder.join(CHECKPOINT);
     let bytes = read(&path)?;
     let header = header(&bytes).map_err(|reason| no_checkpoint(&path, &reason))?;
     Ok(header.config)
@@ -88,7 +88,7 @@ fn header(bytes: &[u8]) -> Result<Header, String> {
 /// If it cannot be written; the checkpoint before it stays then.
 pub fn save<W: Learn>(
     trainer: &Trainer<W>,
-    history: &[Event],
+    log: LogPosition,
     folder: &Path,
 ) -> Result<(), TrainError> {
     let moments = trainer.optimizer.moments()?;
@@ -98,7 +98,7 @@ pub fn save<W: Learn>(
         env_steps: trainer.env_steps,
         time: moments.iter().flatten().map(|m| m.time).max().unwrap_or(0),
         best: trainer.best.as_ref().map(|best| (best.step, best.score)),
-        history: history.to_vec(),
+        log,
     };
     let text = serde_json::to_string(&header).map_err(Error::from)?;
     let mut tensors: Vec<(String, [usize; 2], Vec<u8>)> = Vec::new();
@@ -121,7 +121,7 @@ pub fn save<W: Learn>(
     for (shape, values) in best {
         add(BEST, shape.name, [shape.rows, shape.columns], values);
     }
-    let path = folder.join(NAME);
+    let path = folder.join(CHECKPOINT);
     let failed = |error: safetensors::SafeTensorError| wrong(&path, error.to_string());
     let mut views = Vec::new();
     for (name, shape, bytes) in &tensors {
@@ -146,7 +146,7 @@ impl<W: Learn> Checkpoint<W> {
     /// # Errors
     /// If there is none, or it is cut off or something else.
     pub fn read(folder: &Path) -> Result<Self, TrainError> {
-        let path = folder.join(NAME);
+        let path = folder.join(CHECKPOINT);
         let found = Self::from_bytes(&read(&path)?);
         found.map_err(|reason| no_checkpoint(&path, &reason))
     }
@@ -210,17 +210,17 @@ impl<W: Learn> Checkpoint<W> {
         &self.header.config
     }
 
-    /// Returns a trainer that continues the run, and the events so far.
+    /// Returns a trainer that continues the run, and how far its log had come.
     ///
     /// # Errors
     /// If the device is not available.
-    pub fn resume(self) -> Result<(Trainer<W>, Vec<Event>), TrainError> {
+    pub fn resume(self) -> Result<(Trainer<W>, LogPosition), TrainError> {
         let mut trainer = Trainer::new(self.header.config, self.weights)?;
         trainer.done = self.header.done;
         trainer.env_steps = self.header.env_steps;
         trainer.reference = self.reference;
         trainer.best = self.best;
         trainer.optimizer.restore(self.moments, &trainer.net);
-        Ok((trainer, self.header.history))
+        Ok((trainer, self.header.log))
     }
 }

@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 
 use super::TrainError;
 use super::config::{Method, TrainConfig};
-use super::run::RunDir;
 use crate::Error;
 use crate::args::parse_world;
+use crate::run::RunDir;
 
 /// The command line of a training run. A flag overrides the file, and the file overrides the defaults
 /// or those of --quick.

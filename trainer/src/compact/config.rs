@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use super::TrainError;
 use super::device::DeviceName;
 use super::fields::fields;
-use super::learn::{self, Learn, NamedPolicy};
 use super::optimizer::AdamOptions;
 use crate::args::world_name;
 use crate::chosen::{Typed, of_selection};
@@ -165,29 +164,6 @@ fields! {
 }
 
 impl TrainConfig {
-    /// The defaults of a method in an environment; with `quick`, those of a run of about a minute.
-    #[must_use]
-    pub fn preset<W: Learn>(method: Method, quick: bool) -> Self {
-        let mut config = Self {
-            world: W::NAME.to_owned(),
-            method,
-            ..Self::default()
-        };
-        if method == Method::Sft {
-            config.name = "sft".to_owned();
-            config.max_steps = 60;
-            config.learning_rate = 0.003;
-            config.eval_steps = 10;
-            config.save_steps = 10;
-        }
-        W::preset(&mut config, quick);
-        if quick {
-            config.eval_steps = config.eval_steps.min(10);
-            config.save_steps = config.save_steps.min(10);
-        }
-        config
-    }
-
     /// Returns the rules.
     ///
     /// # Errors
@@ -233,21 +209,6 @@ impl TrainConfig {
         Ok(tasks.into_iter().map(TaskName::name).collect())
     }
 
-    /// Returns the policy to imitate.
-    ///
-    /// # Errors
-    /// If the environment has no policy of that name.
-    pub fn teacher<W: Learn>(&self) -> Result<NamedPolicy<W>, TrainError> {
-        let mut policies = W::policies();
-        match policies.iter().position(|p| p.name() == self.teacher) {
-            Some(place) => Ok(policies.swap_remove(place)),
-            None => Err(TrainError::Teacher {
-                name: self.teacher.clone(),
-                known: policies.iter().map(|p| p.name().to_owned()).collect(),
-            }),
-        }
-    }
-
     /// Returns the optimizer's options.
     #[must_use]
     pub const fn adam(&self) -> AdamOptions {
@@ -288,28 +249,7 @@ impl TrainConfig {
         self.train_seeds.range().start + index % self.train_seeds.count()
     }
 
-    /// Checks all options together.
-    ///
-    /// # Errors
-    /// Names the first invalid option, or two ranges of seeds that overlap.
-    pub fn check<W: Learn>(&self) -> Result<(), TrainError> {
-        if self.world != W::NAME {
-            return Err(TrainError::World {
-                found: self.world.clone(),
-                wanted: W::NAME,
-            });
-        }
-        self.check_numbers()?;
-        learn::model_config::<W>(self).check()?;
-        self.rules::<W>()?;
-        self.selected::<W>()?;
-        if self.method == Method::Sft {
-            self.teacher::<W>()?;
-        }
-        self.check_seeds()
-    }
-
-    fn check_numbers(&self) -> Result<(), TrainError> {
+    pub(super) fn check_numbers(&self) -> Result<(), TrainError> {
         let sizes = [
             ("hidden", self.hidden),
             ("max_steps", self.max_steps),
@@ -372,7 +312,7 @@ impl TrainConfig {
     }
 
     /// Checks that no seed serves two purposes.
-    fn check_seeds(&self) -> Result<(), TrainError> {
+    pub(super) fn check_seeds(&self) -> Result<(), TrainError> {
         let ranges = [
             ("train_seeds", self.train_seeds),
             ("validation_seeds", self.validation_seeds),

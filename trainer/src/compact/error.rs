@@ -85,12 +85,6 @@ pub enum TrainError {
         /// Where training can resume from.
         saved: String,
     },
-    /// The folder holds a run.
-    #[error("{} holds a run: go on with --resume, start anew with --force, or name another folder", .0.display())]
-    RunExists(PathBuf),
-    /// The folder holds something else.
-    #[error("{} is not an empty folder, and holds no run: name another folder, or write over what is in it with --force", .0.display())]
-    DirNotEmpty(PathBuf),
     /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] Error),
@@ -119,7 +113,7 @@ impl TrainError {
                 seeds,
                 saved: format!(
                     "the last good checkpoint is {}, after update {step}",
-                    folder.join(super::checkpoint::NAME).display()
+                    folder.join(crate::run::CHECKPOINT).display()
                 ),
             },
             other => other,

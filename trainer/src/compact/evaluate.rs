@@ -6,20 +6,11 @@ use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_policy::nn::Weights;
 use sentinel_policy::rollout::score_of;
-use serde::{Deserialize, Serialize};
 
 use super::actor::{Actor, Rollout};
 use super::learn::{Learn, NamedPolicy};
 use crate::SeedRange;
-
-/// Mean scores over a range of seeds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Scores {
-    /// Of each task, in the order of [`super::config::TrainConfig::selected`].
-    pub tasks: Vec<f64>,
-    /// The mean of these.
-    pub overall: f64,
-}
+pub use crate::run::Scores;
 
 /// Plays every seed of a range on each of the tasks, greedily and with independent streams.
 #[must_use]

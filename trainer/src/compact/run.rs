@@ -1,60 +1,27 @@
 //! A training run in its folder: train, evaluate, save, and resume after an interruption.
 
-use std::path::{Path, PathBuf};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use sentinel_policy::nn::{Architecture, Model, Weights};
 
 use super::TrainError;
 use super::checkpoint::{self, Checkpoint};
-use super::config::TrainConfig;
-use super::evaluate::{Scores, evaluate, evaluate_baseline};
-use super::events::Event;
+use super::config::{Method, TrainConfig};
+use super::evaluate::{evaluate, evaluate_baseline};
 use super::learn::{self, Learn};
 use super::outputs;
 use super::trainer::Trainer;
+use crate::run::{
+    CHECKPOINT, EVENTS, Event, LogPosition, Outcome, RUNS, RunDir, RunLock, RunLog, unix_time,
+};
 use crate::{Error, files};
 
 /// The model's file in its folder.
 pub const MODEL: &str = "model.safetensors";
 /// The configuration's file in a run's folder.
 pub const CONFIG: &str = "config.json";
-
-/// The folder of a run, and what to do when it holds one already.
-#[derive(Clone, Debug)]
-pub struct RunDir {
-    /// The folder; made when it is missing.
-    pub path: PathBuf,
-    /// Resume from the checkpoint in the folder.
-    pub resume: bool,
-    /// Overwrite the run in the folder.
-    pub force: bool,
-}
-
-impl RunDir {
-    /// A folder for a new run.
-    #[must_use]
-    pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self {
-            path: path.into(),
-            resume: false,
-            force: false,
-        }
-    }
-}
-
-/// The events of a run, and a listener.
-struct Log<'a> {
-    history: Vec<Event>,
-    listen: &'a mut dyn FnMut(&Event),
-}
-
-impl Log<'_> {
-    fn emit(&mut self, event: Event) {
-        (self.listen)(&event);
-        self.history.push(event);
-    }
-}
 
 /// Trains to the end; `listen` is called with every event. The model is the policy that scored best
 /// on the validation seeds (Hugging Face's `load_best_model_at_end`).
@@ -66,98 +33,154 @@ pub fn train<W: Learn>(
     config: &TrainConfig,
     run_dir: &RunDir,
     listen: &mut dyn FnMut(&Event),
-) -> Result<(), TrainError> {
-    let (mut trainer, history) = open::<W>(config, run_dir)?;
-    let (rules, tasks) = (config.rules::<W>()?, config.selected::<W>()?);
-    let mut log = Log { history, listen };
-    log.emit(Event::Started {
-        config: Box::new(config.clone()),
-        resumed_at: trainer.done(),
-        parameters: trainer.weights().count(),
-        unix_time: unix_time(),
-    });
+) -> Result<Outcome, TrainError> {
+    train_until::<W>(config, run_dir, &AtomicBool::new(false), listen)
+}
+
+/// The same as [`train`], until `stop` is set: the run is saved then and can be resumed.
+///
+/// # Errors
+/// As [`train`].
+pub fn train_until<W: Learn>(
+    config: &TrainConfig,
+    run_dir: &RunDir,
+    stop: &AtomicBool,
+    listen: &mut dyn FnMut(&Event),
+) -> Result<Outcome, TrainError> {
+    let Opened {
+        mut trainer,
+        position,
+        lock: _lock,
+    } = open::<W>(config, run_dir)?;
+    let names = config.task_names::<W>()?.into_iter().map(str::to_owned);
+    let (names, folder) = (names.collect(), &run_dir.path);
+    let mut log = match position {
+        None => RunLog::create(folder, names, listen),
+        Some(position) => RunLog::resume(folder, names, position, trainer.done(), listen),
+    }?;
+    let started = started(&trainer)?;
+    let is_end = |event: &&Event| matches!(event, Event::Finished { .. });
+    if let Some(over) = log.events().iter().find(is_end).cloned() {
+        // Nothing is left to do: the result is reported again.
+        log.announce(&started);
+        log.announce(&over);
+        return Ok(Outcome::Finished);
+    }
+    log.emit(started)?;
     if trainer.done() == 0 {
         validate(&mut trainer, &mut log)?;
-        save(&trainer, &mut log, &run_dir.path)?;
+        save(&trainer, &mut log, folder)?;
     }
     let mut saved = trainer.done();
     while !trainer.finished() {
+        if stop.load(Ordering::Relaxed) {
+            log.emit(Event::Interrupted {
+                step: trainer.done(),
+            })?;
+            save(&trainer, &mut log, folder)?;
+            return Ok(Outcome::Interrupted);
+        }
         let start = Instant::now();
         let updated = trainer.update();
-        let mut metrics = updated.map_err(|error| error.saved(&run_dir.path, saved))?;
+        let mut metrics = updated.map_err(|error| error.saved(folder, saved))?;
         metrics.insert("step_time".into(), start.elapsed().as_secs_f64());
         let (step, last) = (trainer.done(), trainer.finished());
-        log.emit(Event::Step { step, metrics });
+        log.emit(Event::Step {
+            step,
+            epoch: None,
+            metrics,
+        })?;
         if step.is_multiple_of(config.eval_steps) || last {
             validate(&mut trainer, &mut log)?;
         }
         if step.is_multiple_of(config.save_steps) || last {
-            save(&trainer, &mut log, &run_dir.path)?;
+            save(&trainer, &mut log, folder)?;
             saved = step;
         }
     }
-    let finished = |event: &&Event| matches!(event, Event::Finished { .. });
-    if let Some(already) = log.history.iter().find(finished).cloned() {
-        // Nothing is left to do: the result is reported again.
-        (log.listen)(&already);
-        return Ok(());
-    }
-    let scores = evaluate::<W>(trainer.best(), rules, &tasks, config.test_seeds);
+    log.emit(finished(&trainer)?)?;
+    save(&trainer, &mut log, folder)?;
+    Ok(Outcome::Finished)
+}
+
+fn started<W: Learn>(trainer: &Trainer<W>) -> Result<Event, Error> {
+    let (config, parameters) = (trainer.config(), trainer.weights().count());
+    // Through text: a value would hold an f32 with the digits of an f64.
+    let text = serde_json::to_string(config)?;
+    Ok(Event::Started {
+        method: match config.method {
+            Method::Grpo => "grpo".to_owned(),
+            Method::Sft => "sft".to_owned(),
+        },
+        config: serde_json::from_str(&text)?,
+        resumed_at: trainer.done(),
+        total: config.max_steps,
+        parameters,
+        trained: parameters,
+        fallback: false,
+        unix_time: unix_time(),
+    })
+}
+
+/// Evaluates the best policy and the baselines on the test seeds.
+fn finished<W: Learn>(trainer: &Trainer<W>) -> Result<Event, TrainError> {
+    let config = trainer.config();
+    let (rules, tasks) = (config.rules::<W>()?, config.selected::<W>()?);
     let baselines = W::baselines().map(|policy| {
         let scores = evaluate_baseline::<W>(&policy, rules, &tasks, config.test_seeds);
         (policy.name().to_owned(), scores)
     });
-    let baselines: Vec<(String, Scores)> = baselines.collect();
-    log.emit(Event::Finished {
+    let scores = evaluate::<W>(trainer.best(), rules, &tasks, config.test_seeds);
+    Ok(Event::Finished {
         step: trainer.done(),
-        scores,
-        baselines,
-    });
-    save(&trainer, &mut log, &run_dir.path)?;
-    Ok(())
+        seconds: None,
+        baselines: baselines.collect(),
+        scores: Some(scores),
+    })
 }
 
-fn unix_time() -> f64 {
-    let passed = SystemTime::now().duration_since(UNIX_EPOCH);
-    // Whole seconds are exact; a clock before 1970 counts as 1970.
-    passed.map_or(0.0, |passed| passed.as_secs() as f64)
+/// A trainer at its start or at a checkpoint.
+struct Opened<W: Learn> {
+    trainer: Trainer<W>,
+    /// How far the log of the run had come; `None` for a new run.
+    position: Option<LogPosition>,
+    lock: RunLock,
 }
 
-/// Returns a trainer at its start, or at the folder's checkpoint.
-fn open<W: Learn>(
-    config: &TrainConfig,
-    run_dir: &RunDir,
-) -> Result<(Trainer<W>, Vec<Event>), TrainError> {
+fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, TrainError> {
     config.check::<W>()?;
-    let there = run_dir.path.join(checkpoint::NAME).exists();
     if run_dir.resume {
+        // A folder without a checkpoint gets no lock either.
+        checkpoint::config(&run_dir.path)?;
+        let lock = run_dir.lock()?;
         let checkpoint = Checkpoint::<W>::read(&run_dir.path)?;
         if let Some(reason) = config.differs_from(checkpoint.config()) {
-            let path = run_dir.path.join(checkpoint::NAME);
+            let path = run_dir.path.join(CHECKPOINT);
             return Err(TrainError::Checkpoint { path, reason });
         }
-        return checkpoint.resume();
+        let (trainer, position) = checkpoint.resume()?;
+        return Ok(Opened {
+            trainer,
+            position: Some(position),
+            lock,
+        });
     }
-    if there && !run_dir.force {
-        return Err(TrainError::RunExists(run_dir.path.clone()));
-    }
-    // A run that was killed before its first checkpoint left only its options.
-    if !run_dir.force && files::is_occupied(&run_dir.path, &[CONFIG]) {
-        return Err(TrainError::DirNotEmpty(run_dir.path.clone()));
-    }
+    // A run that was killed before its first checkpoint left only its options and its log.
+    run_dir.check_free(CHECKPOINT, &[CONFIG, EVENTS, RUNS])?;
     let start = match config.init.as_str() {
         "" => Weights::init(W::net(config), config.seed),
         folder => start_from::<W>(config, Path::new(folder))?,
     };
     // The device is opened before anything is written.
     let trainer = Trainer::new(config.clone(), start)?;
-    std::fs::create_dir_all(&run_dir.path).map_err(|source| Error::Write {
-        path: run_dir.path.clone(),
-        source,
-    })?;
+    let lock = run_dir.lock()?;
     let text = serde_json::to_string_pretty(config).map_err(Error::from)? + "\n";
     files::write(&run_dir.path.join(CONFIG), text.as_bytes())?;
-    Ok((trainer, Vec::new()))
+    Ok(Opened {
+        trainer,
+        position: None,
+        lock,
+    })
 }
 
 /// Returns the weights of an earlier run with a network of the same shape.
@@ -216,26 +239,25 @@ fn model<W: Learn>(trainer: &Trainer<W>) -> Model<W::Net> {
 }
 
 /// Evaluates the policy on the validation seeds; the best one becomes the model.
-fn validate<W: Learn>(trainer: &mut Trainer<W>, log: &mut Log<'_>) -> Result<(), TrainError> {
+fn validate<W: Learn>(trainer: &mut Trainer<W>, log: &mut RunLog<'_>) -> Result<(), TrainError> {
     let (step, seeds) = (trainer.done(), trainer.config().validation_seeds);
     let rules = trainer.config().rules::<W>()?;
     let tasks = trainer.config().selected::<W>()?;
     let scores = evaluate::<W>(trainer.weights(), rules, &tasks, seeds);
     trainer.consider(scores.overall);
-    log.emit(Event::Eval { step, scores });
-    Ok(())
+    Ok(log.emit(Event::Eval { step, scores })?)
 }
 
 /// Saves a run: the checkpoint first, from which all else could be written again.
 fn save<W: Learn>(
     trainer: &Trainer<W>,
-    log: &mut Log<'_>,
+    log: &mut RunLog<'_>,
     folder: &Path,
 ) -> Result<(), TrainError> {
-    checkpoint::save(trainer, &log.history, folder)?;
+    checkpoint::save(trainer, log.sync()?, folder)?;
     save_model(&model(trainer), folder)?;
-    outputs::write_all::<W>(folder, trainer.config(), &log.history)?;
+    outputs::write_all::<W>(folder, trainer.config(), log.events())?;
     let step = trainer.done();
-    (log.listen)(&Event::Saved { step });
+    log.announce(&Event::Saved { step });
     Ok(())
 }

@@ -6,9 +6,9 @@ mod table;
 mod trained;
 
 pub(crate) use summary::or_empty;
-pub use summary::{Difficulty, Evaluation, Ordered, ReplayUse, State};
+pub use summary::{Difficulty, Evaluated, Evaluation, Ordered, ReplayUse, State};
 pub use table::table;
-pub use trained::{DEFAULT_REPLAY, Source};
+pub use trained::{DEFAULT_REPLAY, Source, load_model};
 
 use sentinel_env::Origin;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,6 @@ use sentinel_policy::rollout::Run;
 use sentinel_policy::{Scripted, run_episode};
 
 use crate::args::{self, WorldParser, parse_fraction, parse_streams};
-use crate::worlds::Evaluated;
 use crate::{Cells, Contestant, Error, Progress, SeedRange, chosen, files, selected};
 
 /// What to evaluate.

@@ -1,17 +1,51 @@
 //! What an evaluation found, summed up; each world writes it as the reference does.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sentinel_env::TaskName as _;
 use sentinel_env::controller::DifficultyProfile;
 use sentinel_env::rng::Streams;
+use sentinel_policy::Playable;
+use sentinel_policy::nn::{Model, TrainedPolicy};
+use sentinel_policy::policy::Player;
 use sentinel_policy::replay::Replay;
+use sentinel_policy::rollout::Run;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::{Block, Plan, ReplayCounts, Source};
-use crate::worlds::Evaluated;
+use crate::compact::Learn;
 use crate::{Contestant, Error};
+
+/// A world with an evaluation as the reference summarizes it.
+pub trait Evaluated: Learn + Playable {
+    /// One row of the file's `episodes`.
+    type Row: Serialize + Clone + std::fmt::Debug + PartialEq + Send + Sync;
+    /// Means over rows.
+    type Summary: Serialize + Clone + std::fmt::Debug + PartialEq + Send;
+    /// The policies that play by default.
+    const POLICIES: &'static str;
+    /// The task that is played by default; `None` for all of the world.
+    const TASK: Option<&'static str>;
+    /// Columns of the table, behind policy, task and episodes.
+    const COLUMNS: &'static [&'static str];
+
+    /// Returns the row of an episode.
+    fn row(policy: &str, run: &Run<Self>) -> Self::Row;
+    /// Returns the summary of some rows; all 0 without any.
+    fn summary(rows: &[&Self::Row]) -> Self::Summary;
+    /// Returns the number of episodes, and the numbers of the table's columns.
+    fn cells(summary: &Self::Summary) -> (usize, Vec<f64>);
+    /// Returns the file: the reference's keys in its order, and own keys only where a reader needs
+    /// them.
+    fn file(evaluation: &Evaluation<Self>) -> impl Serialize;
+    /// Returns the greedy player of a model.
+    #[must_use]
+    fn trained(model: &Arc<Model<Self::Net>>) -> Player<Self> {
+        Player::Public(Box::new(TrainedPolicy::new(Arc::clone(model))))
+    }
+}
 
 /// A map in insertion order, as Python's are.
 #[derive(Clone, Debug, PartialEq)]

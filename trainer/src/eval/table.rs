@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use super::Evaluated;
 use super::{Evaluation, ReplayUse};
-use crate::worlds::Evaluated;
 
 /// A row for each policy and task, then one over all tasks when there are several.
 #[must_use]

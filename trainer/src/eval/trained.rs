@@ -6,10 +6,9 @@ use std::sync::Arc;
 use sentinel_policy::nn::Model;
 use sentinel_policy::replay::Replay;
 
-use super::Plan;
-use crate::compact::TrainError;
+use super::{Evaluated, Plan};
+use crate::compact::{self, TrainError};
 use crate::lm::ModelKind;
-use crate::worlds::{Evaluated, load_model};
 use crate::{Contestant, Error, files};
 
 /// The replay of policy `trained` unless another one or a model is named.
@@ -71,4 +70,12 @@ impl<W: Evaluated> Plan<'_, W> {
         let replay = files::read_replay_of::<W>(path)?;
         Ok(Some(Source::Replay(path.to_owned(), replay)))
     }
+}
+
+/// Reads the model of a folder.
+///
+/// # Errors
+/// If it cannot be read, or was trained for another world.
+pub fn load_model<W: Evaluated>(folder: &Path) -> Result<Arc<Model<W::Net>>, TrainError> {
+    compact::load_model(folder).map(Arc::new)
 }

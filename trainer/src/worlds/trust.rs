@@ -8,8 +8,10 @@ use sentinel_policy::rollout::Run;
 use sentinel_policy::trust::EpisodeRow;
 use serde::Serialize;
 
-use super::{Evaluated, Traced, is_reference, mean};
+use super::{is_reference, mean};
+use crate::eval::Evaluated;
 use crate::eval::{Difficulty, Evaluation, Ordered, ReplayUse, State, or_empty};
+use crate::trace::Traced;
 
 /// Means over the episodes of a policy, of the rounded values of their rows, to four decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -10,7 +10,8 @@ use sentinel_policy::nn::{Architecture as _, Choice, ModelConfig, Network};
 use sentinel_policy::policy::Player;
 use sentinel_policy::{Playable, Scripted};
 
-use super::config::TrainConfig;
+use super::TrainError;
+use super::config::{Method, TrainConfig};
 use super::net::{Net, Outputs};
 
 /// The features of an environment's network.
@@ -144,6 +145,67 @@ fn scripted<W: Playable>() -> Vec<NamedPolicy<W>> {
         })
     };
     W::PolicyName::EVERY.iter().map(named).collect()
+}
+
+impl TrainConfig {
+    /// The defaults of a method in an environment; with `quick`, those of a run of about a minute.
+    #[must_use]
+    pub fn preset<W: Learn>(method: Method, quick: bool) -> Self {
+        let mut config = Self {
+            world: W::NAME.to_owned(),
+            method,
+            ..Self::default()
+        };
+        if method == Method::Sft {
+            config.name = "sft".to_owned();
+            config.max_steps = 60;
+            config.learning_rate = 0.003;
+            config.eval_steps = 10;
+            config.save_steps = 10;
+        }
+        W::preset(&mut config, quick);
+        if quick {
+            config.eval_steps = config.eval_steps.min(10);
+            config.save_steps = config.save_steps.min(10);
+        }
+        config
+    }
+
+    /// Returns the policy to imitate.
+    ///
+    /// # Errors
+    /// If the environment has no policy of that name.
+    pub fn teacher<W: Learn>(&self) -> Result<NamedPolicy<W>, TrainError> {
+        let mut policies = W::policies();
+        match policies.iter().position(|p| p.name() == self.teacher) {
+            Some(place) => Ok(policies.swap_remove(place)),
+            None => Err(TrainError::Teacher {
+                name: self.teacher.clone(),
+                known: policies.iter().map(|p| p.name().to_owned()).collect(),
+            }),
+        }
+    }
+
+    /// Checks all options together.
+    ///
+    /// # Errors
+    /// Names the first invalid option, or two ranges of seeds that overlap.
+    pub fn check<W: Learn>(&self) -> Result<(), TrainError> {
+        if self.world != W::NAME {
+            return Err(TrainError::World {
+                found: self.world.clone(),
+                wanted: W::NAME,
+            });
+        }
+        self.check_numbers()?;
+        model_config::<W>(self).check()?;
+        self.rules::<W>()?;
+        self.selected::<W>()?;
+        if self.method == Method::Sft {
+            self.teacher::<W>()?;
+        }
+        self.check_seeds()
+    }
 }
 
 /// Returns the configuration of the model that a run makes.

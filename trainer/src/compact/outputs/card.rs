@@ -7,13 +7,12 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
-use super::{named, of_task, rounded, state};
+use super::{rounded, state};
 use crate::Error;
 use crate::compact::config::{Method, TrainConfig};
-use crate::compact::evaluate::Scores;
-use crate::compact::events::Event;
 use crate::compact::fields::display_value;
 use crate::compact::learn::{Learn, NamedPolicy};
+use crate::run::{Event, Scores, named_scores, score_name};
 
 /// Options that the card shows elsewhere.
 const ELSEWHERE: [&str; 4] = ["name", "train_seeds", "validation_seeds", "test_seeds"];
@@ -30,7 +29,11 @@ pub fn text<W: Learn>(
 ) -> Result<String, Error> {
     let tasks = config.task_names::<W>()?;
     let finished = events.iter().rev().find_map(|event| match event {
-        Event::Finished { step, scores, .. } => Some((*step, scores)),
+        Event::Finished {
+            step,
+            scores: Some(scores),
+            ..
+        } => Some((*step, scores)),
         _ => None,
     });
     let parts = [
@@ -67,14 +70,14 @@ fn front(config: &TrainConfig, tasks: &[&str], scores: Option<&Scores>) -> Strin
     };
     let mut yaml = format!("---\nlibrary_name: sentinel\ntags:\n{tags}");
     let results = scores
-        .map(|scores| named(tasks, scores))
+        .map(|scores| named_scores(tasks, scores))
         .unwrap_or_default();
     if !results.is_empty() {
         let _ = writeln!(yaml, "model-index:\n- name: {}", quoted(&config.name));
         yaml.push_str("  results:\n");
     }
     for (metric, score) in results {
-        let task = tasks.iter().find(|task| metric == of_task(task));
+        let task = tasks.iter().find(|task| metric == score_name(task));
         let task = task.copied().unwrap_or("all tasks");
         let dataset = format!(
             "{}, {task}, {} rules, seeds {}, independent streams",

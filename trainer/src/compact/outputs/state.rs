@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{named, rounded};
+use super::rounded;
 use crate::Error;
 use crate::compact::config::TrainConfig;
-use crate::compact::evaluate::Scores;
-use crate::compact::events::Event;
 use crate::rl::Metrics;
+use crate::run::{Event, Scores, named_scores};
 
 /// Most training entries of a log: a curve needs no more.
 const ENTRIES: usize = 150;
@@ -105,7 +104,7 @@ fn history(config: &TrainConfig, tasks: &[&str], events: &[Event]) -> Vec<Entry>
     let (mut entries, mut window) = (Vec::new(), Vec::new());
     for event in events {
         match event {
-            Event::Step { step, metrics } => {
+            Event::Step { step, metrics, .. } => {
                 window.push(metrics);
                 if step % every == 0 || *step == config.max_steps {
                     entries.push(entry(config, *step, means(&window)));
@@ -115,17 +114,21 @@ fn history(config: &TrainConfig, tasks: &[&str], events: &[Event]) -> Vec<Entry>
             Event::Eval { step, scores } => {
                 entries.push(entry(config, *step, prefixed("eval", tasks, scores)));
             }
-            Event::Finished { step, scores, .. } => {
+            Event::Finished {
+                step,
+                scores: Some(scores),
+                ..
+            } => {
                 entries.push(entry(config, *step, prefixed("test", tasks, scores)));
             }
-            Event::Started { .. } | Event::Saved { .. } => {}
+            _ => {}
         }
     }
     entries
 }
 
 fn prefixed(prefix: &str, tasks: &[&str], scores: &Scores) -> Metrics {
-    let named = named(tasks, scores).into_iter();
+    let named = named_scores(tasks, scores).into_iter();
     named
         .map(|(name, score)| (format!("{prefix}_{name}"), score))
         .collect()

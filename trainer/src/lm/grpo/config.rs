@@ -34,13 +34,14 @@ pub enum Credit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Continue {
-    /// The world's scripted heuristic: cheap and without noise, but another player's future.
-    #[default]
+    /// The world's scripted heuristic: cheap and without noise, but another player's future, which made
+    /// the best token worse where it was measured (docs/log.md).
     Scripted,
     /// The model itself.
     Own,
     /// The model itself with its best token each time: its own future, with the noise of no further
     /// draw. What is the same is played once.
+    #[default]
     Greedy,
 }
 

@@ -10,7 +10,7 @@ use super::config::GrpoConfig;
 use super::objective::{Objective, Sample, accumulate, reference_logps};
 use super::voice::Voice;
 use crate::compact::learn::Learn;
-use crate::lm::train::{About, Event, Job, Outcome, Place, RunError, Start, State, Update, run};
+use crate::lm::train::{About, Event, Job, Outcome, RunDir, RunError, Start, State, Update, run};
 use crate::lm::{GenerateOptions, GenerationDefaults, Lora, Pass, Qwen2, Tokenizer, Trained};
 use crate::rl::Metrics;
 
@@ -161,16 +161,16 @@ impl<W: TextWorld + Learn> Job for GrpoJob<W> {
 /// If an option cannot be, the model cannot be read, or the run stops.
 pub fn train(
     config: &GrpoConfig,
-    place: &Place,
+    dir: &RunDir,
     stop: &AtomicBool,
     listen: &mut dyn FnMut(&Event),
 ) -> Result<Outcome, RunError> {
-    in_world!(config.world, W => train_in::<W>(config, place, stop, listen))
+    in_world!(config.world, W => train_in::<W>(config, dir, stop, listen))
 }
 
 fn train_in<W: TextWorld + Learn>(
     config: &GrpoConfig,
-    place: &Place,
+    dir: &RunDir,
     stop: &AtomicBool,
     listen: &mut dyn FnMut(&Event),
 ) -> Result<Outcome, RunError> {
@@ -181,7 +181,7 @@ fn train_in<W: TextWorld + Learn>(
         let starts = setups.iter().take(WORDS).map(Situation::<W>::new);
         starts.map(|start| start.prompt(config.prompt)).collect()
     };
-    let start = Start::open(&config.run, place, &words)?;
+    let start = Start::open(&config.run, dir, &words)?;
     let switched = !config.run.full && config.run.adapter.is_none();
     let mut reference = None;
     if config.beta != 0.0 && !switched {
@@ -205,5 +205,5 @@ fn train_in<W: TextWorld + Learn>(
     let schedule = config.run.schedule(config.learning_rate, total);
     let about = About::of(config, &config.run, start.folder, start.fallback)?;
     let state = Start::state(start.model, &config.run, schedule)?;
-    run(&mut job, state, &about, place, stop, listen)
+    run(&mut job, state, &about, dir, stop, listen)
 }

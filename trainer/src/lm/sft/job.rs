@@ -9,7 +9,7 @@ use super::{Prepared, RowOptions, SftRow, TooLong, pack, packed_gradient, prepar
 use crate::args::parse_number;
 use crate::corpus::{Example, Prompt, read_corpus};
 use crate::lm::train::{
-    About, Event, Job, Outcome, Place, RunError, RunOptions, Start, State, Update, run,
+    About, Event, Job, Outcome, RunDir, RunError, RunOptions, Start, State, Update, run,
 };
 use crate::rl::Metrics;
 
@@ -203,7 +203,7 @@ impl Job for SftJob {
 /// If the model or the corpus cannot be read, rows do not fit, or the run stops.
 pub fn train(
     config: &SftConfig,
-    place: &Place,
+    dir: &RunDir,
     stop: &AtomicBool,
     listen: &mut dyn FnMut(&Event),
 ) -> Result<Outcome, RunError> {
@@ -211,7 +211,7 @@ pub fn train(
     let data = config.data.as_ref();
     let data = data.ok_or(RunError::option("data", "a corpus in JSON lines"))?;
     let examples = read_corpus(data)?;
-    let start = Start::open(&config.run, place, &|| texts(&examples))?;
+    let start = Start::open(&config.run, dir, &|| texts(&examples))?;
     let options = RowOptions {
         max_length: config.run.max_seq_length,
         too_long: config.too_long,
@@ -232,7 +232,7 @@ pub fn train(
     let mut about = About::of(config, &config.run, start.folder, start.fallback)?;
     about.reads("the corpus", data)?;
     let state = Start::state(start.model, &config.run, schedule)?;
-    run(&mut job, state, &about, place, stop, listen)
+    run(&mut job, state, &about, dir, stop, listen)
 }
 
 /// All that is said in a corpus, which a new tokenizer learns its words from.

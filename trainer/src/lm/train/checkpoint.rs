@@ -1,6 +1,6 @@
 //! A run's state in one file, replaced whole: whenever the program is killed, the last one is valid.
 //!
-//! It holds what is trained, the optimizer's moments, how far the run has come, and its history, so
+//! It holds what is trained, the optimizer's moments, how far the run and its log have come, so
 //! that every other file of the run's folder can be written again from it. Random streams and the
 //! order of the data follow from the seed and the step, so they have no state of their own.
 
@@ -14,14 +14,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::RunError;
-use super::event::Event;
 use super::state::State;
 use crate::lm::parameter::matrix;
 use crate::lm::{LmError, Moments};
+use crate::run::{CHECKPOINT, LogPosition};
 use crate::{Error, files};
 
-/// Its name in the run's folder.
-pub const NAME: &str = "checkpoint.safetensors";
 const KEY: &str = "sentinel-lm-checkpoint";
 const VALUE: &str = "value.";
 const FIRST: &str = "adam.first.";
@@ -46,8 +44,9 @@ pub struct Header {
     pub tokens: u64,
     /// Steps of each parameter's moments.
     pub times: BTreeMap<String, usize>,
-    /// What happened.
-    pub history: Vec<Event>,
+    /// How far the log had come. In checkpoints of earlier versions, the events themselves.
+    #[serde(alias = "history")]
+    pub log: LogPosition,
 }
 
 /// The beginning of a safetensors file, as far as it says anything about the run.
@@ -64,7 +63,7 @@ impl Header {
     /// # Errors
     /// If there is no checkpoint, or its beginning is cut off or something else.
     pub fn read(folder: &Path) -> Result<Self, RunError> {
-        let path = folder.join(NAME);
+        let path = folder.join(CHECKPOINT);
         let bytes = beginning(&path).map_err(|error| LmError::read(&path, error))?;
         let found = serde_json::from_slice::<Beginning>(&bytes).map_err(|e| e.to_string());
         let header = found.and_then(|found| Self::of(found.metadata.get(KEY)));
@@ -125,7 +124,7 @@ pub fn save(state: &State, mut header: Header, folder: &Path) -> Result<(), RunE
         tensors.push((format!("{FIRST}{name}"), bytes(&moments.first)));
         tensors.push((format!("{SECOND}{name}"), bytes(&moments.second)));
     }
-    let path = folder.join(NAME);
+    let path = folder.join(CHECKPOINT);
     let failed = |error: safetensors::SafeTensorError| wrong(&path, error.to_string());
     let mut views = Vec::new();
     for (name, bytes) in &tensors {
@@ -156,7 +155,7 @@ impl Checkpoint {
     /// # Errors
     /// If there is none, or it is cut off or something else.
     pub fn read(folder: &Path) -> Result<Self, RunError> {
-        let path = folder.join(NAME);
+        let path = folder.join(CHECKPOINT);
         let bytes = std::fs::read(&path).map_err(|error| LmError::read(&path, error))?;
         Self::from_bytes(&bytes).map_err(|reason| no_checkpoint(&path, &reason))
     }
@@ -182,8 +181,8 @@ impl Checkpoint {
     ///
     /// # Errors
     /// If the checkpoint is of another model.
-    pub fn restore(mut self, state: &mut State, folder: &Path) -> Result<Vec<Event>, RunError> {
-        let path = folder.join(NAME);
+    pub fn restore(mut self, state: &mut State, folder: &Path) -> Result<LogPosition, RunError> {
+        let path = folder.join(CHECKPOINT);
         let device = state.model.device().clone();
         for parameter in state.model.parameters_mut() {
             if !parameter.is_trainable() {
@@ -218,6 +217,6 @@ impl Checkpoint {
         state.optimizer.restore(moments, &state.model)?;
         state.done = self.header.done;
         state.tokens = self.header.tokens;
-        Ok(self.header.history)
+        Ok(self.header.log)
     }
 }

@@ -30,12 +30,6 @@ pub enum RunError {
         /// What it may be.
         allowed: &'static str,
     },
-    /// A folder with a run in it.
-    #[error("{} holds a run: go on with --resume, start anew with --force, or name another folder", .0.display())]
-    Taken(PathBuf),
-    /// A folder with something else in it.
-    #[error("{} is not an empty folder, and holds no run: name another folder, or write over what is in it with --force", .0.display())]
-    Occupied(PathBuf),
     /// A folder that the run reads from.
     #[error("--output-dir {} is the folder of {option}, which the run would write over: name another folder", folder.display())]
     Input {
@@ -91,7 +85,7 @@ impl RunError {
             None => "nothing was saved yet".to_owned(),
             Some(at) => format!(
                 "the last good checkpoint is {}, after step {at}",
-                folder.join(super::checkpoint::NAME).display()
+                folder.join(crate::run::CHECKPOINT).display()
             ),
         };
         Self::NotFinite { step, what, saved }

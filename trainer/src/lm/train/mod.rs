@@ -3,11 +3,11 @@
 
 mod about;
 pub mod checkpoint;
+mod dir;
 mod error;
-mod event;
+mod job;
 mod options;
 mod outputs;
-mod place;
 mod run;
 mod schedule;
 mod start;
@@ -15,11 +15,12 @@ mod state;
 
 pub use about::About;
 pub use error::RunError;
-pub use event::Event;
+pub use job::{Job, Update};
 pub use options::RunOptions;
-pub use outputs::{EVENTS, STATE};
-pub use place::Place;
-pub use run::{Job, Outcome, Update, run};
+pub use outputs::STATE;
+pub use run::run;
 pub use schedule::{Schedule, ScheduleKind};
 pub use start::{Start, options_file, overlaid, write_options};
 pub use state::State;
+
+pub use crate::run::{Event, Outcome, RunDir};

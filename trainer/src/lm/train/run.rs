@@ -1,62 +1,18 @@
 //! A whole run in a folder: step, log, save, stop when asked, go on after an interruption.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use serde_json::Value;
 
 use super::about::{About, changed};
 use super::checkpoint::{self, Checkpoint, Header};
+use super::dir::{check_again, clear};
 use super::error::RunError;
-use super::event::Event;
+use super::job::{Job, Update};
 use super::outputs;
-use super::place::Place;
 use super::state::State;
-use crate::lm::LmError;
-use crate::rl::Metrics;
-
-/// What one update gave: one or several optimizer steps.
-#[derive(Clone, Debug, Default)]
-pub struct Update {
-    /// What is logged about each step.
-    pub steps: Vec<Metrics>,
-    /// What a person should know about.
-    pub warnings: Vec<String>,
-}
-
-/// A way to train.
-pub trait Job {
-    /// `sft` or `grpo`.
-    fn method(&self) -> &'static str;
-    /// Rows that one optimizer step learns from.
-    fn batch_size(&self) -> usize;
-    /// Optimizer steps of a pass over the data.
-    fn steps_per_epoch(&self) -> usize;
-    /// What there is to learn from.
-    fn data(&self) -> Metrics;
-    /// What a person should know before the first step.
-    fn warnings(&self) -> Vec<String>;
-    /// Further options that may differ when a run goes on.
-    fn free(&self) -> &'static [&'static str] {
-        &[]
-    }
-    /// Learns until the next point at which a run can stop and go on. All that it draws follows
-    /// from the seed and `state.done`.
-    ///
-    /// # Errors
-    /// If a number is not finite, or the device or an episode fails.
-    fn update(&mut self, state: &mut State) -> Result<Update, RunError>;
-}
-
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// All steps were taken.
-    Finished,
-    /// It was asked to stop, and can go on.
-    Interrupted,
-}
+use crate::run::{CHECKPOINT, Event, Outcome, RunDir, RunLog, unix_time};
 
 /// Whose options may differ when a run goes on: they do not change what is learned.
 const FREE: [&str; 3] = ["logging_steps", "save_steps", "allow_fallback"];
@@ -70,70 +26,69 @@ pub fn run(
     job: &mut dyn Job,
     mut state: State,
     about: &About,
-    place: &Place,
+    dir: &RunDir,
     stop: &AtomicBool,
     listen: &mut dyn FnMut(&Event),
 ) -> Result<Outcome, RunError> {
     let base = state.model.base_digest()?;
-    let history = open(job, &mut state, about, place, &base)?;
-    let header = Header {
-        method: job.method().to_owned(),
-        config: about.config.clone(),
+    let mut log = open(job, &mut state, about, dir, &base, listen)?;
+    let begun = started(job, &state, about);
+    let finished = |event: &Event| matches!(event, Event::Finished { .. });
+    let over = log.events().iter().any(finished);
+    let mut run = Run {
+        job,
+        about,
+        dir,
         base,
-        inputs: about.inputs.clone(),
-        done: 0,
-        tokens: 0,
-        times: std::collections::BTreeMap::new(),
-        history: Vec::new(),
+        saved: dir.resume.then_some(state.done),
     };
-    let mut log = Log {
-        history,
-        listen,
-        header,
-    };
-    if log.over() {
-        // Whoever killed it after its last checkpoint may have done so before the other files.
-        (log.listen)(&started(job, &state, about));
-        let base = &log.header.base;
-        outputs::write_all(&place.folder, job, &state, about, base, &log.history)?;
+    if over {
+        // A kill after the last checkpoint may have come before the other files.
+        log.announce(&begun);
+        run.write_outputs(&state, &log)?;
         return Ok(Outcome::Finished);
     }
-    log.begin(job, &state, about);
-    let mut saved = place.resume.then_some(state.done);
+    log.emit(begun)?;
+    if state.done == 0 {
+        let counts = run.job.data();
+        log.emit(Event::Data { counts })?;
+        for text in about.warnings.iter().cloned().chain(run.job.warnings()) {
+            log.emit(Event::Warning { step: 0, text })?;
+        }
+    }
     while !state.finished() {
         if stop.load(Ordering::Relaxed) {
-            log.note(Event::Interrupted { step: state.done });
-            log.keep(job, &state, about, &place.folder, saved)?;
+            log.emit(Event::Interrupted { step: state.done })?;
+            run.save(&state, &mut log)?;
             return Ok(Outcome::Interrupted);
         }
         let (start, before, tokens) = (Instant::now(), state.done, state.tokens);
-        let update = match job.update(&mut state) {
+        let update = match run.job.update(&mut state) {
             Ok(update) => update,
             Err(error) => {
                 // What was learned until here is not lost to a prompt that is too long, or the like.
                 let whole = state.done == before && !matches!(error, RunError::NotFinite { .. });
-                if whole && before > 0 && saved != Some(before) {
-                    log.keep(job, &state, about, &place.folder, saved)?;
-                    saved = Some(before);
+                if whole && before > 0 && run.saved != Some(before) {
+                    run.save(&state, &mut log)?;
                 }
-                return Err(error.saved(&place.folder, saved));
+                return Err(error.saved(&dir.path, run.saved));
             }
         };
         let seconds = start.elapsed().as_secs_f64();
         let read = (state.tokens - tokens) as f64;
-        log.updated(job, update, before, seconds, read);
+        run.log_update(&mut log, update, before, seconds, read)?;
         let (step, every) = (state.done, about.save_steps);
         if step / every > before / every && !state.finished() {
-            log.keep(job, &state, about, &place.folder, saved)?;
-            saved = Some(step);
+            run.save(&state, &mut log)?;
         }
     }
-    let seconds = log.seconds();
-    log.note(Event::Finished {
+    log.emit(Event::Finished {
         step: state.done,
-        seconds,
-    });
-    log.keep(job, &state, about, &place.folder, saved)?;
+        seconds: Some(log.seconds()),
+        scores: None,
+        baselines: Vec::new(),
+    })?;
+    run.save(&state, &mut log)?;
     Ok(Outcome::Finished)
 }
 
@@ -152,96 +107,81 @@ fn started(job: &dyn Job, state: &State, about: &About) -> Event {
     }
 }
 
-/// What happened, and who is told.
-struct Log<'a> {
-    history: Vec<Event>,
-    listen: &'a mut dyn FnMut(&Event),
-    header: Header,
+/// What stays the same while a run goes on, and the step of its last checkpoint.
+struct Run<'a> {
+    job: &'a mut dyn Job,
+    about: &'a About,
+    dir: &'a RunDir,
+    /// Digest of the model's weights before the run.
+    base: String,
+    saved: Option<usize>,
 }
 
-impl Log<'_> {
-    fn note(&mut self, event: Event) {
-        (self.listen)(&event);
-        self.history.push(event);
-    }
-
-    /// Whether the run had ended before.
-    fn over(&self) -> bool {
-        let over = |event: &Event| matches!(event, Event::Finished { .. });
-        self.history.iter().any(over)
-    }
-
-    fn begin(&mut self, job: &dyn Job, state: &State, about: &About) {
-        self.note(started(job, state, about));
-        if state.done > 0 {
-            return;
-        }
-        let counts = job.data();
-        self.note(Event::Data { counts });
-        for text in about.warnings.iter().cloned().chain(job.warnings()) {
-            self.note(Event::Warning { step: 0, text });
-        }
-    }
-
-    fn updated(&mut self, job: &dyn Job, update: Update, before: usize, seconds: f64, read: f64) {
+impl Run<'_> {
+    fn log_update(
+        &self,
+        log: &mut RunLog<'_>,
+        update: Update,
+        before: usize,
+        seconds: f64,
+        read: f64,
+    ) -> Result<(), RunError> {
         let each = update.steps.len().max(1) as f64;
         for text in update.warnings {
-            self.note(Event::Warning { step: before, text });
+            log.emit(Event::Warning { step: before, text })?;
         }
         for (step, mut metrics) in (before + 1..).zip(update.steps) {
             metrics.insert("step_time".into(), seconds / each);
             metrics.insert("tokens_per_second".into(), read / seconds.max(1e-9));
             // JSON has no other numbers, and a deviation of nothing is none.
             metrics.retain(|_, value| value.is_finite());
-            let epoch = step as f64 / job.steps_per_epoch().max(1) as f64;
-            self.note(Event::Step {
+            let epoch = step as f64 / self.job.steps_per_epoch().max(1) as f64;
+            log.emit(Event::Step {
                 step,
-                epoch,
+                epoch: Some(epoch),
                 metrics,
-            });
+            })?;
         }
+        Ok(())
     }
 
-    fn seconds(&self) -> f64 {
-        let time = |event: &Event| match event {
-            Event::Step { metrics, .. } => metrics.get("step_time").copied(),
-            _ => None,
-        };
-        self.history.iter().filter_map(time).sum()
-    }
-
-    /// Saves a run: the checkpoint first, from which all else could be written again. `saved` is the
-    /// step of the one before it.
-    fn keep(
-        &mut self,
-        job: &dyn Job,
-        state: &State,
-        about: &About,
-        folder: &Path,
-        saved: Option<usize>,
-    ) -> Result<(), RunError> {
-        self.note(Event::Saved { step: state.done });
+    /// Saves the run: the checkpoint first, from which all else could be written again.
+    fn save(&mut self, state: &State, log: &mut RunLog<'_>) -> Result<(), RunError> {
+        let folder = &self.dir.path;
+        log.emit(Event::Saved { step: state.done })?;
         let header = Header {
-            history: self.history.clone(),
-            ..self.header.clone()
+            method: self.job.method().to_owned(),
+            config: self.about.config.clone(),
+            base: self.base.clone(),
+            inputs: self.about.inputs.clone(),
+            done: 0,
+            tokens: 0,
+            times: std::collections::BTreeMap::new(),
+            log: log.sync()?,
         };
-        checkpoint::save(state, header, folder).map_err(|error| error.saved(folder, saved))?;
-        let base = &self.header.base;
-        outputs::write_all(folder, job, state, about, base, &self.history)
+        checkpoint::save(state, header, folder).map_err(|error| error.saved(folder, self.saved))?;
+        self.saved = Some(state.done);
+        self.write_outputs(state, log)
+    }
+
+    fn write_outputs(&self, state: &State, log: &RunLog<'_>) -> Result<(), RunError> {
+        let (folder, job) = (&self.dir.path, &*self.job);
+        outputs::write_all(folder, job, state, self.about, &self.base, log.events())
     }
 }
 
-/// Checks the folder; brings the state to where its checkpoint stands.
-fn open(
+/// Checks the folder and brings the state to where its checkpoint stands; returns the log.
+fn open<'a>(
     job: &dyn Job,
     state: &mut State,
     about: &About,
-    place: &Place,
+    dir: &RunDir,
     base: &str,
-) -> Result<Vec<Event>, RunError> {
-    let folder = &place.folder;
-    let path = folder.join(checkpoint::NAME);
-    if place.resume {
+    listen: &'a mut dyn FnMut(&Event),
+) -> Result<RunLog<'a>, RunError> {
+    let folder = &dir.path;
+    let path = folder.join(CHECKPOINT);
+    if dir.resume {
         let found = Checkpoint::read(folder)?;
         let differs = |reason: String| RunError::Checkpoint {
             path: path.clone(),
@@ -265,12 +205,13 @@ fn open(
         if let Some(reason) = reason.or_else(|| changed(&then.inputs, &about.inputs)) {
             return Err(differs(reason));
         }
-        return found.restore(state, folder);
+        let position = found.restore(state, folder)?;
+        let log = RunLog::resume(folder, Vec::new(), position, state.done, listen);
+        return Ok(log?);
     }
-    place.check_again(&about.source, about.adapter())?;
-    std::fs::create_dir_all(folder).map_err(|error| LmError::write(folder, error))?;
-    place.clear(state.model.adapter().is_some(), &about.source)?;
-    Ok(Vec::new())
+    check_again(dir, &about.source, about.adapter())?;
+    clear(dir, state.model.adapter().is_some(), &about.source)?;
+    Ok(RunLog::create(folder, Vec::new(), listen)?)
 }
 
 /// The first option that a run began with and that is another now.
@@ -290,10 +231,4 @@ fn other(then: &Value, now: &Value, of_job: &[&str]) -> Option<String> {
         said(then.get(name)),
         said(now.get(name))
     ))
-}
-
-fn unix_time() -> f64 {
-    let passed = SystemTime::now().duration_since(UNIX_EPOCH);
-    // Whole seconds are exact; a clock before 1970 counts as 1970.
-    passed.map_or(0.0, |passed| passed.as_secs() as f64)
 }

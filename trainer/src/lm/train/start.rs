@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::dir::{self, STAND_IN};
 use super::error::RunError;
 use super::options::RunOptions;
-use super::place::{Place, STAND_IN};
 use super::schedule::Schedule;
 use super::state::State;
 use crate::lm::init::{InitOptions, create};
@@ -16,6 +16,7 @@ use crate::lm::{
     BaseCheck, GenerationDefaults, HubOptions, LmError, Lora, Optimizer, Qwen2, Tokenizer, Trained,
     find_model,
 };
+use crate::run::{RunDir, RunLock};
 use crate::{Error, files};
 
 /// Tokens that Qwen2.5's small models read at most.
@@ -33,29 +34,32 @@ pub struct Start {
     pub folder: PathBuf,
     /// Whether a tiny new model stands in for one that could not be found.
     pub fallback: bool,
+    /// The lock on the run's folder, to be held until the run ends.
+    pub lock: RunLock,
 }
 
 impl Start {
-    /// Sees whether the run may write to its place; finds and loads what the options name, and puts
-    /// the adapter beside it. A stand-in, where the options allow one, is written into the place, with
+    /// Checks that the run may write to its folder and locks it; finds and loads what the options name, and puts
+    /// the adapter beside it. A stand-in, where the options allow one, is written into the folder, with
     /// a tokenizer that learns its words from `texts`.
     ///
     /// # Errors
-    /// If an option cannot be, something else is in the place, or the model cannot be found, read or
+    /// If an option cannot be, something else is in the folder, or the model cannot be found, read or
     /// run.
     pub fn open(
         options: &RunOptions,
-        place: &Place,
+        run_dir: &RunDir,
         texts: &dyn Fn() -> Vec<String>,
     ) -> Result<Self, RunError> {
         options.check()?;
-        place.check(options)?;
+        dir::check(run_dir, options)?;
         options.named_adapter()?;
         let device = options.device.open()?;
+        let lock = run_dir.lock()?;
         let (folder, fallback) = match find_model(&options.model, &HubOptions::from_environment()) {
             Ok(folder) => (folder, false),
             Err(LmError::NotFound { .. }) if options.allow_fallback => {
-                (stand_in(options, place, texts)?, true)
+                (stand_in(options, run_dir, texts)?, true)
             }
             Err(error) => return Err(error.into()),
         };
@@ -81,6 +85,7 @@ impl Start {
             generation: GenerationDefaults::read(&folder)?,
             folder,
             fallback,
+            lock,
         })
     }
 
@@ -117,11 +122,11 @@ impl Start {
 /// as long as the models that it stands for do.
 fn stand_in(
     options: &RunOptions,
-    place: &Place,
+    dir: &RunDir,
     texts: &dyn Fn() -> Vec<String>,
 ) -> Result<PathBuf, RunError> {
-    let folder = place.folder.join(STAND_IN);
-    if !(place.resume && folder.join("config.json").is_file()) {
+    let folder = dir.path.join(STAND_IN);
+    if !(dir.resume && folder.join("config.json").is_file()) {
         let init = InitOptions {
             max_position_embeddings: POSITIONS.max(options.max_seq_length),
             force: true,

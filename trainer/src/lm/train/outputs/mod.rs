@@ -1,5 +1,5 @@
-//! The files of a run's folder, each made anew from the events: nothing is appended, and a reader
-//! sees an old file or a new one.
+//! The model and the summaries in a run's folder, each written anew at every checkpoint: a reader sees
+//! an old file or a new one.
 
 mod card;
 mod state;
@@ -7,18 +7,14 @@ mod state;
 use std::path::Path;
 
 use super::about::About;
-use super::event::Event;
-use super::run::Job;
+use super::job::Job;
 use super::state::State;
-use crate::compact::outputs::tensorboard::{Point, encode};
-use crate::compact::outputs::{Clock, RUNS, TENSORBOARD};
+use crate::files;
 use crate::lm::LmError;
 use crate::lm::config::special_tokens;
 use crate::lm::lora::{COMPANIONS, Lora};
-use crate::{Error, files};
+use crate::run::Event;
 
-/// Every event, one per line.
-pub const EVENTS: &str = "events.jsonl";
 /// What Hugging Face's trainer leaves behind.
 pub const STATE: &str = "trainer_state.json";
 const CARD: &str = "README.md";
@@ -32,19 +28,10 @@ pub(super) fn write_all(
     base: &str,
     events: &[Event],
 ) -> Result<(), super::RunError> {
-    let mut lines = String::new();
-    for event in events {
-        lines.push_str(&serde_json::to_string(event).map_err(Error::from)?);
-        lines.push('\n');
-    }
-    files::write(&folder.join(EVENTS), lines.as_bytes())?;
     let text = state::text(job, state, about, events)?;
     files::write(&folder.join(STATE), text.as_bytes())?;
     let text = card::text(job, state, about, events);
     files::write(&folder.join(CARD), text.as_bytes())?;
-    let runs = folder.join(RUNS);
-    std::fs::create_dir_all(&runs).map_err(|error| LmError::write(&runs, error))?;
-    files::write(&runs.join(TENSORBOARD), &tensorboard(events))?;
     if state.model.adapter().is_some() {
         Lora::save_with_digest(&state.model, folder, base)?;
     } else {
@@ -59,24 +46,4 @@ pub(super) fn write_all(
         }
     }
     Ok(())
-}
-
-fn tensorboard(events: &[Event]) -> Vec<u8> {
-    let start = events.iter().find_map(|event| match event {
-        Event::Started { unix_time, .. } => Some(*unix_time),
-        _ => None,
-    });
-    let steps = || {
-        events.iter().filter_map(|event| match event {
-            Event::Step { step, metrics, .. } => Some((*step, metrics)),
-            _ => None,
-        })
-    };
-    let clock = Clock::of(start, steps());
-    let points = steps().map(|(step, metrics)| Point {
-        prefix: "train",
-        step,
-        values: metrics.clone().into_iter().collect(),
-    });
-    encode(points, &|step| clock.at(step))
 }

@@ -19,7 +19,7 @@ pub(super) fn text(
     let mut log = history(state, about, events);
     let flops = flops(state);
     if let Some(seconds) = events.iter().rev().find_map(|event| match event {
-        Event::Finished { seconds, .. } => Some(*seconds),
+        Event::Finished { seconds, .. } => *seconds,
         _ => None,
     }) {
         log.push(summary(job, state, events, seconds, flops));
@@ -74,7 +74,7 @@ fn history(state: &State, about: &About, events: &[Event]) -> Vec<Value> {
         };
         window.push(metrics);
         if step % about.logging_steps == 0 || *step == state.schedule.total {
-            entries.push(entry(*step, *epoch, means(&window)));
+            entries.push(entry(*step, epoch.unwrap_or_default(), means(&window)));
             window.clear();
         }
     }

@@ -1,0 +1,170 @@
+//! The folder of a run: what may be in it before the run begins, and the lock while it goes on.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::{Error, files};
+
+/// The file of a run's checkpoint.
+pub const CHECKPOINT: &str = "checkpoint.safetensors";
+/// The file in a run's folder that is locked while the run goes on.
+pub const LOCK: &str = ".lock";
+
+/// The folder of a run, and what to do when it holds one already.
+#[derive(Clone, Debug)]
+pub struct RunDir {
+    /// The folder; made when it is missing.
+    pub path: PathBuf,
+    /// Resume from the checkpoint in the folder.
+    pub resume: bool,
+    /// Overwrite the run in the folder.
+    pub force: bool,
+}
+
+/// The lock on a run's folder. The system takes it back when the program ends, however it does; when
+/// it is dropped, its file goes, and so does a folder that was made for a run that wrote nothing.
+#[derive(Debug)]
+pub struct RunLock {
+    path: PathBuf,
+    /// The folder, where it was made with the lock.
+    made: Option<PathBuf>,
+    file: File,
+}
+
+impl Drop for RunLock {
+    fn drop(&mut self) {
+        // A lock file that stays behind is harmless.
+        let _ = std::fs::remove_file(&self.path);
+        let _ = self.file.unlock();
+        // Only an empty folder is removed.
+        if let Some(folder) = &self.made {
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
+}
+
+impl RunDir {
+    /// A folder for a new run.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            resume: false,
+            force: false,
+        }
+    }
+
+    /// Checks that a run may write here: over nothing that it was not told to write over. `marker` is
+    /// the file by which a run is recognised; `own` are files that a run leaves before it.
+    ///
+    /// # Errors
+    /// [`Error::RunExists`] or [`Error::DirNotEmpty`].
+    pub fn check_free(&self, marker: &str, own: &[&str]) -> Result<(), Error> {
+        if self.resume || self.force {
+            return Ok(());
+        }
+        let mut own = own.to_vec();
+        own.push(LOCK);
+        if self.path.join(marker).exists() {
+            Err(Error::RunExists(self.path.clone()))
+        } else if files::is_occupied(&self.path, &own) {
+            Err(Error::DirNotEmpty(self.path.clone()))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Removes files of an earlier run that a new one over it would otherwise leave, such as its
+    /// checkpoint, which a resumed run would go on from.
+    ///
+    /// # Errors
+    /// If one is there and cannot be removed.
+    pub fn remove<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<(), Error> {
+        for name in names {
+            let path = self.path.join(name);
+            match std::fs::remove_file(&path) {
+                Err(source) if source.kind() != ErrorKind::NotFound => {
+                    return Err(Error::Write { path, source });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the folder and locks it, so that no second run writes into it.
+    ///
+    /// # Errors
+    /// [`Error::RunLocked`] while another run goes on there, or if the folder cannot be written.
+    pub fn lock(&self) -> Result<RunLock, Error> {
+        let failed = |path: &PathBuf, source| Error::Write {
+            path: path.clone(),
+            source,
+        };
+        let made = (!self.path.exists()).then(|| self.path.clone());
+        std::fs::create_dir_all(&self.path).map_err(|source| failed(&self.path, source))?;
+        let path = self.path.join(LOCK);
+        loop {
+            let mut options = OpenOptions::new();
+            let file = options.create(true).truncate(false).write(true).open(&path);
+            let file = file.map_err(|source| failed(&path, source))?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Err(Error::RunLocked(self.path.clone())),
+                // Some network file systems have no locks; a run there is as safe as its user.
+                Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {}
+                Err(TryLockError::Error(source)) => return Err(failed(&path, source)),
+            }
+            // A run that ended in between may have removed the file that was opened.
+            if is_at(&file, &path) {
+                return Ok(RunLock { path, made, file });
+            }
+        }
+    }
+}
+
+/// Returns whether an open file is the one at `path`.
+fn is_at(file: &File, path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let same = |(open, there): (std::fs::Metadata, std::fs::Metadata)| {
+            (open.dev(), open.ino()) == (there.dev(), there.ino())
+        };
+        file.metadata()
+            .ok()
+            .zip(path.metadata().ok())
+            .is_some_and(same)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        path.exists()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_runs_never_share_a_folder() -> Result<(), Error> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dir = RunDir::new(folder.path().join("run"));
+        let lock = dir.lock()?;
+        assert!(matches!(dir.lock(), Err(Error::RunLocked(_))));
+        drop(lock);
+        assert!(
+            !dir.path.exists(),
+            "nothing is left of a run that wrote nothing"
+        );
+        let lock = dir.lock()?;
+        std::fs::write(dir.path.join("model"), "a model").expect("a file");
+        drop(lock);
+        assert!(dir.path.join("model").exists() && !dir.path.join(LOCK).exists());
+        let occupied = dir.check_free("checkpoint", &[]);
+        assert!(matches!(occupied, Err(Error::DirNotEmpty(_))));
+        dir.check_free("checkpoint", &["model"])
+    }
+}

@@ -1,0 +1,274 @@
+//! The log of a run, appended and flushed event by event: `events.jsonl`, and TensorBoard's file.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::event::Event;
+use super::tensorboard::{self, Clock};
+use crate::{Error, files};
+
+/// Every event, one per line.
+pub const EVENTS: &str = "events.jsonl";
+/// The folder that TensorBoard is pointed at.
+pub const RUNS: &str = "runs";
+/// The file in it. A fixed name, so that a resumed run goes on in it; TensorBoard looks for `tfevents`.
+pub const TENSORBOARD: &str = "events.out.tfevents.0.sentinel";
+
+/// How far a log had come when a checkpoint was written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum LogPosition {
+    /// Bytes of `events.jsonl`.
+    Bytes(u64),
+    /// The events themselves, which checkpoints of earlier versions hold.
+    Events(Vec<Event>),
+}
+
+/// The events of a run: in memory, in its files, and told to a listener.
+pub struct RunLog<'a> {
+    events: Vec<Event>,
+    listen: &'a mut dyn FnMut(&Event),
+    lines: Appended,
+    board: Appended,
+    clock: Clock,
+    tasks: Vec<String>,
+}
+
+impl<'a> RunLog<'a> {
+    /// Starts the log of a new run in a folder that exists. `tasks` are the names of the tasks that
+    /// scores are of.
+    ///
+    /// # Errors
+    /// If its files cannot be written.
+    pub fn create(
+        folder: &Path,
+        tasks: Vec<String>,
+        listen: &'a mut dyn FnMut(&Event),
+    ) -> Result<Self, Error> {
+        Self::with_events(folder, tasks, Vec::new(), listen)
+    }
+
+    /// Goes on with the log where a checkpoint, of `step`, left it: what came after is cut off. Where
+    /// the file was changed since, the lines before the change stay, and a warning says so.
+    ///
+    /// # Errors
+    /// If its files cannot be written.
+    pub fn resume(
+        folder: &Path,
+        tasks: Vec<String>,
+        position: LogPosition,
+        step: usize,
+        listen: &'a mut dyn FnMut(&Event),
+    ) -> Result<Self, Error> {
+        let length = match position {
+            LogPosition::Bytes(length) => length,
+            LogPosition::Events(events) => return Self::with_events(folder, tasks, events, listen),
+        };
+        let path = folder.join(EVENTS);
+        let mut content = Vec::new();
+        if let Ok(file) = File::open(&path) {
+            // What cannot be read is missing, as below.
+            let _ = file.take(length).read_to_end(&mut content);
+        }
+        let (mut events, mut kept) = (Vec::new(), 0);
+        for line in content.split_inclusive(|byte| *byte == b'\n') {
+            let Ok(event) = serde_json::from_slice(line) else {
+                break;
+            };
+            events.push(event);
+            kept += line.len() as u64;
+        }
+        let lines = Appended::open(path, kept)?;
+        let mut log = Self::new(folder, tasks, events, lines, listen)?;
+        if kept < length {
+            let text = format!(
+                "{EVENTS} is not as the checkpoint left it: what it lacks before step {step} is lost"
+            );
+            log.emit(Event::Warning { step, text })?;
+        }
+        Ok(log)
+    }
+
+    fn with_events(
+        folder: &Path,
+        tasks: Vec<String>,
+        events: Vec<Event>,
+        listen: &'a mut dyn FnMut(&Event),
+    ) -> Result<Self, Error> {
+        let mut text = String::new();
+        for event in &events {
+            text.push_str(&event.to_line()?);
+        }
+        let path = folder.join(EVENTS);
+        files::write(&path, text.as_bytes())?;
+        let lines = Appended::open(path, text.len() as u64)?;
+        Self::new(folder, tasks, events, lines, listen)
+    }
+
+    fn new(
+        folder: &Path,
+        tasks: Vec<String>,
+        events: Vec<Event>,
+        lines: Appended,
+        listen: &'a mut dyn FnMut(&Event),
+    ) -> Result<Self, Error> {
+        let runs = folder.join(RUNS);
+        std::fs::create_dir_all(&runs).map_err(|source| Error::Write {
+            path: runs.clone(),
+            source,
+        })?;
+        let mut clock = Clock::default();
+        let mut board = Vec::new();
+        for event in &events {
+            board.extend(tensorboard::records(event, &tasks, &mut clock));
+        }
+        let path = runs.join(TENSORBOARD);
+        files::write(&path, &board)?;
+        Ok(Self {
+            board: Appended::open(path, board.len() as u64)?,
+            events,
+            listen,
+            lines,
+            clock,
+            tasks,
+        })
+    }
+
+    /// Appends an event to the files and tells the listener of it.
+    ///
+    /// # Errors
+    /// If the files cannot be written, or a number of the event is not finite.
+    pub fn emit(&mut self, event: Event) -> Result<(), Error> {
+        self.lines.write(event.to_line()?.as_bytes())?;
+        let records = tensorboard::records(&event, &self.tasks, &mut self.clock);
+        self.board.write(&records)?;
+        (self.listen)(&event);
+        self.events.push(event);
+        Ok(())
+    }
+
+    /// Tells the listener of an event that is not logged, or was logged before.
+    pub fn announce(&mut self, event: &Event) {
+        (self.listen)(event);
+    }
+
+    /// Returns all events.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// Returns the seconds that all steps took together.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.clock.passed()
+    }
+
+    /// Makes sure that the events are on the disk, and returns the position that a checkpoint keeps
+    /// for [`RunLog::resume`].
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn sync(&mut self) -> Result<LogPosition, Error> {
+        self.lines.sync()?;
+        Ok(LogPosition::Bytes(self.lines.length))
+    }
+}
+
+/// A file that grows.
+struct Appended {
+    path: PathBuf,
+    file: File,
+    length: u64,
+}
+
+impl Appended {
+    /// Opens a file to append to it, after its first `length` bytes.
+    fn open(path: PathBuf, length: u64) -> Result<Self, Error> {
+        let opened = OpenOptions::new().create(true).append(true).open(&path);
+        let cut = opened.and_then(|file| file.set_len(length).map(|()| file));
+        match cut {
+            Ok(file) => Ok(Self { path, file, length }),
+            Err(source) => Err(Error::Write { path, source }),
+        }
+    }
+
+    fn failed(&self, source: std::io::Error) -> Error {
+        Error::Write {
+            path: self.path.clone(),
+            source,
+        }
+    }
+
+    /// Appends in one call, unbuffered: a reader sees whole lines as they come.
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let written = self.file.write_all(bytes);
+        written.map_err(|source| self.failed(source))?;
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        self.file.sync_data().map_err(|source| self.failed(source))
+    }
+}
+
+/// Why a list of events cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum EventsError {
+    /// The file cannot be read.
+    #[error(transparent)]
+    File(#[from] Error),
+    /// A line is no event.
+    #[error("{} line {line} is no event: {reason}; resume the run to go on from its checkpoint", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// 1-based line.
+        line: usize,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Reads JSON lines; `path` is only what an error calls them.
+///
+/// # Errors
+/// Names the first line that is no event.
+pub fn parse_events(path: &Path, content: &[u8]) -> Result<Vec<Event>, EventsError> {
+    let mut events = Vec::new();
+    for (index, line) in content.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let event = serde_json::from_slice(line).map_err(|error| EventsError::Line {
+            path: path.to_owned(),
+            line: index + 1,
+            reason: reason(&error),
+        })?;
+        events.push(event);
+    }
+    Ok(events)
+}
+
+/// Reads a file of JSON lines.
+///
+/// # Errors
+/// If it cannot be read, or a line of it is no event.
+pub fn read_events(path: &Path) -> Result<Vec<Event>, EventsError> {
+    let content = std::fs::read(path).map_err(|source| Error::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    parse_events(path, &content)
+}
+
+/// Returns the reason of an error without serde's line number, which is 1 on every line.
+fn reason(error: &serde_json::Error) -> String {
+    if error.is_eof() {
+        return "it is cut off".to_owned();
+    }
+    let text = error.to_string();
+    let (reason, _) = text.split_once(" at line ").unwrap_or((&text, ""));
+    reason.to_owned()
+}

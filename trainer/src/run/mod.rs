@@ -1,0 +1,36 @@
+//! Training runs: their folder, the lock on it, and what is logged while they go on. The same for
+//! every algorithm.
+//!
+//! A run appends each event to `events.jsonl` and each number to TensorBoard's file at once, so that
+//! both can be watched. A checkpoint holds how long the list of events was; a run that goes on cuts
+//! off what came after.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+mod dir;
+mod event;
+mod log;
+pub mod tensorboard;
+
+pub use dir::{CHECKPOINT, LOCK, RunDir, RunLock};
+pub use event::{Event, Scores};
+pub(crate) use event::{named_scores, score_name};
+pub use log::{
+    EVENTS, EventsError, LogPosition, RUNS, RunLog, TENSORBOARD, parse_events, read_events,
+};
+pub use tensorboard::Clock;
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All steps were taken.
+    Finished,
+    /// It was asked to stop, and can go on.
+    Interrupted,
+}
+
+/// Returns the time in whole seconds since 1970, which are exact; a clock before counts as 1970.
+pub(crate) fn unix_time() -> f64 {
+    let passed = SystemTime::now().duration_since(UNIX_EPOCH);
+    passed.map_or(0.0, |passed| passed.as_secs() as f64)
+}

@@ -1,0 +1,166 @@
+//! A TensorBoard event file, written by hand: its two formats are small.
+//!
+//! The file is a list of TFRecords, each a protobuf `Event`. Tags begin as Hugging Face's do:
+//! `train/`, `eval/` and `test/`.
+
+use super::event::{Event, named_scores};
+
+/// The time of each step: the start of the run and the durations of its steps, so that it is the same
+/// whenever the file is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Clock {
+    start: Option<f64>,
+    passed: f64,
+}
+
+impl Clock {
+    /// Takes in an event of the run. Returns whether the run began with it.
+    pub fn advance(&mut self, event: &Event) -> bool {
+        match event {
+            Event::Started { unix_time, .. } if self.start.is_none() => {
+                self.start = Some(*unix_time);
+                return true;
+            }
+            Event::Step { metrics, .. } => {
+                self.passed += metrics.get("step_time").copied().unwrap_or(0.0);
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// Returns the seconds that all steps took together.
+    #[must_use]
+    pub const fn passed(&self) -> f64 {
+        self.passed
+    }
+
+    /// Returns the time at the end of the last step, in seconds since 1970.
+    #[must_use]
+    pub fn now(&self) -> f64 {
+        self.start.unwrap_or(0.0) + self.passed
+    }
+}
+
+/// Returns the bytes that an event of a run adds to the file: its beginning where the run begins, and
+/// a record where the event has numbers. `tasks` are the names of the tasks that scores are of.
+#[must_use]
+pub fn records(event: &Event, tasks: &[String], clock: &mut Clock) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if clock.advance(event) {
+        let mut version = wall(clock.now());
+        field(&mut version, 3, b"brain.Event:2");
+        record(&mut bytes, &version);
+    }
+    let (prefix, step, values) = match event {
+        Event::Step { step, metrics, .. } => {
+            ("train", *step, metrics.clone().into_iter().collect())
+        }
+        Event::Eval { step, scores } => ("eval", *step, named_scores(tasks, scores)),
+        Event::Finished {
+            step,
+            scores: Some(scores),
+            ..
+        } => ("test", *step, named_scores(tasks, scores)),
+        _ => return bytes,
+    };
+    record(&mut bytes, &point(prefix, step, values, clock.now()));
+    bytes
+}
+
+/// An `Event` with the values of one step. A value that is not finite is left out.
+fn point(prefix: &str, step: usize, values: Vec<(String, f64)>, time: f64) -> Vec<u8> {
+    let mut summary = Vec::new();
+    for (name, value) in values {
+        // Finite as f64 is not enough: the file holds f32.
+        let value = value as f32;
+        if value.is_finite() {
+            field(&mut summary, 1, &scalar(&format!("{prefix}/{name}"), value));
+        }
+    }
+    let mut message = wall(time);
+    message.push(2 << 3);
+    varint(&mut message, step as u64);
+    field(&mut message, 5, &summary);
+    message
+}
+
+/// An `Event` that holds only `wall_time`: field 1, 64 bits.
+fn wall(seconds: f64) -> Vec<u8> {
+    let mut message = vec![(1 << 3) | 1];
+    message.extend(seconds.to_le_bytes());
+    message
+}
+
+/// A `Summary.Value`: tag, and `simple_value` of 32 bits.
+fn scalar(tag: &str, value: f32) -> Vec<u8> {
+    let mut message = Vec::new();
+    field(&mut message, 1, tag.as_bytes());
+    message.push((2 << 3) | 5);
+    message.extend(value.to_le_bytes());
+    message
+}
+
+/// A field with a length: text, or a message.
+fn field(message: &mut Vec<u8>, number: u8, content: &[u8]) {
+    message.push((number << 3) | 2);
+    varint(message, content.len() as u64);
+    message.extend(content);
+}
+
+/// Seven bits a byte, the lowest first; the top bit says that more follow.
+fn varint(message: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        message.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    message.push(value as u8);
+}
+
+/// A TFRecord: length, checksum of the length, data, checksum of the data.
+fn record(file: &mut Vec<u8>, data: &[u8]) {
+    let length = (data.len() as u64).to_le_bytes();
+    file.extend(length);
+    file.extend(masked(&length).to_le_bytes());
+    file.extend(data);
+    file.extend(masked(data).to_le_bytes());
+}
+
+/// TFRecord's checksum: CRC-32C, turned and moved, because a checksum of checksums is weak.
+fn masked(data: &[u8]) -> u32 {
+    let crc = crc32c(data);
+    crc.rotate_right(15).wrapping_add(0xa282_ead8)
+}
+
+/// CRC-32C (Castagnoli), low bit first.
+fn crc32c(data: &[u8]) -> u32 {
+    !data.iter().fold(!0, |crc: u32, byte| {
+        TABLE[((crc ^ u32::from(*byte)) & 0xff) as usize] ^ (crc >> 8)
+    })
+}
+
+/// The checksum of each byte.
+static TABLE: [u32; 256] = table();
+
+const fn table() -> [u32; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut crc, mut bit) = (byte as u32, 0);
+        while bit < 8 {
+            crc = (crc >> 1) ^ (0x82f6_3b78 * (crc & 1));
+            bit += 1;
+        }
+        table[byte] = crc;
+        byte += 1;
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_checksum_is_castagnolis() {
+        assert_eq!(super::crc32c(b"123456789"), 0xe306_9283);
+    }
+}

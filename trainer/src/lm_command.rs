@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Result, bail};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use sentinel_trainer::Error;
 use sentinel_trainer::corpus::read_corpus;
 use sentinel_trainer::corpus::rollout::{RolloutConfig, dry_run};
 use sentinel_trainer::lm::grpo::{self, GrpoConfig, PlayConfig, SpeechOptions};
@@ -19,6 +18,7 @@ use sentinel_trainer::lm::train::{
 };
 use sentinel_trainer::lm::{BaseCheck, HubOptions, Lora, Qwen2, find_model};
 use sentinel_trainer::seeds::SeedError;
+use sentinel_trainer::{Error, files};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -217,11 +217,18 @@ pub(crate) fn merge(command: &MergeCommand) -> Result<()> {
 
 /// `sentinel eval-lm`
 pub(crate) fn eval(config: &PlayConfig) -> Result<()> {
+    if let Some(path) = &config.out {
+        grpo::check_replaces(path)?;
+    }
     let bar = Bar::new(None);
     let played = grpo::play(config, &|| bar.step())?;
     drop(bar);
-    let text = serde_json::to_string_pretty(&played).map_err(Error::from)?;
-    print(&(text + "\n"))
+    let text = serde_json::to_string_pretty(&played).map_err(Error::from)? + "\n";
+    // The file first: whoever reads the output may stop before its end.
+    if let Some(path) = &config.out {
+        files::write(path, text.as_bytes())?;
+    }
+    print(&text)
 }
 
 /// `sentinel rollout`

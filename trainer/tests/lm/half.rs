@@ -124,10 +124,19 @@ fn runs_train_an_adapter_of_the_f32_model() {
         .filter_map(|step| step.get("loss")?.as_f64())
         .collect();
     assert!(losses[3] < losses[0], "{losses:?}");
-    succeeds(&format!(
-        "eval-lm --model {model} --adapter {} --task task1 --seeds 1000..1001 --max-completion-length 4",
-        at("sft")
-    ));
+    let out = folder.path().join("played.json");
+    let measure = format!(
+        "eval-lm --model {model} --adapter {} --task task1 --seeds 1000..1001 --max-completion-length 4 \
+         --out {}",
+        at("sft"),
+        out.display()
+    );
+    let printed = succeeds(&measure);
+    assert_eq!(std::fs::read_to_string(&out).unwrap(), printed);
+    succeeds(&measure);
+    std::fs::write(&out, "{\"mine\": 1}").unwrap();
+    let said = fails(&measure);
+    assert!(said.contains("is no result of eval-lm"), "{said}");
     // With the divergence from the adapter that it goes on from, whose sum with the base is bf16 too.
     succeeds(&format!(
         "grpo --model {model} --adapter {} --bf16 --beta 0.1 --task task1 --episodes 1 --batch-size 1 \

@@ -22,6 +22,6 @@ mod voice;
 pub use config::{Continue, Credit, GrpoConfig};
 pub use job::train;
 pub use objective::{Accumulated, Objective, Sample, accumulate, reference_logps};
-pub use play::{PlayConfig, Played, play, play_rollout};
+pub use play::{PlayConfig, Played, check_replaces, play, play_rollout};
 pub use speech::{Speech, SpeechOptions};
 pub use voice::{Said, Voice};

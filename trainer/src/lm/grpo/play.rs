@@ -1,5 +1,7 @@
 //! Episodes of a language model, to measure it: how often it names an action, and what it scores.
 
+use std::path::{Path, PathBuf};
+
 use sentinel_env::Origin;
 use sentinel_env::rng::Streams;
 use sentinel_env::{WorldName, in_world};
@@ -14,7 +16,7 @@ use crate::corpus::rollout::{DryRun, RolloutConfig, Signals, Terms, Trajectory, 
 use crate::corpus::{parse_reader, parse_style};
 use crate::interval::Interval;
 use crate::lm::train::RunError;
-use crate::{Cells, Progress, SeedRange, args, chosen, selected};
+use crate::{Cells, Error, Progress, SeedRange, args, chosen, files, selected};
 
 /// Whom to measure, and in what.
 #[derive(Clone, Debug, clap::Args)]
@@ -55,6 +57,18 @@ pub struct PlayConfig {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub speech: SpeechOptions,
+    /// Write the result to this file, too
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Makes sure that writing a result destroys nothing but an earlier one.
+///
+/// # Errors
+/// If there is something else.
+pub fn check_replaces(path: &Path) -> Result<(), Error> {
+    files::check_target(path)?;
+    files::check_replaces(path, "result of eval-lm", &["score", "validity"])
 }
 
 /// What was measured.

@@ -46,7 +46,6 @@ fn eval_in<W: Evaluated>(config: &EvalConfig) -> Result<()> {
     let seeds = config.seed_range();
     let plan = config.plan::<W>()?;
     if let Some(path) = &config.out {
-        files::check_target(path)?;
         eval::check_replaces(path)?;
     }
     let trained = plan.load_trained()?;
@@ -210,7 +209,6 @@ pub(crate) fn bench(config: &BenchConfig) -> Result<()> {
 /// `sentinel rules`
 pub(crate) fn rules(config: &RulesConfig) -> Result<()> {
     if let Some(path) = &config.out {
-        files::check_target(path)?;
         rules::check_replaces(path)?;
     }
     let findings = in_world!(config.world, W => compare::<W>(config))?;
@@ -235,7 +233,6 @@ fn compare<W: Playable>(config: &RulesConfig) -> Result<Findings> {
 pub(crate) fn ablate(config: &AblateConfig) -> Result<()> {
     let plan = config.plan()?;
     if let Some(path) = &config.out {
-        files::check_target(path)?;
         ablate::check_replaces(path)?;
     }
     let bar = Bar::new(Some(plan.episodes(config.model.is_some())));

@@ -27,9 +27,10 @@ pub fn read_replay(path: &Path) -> Result<ReplayFile, Error> {
     Ok(file)
 }
 
-/// Makes sure that writing to `path` destroys nothing but an earlier file of the same kind: a JSON
-/// object with these keys.
+/// Makes sure that a file can be written to `path`, and that this destroys nothing but an earlier file
+/// of the same kind: a JSON object with these keys.
 pub(crate) fn check_replaces(path: &Path, kind: &'static str, keys: &[&str]) -> Result<(), Error> {
+    check_target(path)?;
     if !path.exists() {
         return Ok(());
     }

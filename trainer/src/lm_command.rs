@@ -1,8 +1,6 @@
 //! `sentinel init`, `sft --model`, `grpo`, `merge`, `eval-lm` and `rollout`: what they print, and Ctrl-C.
 
-use std::io::{Write as _, stderr};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::ArgMatches;
@@ -24,16 +22,12 @@ use serde::de::DeserializeOwned;
 
 use crate::bar::Bar;
 use crate::commands::print;
+use crate::interrupt::{interrupted, on_interrupt};
 use crate::lm_estimate::print_estimates;
 use crate::lm_view::View;
 
 /// The variable that stands for --allow-fallback.
 const FALLBACK: &str = "SENTINEL_ALLOW_TRAIN_FALLBACK";
-
-/// A run that was asked to stop, and did: exit code 130, as of a program that Ctrl-C ended.
-#[derive(Debug, thiserror::Error)]
-#[error("interrupted; go on with --resume")]
-pub(crate) struct Interrupted;
 
 /// Where a run lives, and where its options come from.
 #[derive(Clone, Debug, clap::Args)]
@@ -305,37 +299,4 @@ fn play_script(config: &GrpoConfig, says_episodes: bool, says_task: bool) -> Res
     )?;
     let text = serde_json::to_string_pretty(&found).map_err(Error::from)?;
     print(&(text + "\n"))
-}
-
-/// Says that a run was stopped, and how to go on.
-pub(crate) fn interrupted(folder: &Path) -> anyhow::Error {
-    let folder = folder.display();
-    // Nobody is left to tell when this fails.
-    let _ = writeln!(
-        stderr(),
-        "stopped; {folder} holds a checkpoint: go on with --resume"
-    );
-    Interrupted.into()
-}
-
-/// Set by the first Ctrl-C, when a run writes a checkpoint and stops. The second one ends the program.
-#[expect(clippy::exit, reason = "whoever asks twice does not want to wait")]
-pub(crate) fn on_interrupt() -> Result<&'static AtomicBool> {
-    static STOP: AtomicBool = AtomicBool::new(false);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .build()
-        .map_err(Error::Output)?;
-    std::thread::spawn(move || {
-        runtime.block_on(async {
-            while tokio::signal::ctrl_c().await.is_ok() {
-                if STOP.swap(true, Ordering::Relaxed) {
-                    std::process::exit(130);
-                }
-                // Nobody is left to tell when this fails.
-                let _ = writeln!(stderr(), "stopping after this step; again to stop at once");
-            }
-        });
-    });
-    Ok(&STOP)
 }

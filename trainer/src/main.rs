@@ -2,6 +2,7 @@
 
 mod bar;
 mod commands;
+mod interrupt;
 mod lm_command;
 mod lm_estimate;
 mod lm_view;
@@ -128,7 +129,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if reader_is_gone(&error) => ExitCode::SUCCESS,
         // Said already.
-        Err(error) if error.is::<lm_command::Interrupted>() => ExitCode::from(130),
+        Err(error) if error.is::<interrupt::Interrupted>() => ExitCode::from(130),
         // Errors name their cause themselves.
         Err(error) => fail(&one_line(&error.to_string()), 1),
     }

@@ -15,7 +15,7 @@ use sentinel_trainer::compact::{self, Event, Learn, Method, Scores, TrainConfig}
 use sentinel_trainer::run::Outcome;
 use serde_json::{Map, Value};
 
-use crate::lm_command::{interrupted, on_interrupt};
+use crate::interrupt::{interrupted, on_interrupt};
 
 /// The command line of `sentinel sft`.
 #[derive(Clone, Debug, clap::Args)]

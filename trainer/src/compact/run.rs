@@ -150,8 +150,6 @@ struct Opened<W: Learn> {
 fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, TrainError> {
     config.check::<W>()?;
     if run_dir.resume {
-        // A folder without a checkpoint gets no lock either.
-        checkpoint::config(&run_dir.path)?;
         let lock = run_dir.lock()?;
         let checkpoint = Checkpoint::<W>::read(&run_dir.path)?;
         if let Some(reason) = config.differs_from(checkpoint.config()) {

@@ -90,11 +90,13 @@ impl Protocol for Episode {
     }
 
     fn reply(session: &Session) -> StepResult {
+        // What it says of the episode takes longer to make than to copy.
+        let coverage = Coverage::of(&session.episode);
         StepResult {
-            observation: session.observation_payload(),
+            observation: session.observation_payload(coverage.clone()),
             reward: session.reward_payload(),
             done: session.episode.observation().done(),
-            info: session.info(),
+            info: session.info(coverage),
         }
     }
 }
@@ -120,7 +122,7 @@ impl Session {
         }
     }
 
-    fn observation_payload(&self) -> ObservationPayload {
+    fn observation_payload(&self, coverage: Coverage) -> ObservationPayload {
         let o = self.episode.observation();
         ObservationPayload {
             session_id: self.session_id().to_owned(),
@@ -137,7 +139,7 @@ impl Session {
             trust_snapshot: o.ledger.snapshot(),
             behavioral_fingerprints: evidence_summaries(&o.ledger),
             audit_anomaly_scores: o.anomalies,
-            ai_failure_coverage: Coverage::of(&self.episode),
+            ai_failure_coverage: coverage,
             difficulty_profile: self.profile(),
             available_workers: Slot::ALL,
             last_action_summary: self.last_step().map(text::summary),
@@ -145,7 +147,7 @@ impl Session {
         }
     }
 
-    fn info(&self) -> StepInfo {
+    fn info(&self, coverage: Coverage) -> StepInfo {
         let (o, tally) = (self.episode.observation(), self.episode.tally());
         StepInfo {
             episode_id: self.episode_id().to_owned(),
@@ -159,7 +161,7 @@ impl Session {
             attack_attempts: o.counters.attempts,
             attack_detections: o.counters.detections,
             attack_poisonings: o.counters.poisonings,
-            ai_failure_coverage: Coverage::of(&self.episode),
+            ai_failure_coverage: coverage,
             difficulty_profile: self.profile(),
             reward_report: o.done().then(|| self.reward_report()),
         }

@@ -62,12 +62,11 @@ pub struct PlayConfig {
     pub out: Option<PathBuf>,
 }
 
-/// Makes sure that writing a result destroys nothing but an earlier one.
+/// Makes sure that a result can be written, and that this destroys nothing but an earlier one.
 ///
 /// # Errors
-/// If there is something else.
+/// If it cannot, or something else is there.
 pub fn check_replaces(path: &Path) -> Result<(), Error> {
-    files::check_target(path)?;
     files::check_replaces(path, "result of eval-lm", &["score", "validity"])
 }
 

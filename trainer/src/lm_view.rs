@@ -94,10 +94,18 @@ impl View {
                 }
             }
             Event::Step { step, metrics, .. } => self.step(*step, metrics),
-            Event::Eval { .. }
-            | Event::Saved { .. }
-            | Event::Interrupted { .. }
-            | Event::Finished { .. } => {}
+            Event::Eval {
+                step,
+                scores,
+                metrics,
+            } => {
+                let mut text = format!("step {step}: validation score {:.4}", scores.overall);
+                if let Some(invalid) = metrics.get("completions/invalid_rate") {
+                    let _ = write!(text, ", invalid {invalid:.4}");
+                }
+                self.line(&text);
+            }
+            Event::Saved { .. } | Event::Interrupted { .. } | Event::Finished { .. } => {}
         }
     }
 

@@ -23,7 +23,7 @@ use crate::compact::TrainError;
 use crate::corpus::{parse_reader, parse_style};
 use crate::eval::{Evaluated, load_model};
 use crate::lm::ModelKind;
-use crate::lm::grpo::SpeechOptions;
+use crate::lm::play::SpeechOptions;
 use crate::lm::train::RunError;
 use crate::verify::{FileReport, Words, verify_all};
 use crate::{Cells, Error, Progress, SeedRange, chosen, files, manifest, selected};

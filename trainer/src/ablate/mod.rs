@@ -20,7 +20,7 @@ use sentinel_policy::text::PromptStyle;
 
 use crate::corpus::parse_style;
 use crate::corpus::rollout::RolloutError;
-use crate::lm::grpo::SpeechOptions;
+use crate::lm::play::SpeechOptions;
 use crate::{Cells, Error, Progress, SeedRange, args, files, selected};
 use summary::Ended;
 

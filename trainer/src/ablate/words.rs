@@ -8,7 +8,7 @@ use super::summary::Ended;
 use super::{AblateConfig, Ablation, Plan, RowKey, ablate};
 use crate::Progress;
 use crate::corpus::rollout::{RolloutError, Seat, Speaker, side_by_side};
-use crate::lm::grpo::Speech;
+use crate::lm::play::Speech;
 use crate::lm::train::RunError;
 
 /// A language model and how it is asked.

@@ -73,9 +73,12 @@ impl TrainCommand {
             .config
             .clone()
             .unwrap_or_else(|| self.output_dir.clone());
-        serde_json::from_value(Value::Object(fields)).map_err(|error| TrainError::Checkpoint {
-            path: from,
-            reason: format!("{error}: see `sentinel train --help`"),
+        serde_json::from_value(Value::Object(fields)).map_err(|error| {
+            Error::Checkpoint {
+                path: from,
+                reason: format!("{error}: see `sentinel train --help`"),
+            }
+            .into()
         })
     }
 }
@@ -112,8 +115,11 @@ fn read(path: &PathBuf) -> Result<Map<String, Value>, TrainError> {
         path: path.clone(),
         source,
     })?;
-    serde_json::from_str(&text).map_err(|error| TrainError::Checkpoint {
-        path: path.clone(),
-        reason: format!("not a JSON object of options ({error})"),
+    serde_json::from_str(&text).map_err(|error| {
+        Error::Checkpoint {
+            path: path.clone(),
+            reason: format!("not a JSON object of options ({error})"),
+        }
+        .into()
     })
 }

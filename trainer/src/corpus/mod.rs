@@ -27,6 +27,12 @@ pub fn training_seeds() -> crate::SeedRange {
     crate::compact::config::TrainConfig::default().train_seeds
 }
 
+/// Seeds to choose a model by, while it is trained.
+#[must_use]
+pub fn validation_seeds() -> crate::SeedRange {
+    crate::compact::config::TrainConfig::default().validation_seeds
+}
+
 pub(crate) fn parse_style(word: &str) -> Result<PromptStyle, String> {
     let unknown = || format!("unknown prompt {word:?}: use compact or reference");
     PromptStyle::parse(word).ok_or_else(unknown)

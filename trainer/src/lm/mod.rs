@@ -62,6 +62,7 @@ mod model;
 mod optimizer;
 mod parallel;
 mod parameter;
+pub mod play;
 mod random;
 pub mod sft;
 mod source;

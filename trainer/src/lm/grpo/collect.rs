@@ -7,10 +7,10 @@ use sentinel_policy::{Playable, Scripted};
 
 use super::config::{Continue, Credit, GrpoConfig};
 use super::objective::Sample;
-use super::voice::{Said, Voice};
 use crate::compact::learn::Learn;
 use crate::corpus::rollout::{Continuation, Group, Member, Signals, Trajectory, groups, rollout};
 use crate::corpus::training_seeds;
+use crate::lm::play::{Said, Voice};
 use crate::lm::random::Random;
 use crate::lm::train::RunError;
 use crate::rl::Metrics;
@@ -42,6 +42,19 @@ pub(super) struct Collected {
     pub(super) samples: Vec<Sample>,
     pub(super) metrics: Metrics,
     pub(super) warnings: Vec<String>,
+    /// Those of the first groups, to be logged.
+    pub(super) completions: Vec<Scored>,
+}
+
+/// A completion with what it earned.
+pub(super) struct Scored {
+    /// Number of its group.
+    pub(super) group: usize,
+    pub(super) prompt: Vec<u32>,
+    pub(super) completion: Vec<u32>,
+    /// By name.
+    pub(super) rewards: Metrics,
+    pub(super) advantage: f64,
 }
 
 /// The episodes of a run: the tasks in turn, on training seeds from the first on.
@@ -234,6 +247,7 @@ fn finish(
             "{flat} of {all} groups have equal rewards: they teach nothing"
         ));
     }
+    let completions = scored(config, &groups, &found.advantages);
     let samples = (groups.into_iter().flatten().zip(found.advantages))
         .filter_map(|(slot, advantage)| {
             let said = slot?.said;
@@ -250,7 +264,33 @@ fn finish(
         samples,
         metrics: std::mem::take(metrics),
         warnings,
+        completions,
     })
+}
+
+/// Returns the completions of as many whole groups as are to be logged.
+fn scored(config: &GrpoConfig, groups: &[Vec<Option<Slot>>], advantages: &[f64]) -> Vec<Scored> {
+    let size = config.num_generations;
+    let logged = config.num_completions_to_log / size;
+    let groups = groups.iter().zip(advantages.chunks(size)).enumerate();
+    let rows = groups
+        .take(logged)
+        .flat_map(|(group, (slots, advantages))| {
+            let slots = slots.iter().zip(advantages);
+            slots.filter_map(move |(slot, advantage)| {
+                let slot = slot.as_ref()?;
+                let earned = [slot.reward, f64::from(u8::from(slot.valid))];
+                let rewards = REWARDS.into_iter().map(str::to_owned).zip(earned);
+                Some(Scored {
+                    group,
+                    prompt: slot.said.prompt.clone(),
+                    completion: slot.said.completion.ids.clone(),
+                    rewards: rewards.collect(),
+                    advantage: *advantage,
+                })
+            })
+        });
+    rows.collect()
 }
 
 /// TRL's lengths, and how many completions are no action.

@@ -16,6 +16,13 @@ use crate::rl::config::{ImportanceSamplingLevel, LossConfig, LossType};
 /// Counts above are typing errors, and their products would be no numbers.
 const MOST: usize = 1 << 20;
 
+/// Completions of an update that are logged, where nobody says how many.
+const COMPLETIONS: usize = 64;
+
+const fn completions() -> usize {
+    COMPLETIONS
+}
+
 /// What a completion is rewarded by, and whom it is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
@@ -151,6 +158,10 @@ pub struct GrpoConfig {
     /// Leave completions out that ended because the room did
     #[arg(long)]
     pub mask_truncated_completions: bool,
+    /// Completions of each update that are written to completions/, whole groups of them; 0 for none
+    #[arg(long, value_name = "N", default_value_t = COMPLETIONS)]
+    #[serde(default = "completions")]
+    pub num_completions_to_log: usize,
 }
 
 /// A word of an enumeration, as files spell it.

@@ -5,12 +5,14 @@ use std::sync::atomic::AtomicBool;
 use sentinel_env::in_world;
 use sentinel_policy::text::{Situation, TextWorld};
 
-use super::collect::{Collected, collect, setups};
+use super::collect::{Collected, Scored, collect, setups};
 use super::config::GrpoConfig;
 use super::objective::{Objective, Sample, accumulate, reference_logps};
-use super::voice::Voice;
 use crate::compact::learn::Learn;
-use crate::lm::train::{About, Event, Job, Outcome, RunDir, RunError, Start, State, Update, run};
+use crate::lm::play::{Validation, ValidationWorld, Voice};
+use crate::lm::train::{
+    About, Event, Job, LoggedCompletion, Outcome, RunDir, RunError, Start, State, Update, run,
+};
 use crate::lm::{GenerateOptions, GenerationDefaults, Lora, Pass, Qwen2, Tokenizer, Trained};
 use crate::rl::Metrics;
 
@@ -68,6 +70,21 @@ impl<W: TextWorld + Learn> GrpoJob<W> {
         }
     }
 
+    /// Returns completions as they are logged.
+    fn logged(&self, completions: &[Scored]) -> Result<Vec<LoggedCompletion>, RunError> {
+        let text = |ids: &[u32]| self.tokenizer.decode(ids, false);
+        let row = |scored: &Scored| {
+            Ok(LoggedCompletion {
+                group: scored.group,
+                prompt: text(&scored.prompt)?,
+                completion: text(&scored.completion)?,
+                rewards: scored.rewards.clone(),
+                advantage: scored.advantage,
+            })
+        };
+        completions.iter().map(row).collect()
+    }
+
     /// Asks the policy before training for its log-probabilities.
     fn consult(
         &self,
@@ -121,6 +138,7 @@ impl<W: TextWorld + Learn> Job for GrpoJob<W> {
             mut samples,
             metrics: common,
             warnings,
+            completions,
         } = self.collect(&state.model, update)?;
         // Neighbours of like length need little padding.
         samples.sort_by_key(|sample| sample.prompt.len() + sample.completion.len());
@@ -151,7 +169,12 @@ impl<W: TextWorld + Learn> Job for GrpoJob<W> {
                 break;
             }
         }
-        Ok(Update { steps, warnings })
+        let completions = self.logged(&completions)?;
+        Ok(Update {
+            steps,
+            warnings,
+            completions,
+        })
     }
 }
 
@@ -192,6 +215,16 @@ fn train_in<W: TextWorld + Learn>(
         }
         reference = Some(before);
     }
+    let world = ValidationWorld {
+        world: config.world,
+        rules: &config.rules,
+        tasks: Some(&config.task),
+        cells: &config.cells,
+        terms: config.terms()?,
+    };
+    let (length, batch) = (config.max_completion_length, config.generation_batch_size);
+    let (tokenizer, generation) = (&start.tokenizer, &start.generation);
+    let validation = Validation::new(&config.run, &world, tokenizer, generation, length, batch)?;
     let pad = start.pad();
     let mut job = GrpoJob::<W> {
         config: config.clone(),
@@ -205,5 +238,6 @@ fn train_in<W: TextWorld + Learn>(
     let schedule = config.run.schedule(config.learning_rate, total);
     let about = About::of(config, &config.run, start.folder, start.fallback)?;
     let state = Start::state(start.model, &config.run, schedule)?;
-    run(&mut job, state, &about, dir, stop, listen)
+    let validation = validation.as_ref();
+    run(&mut job, state, &about, validation, dir, stop, listen)
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -12,6 +13,7 @@ use super::options::RunOptions;
 use crate::Error;
 use crate::lm::lora::ADAPTER_FILES;
 use crate::lm::{GenerationDefaults, LmError};
+use crate::run::Cadence;
 
 /// What a model's folder holds beside the weights, whose numbers are compared themselves, that decides
 /// how it reads and where its texts end.
@@ -34,8 +36,10 @@ pub struct About {
     pub fallback: bool,
     /// Steps that one entry of the log is the mean of.
     pub logging_steps: usize,
-    /// Steps between checkpoints.
-    pub save_steps: usize,
+    /// When the run evaluates and saves.
+    pub cadence: Cadence,
+    /// Returns options of an earlier version under the names of this one, with what they left out.
+    pub normalised: fn(Value) -> Value,
     /// SHA-256 of each file that the run reads, by what it is. A run can only go on with the same.
     pub inputs: BTreeMap<String, String>,
     /// What a person should know about the model.
@@ -47,8 +51,8 @@ impl About {
     ///
     /// # Errors
     /// If the options have no form as JSON, or a file cannot be read.
-    pub fn of(
-        config: &impl Serialize,
+    pub fn of<C: Serialize + DeserializeOwned>(
+        config: &C,
         run: &RunOptions,
         source: PathBuf,
         fallback: bool,
@@ -62,7 +66,8 @@ impl About {
             source,
             fallback,
             logging_steps: run.logging_steps,
-            save_steps: run.save_steps,
+            cadence: run.cadence(),
+            normalised: normalised::<C>,
             inputs: BTreeMap::new(),
             warnings: Vec::new(),
         };
@@ -107,6 +112,13 @@ impl About {
     pub(super) fn adapter(&self) -> Option<&Path> {
         Some(Path::new(self.config.get("adapter")?.as_str()?))
     }
+}
+
+/// Returns options as this version writes them; as they are where it cannot read them.
+fn normalised<C: Serialize + DeserializeOwned>(then: Value) -> Value {
+    let read = serde_json::from_value::<C>(then.clone()).ok();
+    let written = read.and_then(|config| serde_json::to_value(config).ok());
+    written.unwrap_or(then)
 }
 
 /// The first of its inputs that a run began with and that is another now. What was noted before there

@@ -107,6 +107,7 @@ impl Start {
             schedule,
             done: 0,
             tokens: 0,
+            best: None,
         })
     }
 
@@ -164,23 +165,18 @@ pub fn overlaid<T: Serialize + DeserializeOwned>(
         for (name, value) in base {
             if !fields.contains_key(&name) {
                 let reason = format!("there is no option {name}: see --help");
-                return Err(RunError::Checkpoint { path, reason });
+                return Err(Error::Checkpoint { path, reason }.into());
             }
             fields.insert(name, value);
         }
     }
     fields.extend(typed);
-    serde_json::from_value(Value::Object(fields)).map_err(|error| RunError::Checkpoint {
-        path,
-        reason: error.to_string(),
-    })
+    serde_json::from_value(Value::Object(fields))
+        .map_err(|error| Error::checkpoint(&path, error.to_string()).into())
 }
 
 fn no_options(path: &Path, reason: &str) -> RunError {
-    RunError::Checkpoint {
-        path: path.to_owned(),
-        reason: format!("not a JSON object of options ({reason})"),
-    }
+    Error::checkpoint(path, format!("not a JSON object of options ({reason})")).into()
 }
 
 /// Options of a JSON file.

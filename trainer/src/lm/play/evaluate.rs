@@ -88,32 +88,76 @@ pub struct Played {
     pub tokens: usize,
 }
 
+/// Episodes to measure a model on.
+#[derive(Clone, Debug)]
+pub struct EvalEpisodes {
+    /// The world.
+    pub world: WorldName,
+    /// Its rules.
+    pub rules: String,
+    /// Names of tasks with commas between; `None` for all that `cells` choose.
+    pub tasks: Option<String>,
+    /// Tasks by row and column.
+    pub cells: Cells,
+    /// Seeds of each task.
+    pub seeds: SeedRange,
+    /// How random streams are seeded, where the world's default is not meant.
+    pub streams: Option<Streams>,
+    /// How prompts are made and completions read.
+    pub terms: Terms,
+}
+
+impl PlayConfig {
+    /// Returns the episodes that the options choose.
+    #[must_use]
+    pub fn episodes(&self) -> EvalEpisodes {
+        EvalEpisodes {
+            world: self.world,
+            rules: self.rules.clone(),
+            tasks: Some(self.task.clone()).filter(|task| task != "all"),
+            cells: self.cells.clone(),
+            seeds: self.seeds,
+            streams: self.streams,
+            terms: Terms {
+                style: self.prompt,
+                reader: self.reader,
+                ..Terms::default()
+            },
+        }
+    }
+}
+
 /// Plays the episodes.
 ///
 /// # Errors
 /// If an option cannot be, or the model cannot be found, read or run.
 pub fn play(config: &PlayConfig, progress: Progress<'_>) -> Result<Played, RunError> {
     let speech = Speech::load(&config.model, &config.speech)?;
-    let mut voice = speech.voice();
-    in_world!(config.world, W => play_in::<W>(config, &mut voice, progress))
+    measure(&config.episodes(), &mut speech.voice(), progress)
 }
 
-fn play_in<W: TextWorld + Learn>(
-    config: &PlayConfig,
+/// Measures a model on episodes.
+///
+/// # Errors
+/// If an option of the episodes cannot be, or the model cannot be run.
+pub fn measure(
+    episodes: &EvalEpisodes,
+    voice: &mut Voice<'_>,
+    progress: Progress<'_>,
+) -> Result<Played, RunError> {
+    in_world!(episodes.world, W => measure_in::<W>(episodes, voice, progress))
+}
+
+fn measure_in<W: TextWorld + Learn>(
+    episodes: &EvalEpisodes,
     voice: &mut Voice<'_>,
     progress: Progress<'_>,
 ) -> Result<Played, RunError> {
     use sentinel_env::TaskName;
 
-    let rules = args::rules::<W>(&config.rules)?;
-    let streams = chosen::streams::<W>(config.streams, Streams::Independent)?;
-    let named = Some(config.task.as_str()).filter(|task| *task != "all");
-    let tasks = selected::<W>(named, &config.cells)?;
-    let terms = Terms {
-        style: config.prompt,
-        reader: config.reader,
-        ..Terms::default()
-    };
+    let rules = args::rules::<W>(&episodes.rules)?;
+    let streams = chosen::streams::<W>(episodes.streams, Streams::Independent)?;
+    let tasks = selected::<W>(episodes.tasks.as_deref(), &episodes.cells)?;
     let mut all: Vec<Trajectory<W>> = Vec::new();
     let mut scores: Vec<Vec<f64>> = Vec::new();
     for task in &tasks {
@@ -128,8 +172,8 @@ fn play_in<W: TextWorld + Learn>(
                 .setup(),
             )
         };
-        let starts = config.seeds.range().map(setup).collect();
-        let played = voice.through(|voice| rollout(starts, terms, voice, progress))?;
+        let starts = episodes.seeds.range().map(setup).collect();
+        let played = voice.through(|voice| rollout(starts, episodes.terms, voice, progress))?;
         scores.push(played.iter().map(|t| t.score).collect());
         all.extend(played);
     }
@@ -139,7 +183,7 @@ fn play_in<W: TextWorld + Learn>(
         (task.name().to_owned(), interval)
     };
     Ok(Played {
-        world: config.world,
+        world: episodes.world,
         score: Interval::of_cells(&scores),
         tasks: tasks.iter().zip(&scores).map(of_task).collect(),
         validity: 1.0 - signals.invalid_rate,

@@ -167,8 +167,6 @@ pub fn run<T: Training>(
     let mut saved = dir.resume.then(|| training.done());
     if !dir.resume {
         snapshot::remove_all(&dir.path)?;
-    }
-    if training.done() == 0 {
         for event in training.introduction() {
             log.emit(event)?;
         }

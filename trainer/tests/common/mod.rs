@@ -5,6 +5,8 @@
 )]
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod lm;
+
 use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod adapter;
+#[path = "../common/mod.rs"]
+mod common;
 mod files;
 mod forward;
 mod generation;

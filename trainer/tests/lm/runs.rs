@@ -263,6 +263,89 @@ fn playing_goes_on_where_it_was_killed_or_interrupted() {
     assert!(events.contains("groups have equal rewards"));
 }
 
+/// The best model on the validation seeds is handed out; a run without progress ends early.
+#[test]
+fn the_best_model_stays_and_patience_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = crate::common::lm::speaking(folder.path());
+    let out = folder.path().join("out");
+    // So large a step spoils the model: nothing after step 0 is better.
+    let run = format!(
+        "grpo --model {model} --world trust --task task1 --episodes 8 --batch-size 1 --learning-rate 1 \
+         --num-generations 4 --groups-per-update 4 --max-completion-length 40 --eval-steps 1 \
+         --eval-episodes 2 --early-stopping-patience 3 --save-steps 1 --output-dir {}",
+        out.display()
+    );
+    succeeds(&run);
+    assert_eq!(curve(&out).len(), 3, "it ended after three evaluations");
+    let state = std::fs::read_to_string(out.join("trainer_state.json")).unwrap();
+    let state: Value = serde_json::from_str(&state).unwrap();
+    assert_eq!(state["best_global_step"], 0);
+    assert_eq!(state["best_model_checkpoint"], "checkpoint-0");
+    assert_eq!(state["eval_steps"], 1);
+    let evaluated = state["log_history"].as_array().unwrap().iter();
+    assert_eq!(
+        evaluated.filter(|e| e.get("eval_reward").is_some()).count(),
+        4
+    );
+    let snapshots = sentinel_trainer::run::snapshot::steps(&out).unwrap();
+    assert_eq!(snapshots, [0, 2, 3], "two latest and the best");
+    let at = |step: usize| adapter(&out.join(format!("checkpoint-{step}")));
+    assert!(adapter(&out) == at(0) && at(0) != at(3));
+    // What is over stays as it is.
+    succeeds(&format!("grpo --resume --output-dir {}", out.display()));
+    assert!(adapter(&out) == at(0) && curve(&out).len() == 3);
+    let said = fails(&format!(
+        "grpo --model {model} --early-stopping-patience 3 --output-dir {}",
+        folder.path().join("other").display()
+    ));
+    assert!(said.contains("early-stopping-patience"), "{said}");
+}
+
+/// From play to weights: completions that earned more than their group are reinforced.
+#[test]
+fn an_update_learns_from_differences_of_reward() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = crate::common::lm::speaking(folder.path());
+    let out = folder.path().join("out");
+    succeeds(&format!(
+        "grpo --model {model} --world trust --task task1 --episodes 2 --batch-size 2 --learning-rate 5e-3 \
+         --num-generations 4 --groups-per-update 4 --max-completion-length 40 --num-iterations 2 \
+         --output-dir {}",
+        out.display()
+    ));
+    // Two steps of one update: its completions are logged once, with what the last step ended.
+    let text = std::fs::read_to_string(out.join("completions/completions_00002.jsonl")).unwrap();
+    let rows: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let number = |row: &Value, name: &str| row[name].as_f64().unwrap();
+    let mut uneven = 0;
+    for group in rows.chunk_by(|a, b| a["group"] == b["group"]) {
+        assert_eq!(group.len(), 4);
+        assert!(group.iter().all(|row| row["prompt"] == group[0]["prompt"]));
+        let rewards: Vec<f64> = group.iter().map(|row| number(row, "environment")).collect();
+        let mean = rewards.iter().sum::<f64>() / 4.0;
+        let squares = rewards.iter().map(|reward| (reward - mean).powi(2));
+        let deviation = (squares.sum::<f64>() / 3.0).sqrt();
+        for (row, reward) in group.iter().zip(&rewards) {
+            let expected = (reward - mean) / (deviation + 1e-4);
+            assert!((number(row, "advantage") - expected).abs() < 1e-6, "{row}");
+        }
+        uneven += usize::from(deviation > 0.0);
+    }
+    assert!(uneven > 0, "all rewards were equal");
+    let steps = curve(&out);
+    let losses: Vec<f64> = steps.iter().map(|s| s["loss"].as_f64().unwrap()).collect();
+    assert!(losses.len() == 2 && losses[1] < losses[0], "{losses:?}");
+    assert!(steps[0]["grad_norm"].as_f64().unwrap() > 1e-4);
+    let moved = adapter(&out)
+        .into_iter()
+        .filter(|(name, values)| name.contains("lora_B") && values.iter().any(|x| *x != 0.0));
+    assert!(moved.count() > 0, "the adapter never moved");
+}
+
 #[test]
 fn a_stand_in_is_opt_in_and_marked_everywhere() {
     let folder = tempfile::tempdir().unwrap();

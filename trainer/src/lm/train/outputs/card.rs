@@ -45,6 +45,13 @@ pub(super) fn text(job: &dyn Job, state: &State, about: &About, events: &[Event]
         state.tokens,
         state.model.trainable_count()
     );
+    if let Some(best) = &state.best {
+        let _ = writeln!(
+            text,
+            "The model is that of step {}, which scored best on the validation seeds: {:.4}.\n",
+            best.step, best.score
+        );
+    }
     let steps: Vec<_> = (events.iter())
         .filter_map(|event| match event {
             Event::Step { metrics, .. } => Some(metrics),

@@ -5,8 +5,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::dir::CHECKPOINT;
-use crate::Error;
+use super::dir::{CHECKPOINT, RunDir};
+use crate::{Error, files};
 
 /// What the names of the folders begin with, as those of Hugging Face's trainer.
 const PREFIX: &str = "checkpoint-";
@@ -89,6 +89,30 @@ pub fn keep_latest(run: &Path, limit: usize, best: Option<usize>) -> Result<(), 
     Ok(())
 }
 
+/// Puts a run back to where a snapshot in its folder left it, so that it is resumed from there: its
+/// checkpoint becomes that of the run, and later snapshots go.
+///
+/// # Errors
+/// If the folder is no snapshot of this run, another run goes on there, or a file cannot be written.
+pub fn rewind(dir: &RunDir, snapshot: &Path) -> Result<(), Error> {
+    let _lock = dir.lock()?;
+    let known = steps(&dir.path)?.into_iter().find(|step| {
+        let own = folder(&dir.path, *step).canonicalize().ok();
+        own.is_some() && own == snapshot.canonicalize().ok()
+    });
+    let Some(step) = known else {
+        let reason = format!("no {PREFIX}N of the run in {}", dir.path.display());
+        return Err(Error::checkpoint(snapshot, reason));
+    };
+    let from = snapshot.join(CHECKPOINT);
+    let bytes = fs::read(&from).map_err(|source| Error::Read { path: from, source })?;
+    files::write(&dir.path.join(CHECKPOINT), &bytes)?;
+    for later in steps(&dir.path)?.into_iter().filter(|later| *later > step) {
+        remove(&folder(&dir.path, later))?;
+    }
+    Ok(())
+}
+
 /// Removes the snapshots of an earlier run.
 ///
 /// # Errors
@@ -129,6 +153,13 @@ mod tests {
         assert_eq!(steps(run.path())?, [1, 3, 10]);
         let state = folder(run.path(), 10).join(CHECKPOINT);
         assert_eq!(fs::read_to_string(state).ok().as_deref(), Some("state"));
+        let dir = RunDir::new(run.path());
+        files::write(&run.path().join(CHECKPOINT), b"later")?;
+        assert!(rewind(&dir, &folder(run.path(), 2)).is_err());
+        rewind(&dir, &folder(run.path(), 3))?;
+        assert_eq!(steps(run.path())?, [1, 3]);
+        let state = fs::read_to_string(run.path().join(CHECKPOINT));
+        assert_eq!(state.ok().as_deref(), Some("state"));
         remove_all(run.path())?;
         assert!(steps(run.path())?.is_empty());
         assert!(run.path().join("checkpoint-9").exists());

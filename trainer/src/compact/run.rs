@@ -13,6 +13,7 @@ use super::evaluate::{evaluate, evaluate_baseline};
 use super::learn::{self, Learn};
 use super::outputs;
 use super::trainer::Trainer;
+use crate::provenance::{self, Provenance};
 use crate::run::{
     CHECKPOINT, EVENTS, Event, LogPosition, Outcome, RUNS, RunDir, RunLock, RunLog, unix_time,
 };
@@ -58,7 +59,7 @@ pub fn train_until<W: Learn>(
         None => RunLog::create(folder, names, listen),
         Some(position) => RunLog::resume(folder, names, position, trainer.done(), listen),
     }?;
-    let started = started(&trainer)?;
+    let started = started(&trainer, folder)?;
     let is_end = |event: &&Event| matches!(event, Event::Finished { .. });
     if let Some(over) = log.events().iter().find(is_end).cloned() {
         // Nothing is left to do: the result is reported again.
@@ -103,7 +104,7 @@ pub fn train_until<W: Learn>(
     Ok(Outcome::Finished)
 }
 
-fn started<W: Learn>(trainer: &Trainer<W>) -> Result<Event, Error> {
+fn started<W: Learn>(trainer: &Trainer<W>, folder: &Path) -> Result<Event, Error> {
     let (config, parameters) = (trainer.config(), trainer.weights().count());
     // Through text: a value would hold an f32 with the digits of an f64.
     let text = serde_json::to_string(config)?;
@@ -117,7 +118,7 @@ fn started<W: Learn>(trainer: &Trainer<W>) -> Result<Event, Error> {
         total: config.max_steps,
         parameters,
         trained: parameters,
-        fallback: false,
+        fallback: Provenance::is_fallback_model(folder)?,
         unix_time: unix_time(),
     })
 }
@@ -157,6 +158,7 @@ fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, T
             return Err(TrainError::Checkpoint { path, reason });
         }
         let (trainer, position) = checkpoint.resume()?;
+        Provenance::go_on(&run_dir.path)?;
         return Ok(Opened {
             trainer,
             position: Some(position),
@@ -164,7 +166,7 @@ fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, T
         });
     }
     // A run that was killed before its first checkpoint left only its options and its log.
-    run_dir.check_free(CHECKPOINT, &[CONFIG, EVENTS, RUNS])?;
+    run_dir.check_free(CHECKPOINT, &[CONFIG, provenance::FILE, EVENTS, RUNS])?;
     let start = match config.init.as_str() {
         "" => Weights::init(W::net(config), config.seed),
         folder => start_from::<W>(config, Path::new(folder))?,
@@ -174,6 +176,11 @@ fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, T
     let lock = run_dir.lock()?;
     let text = serde_json::to_string_pretty(config).map_err(Error::from)? + "\n";
     files::write(&run_dir.path.join(CONFIG), text.as_bytes())?;
+    let mut provenance = Provenance::new();
+    if !config.init.is_empty() {
+        provenance.add_model("initial model", Path::new(&config.init))?;
+    }
+    provenance.write(&run_dir.path)?;
     Ok(Opened {
         trainer,
         position: None,

@@ -11,6 +11,7 @@ use sentinel_trainer::lm::sft::{SftRow, window_gradient};
 use sentinel_trainer::lm::{
     AdamOptions, BaseCheck, Batch, Lora, LoraConfig, Optimizer, Pass, Qwen2, Target, Trained,
 };
+use sentinel_trainer::provenance::Provenance;
 
 use crate::oracle::{Oracle, device, numbers, oracle, say};
 
@@ -151,7 +152,7 @@ fn peft_roundtrip() {
         agrees(&format!("adapter of {variant} in PEFT"), &mut command);
 
         let merged = folder.path().join("merged");
-        Lora::merge_into(&model, &base, &merged, false).unwrap();
+        Lora::merge_into(&model, &base, &merged, &Provenance::new(), false).unwrap();
         let mut command = Command::new(&python);
         command.args(["-c", MERGED]).args([&merged, &path]);
         agrees(&format!("merged {variant} in transformers"), &mut command);

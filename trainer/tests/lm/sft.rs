@@ -38,6 +38,7 @@ fn examples(run: &Run) -> Vec<Example> {
         }]),
         completion: said.clone(),
         line: index + 1,
+        fallback: false,
     };
     run.rows.iter().enumerate().map(example).collect()
 }

@@ -102,7 +102,7 @@ fn started(job: &dyn Job, state: &State, about: &About) -> Event {
         total: state.schedule.total,
         parameters: sizes.sum(),
         trained: state.model.trainable_count(),
-        fallback: about.fallback,
+        fallback: about.provenance.is_fallback(),
         unix_time: unix_time(),
     }
 }

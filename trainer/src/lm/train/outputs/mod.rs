@@ -32,6 +32,7 @@ pub(super) fn write_all(
     files::write(&folder.join(STATE), text.as_bytes())?;
     let text = card::text(job, state, about, events);
     files::write(&folder.join(CARD), text.as_bytes())?;
+    about.provenance(base).write(folder)?;
     if state.model.adapter().is_some() {
         Lora::save_with_digest(&state.model, folder, base)?;
     } else {

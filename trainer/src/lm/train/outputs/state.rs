@@ -26,13 +26,13 @@ pub(super) fn text(
     }
     let epoch = state.done as f64 / job.steps_per_epoch().max(1) as f64;
     let all = json!({
-        "backend": if about.fallback { "fallback_tiny" } else { "sentinel" },
+        "backend": if about.provenance.is_fallback() { "fallback_tiny" } else { "sentinel" },
         "best_global_step": null,
         "best_metric": null,
         "best_model_checkpoint": null,
         "epoch": epoch,
         "eval_steps": about.save_steps,
-        "fallback": about.fallback,
+        "fallback": about.provenance.is_fallback(),
         "global_step": state.done,
         "is_hyper_param_search": false,
         "is_local_process_zero": true,

@@ -96,3 +96,29 @@ pub(crate) fn golden(name: &str) -> Vec<String> {
 pub(crate) fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
+
+/// The file of an evaluation as the reference writes it: without the object `sentinel`, which must be its last
+/// key and say where the result comes from.
+#[track_caller]
+pub(crate) fn reference_part(text: &str, world: &str) -> String {
+    let (before, own) = text.split_once(",\n  \"sentinel\": {\n").unwrap();
+    assert!(own.ends_with("\n  }\n}\n"), "more stands behind it: {own}");
+    assert!(!own.contains("\n  }\n}\n}") && own.matches("\n  }").count() == 1);
+    let own = &json(text)["sentinel"];
+    let keys = [
+        "world",
+        "model",
+        "seeds",
+        "streams",
+        "rules",
+        "version",
+        "commit",
+        "inputs",
+        "fallbacks",
+    ];
+    for key in keys {
+        assert!(own.get(key).is_some(), "sentinel has no {key}: {own}");
+    }
+    assert_eq!(own["world"], world);
+    format!("{before}\n}}\n")
+}

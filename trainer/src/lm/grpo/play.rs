@@ -14,8 +14,10 @@ use crate::args::{WorldParser, parse_streams};
 use crate::compact::learn::Learn;
 use crate::corpus::rollout::{DryRun, RolloutConfig, Signals, Terms, Trajectory, rollout};
 use crate::corpus::{parse_reader, parse_style};
+use crate::eval::EvalOrigin;
 use crate::interval::Interval;
 use crate::lm::train::RunError;
+use crate::provenance::Provenance;
 use crate::{Cells, Error, Progress, SeedRange, args, chosen, files, selected};
 
 /// Whom to measure, and in what.
@@ -86,6 +88,8 @@ pub struct Played {
     pub signals: Signals,
     /// Tokens that were written.
     pub tokens: usize,
+    /// What was played, by which program, and what it rests on.
+    pub sentinel: EvalOrigin,
 }
 
 /// Plays the episodes.
@@ -95,12 +99,14 @@ pub struct Played {
 pub fn play(config: &PlayConfig, progress: Progress<'_>) -> Result<Played, RunError> {
     let speech = Speech::load(&config.model, &config.speech)?;
     let mut voice = speech.voice();
-    in_world!(config.world, W => play_in::<W>(config, &mut voice, progress))
+    let provenance = speech.provenance.clone();
+    in_world!(config.world, W => play_in::<W>(config, &mut voice, provenance, progress))
 }
 
 fn play_in<W: TextWorld + Learn>(
     config: &PlayConfig,
     voice: &mut Voice<'_>,
+    provenance: Provenance,
     progress: Progress<'_>,
 ) -> Result<Played, RunError> {
     use sentinel_env::TaskName;
@@ -149,6 +155,16 @@ fn play_in<W: TextWorld + Learn>(
             .iter()
             .map(|said| said.completion.ids.len())
             .sum(),
+        sentinel: EvalOrigin {
+            world: W::NAME,
+            model: Some(config.model.clone()),
+            adapter: config.speech.adapter.clone(),
+            replay: None,
+            seeds: config.seeds,
+            streams,
+            rules: rules.to_string(),
+            provenance,
+        },
     })
 }
 

@@ -6,10 +6,9 @@
 
 mod common;
 
-use common::sentinel;
+use common::{Callback, sentinel};
 use sentinel_policy::text::PromptStyle;
 use sentinel_trainer::ablate::{AblateConfig, Ablation, RowKey, Words, ablate, table};
-use sentinel_trainer::corpus::rollout::Callback;
 use sentinel_trainer::lm::grpo::SpeechOptions;
 use sentinel_trainer::provenance::Provenance;
 use sentinel_trainer::{Cells, SeedRange};

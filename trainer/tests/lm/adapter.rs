@@ -80,7 +80,7 @@ fn files_are_those_of_peft() {
     };
     let folder = tempfile::tempdir().unwrap();
     let written = folder.path().join("adapter");
-    Lora::save(&model, &written).unwrap();
+    Lora::save(&model, &written, &model.base_digest().unwrap()).unwrap();
     let (ours, theirs) = ("adapter_model.safetensors", "adapter_model.safetensors");
     let (ours, theirs) = (tensors(&written.join(ours)), tensors(&adapter.join(theirs)));
     assert!(ours.keys().eq(theirs.keys()));
@@ -168,7 +168,7 @@ fn adapters_of_other_models_are_refused() {
     }
     // Of the same shape: told apart by the digest that we write.
     let folder = tempfile::tempdir().unwrap();
-    Lora::save(&model, folder.path()).unwrap();
+    Lora::save(&model, folder.path(), &model.base_digest().unwrap()).unwrap();
     let mut other = Qwen2::initialise(config, 0, &device()).unwrap();
     let error = Lora::load(&mut other, folder.path(), BaseCheck::Weights).unwrap_err();
     assert!(error.to_string().contains("other weights"), "{error}");

@@ -11,8 +11,10 @@
 
 mod collect;
 mod config;
+mod correction;
 pub mod estimate;
 mod job;
+mod loss_options;
 mod micro;
 mod objective;
 mod play;
@@ -21,7 +23,8 @@ mod voice;
 
 pub use config::{Continue, Credit, GrpoConfig};
 pub use job::train;
-pub use objective::{Accumulated, Objective, Sample, accumulate, reference_logps};
+pub use loss_options::LossOptions;
+pub use objective::{Accumulated, Correction, Objective, Sample, accumulate, reference_logps};
 pub use play::{PlayConfig, Played, check_replaces, play, play_rollout};
 pub use speech::{Speech, SpeechOptions};
 pub use voice::{Said, Voice};

@@ -34,7 +34,7 @@ pub(super) fn write_all(
     files::write(&folder.join(CARD), text.as_bytes())?;
     about.provenance(base).write(folder)?;
     if state.model.adapter().is_some() {
-        Lora::save_with_digest(&state.model, folder, base)?;
+        Lora::save(&state.model, folder, base)?;
     } else {
         let tokens = special_tokens(&about.source)?;
         state.model.save_with(folder, tokens)?;

@@ -141,6 +141,14 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// What says where a model or a corpus comes from cannot be read.
+    #[error("{} does not say where it comes from: {reason}; put the file back as it was, or make the model or corpus again", path.display())]
+    Provenance {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A replay cannot stand in a manifest.
     #[error("{} cannot be listed: {reason}", path.display())]
     Unlisted {

@@ -16,6 +16,7 @@ pub mod files;
 pub mod interval;
 pub mod lm;
 pub mod manifest;
+pub mod provenance;
 pub mod record;
 pub mod rl;
 pub mod rules;

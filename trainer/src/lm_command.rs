@@ -15,6 +15,7 @@ use sentinel_trainer::lm::train::{
     Outcome, RunDir, RunError, RunOptions, options_file, overlaid, write_options,
 };
 use sentinel_trainer::lm::{BaseCheck, HubOptions, Lora, Qwen2, find_model};
+use sentinel_trainer::provenance::Provenance;
 use sentinel_trainer::seeds::SeedError;
 use sentinel_trainer::{Error, files};
 use serde::Serialize;
@@ -151,14 +152,15 @@ pub(crate) struct RolloutCommand {
 
 /// `sentinel init`
 pub(crate) fn init(options: &InitOptions) -> Result<()> {
-    let mut texts = Vec::new();
+    let (mut texts, mut provenance) = (Vec::new(), Provenance::new());
     if let Some(data) = &options.data {
+        provenance.add_file("the corpus", data)?;
         for example in read_corpus(data)? {
             texts.push(example.prompt.asked().to_owned());
             texts.push(example.completion);
         }
     }
-    let made = create(options, &texts)?;
+    let made = create(options, &texts, &provenance)?;
     print(&format!(
         "wrote {}: {} parameters, {} tokens\n",
         options.output_dir.display(),
@@ -201,7 +203,10 @@ pub(crate) fn merge(command: &MergeCommand) -> Result<()> {
     let folder = find_model(&command.model, &HubOptions::from_environment())?;
     let mut model = Qwen2::load(&folder, &burn::tensor::Device::flex())?;
     Lora::load(&mut model, &command.adapter, BaseCheck::Weights)?;
-    let report = Lora::merge_into(&model, &folder, &command.out, command.force)?;
+    let mut provenance = Provenance::new();
+    provenance.add_model("model", &folder)?;
+    provenance.add_model("adapter", &command.adapter)?;
+    let report = Lora::merge_into(&model, &folder, &command.out, &provenance, command.force)?;
     print(&format!(
         "wrote {}: logits differ from base and adapter by at most {:.1e}\n",
         command.out.display(),
@@ -260,7 +265,7 @@ fn finish(
     match outcome {
         Outcome::Finished => {
             let mark = if view.fallback() {
-                " (fallback: a tiny new model)"
+                " (fallback: see its sentinel.json)"
             } else {
                 ""
             };

@@ -50,7 +50,7 @@ impl View {
         }
     }
 
-    /// Whether a tiny new model stands in for another.
+    /// Whether the run rests on a stand-in for what was asked for.
     pub(crate) const fn fallback(&self) -> bool {
         self.fallback
     }
@@ -73,7 +73,7 @@ impl View {
                 self.bar.reset_eta();
                 if *fallback {
                     self.line(
-                        "fallback: the model is not there, a tiny new one is trained instead",
+                        "fallback: the run rests on a stand-in, sentinel.json in its folder says which",
                     );
                 }
                 let from = match resumed_at {

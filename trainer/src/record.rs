@@ -22,9 +22,10 @@ use crate::chosen::{Typed, quoted};
 use crate::compact::TrainError;
 use crate::corpus::{parse_reader, parse_style};
 use crate::eval::{Evaluated, load_model};
-use crate::lm::ModelKind;
 use crate::lm::play::SpeechOptions;
 use crate::lm::train::RunError;
+use crate::lm::{HubOptions, ModelKind, find_model};
+use crate::provenance::{Provenance, marked_name};
 use crate::verify::{FileReport, Words, verify_all};
 use crate::{Cells, Error, Progress, SeedRange, chosen, files, manifest, selected};
 
@@ -117,6 +118,24 @@ impl RecordConfig {
         selected::<W>(self.tasks.as_deref(), &self.cells)
     }
 
+    /// Returns where the rows come from: the digests of the model that acts, and its fallbacks.
+    fn provenance(&self) -> Result<Provenance, RecordError> {
+        let mut provenance = Provenance::new();
+        if let Some(model) = &self.model {
+            if model.exists() {
+                provenance.add_model("model", model)?;
+            } else {
+                let name = model.to_string_lossy();
+                let found = find_model(&name, &HubOptions::from_environment());
+                provenance.add_model("model", &found.map_err(RunError::from)?)?;
+            }
+        }
+        if let Some(adapter) = &self.speech.adapter {
+            provenance.add_model("adapter", adapter)?;
+        }
+        Ok(provenance)
+    }
+
     /// How many episodes will be played.
     ///
     /// # Errors
@@ -183,6 +202,7 @@ pub fn record_rows<W: Recordable>(
         rows: count,
         problem_count: 0,
         problems: Vec::new(),
+        fallbacks: Provenance::of_replays(all()).fallbacks,
         words: Words::count(all()),
         verification: verify_all(all(), &|| {}),
     };
@@ -197,6 +217,7 @@ pub fn record_rows<W: Recordable>(
             &config.out,
             &config.to_string(),
             config.model.as_deref(),
+            config.provenance()?,
         )?;
     }
     Ok(report)
@@ -219,13 +240,17 @@ fn check_out(config: &RecordConfig) -> Result<bool, Error> {
 /// Who is recorded.
 enum Actor<W: Evaluated> {
     Scripted(W::PolicyName),
-    Trained(Arc<Model<W::Net>>),
+    /// With what rows say of it.
+    Trained(Arc<Model<W::Net>>, String),
 }
 
 impl<W: Evaluated> Actor<W> {
     fn of(config: &RecordConfig) -> Result<Self, TrainError> {
         if let Some(folder) = &config.model {
-            return Ok(Self::Trained(load_model::<W>(folder)?));
+            let model = load_model::<W>(folder)?;
+            let fallback = Provenance::is_fallback_model(folder)?;
+            let name = marked_name(&model.config.name, fallback);
+            return Ok(Self::Trained(model, name));
         }
         let missing = TrainError::Option {
             option: "policy",
@@ -238,14 +263,14 @@ impl<W: Evaluated> Actor<W> {
     fn name(&self) -> &str {
         match self {
             Self::Scripted(policy) => policy.label(),
-            Self::Trained(model) => &model.config.name,
+            Self::Trained(_, name) => name,
         }
     }
 
     fn player(&self, setup: &W::Setup) -> Player<W> {
         match self {
             Self::Scripted(policy) => policy.start(setup),
-            Self::Trained(model) => W::trained(model),
+            Self::Trained(model, _) => W::trained(model),
         }
     }
 }

@@ -21,6 +21,7 @@ use sentinel_policy::text::PromptStyle;
 use crate::corpus::parse_style;
 use crate::corpus::rollout::RolloutError;
 use crate::lm::play::SpeechOptions;
+use crate::provenance::Provenance;
 use crate::{Cells, Error, Progress, SeedRange, args, files, selected};
 use summary::Ended;
 
@@ -134,6 +135,7 @@ pub fn ablate(
         rules: plan.rules.to_string(),
         seeds: plan.seeds,
         cells: plan.cells.iter().map(|case| case.name()).collect(),
+        sentinel: (words.as_ref()).map_or_else(Provenance::new, |words| words.provenance.clone()),
         model: words.map(|words| words.name.to_owned()),
         ablation: rows,
     })

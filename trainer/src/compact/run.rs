@@ -12,6 +12,7 @@ use super::evaluate::{evaluate, evaluate_baseline};
 use super::learn::{self, Learn};
 use super::outputs;
 use super::trainer::Trainer;
+use crate::provenance::{self, Provenance};
 use crate::rl::Metrics;
 use crate::run::{
     CHECKPOINT, EVENTS, Evaluation, Event, LogPosition, Outcome, RUNS, RunDir, RunLock, RunLog,
@@ -65,8 +66,8 @@ pub fn train_until<W: Learn>(
 impl<W: Learn> Training for Trainer<W> {
     type Error = TrainError;
 
-    fn started(&self) -> Result<Event, TrainError> {
-        Ok(started(self)?)
+    fn started(&self, folder: &Path) -> Result<Event, TrainError> {
+        Ok(started(self, folder)?)
     }
 
     fn done(&self) -> usize {
@@ -141,7 +142,7 @@ impl<W: Learn> Training for Trainer<W> {
     }
 }
 
-fn started<W: Learn>(trainer: &Trainer<W>) -> Result<Event, Error> {
+fn started<W: Learn>(trainer: &Trainer<W>, folder: &Path) -> Result<Event, Error> {
     let (config, parameters) = (trainer.config(), trainer.weights().count());
     // Through text: a value would hold an f32 with the digits of an f64.
     let text = serde_json::to_string(config)?;
@@ -155,7 +156,7 @@ fn started<W: Learn>(trainer: &Trainer<W>) -> Result<Event, Error> {
         total: config.max_steps,
         parameters,
         trained: parameters,
-        fallback: false,
+        fallback: Provenance::is_fallback_model(folder)?,
         unix_time: unix_time(),
     })
 }
@@ -195,6 +196,7 @@ fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, T
             return Err(Error::checkpoint(&path, reason).into());
         }
         let (trainer, position) = checkpoint.resume()?;
+        Provenance::go_on(&run_dir.path)?;
         return Ok(Opened {
             trainer,
             position: Some(position),
@@ -202,7 +204,7 @@ fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, T
         });
     }
     // A run that was killed before its first checkpoint left only its options and its log.
-    run_dir.check_free(CHECKPOINT, &[CONFIG, EVENTS, RUNS])?;
+    run_dir.check_free(CHECKPOINT, &[CONFIG, provenance::FILE, EVENTS, RUNS])?;
     let start = match config.init.as_str() {
         "" => Weights::init(W::net(config), config.seed),
         folder => start_from::<W>(config, Path::new(folder))?,
@@ -212,6 +214,11 @@ fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, T
     let lock = run_dir.lock()?;
     let text = serde_json::to_string_pretty(config).map_err(Error::from)? + "\n";
     files::write(&run_dir.path.join(CONFIG), text.as_bytes())?;
+    let mut provenance = Provenance::new();
+    if !config.init.is_empty() {
+        provenance.add_model("initial model", Path::new(&config.init))?;
+    }
+    provenance.write(&run_dir.path)?;
     Ok(Opened {
         trainer,
         position: None,

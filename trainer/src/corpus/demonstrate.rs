@@ -21,6 +21,7 @@ use serde::Serialize;
 use super::{CorpusSummary, parse_style, training_seeds};
 use crate::args::{self, WorldParser, parse_fraction};
 use crate::compact::rng::Rng;
+use crate::provenance::Provenance;
 use crate::{Cells, Error, Progress, SeedRange, chosen, files};
 
 /// Episodes that are held in memory at a time.
@@ -198,6 +199,11 @@ fn demonstrate_in<W: TextWorld>(
         }
         Ok(())
     })?;
+    total.policy = plan.policy.label();
+    // Of a pipe or a device nothing is left that could lie beside it.
+    if config.out.is_file() {
+        Provenance::new().write_beside(&config.out)?;
+    }
     Ok(total)
 }
 

@@ -22,6 +22,7 @@ use sentinel_policy::{Playable, Scripted};
 use serde::Serialize;
 
 use crate::args::{self, WorldParser, list, parse_streams};
+use crate::provenance::Provenance;
 use crate::{Cells, Error, Progress, SeedRange, chosen, files, selected};
 
 /// What to compare.
@@ -234,6 +235,8 @@ pub struct Findings {
     pub tasks: Vec<&'static str>,
     /// Rules by rules, task by task.
     pub verdicts: Vec<Verdict>,
+    /// The program.
+    pub sentinel: Provenance,
 }
 
 /// Makes sure that writing to `path` destroys nothing but an earlier comparison.
@@ -290,6 +293,7 @@ pub fn compare<W: Playable>(
             .collect(),
         tasks: tasks.into_iter().map(|task| task.name()).collect(),
         verdicts: verdicts.collect(),
+        sentinel: Provenance::new(),
         rules,
         cells,
     }

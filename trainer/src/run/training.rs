@@ -10,6 +10,7 @@ use super::event::{Event, Scores};
 use super::log::{LogPosition, RunLog};
 use super::snapshot;
 use super::{Outcome, TRAINER_STATE};
+use crate::provenance::{self, Provenance};
 use crate::rl::Metrics;
 use crate::{Error, files};
 
@@ -55,11 +56,11 @@ pub trait Training {
     /// Why it can stop.
     type Error: From<Error>;
 
-    /// Returns the event that announces the run.
+    /// Returns the event that announces the run in a folder.
     ///
     /// # Errors
-    /// If the options have no form as JSON.
-    fn started(&self) -> Result<Event, Self::Error>;
+    /// If the options have no form as JSON, or a file of the folder cannot be read.
+    fn started(&self, folder: &Path) -> Result<Event, Self::Error>;
 
     /// Returns what is logged once, before the first step.
     fn introduction(&self) -> Vec<Event> {
@@ -154,7 +155,7 @@ pub fn run<T: Training>(
     cadence: &Cadence,
     stop: &AtomicBool,
 ) -> Result<Outcome, T::Error> {
-    let started = training.started()?;
+    let started = training.started(&dir.path)?;
     let is_end = |event: &&Event| matches!(event, Event::Finished { .. });
     if let Some(end) = log.events().iter().find(is_end).cloned() {
         // A kill after the last checkpoint may have come before the other files.
@@ -305,6 +306,9 @@ fn save<T: Training>(
         let best = training.best().map(|(step, _)| step);
         snapshot::create(&dir.path, step, |folder| -> Result<(), T::Error> {
             training.save_model(folder, true)?;
+            if let Some(provenance) = Provenance::read(&dir.path.join(provenance::FILE))? {
+                provenance.write(folder)?;
+            }
             let state = training.trainer_state(log.events())?;
             Ok(files::write(&folder.join(TRAINER_STATE), state.as_bytes())?)
         })?;

@@ -20,6 +20,7 @@ mod oracle;
 mod packing;
 mod peft;
 mod place;
+mod provenance;
 mod record;
 mod refused;
 mod runs;

@@ -346,6 +346,48 @@ fn an_update_learns_from_differences_of_reward() {
     assert!(moved.count() > 0, "the adapter never moved");
 }
 
+/// The sampler here is the policy itself, so that its correction is about 1, to the rounding of another order
+/// of sums; the further options of the loss are those of the run.
+#[test]
+fn a_sampler_is_corrected_for_where_that_is_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, model) = made(folder.path());
+    let run = |options: &str, name: &str| {
+        let out = folder.path().join(name);
+        let out = out.display();
+        succeeds(&format!(
+            "grpo --model {model} --task task1 --episodes 2 --learning-rate 1e-3 --num-generations 3 \
+             --groups-per-update 2 --max-completion-length 6 --credit single-step --format-weight 1 --max-steps 2 \
+             --num-iterations 2 {options} --output-dir {out}"
+        ));
+        curve(&folder.path().join(name))
+    };
+    let plain = run("", "plain");
+    assert!(!plain[0].keys().any(|name| name.starts_with("sampling/")));
+    for (mode, more) in [
+        ("token_truncate", ""),
+        ("sequence_mask", "--loss-type vespo --vespo-k-pos 1.5"),
+    ] {
+        let options = format!("--importance-sampling-mode {mode} {more}");
+        let found = run(&options, mode);
+        for step in &found {
+            let ratio = step["sampling/importance_sampling_ratio/mean"]
+                .as_f64()
+                .unwrap();
+            let apart = step["sampling/sampling_logp_difference/max"]
+                .as_f64()
+                .unwrap();
+            assert!(
+                (ratio - 1.0).abs() < 1e-3 && apart < 1e-3,
+                "{ratio} {apart}"
+            );
+        }
+    }
+    let state = |name: &str| folder.path().join(name).join("training_options.json");
+    let options = std::fs::read_to_string(state("sequence_mask")).unwrap();
+    assert!(options.contains("\"vespo_k_pos\": 1.5"), "{options}");
+}
+
 #[test]
 fn a_stand_in_is_opt_in_and_marked_everywhere() {
     let folder = tempfile::tempdir().unwrap();

@@ -15,6 +15,7 @@ use crate::lm::random::Random;
 use crate::lm::train::RunError;
 use crate::rl::Metrics;
 use crate::rl::advantage::{Rewards, advantages};
+use crate::rl::sampling::completion_mask;
 use crate::{args, chosen};
 
 /// Names of the rewards, in the order of their weights.
@@ -252,7 +253,18 @@ fn finish(
         .filter_map(|(slot, advantage)| {
             let said = slot?.said;
             Some(Sample {
-                counts: said.completion.stopped || !config.mask_truncated_completions,
+                mask: Some(completion_mask(
+                    said.completion.ids.len(),
+                    !said.completion.stopped,
+                    config.mask_truncated_completions,
+                )),
+                sampled: Some(
+                    said.completion
+                        .logps
+                        .iter()
+                        .map(|l| f64::from(*l))
+                        .collect(),
+                ),
                 prompt: said.prompt,
                 completion: said.completion.ids,
                 advantage,

@@ -5,6 +5,7 @@ use sentinel_env::rng::Streams;
 use sentinel_policy::text::{InvalidReward, PromptStyle, Reader};
 use serde::{Deserialize, Serialize};
 
+use super::loss_options::LossOptions;
 use crate::Cells;
 use crate::args::{WorldParser, parse_number, parse_streams};
 use crate::corpus::rollout::Terms;
@@ -162,10 +163,14 @@ pub struct GrpoConfig {
     #[arg(long, value_name = "N", default_value_t = COMPLETIONS)]
     #[serde(default = "completions")]
     pub num_completions_to_log: usize,
+    #[command(flatten)]
+    #[serde(flatten)]
+    #[allow(missing_docs)]
+    pub loss_options: LossOptions,
 }
 
 /// A word of an enumeration, as files spell it.
-fn word<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+pub(super) fn word<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(serde_json::Value::from(text)).map_err(|error| error.to_string())
 }
 
@@ -246,6 +251,7 @@ impl GrpoConfig {
             return Err(RunError::option("learning-rate and temperature", "above 0"));
         }
         self.terms()?;
+        self.loss_options.check()?;
         self.loss().check().map_err(crate::lm::LmError::from)?;
         Ok(())
     }
@@ -266,7 +272,7 @@ impl GrpoConfig {
     /// The loss.
     #[must_use]
     pub fn loss(&self) -> LossConfig {
-        LossConfig {
+        self.loss_options.over(LossConfig {
             loss_type: self.loss_type,
             importance_sampling_level: self.importance_sampling_level,
             beta: self.beta,
@@ -275,7 +281,7 @@ impl GrpoConfig {
             entropy_coef: self.entropy_coef,
             max_completion_length: self.max_completion_length,
             ..LossConfig::default()
-        }
+        })
     }
 
     /// How rewards become advantages.
@@ -285,7 +291,10 @@ impl GrpoConfig {
             num_generations: self.num_generations,
             scale_rewards: self.scale_rewards,
             reward_weights: Some(vec![1.0, self.format_weight]),
-            ..AdvantageConfig::default()
+            multi_objective_aggregation: self
+                .loss_options
+                .multi_objective_aggregation
+                .unwrap_or_default(),
         }
     }
 }

@@ -7,13 +7,16 @@ use sentinel_policy::text::{Situation, TextWorld};
 
 use super::collect::{Collected, Scored, collect, setups};
 use super::config::GrpoConfig;
+use super::correction::correct;
 use super::objective::{Objective, Sample, accumulate, reference_logps};
 use crate::compact::learn::Learn;
 use crate::lm::play::{Validation, ValidationWorld, Voice};
 use crate::lm::train::{
     About, Event, Job, LoggedCompletion, Outcome, RunDir, RunError, Start, State, Update, run,
 };
-use crate::lm::{GenerateOptions, GenerationDefaults, Lora, Pass, Qwen2, Tokenizer, Trained};
+use crate::lm::{
+    GenerateOptions, GenerationDefaults, LmError, Lora, Pass, Qwen2, Tokenizer, Trained,
+};
 use crate::rl::Metrics;
 
 /// Streams of random numbers beside those that every run has.
@@ -136,7 +139,7 @@ impl<W: TextWorld + Learn> Job for GrpoJob<W> {
         let update = state.done / self.config.num_iterations;
         let Collected {
             mut samples,
-            metrics: common,
+            metrics: mut common,
             warnings,
             completions,
         } = self.collect(&state.model, update)?;
@@ -145,6 +148,13 @@ impl<W: TextWorld + Learn> Job for GrpoJob<W> {
         let objective = self.objective(&samples);
         if self.config.beta != 0.0 {
             self.consult(&state.model, &mut samples, &objective)?;
+        }
+        if let Some(sampling) = self.config.loss_options.sampling() {
+            let rows: Vec<&Sample> = samples.iter().collect();
+            let (micro, pass) = (self.config.micro_batch_size, Pass::EVALUATION);
+            let old = reference_logps(&state.model, &rows, micro, &objective, pass)?;
+            let found = correct(sampling, &mut samples, old).map_err(LmError::from)?;
+            common.extend(found);
         }
         let read: usize = (samples.iter())
             .map(|sample| sample.prompt.len() + sample.completion.len())
@@ -162,7 +172,7 @@ impl<W: TextWorld + Learn> Job for GrpoJob<W> {
             steps.push(metrics);
             if iteration == 0 {
                 for (sample, logps) in samples.iter_mut().zip(found.logps) {
-                    sample.old = Some(logps);
+                    sample.old.get_or_insert(logps);
                 }
             }
             if state.finished() {

@@ -8,12 +8,15 @@
 
 mod collect;
 mod config;
+mod correction;
 pub mod estimate;
 mod job;
+mod loss_options;
 mod micro;
 mod objective;
 
 pub use super::play::{PlayConfig, SpeechOptions, check_replaces, play, play_rollout};
 pub use config::{Continue, Credit, GrpoConfig};
 pub use job::train;
-pub use objective::{Accumulated, Objective, Sample, accumulate, reference_logps};
+pub use loss_options::LossOptions;
+pub use objective::{Accumulated, Correction, Objective, Sample, accumulate, reference_logps};

@@ -14,6 +14,7 @@ use crate::args::{WorldParser, parse_streams};
 use crate::compact::learn::Learn;
 use crate::corpus::rollout::{DryRun, RolloutConfig, Signals, Terms, Trajectory, rollout};
 use crate::corpus::{parse_reader, parse_style};
+use crate::eval::EvalOrigin;
 use crate::interval::Interval;
 use crate::lm::train::RunError;
 use crate::{Cells, Error, Progress, SeedRange, args, chosen, files, selected};
@@ -72,7 +73,7 @@ pub fn check_replaces(path: &Path) -> Result<(), Error> {
 
 /// What was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Played {
+pub struct Measured {
     /// The world.
     pub world: WorldName,
     /// Score of each task's episodes.
@@ -86,6 +87,16 @@ pub struct Played {
     pub signals: Signals,
     /// Tokens that were written.
     pub tokens: usize,
+}
+
+/// The same with what was played, by which program, and what it rests on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Played {
+    /// What was measured.
+    #[serde(flatten)]
+    pub measured: Measured,
+    /// Where it comes from.
+    pub sentinel: EvalOrigin,
 }
 
 /// Episodes to measure a model on.
@@ -133,7 +144,25 @@ impl PlayConfig {
 /// If an option cannot be, or the model cannot be found, read or run.
 pub fn play(config: &PlayConfig, progress: Progress<'_>) -> Result<Played, RunError> {
     let speech = Speech::load(&config.model, &config.speech)?;
-    measure(&config.episodes(), &mut speech.voice(), progress)
+    let mut voice = speech.voice();
+    let measured = measure(&config.episodes(), &mut voice, progress)?;
+    let (rules, streams) = in_world!(config.world, W => {
+        let rules = args::rules::<W>(&config.rules)?.to_string();
+        (rules, chosen::streams::<W>(config.streams, Streams::Independent)?)
+    });
+    Ok(Played {
+        measured,
+        sentinel: EvalOrigin {
+            world: config.world.name(),
+            model: Some(config.model.clone()),
+            adapter: config.speech.adapter.clone(),
+            replay: None,
+            seeds: config.seeds,
+            streams,
+            rules,
+            provenance: speech.provenance.clone(),
+        },
+    })
 }
 
 /// Measures a model on episodes.
@@ -144,7 +173,7 @@ pub fn measure(
     episodes: &EvalEpisodes,
     voice: &mut Voice<'_>,
     progress: Progress<'_>,
-) -> Result<Played, RunError> {
+) -> Result<Measured, RunError> {
     in_world!(episodes.world, W => measure_in::<W>(episodes, voice, progress))
 }
 
@@ -152,7 +181,7 @@ fn measure_in<W: TextWorld + Learn>(
     episodes: &EvalEpisodes,
     voice: &mut Voice<'_>,
     progress: Progress<'_>,
-) -> Result<Played, RunError> {
+) -> Result<Measured, RunError> {
     use sentinel_env::TaskName;
 
     let rules = args::rules::<W>(&episodes.rules)?;
@@ -182,7 +211,7 @@ fn measure_in<W: TextWorld + Learn>(
         let interval = Interval::of_cells(std::slice::from_ref(scores));
         (task.name().to_owned(), interval)
     };
-    Ok(Played {
+    Ok(Measured {
         world: episodes.world,
         score: Interval::of_cells(&scores),
         tasks: tasks.iter().zip(&scores).map(of_task).collect(),

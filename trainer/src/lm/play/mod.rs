@@ -10,7 +10,9 @@ mod speech;
 mod validation;
 mod voice;
 
-pub use evaluate::{EvalEpisodes, PlayConfig, Played, check_replaces, measure, play, play_rollout};
+pub use evaluate::{
+    EvalEpisodes, Measured, PlayConfig, Played, check_replaces, measure, play, play_rollout,
+};
 pub use speech::{Speech, SpeechOptions};
 pub use validation::{Validation, ValidationWorld};
 pub use voice::{Said, Voice};

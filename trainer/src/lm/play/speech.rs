@@ -8,6 +8,7 @@ use crate::lm::train::RunError;
 use crate::lm::{
     BaseCheck, GenerateOptions, GenerationDefaults, HubOptions, Lora, Qwen2, Tokenizer, find_model,
 };
+use crate::provenance::{Provenance, marked_name};
 
 /// Which adapter speaks, and how. Only what was given is set, so that a command without a language
 /// model can refuse it.
@@ -73,8 +74,11 @@ pub struct Speech {
     tokenizer: Tokenizer,
     options: GenerateOptions,
     batch: usize,
-    /// What it is called: the name on the Hub or the folder's, and behind a `+` the adapter's.
+    /// What it is called: the name on the Hub or the folder's, and behind a `+` the adapter's; with a mark
+    /// where the model is a fallback.
     pub name: String,
+    /// Where model and adapter come from.
+    pub provenance: Provenance,
 }
 
 impl Speech {
@@ -90,10 +94,13 @@ impl Speech {
         }
         let folder = find_model(asked, &HubOptions::from_environment())?;
         let device = said.device.unwrap_or_default().open()?;
+        let mut provenance = Provenance::new();
+        provenance.add_model("model", &folder)?;
         let mut model = Qwen2::load(&folder, &device)?;
         let tokenizer = Tokenizer::load(&folder)?;
         tokenizer.check_fits(model.config())?;
         if let Some(adapter) = &said.adapter {
+            provenance.add_model("adapter", adapter)?;
             Lora::load(&mut model, adapter, BaseCheck::Weights)?;
         }
         let defaults = GenerationDefaults::read(&folder)?;
@@ -108,7 +115,11 @@ impl Speech {
             tokenizer,
             options: generate,
             batch,
-            name: name(asked, said.adapter.as_deref()),
+            name: marked_name(
+                &name(asked, said.adapter.as_deref()),
+                provenance.is_fallback(),
+            ),
+            provenance,
         })
     }
 

@@ -289,6 +289,8 @@ pub fn train(
     let schedule = config.run.schedule(config.learning_rate, total);
     let mut about = About::of(config, &config.run, start.folder, start.fallback)?;
     about.reads("the corpus", data)?;
+    let marked = examples.iter().filter(|example| example.fallback).count();
+    (about.provenance).inherit_corpus(data, examples.len(), marked)?;
     let state = Start::state(start.model, &config.run, schedule)?;
     let validation = validation.as_ref();
     run(&mut job, state, &about, validation, dir, stop, listen)

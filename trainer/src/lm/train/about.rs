@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::error::RunError;
 use super::options::RunOptions;
+use super::start::stand_in_for;
 use crate::Error;
 use crate::lm::lora::ADAPTER_FILES;
 use crate::lm::{GenerationDefaults, LmError};
+use crate::provenance::{Provenance, file_digest};
 use crate::run::Cadence;
 
 /// What a model's folder holds beside the weights, whose numbers are compared themselves, that decides
@@ -42,6 +43,8 @@ pub struct About {
     pub normalised: fn(Value) -> Value,
     /// SHA-256 of each file that the run reads, by what it is. A run can only go on with the same.
     pub inputs: BTreeMap<String, String>,
+    /// The fallbacks that the run rests on: those of its model, adapter and data.
+    pub provenance: Provenance,
     /// What a person should know about the model.
     pub warnings: Vec<String>,
 }
@@ -69,10 +72,17 @@ impl About {
             cadence: run.cadence(),
             normalised: normalised::<C>,
             inputs: BTreeMap::new(),
+            provenance: Provenance::new(),
             warnings: Vec::new(),
         };
+        about.provenance.inherit_model(&about.source)?;
+        if fallback {
+            // The stand-in of a run that an earlier version began says nothing.
+            about.provenance.mark("init", stand_in_for(&run.model));
+        }
         about.reads_folder("model", &about.source.clone(), &READ)?;
         if let Some(adapter) = &run.adapter {
+            about.provenance.inherit_model(adapter)?;
             about.reads_folder("adapter", adapter, &ADAPTER_FILES)?;
         }
         if (GenerationDefaults::read(&about.source)?.eos_token_ids).is_empty() {
@@ -88,13 +98,8 @@ impl About {
     /// # Errors
     /// If it cannot be read.
     pub fn reads(&mut self, what: &str, path: &Path) -> Result<(), RunError> {
-        let failed = |error| LmError::read(path, error);
-        let mut hash = Sha256::new();
-        let mut file = std::fs::File::open(path).map_err(failed)?;
-        std::io::copy(&mut file, &mut hash).map_err(failed)?;
-        let digits = hash.finalize();
-        let digits = digits.iter().map(|byte| format!("{byte:02x}")).collect();
-        self.inputs.insert(what.to_owned(), digits);
+        let digest = file_digest(path).map_err(|error| LmError::read(path, error))?;
+        self.inputs.insert(what.to_owned(), digest);
         Ok(())
     }
 
@@ -106,6 +111,15 @@ impl About {
             }
         }
         Ok(())
+    }
+
+    /// Where the run's model comes from, once it has learned from a base with this digest.
+    pub(super) fn provenance(&self, base: &str) -> Provenance {
+        let mut provenance = self.provenance.clone();
+        provenance.inputs.clone_from(&self.inputs);
+        let weights = "weights of the model".to_owned();
+        provenance.inputs.insert(weights, base.to_owned());
+        provenance
     }
 
     /// The folder of the adapter that the run goes on with.

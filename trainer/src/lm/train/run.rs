@@ -69,7 +69,7 @@ struct Training<'a> {
 impl run::Training for Training<'_> {
     type Error = RunError;
 
-    fn started(&self) -> Result<Event, RunError> {
+    fn started(&self, _folder: &Path) -> Result<Event, RunError> {
         let state = &self.state;
         let all = state.model.parameters();
         let sizes = all.iter().map(|p| p.shape().iter().product::<usize>());
@@ -80,7 +80,7 @@ impl run::Training for Training<'_> {
             total: state.schedule.total,
             parameters: sizes.sum(),
             trained: state.model.trainable_count(),
-            fallback: self.about.fallback,
+            fallback: self.about.provenance.is_fallback(),
             unix_time: unix_time(),
         })
     }
@@ -286,11 +286,31 @@ fn other(then: &Value, now: &Value, of_job: &[&str]) -> Option<String> {
         named || adapter && name.starts_with("lora_")
     };
     let mut names = then.keys().chain(now.keys());
-    let name = names.find(|name| !free(name) && then.get(*name) != now.get(*name))?;
+    // An option that a run of an earlier version did not have is none.
+    let given = |of: &serde_json::Map<String, Value>, name: &str| {
+        of.get(name).filter(|value| !value.is_null()).cloned()
+    };
+    let name = names.find(|name| !free(name) && given(then, name) != given(now, name))?;
     let said = |value: Option<&Value>| value.map_or_else(|| "absent".to_owned(), Value::to_string);
     Some(format!(
         "the run began with {name} {}, not {}: leave the option out to go on",
         said(then.get(name)),
         said(now.get(name))
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// A run of an earlier version goes on, unless what is new is asked for.
+    #[test]
+    fn an_option_that_did_not_exist_is_none() {
+        let then = json!({"a": 1});
+        assert_eq!(other(&then, &json!({"a": 1, "new": null}), &[]), None);
+        for now in [json!({"a": 1, "new": 2}), json!({"a": null})] {
+            assert!(other(&then, &now, &[]).is_some(), "{now}");
+        }
+    }
 }

@@ -16,6 +16,7 @@ use crate::lm::{
     BaseCheck, GenerationDefaults, HubOptions, LmError, Lora, Optimizer, Qwen2, Tokenizer, Trained,
     find_model,
 };
+use crate::provenance::Provenance;
 use crate::run::{RunDir, RunLock};
 use crate::{Error, files};
 
@@ -119,6 +120,11 @@ impl Start {
     }
 }
 
+/// What a stand-in for the model `asked` is marked by.
+pub(super) fn stand_in_for(asked: &str) -> String {
+    format!("a tiny new model stands in for {asked}, which could not be found")
+}
+
 /// A tiny new model for a model that is not there; a run that goes on has one already. It takes texts
 /// as long as the models that it stands for do.
 fn stand_in(
@@ -133,7 +139,9 @@ fn stand_in(
             force: true,
             ..InitOptions::tiny(folder.clone())
         };
-        create(&init, &texts())?;
+        let mut provenance = Provenance::new();
+        provenance.mark("init", stand_in_for(&options.model));
+        create(&init, &texts(), &provenance)?;
     }
     Ok(folder)
 }

@@ -31,6 +31,11 @@ pub(super) fn text(job: &dyn Job, state: &State, about: &About, events: &[Event]
              trained in its place.**\n"
         );
     }
+    // What a stand-in of this run is marked by has been said.
+    let inherited = about.provenance.fallbacks.iter();
+    for fallback in inherited.skip(usize::from(about.fallback)) {
+        let _ = writeln!(text, "**The model rests on a {fallback}.**\n");
+    }
     let what = if adapter {
         "An adapter for"
     } else {

@@ -28,8 +28,9 @@ pub(super) fn write_model(
     about: &About,
     base: &str,
 ) -> Result<(), super::RunError> {
+    about.provenance(base).write(folder)?;
     if model.adapter().is_some() {
-        Lora::save_with_digest(model, folder, base)?;
+        Lora::save(model, folder, base)?;
     } else {
         let tokens = special_tokens(&about.source)?;
         model.save_with(folder, tokens)?;
@@ -64,14 +65,15 @@ pub(super) fn trainer_state(
     tasks: &[String],
     events: &[Event],
 ) -> Result<String, Error> {
-    let backend = if about.fallback {
+    let is_fallback = about.provenance.is_fallback();
+    let backend = if is_fallback {
         "fallback_tiny"
     } else {
         "sentinel"
     };
     let extra: Map<_, _> = [
         ("backend".to_owned(), backend.into()),
-        ("fallback".to_owned(), about.fallback.into()),
+        ("fallback".to_owned(), is_fallback.into()),
     ]
     .into_iter()
     .collect();

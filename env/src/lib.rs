@@ -10,6 +10,7 @@
 //! * [`rng`]: CPython-compatible random streams, and the two ways of seeding them.
 //! * [`ledger`]: evidence about each slot and the trust that follows from it.
 //! * [`controller`]: adaptive difficulty, a value that the caller owns.
+//! * [`named`]: enums whose variants have names, made by [`named_enum!`].
 //! * [`rules`]: named changes to the reference's rules, switched one by one.
 //! * [`task`]: what the tasks of all worlds have in common.
 //! * [`digest`]: the fingerprint by which two runs are compared.
@@ -20,7 +21,7 @@ pub mod controller;
 pub mod digest;
 pub mod environment;
 pub mod ledger;
-mod named;
+pub mod named;
 pub mod num;
 pub mod polyguard;
 pub mod protocol;
@@ -37,6 +38,7 @@ pub use environment::{
     AdaptiveDifficulty, Environment, Origin, PrivilegedState, RESET_LANES, Seeded, Transition,
     World,
 };
+pub use named::Named;
 pub use protocol::{JsonEnv, Protocol, Session, TrajectoryDigest};
 pub use registry::WorldName;
 pub use slot::{PerSlot, SLOTS, Slot};

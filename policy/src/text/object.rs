@@ -1,42 +1,22 @@
 //! Reads the one JSON object that a completion should be.
 
+use sentinel_env::named_enum;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
 use super::unreadable::clip;
 use super::{COMPLETION_BYTES, Reason, Unreadable};
 
-/// How strictly a completion is read.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Reader {
-    /// One JSON object and white space around it, nothing else.
-    #[default]
-    Strict,
-    /// Text and code fences around the only object are left out, and that is counted. The object
-    /// itself is read as strictly.
-    Repair,
-}
-
-impl Reader {
-    /// All readers.
-    pub const ALL: [Self; 2] = [Self::Strict, Self::Repair];
-
-    /// The word used in files and on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Strict => "strict",
-            Self::Repair => "repair",
-        }
-    }
-
-    /// The reader `name`.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reader| reader.name() == name)
+named_enum! {
+    /// How strictly a completion is read.
+    #[derive(Default)]
+    pub enum Reader {
+        /// One JSON object and white space around it, nothing else.
+        #[default]
+        Strict = "strict",
+        /// Text and code fences around the only object are left out, and that is counted. The object
+        /// itself is read as strictly.
+        Repair = "repair",
     }
 }
 

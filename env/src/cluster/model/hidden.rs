@@ -6,12 +6,12 @@ use super::attack::AdversaryState;
 use super::pool::Pool;
 use super::task::{GPUS_MAX, JOBS_MAX, JobId};
 use crate::controller::AdversaryProfile;
-use crate::named::named;
+use crate::named_enum;
 use crate::rng::PyRandom;
 use crate::slot::{PerSlot, SLOTS, Slot};
 use crate::task::Task;
 
-named! {
+named_enum! {
     /// What a worker is like.
     pub enum Behaviour {
         /// Says what is.

@@ -8,6 +8,7 @@
 //! * [`polyguard`]: making a risky medication regimen safer under missing data; a simulation.
 //! * [`Environment`]: the interface of every episode; [`Batch`] and [`JsonEnv`] work on any of them.
 //! * [`rng`]: CPython-compatible random streams, and the two ways of seeding them.
+//! * [`json`]: JSON from outside, with every field that it has.
 //! * [`ledger`]: evidence about each slot and the trust that follows from it.
 //! * [`controller`]: adaptive difficulty, a value that the caller owns.
 //! * [`named`]: enums whose variants have names, made by [`named_enum!`].
@@ -20,6 +21,7 @@ pub mod cluster;
 pub mod controller;
 pub mod digest;
 pub mod environment;
+pub mod json;
 pub mod ledger;
 pub mod named;
 pub mod num;

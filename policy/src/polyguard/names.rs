@@ -73,7 +73,7 @@ impl PolicyName {
     /// Returns a fresh player for the episode `seed`. There is one mode of streams: a policy has its own.
     #[must_use]
     pub fn player(self, seed: u64, _streams: Streams) -> Player {
-        let stack = |mode| Player::Public(Box::new(Stack::new(StackConfig::of(mode), seed)));
+        let stack = |mode| Player::Public(Box::new(Stack::new(StackConfig::of(mode))));
         match self {
             Self::Random => Player::Public(Box::new(Random::new(seed))),
             Self::NoChange => Player::Public(Box::new(NoChange)),

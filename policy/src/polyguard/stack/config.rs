@@ -42,8 +42,6 @@ named_enum! {
 pub struct StackConfig {
     /// How the agents work together.
     pub mode: Mode,
-    /// Whether the planner sees only what a bandit would choose first.
-    pub shortlist: bool,
     off: u8,
 }
 
@@ -51,24 +49,13 @@ impl StackConfig {
     /// Returns all agents, in a mode.
     #[must_use]
     pub const fn of(mode: Mode) -> Self {
-        Self {
-            mode,
-            shortlist: false,
-            off: 0,
-        }
+        Self { mode, off: 0 }
     }
 
     /// Returns the same with a part left out.
     #[must_use]
     pub const fn without(mut self, part: Part) -> Self {
         self.off |= 1 << part as u8;
-        self
-    }
-
-    /// Returns the same with a bandit's list of three for the planner.
-    #[must_use]
-    pub const fn with_shortlist(mut self) -> Self {
-        self.shortlist = true;
         self
     }
 

@@ -59,10 +59,16 @@ pub enum RowError {
     )]
     Streams(String),
     /// Not a stream mode of that world.
-    #[error("world {world} has no {} streams: use {known}", streams.name())]
+    #[error(
+        "world {world} has no {} streams{}: use {known}",
+        streams.name(),
+        if *named { "" } else { ", which a row without the key means" }
+    )]
     ForeignStreams {
         /// What the row says, or means without the key.
         streams: Streams,
+        /// Whether the row has the key.
+        named: bool,
         /// The row's world.
         world: &'static str,
         /// What the world has.

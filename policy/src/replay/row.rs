@@ -337,9 +337,10 @@ fn transcript(fields: &mut Fields) -> Result<Option<LmTranscript>, RowError> {
 
 /// Takes a stream mode that the world supports; without the key the reference's.
 fn streams<W: World>(fields: &mut Fields) -> Result<Streams, RowError> {
-    let streams = match fields.text("streams")? {
+    let word = fields.text("streams")?;
+    let streams = match &word {
         None => Streams::Reference,
-        Some(word) => Streams::parse(&word).ok_or_else(|| RowError::Streams(quoted(&word)))?,
+        Some(word) => Streams::parse(word).ok_or_else(|| RowError::Streams(quoted(word)))?,
     };
     if W::STREAMS.contains(&streams) {
         return Ok(streams);
@@ -347,6 +348,7 @@ fn streams<W: World>(fields: &mut Fields) -> Result<Streams, RowError> {
     let known: Vec<&str> = W::STREAMS.iter().map(|mode| mode.name()).collect();
     Err(RowError::ForeignStreams {
         streams,
+        named: word.is_some(),
         world: W::NAME,
         known: known.join(" or "),
     })

@@ -3,7 +3,6 @@
 use sentinel_env::named_enum;
 use sentinel_env::polyguard::{Kind, Medication, Observation, UNSURE};
 
-use super::evidence;
 use super::scores::Scores;
 
 /// What an act of the focus is worth.
@@ -57,7 +56,7 @@ pub(super) fn supervise(o: &Observation, may_hand_over: bool) -> Supervision {
     };
     let focus = if o.regimen.iter().any(delicate) {
         Focus::DoseOpt
-    } else if may_hand_over && o.uncertainty >= UNSURE && evidence::tried(o) {
+    } else if may_hand_over && o.uncertainty >= UNSURE && o.evidence_tried() {
         Focus::Review
     } else {
         Focus::RegimenOpt

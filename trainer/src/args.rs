@@ -4,11 +4,12 @@ use std::ffi::OsStr;
 use std::str::FromStr;
 
 use clap::builder::{PossibleValue, TypedValueParser};
+use sentinel_env::Named;
 use sentinel_env::World;
 use sentinel_env::WorldName;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_policy::{Playable, Scripted};
+use sentinel_policy::Playable;
 
 use crate::Error;
 
@@ -45,7 +46,7 @@ impl<W: Playable> Contestant<W> {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Scripted(policy) => policy.label(),
+            Self::Scripted(policy) => policy.name(),
             Self::Trained => "trained",
         }
     }
@@ -57,7 +58,7 @@ impl<W: Playable> Contestant<W> {
     pub fn list(text: &str) -> Result<Vec<Self>, Error> {
         let known = list("policy", text, |word| match word {
             "trained" => Ok(Self::Trained),
-            _ => W::PolicyName::named(word)
+            _ => W::PolicyName::parse(word)
                 .map(Self::Scripted)
                 .ok_or_else(|| format!("{}, or trained", unknown_policy::<W>(word))),
         });
@@ -66,8 +67,8 @@ impl<W: Playable> Contestant<W> {
 }
 
 fn unknown_policy<W: Playable>(word: &str) -> String {
-    let names: Vec<&str> = W::PolicyName::EVERY.iter().map(|p| p.label()).collect();
-    let (world, names) = (W::NAME, names.join(", "));
+    let names = W::PolicyName::names();
+    let world = W::NAME;
     format!("unknown policy {word:?} in world {world}: use {names}")
 }
 
@@ -91,13 +92,13 @@ pub(crate) fn list<T: PartialEq>(
 /// A policy that is part of the program.
 pub(crate) fn policy<W: Playable>(word: &str) -> Result<W::PolicyName, Error> {
     let unknown = || Error::argument("--policy", unknown_policy::<W>(word));
-    W::PolicyName::named(word).ok_or_else(unknown)
+    W::PolicyName::parse(word).ok_or_else(unknown)
 }
 
 /// The same as one of a list.
 pub(crate) fn policies_entry<W: Playable>(word: &str) -> Result<W::PolicyName, Error> {
     let unknown = || Error::argument("--policies", unknown_policy::<W>(word));
-    W::PolicyName::named(word).ok_or_else(unknown)
+    W::PolicyName::parse(word).ok_or_else(unknown)
 }
 
 /// The rules of a world.

@@ -2,6 +2,7 @@
 
 mod words;
 
+use sentinel_env::Named;
 use sentinel_env::Origin;
 use std::fmt;
 use std::path::PathBuf;
@@ -262,7 +263,7 @@ impl<W: Evaluated> Actor<W> {
 
     fn name(&self) -> &str {
         match self {
-            Self::Scripted(policy) => policy.label(),
+            Self::Scripted(policy) => policy.name(),
             Self::Trained(_, name) => name,
         }
     }

@@ -8,6 +8,7 @@ mod common;
 
 use common::Callback;
 use sentinel_env::Environment;
+use sentinel_env::Named;
 use sentinel_env::Origin;
 use sentinel_env::World;
 use sentinel_env::cluster::ClusterEnv;
@@ -56,7 +57,7 @@ fn always(text: &str) -> Callback<impl FnMut(&[String]) -> Vec<String>> {
 
 /// A script's score in words is its score, and the credit of its first step is the score too.
 fn words_change_nothing<W: TextWorld + Learn>(task: W::Task, policy: &str, mean: bool) {
-    let policy = W::PolicyName::named(policy).unwrap();
+    let policy = W::PolicyName::parse(policy).unwrap();
     let setups = setups::<W>(task, 4);
     let mut players: Vec<_> = setups.iter().map(|setup| policy.start(setup)).collect();
     let mut script = Script {

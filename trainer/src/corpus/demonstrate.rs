@@ -5,6 +5,7 @@
 //! take a random action in place of the label, so that states are seen from which the policy has to
 //! recover (the noise of DART, 1703.09327); labels are the policy's throughout.
 
+use sentinel_env::Named;
 use sentinel_env::Origin;
 use std::path::PathBuf;
 
@@ -135,14 +136,14 @@ impl CorpusConfig {
         if policy.is_privileged() && !self.allow_oracle {
             let reason = format!(
                 "{} reads hidden state, which no prompt shows: name another, or add --allow-oracle",
-                policy.label()
+                policy.name()
             );
             return Err(Error::argument("--policy", reason));
         }
         Ok(Plan {
             config: self,
             policy,
-            random: W::PolicyName::named(W::ROLES.random).filter(|_| self.epsilon > 0.0),
+            random: W::PolicyName::parse(W::ROLES.random).filter(|_| self.epsilon > 0.0),
             rules: args::rules::<W>(&self.rules)?,
             tasks: self.selected::<W>()?,
             streams: chosen::streams::<W>(None, Streams::Independent)?,
@@ -152,7 +153,7 @@ impl CorpusConfig {
 
 /// The best scripted policy that sees observations only.
 fn best<W: TextWorld>() -> Result<W::PolicyName, Error> {
-    let by_name = |name| W::PolicyName::named(name);
+    let by_name = |name| W::PolicyName::parse(name);
     let found = by_name(W::ROLES.planner).or_else(|| by_name(W::ROLES.heuristic));
     found.ok_or_else(|| Error::argument("--policy", "name one".to_owned()))
 }
@@ -199,7 +200,7 @@ fn demonstrate_in<W: TextWorld>(
         }
         Ok(())
     })?;
-    total.policy = plan.policy.label();
+    total.policy = plan.policy.name();
     // Of a pipe or a device nothing is left that could lie beside it.
     if config.out.is_file() {
         Provenance::new().write_beside(&config.out)?;
@@ -246,7 +247,7 @@ impl<W: TextWorld> Plan<'_, W> {
                 task: task.name(),
                 seed,
                 step,
-                policy: self.policy.label(),
+                policy: self.policy.name(),
                 rules: &rules,
                 streams: self.streams,
                 style: config.prompt,

@@ -7,6 +7,7 @@ mod verdict;
 pub use table::text;
 pub use verdict::{Above, Gap, Verdict};
 
+use sentinel_env::Named;
 use sentinel_env::Origin;
 use std::path::{Path, PathBuf};
 
@@ -86,7 +87,7 @@ impl<W: Playable> PartialEq for Who<W> {
 impl<W: Playable> Who<W> {
     fn name(&self) -> &str {
         match self {
-            Self::Scripted(policy) => policy.label(),
+            Self::Scripted(policy) => policy.name(),
             Self::Constant(constant) => &constant.name,
         }
     }
@@ -176,7 +177,7 @@ fn players<W: Playable>(named: &str) -> Result<Vec<Who<W>>, Error> {
             "constants" => constants().collect(),
             // A role may name a policy that this build does not have.
             "roles" => (W::ROLES.in_order().into_iter())
-                .filter_map(W::PolicyName::named)
+                .filter_map(W::PolicyName::parse)
                 .map(Who::Scripted)
                 .collect(),
             _ => match constants().find(|who| who.name() == word) {

@@ -2,6 +2,7 @@
 //! see that everything fits before a model is loaded (spec training-eval §3).
 
 use rayon::prelude::*;
+use sentinel_env::Named;
 use sentinel_env::Origin;
 use sentinel_env::World;
 use sentinel_env::ledger::HIGH_STAKES;
@@ -169,7 +170,7 @@ fn scripted<W: TextWorld + Learn>(
     };
     let played: Result<Vec<_>, _> = setups.par_iter().map(one).collect();
     let played: Vec<Trajectory<W>> = played.map_err(stopped)?.into_iter().flatten().collect();
-    Ok(config.found(policy.label(), &played))
+    Ok(config.found(policy.name(), &played))
 }
 
 impl RolloutConfig {

@@ -1,9 +1,10 @@
 //! Playing and rewarding: from episodes to groups of completions with advantages.
 
+use sentinel_env::Named;
 use sentinel_env::Origin;
 use sentinel_env::rng::Streams;
+use sentinel_policy::Playable;
 use sentinel_policy::text::{Heard, Situation, TextWorld, Unreadable};
-use sentinel_policy::{Playable, Scripted};
 
 use super::config::{Continue, Credit, GrpoConfig};
 use super::objective::Sample;
@@ -149,7 +150,7 @@ fn of_states<W: TextWorld + Learn>(
 }
 
 fn heuristic<W: Playable>() -> Result<W::PolicyName, RunError> {
-    let found = W::PolicyName::named(W::ROLES.heuristic);
+    let found = W::PolicyName::parse(W::ROLES.heuristic);
     found.ok_or(RunError::option(
         "continue",
         "own in a world without a heuristic",

@@ -72,7 +72,6 @@ pub struct GrpoConfig {
     /// How random streams are seeded: reference or independent [default: independent, where the
     /// world has it]
     #[arg(long, value_name = "MODE", value_parser = parse_streams)]
-    #[serde(with = "streams")]
     pub streams: Option<Streams>,
     /// Episodes to learn from, the tasks in turn, on training seeds
     #[arg(long, value_name = "N", default_value_t = 200)]
@@ -82,7 +81,6 @@ pub struct GrpoConfig {
     pub prompt: PromptStyle,
     /// How a completion is read: strict, or repair to leave out what is around the action
     #[arg(long, value_name = "READER", default_value = "strict", value_parser = parse_reader)]
-    #[serde(with = "reader")]
     pub reader: Reader,
     /// Reward of a completion that is no action and ends its sample, from -1 to 0
     #[arg(
@@ -172,47 +170,6 @@ pub struct GrpoConfig {
 /// A word of an enumeration, as files spell it.
 pub(super) fn word<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(serde_json::Value::from(text)).map_err(|error| error.to_string())
-}
-
-/// [`Reader`] by its name.
-mod reader {
-    use sentinel_policy::text::Reader;
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(reader: &Reader, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(reader.name())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Reader, D::Error> {
-        let name = String::deserialize(from)?;
-        Reader::parse(&name).ok_or_else(|| D::Error::custom(format!("no reader {name:?}")))
-    }
-}
-
-/// [`Streams`] by their name.
-mod streams {
-    use sentinel_env::rng::Streams;
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(
-        mode: &Option<Streams>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        mode.map(Streams::name).serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Option<Streams>, D::Error> {
-        let name = Option::<String>::deserialize(from)?;
-        let parse = |name: String| {
-            let found = Streams::parse(&name);
-            found.ok_or_else(|| D::Error::custom(format!("no streams {name:?}")))
-        };
-        name.map(parse).transpose()
-    }
 }
 
 impl GrpoConfig {

@@ -54,10 +54,10 @@ fn streams_that_a_world_lacks_are_named() {
     let mut player = Scripted::start(polyguard::PolicyName::RulesOnly, &case);
     let (_, rows) = record_episode::<PolyguardEnv>(&case, &mut player, "rules_only");
     let text = to_lines(&rows[..1]).expect("a row of numbers and words");
-    let key = r#""streams":"independent","#;
+    let key = r#","streams":"independent""#;
     for (given, reason) in [
         (
-            r#""streams":"reference","#,
+            r#","streams":"reference""#,
             "world polyguard has no reference streams: use independent",
         ),
         (

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use sentinel_policy::nn::{Architecture, Model, Weights};
+use sentinel_policy::nn::{Model, Weights};
 
 use super::TrainError;
 use super::checkpoint::{self, Checkpoint};
@@ -13,14 +13,14 @@ use super::evaluate::{evaluate, evaluate_baseline};
 use super::learn::{self, Learn};
 use super::outputs;
 use super::trainer::Trainer;
+pub use crate::compact_model::MODEL;
+use crate::compact_model::{load_model, save_model};
 use crate::provenance::{self, Provenance};
 use crate::run::{
     CHECKPOINT, EVENTS, Event, LogPosition, Outcome, RUNS, RunDir, RunLock, RunLog, unix_time,
 };
 use crate::{Error, files};
 
-/// The model's file in its folder.
-pub const MODEL: &str = "model.safetensors";
 /// The configuration's file in a run's folder.
 pub const CONFIG: &str = "config.json";
 
@@ -206,34 +206,6 @@ fn start_from<W: Learn>(
             shape(&W::net(config))
         ),
     })
-}
-
-/// Reads the model of a folder, or of a file.
-///
-/// # Errors
-/// If it cannot be read, or is no model that this build can run.
-pub fn load_model<A: Architecture>(path: &Path) -> Result<Model<A>, TrainError> {
-    let path = if path.is_dir() {
-        path.join(MODEL)
-    } else {
-        path.to_owned()
-    };
-    let bytes = std::fs::read(&path).map_err(|source| Error::Read {
-        path: path.clone(),
-        source,
-    })?;
-    Model::from_bytes(&bytes).map_err(|error| TrainError::Checkpoint {
-        path,
-        reason: error.to_string(),
-    })
-}
-
-/// Writes a model into a folder that exists, where [`load_model`] finds it.
-///
-/// # Errors
-/// If it cannot be written.
-pub fn save_model<A: Architecture>(model: &Model<A>, folder: &Path) -> Result<(), TrainError> {
-    Ok(files::write(&folder.join(MODEL), &model.to_bytes()?)?)
 }
 
 fn model<W: Learn>(trainer: &Trainer<W>) -> Model<W::Net> {

@@ -11,13 +11,13 @@ use serde::Serialize;
 use super::speech::{Speech, SpeechOptions};
 use super::voice::Voice;
 use crate::args::{WorldParser, parse_streams};
-use crate::compact::learn::Learn;
 use crate::corpus::rollout::{DryRun, RolloutConfig, Signals, Terms, Trajectory, rollout};
 use crate::corpus::{parse_reader, parse_style};
 use crate::eval::EvalOrigin;
 use crate::interval::Interval;
 use crate::lm::train::RunError;
 use crate::provenance::Provenance;
+use crate::trainable::Trainable;
 use crate::{Cells, Error, Progress, SeedRange, args, chosen, files, selected};
 
 /// Whom to measure, and in what.
@@ -103,7 +103,7 @@ pub fn play(config: &PlayConfig, progress: Progress<'_>) -> Result<Played, RunEr
     in_world!(config.world, W => play_in::<W>(config, &mut voice, provenance, progress))
 }
 
-fn play_in<W: TextWorld + Learn>(
+fn play_in<W: TextWorld + Trainable>(
     config: &PlayConfig,
     voice: &mut Voice<'_>,
     provenance: Provenance,

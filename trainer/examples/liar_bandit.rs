@@ -24,7 +24,7 @@ use sentinel_trainer::SeedRange;
 use sentinel_trainer::compact::evaluate::evaluate_baseline;
 use sentinel_trainer::compact::net::{Net, Outputs};
 use sentinel_trainer::compact::{
-    Learn, NamedPolicy, RunDir, SetInputs, TrainConfig, evaluate, load_model, train,
+    Learn, NamedPolicy, RunDir, SetInputs, TrainConfig, Trainable, evaluate, load_model, train,
 };
 use serde_json::{Value, json};
 
@@ -233,8 +233,11 @@ impl ChoiceSet for LiarBandit {
 
 // 5. What training needs: the same network on tensors, and whom to compare with.
 
-impl Learn for LiarBandit {
+impl Trainable for LiarBandit {
     type Net = SetNet<Self>;
+}
+
+impl Learn for LiarBandit {
     type Inputs = SetInputs;
     const BASELINES: &'static [&'static str] = &["gullible"];
 

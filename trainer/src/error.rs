@@ -141,6 +141,14 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// A file holds no compact model that this build can run.
+    #[error("{}: {reason}", path.display())]
+    Model {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        reason: String,
+    },
     /// What says where a model or a corpus comes from cannot be read.
     #[error("{} does not say where it comes from: {reason}; put the file back as it was, or make the model or corpus again", path.display())]
     Provenance {

@@ -3,26 +3,45 @@
 //! It prints nothing: functions return values, write to a file or to a writer that the caller
 //! hands in, and report progress by a callback. One config struct per command serves clap and
 //! whoever calls from code.
+//!
+//! Without the feature `burn` nothing here needs a tensor library: `corpus`, `rl`, `rules`, `trace`, the tools of
+//! replays, and `eval` of scripted policies, replays and compact models. With it, as by default, come training,
+//! language models, and what records or ablates with them.
+#![cfg_attr(
+    not(feature = "burn"),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "what only training and language models use"
+    )
+)]
 
+#[cfg(feature = "burn")]
 pub mod ablate;
 mod args;
 pub mod bench;
 pub mod chosen;
+#[cfg(feature = "burn")]
 pub mod compact;
+pub mod compact_model;
 pub mod corpus;
 mod error;
 pub mod eval;
 pub mod files;
 pub mod interval;
+#[cfg(feature = "burn")]
 pub mod lm;
 pub mod manifest;
 pub mod provenance;
+#[cfg(feature = "burn")]
 pub mod record;
 pub mod rl;
+pub mod rng;
 pub mod rules;
 pub mod run;
 pub mod seeds;
 pub mod trace;
+pub mod trainable;
 pub mod verify;
 pub mod worlds;
 

@@ -19,7 +19,8 @@ use sentinel_trainer::compact::burn::tensor::{Device, Tensor};
 use sentinel_trainer::compact::config::Advantage;
 use sentinel_trainer::compact::net::{Net, Outputs, tensor};
 use sentinel_trainer::compact::{
-    Event, Learn, Method, NamedPolicy, RunDir, TrainConfig, load_model, train, train_until,
+    Event, Learn, Method, NamedPolicy, RunDir, TrainConfig, Trainable, load_model, train,
+    train_until,
 };
 use sentinel_trainer::run::{Outcome, read_events};
 use serde::{Deserialize, Serialize};
@@ -282,8 +283,11 @@ impl Policy<Signals> for Stubborn {
     }
 }
 
-impl Learn for Signals {
+impl Trainable for Signals {
     type Net = SignalsNet;
+}
+
+impl Learn for Signals {
     type Inputs = Tensor<2>;
 
     fn net(config: &TrainConfig) -> SignalsNet {

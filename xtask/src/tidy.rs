@@ -35,6 +35,17 @@ const OUTSIDE: [&str; 10] = [
     "HashSet",
     "thread_local!",
 ];
+/// What compiles without the trainer's feature `burn`.
+const TENSORLESS: [&str; 6] = [
+    "trainer/src/corpus",
+    "trainer/src/rl",
+    "trainer/src/eval",
+    "trainer/src/rules",
+    "trainer/src/run",
+    "trainer/src/worlds",
+];
+/// What is there with that feature alone.
+const TENSORS: [&str; 4] = ["burn::", "tokenizers::", "crate::lm::", "crate::compact::"];
 /// The crates that each of these may depend on, of this workspace; others are free but for [`TOPS`].
 const MAY_USE: [(&str, &[&str]); 3] = [
     // Itself: its tests switch a feature on.
@@ -143,6 +154,7 @@ fn check_rust(name: &Path, text: &str) -> Vec<String> {
     }
     let code = code_only(text);
     let in_env = name.starts_with("env/src");
+    let is_tensorless = TENSORLESS.iter().any(|folder| name.starts_with(folder));
     for (index, line) in code.lines().enumerate() {
         for unfinished in ["todo!(", "dbg!(", "unimplemented!("] {
             if line.contains(unfinished) {
@@ -155,6 +167,15 @@ fn check_rust(name: &Path, text: &str) -> Vec<String> {
         {
             broken.push(format!(
                 "{shown}:{}: `{outside}` in env, which knows no outside",
+                index + 1
+            ));
+        }
+        for tensors in TENSORS
+            .iter()
+            .filter(|word| is_tensorless && line.contains(**word))
+        {
+            broken.push(format!(
+                "{shown}:{}: `{tensors}` where the trainer compiles without its feature `burn`",
                 index + 1
             ));
         }
@@ -247,6 +268,13 @@ mod tests {
         assert_eq!(broken("env/src/a.rs", text).len(), 1);
         assert_eq!(broken("trainer/src/a.rs", text).len(), 0);
         assert_eq!(broken("env/tests/a.rs", text).len(), 0);
+    }
+
+    #[test]
+    fn what_needs_no_tensor_names_none() {
+        let text = "//! D.\nuse crate::lm::Qwen2;\nuse crate::compact_model::load_model;\n";
+        assert_eq!(broken("trainer/src/corpus/a.rs", text).len(), 1);
+        assert_eq!(broken("trainer/src/lm/a.rs", text).len(), 0);
     }
 
     #[test]

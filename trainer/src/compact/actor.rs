@@ -5,7 +5,7 @@ use std::ops::Range;
 use sentinel_policy::nn::{Choice, Inference, Network, Observe as _, Weights};
 
 use super::learn::{FeaturesOf, Learn, ObserverOf};
-use super::rng::{Rng, weighted_index};
+use crate::rng::{Rng, weighted_index};
 
 /// An episode under way with what its policy remembers. A clone continues from the same point.
 #[derive(Clone)]

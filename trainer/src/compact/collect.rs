@@ -17,9 +17,9 @@ use super::actor::{Actor, Decision, Rollout};
 use super::batch::{Batch, Sample, Token};
 use super::config::{Advantage, Continuation, TrainConfig};
 use super::learn::Learn;
-use super::rng::Rng;
 use crate::rl::Metrics;
 use crate::rl::advantage::{AdvantageConfig, Rewards, advantages};
+use crate::rng::Rng;
 
 /// A group: a batch whose advantages are not known yet, and the returns that decide them.
 struct Group<W: Learn> {

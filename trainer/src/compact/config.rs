@@ -17,7 +17,7 @@ use crate::chosen::{Typed, of_selection};
 use crate::rl::advantage::ScaleRewards;
 use crate::rl::config::{LossConfig, LossType};
 use crate::run::{Cadence, SAVE_TOTAL_LIMIT};
-use crate::{Error, SeedRange};
+use crate::{Error, SeedRange, seeds};
 
 /// How a policy is trained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,7 +107,7 @@ fields! {
         /// full, or no_history: an ablation without earlier steps (world trust)
         features: FeatureSet = FeatureSet::Full,
         /// Seeds to learn from, A..B without B
-        train_seeds: SeedRange = SeedRange::of(100_000, 1_000_000),
+        train_seeds: SeedRange = seeds::TRAINING,
         /// Seeds to choose by, while training
         validation_seeds: SeedRange = SeedRange::of(5_000, 6_000),
         /// Seeds to report, once, at the end

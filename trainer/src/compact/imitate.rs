@@ -11,8 +11,8 @@ use super::batch::{Batch, Token};
 use super::collect::{Collected, Episodes, sample};
 use super::config::TrainConfig;
 use super::learn::Learn;
-use super::rng::Rng;
 use crate::rl::Metrics;
+use crate::rng::Rng;
 
 /// Plays the episodes of an update and asks the teacher at every step. The `advantage` of a token is
 /// the teacher's probability of its action.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use sentinel_policy::nn::{Architecture, Model, Weights};
+use sentinel_policy::nn::{Model, Weights};
 
 use super::TrainError;
 use super::checkpoint::{self, Checkpoint};
@@ -12,6 +12,8 @@ use super::evaluate::{evaluate, evaluate_baseline};
 use super::learn::{self, Learn};
 use super::outputs;
 use super::trainer::Trainer;
+pub use crate::compact_model::MODEL;
+use crate::compact_model::{load_model, save_model};
 use crate::provenance::{self, Provenance};
 use crate::rl::Metrics;
 use crate::run::{
@@ -20,8 +22,6 @@ use crate::run::{
 };
 use crate::{Error, files};
 
-/// The model's file in its folder.
-pub const MODEL: &str = "model.safetensors";
 /// The configuration's file in a run's folder.
 pub const CONFIG: &str = "config.json";
 
@@ -123,7 +123,7 @@ impl<W: Learn> Training for Trainer<W> {
             config: learn::model_config::<W>(self.config()),
             weights: weights.clone(),
         };
-        save_model(&model, folder)
+        Ok(save_model(&model, folder)?)
     }
 
     fn trainer_state(&self, events: &[Event]) -> Result<String, TrainError> {
@@ -242,29 +242,4 @@ fn start_from<W: Learn>(
         shape(&W::net(config))
     );
     Err(Error::checkpoint(&folder.join(MODEL), reason).into())
-}
-
-/// Reads the model of a folder, or of a file.
-///
-/// # Errors
-/// If it cannot be read, or is no model that this build can run.
-pub fn load_model<A: Architecture>(path: &Path) -> Result<Model<A>, TrainError> {
-    let path = if path.is_dir() {
-        path.join(MODEL)
-    } else {
-        path.to_owned()
-    };
-    let bytes = std::fs::read(&path).map_err(|source| Error::Read {
-        path: path.clone(),
-        source,
-    })?;
-    Model::from_bytes(&bytes).map_err(|error| Error::checkpoint(&path, error.to_string()).into())
-}
-
-/// Writes a model into a folder that exists, where [`load_model`] finds it.
-///
-/// # Errors
-/// If it cannot be written.
-pub fn save_model<A: Architecture>(model: &Model<A>, folder: &Path) -> Result<(), TrainError> {
-    Ok(files::write(&folder.join(MODEL), &model.to_bytes()?)?)
 }

@@ -10,9 +10,9 @@ use super::imitate;
 use super::learn::Learn;
 use super::net::Net;
 use super::optimizer::Optimizer;
-use super::rng::Rng;
 use super::update::{Goal, StepOptions, step};
 use crate::rl::Metrics;
+use crate::rng::Rng;
 
 /// Seeds the order of mini-batches; no update has this number.
 const ORDER: u64 = u64::MAX - 1;

@@ -21,8 +21,8 @@ use serde::Serialize;
 
 use super::{CorpusSummary, parse_style, training_seeds};
 use crate::args::{self, WorldParser, parse_fraction};
-use crate::compact::rng::Rng;
 use crate::provenance::Provenance;
+use crate::rng::Rng;
 use crate::{Cells, Error, Progress, SeedRange, chosen, files};
 
 /// Episodes that are held in memory at a time.

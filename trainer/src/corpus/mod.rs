@@ -23,8 +23,8 @@ use sentinel_policy::text::{InvalidReward, PromptStyle, Reader};
 
 /// Seeds that are learned from; those below are for validation and tests, those above are held out.
 #[must_use]
-pub fn training_seeds() -> crate::SeedRange {
-    crate::compact::config::TrainConfig::default().train_seeds
+pub const fn training_seeds() -> crate::SeedRange {
+    crate::seeds::TRAINING
 }
 
 /// Seeds to choose a model by, while it is trained.

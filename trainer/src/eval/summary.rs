@@ -16,12 +16,12 @@ use serde::ser::{SerializeMap, Serializer};
 
 use super::origin::{EvalOrigin, WithOrigin};
 use super::{Block, Plan, ReplayCounts, Source};
-use crate::compact::Learn;
 use crate::provenance::Provenance;
+use crate::trainable::Trainable;
 use crate::{Contestant, Error};
 
 /// A world with an evaluation as the reference summarizes it.
-pub trait Evaluated: Learn + Playable {
+pub trait Evaluated: Trainable + Playable {
     /// One row of the file's `episodes`.
     type Row: Serialize + Clone + std::fmt::Debug + PartialEq + Send + Sync;
     /// Means over rows.

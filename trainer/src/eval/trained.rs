@@ -7,8 +7,7 @@ use sentinel_policy::nn::Model;
 use sentinel_policy::replay::{AnyReplay, Replay};
 
 use super::{Evaluated, Plan};
-use crate::compact::{self, TrainError};
-use crate::lm::ModelKind;
+use crate::compact_model::{self, ModelKind};
 use crate::provenance::Provenance;
 use crate::{Contestant, Error, files};
 
@@ -62,13 +61,13 @@ impl<W: Evaluated> Plan<'_, W> {
     ///
     /// # Errors
     /// If it cannot be read, or is named although nobody plays it.
-    pub fn load_trained(&self) -> Result<Option<Source<W>>, TrainError> {
+    pub fn load_trained(&self) -> Result<Option<Source<W>>, Error> {
         let config = self.config;
         let named = config.model.as_ref().or(config.replay.as_ref());
         if !self.policies.contains(&Contestant::Trained) {
             return match named {
                 None => Ok(None),
-                Some(path) => Err(Error::UnusedReplay(path.clone()).into()),
+                Some(path) => Err(Error::UnusedReplay(path.clone())),
             };
         }
         if let Some(folder) = &config.model {
@@ -78,7 +77,7 @@ impl<W: Evaluated> Plan<'_, W> {
                      and name the file with --replay",
                     folder.display()
                 );
-                return Err(Error::argument("--model", reason).into());
+                return Err(Error::argument("--model", reason));
             }
             let model = load_model::<W>(folder)?;
             let mut provenance = Provenance::new();
@@ -94,7 +93,7 @@ impl<W: Evaluated> Plan<'_, W> {
             .as_deref()
             .unwrap_or(Path::new(DEFAULT_REPLAY));
         if !path.exists() {
-            return Err(Error::NoReplay(path.to_owned()).into());
+            return Err(Error::NoReplay(path.to_owned()));
         }
         let replay = files::read_replay_of::<W>(path)?;
         let mut provenance = Provenance::of_replays(std::iter::once(&replay as &dyn AnyReplay));
@@ -111,6 +110,6 @@ impl<W: Evaluated> Plan<'_, W> {
 ///
 /// # Errors
 /// If it cannot be read, or was trained for another world.
-pub fn load_model<W: Evaluated>(folder: &Path) -> Result<Arc<Model<W::Net>>, TrainError> {
-    compact::load_model(folder).map(Arc::new)
+pub fn load_model<W: Evaluated>(folder: &Path) -> Result<Arc<Model<W::Net>>, Error> {
+    compact_model::load_model(folder).map(Arc::new)
 }

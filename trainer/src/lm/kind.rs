@@ -2,19 +2,9 @@
 
 use std::path::Path;
 
-use serde_json::Value;
-
 use super::{HubOptions, find_model};
 use crate::Error;
-
-/// What `--model` can name where both kinds can play.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ModelKind {
-    /// A policy of `sentinel train`: `model.safetensors`.
-    Compact,
-    /// A checkpoint as Hugging Face has it: `config.json` with `model_type`.
-    Language,
-}
+pub use crate::compact_model::ModelKind;
 
 impl ModelKind {
     /// Tells by what the folder holds; where there is none, by whether a language model of that name is
@@ -47,21 +37,4 @@ impl ModelKind {
              (config.json with model_type, *.safetensors and tokenizer.json, as of `sentinel init`, `sft` or `grpo`)"
         )))
     }
-
-    /// The same for a folder or file alone.
-    #[must_use]
-    pub fn of_files(path: &Path) -> Option<Self> {
-        if has_model_type(&path.join("config.json")) {
-            return Some(Self::Language);
-        }
-        let compact = path.is_file() || path.join("model.safetensors").is_file();
-        compact.then_some(Self::Compact)
-    }
-}
-
-/// Hugging Face's configurations say what they are of; those of our runs have no such key.
-fn has_model_type(config: &Path) -> bool {
-    let text = std::fs::read(config).ok();
-    let json = text.and_then(|text| serde_json::from_slice::<Value>(&text).ok());
-    json.is_some_and(|json| json.get("model_type").is_some())
 }

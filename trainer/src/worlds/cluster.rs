@@ -3,6 +3,7 @@
 use sentinel_env::cluster::{ClusterEnv, Session, Step, TraceFinal, TraceReset, TraceStep};
 use sentinel_env::rng::Streams;
 use sentinel_policy::cluster::EpisodeRow;
+use sentinel_policy::cluster::learned::ClusterNet;
 use sentinel_policy::rollout::Run;
 use serde::Serialize;
 
@@ -10,6 +11,7 @@ use super::{is_reference, mean};
 use crate::eval::Evaluated;
 use crate::eval::{Difficulty, Evaluation, Ordered, ReplayUse, State, or_empty};
 use crate::trace::Traced;
+use crate::trainable::Trainable;
 
 /// Means over the episodes of a policy, of the rounded values of their rows, to four decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -52,6 +54,18 @@ struct File<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     adversary_threshold: Option<f64>,
     episodes: &'a [EpisodeRow],
+}
+
+impl Trainable for ClusterEnv {
+    type Net = ClusterNet;
+
+    fn total_reward(&self) -> f64 {
+        self.tally().total_reward
+    }
+
+    fn reward_count(&self) -> f64 {
+        f64::from(self.tally().reward_events)
+    }
 }
 
 impl Evaluated for ClusterEnv {

@@ -4,7 +4,9 @@ use sentinel_env::polyguard::{
     End, PolyguardEnv, Session, Step, TraceFinal, TraceReset, TraceStep,
 };
 use sentinel_env::rng::Streams;
+use sentinel_env::{Environment, PrivilegedState};
 use sentinel_policy::polyguard::EpisodeRow;
+use sentinel_policy::polyguard::learned::PolyguardNet;
 use sentinel_policy::rollout::Run;
 use serde::Serialize;
 
@@ -12,6 +14,7 @@ use super::{is_reference, mean};
 use crate::eval::Evaluated;
 use crate::eval::{Evaluation, Ordered, ReplayUse};
 use crate::trace::Traced;
+use crate::trainable::Trainable;
 
 /// Means over the episodes of a policy, of the rounded values of their rows, to four decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -48,6 +51,18 @@ struct File<'a> {
 /// 1 where it holds.
 fn rate(holds: bool) -> f64 {
     if holds { 1.0 } else { 0.0 }
+}
+
+impl Trainable for PolyguardEnv {
+    type Net = PolyguardNet;
+
+    fn total_reward(&self) -> f64 {
+        self.hidden().tally().returned
+    }
+
+    fn reward_count(&self) -> f64 {
+        f64::from(self.observation().step_count)
+    }
 }
 
 impl Evaluated for PolyguardEnv {

@@ -6,12 +6,14 @@ use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Session, Step, TraceFinal, TraceReset, TraceStep, TrustEnv};
 use sentinel_policy::rollout::Run;
 use sentinel_policy::trust::EpisodeRow;
+use sentinel_policy::trust::learned::NetConfig;
 use serde::Serialize;
 
 use super::{is_reference, mean};
 use crate::eval::Evaluated;
 use crate::eval::{Difficulty, Evaluation, Ordered, ReplayUse, State, or_empty};
 use crate::trace::Traced;
+use crate::trainable::Trainable;
 
 /// Means over the episodes of a policy, of the rounded values of their rows, to four decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -50,6 +52,18 @@ struct File<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     adversary_threshold: Option<f64>,
     episodes: &'a [EpisodeRow],
+}
+
+impl Trainable for TrustEnv {
+    type Net = NetConfig;
+
+    fn total_reward(&self) -> f64 {
+        self.tally().total_reward
+    }
+
+    fn reward_count(&self) -> f64 {
+        f64::from(self.tally().reward_events)
+    }
 }
 
 impl Evaluated for TrustEnv {

@@ -5,8 +5,7 @@ mod polyguard;
 mod trust;
 
 use burn::tensor::Device;
-use sentinel_env::Named;
-use sentinel_env::{Environment, World};
+use sentinel_env::{Environment, Named};
 use sentinel_policy::nn::{Architecture as _, Choice, ModelConfig, Network};
 use sentinel_policy::policy::Player;
 use sentinel_policy::{Playable, Scripted};
@@ -14,19 +13,18 @@ use sentinel_policy::{Playable, Scripted};
 use super::TrainError;
 use super::config::{Method, TrainConfig};
 use super::net::{Net, Outputs};
+use crate::trainable::Trainable;
 
 /// The features of an environment's network.
-pub type FeaturesOf<W> = <<W as Learn>::Net as Network>::Features;
+pub type FeaturesOf<W> = <<W as Trainable>::Net as Network>::Features;
 /// The memory of an environment's network over an episode.
-pub type ObserverOf<W> = <<W as Learn>::Net as Network>::Observer;
+pub type ObserverOf<W> = <<W as Trainable>::Net as Network>::Observer;
 
 /// An environment that can be trained on: its network, and the same forward pass on tensors.
 ///
 /// Everything else has a default: a teacher is needed for imitation alone, belief targets for an
 /// auxiliary loss, presets and a description for the command line and the model card.
-pub trait Learn: World {
-    /// The network that plays.
-    type Net: Network<Env = Self>;
+pub trait Learn: Trainable {
     /// A batch of features on a device.
     type Inputs;
 
@@ -80,18 +78,6 @@ pub trait Learn: World {
     /// sees.
     fn belief_targets(&self) -> Vec<u8> {
         Vec::new()
-    }
-
-    /// Returns the sum of the reward events so far, for rewards-to-go. By default the score is taken
-    /// to be their mean.
-    fn total_reward(&self) -> f64 {
-        self.score() * self.reward_count()
-    }
-
-    /// Returns the number of reward events so far, for rewards-to-go. By default there is one per
-    /// step.
-    fn reward_count(&self) -> f64 {
-        f64::from(Self::step_count(self.observation()))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use burn::tensor::{Device, Tensor};
 use sentinel_env::polyguard::PolyguardEnv;
-use sentinel_env::{Environment, PrivilegedState};
 use sentinel_policy::polyguard::learned::{
     Features, GLOBAL, LAYERS, PER_CANDIDATE, PolyguardNet, at,
 };
@@ -23,7 +22,6 @@ pub struct Inputs {
 }
 
 impl Learn for PolyguardEnv {
-    type Net = PolyguardNet;
     type Inputs = Inputs;
 
     const BASELINES: &'static [&'static str] = &["random", "greedy_regimen", "rules_only"];
@@ -75,14 +73,6 @@ impl Learn for PolyguardEnv {
 
     fn policies() -> Vec<NamedPolicy<Self>> {
         scripted()
-    }
-
-    fn total_reward(&self) -> f64 {
-        self.hidden().tally().returned
-    }
-
-    fn reward_count(&self) -> f64 {
-        f64::from(self.observation().step_count)
     }
 
     fn inputs<'a>(features: impl Iterator<Item = &'a Features>, device: &Device) -> Inputs {

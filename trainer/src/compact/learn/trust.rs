@@ -28,7 +28,6 @@ pub struct Inputs {
 }
 
 impl Learn for TrustEnv {
-    type Net = NetConfig;
     type Inputs = Inputs;
 
     const BASELINES: &'static [&'static str] =
@@ -85,14 +84,6 @@ impl Learn for TrustEnv {
     fn belief_targets(&self) -> Vec<u8> {
         let behaviours = self.hidden().assignment.0;
         behaviours.map(|behaviour| behaviour as u8).to_vec()
-    }
-
-    fn total_reward(&self) -> f64 {
-        self.tally().total_reward
-    }
-
-    fn reward_count(&self) -> f64 {
-        f64::from(self.tally().reward_events)
     }
 
     fn inputs<'a>(features: impl Iterator<Item = &'a Features>, device: &Device) -> Inputs {

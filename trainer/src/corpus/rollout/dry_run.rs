@@ -18,8 +18,8 @@ use serde::Serialize;
 
 use super::{RolloutError, Script, Signals, Terms, Trajectory, rollout};
 use crate::args::{self, WorldParser, parse_streams};
-use crate::compact::learn::Learn;
 use crate::corpus::{parse_invalid, parse_reader, parse_style};
+use crate::trainable::Trainable;
 use crate::{Cells, Error, Progress, SeedRange, chosen, selected};
 
 /// What to play.
@@ -148,7 +148,7 @@ fn stopped(error: RolloutError) -> Error {
     Error::argument("--policy", error.to_string())
 }
 
-fn scripted<W: TextWorld + Learn>(
+fn scripted<W: TextWorld + Trainable>(
     config: &RolloutConfig,
     progress: Progress<'_>,
 ) -> Result<DryRun, Error> {

@@ -8,7 +8,7 @@ use sentinel_policy::text::{Heard, Situation, TextWorld, Unreadable};
 
 use super::play::{Sample, Terms, rollout};
 use super::speaker::{Asked, RolloutError, Speaker, ask};
-use crate::compact::learn::Learn;
+use crate::trainable::Trainable;
 
 /// How a member goes on after its completion.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,7 +51,7 @@ pub struct Group<W: TextWorld> {
 ///
 /// # Errors
 /// If a group has less than two members, or a speaker does not complete each prompt.
-pub fn groups<W: TextWorld + Learn>(
+pub fn groups<W: TextWorld + Trainable>(
     states: &[Situation<W>],
     size: usize,
     continuation: Continuation<W>,
@@ -100,7 +100,7 @@ pub fn groups<W: TextWorld + Learn>(
     Ok(groups)
 }
 
-fn values<W: TextWorld + Learn>(
+fn values<W: TextWorld + Trainable>(
     samples: &[Sample<W>],
     size: usize,
     continuation: Continuation<W>,
@@ -134,7 +134,7 @@ fn values<W: TextWorld + Learn>(
 
 /// The scores of all samples; of those in `open` when the speaker plays on, the first of each list for
 /// the others in it.
-fn played_on<W: TextWorld + Learn>(
+fn played_on<W: TextWorld + Trainable>(
     samples: &[Sample<W>],
     open: Vec<Vec<usize>>,
     terms: Terms,
@@ -154,7 +154,7 @@ fn played_on<W: TextWorld + Learn>(
 
 /// The samples that go on; in one list those of a group that took the same action, and so stand in the
 /// same state.
-fn alike<W: TextWorld + Learn>(samples: &[Sample<W>], size: usize) -> Vec<Vec<usize>> {
+fn alike<W: TextWorld + Trainable>(samples: &[Sample<W>], size: usize) -> Vec<Vec<usize>> {
     let mut lists: Vec<Vec<usize>> = Vec::new();
     let action = |index: usize| samples[index].rows.first().and_then(|row| row.action);
     for index in (0..samples.len()).filter(|index| !samples[*index].over()) {
@@ -170,7 +170,11 @@ fn alike<W: TextWorld + Learn>(samples: &[Sample<W>], size: usize) -> Vec<Vec<us
 }
 
 /// The score when a scripted policy plays on; it has seen all that came before.
-fn scripted<W: TextWorld + Learn>(sample: &Sample<W>, policy: W::PolicyName, terms: Terms) -> f64 {
+fn scripted<W: TextWorld + Trainable>(
+    sample: &Sample<W>,
+    policy: W::PolicyName,
+    terms: Terms,
+) -> f64 {
     if sample.over() {
         return sample.score(terms);
     }

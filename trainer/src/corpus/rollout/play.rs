@@ -12,7 +12,7 @@ use sentinel_policy::text::{
 
 use super::speaker::{RolloutError, Seat, Speaker, side_by_side};
 use crate::Progress;
-use crate::compact::learn::Learn;
+use crate::trainable::Trainable;
 
 /// How prompts are made, completions read, and unreadable ones rewarded.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -87,7 +87,7 @@ impl<W: TextWorld> Trajectory<W> {
 ///
 /// # Errors
 /// If a speaker does not complete each prompt.
-pub fn rollout<W: TextWorld + Learn>(
+pub fn rollout<W: TextWorld + Trainable>(
     starts: Vec<Situation<W>>,
     terms: Terms,
     speaker: &mut dyn Speaker<W>,
@@ -109,7 +109,7 @@ struct Playing<W: TextWorld> {
     terms: Terms,
 }
 
-impl<W: TextWorld + Learn> Seat<W> for Playing<W> {
+impl<W: TextWorld + Trainable> Seat<W> for Playing<W> {
     fn ask(&mut self, style: PromptStyle) -> Option<String> {
         (!self.sample.over()).then(|| self.sample.now.prompt(style))
     }
@@ -132,7 +132,7 @@ pub(super) struct Sample<W: TextWorld> {
     broke_off: bool,
 }
 
-impl<W: TextWorld + Learn> Sample<W> {
+impl<W: TextWorld + Trainable> Sample<W> {
     pub(super) fn new(start: Situation<W>) -> Self {
         Self {
             now: start.clone(),

@@ -8,7 +8,6 @@ use sentinel_policy::text::{Heard, Situation, TextWorld, Unreadable};
 
 use super::config::{Continue, Credit, GrpoConfig};
 use super::objective::Sample;
-use crate::compact::learn::Learn;
 use crate::corpus::rollout::{Continuation, Group, Member, Signals, Trajectory, groups, rollout};
 use crate::corpus::training_seeds;
 use crate::lm::play::{Said, Voice};
@@ -17,6 +16,7 @@ use crate::lm::train::RunError;
 use crate::rl::Metrics;
 use crate::rl::advantage::{Rewards, advantages};
 use crate::rl::sampling::completion_mask;
+use crate::trainable::Trainable;
 use crate::{args, chosen};
 
 /// Names of the rewards, in the order of their weights.
@@ -88,7 +88,7 @@ pub(super) fn setups<W: TextWorld>(config: &GrpoConfig) -> Result<Vec<W::Setup>,
 }
 
 /// Plays episodes with the policy, and makes groups of what it says in their states.
-pub(super) fn collect<W: TextWorld + Learn>(
+pub(super) fn collect<W: TextWorld + Trainable>(
     config: &GrpoConfig,
     setups: &[&W::Setup],
     voice: &mut Voice<'_>,
@@ -114,7 +114,7 @@ pub(super) fn collect<W: TextWorld + Learn>(
 }
 
 /// Groups of completions of single states, drawn from all steps of what was played.
-fn of_states<W: TextWorld + Learn>(
+fn of_states<W: TextWorld + Trainable>(
     config: &GrpoConfig,
     played: &[Trajectory<W>],
     voice: &mut Voice<'_>,

@@ -9,7 +9,6 @@ use super::collect::{Collected, Scored, collect, setups};
 use super::config::GrpoConfig;
 use super::correction::correct;
 use super::objective::{Objective, Sample, accumulate, reference_logps};
-use crate::compact::learn::Learn;
 use crate::lm::play::{Validation, ValidationWorld, Voice};
 use crate::lm::train::{
     About, Event, Job, LoggedCompletion, Outcome, RunDir, RunError, Start, State, Update, run,
@@ -18,6 +17,7 @@ use crate::lm::{
     GenerateOptions, GenerationDefaults, LmError, Lora, Pass, Qwen2, Tokenizer, Trained,
 };
 use crate::rl::Metrics;
+use crate::trainable::Trainable;
 
 /// Streams of random numbers beside those that every run has.
 const SPEECH: u64 = 3;
@@ -36,7 +36,7 @@ struct GrpoJob<W: TextWorld> {
     reference: Option<Qwen2>,
 }
 
-impl<W: TextWorld + Learn> GrpoJob<W> {
+impl<W: TextWorld + Trainable> GrpoJob<W> {
     fn updates_per_epoch(&self) -> usize {
         self.setups.len().div_ceil(self.config.batch_size)
     }
@@ -109,7 +109,7 @@ impl<W: TextWorld + Learn> GrpoJob<W> {
     }
 }
 
-impl<W: TextWorld + Learn> Job for GrpoJob<W> {
+impl<W: TextWorld + Trainable> Job for GrpoJob<W> {
     fn method(&self) -> &'static str {
         "grpo"
     }
@@ -201,7 +201,7 @@ pub fn train(
     in_world!(config.world, W => train_in::<W>(config, dir, stop, listen))
 }
 
-fn train_in<W: TextWorld + Learn>(
+fn train_in<W: TextWorld + Trainable>(
     config: &GrpoConfig,
     dir: &RunDir,
     stop: &AtomicBool,

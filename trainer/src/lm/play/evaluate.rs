@@ -11,12 +11,12 @@ use serde::Serialize;
 use super::speech::{Speech, SpeechOptions};
 use super::voice::Voice;
 use crate::args::{WorldParser, parse_streams};
-use crate::compact::learn::Learn;
 use crate::corpus::rollout::{DryRun, RolloutConfig, Signals, Terms, Trajectory, rollout};
 use crate::corpus::{parse_reader, parse_style};
 use crate::eval::EvalOrigin;
 use crate::interval::Interval;
 use crate::lm::train::RunError;
+use crate::trainable::Trainable;
 use crate::{Cells, Error, Progress, SeedRange, args, chosen, files, selected};
 
 /// Whom to measure, and in what.
@@ -177,7 +177,7 @@ pub fn measure(
     in_world!(episodes.world, W => measure_in::<W>(episodes, voice, progress))
 }
 
-fn measure_in<W: TextWorld + Learn>(
+fn measure_in<W: TextWorld + Trainable>(
     episodes: &EvalEpisodes,
     voice: &mut Voice<'_>,
     progress: Progress<'_>,

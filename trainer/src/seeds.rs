@@ -12,6 +12,8 @@ const COUNT_MAX: u64 = 1_000_000;
 
 /// The seeds that are learned from, in every world and by every kind of model.
 pub const TRAINING: SeedRange = SeedRange::of(100_000, 1_000_000);
+/// Seeds to choose a model by, while it is trained.
+pub const VALIDATION: SeedRange = SeedRange::of(5_000, 6_000);
 
 /// A range of seeds that is not empty: `3..9` is 3 to 8, `3..=9` is 3 to 9, `7` is 7 alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -109,7 +109,7 @@ fields! {
         /// Seeds to learn from, A..B without B
         train_seeds: SeedRange = seeds::TRAINING,
         /// Seeds to choose by, while training
-        validation_seeds: SeedRange = SeedRange::of(5_000, 6_000),
+        validation_seeds: SeedRange = seeds::VALIDATION,
         /// Seeds to report, once, at the end
         test_seeds: SeedRange = SeedRange::of(1_000, 3_000),
         /// Updates

@@ -29,8 +29,8 @@ pub const fn training_seeds() -> crate::SeedRange {
 
 /// Seeds to choose a model by, while it is trained.
 #[must_use]
-pub fn validation_seeds() -> crate::SeedRange {
-    crate::compact::config::TrainConfig::default().validation_seeds
+pub const fn validation_seeds() -> crate::SeedRange {
+    crate::seeds::VALIDATION
 }
 
 pub(crate) fn parse_style(word: &str) -> Result<PromptStyle, String> {

@@ -7,6 +7,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+#[cfg(feature = "burn")]
 pub mod checkpoint;
 mod dir;
 mod event;

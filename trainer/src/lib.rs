@@ -10,12 +10,14 @@ pub mod bench;
 pub mod chosen;
 pub mod compact;
 pub mod corpus;
+pub mod episode;
 mod error;
 pub mod eval;
 pub mod files;
 pub mod interval;
 pub mod lm;
 pub mod manifest;
+pub mod options;
 pub mod record;
 pub mod rl;
 pub mod rules;
@@ -27,6 +29,7 @@ pub mod worlds;
 
 pub use args::Contestant;
 pub use chosen::{Cells, selected};
+pub use episode::EpisodeArgs;
 pub use error::Error;
 pub use seeds::SeedRange;
 

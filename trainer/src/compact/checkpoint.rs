@@ -71,7 +71,8 @@ fn read(path: &Path) -> Result<Vec<u8>, TrainError> {
 }
 
 fn no_checkpoint(path: &Path, reason: &str) -> TrainError {
-    let reason = format!("no checkpoint, or cut off ({reason}): start again with --force");
+    let reason =
+        format!("no checkpoint, or cut off ({reason}): start again with --overwrite-output-dir");
     wrong(path, reason)
 }
 

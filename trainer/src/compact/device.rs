@@ -7,7 +7,7 @@ use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
 /// A kind of device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceName {
     /// The processor, through burn's flex backend. Bit-identical from run to run.

@@ -191,8 +191,7 @@ impl<W: Evaluated> Evaluation<W> {
             _ => None,
         };
         Self {
-            task: config
-                .task
+            task: (config.episode.task)
                 .as_deref()
                 .or(W::TASK)
                 .unwrap_or("all")

@@ -7,11 +7,13 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+mod args;
 mod dir;
 mod event;
 mod log;
 pub mod tensorboard;
 
+pub use args::RunDirArgs;
 pub use dir::{CHECKPOINT, LOCK, RunDir, RunLock};
 pub use event::{Event, Scores};
 pub(crate) use event::{named_scores, score_name};

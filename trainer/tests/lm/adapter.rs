@@ -53,7 +53,10 @@ fn logits_are_those_of_peft() {
             base.join("tokenizer.json").is_file()
         );
         let error = Lora::merge_into(&model, &base, &merged, false).unwrap_err();
-        assert!(error.to_string().contains("--force"), "{error}");
+        assert!(
+            error.to_string().contains("--overwrite-output-dir"),
+            "{error}"
+        );
         Lora::merge_into(&model, &base, &merged, true).unwrap();
     }
 }

@@ -78,7 +78,7 @@ pub fn text(config: &TrainConfig, tasks: &[&str], events: &[Event]) -> Result<St
         save_steps: config.save_steps,
         stateful_callbacks: Entry::new(),
         total_flos: 0,
-        train_batch_size: config.groups_per_update * config.num_generations,
+        train_batch_size: config.episodes_per_update * config.num_generations,
         trial_name: None,
         trial_params: None,
     };

@@ -4,9 +4,9 @@
 //! * [`accumulate`]: loss, gradients and metrics of the samples of one optimizer step, by the
 //!   [`Objective`]: the loss of [`crate::rl`] and the temperature of the policy.
 //! * [`Voice`]: a model as a [`crate::corpus::rollout::Speaker`], which keeps what it said as tokens.
-//! * [`train`]: a whole run, `sentinel grpo`.
+//! * [`train`]: a whole run, `sentinel lm grpo`.
 //! * [`Speech`]: a model that was loaded to play, by the options that all such commands have.
-//! * [`play`]: episodes of a model, to measure it; [`play_rollout`]: the same as `sentinel rollout`.
+//! * [`play`]: episodes of a model, to measure it; [`play_rollout`]: the same as `sentinel lm rollout`.
 //! * [`estimate`]: how much memory a run takes.
 
 mod collect;

@@ -10,56 +10,39 @@ use serde::Serialize;
 
 use super::speech::{Speech, SpeechOptions};
 use super::voice::Voice;
-use crate::args::{WorldParser, parse_streams};
+use crate::args;
 use crate::compact::learn::Learn;
 use crate::corpus::rollout::{DryRun, RolloutConfig, Signals, Terms, Trajectory, rollout};
-use crate::corpus::{parse_reader, parse_style};
+use crate::episode::with_default;
 use crate::interval::Interval;
 use crate::lm::train::RunError;
-use crate::{Cells, Error, Progress, SeedRange, args, chosen, files, selected};
+use crate::{EpisodeArgs, Error, Progress, SeedRange, files};
+
+/// The seeds that are played by default.
+const SEEDS: SeedRange = SeedRange::of(1_000, 1_030);
 
 /// Whom to measure, and in what.
 #[derive(Clone, Debug, clap::Args)]
+#[command(mut_arg("seeds", |arg| with_default(arg, SEEDS)))]
 pub struct PlayConfig {
     /// The model: a local folder, or a name on the Hugging Face Hub
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, aliases = ["model-name-or-path", "model-id"], value_name = "MODEL")]
     pub model: String,
-    /// The world to play
-    #[arg(long, default_value_t, value_parser = WorldParser)]
-    pub world: WorldName,
-    /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
-    #[arg(long, value_name = "RULES", default_value = "reference")]
-    pub rules: String,
-    /// Tasks of the world with commas between, or all
-    #[arg(long, alias = "tasks", value_name = "TASK", default_value = "all")]
-    pub task: String,
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub cells: Cells,
-    /// Seeds of each task: A..B without B, or A..=B with B
-    #[arg(
-        long,
-        value_name = "A..B",
-        default_value = "1000..1030",
-        allow_hyphen_values = true
-    )]
-    pub seeds: SeedRange,
-    /// How random streams are seeded: reference or independent [default: independent, where the
-    /// world has it]
-    #[arg(long, value_name = "MODE", value_parser = parse_streams)]
-    pub streams: Option<Streams>,
-    /// How an observation is put into words: compact or reference
-    #[arg(long, value_name = "STYLE", default_value = "compact", value_parser = parse_style)]
+    /// How an observation is put into words
+    #[arg(long, value_name = "STYLE", default_value = "compact", value_parser = args::prompt_style())]
     pub prompt: PromptStyle,
-    /// How a completion is read: strict, or repair to leave out what is around the action
-    #[arg(long, value_name = "READER", default_value = "strict", value_parser = parse_reader)]
+    /// How a completion is read: repair leaves out what is around the action
+    #[arg(long, value_name = "READER", default_value = "strict", value_parser = args::reader())]
     pub reader: Reader,
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub speech: SpeechOptions,
     /// Write the result to this file, too
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub episode: EpisodeArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub speech: SpeechOptions,
 }
 
 /// Makes sure that a result can be written, and that this destroys nothing but an earlier one.
@@ -67,7 +50,7 @@ pub struct PlayConfig {
 /// # Errors
 /// If it cannot, or something else is there.
 pub fn check_replaces(path: &Path) -> Result<(), Error> {
-    files::check_replaces(path, "result of eval-lm", &["score", "validity"])
+    files::check_replaces(path, "result of lm eval", &["score", "validity"])
 }
 
 /// What was measured.
@@ -95,7 +78,7 @@ pub struct Played {
 pub fn play(config: &PlayConfig, progress: Progress<'_>) -> Result<Played, RunError> {
     let speech = Speech::load(&config.model, &config.speech)?;
     let mut voice = speech.voice();
-    in_world!(config.world, W => play_in::<W>(config, &mut voice, progress))
+    in_world!(config.episode.world, W => play_in::<W>(config, &mut voice, progress))
 }
 
 fn play_in<W: TextWorld + Learn>(
@@ -105,10 +88,9 @@ fn play_in<W: TextWorld + Learn>(
 ) -> Result<Played, RunError> {
     use sentinel_env::TaskName;
 
-    let rules = args::rules::<W>(&config.rules)?;
-    let streams = chosen::streams::<W>(config.streams, Streams::Independent)?;
-    let named = Some(config.task.as_str()).filter(|task| *task != "all");
-    let tasks = selected::<W>(named, &config.cells)?;
+    let rules = config.episode.rules::<W>()?;
+    let streams = config.episode.streams_or::<W>(Streams::Independent)?;
+    let tasks = config.episode.tasks_or::<W>(None)?;
     let terms = Terms {
         style: config.prompt,
         reader: config.reader,
@@ -128,7 +110,7 @@ fn play_in<W: TextWorld + Learn>(
                 .setup(),
             )
         };
-        let starts = config.seeds.range().map(setup).collect();
+        let starts = config.episode.seeds_or(SEEDS).range().map(setup).collect();
         let played = voice.through(|voice| rollout(starts, terms, voice, progress))?;
         scores.push(played.iter().map(|t| t.score).collect());
         all.extend(played);
@@ -139,7 +121,7 @@ fn play_in<W: TextWorld + Learn>(
         (task.name().to_owned(), interval)
     };
     Ok(Played {
-        world: config.world,
+        world: config.episode.world,
         score: Interval::of_cells(&scores),
         tasks: tasks.iter().zip(&scores).map(of_task).collect(),
         validity: 1.0 - signals.invalid_rate,
@@ -152,7 +134,7 @@ fn play_in<W: TextWorld + Learn>(
     })
 }
 
-/// `sentinel rollout --model`: the bookkeeping of a rollout with the model itself.
+/// `sentinel lm rollout --model`: the bookkeeping of a rollout with the model itself.
 ///
 /// # Errors
 /// As [`play`].
@@ -163,7 +145,7 @@ pub fn play_rollout(
     progress: Progress<'_>,
 ) -> Result<DryRun, RunError> {
     let speech = Speech::load(model, speech)?;
-    in_world!(config.world, W => {
+    in_world!(config.episode.world, W => {
         let setups = config.setups::<W>()?;
         let starts = setups.iter().map(Situation::<W>::new).collect();
         let mut voice = speech.voice();

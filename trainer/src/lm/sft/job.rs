@@ -13,30 +13,27 @@ use crate::lm::train::{
 };
 use crate::rl::Metrics;
 
-/// The options of `sentinel sft --model`.
+/// The options of `sentinel lm sft`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
+#[command(next_help_heading = "Fine-tuning")]
 pub struct SftConfig {
     /// The corpus, JSON lines with prompt and completion, or messages
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, alias = "dataset-name", value_name = "FILE")]
     pub data: Option<PathBuf>,
-    #[command(flatten)]
-    #[serde(flatten)]
-    #[allow(missing_docs)]
-    pub run: RunOptions,
     /// The highest learning rate
     #[arg(long, value_name = "X", default_value_t = 2e-5, value_parser = parse_number::<f64>)]
     pub learning_rate: f64,
     /// Rows that are computed at a time
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    pub batch_size: usize,
+    #[arg(long, alias = "batch-size", value_name = "N", default_value_t = 8)]
+    pub per_device_train_batch_size: usize,
     /// Batches that one optimizer step learns from
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub gradient_accumulation_steps: usize,
-    /// What becomes of rows longer than --max-seq-length
-    #[arg(long, value_enum, default_value_t)]
+    /// What becomes of rows longer than --max-length
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
     pub too_long: TooLong,
-    /// Put several examples into a row of up to --max-seq-length tokens; none of them sees another.
-    /// --batch-size then counts such rows
+    /// Put several examples into a row of up to --max-length tokens; none of them sees another.
+    /// --per-device-train-batch-size then counts such rows
     #[arg(long)]
     pub packing: bool,
     /// Train prompts as well, not completions alone
@@ -45,16 +42,20 @@ pub struct SftConfig {
     /// Keep the order of the file
     #[arg(long)]
     pub no_shuffle: bool,
+    #[command(flatten)]
+    #[serde(flatten)]
+    #[allow(missing_docs)]
+    pub run: RunOptions,
 }
 
 impl SftConfig {
     fn check(&self) -> Result<(), RunError> {
         let window = self
-            .batch_size
+            .per_device_train_batch_size
             .checked_mul(self.gradient_accumulation_steps);
         if window.is_none_or(|rows| rows == 0) {
             return Err(RunError::option(
-                "batch-size and gradient-accumulation-steps",
+                "per-device-train-batch-size and gradient-accumulation-steps",
                 "at least 1, and their product below 2^64",
             ));
         }
@@ -84,12 +85,12 @@ impl SftJob {
         if prepared.rows.is_empty() {
             return Err(RunError::option(
                 "data",
-                "a corpus with a row that fits --max-seq-length and has something to learn",
+                "a corpus with a row that fits --max-length and has something to learn",
             ));
         }
         let lengths = prepared.rows.iter().map(|row| row.ids.len());
         let packs = if config.packing {
-            pack(&lengths.collect::<Vec<_>>(), config.run.max_seq_length)
+            pack(&lengths.collect::<Vec<_>>(), config.run.max_length)
         } else {
             (0..lengths.len()).map(|row| vec![row]).collect()
         };
@@ -103,7 +104,7 @@ impl SftJob {
 
     /// [`SftConfig::check`] has seen that there is such a number.
     fn window(&self) -> usize {
-        self.config.batch_size * self.config.gradient_accumulation_steps
+        self.config.per_device_train_batch_size * self.config.gradient_accumulation_steps
     }
 
     /// The rows of an optimizer step. The order of an epoch follows from the seed and its number.
@@ -156,7 +157,7 @@ impl Job for SftJob {
     }
 
     fn warnings(&self) -> Vec<String> {
-        let limit = self.config.run.max_seq_length;
+        let limit = self.config.run.max_length;
         let said = |which: &str, what: &str, lines: &[usize]| {
             let first = lines.first()?;
             let count = lines.len();
@@ -184,7 +185,13 @@ impl Job for SftJob {
         // Neighbours of like length need little padding; the loss of a window has no order.
         rows.sort_by_key(|row| row.iter().map(|example| example.ids.len()).sum::<usize>());
         let pass = self.config.run.pass(state.done);
-        let found = packed_gradient(&state.model, &rows, self.config.batch_size, self.pad, pass)?;
+        let found = packed_gradient(
+            &state.model,
+            &rows,
+            self.config.per_device_train_batch_size,
+            self.pad,
+            pass,
+        )?;
         state.tokens += found.tokens as u64;
         let mut metrics = Metrics::new();
         metrics.insert("entropy".into(), found.entropy);
@@ -213,7 +220,7 @@ pub fn train(
     let examples = read_corpus(data)?;
     let start = Start::open(&config.run, dir, &|| texts(&examples))?;
     let options = RowOptions {
-        max_length: config.run.max_seq_length,
+        max_length: config.run.max_length,
         too_long: config.too_long,
         completion_only: !config.train_on_prompt,
     };
@@ -223,7 +230,7 @@ pub fn train(
         return Err(RunError::Positions {
             longest: prepared.longest,
             positions,
-            asked: config.run.max_seq_length,
+            asked: config.run.max_length,
         });
     }
     let mut job = SftJob::new(config.clone(), prepared, start.pad())?;

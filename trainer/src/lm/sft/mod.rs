@@ -4,7 +4,7 @@
 //! * [`pack()`]: which examples share a row, where they may.
 //! * [`window_gradient`]: the loss of the rows between two optimizer steps, in micro-batches;
 //!   [`packed_gradient`]: the same of examples that share rows.
-//! * [`train`]: a whole run, `sentinel sft --model`.
+//! * [`train`]: a whole run, `sentinel lm sft`.
 
 mod gradient;
 mod job;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -12,6 +13,7 @@ use super::options::RunOptions;
 use crate::Error;
 use crate::lm::lora::ADAPTER_FILES;
 use crate::lm::{GenerationDefaults, LmError};
+use crate::options::upgraded;
 
 /// What a model's folder holds beside the weights, whose numbers are compared themselves, that decides
 /// how it reads and where its texts end.
@@ -28,6 +30,8 @@ const READ: [&str; 5] = [
 pub struct About {
     /// All options by name; with an adapter that is gone on with, its own in place of a new one's.
     pub config: Value,
+    /// Brings the options of an earlier version to those of this one.
+    pub upgrade: fn(&Value) -> Value,
     /// The folder of the base model.
     pub source: PathBuf,
     /// Whether a tiny new model stands in for one that could not be found.
@@ -47,8 +51,8 @@ impl About {
     ///
     /// # Errors
     /// If the options have no form as JSON, or a file cannot be read.
-    pub fn of(
-        config: &impl Serialize,
+    pub fn of<T: clap::Args + Serialize + DeserializeOwned>(
+        config: &T,
         run: &RunOptions,
         source: PathBuf,
         fallback: bool,
@@ -59,6 +63,7 @@ impl About {
         }
         let mut about = Self {
             config,
+            upgrade: upgraded::<T>,
             source,
             fallback,
             logging_steps: run.logging_steps,
@@ -121,7 +126,7 @@ pub(super) fn changed(
     let mut names = then.keys().chain(now.keys());
     let name = names.find(|name| then.get(*name) != now.get(*name))?;
     Some(format!(
-        "{name} is not as it was when the run began: put it back, or start anew with --force"
+        "{name} is not as it was when the run began: put it back, or start anew with --overwrite-output-dir"
     ))
 }
 

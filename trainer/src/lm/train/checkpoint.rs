@@ -145,7 +145,8 @@ fn wrong(path: &Path, reason: String) -> RunError {
 }
 
 fn no_checkpoint(path: &Path, reason: &str) -> RunError {
-    let said = format!("no checkpoint, or cut off ({reason}): start again with --force");
+    let said =
+        format!("no checkpoint, or cut off ({reason}): start again with --overwrite-output-dir");
     wrong(path, said)
 }
 

@@ -201,7 +201,8 @@ fn open<'a>(
             ));
         }
         let then = &found.header;
-        let reason = other(&then.config, &about.config, job.free());
+        let config = (about.upgrade)(&then.config);
+        let reason = other(&config, &about.config, job.free());
         if let Some(reason) = reason.or_else(|| changed(&then.inputs, &about.inputs)) {
             return Err(differs(reason));
         }

@@ -44,7 +44,7 @@ pub struct AblateConfig {
     /// A language model for the rows that need one: a local folder, or a name on the Hugging Face Hub
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
-    /// How it is asked: compact or reference [default: compact]
+    /// How it is asked [default: compact]
     #[arg(long, value_name = "STYLE", value_parser = args::prompt_style(), requires = "model")]
     pub prompt: Option<PromptStyle>,
     /// Write everything as JSON

@@ -6,6 +6,23 @@ use crate::environment::{Environment, RESET_LANES, Seeded, Transition};
 
 /// A fixed number of episodes of one setup that restart by themselves. Seeds are taken in order from a
 /// range, which starts over at its end.
+///
+/// ```
+/// use sentinel_env::rng::Streams;
+/// use sentinel_env::trust::{Action, Setup, Task, TrustEnv};
+/// use sentinel_env::{Batch, Environment};
+///
+/// let setup = Setup::new(Task::Task1, 0, Streams::Independent);
+/// let mut batch = Batch::<TrustEnv>::new(&setup, 0..100, 8);
+/// let mut out = Vec::new();
+/// for _ in 0..30 {
+///     let careful = |stakes| if stakes > 0.3 { Action::SolveIndependently } else { Action::Skip };
+///     let actions: Vec<Action> = batch.observations().map(|o| careful(o.stakes)).collect();
+///     batch.step(&actions, &mut out).map_err(|(_, error)| error)?;
+/// }
+/// assert!(batch.last_ended(0).is_some_and(|episode| episode.score() > 0.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Batch<E: Environment> {
     episodes: Vec<E>,

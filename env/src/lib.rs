@@ -8,8 +8,10 @@
 //! * [`polyguard`]: making a risky medication regimen safer under missing data; a simulation.
 //! * [`Environment`]: the interface of every episode; [`Batch`] and [`JsonEnv`] work on any of them.
 //! * [`rng`]: CPython-compatible random streams, and the two ways of seeding them.
+//! * [`json`]: JSON from outside, with every field that it has.
 //! * [`ledger`]: evidence about each slot and the trust that follows from it.
 //! * [`controller`]: adaptive difficulty, a value that the caller owns.
+//! * [`named`]: enums whose variants have names, made by [`named_enum!`].
 //! * [`rules`]: named changes to the reference's rules, switched one by one.
 //! * [`task`]: what the tasks of all worlds have in common.
 //! * [`digest`]: the fingerprint by which two runs are compared.
@@ -19,8 +21,9 @@ pub mod cluster;
 pub mod controller;
 pub mod digest;
 pub mod environment;
+pub mod json;
 pub mod ledger;
-mod named;
+pub mod named;
 pub mod num;
 pub mod polyguard;
 pub mod protocol;
@@ -37,6 +40,7 @@ pub use environment::{
     AdaptiveDifficulty, Environment, Origin, PrivilegedState, RESET_LANES, Seeded, Transition,
     World,
 };
+pub use named::Named;
 pub use protocol::{JsonEnv, Protocol, Session, TrajectoryDigest};
 pub use registry::WorldName;
 pub use slot::{PerSlot, SLOTS, Slot};

@@ -1,39 +1,98 @@
 //! Enums whose variants have names: one macro for the list, the names, parsing and serialisation.
+//!
+//! [`named_enum!`](crate::named_enum) defines such an enum, and [`Named`] is what code that serves several
+//! of them needs. Worlds of other crates can use both.
+
+use std::marker::PhantomData;
+
+use serde::de::{Deserializer, Error, Visitor};
+
+/// What [`named_enum!`](crate::named_enum) needs in the crate that uses it.
+#[doc(hidden)]
+pub mod export {
+    pub use serde;
+}
 
 /// An enum of named variants, for code that serves several.
-pub(crate) trait Named: Copy + 'static {
+pub trait Named: Copy + 'static {
     /// All variants, in order.
     const ALL: &'static [Self];
+    /// The names of all variants, in the same order.
+    const NAMES: &'static [&'static str];
 
     /// Returns the name used in payloads, files and on the command line.
     fn name(self) -> &'static str;
 
+    /// Returns the variant with this name.
+    fn parse(name: &str) -> Option<Self> {
+        let at = Self::NAMES.iter().position(|known| *known == name)?;
+        Self::ALL.get(at).copied()
+    }
+
     /// Returns the variant with this name, in upper or lower case.
     fn parse_ignore_case(name: &str) -> Option<Self> {
-        let mut all = Self::ALL.iter().copied();
-        all.find(|variant| variant.name().eq_ignore_ascii_case(name))
+        let same = |known: &&str| known.eq_ignore_ascii_case(name);
+        let at = Self::NAMES.iter().position(same)?;
+        Self::ALL.get(at).copied()
     }
 
     /// Returns all names with commas between.
     fn names() -> String {
-        let names: Vec<&str> = Self::ALL.iter().map(|variant| variant.name()).collect();
-        names.join(", ")
+        Self::NAMES.join(", ")
     }
 }
 
-/// Defines an enum of named variants with `ALL`, `COUNT`, `name` and `parse`; it prints, serialises and
-/// implements [`Named`] by its name.
+/// Reads a variant by its name.
 ///
-/// ```ignore
-/// named! {
+/// # Errors
+/// If it is no text, or none of the names, which the error lists.
+pub fn deserialize<'de, T: Named, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+    struct ByName<T>(PhantomData<T>);
+    impl<T: Named> Visitor<'_> for ByName<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "one of {}", T::names())
+        }
+
+        fn visit_str<E: Error>(self, name: &str) -> Result<T, E> {
+            T::parse(name).ok_or_else(|| E::unknown_variant(name, T::NAMES))
+        }
+    }
+    from.deserialize_str(ByName(PhantomData))
+}
+
+/// Defines an enum of named variants.
+///
+/// It has `ALL`, `COUNT`, `name` and `parse`, implements [`Named`](crate::named::Named) and the usual
+/// traits of a plain value, and is printed, serialised and deserialised by its names. Attributes of the
+/// enum and of its variants are kept, so that it can derive more.
+///
+/// ```
+/// sentinel_env::named_enum! {
 ///     /// A kind of work.
-///     pub enum Domain {
-///         /// Find patterns.
+///     #[derive(Default)]
+///     pub enum Work {
+///         /// Finds patterns.
+///         #[default]
 ///         Analyze = "ANALYZE",
+///         /// Decides what to do.
+///         Plan = "PLAN",
 ///     }
 /// }
+///
+/// assert_eq!(Work::ALL, [Work::Analyze, Work::Plan]);
+/// assert_eq!(Work::Plan.name(), "PLAN");
+/// assert_eq!(Work::parse("ANALYZE"), Some(Work::default()));
+/// assert_eq!(Work::Plan.to_string(), "PLAN");
+///
+/// assert_eq!(serde_json::to_string(&Work::Plan)?, "\"PLAN\"");
+/// let error = serde_json::from_str::<Work>("\"REST\"").unwrap_err();
+/// assert!(error.to_string().contains("unknown variant `REST`, expected `ANALYZE` or `PLAN`"));
+/// # Ok::<(), serde_json::Error>(())
 /// ```
-macro_rules! named {
+#[macro_export]
+macro_rules! named_enum {
     (
         $(#[$meta:meta])*
         $vis:vis enum $name:ident { $($(#[$variant_meta:meta])* $variant:ident = $text:literal,)+ }
@@ -47,9 +106,9 @@ macro_rules! named {
 
         #[allow(dead_code, reason = "not every enum needs all of them")]
         impl $name {
-            /// How many there are.
+            /// The number of variants.
             $vis const COUNT: usize = [$($text),+].len();
-            /// All of them, in order.
+            /// All variants, in order.
             $vis const ALL: [Self; Self::COUNT] = [$(Self::$variant),+];
 
             /// Returns the name used in payloads, files and on the command line.
@@ -63,13 +122,13 @@ macro_rules! named {
             /// Returns the variant with this name.
             #[must_use]
             $vis fn parse(name: &str) -> Option<Self> {
-                let mut all = Self::ALL.iter().copied();
-                all.find(|variant| variant.name() == name)
+                <Self as $crate::named::Named>::parse(name)
             }
         }
 
         impl $crate::named::Named for $name {
             const ALL: &'static [Self] = &Self::ALL;
+            const NAMES: &'static [&'static str] = &[$($text),+];
 
             fn name(self) -> &'static str {
                 self.name()
@@ -82,11 +141,21 @@ macro_rules! named {
             }
         }
 
-        impl ::serde::Serialize for $name {
-            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        impl $crate::named::export::serde::Serialize for $name {
+            fn serialize<S: $crate::named::export::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.name())
+            }
+        }
+
+        impl<'de> $crate::named::export::serde::Deserialize<'de> for $name {
+            fn deserialize<D: $crate::named::export::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> Result<Self, D::Error> {
+                $crate::named::deserialize(deserializer)
             }
         }
     };
 }
-pub(crate) use named;

@@ -280,7 +280,30 @@ impl TrajectoryDigest {
     }
 }
 
-/// The reset/step surface as one object. The curriculum belongs to the caller.
+/// The reset/step surface as one object, for programs that hold an environment before they hold an
+/// episode, such as a server that answers `reset` and `step` in JSON. The curriculum belongs to the
+/// caller.
+///
+/// ```
+/// use sentinel_env::{JsonEnv, cluster};
+///
+/// let mut env = JsonEnv::<cluster::ClusterEnv>::default();
+/// let mut curriculum = Default::default();
+/// let message = serde_json::from_str(r#"{"action_type": "tick"}"#)?;
+/// assert!(env.step(&message, &mut curriculum).is_err(), "reset comes first");
+///
+/// let request = cluster::ResetRequest {
+///     task_type: Some("task1".to_owned()),
+///     seed: 7,
+///     streams: Default::default(),
+///     adaptive: false,
+/// };
+/// let reply = env.reset(&request, &curriculum)?;
+/// assert_eq!(reply.observation.step_count, 0);
+/// let reply = env.step(&message, &mut curriculum)?;
+/// assert_eq!(serde_json::to_value(&reply)?["observation"]["step_count"], 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct JsonEnv<W: Protocol> {
     session: Option<Session<W>>,

@@ -4,9 +4,9 @@
 use std::fmt::{Debug, Display};
 use std::hash::Hash;
 
-use crate::named::named;
+use crate::named_enum;
 
-named! {
+named_enum! {
     /// The three numbered tasks, by rising difficulty. Each world says what they consist of.
     pub enum Task {
         /// The easy one.

@@ -171,11 +171,10 @@ fn the_reply_to_a_step_tells_what_came_of_it() {
 }
 
 #[test]
-fn the_candidates_can_be_asked_for() {
+fn two_to_ten_candidates_are_shown() {
     for case in cases() {
         let session = Session::new(&Setup::new(case, 5));
-        let rows = session.candidate_rows();
-        assert_eq!(rows, session.reply().observation.candidates);
+        let rows = session.reply().observation.candidates;
         assert!((2..=10).contains(&rows.len()));
     }
 }

@@ -8,7 +8,7 @@ use sentinel_env::Environment;
 use sentinel_env::controller::Controller;
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::mission::{Mission, PROBLEM};
-use sentinel_env::trust::{Action, Session, Setup, Task, episode_prompt, orchestrator_prompt};
+use sentinel_env::trust::{Action, Session, Setup, Task, episode_prompt};
 
 /// The blocks of the prompt stand in the order of the spec (trust §13).
 #[test]
@@ -18,8 +18,7 @@ fn the_prompt_says_everything_that_is_public_and_nothing_else() {
         session.act(Action::ALL[2]).unwrap();
     }
     let (payload, observation) = (session.reply().observation, session.episode().observation());
-    let prompt = orchestrator_prompt(observation, &payload);
-    assert_eq!(prompt, episode_prompt(session.episode()));
+    let prompt = episode_prompt(session.episode());
     let trust = format!("\"S2\":{}", payload.trust_snapshot.0[2]);
     let steps = format!("{} / 45", observation.step_count);
     let blocks = [
@@ -63,10 +62,7 @@ fn the_prompt_says_everything_that_is_public_and_nothing_else() {
 fn the_prompt_at_reset_is_about_as_long_as_the_reference_s() {
     for task in Task::ALL {
         let session = Session::new(&Setup::new(task, 5, Streams::Reference));
-        let prompt = orchestrator_prompt(
-            session.episode().observation(),
-            &session.reply().observation,
-        );
+        let prompt = episode_prompt(session.episode());
         assert!(
             (1800..3600).contains(&prompt.len()),
             "{task}: {} characters",

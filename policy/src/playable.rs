@@ -1,29 +1,21 @@
 //! Scripted policies by name, for files, the command line and the page.
 
+use sentinel_env::named::Named;
 use sentinel_env::{Environment, World};
 
 use crate::policy::{Constant, Player};
 use crate::replay::Recordable;
 
-/// A scripted policy of a world, by name; each world has an enum of its own.
-pub trait Scripted: Copy + Eq + std::fmt::Debug + Send + Sync + 'static {
+/// A scripted policy of a world, by name; each world has an enum of its own, made by
+/// [`named_enum!`](sentinel_env::named_enum).
+pub trait Scripted: Named + Eq + std::fmt::Debug + Send + Sync {
     /// Where it plays.
     type World: World;
-    /// All of them.
-    const EVERY: &'static [Self];
 
-    /// The name used in files and on the command line.
-    fn label(self) -> &'static str;
-    /// Whether the policy reads hidden state.
+    /// Returns whether the policy reads hidden state.
     fn is_privileged(self) -> bool;
-    /// A fresh player for an episode.
+    /// Returns a fresh player for an episode.
     fn start(self, setup: &<Self::World as Environment>::Setup) -> Player<Self::World>;
-
-    /// The policy called `name`.
-    #[must_use]
-    fn named(name: &str) -> Option<Self> {
-        Self::EVERY.iter().copied().find(|p| p.label() == name)
-    }
 }
 
 /// Names of the policies that must come in this order, from worst to best, where a world is worth
@@ -59,16 +51,11 @@ pub trait Playable: Recordable {
     fn constants() -> Vec<Constant<Self>>;
 }
 
-/// Makes an enum of policies, with its own `ALL`, `name`, `is_privileged` and `player`, a [`Scripted`].
+/// Makes an enum of policies, with its own `is_privileged` and `player`, a [`Scripted`].
 macro_rules! scripted {
     ($name:ty, $world:ty) => {
         impl $crate::playable::Scripted for $name {
             type World = $world;
-            const EVERY: &'static [Self] = &Self::ALL;
-
-            fn label(self) -> &'static str {
-                self.name()
-            }
 
             fn is_privileged(self) -> bool {
                 self.is_privileged()

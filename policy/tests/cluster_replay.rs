@@ -184,7 +184,7 @@ fn worlds_are_told_apart() {
             random, heuristic, ..
         } = in_world!(world, W => W::ROLES);
         for role in [random, heuristic] {
-            assert!(in_world!(world, W => <W as Playable>::PolicyName::named(role).is_some()));
+            assert!(in_world!(world, W => <W as Playable>::PolicyName::parse(role).is_some()));
         }
         let names: Vec<String> =
             in_world!(world, W => W::constants().into_iter().map(|c| c.name).collect());

@@ -47,6 +47,34 @@ fn rows_of_another_world_do_not_fit() {
     );
 }
 
+/// A world without the reference's streams says so, and why a row that names none is refused.
+#[test]
+fn streams_that_a_world_lacks_are_named() {
+    let case = sentinel_env::polyguard::Setup::new(Case::ALL[0], 7);
+    let mut player = Scripted::start(polyguard::PolicyName::RulesOnly, &case);
+    let (_, rows) = record_episode::<PolyguardEnv>(&case, &mut player, "rules_only");
+    let text = to_lines(&rows[..1]).expect("a row of numbers and words");
+    let key = r#""streams":"independent","#;
+    for (given, reason) in [
+        (
+            r#""streams":"reference","#,
+            "world polyguard has no reference streams: use independent",
+        ),
+        (
+            "",
+            "world polyguard has no reference streams, which a row without the key means: use independent",
+        ),
+    ] {
+        assert!(text.contains(key), "{text}");
+        let replay = Replay::<PolyguardEnv>::parse(&text.replace(key, given));
+        let found = replay
+            .problems()
+            .first()
+            .map(|problem| problem.reason.clone());
+        assert_eq!(found.as_deref(), Some(reason));
+    }
+}
+
 /// Chooses as `inner` does, and states the act of the candidate beside its id, or another one.
 struct Claiming {
     inner: Player<PolyguardEnv>,

@@ -4,6 +4,7 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
+use sentinel_env::Named;
 use sentinel_env::Origin;
 use sentinel_env::PrivilegedState;
 use sentinel_env::cluster::{self, ClusterEnv, GpuId, JobId};
@@ -13,7 +14,6 @@ use sentinel_env::rules::Rules;
 use sentinel_env::slot::Slot;
 use sentinel_env::task::TaskName;
 use sentinel_env::trust::{self, TrustEnv};
-use sentinel_policy::Scripted;
 use sentinel_policy::text::{
     Consequence, InvalidReward, PromptStyle, Reader, Reason, Situation, TextWorld,
 };
@@ -35,7 +35,7 @@ fn start<W: TextWorld>(task: W::Task, seed: u64) -> Situation<W> {
 fn plays<W: TextWorld>(names: &[&str], longest: usize) {
     for task in W::Task::ALL {
         for name in names {
-            let policy = W::PolicyName::named(name).unwrap();
+            let policy = W::PolicyName::parse(name).unwrap();
             for style in PromptStyle::ALL {
                 let mut situation = start::<W>(*task, 100_003);
                 let mut player = situation.player(policy);
@@ -80,7 +80,7 @@ fn what_the_planner_names_is_in_the_prompt() {
         let (mut named, mut shown) = (0, 0);
         for seed in 100_000..100_005 {
             let mut s = start::<ClusterEnv>(task, seed);
-            let mut player = s.player(Scripted::named("planner").unwrap());
+            let mut player = s.player(Named::parse("planner").unwrap());
             while let Some(action) = player.act(s.episode()) {
                 let prompt = s.prompt(PromptStyle::Compact);
                 let job = action.job().map(|job| job.to_string());
@@ -329,7 +329,7 @@ fn a_compact_prompt_shows_costs() {
 
 #[test]
 fn a_player_in_the_middle_is_the_player_from_the_start() {
-    let policy = sentinel_policy::trust::PolicyName::named("bayes").unwrap();
+    let policy = sentinel_policy::trust::PolicyName::parse("bayes").unwrap();
     let mut s = start::<TrustEnv>(trust::Task::Task3, 100_004);
     let mut whole = s.player(policy);
     while let Some(action) = whole.act(s.episode()) {

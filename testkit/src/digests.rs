@@ -3,6 +3,7 @@
 //! A list is recorded natively (`golden-digests`) and checked natively and in wasm. A digest that
 //! differs is followed to the first step that does.
 
+use sentinel_env::Named;
 use sentinel_env::Origin;
 use sentinel_env::digest::Digest;
 use sentinel_env::polyguard::Case;
@@ -184,7 +185,7 @@ fn play<W: Playable>(
         rules: Rules::parse(rules).ok()?,
     }
     .setup();
-    let policy = W::PolicyName::named(policy)?;
+    let policy = W::PolicyName::parse(policy)?;
     let run = run_episode::<W>(&setup, &mut policy.start(&setup));
     let prints = run.digest();
     Some((prints.digest(), trail(prints.trail())))

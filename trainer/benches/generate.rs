@@ -83,7 +83,6 @@ fn step(c: &mut Criterion) {
         .map(|(prompt, row)| Sample {
             prompt,
             completion: (0..COMPLETION as u32).map(|at| token(row, at)).collect(),
-            counts: true,
             advantage: f64::from(row % 4) - 1.5,
             ..Sample::default()
         })

@@ -3,12 +3,11 @@
 use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use sentinel_env::Named;
 use sentinel_env::World;
 use sentinel_env::WorldName;
-use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_policy::text::{PromptStyle, Reader};
-use sentinel_policy::{Playable, Scripted};
+use sentinel_policy::Playable;
 
 use crate::Error;
 
@@ -45,7 +44,7 @@ impl<W: Playable> Contestant<W> {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Scripted(policy) => policy.label(),
+            Self::Scripted(policy) => policy.name(),
             Self::Trained => "trained",
         }
     }
@@ -57,7 +56,7 @@ impl<W: Playable> Contestant<W> {
     pub fn list(text: &str) -> Result<Vec<Self>, Error> {
         let known = list("policy", text, |word| match word {
             "trained" => Ok(Self::Trained),
-            _ => W::PolicyName::named(word)
+            _ => W::PolicyName::parse(word)
                 .map(Self::Scripted)
                 .ok_or_else(|| format!("{}, or trained", unknown_policy::<W>(word))),
         });
@@ -66,8 +65,8 @@ impl<W: Playable> Contestant<W> {
 }
 
 fn unknown_policy<W: Playable>(word: &str) -> String {
-    let names: Vec<&str> = W::PolicyName::EVERY.iter().map(|p| p.label()).collect();
-    let (world, names) = (W::NAME, names.join(", "));
+    let names = W::PolicyName::names();
+    let world = W::NAME;
     format!("unknown policy {word:?} in world {world}: use {names}")
 }
 
@@ -91,13 +90,13 @@ pub(crate) fn list<T: PartialEq>(
 /// A policy that is part of the program.
 pub(crate) fn policy<W: Playable>(word: &str) -> Result<W::PolicyName, Error> {
     let unknown = || Error::argument("--policy", unknown_policy::<W>(word));
-    W::PolicyName::named(word).ok_or_else(unknown)
+    W::PolicyName::parse(word).ok_or_else(unknown)
 }
 
 /// The same as one of a list.
 pub(crate) fn policies_entry<W: Playable>(word: &str) -> Result<W::PolicyName, Error> {
     let unknown = || Error::argument("--policies", unknown_policy::<W>(word));
-    W::PolicyName::named(word).ok_or_else(unknown)
+    W::PolicyName::parse(word).ok_or_else(unknown)
 }
 
 /// The rules of a world.
@@ -108,39 +107,15 @@ pub(crate) fn rules<W: World>(text: &str) -> Result<Rules<W::Change>, Error> {
     })
 }
 
-/// The parser of a word out of a list: help, completions and clap's own errors name the words.
-pub(crate) fn word<T>(
-    words: impl IntoIterator<Item = &'static str>,
-    parse: fn(&str) -> Option<T>,
-) -> impl TypedValueParser<Value = T>
-where
-    T: Clone + Send + Sync + 'static,
-{
-    PossibleValuesParser::new(words)
-        .try_map(move |word| parse(&word).ok_or_else(|| format!("{word:?} is unknown")))
-}
-
-/// The parser of a stream mode.
-pub(crate) fn streams() -> impl TypedValueParser<Value = Streams> {
-    word(["reference", "independent"], Streams::parse)
-}
-
-/// The parser of a prompt style.
-pub(crate) fn prompt_style() -> impl TypedValueParser<Value = PromptStyle> {
-    word(PromptStyle::ALL.map(PromptStyle::name), PromptStyle::parse)
-}
-
-/// The parser of a way to read completions.
-pub(crate) fn reader() -> impl TypedValueParser<Value = Reader> {
-    word(["strict", "repair"], Reader::parse)
+/// The parser of a word that an enum has: help, completions and clap's own errors name the words.
+pub(crate) fn named<T: Named + Send + Sync>() -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(T::NAMES)
+        .try_map(|word| T::parse(&word).ok_or_else(|| format!("{word:?} is unknown")))
 }
 
 /// The parser of a world.
 pub(crate) fn world() -> impl TypedValueParser<Value = WorldName> {
-    word(
-        WorldName::ALL.iter().map(|world| world.name()),
-        WorldName::parse,
-    )
+    world_name().try_map(|name| parse_world(&name))
 }
 
 /// The parser of a world that stays a name, as configurations hold it: a library's user trains

@@ -37,8 +37,8 @@ pub struct EpisodeArgs {
     pub episodes: Option<u64>,
     /// How random streams are seeded: reference, because the published numbers use it, or
     /// independent, where the scenario number betrays no identity, for claims about learning
-    #[arg(long, value_name = "MODE", value_parser = args::streams())]
-    #[serde(default, with = "streams_by_name")]
+    #[arg(long, value_name = "MODE", value_parser = args::named::<Streams>())]
+    #[serde(default)]
     pub streams: Option<Streams>,
 }
 
@@ -102,30 +102,5 @@ impl EpisodeArgs {
     /// If the world does not have the mode that was given.
     pub fn streams_or<W: World>(&self, default: Streams) -> Result<Streams, Error> {
         chosen::streams::<W>(self.streams, default)
-    }
-}
-
-/// [`Streams`] by their name.
-mod streams_by_name {
-    use sentinel_env::rng::Streams;
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(
-        mode: &Option<Streams>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        mode.map(Streams::name).serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Option<Streams>, D::Error> {
-        let name = Option::<String>::deserialize(from)?;
-        let parse = |name: String| {
-            let found = Streams::parse(&name);
-            found.ok_or_else(|| D::Error::custom(format!("no streams {name:?}")))
-        };
-        name.map(parse).transpose()
     }
 }

@@ -57,6 +57,14 @@ pub enum Error {
     /// A folder that another run writes to.
     #[error("another run is going on in {}: wait for its end, or name another folder", .0.display())]
     RunLocked(PathBuf),
+    /// A checkpoint, model or file of options that cannot be used.
+    #[error("{}: {reason}", path.display())]
+    Checkpoint {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        reason: String,
+    },
     /// An output file is there already, and is not what this command writes.
     #[error("{} exists and is no {kind}: name another file, or remove it first", path.display())]
     Precious {
@@ -133,6 +141,14 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// What says where a model or a corpus comes from cannot be read.
+    #[error("{} does not say where it comes from: {reason}; put the file back as it was, or make the model or corpus again", path.display())]
+    Provenance {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A replay cannot stand in a manifest.
     #[error("{} cannot be listed: {reason}", path.display())]
     Unlisted {
@@ -144,6 +160,13 @@ pub enum Error {
 }
 
 impl Error {
+    pub(crate) fn checkpoint(path: &std::path::Path, reason: impl Into<String>) -> Self {
+        Self::Checkpoint {
+            path: path.to_owned(),
+            reason: reason.into(),
+        }
+    }
+
     pub(crate) const fn argument(option: &'static str, reason: String) -> Self {
         Self::Argument { option, reason }
     }

@@ -18,6 +18,7 @@ pub mod interval;
 pub mod lm;
 pub mod manifest;
 pub mod options;
+pub mod provenance;
 pub mod record;
 pub mod rl;
 pub mod rules;

@@ -5,17 +5,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use sentinel_env::num::round_to;
 use sentinel_policy::replay::{ReplayFile, Verification};
 use serde::{Deserialize, Serialize};
 
+use crate::provenance::Provenance;
 use crate::verify::{Words, verify_all};
 use crate::{Error, files};
 
 /// The file's name in its folder.
 pub const NAME: &str = "manifest.json";
+
+/// Digits of a commit in a manifest.
+const COMMIT_DIGITS: usize = 12;
 
 /// What to list.
 #[derive(Clone, Debug, clap::Args)]
@@ -75,6 +78,9 @@ pub struct Entry {
     pub model: Option<String>,
     /// The source tree that the command came from, if known.
     pub git_commit: Option<String>,
+    /// The digests of the model that acted, and its fallbacks, where the command listed the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// Tasks played.
     pub tasks: Vec<String>,
     /// Seeds played.
@@ -150,6 +156,7 @@ impl Entry {
             command: None,
             model: None,
             git_commit: None,
+            provenance: None,
             tasks: verification
                 .means
                 .iter()
@@ -176,6 +183,7 @@ impl Entry {
             self.command.clone_from(&old.command);
             self.model.clone_from(&old.model);
             self.git_commit.clone_from(&old.git_commit);
+            self.provenance.clone_from(&old.provenance);
         }
     }
 }
@@ -287,46 +295,44 @@ pub(crate) fn check_place(manifest: &Path, replay: &Path) -> Result<(), Error> {
     Manifest::read(manifest).map(|_| ())
 }
 
-/// Lists a replay that `command` just made, and the model's folder, if a model acted.
+/// Lists a replay that `command` just made, the model's folder, if a model acted, and where that comes
+/// from.
 pub(crate) fn add(
     manifest: &Path,
     replay: &Path,
     command: &str,
     model: Option<&Path>,
+    provenance: Provenance,
 ) -> Result<(), Error> {
     let mut list = Manifest::read(manifest)?;
     let mut entry = Entry::of(replay)?;
     entry.command = Some(command.to_owned());
     entry.model = model.map(|folder| folder.display().to_string());
-    entry.git_commit = git_commit();
+    entry.git_commit = git_commit(&provenance.commit);
+    entry.provenance = Some(provenance);
     list.files.retain(|old| old.file != entry.file);
     list.files.push(entry);
     list.files.sort_by(|a, b| a.file.cmp(&b.file));
     files::write(manifest, list.to_json()?.as_bytes())
 }
 
-/// What decides a recording, beside this crate.
-const SOURCES: [&str; 3] = ["../env", "../policy", "."];
-
-/// The commit of the source tree that this program was built in, if it is still there; with
-/// `-dirty` when the code that decides a recording differs from it.
-fn git_commit() -> Option<String> {
-    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
-    let changed = git(&[&["status", "--porcelain", "--"][..], &SOURCES].concat())?;
-    Some(if changed.is_empty() {
-        commit
-    } else {
-        format!("{commit}-dirty")
-    })
+/// The commit of this program, as a manifest has it: the first digits.
+fn git_commit(commit: &str) -> Option<String> {
+    let digits = commit.get(..COMMIT_DIGITS)?;
+    let dirty = commit.strip_suffix("-dirty").map_or("", |_| "-dirty");
+    Some(format!("{digits}{dirty}"))
 }
 
-fn git(args: &[&str]) -> Option<String> {
-    let folder = env!("CARGO_MANIFEST_DIR");
-    let found = Command::new("git")
-        .args(["-C", folder])
-        .args(args)
-        .output()
-        .ok()?;
-    let text = String::from_utf8(found.stdout).ok()?;
-    found.status.success().then(|| text.trim().to_owned())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_is_cut_and_stays_dirty() {
+        let commit = "0123456789abcdef0123456789abcdef01234567";
+        assert_eq!(git_commit(commit).as_deref(), Some("0123456789ab"));
+        let dirty = format!("{commit}-dirty");
+        assert_eq!(git_commit(&dirty).as_deref(), Some("0123456789ab-dirty"));
+        assert_eq!(git_commit("unknown"), None);
+    }
 }

@@ -119,7 +119,9 @@ where
         let Ok(Value::Object(mut fields)) = serde_json::to_value(defaults) else {
             return None;
         };
-        fields.extend(renamed::<T>(options.as_object()?.clone()).ok()?);
+        let then = renamed::<T>(options.as_object()?.clone()).ok()?;
+        // An option that was left empty has its default.
+        fields.extend(then.into_iter().filter(|(_, value)| !value.is_null()));
         let parsed: T = serde_json::from_value(Value::Object(fields)).ok()?;
         serde_json::to_value(parsed).ok()
     };

@@ -2,6 +2,7 @@
 
 mod words;
 
+use sentinel_env::Named;
 use sentinel_env::Origin;
 use std::fmt;
 use std::path::PathBuf;
@@ -21,9 +22,10 @@ use crate::args;
 use crate::chosen::{Typed, quoted};
 use crate::compact::TrainError;
 use crate::eval::{Evaluated, load_model};
-use crate::lm::ModelKind;
-use crate::lm::grpo::SpeechOptions;
+use crate::lm::play::SpeechOptions;
 use crate::lm::train::RunError;
+use crate::lm::{HubOptions, ModelKind, find_model};
+use crate::provenance::{Provenance, marked_name};
 use crate::verify::{FileReport, Words, verify_all};
 use crate::{EpisodeArgs, Error, Progress, SeedRange, files, manifest};
 
@@ -42,10 +44,10 @@ pub struct RecordConfig {
     #[arg(long, value_name = "MODEL", conflicts_with = "policy")]
     pub model: Option<PathBuf>,
     /// How an observation is put into words for a language model [default: compact]
-    #[arg(long, value_name = "STYLE", requires = "model", value_parser = args::prompt_style())]
+    #[arg(long, value_name = "STYLE", requires = "model", value_parser = args::named::<PromptStyle>())]
     pub prompt: Option<PromptStyle>,
     /// How its completion is read: repair leaves out what is around the action [default: strict]
-    #[arg(long, value_name = "READER", requires = "model", value_parser = args::reader())]
+    #[arg(long, value_name = "READER", requires = "model", value_parser = args::named::<Reader>())]
     pub reader: Option<Reader>,
     /// The replay to write
     #[arg(long, value_name = "FILE")]
@@ -108,6 +110,24 @@ impl RecordConfig {
 
     fn selected<W: World>(&self) -> Result<Vec<W::Task>, Error> {
         self.episode.tasks_or::<W>(None)
+    }
+
+    /// Returns where the rows come from: the digests of the model that acts, and its fallbacks.
+    fn provenance(&self) -> Result<Provenance, RecordError> {
+        let mut provenance = Provenance::new();
+        if let Some(model) = &self.model {
+            if model.exists() {
+                provenance.add_model("model", model)?;
+            } else {
+                let name = model.to_string_lossy();
+                let found = find_model(&name, &HubOptions::from_environment());
+                provenance.add_model("model", &found.map_err(RunError::from)?)?;
+            }
+        }
+        if let Some(adapter) = &self.speech.adapter {
+            provenance.add_model("adapter", adapter)?;
+        }
+        Ok(provenance)
     }
 
     /// How many episodes will be played.
@@ -176,6 +196,7 @@ pub fn record_rows<W: Recordable>(
         rows: count,
         problem_count: 0,
         problems: Vec::new(),
+        fallbacks: Provenance::of_replays(all()).fallbacks,
         words: Words::count(all()),
         verification: verify_all(all(), &|| {}),
     };
@@ -190,6 +211,7 @@ pub fn record_rows<W: Recordable>(
             &config.out,
             &config.to_string(),
             config.model.as_deref(),
+            config.provenance()?,
         )?;
     }
     Ok(report)
@@ -212,13 +234,17 @@ fn check_out(config: &RecordConfig) -> Result<bool, Error> {
 /// Who is recorded.
 enum Actor<W: Evaluated> {
     Scripted(W::PolicyName),
-    Trained(Arc<Model<W::Net>>),
+    /// With what rows say of it.
+    Trained(Arc<Model<W::Net>>, String),
 }
 
 impl<W: Evaluated> Actor<W> {
     fn of(config: &RecordConfig) -> Result<Self, TrainError> {
         if let Some(folder) = &config.model {
-            return Ok(Self::Trained(load_model::<W>(folder)?));
+            let model = load_model::<W>(folder)?;
+            let fallback = Provenance::is_fallback_model(folder)?;
+            let name = marked_name(&model.config.name, fallback);
+            return Ok(Self::Trained(model, name));
         }
         let missing = TrainError::Option {
             option: "policy",
@@ -230,15 +256,15 @@ impl<W: Evaluated> Actor<W> {
 
     fn name(&self) -> &str {
         match self {
-            Self::Scripted(policy) => policy.label(),
-            Self::Trained(model) => &model.config.name,
+            Self::Scripted(policy) => policy.name(),
+            Self::Trained(_, name) => name,
         }
     }
 
     fn player(&self, setup: &W::Setup) -> Player<W> {
         match self {
             Self::Scripted(policy) => policy.start(setup),
-            Self::Trained(model) => W::trained(model),
+            Self::Trained(model, _) => W::trained(model),
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! The keys are those of the golden traces: reset, step…, final.
 
+use sentinel_env::Named;
 use sentinel_env::Protocol;
 use sentinel_env::{Origin, Session};
 use std::io::{BufRead, Write};
@@ -164,7 +165,7 @@ pub fn trace_policy<W: Traced>(
     let mut tracer = Tracer {
         task: origin.task.name(),
         seed: origin.seed,
-        policy: policy.label(),
+        policy: policy.name(),
         out,
     };
     tracer.row(&W::reset_row(&session))?;

@@ -8,6 +8,7 @@ use sentinel_env::WorldName;
 use sentinel_policy::replay::{AnyReplay, Diagnostic, Verification};
 use serde::Serialize;
 
+use crate::provenance::{Fallback, Provenance};
 use crate::{Error, Progress, files};
 
 /// Diagnostics and missed episodes that are shown; the rest is counted.
@@ -35,6 +36,9 @@ pub struct FileReport {
     pub problem_count: usize,
     /// The first of them.
     pub problems: Vec<Diagnostic>,
+    /// Who acted that was a fallback; left out for none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<Fallback>,
     /// What a language model said in it; left out where none did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub words: Option<Words>,
@@ -102,6 +106,7 @@ pub fn verify_file(path: &Path, progress: Progress<'_>) -> Result<FileReport, Er
         rows: replay.rows(),
         problem_count: replay.problem_count(),
         problems: replay.problems().to_vec(),
+        fallbacks: Provenance::of_replays(replay.worlds()).fallbacks,
         words: Words::count(replay.worlds()),
         verification: verify_all(replay.worlds(), progress),
     })
@@ -179,6 +184,9 @@ impl FileReport {
             );
         }
         let _ = writeln!(text, "  overall score {:.4}, digest {}", v.score, v.digest);
+        for fallback in &self.fallbacks {
+            let _ = writeln!(text, "  {fallback}");
+        }
         if let Some(words) = self.words {
             let Words {
                 rows,

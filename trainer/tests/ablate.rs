@@ -6,12 +6,12 @@
 
 mod common;
 
-use common::sentinel;
+use common::{Callback, sentinel};
 use sentinel_env::WorldName;
 use sentinel_policy::text::PromptStyle;
 use sentinel_trainer::ablate::{AblateConfig, Ablation, RowKey, Words, ablate, table};
-use sentinel_trainer::corpus::rollout::Callback;
 use sentinel_trainer::lm::grpo::SpeechOptions;
+use sentinel_trainer::provenance::Provenance;
 use sentinel_trainer::{Cells, EpisodeArgs, SeedRange};
 use serde_json::Value;
 
@@ -62,8 +62,10 @@ fn first(prompts: &[String]) -> Vec<String> {
 fn found(with_model: bool) -> Ablation {
     let plan = config().plan().unwrap();
     let mut speaker = Callback(first);
+    let provenance = Provenance::new();
     let words = with_model.then_some(Words {
         name: "first",
+        provenance: &provenance,
         style: PromptStyle::Compact,
         speaker: &mut speaker,
     });

@@ -143,21 +143,38 @@ fn what_should_not_be_learned_from_is_refused() {
 
 #[test]
 fn examples_come_in_three_forms() {
-    let plain = read_example(r#"{"prompt":"a","completion":"b","other":[1]}"#).unwrap();
-    assert_eq!(plain, (Prompt::Text("a".to_owned()), "b".to_owned()));
+    let plain = read_example(r#"{"prompt":"a","completion":"b","other":[1]}"#, 1).unwrap();
+    let expected = (Prompt::Text("a".to_owned()), "b".to_owned());
+    assert_eq!((plain.prompt, plain.completion), expected);
     let user = r#"{"role":"user","content":"a"}"#;
     let model = r#"{"role":"assistant","content":"b"}"#;
     let chat = format!(r#"{{"prompt":[{user}],"completion":[{model}]}}"#);
-    let chat = read_example(&chat).unwrap();
-    let messages = read_example(&format!(r#"{{"messages":[{user},{model}]}}"#)).unwrap();
+    let chat = read_example(&chat, 1).unwrap();
+    let messages = read_example(&format!(r#"{{"messages":[{user},{model}]}}"#), 1).unwrap();
     assert_eq!(chat, messages);
-    assert_eq!((chat.0.asked(), chat.1.as_str()), ("a", "b"));
+    assert_eq!((chat.prompt.asked(), chat.completion.as_str()), ("a", "b"));
     let system = r#"{"role":"system","content":"s"}"#;
     let row = format!(r#"{{"messages":[{system},{user},{model},{user},{model}]}}"#);
-    let (Prompt::Chat(turns), _) = read_example(&row).unwrap() else {
+    let Prompt::Chat(turns) = read_example(&row, 1).unwrap().prompt else {
         panic!("a chat is a chat");
     };
     assert_eq!((turns.len(), turns[0].role), (4, Role::System));
+}
+
+/// A row of a replay whose completion was no action, or whose model is a stand-in, keeps its mark.
+#[test]
+fn a_row_of_a_fallback_is_marked() {
+    let marked = |more: &str| {
+        let row = format!(r#"{{"prompt":"a","completion":"b"{more}}}"#);
+        read_example(&row, 1).unwrap().fallback
+    };
+    for more in ["", r#","fallback":false"#, r#","model_source":"tiny""#] {
+        assert!(!marked(more), "{more}");
+    }
+    for source in ["heuristic_fallback", "tiny (fallback)"] {
+        assert!(marked(&format!(r#","model_source":"{source}""#)));
+    }
+    assert!(marked(r#","fallback":true"#));
 }
 
 /// Rows of episodes are of training seeds; what else is called a seed or a world is nobody's business.
@@ -167,14 +184,14 @@ fn rows_of_seeds_that_are_kept_for_tests_are_refused() {
     let range = sentinel_trainer::corpus::training_seeds();
     let (first, end) = (range.range().start, range.range().end);
     for seed in [first, end - 1] {
-        read_example(&row(&format!(r#""world":"trust","seed":{seed}"#))).unwrap();
+        read_example(&row(&format!(r#""world":"trust","seed":{seed}"#)), 1).unwrap();
     }
     for more in [
         r#""seed":3"#,
         r#""world":"trust""#,
         r#""world":"trust","seed":null"#,
     ] {
-        read_example(&row(more)).unwrap();
+        read_example(&row(more), 1).unwrap();
     }
     let text = range.to_string();
     for seed in [
@@ -200,7 +217,7 @@ fn rows_of_seeds_that_are_kept_for_tests_are_refused() {
 
 #[track_caller]
 fn refused(text: &str, what: &str) {
-    let error = read_example(text).unwrap_err();
+    let error = read_example(text, 1).unwrap_err();
     assert!(error.contains(what), "{text}: {error}");
 }
 

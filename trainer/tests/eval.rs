@@ -122,7 +122,8 @@ fn the_file_has_the_references_keys_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let line = "eval --task task2,task1 --episodes 2 --policies oracle_lite,random --out e.json";
     run_in(folder.path(), line).succeeds();
-    let text = std::fs::read_to_string(folder.path().join("e.json")).unwrap();
+    let whole = std::fs::read_to_string(folder.path().join("e.json")).unwrap();
+    let text = common::reference_part(&whole, "trust");
     let top = [
         "task",
         "tasks",
@@ -135,7 +136,7 @@ fn the_file_has_the_references_keys_in_order() {
         "episodes",
     ];
     assert_eq!(keys_in_order(&text, 2), top);
-    let file = json(&text);
+    let file = json(&whole);
     assert_eq!(file["tasks"], value!(["task2", "task1"]));
     assert_eq!(
         (&file["adaptive"], &file["difficulty_controller"]),
@@ -185,6 +186,86 @@ fn the_file_has_the_references_keys_in_order() {
     assert_eq!(
         keys_in_order(&text, 6)[keys_in_order(&text, 6).len() - row.len()..],
         row
+    );
+}
+
+/// Behind the reference's keys each world says by what and on what its numbers were measured.
+#[test]
+fn every_world_says_model_seeds_streams_and_rules_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    for (world, task, rules, streams) in [
+        ("trust", "--task task1", "hardened", "independent"),
+        ("cluster", "--task task1", "reference", "reference"),
+        ("polyguard", "--difficulty easy", "hardened", "independent"),
+    ] {
+        let line = format!(
+            "eval --world {world} {task} --rules {rules} --streams {streams} --seeds 3..5 --policies random --out e.json"
+        );
+        run_in(folder.path(), &line).succeeds();
+        let text = read("e.json");
+        let before = json(&common::reference_part(&text, world));
+        assert!(before["summary"]["random"].is_object());
+        let own = &json(&text)["sentinel"];
+        assert_eq!(
+            (&own["model"], &own["seeds"]),
+            (&value!(null), &value!("3..5"))
+        );
+        assert_eq!(
+            (&own["streams"], &own["rules"]),
+            (&value!(streams), &value!(rules))
+        );
+        assert_eq!(
+            (&own["inputs"], &own["fallbacks"]),
+            (&value!({}), &value!([]))
+        );
+        // An evaluation may replace one that has no such object.
+        std::fs::write(
+            folder.path().join("e.json"),
+            common::reference_part(&text, world),
+        )
+        .unwrap();
+    }
+    // A model, by its folder, and the digest of what was read of it.
+    let model = common::repository("replays/grpo");
+    let line = format!(
+        "eval --task task1 --episodes 1 --policies trained --model {} --out m.json",
+        model.display()
+    );
+    run_in(folder.path(), &line).succeeds();
+    let own = &json(&read("m.json"))["sentinel"];
+    assert_eq!(own["model"], model.to_str().unwrap());
+    let digest = own["inputs"]["model.safetensors of the model"]
+        .as_str()
+        .unwrap();
+    assert_eq!((digest.len(), &own["fallbacks"]), (64, &value!([])));
+}
+
+/// The reference's replays hold rows of a script; where they end, the fallback acts.
+#[test]
+fn scripted_rows_and_misses_are_fallbacks() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("grpo.jsonl"), published_replay()).unwrap();
+    let line =
+        "eval --task task1 --seeds 29..31 --policies trained --replay grpo.jsonl --out e.json";
+    let run = run_in(folder.path(), line);
+    let said = "fallback (record): 1545 of 1545 rows are of heuristic_fallback\n";
+    assert!(
+        run.succeeds().ends_with(&format!("{said}\nwrote e.json\n")),
+        "{}",
+        run.stdout
+    );
+    let file = json(&std::fs::read_to_string(folder.path().join("e.json")).unwrap());
+    let own = &file["sentinel"];
+    assert_eq!(own["replay"], "grpo.jsonl");
+    assert_eq!(own["inputs"]["replay"].as_str().unwrap().len(), 64);
+    let misses = &file["replay"]["replay_misses"];
+    assert_eq!(
+        own["fallbacks"],
+        value!([
+            {"stage": "record", "what": "1545 of 1545 rows are of heuristic_fallback"},
+            {"stage": "eval", "what": format!("{misses} steps are the fallback's: the replay has no row")},
+        ])
     );
 }
 

@@ -18,7 +18,7 @@ use sentinel_trainer::rl::advantage::{AdvantageConfig, Rewards, advantages};
 use sentinel_trainer::rl::config::{LossConfig, LossType};
 use sentinel_trainer::rl::loss::{Advantages, LossInput, grpo_loss};
 use sentinel_trainer::rl::sampling::{
-    Completions, SamplingConfig, SamplingMode, generation_masks, importance_sampling_ratio,
+    SamplingConfig, SamplingMode, completion_mask, importance_sampling_ratio,
 };
 use serde::Deserialize;
 
@@ -131,6 +131,14 @@ fn flags(table: &Table<u8>) -> Vec<bool> {
     table.iter().flatten().map(|on| *on != 0).collect()
 }
 
+/// Leaves of a mask what another one has as well.
+fn both(mask: &mut [bool], other: &[bool]) {
+    assert_eq!(mask.len(), other.len());
+    for (on, other) in mask.iter_mut().zip(other) {
+        *on &= *other;
+    }
+}
+
 /// Rows of any length as one table that is `tokens` wide.
 fn padded<T: Copy>(table: &Table<T>, tokens: usize, pad: T) -> Vec<T> {
     let row = |row: &Vec<T>| {
@@ -211,7 +219,11 @@ fn losses_and_gradients_are_those_of_trl() {
         let old_logps = inputs.old_logps.as_ref().map(flat);
         let ref_logps = inputs.ref_logps.as_ref().map(flat);
         let entropies = inputs.entropies.as_ref().map(flat);
-        let tool_mask = inputs.tool_mask.as_ref().map(flags);
+        // TRL multiplies the two.
+        let mut mask = flags(&inputs.completion_mask);
+        if let Some(tools) = &inputs.tool_mask {
+            both(&mut mask, &flags(tools));
+        }
         let ratio = inputs.importance_sampling_ratio.as_ref().map(flat);
         let sampled = inputs.sampling_logps.as_ref().map(|table| {
             let number = |value: &Option<f64>| value.unwrap_or(f64::NAN);
@@ -223,8 +235,7 @@ fn losses_and_gradients_are_those_of_trl() {
             old_logps: old_logps.as_deref(),
             ref_logps: ref_logps.as_deref(),
             entropies: entropies.as_deref(),
-            completion_mask: &flags(&inputs.completion_mask),
-            tool_mask: tool_mask.as_deref(),
+            completion_mask: &mask,
             advantages: Advantages::PerSequence(&inputs.advantages),
             num_items_in_batch: inputs.num_items_in_batch,
             importance_sampling_ratio: ratio.as_deref(),
@@ -256,28 +267,30 @@ fn loss_mask(case: &ScoreCase, report: &mut Report) -> Vec<bool> {
     let (inputs, expected) = (&case.inputs, &case.expected);
     let tokens = expected.completion_mask[0].len();
     let rows = inputs.completion_lengths.len();
-    let truncated: Vec<bool> = (0..rows)
-        .map(|row| inputs.truncated_rows.contains(&row))
-        .collect();
-    let tools = inputs.tool_mask.as_ref();
-    let tools = tools.map(|table| padded(table, tokens, 1).iter().map(|on| *on != 0).collect());
-    let tools: Option<Vec<bool>> = tools;
-    let completions = Completions {
-        tokens,
-        lengths: &inputs.completion_lengths,
-        truncated: &truncated,
-        tool_mask: tools.as_deref(),
+    let mask_truncated = case.config.mask_truncated_completions;
+    let mask = |row: usize| {
+        let truncated = inputs.truncated_rows.contains(&row);
+        let mut mask = completion_mask(inputs.completion_lengths[row], truncated, mask_truncated);
+        mask.resize(tokens, false);
+        mask
     };
-    let masks = generation_masks(completions, case.config.mask_truncated_completions).unwrap();
+    let mut mask: Vec<bool> = (0..rows).flat_map(mask).collect();
     let as_numbers =
         |flags: &[bool]| -> Vec<f64> { flags.iter().map(|on| f64::from(u8::from(*on))).collect() };
     let recorded = as_numbers(&flags(&expected.completion_mask));
-    let got = as_numbers(&masks.completion_mask);
+    let got = as_numbers(&mask);
     report.compare(&case.name, "completion_mask", &got, &recorded, 0.0);
-    let items = [masks.num_items() as f64];
+    if let Some(tools) = &inputs.tool_mask {
+        let tools = padded(tools, tokens, 1);
+        both(
+            &mut mask,
+            &tools.iter().map(|on| *on != 0).collect::<Vec<_>>(),
+        );
+    }
+    let items = [mask.iter().filter(|on| **on).count() as f64];
     let recorded = [expected.num_items_in_batch];
     report.compare(&case.name, "num_items_in_batch", &items, &recorded, 0.0);
-    masks.loss_mask
+    mask
 }
 
 #[test]

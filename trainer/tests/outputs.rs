@@ -8,9 +8,11 @@ use std::path::Path;
 
 use sentinel_env::trust::TrustEnv;
 use sentinel_trainer::compact::config::{Method, TrainConfig};
-use sentinel_trainer::compact::outputs::{self, card, state};
+use sentinel_trainer::compact::outputs::{self, card};
 use sentinel_trainer::rl::Metrics;
-use sentinel_trainer::run::{Clock, Event, Scores, parse_events, read_events, tensorboard};
+use sentinel_trainer::run::{
+    Clock, Event, Scores, TRAINER_STATE, logging_steps, parse_events, read_events, tensorboard,
+};
 use serde_json::Value;
 
 const TASKS: [&str; 3] = ["task1", "task2", "task3"];
@@ -65,7 +67,11 @@ fn events() -> Vec<Event> {
         if step % 100 == 0 {
             // The best one is in the middle.
             let scores = scores(if step == 200 { 0.9 } else { 0.6 });
-            events.push(Event::Eval { step, scores });
+            events.push(Event::Eval {
+                step,
+                scores,
+                metrics: Metrics::new(),
+            });
             events.push(Event::Saved { step });
         }
     }
@@ -95,7 +101,7 @@ fn tensorboard(events: &[Event]) -> Vec<u8> {
 }
 
 fn read_state(config: &TrainConfig, events: &[Event]) -> Value {
-    let text = state::text(config, &TASKS, events).unwrap();
+    let text = outputs::trainer_state::<TrustEnv>(config, events).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
@@ -174,7 +180,7 @@ fn the_state_holds_means_over_windows() {
 #[test]
 fn a_log_is_short_for_any_number_of_updates() {
     for max_steps in [1_usize, 149, 150, 151, 600, 12_345] {
-        let entries = max_steps.div_ceil(state::logging_steps(max_steps));
+        let entries = max_steps.div_ceil(logging_steps(max_steps));
         assert!((1..=150).contains(&entries), "{max_steps}: {entries}");
     }
     let nothing = read_state(&config(), &[]);
@@ -215,10 +221,11 @@ fn what_is_no_number_is_left_out() {
     let bad = [Event::Eval {
         step: 1,
         scores: scores(f64::NAN),
+        metrics: Metrics::new(),
     }];
     assert!(bad[0].to_line().is_err());
     assert!(
-        !state::text(&config, &TASKS, &bad)
+        !outputs::trainer_state::<TrustEnv>(&config, &bad)
             .unwrap()
             .contains("eval_reward")
     );
@@ -322,7 +329,7 @@ fn tensorboards_file_holds_every_value() {
                     .map(|(n, v)| (format!("train/{n}"), *v as f32));
                 (*step, named.collect::<Vec<_>>())
             }
-            Event::Eval { step, scores } => (*step, board("eval", scores)),
+            Event::Eval { step, scores, .. } => (*step, board("eval", scores)),
             Event::Finished {
                 step,
                 scores: Some(scores),
@@ -412,8 +419,8 @@ fn a_folder_gets_all_files_again_and_again() {
     write(&events[..3]);
     write(&events);
     let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
-    let state = state::text(&config, &TASKS, &events).unwrap();
-    assert_eq!(read(outputs::STATE), state.as_bytes());
+    let state = outputs::trainer_state::<TrustEnv>(&config, &events).unwrap();
+    assert_eq!(read(TRAINER_STATE), state.as_bytes());
     let card = card::text::<TrustEnv>(&config, &events, &[]).unwrap();
     assert_eq!(read(outputs::CARD), card.as_bytes());
     // Nothing half-written stays behind.

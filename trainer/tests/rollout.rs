@@ -4,7 +4,11 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
+mod common;
+
+use common::Callback;
 use sentinel_env::Environment;
+use sentinel_env::Named;
 use sentinel_env::Origin;
 use sentinel_env::World;
 use sentinel_env::cluster::ClusterEnv;
@@ -17,8 +21,8 @@ use sentinel_policy::text::{InvalidReward, PromptStyle, Reader, Situation, TextW
 use sentinel_policy::trust::PolicyName;
 use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::corpus::rollout::{
-    Asked, Callback, Continuation, Credit, Ending, Group, RewardTable, RolloutError, Script,
-    Signals, Speaker, Terms, groups, reward_functions, rollout,
+    Asked, Continuation, Ending, Group, RolloutError, Script, Signals, Speaker, Terms, groups,
+    rollout,
 };
 use sentinel_trainer::rl::advantage::{AdvantageConfig, advantages};
 
@@ -53,7 +57,7 @@ fn always(text: &str) -> Callback<impl FnMut(&[String]) -> Vec<String>> {
 
 /// A script's score in words is its score, and the credit of its first step is the score too.
 fn words_change_nothing<W: TextWorld + Learn>(task: W::Task, policy: &str, mean: bool) {
-    let policy = W::PolicyName::named(policy).unwrap();
+    let policy = W::PolicyName::parse(policy).unwrap();
     let setups = setups::<W>(task, 4);
     let mut players: Vec<_> = setups.iter().map(|setup| policy.start(setup)).collect();
     let mut script = Script {
@@ -109,7 +113,7 @@ fn nonsense_ends_a_sample_and_is_worth_less_than_anything() {
             );
             assert_eq!(t.rows[0].action, None);
             assert_eq!(
-                t.end().prompt(PromptStyle::Compact),
+                t.state(1).prompt(PromptStyle::Compact),
                 t.rows[0].prompt,
                 "unchanged"
             );
@@ -218,33 +222,6 @@ fn signals_see_a_constant_policy() {
         (0.0, 0.0)
     );
     assert!(signals.first_step_reward < 0.1 && signals.later_reward > signals.first_step_reward);
-    let functions = reward_functions(Credit::Step);
-    let table = RewardTable::of(&played, &functions);
-    assert_eq!(
-        table.names,
-        [
-            "environment",
-            "valid_format",
-            "repeated_action",
-            "constant_policy"
-        ]
-    );
-    assert_eq!(
-        table.values[..4],
-        [Some(played[0].rows[0].reward), Some(1.0), None, Some(-1.0)]
-    );
-    assert_eq!(
-        table.values[4..8],
-        [
-            Some(played[0].rows[1].reward),
-            Some(1.0),
-            Some(-1.0),
-            Some(-1.0)
-        ]
-    );
-    assert_eq!(table.values.len(), 4 * Signals::of(&played).rows);
-    let to_go = RewardTable::of(&played, &reward_functions(Credit::ToGo)[..1]);
-    assert_eq!(to_go.values[0], Some(played[0].rows[0].to_go));
 }
 
 #[test]
@@ -260,12 +237,6 @@ fn a_repair_is_counted() {
     assert_eq!((signals.invalid_rate, signals.repaired_rate), (0.0, 1.0));
     let strict = rollout(start(), Terms::default(), &mut always(&text), &|| ()).unwrap();
     assert_eq!(Signals::of(&strict).reasons["code_fence"], 1);
-    let valid = |t| RewardTable::of(&[t], &reward_functions(Credit::Step)[1..2]).values[0];
-    assert_eq!(
-        valid(played[0].clone()),
-        Some(0.0),
-        "a repair is no valid format"
-    );
 }
 
 /// Draws one thing and then the other; decided it solves alone.

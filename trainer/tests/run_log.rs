@@ -38,7 +38,11 @@ fn events() -> Vec<Event> {
                 tasks: vec![0.1, 0.2, 0.6],
                 overall: 0.3,
             };
-            events.push(Event::Eval { step, scores });
+            events.push(Event::Eval {
+                step,
+                scores,
+                metrics: Metrics::new(),
+            });
         }
     }
     events

@@ -4,6 +4,9 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
+mod common;
+
+use common::Callback;
 use sentinel_env::Origin;
 use sentinel_env::World;
 use sentinel_env::cluster::ClusterEnv;
@@ -14,7 +17,7 @@ use sentinel_env::trust::{Task, TrustEnv};
 use sentinel_policy::replay::{Recordable, Replay, ReplayRow, to_lines, verify};
 use sentinel_policy::text::Reader;
 use sentinel_trainer::corpus::record::record_spoken;
-use sentinel_trainer::corpus::rollout::{Callback, Terms};
+use sentinel_trainer::corpus::rollout::Terms;
 
 const SKIP: &str = r#"{"action_type":"skip"}"#;
 const SOLVE: &str = r#"{"action_type":"solve_independently","subtask_response":"x"}"#;

@@ -323,8 +323,20 @@ fn help_of_imitation() {
         said.contains("Usage: sentinel imitate [OPTIONS]\n"),
         "{said}"
     );
-    assert_eq!(run("sft --compact --help").succeeds(), said);
-    for default in ["outputs/sft", "sft", "60", "0.003", "0.9", "0.999", "1e-8"] {
+    let old = run("sft --compact --help");
+    assert_eq!(
+        old.succeeds().replace("outputs/sft", "outputs/imitation"),
+        said
+    );
+    for default in [
+        "outputs/imitation",
+        "sft",
+        "60",
+        "0.003",
+        "0.9",
+        "0.999",
+        "1e-8",
+    ] {
         let default = format!("[default: {default}]");
         assert!(said.contains(&default), "no {default} in {said}");
     }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sentinel_env::TaskName as _;
+use sentinel_env::json::Json;
 use sentinel_env::rules::Rules;
 use sentinel_policy::replay::{Recordable, Replay};
-use serde_json::Value;
 
 use crate::state::{View, plain_name};
 use crate::world::{Aim, Opened, WORLDS, World, streams_of};
@@ -61,15 +61,19 @@ pub struct Listed {
 
 impl Listed {
     /// Reads an entry of the list; none where it names no file. What else is missing is not said.
-    fn of(entry: &Value) -> Option<Self> {
-        let text = |key: &str| entry[key].as_str().unwrap_or_default().to_owned();
-        let tasks = entry["tasks"].as_array().into_iter().flatten();
-        let seed = |key: &str| entry["seeds"][key].as_u64();
+    fn of(entry: &Json) -> Option<Self> {
+        let text = |key: &str| entry.get(key)?.as_str().map(str::to_owned);
+        let tasks = entry
+            .get("tasks")
+            .and_then(Json::as_list)
+            .into_iter()
+            .flatten();
+        let seed = |key: &str| entry.get("seeds")?.get(key)?.as_u64();
         Some(Self {
-            file: entry["file"].as_str()?.to_owned(),
-            world: text("world"),
-            streams: text("streams"),
-            rules: text("rules"),
+            file: text("file")?,
+            world: text("world").unwrap_or_default(),
+            streams: text("streams").unwrap_or_default(),
+            rules: text("rules").unwrap_or_default(),
             tasks: tasks
                 .filter_map(|task| task.as_str().map(str::to_owned))
                 .collect(),
@@ -197,10 +201,8 @@ where
 /// # Errors
 /// If it is no JSON, and where; or has no list of files, or an entry without a name.
 pub fn parse_manifest(text: &str, world: &str) -> Result<(Vec<Listed>, Vec<String>), String> {
-    let manifest: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
-    let files = manifest["files"]
-        .as_array()
-        .ok_or("it has no list `files`")?;
+    let manifest: Json = serde_json::from_str(text).map_err(|e| e.to_string())?;
+    let files = (manifest.get("files").and_then(Json::as_list)).ok_or("it has no list `files`")?;
     let files: Option<Vec<Listed>> = files.iter().map(Listed::of).collect();
     let files = files.ok_or("an entry names no file")?;
     let ours = |l: &Listed| l.world == world || l.world.is_empty() && world == WORLDS[0].0;

@@ -191,7 +191,8 @@ impl Episode {
     }
 
     /// Returns the same episode with another hidden state: what would be seen from here on, had
-    /// others sat behind the slots. For tests and for look-ahead from beliefs.
+    /// others sat behind the slots.
+    #[cfg(feature = "testing")]
     #[must_use]
     pub fn with_hidden(mut self, hidden: Hidden) -> Self {
         self.state.hidden = hidden;

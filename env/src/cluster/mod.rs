@@ -1,7 +1,7 @@
 //! The cluster world: jobs on failing GPUs, workers that lie, and an adversary that escalates.
 //!
 //! [`Episode`] is the hot path, a plain value whose `step` does not allocate. [`Session`] wraps
-//! one with the reference's payloads, text, audit log and report. What a policy may read is an
+//! one with the reference's payloads, text and report. What a policy may read is an
 //! [`Observation`]; what only privileged policies may read is [`Hidden`].
 //!
 //! In order of dependence: `model` (plain types), `dynamics` (what an action does), `reward`,
@@ -19,17 +19,17 @@ pub use dynamics::{Claimed, Hypothesis};
 pub use episode::Episode;
 pub use model::{
     Action, ActionType, AdversaryState, Agent, Anomalies, Attack, AttackType, Audit, Behaviour,
-    Change, ClaimKind, Counters, GPU_MEMORY, GPUS_MAX, Gpu, GpuId, GpuState, GpuView, Grades,
-    Hidden, JOBS_MAX, Job, JobId, JobStatus, Jobs, LEVEL_MAX, LastStep, OPEN_STEPS, Observation,
+    Change, Counters, GPU_MEMORY, GPUS_MAX, Gpu, GpuId, GpuState, GpuView, Grades, Hidden,
+    JOBS_MAX, Job, JobId, JobStatus, Jobs, LEVEL_MAX, LastStep, OPEN_STEPS, Observation,
     OpenAttack, Pool, PoolTick, Reliability, Rules, Setup, Size, Statement, Step, StepError, Tally,
     Terminal, WorkerReport,
 };
 pub use protocol::{
-    ActionError, ActionMessage, ActionRow, AttackEvent, AttackPayload, AttackRow, AuditSnapshot,
-    Breakdown, ClaimRow, ClusterSummary, Counts, Coverage, Event, GpuRow, Investigation, JobRow,
-    JobsSummary, Log, MessageError, Metadata, ObservationPayload, ReportEvent, ResetRequest,
-    RewardPayload, RewardReport, Session, StatePayload, StepBreakdown, StepInfo, StepResult,
-    StreamPayload, TraceFinal, TraceReset, TraceStep, UnknownTask, scheduler_prompt, text,
+    ActionError, ActionMessage, AttackEvent, AttackPayload, AttackRow, Breakdown, ClusterSummary,
+    Counts, Coverage, Event, GpuRow, JobRow, JobsSummary, Log, MessageError, Metadata,
+    ObservationPayload, ReportEvent, ResetRequest, RewardPayload, RewardReport, Session,
+    StatePayload, StepBreakdown, StepInfo, StepResult, StreamPayload, TraceFinal, TraceReset,
+    TraceStep, UnknownTask, scheduler_prompt, text,
 };
 
 /// The environment of this world, under the name used where several worlds meet.

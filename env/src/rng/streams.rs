@@ -1,8 +1,8 @@
 //! Which seed each stream of an episode gets.
 
-use crate::named::named;
+use crate::named_enum;
 
-named! {
+named_enum! {
     /// How the streams of one episode are seeded.
     #[derive(Default)]
     pub enum Streams {

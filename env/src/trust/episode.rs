@@ -152,8 +152,8 @@ impl Episode {
     }
 
     /// Returns the same episode with another hidden state: what would be seen from here on had
-    /// others sat behind the slots. As many outcomes count as drawn as before. For tests and for
-    /// look-ahead from beliefs.
+    /// others sat behind the slots. As many outcomes count as drawn as before.
+    #[cfg(feature = "testing")]
     #[must_use]
     pub fn with_hidden(mut self, hidden: Hidden) -> Self {
         self.state.hidden = hidden.drawn_as_far_as(&self.state.hidden);

@@ -26,7 +26,7 @@ pub use protocol::{
     ActionError, ActionMessage, Breakdown, Component, EndInfo, Event, EventLog, EvidenceSummary,
     Formulas, MessageError, ObservationPayload, ResetError, ResetRequest, RewardPayload,
     RewardReport, Session, StatePayload, StepInfo, StepResult, StreamPayload, TraceFinal,
-    TraceReset, TraceStep, episode_prompt, mission, orchestrator_prompt, text,
+    TraceReset, TraceStep, episode_prompt, mission, text,
 };
 pub use reward::{GradeInput, grade};
 

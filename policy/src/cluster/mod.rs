@@ -14,6 +14,7 @@ mod text;
 mod world;
 
 use sentinel_env::cluster::ClusterEnv;
+use sentinel_env::named_enum;
 use sentinel_env::rng::Streams;
 
 pub use lookahead::{Lookahead, Oracle as LookaheadOracle};
@@ -28,51 +29,27 @@ pub use crate::rollout::run_episode;
 /// A policy or an oracle of this world.
 pub type Player = crate::policy::Player<ClusterEnv>;
 
-/// The scripted policies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PolicyName {
-    /// Anything at all.
-    Random,
-    /// Allocates to the first worker and looks at nothing.
-    Blind,
-    /// Verifies now and then, and allocates by trust.
-    Trust,
-    /// Knows the most reliable worker.
-    OracleLite,
-    /// Probes the workers, and schedules by plain rules.
-    Planner,
-    /// Tries actions in suppositions of the episode; slow.
-    Lookahead,
-    /// Tries actions in the episode as it is, future draws included; slow.
-    Oracle,
+named_enum! {
+    /// The scripted policies.
+    pub enum PolicyName {
+        /// Anything at all.
+        Random = "random",
+        /// Allocates to the first worker and looks at nothing.
+        Blind = "blind",
+        /// Verifies now and then, and allocates by trust.
+        Trust = "trust",
+        /// Knows the most reliable worker.
+        OracleLite = "oracle_lite",
+        /// Probes the workers, and schedules by plain rules.
+        Planner = "planner",
+        /// Tries actions in suppositions of the episode; slow.
+        Lookahead = "lookahead",
+        /// Tries actions in the episode as it is, future draws included; slow.
+        Oracle = "oracle",
+    }
 }
 
 impl PolicyName {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Random,
-        Self::Blind,
-        Self::Trust,
-        Self::OracleLite,
-        Self::Planner,
-        Self::Lookahead,
-        Self::Oracle,
-    ];
-
-    /// The name used in files and on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Random => "random",
-            Self::Blind => "blind",
-            Self::Trust => "trust",
-            Self::OracleLite => "oracle_lite",
-            Self::Planner => "planner",
-            Self::Lookahead => "lookahead",
-            Self::Oracle => "oracle",
-        }
-    }
-
     /// One sentence for a person.
     #[must_use]
     pub const fn describe(self) -> &'static str {
@@ -87,12 +64,6 @@ impl PolicyName {
             Self::Lookahead => "Plays each action out in episodes that fit what it saw; slow",
             Self::Oracle => "Plays each action out in the episode as it is: not a fair player",
         }
-    }
-
-    /// The policy called `name`.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|p| p.name() == name)
     }
 
     /// Whether the policy reads hidden state.

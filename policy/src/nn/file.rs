@@ -1,8 +1,8 @@
 //! The model file: weights as safetensors, with the configuration in its metadata.
 
 use safetensors::tensor::{Dtype, TensorView};
+use sentinel_env::json::{Fields, Json};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::architecture::{Architecture, Shape};
 use super::weights::Weights;
@@ -112,17 +112,17 @@ impl<A: Architecture> Model<A> {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
         let file = File::read(bytes).ok_or(ModelError::Format)?;
         let text = file.header.get("__metadata__").and_then(|all| all.get(KEY));
-        let text = text.and_then(Value::as_str);
+        let text = text.and_then(Json::as_str);
         let text = text.ok_or_else(|| ModelError::Metadata("there is none".to_owned()))?;
         let metadata = |error: serde_json::Error| ModelError::Metadata(error.to_string());
         // The world first: the network of another one has other fields.
-        let all: Value = serde_json::from_str(text).map_err(metadata)?;
-        check_world::<A>(all.get("world").and_then(Value::as_str).unwrap_or_default())?;
+        let all: Json = serde_json::from_str(text).map_err(metadata)?;
+        check_world::<A>(all.get("world").and_then(Json::as_str).unwrap_or_default())?;
         let config: ModelConfig<A> = serde_json::from_str(text).map_err(metadata)?;
         config.check()?;
         let shapes = config.net.shapes();
         // One entry is the metadata.
-        let tensors = file.header.len() - 1;
+        let tensors = file.header.iter().len() - 1;
         if tensors > shapes.len() {
             return Err(ModelError::Surplus(tensors - shapes.len()));
         }
@@ -187,7 +187,7 @@ impl<A: Architecture> ModelConfig<A> {
 ///
 /// Read here and not by the library, which writes: in the page it would be 8 kB of the first load.
 struct File<'a> {
-    header: Map<String, Value>,
+    header: Fields,
     data: &'a [u8],
 }
 
@@ -196,13 +196,14 @@ impl<'a> File<'a> {
         let (length, rest) = bytes.split_first_chunk::<8>()?;
         let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
         let (header, data) = rest.split_at_checked(length)?;
-        let header: Map<String, Value> = serde_json::from_slice(header).ok()?;
+        // As a text: the page has the code to read JSON from texts, and only from texts.
+        let header = serde_json::from_str(str::from_utf8(header).ok()?).ok()?;
+        let Json::Object(header) = header else {
+            return None;
+        };
         let file = Self { header, data };
         // All of the data must be there: a file that was cut off is not read in part.
-        let ends = file
-            .header
-            .values()
-            .filter_map(|entry| offsets(entry).map(|(_, end)| end));
+        let ends = (file.header.iter()).filter_map(|(_, entry)| Some(offsets(entry)?.1));
         (ends.max() == Some(data.len())).then_some(file)
     }
 
@@ -210,8 +211,8 @@ impl<'a> File<'a> {
     fn tensor(&self, name: &str) -> Option<(&str, Vec<u64>, &'a [u8])> {
         let entry = self.header.get(name)?;
         let (start, end) = offsets(entry)?;
-        let shape: Option<Vec<u64>> = (entry.get("shape")?.as_array()?.iter())
-            .map(Value::as_u64)
+        let shape: Option<Vec<u64>> = (entry.get("shape")?.as_list()?.iter())
+            .map(Json::as_u64)
             .collect();
         Some((
             entry.get("dtype")?.as_str()?,
@@ -222,9 +223,9 @@ impl<'a> File<'a> {
 }
 
 /// Returns where a tensor's data begins and ends.
-fn offsets(entry: &Value) -> Option<(usize, usize)> {
+fn offsets(entry: &Json) -> Option<(usize, usize)> {
     let at = |index: usize| {
-        let number = entry.get("data_offsets")?.get(index)?.as_u64()?;
+        let number = entry.get("data_offsets")?.as_list()?.get(index)?.as_u64()?;
         usize::try_from(number).ok()
     };
     Some((at(0)?, at(1)?))

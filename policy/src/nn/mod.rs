@@ -11,6 +11,7 @@ mod inference;
 mod network;
 mod ops;
 mod schema;
+mod set_layers;
 pub mod set_net;
 mod weights;
 
@@ -22,5 +23,6 @@ pub use network::{
 };
 pub use ops::{add_product, linear, masked_argmax, masked_softmax, relu, set_layer, softmax};
 pub use schema::{FeatureSchema, FeatureWriter, RowWriter};
+pub use set_layers::SetLayers;
 pub use set_net::{ChoiceSet, SetFeatures, SetNet};
 pub use weights::Weights;

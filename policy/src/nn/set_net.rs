@@ -1,9 +1,7 @@
 //! A ready-made network for environments whose action is a choice among a set of alternatives, each
-//! described by one row of features (Deep Sets, arXiv:1703.06114).
+//! described by one row of features.
 //!
-//! Per row: `h = relu(x W + b)`, averaged over the rows that can be chosen;
-//! `z = relu(h V + mean P + c)`; its logit is `z v`. Rows share all weights, so their order means
-//! nothing.
+//! It is [`SetLayers`] over the rows, of which those count that can be chosen, with a bias in common.
 
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -13,8 +11,8 @@ use sentinel_env::World;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Architecture, Choice, FeatureSchema, Init, Network, Observe, Output, RowWriter, Scratch, Shape,
-    Weights, add_product, linear, relu, set_layer,
+    Architecture, Choice, FeatureSchema, Init, Network, Observe, Output, RowWriter, Scratch,
+    SetLayers, Shape, Weights,
 };
 
 /// An environment whose action is a choice among described alternatives.
@@ -103,6 +101,15 @@ pub mod at {
     pub const HEAD: usize = 5;
 }
 
+/// The parameters by their role.
+pub const LAYERS: SetLayers = SetLayers {
+    row_in: at::ROW_IN,
+    row_mid: at::ROW_MID,
+    pool_mid: at::POOL_MID,
+    bias_mid: at::BIAS_MID,
+    head: at::HEAD,
+};
+
 impl<E: ChoiceSet> Architecture for SetNet<E> {
     const WORLD: &'static str = E::NAME;
     const FEATURE_VERSION: u32 = E::FEATURE_VERSION;
@@ -189,30 +196,15 @@ impl<E: ChoiceSet> Network for SetNet<E> {
     }
 
     fn scratch(&self) -> Scratch {
-        let h = self.hidden;
-        Scratch::new(&[h, h, E::ALTERNATIVES * h])
+        SetLayers::scratch(E::ALTERNATIVES, self.hidden)
     }
 
     fn forward(w: &Weights<Self>, x: &SetFeatures, scratch: &mut Scratch, out: &mut Output) {
         let [shared, pooled, first] = scratch.buffers();
-        let count = x.legal.iter().filter(|legal| **legal).count();
-        let share = 1.0 / count.max(1) as f32;
+        shared.copy_from_slice(w.tensor(at::BIAS_IN));
         let rows = x.rows.chunks_exact(E::SCHEMA.width());
-        let rows = rows.zip(&x.legal).map(|(row, on)| on.then_some(row));
-        let bias = w.tensor(at::BIAS_IN);
-        set_layer(rows, w.tensor(at::ROW_IN), bias, first, share, pooled);
-        let bias = w.tensor(at::BIAS_MID);
-        linear(pooled, w.tensor(at::POOL_MID), bias, shared);
-        // The mean has been used: its buffer holds one row of the second layer.
-        let row = pooled;
-        for (index, h) in first.chunks_exact(row.len()).enumerate() {
-            if x.legal[index] {
-                linear(h, w.tensor(at::ROW_MID), shared, row);
-                relu(row);
-                let logit = &mut out.logits[index..=index];
-                add_product(row, w.tensor(at::HEAD), logit);
-            }
-        }
+        let buffers = [shared, pooled, first];
+        LAYERS.forward(w, rows, &x.legal, buffers, &mut out.logits);
     }
 
     fn action_mask(observation: &E::Observation, mask: &mut [bool]) {

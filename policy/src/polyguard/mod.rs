@@ -7,7 +7,6 @@
 mod bandit;
 mod beam;
 mod cholesky;
-mod completes;
 mod features;
 mod fitted;
 mod habits;
@@ -26,7 +25,6 @@ mod world;
 
 pub use bandit::{Bandit, Learned, Rule, Statistics, fit as fit_bandit};
 pub use beam::BeamSearch;
-pub use completes::{Completes, SHORTLIST};
 pub use features::{FEATURES, Features, feature_names, features};
 pub use fitted::{FIT_SEEDS, Provenance};
 pub use imitation::{Choices, Imitates, Imitation, fit as fit_imitation, oracle_choices};

@@ -1,5 +1,6 @@
 //! The policies by name.
 
+use sentinel_env::named_enum;
 use sentinel_env::rng::Streams;
 
 use super::{
@@ -10,75 +11,39 @@ use super::{
 /// Steps that the oracle looks ahead.
 const ORACLE_DEPTH: u8 = 2;
 
-/// The policies of this world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PolicyName {
-    /// Any candidate.
-    Random,
-    /// Keeps the regimen, always.
-    NoChange,
-    /// The least estimated risk.
-    GreedyRegimen,
-    /// Plain rules.
-    RulesOnly,
-    /// Imitates the oracle.
-    Imitation,
-    /// LinUCB.
-    ContextualBandit,
-    /// A bandit that draws from what it believes.
-    Thompson,
-    /// Plans in a model of what can be observed.
-    BeamSearchPlanner,
-    /// Nine agents, one after the other.
-    Stack,
-    /// Nine agents, the supervisor chooses the kinds of acts.
-    StackRouted,
-    /// Nine agents, new plans after a veto.
-    StackReplan,
-    /// Nine agents and a debate.
-    StackDebate,
-    /// Tries candidates in the episode as it is; slow.
-    Oracle,
+named_enum! {
+    /// The policies of this world.
+    pub enum PolicyName {
+        /// Any candidate.
+        Random = "random",
+        /// Keeps the regimen, always.
+        NoChange = "no_change",
+        /// The least estimated risk.
+        GreedyRegimen = "greedy_regimen",
+        /// Plain rules.
+        RulesOnly = "rules_only",
+        /// Imitates the oracle.
+        Imitation = "imitation",
+        /// LinUCB.
+        ContextualBandit = "contextual_bandit",
+        /// A bandit that draws from what it believes.
+        Thompson = "thompson",
+        /// Plans in a model of what can be observed.
+        BeamSearchPlanner = "beam_search_planner",
+        /// Nine agents, one after the other.
+        Stack = "stack",
+        /// Nine agents, the supervisor chooses the kinds of acts.
+        StackRouted = "stack_routed",
+        /// Nine agents, new plans after a veto.
+        StackReplan = "stack_replan",
+        /// Nine agents and a debate.
+        StackDebate = "stack_debate",
+        /// Tries candidates in the episode as it is; slow.
+        Oracle = "oracle",
+    }
 }
 
 impl PolicyName {
-    /// All of them.
-    pub const ALL: [Self; 13] = [
-        Self::Random,
-        Self::NoChange,
-        Self::GreedyRegimen,
-        Self::RulesOnly,
-        Self::Imitation,
-        Self::ContextualBandit,
-        Self::Thompson,
-        Self::BeamSearchPlanner,
-        Self::Stack,
-        Self::StackRouted,
-        Self::StackReplan,
-        Self::StackDebate,
-        Self::Oracle,
-    ];
-
-    /// Returns the name used in files and on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Random => "random",
-            Self::NoChange => "no_change",
-            Self::GreedyRegimen => "greedy_regimen",
-            Self::RulesOnly => "rules_only",
-            Self::Imitation => "imitation",
-            Self::ContextualBandit => "contextual_bandit",
-            Self::Thompson => "thompson",
-            Self::BeamSearchPlanner => "beam_search_planner",
-            Self::Stack => "stack",
-            Self::StackRouted => "stack_routed",
-            Self::StackReplan => "stack_replan",
-            Self::StackDebate => "stack_debate",
-            Self::Oracle => "oracle",
-        }
-    }
-
     /// Returns one sentence for a person.
     #[must_use]
     pub const fn describe(self) -> &'static str {
@@ -99,12 +64,6 @@ impl PolicyName {
         }
     }
 
-    /// Returns the policy called `name`.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|p| p.name() == name)
-    }
-
     /// Returns whether the policy reads hidden state.
     #[must_use]
     pub const fn is_privileged(self) -> bool {
@@ -114,7 +73,7 @@ impl PolicyName {
     /// Returns a fresh player for the episode `seed`. There is one mode of streams: a policy has its own.
     #[must_use]
     pub fn player(self, seed: u64, _streams: Streams) -> Player {
-        let stack = |mode| Player::Public(Box::new(Stack::new(StackConfig::of(mode), seed)));
+        let stack = |mode| Player::Public(Box::new(Stack::new(StackConfig::of(mode))));
         match self {
             Self::Random => Player::Public(Box::new(Random::new(seed))),
             Self::NoChange => Player::Public(Box::new(NoChange)),

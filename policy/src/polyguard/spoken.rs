@@ -6,8 +6,10 @@ use sentinel_env::polyguard::{
 };
 
 use super::bandit::{Bandit, Rule};
-use super::completes::SHORTLIST;
 use crate::text::{PromptStyle, Situation};
+
+/// How many candidates a bandit leaves.
+const SHORTLIST: usize = 3;
 
 /// An episode that a model plays: alone, or behind a bandit that leaves it three candidates.
 #[derive(Clone, Debug)]

@@ -16,11 +16,6 @@ use crate::text::check_transcripts;
 
 impl Scripted for PolicyName {
     type World = PolyguardEnv;
-    const EVERY: &'static [Self] = &Self::ALL;
-
-    fn label(self) -> &'static str {
-        self.name()
-    }
 
     fn is_privileged(self) -> bool {
         self.is_privileged()

@@ -1,13 +1,11 @@
 //! The keys of a JSON object as they come, what may be wrong with them, and the row before anything is
 //! checked.
 
-use std::collections::BTreeSet;
-
 use sentinel_env::WorldName;
+use sentinel_env::json::{self, Expected, Json, WrongType};
 use sentinel_env::rng::Streams;
 use sentinel_env::text::abbreviate;
-use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
-use serde_json::Value;
+use serde::de::{Deserialize, Deserializer, Error};
 
 use crate::SEED_MAX;
 
@@ -61,10 +59,16 @@ pub enum RowError {
     )]
     Streams(String),
     /// Not a stream mode of that world.
-    #[error("world {world} has no {} streams: use {known}", streams.name())]
+    #[error(
+        "world {world} has no {} streams{}: use {known}",
+        streams.name(),
+        if *named { "" } else { ", which a row without the key means" }
+    )]
     ForeignStreams {
         /// What the row says, or means without the key.
         streams: Streams,
+        /// Whether the row has the key.
+        named: bool,
         /// The row's world.
         world: &'static str,
         /// What the world has.
@@ -110,15 +114,24 @@ impl RowError {
     }
 }
 
+impl From<WrongType> for RowError {
+    fn from(wrong: WrongType) -> Self {
+        let (field, found) = (wrong.field, describe(&wrong.found));
+        match wrong.expected {
+            Expected::Text => Self::NotText { field, found },
+            Expected::Flag => Self::NotFlag { field, found },
+        }
+    }
+}
+
 /// The keys of an object that were not read yet.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Fields(Vec<(String, Value)>);
+pub struct Fields(json::Fields);
 
 impl Fields {
     /// Takes the value of a key; `None` when it is missing or null.
-    pub fn take(&mut self, field: &str) -> Option<Value> {
-        let place = self.0.iter().position(|(key, _)| key == field)?;
-        Some(self.0.swap_remove(place).1).filter(|value| !value.is_null())
+    pub fn take(&mut self, field: &str) -> Option<Json> {
+        self.0.take(field)
     }
 
     /// Takes a text.
@@ -126,20 +139,12 @@ impl Fields {
     /// # Errors
     /// If the value has another type.
     pub fn text(&mut self, field: &'static str) -> Result<Option<String>, RowError> {
-        match self.take(field) {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(other) => Err(RowError::NotText {
-                field,
-                found: describe(&other),
-            }),
-        }
+        Ok(self.0.text(field)?)
     }
 
     /// Returns a text without taking it; `None` when there is none.
     pub(super) fn peek_text(&self, field: &str) -> Option<String> {
-        let (_, value) = self.0.iter().find(|(key, _)| key == field)?;
-        value.as_str().map(str::to_owned)
+        self.0.get(field)?.as_str().map(str::to_owned)
     }
 
     /// Takes a text that must be there.
@@ -172,13 +177,15 @@ impl Fields {
     /// # Errors
     /// If the value has another type.
     pub fn flag(&mut self, field: &'static str) -> Result<Option<bool>, RowError> {
-        match self.take(field) {
-            None => Ok(None),
-            Some(Value::Bool(flag)) => Ok(Some(flag)),
-            Some(other) => Err(RowError::NotFlag {
-                field,
-                found: describe(&other),
-            }),
+        Ok(self.0.flag(field)?)
+    }
+
+    /// Makes them of an object none of whose keys is there twice.
+    fn new<E: Error>(json: Json, expected: &str) -> Result<Self, E> {
+        let fields = json.into_object(expected)?;
+        match fields.duplicate() {
+            None => Ok(Self(fields)),
+            Some(key) => Err(E::custom(format!("duplicate field `{}`", quoted(key)))),
         }
     }
 }
@@ -213,68 +220,28 @@ pub struct RawRow {
     pub(super) action: Option<Fields>,
 }
 
-/// Reads rows and their actions with one piece of code, which the page loads.
-struct Object {
-    /// Whether it is a row.
-    row: bool,
-}
-
-impl<'de> Visitor<'de> for Object {
-    type Value = RawRow;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.row {
-            "a row to be an object"
-        } else {
-            "action to be an object with action_type"
-        })
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawRow, A::Error> {
-        let mut found = RawRow::default();
-        let mut keys = BTreeSet::new();
-        while let Some(key) = map.next_key::<String>()? {
-            if self.row && !ROW.contains(&key.as_str()) {
-                map.next_value::<IgnoredAny>()?;
-                continue;
-            }
-            if keys.contains(&key) {
-                let key = quoted(&key);
-                return Err(A::Error::custom(format!("duplicate field `{key}`")));
-            }
-            if self.row && key == ACTION {
-                found.action = map.next_value()?;
-            } else {
-                found.fields.0.push((key.clone(), map.next_value()?));
-            }
-            keys.insert(key);
-        }
-        Ok(found)
-    }
-}
-
 impl<'de> Deserialize<'de> for RawRow {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Object { row: true })
-    }
-}
-
-/// Takes an object; a list would otherwise pass for an object without keys.
-impl<'de> Deserialize<'de> for Fields {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let found = deserializer.deserialize_any(Object { row: false })?;
-        Ok(found.fields)
+        let row = Json::deserialize_known(deserializer, &ROW)?;
+        let mut fields = Fields::new(row, "a row to be an object")?;
+        let expected = "action to be an object with action_type";
+        let action = (fields.take(ACTION)).map(|action| Fields::new(action, expected));
+        Ok(Self {
+            fields,
+            action: action.transpose()?,
+        })
     }
 }
 
 /// Describes a value that stands where something else should.
-pub(super) fn describe(value: &Value) -> String {
+pub(super) fn describe(value: &Json) -> String {
     match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(_) | Value::Number(_) => value.to_string(),
-        Value::String(text) => format!("the text {:?}", quoted(text)),
-        Value::Array(_) => "a list".to_owned(),
-        Value::Object(_) => "an object".to_owned(),
+        Json::Null => "null".to_owned(),
+        Json::Bool(on) => on.to_string(),
+        Json::Number(number) => number.to_string(),
+        Json::Text(text) => format!("the text {:?}", quoted(text)),
+        Json::List(_) => "a list".to_owned(),
+        Json::Object(_) => "an object".to_owned(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use sentinel_env::json::Json;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::task::{TaskName, known};
@@ -336,9 +337,10 @@ fn transcript(fields: &mut Fields) -> Result<Option<LmTranscript>, RowError> {
 
 /// Takes a stream mode that the world supports; without the key the reference's.
 fn streams<W: World>(fields: &mut Fields) -> Result<Streams, RowError> {
-    let streams = match fields.text("streams")? {
+    let word = fields.text("streams")?;
+    let streams = match &word {
         None => Streams::Reference,
-        Some(word) => Streams::parse(&word).ok_or_else(|| RowError::Streams(quoted(&word)))?,
+        Some(word) => Streams::parse(word).ok_or_else(|| RowError::Streams(quoted(word)))?,
     };
     if W::STREAMS.contains(&streams) {
         return Ok(streams);
@@ -346,6 +348,7 @@ fn streams<W: World>(fields: &mut Fields) -> Result<Streams, RowError> {
     let known: Vec<&str> = W::STREAMS.iter().map(|mode| mode.name()).collect();
     Err(RowError::ForeignStreams {
         streams,
+        named: word.is_some(),
         world: W::NAME,
         known: known.join(" or "),
     })
@@ -373,14 +376,14 @@ fn recorded<W: Recordable>(
     })
 }
 
-fn seed(value: Option<Value>) -> Result<u64, RowError> {
+fn seed(value: Option<Json>) -> Result<u64, RowError> {
     let value = value.ok_or(RowError::Missing("seed"))?;
     let seed = value.as_u64().filter(|seed| *seed <= SEED_MAX);
     seed.ok_or_else(|| RowError::Seed(describe(&value)))
 }
 
 /// An episode asks for an action only while its budget lasts: up to `last`.
-fn step(value: Option<Value>, task: &'static str, last: u32) -> Result<u32, RowError> {
+fn step(value: Option<Json>, task: &'static str, last: u32) -> Result<u32, RowError> {
     let value = value.ok_or(RowError::Missing("step"))?;
     let step = value.as_u64().and_then(|step| u32::try_from(step).ok());
     step.filter(|step| *step <= last)
@@ -391,20 +394,20 @@ fn step(value: Option<Value>, task: &'static str, last: u32) -> Result<u32, RowE
         })
 }
 
-fn probabilities(value: &Value, count: usize) -> Result<Vec<f64>, RowError> {
+fn probabilities(value: &Json, count: usize) -> Result<Vec<f64>, RowError> {
     let numbers = numbers(value).filter(|numbers| numbers.len() == count);
     let wrong = || RowError::Numbers(format!("probabilities must be a list of {count} numbers"));
     numbers.ok_or_else(wrong)
 }
 
-fn belief<W: Recordable>(value: &Value) -> Result<Vec<Vec<f64>>, RowError> {
+fn belief<W: Recordable>(value: &Json) -> Result<Vec<Vec<f64>>, RowError> {
     let Some([count, classes]) = W::BELIEF_SHAPE else {
         let none = format!("world {} has no belief: leave out the numbers", W::NAME);
         return Err(RowError::Numbers(none));
     };
-    let row = |row: &Value| numbers(row).filter(|row| row.len() == classes);
+    let row = |row: &Json| numbers(row).filter(|row| row.len() == classes);
     let rows: Option<Vec<Vec<f64>>> = value
-        .as_array()
+        .as_list()
         .and_then(|rows| rows.iter().map(row).collect());
     let wrong = || {
         let shape = format!("belief must be {count} lists of {classes} numbers");
@@ -414,8 +417,8 @@ fn belief<W: Recordable>(value: &Value) -> Result<Vec<Vec<f64>>, RowError> {
 }
 
 /// Returns a list of numbers in `[0, 1]`.
-fn numbers(value: &Value) -> Option<Vec<f64>> {
-    let list = value.as_array()?.iter();
+fn numbers(value: &Json) -> Option<Vec<f64>> {
+    let list = value.as_list()?.iter();
     list.map(|v| v.as_f64().filter(|x| (0.0..=1.0).contains(x)))
         .collect()
 }

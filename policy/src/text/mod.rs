@@ -21,42 +21,23 @@ pub use situation::Situation;
 pub use transcript::check_transcripts;
 pub use unreadable::{Reason, Unreadable};
 
+use sentinel_env::named_enum;
+
 use crate::Playable;
 
 /// Most bytes of a completion; of a longer one nothing is looked at.
 pub const COMPLETION_BYTES: usize = 4096;
 
-/// How an observation is put into words.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum PromptStyle {
-    /// A few hundred characters without instructions, for small models that learn the form: the
-    /// public numbers that the learned policies get as features, and what they remember.
-    #[default]
-    Compact,
-    /// The long prompt of the reference, with instructions and examples, for models that can read.
-    Reference,
-}
-
-impl PromptStyle {
-    /// All styles.
-    pub const ALL: [Self; 2] = [Self::Compact, Self::Reference];
-
-    /// The word used in files and on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Compact => "compact",
-            Self::Reference => "reference",
-        }
-    }
-
-    /// The style `name`.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|style| style.name() == name)
+named_enum! {
+    /// How an observation is put into words.
+    #[derive(Default)]
+    pub enum PromptStyle {
+        /// A few hundred characters without instructions, for small models that learn the form: the
+        /// public numbers that the learned policies get as features, and what they remember.
+        #[default]
+        Compact = "compact",
+        /// The long prompt of the reference, with instructions and examples, for models that can read.
+        Reference = "reference",
     }
 }
 

@@ -1,68 +1,22 @@
 //! Reads the one JSON object that a completion should be.
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::Value;
+use sentinel_env::json::{Expected, FieldFault, Fields, Json, WrongType, objects};
+use sentinel_env::named_enum;
+use serde::de::IgnoredAny;
 
 use super::unreadable::clip;
 use super::{COMPLETION_BYTES, Reason, Unreadable};
 
-/// How strictly a completion is read.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Reader {
-    /// One JSON object and white space around it, nothing else.
-    #[default]
-    Strict,
-    /// Text and code fences around the only object are left out, and that is counted. The object
-    /// itself is read as strictly.
-    Repair,
-}
-
-impl Reader {
-    /// All readers.
-    pub const ALL: [Self; 2] = [Self::Strict, Self::Repair];
-
-    /// The word used in files and on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Strict => "strict",
-            Self::Repair => "repair",
-        }
-    }
-
-    /// The reader `name`.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reader| reader.name() == name)
-    }
-}
-
-/// The fields of an object in the order of the text, those that are there twice too: of two fields
-/// of one name nobody knows which was meant.
-struct Pairs(Vec<(String, Value)>);
-
-impl<'de> Deserialize<'de> for Pairs {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Object;
-        impl<'de> Visitor<'de> for Object {
-            type Value = Pairs;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
-                let mut pairs = Vec::new();
-                while let Some(pair) = map.next_entry()? {
-                    pairs.push(pair);
-                }
-                Ok(Pairs(pairs))
-            }
-        }
-        deserializer.deserialize_any(Object)
+named_enum! {
+    /// How strictly a completion is read.
+    #[derive(Default)]
+    pub enum Reader {
+        /// One JSON object and white space around it, nothing else.
+        #[default]
+        Strict = "strict",
+        /// Text and code fences around the only object are left out, and that is counted. The object
+        /// itself is read as strictly.
+        Repair = "repair",
     }
 }
 
@@ -70,7 +24,7 @@ impl<'de> Deserialize<'de> for Pairs {
 /// their actions with it, and any other [`TextWorld`](super::TextWorld) can.
 #[derive(Clone, Debug)]
 pub struct Object {
-    fields: Vec<(String, Value)>,
+    fields: Fields,
     /// Whether text around it was left out.
     repaired: bool,
 }
@@ -104,11 +58,7 @@ impl Object {
     /// # Errors
     /// If the field holds something else.
     pub fn text(&mut self, name: &'static str) -> Result<Option<String>, Unreadable> {
-        match self.take(name) {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(other) => Err(wrong(name, "a text", &other)),
-        }
+        self.fields.text(name).map_err(wrong_type)
     }
 
     /// Takes a text that must be there.
@@ -124,11 +74,7 @@ impl Object {
     /// # Errors
     /// If the field holds something else.
     pub fn flag(&mut self, name: &'static str) -> Result<Option<bool>, Unreadable> {
-        match self.take(name) {
-            None => Ok(None),
-            Some(Value::Bool(on)) => Ok(Some(on)),
-            Some(other) => Err(wrong(name, "true or false", &other)),
-        }
+        self.fields.flag(name).map_err(wrong_type)
     }
 
     /// Takes the value with this name that `parse` knows; none where the field is missing or null.
@@ -156,7 +102,7 @@ impl Object {
     /// # Errors
     /// If a field is left.
     pub fn finish(self, action: &str) -> Result<bool, Unreadable> {
-        let left = self.fields.iter().find(|(_, value)| !value.is_null());
+        let left = self.fields.iter().find(|(_, value)| **value != Json::Null);
         match left {
             None => Ok(self.repaired),
             Some((name, _)) => {
@@ -165,21 +111,20 @@ impl Object {
             }
         }
     }
-
-    fn take(&mut self, name: &str) -> Option<Value> {
-        let at = self.fields.iter().position(|(field, _)| field == name)?;
-        Some(self.fields.swap_remove(at).1).filter(|value| !value.is_null())
-    }
 }
 
-fn wrong(name: &str, expected: &str, found: &Value) -> Unreadable {
-    let found = clip(&found.to_string());
-    let detail = format!("{name} should be {expected}, not {found}");
+fn wrong_type(wrong: WrongType) -> Unreadable {
+    let expected = match wrong.expected {
+        Expected::Text => "a text",
+        Expected::Flag => "true or false",
+    };
+    let (field, found) = (wrong.field, clip(&wrong.found.to_string()));
+    let detail = format!("{field} should be {expected}, not {found}");
     Unreadable::new(Reason::WrongType, detail)
 }
 
 /// The fields of a text that is one object and nothing else.
-fn whole(text: &str) -> Result<Vec<(String, Value)>, Unreadable> {
+fn whole(text: &str) -> Result<Fields, Unreadable> {
     let fault = |reason, detail: String| Err(Unreadable::new(reason, detail));
     if text.contains("```") && !text.starts_with('{') {
         return fault(Reason::CodeFence, "a code fence around it".to_owned());
@@ -193,11 +138,11 @@ fn whole(text: &str) -> Result<Vec<(String, Value)>, Unreadable> {
             fault(Reason::NotJson, format!("{:?} is no JSON", clip(text)))
         };
     }
-    let mut reader = serde_json::Deserializer::from_str(text).into_iter::<Pairs>();
+    let mut reader = serde_json::Deserializer::from_str(text).into_iter::<Json>();
     let fields = match reader.next() {
-        Some(Ok(Pairs(fields))) => fields,
+        Some(Ok(Json::Object(fields))) => fields,
         Some(Err(error)) => return fault(Reason::NotJson, error.to_string()),
-        None => return fault(Reason::Empty, "nothing is said".to_owned()),
+        _ => return fault(Reason::Empty, "nothing is said".to_owned()),
     };
     let rest = text[reader.byte_offset()..].trim_start();
     if rest.is_empty() {
@@ -211,10 +156,10 @@ fn whole(text: &str) -> Result<Vec<(String, Value)>, Unreadable> {
 }
 
 /// The only object within a text; `error` is what is wrong with the text as a whole.
-fn only(text: &str, error: Unreadable) -> Result<Vec<(String, Value)>, Unreadable> {
+fn only(text: &str, error: Unreadable) -> Result<Fields, Unreadable> {
     let mut found = objects(text);
     match (found.next(), found.next()) {
-        (Some(object), None) => whole(object),
+        (Some(object), None) => whole(&text[object]),
         (Some(_), Some(_)) => Err(Unreadable::new(
             Reason::SeveralObjects,
             "more than one object",
@@ -223,36 +168,17 @@ fn only(text: &str, error: Unreadable) -> Result<Vec<(String, Value)>, Unreadabl
     }
 }
 
-/// The objects within a text, one after the other; not those within others.
-fn objects(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        while let Some(at) = rest.find('{') {
-            rest = &rest[at..];
-            let mut reader = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
-            if let Some(Ok(_)) = reader.next() {
-                let (object, after) = rest.split_at(reader.byte_offset());
-                rest = after;
-                return Some(object);
-            }
-            rest = &rest[1..];
-        }
-        None
-    })
-}
-
-/// Each field is one that there is, once.
-fn check(fields: &[(String, Value)], known: &[&str]) -> Result<(), Unreadable> {
-    for (at, (name, _)) in fields.iter().enumerate() {
-        if !known.contains(&name.as_str()) {
+/// Checks that each field is one that there is, once.
+fn check(fields: &Fields, known: &[&str]) -> Result<(), Unreadable> {
+    Err(match fields.fault(known) {
+        None => return Ok(()),
+        Some(FieldFault::Unknown(name)) => {
             let (name, known) = (clip(name), known.join(", "));
             let detail = format!("there is no field {name:?}: use {known}");
-            return Err(Unreadable::new(Reason::UnknownField, detail));
+            Unreadable::new(Reason::UnknownField, detail)
         }
-        if fields[..at].iter().any(|(other, _)| other == name) {
-            let detail = format!("{name} is there twice");
-            return Err(Unreadable::new(Reason::DuplicateField, detail));
+        Some(FieldFault::Duplicate(name)) => {
+            Unreadable::new(Reason::DuplicateField, format!("{name} is there twice"))
         }
-    }
-    Ok(())
+    })
 }

@@ -19,6 +19,7 @@ pub use run::EpisodeRow;
 pub use self_solve::SelfSolve;
 pub use text::TrustMemory;
 
+use sentinel_env::named_enum;
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::TrustEnv;
 
@@ -28,51 +29,27 @@ const SELF_SOLVED: &str = "SELF_SOLVED";
 /// A policy or an oracle of this world.
 pub type Player = crate::policy::Player<TrustEnv>;
 
-/// The scripted policies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PolicyName {
-    /// The reference's random policy.
-    Random,
-    /// Most trusted slot, verified when stakes are high and trust is not.
-    Heuristic,
-    /// The same with another threshold: the reference publishes it as "Trained (GRPO)".
-    Heuristic70,
-    /// Reads hidden state; the reference's upper bar.
-    OracleLite,
-    /// Never calls anybody.
-    SelfSolve,
-    /// Look-ahead over the exact posterior of the hidden assignment.
-    Bayes,
-    /// The same look-ahead, told the assignment.
-    Oracle,
+named_enum! {
+    /// The scripted policies.
+    pub enum PolicyName {
+        /// The reference's random policy.
+        Random = "random",
+        /// Most trusted slot, verified when stakes are high and trust is not.
+        Heuristic = "heuristic",
+        /// The same with another threshold: the reference publishes it as "Trained (GRPO)".
+        Heuristic70 = "heuristic_70",
+        /// Reads hidden state; the reference's upper bar.
+        OracleLite = "oracle_lite",
+        /// Never calls anybody.
+        SelfSolve = "self_solve",
+        /// Look-ahead over the exact posterior of the hidden assignment.
+        Bayes = "bayes",
+        /// The same look-ahead, told the assignment.
+        Oracle = "oracle",
+    }
 }
 
 impl PolicyName {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Random,
-        Self::Heuristic,
-        Self::Heuristic70,
-        Self::OracleLite,
-        Self::SelfSolve,
-        Self::Bayes,
-        Self::Oracle,
-    ];
-
-    /// The name used in files, on the command line and in the page's address.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Random => "random",
-            Self::Heuristic => "heuristic",
-            Self::Heuristic70 => "heuristic_70",
-            Self::OracleLite => "oracle_lite",
-            Self::SelfSolve => "self_solve",
-            Self::Bayes => "bayes",
-            Self::Oracle => "oracle",
-        }
-    }
-
     /// One sentence for a person.
     #[must_use]
     pub const fn describe(self) -> &'static str {
@@ -93,12 +70,6 @@ impl PolicyName {
                 "Looks ahead like Bayes, but is told who is who: not a fair player, the upper bar"
             }
         }
-    }
-
-    /// The policy called `name`.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|p| p.name() == name)
     }
 
     /// Whether the policy reads hidden state.

@@ -22,7 +22,8 @@ use sentinel_policy::text::PromptStyle;
 
 use crate::corpus::rollout::RolloutError;
 use crate::episode::with_default;
-use crate::lm::grpo::SpeechOptions;
+use crate::lm::play::SpeechOptions;
+use crate::provenance::Provenance;
 use crate::{EpisodeArgs, Error, Progress, SeedRange, args, files};
 use summary::Ended;
 
@@ -45,7 +46,7 @@ pub struct AblateConfig {
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
     /// How it is asked [default: compact]
-    #[arg(long, value_name = "STYLE", value_parser = args::prompt_style(), requires = "model")]
+    #[arg(long, value_name = "STYLE", value_parser = args::named::<PromptStyle>(), requires = "model")]
     pub prompt: Option<PromptStyle>,
     /// Write everything as JSON
     #[arg(long, value_name = "FILE")]
@@ -135,6 +136,7 @@ pub fn ablate(
         rules: plan.rules.to_string(),
         seeds: plan.seeds,
         cells: plan.cells.iter().map(|case| case.name()).collect(),
+        sentinel: (words.as_ref()).map_or_else(Provenance::new, |words| words.provenance.clone()),
         model: words.map(|words| words.name.to_owned()),
         ablation: rows,
     })

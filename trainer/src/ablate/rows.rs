@@ -51,7 +51,7 @@ impl RowKey {
     /// A fresh player for the episode `seed`; `None` where a language model plays.
     #[must_use]
     pub fn player(self, seed: u64) -> Option<PolyguardPlayer> {
-        let stack = |config| Player::Public(Box::new(Stack::new(config, seed)));
+        let stack = |config| Player::Public(Box::new(Stack::new(config)));
         Some(match self {
             Self::BanditOnly => Player::Public(Box::new(Bandit::new(Rule::LinUcb, seed))),
             Self::LlmOnly | Self::LlmBandit => return None,

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::RowKey;
 use crate::SeedRange;
 use crate::interval::Interval;
+use crate::provenance::Provenance;
 
 /// An episode that has ended.
 #[derive(Clone, Copy, Debug)]
@@ -134,6 +135,8 @@ pub struct Ablation {
     pub model: Option<String>,
     /// Row by row.
     pub ablation: Vec<Row>,
+    /// The program, and where the language model comes from.
+    pub sentinel: Provenance,
 }
 
 impl Ablation {

@@ -8,13 +8,16 @@ use super::summary::Ended;
 use super::{AblateConfig, Ablation, Plan, RowKey, ablate};
 use crate::Progress;
 use crate::corpus::rollout::{RolloutError, Seat, Speaker, side_by_side};
-use crate::lm::grpo::Speech;
+use crate::lm::play::Speech;
 use crate::lm::train::RunError;
+use crate::provenance::Provenance;
 
 /// A language model and how it is asked.
 pub struct Words<'a> {
     /// What it is called.
     pub name: &'a str,
+    /// Where it comes from.
+    pub provenance: &'a Provenance,
     /// How an observation is put into words.
     pub style: PromptStyle,
     /// Who answers.
@@ -37,6 +40,7 @@ pub fn play(
     speech.voice().through(|voice| {
         let words = Words {
             name: &speech.name,
+            provenance: &speech.provenance,
             style: config.prompt.unwrap_or_default(),
             speaker: voice,
         };

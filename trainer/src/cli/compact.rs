@@ -132,7 +132,7 @@ impl View {
                 let _ = write!(text, " {:.0}k steps/s{}", rate / 1000.0, self.validation);
                 self.bar.set_message(text);
             }
-            Event::Eval { step, scores } => {
+            Event::Eval { step, scores, .. } => {
                 self.validation = format!(" val {:.4}", scores.overall);
                 self.line(&format!(
                     "update {step}/{}: validation {}",

@@ -6,8 +6,7 @@ use std::fmt::Write as _;
 use clap::builder::StyledStr;
 use clap::{Arg, Command};
 use sentinel_env::rng::Streams;
-use sentinel_env::{TaskName as _, WorldName, in_world};
-use sentinel_policy::Scripted as _;
+use sentinel_env::{Named as _, TaskName as _, WorldName, in_world};
 use sentinel_trainer::compact::command::with_defaults;
 use sentinel_trainer::compact::config::Method;
 use sentinel_trainer::eval::Evaluated;
@@ -179,7 +178,7 @@ fn at(command: Command, path: &[&str], change: &dyn Fn(Command) -> Command) -> C
 
 fn of_world<W: Evaluated>(command: Command, streams: Streams, task: Option<&str>) -> Command {
     let policies = || {
-        let names = W::PolicyName::EVERY.iter().map(|policy| policy.label());
+        let names = W::PolicyName::NAMES.iter().copied();
         names.collect::<Vec<_>>().join(", ")
     };
     let tasks: Vec<&str> = W::Task::ALL.iter().map(|task| task.name()).collect();

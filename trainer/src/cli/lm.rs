@@ -16,6 +16,7 @@ use sentinel_trainer::lm::train::{
 };
 use sentinel_trainer::lm::{BaseCheck, HubOptions, Lora, Qwen2, find_model};
 use sentinel_trainer::options::upgraded;
+use sentinel_trainer::provenance::Provenance;
 use sentinel_trainer::run::{RunDir, RunDirArgs};
 use sentinel_trainer::seeds::SeedError;
 use sentinel_trainer::{EpisodeArgs, Error, files};
@@ -142,14 +143,15 @@ pub(crate) fn corpus(config: &CorpusConfig) -> Result<()> {
 
 /// `sentinel lm init`
 pub(crate) fn init(options: &InitOptions) -> Result<()> {
-    let mut texts = Vec::new();
+    let (mut texts, mut provenance) = (Vec::new(), Provenance::new());
     if let Some(data) = &options.data {
+        provenance.add_file("the corpus", data)?;
         for example in read_corpus(data)? {
             texts.push(example.prompt.asked().to_owned());
             texts.push(example.completion);
         }
     }
-    let made = create(options, &texts)?;
+    let made = create(options, &texts, &provenance)?;
     print(&format!(
         "wrote {}: {} parameters, {} tokens\n",
         options.output_dir.display(),
@@ -192,12 +194,11 @@ pub(crate) fn merge(command: &MergeCommand) -> Result<()> {
     let folder = find_model(&command.model, &HubOptions::from_environment())?;
     let mut model = Qwen2::load(&folder, &burn::tensor::Device::flex())?;
     Lora::load(&mut model, &command.adapter, BaseCheck::Weights)?;
-    let report = Lora::merge_into(
-        &model,
-        &folder,
-        &command.output_dir,
-        command.overwrite_output_dir,
-    )?;
+    let mut provenance = Provenance::new();
+    provenance.add_model("model", &folder)?;
+    provenance.add_model("adapter", &command.adapter)?;
+    let (to, force) = (&command.output_dir, command.overwrite_output_dir);
+    let report = Lora::merge_into(&model, &folder, to, &provenance, force)?;
     print(&format!(
         "wrote {}: logits differ from base and adapter by at most {:.1e}\n",
         command.output_dir.display(),
@@ -256,7 +257,7 @@ fn finish(
     match outcome {
         Outcome::Finished => {
             let mark = if view.fallback() {
-                " (fallback: a tiny new model)"
+                " (fallback: see its sentinel.json)"
             } else {
                 ""
             };

@@ -50,7 +50,7 @@ impl View {
         }
     }
 
-    /// Whether a tiny new model stands in for another.
+    /// Whether the run rests on a stand-in for what was asked for.
     pub(crate) const fn fallback(&self) -> bool {
         self.fallback
     }
@@ -73,7 +73,7 @@ impl View {
                 self.bar.reset_eta();
                 if *fallback {
                     self.line(
-                        "fallback: the model is not there, a tiny new one is trained instead",
+                        "fallback: the run rests on a stand-in, sentinel.json in its folder says which",
                     );
                 }
                 let from = match resumed_at {
@@ -94,10 +94,18 @@ impl View {
                 }
             }
             Event::Step { step, metrics, .. } => self.step(*step, metrics),
-            Event::Eval { .. }
-            | Event::Saved { .. }
-            | Event::Interrupted { .. }
-            | Event::Finished { .. } => {}
+            Event::Eval {
+                step,
+                scores,
+                metrics,
+            } => {
+                let mut text = format!("step {step}: validation score {:.4}", scores.overall);
+                if let Some(invalid) = metrics.get("completions/invalid_rate") {
+                    let _ = write!(text, ", invalid {invalid:.4}");
+                }
+                self.line(&text);
+            }
+            Event::Saved { .. } | Event::Interrupted { .. } | Event::Finished { .. } => {}
         }
     }
 

@@ -176,6 +176,10 @@ fn parse_old_sft(
                 .action(ArgAction::SetTrue)
                 .hide(true),
         );
+    if is_compact {
+        // Where such a run of an earlier version is.
+        command = command.mut_arg("output_dir", |arg| arg.default_value("outputs/sft"));
+    }
     let matches = command.try_get_matches_from_mut(words)?;
     let parsed = if is_compact {
         TrainCommand::from_arg_matches(&matches).map(|options| Command::Imitate(Box::new(options)))

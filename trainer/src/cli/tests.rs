@@ -73,8 +73,14 @@ fn older_spellings_of_commands_mean_the_same() {
             "sft --data c.jsonl --packing",
             "lm sft --data c.jsonl --packing",
         ),
-        ("sft --compact --hidden 8", "imitate --hidden 8"),
-        ("sft --hidden 8 --compact", "imitate --hidden 8"),
+        (
+            "sft --compact --hidden 8 --output-dir o",
+            "imitate --hidden 8 --output-dir o",
+        ),
+        (
+            "sft --hidden 8 --compact",
+            "imitate --hidden 8 --output-dir outputs/sft",
+        ),
         ("grpo --world cluster", "lm grpo --world cluster"),
         ("eval-lm --model m", "lm eval --model m"),
         (
@@ -182,7 +188,7 @@ fn help_shows_the_defaults_of_the_world() {
             "--max-steps",
             "[default: 50]",
         ),
-        ("imitate -h", "--output-dir", "[default: outputs/sft]"),
+        ("imitate -h", "--output-dir", "[default: outputs/imitation]"),
         ("imitate --world cluster -h", "--max-steps", "[default: 30]"),
         (
             "imitate --world cluster -h",

@@ -59,10 +59,4 @@ impl<W: Learn> Batch<W> {
         }
         self.sequences.append(&mut other.sequences);
     }
-
-    /// Returns the number of tokens.
-    #[must_use]
-    pub fn tokens(&self) -> usize {
-        self.sequences.iter().map(Vec::len).sum()
-    }
 }

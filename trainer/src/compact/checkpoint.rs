@@ -1,12 +1,9 @@
-//! The state of a run in one file, replaced as a whole: whenever the program is killed, the last one
-//! is valid.
-//!
-//! It holds the parameters, the optimizer's moments, the number of updates done and how far the log
-//! had come, so that every other file of the run's folder can be written again.
+//! The state of a run of a compact policy: parameters, the optimizer's moments, the number of updates
+//! done and how far the log had come, so that every other file of the run's folder can be written
+//! again.
 
 use std::path::Path;
 
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use sentinel_policy::nn::{Architecture, Shape, Weights};
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +12,8 @@ use super::config::TrainConfig;
 use super::learn::Learn;
 use super::optimizer::Moments;
 use super::trainer::{Best, Trainer};
+use crate::run::checkpoint::{self, Tensors};
 use crate::run::{CHECKPOINT, LogPosition};
-use crate::{Error, files};
 
 /// The key of the file's metadata.
 const KEY: &str = "sentinel-checkpoint";
@@ -56,31 +53,8 @@ pub struct Checkpoint<W: Learn> {
 /// # Errors
 /// If there is no checkpoint, or it is cut off or something else.
 pub fn config(folder: &Path) -> Result<TrainConfig, TrainError> {
-    let path = folder.join(CHECKPOINT);
-    let bytes = read(&path)?;
-    let header = header(&bytes).map_err(|reason| no_checkpoint(&path, &reason))?;
+    let header: Header = checkpoint::read_header(&folder.join(CHECKPOINT), KEY)?;
     Ok(header.config)
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, TrainError> {
-    let failed = |source| Error::Read {
-        path: path.to_owned(),
-        source,
-    };
-    Ok(std::fs::read(path).map_err(failed)?)
-}
-
-fn no_checkpoint(path: &Path, reason: &str) -> TrainError {
-    let reason =
-        format!("no checkpoint, or cut off ({reason}): start again with --overwrite-output-dir");
-    wrong(path, reason)
-}
-
-fn header(bytes: &[u8]) -> Result<Header, String> {
-    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|e| e.to_string())?;
-    let text = metadata.metadata().as_ref().and_then(|all| all.get(KEY));
-    let text = text.ok_or("it says nothing of a run")?;
-    serde_json::from_str(text).map_err(|e| e.to_string())
 }
 
 /// Writes the state of a run into its folder.
@@ -101,44 +75,31 @@ pub fn save<W: Learn>(
         best: trainer.best.as_ref().map(|best| (best.step, best.score)),
         log,
     };
-    let text = serde_json::to_string(&header).map_err(Error::from)?;
-    let mut tensors: Vec<(String, [usize; 2], Vec<u8>)> = Vec::new();
-    let mut add = |prefix: &str, name: &str, shape, values: &[f32]| {
-        let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        tensors.push((format!("{prefix}{name}"), shape, bytes));
+    let mut tensors = Tensors::default();
+    let mut add = |prefix: &str, shape: &Shape, values: &[f32]| {
+        let size = vec![shape.rows, shape.columns];
+        tensors.insert(format!("{prefix}{}", shape.name), size, values.to_vec());
     };
     for ((shape, values), moments) in trainer.weights.iter().zip(&moments) {
-        let size = [shape.rows, shape.columns];
-        add("", shape.name, size, values);
+        add("", &shape, values);
         if let Some(moments) = moments {
-            add(FIRST, shape.name, size, &moments.first);
-            add(SECOND, shape.name, size, &moments.second);
+            add(FIRST, &shape, &moments.first);
+            add(SECOND, &shape, &moments.second);
         }
     }
     for (shape, values) in trainer.reference.iter().flat_map(Weights::iter) {
-        add(REFERENCE, shape.name, [shape.rows, shape.columns], values);
+        add(REFERENCE, &shape, values);
     }
     let best = trainer.best.iter().flat_map(|best| best.weights.iter());
     for (shape, values) in best {
-        add(BEST, shape.name, [shape.rows, shape.columns], values);
+        add(BEST, &shape, values);
     }
-    let path = folder.join(CHECKPOINT);
-    let failed = |error: safetensors::SafeTensorError| wrong(&path, error.to_string());
-    let mut views = Vec::new();
-    for (name, shape, bytes) in &tensors {
-        let view = TensorView::new(Dtype::F32, shape.to_vec(), bytes).map_err(failed)?;
-        views.push((name, view));
-    }
-    let metadata = [(KEY.to_owned(), text)].into_iter().collect();
-    let bytes = safetensors::serialize(views, Some(metadata)).map_err(failed)?;
-    Ok(files::write(&path, &bytes)?)
-}
-
-fn wrong(path: &Path, reason: String) -> TrainError {
-    TrainError::Checkpoint {
-        path: path.to_owned(),
-        reason,
-    }
+    Ok(checkpoint::write(
+        &folder.join(CHECKPOINT),
+        KEY,
+        &header,
+        &tensors,
+    )?)
 }
 
 impl<W: Learn> Checkpoint<W> {
@@ -148,33 +109,29 @@ impl<W: Learn> Checkpoint<W> {
     /// If there is none, or it is cut off or something else.
     pub fn read(folder: &Path) -> Result<Self, TrainError> {
         let path = folder.join(CHECKPOINT);
-        let found = Self::from_bytes(&read(&path)?);
-        found.map_err(|reason| no_checkpoint(&path, &reason))
+        let (header, tensors) = checkpoint::read(&path, KEY)?;
+        let found = Self::from_parts(header, tensors);
+        found.map_err(|reason| checkpoint::no_checkpoint(&path, &reason).into())
     }
 
-    fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
-        let file = SafeTensors::deserialize(bytes).map_err(|e| e.to_string())?;
-        let header = header(bytes)?;
+    fn from_parts(header: Header, mut tensors: Tensors) -> Result<Self, String> {
         let net = W::net(&header.config);
         let shapes = net.shapes();
-        let group = |prefix: &str| -> Result<Vec<Vec<f32>>, String> {
+        let mut group = |prefix: &str| -> Result<Vec<Vec<f32>>, String> {
             let mut all = vec![Vec::new(); shapes.len()];
             // Without pooling one shape has no number: nothing is trained there, or kept.
             let kept = |(shape, _): &(&Shape, _)| shape.rows * shape.columns > 0;
             for (shape, values) in shapes.iter().zip(&mut all).filter(kept) {
                 let name = format!("{prefix}{}", shape.name);
-                let view = file.tensor(&name).map_err(|e| e.to_string())?;
-                if view.dtype() != Dtype::F32 || view.shape() != [shape.rows, shape.columns] {
-                    return Err(format!("{name} has another shape"));
-                }
-                let (numbers, _) = view.data().as_chunks::<4>();
-                *values = numbers.iter().map(|b| f32::from_le_bytes(*b)).collect();
+                let found = tensors.take(&name, shape.rows * shape.columns);
+                *values = found.ok_or_else(|| format!("{name} is missing or has another shape"))?;
             }
             Ok(all)
         };
-        let weights = |prefix| -> Result<Weights<W::Net>, String> {
-            Weights::from_tensors(net, group(prefix)?).ok_or_else(|| "lengths differ".to_owned())
+        let weights_of = |values: Vec<Vec<f32>>| {
+            Weights::from_tensors(net, values).ok_or_else(|| "lengths differ".to_owned())
         };
+        let weights = weights_of(group("")?)?;
         let moments = match header.time {
             0 => vec![None; shapes.len()],
             time => {
@@ -187,20 +144,23 @@ impl<W: Learn> Checkpoint<W> {
                 moments.map(Some).collect()
             }
         };
-        let reference = header.config.beta > 0.0;
-        let best = header.best.map(|(step, score)| {
-            let weights = weights(BEST)?;
-            Ok::<_, String>(Best {
+        let reference = match header.config.beta > 0.0 {
+            true => Some(weights_of(group(REFERENCE)?)?),
+            false => None,
+        };
+        let best = match header.best {
+            Some((step, score)) => Some(Best {
                 step,
                 score,
-                weights,
-            })
-        });
+                weights: weights_of(group(BEST)?)?,
+            }),
+            None => None,
+        };
         Ok(Self {
-            weights: weights("")?,
+            weights,
             moments,
-            reference: reference.then(|| weights(REFERENCE)).transpose()?,
-            best: best.transpose()?,
+            reference,
+            best,
             header,
         })
     }

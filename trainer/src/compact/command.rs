@@ -38,7 +38,7 @@ pub struct TrainCommand {
 const fn output_dir(method: Method) -> &'static str {
     match method {
         Method::Grpo => "outputs/grpo",
-        Method::Sft => "outputs/sft",
+        Method::Sft => "outputs/imitation",
     }
 }
 
@@ -85,14 +85,11 @@ impl TrainCommand {
     /// If the file, or the checkpoint to resume from, cannot be read, or names no world.
     pub fn config(&self, method: Method, matches: &ArgMatches) -> Result<TrainConfig, TrainError> {
         let from = self.run.config.as_ref().unwrap_or(&self.run.output_dir);
-        let failed = |reason: String| TrainError::Checkpoint {
-            path: from.clone(),
-            reason,
-        };
+        let failed = |reason: String| Error::checkpoint(from, reason);
         let file = match &self.run.config {
             None => Map::new(),
             Some(path) => read_options(path).map_err(|error| match error {
-                OptionsError::Read(error) => error.into(),
+                OptionsError::Read(error) => error,
                 OptionsError::Format { reason } => failed(reason),
             })?,
         };
@@ -113,7 +110,7 @@ impl TrainCommand {
             }
         }
         serde_json::from_value(Value::Object(fields))
-            .map_err(|error| failed(format!("{error}: see --help")))
+            .map_err(|error| failed(format!("{error}: see --help")).into())
     }
 
     /// Checks that `--quick` fits a run that is resumed, whose options count: a run of the full length

@@ -17,6 +17,7 @@ use crate::chosen::{Typed, of_selection};
 use crate::rl::LossArgs;
 use crate::rl::advantage::ScaleRewards;
 use crate::rl::config::{LossConfig, LossType};
+use crate::run::{Cadence, SAVE_TOTAL_LIMIT};
 use crate::{Error, SeedRange};
 
 /// How a policy is trained.
@@ -210,6 +211,10 @@ fields! {
         eval_steps: usize = 25,
         /// Updates between two checkpoints
         save_steps: usize = 25,
+        /// Folders checkpoint-N that are kept, the best one not counted; 0 for none
+        save_total_limit: usize = SAVE_TOTAL_LIMIT,
+        /// Measurements without a better score after which the run ends; 0 to run to the end
+        early_stopping_patience: usize = 0,
     } flatten {
         /// grpo: further options of the loss, the same for every policy.
         loss_args: LossArgs,
@@ -260,6 +265,17 @@ impl TrainConfig {
     pub fn task_names<W: World>(&self) -> Result<Vec<&'static str>, Error> {
         let tasks = self.selected::<W>()?;
         Ok(tasks.into_iter().map(TaskName::name).collect())
+    }
+
+    /// Returns when the run evaluates and saves, and when it stops early.
+    #[must_use]
+    pub fn cadence(&self) -> Cadence {
+        Cadence {
+            eval_steps: Some(self.eval_steps),
+            save_steps: self.save_steps,
+            save_total_limit: self.save_total_limit,
+            early_stopping_patience: Some(self.early_stopping_patience).filter(|n| *n > 0),
+        }
     }
 
     /// Returns the optimizer's options.

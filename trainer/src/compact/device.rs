@@ -1,22 +1,22 @@
 //! The device of tensors: chosen when the program runs, among those that it was built with.
 
-use std::fmt;
 use std::str::FromStr;
 
 use burn::tensor::Device;
-use serde::{Deserialize, Serialize};
+use sentinel_env::named_enum;
 
-/// A kind of device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "snake_case")]
-pub enum DeviceName {
-    /// The processor, through burn's flex backend. Bit-identical from run to run.
-    #[default]
-    Cpu,
-    /// A graphics processor through WebGPU: Vulkan, Metal or DirectX.
-    Wgpu,
-    /// An NVIDIA graphics processor.
-    Cuda,
+named_enum! {
+    /// A kind of device, by its word on the command line.
+    #[derive(Default)]
+    pub enum DeviceName {
+        /// The processor, through burn's flex backend. Bit-identical from run to run.
+        #[default]
+        Cpu = "cpu",
+        /// A graphics processor through WebGPU: Vulkan, Metal or DirectX.
+        Wgpu = "wgpu",
+        /// An NVIDIA graphics processor.
+        Cuda = "cuda",
+    }
 }
 
 /// Returns the devices of this build, with commas between.
@@ -35,18 +35,6 @@ pub fn available() -> String {
 }
 
 impl DeviceName {
-    const ALL: [Self; 3] = [Self::Cpu, Self::Wgpu, Self::Cuda];
-
-    /// Returns the word on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            Self::Wgpu => "wgpu",
-            Self::Cuda => "cuda",
-        }
-    }
-
     /// Opens the device.
     ///
     /// # Errors
@@ -61,12 +49,6 @@ impl DeviceName {
             #[cfg(not(all(feature = "wgpu", feature = "cuda")))]
             _ => Err(DeviceError::NotBuilt(self)),
         }
-    }
-}
-
-impl fmt::Display for DeviceName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
@@ -85,7 +67,6 @@ impl FromStr for DeviceName {
     type Err = DeviceError;
 
     fn from_str(word: &str) -> Result<Self, DeviceError> {
-        let found = Self::ALL.into_iter().find(|name| name.name() == word);
-        found.ok_or_else(|| DeviceError::Unknown(word.to_owned()))
+        Self::parse(word).ok_or_else(|| DeviceError::Unknown(word.to_owned()))
     }
 }

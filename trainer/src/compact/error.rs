@@ -1,7 +1,5 @@
 //! Errors of training.
 
-use std::path::PathBuf;
-
 use sentinel_policy::nn::ModelError;
 
 use super::device::DeviceError;
@@ -88,14 +86,6 @@ pub enum TrainError {
     /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] Error),
-    /// A checkpoint or model that does not fit.
-    #[error("{}: {reason}", path.display())]
-    Checkpoint {
-        /// The file.
-        path: PathBuf,
-        /// The problem, and what to do.
-        reason: String,
-    },
 }
 
 impl TrainError {

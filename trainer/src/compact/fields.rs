@@ -1,6 +1,8 @@
 //! One list of options as a struct for code, for a file and for the command line.
 
-use clap::builder::{EnumValueParser, OsStr, Resettable, ValueParser};
+use clap::builder::{
+    EnumValueParser, OsStr, PossibleValuesParser, Resettable, TypedValueParser, ValueParser,
+};
 use clap::value_parser;
 use sentinel_policy::trust::learned::{FeatureSet, Pooling};
 use serde::Serialize;
@@ -97,18 +99,22 @@ parsed_by! {
     f32: parse_number::<f32>,
     f64: parse_number::<f64>,
     SeedRange: str::parse::<SeedRange>,
-    DeviceName: EnumValueParser::<DeviceName>::new(),
+    DeviceName: args::named::<DeviceName>(),
     Method: EnumValueParser::<Method>::new(),
     Advantage: EnumValueParser::<Advantage>::new(),
     Continuation: EnumValueParser::<Continuation>::new(),
     Schedule: EnumValueParser::<Schedule>::new(),
     ScaleRewards: EnumValueParser::<ScaleRewards>::new(),
     LossType: EnumValueParser::<LossType>::new(),
-    Pooling: args::word(["none", "mean", "max"], by_name::<Pooling>),
-    FeatureSet: args::word(["full", "no_history"], by_name::<FeatureSet>),
+    Pooling: word::<Pooling>(["none", "mean", "max"]),
+    FeatureSet: word::<FeatureSet>(["full", "no_history"]),
 }
 
-/// Returns the value that files call `name`.
-fn by_name<T: DeserializeOwned>(name: &str) -> Option<T> {
-    serde_json::from_value(name.into()).ok()
+/// The parser of a value that files call by one of `names`.
+fn word<T>(names: impl IntoIterator<Item = &'static str>) -> ValueParser
+where
+    T: DeserializeOwned + Clone + Send + Sync + 'static,
+{
+    let parser = PossibleValuesParser::new(names);
+    ValueParser::new(parser.try_map(|name| serde_json::from_value::<T>(name.into())))
 }

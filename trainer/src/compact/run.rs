@@ -1,8 +1,7 @@
 //! A training run in its folder: train, evaluate, save, and resume after an interruption.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::sync::atomic::AtomicBool;
 
 use sentinel_policy::nn::{Architecture, Model, Weights};
 
@@ -13,8 +12,11 @@ use super::evaluate::{evaluate, evaluate_baseline};
 use super::learn::{self, Learn};
 use super::outputs;
 use super::trainer::Trainer;
+use crate::provenance::{self, Provenance};
+use crate::rl::Metrics;
 use crate::run::{
-    CHECKPOINT, EVENTS, Event, LogPosition, Outcome, RUNS, RunDir, RunLock, RunLog, unix_time,
+    CHECKPOINT, EVENTS, Evaluation, Event, LogPosition, Outcome, RUNS, RunDir, RunLock, RunLog,
+    Training, Update, run, unix_time,
 };
 use crate::{Error, files};
 
@@ -58,52 +60,89 @@ pub fn train_until<W: Learn>(
         None => RunLog::create(folder, names, listen),
         Some(position) => RunLog::resume(folder, names, position, trainer.done(), listen),
     }?;
-    let started = started(&trainer)?;
-    let is_end = |event: &&Event| matches!(event, Event::Finished { .. });
-    if let Some(over) = log.events().iter().find(is_end).cloned() {
-        // Nothing is left to do: the result is reported again.
-        log.announce(&started);
-        log.announce(&over);
-        return Ok(Outcome::Finished);
-    }
-    log.emit(started)?;
-    if trainer.done() == 0 {
-        validate(&mut trainer, &mut log)?;
-        save(&trainer, &mut log, folder)?;
-    }
-    let mut saved = trainer.done();
-    while !trainer.finished() {
-        if stop.load(Ordering::Relaxed) {
-            log.emit(Event::Interrupted {
-                step: trainer.done(),
-            })?;
-            save(&trainer, &mut log, folder)?;
-            return Ok(Outcome::Interrupted);
-        }
-        let start = Instant::now();
-        let updated = trainer.update();
-        let mut metrics = updated.map_err(|error| error.saved(folder, saved))?;
-        metrics.insert("step_time".into(), start.elapsed().as_secs_f64());
-        let (step, last) = (trainer.done(), trainer.finished());
-        log.emit(Event::Step {
-            step,
-            epoch: None,
-            metrics,
-        })?;
-        if step.is_multiple_of(config.eval_steps) || last {
-            validate(&mut trainer, &mut log)?;
-        }
-        if step.is_multiple_of(config.save_steps) || last {
-            save(&trainer, &mut log, folder)?;
-            saved = step;
-        }
-    }
-    log.emit(finished(&trainer)?)?;
-    save(&trainer, &mut log, folder)?;
-    Ok(Outcome::Finished)
+    run(&mut trainer, &mut log, run_dir, &config.cadence(), stop)
 }
 
-fn started<W: Learn>(trainer: &Trainer<W>) -> Result<Event, Error> {
+impl<W: Learn> Training for Trainer<W> {
+    type Error = TrainError;
+
+    fn started(&self, folder: &Path) -> Result<Event, TrainError> {
+        Ok(started(self, folder)?)
+    }
+
+    fn done(&self) -> usize {
+        self.done
+    }
+
+    fn is_finished(&self) -> bool {
+        self.finished()
+    }
+
+    fn update(&mut self) -> Result<Update, TrainError> {
+        let metrics = Trainer::update(self)?;
+        Ok(Update {
+            steps: vec![metrics],
+            ..Update::default()
+        })
+    }
+
+    fn evaluate(&mut self) -> Result<Evaluation, TrainError> {
+        let config = self.config();
+        let (rules, tasks) = (config.rules::<W>()?, config.selected::<W>()?);
+        let seeds = config.validation_seeds;
+        Ok(Evaluation {
+            scores: evaluate::<W>(self.weights(), rules, &tasks, seeds),
+            metrics: Metrics::new(),
+        })
+    }
+
+    fn best(&self) -> Option<(usize, f64)> {
+        self.best.as_ref().map(|best| (best.step, best.score))
+    }
+
+    fn keep_best(&mut self, score: f64) -> Result<(), TrainError> {
+        Trainer::keep_best(self, score);
+        Ok(())
+    }
+
+    fn finish(&mut self, _seconds: f64) -> Result<Event, TrainError> {
+        finished(self)
+    }
+
+    fn save_checkpoint(&self, folder: &Path, position: LogPosition) -> Result<(), TrainError> {
+        checkpoint::save(self, position, folder)
+    }
+
+    fn save_model(&self, folder: &Path, current: bool) -> Result<(), TrainError> {
+        let weights = if current {
+            self.weights()
+        } else {
+            self.best_weights()
+        };
+        let model = Model {
+            config: learn::model_config::<W>(self.config()),
+            weights: weights.clone(),
+        };
+        save_model(&model, folder)
+    }
+
+    fn trainer_state(&self, events: &[Event]) -> Result<String, TrainError> {
+        Ok(outputs::trainer_state::<W>(self.config(), events)?)
+    }
+
+    fn save_summaries(&self, folder: &Path, events: &[Event]) -> Result<(), TrainError> {
+        Ok(outputs::write_all::<W>(folder, self.config(), events)?)
+    }
+
+    fn with_checkpoint(error: TrainError, folder: &Path, step: Option<usize>) -> TrainError {
+        match step {
+            Some(step) => error.saved(folder, step),
+            None => error,
+        }
+    }
+}
+
+fn started<W: Learn>(trainer: &Trainer<W>, folder: &Path) -> Result<Event, Error> {
     let (config, parameters) = (trainer.config(), trainer.weights().count());
     // Through text: a value would hold an f32 with the digits of an f64.
     let text = serde_json::to_string(config)?;
@@ -117,7 +156,7 @@ fn started<W: Learn>(trainer: &Trainer<W>) -> Result<Event, Error> {
         total: config.max_steps,
         parameters,
         trained: parameters,
-        fallback: false,
+        fallback: Provenance::is_fallback_model(folder)?,
         unix_time: unix_time(),
     })
 }
@@ -130,7 +169,7 @@ fn finished<W: Learn>(trainer: &Trainer<W>) -> Result<Event, TrainError> {
         let scores = evaluate_baseline::<W>(&policy, rules, &tasks, config.test_seeds);
         (policy.name().to_owned(), scores)
     });
-    let scores = evaluate::<W>(trainer.best(), rules, &tasks, config.test_seeds);
+    let scores = evaluate::<W>(trainer.best_weights(), rules, &tasks, config.test_seeds);
     Ok(Event::Finished {
         step: trainer.done(),
         seconds: None,
@@ -154,9 +193,10 @@ fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, T
         let checkpoint = Checkpoint::<W>::read(&run_dir.path)?;
         if let Some(reason) = config.differs_from(checkpoint.config()) {
             let path = run_dir.path.join(CHECKPOINT);
-            return Err(TrainError::Checkpoint { path, reason });
+            return Err(Error::checkpoint(&path, reason).into());
         }
         let (trainer, position) = checkpoint.resume()?;
+        Provenance::go_on(&run_dir.path)?;
         return Ok(Opened {
             trainer,
             position: Some(position),
@@ -164,7 +204,7 @@ fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, T
         });
     }
     // A run that was killed before its first checkpoint left only its options and its log.
-    run_dir.check_free(CHECKPOINT, &[CONFIG, EVENTS, RUNS])?;
+    run_dir.check_free(CHECKPOINT, &[CONFIG, provenance::FILE, EVENTS, RUNS])?;
     let start = match config.init.as_str() {
         "" => Weights::init(W::net(config), config.seed),
         folder => start_from::<W>(config, Path::new(folder))?,
@@ -174,6 +214,11 @@ fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, T
     let lock = run_dir.lock()?;
     let text = serde_json::to_string_pretty(config).map_err(Error::from)? + "\n";
     files::write(&run_dir.path.join(CONFIG), text.as_bytes())?;
+    let mut provenance = Provenance::new();
+    if !config.init.is_empty() {
+        provenance.add_model("initial model", Path::new(&config.init))?;
+    }
+    provenance.write(&run_dir.path)?;
     Ok(Opened {
         trainer,
         position: None,
@@ -191,14 +236,12 @@ fn start_from<W: Learn>(
         return Ok(model.weights);
     }
     let shape = |net: &W::Net| serde_json::to_string(net).unwrap_or_default();
-    Err(TrainError::Checkpoint {
-        path: folder.join(MODEL),
-        reason: format!(
-            "its network is {}, and the run's is {}: give the run the same options",
-            shape(&model.config.net),
-            shape(&W::net(config))
-        ),
-    })
+    let reason = format!(
+        "its network is {}, and the run's is {}: give the run the same options",
+        shape(&model.config.net),
+        shape(&W::net(config))
+    );
+    Err(Error::checkpoint(&folder.join(MODEL), reason).into())
 }
 
 /// Reads the model of a folder, or of a file.
@@ -215,10 +258,7 @@ pub fn load_model<A: Architecture>(path: &Path) -> Result<Model<A>, TrainError> 
         path: path.clone(),
         source,
     })?;
-    Model::from_bytes(&bytes).map_err(|error| TrainError::Checkpoint {
-        path,
-        reason: error.to_string(),
-    })
+    Model::from_bytes(&bytes).map_err(|error| Error::checkpoint(&path, error.to_string()).into())
 }
 
 /// Writes a model into a folder that exists, where [`load_model`] finds it.
@@ -227,35 +267,4 @@ pub fn load_model<A: Architecture>(path: &Path) -> Result<Model<A>, TrainError> 
 /// If it cannot be written.
 pub fn save_model<A: Architecture>(model: &Model<A>, folder: &Path) -> Result<(), TrainError> {
     Ok(files::write(&folder.join(MODEL), &model.to_bytes()?)?)
-}
-
-fn model<W: Learn>(trainer: &Trainer<W>) -> Model<W::Net> {
-    Model {
-        config: learn::model_config::<W>(trainer.config()),
-        weights: trainer.best().clone(),
-    }
-}
-
-/// Evaluates the policy on the validation seeds; the best one becomes the model.
-fn validate<W: Learn>(trainer: &mut Trainer<W>, log: &mut RunLog<'_>) -> Result<(), TrainError> {
-    let (step, seeds) = (trainer.done(), trainer.config().validation_seeds);
-    let rules = trainer.config().rules::<W>()?;
-    let tasks = trainer.config().selected::<W>()?;
-    let scores = evaluate::<W>(trainer.weights(), rules, &tasks, seeds);
-    trainer.consider(scores.overall);
-    Ok(log.emit(Event::Eval { step, scores })?)
-}
-
-/// Saves a run: the checkpoint first, from which all else could be written again.
-fn save<W: Learn>(
-    trainer: &Trainer<W>,
-    log: &mut RunLog<'_>,
-    folder: &Path,
-) -> Result<(), TrainError> {
-    checkpoint::save(trainer, log.sync()?, folder)?;
-    save_model(&model(trainer), folder)?;
-    outputs::write_all::<W>(folder, trainer.config(), log.events())?;
-    let step = trainer.done();
-    log.announce(&Event::Saved { step });
-    Ok(())
 }

@@ -1,60 +1,90 @@
-//! [`SetNet`] on tensors: the same pass as the plain one, with gradients.
+//! Networks over sets of rows on tensors: the same passes as the plain ones, with gradients.
 
 use burn::tensor::{Device, Tensor};
-use sentinel_policy::nn::set_net::at;
-use sentinel_policy::nn::{Architecture as _, ChoiceSet, SetFeatures, SetNet};
+use sentinel_policy::nn::set_net::{LAYERS, at};
+use sentinel_policy::nn::{Architecture, ChoiceSet, SetFeatures, SetLayers, SetNet};
 
 use super::net::{Net, Outputs, tensor};
 
-/// A batch of [`SetFeatures`] on a device.
+/// A batch of sets of rows on a device.
 #[derive(Clone, Debug)]
 pub struct SetInputs {
-    /// `[batch * alternatives, features]`.
+    /// `[batch * rows, features]`.
     rows: Tensor<2>,
-    /// `[batch * alternatives, 1]`: 1 where an alternative can be chosen, else 0.
-    legal: Tensor<2>,
-    /// `[batch, 1]`: one over the number of alternatives that can be chosen.
+    /// `[batch * rows, 1]`: 1 where a row counts, else 0.
+    counts: Tensor<2>,
+    /// `[batch, 1]`: one over the number of rows that count.
     share: Tensor<2>,
 }
 
 impl SetInputs {
-    /// Brings features to a device.
+    /// Brings the features of alternatives to a device.
     #[must_use]
     pub fn new<'a, E: ChoiceSet>(
         features: impl Iterator<Item = &'a SetFeatures>,
         device: &Device,
     ) -> Self {
-        let (mut rows, mut legal, mut share) = (Vec::new(), Vec::new(), Vec::new());
-        for one in features {
-            rows.extend_from_slice(&one.rows);
-            legal.extend(one.legal.iter().map(|on| if *on { 1.0 } else { 0.0 }));
-            let count = one.legal.iter().filter(|on| **on).count();
+        let sets = features.map(|one| (&one.rows[..], &one.legal[..]));
+        Self::from_sets(sets, E::SCHEMA.width(), device)
+    }
+
+    /// Brings sets of equally many rows to a device: of each the features, `width` for each row, and
+    /// which rows count.
+    #[must_use]
+    pub fn from_sets<'a>(
+        sets: impl Iterator<Item = (&'a [f32], &'a [bool])>,
+        width: usize,
+        device: &Device,
+    ) -> Self {
+        let (mut rows, mut counts, mut share) = (Vec::new(), Vec::new(), Vec::new());
+        for (features, on) in sets {
+            rows.extend_from_slice(features);
+            counts.extend(on.iter().map(|on| if *on { 1.0 } else { 0.0 }));
+            let count = on.iter().filter(|on| **on).count();
             share.push(1.0 / count.max(1) as f32);
         }
-        let batch = share.len();
-        let all = batch * E::ALTERNATIVES;
+        let (batch, all) = (share.len(), counts.len());
         Self {
-            rows: tensor(rows, [all, E::SCHEMA.width()], device),
-            legal: tensor(legal, [all, 1], device),
+            rows: tensor(rows, [all, width], device),
+            counts: tensor(counts, [all, 1], device),
             share: tensor(share, [batch, 1], device),
         }
     }
 
-    /// Computes the logits. The formula is at [`sentinel_policy::nn::set_net`].
+    /// Returns the number of sets.
+    #[must_use]
+    pub fn batch(&self) -> usize {
+        self.share.dims()[0]
+    }
+
+    /// Computes the logits of a [`SetNet`].
     #[must_use]
     pub fn forward<E: ChoiceSet>(&self, net: &Net<SetNet<E>>) -> Outputs {
-        let hidden = net.config().hidden();
-        let [batch, _] = self.share.dims();
-        let (alternatives, all) = (E::ALTERNATIVES, batch * E::ALTERNATIVES);
-        let bias = net.parameter(at::BIAS_IN).expand([batch, hidden]);
-        let first = net.set_layer(self.rows.clone(), at::ROW_IN, bias);
-        let first = first * self.legal.clone().reshape([batch, alternatives, 1]);
+        let bias = net.parameter(at::BIAS_IN);
+        let shared = bias.expand([self.batch(), net.config().hidden()]);
+        self.logits(net, &LAYERS, shared)
+    }
+
+    /// Computes the logits of all rows, `[batch, rows]`, where `shared`, `[batch, hidden]`, is what the
+    /// rows of a set have in common. The formula is at [`SetLayers`].
+    #[must_use]
+    pub fn logits<A: Architecture>(
+        &self,
+        net: &Net<A>,
+        layers: &SetLayers,
+        shared: Tensor<2>,
+    ) -> Outputs {
+        let [batch, hidden] = shared.dims();
+        let [all, _] = self.counts.dims();
+        let rows = all / batch;
+        let first = net.set_layer(self.rows.clone(), layers.row_in, shared);
+        let first = first * self.counts.clone().reshape([batch, rows, 1]);
         let pooled = first.clone().sum_dim(1).reshape([batch, hidden]) * self.share.clone();
-        let shared = net.linear(pooled, at::POOL_MID, at::BIAS_MID);
-        let second = net.set_layer(first.reshape([all, hidden]), at::ROW_MID, shared);
-        let logits = net.product(second.reshape([all, hidden]), at::HEAD);
+        let shared = net.linear(pooled, layers.pool_mid, layers.bias_mid);
+        let second = net.set_layer(first.reshape([all, hidden]), layers.row_mid, shared);
+        let logits = net.product(second.reshape([all, hidden]), layers.head);
         Outputs {
-            logits: logits.reshape([batch, alternatives]),
+            logits: logits.reshape([batch, rows]),
             beliefs: None,
         }
     }

@@ -73,21 +73,19 @@ impl<W: Learn> Trainer<W> {
         &self.weights
     }
 
-    /// Keeps the current policy as the best, if it scored higher than every earlier one.
-    pub fn consider(&mut self, score: f64) {
-        if self.best.as_ref().is_none_or(|best| score > best.score) {
-            self.best = Some(Best {
-                step: self.done,
-                score,
-                weights: self.weights.clone(),
-            });
-        }
+    /// Keeps the current policy as the best one so far.
+    pub fn keep_best(&mut self, score: f64) {
+        self.best = Some(Best {
+            step: self.done,
+            score,
+            weights: self.weights.clone(),
+        });
     }
 
     /// Returns the policy that scored best on the validation seeds; the current one before any was
     /// measured.
     #[must_use]
-    pub fn best(&self) -> &Weights<W::Net> {
+    pub fn best_weights(&self) -> &Weights<W::Net> {
         self.best
             .as_ref()
             .map_or(&self.weights, |best| &best.weights)

@@ -260,7 +260,6 @@ impl<'a, W: Learn> Chosen<'a, W> {
                 f64::from(entropies[entropy_at(place, token)])
             })),
             completion_mask: &mask,
-            tool_mask: None,
             advantages: Advantages::PerToken(&self.table(0.0, |_, token| token.advantage)),
             num_items_in_batch: Some(mask.iter().filter(|on| **on).count() as f64),
             importance_sampling_ratio: None,

@@ -5,6 +5,7 @@
 //! steps take a random action in place of the label, so that states are seen from which the policy has to
 //! recover (the noise of DART, 1703.09327); labels are the policy's throughout.
 
+use sentinel_env::Named;
 use sentinel_env::Origin;
 use std::path::PathBuf;
 
@@ -22,6 +23,7 @@ use super::{CorpusSummary, training_seeds};
 use crate::args::{self, parse_fraction};
 use crate::compact::rng::Rng;
 use crate::episode::with_default;
+use crate::provenance::Provenance;
 use crate::{EpisodeArgs, Error, Progress, SeedRange, chosen, files};
 
 /// Episodes that are held in memory at a time.
@@ -50,7 +52,7 @@ pub struct CorpusConfig {
     #[arg(long)]
     pub allow_oracle: bool,
     /// How an observation is put into words
-    #[arg(long, value_name = "STYLE", default_value = "compact", value_parser = args::prompt_style())]
+    #[arg(long, value_name = "STYLE", default_value_t, value_parser = args::named::<PromptStyle>())]
     pub prompt: PromptStyle,
     /// Probability that a step takes a random action in place of the label, 0 to 1
     #[arg(long, alias = "epsilon", value_name = "P", default_value = "0", value_parser = parse_fraction)]
@@ -140,14 +142,14 @@ impl CorpusConfig {
         if policy.is_privileged() && !self.allow_oracle {
             let reason = format!(
                 "{} reads hidden state, which no prompt shows: name another, or add --allow-oracle",
-                policy.label()
+                policy.name()
             );
             return Err(Error::argument("--policy", reason));
         }
         Ok(Plan {
             config: self,
             policy,
-            random: W::PolicyName::named(W::ROLES.random).filter(|_| self.random_action_prob > 0.0),
+            random: W::PolicyName::parse(W::ROLES.random).filter(|_| self.random_action_prob > 0.0),
             rules: self.episode.rules::<W>()?,
             tasks: self.selected::<W>()?,
             streams,
@@ -157,7 +159,7 @@ impl CorpusConfig {
 
 /// The best scripted policy that sees observations only.
 fn best<W: TextWorld>() -> Result<W::PolicyName, Error> {
-    let by_name = |name| W::PolicyName::named(name);
+    let by_name = |name| W::PolicyName::parse(name);
     let found = by_name(W::ROLES.planner).or_else(|| by_name(W::ROLES.heuristic));
     found.ok_or_else(|| Error::argument("--policy", "name one".to_owned()))
 }
@@ -204,6 +206,11 @@ fn demonstrate_in<W: TextWorld>(
         }
         Ok(())
     })?;
+    total.policy = plan.policy.name();
+    // Of a pipe or a device nothing is left that could lie beside it.
+    if config.out.is_file() {
+        Provenance::new().write_beside(&config.out)?;
+    }
     Ok(total)
 }
 
@@ -246,7 +253,7 @@ impl<W: TextWorld> Plan<'_, W> {
                 task: task.name(),
                 seed,
                 step,
-                policy: self.policy.label(),
+                policy: self.policy.name(),
                 rules: &rules,
                 streams: self.streams,
                 style: config.prompt,

@@ -27,6 +27,12 @@ pub fn training_seeds() -> crate::SeedRange {
     crate::compact::config::TrainConfig::default().train_seeds
 }
 
+/// Seeds to choose a model by, while it is trained.
+#[must_use]
+pub fn validation_seeds() -> crate::SeedRange {
+    crate::compact::config::TrainConfig::default().validation_seeds
+}
+
 pub(crate) fn parse_invalid(word: &str) -> Result<InvalidReward, String> {
     let value: f64 = crate::args::parse_number(word)?;
     InvalidReward::new(value).map_err(|error| error.to_string())

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::training_seeds;
 use crate::Error;
+use crate::provenance::is_marked_name;
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -61,6 +62,8 @@ pub struct Example {
     pub completion: String,
     /// 1-based line of the file.
     pub line: usize,
+    /// Whether it is marked as a fallback's: by `fallback`, or by the name of who acted in a replay.
+    pub fallback: bool,
 }
 
 /// The keys that say what an example is; others are passed over.
@@ -72,6 +75,8 @@ struct Raw {
     text: Option<Value>,
     world: Option<Value>,
     seed: Option<Value>,
+    fallback: Option<Value>,
+    model_source: Option<Value>,
 }
 
 /// Reads a corpus, JSON lines. Empty lines are passed over.
@@ -95,12 +100,7 @@ pub fn read_corpus(path: &Path) -> Result<Vec<Example>, Error> {
         let text = std::str::from_utf8(&bytes).map_err(|_| at_line("it is no UTF-8".to_owned()))?;
         let text = text.trim_start_matches('\u{feff}').trim();
         if !text.is_empty() {
-            let (prompt, completion) = read_example(text).map_err(at_line)?;
-            examples.push(Example {
-                prompt,
-                completion,
-                line,
-            });
+            examples.push(read_example(text, line).map_err(at_line)?);
         }
         bytes.clear();
     }
@@ -110,18 +110,20 @@ pub fn read_corpus(path: &Path) -> Result<Vec<Example>, Error> {
     Ok(examples)
 }
 
-/// Reads one row: `prompt` and `completion` as texts or as chats, or a chat as `messages` of which
+/// Reads the row of a line: `prompt` and `completion` as texts or as chats, or a chat as `messages` of which
 /// the last is the model's. A row that names the world and the seed of its episode must be of a seed
 /// to learn from.
 ///
 /// # Errors
 /// Says what is wrong.
-pub fn read_example(text: &str) -> Result<(Prompt, String), String> {
+pub fn read_example(text: &str, line: usize) -> Result<Example, String> {
     if !text.starts_with('{') {
         return Err("it is no JSON object".to_owned());
     }
     let raw: Raw = serde_json::from_str(text).map_err(|error| error.to_string())?;
     check_origin(raw.world.as_ref(), raw.seed.as_ref())?;
+    let fallback = raw.fallback == Some(Value::Bool(true))
+        || (raw.model_source.as_ref().and_then(Value::as_str)).is_some_and(is_marked_name);
     let (prompt, completion) = match (raw.messages, raw.prompt, raw.completion) {
         (Some(messages), None, None) => {
             let mut turns = chat("messages", messages)?;
@@ -152,7 +154,12 @@ pub fn read_example(text: &str) -> Result<(Prompt, String), String> {
         }
     };
     check(&prompt, &completion)?;
-    Ok((prompt, completion))
+    Ok(Example {
+        prompt,
+        completion,
+        line,
+        fallback,
+    })
 }
 
 /// What is learned from other seeds cannot be measured on them any more.

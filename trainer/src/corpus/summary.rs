@@ -8,6 +8,8 @@ use serde::Serialize;
 /// What was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CorpusSummary {
+    /// The scripted policy whose actions are the labels.
+    pub policy: &'static str,
     /// Episodes.
     pub episodes: u64,
     /// Rows: steps of all episodes.
@@ -66,10 +68,11 @@ impl fmt::Display for CorpusSummary {
         let said = self.completion_characters as f64 / rows;
         write!(
             f,
-            "{} rows of {} episodes, {} random steps; prompts of {mean:.0} characters, at most {}; \
+            "{} rows of {} episodes by the script {}, {} random steps; prompts of {mean:.0} characters, at most {}; \
              completions of {said:.0}; {} distinct actions:",
             self.rows,
             self.episodes,
+            self.policy,
             self.explored,
             self.longest_prompt,
             self.actions.len()

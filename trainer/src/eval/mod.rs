@@ -1,10 +1,12 @@
 //! `sentinel eval`: policies on the same seeds, summed up as the reference does (spec
 //! training-eval §1).
 
+mod origin;
 mod summary;
 mod table;
 mod trained;
 
+pub use origin::EvalOrigin;
 pub(crate) use summary::or_empty;
 pub use summary::{Difficulty, Evaluated, Evaluation, Ordered, ReplayUse, State};
 pub use table::table;
@@ -239,7 +241,7 @@ fn play_one<W: Evaluated>(
 ) -> (Run<W>, Played<W>) {
     let act = |mut player: Player<W>| (run_episode(setup, &mut player), ReplayCounts::default());
     let model = match (policy, trained) {
-        (Contestant::Trained, Some(Source::Model(_, model))) => Some(W::trained(model)),
+        (Contestant::Trained, Some(Source::Model { model, .. })) => Some(W::trained(model)),
         _ => None,
     };
     let (run, replay) = match (policy, model) {

@@ -14,8 +14,10 @@ use sentinel_policy::rollout::Run;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+use super::origin::{EvalOrigin, WithOrigin};
 use super::{Block, Plan, ReplayCounts, Source};
 use crate::compact::Learn;
+use crate::provenance::Provenance;
 use crate::{Contestant, Error};
 
 /// A world with an evaluation as the reference summarizes it.
@@ -161,6 +163,8 @@ pub struct Evaluation<W: Evaluated> {
     pub adversary_threshold: Option<f64>,
     /// Task by task, policy by policy, seed by seed.
     pub episodes: Vec<W::Row>,
+    /// What was played, by which program, and what it rests on.
+    pub sentinel: EvalOrigin,
 }
 
 impl<W: Evaluated> Evaluation<W> {
@@ -187,9 +191,12 @@ impl<W: Evaluated> Evaluation<W> {
         });
         let takes_part = plan.policies.contains(&Contestant::Trained);
         let model = match trained {
-            Some(Source::Model(path, _)) => Some(path.clone()),
+            Some(Source::Model { path, .. }) => Some(path.clone()),
             _ => None,
         };
+        let replay = (takes_part && model.is_none())
+            .then(|| replay_use(&blocks, trained.and_then(Source::replay)));
+        let sentinel = origin(plan, trained, model.as_deref(), replay.as_ref());
         Self {
             task: (config.episode.task)
                 .as_deref()
@@ -205,14 +212,14 @@ impl<W: Evaluated> Evaluation<W> {
             difficulty_by_task_policy: states,
             summary: summarise(plan, &blocks, |_| true),
             by_task: Ordered(by_task.collect()),
-            replay: (takes_part && model.is_none())
-                .then(|| replay_use(&blocks, trained.and_then(Source::replay))),
+            replay,
             model,
             adversary_threshold: config.adversary_threshold,
             episodes: blocks
                 .into_iter()
                 .flat_map(|block| block.played.into_iter().map(|played| played.row))
                 .collect(),
+            sentinel,
         }
     }
 
@@ -221,7 +228,10 @@ impl<W: Evaluated> Evaluation<W> {
     /// # Errors
     /// None that a finished evaluation can cause.
     pub fn to_json(&self) -> Result<String, Error> {
-        let mut text = serde_json::to_string_pretty(&W::file(self))?;
+        let mut text = serde_json::to_string_pretty(&WithOrigin {
+            file: W::file(self),
+            sentinel: &self.sentinel,
+        })?;
         text.push('\n');
         Ok(text)
     }
@@ -240,6 +250,31 @@ fn summarise<W: Evaluated>(
         (policy.name().to_owned(), W::summary(&rows))
     });
     Ordered(summary.collect())
+}
+
+/// What was played, with the fallbacks of who played it and those that acted on the way.
+fn origin<W: Evaluated>(
+    plan: &Plan<'_, W>,
+    trained: Option<&Source<W>>,
+    model: Option<&Path>,
+    replay: Option<&ReplayUse>,
+) -> EvalOrigin {
+    let mut provenance = trained.map_or_else(Provenance::new, |source| source.provenance().clone());
+    let acted = replay.map_or([0; 2], |used| [used.replay_fallbacks, used.replay_misses]);
+    let why = ["the completion was no action", "the replay has no row"];
+    for (count, why) in acted.into_iter().zip(why).filter(|(count, _)| *count > 0) {
+        provenance.mark("eval", format!("{count} steps are the fallback's: {why}"));
+    }
+    EvalOrigin {
+        world: W::NAME,
+        model: model.map(|path| path.display().to_string()),
+        adapter: None,
+        replay: replay.and_then(|used| used.file.clone()),
+        seeds: plan.config.seed_range(),
+        streams: plan.streams,
+        rules: plan.rules.to_string(),
+        provenance,
+    }
 }
 
 fn replay_use<W: Evaluated>(blocks: &[Block<W>], replay: Option<(&Path, &Replay<W>)>) -> ReplayUse {

@@ -42,6 +42,11 @@ pub fn table<W: Evaluated>(evaluation: &Evaluation<W>) -> String {
         text.push('\n');
         text.push_str(&replay_line(replay));
     }
+    // What the replay's own line does not say.
+    let fallbacks = evaluation.sentinel.provenance.fallbacks.iter();
+    for fallback in fallbacks.filter(|fallback| fallback.stage != "eval") {
+        let _ = writeln!(text, "{fallback}");
+    }
     text
 }
 

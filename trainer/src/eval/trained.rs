@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sentinel_policy::nn::Model;
-use sentinel_policy::replay::Replay;
+use sentinel_policy::replay::{AnyReplay, Replay};
 
 use super::{Evaluated, Plan};
 use crate::compact::{self, TrainError};
 use crate::lm::ModelKind;
+use crate::provenance::Provenance;
 use crate::{Contestant, Error, files};
 
 /// The replay of policy `trained` unless another one or a model is named.
@@ -17,10 +18,24 @@ pub const DEFAULT_REPLAY: &str = "replays/trained.jsonl";
 /// Where the actions of policy `trained` come from.
 #[derive(Clone, Debug)]
 pub enum Source<W: Evaluated> {
-    /// Recorded, in this file.
-    Replay(PathBuf, Replay<W>),
-    /// Chosen anew, by the model of this folder.
-    Model(PathBuf, Arc<Model<W::Net>>),
+    /// Recorded.
+    Replay {
+        /// The file.
+        path: PathBuf,
+        /// Its rows.
+        replay: Replay<W>,
+        /// Its digest, and who acted in it that was a fallback.
+        provenance: Provenance,
+    },
+    /// Chosen anew, by a model.
+    Model {
+        /// Its folder.
+        path: PathBuf,
+        /// The model.
+        model: Arc<Model<W::Net>>,
+        /// The digests of its files, and its fallbacks.
+        provenance: Provenance,
+    },
 }
 
 impl<W: Evaluated> Source<W> {
@@ -28,8 +43,16 @@ impl<W: Evaluated> Source<W> {
     #[must_use]
     pub fn replay(&self) -> Option<(&Path, &Replay<W>)> {
         match self {
-            Self::Replay(path, replay) => Some((path, replay)),
-            Self::Model(..) => None,
+            Self::Replay { path, replay, .. } => Some((path, replay)),
+            Self::Model { .. } => None,
+        }
+    }
+
+    /// Where its actions come from.
+    #[must_use]
+    pub const fn provenance(&self) -> &Provenance {
+        match self {
+            Self::Replay { provenance, .. } | Self::Model { provenance, .. } => provenance,
         }
     }
 }
@@ -58,7 +81,13 @@ impl<W: Evaluated> Plan<'_, W> {
                 return Err(Error::argument("--model", reason).into());
             }
             let model = load_model::<W>(folder)?;
-            return Ok(Some(Source::Model(folder.clone(), model)));
+            let mut provenance = Provenance::new();
+            provenance.add_model("model", folder)?;
+            return Ok(Some(Source::Model {
+                path: folder.clone(),
+                model,
+                provenance,
+            }));
         }
         let path = config
             .replay
@@ -68,7 +97,13 @@ impl<W: Evaluated> Plan<'_, W> {
             return Err(Error::NoReplay(path.to_owned()).into());
         }
         let replay = files::read_replay_of::<W>(path)?;
-        Ok(Some(Source::Replay(path.to_owned(), replay)))
+        let mut provenance = Provenance::of_replays(std::iter::once(&replay as &dyn AnyReplay));
+        provenance.add_file("replay", path)?;
+        Ok(Some(Source::Replay {
+            path: path.to_owned(),
+            replay,
+            provenance,
+        }))
     }
 }
 

@@ -6,7 +6,7 @@
 //!   [`Qwen2::initialise`] for a new one. [`Qwen2::save`] writes it back. [`ModelKind`] tells its folder
 //!   from that of a compact policy.
 //! * Text: [`Tokenizer::load`], [`Tokenizer::check_fits`], [`Tokenizer::encode_chat`] with the mask of
-//!   what the assistant wrote. [`check_prompts`] counts what is too long; nothing is ever cut.
+//!   what the assistant wrote.
 //! * What is trained: [`Lora::attach`] or [`Lora::load`] puts an adapter beside the layers;
 //!   [`Qwen2::train`] says whether the adapter, everything or nothing is trained.
 //! * Passes: a [`Batch`] (padded on either side) and a [`Pass`]: [`Pass::training`] records gradients
@@ -62,6 +62,7 @@ mod model;
 mod optimizer;
 mod parallel;
 mod parameter;
+pub mod play;
 mod random;
 pub mod sft;
 mod source;
@@ -80,4 +81,4 @@ pub use model::{Batch, Entropy, Pass, Picks, Qwen2, Text, TokenLogProbs, Trained
 pub use optimizer::{AdamOptions, Moments, Optimizer};
 pub use parameter::{Grads, Parameter};
 pub use source::{HubOptions, find_model};
-pub use tokenizer::{Encoded, Tokenizer, check_prompts};
+pub use tokenizer::{Encoded, Tokenizer};

@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::LmError;
 use super::chat::{ChatTemplate, Message};
 use super::config::{Fields, ModelConfig};
-use super::model::check_lengths;
 
 /// A tokenizer with the chat template that belongs to it.
 #[derive(Clone, Debug)]
@@ -100,12 +99,6 @@ impl Tokenizer {
         self.len() == 0
     }
 
-    /// The id of a token.
-    #[must_use]
-    pub fn id(&self, token: &str) -> Option<u32> {
-        self.inner.token_to_id(token)
-    }
-
     /// Sees whether the model has a row for each token.
     ///
     /// # Errors
@@ -174,15 +167,6 @@ impl Tokenizer {
             reason,
         }
     }
-}
-
-/// Sees whether texts, as tokens, have at most `limit` of them. Nothing is ever cut.
-///
-/// # Errors
-/// If one has more: says how many do, and which one has most.
-pub fn check_prompts(prompts: &[impl AsRef<[u32]>], limit: usize) -> Result<(), LmError> {
-    let lengths: Vec<usize> = prompts.iter().map(|prompt| prompt.as_ref().len()).collect();
-    check_lengths(&lengths, limit)
 }
 
 /// `bos_token` and the like: a text, or an object with its content.

@@ -10,7 +10,7 @@ use sentinel_policy::text::TextWorld;
 use super::RecordConfig;
 use crate::corpus::record::record_spoken;
 use crate::corpus::rollout::Terms;
-use crate::lm::grpo::Speech;
+use crate::lm::play::Speech;
 use crate::lm::train::RunError;
 use crate::{Error, Progress};
 

@@ -28,8 +28,11 @@ pub enum ScaleRewards {
 }
 
 /// TRL's `multi_objective_aggregation`: when several rewards become one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum,
+)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum MultiObjectiveAggregation {
     /// Weigh and sum the rewards, then centre and scale the sum.
     #[default]

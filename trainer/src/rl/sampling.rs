@@ -1,4 +1,5 @@
-//! Masks of a generation, and the correction for a sampler that is not quite the policy.
+//! The mask of a completion, and the correction for a sampler that is not quite the policy: another engine,
+//! or other arithmetic.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,8 +8,9 @@ use super::stats::min_mean_max;
 use super::{Metrics, RlError};
 
 /// TRL's `vllm_importance_sampling_mode`: one ratio per token or sequence, bounded or dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum SamplingMode {
     /// Per token, clipped into the bounds.
     TokenTruncate,
@@ -39,78 +41,11 @@ pub struct SamplingConfig {
     pub clip_max: Option<f64>,
 }
 
-/// The lengths of a generation's completions, in a table that is as wide as the longest.
-#[derive(Clone, Copy, Debug)]
-pub struct Completions<'a> {
-    /// Columns of each row.
-    pub tokens: usize,
-    /// `[completions]`: tokens of each.
-    pub lengths: &'a [usize],
-    /// `[completions]`: whether it ended because the room did.
-    pub truncated: &'a [bool],
-    /// `[completions, tokens]`: false where a tool wrote the token; true on padding.
-    pub tool_mask: Option<&'a [bool]>,
-}
-
-/// Which tokens of a generation count.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GenerationMasks {
-    /// `[completions, tokens]`: true on completions, all false in one that is left out.
-    pub completion_mask: Vec<bool>,
-    /// `[completions, tokens]`: `completion_mask` where the policy wrote the token.
-    pub loss_mask: Vec<bool>,
-}
-
-impl GenerationMasks {
-    /// TRL's `num_items_in_batch`: the tokens of the loss mask.
-    #[must_use]
-    pub fn num_items(&self) -> usize {
-        self.loss_mask.iter().filter(|on| **on).count()
-    }
-}
-
-/// The masks of a generation. With `mask_truncated` (TRL: `mask_truncated_completions`, DAPO's
-/// overlong filter) a truncated completion does not count at all.
-///
-/// # Errors
-/// If a slice does not have its shape, or a completion is longer than the table.
-pub fn generation_masks(
-    completions: Completions<'_>,
-    mask_truncated: bool,
-) -> Result<GenerationMasks, RlError> {
-    let (tokens, rows) = (completions.tokens, completions.lengths.len());
-    check_length("truncated", completions.truncated.len(), rows, "[batch]")?;
-    if let Some(mask) = completions.tool_mask {
-        check_length("tool_mask", mask.len(), rows * tokens, "[batch, tokens]")?;
-    }
-    let longest = completions.lengths.iter().max().copied().unwrap_or(0);
-    check_length(
-        "a completion",
-        longest.max(tokens),
-        tokens,
-        "[tokens] at most",
-    )?;
-    let ends = completions.lengths.iter().zip(completions.truncated);
-    let completion_mask: Vec<bool> = ends
-        .flat_map(|(length, truncated)| {
-            let length = if mask_truncated && *truncated {
-                0
-            } else {
-                *length
-            };
-            (0..tokens).map(move |column| column < length)
-        })
-        .collect();
-    let mut loss_mask = completion_mask.clone();
-    if let Some(tools) = completions.tool_mask {
-        for (on, written) in loss_mask.iter_mut().zip(tools) {
-            *on &= *written;
-        }
-    }
-    Ok(GenerationMasks {
-        completion_mask,
-        loss_mask,
-    })
+/// Returns which tokens of a completion carry loss: all of them, or with `mask_truncated` (TRL:
+/// `mask_truncated_completions`, DAPO's overlong filter) none of one that was truncated.
+#[must_use]
+pub fn completion_mask(length: usize, truncated: bool, mask_truncated: bool) -> Vec<bool> {
+    vec![!(truncated && mask_truncated); length]
 }
 
 /// The ratios of old policy over sampler, and what is logged about them.

@@ -7,6 +7,7 @@ mod verdict;
 pub use table::text;
 pub use verdict::{Above, Gap, Verdict};
 
+use sentinel_env::Named;
 use sentinel_env::Origin;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,7 @@ use serde::Serialize;
 
 use crate::args::{self, list};
 use crate::episode::with_default;
+use crate::provenance::Provenance;
 use crate::{EpisodeArgs, Error, Progress, SeedRange, files};
 
 /// The seeds that are played by default.
@@ -84,7 +86,7 @@ impl<W: Playable> PartialEq for Who<W> {
 impl<W: Playable> Who<W> {
     fn name(&self) -> &str {
         match self {
-            Self::Scripted(policy) => policy.label(),
+            Self::Scripted(policy) => policy.name(),
             Self::Constant(constant) => &constant.name,
         }
     }
@@ -174,7 +176,7 @@ fn players<W: Playable>(named: &str) -> Result<Vec<Who<W>>, Error> {
             "constants" => constants().collect(),
             // A role may name a policy that this build does not have.
             "roles" => (W::ROLES.in_order().into_iter())
-                .filter_map(W::PolicyName::named)
+                .filter_map(W::PolicyName::parse)
                 .map(Who::Scripted)
                 .collect(),
             _ => match constants().find(|who| who.name() == word) {
@@ -233,6 +235,8 @@ pub struct Findings {
     pub tasks: Vec<&'static str>,
     /// Rules by rules, task by task.
     pub verdicts: Vec<Verdict>,
+    /// The program.
+    pub sentinel: Provenance,
 }
 
 /// Makes sure that writing to `path` destroys nothing but an earlier comparison.
@@ -289,6 +293,7 @@ pub fn compare<W: Playable>(
             .collect(),
         tasks: tasks.into_iter().map(|task| task.name()).collect(),
         verdicts: verdicts.collect(),
+        sentinel: Provenance::new(),
         rules,
         cells,
     }

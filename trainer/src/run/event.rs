@@ -69,6 +69,9 @@ pub enum Event {
         step: usize,
         /// Greedy scores.
         scores: Scores,
+        /// What else was measured.
+        #[serde(default, skip_serializing_if = "Metrics::is_empty")]
+        metrics: Metrics,
     },
     /// A checkpoint was written.
     Saved {

@@ -1,5 +1,5 @@
-//! Training runs: their folder, the lock on it, and what is logged while they go on. The same for
-//! every algorithm.
+//! Training runs: their folder, the lock on it, the loop, the checkpoints, and what is logged while
+//! they go on. The same for every algorithm: what learns implements [`Training`].
 //!
 //! A run appends each event to `events.jsonl` and each number to TensorBoard's file at once, so that
 //! both can be watched. A checkpoint holds how long the list of events was; a run that goes on cuts
@@ -8,10 +8,14 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 mod args;
+pub mod checkpoint;
 mod dir;
 mod event;
 mod log;
+pub mod snapshot;
 pub mod tensorboard;
+mod trainer_state;
+mod training;
 
 pub use args::RunDirArgs;
 pub use dir::{CHECKPOINT, LOCK, RunDir, RunLock};
@@ -21,6 +25,10 @@ pub use log::{
     EVENTS, EventsError, LogPosition, RUNS, RunLog, TENSORBOARD, parse_events, read_events,
 };
 pub use tensorboard::Clock;
+pub(crate) use trainer_state::rounded;
+pub use trainer_state::{TRAINER_STATE, TrainerState, logging_steps};
+pub(crate) use training::best_score;
+pub use training::{Cadence, Evaluation, SAVE_TOTAL_LIMIT, Training, Update, run};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -56,7 +56,15 @@ pub fn records(event: &Event, tasks: &[String], clock: &mut Clock) -> Vec<u8> {
         Event::Step { step, metrics, .. } => {
             ("train", *step, metrics.clone().into_iter().collect())
         }
-        Event::Eval { step, scores } => ("eval", *step, named_scores(tasks, scores)),
+        Event::Eval {
+            step,
+            scores,
+            metrics,
+        } => {
+            let mut values = named_scores(tasks, scores);
+            values.extend(metrics.clone());
+            ("eval", *step, values)
+        }
         Event::Finished {
             step,
             scores: Some(scores),

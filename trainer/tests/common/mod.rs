@@ -5,12 +5,25 @@
 )]
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod lm;
+
 use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use sentinel_policy::text::TextWorld;
+use sentinel_trainer::corpus::rollout::{Asked, Speaker};
 use serde_json::Value;
+
+/// A model, which sees prompts and nothing else.
+pub(crate) struct Callback<F>(pub(crate) F);
+
+impl<W: TextWorld, F: FnMut(&[String]) -> Vec<String>> Speaker<W> for Callback<F> {
+    fn speak(&mut self, prompts: &[String], _asked: &[Asked<'_, W>]) -> Vec<String> {
+        (self.0)(prompts)
+    }
+}
 
 /// What a run of the command left.
 pub(crate) struct Run {
@@ -104,4 +117,30 @@ pub(crate) fn golden(name: &str) -> Vec<String> {
 #[track_caller]
 pub(crate) fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
+}
+
+/// The file of an evaluation as the reference writes it: without the object `sentinel`, which must be its last
+/// key and say where the result comes from.
+#[track_caller]
+pub(crate) fn reference_part(text: &str, world: &str) -> String {
+    let (before, own) = text.split_once(",\n  \"sentinel\": {\n").unwrap();
+    assert!(own.ends_with("\n  }\n}\n"), "more stands behind it: {own}");
+    assert!(!own.contains("\n  }\n}\n}") && own.matches("\n  }").count() == 1);
+    let own = &json(text)["sentinel"];
+    let keys = [
+        "world",
+        "model",
+        "seeds",
+        "streams",
+        "rules",
+        "version",
+        "commit",
+        "inputs",
+        "fallbacks",
+    ];
+    for key in keys {
+        assert!(own.get(key).is_some(), "sentinel has no {key}: {own}");
+    }
+    assert_eq!(own["world"], world);
+    format!("{before}\n}}\n")
 }

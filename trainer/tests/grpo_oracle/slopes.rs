@@ -72,7 +72,6 @@ impl Random {
             ref_logps: Some(&self.ref_logps),
             entropies: Some(&self.entropies),
             completion_mask: &self.mask,
-            tool_mask: None,
             advantages: if per_token {
                 Advantages::PerToken(&self.token_advantages)
             } else {

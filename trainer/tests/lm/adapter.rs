@@ -7,6 +7,7 @@ use sentinel_trainer::lm::{
     BaseCheck, Batch, GenerationDefaults, LmError, Lora, LoraConfig, ModelConfig, Pass, Qwen2,
     Target, Trained,
 };
+use sentinel_trainer::provenance::Provenance;
 use serde_json::{Value, json};
 
 use crate::oracle::{LOGITS, close, device, numbers, oracle, tensors};
@@ -35,7 +36,7 @@ fn logits_are_those_of_peft() {
 
         let target = tempfile::tempdir().unwrap();
         let merged = target.path().join("merged");
-        let report = Lora::merge_into(&model, &base, &merged, false).unwrap();
+        let report = Lora::merge_into(&model, &base, &merged, &Provenance::new(), false).unwrap();
         assert!(report.difference <= report.tolerance);
         let read = Qwen2::load(&merged, &device()).unwrap();
         let logits = numbers(read.forward(&batch, Pass::EVALUATION));
@@ -52,12 +53,11 @@ fn logits_are_those_of_peft() {
             merged.join("tokenizer.json").is_file(),
             base.join("tokenizer.json").is_file()
         );
-        let error = Lora::merge_into(&model, &base, &merged, false).unwrap_err();
-        assert!(
-            error.to_string().contains("--overwrite-output-dir"),
-            "{error}"
-        );
-        Lora::merge_into(&model, &base, &merged, true).unwrap();
+        let error =
+            Lora::merge_into(&model, &base, &merged, &Provenance::new(), false).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains("--overwrite-output-dir"), "{said}");
+        Lora::merge_into(&model, &base, &merged, &Provenance::new(), true).unwrap();
     }
 }
 
@@ -81,7 +81,7 @@ fn files_are_those_of_peft() {
     };
     let folder = tempfile::tempdir().unwrap();
     let written = folder.path().join("adapter");
-    Lora::save(&model, &written).unwrap();
+    Lora::save(&model, &written, &model.base_digest().unwrap()).unwrap();
     let (ours, theirs) = ("adapter_model.safetensors", "adapter_model.safetensors");
     let (ours, theirs) = (tensors(&written.join(ours)), tensors(&adapter.join(theirs)));
     assert!(ours.keys().eq(theirs.keys()));
@@ -123,7 +123,7 @@ fn a_merged_model_ends_its_texts_as_its_base_does() {
     config["bos_token_id"] = json!(3);
     config["pad_token_id"] = json!(null);
     fs::write(source.join("config.json"), config.to_string()).unwrap();
-    Lora::merge_into(&model, &source, &target, false).unwrap();
+    Lora::merge_into(&model, &source, &target, &Provenance::new(), false).unwrap();
     let text = fs::read(target.join("config.json")).unwrap();
     let merged: Value = serde_json::from_slice(&text).unwrap();
     for key in ["eos_token_id", "bos_token_id"] {
@@ -169,7 +169,7 @@ fn adapters_of_other_models_are_refused() {
     }
     // Of the same shape: told apart by the digest that we write.
     let folder = tempfile::tempdir().unwrap();
-    Lora::save(&model, folder.path()).unwrap();
+    Lora::save(&model, folder.path(), &model.base_digest().unwrap()).unwrap();
     let mut other = Qwen2::initialise(config, 0, &device()).unwrap();
     let error = Lora::load(&mut other, folder.path(), BaseCheck::Weights).unwrap_err();
     assert!(error.to_string().contains("other weights"), "{error}");

@@ -11,7 +11,11 @@ type File = std::collections::BTreeMap<String, Recorded>;
 fn compare(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
     let config = model.config();
     let batch = file["a.input_ids"].batch(config, None);
-    let states = model.hidden_states(&batch, Pass::EVALUATION);
+    // As transformers' `output_hidden_states`: the last one after the last norm.
+    let mut states = Vec::new();
+    let last = model.hidden_observed(&batch, Pass::EVALUATION, |x| states.push(x.clone()));
+    states.pop();
+    states.push(last);
     assert_eq!(states.len(), config.num_hidden_layers + 1);
     for (k, state) in states.into_iter().enumerate() {
         let recorded = &file[&format!("a.hidden.{k}")].values;
@@ -71,14 +75,15 @@ fn padded(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
     let picks = Picks::new(&batch, &chosen).unwrap();
     let hidden = model.hidden(&batch, Pass::EVALUATION);
     let found = model.token_logprobs(hidden, &picks, 1.0, Entropy::Value, Pass::EVALUATION);
-    let spread = picks.spread(&numbers(found.logps), batch.ids().len(), 0.0);
+    let logps = numbers(found.logps);
     let recorded = &file["pad.logprobs_next"].values;
-    for (at, on) in chosen.iter().enumerate().filter(|(_, on)| **on) {
-        assert!(*on);
+    let places: Vec<usize> = (0..chosen.len()).filter(|at| chosen[*at]).collect();
+    assert_eq!(logps.len(), places.len());
+    for (at, logp) in places.into_iter().zip(logps) {
         let recorded = recorded[at / columns * (columns - 1) + at % columns - 1];
         close(
             &format!("{name} log-probability {at}"),
-            &[spread[at]],
+            &[logp],
             &[recorded],
             tolerance,
         );

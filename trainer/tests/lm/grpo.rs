@@ -31,11 +31,11 @@ fn samples(file: &BTreeMap<String, Recorded>) -> Vec<Sample> {
     let sample = |(at, advantage): (usize, &f32)| Sample {
         prompt: row(&prompts, &prompt_mask, at, before),
         completion: row(&completions, &mask, at, after),
-        counts: true,
-        written: Some(row(&written, &mask, at, after)),
+        mask: Some(row(&written, &mask, at, after)),
         advantage: f64::from(*advantage),
         old: Some(row(&old, &mask, at, after)),
         reference: Some(row(&reference, &mask, at, after)),
+        ..Sample::default()
     };
     file["advantages"]
         .values
@@ -228,7 +228,7 @@ fn every_loss_passes_through() {
         );
     }
     for sample in &mut samples {
-        sample.counts = false;
+        sample.mask = Some(vec![false; sample.completion.len()]);
     }
     objective.loss.loss_type = LossType::Grpo;
     let all: Vec<&Sample> = samples.iter().collect();

@@ -35,7 +35,6 @@ fn learned(model: &Qwen2, pass: Pass) -> Accumulated {
     let sample = |row: u32| Sample {
         prompt: ids(row / 4, 9),
         completion: ids(row, 5),
-        counts: true,
         advantage: f64::from(row) - 3.5,
         ..Sample::default()
     };

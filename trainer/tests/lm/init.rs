@@ -2,6 +2,7 @@
 
 use sentinel_trainer::lm::init::{InitOptions, Numbers, create};
 use sentinel_trainer::lm::{Completion, Tokenizer};
+use sentinel_trainer::provenance::Provenance;
 
 /// What a tokenizer made with `numbers` cuts `text` into.
 fn words(numbers: Numbers, text: &str) -> Vec<String> {
@@ -14,7 +15,7 @@ fn words(numbers: Numbers, text: &str) -> Vec<String> {
         ..InitOptions::tiny(folder.path().join("model"))
     };
     let learned = "stakes 0.86 S3 0.86 A12/3 cost 4\nit's 0.5%\n".repeat(3);
-    create(&options, &[learned]).unwrap();
+    create(&options, &[learned], &Provenance::new()).unwrap();
     let tokenizer = Tokenizer::load(&options.output_dir).unwrap();
     let ids = tokenizer.encode(text).unwrap();
     assert_eq!(tokenizer.decode(&ids, false).unwrap(), text);
@@ -42,7 +43,7 @@ fn numbers_are_cut_into_digits_where_that_is_asked_for() {
 fn no_special_token_is_overlooked() {
     let folder = tempfile::tempdir().unwrap();
     let options = InitOptions::tiny(folder.path().join("model"));
-    create(&options, &[]).unwrap();
+    create(&options, &[], &Provenance::new()).unwrap();
     let tokenizer = Tokenizer::load(&options.output_dir).unwrap();
     let said = |text: &str, stopped| {
         let ids = tokenizer.encode(text).unwrap();

@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod adapter;
+#[path = "../common/mod.rs"]
+mod common;
 mod files;
 mod forward;
 mod generation;
@@ -18,6 +20,7 @@ mod oracle;
 mod packing;
 mod peft;
 mod place;
+mod provenance;
 mod record;
 mod refused;
 mod runs;

@@ -38,6 +38,32 @@ fn numbers_that_cannot_be_are_named() {
     }
 }
 
+/// Bounds belong to a correction, and are in order.
+#[test]
+fn bounds_of_a_correction_need_one() {
+    for (options, what) in [
+        (
+            "--importance-sampling-clip-max 2",
+            "without importance-sampling-mode",
+        ),
+        (
+            "--importance-sampling-mode token_mask --importance-sampling-clip-min 4",
+            "the first below the second",
+        ),
+        (
+            "--loss-type sapo --sapo-temperature-pos 0",
+            "sapo_temperature_pos",
+        ),
+        ("--delta -1", "delta"),
+    ] {
+        let options = options.replace(" -1", "=-1");
+        let said = fails(&format!("lm grpo --model none {options}"));
+        assert!(said.contains(what), "{said}");
+    }
+    let said = refused("lm grpo --model none --importance-sampling-mode sometimes");
+    assert!(said.contains("token_truncate"), "{said}");
+}
+
 /// A dry run takes what the file says, and refuses what no run can have.
 #[test]
 fn a_dry_run_has_the_run_s_own_options() {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::{Device, Tensor};
 use safetensors::{Dtype, SafeTensors};
+use sentinel_trainer::lm::sft::SftRow;
 use sentinel_trainer::lm::{Batch, ModelConfig, Tokenizer};
 use serde::de::DeserializeOwned;
 
@@ -206,4 +207,9 @@ pub(crate) fn close(what: &str, ours: &[f32], recorded: &[f32], tolerance: f32) 
 
 pub(crate) fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     tensor.try_into_vec_as::<f32>().unwrap()
+}
+
+/// Rows that share nothing with others.
+pub(crate) fn alone<'a>(rows: &[&'a SftRow]) -> Vec<Vec<&'a SftRow>> {
+    rows.iter().map(|row| vec![*row]).collect()
 }

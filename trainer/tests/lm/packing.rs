@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use sentinel_trainer::lm::sft::{SftRow, pack, packed_gradient, window_gradient};
+use sentinel_trainer::lm::sft::{SftRow, pack, packed_gradient};
 use sentinel_trainer::lm::{Grads, Lora, Pass, Qwen2, Trained};
 use serde_json::Value;
 
-use crate::oracle::{close, numbers, oracle};
+use crate::oracle::{alone, close, numbers, oracle};
 use crate::runs::{adapter, curve, made, succeeds};
 use crate::sft::{adapted, recorded_rows};
 
@@ -43,8 +43,8 @@ fn shared_rows_have_the_gradient_of_rows_of_their_own() {
             }
             model.train(trained);
             let pass = Pass::training(0);
-            let alone: Vec<&SftRow> = rows.iter().collect();
-            let alone = window_gradient(&model, &alone, rows.len(), 0, pass).unwrap();
+            let each: Vec<&SftRow> = rows.iter().collect();
+            let alone = packed_gradient(&model, &alone(&each), rows.len(), 0, pass).unwrap();
             // In as few rows as hold them, and all in one.
             for limit in [2 * longest, all] {
                 let packs = pack(&lengths, limit);

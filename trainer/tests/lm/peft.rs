@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use safetensors::{Dtype, tensor::TensorView};
-use sentinel_trainer::lm::sft::{SftRow, window_gradient};
+use sentinel_trainer::lm::sft::{SftRow, packed_gradient};
 use sentinel_trainer::lm::{
     AdamOptions, BaseCheck, Batch, Lora, LoraConfig, Optimizer, Pass, Qwen2, Target, Trained,
 };
+use sentinel_trainer::provenance::Provenance;
 
-use crate::oracle::{Oracle, device, numbers, oracle, say};
+use crate::oracle::{Oracle, alone, device, numbers, oracle, say};
 
 const ROWS: usize = 2;
 const TOKENS: usize = 8;
@@ -69,7 +70,7 @@ fn trained(base: &Path, config: LoraConfig) -> Qwen2 {
     let rows: Vec<&SftRow> = rows.iter().collect();
     let mut optimizer = Optimizer::new(&AdamOptions::default());
     for _ in 0..5 {
-        let found = window_gradient(&model, &rows, 2, 0, Pass::training(0)).unwrap();
+        let found = packed_gradient(&model, &alone(&rows), 2, 0, Pass::training(0)).unwrap();
         optimizer.step(&mut model, found.grads, 2e-2).unwrap();
     }
     model
@@ -145,13 +146,13 @@ fn peft_roundtrip() {
         let path = folder.path().join("claim.safetensors");
         claim(&model, &path);
         let adapter = folder.path().join("adapter");
-        Lora::save(&model, &adapter).unwrap();
+        Lora::save(&model, &adapter, &model.base_digest().unwrap()).unwrap();
         let mut command = Command::new(&python);
         command.arg(&script).args([&base, &adapter, &path]);
         agrees(&format!("adapter of {variant} in PEFT"), &mut command);
 
         let merged = folder.path().join("merged");
-        Lora::merge_into(&model, &base, &merged, false).unwrap();
+        Lora::merge_into(&model, &base, &merged, &Provenance::new(), false).unwrap();
         let mut command = Command::new(&python);
         command.args(["-c", MERGED]).args([&merged, &path]);
         agrees(&format!("merged {variant} in transformers"), &mut command);

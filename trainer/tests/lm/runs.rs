@@ -50,7 +50,7 @@ pub(crate) fn made(folder: &Path) -> (String, String) {
     let (corpus, model) = (folder.join("corpus.jsonl"), folder.join("model"));
     let (corpus, model) = (corpus.display().to_string(), model.display().to_string());
     succeeds(&format!(
-        "lm corpus --world trust --tasks task1 --seeds 100000..100004 --out {corpus}"
+        "lm corpus --world trust --task task1 --seeds 100000..100004 --out {corpus}"
     ));
     succeeds(&format!(
         "lm init --output-dir {model} --data {corpus} --vocab-size 400 --hidden-size 32 --intermediate-size 64 \
@@ -261,6 +261,131 @@ fn playing_goes_on_where_it_was_killed_or_interrupted() {
     assert_eq!(first["completions/invalid_rate"], 1.0);
     let events = std::fs::read_to_string(folder.path().join("whole/events.jsonl")).unwrap();
     assert!(events.contains("groups have equal rewards"));
+}
+
+/// The best model on the validation seeds is handed out; a run without progress ends early.
+#[test]
+fn the_best_model_stays_and_patience_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = crate::common::lm::speaking(folder.path());
+    let out = folder.path().join("out");
+    // So large a step spoils the model: nothing after step 0 is better.
+    let run = format!(
+        "lm grpo --model {model} --world trust --task task1 --episodes 8 --batch-size 1 --learning-rate 1 \
+         --num-generations 4 --groups-per-update 4 --max-completion-length 40 --eval-steps 1 \
+         --eval-episodes 2 --early-stopping-patience 3 --save-steps 1 --output-dir {}",
+        out.display()
+    );
+    succeeds(&run);
+    assert_eq!(curve(&out).len(), 3, "it ended after three evaluations");
+    let state = std::fs::read_to_string(out.join("trainer_state.json")).unwrap();
+    let state: Value = serde_json::from_str(&state).unwrap();
+    assert_eq!(state["best_global_step"], 0);
+    assert_eq!(state["best_model_checkpoint"], "checkpoint-0");
+    assert_eq!(state["eval_steps"], 1);
+    let evaluated = state["log_history"].as_array().unwrap().iter();
+    assert_eq!(
+        evaluated.filter(|e| e.get("eval_reward").is_some()).count(),
+        4
+    );
+    let snapshots = sentinel_trainer::run::snapshot::steps(&out).unwrap();
+    assert_eq!(snapshots, [0, 2, 3], "two latest and the best");
+    let at = |step: usize| adapter(&out.join(format!("checkpoint-{step}")));
+    assert!(adapter(&out) == at(0) && at(0) != at(3));
+    // What is over stays as it is.
+    succeeds(&format!("lm grpo --resume --output-dir {}", out.display()));
+    assert!(adapter(&out) == at(0) && curve(&out).len() == 3);
+    let said = fails(&format!(
+        "lm grpo --model {model} --early-stopping-patience 3 --output-dir {}",
+        folder.path().join("other").display()
+    ));
+    assert!(said.contains("early-stopping-patience"), "{said}");
+}
+
+/// From play to weights: completions that earned more than their group are reinforced.
+#[test]
+fn an_update_learns_from_differences_of_reward() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = crate::common::lm::speaking(folder.path());
+    let out = folder.path().join("out");
+    succeeds(&format!(
+        "lm grpo --model {model} --world trust --task task1 --episodes 2 --batch-size 2 --learning-rate 5e-3 \
+         --num-generations 4 --groups-per-update 4 --max-completion-length 40 --num-iterations 2 \
+         --output-dir {}",
+        out.display()
+    ));
+    // Two steps of one update: its completions are logged once, with what the last step ended.
+    let text = std::fs::read_to_string(out.join("completions/completions_00002.jsonl")).unwrap();
+    let rows: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let number = |row: &Value, name: &str| row[name].as_f64().unwrap();
+    let mut uneven = 0;
+    for group in rows.chunk_by(|a, b| a["group"] == b["group"]) {
+        assert_eq!(group.len(), 4);
+        assert!(group.iter().all(|row| row["prompt"] == group[0]["prompt"]));
+        let rewards: Vec<f64> = group.iter().map(|row| number(row, "environment")).collect();
+        let mean = rewards.iter().sum::<f64>() / 4.0;
+        let squares = rewards.iter().map(|reward| (reward - mean).powi(2));
+        let deviation = (squares.sum::<f64>() / 3.0).sqrt();
+        for (row, reward) in group.iter().zip(&rewards) {
+            let expected = (reward - mean) / (deviation + 1e-4);
+            assert!((number(row, "advantage") - expected).abs() < 1e-6, "{row}");
+        }
+        uneven += usize::from(deviation > 0.0);
+    }
+    assert!(uneven > 0, "all rewards were equal");
+    let steps = curve(&out);
+    let losses: Vec<f64> = steps.iter().map(|s| s["loss"].as_f64().unwrap()).collect();
+    assert!(losses.len() == 2 && losses[1] < losses[0], "{losses:?}");
+    assert!(steps[0]["grad_norm"].as_f64().unwrap() > 1e-4);
+    let moved = adapter(&out)
+        .into_iter()
+        .filter(|(name, values)| name.contains("lora_B") && values.iter().any(|x| *x != 0.0));
+    assert!(moved.count() > 0, "the adapter never moved");
+}
+
+/// The sampler here is the policy itself, so that its correction is about 1, to the rounding of another order
+/// of sums; the further options of the loss are those of the run.
+#[test]
+fn a_sampler_is_corrected_for_where_that_is_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, model) = made(folder.path());
+    let run = |options: &str, name: &str| {
+        let out = folder.path().join(name);
+        let out = out.display();
+        succeeds(&format!(
+            "lm grpo --model {model} --task task1 --episodes 2 --learning-rate 1e-3 --num-generations 3 \
+             --groups-per-update 2 --max-completion-length 6 --credit single-step --format-weight 1 --max-steps 2 \
+             --num-iterations 2 {options} --output-dir {out}"
+        ));
+        curve(&folder.path().join(name))
+    };
+    let plain = run("", "plain");
+    assert!(!plain[0].keys().any(|name| name.starts_with("sampling/")));
+    for (mode, more) in [
+        ("token_truncate", ""),
+        ("sequence_mask", "--loss-type vespo --vespo-k-pos 1.5"),
+    ] {
+        let options = format!("--importance-sampling-mode {mode} {more}");
+        let found = run(&options, mode);
+        for step in &found {
+            let ratio = step["sampling/importance_sampling_ratio/mean"]
+                .as_f64()
+                .unwrap();
+            let apart = step["sampling/sampling_logp_difference/max"]
+                .as_f64()
+                .unwrap();
+            assert!(
+                (ratio - 1.0).abs() < 1e-3 && apart < 1e-3,
+                "{ratio} {apart}"
+            );
+        }
+    }
+    let state = |name: &str| folder.path().join(name).join("training_options.json");
+    let options = std::fs::read_to_string(state("sequence_mask")).unwrap();
+    assert!(options.contains("\"vespo_k_pos\": 1.5"), "{options}");
 }
 
 #[test]

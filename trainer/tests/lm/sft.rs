@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use sentinel_trainer::corpus::{Example, Prompt, Role, Turn};
-use sentinel_trainer::lm::sft::{Prepared, RowOptions, SftRow, TooLong, prepare, window_gradient};
+use sentinel_trainer::lm::sft::{Prepared, RowOptions, SftRow, TooLong, packed_gradient, prepare};
 use sentinel_trainer::lm::train::{Schedule, ScheduleKind};
 use sentinel_trainer::lm::{
     AdamOptions, BaseCheck, LmError, Lora, Optimizer, Pass, Qwen2, Tokenizer, Trained,
 };
 use serde::Deserialize;
 
-use crate::oracle::{LOGITS, Oracle, Recorded, close, device, numbers, oracle};
+use crate::oracle::{LOGITS, Oracle, Recorded, alone, close, device, numbers, oracle};
 
 #[derive(Deserialize)]
 struct Run {
@@ -38,6 +38,7 @@ fn examples(run: &Run) -> Vec<Example> {
         }]),
         completion: said.clone(),
         line: index + 1,
+        fallback: false,
     };
     run.rows.iter().enumerate().map(example).collect()
 }
@@ -197,7 +198,8 @@ fn windows_are_those_of_torch_in_any_division() {
         let rows = recorded_rows(&file);
         let rows: Vec<&SftRow> = rows.iter().collect();
         for micro in 1..=rows.len() {
-            let found = window_gradient(&model, &rows, micro, 0, Pass::training(0)).unwrap();
+            let found =
+                packed_gradient(&model, &alone(&rows), micro, 0, Pass::training(0)).unwrap();
             close(
                 "loss",
                 &[found.loss as f32],
@@ -223,7 +225,7 @@ fn windows_are_those_of_torch_in_any_division() {
         }
         Lora::detach(&mut model);
         model.train(Trained::Everything);
-        let found = window_gradient(&model, &rows, 1, 0, Pass::training(0)).unwrap();
+        let found = packed_gradient(&model, &alone(&rows), 1, 0, Pass::training(0)).unwrap();
         close(
             "full loss",
             &[found.loss as f32],
@@ -262,7 +264,7 @@ fn a_run_is_that_of_trl() {
         for (step, point) in run.curve.iter().enumerate() {
             // The last window of an epoch holds what is left of the rows.
             let window = rows.chunks(4).nth(step % rows.len().div_ceil(4)).unwrap();
-            let found = window_gradient(&model, window, 2, 0, Pass::training(0)).unwrap();
+            let found = packed_gradient(&model, &alone(window), 2, 0, Pass::training(0)).unwrap();
             tokens += found.tokens;
             let rate = schedule.at(step);
             let norm = optimizer.step(&mut model, found.grads, rate).unwrap();

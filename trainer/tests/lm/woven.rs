@@ -157,7 +157,6 @@ fn a_step_does_not_depend_on_what_shares_a_row() {
     let sample = |prompt: u32, length: u32, completion: u32| Sample {
         prompt: ids(prompt, length),
         completion: ids(completion, 2 + completion % 3),
-        counts: true,
         advantage: f64::from(completion) - 3.5,
         ..Sample::default()
     };
@@ -188,7 +187,6 @@ fn a_smaller_last_micro_batch_weighs_less() {
     let sample = |row: u32| Sample {
         prompt: ids(1 + row / 5, 9),
         completion: ids(row, 2 + row % 3),
-        counts: true,
         advantage: f64::from(row) - 5.5,
         ..Sample::default()
     };

@@ -95,7 +95,9 @@ impl<P: Playable> Acting<P> {
             return None;
         };
         let others = recorded.mismatches(episode.scenario_id());
+        let first = recorded.rows().iter().next();
         Some(Recording {
+            source: first.map_or_else(String::new, |row| row.row.model_source.clone()),
             hits: recorded.hits().len(),
             fallbacks: recorded.fallbacks(),
             unused: recorded.unused().count(),

@@ -21,6 +21,8 @@ pub struct Frame<W: World> {
 /// How a recording fits what was played.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
+    /// Who acted in it, as its first row says; a stand-in has a mark behind its name.
+    pub source: String,
     /// Recorded actions that could be played.
     pub hits: usize,
     /// Those of them that the fallback took when they were recorded, where a model named no action.

@@ -9,7 +9,8 @@ use sentinel_policy::nn::Model;
 use sentinel_policy::policy::Policy;
 use sentinel_policy::polyguard::learned::{PolyguardNet, Trained};
 use sentinel_policy::polyguard::{
-    BeamSearch, GreedyRegimen, Mode, NoChange, Oracle, Player, PolicyName, Random, RulesOnly, Stack,
+    BeamSearch, GreedyRegimen, Mode, NoChange, Oracle, Player, PolicyName, Random, RulesOnly,
+    Stack, StackConfig,
 };
 use sentinel_policy::replay::ReplayEpisode;
 
@@ -66,7 +67,11 @@ fn player(policy: PolicyName, seed: u64) -> Option<Who> {
             let oracle = Player::Privileged(Box::new(Oracle::new(ORACLE_DEPTH)));
             return Some(Who::Alone(Acting::Playing(oracle)));
         }
-        _ => return Some(Who::Stack(Box::new(Stack::of(mode(policy)?)))),
+        _ => {
+            return Some(Who::Stack(Box::new(Stack::new(StackConfig::of(mode(
+                policy,
+            )?)))));
+        }
     };
     Some(Who::Alone(Acting::Playing(Player::Public(public))))
 }

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-use serde_json::{Map, Value};
-
+use sentinel_env::json::Json;
 use sentinel_policy::order::sort;
+use serde::Deserialize;
 
 /// One entry of the log.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +35,7 @@ struct Raw {
     max_steps: Option<i64>,
     #[serde(default)]
     best_metric: Option<f64>,
-    log_history: Vec<Map<String, Value>>,
+    log_history: Vec<Json>,
 }
 
 impl TrainerState {
@@ -76,13 +75,15 @@ pub fn parse(text: &str) -> Result<TrainerState, String> {
     })
 }
 
-fn read(number: usize, entry: Map<String, Value>) -> Result<Entry, String> {
-    let step = entry.get("step").and_then(Value::as_u64);
+fn read(number: usize, entry: Json) -> Result<Entry, String> {
+    let entry = entry.into_object::<serde_json::Error>("an entry to be an object");
+    let entry = entry.map_err(|e| format!("entry {number} of log_history: {e}"))?;
+    let step = entry.get("step").and_then(Json::as_u64);
     let step = step.ok_or_else(|| {
         format!("entry {number} of log_history has no `step` that is a whole number")
     })?;
-    let values = entry.into_iter().filter(|(name, _)| name != "step");
-    let values = values.filter_map(|(name, value)| Some((name, value.as_f64()?)));
+    let values = entry.iter().filter(|(name, _)| *name != "step");
+    let values = values.filter_map(|(name, value)| Some((name.to_owned(), value.as_f64()?)));
     Ok(Entry {
         step,
         values: values.collect(),

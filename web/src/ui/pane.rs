@@ -121,7 +121,8 @@ fn ReplayNote<W: World>(scene: Scene<W>) -> impl IntoView {
                     0 => String::new(),
                     n => format!(", {n} of them the fallback’s, where what the model said was no action"),
                 };
-                let bad = misses > 0 || fit.unused > 0 || fit.fallbacks > 0;
+                let stand_in = fit.source.ends_with("fallback)");
+                let bad = misses > 0 || fit.unused > 0 || fit.fallbacks > 0 || stand_in;
                 let class = if bad || !fit.misfits.is_empty() {
                     "note bad"
                 } else {
@@ -134,7 +135,7 @@ fn ReplayNote<W: World>(scene: Scene<W>) -> impl IntoView {
                 };
                 (
                     class,
-                    format!("Replay: {hits} recorded actions{spoken}, {misses} misses{why}{unused}{misfits}"),
+                    format!("Replay ({}): {hits} recorded actions{spoken}, {misses} misses{why}{unused}{misfits}", fit.source),
                 )
             }),
             Some(Entry::Failed(reason)) => ("note bad", reason),

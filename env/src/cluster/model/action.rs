@@ -1,7 +1,7 @@
 //! Actions in the typed form that an episode takes.
 
 use super::task::{GpuId, JobId};
-use crate::named::named;
+use crate::named_enum;
 use crate::slot::Slot;
 
 /// What the scheduler does in one step (spec cluster §4). What is left out is chosen by rule.
@@ -43,7 +43,7 @@ pub enum Action {
     Tick,
 }
 
-named! {
+named_enum! {
     /// The five words of the protocol.
     pub enum ActionType {
         /// `allocate`

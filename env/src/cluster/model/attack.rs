@@ -2,7 +2,7 @@
 
 use super::task::{GpuId, JobId, Size};
 use crate::controller::DifficultyProfile;
-use crate::named::named;
+use crate::named_enum;
 
 /// The highest level.
 pub const LEVEL_MAX: u8 = 5;
@@ -11,7 +11,7 @@ pub(crate) const GAP: u8 = 5;
 /// Steps in which an attack can be found where the rules leave it open: the next one cannot come
 /// sooner.
 pub const OPEN_STEPS: u8 = GAP;
-named! {
+named_enum! {
     /// The five kinds of attack, one for each level.
     pub enum AttackType {
         /// A job is reported complete.

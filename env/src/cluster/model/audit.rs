@@ -63,46 +63,25 @@ impl Agent {
     }
 }
 
-impl Serialize for Agent {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
 /// What is claimed for an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum ClaimKind {
-    /// A report that was caught: 0, denied.
+pub(crate) enum ClaimKind {
+    /// A report that was caught: 0.
     Denied,
-    /// A report that was checked and stands: one half, approved.
+    /// A report that was checked and stands: one half.
     Checked,
-    /// A job done: 0.8, approved.
+    /// A job done: 0.8.
     Completed,
-    /// A forged completion: 0.99, neither approved nor denied.
+    /// A forged completion: 0.99.
     Forged,
 }
 
 impl ClaimKind {
     const COUNT: usize = 4;
-
-    /// Returns the claimed reward, 0..1.
-    #[must_use]
-    pub const fn reward(self) -> f64 {
-        REWARDS[self as usize]
-    }
-
-    /// Returns what the auditor said of it, if anything.
-    #[must_use]
-    pub const fn approved(self) -> Option<bool> {
-        match self {
-            Self::Denied => Some(false),
-            Self::Checked | Self::Completed => Some(true),
-            Self::Forged => None,
-        }
-    }
 }
 
+/// The claimed reward of each kind, 0..1.
 const REWARDS: [f64; ClaimKind::COUNT] = [0.0, 0.5, 0.8, 0.99];
 
 /// [`REWARDS`] in units of 2^-53, exactly.

@@ -6,12 +6,12 @@ use super::attack::AdversaryState;
 use super::pool::Pool;
 use super::task::{GPUS_MAX, JOBS_MAX, JobId};
 use crate::controller::AdversaryProfile;
-use crate::named::named;
+use crate::named_enum;
 use crate::rng::PyRandom;
 use crate::slot::{PerSlot, SLOTS, Slot};
 use crate::task::Task;
 
-named! {
+named_enum! {
     /// What a worker is like.
     pub enum Behaviour {
         /// Says what is.
@@ -83,8 +83,8 @@ pub struct Hidden {
 }
 
 impl Hidden {
-    /// Returns the same with other behaviours behind the slots: a hypothetical world for tests and
-    /// for look-ahead from beliefs.
+    /// Returns the same with other behaviours behind the slots.
+    #[cfg(feature = "testing")]
     #[must_use]
     pub fn with_assignment(mut self, assignment: [Behaviour; SLOTS]) -> Self {
         self.assignment = PerSlot(assignment);
@@ -92,6 +92,7 @@ impl Hidden {
     }
 
     /// Returns the same with other draws to come: failures and attacks as the seed `seed` draws them.
+    #[cfg(feature = "testing")]
     #[must_use]
     pub fn with_outcome_seed(mut self, seed: u64) -> Self {
         self.failures = PyRandom::new(seed);

@@ -1,10 +1,10 @@
 //! The job queue (spec cluster §2, §4.6, §7).
 
 use super::task::{GPUS_MAX, GpuId, JOBS_MAX, JobId};
-use crate::named::named;
+use crate::named_enum;
 use crate::slot::Slot;
 
-named! {
+named_enum! {
     /// Where a job stands.
     #[derive(Default)]
     pub enum JobStatus {

@@ -2,7 +2,7 @@
 
 use super::setup::{Change, Rules};
 use super::task::{GPUS_MAX, GpuId, Size};
-use crate::named::named;
+use crate::named_enum;
 use crate::num::round_to;
 use crate::rng::PyRandom;
 
@@ -13,7 +13,7 @@ pub(crate) const FORGED_FREE: u16 = 40;
 /// Steps that a GPU recovers.
 const RECOVERY_STEPS: u8 = 3;
 
-named! {
+named_enum! {
     /// The state of a GPU.
     #[derive(Default)]
     pub enum GpuState {

@@ -1,6 +1,5 @@
 //! JSON, text and session: everything that allocates or speaks (spec cluster §6, §7, §10).
 
-mod audit_log;
 mod breakdown;
 mod message;
 mod payload;
@@ -11,7 +10,6 @@ mod summary;
 pub mod text;
 mod trace;
 
-pub use audit_log::{ActionRow, AuditSnapshot, ClaimRow, Investigation};
 pub use breakdown::{Breakdown, StepBreakdown};
 pub use message::{ActionError, ActionMessage, MessageError, ResetRequest, UnknownTask};
 pub use payload::{

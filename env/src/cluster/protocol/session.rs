@@ -1,6 +1,5 @@
 //! The reference's protocol: reset, JSON action, step, payload, report (spec cluster §10).
 
-use super::audit_log::{AuditLog, AuditSnapshot, Investigation};
 use super::breakdown::Breakdown;
 use super::message::{ActionError, ActionMessage, ResetRequest, UnknownTask};
 use super::payload::{
@@ -11,7 +10,7 @@ use super::report::{Event, RewardReport};
 use super::summary::{ClusterSummary, Coverage, JobsSummary, evidence_summaries};
 use super::text;
 use crate::cluster::Episode;
-use crate::cluster::model::{Action, ActionType, Agent, Setup, Step, StepError};
+use crate::cluster::model::{Action, ActionType, Setup, Step, StepError};
 use crate::controller::{Controller, DifficultyProfile};
 use crate::environment::{AdaptiveDifficulty, Environment, PrivilegedState};
 use crate::num::round_to;
@@ -22,11 +21,10 @@ use crate::task::Task;
 /// An episode of this world with its trace.
 pub type Session = protocol::Session<Episode>;
 
-/// The reward events and the audit log of an episode.
+/// The reward events of an episode.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     events: Vec<Event>,
-    audit: AuditLog,
     /// What the controller learned from this episode, once an adaptive one has ended.
     learned: Option<DifficultyProfile>,
 }
@@ -79,7 +77,6 @@ impl Protocol for Episode {
         let event = Event::of_step(episode, step, message, attack_id);
         log.events.push(event);
         log.events.extend(Event::of_terminal(episode, step));
-        log.audit.push(episode, step);
     }
 
     fn report_end(session: &mut Session, controller: &mut Controller) {
@@ -236,22 +233,6 @@ impl Session {
             last_action_summary: self.last_step().map(text::summary),
             last_reward: self.log.events.last().map_or(0.0, |event| event.reward),
         }
-    }
-
-    /// Returns what the audit log says of an agent in the last `window` steps (the reference's default
-    /// is 10).
-    #[must_use]
-    pub fn investigate(&self, agent: Agent, window: u8) -> Investigation {
-        let scores = &self.episode.observation().anomalies;
-        self.log.audit.investigate(agent, window, scores)
-    }
-
-    /// Returns the whole audit log.
-    #[must_use]
-    pub fn audit(&self) -> AuditSnapshot {
-        self.log
-            .audit
-            .snapshot(&self.episode.observation().anomalies)
     }
 
     /// Returns all reward events so far.

@@ -1,6 +1,6 @@
 //! Sentences about an episode: its goal, reasons and summaries.
 
-use crate::cluster::model::{Action, AttackType, Step, Terminal};
+use crate::cluster::model::{Step, Terminal};
 use crate::task::Task;
 
 /// Returns what the scheduler is asked to do.
@@ -66,25 +66,3 @@ pub fn summary(step: &Step) -> String {
 
 /// What an attack that says something of the whole cluster says.
 pub(super) const PANIC: &str = "Every GPU is down: stop all work.";
-
-/// Names what an agent did, for the audit log.
-pub(super) const fn deed(action: Action) -> &'static str {
-    match action {
-        Action::Allocate { .. } => "allocated a job",
-        Action::Preempt { .. } => "preempted a job",
-        Action::RequestInfo { .. } => "asked for a report",
-        Action::Verify { .. } => "verified a report",
-        Action::Tick => "waited",
-    }
-}
-
-/// Names what the adversary did, for the audit log.
-pub(super) const fn attack(kind: AttackType) -> &'static str {
-    match kind {
-        AttackType::FalseCompletion => "claimed a completion",
-        AttackType::FalseMemoryReport => "forged a GPU's report",
-        AttackType::CascadePanic => "claimed that the cluster is down",
-        AttackType::FabricateJob => "invented a job",
-        AttackType::CoordinatedMultiReport => "sent three false reports",
-    }
-}

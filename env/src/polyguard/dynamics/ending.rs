@@ -56,8 +56,7 @@ fn is_safe(state: &State) -> bool {
 
 /// Returns whether an act of this kind is a review that is justified by what is known.
 pub(crate) fn justifies_review(o: &Observation, kind: Kind) -> bool {
-    let evidence_tried = || o.history.did(Kind::FetchExternalEvidence) || o.labs.missing() == 0;
     let open_conflict =
         kind == Kind::RequestSpecialistReview && o.conflict && o.uncertainty >= UNSURE_IN_CONFLICT;
-    kind.is_review() && (o.uncertainty >= UNSURE || open_conflict) && evidence_tried()
+    kind.is_review() && (o.uncertainty >= UNSURE || open_conflict) && o.evidence_tried()
 }

@@ -1,12 +1,12 @@
 //! Acts, candidates and their ids, and the list of candidates that is shown.
 
 use super::regimen::Drug;
-use crate::named::named;
+use crate::named_enum;
 
 /// Most candidates of a step.
 pub const CANDIDATES: usize = 10;
 
-named! {
+named_enum! {
     /// The kind of an act, in the order of the features (spec polyguard §5).
     pub enum Kind {
         /// Changes nothing; as a last step it signs off.

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use super::formulary::Formulary;
-use crate::named::named;
+use crate::named_enum;
 
-named! {
+named_enum! {
     /// The kind of problem that the regimen has (spec polyguard §3).
     pub enum SubEnvironment {
         /// Listed interactions, some of them not flagged.
@@ -27,7 +27,7 @@ named! {
     }
 }
 
-named! {
+named_enum! {
     /// Decides how much is hidden and how many medicines there are.
     pub enum Difficulty {
         /// Three to five medicines, nothing missing.
@@ -39,7 +39,7 @@ named! {
     }
 }
 
-named! {
+named_enum! {
     /// The archetypes and pairs that may occur (spec polyguard §2.4).
     pub enum Split {
         /// Any.
@@ -51,7 +51,7 @@ named! {
     }
 }
 
-named! {
+named_enum! {
     /// The name of a set of tables.
     pub enum FormularyName {
         /// Made for this project.

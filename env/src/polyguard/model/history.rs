@@ -2,7 +2,7 @@
 
 use super::candidate::{Act, Kind};
 use super::case::STEPS;
-use crate::named::named;
+use crate::named_enum;
 
 /// A step that was taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,7 +69,7 @@ impl History {
     }
 }
 
-named! {
+named_enum! {
     /// The reason why an answer was refused: only time passes then (spec polyguard §6.1).
     pub enum Violation {
         /// No such candidate is shown.
@@ -113,7 +113,7 @@ named! {
     }
 }
 
-named! {
+named_enum! {
     /// A kind of cheating, which ends an episode (spec polyguard §8, anti-cheat).
     pub enum Exploit {
         /// The same act more than three times in a row.
@@ -135,7 +135,7 @@ named! {
     }
 }
 
-named! {
+named_enum! {
     /// The reason why an episode ended.
     pub enum End {
         /// Cheating.

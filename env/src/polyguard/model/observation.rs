@@ -1,6 +1,6 @@
 //! The observation: everything that an agent may see (spec polyguard §9).
 
-use super::candidate::Candidates;
+use super::candidate::{Candidates, Kind};
 use super::case::Case;
 use super::formulary::{ArchetypeId, Formulary};
 use super::history::{End, History, Violation};
@@ -85,6 +85,12 @@ impl Observation {
             Drug::Known(id) => id.bit(),
             Drug::Product => self.components.map_or(0, |[a, b]| a.bit() | b.bit()),
         }
+    }
+
+    /// Returns whether evidence was looked for, or no laboratory value is missing.
+    #[must_use]
+    pub fn evidence_tried(&self) -> bool {
+        self.history.did(Kind::FetchExternalEvidence) || self.labs.missing() == 0
     }
 
     /// Returns whether there is a product that nobody has looked into.

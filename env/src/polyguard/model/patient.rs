@@ -1,9 +1,9 @@
 //! The patient as the chart describes them, and laboratory values, true and shown.
 
 use super::formulary::Conditions;
-use crate::named::named;
+use crate::named_enum;
 
-named! {
+named_enum! {
     /// A laboratory value, in the order in which evidence is looked up.
     pub enum Lab {
         /// Estimated glomerular filtration rate, mL/min.
@@ -61,7 +61,7 @@ impl ShownLabs {
     }
 }
 
-named! {
+named_enum! {
     /// Sex of the patient.
     pub enum Sex {
         /// Female.

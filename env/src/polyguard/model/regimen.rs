@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 use super::case::STEPS;
 use super::formulary::{ArchetypeId, Condition, Formulary, PRODUCT};
-use crate::named::named;
+use crate::named_enum;
 
 /// Most medicines of a patient at the start.
 pub(crate) const START_MAX: usize = 14;
@@ -17,7 +17,7 @@ const NARROW_WINDOW: (f64, f64) = (0.75, 1.25);
 /// Window of any other dose.
 const WIDE_WINDOW: (f64, f64) = (0.5, 1.5);
 
-named! {
+named_enum! {
     /// The dose of a medicine.
     pub enum Bucket {
         /// Paused.

@@ -3,7 +3,7 @@
 use super::action::Action;
 use super::candidate::Act;
 use super::history::{End, Exploit, Violation};
-use crate::named::named;
+use crate::named_enum;
 
 /// The reason why a step was not taken. The episode is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,7 +48,7 @@ pub struct Step {
     pub score: Option<f64>,
 }
 
-named! {
+named_enum! {
     /// A component of the reward.
     pub enum Component {
         /// Whether the answer had the asked form.
@@ -80,7 +80,7 @@ named! {
     }
 }
 
-named! {
+named_enum! {
     /// A mean of components.
     pub enum Channel {
         /// Safety and legality.

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::json::{Fields, Json};
 use super::parse::{COMPLETION_MAX, FIELDS, Reading};
+use crate::json::{Fields, Json, WrongType};
 use crate::polyguard::model::action::Action;
 use crate::polyguard::model::formulary::Formulary;
 use crate::polyguard::model::step::StepError;
@@ -109,16 +109,16 @@ impl TryFrom<Json> for Message {
         };
         let session_id = text(&mut fields, "session_id")?;
         let said = match text(&mut fields, "completion")? {
-            Some(completion) => match fields.first() {
+            Some(completion) => match fields.iter().next() {
                 Some((name, _)) => return Err(unknown_field(name)),
                 None => completion,
             },
-            None if fields.iter().any(|(name, _)| name == "candidate_id") => {
+            None if fields.contains("candidate_id") => {
                 // Read like any completion, so that no rule can be got round this way.
                 Json::Object(fields).to_string()
             }
             None => {
-                return Err(match fields.first() {
+                return Err(match fields.iter().next() {
                     Some((name, _)) if !is_field(name) => unknown_field(name),
                     _ => ShapeError::NoAnswer,
                 });
@@ -139,18 +139,11 @@ fn is_field(name: &str) -> bool {
     FIELDS.contains(&name)
 }
 
-/// Takes a field out that should be a text.
+/// Takes a field that should be a text and there once.
 fn text(fields: &mut Fields, name: &'static str) -> Result<Option<String>, ShapeError> {
-    let Some(at) = fields.iter().position(|(field, _)| field == name) else {
-        return Ok(None);
-    };
-    let (_, value) = fields.remove(at);
-    if fields.iter().any(|(field, _)| field == name) {
+    let taken = fields.text(name);
+    if fields.contains(name) {
         return Err(ShapeError::Twice(name));
     }
-    match value {
-        Json::Null => Ok(None),
-        Json::Text(text) => Ok(Some(text)),
-        other => Err(ShapeError::IllTyped(name, other.what())),
-    }
+    taken.map_err(|WrongType { found, .. }| ShapeError::IllTyped(name, found.what()))
 }

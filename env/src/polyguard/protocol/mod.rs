@@ -1,6 +1,5 @@
 //! Everything that allocates or speaks: requests, messages, replies, prompts and traces.
 
-mod json;
 mod message;
 mod parse;
 mod payload;

@@ -7,7 +7,6 @@ use super::parse::Reading;
 use super::payload::ObservationPayload;
 use super::reply::{Context, Info, Last, Reply};
 use super::request::{ResetError, ResetRequest, patient_id, scenario_id};
-use super::rows::CandidateRow;
 use crate::environment::Environment;
 use crate::polyguard::episode::Episode;
 use crate::polyguard::model::action::Action;
@@ -86,6 +85,25 @@ impl Session {
     /// Takes a message that came after so much time. If it is too late, it is not looked at and
     /// the episode ends.
     ///
+    /// For servers, whose clients can be slow: the crate knows no clock, so whoever embeds it measures.
+    /// [`Session::step`](protocol::Session::step) has no limits.
+    ///
+    /// ```
+    /// use sentinel_env::polyguard::{Case, Elapsed, Message, STEP_LIMIT_MS, Session, Setup};
+    ///
+    /// let mut session = Session::new(&Setup::new(Case::ALL[0], 1));
+    /// let message: Message =
+    ///     serde_json::from_str(r#"{"candidate_id": "cand_01", "rationale": "egfr"}"#)?;
+    /// let mut elapsed = Elapsed { step_ms: 300, episode_ms: 300 };
+    /// let reply = session.step_within(&message, elapsed)?;
+    /// assert!(!reply.done);
+    ///
+    /// elapsed = Elapsed { step_ms: STEP_LIMIT_MS + 1, episode_ms: 2_900 };
+    /// let reply = session.step_within(&message, elapsed)?;
+    /// assert!(reply.truncated && reply.info.step_timeout);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// See [`MessageError`]; nothing changes then.
     pub fn step_within(
@@ -135,12 +153,6 @@ impl Session {
                 last,
             ),
         }
-    }
-
-    /// Returns the candidates as they are shown; nothing illegal is among them.
-    #[must_use]
-    pub fn candidate_rows(&self) -> Vec<CandidateRow> {
-        CandidateRow::all(self.episode.observation())
     }
 
     /// What was wrong with the last answer, where it could not be read.

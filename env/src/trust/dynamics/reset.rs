@@ -21,11 +21,9 @@ const ASSIGNMENT_STREAM: u64 = 2;
 const OUTCOME_STREAM: u64 = 3;
 
 impl State {
-    /// Creates the state at reset, in the scenario that `setup` fixes or else variant `variant`.
+    /// Creates the state at reset, in the variant that `setup` fixes or else in `variant`.
     pub(crate) fn new(setup: &Setup, variant: u8, hidden: Hidden) -> Self {
-        let mut scenario = setup
-            .scenario
-            .unwrap_or_else(|| Scenario::new(setup.task, variant));
+        let mut scenario = Scenario::new(setup.task, setup.variant.unwrap_or(variant));
         if setup.profile.adaptive && scenario.task == Task::Task3 {
             scenario = scenario.harden(&setup.profile);
         }

@@ -1,6 +1,6 @@
 //! Actions in the typed form that an episode takes.
 
-use crate::named::named;
+use crate::named_enum;
 use crate::slot::Slot;
 
 /// What the orchestrator does with the current subtask. Every value is valid.
@@ -16,7 +16,7 @@ pub enum Action {
     Skip,
 }
 
-named! {
+named_enum! {
     /// The four words of the protocol.
     pub enum ActionType {
         /// `delegate`

@@ -107,8 +107,8 @@ impl Hidden {
         }
     }
 
-    /// Returns the same outcome draws with other behaviours behind the slots: a hypothetical world
-    /// for tests and for look-ahead from beliefs.
+    /// Returns the same outcome draws with other behaviours behind the slots.
+    #[cfg(feature = "testing")]
     #[must_use]
     pub fn with_assignment(mut self, assignment: [Behaviour; SLOTS]) -> Self {
         self.assignment = PerSlot(assignment);
@@ -116,6 +116,7 @@ impl Hidden {
     }
 
     /// Returns this hidden state with as many draws taken as in `other`.
+    #[cfg(feature = "testing")]
     pub(crate) const fn drawn_as_far_as(mut self, other: &Self) -> Self {
         self.drawn = other.drawn;
         self

@@ -7,13 +7,13 @@ use super::action::Action;
 use super::setup::Rules;
 use super::task::{Domain, NODES_MAX};
 use crate::controller::AdversaryProfile;
-use crate::named::named;
+use crate::named_enum;
 use crate::task::Task;
 
 /// The ledger of this world: one rate per [`Domain`].
 pub type Ledger = crate::ledger::Ledger<{ Domain::COUNT }>;
 
-named! {
+named_enum! {
     /// Where the episode stands.
     pub enum Status {
         /// Steps can be taken.
@@ -25,7 +25,7 @@ named! {
     }
 }
 
-named! {
+named_enum! {
     /// What became of a subtask.
     #[derive(Default)]
     pub enum NodeState {

@@ -1,7 +1,6 @@
 //! What an episode is made from, and the changes that make the world's rules fair (the quirks of
 //! spec trust §16).
 
-use super::scenario::Scenario;
 use crate::controller::DifficultyProfile;
 use crate::environment::Seeded;
 use crate::rng::Streams;
@@ -43,8 +42,8 @@ pub type Rules = rules::Rules<Change>;
 pub struct Setup {
     /// The task.
     pub task: Task,
-    /// A fixed scenario instead of the one that the seed picks.
-    pub scenario: Option<Scenario>,
+    /// The number of a fixed scenario of the task, 0-based, instead of the one that the seed picks.
+    pub variant: Option<u8>,
     /// The seed.
     pub seed: u64,
     /// How the streams are seeded.
@@ -61,7 +60,7 @@ impl Setup {
     pub fn new(task: Task, seed: u64, streams: Streams) -> Self {
         Self {
             task,
-            scenario: None,
+            variant: None,
             seed,
             streams,
             profile: DifficultyProfile::default(),

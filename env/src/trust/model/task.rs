@@ -1,9 +1,9 @@
 //! What the three tasks consist of: subtasks, domains, base stakes and budgets (spec trust §3, §7).
 
-use crate::named::named;
+use crate::named_enum;
 use crate::task::Task;
 
-named! {
+named_enum! {
     /// What kind of work a subtask is. In alphabetical order, the order of maps keyed by domain.
     pub enum Domain {
         /// Find patterns.

@@ -15,7 +15,7 @@ pub use message::{ActionError, ActionMessage, MessageError, ResetError, ResetReq
 pub use payload::{
     EndInfo, ObservationPayload, RewardPayload, StatePayload, StepInfo, StepResult, StreamPayload,
 };
-pub use prompt::{episode_prompt, orchestrator_prompt};
+pub use prompt::episode_prompt;
 pub use report::{Event, Formulas, RewardReport};
 pub use session::{EventLog, Session};
 pub use trace::{TraceFinal, TraceReset, TraceStep};

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use super::breakdown::EvidenceSummary;
 use super::mission::{Mission, PROBLEM};
-use super::payload::ObservationPayload;
 use super::text;
 use crate::controller::DifficultyProfile;
 use crate::environment::Environment;
@@ -28,17 +27,7 @@ const EXAMPLES: [&str; 3] = [
     r#"{"action_type": "solve_independently", "specialist_id": null, "subtask_response": "SELF_SOLVED", "reasoning": "nobody is trusted"}"#,
 ];
 
-/// Returns the prompt for the current observation.
-#[must_use]
-pub fn orchestrator_prompt(observation: &Observation, payload: &ObservationPayload) -> String {
-    write(
-        observation,
-        &payload.current_subtask,
-        &payload.difficulty_profile,
-    )
-}
-
-/// Returns the same prompt from an episode, without a session: reads only what its payload shows.
+/// Returns the prompt for the current observation: reads only what an episode's payload shows.
 #[must_use]
 pub fn episode_prompt(episode: &Episode) -> String {
     let o = episode.observation();

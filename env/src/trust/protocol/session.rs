@@ -61,7 +61,7 @@ impl Protocol for Episode {
             None => Task::parse(name).ok_or_else(|| ResetError::UnknownTask(name.to_owned()))?,
         };
         let setup = Setup {
-            scenario,
+            variant: scenario.map(|scenario| scenario.variant),
             profile: controller.profile(request.adaptive),
             ..Setup::new(task, request.seed, request.streams)
         };

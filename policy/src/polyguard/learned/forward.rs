@@ -1,8 +1,7 @@
 //! The polyguard world's network: its forward pass as plain loops over `f32`, and its actions.
 //!
-//! Per candidate: `h = relu(candidate W + global G + b)`, averaged over those that are shown;
-//! `z = relu(h V + mean P + c)`; its logit is `z w`. Candidates share all weights, so their order
-//! means nothing (Deep Sets, arXiv:1703.06114).
+//! It is [`SetLayers`] over the candidates, of which those count that are shown, with
+//! `global G + b` in common.
 
 use std::ops::Range;
 
@@ -11,10 +10,8 @@ use sentinel_env::polyguard::{Action, CANDIDATES, CandidateId, Observation, Poly
 use super::candidate;
 use super::features::{Features, Observer};
 use super::global;
-use super::net::{PolyguardNet, at};
-use crate::nn::{
-    Choice, FeatureSchema, Network, Output, Scratch, Weights, add_product, linear, relu, set_layer,
-};
+use super::net::{LAYERS, PolyguardNet, at};
+use crate::nn::{Choice, FeatureSchema, Network, Output, Scratch, SetLayers, Weights, linear};
 use crate::replay::Recordable;
 
 const _: () = assert!(
@@ -40,31 +37,16 @@ impl Network for PolyguardNet {
     }
 
     fn scratch(&self) -> Scratch {
-        let h = self.hidden;
-        Scratch::new(&[h, h, CANDIDATES * h])
+        SetLayers::scratch(CANDIDATES, self.hidden)
     }
 
     fn forward(w: &Weights<Self>, x: &Features, scratch: &mut Scratch, out: &mut Output) {
         let [shared, pooled, first] = scratch.buffers();
         let bias = w.tensor(at::BIAS_IN);
         linear(&x.global, w.tensor(at::GLOBAL_IN), bias, shared);
-        let shown = x.shown.iter().filter(|shown| **shown).count();
-        let share = 1.0 / shown.max(1) as f32;
-        let rows = (x.candidates.iter().zip(x.shown)).map(|(row, on)| on.then_some(&row[..]));
-        let weight = w.tensor(at::CANDIDATE_IN);
-        set_layer(rows, weight, shared, first, share, pooled);
-        let bias = w.tensor(at::BIAS_MID);
-        linear(pooled, w.tensor(at::POOL_MID), bias, shared);
-        // The mean has been used: its buffer holds one row of the second layer.
-        let row = pooled;
-        for (index, h) in first.chunks_exact(row.len()).enumerate() {
-            if x.shown[index] {
-                linear(h, w.tensor(at::CANDIDATE_MID), shared, row);
-                relu(row);
-                let logit = &mut out.logits[index..=index];
-                add_product(row, w.tensor(at::HEAD), logit);
-            }
-        }
+        let rows = x.candidates.iter().map(|row| &row[..]);
+        let buffers = [shared, pooled, first];
+        LAYERS.forward(w, rows, &x.shown, buffers, &mut out.logits);
     }
 
     fn action_mask(o: &Observation, mask: &mut [bool]) {

@@ -13,7 +13,7 @@ mod net;
 pub use candidate::{PER_CANDIDATE, SCHEMA as CANDIDATE_SCHEMA};
 pub use features::{Features, Observer};
 pub use global::{GLOBAL, SCHEMA as GLOBAL_SCHEMA};
-pub use net::{PolyguardNet, at};
+pub use net::{LAYERS, PolyguardNet, at};
 
 /// The greedy policy of a trained model of the polyguard world.
 pub type Trained = crate::nn::TrainedPolicy<PolyguardNet>;

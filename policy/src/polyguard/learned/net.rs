@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::candidate::PER_CANDIDATE;
 use super::global::GLOBAL;
-use crate::nn::{Architecture, Init, Shape};
+use crate::nn::{Architecture, Init, SetLayers, Shape};
 
 /// The hyperparameters of a network of the polyguard world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +44,15 @@ pub mod at {
     /// Second layer to the candidate's logit.
     pub const HEAD: usize = 6;
 }
+
+/// The parameters of the layers over the candidates, by their role.
+pub const LAYERS: SetLayers = SetLayers {
+    row_in: at::CANDIDATE_IN,
+    row_mid: at::CANDIDATE_MID,
+    pool_mid: at::POOL_MID,
+    bias_mid: at::BIAS_MID,
+    head: at::HEAD,
+};
 
 impl Architecture for PolyguardNet {
     const WORLD: &'static str = PolyguardEnv::NAME;

@@ -1,86 +1,39 @@
 //! How the agents work together, and which of them take part.
 
-/// How the agents work together (spec polyguard §10).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Mode {
-    /// One after the other; what the critic vetoes is replaced by its fallback.
-    #[default]
-    SequentialPipeline,
-    /// The supervisor's focus leaves only its kinds of acts, keeping and reviews.
-    SupervisorRouted,
-    /// After a veto the planner may try the next best, twice.
-    ReplanOnVeto,
-    /// Plain rules, the least estimated risk and the planner each propose; the majority counts,
-    /// else what the critic minds least.
-    LightweightDebate,
-}
+use sentinel_env::named_enum;
 
-impl Mode {
-    /// All of them.
-    pub const ALL: [Self; 4] = [
-        Self::SequentialPipeline,
-        Self::SupervisorRouted,
-        Self::ReplanOnVeto,
-        Self::LightweightDebate,
-    ];
-
-    /// Returns the name used in files and on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::SequentialPipeline => "sequential_pipeline",
-            Self::SupervisorRouted => "supervisor_routed",
-            Self::ReplanOnVeto => "replan_on_veto",
-            Self::LightweightDebate => "lightweight_debate",
-        }
-    }
-
-    /// Returns the mode with this name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.name() == name)
+named_enum! {
+    /// How the agents work together (spec polyguard §10).
+    #[derive(Default)]
+    pub enum Mode {
+        /// One after the other; what the critic vetoes is replaced by its fallback.
+        #[default]
+        SequentialPipeline = "sequential_pipeline",
+        /// The supervisor's focus leaves only its kinds of acts, keeping and reviews.
+        SupervisorRouted = "supervisor_routed",
+        /// After a veto the planner may try the next best, twice.
+        ReplanOnVeto = "replan_on_veto",
+        /// Plain rules, the least estimated risk and the planner each propose; the majority counts,
+        /// else what the critic minds least.
+        LightweightDebate = "lightweight_debate",
     }
 }
 
-/// What can be left out of the stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Part {
-    /// The agent that weighs estimated risk and suspicion.
-    Graph,
-    /// The agent that asks for missing laboratory values.
-    Evidence,
-    /// The agent that vetoes.
-    Critic,
-    /// The agent that sets a focus.
-    Supervisor,
-    /// The agent that weighs changes of doses.
-    Dosing,
-    /// Handing over: no review can be chosen or fallen back to.
-    Abstention,
-}
-
-impl Part {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Graph,
-        Self::Evidence,
-        Self::Critic,
-        Self::Supervisor,
-        Self::Dosing,
-        Self::Abstention,
-    ];
-
-    /// Returns the name used in files and on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Graph => "graph",
-            Self::Evidence => "evidence",
-            Self::Critic => "critic",
-            Self::Supervisor => "supervisor",
-            Self::Dosing => "dosing",
-            Self::Abstention => "abstention",
-        }
+named_enum! {
+    /// What can be left out of the stack.
+    pub enum Part {
+        /// The agent that weighs estimated risk and suspicion.
+        Graph = "graph",
+        /// The agent that asks for missing laboratory values.
+        Evidence = "evidence",
+        /// The agent that vetoes.
+        Critic = "critic",
+        /// The agent that sets a focus.
+        Supervisor = "supervisor",
+        /// The agent that weighs changes of doses.
+        Dosing = "dosing",
+        /// Handing over: no review can be chosen or fallen back to.
+        Abstention = "abstention",
     }
 }
 
@@ -89,8 +42,6 @@ impl Part {
 pub struct StackConfig {
     /// How the agents work together.
     pub mode: Mode,
-    /// Whether the planner sees only what a bandit would choose first.
-    pub shortlist: bool,
     off: u8,
 }
 
@@ -98,24 +49,13 @@ impl StackConfig {
     /// Returns all agents, in a mode.
     #[must_use]
     pub const fn of(mode: Mode) -> Self {
-        Self {
-            mode,
-            shortlist: false,
-            off: 0,
-        }
+        Self { mode, off: 0 }
     }
 
     /// Returns the same with a part left out.
     #[must_use]
     pub const fn without(mut self, part: Part) -> Self {
         self.off |= 1 << part as u8;
-        self
-    }
-
-    /// Returns the same with a bandit's list of three for the planner.
-    #[must_use]
-    pub const fn with_shortlist(mut self) -> Self {
-        self.shortlist = true;
         self
     }
 

@@ -1,30 +1,20 @@
 //! The critic: vetoes what must not happen.
 
+use sentinel_env::named_enum;
 use sentinel_env::polyguard::{Candidate, CandidateId, Kind, Medication, Observation};
 
 /// Most that the estimated risk may rise.
 const RISE_MAX: f64 = 0.15;
 
-/// Why something is vetoed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Veto {
-    /// It is not shown, would be refused, or counts as cheating.
-    Illegal,
-    /// The estimated risk rises too far.
-    RaisesRisk,
-    /// It stops the only medicine shown for a condition, while nothing speaks against that medicine.
-    LeavesUntreated,
-}
-
-impl Veto {
-    /// Returns the name used in traces.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Illegal => "illegal",
-            Self::RaisesRisk => "raises_risk",
-            Self::LeavesUntreated => "leaves_untreated",
-        }
+named_enum! {
+    /// Why something is vetoed.
+    pub enum Veto {
+        /// It is not shown, would be refused, or counts as cheating.
+        Illegal = "illegal",
+        /// The estimated risk rises too far.
+        RaisesRisk = "raises_risk",
+        /// It stops the only medicine shown for a condition, while nothing speaks against that medicine.
+        LeavesUntreated = "leaves_untreated",
     }
 }
 

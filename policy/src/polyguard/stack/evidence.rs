@@ -33,12 +33,7 @@ pub(super) fn gather(o: &Observation, chart: &Reconciliation) -> Evidence {
     Evidence {
         needed: wanted.then_some(Lab::Egfr),
         missing: o.labs.missing(),
-        tried: tried(o),
+        tried: o.evidence_tried(),
         scores,
     }
-}
-
-/// Returns whether evidence was looked for, or nothing is missing.
-pub(super) fn tried(o: &Observation) -> bool {
-    o.history.did(Kind::FetchExternalEvidence) || o.labs.missing() == 0
 }

@@ -37,8 +37,6 @@ pub use scores::Scores;
 pub use supervisor::{Focus, Supervision};
 pub use trace::{AGENTS, Entry, Trace};
 
-use super::bandit::{Bandit, Rule};
-use super::completes::{Completes, SHORTLIST};
 use crate::policy::Policy;
 
 /// New plans after a veto.
@@ -47,8 +45,6 @@ const REPLANS: usize = 2;
 /// The agents.
 pub struct Stack {
     config: StackConfig,
-    bandit: Option<Bandit>,
-    model: Option<Box<dyn Completes>>,
     last: Option<Trace>,
 }
 
@@ -60,33 +56,10 @@ struct Settled {
 }
 
 impl Stack {
-    /// Agents that have said nothing yet, with the policy's own stream of the episode `seed`.
+    /// Agents that have said nothing yet.
     #[must_use]
-    pub fn new(config: StackConfig, seed: u64) -> Self {
-        Self {
-            config,
-            bandit: config.shortlist.then(|| Bandit::new(Rule::LinUcb, seed)),
-            model: None,
-            last: None,
-        }
-    }
-
-    /// Agents that see all candidates in this mode: a program that has no other stack needs no bandit.
-    #[must_use]
-    pub const fn of(mode: Mode) -> Self {
-        Self {
-            config: StackConfig::of(mode),
-            bandit: None,
-            model: None,
-            last: None,
-        }
-    }
-
-    /// Returns the same with a model in the planner's place.
-    #[must_use]
-    pub fn with_model(mut self, model: Box<dyn Completes>) -> Self {
-        self.model = Some(model);
-        self
+    pub const fn new(config: StackConfig) -> Self {
+        Self { config, last: None }
     }
 
     /// Returns what was said at the last choice.
@@ -96,7 +69,7 @@ impl Stack {
     }
 
     /// Asks all agents in turn.
-    fn consult(&mut self, o: &Observation) -> (Action, Trace) {
+    fn consult(&self, o: &Observation) -> (Action, Trace) {
         let config = self.config;
         let may_hand_over = config.has(Part::Abstention);
         let med_rec = med_rec::reconcile(o);
@@ -117,17 +90,14 @@ impl Stack {
             .flatten()
             .fold(Scores::default(), |sum, s| sum.plus(s));
         let list = self.narrow(o, &offer, supervision.as_ref());
-        let plan = match &mut self.model {
-            Some(model) => planner::ask(model.as_mut(), o, &list, &sums),
-            None => planner::rank(&list, &sums),
-        };
+        let plan = planner::rank(&list, &sums);
         let settled = self.settle(o, &offer.open, &plan);
         let fallback = settled
             .critique
             .as_ref()
             .is_some_and(|c| c.fallback.is_some());
         let explanation = settled.id.map(|id| explainer::explain(o, id, fallback));
-        // A model that names nothing wastes the step.
+        // Without any proposal the step is wasted.
         let action = explanation
             .as_ref()
             .map_or(Action::Invalid(Violation::NoCandidate), |e| {
@@ -153,29 +123,23 @@ impl Stack {
 
     /// Returns what the planner may choose from.
     fn narrow(
-        &mut self,
+        &self,
         o: &Observation,
         offer: &Offer,
         supervision: Option<&Supervision>,
     ) -> Vec<CandidateId> {
-        let open = match supervision {
+        match supervision {
             Some(by) if self.config.mode == Mode::SupervisorRouted => {
                 planner::route(o, &offer.open, by)
             }
             _ => offer.open.clone(),
-        };
-        let Some(bandit) = &mut self.bandit else {
-            return open;
-        };
-        let top = bandit.top_k(o, CANDIDATES);
-        let short = top.into_iter().filter(|id| open.contains(id));
-        short.take(SHORTLIST).collect()
+        }
     }
 
     /// From a plan to a choice: the debate, the critic's vetoes, new plans and the fallback.
     fn settle(&self, o: &Observation, open: &[CandidateId], plan: &Plan) -> Settled {
         let debates = self.config.mode == Mode::LightweightDebate;
-        let debate = (debates && !plan.by_model).then(|| debate::hold(o, open, plan));
+        let debate = debates.then(|| debate::hold(o, open, plan));
         let won = debate.as_ref().map(|debate| debate.winner);
         let proposed = won.or_else(|| plan.first());
         if !self.config.has(Part::Critic) {
@@ -207,7 +171,7 @@ impl Stack {
                 Some(veto) => critique.vetoes.push((id, veto)),
             }
         }
-        // Nothing was proposed where a model names nothing: there is nothing to fall back from.
+        // Where nothing was proposed there is nothing to fall back from.
         critique.fallback = proposed.and_then(|_| critic::fallback(o, open));
         Settled {
             id: critique.fallback.or(proposed),

@@ -1,8 +1,7 @@
-//! The planner: orders what can be chosen by what the agents said, or asks a model.
+//! The planner: orders what can be chosen by what the agents said.
 
-use sentinel_env::polyguard::{Candidate, CandidateId, Kind, Observation};
+use sentinel_env::polyguard::{CandidateId, Kind, Observation};
 
-use super::super::completes::Completes;
 use super::scores::Scores;
 use super::supervisor::Supervision;
 use crate::order::sort;
@@ -12,8 +11,6 @@ use crate::order::sort;
 pub struct Plan {
     /// Candidates with the agents' sums.
     pub ranking: Vec<(CandidateId, f64)>,
-    /// Whether a model chose.
-    pub by_model: bool,
 }
 
 impl Plan {
@@ -31,30 +28,7 @@ pub(super) fn rank(open: &[CandidateId], sums: &Scores) -> Plan {
     sort(&mut ranking, |a, b| {
         b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)).is_lt()
     });
-    Plan {
-        ranking,
-        by_model: false,
-    }
-}
-
-/// Returns what a model chooses of the open candidates; empty where it names none of them.
-#[must_use]
-pub(super) fn ask(
-    model: &mut dyn Completes,
-    o: &Observation,
-    open: &[CandidateId],
-    sums: &Scores,
-) -> Plan {
-    let list: Vec<Candidate> = open
-        .iter()
-        .filter_map(|id| o.candidates.get(*id))
-        .copied()
-        .collect();
-    let chosen = model.complete(o, &list).filter(|id| open.contains(id));
-    Plan {
-        ranking: chosen.map(|id| (id, sums.get(id))).into_iter().collect(),
-        by_model: true,
-    }
+    Plan { ranking }
 }
 
 /// Returns the candidates that a supervisor lets through: those of its focus, keeping and reviews; all

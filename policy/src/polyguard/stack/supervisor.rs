@@ -1,35 +1,26 @@
 //! The supervisor: sets a focus for the step.
 
+use sentinel_env::named_enum;
 use sentinel_env::polyguard::{Kind, Medication, Observation, UNSURE};
 
-use super::evidence;
 use super::scores::Scores;
 
 /// What an act of the focus is worth.
 const BONUS: f64 = 0.2;
 
-/// What a step should be about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Focus {
-    /// Doses in question, or delicate medicines that were never measured.
-    DoseOpt,
-    /// Too much stays uncertain.
-    Review,
-    /// Which medicines are taken.
-    RegimenOpt,
+named_enum! {
+    /// What a step should be about.
+    pub enum Focus {
+        /// Doses in question, or delicate medicines that were never measured.
+        DoseOpt = "DOSE_OPT",
+        /// Too much stays uncertain.
+        Review = "REVIEW",
+        /// Which medicines are taken.
+        RegimenOpt = "REGIMEN_OPT",
+    }
 }
 
 impl Focus {
-    /// Returns the name used in traces.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::DoseOpt => "DOSE_OPT",
-            Self::Review => "REVIEW",
-            Self::RegimenOpt => "REGIMEN_OPT",
-        }
-    }
-
     /// Returns whether acts of a kind serve it.
     #[must_use]
     pub const fn is_served_by(self, kind: Kind) -> bool {
@@ -65,7 +56,7 @@ pub(super) fn supervise(o: &Observation, may_hand_over: bool) -> Supervision {
     };
     let focus = if o.regimen.iter().any(delicate) {
         Focus::DoseOpt
-    } else if may_hand_over && o.uncertainty >= UNSURE && evidence::tried(o) {
+    } else if may_hand_over && o.uncertainty >= UNSURE && o.evidence_tried() {
         Focus::Review
     } else {
         Focus::RegimenOpt

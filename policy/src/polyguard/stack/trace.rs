@@ -172,9 +172,6 @@ impl Trace {
     fn of_plan(&self) -> Entry {
         let first = self.plan.first().map_or("nothing", CandidateId::name);
         let mut notes = Vec::new();
-        if self.plan.by_model {
-            notes.push("chosen by a model".to_owned());
-        }
         if let Some(debate) = &self.debate {
             notes.push(format!(
                 "rules {}, least risk {}, planner {}: {} by {}",

@@ -5,6 +5,7 @@ mod polyguard;
 mod trust;
 
 use burn::tensor::Device;
+use sentinel_env::Named;
 use sentinel_env::{Environment, World};
 use sentinel_policy::nn::{Architecture as _, Choice, ModelConfig, Network};
 use sentinel_policy::policy::Player;
@@ -140,11 +141,11 @@ impl<E: Environment> NamedPolicy<E> {
 fn scripted<W: Playable>() -> Vec<NamedPolicy<W>> {
     let named = |policy: &W::PolicyName| {
         let policy = *policy;
-        NamedPolicy::new(policy.label(), policy.is_privileged(), move |setup| {
+        NamedPolicy::new(policy.name(), policy.is_privileged(), move |setup| {
             policy.start(setup)
         })
     };
-    W::PolicyName::EVERY.iter().map(named).collect()
+    W::PolicyName::ALL.iter().map(named).collect()
 }
 
 impl TrainConfig {

@@ -1,24 +1,23 @@
 //! Training on the polyguard world.
 
 use burn::tensor::{Device, Tensor};
-use sentinel_env::polyguard::{CANDIDATES, PolyguardEnv};
+use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_env::{Environment, PrivilegedState};
-use sentinel_policy::polyguard::learned::{Features, GLOBAL, PER_CANDIDATE, PolyguardNet, at};
+use sentinel_policy::polyguard::learned::{
+    Features, GLOBAL, LAYERS, PER_CANDIDATE, PolyguardNet, at,
+};
 
 use super::{Learn, NamedPolicy, scripted};
 use crate::SeedRange;
 use crate::compact::config::{Continuation, Method, TrainConfig};
 use crate::compact::net::{Net, Outputs, tensor};
+use crate::compact::set_net::SetInputs;
 
 /// A batch of observations on a device.
 #[derive(Clone, Debug)]
 pub struct Inputs {
-    /// `[batch * candidates, features]`.
-    candidates: Tensor<2>,
-    /// `[batch * candidates, 1]`: 1 where a candidate is shown, else 0.
-    shown: Tensor<2>,
-    /// `[batch, 1]`: one over the number of shown candidates.
-    share: Tensor<2>,
+    /// The candidates, of which those count that are shown.
+    candidates: SetInputs,
     /// `[batch, features]`.
     global: Tensor<2>,
 }
@@ -87,39 +86,20 @@ impl Learn for PolyguardEnv {
     }
 
     fn inputs<'a>(features: impl Iterator<Item = &'a Features>, device: &Device) -> Inputs {
-        let (mut candidates, mut shown) = (Vec::new(), Vec::new());
-        let (mut share, mut global, mut batch) = (Vec::new(), Vec::new(), 0);
-        for one in features {
-            candidates.extend(one.candidates.iter().flatten());
-            shown.extend(one.shown.map(|on| if on { 1.0 } else { 0.0 }));
-            let count = one.shown.iter().filter(|on| **on).count();
-            share.push(1.0 / count.max(1) as f32);
+        let mut global = Vec::new();
+        let sets = features.map(|one| {
             global.extend_from_slice(&one.global);
-            batch += 1;
-        }
+            (one.candidates.as_flattened(), &one.shown[..])
+        });
+        let candidates = SetInputs::from_sets(sets, PER_CANDIDATE, device);
         Inputs {
-            candidates: tensor(candidates, [batch * CANDIDATES, PER_CANDIDATE], device),
-            shown: tensor(shown, [batch * CANDIDATES, 1], device),
-            share: tensor(share, [batch, 1], device),
-            global: tensor(global, [batch, GLOBAL], device),
+            global: tensor(global, [candidates.batch(), GLOBAL], device),
+            candidates,
         }
     }
 
-    /// The formula is at the plain pass in `sentinel_policy::polyguard::learned`.
     fn forward(net: &Net<PolyguardNet>, x: &Inputs) -> Outputs {
-        let hidden = net.config().hidden;
-        let [batch, _] = x.global.dims();
-        let rows = batch * CANDIDATES;
         let shared = net.linear(x.global.clone(), at::GLOBAL_IN, at::BIAS_IN);
-        let first = net.set_layer(x.candidates.clone(), at::CANDIDATE_IN, shared);
-        let first = first * x.shown.clone().reshape([batch, CANDIDATES, 1]);
-        let pooled = first.clone().sum_dim(1).reshape([batch, hidden]) * x.share.clone();
-        let shared = net.linear(pooled, at::POOL_MID, at::BIAS_MID);
-        let second = net.set_layer(first.reshape([rows, hidden]), at::CANDIDATE_MID, shared);
-        let logits = net.product(second.reshape([rows, hidden]), at::HEAD);
-        Outputs {
-            logits: logits.reshape([batch, CANDIDATES]),
-            beliefs: None,
-        }
+        x.candidates.logits(net, &LAYERS, shared)
     }
 }

@@ -7,12 +7,11 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
-use super::{rounded, state};
 use crate::Error;
 use crate::compact::config::{Method, TrainConfig};
 use crate::compact::fields::display_value;
 use crate::compact::learn::{Learn, NamedPolicy};
-use crate::run::{Event, Scores, named_scores, score_name};
+use crate::run::{Event, Scores, best_score, named_scores, rounded, score_name};
 
 /// Options that the card shows elsewhere.
 const ELSEWHERE: [&str; 4] = ["name", "train_seeds", "validation_seeds", "test_seeds"];
@@ -167,7 +166,7 @@ fn training<W: Learn>(
         format!("It ended after {step} of {} updates; the model is the policy that scored best on the validation seeds on the way.", config.max_steps)
     });
     text.push_str(&done);
-    if let Some(best) = state::best(events) {
+    if let Some((_, best)) = best_score(events) {
         let _ = write!(text, " Best mean score on the validation seeds: {best:.4}.");
     }
     let _ = write!(

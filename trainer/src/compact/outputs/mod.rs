@@ -2,17 +2,16 @@
 //! reader sees an old file or a new one, never half of one.
 
 pub mod card;
-pub mod state;
 
 use std::path::Path;
 
+use serde_json::Map;
+
 use super::config::TrainConfig;
 use super::learn::Learn;
-use crate::run::{Event, Scores};
+use crate::run::{Event, Scores, TRAINER_STATE, TrainerState, logging_steps};
 use crate::{Error, files};
 
-/// The state that Hugging Face's trainer writes.
-pub const STATE: &str = "trainer_state.json";
 /// The model card.
 pub const CARD: &str = "README.md";
 
@@ -25,9 +24,8 @@ pub fn write_all<W: Learn>(
     config: &TrainConfig,
     events: &[Event],
 ) -> Result<(), Error> {
-    let tasks = config.task_names::<W>()?;
-    let state = state::text(config, &tasks, events)?;
-    files::write(&folder.join(STATE), state.as_bytes())?;
+    let state = trainer_state::<W>(config, events)?;
+    files::write(&folder.join(TRAINER_STATE), state.as_bytes())?;
     files::write(
         &folder.join(CARD),
         card::text::<W>(config, events, baselines(events))?.as_bytes(),
@@ -43,10 +41,30 @@ fn baselines(events: &[Event]) -> &[(String, Scores)] {
     measured.unwrap_or_default()
 }
 
-/// Rounds to six significant digits; counts stay exact.
-fn rounded(value: f64) -> f64 {
-    if value.fract() == 0.0 {
-        return value;
-    }
-    format!("{value:.5e}").parse().unwrap_or(value)
+/// Returns `trainer_state.json`. The whole run counts as one epoch.
+///
+/// # Errors
+/// If the configuration names tasks that the environment does not have.
+pub fn trainer_state<W: Learn>(config: &TrainConfig, events: &[Event]) -> Result<String, Error> {
+    let tasks = config.task_names::<W>()?.into_iter().map(str::to_owned);
+    let tasks: Vec<String> = tasks.collect();
+    let step = events.iter().rev().find_map(|event| match event {
+        Event::Step { step, .. } => Some(*step),
+        _ => None,
+    });
+    let state = TrainerState {
+        snapshots: config.save_total_limit > 0,
+        tasks: &tasks,
+        step: step.unwrap_or(0),
+        max_steps: config.max_steps,
+        steps_per_epoch: config.max_steps,
+        logging_steps: logging_steps(config.max_steps),
+        eval_steps: Some(config.eval_steps),
+        save_steps: config.save_steps,
+        train_batch_size: config.episodes_per_update * config.num_generations,
+        tokens: None,
+        extra: Map::new(),
+        rounded: true,
+    };
+    state.to_json(events)
 }

@@ -2,6 +2,7 @@
 //! see that everything fits before a model is loaded (spec training-eval §3).
 
 use rayon::prelude::*;
+use sentinel_env::Named;
 use sentinel_env::Origin;
 use sentinel_env::World;
 use sentinel_env::ledger::HIGH_STAKES;
@@ -34,10 +35,10 @@ pub struct RolloutConfig {
     #[arg(long)]
     pub policy: Option<String>,
     /// How an observation is put into words
-    #[arg(long, value_name = "STYLE", default_value = "compact", value_parser = args::prompt_style())]
+    #[arg(long, value_name = "STYLE", default_value_t, value_parser = args::named::<PromptStyle>())]
     pub prompt: PromptStyle,
     /// How a completion is read: repair leaves out what is around the action
-    #[arg(long, value_name = "READER", default_value = "strict", value_parser = args::reader())]
+    #[arg(long, value_name = "READER", default_value_t, value_parser = args::named::<Reader>())]
     pub reader: Reader,
     /// Reward of a completion that is no action and ends its sample, from -1 to 0
     #[arg(long, value_name = "REWARD", default_value = "0", allow_hyphen_values = true,
@@ -154,7 +155,7 @@ fn scripted<W: TextWorld + Learn>(
     };
     let played: Result<Vec<_>, _> = setups.par_iter().map(one).collect();
     let played: Vec<Trajectory<W>> = played.map_err(stopped)?.into_iter().flatten().collect();
-    Ok(config.found(policy.label(), &played))
+    Ok(config.found(policy.name(), &played))
 }
 
 impl RolloutConfig {

@@ -1,7 +1,7 @@
 //! Episodes played in words, and what comes of them: the bookkeeping of a policy-gradient step.
 //!
-//! Whoever completes prompts is a [`Speaker`]: a language model behind a callback, or a script that
-//! says its actions in words. Episodes go on side by side, one prompt of each at a time, so that a
+//! Whoever completes prompts is a [`Speaker`]: a language model, or a script that says its
+//! actions in words. Episodes go on side by side, one prompt of each at a time, so that a
 //! model completes them as one batch.
 //!
 //! Three ways to credit a completion:
@@ -13,14 +13,12 @@
 mod dry_run;
 mod groups;
 mod play;
-mod rewards;
 mod signals;
 mod speaker;
 
 pub use dry_run::{DryRun, RolloutConfig, StandIn, dry_run, reference_dry_run};
 pub use groups::{Continuation, Group, Member, groups};
 pub use play::{Ending, Row, Terms, Trajectory, rollout};
-pub use rewards::{Credit, RewardFunction, RewardTable, reward_functions};
 pub use signals::Signals;
-pub use speaker::{Asked, Callback, RolloutError, Script, Speaker};
+pub use speaker::{Asked, RolloutError, Script, Speaker};
 pub(crate) use speaker::{Seat, side_by_side};

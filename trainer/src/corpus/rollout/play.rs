@@ -60,7 +60,6 @@ pub enum Ending {
 #[derive(Clone, Debug)]
 pub struct Trajectory<W: TextWorld> {
     start: Situation<W>,
-    end: Situation<W>,
     /// One for each completion.
     pub rows: Vec<Row<W>>,
     /// How it ended.
@@ -81,12 +80,6 @@ impl<W: TextWorld> Trajectory<W> {
             }
         }
         state
-    }
-
-    /// The state at the end.
-    #[must_use]
-    pub const fn end(&self) -> &Situation<W> {
-        &self.end
     }
 }
 
@@ -222,7 +215,6 @@ impl<W: TextWorld + Learn> Sample<W> {
         }
         Trajectory {
             start: self.start,
-            end: self.now,
             rows: self.rows,
             ending: if self.broke_off {
                 Ending::BrokeOff

@@ -6,7 +6,6 @@ use sentinel_policy::text::TextWorld;
 use serde::Serialize;
 
 use super::play::{Ending, Trajectory};
-use super::rewards::{is_constant, repeats};
 
 /// Rates over the rows or trajectories of a batch, 0..1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -80,4 +79,24 @@ fn share(holds: impl Iterator<Item = bool>) -> f64 {
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (count, sum) = values.fold((0_u32, 0.0), |(n, sum), value| (n + 1, sum + value));
     sum / f64::from(count.max(1))
+}
+
+/// What a row did, in words: what an action states beside itself does not count.
+fn done<W: TextWorld>(t: &Trajectory<W>, row: usize) -> Option<String> {
+    t.rows.get(row)?.action.map(|action| action.to_string())
+}
+
+/// Whether a row repeats the action of the one before; none at the first, and where there is none.
+fn repeats<W: TextWorld>(t: &Trajectory<W>, row: usize) -> Option<bool> {
+    let before = done(t, row.checked_sub(1)?)?;
+    Some(done(t, row)? == before)
+}
+
+/// Whether all rows have the same action; none where there are not two.
+fn is_constant<W: TextWorld>(t: &Trajectory<W>) -> Option<bool> {
+    let mut pairs = (1..t.rows.len())
+        .filter_map(|row| repeats(t, row))
+        .peekable();
+    pairs.peek()?;
+    Some(pairs.all(|same| same))
 }

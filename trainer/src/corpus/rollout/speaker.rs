@@ -41,16 +41,6 @@ pub trait Speaker<W: TextWorld> {
     fn greedily(&mut self, _on: bool) {}
 }
 
-/// A model, which sees prompts and nothing else.
-#[derive(Debug)]
-pub struct Callback<F>(pub F);
-
-impl<W: TextWorld, F: FnMut(&[String]) -> Vec<String>> Speaker<W> for Callback<F> {
-    fn speak(&mut self, prompts: &[String], _asked: &[Asked<'_, W>]) -> Vec<String> {
-        (self.0)(prompts)
-    }
-}
-
 /// A script in a model's place: it chooses an action and says it.
 #[derive(Debug)]
 pub struct Script<F> {

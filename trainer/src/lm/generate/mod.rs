@@ -44,14 +44,6 @@ impl Completion {
         let end = self.ids.len() - usize::from(self.stopped && !self.ids.is_empty());
         tokenizer.decode(&self.ids[..end], false)
     }
-
-    /// The ids filled up with `pad`.
-    #[must_use]
-    pub fn padded(&self, tokens: usize, pad: u32) -> Vec<u32> {
-        let mut ids = self.ids.clone();
-        ids.resize(tokens, pad);
-        ids
-    }
 }
 
 /// A row that is being written.

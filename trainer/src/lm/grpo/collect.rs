@@ -1,20 +1,22 @@
 //! Playing and rewarding: from episodes to groups of completions with advantages.
 
+use sentinel_env::Named;
 use sentinel_env::Origin;
 use sentinel_env::rng::Streams;
+use sentinel_policy::Playable;
 use sentinel_policy::text::{Heard, Situation, TextWorld, Unreadable};
-use sentinel_policy::{Playable, Scripted};
 
 use super::config::{Continue, Credit, GrpoConfig};
 use super::objective::Sample;
-use super::voice::{Said, Voice};
 use crate::chosen;
 use crate::compact::learn::Learn;
 use crate::corpus::rollout::{Continuation, Group, Member, Signals, Trajectory, groups, rollout};
+use crate::lm::play::{Said, Voice};
 use crate::lm::random::Random;
 use crate::lm::train::RunError;
 use crate::rl::Metrics;
 use crate::rl::advantage::{Rewards, advantages};
+use crate::rl::sampling::completion_mask;
 
 /// Names of the rewards, in the order of their weights.
 const REWARDS: [&str; 2] = ["environment", "valid_format"];
@@ -41,6 +43,19 @@ pub(super) struct Collected {
     pub(super) samples: Vec<Sample>,
     pub(super) metrics: Metrics,
     pub(super) warnings: Vec<String>,
+    /// Those of the first groups, to be logged.
+    pub(super) completions: Vec<Scored>,
+}
+
+/// A completion with what it earned.
+pub(super) struct Scored {
+    /// Number of its group.
+    pub(super) group: usize,
+    pub(super) prompt: Vec<u32>,
+    pub(super) completion: Vec<u32>,
+    /// By name.
+    pub(super) rewards: Metrics,
+    pub(super) advantage: f64,
 }
 
 /// The episodes of a run: the tasks in turn, on training seeds from the first on.
@@ -127,7 +142,7 @@ fn of_states<W: TextWorld + Learn>(
 }
 
 fn heuristic<W: Playable>() -> Result<W::PolicyName, RunError> {
-    let found = W::PolicyName::named(W::ROLES.heuristic);
+    let found = W::PolicyName::parse(W::ROLES.heuristic);
     found.ok_or(RunError::option(
         "continue",
         "own in a world without a heuristic",
@@ -226,11 +241,23 @@ fn finish(
             "{flat} of {all} groups have equal rewards: they teach nothing"
         ));
     }
+    let completions = scored(config, &groups, &found.advantages);
     let samples = (groups.into_iter().flatten().zip(found.advantages))
         .filter_map(|(slot, advantage)| {
             let said = slot?.said;
             Some(Sample {
-                counts: said.completion.stopped || !config.mask_truncated_completions,
+                mask: Some(completion_mask(
+                    said.completion.ids.len(),
+                    !said.completion.stopped,
+                    config.mask_truncated_completions,
+                )),
+                sampled: Some(
+                    said.completion
+                        .logps
+                        .iter()
+                        .map(|l| f64::from(*l))
+                        .collect(),
+                ),
                 prompt: said.prompt,
                 completion: said.completion.ids,
                 advantage,
@@ -242,7 +269,33 @@ fn finish(
         samples,
         metrics: std::mem::take(metrics),
         warnings,
+        completions,
     })
+}
+
+/// Returns the completions of as many whole groups as are to be logged.
+fn scored(config: &GrpoConfig, groups: &[Vec<Option<Slot>>], advantages: &[f64]) -> Vec<Scored> {
+    let size = config.num_generations;
+    let logged = config.num_completions_to_log / size;
+    let groups = groups.iter().zip(advantages.chunks(size)).enumerate();
+    let rows = groups
+        .take(logged)
+        .flat_map(|(group, (slots, advantages))| {
+            let slots = slots.iter().zip(advantages);
+            slots.filter_map(move |(slot, advantage)| {
+                let slot = slot.as_ref()?;
+                let earned = [slot.reward, f64::from(u8::from(slot.valid))];
+                let rewards = REWARDS.into_iter().map(str::to_owned).zip(earned);
+                Some(Scored {
+                    group,
+                    prompt: slot.said.prompt.clone(),
+                    completion: slot.said.completion.ids.clone(),
+                    rewards: rewards.collect(),
+                    advantage: *advantage,
+                })
+            })
+        });
+    rows.collect()
 }
 
 /// TRL's lengths, and how many completions are no action.

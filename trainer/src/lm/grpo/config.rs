@@ -3,7 +3,8 @@
 use sentinel_policy::text::{InvalidReward, PromptStyle, Reader};
 use serde::{Deserialize, Serialize};
 
-use crate::args::{self, parse_number};
+use super::loss_options::LossOptions;
+use crate::args::{named, parse_number};
 use crate::corpus::rollout::Terms;
 use crate::corpus::training_seeds;
 use crate::lm::train::{RunError, RunOptions};
@@ -14,6 +15,13 @@ use crate::{EpisodeArgs, SeedRange};
 
 /// Counts above are typing errors, and their products would be no numbers.
 const MOST: usize = 1 << 20;
+
+/// Completions of an update that are logged, where nobody says how many.
+const COMPLETIONS: usize = 64;
+
+const fn completions() -> usize {
+    COMPLETIONS
+}
 
 /// What a completion is rewarded by, and whom it is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -65,11 +73,10 @@ pub enum Continue {
 )]
 pub struct GrpoConfig {
     /// How an observation is put into words
-    #[arg(long, value_name = "STYLE", default_value = "compact", value_parser = args::prompt_style())]
+    #[arg(long, value_name = "STYLE", default_value_t, value_parser = named::<PromptStyle>())]
     pub prompt: PromptStyle,
     /// How a completion is read: repair leaves out what is around the action
-    #[arg(long, value_name = "READER", default_value = "strict", value_parser = args::reader())]
-    #[serde(with = "reader")]
+    #[arg(long, value_name = "READER", default_value_t, value_parser = named::<Reader>())]
     pub reader: Reader,
     /// Reward of a completion that is no action and ends its sample, from -1 to 0
     #[arg(
@@ -160,10 +167,18 @@ pub struct GrpoConfig {
     /// Leave completions out that ended because the room did
     #[arg(long, help_heading = "Loss")]
     pub mask_truncated_completions: bool,
+    /// Completions of each update that are written to completions/, whole groups of them; 0 for none
+    #[arg(long, value_name = "N", default_value_t = COMPLETIONS, help_heading = "Run")]
+    #[serde(default = "completions")]
+    pub num_completions_to_log: usize,
     #[command(flatten)]
     #[serde(flatten)]
     #[allow(missing_docs)]
     pub loss_args: LossArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    #[allow(missing_docs)]
+    pub loss_options: LossOptions,
     #[command(flatten)]
     #[serde(flatten)]
     #[allow(missing_docs)]
@@ -172,22 +187,6 @@ pub struct GrpoConfig {
     #[serde(flatten)]
     #[allow(missing_docs)]
     pub episode: EpisodeArgs,
-}
-
-/// [`Reader`] by its name.
-mod reader {
-    use sentinel_policy::text::Reader;
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(reader: &Reader, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(reader.name())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Reader, D::Error> {
-        let name = String::deserialize(from)?;
-        Reader::parse(&name).ok_or_else(|| D::Error::custom(format!("no reader {name:?}")))
-    }
 }
 
 impl GrpoConfig {
@@ -230,6 +229,7 @@ impl GrpoConfig {
         }
         self.seeds()?;
         self.terms()?;
+        self.loss_options.check()?;
         self.loss().check().map_err(crate::lm::LmError::from)?;
         Ok(())
     }
@@ -289,7 +289,10 @@ impl GrpoConfig {
             num_generations: self.num_generations,
             scale_rewards: self.scale_rewards,
             reward_weights: Some(vec![1.0, self.format_weight]),
-            ..AdvantageConfig::default()
+            multi_objective_aggregation: self
+                .loss_options
+                .multi_objective_aggregation
+                .unwrap_or_default(),
         }
     }
 }

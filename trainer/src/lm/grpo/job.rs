@@ -5,13 +5,18 @@ use std::sync::atomic::AtomicBool;
 use sentinel_env::in_world;
 use sentinel_policy::text::{Situation, TextWorld};
 
-use super::collect::{Collected, collect, setups};
+use super::collect::{Collected, Scored, collect, setups};
 use super::config::GrpoConfig;
+use super::correction::correct;
 use super::objective::{Objective, Sample, accumulate, reference_logps};
-use super::voice::Voice;
 use crate::compact::learn::Learn;
-use crate::lm::train::{About, Event, Job, Outcome, RunDir, RunError, Start, State, Update, run};
-use crate::lm::{GenerateOptions, GenerationDefaults, Lora, Pass, Qwen2, Tokenizer, Trained};
+use crate::lm::play::{Validation, ValidationWorld, Voice};
+use crate::lm::train::{
+    About, Event, Job, LoggedCompletion, Outcome, RunDir, RunError, Start, State, Update, run,
+};
+use crate::lm::{
+    GenerateOptions, GenerationDefaults, LmError, Lora, Pass, Qwen2, Tokenizer, Trained,
+};
 use crate::rl::Metrics;
 
 /// Streams of random numbers beside those that every run has.
@@ -68,6 +73,21 @@ impl<W: TextWorld + Learn> GrpoJob<W> {
         }
     }
 
+    /// Returns completions as they are logged.
+    fn logged(&self, completions: &[Scored]) -> Result<Vec<LoggedCompletion>, RunError> {
+        let text = |ids: &[u32]| self.tokenizer.decode(ids, false);
+        let row = |scored: &Scored| {
+            Ok(LoggedCompletion {
+                group: scored.group,
+                prompt: text(&scored.prompt)?,
+                completion: text(&scored.completion)?,
+                rewards: scored.rewards.clone(),
+                advantage: scored.advantage,
+            })
+        };
+        completions.iter().map(row).collect()
+    }
+
     /// Asks the policy before training for its log-probabilities.
     fn consult(
         &self,
@@ -119,14 +139,22 @@ impl<W: TextWorld + Learn> Job for GrpoJob<W> {
         let update = state.done / self.config.num_iterations;
         let Collected {
             mut samples,
-            metrics: common,
+            metrics: mut common,
             warnings,
+            completions,
         } = self.collect(&state.model, update)?;
         // Neighbours of like length need little padding.
         samples.sort_by_key(|sample| sample.prompt.len() + sample.completion.len());
         let objective = self.objective(&samples);
         if self.config.beta != 0.0 {
             self.consult(&state.model, &mut samples, &objective)?;
+        }
+        if let Some(sampling) = self.config.loss_options.sampling() {
+            let rows: Vec<&Sample> = samples.iter().collect();
+            let (micro, pass) = (self.config.per_device_train_batch_size, Pass::EVALUATION);
+            let old = reference_logps(&state.model, &rows, micro, &objective, pass)?;
+            let found = correct(sampling, &mut samples, old).map_err(LmError::from)?;
+            common.extend(found);
         }
         let read: usize = (samples.iter())
             .map(|sample| sample.prompt.len() + sample.completion.len())
@@ -144,14 +172,19 @@ impl<W: TextWorld + Learn> Job for GrpoJob<W> {
             steps.push(metrics);
             if iteration == 0 {
                 for (sample, logps) in samples.iter_mut().zip(found.logps) {
-                    sample.old = Some(logps);
+                    sample.old.get_or_insert(logps);
                 }
             }
             if state.finished() {
                 break;
             }
         }
-        Ok(Update { steps, warnings })
+        let completions = self.logged(&completions)?;
+        Ok(Update {
+            steps,
+            warnings,
+            completions,
+        })
     }
 }
 
@@ -192,6 +225,16 @@ fn train_in<W: TextWorld + Learn>(
         }
         reference = Some(before);
     }
+    let world = ValidationWorld {
+        world: config.episode.world,
+        rules: &config.episode.rules,
+        tasks: config.episode.task.as_deref(),
+        cells: &config.episode.cells,
+        terms: config.terms()?,
+    };
+    let (length, batch) = (config.max_completion_length, config.generation_batch_size);
+    let (tokenizer, generation) = (&start.tokenizer, &start.generation);
+    let validation = Validation::new(&config.run, &world, tokenizer, generation, length, batch)?;
     let pad = start.pad();
     let mut job = GrpoJob::<W> {
         config: config.clone(),
@@ -205,5 +248,6 @@ fn train_in<W: TextWorld + Learn>(
     let schedule = config.run.schedule(config.learning_rate, total);
     let about = About::of(config, &config.run, start.folder, start.fallback)?;
     let state = Start::state(start.model, &config.run, schedule)?;
-    run(&mut job, state, &about, dir, stop, listen)
+    let validation = validation.as_ref();
+    run(&mut job, state, &about, validation, dir, stop, listen)
 }

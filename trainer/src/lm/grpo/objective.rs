@@ -18,24 +18,33 @@ pub struct Sample {
     pub prompt: Vec<u32>,
     /// Tokens of the completion, with the one that stopped it.
     pub completion: Vec<u32>,
-    /// False where it does not count at all: a completion that was cut off, under
-    /// `mask_truncated_completions`.
-    pub counts: bool,
-    /// Which tokens the policy wrote, where a tool wrote others.
-    pub written: Option<Vec<bool>>,
+    /// Which tokens carry loss; all of them where it is absent.
+    pub mask: Option<Vec<bool>>,
     /// How much better than expected it was.
     pub advantage: f64,
     /// Log-probabilities under the policy that wrote it; none while that is the one trained.
     pub old: Option<Vec<f64>>,
     /// Log-probabilities under the reference policy.
     pub reference: Option<Vec<f64>>,
+    /// Log-probabilities that the sampler reported; NaN for a token that it reported none of.
+    pub sampled: Option<Vec<f64>>,
+    /// What makes up for a sampler that is not quite the policy.
+    pub correction: Option<Correction>,
+}
+
+/// The ratio of the old policy over the sampler, within its bounds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Correction {
+    /// One for each token of the completion.
+    Token(Vec<f64>),
+    /// One for the whole completion.
+    Sequence(f64),
 }
 
 impl Sample {
     /// Whether a token carries loss.
-    fn carries(&self, at: usize) -> bool {
-        let written = || self.written.as_ref().is_none_or(|written| written[at]);
-        self.counts && at < self.completion.len() && written()
+    pub(super) fn carries(&self, at: usize) -> bool {
+        at < self.completion.len() && self.mask.as_ref().is_none_or(|mask| mask[at])
     }
 
     /// Tokens that carry loss.
@@ -95,6 +104,22 @@ fn known(
     for (row, sample) in samples.iter().enumerate() {
         let values = of(sample)?;
         all[row * width..row * width + values.len()].copy_from_slice(values);
+    }
+    Some(all)
+}
+
+/// The corrections of samples, `[batch, tokens]` or `[batch]`; nothing if one has none.
+fn corrections(samples: &[&Sample], width: usize) -> Option<Vec<f64>> {
+    let mut all = Vec::with_capacity(samples.len() * width);
+    for sample in samples {
+        match sample.correction.as_ref()? {
+            Correction::Sequence(ratio) => all.push(*ratio),
+            Correction::Token(ratios) => {
+                all.extend_from_slice(ratios);
+                let padding = width - ratios.len();
+                all.extend(std::iter::repeat_n(1.0, padding));
+            }
+        }
     }
     Some(all)
 }
@@ -173,6 +198,8 @@ fn micro_batch(
     let advantages: Vec<f64> = samples.iter().map(|sample| sample.advantage).collect();
     let old = known(samples, width, |sample| sample.old.as_ref());
     let reference = known(samples, width, |sample| sample.reference.as_ref());
+    let sampled = known(samples, width, |sample| sample.sampled.as_ref());
+    let correction = corrections(samples, width);
     let mut output = None;
     let loss = |hidden| {
         let found = model.token_logprobs(hidden, &picks, objective.temperature, entropy, pass);
@@ -188,11 +215,10 @@ fn micro_batch(
             ref_logps: reference.as_deref(),
             entropies: Some(&entropies),
             completion_mask: &mask,
-            tool_mask: None,
             advantages: Advantages::PerSequence(&advantages),
             num_items_in_batch: Some(objective.num_items),
-            importance_sampling_ratio: None,
-            sampling_logps: None,
+            importance_sampling_ratio: correction.as_deref(),
+            sampling_logps: sampled.as_deref(),
         };
         let computed = grpo_loss(config, &input)?;
         let slopes = |table: &[f64]| slopes(samples, width, table, model);
@@ -234,7 +260,7 @@ fn slopes(
 }
 
 /// Log-probabilities of the samples' completions without gradients: under the base model for
-/// [`Pass::REFERENCE`], under the policy for [`Pass::EVALUATION`].
+/// [`Pass::REFERENCE`], under the policy as it is for [`Pass::EVALUATION`].
 ///
 /// # Errors
 /// If a sample does not fit the model, or the device cannot be read.

@@ -8,6 +8,7 @@ use burn::tensor::Device;
 use serde_json::json;
 
 use super::{LmError, ModelConfig, Qwen2, Tokenizer};
+use crate::provenance::Provenance;
 use crate::{Error, files};
 
 pub use tokenizer::{CHAT_TEMPLATE, Numbers, SPECIAL};
@@ -131,11 +132,16 @@ pub struct Created {
 }
 
 /// Makes the model and writes it: configuration, weights, tokenizer with ChatML template. `texts`
-/// are what the tokenizer learns from; without any its words are single bytes.
+/// are what the tokenizer learns from; without any its words are single bytes. `provenance` says what
+/// the model rests on.
 ///
 /// # Errors
 /// If sizes do not fit together, the folder holds something, or a file cannot be written.
-pub fn create(options: &InitOptions, texts: &[String]) -> Result<Created, LmError> {
+pub fn create(
+    options: &InitOptions,
+    texts: &[String],
+    provenance: &Provenance,
+) -> Result<Created, LmError> {
     let folder = &options.output_dir;
     if !options.overwrite_output_dir && files::is_occupied(folder, &[]) {
         return Err(Error::DirNotEmpty(folder.clone()).into());
@@ -182,6 +188,7 @@ pub fn create(options: &InitOptions, texts: &[String]) -> Result<Created, LmErro
         "generation_config.json",
         &format!("{generation:#}\n"),
     )?;
+    provenance.write(folder)?;
     model.save(folder)?;
     // What was written must be what can be read.
     Tokenizer::load(folder)?.check_fits(model.config())?;

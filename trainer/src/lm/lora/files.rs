@@ -74,19 +74,11 @@ impl Lora {
     }
 
     /// Writes a model's adapter into a folder, which is made if need be; each file whole or not at
-    /// all.
+    /// all. `digest` is that of the base model ([`Qwen2::base_digest`]), which takes long to compute.
     ///
     /// # Errors
     /// If there is no adapter, or a file cannot be written.
-    pub fn save(model: &Qwen2, folder: &Path) -> Result<(), LmError> {
-        Self::save_with_digest(model, folder, &model.base_digest()?)
-    }
-
-    /// The same where the digest of the base model is known, which takes long to compute.
-    ///
-    /// # Errors
-    /// As [`Self::save`].
-    pub fn save_with_digest(model: &Qwen2, folder: &Path, digest: &str) -> Result<(), LmError> {
+    pub fn save(model: &Qwen2, folder: &Path, digest: &str) -> Result<(), LmError> {
         let Some(config) = model.adapter() else {
             return Err(no_adapter());
         };

@@ -10,6 +10,7 @@ use crate::Error;
 use crate::lm::config::special_tokens;
 use crate::lm::parameter::numbers;
 use crate::lm::{Batch, LmError, Pass, Qwen2};
+use crate::provenance::Provenance;
 
 /// What a folder of a model holds beside the weights.
 pub(crate) const COMPANIONS: [&str; 8] = [
@@ -58,7 +59,7 @@ impl Lora {
     }
 
     /// Writes the merged model as a plain checkpoint into folder `target`, with what `source` (the
-    /// base model's folder) has beside the weights. The result is read back and compared with base
+    /// base model's folder) has beside the weights, and with `provenance`. The result is read back and compared with base
     /// and adapter before it takes its place, which it does whole or not at all.
     ///
     /// # Errors
@@ -68,6 +69,7 @@ impl Lora {
         model: &Qwen2,
         source: &Path,
         target: &Path,
+        provenance: &Provenance,
         force: bool,
     ) -> Result<MergeReport, LmError> {
         if model.adapter().is_none() {
@@ -90,6 +92,7 @@ impl Lora {
                 std::fs::copy(&from, new.path().join(name)).map_err(failed)?;
             }
         }
+        provenance.write(new.path())?;
         let report = compare(model, &Qwen2::load(new.path(), &model.device)?)?;
         if report.difference.is_nan() || report.difference > report.tolerance {
             return Err(LmError::Merge {

@@ -22,7 +22,6 @@ pub enum Entropy {
 /// Which tokens of a batch are asked about, as predicted by the token before them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picks {
-    places: Vec<usize>,
     before: Vec<usize>,
     targets: Vec<u32>,
 }
@@ -51,7 +50,6 @@ impl Picks {
                     allowed: "a token of the text with a token of the text before it",
                 });
             };
-            picks.places.push(at);
             picks.before.push(before);
             picks.targets.push(batch.ids()[at]);
         }
@@ -68,17 +66,6 @@ impl Picks {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.targets.is_empty()
-    }
-
-    /// Puts values of the chosen tokens, in order, into a table of the batch's shape; `rest`
-    /// elsewhere.
-    #[must_use]
-    pub fn spread(&self, values: &[f32], size: usize, rest: f32) -> Vec<f32> {
-        let mut all = vec![rest; size];
-        for (place, value) in self.places.iter().zip(values) {
-            all[*place] = *value;
-        }
-        all
     }
 }
 

@@ -202,32 +202,29 @@ impl Qwen2 {
     /// `[rows * tokens, hidden]`: what the head is applied to, after the last norm.
     #[must_use]
     pub fn hidden(&self, batch: &Batch, pass: Pass) -> Tensor<2> {
+        self.hidden_observed(batch, pass, |_| ())
+    }
+
+    /// The same; `observe` is shown the embeddings and what each layer gives, before the last norm.
+    #[must_use]
+    pub fn hidden_observed(
+        &self,
+        batch: &Batch,
+        pass: Pass,
+        mut observe: impl FnMut(&Tensor<2>),
+    ) -> Tensor<2> {
         let around = Around::of(&self.config, batch, &self.device);
         let mut x = self.embed(batch, pass);
         for block in &self.blocks {
+            observe(&x);
             x = block.forward(x, &around, pass, None);
         }
+        observe(&x);
         self.last_norm(x, pass)
     }
 
     pub(crate) fn last_norm(&self, x: Tensor<2>, pass: Pass) -> Tensor<2> {
         norm::rms(x, self.norm.get(pass.track), self.config.rms_norm_eps)
-    }
-
-    /// As transformers' `output_hidden_states`: the embeddings, what each layer but the last gives,
-    /// and the last layer's after the last norm; each `[rows * tokens, hidden]`.
-    #[must_use]
-    pub fn hidden_states(&self, batch: &Batch, pass: Pass) -> Vec<Tensor<2>> {
-        let around = Around::of(&self.config, batch, &self.device);
-        let mut x = self.embed(batch, pass);
-        let mut states = vec![x.clone()];
-        for block in &self.blocks {
-            x = block.forward(x, &around, pass, None);
-            states.push(x.clone());
-        }
-        states.pop();
-        states.push(self.last_norm(x, pass));
-        states
     }
 
     /// `[rows, tokens, vocabulary]`: the logits of a batch. What padding gets means nothing.

@@ -24,26 +24,12 @@ pub struct WindowLoss {
 }
 
 /// The loss of the rows between two optimizer steps and its gradients, `micro` rows at a time
-/// (TRL: the sum of `-log p` over the number of labels in the whole window, not a mean of means).
+/// (TRL: the sum of `-log p` over the number of labels in the whole window, not a mean of means). A row
+/// may hold several examples, of which none sees another: loss and gradients are those of the examples
+/// in rows of their own.
 ///
 /// # Errors
 /// If there is no label, in all or in one micro-batch, nothing is trained, or the device cannot be read.
-pub fn window_gradient(
-    model: &Qwen2,
-    rows: &[&SftRow],
-    micro: usize,
-    pad: u32,
-    pass: Pass,
-) -> Result<WindowLoss, LmError> {
-    let alone: Vec<Vec<&SftRow>> = rows.iter().map(|row| vec![*row]).collect();
-    packed_gradient(model, &alone, micro, pad, pass)
-}
-
-/// The same of rows that hold several examples each, of which none sees another: loss and gradients
-/// are those of the examples in rows of their own. `micro` counts the rows that they share.
-///
-/// # Errors
-/// As [`window_gradient`].
 pub fn packed_gradient(
     model: &Qwen2,
     rows: &[Vec<&SftRow>],

@@ -3,15 +3,23 @@
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
+use sentinel_env::WorldName;
+use sentinel_policy::text::PromptStyle;
 use serde::{Deserialize, Serialize};
 
 use super::{Prepared, RowOptions, SftRow, TooLong, pack, packed_gradient, prepare};
-use crate::args::parse_number;
+use crate::Cells;
+use crate::args::{self, named, parse_number};
+use crate::corpus::rollout::Terms;
 use crate::corpus::{Example, Prompt, read_corpus};
+use crate::lm::play::{Validation, ValidationWorld};
 use crate::lm::train::{
     About, Event, Job, Outcome, RunDir, RunError, RunOptions, Start, State, Update, run,
 };
 use crate::rl::Metrics;
+
+/// Heading of the options of evaluations in help.
+const EVALUATION: &str = "Evaluation";
 
 /// The options of `sentinel lm sft`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
@@ -42,13 +50,66 @@ pub struct SftConfig {
     /// Keep the order of the file
     #[arg(long)]
     pub no_shuffle: bool,
+    /// The world of the evaluations that --eval-steps asks for
+    #[arg(long, value_name = "WORLD", value_parser = args::world(), help_heading = EVALUATION)]
+    #[serde(default)]
+    pub eval_world: Option<WorldName>,
+    /// Tasks of --eval-world with commas between, or all
+    #[arg(long, alias = "eval-tasks", value_name = "TASKS", default_value = "all", help_heading = EVALUATION)]
+    #[serde(default = "all_tasks")]
+    pub eval_task: String,
+    /// Rules of --eval-world: reference or hardened, with single changes as in reference+A
+    #[arg(long, value_name = "RULES", default_value = "reference", help_heading = EVALUATION)]
+    #[serde(default = "reference_rules")]
+    pub eval_rules: String,
+    /// How the evaluations put an observation into words
+    #[arg(long, value_name = "STYLE", default_value_t, value_parser = named::<PromptStyle>(),
+        help_heading = EVALUATION)]
+    #[serde(default)]
+    pub eval_prompt: PromptStyle,
     #[command(flatten)]
     #[serde(flatten)]
     #[allow(missing_docs)]
     pub run: RunOptions,
 }
 
+fn all_tasks() -> String {
+    "all".to_owned()
+}
+
+fn reference_rules() -> String {
+    "reference".to_owned()
+}
+
+/// Longest completion of an evaluation, in tokens, and prompts that are completed side by side.
+const EVAL_TOKENS: usize = 192;
+const EVAL_BATCH: usize = 64;
+
 impl SftConfig {
+    /// Returns the evaluation that the options ask for.
+    fn validation(&self, start: &Start) -> Result<Option<Validation>, RunError> {
+        if self.run.eval_steps == 0 {
+            return Ok(None);
+        }
+        let world = self.eval_world.ok_or(RunError::option(
+            "eval-world",
+            "given with eval-steps: evaluations are played in it",
+        ))?;
+        let world = ValidationWorld {
+            world,
+            rules: &self.eval_rules,
+            tasks: Some(&self.eval_task),
+            cells: &Cells::default(),
+            terms: Terms {
+                style: self.eval_prompt,
+                ..Terms::default()
+            },
+        };
+        let (tokenizer, generation) = (&start.tokenizer, &start.generation);
+        let tokens = EVAL_TOKENS;
+        Validation::new(&self.run, &world, tokenizer, generation, tokens, EVAL_BATCH)
+    }
+
     fn check(&self) -> Result<(), RunError> {
         let window = self
             .per_device_train_batch_size
@@ -199,7 +260,7 @@ impl Job for SftJob {
         state.step(found.loss, found.grads, &mut metrics)?;
         Ok(Update {
             steps: vec![metrics],
-            warnings: Vec::new(),
+            ..Update::default()
         })
     }
 }
@@ -233,13 +294,17 @@ pub fn train(
             asked: config.run.max_length,
         });
     }
+    let validation = config.validation(&start)?;
     let mut job = SftJob::new(config.clone(), prepared, start.pad())?;
     let total = config.run.total(job.steps_per_epoch());
     let schedule = config.run.schedule(config.learning_rate, total);
     let mut about = About::of(config, &config.run, start.folder, start.fallback)?;
     about.reads("the corpus", data)?;
+    let marked = examples.iter().filter(|example| example.fallback).count();
+    (about.provenance).inherit_corpus(data, examples.len(), marked)?;
     let state = Start::state(start.model, &config.run, schedule)?;
-    run(&mut job, state, &about, dir, stop, listen)
+    let validation = validation.as_ref();
+    run(&mut job, state, &about, validation, dir, stop, listen)
 }
 
 /// All that is said in a corpus, which a new tokenizer learns its words from.

@@ -11,7 +11,7 @@ mod job;
 mod pack;
 mod rows;
 
-pub use gradient::{WindowLoss, packed_gradient, window_gradient};
+pub use gradient::{WindowLoss, packed_gradient};
 pub use job::{SftConfig, SftJob, train};
 pub use pack::pack;
 pub use rows::{Prepared, RowOptions, SftRow, TooLong, prepare};

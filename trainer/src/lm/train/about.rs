@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::error::RunError;
 use super::options::RunOptions;
+use super::start::stand_in_for;
 use crate::Error;
 use crate::lm::lora::ADAPTER_FILES;
 use crate::lm::{GenerationDefaults, LmError};
 use crate::options::upgraded;
+use crate::provenance::{Provenance, file_digest};
+use crate::run::Cadence;
 
 /// What a model's folder holds beside the weights, whose numbers are compared themselves, that decides
 /// how it reads and where its texts end.
@@ -30,18 +32,20 @@ const READ: [&str; 5] = [
 pub struct About {
     /// All options by name; with an adapter that is gone on with, its own in place of a new one's.
     pub config: Value,
-    /// Brings the options of an earlier version to those of this one.
-    pub upgrade: fn(&Value) -> Value,
     /// The folder of the base model.
     pub source: PathBuf,
     /// Whether a tiny new model stands in for one that could not be found.
     pub fallback: bool,
     /// Steps that one entry of the log is the mean of.
     pub logging_steps: usize,
-    /// Steps between checkpoints.
-    pub save_steps: usize,
+    /// When the run evaluates and saves.
+    pub cadence: Cadence,
+    /// Returns options of an earlier version under the names of this one, with what they left out.
+    pub normalised: fn(&Value) -> Value,
     /// SHA-256 of each file that the run reads, by what it is. A run can only go on with the same.
     pub inputs: BTreeMap<String, String>,
+    /// The fallbacks that the run rests on: those of its model, adapter and data.
+    pub provenance: Provenance,
     /// What a person should know about the model.
     pub warnings: Vec<String>,
 }
@@ -51,8 +55,8 @@ impl About {
     ///
     /// # Errors
     /// If the options have no form as JSON, or a file cannot be read.
-    pub fn of<T: clap::Args + Serialize + DeserializeOwned>(
-        config: &T,
+    pub fn of<C: clap::Args + Serialize + DeserializeOwned>(
+        config: &C,
         run: &RunOptions,
         source: PathBuf,
         fallback: bool,
@@ -63,16 +67,23 @@ impl About {
         }
         let mut about = Self {
             config,
-            upgrade: upgraded::<T>,
             source,
             fallback,
             logging_steps: run.logging_steps,
-            save_steps: run.save_steps,
+            cadence: run.cadence(),
+            normalised: upgraded::<C>,
             inputs: BTreeMap::new(),
+            provenance: Provenance::new(),
             warnings: Vec::new(),
         };
+        about.provenance.inherit_model(&about.source)?;
+        if fallback {
+            // The stand-in of a run that an earlier version began says nothing.
+            about.provenance.mark("init", stand_in_for(&run.model));
+        }
         about.reads_folder("model", &about.source.clone(), &READ)?;
         if let Some(adapter) = &run.adapter {
+            about.provenance.inherit_model(adapter)?;
             about.reads_folder("adapter", adapter, &ADAPTER_FILES)?;
         }
         if (GenerationDefaults::read(&about.source)?.eos_token_ids).is_empty() {
@@ -88,13 +99,8 @@ impl About {
     /// # Errors
     /// If it cannot be read.
     pub fn reads(&mut self, what: &str, path: &Path) -> Result<(), RunError> {
-        let failed = |error| LmError::read(path, error);
-        let mut hash = Sha256::new();
-        let mut file = std::fs::File::open(path).map_err(failed)?;
-        std::io::copy(&mut file, &mut hash).map_err(failed)?;
-        let digits = hash.finalize();
-        let digits = digits.iter().map(|byte| format!("{byte:02x}")).collect();
-        self.inputs.insert(what.to_owned(), digits);
+        let digest = file_digest(path).map_err(|error| LmError::read(path, error))?;
+        self.inputs.insert(what.to_owned(), digest);
         Ok(())
     }
 
@@ -106,6 +112,15 @@ impl About {
             }
         }
         Ok(())
+    }
+
+    /// Where the run's model comes from, once it has learned from a base with this digest.
+    pub(super) fn provenance(&self, base: &str) -> Provenance {
+        let mut provenance = self.provenance.clone();
+        provenance.inputs.clone_from(&self.inputs);
+        let weights = "weights of the model".to_owned();
+        provenance.inputs.insert(weights, base.to_owned());
+        provenance
     }
 
     /// The folder of the adapter that the run goes on with.

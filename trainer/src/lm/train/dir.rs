@@ -4,10 +4,9 @@ use std::path::Path;
 
 use super::error::RunError;
 use super::options::RunOptions;
-use super::outputs;
 use crate::lm::lora::{ADAPTER_FILES, COMPANIONS};
 use crate::lm::model::MODEL_FILES;
-use crate::run::{CHECKPOINT, EVENTS, RUNS, RunDir};
+use crate::run::{CHECKPOINT, EVENTS, RUNS, RunDir, TRAINER_STATE};
 
 /// The folder, in that of a run, of a tiny new model in place of one that could not be found.
 pub(super) const STAND_IN: &str = "fallback-model";
@@ -53,7 +52,7 @@ fn check_apart(dir: &RunDir, model: &Path, adapter: Option<&Path>) -> Result<(),
 /// other of model and adapter, which transformers would follow, and companions that the model in
 /// `source` does not have. Where no run was, nothing is touched.
 pub(super) fn clear(dir: &RunDir, adapter: bool, source: &Path) -> Result<(), RunError> {
-    let marks = [CHECKPOINT, outputs::STATE];
+    let marks = [CHECKPOINT, TRAINER_STATE];
     let was_run = marks.iter().any(|name| dir.path.join(name).is_file());
     if dir.resume || !dir.force || !was_run {
         return Ok(());

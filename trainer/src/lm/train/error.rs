@@ -51,14 +51,6 @@ pub enum RunError {
         /// `--max-length`.
         asked: usize,
     },
-    /// A checkpoint that does not fit.
-    #[error("{}: {reason}", path.display())]
-    Checkpoint {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it, and what to do.
-        reason: String,
-    },
     /// Nothing can be learned from such a number.
     #[error("step {step}: the {what} is not finite; {saved}")]
     NotFinite {

@@ -1,5 +1,7 @@
 //! A way to train a language model, as the run around it sees it.
 
+use serde::Serialize;
+
 use super::error::RunError;
 use super::state::State;
 use crate::rl::Metrics;
@@ -11,6 +13,24 @@ pub struct Update {
     pub steps: Vec<Metrics>,
     /// What a person should know about.
     pub warnings: Vec<String>,
+    /// Completions that were learned from, for `completions/`; of a job that samples some.
+    pub completions: Vec<LoggedCompletion>,
+}
+
+/// A completion with what it earned: a row of `completions/`, with the columns that TRL writes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LoggedCompletion {
+    /// Number of its group within the update.
+    pub group: usize,
+    /// What the model read.
+    pub prompt: String,
+    /// What it wrote.
+    pub completion: String,
+    /// Rewards by name.
+    #[serde(flatten)]
+    pub rewards: Metrics,
+    /// How much better than its group it was.
+    pub advantage: f64,
 }
 
 /// A way to train.

@@ -15,12 +15,11 @@ mod state;
 
 pub use about::About;
 pub use error::RunError;
-pub use job::{Job, Update};
+pub use job::{Job, LoggedCompletion, Update};
 pub use options::RunOptions;
-pub use outputs::STATE;
 pub use run::run;
 pub use schedule::{Schedule, ScheduleKind};
 pub use start::{Start, options_file, overlaid, write_options};
-pub use state::State;
+pub use state::{Best, State};
 
 pub use crate::run::{Event, Outcome, RunDir};

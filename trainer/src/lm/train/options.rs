@@ -8,11 +8,12 @@ use serde_json::Value;
 
 use super::error::RunError;
 use super::schedule::{Schedule, ScheduleKind};
-use crate::args::parse_number;
+use crate::args::{named, parse_number};
 use crate::compact::device::DeviceName;
 use crate::lm::lora::ADAPTER_FILES;
 use crate::lm::random::Random;
 use crate::lm::{AdamOptions, LoraConfig, Pass, Target};
+use crate::run::{Cadence, SAVE_TOTAL_LIMIT};
 
 /// Streams of random numbers that every run's seed is split into; those of a method come after.
 const ORDER: u64 = 1;
@@ -20,6 +21,17 @@ const DROPOUT: u64 = 2;
 
 const LORA_RANK: usize = 16;
 const ALL_LINEAR: &str = "all-linear";
+
+/// Validation seeds of each task, where nobody says how many.
+const EVAL_EPISODES: usize = 32;
+
+const fn save_total_limit() -> usize {
+    SAVE_TOTAL_LIMIT
+}
+
+const fn eval_episodes() -> usize {
+    EVAL_EPISODES
+}
 
 /// Options of a run, with the names and meanings of TRL where TRL has them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
@@ -98,8 +110,35 @@ pub struct RunOptions {
     /// Steps between two checkpoints
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub save_steps: usize,
+    /// Folders checkpoint-N that are kept, the best one not counted; 0 for none
+    #[arg(long, value_name = "N", default_value_t = SAVE_TOTAL_LIMIT)]
+    #[serde(default = "save_total_limit")]
+    pub save_total_limit: usize,
+    /// Steps between two evaluations by greedy play on validation seeds, after which the best model is
+    /// kept; 0 for none
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        help_heading = "Evaluation"
+    )]
+    #[serde(default)]
+    pub eval_steps: usize,
+    /// Validation seeds that an evaluation plays on each task
+    #[arg(long, value_name = "N", default_value_t = EVAL_EPISODES, help_heading = "Evaluation")]
+    #[serde(default = "eval_episodes")]
+    pub eval_episodes: usize,
+    /// Evaluations without a better score after which the run ends; 0 to run to the end
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        help_heading = "Evaluation"
+    )]
+    #[serde(default)]
+    pub early_stopping_patience: usize,
     /// Where tensors live
-    #[arg(long, value_enum, value_name = "DEVICE", default_value_t)]
+    #[arg(long, value_name = "DEVICE", default_value_t, value_parser = named::<DeviceName>())]
     pub device: DeviceName,
     /// Train a tiny new model where the model cannot be found, and say so in every output
     #[arg(long)]
@@ -129,6 +168,12 @@ impl RunOptions {
                 "0 or more",
             ));
         }
+        if self.early_stopping_patience > 0 && self.eval_steps == 0 {
+            return Err(RunError::option(
+                "early-stopping-patience",
+                "left out without eval-steps, which it counts",
+            ));
+        }
         if self.full && self.bf16 {
             return Err(RunError::option(
                 "bf16",
@@ -142,6 +187,17 @@ impl RunOptions {
             ));
         }
         self.lora().map(|_| ())
+    }
+
+    /// Returns when the run evaluates and saves, and when it stops early.
+    #[must_use]
+    pub fn cadence(&self) -> Cadence {
+        Cadence {
+            eval_steps: Some(self.eval_steps).filter(|n| *n > 0),
+            save_steps: self.save_steps,
+            save_total_limit: self.save_total_limit,
+            early_stopping_patience: Some(self.early_stopping_patience).filter(|n| *n > 0),
+        }
     }
 
     /// The options of a new adapter.

@@ -1,7 +1,7 @@
-//! A whole run in a folder: step, log, save, stop when asked, go on after an interruption.
+//! A run of a language model in its folder.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use serde_json::Value;
 
@@ -9,13 +9,23 @@ use super::about::{About, changed};
 use super::checkpoint::{self, Checkpoint, Header};
 use super::dir::{check_again, clear};
 use super::error::RunError;
-use super::job::{Job, Update};
+use super::job::{Job, LoggedCompletion};
 use super::outputs;
-use super::state::State;
-use crate::run::{CHECKPOINT, Event, Outcome, RunDir, RunLog, unix_time};
+use super::state::{Best, State};
+use crate::lm::play::Validation;
+use crate::run::{self, CHECKPOINT, Event, LogPosition, Outcome, RunDir, RunLog, unix_time};
+use crate::{Error, files};
 
 /// Whose options may differ when a run goes on: they do not change what is learned.
-const FREE: [&str; 3] = ["logging_steps", "save_steps", "allow_fallback"];
+const FREE: [&str; 5] = [
+    "logging_steps",
+    "save_steps",
+    "save_total_limit",
+    "num_completions_to_log",
+    "allow_fallback",
+];
+/// The folder of what a job sampled, a file for each update.
+const COMPLETIONS: &str = "completions";
 
 /// Trains to the end, or until `stop` is set; tells `listen` what happens.
 ///
@@ -26,129 +36,117 @@ pub fn run(
     job: &mut dyn Job,
     mut state: State,
     about: &About,
+    validation: Option<&Validation>,
     dir: &RunDir,
     stop: &AtomicBool,
     listen: &mut dyn FnMut(&Event),
 ) -> Result<Outcome, RunError> {
     let base = state.model.base_digest()?;
-    let mut log = open(job, &mut state, about, dir, &base, listen)?;
-    let begun = started(job, &state, about);
-    let finished = |event: &Event| matches!(event, Event::Finished { .. });
-    let over = log.events().iter().any(finished);
-    let mut run = Run {
+    let tasks = validation.map_or(&[][..], Validation::tasks);
+    let mut log = open(job, &mut state, about, tasks, dir, &base, listen)?;
+    let mut training = Training {
         job,
+        state,
         about,
-        dir,
+        validation,
         base,
-        saved: dir.resume.then_some(state.done),
+        folder: &dir.path,
     };
-    if over {
-        // A kill after the last checkpoint may have come before the other files.
-        log.announce(&begun);
-        run.write_outputs(&state, &log)?;
-        return Ok(Outcome::Finished);
-    }
-    log.emit(begun)?;
-    if state.done == 0 {
-        let counts = run.job.data();
-        log.emit(Event::Data { counts })?;
-        for text in about.warnings.iter().cloned().chain(run.job.warnings()) {
-            log.emit(Event::Warning { step: 0, text })?;
-        }
-    }
-    while !state.finished() {
-        if stop.load(Ordering::Relaxed) {
-            log.emit(Event::Interrupted { step: state.done })?;
-            run.save(&state, &mut log)?;
-            return Ok(Outcome::Interrupted);
-        }
-        let (start, before, tokens) = (Instant::now(), state.done, state.tokens);
-        let update = match run.job.update(&mut state) {
-            Ok(update) => update,
-            Err(error) => {
-                // What was learned until here is not lost to a prompt that is too long, or the like.
-                let whole = state.done == before && !matches!(error, RunError::NotFinite { .. });
-                if whole && before > 0 && run.saved != Some(before) {
-                    run.save(&state, &mut log)?;
-                }
-                return Err(error.saved(&dir.path, run.saved));
-            }
-        };
-        let seconds = start.elapsed().as_secs_f64();
-        let read = (state.tokens - tokens) as f64;
-        run.log_update(&mut log, update, before, seconds, read)?;
-        let (step, every) = (state.done, about.save_steps);
-        if step / every > before / every && !state.finished() {
-            run.save(&state, &mut log)?;
-        }
-    }
-    log.emit(Event::Finished {
-        step: state.done,
-        seconds: Some(log.seconds()),
-        scores: None,
-        baselines: Vec::new(),
-    })?;
-    run.save(&state, &mut log)?;
-    Ok(Outcome::Finished)
+    run::run(&mut training, &mut log, dir, &about.cadence, stop)
 }
 
-fn started(job: &dyn Job, state: &State, about: &About) -> Event {
-    let all = state.model.parameters();
-    let sizes = all.iter().map(|p| p.shape().iter().product::<usize>());
-    Event::Started {
-        method: job.method().to_owned(),
-        config: about.config.clone(),
-        resumed_at: state.done,
-        total: state.schedule.total,
-        parameters: sizes.sum(),
-        trained: state.model.trainable_count(),
-        fallback: about.fallback,
-        unix_time: unix_time(),
-    }
-}
-
-/// What stays the same while a run goes on, and the step of its last checkpoint.
-struct Run<'a> {
+/// A language model and what trains it.
+struct Training<'a> {
     job: &'a mut dyn Job,
+    state: State,
     about: &'a About,
-    dir: &'a RunDir,
+    validation: Option<&'a Validation>,
     /// Digest of the model's weights before the run.
     base: String,
-    saved: Option<usize>,
+    folder: &'a Path,
 }
 
-impl Run<'_> {
-    fn log_update(
-        &self,
-        log: &mut RunLog<'_>,
-        update: Update,
-        before: usize,
-        seconds: f64,
-        read: f64,
-    ) -> Result<(), RunError> {
-        let each = update.steps.len().max(1) as f64;
-        for text in update.warnings {
-            log.emit(Event::Warning { step: before, text })?;
-        }
-        for (step, mut metrics) in (before + 1..).zip(update.steps) {
-            metrics.insert("step_time".into(), seconds / each);
-            metrics.insert("tokens_per_second".into(), read / seconds.max(1e-9));
-            // JSON has no other numbers, and a deviation of nothing is none.
-            metrics.retain(|_, value| value.is_finite());
-            let epoch = step as f64 / self.job.steps_per_epoch().max(1) as f64;
-            log.emit(Event::Step {
-                step,
-                epoch: Some(epoch),
-                metrics,
-            })?;
-        }
+impl run::Training for Training<'_> {
+    type Error = RunError;
+
+    fn started(&self, _folder: &Path) -> Result<Event, RunError> {
+        let state = &self.state;
+        let all = state.model.parameters();
+        let sizes = all.iter().map(|p| p.shape().iter().product::<usize>());
+        Ok(Event::Started {
+            method: self.job.method().to_owned(),
+            config: self.about.config.clone(),
+            resumed_at: state.done,
+            total: state.schedule.total,
+            parameters: sizes.sum(),
+            trained: state.model.trainable_count(),
+            fallback: self.about.provenance.is_fallback(),
+            unix_time: unix_time(),
+        })
+    }
+
+    fn introduction(&self) -> Vec<Event> {
+        let counts = self.job.data();
+        let warnings = self.about.warnings.iter().cloned();
+        let warnings = warnings.chain(self.job.warnings());
+        let warnings = warnings.map(|text| Event::Warning { step: 0, text });
+        std::iter::once(Event::Data { counts })
+            .chain(warnings)
+            .collect()
+    }
+
+    fn done(&self) -> usize {
+        self.state.done
+    }
+
+    fn is_finished(&self) -> bool {
+        self.state.finished()
+    }
+
+    fn epoch(&self, step: usize) -> Option<f64> {
+        Some(step as f64 / self.job.steps_per_epoch().max(1) as f64)
+    }
+
+    fn update(&mut self) -> Result<run::Update, RunError> {
+        let before = self.state.tokens;
+        let update = self.job.update(&mut self.state)?;
+        log_completions(self.folder, self.state.done, &update.completions)?;
+        Ok(run::Update {
+            steps: update.steps,
+            warnings: update.warnings,
+            tokens: Some(self.state.tokens - before),
+        })
+    }
+
+    fn evaluate(&mut self) -> Result<run::Evaluation, RunError> {
+        let missing = RunError::option("eval-steps", "0 in a run without a validation world");
+        self.validation.ok_or(missing)?.evaluate(&self.state.model)
+    }
+
+    fn best(&self) -> Option<(usize, f64)> {
+        let best = self.state.best.as_ref();
+        best.map(|best| (best.step, best.score))
+    }
+
+    fn keep_best(&mut self, score: f64) -> Result<(), RunError> {
+        self.state.best = Some(Best {
+            step: self.state.done,
+            score,
+            model: self.state.model.clone(),
+        });
         Ok(())
     }
 
-    /// Saves the run: the checkpoint first, from which all else could be written again.
-    fn save(&mut self, state: &State, log: &mut RunLog<'_>) -> Result<(), RunError> {
-        let folder = &self.dir.path;
-        log.emit(Event::Saved { step: state.done })?;
+    fn finish(&mut self, seconds: f64) -> Result<Event, RunError> {
+        Ok(Event::Finished {
+            step: self.state.done,
+            seconds: Some(seconds),
+            scores: None,
+            baselines: Vec::new(),
+        })
+    }
+
+    fn save_checkpoint(&self, folder: &Path, position: LogPosition) -> Result<(), RunError> {
         let header = Header {
             method: self.job.method().to_owned(),
             config: self.about.config.clone(),
@@ -157,17 +155,82 @@ impl Run<'_> {
             done: 0,
             tokens: 0,
             times: std::collections::BTreeMap::new(),
-            log: log.sync()?,
+            best: None,
+            log: position,
         };
-        checkpoint::save(state, header, folder).map_err(|error| error.saved(folder, self.saved))?;
-        self.saved = Some(state.done);
-        self.write_outputs(state, log)
+        checkpoint::save(&self.state, header, folder)
     }
 
-    fn write_outputs(&self, state: &State, log: &RunLog<'_>) -> Result<(), RunError> {
-        let (folder, job) = (&self.dir.path, &*self.job);
-        outputs::write_all(folder, job, state, self.about, &self.base, log.events())
+    fn save_model(&self, folder: &Path, current: bool) -> Result<(), RunError> {
+        let model = if current {
+            &self.state.model
+        } else {
+            self.state.best_model()
+        };
+        outputs::write_model(folder, model, self.about, &self.base)
     }
+
+    fn trainer_state(&self, events: &[Event]) -> Result<String, RunError> {
+        let tasks = self.validation.map_or(&[][..], Validation::tasks);
+        Ok(outputs::trainer_state(
+            self.job,
+            &self.state,
+            self.about,
+            tasks,
+            events,
+        )?)
+    }
+
+    fn save_summaries(&self, folder: &Path, events: &[Event]) -> Result<(), RunError> {
+        let text = self.trainer_state(events)?;
+        files::write(&folder.join(run::TRAINER_STATE), text.as_bytes())?;
+        Ok(outputs::write_card(
+            folder,
+            self.job,
+            &self.state,
+            self.about,
+            events,
+        )?)
+    }
+
+    fn is_unharmed(&self, error: &RunError) -> bool {
+        !matches!(error, RunError::NotFinite { .. })
+    }
+
+    fn with_checkpoint(error: RunError, folder: &Path, step: Option<usize>) -> RunError {
+        error.saved(folder, step)
+    }
+}
+
+/// Writes the completions of the update that ended with a step, if there are any.
+fn log_completions(
+    folder: &Path,
+    step: usize,
+    completions: &[LoggedCompletion],
+) -> Result<(), Error> {
+    if completions.is_empty() {
+        return Ok(());
+    }
+    #[derive(serde::Serialize)]
+    struct Row<'a> {
+        step: usize,
+        #[serde(flatten)]
+        completion: &'a LoggedCompletion,
+    }
+    let folder = folder.join(COMPLETIONS);
+    std::fs::create_dir_all(&folder).map_err(|source| Error::Write {
+        path: folder.clone(),
+        source,
+    })?;
+    let mut text = String::new();
+    for completion in completions {
+        text += &serde_json::to_string(&Row { step, completion })?;
+        text.push('\n');
+    }
+    files::write(
+        &folder.join(format!("completions_{step:05}.jsonl")),
+        text.as_bytes(),
+    )
 }
 
 /// Checks the folder and brings the state to where its checkpoint stands; returns the log.
@@ -175,6 +238,7 @@ fn open<'a>(
     job: &dyn Job,
     state: &mut State,
     about: &About,
+    tasks: &[String],
     dir: &RunDir,
     base: &str,
     listen: &'a mut dyn FnMut(&Event),
@@ -183,10 +247,7 @@ fn open<'a>(
     let path = folder.join(CHECKPOINT);
     if dir.resume {
         let found = Checkpoint::read(folder)?;
-        let differs = |reason: String| RunError::Checkpoint {
-            path: path.clone(),
-            reason,
-        };
+        let differs = |reason: String| RunError::from(Error::checkpoint(&path, reason));
         if found.header.method != job.method() {
             let reason = format!(
                 "it is a run of {}, not {}",
@@ -201,18 +262,18 @@ fn open<'a>(
             ));
         }
         let then = &found.header;
-        let config = (about.upgrade)(&then.config);
+        let config = (about.normalised)(&then.config);
         let reason = other(&config, &about.config, job.free());
         if let Some(reason) = reason.or_else(|| changed(&then.inputs, &about.inputs)) {
             return Err(differs(reason));
         }
         let position = found.restore(state, folder)?;
-        let log = RunLog::resume(folder, Vec::new(), position, state.done, listen);
+        let log = RunLog::resume(folder, tasks.to_vec(), position, state.done, listen);
         return Ok(log?);
     }
     check_again(dir, &about.source, about.adapter())?;
     clear(dir, state.model.adapter().is_some(), &about.source)?;
-    Ok(RunLog::create(folder, Vec::new(), listen)?)
+    Ok(RunLog::create(folder, tasks.to_vec(), listen)?)
 }
 
 /// The first option that a run began with and that is another now.
@@ -225,11 +286,31 @@ fn other(then: &Value, now: &Value, of_job: &[&str]) -> Option<String> {
         named || adapter && name.starts_with("lora_")
     };
     let mut names = then.keys().chain(now.keys());
-    let name = names.find(|name| !free(name) && then.get(*name) != now.get(*name))?;
+    // An option that a run of an earlier version did not have is none.
+    let given = |of: &serde_json::Map<String, Value>, name: &str| {
+        of.get(name).filter(|value| !value.is_null()).cloned()
+    };
+    let name = names.find(|name| !free(name) && given(then, name) != given(now, name))?;
     let said = |value: Option<&Value>| value.map_or_else(|| "absent".to_owned(), Value::to_string);
     Some(format!(
         "the run began with {name} {}, not {}: leave the option out to go on",
         said(then.get(name)),
         said(now.get(name))
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// A run of an earlier version goes on, unless what is new is asked for.
+    #[test]
+    fn an_option_that_did_not_exist_is_none() {
+        let then = json!({"a": 1});
+        assert_eq!(other(&then, &json!({"a": 1, "new": null}), &[]), None);
+        for now in [json!({"a": 1, "new": 2}), json!({"a": null})] {
+            assert!(other(&then, &now, &[]).is_some(), "{now}");
+        }
+    }
 }

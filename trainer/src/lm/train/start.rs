@@ -18,6 +18,7 @@ use crate::lm::{
     find_model,
 };
 use crate::options::{OptionsError, read_options, renamed};
+use crate::provenance::Provenance;
 use crate::run::{RunDir, RunLock};
 use crate::{Error, files};
 
@@ -109,6 +110,7 @@ impl Start {
             schedule,
             done: 0,
             tokens: 0,
+            best: None,
         })
     }
 
@@ -118,6 +120,11 @@ impl Start {
         let first = self.generation.eos_token_ids.first().copied();
         self.generation.pad_token_id.or(first).unwrap_or(0)
     }
+}
+
+/// What a stand-in for the model `asked` is marked by.
+pub(super) fn stand_in_for(asked: &str) -> String {
+    format!("a tiny new model stands in for {asked}, which could not be found")
 }
 
 /// A tiny new model for a model that is not there; a run that goes on has one already. It takes texts
@@ -134,7 +141,9 @@ fn stand_in(
             overwrite_output_dir: true,
             ..InitOptions::tiny(folder.clone())
         };
-        create(&init, &texts())?;
+        let mut provenance = Provenance::new();
+        provenance.mark("init", stand_in_for(&options.model));
+        create(&init, &texts(), &provenance)?;
     }
     Ok(folder)
 }
@@ -167,23 +176,18 @@ pub fn overlaid<T: Args + Serialize + DeserializeOwned>(
         for (name, value) in base {
             if !fields.contains_key(&name) {
                 let reason = format!("there is no option {name}: see --help");
-                return Err(RunError::Checkpoint { path, reason });
+                return Err(Error::Checkpoint { path, reason }.into());
             }
             fields.insert(name, value);
         }
     }
     fields.extend(typed);
-    serde_json::from_value(Value::Object(fields)).map_err(|error| RunError::Checkpoint {
-        path,
-        reason: error.to_string(),
-    })
+    serde_json::from_value(Value::Object(fields))
+        .map_err(|error| Error::checkpoint(&path, error.to_string()).into())
 }
 
 fn no_options(path: &Path, reason: &str) -> RunError {
-    RunError::Checkpoint {
-        path: path.to_owned(),
-        reason: reason.to_owned(),
-    }
+    Error::checkpoint(path, reason.to_owned()).into()
 }
 
 /// Options of a TOML or JSON file.

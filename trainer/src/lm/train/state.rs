@@ -17,6 +17,20 @@ pub struct State {
     pub done: usize,
     /// Tokens read in training, without padding.
     pub tokens: u64,
+    /// The model that scored best on the validation seeds so far. It shares every tensor that was not
+    /// trained since.
+    pub best: Option<Best>,
+}
+
+/// A model of an earlier step.
+#[derive(Clone)]
+pub struct Best {
+    /// Steps done by then.
+    pub step: usize,
+    /// Its score on the validation seeds.
+    pub score: f64,
+    /// The model.
+    pub model: Qwen2,
 }
 
 impl State {
@@ -45,6 +59,12 @@ impl State {
         metrics.insert("learning_rate".into(), rate);
         metrics.insert("num_tokens".into(), self.tokens as f64);
         Ok(())
+    }
+
+    /// Returns the model that is handed out: the best one so far, or else the one that is trained.
+    #[must_use]
+    pub fn best_model(&self) -> &Qwen2 {
+        self.best.as_ref().map_or(&self.model, |best| &best.model)
     }
 
     /// Whether all steps were taken.

@@ -33,10 +33,8 @@ pub struct LossInput<'a> {
     /// `[batch, tokens]`: entropy of each token's distribution; needed for the bonus and for
     /// `top_entropy_quantile`.
     pub entropies: Option<&'a [f64]>,
-    /// `[batch, tokens]`: false on padding.
+    /// `[batch, tokens]`: true on the tokens that the policy wrote and that count; false on padding.
     pub completion_mask: &'a [bool],
-    /// `[batch, tokens]`: false where a tool, not the policy, wrote the token.
-    pub tool_mask: Option<&'a [bool]>,
     /// One advantage per sequence or per token.
     pub advantages: Advantages<'a>,
     /// Tokens of the whole generation over all processes; needed by `dapo`, `cispo`, `vespo`.
@@ -78,13 +76,8 @@ impl<'a> Batch<'a> {
         let (size, tokens) = (input.logps.len(), input.tokens);
         let rows = size.checked_div(tokens).unwrap_or(0);
         check_length("logps", size, rows * tokens, TOKENS)?;
-        let masks = [
-            ("completion_mask", Some(input.completion_mask)),
-            ("tool_mask", input.tool_mask),
-        ];
-        for (name, mask) in masks {
-            check_length(name, mask.map_or(size, <[bool]>::len), size, TOKENS)?;
-        }
+        let mask = input.completion_mask;
+        check_length("completion_mask", mask.len(), size, TOKENS)?;
         let values = [
             ("old_logps", input.old_logps),
             ("ref_logps", input.ref_logps),
@@ -110,17 +103,13 @@ impl<'a> Batch<'a> {
                 input: "ref_logps",
             });
         }
-        let written = |at: usize| input.tool_mask.is_none_or(|mask| mask[at]);
-        let mask: Vec<bool> = (0..size)
-            .map(|at| input.completion_mask[at] && written(at))
-            .collect();
         let count = |row: &[bool]| row.iter().filter(|on| **on).count() as f64;
         let lengths = mask.chunks(tokens.max(1)).map(count).collect();
         Ok(Self {
             input,
             rows,
             tokens,
-            mask,
+            mask: mask.to_vec(),
             lengths,
         })
     }

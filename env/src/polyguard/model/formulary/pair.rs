@@ -1,6 +1,7 @@
 //! Listed interactions of two archetypes, and rules about sets of them.
 
 use super::archetype::ArchetypeId;
+use crate::named_enum;
 use crate::num::set_bits;
 
 /// The grade of a pair, as written in the table.
@@ -16,15 +17,16 @@ pub enum Grade {
     Moderate,
 }
 
-/// The severity of a pair for one patient.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// Worth knowing; no reason to act on its own.
-    Moderate,
-    /// A serious interaction.
-    Major,
-    /// Never together.
-    Contraindicated,
+named_enum! {
+    /// The severity of a pair for one patient.
+    pub enum Severity {
+        /// Worth knowing; no reason to act on its own.
+        Moderate = "moderate",
+        /// A serious interaction.
+        Major = "major",
+        /// Never together.
+        Contraindicated = "contraindicated",
+    }
 }
 
 impl Severity {
@@ -36,16 +38,6 @@ impl Severity {
             Self::Moderate => 0.15,
             Self::Major => 0.50,
             Self::Contraindicated => 0.90,
-        }
-    }
-
-    /// Returns the word used in observations.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Moderate => "moderate",
-            Self::Major => "major",
-            Self::Contraindicated => "contraindicated",
         }
     }
 
@@ -124,32 +116,16 @@ pub struct Pair {
     pub source: String,
 }
 
-/// A rule about several medicines at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum SetRule {
-    /// Three or more that act on the central nervous system.
-    Cns3,
-    /// Anticholinergic burden of three or more.
-    Acb3,
-    /// NSAID, RAS inhibitor and a diuretic together.
-    Whammy,
-    /// Two of one class.
-    Dup,
-}
-
-impl SetRule {
-    /// In the order of the table.
-    pub const ALL: [Self; 4] = [Self::Cns3, Self::Acb3, Self::Whammy, Self::Dup];
-
-    /// Returns the word used in observations.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cns3 => "CNS3",
-            Self::Acb3 => "ACB3",
-            Self::Whammy => "WHAMMY",
-            Self::Dup => "DUP",
-        }
+named_enum! {
+    /// A rule about several medicines at once.
+    pub enum SetRule {
+        /// Three or more that act on the central nervous system.
+        Cns3 = "CNS3",
+        /// Anticholinergic burden of three or more.
+        Acb3 = "ACB3",
+        /// NSAID, RAS inhibitor and a diuretic together.
+        Whammy = "WHAMMY",
+        /// Two of one class.
+        Dup = "DUP",
     }
 }

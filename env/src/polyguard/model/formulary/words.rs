@@ -1,12 +1,12 @@
 //! The closed vocabularies of a formulary: conditions and tags.
 
-use crate::named::named;
+use crate::named_enum;
 use crate::num::set_bits;
 
 /// Makes an enum with names, and a set of them in one word of bits.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident, $set:ident, $bits:ty, $($(#[$word_doc:meta])* $word:ident = $text:literal,)*) => {
-        named! {
+        named_enum! {
             $(#[$doc])*
             pub enum $name {
                 $($(#[$word_doc])* $word = $text,)*

@@ -25,7 +25,7 @@ pub(super) use object::FIELDS;
 pub use reading::Reading;
 pub(super) use reading::{COMPLETION_MAX, RATIONALE_MAX};
 
-use super::json::Json;
+use crate::json::Json;
 use crate::polyguard::model::action::{Action, Choice};
 use crate::polyguard::model::candidate::CandidateId;
 use crate::polyguard::model::formulary::Formulary;

@@ -1,6 +1,7 @@
 //! The other form of an answer: a JSON object.
 
 use super::reading::{RATIONALE_MAX, Reading, refuse, repaired_if};
+use crate::json::{FieldFault, Fields, Json};
 use crate::named::Named as _;
 use crate::polyguard::model::action::{Action, Choice, Claim, Confidence};
 use crate::polyguard::model::candidate::{Arg, CandidateId, Kind};
@@ -8,7 +9,6 @@ use crate::polyguard::model::formulary::Formulary;
 use crate::polyguard::model::history::Violation;
 use crate::polyguard::model::regimen::Drug;
 use crate::polyguard::model::terms::Terms;
-use crate::polyguard::protocol::json::{Fields, Json};
 
 /// The fields that there are.
 pub(in crate::polyguard) const FIELDS: [&str; 6] = [
@@ -37,8 +37,7 @@ pub(super) fn object(fields: &Fields, formulary: &Formulary) -> Reading {
 
 fn read(fields: &Fields, formulary: &Formulary) -> Result<Choice, Reading> {
     known(fields, &FIELDS)?;
-    let field = |name| value(fields, name);
-    let (id, exact) = match field("candidate_id") {
+    let (id, exact) = match fields.get("candidate_id") {
         None => return Err(refuse(Violation::NoCandidate, "candidate_id is missing")),
         Some(Json::Text(text)) => {
             let plain = text.trim().to_ascii_lowercase();
@@ -52,7 +51,7 @@ fn read(fields: &Fields, formulary: &Formulary) -> Result<Choice, Reading> {
             return Err(refuse(Violation::BadId, detail));
         }
     };
-    let cites = match field("rationale") {
+    let cites = match fields.get("rationale") {
         Some(Json::Text(text)) if !text.trim().is_empty() => {
             if text.chars().nth(RATIONALE_MAX).is_some() {
                 let detail = format!("a rationale of more than {RATIONALE_MAX} characters");
@@ -62,16 +61,17 @@ fn read(fields: &Fields, formulary: &Formulary) -> Result<Choice, Reading> {
         }
         _ => return Err(refuse(Violation::Empty, "rationale should be a text")),
     };
-    let confidence = match field("confidence") {
+    let confidence = match fields.get("confidence") {
         None => None,
-        Some(Json::Number(number)) if (0.0..=1.0).contains(number) => Confidence::new(*number),
-        Some(other) => {
-            let what = match other {
-                Json::Number(number) => number.to_string(),
-                other => other.what().to_owned(),
+        Some(given) => {
+            let number = given.as_f64();
+            let known = number.filter(|number| (0.0..=1.0).contains(number));
+            let Some(confidence) = known.and_then(Confidence::new) else {
+                let what = number.map_or(given.what().to_owned(), |number| number.to_string());
+                let detail = format!("confidence is {what}, not a number from 0 to 1");
+                return Err(refuse(Violation::BadConfidence, detail));
             };
-            let detail = format!("confidence is {what}, not a number from 0 to 1");
-            return Err(refuse(Violation::BadConfidence, detail));
+            Some(confidence)
         }
     };
     Ok(repaired_if(
@@ -87,15 +87,14 @@ fn read(fields: &Fields, formulary: &Formulary) -> Result<Choice, Reading> {
 
 /// Returns what is stated beside the id. What does not exist is a claim too: a false one.
 fn claim(fields: &Fields, formulary: &Formulary) -> Result<Claim, Reading> {
-    let field = |name| value(fields, name);
     let mut claim = Claim::default();
-    match field("action_type") {
+    match fields.get("action_type") {
         None => {}
         Some(Json::Text(text)) => claim.kind = Kind::parse_ignore_case(text),
         Some(_) => claim.unknown = true,
     }
-    claim.unknown |= claim.kind.is_none() && field("action_type").is_some();
-    match field("drug") {
+    claim.unknown |= claim.kind.is_none() && fields.get("action_type").is_some();
+    match fields.get("drug") {
         None => {}
         Some(Json::Text(text)) if text == NO_DRUG => claim.drug = Some(None),
         Some(Json::Text(text)) => match Drug::parse(&text.to_lowercase(), formulary) {
@@ -104,7 +103,7 @@ fn claim(fields: &Fields, formulary: &Formulary) -> Result<Claim, Reading> {
         },
         Some(_) => claim.unknown = true,
     }
-    match field("args") {
+    match fields.get("args") {
         None => {}
         Some(Json::Object(args)) => {
             known(args, &ARGS)?;
@@ -117,10 +116,13 @@ fn claim(fields: &Fields, formulary: &Formulary) -> Result<Claim, Reading> {
 }
 
 fn arg(args: &Fields, formulary: &Formulary) -> Option<Arg> {
-    match (value(args, "bucket_delta"), value(args, "target")) {
+    match (args.get("bucket_delta"), args.get("target")) {
         (None, None) => Some(Arg::None),
-        (Some(Json::Number(1.0)), None) => Some(Arg::Dose(1)),
-        (Some(Json::Number(-1.0)), None) => Some(Arg::Dose(-1)),
+        (Some(delta), None) => match delta.as_f64()? {
+            1.0 => Some(Arg::Dose(1)),
+            -1.0 => Some(Arg::Dose(-1)),
+            _ => None,
+        },
         (None, Some(Json::Text(name))) => {
             Drug::parse(&name.to_lowercase(), formulary).map(Arg::Target)
         }
@@ -128,23 +130,16 @@ fn arg(args: &Fields, formulary: &Formulary) -> Option<Arg> {
     }
 }
 
-fn value<'a>(fields: &'a Fields, name: &str) -> Option<&'a Json> {
-    let found = fields.iter().find(|(field, _)| field == name);
-    found
-        .map(|(_, value)| value)
-        .filter(|value| **value != Json::Null)
-}
-
 /// Checks that each field is known and occurs once.
 fn known(fields: &Fields, names: &[&str]) -> Result<(), Reading> {
-    for (at, (field, _)) in fields.iter().enumerate() {
-        if !names.contains(&field.as_str()) {
+    Err(match fields.fault(names) {
+        None => return Ok(()),
+        Some(FieldFault::Unknown(field)) => {
             let detail = format!("unknown field {field:?}: use {}", names.join(", "));
-            return Err(refuse(Violation::UnknownField, detail));
+            refuse(Violation::UnknownField, detail)
         }
-        if fields[..at].iter().any(|(other, _)| other == field) {
-            return Err(refuse(Violation::Ambiguous, format!("{field} twice")));
+        Some(FieldFault::Duplicate(field)) => {
+            refuse(Violation::Ambiguous, format!("{field} twice"))
         }
-    }
-    Ok(())
+    })
 }

@@ -1,17 +1,16 @@
 //! How the agents work together, over whole episodes.
 
 use sentinel_env::Environment;
-use sentinel_env::polyguard::{Candidate, Case, Episode, Kind, Rules, Setup};
+use sentinel_env::polyguard::{Case, Episode, Kind, Rules, Setup};
 
 use super::super::*;
-use crate::policy::Player;
 use crate::rollout::drive;
 
 /// Plays all cells and looks at each step's trace.
 fn play(config: StackConfig, mut look: impl FnMut(&Episode, &Trace, Action)) -> Vec<f64> {
     let mut scores = Vec::new();
     for (seed, case) in (0..72).zip(Case::ALL.into_iter().cycle()) {
-        let mut stack = Stack::new(config, seed);
+        let mut stack = Stack::new(config);
         let setup = Setup::new(case, seed).under(Rules::HARDENED);
         let end = drive::<PolyguardEnv>(
             &setup,
@@ -115,33 +114,4 @@ fn a_debate_goes_with_two_of_three() {
         splits += usize::from(!debate.majority);
     });
     assert!(majorities > 20 && splits > 5, "{majorities} {splits}");
-}
-
-#[test]
-fn a_shortlist_leaves_the_planner_three() {
-    play(StackConfig::default().with_shortlist(), |_, trace, _| {
-        assert!((1..=3).contains(&trace.plan.ranking.len()));
-    });
-}
-
-#[test]
-fn a_model_in_the_planners_place_is_checked_like_the_planner() {
-    /// Names the last of its list, or nothing.
-    struct Last(bool);
-    impl Completes for Last {
-        fn complete(&mut self, _: &Observation, list: &[Candidate]) -> Option<CandidateId> {
-            list.last().filter(|_| self.0).map(|candidate| candidate.id)
-        }
-    }
-    let setup = Setup::new(Case::ALL[0], 5);
-    let stack = |speaks| Stack::new(StackConfig::default(), 5).with_model(Box::new(Last(speaks)));
-    let episode = Episode::reset(&setup);
-    let mut silent = stack(false);
-    let action = silent.choose(episode.observation());
-    assert_eq!(action, Action::Invalid(Violation::NoCandidate));
-    let entries = silent.last_trace().expect("it chose").entries();
-    assert_eq!(entries[8].verdict, "nothing chosen");
-    let mut player = Player::Public(Box::new(stack(true)));
-    let end = drive::<PolyguardEnv>(&setup, |e| player.act(e), |_, _| ());
-    assert!(end.observation().invalid_count == 0);
 }

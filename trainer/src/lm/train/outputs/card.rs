@@ -31,6 +31,11 @@ pub(super) fn text(job: &dyn Job, state: &State, about: &About, events: &[Event]
              trained in its place.**\n"
         );
     }
+    // What a stand-in of this run is marked by has been said.
+    let inherited = about.provenance.fallbacks.iter();
+    for fallback in inherited.skip(usize::from(about.fallback)) {
+        let _ = writeln!(text, "**The model rests on a {fallback}.**\n");
+    }
     let what = if adapter {
         "An adapter for"
     } else {
@@ -45,6 +50,13 @@ pub(super) fn text(job: &dyn Job, state: &State, about: &About, events: &[Event]
         state.tokens,
         state.model.trainable_count()
     );
+    if let Some(best) = &state.best {
+        let _ = writeln!(
+            text,
+            "The model is that of step {}, which scored best on the validation seeds: {:.4}.\n",
+            best.step, best.score
+        );
+    }
     let steps: Vec<_> = (events.iter())
         .filter_map(|event| match event {
             Event::Step { metrics, .. } => Some(metrics),

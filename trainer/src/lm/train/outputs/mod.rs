@@ -2,41 +2,38 @@
 //! an old file or a new one.
 
 mod card;
-mod state;
 
 use std::path::Path;
+
+use serde_json::Map;
 
 use super::about::About;
 use super::job::Job;
 use super::state::State;
-use crate::files;
-use crate::lm::LmError;
 use crate::lm::config::special_tokens;
 use crate::lm::lora::{COMPANIONS, Lora};
-use crate::run::Event;
+use crate::lm::{LmError, Qwen2};
+use crate::run::{Event, TrainerState};
+use crate::{Error, files};
 
-/// What Hugging Face's trainer leaves behind.
-pub const STATE: &str = "trainer_state.json";
 const CARD: &str = "README.md";
+/// Operations of a training step per token and number of the model: forward 2, backward 4.
+const FLOPS: f64 = 6.0;
 
-/// Writes all of them, the model or adapter among them, into a folder that is there.
-pub(super) fn write_all(
+/// Writes a model or its adapter into a folder that exists, with the files that belong to its base
+/// model. `base` is the digest of the base model's weights.
+pub(super) fn write_model(
     folder: &Path,
-    job: &dyn Job,
-    state: &State,
+    model: &Qwen2,
     about: &About,
     base: &str,
-    events: &[Event],
 ) -> Result<(), super::RunError> {
-    let text = state::text(job, state, about, events)?;
-    files::write(&folder.join(STATE), text.as_bytes())?;
-    let text = card::text(job, state, about, events);
-    files::write(&folder.join(CARD), text.as_bytes())?;
-    if state.model.adapter().is_some() {
-        Lora::save_with_digest(&state.model, folder, base)?;
+    about.provenance(base).write(folder)?;
+    if model.adapter().is_some() {
+        Lora::save(model, folder, base)?;
     } else {
         let tokens = special_tokens(&about.source)?;
-        state.model.save_with(folder, tokens)?;
+        model.save_with(folder, tokens)?;
     }
     for name in COMPANIONS {
         let from = about.source.join(name);
@@ -46,4 +43,61 @@ pub(super) fn write_all(
         }
     }
     Ok(())
+}
+
+/// Writes the model card.
+pub(super) fn write_card(
+    folder: &Path,
+    job: &dyn Job,
+    state: &State,
+    about: &About,
+    events: &[Event],
+) -> Result<(), Error> {
+    let text = card::text(job, state, about, events);
+    files::write(&folder.join(CARD), text.as_bytes())
+}
+
+/// Returns `trainer_state.json`.
+pub(super) fn trainer_state(
+    job: &dyn Job,
+    state: &State,
+    about: &About,
+    tasks: &[String],
+    events: &[Event],
+) -> Result<String, Error> {
+    let is_fallback = about.provenance.is_fallback();
+    let backend = if is_fallback {
+        "fallback_tiny"
+    } else {
+        "sentinel"
+    };
+    let extra: Map<_, _> = [
+        ("backend".to_owned(), backend.into()),
+        ("fallback".to_owned(), is_fallback.into()),
+    ]
+    .into_iter()
+    .collect();
+    let summary = TrainerState {
+        snapshots: about.cadence.save_total_limit > 0,
+        tasks,
+        step: state.done,
+        max_steps: state.schedule.total,
+        steps_per_epoch: job.steps_per_epoch(),
+        logging_steps: about.logging_steps,
+        eval_steps: about.cadence.eval_steps,
+        save_steps: about.cadence.save_steps,
+        train_batch_size: job.batch_size(),
+        tokens: Some((state.tokens, flops(state))),
+        extra,
+        rounded: false,
+    };
+    summary.to_json(events)
+}
+
+/// Without the embedding, as transformers counts them.
+fn flops(state: &State) -> f64 {
+    let all = state.model.parameters();
+    let counted = all.iter().skip(1);
+    let numbers: usize = counted.map(|p| p.shape().iter().product::<usize>()).sum();
+    FLOPS * state.tokens as f64 * numbers as f64
 }

@@ -10,10 +10,11 @@ use serde::Serialize;
 
 use super::speech::{Speech, SpeechOptions};
 use super::voice::Voice;
-use crate::args;
+use crate::args::named;
 use crate::compact::learn::Learn;
 use crate::corpus::rollout::{DryRun, RolloutConfig, Signals, Terms, Trajectory, rollout};
 use crate::episode::with_default;
+use crate::eval::EvalOrigin;
 use crate::interval::Interval;
 use crate::lm::train::RunError;
 use crate::{EpisodeArgs, Error, Progress, SeedRange, files};
@@ -29,10 +30,10 @@ pub struct PlayConfig {
     #[arg(long, aliases = ["model-name-or-path", "model-id"], value_name = "MODEL")]
     pub model: String,
     /// How an observation is put into words
-    #[arg(long, value_name = "STYLE", default_value = "compact", value_parser = args::prompt_style())]
+    #[arg(long, value_name = "STYLE", default_value_t, value_parser = named::<PromptStyle>())]
     pub prompt: PromptStyle,
     /// How a completion is read: repair leaves out what is around the action
-    #[arg(long, value_name = "READER", default_value = "strict", value_parser = args::reader())]
+    #[arg(long, value_name = "READER", default_value_t, value_parser = named::<Reader>())]
     pub reader: Reader,
     /// Write the result to this file, too
     #[arg(long, value_name = "FILE")]
@@ -55,7 +56,7 @@ pub fn check_replaces(path: &Path) -> Result<(), Error> {
 
 /// What was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Played {
+pub struct Measured {
     /// The world.
     pub world: WorldName,
     /// Score of each task's episodes.
@@ -71,6 +72,40 @@ pub struct Played {
     pub tokens: usize,
 }
 
+/// The same with what was played, by which program, and what it rests on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Played {
+    /// What was measured.
+    #[serde(flatten)]
+    pub measured: Measured,
+    /// Where it comes from.
+    pub sentinel: EvalOrigin,
+}
+
+/// Episodes to measure a model on.
+#[derive(Clone, Debug)]
+pub struct EvalEpisodes {
+    /// The episodes.
+    pub episode: EpisodeArgs,
+    /// How prompts are made and completions read.
+    pub terms: Terms,
+}
+
+impl PlayConfig {
+    /// Returns the episodes that the options choose.
+    #[must_use]
+    pub fn episodes(&self) -> EvalEpisodes {
+        EvalEpisodes {
+            episode: self.episode.clone(),
+            terms: Terms {
+                style: self.prompt,
+                reader: self.reader,
+                ..Terms::default()
+            },
+        }
+    }
+}
+
 /// Plays the episodes.
 ///
 /// # Errors
@@ -78,24 +113,49 @@ pub struct Played {
 pub fn play(config: &PlayConfig, progress: Progress<'_>) -> Result<Played, RunError> {
     let speech = Speech::load(&config.model, &config.speech)?;
     let mut voice = speech.voice();
-    in_world!(config.episode.world, W => play_in::<W>(config, &mut voice, progress))
+    let episodes = config.episodes();
+    let measured = measure(&episodes, &mut voice, progress)?;
+    let (rules, streams) = in_world!(config.episode.world, W => {
+        let rules = config.episode.rules::<W>()?.to_string();
+        (rules, config.episode.streams_or::<W>(Streams::Independent)?)
+    });
+    Ok(Played {
+        measured,
+        sentinel: EvalOrigin {
+            world: config.episode.world.name(),
+            model: Some(config.model.clone()),
+            adapter: config.speech.adapter.clone(),
+            replay: None,
+            seeds: episodes.episode.seeds_or(SEEDS),
+            streams,
+            rules,
+            provenance: speech.provenance.clone(),
+        },
+    })
 }
 
-fn play_in<W: TextWorld + Learn>(
-    config: &PlayConfig,
+/// Measures a model on episodes.
+///
+/// # Errors
+/// If an option of the episodes cannot be, or the model cannot be run.
+pub fn measure(
+    episodes: &EvalEpisodes,
     voice: &mut Voice<'_>,
     progress: Progress<'_>,
-) -> Result<Played, RunError> {
+) -> Result<Measured, RunError> {
+    in_world!(episodes.episode.world, W => measure_in::<W>(episodes, voice, progress))
+}
+
+fn measure_in<W: TextWorld + Learn>(
+    episodes: &EvalEpisodes,
+    voice: &mut Voice<'_>,
+    progress: Progress<'_>,
+) -> Result<Measured, RunError> {
     use sentinel_env::TaskName;
 
-    let rules = config.episode.rules::<W>()?;
-    let streams = config.episode.streams_or::<W>(Streams::Independent)?;
-    let tasks = config.episode.tasks_or::<W>(None)?;
-    let terms = Terms {
-        style: config.prompt,
-        reader: config.reader,
-        ..Terms::default()
-    };
+    let rules = episodes.episode.rules::<W>()?;
+    let streams = episodes.episode.streams_or::<W>(Streams::Independent)?;
+    let tasks = episodes.episode.tasks_or::<W>(None)?;
     let mut all: Vec<Trajectory<W>> = Vec::new();
     let mut scores: Vec<Vec<f64>> = Vec::new();
     for task in &tasks {
@@ -110,8 +170,13 @@ fn play_in<W: TextWorld + Learn>(
                 .setup(),
             )
         };
-        let starts = config.episode.seeds_or(SEEDS).range().map(setup).collect();
-        let played = voice.through(|voice| rollout(starts, terms, voice, progress))?;
+        let starts = episodes
+            .episode
+            .seeds_or(SEEDS)
+            .range()
+            .map(setup)
+            .collect();
+        let played = voice.through(|voice| rollout(starts, episodes.terms, voice, progress))?;
         scores.push(played.iter().map(|t| t.score).collect());
         all.extend(played);
     }
@@ -120,8 +185,8 @@ fn play_in<W: TextWorld + Learn>(
         let interval = Interval::of_cells(std::slice::from_ref(scores));
         (task.name().to_owned(), interval)
     };
-    Ok(Played {
-        world: config.episode.world,
+    Ok(Measured {
+        world: episodes.episode.world,
         score: Interval::of_cells(&scores),
         tasks: tasks.iter().zip(&scores).map(of_task).collect(),
         validity: 1.0 - signals.invalid_rate,

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use super::voice::Voice;
-use crate::args::parse_number;
+use crate::args::{named, parse_number};
 use crate::compact::device::DeviceName;
 use crate::lm::train::RunError;
 use crate::lm::{
     BaseCheck, GenerateOptions, GenerationDefaults, HubOptions, Lora, Qwen2, Tokenizer, find_model,
 };
+use crate::provenance::{Provenance, marked_name};
 
 /// Which adapter speaks, and how. Only what was given is set, so that a command without a language
 /// model can refuse it.
@@ -31,7 +32,7 @@ pub struct SpeechOptions {
     #[arg(long, value_name = "SEED", requires = "model")]
     pub seed: Option<u64>,
     /// Where tensors live [default: cpu]
-    #[arg(long, value_enum, value_name = "DEVICE", requires = "model")]
+    #[arg(long, value_name = "DEVICE", requires = "model", value_parser = named::<DeviceName>())]
     pub device: Option<DeviceName>,
 }
 
@@ -78,8 +79,11 @@ pub struct Speech {
     tokenizer: Tokenizer,
     options: GenerateOptions,
     batch: usize,
-    /// What it is called: the name on the Hub or the folder's, and behind a `+` the adapter's.
+    /// What it is called: the name on the Hub or the folder's, and behind a `+` the adapter's; with a mark
+    /// where the model is a fallback.
     pub name: String,
+    /// Where model and adapter come from.
+    pub provenance: Provenance,
 }
 
 impl Speech {
@@ -95,10 +99,13 @@ impl Speech {
         }
         let folder = find_model(asked, &HubOptions::from_environment())?;
         let device = said.device.unwrap_or_default().open()?;
+        let mut provenance = Provenance::new();
+        provenance.add_model("model", &folder)?;
         let mut model = Qwen2::load(&folder, &device)?;
         let tokenizer = Tokenizer::load(&folder)?;
         tokenizer.check_fits(model.config())?;
         if let Some(adapter) = &said.adapter {
+            provenance.add_model("adapter", adapter)?;
             Lora::load(&mut model, adapter, BaseCheck::Weights)?;
         }
         let defaults = GenerationDefaults::read(&folder)?;
@@ -113,7 +120,11 @@ impl Speech {
             tokenizer,
             options: generate,
             batch,
-            name: name(asked, said.adapter.as_deref()),
+            name: marked_name(
+                &name(asked, said.adapter.as_deref()),
+                provenance.is_fallback(),
+            ),
+            provenance,
         })
     }
 

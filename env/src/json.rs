@@ -1,0 +1,469 @@
+//! JSON from outside, read strictly: every field that it has, also those that are there twice.
+//!
+//! A map keeps one of two fields of the same name; which of them was meant nobody knows. [`Json`] keeps
+//! both, in the order of the text, so that a reader can refuse them. Messages of agents, completions of
+//! language models and rows of replays are read with it.
+//!
+//! ```
+//! use sentinel_env::json::{FieldFault, Json};
+//!
+//! let Json::Object(mut fields) = serde_json::from_str(r#"{"arm": "left", "sure": true}"#)? else {
+//!     panic!("it is an object");
+//! };
+//! assert_eq!(fields.fault(&["arm"]), Some(FieldFault::Unknown("sure")));
+//! assert_eq!(fields.flag("sure"), Ok(Some(true)));
+//! assert_eq!(fields.flag("repaired"), Ok(None));
+//! let wrong = fields.flag("arm").unwrap_err();
+//! assert_eq!((wrong.field, wrong.found), ("arm", Json::from("left")));
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Range;
+
+use serde::de::{
+    Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor,
+};
+use serde::ser::{Serialize, Serializer};
+use serde_json::Number;
+
+/// A value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Json {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number; integers are exact.
+    Number(Number),
+    /// A text.
+    Text(String),
+    /// An array.
+    List(Vec<Json>),
+    /// An object.
+    Object(Fields),
+}
+
+/// The fields of an object in the order of the text. What is read is taken out; `null` counts as
+/// missing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fields(Vec<(String, Json)>);
+
+/// A field that holds another type than it should.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WrongType {
+    /// Its name.
+    pub field: &'static str,
+    /// What it should hold.
+    pub expected: Expected,
+    /// What it holds.
+    pub found: Json,
+}
+
+/// The types that [`Fields`] reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// A text.
+    Text,
+    /// `true` or `false`.
+    Flag,
+}
+
+/// The reason why an object does not have the fields that it may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldFault<'a> {
+    /// A field of another name.
+    Unknown(&'a str),
+    /// A field that is there before.
+    Duplicate(&'a str),
+}
+
+impl Json {
+    /// Reads a value, and of an object only the fields that are `known`: others are passed over,
+    /// whatever they hold and however often they come.
+    ///
+    /// # Errors
+    /// If it is no JSON.
+    pub fn deserialize_known<'de, D: Deserializer<'de>>(
+        from: D,
+        known: &[&str],
+    ) -> Result<Self, D::Error> {
+        from.deserialize_any(Reader { known: Some(known) })
+    }
+
+    /// Returns a text.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns a number.
+    #[must_use]
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Self::Number(number) => number.as_f64(),
+            _ => None,
+        }
+    }
+
+    /// Returns an integer of 0 or more.
+    #[must_use]
+    pub fn as_u64(&self) -> Option<u64> {
+        match self {
+            Self::Number(number) => number.as_u64(),
+            _ => None,
+        }
+    }
+
+    /// Returns the items of an array.
+    #[must_use]
+    pub fn as_list(&self) -> Option<&[Self]> {
+        match self {
+            Self::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// Returns the field of an object.
+    #[must_use]
+    pub fn get(&self, field: &str) -> Option<&Self> {
+        match self {
+            Self::Object(fields) => fields.get(field),
+            _ => None,
+        }
+    }
+
+    /// Visits every text in it, names of fields too, as they are once escapes are resolved.
+    pub(crate) fn texts<'a>(&'a self, visit: &mut dyn FnMut(&'a str)) {
+        match self {
+            Self::Text(text) => visit(text),
+            Self::List(items) => items.iter().for_each(|item| item.texts(visit)),
+            Self::Object(fields) => {
+                for (name, value) in fields.iter() {
+                    visit(name);
+                    value.texts(visit);
+                }
+            }
+            Self::Null | Self::Bool(_) | Self::Number(_) => {}
+        }
+    }
+
+    /// Visits every name of a field in it, at any depth.
+    pub(crate) fn names<'a>(&'a self, visit: &mut dyn FnMut(&'a str)) {
+        match self {
+            Self::List(items) => items.iter().for_each(|item| item.names(visit)),
+            Self::Object(fields) => {
+                for (name, value) in fields.iter() {
+                    visit(name);
+                    value.names(visit);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns what it is, for a message.
+    pub(crate) const fn what(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "true or false",
+            Self::Number(_) => "a number",
+            Self::Text(_) => "a text",
+            Self::List(_) => "an array",
+            Self::Object(_) => "an object",
+        }
+    }
+
+    /// Returns the fields.
+    ///
+    /// # Errors
+    /// If it is no object: serde's error, which says what was `expected` here.
+    pub fn into_object<E: Error>(self, expected: &str) -> Result<Fields, E> {
+        match self {
+            Self::Object(fields) => Ok(fields),
+            other => Err(E::invalid_type(other.unexpected(), &expected)),
+        }
+    }
+
+    fn unexpected(&self) -> Unexpected<'_> {
+        match self {
+            Self::Null => Unexpected::Unit,
+            Self::Bool(on) => Unexpected::Bool(*on),
+            Self::Number(number) => match (number.as_u64(), number.as_i64()) {
+                (Some(number), _) => Unexpected::Unsigned(number),
+                (_, Some(number)) => Unexpected::Signed(number),
+                _ => Unexpected::Float(number.as_f64().unwrap_or(f64::NAN)),
+            },
+            Self::Text(text) => Unexpected::Str(text),
+            Self::List(_) => Unexpected::Seq,
+            Self::Object(_) => Unexpected::Map,
+        }
+    }
+}
+
+impl From<&str> for Json {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl Fields {
+    /// Iterates over names and values.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Json)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// Returns whether there is a field of this name, also if it is `null`.
+    #[must_use]
+    pub fn contains(&self, field: &str) -> bool {
+        self.0.iter().any(|(name, _)| name == field)
+    }
+
+    /// Returns the value of a field without taking it.
+    #[must_use]
+    pub fn get(&self, field: &str) -> Option<&Json> {
+        let (_, value) = self.0.iter().find(|(name, _)| name == field)?;
+        Some(value).filter(|value| **value != Json::Null)
+    }
+
+    /// Takes the value of a field.
+    pub fn take(&mut self, field: &str) -> Option<Json> {
+        let at = self.0.iter().position(|(name, _)| name == field)?;
+        Some(self.0.remove(at).1).filter(|value| *value != Json::Null)
+    }
+
+    /// Takes a text.
+    ///
+    /// # Errors
+    /// If the field holds another type.
+    pub fn text(&mut self, field: &'static str) -> Result<Option<String>, WrongType> {
+        match self.take(field) {
+            None => Ok(None),
+            Some(Json::Text(text)) => Ok(Some(text)),
+            Some(found) => Err(WrongType {
+                field,
+                expected: Expected::Text,
+                found,
+            }),
+        }
+    }
+
+    /// Takes `true` or `false`.
+    ///
+    /// # Errors
+    /// If the field holds another type.
+    pub fn flag(&mut self, field: &'static str) -> Result<Option<bool>, WrongType> {
+        match self.take(field) {
+            None => Ok(None),
+            Some(Json::Bool(on)) => Ok(Some(on)),
+            Some(found) => Err(WrongType {
+                field,
+                expected: Expected::Flag,
+                found,
+            }),
+        }
+    }
+
+    /// Returns the first field whose name was there before.
+    #[must_use]
+    pub fn duplicate(&self) -> Option<&str> {
+        let mut seen = BTreeSet::new();
+        let mut names = self.0.iter().map(|(name, _)| name.as_str());
+        names.find(|name| !seen.insert(*name))
+    }
+
+    /// Returns the first field that is not among `known`, or that is there twice.
+    #[must_use]
+    pub fn fault(&self, known: &[&str]) -> Option<FieldFault<'_>> {
+        let mut names = self.0.iter().map(|(name, _)| name.as_str()).enumerate();
+        names.find_map(|(at, name)| {
+            if !known.contains(&name) {
+                return Some(FieldFault::Unknown(name));
+            }
+            let twice = self.0[..at].iter().any(|(other, _)| other == name);
+            twice.then_some(FieldFault::Duplicate(name))
+        })
+    }
+}
+
+/// Iterates over the places of the objects within a text, one after the other; not of those within
+/// others.
+pub fn objects(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        while let Some(at) = text[from..].find('{') {
+            let start = from + at;
+            let rest = serde_json::Deserializer::from_str(&text[start..]);
+            let mut rest = rest.into_iter::<IgnoredAny>();
+            if let Some(Ok(_)) = rest.next() {
+                from = start + rest.byte_offset();
+                return Some(start..from);
+            }
+            from = start + 1;
+        }
+        None
+    })
+}
+
+struct Reader<'a> {
+    /// The fields of the outermost object to read; all where there is no list.
+    known: Option<&'a [&'a str]>,
+}
+
+impl<'de> Visitor<'de> for Reader<'_> {
+    type Value = Json;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Json, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_bool<E: Error>(self, on: bool) -> Result<Json, E> {
+        Ok(Json::Bool(on))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Json, E> {
+        Ok(Json::Number(number.into()))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Json, E> {
+        Ok(Json::Number(number.into()))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Json, E> {
+        Ok(Number::from_f64(number).map_or(Json::Null, Json::Number))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Json, E> {
+        Ok(Json::Text(text.to_owned()))
+    }
+
+    fn visit_string<E: Error>(self, text: String) -> Result<Json, E> {
+        Ok(Json::Text(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Json::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Json, A::Error> {
+        let mut fields = Vec::new();
+        while let Some(name) = entries.next_key::<String>()? {
+            if self
+                .known
+                .is_none_or(|known| known.contains(&name.as_str()))
+            {
+                fields.push((name, entries.next_value()?));
+            } else {
+                entries.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(Json::Object(Fields(fields)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Reader { known: None })
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(on) => serializer.serialize_bool(*on),
+            Self::Number(number) => number.serialize(serializer),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::List(items) => serializer.collect_seq(items),
+            Self::Object(fields) => serializer.collect_map(fields.iter()),
+        }
+    }
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(text: &str) -> Fields {
+        match serde_json::from_str(text) {
+            Ok(Json::Object(fields)) => fields,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_read_is_written_again_with_order_duplicates_and_integers() {
+        let text = r#"{"b":[1,-2,2.5,18446744073709551615],"a":null,"b":{"c":true},"d":"\""}"#;
+        let json: Json = serde_json::from_str(text).expect("JSON");
+        assert_eq!(json.to_string(), text);
+        assert_eq!(
+            json.get("b").and_then(Json::as_list).map(<[Json]>::len),
+            Some(4)
+        );
+    }
+
+    #[test]
+    fn null_counts_as_missing_but_not_as_absent() {
+        let mut found = fields(r#"{"a":null,"b":"x"}"#);
+        assert!(found.contains("a"));
+        assert_eq!(found.get("a"), None);
+        assert_eq!(found.text("a"), Ok(None));
+        assert!(!found.contains("a"));
+        assert_eq!(found.text("b"), Ok(Some("x".to_owned())));
+        assert_eq!(found, Fields::default());
+    }
+
+    #[test]
+    fn the_first_fault_is_named() {
+        let found = fields(r#"{"a":1,"b":2,"a":3,"c":4}"#);
+        assert_eq!(found.duplicate(), Some("a"));
+        assert_eq!(found.fault(&["a", "b"]), Some(FieldFault::Duplicate("a")));
+        assert_eq!(found.fault(&["a"]), Some(FieldFault::Unknown("b")));
+        assert_eq!(fields("{}").fault(&[]), None);
+    }
+
+    #[test]
+    fn fields_that_are_not_known_are_passed_over() {
+        let text = r#"{"a":{"b":1,"c":2},"b":3,"b":4}"#;
+        let mut from = serde_json::Deserializer::from_str(text);
+        let json = Json::deserialize_known(&mut from, &["a"]).expect("JSON");
+        assert_eq!(json.to_string(), r#"{"a":{"b":1,"c":2}}"#);
+    }
+
+    #[test]
+    fn objects_are_found_within_a_text() {
+        let text = r#"so {"a":{}} and { no, {"b":"}"}."#;
+        let found: Vec<&str> = objects(text).map(|place| &text[place]).collect();
+        assert_eq!(found, [r#"{"a":{}}"#, r#"{"b":"}"}"#]);
+    }
+
+    #[test]
+    fn another_type_is_named_as_serde_does() {
+        let error = |text: &str| {
+            let json: Json = serde_json::from_str(text).expect("JSON");
+            let error = json.into_object::<serde_json::Error>("a row");
+            error.expect_err("no object").to_string()
+        };
+        assert_eq!(error("[]"), "invalid type: sequence, expected a row");
+        assert_eq!(error("7"), "invalid type: integer `7`, expected a row");
+        assert_eq!(error("null"), "invalid type: null, expected a row");
+    }
+}

@@ -1,0 +1,383 @@
+//! Where a result comes from: the program that made it, what it read, and every fallback on the way.
+//!
+//! A fallback is whatever acted or was trained in place of what was asked for: a stand-in model, or an
+//! action of a script where a model gave none. Each stage writes the marks of what it read into what it
+//! makes, so that none is lost between the first and the last:
+//!
+//! * a model's folder holds them in [`FILE`], whichever stage wrote it (`init`, `sft`, `grpo`, `train`,
+//!   `merge`); a corpus has a file beside it ([`sidecar`]);
+//! * a replay has them in its rows, as the name of who acted ([`marked_name`]), and in its manifest;
+//! * results of `eval` and `eval-lm` have them under the key `sentinel`.
+//!
+//! What was made before these files existed is taken as unmarked.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sentinel_policy::replay::AnyReplay;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::{Error, files};
+
+/// The file's name in a model's folder.
+pub const FILE: &str = "sentinel.json";
+
+/// What stands behind the name of a marked model in the rows of a replay.
+const MARK: &str = " (fallback)";
+
+/// The files of a model or an adapter that decide what it does, beside the weights of a model, which
+/// may lie in several.
+const MODEL_FILES: [&str; 7] = [
+    "config.json",
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "chat_template.jinja",
+    "adapter_config.json",
+    "adapter_model.safetensors",
+];
+
+/// Something that stands for what was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fallback {
+    /// The stage at which it came in: the name of a command.
+    pub stage: String,
+    /// What stands for what.
+    pub what: String,
+}
+
+impl fmt::Display for Fallback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "fallback ({}): {}", self.stage, self.what)
+    }
+}
+
+/// Where a result comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// The version of the program.
+    pub version: String,
+    /// The commit that it was built from, with `-dirty` where the sources differed; or `unknown`.
+    pub commit: String,
+    /// The command that makes the result again, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// SHA-256 of what was read, by what it is.
+    #[serde(default)]
+    pub inputs: BTreeMap<String, String>,
+    /// Every fallback that the result rests on, the first one first; empty for none.
+    #[serde(default)]
+    pub fallbacks: Vec<Fallback>,
+}
+
+impl Default for Provenance {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Provenance {
+    /// Returns that of a result of this program which rests on nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: env!("SENTINEL_COMMIT").to_owned(),
+            command: None,
+            inputs: BTreeMap::new(),
+            fallbacks: Vec::new(),
+        }
+    }
+
+    /// Returns whether the result rests on a fallback.
+    #[must_use]
+    pub const fn is_fallback(&self) -> bool {
+        !self.fallbacks.is_empty()
+    }
+
+    /// Adds a fallback, unless it is there already.
+    pub fn mark(&mut self, stage: &str, what: impl Into<String>) {
+        self.inherit([Fallback {
+            stage: stage.to_owned(),
+            what: what.into(),
+        }]);
+    }
+
+    /// Adds the fallbacks of an input.
+    pub fn inherit(&mut self, fallbacks: impl IntoIterator<Item = Fallback>) {
+        for fallback in fallbacks {
+            if !self.fallbacks.contains(&fallback) {
+                self.fallbacks.push(fallback);
+            }
+        }
+    }
+
+    /// Adds the fallbacks of a model's folder, or of the folder of a model's file.
+    ///
+    /// # Errors
+    /// If there is a [`FILE`] and it cannot be read.
+    pub fn inherit_model(&mut self, model: &Path) -> Result<(), Error> {
+        let folder = if model.is_dir() {
+            model
+        } else {
+            files::folder_of(model)
+        };
+        self.inherit(
+            Self::read(&folder.join(FILE))?.map_or_else(Vec::new, |found| found.fallbacks),
+        );
+        Ok(())
+    }
+
+    /// Returns whether a model rests on a fallback, by the [`FILE`] of its folder.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn is_fallback_model(model: &Path) -> Result<bool, Error> {
+        let mut found = Self::new();
+        found.inherit_model(model)?;
+        Ok(found.is_fallback())
+    }
+
+    /// Adds the fallbacks of a model or an adapter, and the digests of its files as those `of the {what}`.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn add_model(&mut self, what: &str, model: &Path) -> Result<(), Error> {
+        self.inherit_model(model)?;
+        if model.is_file() {
+            return self.add_file(what, model);
+        }
+        let failed = |source| Error::Read {
+            path: model.to_owned(),
+            source,
+        };
+        for entry in model.read_dir().map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            let name = name.to_string_lossy();
+            let is_weights = name.starts_with("model") && name.ends_with(".safetensors");
+            if is_weights || MODEL_FILES.contains(&&*name) {
+                self.add_file(&format!("{name} of the {what}"), &model.join(&*name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the digest of a file that was read, which is `what`.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn add_file(&mut self, what: &str, path: &Path) -> Result<(), Error> {
+        let digest = file_digest(path).map_err(|source| Error::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        self.inputs.insert(what.to_owned(), digest);
+        Ok(())
+    }
+
+    /// Adds the fallbacks of a corpus: those of the file beside it, and its rows that are `marked`.
+    ///
+    /// # Errors
+    /// If there is a file beside it and it cannot be read.
+    pub fn inherit_corpus(&mut self, path: &Path, rows: usize, marked: usize) -> Result<(), Error> {
+        let beside = Self::read(&sidecar(path))?;
+        self.inherit(beside.into_iter().flat_map(|found| found.fallbacks));
+        if marked > 0 {
+            self.mark(
+                "corpus",
+                format!("{marked} of {rows} rows are a fallback's"),
+            );
+        }
+        Ok(())
+    }
+
+    /// Returns that of what plays some replays: who of those that acted in them is marked by its name.
+    #[must_use]
+    pub fn of_replays<'a>(replays: impl Iterator<Item = &'a dyn AnyReplay>) -> Self {
+        let mut provenance = Self::new();
+        let (mut all, mut marked) = (0_usize, BTreeMap::<String, usize>::new());
+        for replay in replays {
+            replay.each_source(&mut |name, _| {
+                all += 1;
+                if is_marked_name(name) {
+                    *marked.entry(name.to_owned()).or_default() += 1;
+                }
+            });
+        }
+        for (name, count) in marked {
+            provenance.mark("record", format!("{count} of {all} rows are of {name}"));
+        }
+        provenance
+    }
+
+    /// Reads a file; `None` where there is none.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is something else.
+    pub fn read(path: &Path) -> Result<Option<Self>, Error> {
+        let bytes = match std::fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => {
+                let path = path.to_owned();
+                return Err(Error::Read { path, source });
+            }
+        };
+        let read = serde_json::from_slice(&bytes);
+        read.map(Some).map_err(|error| Error::Provenance {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        })
+    }
+
+    /// Writes the file of a model's folder, which must be there.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<(), Error> {
+        self.write_file(&folder.join(FILE))
+    }
+
+    /// Notes in the file of a model's folder that this program goes on with the model.
+    ///
+    /// # Errors
+    /// If the file cannot be read or written.
+    pub fn go_on(folder: &Path) -> Result<(), Error> {
+        let found = Self::read(&folder.join(FILE))?;
+        let now = Self::new();
+        let (version, commit) = (now.version.clone(), now.commit.clone());
+        let found = found.unwrap_or(now);
+        Self {
+            version,
+            commit,
+            ..found
+        }
+        .write(folder)
+    }
+
+    /// Writes the file beside a file of rows.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_beside(&self, rows: &Path) -> Result<(), Error> {
+        self.write_file(&sidecar(rows))
+    }
+
+    fn write_file(&self, path: &Path) -> Result<(), Error> {
+        let text = serde_json::to_string_pretty(self)? + "\n";
+        files::write(path, text.as_bytes())
+    }
+}
+
+/// Returns the file that says of a file of rows where they come from: `a.jsonl.sentinel.json` beside
+/// `a.jsonl`.
+#[must_use]
+pub fn sidecar(rows: &Path) -> PathBuf {
+    let mut name = rows.as_os_str().to_owned();
+    name.push(".sentinel.json");
+    name.into()
+}
+
+/// Returns the name of who acted, for the rows of a replay; with a mark where it is a fallback.
+#[must_use]
+pub fn marked_name(name: &str, is_fallback: bool) -> String {
+    if is_fallback && !is_marked_name(name) {
+        format!("{name}{MARK}")
+    } else {
+        name.to_owned()
+    }
+}
+
+/// Returns whether a replay says by the name of who acted that it was a fallback, as ours do and as the
+/// reference's do (`heuristic_fallback`).
+#[must_use]
+pub fn is_marked_name(name: &str) -> bool {
+    name.ends_with("_fallback") || name.ends_with(MARK)
+}
+
+/// Returns the SHA-256 of a file in hexadecimal digits.
+pub(crate) fn file_digest(path: &Path) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    io::copy(&mut std::fs::File::open(path)?, &mut hash)?;
+    let digits = hash.finalize();
+    Ok(digits.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Tested = Result<(), Box<dyn std::error::Error>>;
+
+    #[test]
+    fn the_commit_is_one_or_unknown() {
+        let commit = Provenance::new().commit;
+        let digits = commit.strip_suffix("-dirty").unwrap_or(&commit);
+        let is_commit = digits.len() == 40 && digits.bytes().all(|b| b.is_ascii_hexdigit());
+        assert!(is_commit || commit == "unknown", "{commit}");
+    }
+
+    #[test]
+    fn a_mark_is_kept_once() -> Tested {
+        let folder = tempfile::tempdir()?;
+        let mut made = Provenance::new();
+        made.mark("init", "a tiny new model in place of a/b");
+        made.write(folder.path())?;
+        let mut next = Provenance::new();
+        next.inherit_model(folder.path())?;
+        next.inherit_model(&folder.path().join("model.safetensors"))?;
+        assert_eq!(next.fallbacks, made.fallbacks);
+        assert_eq!(Provenance::read(&folder.path().join(FILE))?, Some(made));
+        Ok(())
+    }
+
+    #[test]
+    fn a_folder_from_before_is_unmarked_and_a_broken_file_is_not() -> Tested {
+        let folder = tempfile::tempdir()?;
+        let mut found = Provenance::new();
+        found.inherit_model(folder.path())?;
+        assert!(!found.is_fallback());
+        std::fs::write(folder.path().join(FILE), "{")?;
+        let error = found
+            .inherit_model(folder.path())
+            .map_err(|e| e.to_string());
+        assert!(error.is_err_and(|text| text.contains(FILE)));
+        // What a later version adds is passed over.
+        let text = r#"{"version":"9","commit":"unknown","more":1,"fallbacks":[{"stage":"sft","what":"w"}]}"#;
+        std::fs::write(folder.path().join(FILE), text)?;
+        found.inherit_model(folder.path())?;
+        assert_eq!(found.fallbacks.len(), 1);
+        Ok(())
+    }
+
+    #[test]
+    fn the_digests_are_of_what_decides_what_a_model_does() -> Tested {
+        let folder = tempfile::tempdir()?;
+        for name in [
+            "config.json",
+            "model.safetensors",
+            "README.md",
+            "checkpoint.safetensors",
+        ] {
+            std::fs::write(folder.path().join(name), "abc")?;
+        }
+        let mut found = Provenance::new();
+        found.add_model("model", folder.path())?;
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        let names = ["config.json of the model", "model.safetensors of the model"];
+        let expected = names.map(|name| (name.to_owned(), abc.to_owned()));
+        assert_eq!(found.inputs, BTreeMap::from(expected));
+        Ok(())
+    }
+
+    #[test]
+    fn a_name_is_marked_once() {
+        assert_eq!(marked_name("a", false), "a");
+        assert_eq!(marked_name("a", true), "a (fallback)");
+        assert_eq!(marked_name("a (fallback)", true), "a (fallback)");
+        assert!(is_marked_name("heuristic_fallback") && !is_marked_name("heuristic"));
+    }
+}

@@ -1,0 +1,168 @@
+//! The folders `checkpoint-N` of a run: the model after step `N` as its users load it, the trainer's
+//! state, and the checkpoint that a run can be resumed from.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::dir::{CHECKPOINT, RunDir};
+use crate::{Error, files};
+
+/// What the names of the folders begin with, as those of Hugging Face's trainer.
+const PREFIX: &str = "checkpoint-";
+/// A folder that is being written.
+const PARTIAL: &str = ".partial-checkpoint";
+
+/// Returns the name of a step's folder in that of the run.
+#[must_use]
+pub fn name(step: usize) -> String {
+    format!("{PREFIX}{step}")
+}
+
+/// Returns the folder of a step.
+#[must_use]
+pub fn folder(run: &Path, step: usize) -> PathBuf {
+    run.join(name(step))
+}
+
+/// Returns the steps of which a run's folder holds snapshots, in order.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub fn steps(run: &Path) -> Result<Vec<usize>, Error> {
+    let failed = |source| Error::Read {
+        path: run.to_owned(),
+        source,
+    };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(run).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        let step = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+        let step = step.and_then(|step| step.parse::<usize>().ok());
+        // Another folder of such a name is somebody's own.
+        found.extend(step.filter(|step| folder(run, *step).join(CHECKPOINT).is_file()));
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// Writes the snapshot of a step as a whole: `fill` writes its files, and the checkpoint in the run's
+/// folder is added.
+///
+/// # Errors
+/// What `fill` says, or if a file cannot be written.
+pub fn create<E: From<Error>>(
+    run: &Path,
+    step: usize,
+    fill: impl FnOnce(&Path) -> Result<(), E>,
+) -> Result<(), E> {
+    let (partial, target) = (run.join(PARTIAL), folder(run, step));
+    remove(&partial)?;
+    let failed = |path: &Path, source| Error::Write {
+        path: path.to_owned(),
+        source,
+    };
+    fs::create_dir_all(&partial).map_err(|source| failed(&partial, source))?;
+    fill(&partial)?;
+    let (from, to) = (run.join(CHECKPOINT), partial.join(CHECKPOINT));
+    // The file is never changed in place, so both names can share it; some file systems cannot.
+    if fs::hard_link(&from, &to).is_err() {
+        fs::copy(&from, &to).map_err(|source| failed(&to, source))?;
+    }
+    remove(&target)?;
+    fs::rename(&partial, &target).map_err(|source| failed(&target, source))?;
+    Ok(())
+}
+
+/// Removes all snapshots but the `limit` latest ones and that of the step `best`.
+///
+/// # Errors
+/// If one cannot be removed.
+pub fn keep_latest(run: &Path, limit: usize, best: Option<usize>) -> Result<(), Error> {
+    let steps = steps(run)?;
+    let surplus = steps.len().saturating_sub(limit);
+    for step in steps.into_iter().take(surplus) {
+        if Some(step) != best {
+            remove(&folder(run, step))?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts a run back to where a snapshot in its folder left it, so that it is resumed from there: its
+/// checkpoint becomes that of the run, and later snapshots go.
+///
+/// # Errors
+/// If the folder is no snapshot of this run, another run goes on there, or a file cannot be written.
+pub fn rewind(dir: &RunDir, snapshot: &Path) -> Result<(), Error> {
+    let _lock = dir.lock()?;
+    let known = steps(&dir.path)?.into_iter().find(|step| {
+        let own = folder(&dir.path, *step).canonicalize().ok();
+        own.is_some() && own == snapshot.canonicalize().ok()
+    });
+    let Some(step) = known else {
+        let reason = format!("no {PREFIX}N of the run in {}", dir.path.display());
+        return Err(Error::checkpoint(snapshot, reason));
+    };
+    let from = snapshot.join(CHECKPOINT);
+    let bytes = fs::read(&from).map_err(|source| Error::Read { path: from, source })?;
+    files::write(&dir.path.join(CHECKPOINT), &bytes)?;
+    for later in steps(&dir.path)?.into_iter().filter(|later| *later > step) {
+        remove(&folder(&dir.path, later))?;
+    }
+    Ok(())
+}
+
+/// Removes the snapshots of an earlier run.
+///
+/// # Errors
+/// If one cannot be removed.
+pub fn remove_all(run: &Path) -> Result<(), Error> {
+    remove(&run.join(PARTIAL))?;
+    steps(run)?
+        .into_iter()
+        .try_for_each(|step| remove(&folder(run, step)))
+}
+
+fn remove(folder: &Path) -> Result<(), Error> {
+    match fs::remove_dir_all(folder) {
+        Err(source) if source.kind() != ErrorKind::NotFound => Err(Error::Write {
+            path: folder.to_owned(),
+            source,
+        }),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_and_the_best_stay() -> Result<(), Error> {
+        let run = tempfile::tempdir().expect("a folder");
+        fs::write(run.path().join(CHECKPOINT), "state").expect("a file");
+        fs::create_dir(run.path().join("checkpoint-9")).expect("somebody's own folder");
+        for step in [1, 2, 3, 10] {
+            create::<Error>(run.path(), step, |folder| {
+                fs::write(folder.join("model"), step.to_string()).expect("a file");
+                Ok(())
+            })?;
+            keep_latest(run.path(), 2, Some(1))?;
+        }
+        assert_eq!(steps(run.path())?, [1, 3, 10]);
+        let state = folder(run.path(), 10).join(CHECKPOINT);
+        assert_eq!(fs::read_to_string(state).ok().as_deref(), Some("state"));
+        let dir = RunDir::new(run.path());
+        files::write(&run.path().join(CHECKPOINT), b"later")?;
+        assert!(rewind(&dir, &folder(run.path(), 2)).is_err());
+        rewind(&dir, &folder(run.path(), 3))?;
+        assert_eq!(steps(run.path())?, [1, 3]);
+        let state = fs::read_to_string(run.path().join(CHECKPOINT));
+        assert_eq!(state.ok().as_deref(), Some("state"));
+        remove_all(run.path())?;
+        assert!(steps(run.path())?.is_empty());
+        assert!(run.path().join("checkpoint-9").exists());
+        Ok(())
+    }
+}

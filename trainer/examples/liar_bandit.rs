@@ -269,7 +269,7 @@ pub(crate) fn run(
     let config = TrainConfig {
         world: LiarBandit::NAME.to_owned(),
         max_steps: updates,
-        groups_per_update: 16,
+        episodes_per_update: 16,
         num_generations: 8,
         hidden: 16,
         learning_rate: 0.02,

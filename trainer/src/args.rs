@@ -1,13 +1,11 @@
 //! Words of the command line that become values, with errors that list what there is.
 
-use std::ffi::OsStr;
 use std::str::FromStr;
 
-use clap::builder::{PossibleValue, TypedValueParser};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use sentinel_env::Named;
 use sentinel_env::World;
 use sentinel_env::WorldName;
-use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_policy::Playable;
 
@@ -109,38 +107,21 @@ pub(crate) fn rules<W: World>(text: &str) -> Result<Rules<W::Change>, Error> {
     })
 }
 
-/// A stream mode.
-pub(crate) fn parse_streams(word: &str) -> Result<Streams, String> {
-    let unknown = || format!("unknown streams {word:?}: use reference or independent");
-    Streams::parse(word).ok_or_else(unknown)
+/// The parser of a word that an enum has: help, completions and clap's own errors name the words.
+pub(crate) fn named<T: Named + Send + Sync>() -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(T::NAMES)
+        .try_map(|word| T::parse(&word).ok_or_else(|| format!("{word:?} is unknown")))
 }
 
-/// The parser of `--world`, which lists the worlds in help texts and completions.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WorldParser;
-
-impl TypedValueParser for WorldParser {
-    type Value = WorldName;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        arg: Option<&clap::Arg>,
-        value: &OsStr,
-    ) -> Result<WorldName, clap::Error> {
-        TypedValueParser::parse_ref(&parse_world, command, arg, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let names = WorldName::ALL.iter().map(|world| world.name());
-        Some(Box::new(names.map(PossibleValue::new)))
-    }
+/// The parser of a world.
+pub(crate) fn world() -> impl TypedValueParser<Value = WorldName> {
+    world_name().try_map(|name| parse_world(&name))
 }
 
 /// The parser of a world that stays a name, as configurations hold it: a library's user trains
 /// environments that the command line does not know.
 pub(crate) fn world_name() -> impl TypedValueParser<Value = String> {
-    WorldParser.map(|world| world.name().to_owned())
+    PossibleValuesParser::new(WorldName::ALL.iter().map(|world| world.name()))
 }
 
 pub(crate) fn parse_world(word: &str) -> Result<WorldName, String> {
@@ -148,14 +129,15 @@ pub(crate) fn parse_world(word: &str) -> Result<WorldName, String> {
     WorldName::parse(word).ok_or_else(|| format!("unknown world {word:?}: use {known}"))
 }
 
-/// A number; what JSON has no word for is none.
+/// Parses a number. What JSON has no word for, such as nan, is none.
 pub(crate) fn parse_number<T: FromStr + Copy + Into<f64>>(word: &str) -> Result<T, String> {
     let number = word.parse().ok().filter(|n: &T| (*n).into().is_finite());
     number.ok_or_else(|| format!("{word:?} is not a finite number"))
 }
 
-/// A number from 0 to 1.
+/// Parses a number from 0 to 1.
 pub(crate) fn parse_fraction(word: &str) -> Result<f64, String> {
-    let number = word.parse().ok().filter(|n| (0.0..=1.0).contains(n));
-    number.ok_or_else(|| format!("{word:?} is not a number from 0 to 1"))
+    let number = parse_number(word)?;
+    let fraction = Some(number).filter(|n| (0.0..=1.0).contains(n));
+    fraction.ok_or_else(|| format!("{word:?} is not a number from 0 to 1"))
 }

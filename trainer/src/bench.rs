@@ -15,37 +15,26 @@ use sentinel_policy::rollout::drive;
 use sentinel_policy::{Playable, Scripted};
 use serde::Serialize;
 
-use crate::args::{self, WorldParser, parse_streams};
-use crate::{Cells, Error, chosen, selected};
+use crate::args;
+use crate::episode::with_default;
+use crate::{EpisodeArgs, Error, SeedRange};
 
-/// Episodes that are played over and over.
-const EPISODES: u64 = 64;
+/// The seeds of the episodes that are played over and over by default.
+const SEEDS: SeedRange = SeedRange::of(0, 64);
 
 /// What to time.
 #[derive(Clone, Debug, clap::Args)]
+#[command(mut_arg("seeds", |arg| with_default(arg, SEEDS)))]
 pub struct BenchConfig {
-    /// The world to play
-    #[arg(long, default_value_t, value_parser = WorldParser)]
-    pub world: WorldName,
-    /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
-    #[arg(long, value_name = "RULES", default_value = "reference")]
-    pub rules: String,
-    /// Tasks of the world with commas between, or all [default: all]
-    #[arg(long, alias = "tasks", value_name = "TASK")]
-    pub task: Option<String>,
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub cells: Cells,
-    /// How random streams are seeded: reference or independent [default: independent, where the
-    /// world has it]
-    #[arg(long, value_name = "MODE", value_parser = parse_streams)]
-    pub streams: Option<Streams>,
     /// Seconds for each number
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = parse_seconds)]
     pub seconds: f64,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub episode: EpisodeArgs,
 }
 
 fn parse_seconds(text: &str) -> Result<f64, String> {
@@ -91,11 +80,12 @@ pub fn bench<W: Playable + Protocol>(
     config: &BenchConfig,
     progress: impl Fn(),
 ) -> Result<Speeds, Error> {
-    let rules = args::rules::<W>(&config.rules)?;
+    let rules = config.episode.rules::<W>()?;
     let random = args::policy::<W>(W::ROLES.random)?;
     let limit = Duration::from_secs_f64(config.seconds);
-    let streams = chosen::streams::<W>(config.streams, Streams::Independent)?;
-    let tasks = selected::<W>(config.task.as_deref(), &config.cells)?;
+    let seeds = config.episode.seeds_or(SEEDS);
+    let streams = config.episode.streams_or::<W>(Streams::Independent)?;
+    let tasks = config.episode.tasks_or::<W>(None)?;
     let tasks = tasks.into_iter().map(|task| {
         let setup = Origin::<W> {
             task,
@@ -104,12 +94,12 @@ pub fn bench<W: Playable + Protocol>(
             rules,
         }
         .setup();
-        let speed = speed_of::<W>(&setup, random, limit);
+        let speed = speed_of::<W>(&setup, seeds, random, limit);
         progress();
         speed
     });
     Ok(Speeds {
-        world: config.world,
+        world: config.episode.world,
         rules: rules.to_string(),
         streams,
         tasks: tasks.collect::<Result<_, _>>()?,
@@ -126,6 +116,7 @@ struct Recorded<W: Playable> {
 
 fn speed_of<W: Playable + Protocol>(
     setup: &W::Setup,
+    seeds: SeedRange,
     policy: W::PolicyName,
     limit: Duration,
 ) -> Result<TaskSpeed, Error> {
@@ -147,14 +138,14 @@ fn speed_of<W: Playable + Protocol>(
             actions,
         }
     };
-    let episodes: Vec<Recorded<W>> = (0..EPISODES).map(record).collect();
+    let episodes: Vec<Recorded<W>> = seeds.range().map(record).collect();
     let steps: usize = episodes.iter().map(|e| e.actions.len()).sum();
     let per_s = |pass: &mut dyn FnMut() -> Result<(), Error>| per_second(pass, steps, limit);
-    let mut batch = Batch::<W>::new(setup, 0..EPISODES, 1);
+    let mut batch = Batch::<W>::new(setup, seeds.range(), 1);
     let mut out = Vec::with_capacity(1);
     Ok(TaskSpeed {
         task,
-        actions_per_episode: steps as f64 / EPISODES as f64,
+        actions_per_episode: steps as f64 / seeds.count() as f64,
         step_per_s: per_s(&mut || {
             for recorded in &episodes {
                 let mut episode = recorded.start.clone();

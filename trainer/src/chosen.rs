@@ -45,7 +45,7 @@ impl Cells {
 pub(crate) struct Typed<'a>(pub(crate) &'static str, pub(crate) Selection<'a>);
 
 impl fmt::Display for Typed<'_> {
-    /// With `--tasks` under the name that the command has for it. Without any option: all tasks.
+    /// Tasks under the name that the command has for them. Without any option: all tasks.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(option, selection) = self;
         let of_cells = || selection.axes().map(|(axis, text)| (axis.option, text));
@@ -137,16 +137,16 @@ mod tests {
             split: Some("hold out".to_owned()),
             ..Cells::default()
         };
-        let typed = |cells: &Cells, tasks| Typed("tasks", cells.selection(tasks)).to_string();
-        assert_eq!(typed(&none, None), "--tasks all");
-        assert_eq!(typed(&none, Some("task1")), "--tasks task1");
+        let typed = |cells: &Cells, tasks| Typed("task", cells.selection(tasks)).to_string();
+        assert_eq!(typed(&none, None), "--task all");
+        assert_eq!(typed(&none, Some("task1")), "--task task1");
         assert_eq!(
             typed(&some, None),
             "--difficulty easy,hard --split 'hold out'"
         );
         assert_eq!(
             typed(&some, Some("a")),
-            "--tasks a --difficulty easy,hard --split 'hold out'"
+            "--task a --difficulty easy,hard --split 'hold out'"
         );
     }
 }

@@ -49,10 +49,10 @@ pub enum Error {
     #[error("only policy trained plays {}: add trained to --policies, or leave it out", .0.display())]
     UnusedReplay(PathBuf),
     /// A folder with a run in it.
-    #[error("{} holds a run: go on with --resume, start anew with --force, or name another folder", .0.display())]
+    #[error("{} holds a run: go on with --resume-from-checkpoint, start anew with --overwrite-output-dir, or name another folder", .0.display())]
     RunExists(PathBuf),
     /// A folder with something else in it.
-    #[error("{} is not an empty folder, and holds no run: name another folder, or write over what is in it with --force", .0.display())]
+    #[error("{} is not an empty folder, and holds no run: name another folder, or write over what is in it with --overwrite-output-dir", .0.display())]
     DirNotEmpty(PathBuf),
     /// A folder that another run writes to.
     #[error("another run is going on in {}: wait for its end, or name another folder", .0.display())]
@@ -131,7 +131,7 @@ pub enum Error {
         reason: String,
     },
     /// A corpus holds nothing to learn from.
-    #[error("{} holds no example: write some with `sentinel corpus`", .0.display())]
+    #[error("{} holds no example: write some with `sentinel lm corpus`", .0.display())]
     NoExamples(PathBuf),
     /// A manifest cannot be read.
     #[error("{} is not a manifest: {reason}; remove it and run `sentinel replay manifest`", path.display())]

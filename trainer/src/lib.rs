@@ -25,6 +25,7 @@ pub mod chosen;
 pub mod compact;
 pub mod compact_model;
 pub mod corpus;
+pub mod episode;
 mod error;
 pub mod eval;
 pub mod files;
@@ -32,6 +33,7 @@ pub mod interval;
 #[cfg(feature = "burn")]
 pub mod lm;
 pub mod manifest;
+pub mod options;
 pub mod provenance;
 #[cfg(feature = "burn")]
 pub mod record;
@@ -47,6 +49,7 @@ pub mod worlds;
 
 pub use args::Contestant;
 pub use chosen::{Cells, selected};
+pub use episode::EpisodeArgs;
 pub use error::Error;
 pub use seeds::SeedRange;
 

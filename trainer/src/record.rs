@@ -18,27 +18,24 @@ use sentinel_policy::policy::Player;
 use sentinel_policy::replay::{AnyReplay, Recordable, Replay, ReplayRow, record_episode, to_lines};
 use sentinel_policy::text::{PromptStyle, Reader};
 
-use crate::args::{self, WorldParser, parse_streams};
+use crate::args;
 use crate::chosen::{Typed, quoted};
 use crate::compact::TrainError;
-use crate::corpus::{parse_reader, parse_style};
 use crate::eval::{Evaluated, load_model};
 use crate::lm::play::SpeechOptions;
 use crate::lm::train::RunError;
 use crate::lm::{HubOptions, ModelKind, find_model};
 use crate::provenance::{Provenance, marked_name};
 use crate::verify::{FileReport, Words, verify_all};
-use crate::{Cells, Error, Progress, SeedRange, chosen, files, manifest, selected};
+use crate::{EpisodeArgs, Error, Progress, SeedRange, files, manifest};
 
 /// What to record.
 #[derive(Clone, Debug, clap::Args)]
+#[command(
+    mut_arg("seeds", |arg| arg.required_unless_present("episodes")),
+    mut_arg("episodes", |arg| arg.help("Number of episodes of each task, on the seeds from 0 on"))
+)]
 pub struct RecordConfig {
-    /// The world to play
-    #[arg(long, default_value_t, value_parser = WorldParser)]
-    pub world: WorldName,
-    /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
-    #[arg(long, value_name = "RULES", default_value = "reference")]
-    pub rules: String,
     /// Who plays: a policy of the world
     #[arg(long, required_unless_present = "model")]
     pub policy: Option<String>,
@@ -46,29 +43,12 @@ pub struct RecordConfig {
     /// also be a name on the Hugging Face Hub
     #[arg(long, value_name = "MODEL", conflicts_with = "policy")]
     pub model: Option<PathBuf>,
-    /// How an observation is put into words for a language model: compact or reference [default: compact]
-    #[arg(long, value_name = "STYLE", requires = "model", value_parser = parse_style)]
+    /// How an observation is put into words for a language model [default: compact]
+    #[arg(long, value_name = "STYLE", requires = "model", value_parser = args::named::<PromptStyle>())]
     pub prompt: Option<PromptStyle>,
-    /// How its completion is read: strict, or repair to leave out what is around the action [default:
-    /// strict]
-    #[arg(long, value_name = "READER", requires = "model", value_parser = parse_reader)]
+    /// How its completion is read: repair leaves out what is around the action [default: strict]
+    #[arg(long, value_name = "READER", requires = "model", value_parser = args::named::<Reader>())]
     pub reader: Option<Reader>,
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub speech: SpeechOptions,
-    /// Tasks of the world with commas between, or all [default: all]
-    #[arg(long, alias = "task", value_name = "TASKS")]
-    pub tasks: Option<String>,
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub cells: Cells,
-    /// Seeds: A..B without B, or A..=B with B
-    #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
-    pub seeds: SeedRange,
-    /// How random streams are seeded: reference or independent [default: reference, where the world
-    /// has it]
-    #[arg(long, value_name = "MODE", value_parser = parse_streams)]
-    pub streams: Option<Streams>,
     /// The replay to write
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
@@ -78,15 +58,22 @@ pub struct RecordConfig {
     /// List the file here, with this command; a manifest lies in the folder of its replays
     #[arg(long, value_name = "FILE")]
     pub manifest: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub episode: EpisodeArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub speech: SpeechOptions,
 }
 
 impl fmt::Display for RecordConfig {
     /// The command that makes the file again, for the manifest.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tasks = Typed("tasks", self.cells.selection(self.tasks.as_deref()));
+        let episode = &self.episode;
+        let tasks = Typed("task", episode.cells.selection(episode.task.as_deref()));
         // The manifest should not depend on what is the default.
-        let usual = in_world!(self.world, W => W::streams_or_default(Streams::Reference));
-        let streams = self.streams.unwrap_or(usual).name();
+        let usual = in_world!(episode.world, W => W::streams_or_default(Streams::Reference));
+        let streams = episode.streams.unwrap_or(usual).name();
         let mut who = match &self.model {
             Some(folder) => format!("--model {}", quoted(&folder.display().to_string())),
             None => format!("--policy {}", self.policy.as_deref().unwrap_or_default()),
@@ -95,16 +82,16 @@ impl fmt::Display for RecordConfig {
             who.push_str(&format!(" --{name} {}", quoted(&value)));
         }
         let mut place = String::new();
-        if self.world != WorldName::default() {
-            place = format!("--world {} ", self.world.name());
+        if episode.world != WorldName::default() {
+            place = format!("--world {} ", episode.world.name());
         }
-        if self.rules != "reference" {
-            place = format!("{place}--rules {} ", quoted(&self.rules));
+        if episode.rules != "reference" {
+            place = format!("{place}--rules {} ", quoted(&episode.rules));
         }
         write!(
             f,
             "sentinel record {place}{who} {tasks} --seeds {} --streams {streams} --out {}",
-            self.seeds,
+            self.seeds(),
             quoted(&self.out.display().to_string())
         )?;
         match &self.manifest {
@@ -115,8 +102,14 @@ impl fmt::Display for RecordConfig {
 }
 
 impl RecordConfig {
+    /// Returns the seeds to play.
+    #[must_use]
+    pub fn seeds(&self) -> SeedRange {
+        self.episode.seeds_or(SeedRange::of(0, 1))
+    }
+
     fn selected<W: World>(&self) -> Result<Vec<W::Task>, Error> {
-        selected::<W>(self.tasks.as_deref(), &self.cells)
+        self.episode.tasks_or::<W>(None)
     }
 
     /// Returns where the rows come from: the digests of the model that acts, and its fallbacks.
@@ -142,8 +135,8 @@ impl RecordConfig {
     /// # Errors
     /// If the world has no such tasks.
     pub fn episodes(&self) -> Result<u64, Error> {
-        let tasks = in_world!(self.world, W => self.selected::<W>()?.len());
-        Ok(self.seeds.count() * tasks as u64)
+        let tasks = in_world!(self.episode.world, W => self.selected::<W>()?.len());
+        Ok(self.seeds().count() * tasks as u64)
     }
 }
 
@@ -173,12 +166,12 @@ pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileRepor
         && ModelKind::of(model)? == ModelKind::Language
     {
         let config = config.spelled_out();
-        return in_world!(config.world, W => {
+        return in_world!(config.episode.world, W => {
             record_rows::<W>(&config, || Ok(words::play_all(&config, model, progress)?))
         });
     }
     config.check_wordless()?;
-    in_world!(config.world, W => {
+    in_world!(config.episode.world, W => {
         record_rows::<W>(config, || Ok(play_all(config, progress)?))
     })
 }
@@ -281,13 +274,13 @@ fn play_all<W: Evaluated>(
     config: &RecordConfig,
     progress: Progress<'_>,
 ) -> Result<Vec<ReplayRow<W>>, TrainError> {
-    let rules = args::rules::<W>(&config.rules)?;
+    let rules = config.episode.rules::<W>()?;
     let actor = Actor::<W>::of(config)?;
     let tasks = config.selected::<W>()?;
-    let streams = chosen::streams::<W>(config.streams, Streams::Reference)?;
+    let streams = config.episode.streams_or::<W>(Streams::Reference)?;
     let episodes: Vec<(W::Task, u64)> = tasks
         .iter()
-        .flat_map(|task| config.seeds.range().map(move |seed| (*task, seed)))
+        .flat_map(|task| config.seeds().range().map(move |seed| (*task, seed)))
         .collect();
     let played = episodes.into_par_iter().map(|(task, seed)| {
         let setup = Origin::<W> {

@@ -10,7 +10,6 @@ use std::path::PathBuf;
 
 use clap::ArgGroup;
 use sentinel_env::TaskName as _;
-use sentinel_env::WorldName;
 use sentinel_env::rng::{PyRandom, Streams};
 use sentinel_env::text::clip;
 use sentinel_policy::Scripted;
@@ -18,10 +17,9 @@ use sentinel_policy::policy::POLICY_STREAM;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::args::{self, WorldParser, parse_streams};
+use crate::args;
 use crate::eval::Evaluated;
-use crate::seeds::parse_seed;
-use crate::{Cells, Error, chosen, selected};
+use crate::{EpisodeArgs, Error};
 
 /// A world whose episodes can be traced row by row (golden/README).
 pub trait Traced: Evaluated + Protocol {
@@ -42,23 +40,13 @@ const ACTIONS: &str = "actions";
 
 /// Which episode to trace.
 #[derive(Clone, Debug, clap::Args)]
-#[command(group = ArgGroup::new("who").required(true).args(["policy", "actions"]))]
+#[command(
+    group = ArgGroup::new("who").required(true).args(["policy", "actions"]),
+    mut_arg("seeds", |arg| arg.required(true).alias("seed").value_name("SEED").help("The seed")),
+    mut_arg("episodes", |arg| arg.hide(true)),
+    mut_arg("task", |arg| arg.value_name("TASK").help("A task of the world"))
+)]
 pub struct TraceConfig {
-    /// The world to play
-    #[arg(long, default_value_t, value_parser = WorldParser)]
-    pub world: WorldName,
-    /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
-    #[arg(long, value_name = "RULES", default_value = "reference")]
-    pub rules: String,
-    /// A task of the world
-    #[arg(long)]
-    pub task: Option<String>,
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub cells: Cells,
-    /// The seed
-    #[arg(long, value_parser = parse_seed, allow_hyphen_values = true)]
-    pub seed: u64,
     /// Who plays: a policy of the world
     #[arg(long)]
     pub policy: Option<String>,
@@ -66,10 +54,23 @@ pub struct TraceConfig {
     /// keys; - reads them from standard input
     #[arg(long, value_name = "FILE")]
     pub actions: Option<PathBuf>,
-    /// How random streams are seeded: reference or independent [default: reference, where the world
-    /// has it]
-    #[arg(long, value_name = "MODE", value_parser = parse_streams)]
-    pub streams: Option<Streams>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub episode: EpisodeArgs,
+}
+
+impl TraceConfig {
+    /// Returns the seed of the episode.
+    ///
+    /// # Errors
+    /// If there are several, or none.
+    fn seed(&self) -> Result<u64, Error> {
+        let one = self.episode.seeds.filter(|seeds| seeds.count() == 1);
+        one.map(|seeds| seeds.range().start).ok_or_else(|| {
+            let reason = "a trace is of one episode: name one seed, as in --seeds 42";
+            Error::argument("--seeds", reason.to_owned())
+        })
+    }
 }
 
 /// Whether a trace reached the end of its episode.
@@ -127,9 +128,9 @@ impl Tracer<'_> {
 }
 
 fn start<W: Traced>(config: &TraceConfig) -> Result<(W::Setup, Session<W>), Error> {
-    let rules = args::rules::<W>(&config.rules)?;
-    let streams = chosen::streams::<W>(config.streams, Streams::Reference)?;
-    let tasks = selected::<W>(config.task.as_deref(), &config.cells)?;
+    let rules = config.episode.rules::<W>()?;
+    let streams = config.episode.streams_or::<W>(Streams::Reference)?;
+    let tasks = config.episode.tasks_or::<W>(None)?;
     let &[task] = &tasks[..] else {
         let count = tasks.len();
         let reason = format!("a trace is of one task, not of {count}: name it with --task");
@@ -138,7 +139,7 @@ fn start<W: Traced>(config: &TraceConfig) -> Result<(W::Setup, Session<W>), Erro
     };
     let setup = Origin::<W> {
         task,
-        seed: config.seed,
+        seed: config.seed()?,
         streams,
         rules,
     }
@@ -192,7 +193,7 @@ pub fn trace_actions<W: Traced>(
     let (setup, mut session) = start::<W>(config)?;
     let mut tracer = Tracer {
         task: W::origin(&setup).task.name(),
-        seed: config.seed,
+        seed: config.seed()?,
         policy: ACTIONS,
         out,
     };

@@ -7,11 +7,12 @@
 mod common;
 
 use common::{Callback, sentinel};
+use sentinel_env::WorldName;
 use sentinel_policy::text::PromptStyle;
 use sentinel_trainer::ablate::{AblateConfig, Ablation, RowKey, Words, ablate, table};
 use sentinel_trainer::lm::grpo::SpeechOptions;
 use sentinel_trainer::provenance::Provenance;
-use sentinel_trainer::{Cells, SeedRange};
+use sentinel_trainer::{Cells, EpisodeArgs, SeedRange};
 use serde_json::Value;
 
 const ROWS: [&str; 13] = [
@@ -32,13 +33,15 @@ const ROWS: [&str; 13] = [
 
 fn config() -> AblateConfig {
     AblateConfig {
-        rules: "hardened".to_owned(),
-        cells: Cells {
-            difficulty: Some("easy".to_owned()),
-            ..Cells::default()
+        episode: EpisodeArgs {
+            rules: "hardened".to_owned(),
+            cells: Cells {
+                difficulty: Some("easy".to_owned()),
+                ..Cells::default()
+            },
+            seeds: Some(SeedRange::of(1_000_000, 1_000_004)),
+            ..EpisodeArgs::new(WorldName::Polyguard)
         },
-        episodes: SeedRange::of(1_000_000, 1_000_004),
-        seeds: None,
         model: None,
         prompt: None,
         speech: SpeechOptions::default(),
@@ -173,8 +176,7 @@ fn a_language_model_plays_its_rows() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();
     let (model, out) = (at("tiny"), at("ablation.json"));
-    let shape =
-        "--preset tiny --hidden-size 16 --intermediate-size 32 --layers 1 --heads 2 --kv-heads 1";
+    let shape = "--preset tiny --hidden-size 16 --intermediate-size 32 --num-hidden-layers 1 --num-attention-heads 2 --num-key-value-heads 1";
     let init = ["init", "--output-dir", &model].into_iter();
     sentinel(init.chain(shape.split(' '))).succeeds();
     let small =

@@ -40,7 +40,8 @@ fn words() {
     run("eval --policies random,magic").fails(&["unknown policy \"magic\"", "heuristic"]);
     run("eval --policies random,random").fails(&["policy random is named twice"]);
     run("eval --policies random,").fails(&["unknown policy \"\""]);
-    run("eval --streams both").fails(&["unknown streams \"both\"", "independent"]);
+    run("eval --streams both")
+        .fails(&["invalid value 'both' for '--streams <MODE>'", "independent"]);
     run("eval --episodes 0").fails(&["not a number of episodes"]);
     run("eval --episodes 1e9").fails(&["not a number of episodes"]);
     run("eval --episodes 5 --seeds 0..5").fails(&["cannot be used with"]);

@@ -215,7 +215,7 @@ fn a_recording_verifies_under_its_rules_with_the_scores_it_had() {
     ] {
         let how = format!("--world cluster --rules {rules} --streams {streams}");
         let recorded = run(&format!(
-            "record {how} --policy {policy} --tasks task1,task3 --seeds 3..=5 --force --out r.jsonl"
+            "record {how} --policy {policy} --task task1,task3 --seeds 3..=5 --force --out r.jsonl"
         ));
         let verified = run("replay verify r.jsonl");
         assert_eq!(recorded.succeeds(), verified.succeeds());
@@ -272,10 +272,10 @@ fn rules_change_what_is_played_and_are_named() {
 fn a_manifest_lists_a_cluster_replay_with_its_rules() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
-    let record = "record --world cluster --rules hardened --policy blind --tasks task1 --seeds 0..2 \
+    let record = "record --world cluster --rules hardened --policy blind --task task1 --seeds 0..2 \
                   --streams independent --out c.jsonl --manifest manifest.json";
     run(record).succeeds();
-    run("record --policy heuristic --tasks task1 --seeds 0..2 --out t.jsonl").succeeds();
+    run("record --policy heuristic --task task1 --seeds 0..2 --out t.jsonl").succeeds();
     run("replay manifest .").succeeds();
     run("replay manifest --check .").succeeds();
     let list = json(&read(folder.path(), "manifest.json"));

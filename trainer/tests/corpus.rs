@@ -1,4 +1,4 @@
-//! `sentinel corpus`: what is written, what is refused, and what is read back.
+//! `sentinel lm corpus`: what is written, what is refused, and what is read back.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -16,7 +16,7 @@ fn a_corpus_is_the_same_twice_and_is_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let run = |line: &str| run_in(folder.path(), line);
-    let line = "corpus --task task1,task3 --seeds 100000..100004 --policy heuristic --epsilon 0.25";
+    let line = "lm corpus --task task1,task3 --seeds 100000..100004 --policy heuristic --random-action-prob 0.25";
     let said = run(&format!("{line} --out a.jsonl"));
     let said = said.succeeds().to_owned();
     run(&format!("{line} --out b.jsonl")).succeeds();
@@ -63,9 +63,9 @@ fn a_corpus_is_the_same_twice_and_is_read_back() {
 fn every_world_has_demonstrations() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
-    run("corpus --world cluster --task task1 --seeds 100000..100002 --out c.jsonl").succeeds();
-    run("corpus --world polyguard --seeds 100000..100001 --out p.jsonl").succeeds();
-    run("corpus --task task2 --prompt reference --seeds 100000 --out r.jsonl").succeeds();
+    run("lm corpus --world cluster --task task1 --seeds 100000..100002 --out c.jsonl").succeeds();
+    run("lm corpus --world polyguard --seeds 100000..100001 --out p.jsonl").succeeds();
+    run("lm corpus --task task2 --prompt reference --seeds 100000 --out r.jsonl").succeeds();
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     assert!(read("c.jsonl").contains("\"policy\":\"planner\""));
     // What is held out of polyguard's formulary is not shown.
@@ -86,7 +86,7 @@ fn every_world_has_demonstrations() {
             "DDI-easy-reference",
         ),
     ] {
-        let words = format!("corpus --world polyguard {options} --seeds 100000 --out t.jsonl");
+        let words = format!("lm corpus --world polyguard {options} --seeds 100000 --out t.jsonl");
         run(&(words + " --force")).succeeds();
         let first = read("t.jsonl");
         let first = json(first.lines().next().unwrap());
@@ -106,7 +106,7 @@ fn what_should_not_be_learned_from_is_refused() {
         "99999..100001",
         "999999..1000001",
     ] {
-        run(&format!("corpus {out} --seeds {seeds}")).fails(&[
+        run(&format!("lm corpus {out} --seeds {seeds}")).fails(&[
             "--seeds",
             seeds,
             "100000..1000000",
@@ -114,22 +114,26 @@ fn what_should_not_be_learned_from_is_refused() {
         ]);
     }
     let seeds = "--seeds 100000..100001";
-    run(&format!("corpus {out} {seeds} --policy oracle")).fails(&["oracle", "--allow-oracle"]);
-    run(&format!("corpus {out} {seeds} --policy nobody")).fails(&["nobody", "bayes"]);
-    run(&format!("corpus {out} {seeds} --prompt long")).fails(&["long", "compact or reference"]);
-    run(&format!("corpus {out} {seeds} --epsilon 2")).fails(&["2", "from 0 to 1"]);
+    run(&format!("lm corpus {out} {seeds} --policy oracle")).fails(&["oracle", "--allow-oracle"]);
+    run(&format!("lm corpus {out} {seeds} --policy nobody")).fails(&["nobody", "bayes"]);
+    run(&format!("lm corpus {out} {seeds} --prompt long"))
+        .fails(&["long", "possible values: compact, reference"]);
+    run(&format!("lm corpus {out} {seeds} --random-action-prob 2")).fails(&["2", "from 0 to 1"]);
     run(&format!(
-        "corpus {out} {seeds} --world cluster --policy bayes"
+        "lm corpus {out} {seeds} --world cluster --policy bayes"
     ))
     .fails(&["bayes"]);
-    run(&format!("corpus --task task1 {seeds} --out none/x.jsonl")).fails(&["there is no folder"]);
+    run(&format!(
+        "lm corpus --task task1 {seeds} --out none/x.jsonl"
+    ))
+    .fails(&["there is no folder"]);
     assert!(!folder.path().join("x.jsonl").exists(), "nothing half done");
     run(&format!(
-        "corpus {out} {seeds} --policy oracle --allow-oracle"
+        "lm corpus {out} {seeds} --policy oracle --allow-oracle"
     ))
     .succeeds();
-    run(&format!("corpus {out} {seeds}")).fails(&["x.jsonl exists", "--force"]);
-    run(&format!("corpus {out} {seeds} --force")).succeeds();
+    run(&format!("lm corpus {out} {seeds}")).fails(&["x.jsonl exists", "--force"]);
+    run(&format!("lm corpus {out} {seeds} --force")).succeeds();
     let text = std::fs::read_to_string(folder.path().join("x.jsonl")).unwrap();
     assert!(
         text.contains("\"policy\":\"bayes\""),
@@ -319,7 +323,7 @@ fn a_bad_line_is_named_and_an_empty_corpus_is_an_error() {
 /// The reference's dry run prints an average of 0.7286 over five episodes (spec training-eval §3).
 #[test]
 fn the_dry_run_is_the_reference_s() {
-    let found = run("rollout --dry-run");
+    let found = run("lm rollout --dry-run");
     let found = json(found.succeeds());
     assert_eq!(
         (&found["episodes"], &found["avg_score"]),
@@ -327,19 +331,19 @@ fn the_dry_run_is_the_reference_s() {
     );
     assert_eq!(found["signals"]["invalid_rate"], 0.0);
     // The long prompt changes nothing for a script.
-    let long = run("rollout --dry-run --prompt reference --reader repair");
+    let long = run("lm rollout --dry-run --prompt reference --reader repair");
     assert_eq!(json(long.succeeds())["avg_score"], 0.7286);
-    let bayes = run("rollout --dry-run --policy bayes --seeds 100000..100005");
+    let bayes = run("lm rollout --dry-run --policy bayes --seeds 100000..100005");
     assert!(json(bayes.succeeds())["avg_score"].as_f64().unwrap() > 0.8);
     for world in [
         "cluster --task task1",
         "polyguard --difficulty easy --episodes 2",
     ] {
-        run(&format!("rollout --dry-run --world {world}")).succeeds();
+        run(&format!("lm rollout --dry-run --world {world}")).succeeds();
     }
     run("rollout").fails(&["--dry-run"]);
-    run("rollout --dry-run --invalid-penalty 0.5").fails(&["0.5", "from -1 to 0"]);
-    run("rollout --dry-run --invalid-penalty NaN").fails(&["from -1 to 0"]);
-    run("rollout --dry-run --reader lax").fails(&["lax", "strict or repair"]);
-    run("rollout --dry-run --policy coin --world cluster").fails(&["coin", "planner"]);
+    run("lm rollout --dry-run --invalid-penalty 0.5").fails(&["0.5", "from -1 to 0"]);
+    run("lm rollout --dry-run --invalid-penalty NaN").fails(&["not a finite number"]);
+    run("lm rollout --dry-run --reader lax").fails(&["lax", "possible values: strict, repair"]);
+    run("lm rollout --dry-run --policy coin --world cluster").fails(&["coin", "planner"]);
 }

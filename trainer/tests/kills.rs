@@ -139,7 +139,7 @@ fn compact_grpo() {
 #[test]
 fn imitation() {
     let folder = tempfile::tempdir().unwrap();
-    let command = format!("sft --compact {COMPACT} --teacher heuristic");
+    let command = format!("imitate {COMPACT} --teacher heuristic");
     same_after_kills(&command, &command, folder.path(), "model.safetensors");
 }
 
@@ -148,7 +148,7 @@ fn supervised_fine_tuning() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = common::lm::untrained(folder.path());
     let command = format!(
-        "sft --model {model} --data {corpus} --learning-rate 1e-2 --lora-dropout 0.1 --batch-size 2 \
+        "lm sft --model {model} --data {corpus} --learning-rate 1e-2 --lora-dropout 0.1 --batch-size 2 \
          --max-steps 14 --save-steps 1 --eval-steps 4 --eval-episodes 2 --eval-world trust --eval-tasks task1"
     );
     same_after_kills(&command, "sft", folder.path(), "adapter_model.safetensors");
@@ -160,7 +160,7 @@ fn language_model_grpo() {
     let folder = tempfile::tempdir().unwrap();
     let model = common::lm::speaking(folder.path());
     let command = format!(
-        "grpo --model {model} --world trust --task task1 --episodes 7 --batch-size 1 --epochs 2 \
+        "lm grpo --model {model} --world trust --task task1 --episodes 7 --batch-size 1 --num-train-epochs 2 \
          --learning-rate 1e-2 --num-generations 4 --groups-per-update 2 --max-completion-length 40 \
          --beta 0.01 --save-steps 1 --eval-steps 4 --eval-episodes 2"
     );

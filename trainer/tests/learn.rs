@@ -15,7 +15,7 @@ fn short<W: Learn>(change: impl Fn(&mut TrainConfig)) -> Trainer<W> {
         world: W::NAME.to_owned(),
         hidden: 8,
         max_steps: 3,
-        groups_per_update: 6,
+        episodes_per_update: 6,
         num_generations: 4,
         ..TrainConfig::default()
     };
@@ -63,7 +63,7 @@ fn imitation_learns_to_play() {
         config.method = Method::Sft;
         config.hidden = 16;
         config.max_steps = 40;
-        config.groups_per_update = 12;
+        config.episodes_per_update = 12;
         config.learning_rate = 0.01;
     });
     let seeds = "5000..5020".parse().expect("a range");
@@ -93,7 +93,7 @@ fn the_cluster_world_takes_steps_too() {
             config.teacher = "planner".to_owned();
             (config.method, config.advantage) = (method, advantage);
             (config.max_steps, config.num_generations) = (1, 2);
-            (config.groups_per_update, config.beta) = (3, 0.04);
+            (config.episodes_per_update, config.beta) = (3, 0.04);
         });
         let before = trainer.weights().clone();
         let metrics = trainer.update().expect("an update");
@@ -112,7 +112,7 @@ fn imitation_learns_to_schedule() {
         config.teacher = "planner".to_owned();
         config.hidden = 16;
         config.max_steps = 12;
-        config.groups_per_update = 6;
+        config.episodes_per_update = 6;
         config.learning_rate = 0.01;
     });
     let seeds = "5000..5004".parse().expect("a range");

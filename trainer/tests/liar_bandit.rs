@@ -27,7 +27,7 @@ fn a_policy_of_ones_own_is_imitated() {
         method: Method::Sft,
         teacher: "gullible".to_owned(),
         max_steps: 30,
-        groups_per_update: 32,
+        episodes_per_update: 32,
         hidden: 16,
         learning_rate: 0.02,
         validation_seeds: SeedRange::of(5_000, 5_050),

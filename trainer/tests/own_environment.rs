@@ -318,7 +318,7 @@ impl Learn for Signals {
 fn config() -> TrainConfig {
     TrainConfig {
         max_steps: 30,
-        groups_per_update: 8,
+        episodes_per_update: 8,
         num_generations: 8,
         learning_rate: 0.05,
         validation_seeds: "5000..5010".parse().expect("a range"),

@@ -19,7 +19,7 @@ fn a_recording_verifies_with_the_scores_and_digest_it_had() {
         ("bayes", "reference"),
     ] {
         let record = format!(
-            "record --policy {policy} --tasks task1,task3 --seeds 3..=5 --streams {streams} --force --out r.jsonl"
+            "record --policy {policy} --task task1,task3 --seeds 3..=5 --streams {streams} --force --out r.jsonl"
         );
         let recorded = run_in(folder.path(), &record);
         let verified = run_in(folder.path(), "replay verify r.jsonl");
@@ -67,12 +67,12 @@ fn verify_prints_json_when_asked() {
 #[test]
 fn a_manifest_keeps_a_command_only_while_the_file_is_what_it_made() {
     let folder = tempfile::tempdir().unwrap();
-    let record = "record --policy heuristic --tasks all --seeds 0..2 --streams reference \
+    let record = "record --policy heuristic --task all --seeds 0..2 --streams reference \
                   --out a.jsonl --manifest manifest.json";
     run_in(folder.path(), record).succeeds();
     run_in(
         folder.path(),
-        "record --policy random --tasks task2 --seeds 5 --out b.jsonl",
+        "record --policy random --task task2 --seeds 5 --out b.jsonl",
     )
     .succeeds();
     run_in(folder.path(), "replay manifest --check .").fails(&["is not what its folder holds"]);

@@ -195,5 +195,5 @@ fn the_episode_must_be_named_in_full() {
     run("trace --world polyguard --task task1 --seed 0 --policy random")
         .fails(&["unknown task \"task1\"", "DDI-easy"]);
     run("trace --world moon --task task1 --seed 0 --policy random")
-        .fails(&["unknown world \"moon\""]);
+        .fails(&["invalid value 'moon' for '--world <WORLD>'"]);
 }

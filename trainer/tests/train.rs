@@ -18,7 +18,7 @@ const TINY: [&str; 18] = [
     "8",
     "--max-steps",
     "6",
-    "--groups-per-update",
+    "--episodes-per-update",
     "6",
     "--num-generations",
     "4",
@@ -108,9 +108,9 @@ fn steps_of_first_update(out: &Path) -> Value {
 #[test]
 fn a_run_plays_the_tasks_that_are_named() {
     let out = folder("train-tasks");
-    train(&out, &["--tasks", "task3,task1"]).succeeds();
+    train(&out, &["--task", "task3,task1"]).succeeds();
     let read = |name: &str| std::fs::read_to_string(out.join(name)).expect("it was written");
-    assert!(read("config.json").contains("\"tasks\": \"task3,task1\""));
+    assert!(read("config.json").contains("\"task\": \"task3,task1\""));
     let card = read("README.md");
     assert!(card.contains("| policy | task3 | task1 | overall |\n|---|---|---|---|\n"));
     assert!(card.contains("--task task3,task1 "), "{card}");
@@ -121,7 +121,7 @@ fn a_run_plays_the_tasks_that_are_named() {
     assert_ne!(steps_of_first_update(&out), steps_of_first_update(&all));
     let config = std::fs::read_to_string(all.join("config.json")).expect("it was written");
     for option in [
-        "tasks",
+        "task",
         "sub_environment",
         "difficulty",
         "formulary",
@@ -130,7 +130,7 @@ fn a_run_plays_the_tasks_that_are_named() {
         assert!(!config.contains(&format!("\"{option}\"")), "{config}");
     }
     let resumed = train(&out, &["--resume", "--tasks", "task1"]);
-    resumed.fails(&["tasks = \"task3,task1\"", "\"task1\" is asked for"]);
+    resumed.fails(&["task = \"task3,task1\"", "\"task1\" is asked for"]);
 }
 
 /// The same numbers on any run: nothing depends on time or on threads.
@@ -293,12 +293,20 @@ fn a_config_file_counts_less_than_flags() {
 fn a_checkpoint_that_does_not_fit_is_refused() {
     let out = folder("train-misfit");
     train(&out, &[]).succeeds();
-    train(&out, &[]).fails(&["train-misfit", "--resume", "--force"]);
+    train(&out, &[]).fails(&[
+        "train-misfit",
+        "--resume-from-checkpoint",
+        "--overwrite-output-dir",
+    ]);
     train(&out, &["--resume", "--seed", "5"]).fails(&["checkpoint", "seed = 1", "5 is asked for"]);
     let path = out.join("checkpoint.safetensors");
     let bytes = std::fs::read(&path).expect("it was written");
     std::fs::write(&path, &bytes[..bytes.len() / 2]).expect("it can be cut");
-    train(&out, &["--resume"]).fails(&["checkpoint.safetensors", "cut off", "--force"]);
+    train(&out, &["--resume"]).fails(&[
+        "checkpoint.safetensors",
+        "cut off",
+        "--overwrite-output-dir",
+    ]);
     std::fs::write(&path, model(&out)).expect("it can be replaced");
     train(&out, &["--resume"]).fails(&["checkpoint.safetensors", "says nothing of a run"]);
 }
@@ -310,7 +318,11 @@ fn a_folder_with_something_else_is_left_alone() {
     std::fs::create_dir_all(&out).expect("a folder");
     let kept = out.join("README.md");
     std::fs::write(&kept, "mine").expect("a file");
-    train(&out, &[]).fails(&["train-occupied", "not an empty folder", "--force"]);
+    train(&out, &[]).fails(&[
+        "train-occupied",
+        "not an empty folder",
+        "--overwrite-output-dir",
+    ]);
     assert_eq!(std::fs::read_to_string(&kept).expect("it is there"), "mine");
     // Options alone are of a run that was killed early.
     std::fs::rename(&kept, out.join("config.json")).expect("it can be renamed");

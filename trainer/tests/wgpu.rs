@@ -18,7 +18,7 @@ fn trained(device: DeviceName) -> Weights<NetConfig> {
         device,
         hidden: 16,
         max_steps: 5,
-        groups_per_update: 12,
+        episodes_per_update: 12,
         num_generations: 4,
         num_iterations: 1,
         mini_batches: 2,

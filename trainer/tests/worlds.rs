@@ -16,8 +16,8 @@ use sentinel_env::{WorldName, cluster, trust};
 fn words_of_a_world() {
     for command in ["eval", "bench", "rules"] {
         run(&format!("{command} --world moon")).fails(&[
-            "unknown world \"moon\"",
-            &format!("use {}", WorldName::list(" or ")),
+            "invalid value 'moon' for '--world <WORLD>'",
+            &format!("possible values: {}", WorldName::list(", ")),
         ]);
         run(&format!("{command} --world cluster --task task4")).fails(&["unknown task \"task4\""]);
         run(&format!("{command} --world cluster --rules harsh")).fails(&[
@@ -62,7 +62,7 @@ fn tasks_are_those_of_the_world() {
         "record --policy random --seeds 0..1 --out x.jsonl",
         "trace --task task1 --seed 0 --policy random",
         "train",
-        "sft --compact",
+        "imitate",
     ] {
         for world in ["trust", "cluster"] {
             for option in ["sub-environment", "difficulty", "formulary", "split"] {
@@ -72,7 +72,7 @@ fn tasks_are_those_of_the_world() {
         }
     }
     let unknown = "unknown task \"easy\": use task1, task2, task3 or all (world cluster)";
-    run("train --world cluster --tasks easy").fails(&[unknown]);
+    run("train --world cluster --task easy").fails(&[unknown]);
     run("record --world cluster --policy blind --task easy --seeds 0..1 --out x.jsonl")
         .fails(&[unknown]);
     run("trace --seed 0 --policy random").fails(&["of one task, not of 3", "--task"]);
@@ -317,16 +317,29 @@ fn help_names_worlds_and_rules() {
 /// The defaults of imitation as they are typed, and a usage that works.
 #[test]
 fn help_of_imitation() {
-    let help = run("sft --compact --help");
+    let help = run("imitate --help");
     let said = help.succeeds();
     assert!(
-        said.contains("Usage: sentinel sft --compact [OPTIONS]\n"),
+        said.contains("Usage: sentinel imitate [OPTIONS]\n"),
         "{said}"
     );
-    for default in ["outputs/sft", "sft", "60", "0.003", "0.9", "0.999", "1e-8"] {
+    let old = run("sft --compact --help");
+    assert_eq!(
+        old.succeeds().replace("outputs/sft", "outputs/imitation"),
+        said
+    );
+    for default in [
+        "outputs/imitation",
+        "sft",
+        "60",
+        "0.003",
+        "0.9",
+        "0.999",
+        "1e-8",
+    ] {
         let default = format!("[default: {default}]");
         assert!(said.contains(&default), "no {default} in {said}");
     }
-    assert!(!said.contains("sft-compact"), "{said}");
-    run("sft --compact --hiden 8").fails(&["--hiden", "see --help"]);
+    assert!(!said.contains("--compact"), "{said}");
+    run("sft --compact --hiden 8").fails(&["--hiden", "'--hidden'", "sentinel imitate"]);
 }

@@ -14,61 +14,56 @@ pub use words::{Words, play};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use sentinel_env::WorldName;
 use sentinel_env::polyguard::{Case, PolyguardEnv, Rules, Setup};
+use sentinel_env::rng::Streams;
 use sentinel_policy::rollout::drive;
 use sentinel_policy::text::PromptStyle;
 
-use crate::corpus::parse_style;
 use crate::corpus::rollout::RolloutError;
+use crate::episode::with_default;
 use crate::lm::play::SpeechOptions;
 use crate::provenance::Provenance;
-use crate::{Cells, Error, Progress, SeedRange, args, files, selected};
+use crate::{EpisodeArgs, Error, Progress, SeedRange, args, files};
 use summary::Ended;
 
 /// Seeds from here on are never learned from.
 const HOLDOUT: u64 = 1_000_000;
 
+/// The seeds that are played by default.
+const SEEDS: SeedRange = SeedRange::of(HOLDOUT, HOLDOUT + 50);
+
 /// What to ablate.
 #[derive(Clone, Debug, clap::Args)]
+#[command(
+    mut_arg("world", |arg| arg.default_value(WorldName::Polyguard.name()).hide(true)),
+    mut_arg("rules", |arg| arg.default_value("hardened")),
+    mut_arg("seeds", |arg| with_default(arg, SEEDS)),
+    mut_arg("streams", |arg| arg.hide(true))
+)]
 pub struct AblateConfig {
-    /// The rules: reference or hardened, with single changes as in reference+gated
-    #[arg(long, value_name = "RULES", default_value = "hardened")]
-    pub rules: String,
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub cells: Cells,
-    /// Episodes for each row and cell, on the seeds from 1000000
-    #[arg(long, value_name = "N", default_value = "50", conflicts_with = "seeds",
-        allow_hyphen_values = true, value_parser = from_holdout)]
-    pub episodes: SeedRange,
-    /// Seeds instead of --episodes: A..B without B, or A..=B with B
-    #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
-    pub seeds: Option<SeedRange>,
     /// A language model for the rows that need one: a local folder, or a name on the Hugging Face Hub
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
-    /// How it is asked: compact or reference [default: compact]
-    #[arg(long, value_name = "STYLE", value_parser = parse_style, requires = "model")]
+    /// How it is asked [default: compact]
+    #[arg(long, value_name = "STYLE", value_parser = args::named::<PromptStyle>(), requires = "model")]
     pub prompt: Option<PromptStyle>,
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub speech: SpeechOptions,
     /// Write everything as JSON
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-}
-
-/// So many seeds that nothing was learned from.
-fn from_holdout(count: &str) -> Result<SeedRange, crate::seeds::SeedError> {
-    let first = SeedRange::first(count)?;
-    Ok(SeedRange::of(HOLDOUT, HOLDOUT + first.count()))
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub episode: EpisodeArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub speech: SpeechOptions,
 }
 
 impl AblateConfig {
     /// The seeds to play.
     #[must_use]
     pub fn seed_range(&self) -> SeedRange {
-        self.seeds.unwrap_or(self.episodes)
+        self.episode.seeds_or(SEEDS)
     }
 
     /// Looks up what is named.
@@ -76,9 +71,15 @@ impl AblateConfig {
     /// # Errors
     /// If the world has no such rules or cells.
     pub fn plan(&self) -> Result<Plan, Error> {
+        if self.episode.world != WorldName::Polyguard {
+            let reason = "the stack of agents is of world polyguard: leave the option out";
+            return Err(Error::argument("--world", reason.to_owned()));
+        }
+        self.episode
+            .streams_or::<PolyguardEnv>(Streams::Independent)?;
         Ok(Plan {
-            rules: args::rules::<PolyguardEnv>(&self.rules)?,
-            cells: selected::<PolyguardEnv>(None, &self.cells)?,
+            rules: self.episode.rules::<PolyguardEnv>()?,
+            cells: self.episode.tasks_or::<PolyguardEnv>(None)?,
             seeds: self.seed_range(),
         })
     }

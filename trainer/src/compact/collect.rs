@@ -97,7 +97,7 @@ pub(super) struct Episodes<'a, W: Learn> {
 
 impl<'a, W: Learn> Episodes<'a, W> {
     pub(super) fn new(config: &'a TrainConfig, update: u64) -> Result<Self, TrainError> {
-        let count = config.groups_per_update as u64;
+        let count = config.episodes_per_update as u64;
         let tasks = config.selected::<W>()?;
         Ok(Self {
             config,

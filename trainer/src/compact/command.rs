@@ -1,63 +1,103 @@
-//! `sentinel train` and `sentinel sft --compact`: flags over a file over defaults, and the
-//! environment by its name.
+//! `sentinel train` and `sentinel imitate`: flags over a file over defaults, and the environment by its
+//! name.
 
-use std::path::PathBuf;
-
-use clap::ArgMatches;
 use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Command, Id};
 use sentinel_env::{WorldName, in_world};
 use serde_json::{Map, Value};
 
 use super::TrainError;
 use super::config::{Method, TrainConfig};
+use super::fields::default_text;
 use crate::Error;
 use crate::args::parse_world;
-use crate::run::RunDir;
+use crate::options::{OptionsError, read_options, renamed};
+use crate::rl::LossArgs;
+use crate::run::RunDirArgs;
 
 /// The command line of a training run. A flag overrides the file, and the file overrides the defaults
 /// or those of --quick.
 #[derive(Clone, Debug, clap::Args)]
-#[command(args_override_self = true)]
+#[command(
+    args_override_self = true,
+    mut_arg("output_dir", |arg| arg.default_value(output_dir(Method::Grpo)))
+)]
 pub struct TrainCommand {
-    /// The folder for the model, checkpoints and logs
-    #[arg(long, value_name = "DIR", default_value = "outputs/grpo")]
-    pub output_dir: PathBuf,
-    /// JSON file with options, by the names of the flags with _ for -
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub run: RunDirArgs,
     /// A run of about a minute on two cores
     #[arg(long)]
     pub quick: bool,
-    /// Go on from the last checkpoint in --output-dir
-    #[arg(long, conflicts_with_all = ["force", "quick", "config"])]
-    pub resume: bool,
-    /// Start anew, over a run that is in --output-dir
-    #[arg(long)]
-    pub force: bool,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub options: TrainConfig,
 }
 
-impl TrainCommand {
-    /// Returns the folder of the run.
-    #[must_use]
-    pub fn run_dir(&self) -> RunDir {
-        RunDir {
-            path: self.output_dir.clone(),
-            resume: self.resume,
-            force: self.force,
-        }
+/// Returns the folder of a run that is not told another.
+const fn output_dir(method: Method) -> &'static str {
+    match method {
+        Method::Grpo => "outputs/grpo",
+        Method::Sft => "outputs/imitation",
     }
+}
 
+/// Returns a command with the options of [`TrainCommand`] whose help shows the defaults of `world`, and
+/// no option of another method.
+#[must_use]
+pub fn with_defaults(command: Command, method: Method, world: WorldName, quick: bool) -> Command {
+    let preset = in_world!(world, W => TrainConfig::preset::<W>(method, quick));
+    // Through text: a value would show an f32 with the digits of an f64.
+    let text = serde_json::to_string(&preset).unwrap_or_default();
+    let fields: Map<String, Value> = serde_json::from_str(&text).unwrap_or_default();
+    let command = command.mut_arg("output_dir", |arg| arg.default_value(output_dir(method)));
+    let command = fields.into_iter().fold(command, |command, (name, value)| {
+        command.mut_arg(name, |arg| arg.default_value(default_text(&value)))
+    });
+    let of_loss = LossArgs::augment_args(Command::new("loss"));
+    let of_loss: Vec<&Id> = of_loss.get_arguments().map(Arg::get_id).collect();
+    command.mut_args(|arg| {
+        let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+        let of_grpo = ["grpo: ", "step: "]
+            .iter()
+            .find_map(|prefix| help.strip_prefix(prefix));
+        let of_sft = help.strip_prefix("imitate: ");
+        let hidden = match method {
+            Method::Grpo => of_sft.is_some(),
+            Method::Sft => of_grpo.is_some() || of_loss.contains(&arg.get_id()),
+        };
+        let is_hidden = arg.is_hide_set() || hidden;
+        let arg = arg.hide(is_hidden);
+        match of_grpo.or(of_sft) {
+            Some(rest) => {
+                let (first, others) = rest.split_at(rest.len().min(1));
+                arg.help(first.to_uppercase() + others)
+            }
+            None => arg,
+        }
+    })
+}
+
+impl TrainCommand {
     /// Returns the configuration of the run. `matches` tells flags that were given from defaults.
     ///
     /// # Errors
     /// If the file, or the checkpoint to resume from, cannot be read, or names no world.
     pub fn config(&self, method: Method, matches: &ArgMatches) -> Result<TrainConfig, TrainError> {
-        let file = self.config.as_ref().map_or(Ok(Map::new()), read)?;
-        let base = if self.resume {
-            super::checkpoint::config(&self.output_dir)?
+        let from = self.run.config.as_ref().unwrap_or(&self.run.output_dir);
+        let failed = |reason: String| Error::checkpoint(from, reason);
+        let file = match &self.run.config {
+            None => Map::new(),
+            Some(path) => read_options(path).map_err(|error| match error {
+                OptionsError::Read(error) => error,
+                OptionsError::Format { reason } => failed(reason),
+            })?,
+        };
+        let file = renamed::<TrainConfig>(file).map_err(failed)?;
+        let base = if self.run.resume_from_checkpoint {
+            let saved = super::checkpoint::config(&self.run.output_dir)?;
+            self.check_quick(&saved).map_err(failed)?;
+            saved
         } else {
             let world = self.world(&file, matches)?;
             in_world!(world, W => TrainConfig::preset::<W>(method, self.quick))
@@ -69,21 +109,30 @@ impl TrainCommand {
                 fields.insert(name, value);
             }
         }
-        let from = self
-            .config
-            .clone()
-            .unwrap_or_else(|| self.output_dir.clone());
-        serde_json::from_value(Value::Object(fields)).map_err(|error| {
-            Error::Checkpoint {
-                path: from,
-                reason: format!("{error}: see `sentinel train --help`"),
-            }
-            .into()
-        })
+        serde_json::from_value(Value::Object(fields))
+            .map_err(|error| failed(format!("{error}: see --help")).into())
     }
-}
 
-impl TrainCommand {
+    /// Checks that `--quick` fits a run that is resumed, whose options count: a run of the full length
+    /// would not become a quick one.
+    fn check_quick(&self, saved: &TrainConfig) -> Result<(), String> {
+        let Ok(world) = parse_world(&saved.world) else {
+            return Ok(());
+        };
+        let preset = |quick| in_world!(world, W => TrainConfig::preset::<W>(saved.method, quick));
+        let fields = |config: &TrainConfig| object(config).unwrap_or_default();
+        let (quick, full, saved) = (fields(&preset(true)), fields(&preset(false)), fields(saved));
+        let differs = |(name, value): &(&String, &Value)| full.get(*name) != Some(value);
+        let mut shorter = quick.iter().filter(differs).peekable();
+        let is_full =
+            shorter.peek().is_some() && shorter.all(|(name, _)| saved.get(name) == full.get(name));
+        if self.quick && is_full {
+            let reason = "the run was not started with --quick: leave it out to resume";
+            return Err(reason.to_owned());
+        }
+        Ok(())
+    }
+
     /// Returns the world, whose defaults count: a flag over the file.
     fn world(&self, file: &Map<String, Value>, matches: &ArgMatches) -> Result<WorldName, Error> {
         let flag = matches.value_source("world") == Some(ValueSource::CommandLine);
@@ -110,16 +159,34 @@ fn object(config: &TrainConfig) -> Result<Map<String, Value>, Error> {
     })
 }
 
-fn read(path: &PathBuf) -> Result<Map<String, Value>, TrainError> {
-    let text = std::fs::read_to_string(path).map_err(|source| Error::Read {
-        path: path.clone(),
-        source,
-    })?;
-    serde_json::from_str(&text).map_err(|error| {
-        Error::Checkpoint {
-            path: path.clone(),
-            reason: format!("not a JSON object of options ({error})"),
+#[cfg(test)]
+mod tests {
+    use clap::FromArgMatches as _;
+
+    use super::*;
+
+    #[test]
+    fn a_quick_run_is_resumed_as_one() -> Result<(), clap::Error> {
+        let command = TrainCommand::augment_args(Command::new("train"));
+        let matches = command.try_get_matches_from(["train", "--quick"])?;
+        let mut command = TrainCommand::from_arg_matches(&matches)?;
+        for world in WorldName::ALL {
+            for method in [Method::Grpo, Method::Sft] {
+                let preset =
+                    |quick| in_world!(*world, W => TrainConfig::preset::<W>(method, quick));
+                command.quick = true;
+                assert_eq!(command.check_quick(&preset(true)), Ok(()));
+                let refused = command.check_quick(&preset(false));
+                assert!(refused.is_err_and(|reason| reason.contains("not started with --quick")));
+                let few_steps = TrainConfig {
+                    max_steps: 8,
+                    ..preset(true)
+                };
+                assert_eq!(command.check_quick(&few_steps), Ok(()));
+                command.quick = false;
+                assert_eq!(command.check_quick(&preset(false)), Ok(()));
+            }
         }
-        .into()
-    })
+        Ok(())
+    }
 }

@@ -14,14 +14,16 @@ use super::fields::fields;
 use super::optimizer::AdamOptions;
 use crate::args::world_name;
 use crate::chosen::{Typed, of_selection};
+use crate::rl::LossArgs;
 use crate::rl::advantage::ScaleRewards;
 use crate::rl::config::{LossConfig, LossType};
 use crate::run::{Cadence, SAVE_TOTAL_LIMIT};
 use crate::{Error, SeedRange, seeds};
 
 /// How a policy is trained.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum Method {
     /// Group-relative policy optimization on its own episodes.
     #[default]
@@ -31,8 +33,9 @@ pub enum Method {
 }
 
 /// How the advantage of an action is estimated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum Advantage {
     /// The score of its whole episode against the other episodes of its group: plain GRPO.
     Episode,
@@ -44,8 +47,9 @@ pub enum Advantage {
 }
 
 /// How continuation rollouts choose actions after the one that is learned from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum Continuation {
     /// By sampling: the value of the action for the policy that explores.
     #[default]
@@ -55,8 +59,9 @@ pub enum Continuation {
 }
 
 /// How the learning rate changes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum Schedule {
     /// Linearly to 0 at the last step.
     #[default]
@@ -65,97 +70,142 @@ pub enum Schedule {
     Constant,
 }
 
+/// Headings of the options in help.
+const EPISODES: &str = "Episodes";
+const POLICY: &str = "Policy";
+const LOSS: &str = "Loss";
+const OPTIMIZER: &str = "Optimizer";
+
 fields! {
     /// The options of a training run.
+    #[command(next_help_heading = "Training")]
     pub struct TrainConfig {
         /// Name of the model, which replays show as the policy
+        #[arg(help_heading = POLICY)]
         name: String = "grpo".to_owned(),
-        /// grpo, or sft: imitate a teacher
+        /// The algorithm, which the command decides
+        #[arg(hide = true)]
         method: Method = Method::Grpo,
-        /// Name of the environment
+        /// The world to play
         #[arg(value_name = "WORLD", value_parser = world_name())]
+        #[arg(help_heading = EPISODES)]
         world: String = "trust".to_owned(),
-        /// Rules: reference or hardened, changed like reference+NAME or hardened-NAME
+        /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
+        #[arg(value_name = "RULES")]
+        #[arg(help_heading = EPISODES)]
         rules: String = "reference".to_owned(),
-        /// Tasks of the world to play, with commas between, or all; all where none is named
-        #[serde(skip_serializing_if = "String::is_empty")]
-        tasks: String = String::new(),
+        /// Tasks of the world with commas between, or all
+        #[serde(alias = "tasks", skip_serializing_if = "String::is_empty")]
+        #[arg(alias = "tasks", value_name = "TASKS")]
+        #[arg(help_heading = EPISODES)]
+        task: String = String::new(),
         /// Tasks of these sub-environments, with commas between (world polyguard)
         #[serde(skip_serializing_if = "String::is_empty")]
+        #[arg(help_heading = EPISODES, value_name = "LIST")]
         sub_environment: String = String::new(),
         /// Tasks of these difficulties, with commas between (world polyguard)
         #[serde(skip_serializing_if = "String::is_empty")]
+        #[arg(help_heading = EPISODES, value_name = "LIST")]
         difficulty: String = String::new(),
         /// Tasks with this formulary: reference or extended (world polyguard)
         #[serde(skip_serializing_if = "String::is_empty")]
+        #[arg(help_heading = EPISODES)]
         formulary: String = String::new(),
         /// Tasks with this part of the formulary: all, train or holdout (world polyguard)
         #[serde(skip_serializing_if = "String::is_empty")]
+        #[arg(help_heading = EPISODES)]
         split: String = String::new(),
-        /// sft: the policy to imitate, such as bayes or planner
+        /// imitate: the policy to imitate, such as bayes or planner
         teacher: String = "bayes".to_owned(),
         /// Start from the model in this folder instead of from fresh weights
+        #[arg(help_heading = POLICY, value_name = "DIR")]
         init: String = String::new(),
         /// Seed of fresh weights and of every sampled action
         seed: u64 = 1,
-        /// Device of the tensors: cpu, wgpu or cuda
+        /// Device of the tensors
         device: DeviceName = DeviceName::Cpu,
         /// Units of each hidden layer
+        #[arg(help_heading = POLICY)]
         hidden: usize = 64,
-        /// Pooling between slots: none, mean or max (world trust)
+        /// Pooling between slots (world trust)
+        #[arg(help_heading = POLICY)]
         pooling: Pooling = Pooling::Mean,
-        /// full, or no_history: an ablation without earlier steps (world trust)
+        /// What the network sees; no_history is an ablation without earlier steps (world trust)
+        #[arg(help_heading = POLICY)]
         features: FeatureSet = FeatureSet::Full,
         /// Seeds to learn from, A..B without B
+        #[arg(help_heading = EPISODES, value_name = "A..B")]
         train_seeds: SeedRange = seeds::TRAINING,
         /// Seeds to choose by, while training
+        #[arg(help_heading = EPISODES, value_name = "A..B")]
         validation_seeds: SeedRange = seeds::VALIDATION,
         /// Seeds to report, once, at the end
+        #[arg(help_heading = EPISODES, value_name = "A..B")]
         test_seeds: SeedRange = SeedRange::of(1_000, 3_000),
         /// Updates
         max_steps: usize = 500,
         /// Episodes of one update, an equal share of them on each task: a group each, or with advantage
         /// step snapshots_per_episode groups each
-        groups_per_update: usize = 384,
+        #[serde(alias = "groups_per_update")]
+        #[arg(alias = "groups-per-update")]
+        episodes_per_update: usize = 384,
         /// Members of a group
         num_generations: usize = 16,
-        /// step: snapshots of each episode that a group starts from
+        /// step: with advantage step, snapshots of each episode that a group starts from
         snapshots_per_episode: usize = 2,
-        /// step: how a continuation rollout acts: sampled or greedy
+        /// step: how a continuation rollout acts with advantage step
         continuation: Continuation = Continuation::Sampled,
-        /// grpo: how an action's advantage is estimated: episode, reward_to_go or step
+        /// grpo: how an action's advantage is estimated
+        #[arg(help_heading = LOSS)]
         advantage: Advantage = Advantage::Step,
-        /// grpo: what advantages are divided by: group, batch or none
+        /// grpo: what advantages are divided by
+        #[arg(help_heading = LOSS)]
         scale_rewards: ScaleRewards = ScaleRewards::Batch,
         /// Times that an update's episodes are gone through
         num_iterations: usize = 2,
         /// Optimizer steps of each time
         mini_batches: usize = 4,
-        /// grpo: dapo, grpo, bnpo, dr_grpo, cispo, sapo, luspo or vespo
+        /// grpo: the objective and its normalisation
+        #[arg(help_heading = LOSS)]
         loss_type: LossType = LossType::Dapo,
         /// grpo: the ratio is clipped below at 1 - epsilon
+        #[arg(help_heading = LOSS)]
         epsilon: f64 = 0.2,
         /// grpo: the ratio is clipped above at 1 + epsilon_high
+        #[arg(help_heading = LOSS)]
         epsilon_high: f64 = 0.2,
+        /// grpo: the constant length that loss type dr_grpo divides by, in choices of an action
+        #[arg(help_heading = LOSS)]
+        max_completion_length: usize = LossConfig::default().max_completion_length,
         /// grpo: weight of the divergence from the policy that training started from
+        #[arg(help_heading = LOSS)]
         beta: f64 = 0.0,
         /// Weight of the entropy bonus; goes down with the learning rate
+        #[arg(help_heading = LOSS)]
         entropy_coef: f64 = 0.05,
         /// Weight of the belief's cross-entropy
+        #[arg(help_heading = LOSS)]
         belief_coef: f64 = 0.1,
         /// Step size at the start
+        #[arg(help_heading = OPTIMIZER)]
         learning_rate: f64 = 0.002,
-        /// Learning rate schedule: linear or constant
+        /// How the learning rate changes
+        #[arg(help_heading = OPTIMIZER)]
         lr_scheduler_type: Schedule = Schedule::Linear,
         /// Decay of the first moment
+        #[arg(help_heading = OPTIMIZER)]
         adam_beta1: f32 = 0.9,
         /// Decay of the second moment
+        #[arg(help_heading = OPTIMIZER)]
         adam_beta2: f32 = 0.999,
         /// Added to the root of the second moment
+        #[arg(help_heading = OPTIMIZER)]
         adam_epsilon: f32 = 1e-8,
         /// Decoupled weight decay
+        #[arg(help_heading = OPTIMIZER)]
         weight_decay: f32 = 0.0,
         /// Largest global norm of a gradient; 0 leaves it as it is
+        #[arg(help_heading = OPTIMIZER)]
         max_grad_norm: f64 = 1.0,
         /// Updates between two measurements on the validation seeds
         eval_steps: usize = 25,
@@ -165,6 +215,9 @@ fields! {
         save_total_limit: usize = SAVE_TOTAL_LIMIT,
         /// Measurements without a better score after which the run ends; 0 to run to the end
         early_stopping_patience: usize = 0,
+    } flatten {
+        /// grpo: further options of the loss, the same for every policy.
+        loss_args: LossArgs,
     }
 }
 
@@ -184,7 +237,7 @@ impl TrainConfig {
             Some(text).filter(|text| !text.is_empty())
         }
         let [sub_environment, difficulty, formulary, split] = AXES;
-        Selection::new(given(&self.tasks))
+        Selection::new(given(&self.task))
             .with_axis(sub_environment, given(&self.sub_environment))
             .with_axis(difficulty, given(&self.difficulty))
             .with_axis(formulary, given(&self.formulary))
@@ -249,14 +302,15 @@ impl TrainConfig {
     /// Returns the options of the loss at an update.
     #[must_use]
     pub fn loss(&self, update: usize) -> LossConfig {
-        LossConfig {
+        self.loss_args.loss(LossConfig {
             loss_type: self.loss_type,
             epsilon: self.epsilon,
             epsilon_high: Some(self.epsilon_high),
             beta: self.beta,
             entropy_coef: self.entropy_coef * self.schedule(update),
+            max_completion_length: self.max_completion_length,
             ..LossConfig::default()
-        }
+        })
     }
 
     /// Returns the seed of the `index`-th training episode; after the last one the first follows.
@@ -269,7 +323,7 @@ impl TrainConfig {
         let sizes = [
             ("hidden", self.hidden),
             ("max_steps", self.max_steps),
-            ("groups_per_update", self.groups_per_update),
+            ("episodes_per_update", self.episodes_per_update),
             ("snapshots_per_episode", self.snapshots_per_episode),
             ("num_iterations", self.num_iterations),
             ("mini_batches", self.mini_batches),

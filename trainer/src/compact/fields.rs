@@ -1,33 +1,56 @@
 //! One list of options as a struct for code, for a file and for the command line.
 
+use clap::builder::{
+    EnumValueParser, OsStr, PossibleValuesParser, Resettable, TypedValueParser, ValueParser,
+};
+use clap::value_parser;
+use sentinel_policy::trust::learned::{FeatureSet, Pooling};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::config::{Advantage, Continuation, Method, Schedule};
+use super::device::DeviceName;
+use crate::SeedRange;
+use crate::args::{self, parse_number};
+use crate::rl::advantage::ScaleRewards;
+use crate::rl::config::LossType;
+
 /// Declares a struct whose fields have a line of help and a default, and are read from a file by
 /// their name, and from the command line by their name with dashes. An `#[arg(…)]` on a field
-/// overrides how its flag is read.
+/// overrides how its flag is read. Structs behind `flatten` add their own fields to the list.
 macro_rules! fields {
-    ($(#[$meta:meta])* pub struct $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty = $default:expr,)+ }) => {
-        $(#[$meta])*
+    ($(#[$meta:meta])* pub struct $name:ident {
+        $($(#[$doc:meta])* $field:ident: $type:ty = $default:expr,)+
+    } flatten {
+        $($(#[$part_doc:meta])* $part:ident: $part_type:ty,)*
+    }) => {
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, clap::Args)]
         #[serde(default, deny_unknown_fields)]
+        $(#[$meta])*
         pub struct $name {
             $(
                 #[arg(
                     long,
                     value_name = "VALUE",
-                    value_parser = $crate::compact::fields::parse::<$type>,
-                    default_value = $crate::compact::fields::display_value(&$name::default().$field),
+                    value_parser = <$type as $crate::compact::fields::OptionValue>::parser(),
+                    default_value = $crate::compact::fields::default_text(&$name::default().$field),
+                    hide_default_value = $crate::compact::fields::is_empty(&$name::default().$field),
                     allow_hyphen_values = true
                 )]
                 $(#[$doc])*
                 pub $field: $type,
             )+
+            $(
+                #[command(flatten)]
+                #[serde(flatten)]
+                $(#[$part_doc])*
+                pub $part: $part_type,
+            )*
         }
 
         impl Default for $name {
             fn default() -> Self {
-                Self { $($field: $default,)+ }
+                Self { $($field: $default,)+ $($part: <$part_type>::default(),)* }
             }
         }
     };
@@ -42,13 +65,56 @@ pub(crate) fn display_value(value: &impl Serialize) -> String {
     serde_json::from_str::<String>(&text).unwrap_or(text)
 }
 
-/// Parses what [`display_value`] returns.
-pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    let word = serde_json::from_value(serde_json::Value::String(text.to_owned()));
-    word.or_else(|as_word: serde_json::Error| {
-        // Of text that is neither, the error as a word is shown, unless it is a number out of range.
-        serde_json::from_str::<serde_json::Value>(text)
-            .map_err(|_| as_word.to_string())
-            .and_then(|value| serde_json::from_value(value).map_err(|e| e.to_string()))
-    })
+/// Returns the default of an option as it is typed: none for an option that is left empty.
+pub(crate) fn default_text(value: &impl Serialize) -> Resettable<OsStr> {
+    let text = Some(display_value(value)).filter(|text| text != "null");
+    text.map(OsStr::from).into()
+}
+
+/// Returns whether an option is left empty by default, which help does not show.
+pub(crate) fn is_empty(value: &impl Serialize) -> bool {
+    display_value(value).is_empty()
+}
+
+/// The type of an option, and how its value is read from the command line.
+pub(crate) trait OptionValue: Sized {
+    /// Returns the parser of [`display_value`]'s text.
+    fn parser() -> ValueParser;
+}
+
+macro_rules! parsed_by {
+    ($($type:ty: $parser:expr,)+) => {
+        $(impl OptionValue for $type {
+            fn parser() -> ValueParser {
+                ValueParser::from($parser)
+            }
+        })+
+    };
+}
+
+parsed_by! {
+    String: ValueParser::string(),
+    usize: value_parser!(usize),
+    u64: value_parser!(u64),
+    f32: parse_number::<f32>,
+    f64: parse_number::<f64>,
+    SeedRange: str::parse::<SeedRange>,
+    DeviceName: args::named::<DeviceName>(),
+    Method: EnumValueParser::<Method>::new(),
+    Advantage: EnumValueParser::<Advantage>::new(),
+    Continuation: EnumValueParser::<Continuation>::new(),
+    Schedule: EnumValueParser::<Schedule>::new(),
+    ScaleRewards: EnumValueParser::<ScaleRewards>::new(),
+    LossType: EnumValueParser::<LossType>::new(),
+    Pooling: word::<Pooling>(["none", "mean", "max"]),
+    FeatureSet: word::<FeatureSet>(["full", "no_history"]),
+}
+
+/// The parser of a value that files call by one of `names`.
+fn word<T>(names: impl IntoIterator<Item = &'static str>) -> ValueParser
+where
+    T: DeserializeOwned + Clone + Send + Sync + 'static,
+{
+    let parser = PossibleValuesParser::new(names);
+    ValueParser::new(parser.try_map(|name| serde_json::from_value::<T>(name.into())))
 }

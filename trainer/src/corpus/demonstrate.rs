@@ -1,8 +1,8 @@
-//! `sentinel corpus`: what a scripted policy does, as chat rows to learn from.
+//! `sentinel lm corpus`: what a scripted policy does, as chat rows to learn from.
 //!
 //! A row is one step: the prompt, and the action as the model is to say it, in TRL's conversational
-//! prompt and completion form, of which only the completion is trained. With `--epsilon` some steps
-//! take a random action in place of the label, so that states are seen from which the policy has to
+//! prompt and completion form, of which only the completion is trained. With `--random-action-prob` some
+//! steps take a random action in place of the label, so that states are seen from which the policy has to
 //! recover (the noise of DART, 1703.09327); labels are the policy's throughout.
 
 use sentinel_env::Named;
@@ -11,66 +11,61 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 use sentinel_env::digest::Digest;
+use sentinel_env::in_world;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::{TaskName, World};
-use sentinel_env::{WorldName, in_world};
 use sentinel_policy::Scripted;
 use sentinel_policy::text::{PromptStyle, Situation, TextWorld};
 use serde::Serialize;
 
-use super::{CorpusSummary, parse_style, training_seeds};
-use crate::args::{self, WorldParser, parse_fraction};
+use super::{CorpusSummary, training_seeds};
+use crate::args::{self, parse_fraction};
+use crate::episode::with_default;
 use crate::provenance::Provenance;
 use crate::rng::Rng;
-use crate::{Cells, Error, Progress, SeedRange, chosen, files};
+use crate::{EpisodeArgs, Error, Progress, SeedRange, chosen, files};
 
 /// Episodes that are held in memory at a time.
 const CHUNK: usize = 256;
 
+/// The seeds that are played by default.
+const SEEDS: SeedRange = SeedRange::of(100_000, 100_100);
+
 /// What to write.
 #[derive(Clone, Debug, clap::Args)]
+#[command(
+    mut_arg("task", |arg| arg.help(
+        "Tasks of the world with commas between, or all; of polyguard without what is held out"
+    )),
+    mut_arg("seeds", |arg| with_default(arg.help(
+        "Seeds of each task, among those for training: A..B without B, or A..=B with B"
+    ), SEEDS)),
+    mut_arg("streams", |arg| arg.hide(true))
+)]
 pub struct CorpusConfig {
-    /// The world to play
-    #[arg(long, default_value_t, value_parser = WorldParser)]
-    pub world: WorldName,
-    /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
-    #[arg(long, value_name = "RULES", default_value = "reference")]
-    pub rules: String,
-    /// Tasks of the world with commas between, or all [default: all; of polyguard those without what
-    /// is held out]
-    #[arg(long, alias = "task", value_name = "TASKS")]
-    pub tasks: Option<String>,
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub cells: Cells,
-    /// Whose actions are the labels [default: the best scripted policy of the world that sees only
-    /// observations]
+    /// Whose actions are the labels: the best scripted policy of the world that sees only observations,
+    /// unless another is named
     #[arg(long)]
     pub policy: Option<String>,
     /// Allow a policy that reads hidden state: its labels cannot be learned from prompts alone
     #[arg(long)]
     pub allow_oracle: bool,
-    /// Seeds, among those for training: A..B without B, or A..=B with B
-    #[arg(
-        long,
-        value_name = "A..B",
-        default_value = "100000..100100",
-        allow_hyphen_values = true
-    )]
-    pub seeds: SeedRange,
-    /// How an observation is put into words: compact or reference
-    #[arg(long, value_name = "STYLE", default_value = "compact", value_parser = parse_style)]
+    /// How an observation is put into words
+    #[arg(long, value_name = "STYLE", default_value_t, value_parser = args::named::<PromptStyle>())]
     pub prompt: PromptStyle,
-    /// Share of the steps that take a random action in place of the label, 0 to 1
-    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = parse_fraction)]
-    pub epsilon: f64,
+    /// Probability that a step takes a random action in place of the label, 0 to 1
+    #[arg(long, alias = "epsilon", value_name = "P", default_value = "0", value_parser = parse_fraction)]
+    pub random_action_prob: f64,
     /// The corpus to write, JSON lines
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
     /// Overwrite a file that is there already
     #[arg(long)]
     pub force: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub episode: EpisodeArgs,
 }
 
 /// One row. The first two keys are TRL's; the others say where it is from.
@@ -113,21 +108,32 @@ impl CorpusConfig {
     /// # Errors
     /// If the world has no such tasks.
     pub fn episodes(&self) -> Result<u64, Error> {
-        in_world!(self.world, W => Ok(self.seeds.count() * self.selected::<W>()?.len() as u64))
+        in_world!(self.episode.world, W => Ok(self.seeds().count() * self.selected::<W>()?.len() as u64))
     }
 
     fn selected<W: World>(&self) -> Result<Vec<W::Task>, Error> {
-        chosen::to_learn_from::<W>(self.tasks.as_deref(), &self.cells)
+        chosen::to_learn_from::<W>(self.episode.task.as_deref(), &self.episode.cells)
+    }
+
+    /// Returns the seeds to play.
+    #[must_use]
+    pub fn seeds(&self) -> SeedRange {
+        self.episode.seeds_or(SEEDS)
     }
 
     fn plan<W: TextWorld>(&self) -> Result<Plan<'_, W>, Error> {
         let allowed = training_seeds();
-        if !allowed.contains(self.seeds) {
+        let seeds = self.seeds();
+        if !allowed.contains(seeds) {
             let reason = format!(
-                "{} are not all among {allowed}: other seeds are kept for validation and tests",
-                self.seeds
+                "{seeds} are not all among {allowed}: other seeds are kept for validation and tests"
             );
             return Err(Error::argument("--seeds", reason));
+        }
+        let streams = self.episode.streams_or::<W>(Streams::Independent)?;
+        if streams != W::streams_or_default(Streams::Independent) {
+            let reason = "a corpus is of independent streams: leave the option out";
+            return Err(Error::argument("--streams", reason.to_owned()));
         }
         let policy = match &self.policy {
             Some(name) => args::policy::<W>(name)?,
@@ -143,10 +149,10 @@ impl CorpusConfig {
         Ok(Plan {
             config: self,
             policy,
-            random: W::PolicyName::parse(W::ROLES.random).filter(|_| self.epsilon > 0.0),
-            rules: args::rules::<W>(&self.rules)?,
+            random: W::PolicyName::parse(W::ROLES.random).filter(|_| self.random_action_prob > 0.0),
+            rules: self.episode.rules::<W>()?,
             tasks: self.selected::<W>()?,
-            streams: chosen::streams::<W>(None, Streams::Independent)?,
+            streams,
         })
     }
 }
@@ -164,7 +170,7 @@ fn best<W: TextWorld>() -> Result<W::PolicyName, Error> {
 /// # Errors
 /// If an option cannot be, the file is there already, or it cannot be written.
 pub fn demonstrate(config: &CorpusConfig, progress: Progress<'_>) -> Result<CorpusSummary, Error> {
-    in_world!(config.world, W => demonstrate_in::<W>(config, progress))
+    in_world!(config.episode.world, W => demonstrate_in::<W>(config, progress))
 }
 
 fn demonstrate_in<W: TextWorld>(
@@ -172,7 +178,7 @@ fn demonstrate_in<W: TextWorld>(
     progress: Progress<'_>,
 ) -> Result<CorpusSummary, Error> {
     let plan = config.plan::<W>()?;
-    let seeds = || config.seeds.range();
+    let seeds = || config.seeds().range();
     let episodes = plan
         .tasks
         .iter()
@@ -232,7 +238,7 @@ impl<W: TextWorld> Plan<'_, W> {
             let other = random
                 .as_mut()
                 .and_then(|player| player.act(situation.episode()))
-                .filter(|_| rng.uniform() < config.epsilon);
+                .filter(|_| rng.uniform() < config.random_action_prob);
             let observation = situation.observation();
             let step = W::step_count(observation);
             let prompt = situation.prompt(config.prompt);

@@ -1,7 +1,7 @@
 //! Language models without a tensor: demonstrations to learn from, rollouts to learn by, and
 //! replays of what was said.
 //!
-//! * [`demonstrate()`]: `sentinel corpus`, a scripted policy's actions as chat rows.
+//! * [`demonstrate()`]: `sentinel lm corpus`, a scripted policy's actions as chat rows.
 //! * [`read`]: such rows, and those of others, back into examples.
 //! * [`rollout`]: episodes played by whoever completes prompts, with rewards and what betrays a
 //!   model that plays the rewards instead of the world.
@@ -19,7 +19,7 @@ pub use demonstrate::{CorpusConfig, demonstrate};
 pub use read::{Example, Prompt, Role, Turn, read_corpus, read_example};
 pub use summary::CorpusSummary;
 
-use sentinel_policy::text::{InvalidReward, PromptStyle, Reader};
+use sentinel_policy::text::InvalidReward;
 
 /// Seeds that are learned from; those below are for validation and tests, those above are held out.
 #[must_use]
@@ -33,17 +33,7 @@ pub const fn validation_seeds() -> crate::SeedRange {
     crate::seeds::VALIDATION
 }
 
-pub(crate) fn parse_style(word: &str) -> Result<PromptStyle, String> {
-    let unknown = || format!("unknown prompt {word:?}: use compact or reference");
-    PromptStyle::parse(word).ok_or_else(unknown)
-}
-
-pub(crate) fn parse_reader(word: &str) -> Result<Reader, String> {
-    let unknown = || format!("unknown reader {word:?}: use strict or repair");
-    Reader::parse(word).ok_or_else(unknown)
-}
-
 pub(crate) fn parse_invalid(word: &str) -> Result<InvalidReward, String> {
-    let value: f64 = (word.parse()).map_err(|_| format!("{word:?} is no number"))?;
+    let value: f64 = crate::args::parse_number(word)?;
     InvalidReward::new(value).map_err(|error| error.to_string())
 }

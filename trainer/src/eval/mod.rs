@@ -16,7 +16,6 @@ use sentinel_env::Origin;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use sentinel_env::WorldName;
 use sentinel_env::controller::{Controller, DifficultyProfile};
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
@@ -25,41 +24,20 @@ use sentinel_policy::replay::{Replay, play};
 use sentinel_policy::rollout::Run;
 use sentinel_policy::{Scripted, run_episode};
 
-use crate::args::{self, WorldParser, parse_fraction, parse_streams};
-use crate::{Cells, Contestant, Error, Progress, SeedRange, chosen, files, selected};
+use crate::args::parse_fraction;
+use crate::episode::with_default;
+use crate::{Contestant, EpisodeArgs, Error, Progress, SeedRange, files};
+
+/// The seeds that are played by default.
+const SEEDS: SeedRange = SeedRange::of(0, 20);
 
 /// What to evaluate.
 #[derive(Clone, Debug, clap::Args)]
+#[command(mut_arg("seeds", |arg| with_default(arg, SEEDS)))]
 pub struct EvalConfig {
-    /// The world to play
-    #[arg(long, default_value_t, value_parser = WorldParser)]
-    pub world: WorldName,
-    /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
-    #[arg(long, value_name = "RULES", default_value = "reference")]
-    pub rules: String,
-    /// Tasks of the world with commas between, or all [default: task3 in
-    /// worlds that have one]
-    #[arg(long, alias = "tasks", value_name = "TASK")]
-    pub task: Option<String>,
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub cells: Cells,
-    /// Episodes for each policy and task, on the seeds 0..N
-    #[arg(long, value_name = "N", default_value = "20", conflicts_with = "seeds",
-        allow_hyphen_values = true, value_parser = SeedRange::first)]
-    pub episodes: SeedRange,
-    /// Seeds instead of --episodes: A..B without B, or A..=B with B
-    #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
-    pub seeds: Option<SeedRange>,
     /// Who plays, with commas between: policies of the world, and trained (see --model and --replay)
-    /// [default: those of the reference's evaluation]
     #[arg(long, value_name = "LIST")]
     pub policies: Option<String>,
-    /// How random streams are seeded: reference, because the published numbers use it, or
-    /// independent, where the scenario number betrays no identity: for claims about learning
-    /// [default: reference, where the world has it]
-    #[arg(long, value_name = "MODE", value_parser = parse_streams)]
-    pub streams: Option<Streams>,
     /// Difficulty follows the detection rate, anew for each task and policy
     #[arg(long)]
     pub adaptive: bool,
@@ -75,13 +53,16 @@ pub struct EvalConfig {
     /// Write everything as JSON with the reference's keys
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub episode: EpisodeArgs,
 }
 
 impl EvalConfig {
     /// The seeds to play.
     #[must_use]
     pub fn seed_range(&self) -> SeedRange {
-        self.seeds.unwrap_or(self.episodes)
+        self.episode.seeds_or(SEEDS)
     }
 
     /// The difficulty of an evaluation that does not adapt it.
@@ -129,9 +110,9 @@ impl EvalConfig {
         }
         Ok(Plan {
             config: self,
-            tasks: selected::<W>(self.task.as_deref().or(W::TASK), &self.cells)?,
-            streams: chosen::streams::<W>(self.streams, Streams::Reference)?,
-            rules: args::rules::<W>(&self.rules)?,
+            tasks: self.episode.tasks_or::<W>(W::TASK)?,
+            streams: self.episode.streams_or::<W>(Streams::Reference)?,
+            rules: self.episode.rules::<W>()?,
             policies: Contestant::list(policies)?,
         })
     }

@@ -198,8 +198,7 @@ impl<W: Evaluated> Evaluation<W> {
             .then(|| replay_use(&blocks, trained.and_then(Source::replay)));
         let sentinel = origin(plan, trained, model.as_deref(), replay.as_ref());
         Self {
-            task: config
-                .task
+            task: (config.episode.task)
                 .as_deref()
                 .or(W::TASK)
                 .unwrap_or("all")

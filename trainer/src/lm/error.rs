@@ -86,7 +86,7 @@ pub enum LmError {
     /// Prompts that do not fit. None was cut.
     #[error(
         "{count} of {prompts} prompts are longer than {limit} tokens (the longest has {longest}, in row {row}): \
-         shorten them or raise the limit (in training --max-seq-length, less --max-completion-length)"
+         shorten them or raise the limit (in training --max-length, less --max-completion-length)"
     )]
     PromptTooLong {
         /// How many.
@@ -103,7 +103,7 @@ pub enum LmError {
     /// Rows of a corpus that do not fit.
     #[error(
         "{count} of {rows} rows are longer than {limit} tokens (the longest has {longest}, line {line}): raise \
-         --max-seq-length, or leave them out with --too-long drop"
+         --max-length, or leave them out with --too-long drop"
     )]
     RowsTooLong {
         /// How many.

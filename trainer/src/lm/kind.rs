@@ -34,7 +34,7 @@ impl ModelKind {
         }
         Err(neither(format!(
             "{name} holds neither a compact model (model.safetensors of `sentinel train`) nor a language model \
-             (config.json with model_type, *.safetensors and tokenizer.json, as of `sentinel init`, `sft` or `grpo`)"
+             (config.json with model_type, *.safetensors and tokenizer.json, as of `sentinel lm init`, `lm sft` or `lm grpo`)"
         )))
     }
 }

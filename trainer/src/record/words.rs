@@ -12,7 +12,7 @@ use crate::corpus::record::record_spoken;
 use crate::corpus::rollout::Terms;
 use crate::lm::play::Speech;
 use crate::lm::train::RunError;
-use crate::{Error, Progress, args, chosen};
+use crate::{Error, Progress};
 
 impl RecordConfig {
     /// The same with every option of a language model said, so that the manifest's command does not
@@ -58,8 +58,8 @@ pub(super) fn play_all<W: TextWorld>(
 ) -> Result<Vec<ReplayRow<W>>, RunError> {
     let speech = Speech::load(&model.to_string_lossy(), &config.speech)?;
     let mut voice = speech.voice();
-    let rules = args::rules::<W>(&config.rules)?;
-    let streams = chosen::streams::<W>(config.streams, Streams::Reference)?;
+    let rules = config.episode.rules::<W>()?;
+    let streams = config.episode.streams_or::<W>(Streams::Reference)?;
     let terms = Terms {
         style: config.prompt.unwrap_or_default(),
         reader: config.reader.unwrap_or_default(),
@@ -77,7 +77,7 @@ pub(super) fn play_all<W: TextWorld>(
             .setup()
         };
         let setups: Vec<<W as sentinel_env::Environment>::Setup> =
-            config.seeds.range().map(setup).collect();
+            config.seeds().range().map(setup).collect();
         let played = voice
             .through(|voice| record_spoken::<W>(&setups, terms, &speech.name, voice, progress))?;
         rows.extend(played.rows);

@@ -12,8 +12,11 @@ const STD_FLOOR: f64 = 1e-4;
 const STD_ZERO: f64 = 1e-8;
 
 /// TRL's `scale_rewards`: what a centred reward is divided by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum,
+)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum ScaleRewards {
     /// The deviation of its group (DeepSeekMath, 2402.03300).
     #[default]
@@ -25,8 +28,11 @@ pub enum ScaleRewards {
 }
 
 /// TRL's `multi_objective_aggregation`: when several rewards become one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum,
+)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum MultiObjectiveAggregation {
     /// Weigh and sum the rewards, then centre and scale the sum.
     #[default]

@@ -5,8 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::RlError;
 
 /// TRL's `loss_type`: the objective of a token and how tokens are averaged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum,
+)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum LossType {
     /// Clipped ratio, mean per sequence, then over sequences (DeepSeekMath, 2402.03300).
     Grpo,
@@ -28,8 +31,11 @@ pub enum LossType {
 }
 
 /// TRL's `importance_sampling_level`: what one importance ratio belongs to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum,
+)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum ImportanceSamplingLevel {
     /// One ratio per token.
     #[default]

@@ -7,6 +7,7 @@
 //! `docs/algorithms/grpo.md` has the formulas.
 
 pub mod advantage;
+mod args;
 pub mod config;
 mod error;
 pub mod loss;
@@ -17,6 +18,7 @@ pub(crate) use stats::{min_mean_max, nan_mean};
 
 use std::collections::BTreeMap;
 
+pub use args::LossArgs;
 pub use error::RlError;
 
 /// Logged values by the name that TRL gives them.

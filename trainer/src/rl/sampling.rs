@@ -8,8 +8,9 @@ use super::stats::min_mean_max;
 use super::{Metrics, RlError};
 
 /// TRL's `vllm_importance_sampling_mode`: one ratio per token or sequence, bounded or dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum SamplingMode {
     /// Per token, clipped into the bounds.
     TokenTruncate,

@@ -22,48 +22,47 @@ use sentinel_policy::rollout::score_of;
 use sentinel_policy::{Playable, Scripted};
 use serde::Serialize;
 
-use crate::args::{self, WorldParser, list, parse_streams};
+use crate::args::{self, list};
+use crate::episode::with_default;
 use crate::provenance::Provenance;
-use crate::{Cells, Error, Progress, SeedRange, chosen, files, selected};
+use crate::{EpisodeArgs, Error, Progress, SeedRange, files};
+
+/// The seeds that are played by default.
+const SEEDS: SeedRange = SeedRange::of(1_000, 1_500);
+/// The word for the reference, the hardened rules, and what is one change away from them.
+const FAMILY: &str = "family";
 
 /// What to compare.
 #[derive(Clone, Debug, clap::Args)]
+#[command(
+    mut_arg("seeds", |arg| with_default(arg, SEEDS)),
+    mut_arg("rules", |arg| arg.default_value(FAMILY).value_name("LIST").help(
+        "Rules to compare, with commas between, or family: reference, each change added to it alone, \
+         hardened, and hardened without each change"
+    ))
+)]
 pub struct RulesConfig {
-    /// The world to play
-    #[arg(long, default_value_t, value_parser = WorldParser)]
-    pub world: WorldName,
-    /// Rules to compare, with commas between [default: reference, each change added to it alone,
-    /// hardened, and hardened without each change]
-    #[arg(long, value_name = "LIST")]
-    pub rules: Option<String>,
     /// Who plays, with commas between: policies of the world, constant ones among them, or the words
-    /// roles and constants [default: roles,constants]
+    /// roles and constants
     #[arg(long, value_name = "LIST", default_value = "roles,constants")]
     pub policies: String,
-    /// Tasks of the world with commas between, or all [default: all]
-    #[arg(long, alias = "tasks", value_name = "TASK")]
-    pub task: Option<String>,
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub cells: Cells,
-    /// Seeds: A..B without B, or A..=B with B
-    #[arg(
-        long,
-        value_name = "A..B",
-        default_value = "1000..1500",
-        allow_hyphen_values = true
-    )]
-    pub seeds: SeedRange,
-    /// How random streams are seeded: independent, where no number betrays another, or reference
-    /// [default: independent, where the world has it]
-    #[arg(long, value_name = "MODE", value_parser = parse_streams)]
-    pub streams: Option<Streams>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
     /// Write the JSON to a file
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub episode: EpisodeArgs,
+}
+
+impl RulesConfig {
+    /// Returns the seeds to play.
+    #[must_use]
+    pub fn seeds(&self) -> SeedRange {
+        self.episode.seeds_or(SEEDS)
+    }
 }
 
 /// A policy of the comparison.
@@ -123,10 +122,10 @@ impl<W: Playable> Comparison<W> {
     /// If the world has no such rules, policy, tasks or streams.
     pub fn of(config: &RulesConfig) -> Result<Self, Error> {
         Ok(Self {
-            sets: sets::<W>(config.rules.as_deref())?,
+            sets: sets::<W>(&config.episode.rules)?,
             players: players::<W>(&config.policies)?,
-            tasks: selected::<W>(config.task.as_deref(), &config.cells)?,
-            streams: chosen::streams::<W>(config.streams, Streams::Independent)?,
+            tasks: config.episode.tasks_or::<W>(None)?,
+            streams: config.episode.streams_or::<W>(Streams::Independent)?,
         })
     }
 
@@ -134,24 +133,24 @@ impl<W: Playable> Comparison<W> {
     #[must_use]
     pub fn episodes(&self, config: &RulesConfig) -> u64 {
         let cells = self.sets.len() * self.players.len() * self.tasks.len();
-        cells as u64 * config.seeds.count()
+        cells as u64 * config.seeds().count()
     }
 }
 
-fn sets<W: Playable>(named: Option<&str>) -> Result<Vec<Set<W>>, Error> {
+fn sets<W: Playable>(named: &str) -> Result<Vec<Set<W>>, Error> {
     let (reference, hardened) = (Rules::REFERENCE, Rules::HARDENED);
     let found = match named {
-        Some(text) => list("rules", text, |word| {
-            Rules::parse(word).map_err(|e| e.to_string())
-        })
-        .map_err(|reason| Error::argument("--rules", reason))?,
-        None => {
+        FAMILY => {
             let all = || W::Change::ALL.iter().copied();
             let added = all().map(|change| reference.with(change));
             let left_out = all().map(|change| hardened.without(change));
             let family = std::iter::once(reference).chain(added);
             family.chain([hardened]).chain(left_out).collect()
         }
+        text => list("rules", text, |word| {
+            Rules::parse(word).map_err(|e| e.to_string())
+        })
+        .map_err(|reason| Error::argument("--rules", reason))?,
     };
     let base = |rules: Rules<W::Change>| match rules.changes().count() {
         0 => None,
@@ -285,9 +284,9 @@ pub fn compare<W: Playable>(
     let mut tasks = comparison.tasks.clone();
     tasks.sort_unstable();
     Findings {
-        world: config.world,
+        world: config.episode.world,
         streams: comparison.streams,
-        seeds: config.seeds,
+        seeds: config.seeds(),
         changes: changes.map(|c| (c.name(), c.describe())).collect(),
         policies: (comparison.players.iter())
             .map(|who| who.name().to_owned())
@@ -319,7 +318,7 @@ fn cell<W: Playable>(
         progress();
         score
     };
-    let scores: Vec<f64> = config.seeds.range().into_par_iter().map(play).collect();
+    let scores: Vec<f64> = config.seeds().range().into_par_iter().map(play).collect();
     // Summed in order: the same on any number of cores.
     let Gap { mean, se } = Gap::of(scores.iter().copied());
     Cell {

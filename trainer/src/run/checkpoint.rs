@@ -150,6 +150,7 @@ fn wrong(path: &Path, reason: String) -> Error {
 
 /// The error of a file that cannot be resumed from.
 pub(crate) fn no_checkpoint(path: &Path, reason: &str) -> Error {
-    let reason = format!("no checkpoint, or cut off ({reason}): start again with --force");
+    let reason =
+        format!("no checkpoint, or cut off ({reason}): start again with --overwrite-output-dir");
     wrong(path, reason)
 }

@@ -7,6 +7,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+mod args;
 #[cfg(feature = "burn")]
 pub mod checkpoint;
 mod dir;
@@ -17,6 +18,7 @@ pub mod tensorboard;
 mod trainer_state;
 mod training;
 
+pub use args::RunDirArgs;
 pub use dir::{CHECKPOINT, LOCK, RunDir, RunLock};
 pub use event::{Event, Scores};
 pub(crate) use event::{named_scores, score_name};

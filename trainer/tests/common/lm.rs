@@ -13,11 +13,11 @@ pub(crate) fn untrained(folder: &Path) -> (String, String) {
     let path = |name: &str| folder.join(name).display().to_string();
     let (corpus, model) = (path("corpus.jsonl"), path("model"));
     succeeds(&format!(
-        "corpus --world trust --tasks task1 --seeds 100000..100020 --out {corpus}"
+        "lm corpus --world trust --task task1 --seeds 100000..100020 --out {corpus}"
     ));
     succeeds(&format!(
-        "init --output-dir {model} --data {corpus} --vocab-size 400 --hidden-size 32 --intermediate-size 64 \
-         --layers 1 --heads 2 --kv-heads 1"
+        "lm init --output-dir {model} --data {corpus} --vocab-size 400 --hidden-size 32 --intermediate-size 64 \
+         --num-hidden-layers 1 --num-attention-heads 2 --num-key-value-heads 1"
     ));
     (corpus, model)
 }
@@ -27,7 +27,7 @@ pub(crate) fn speaking(folder: &Path) -> String {
     let (corpus, model) = untrained(folder);
     let speaking = folder.join("speaking").display().to_string();
     succeeds(&format!(
-        "sft --model {model} --data {corpus} --full --learning-rate 2e-2 --batch-size 8 --max-steps 60 \
+        "lm sft --model {model} --data {corpus} --full --learning-rate 2e-2 --batch-size 8 --max-steps 60 \
          --warmup-steps 10 --save-total-limit 0 --output-dir {speaking}"
     ));
     speaking

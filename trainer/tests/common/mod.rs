@@ -33,13 +33,22 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Sees that the run failed as a failure should: one line that holds all of `words`.
+    /// Sees that the run failed as a failure should: in one line that holds all of `words`, or, where the
+    /// command line is wrong, as clap shows it.
     #[track_caller]
     pub(crate) fn fails(&self, words: &[&str]) {
         assert_ne!(self.code, 0, "{}", self.stdout);
         assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
-        assert_eq!(self.stderr.lines().count(), 1, "{}", self.stderr);
         assert!(self.stderr.starts_with("error: "), "{}", self.stderr);
+        if self.code == 2 {
+            assert!(
+                self.stderr.contains("For more information, try '--help'."),
+                "{}",
+                self.stderr
+            );
+        } else {
+            assert_eq!(self.stderr.lines().count(), 1, "{}", self.stderr);
+        }
         for word in words {
             assert!(self.stderr.contains(word), "no {word:?} in {}", self.stderr);
         }

@@ -55,7 +55,8 @@ fn logits_are_those_of_peft() {
         );
         let error =
             Lora::merge_into(&model, &base, &merged, &Provenance::new(), false).unwrap_err();
-        assert!(error.to_string().contains("--force"), "{error}");
+        let said = error.to_string();
+        assert!(said.contains("--overwrite-output-dir"), "{said}");
         Lora::merge_into(&model, &base, &merged, &Provenance::new(), true).unwrap();
     }
 }

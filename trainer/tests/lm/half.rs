@@ -116,7 +116,7 @@ fn runs_train_an_adapter_of_the_f32_model() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let at = |name: &str| folder.path().join(name).display().to_string();
-    let sft = format!("sft --model {model} --data {corpus} --bf16 --learning-rate 1e-2");
+    let sft = format!("lm sft --model {model} --data {corpus} --bf16 --learning-rate 1e-2");
     succeeds(&format!("{sft} --max-steps 4 --output-dir {}", at("sft")));
     let losses: Vec<f64> = curve(&folder.path().join("sft"))
         .iter()
@@ -125,7 +125,7 @@ fn runs_train_an_adapter_of_the_f32_model() {
     assert!(losses[3] < losses[0], "{losses:?}");
     let out = folder.path().join("played.json");
     let measure = format!(
-        "eval-lm --model {model} --adapter {} --task task1 --seeds 1000..1001 --max-completion-length 4 \
+        "lm eval --model {model} --adapter {} --task task1 --seeds 1000..1001 --max-completion-length 4 \
          --out {}",
         at("sft"),
         out.display()
@@ -135,18 +135,21 @@ fn runs_train_an_adapter_of_the_f32_model() {
     succeeds(&measure);
     std::fs::write(&out, "{\"mine\": 1}").unwrap();
     let said = fails(&measure);
-    assert!(said.contains("is no result of eval-lm"), "{said}");
+    assert!(said.contains("is no result of lm eval"), "{said}");
     // With the divergence from the adapter that it goes on from, whose sum with the base is bf16 too.
     succeeds(&format!(
-        "grpo --model {model} --adapter {} --bf16 --beta 0.1 --task task1 --episodes 1 --batch-size 1 \
+        "lm grpo --model {model} --adapter {} --bf16 --beta 0.1 --task task1 --episodes 1 --batch-size 1 \
          --num-generations 2 --groups-per-update 1 --max-completion-length 4 --output-dir {}",
         at("sft"),
         at("grpo")
     ));
     // It is an option like others where a run goes on.
-    let plain = format!("sft --model {model} --data {corpus} --max-steps 1");
+    let plain = format!("lm sft --model {model} --data {corpus} --max-steps 1");
     succeeds(&format!("{plain} --output-dir {}", at("plain")));
-    let said = fails(&format!("sft --resume --bf16 --output-dir {}", at("plain")));
+    let said = fails(&format!(
+        "lm sft --resume --bf16 --output-dir {}",
+        at("plain")
+    ));
     assert!(said.contains("bf16"), "{said}");
     assert!(!adapter(&folder.path().join("grpo")).is_empty());
     refused(&format!("{sft} --full --output-dir {}", at("full")));

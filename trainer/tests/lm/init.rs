@@ -11,7 +11,7 @@ fn words(numbers: Numbers, text: &str) -> Vec<String> {
         numbers,
         hidden_size: Some(16),
         intermediate_size: Some(16),
-        layers: Some(1),
+        num_hidden_layers: Some(1),
         ..InitOptions::tiny(folder.path().join("model"))
     };
     let learned = "stakes 0.86 S3 0.86 A12/3 cost 4\nit's 0.5%\n".repeat(3);

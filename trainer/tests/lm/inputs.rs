@@ -11,7 +11,7 @@ use crate::runs::{curve, fails, made, succeeds};
 /// A run of one step.
 fn short(corpus: &Path, model: &Path, out: &Path, more: &str) -> String {
     format!(
-        "sft --model {} --data {} --max-steps 1 --batch-size 2 {more} --output-dir {}",
+        "lm sft --model {} --data {} --max-steps 1 --batch-size 2 {more} --output-dir {}",
         model.display(),
         corpus.display(),
         out.display()
@@ -46,10 +46,10 @@ fn a_run_goes_on_with_the_files_that_it_began_with() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = paths(folder.path());
     let (first, out) = (folder.path().join("first"), folder.path().join("out"));
-    succeeds(&short(&corpus, &model, &first, "--lora-rank 4"));
+    succeeds(&short(&corpus, &model, &first, "--lora-r 4"));
     let more = format!("--adapter {}", first.display());
     succeeds(&short(&corpus, &model, &out, &more));
-    let resume = format!("sft --resume --output-dir {}", out.display());
+    let resume = format!("lm sft --resume --output-dir {}", out.display());
     succeeds(&resume);
     for (path, what) in [
         (corpus.clone(), "the corpus"),
@@ -65,7 +65,10 @@ fn a_run_goes_on_with_the_files_that_it_began_with() {
     ] {
         let before = fs::read(&path).unwrap();
         fs::write(&path, [&before[..], b"\n"].concat()).unwrap();
-        says(&fails(&resume), &[what, "not as it was", "--force"]);
+        says(
+            &fails(&resume),
+            &[what, "not as it was", "--overwrite-output-dir"],
+        );
         fs::write(&path, before).unwrap();
     }
     fs::remove_file(model.join("generation_config.json")).unwrap();
@@ -91,14 +94,14 @@ fn options_that_would_do_nothing_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = paths(folder.path());
     let (first, out) = (folder.path().join("first"), folder.path().join("out"));
-    let options = "--lora-rank 4 --lora-alpha 6 --lora-targets q_proj,v_proj --lora-dropout 0.25";
+    let options = "--lora-r 4 --lora-alpha 6 --lora-targets q_proj,v_proj --lora-dropout 0.25";
     succeeds(&short(&corpus, &model, &first, options));
     let adapter = format!("--adapter {}", first.display());
     for (option, value) in [
-        ("lora-rank", "32"),
+        ("lora-r", "32"),
         ("lora-alpha", "16"),
         ("lora-dropout", "0.5"),
-        ("lora-targets", "q_proj"),
+        ("lora-target-modules", "q_proj"),
     ] {
         let said = fails(&short(
             &corpus,
@@ -116,14 +119,19 @@ fn options_that_would_do_nothing_are_refused() {
     ));
     succeeds(&short(&corpus, &model, &out, &format!("{adapter} --force")));
     let config = &events(&out, "started")[0]["config"];
-    let names = ["lora_rank", "lora_alpha", "lora_dropout", "lora_targets"];
+    let names = [
+        "lora_r",
+        "lora_alpha",
+        "lora_dropout",
+        "lora_target_modules",
+    ];
     let values = [json!(4), json!(6.0), json!(0.25), json!("q_proj,v_proj")];
     let card = fs::read_to_string(out.join("README.md")).unwrap();
     for (name, value) in names.into_iter().zip(values) {
         assert_eq!(config[name], value, "{name}");
         assert!(card.contains(&format!("| `{name}` | {value} |")), "{name}");
     }
-    succeeds(&format!("sft --resume --output-dir {}", out.display()));
+    succeeds(&format!("lm sft --resume --output-dir {}", out.display()));
 
     // From a file as from the command line.
     let file = folder.path().join("options.json");
@@ -145,7 +153,10 @@ fn options_that_would_do_nothing_are_refused() {
     }
     let huge = "--batch-size 4294967296 --gradient-accumulation-steps 4294967296";
     let run = short(&corpus, &model, &other, "").replace("--batch-size 2", huge);
-    says(&fails(&run), &["batch-size", "their product"]);
+    says(
+        &fails(&run),
+        &["per-device-train-batch-size", "their product"],
+    );
     assert!(!other.exists());
 }
 
@@ -155,19 +166,16 @@ fn rows_that_the_model_has_no_room_for_are_refused_before_training() {
     let (corpus, _) = paths(folder.path());
     let (model, out) = (folder.path().join("short"), folder.path().join("out"));
     succeeds(&format!(
-        "init --output-dir {} --data {} --vocab-size 400 --hidden-size 32 --intermediate-size 64 --layers 1 \
-         --heads 2 --kv-heads 1 --max-position-embeddings 64",
+        "lm init --output-dir {} --data {} --vocab-size 400 --hidden-size 32 --intermediate-size 64 --num-hidden-layers 1 \
+         --num-attention-heads 2 --num-key-value-heads 1 --max-position-embeddings 64",
         model.display(),
         corpus.display()
     ));
-    let parts = [
-        "the model reads 64",
-        "lower --max-seq-length from 1024 to 64",
-    ];
+    let parts = ["the model reads 64", "lower --max-length from 1024 to 64"];
     says(&fails(&short(&corpus, &model, &out, "")), &parts);
     says(&fails(&short(&corpus, &model, &out, "--packing")), &parts);
     assert!(!out.exists());
-    let cut = "--max-seq-length 64 --too-long cut --train-on-prompt";
+    let cut = "--max-length 64 --too-long cut --train-on-prompt";
     succeeds(&short(&corpus, &model, &out, cut));
     assert_eq!(events(&out, "data")[0]["counts"]["longest"], 64.0);
 }
@@ -231,7 +239,7 @@ fn the_end_of_texts_is_kept_or_missed() {
 
     set(&model.join("config.json"), "eos_token_id", json!(null));
     let grpo = format!(
-        "grpo --model {} --task task1 --episodes 1 --num-generations 2 --groups-per-update 1 \
+        "lm grpo --model {} --task task1 --episodes 1 --num-generations 2 --groups-per-update 1 \
          --max-completion-length 4 --output-dir {}",
         model.display(),
         out.display()
@@ -250,7 +258,7 @@ fn a_stand_in_is_named_and_takes_long_prompts() {
     let folder = tempfile::tempdir().unwrap();
     let corpus = folder.path().join("corpus.jsonl");
     succeeds(&format!(
-        "corpus --world cluster --task task1 --prompt reference --seeds 100000 --out {}",
+        "lm corpus --world cluster --task task1 --prompt reference --seeds 100000 --out {}",
         corpus.display()
     ));
     let out = folder.path().join("out");
@@ -281,7 +289,7 @@ fn a_stand_in_is_named_and_takes_long_prompts() {
         .as_f64()
         .unwrap();
     assert!(longest * 2.0 < bytes, "{longest} {bytes}");
-    succeeds(&format!("sft --resume --output-dir {}", out.display()));
+    succeeds(&format!("lm sft --resume --output-dir {}", out.display()));
     // Anew on other words.
     fs::write(&corpus, r#"{"prompt":"aaaa aaaa","completion":"aaaa"}"#).unwrap();
     let before = fs::read(stand_in.join("tokenizer.json")).unwrap();
@@ -289,7 +297,7 @@ fn a_stand_in_is_named_and_takes_long_prompts() {
     assert!(before != fs::read(stand_in.join("tokenizer.json")).unwrap());
 
     // Prompts that would have no room as bytes.
-    let grpo = "grpo --model no/such-model --allow-fallback --world cluster --task task1 --episodes 2 \
+    let grpo = "lm grpo --model no/such-model --allow-fallback --world cluster --task task1 --episodes 2 \
                 --batch-size 1 --max-steps 1 --num-generations 2 --groups-per-update 1 --prompt reference \
                 --max-completion-length 4";
     let played = folder.path().join("played");
@@ -302,18 +310,18 @@ fn a_run_that_stopped_at_a_long_prompt_goes_on_with_more_room() {
     let folder = tempfile::tempdir().unwrap();
     let (_, model) = made(folder.path());
     let out = folder.path().join("out");
-    let run = |more: &str| format!("grpo --output-dir {} {more}", out.display());
+    let run = |more: &str| format!("lm grpo --output-dir {} {more}", out.display());
     // The prompts of task1 have room in 496 tokens, those of task3 do not; this seed begins with task1.
     let said = fails(&run(&format!(
         "--model {model} --world cluster --task task1,task3 --seed 1 --episodes 6 --batch-size 1 \
-         --num-generations 2 --groups-per-update 2 --max-completion-length 4 --max-seq-length 500"
+         --num-generations 2 --groups-per-update 2 --max-completion-length 4 --max-length 500"
     )));
     assert!(said.contains("longer than 496 tokens"), "{said}");
-    assert!(said.contains("--max-seq-length"), "{said}");
+    assert!(said.contains("--max-length"), "{said}");
     let steps = curve(&out).len();
     assert!((1..6).contains(&steps), "{steps}");
     let said = fails(&run("--resume"));
     assert!(said.contains("longer than 496 tokens"), "{said}");
-    succeeds(&run("--resume --max-seq-length 600"));
+    succeeds(&run("--resume --max-length 600"));
     assert_eq!(curve(&out).len(), 6);
 }

@@ -1,4 +1,4 @@
-//! Options of `sentinel grpo` that are looked at before a model is.
+//! Options of `sentinel lm grpo` that are looked at before a model is.
 
 use crate::runs::{fails, refused, succeeds};
 
@@ -7,7 +7,7 @@ use crate::runs::{fails, refused, succeeds};
 fn the_reference_streams_are_not_trained_on() {
     for world in ["trust", "cluster"] {
         let said = fails(&format!(
-            "grpo --world {world} --streams reference --model none"
+            "lm grpo --world {world} --streams reference --model none"
         ));
         assert!(said.contains("streams should be independent"), "{said}");
     }
@@ -16,17 +16,23 @@ fn the_reference_streams_are_not_trained_on() {
 #[test]
 fn numbers_that_cannot_be_are_named() {
     for (option, value) in [("temperature", "1e-46"), ("learning-rate", "0")] {
-        let said = fails(&format!("grpo --model none --{option} {value}"));
+        let said = fails(&format!("lm grpo --model none --{option} {value}"));
         assert!(said.contains(option), "{said}");
     }
-    for option in ["num-generations", "groups-per-update", "micro-batch-size"] {
-        let said = fails(&format!("grpo --estimate --{option} 18446744073709551615"));
+    for option in [
+        "num-generations",
+        "groups-per-update",
+        "per-device-train-batch-size",
+    ] {
+        let said = fails(&format!(
+            "lm grpo --estimate --{option} 18446744073709551615"
+        ));
         assert!(said.contains(option) && said.contains("1048576"), "{said}");
     }
     // JSON, which options are kept as, has no word for these.
     for option in ["format-weight", "beta", "epsilon-high", "invalid-penalty"] {
         for value in ["nan", "inf", "1e999"] {
-            let said = refused(&format!("grpo --model none --{option}={value}"));
+            let said = refused(&format!("lm grpo --model none --{option}={value}"));
             assert!(said.contains(option) && said.contains("finite"), "{said}");
         }
     }
@@ -51,10 +57,10 @@ fn bounds_of_a_correction_need_one() {
         ("--delta -1", "delta"),
     ] {
         let options = options.replace(" -1", "=-1");
-        let said = fails(&format!("grpo --model none {options}"));
+        let said = fails(&format!("lm grpo --model none {options}"));
         assert!(said.contains(what), "{said}");
     }
-    let said = refused("grpo --model none --importance-sampling-mode sometimes");
+    let said = refused("lm grpo --model none --importance-sampling-mode sometimes");
     assert!(said.contains("token_truncate"), "{said}");
 }
 
@@ -66,24 +72,21 @@ fn a_dry_run_has_the_run_s_own_options() {
     let file = file.display();
     let write = |text: &str| std::fs::write(file.to_string(), text).unwrap();
     write(r#"{"episodes": 3, "task": "task1", "continue": "greedy"}"#);
-    let said = succeeds(&format!("grpo --dry-run --config {file}"));
+    let said = succeeds(&format!("lm grpo --dry-run --config {file}"));
     assert!(said.contains("\"episodes\": 3,"), "{said}");
-    let said = succeeds(&format!("grpo --dry-run --config {file} --episodes 2"));
+    let said = succeeds(&format!("lm grpo --dry-run --config {file} --episodes 2"));
     assert!(said.contains("\"episodes\": 2,"), "{said}");
-    let said = succeeds("grpo --dry-run");
+    let said = succeeds("lm grpo --dry-run");
     assert!(said.contains("\"episodes\": 5,"), "{said}");
-    for (options, what) in [
-        ("--episodes 0", "--episodes"),
-        ("--seed 18446744073709551615", "--seed"),
-    ] {
-        let said = fails(&format!("grpo --dry-run {options}"));
-        assert!(said.contains(what), "{said}");
-    }
+    let said = refused("lm grpo --dry-run --episodes 0");
+    assert!(said.contains("--episodes"), "{said}");
+    let said = fails("lm grpo --dry-run --seed 18446744073709551615");
+    assert!(said.contains("--seed"), "{said}");
 }
 
 #[test]
 fn an_estimate_needs_no_network() {
-    let table = succeeds("grpo --estimate");
+    let table = succeeds("lm grpo --estimate");
     for word in [
         "Qwen2.5-3B-Instruct",
         "16 GB",
@@ -99,14 +102,14 @@ fn an_estimate_needs_no_network() {
         table.contains(" 11.6") && !table.contains("bf16"),
         "{table}"
     );
-    let half = succeeds("grpo --estimate --bf16");
+    let half = succeeds("lm grpo --estimate --bf16");
     assert!(half.contains(" 5.8") && half.contains("bf16"), "{half}");
     // One that is in the table anyway need not be here.
     assert_eq!(
-        succeeds("grpo --estimate --model Qwen/Qwen2.5-0.5B-Instruct"),
+        succeeds("lm grpo --estimate --model Qwen/Qwen2.5-0.5B-Instruct"),
         table
     );
-    let said = fails("grpo --estimate --model Someone/Else");
+    let said = fails("lm grpo --estimate --model Someone/Else");
     assert!(said.contains("Someone/Else"), "{said}");
 }
 
@@ -117,6 +120,6 @@ fn an_estimate_of_an_adapter_is_of_that_adapter() {
     let config = r#"{"peft_type": "LORA", "r": 4, "lora_alpha": 4, "target_modules": ["q_proj"]}"#;
     std::fs::write(folder.path().join("adapter_config.json"), config).unwrap();
     let adapter = folder.path().display();
-    let table = succeeds(&format!("grpo --estimate --adapter {adapter}"));
+    let table = succeeds(&format!("lm grpo --estimate --adapter {adapter}"));
     assert!(table.contains("LoRA rank 4"), "{table}");
 }

@@ -71,7 +71,7 @@ fn runs_that_pack_learn_the_same() {
     let run = |options: &str, name: &str| {
         let out = folder.path().join(name);
         succeeds(&format!(
-            "sft --model {model} --data {corpus} --learning-rate 1e-2 {options} --output-dir {}",
+            "lm sft --model {model} --data {corpus} --learning-rate 1e-2 {options} --output-dir {}",
             out.display()
         ));
         let events = fs::read_to_string(out.join("events.jsonl")).unwrap();
@@ -83,7 +83,7 @@ fn runs_that_pack_learn_the_same() {
     };
     let whole = "--batch-size 100";
     let (alone, _) = run(whole, "alone");
-    let (packed, counts) = run(&format!("{whole} --packing --max-seq-length 400"), "packed");
+    let (packed, counts) = run(&format!("{whole} --packing --max-length 400"), "packed");
     let (one, two) = (curve(&alone), curve(&packed));
     assert_eq!((one.len(), two.len()), (1, 1));
     for name in [
@@ -113,7 +113,7 @@ fn runs_that_pack_learn_the_same() {
         rows(&counts, "packed_rows") * 2 <= rows(&counts, "rows"),
         "{counts}"
     );
-    let (several, counts) = run("--batch-size 3 --packing --max-seq-length 400", "several");
+    let (several, counts) = run("--batch-size 3 --packing --max-length 400", "several");
     let curve = curve(&several);
     assert_eq!(curve.len(), rows(&counts, "packed_rows").div_ceil(3));
     // Each example once an epoch.

@@ -11,7 +11,7 @@ use crate::runs::{fails, made, succeeds};
 /// A run of one step.
 fn short(corpus: &str, model: &str, out: &Path, more: &str) -> String {
     format!(
-        "sft --model {model} --data {corpus} --max-steps 1 --batch-size 2 {more} --output-dir {}",
+        "lm sft --model {model} --data {corpus} --max-steps 1 --batch-size 2 {more} --output-dir {}",
         out.display()
     )
 }
@@ -43,7 +43,7 @@ fn a_run_does_not_write_over_what_it_reads() {
             says(&said, &["--model", &out, "name another folder"]);
         }
         let said = fails(&format!(
-            "grpo --model {model} --task task1 --episodes 1 --force --output-dir {out}"
+            "lm grpo --model {model} --task task1 --episodes 1 --force --output-dir {out}"
         ));
         says(&said, &["--model", &out, "name another folder"]);
     }
@@ -65,7 +65,11 @@ fn a_folder_that_is_not_empty_is_left_alone() {
     succeeds(&short(&corpus, &model, &out, ""));
     says(
         &fails(&short(&corpus, &model, &out, "")),
-        &["holds a run", "--resume", "--force"],
+        &[
+            "holds a run",
+            "--resume-from-checkpoint",
+            "--overwrite-output-dir",
+        ],
     );
 
     let other = folder.path().join("other");
@@ -76,14 +80,14 @@ fn a_folder_that_is_not_empty_is_left_alone() {
         assert_eq!(names.count(), 1);
         assert_eq!(fs::read_to_string(other.join("README.md")).unwrap(), "mine");
     };
-    let parts = ["other is not an empty folder", "--force"];
+    let parts = ["other is not an empty folder", "--overwrite-output-dir"];
     says(&fails(&short(&corpus, &model, &other, "")), &parts);
     // Before a model is looked for, and before one is made in its place.
     let run = short(&corpus, "no/such-model", &other, "");
     says(&fails(&run), &parts);
     says(&fails(&format!("{run} --allow-fallback")), &parts);
     let said = fails(&format!(
-        "grpo --model no/such-model --allow-fallback --task task1 --episodes 1 --output-dir {}",
+        "lm grpo --model no/such-model --allow-fallback --task task1 --episodes 1 --output-dir {}",
         other.display()
     ));
     says(&said, &parts);
@@ -115,7 +119,7 @@ fn a_new_run_over_another_leaves_one_kind_of_model() {
     // Where there was no run, nothing is taken away.
     let model_of_others = folder.path().join("others");
     succeeds(&format!(
-        "init --output-dir {} --hidden-size 32 --intermediate-size 64 --layers 1 --heads 2 --kv-heads 1",
+        "lm init --output-dir {} --hidden-size 32 --intermediate-size 64 --num-hidden-layers 1 --num-attention-heads 2 --num-key-value-heads 1",
         model_of_others.display()
     ));
     let weights = || fs::read(model_of_others.join("model.safetensors")).unwrap();
@@ -150,7 +154,7 @@ fn a_finished_run_that_goes_on_writes_its_files() {
         for name in texts {
             fs::remove_file(out.join(name)).unwrap();
         }
-        succeeds(&format!("sft --resume --output-dir {}", out.display()));
+        succeeds(&format!("lm sft --resume --output-dir {}", out.display()));
         assert!(values() == before);
         assert!(texts.map(read) == said);
     }
@@ -186,7 +190,11 @@ fn the_header_of_a_checkpoint_is_read_alone() {
     ] {
         fs::write(&path, damaged).unwrap();
         let error = Header::read(&out).err().unwrap().to_string();
-        for part in ["checkpoint.safetensors", "cut off", "--force"] {
+        for part in [
+            "checkpoint.safetensors",
+            "cut off",
+            "--overwrite-output-dir",
+        ] {
             assert!(error.contains(part), "{part:?} is not in: {error}");
         }
     }

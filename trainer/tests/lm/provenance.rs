@@ -44,24 +44,24 @@ impl Chain {
             folder,
             said: Vec::new(),
         };
-        let short = "--max-steps 1 --lora-rank 2";
+        let short = "--max-steps 1 --lora-r 2";
         let sft = chain.at("sft");
         succeeds(
             &format!(
-                "sft {start} --data {corpus} {short} --full --batch-size 1 --output-dir {sft}"
+                "lm sft {start} --data {corpus} {short} --full --batch-size 1 --output-dir {sft}"
             )
-            .replace(" --lora-rank 2", ""),
+            .replace(" --lora-r 2", ""),
         );
         chain.note("sft", own(Path::new(&sft)));
         let grpo = chain.at("grpo");
         succeeds(&format!(
-            "grpo --model {sft} {short} --task task1 --episodes 1 --num-generations 2 --groups-per-update 1 \
+            "lm grpo --model {sft} {short} --task task1 --episodes 1 --num-generations 2 --groups-per-update 1 \
              --max-completion-length 4 --output-dir {grpo}"
         ));
         chain.note("grpo", own(Path::new(&grpo)));
         let merged = chain.at("merged");
         succeeds(&format!(
-            "merge --model {sft} --adapter {grpo} --out {merged}"
+            "lm merge --model {sft} --adapter {grpo} --out {merged}"
         ));
         chain.note("merge", own(Path::new(&merged)));
         let play = "--task task1 --seeds 1000 --streams independent --max-completion-length 4";
@@ -78,7 +78,7 @@ impl Chain {
         );
         chain.note("record", entry["provenance"].clone());
         let result = chain.at("eval-lm.json");
-        succeeds(&format!("eval-lm --model {merged} {play} --out {result}"));
+        succeeds(&format!("lm eval --model {merged} {play} --out {result}"));
         let found = read(Path::new(&result));
         assert_eq!(found["sentinel"]["model"], merged);
         assert_eq!(found["sentinel"]["seeds"], "1000..1001");
@@ -179,7 +179,7 @@ fn a_folder_without_the_file_is_unmarked() {
     let file = Path::new(&model).join("sentinel.json");
     fs::remove_file(&file).unwrap();
     let play =
-        format!("eval-lm --model {model} --task task1 --seeds 1000 --max-completion-length 2");
+        format!("lm eval --model {model} --task task1 --seeds 1000 --max-completion-length 2");
     let found: Value = serde_json::from_str(&succeeds(&play)).unwrap();
     assert_eq!(found["sentinel"]["fallbacks"], json!([]));
     fs::write(&file, "[]").unwrap();
@@ -204,7 +204,7 @@ fn rows_of_a_fallback_mark_what_learns_from_them() {
     fs::write(&corpus, marked).unwrap();
     let out = folder.path().join("out");
     succeeds(&format!(
-        "sft --model {model} --data {corpus} --max-steps 1 --lora-rank 2 --batch-size 1 --output-dir {}",
+        "lm sft --model {model} --data {corpus} --max-steps 1 --lora-r 2 --batch-size 1 --output-dir {}",
         out.display()
     ));
     let mark = json!([{"stage": "corpus", "what": "1 of 2 rows are a fallback's"}]);

@@ -24,21 +24,21 @@ fn what_cannot_be_is_said_in_one_line() {
     let (corpus, model) = made(folder.path());
     let out = folder.path().join("out").display().to_string();
     let said = fails(&format!(
-        "sft --model {model} --data {corpus} --max-seq-length 64 --output-dir {out}"
+        "lm sft --model {model} --data {corpus} --max-length 64 --output-dir {out}"
     ));
     assert!(
         said.contains("rows are longer than 64 tokens") && said.contains("--too-long drop"),
         "{said}"
     );
     let said = fails(&format!(
-        "sft --model no/such-model --data {corpus} --output-dir {out}"
+        "lm sft --model no/such-model --data {corpus} --output-dir {out}"
     ));
     assert!(said.contains("no model \"no/such-model\""), "{said}");
     let said = fails(&format!(
-        "grpo --model {model} --num-generations 1 --output-dir {out}"
+        "lm grpo --model {model} --num-generations 1 --output-dir {out}"
     ));
     assert!(said.contains("num-generations"), "{said}");
-    let said = fails(&format!("sft --resume --output-dir {out}"));
+    let said = fails(&format!("lm sft --resume --output-dir {out}"));
     assert_eq!(said.lines().count(), 1, "{said}");
 }
 
@@ -49,7 +49,7 @@ fn a_run_that_explodes_stops_at_its_last_good_checkpoint() {
     let (corpus, model) = made(folder.path());
     let out = folder.path().join("out").display().to_string();
     let run = format!(
-        "sft --model {model} --data {corpus} --full --learning-rate 1e30 --max-grad-norm 0 \
+        "lm sft --model {model} --data {corpus} --full --learning-rate 1e30 --max-grad-norm 0 \
          --max-steps 30 --save-steps 1 --output-dir {out}"
     );
     let said = fails(&run);
@@ -89,17 +89,20 @@ fn files_of_another_model_are_refused() {
     let (out, model) = (at("out"), at("smaller"));
     // As wide and deep, with other weights for fewer tokens.
     succeeds(&format!(
-        "init --output-dir {model} --data {corpus} --vocab-size 300 --hidden-size 32 --intermediate-size 64 \
-         --layers 1 --heads 2 --kv-heads 1 --seed 1"
+        "lm init --output-dir {model} --data {corpus} --vocab-size 300 --hidden-size 32 --intermediate-size 64 \
+         --num-hidden-layers 1 --num-attention-heads 2 --num-key-value-heads 1 --seed 1"
     ));
     succeeds(&format!(
-        "sft --model {other} --data {corpus} --max-steps 1 --output-dir {out}"
+        "lm sft --model {other} --data {corpus} --max-steps 1 --output-dir {out}"
     ));
     for run in [
-        format!("sft --data {corpus} --output-dir {}", at("new")),
-        format!("grpo --task task1 --episodes 1 --output-dir {}", at("new")),
-        format!("merge --out {}", at("merged")),
-        "eval-lm --task task1 --seeds 100000..100001".to_owned(),
+        format!("lm sft --data {corpus} --output-dir {}", at("new")),
+        format!(
+            "lm grpo --task task1 --episodes 1 --output-dir {}",
+            at("new")
+        ),
+        format!("lm merge --out {}", at("merged")),
+        "lm eval --task task1 --seeds 100000..100001".to_owned(),
     ] {
         let said = fails(&format!("{run} --model {model} --adapter {out}"));
         says(&said, &[&out, "does not fit the model", "other weights"]);
@@ -110,9 +113,9 @@ fn files_of_another_model_are_refused() {
     )
     .unwrap();
     for run in [
-        format!("sft --data {corpus} --output-dir {}", at("new")),
-        format!("grpo --task task1 --output-dir {}", at("new")),
-        "eval-lm --task task1 --seeds 100000..100001".to_owned(),
+        format!("lm sft --data {corpus} --output-dir {}", at("new")),
+        format!("lm grpo --task task1 --output-dir {}", at("new")),
+        "lm eval --task task1 --seeds 100000..100001".to_owned(),
     ] {
         let said = fails(&format!("{run} --model {model}"));
         let (path, holds) = (format!("{model}/tokenizer.json"), "vocabulary holds 304");
@@ -130,16 +133,16 @@ fn data_without_anything_to_learn_are_refused() {
     let out = folder.path().join("out").display().to_string();
     let none = folder.path().join("none.jsonl");
     fs::write(&none, "\n\n").unwrap();
-    let run = format!("sft --model {model} --output-dir {out}");
+    let run = format!("lm sft --model {model} --output-dir {out}");
     let said = fails(&format!("{run} --data {}", none.display()));
     says(
         &said,
-        &["none.jsonl", "holds no example", "sentinel corpus"],
+        &["none.jsonl", "holds no example", "sentinel lm corpus"],
     );
     let said = fails(&format!(
-        "{run} --data {corpus} --max-seq-length 8 --too-long drop"
+        "{run} --data {corpus} --max-length 8 --too-long drop"
     ));
-    says(&said, &["data", "a row that fits --max-seq-length"]);
+    says(&said, &["data", "a row that fits --max-length"]);
     assert!(!Path::new(&out).exists());
 }
 
@@ -156,7 +159,7 @@ fn what_is_too_long_is_counted() {
     let rows = lines.lines().count();
     let out = folder.path().join("out");
     let run = format!(
-        "sft --model {model} --data {} --max-seq-length 700 --max-steps 1 --output-dir {}",
+        "lm sft --model {model} --data {} --max-length 700 --max-steps 1 --output-dir {}",
         both.display(),
         out.display()
     );
@@ -194,7 +197,7 @@ fn what_is_too_long_is_counted() {
     }
     // Prompts of a world, which nobody can leave out.
     let said = fails(&format!(
-        "grpo --model {model} --task task1 --max-seq-length 40 --max-completion-length 8 --output-dir {}",
+        "lm grpo --model {model} --task task1 --max-length 40 --max-completion-length 8 --output-dir {}",
         folder.path().join("played").display()
     ));
     says(
@@ -218,7 +221,7 @@ fn groups_without_variance_teach_nothing() {
         ("none", "0"),
     ] {
         succeeds(&format!(
-            "grpo --model {model} {run} --scale-rewards {scale} --invalid-penalty={penalty} \
+            "lm grpo --model {model} {run} --scale-rewards {scale} --invalid-penalty={penalty} \
              --max-completion-length 4 --force --output-dir {}",
             out.display()
         ));

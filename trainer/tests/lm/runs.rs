@@ -50,11 +50,11 @@ pub(crate) fn made(folder: &Path) -> (String, String) {
     let (corpus, model) = (folder.join("corpus.jsonl"), folder.join("model"));
     let (corpus, model) = (corpus.display().to_string(), model.display().to_string());
     succeeds(&format!(
-        "corpus --world trust --tasks task1 --seeds 100000..100004 --out {corpus}"
+        "lm corpus --world trust --task task1 --seeds 100000..100004 --out {corpus}"
     ));
     succeeds(&format!(
-        "init --output-dir {model} --data {corpus} --vocab-size 400 --hidden-size 32 --intermediate-size 64 \
-         --layers 1 --heads 2 --kv-heads 1"
+        "lm init --output-dir {model} --data {corpus} --vocab-size 400 --hidden-size 32 --intermediate-size 64 \
+         --num-hidden-layers 1 --num-attention-heads 2 --num-key-value-heads 1"
     ));
     (corpus, model)
 }
@@ -167,7 +167,7 @@ fn same_after(command: &str, folder: &Path, steps: usize) {
     let mut text = std::fs::read_to_string(&log).unwrap();
     text.push_str("{\"event\":\"st");
     std::fs::write(&log, text).unwrap();
-    let method = command.split_whitespace().next().unwrap();
+    let (method, _) = command.split_once(" --").unwrap();
     succeeds(&format!(
         "{method} --resume --output-dir {}",
         killed.display()
@@ -187,7 +187,7 @@ fn same_after(command: &str, folder: &Path, steps: usize) {
 
     let said = fails(&to(&whole));
     assert!(
-        said.contains("--resume") && said.contains("--force"),
+        said.contains("--resume-from-checkpoint") && said.contains("--overwrite-output-dir"),
         "{said}"
     );
     let said = fails(&format!(
@@ -202,7 +202,7 @@ fn fine_tuning_goes_on_where_it_was_killed_or_interrupted() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let command = format!(
-        "sft --model {model} --data {corpus} --learning-rate 1e-2 --lora-dropout 0.1 --batch-size 4 \
+        "lm sft --model {model} --data {corpus} --learning-rate 1e-2 --lora-dropout 0.1 --batch-size 4 \
          --gradient-accumulation-steps 2 --max-steps 12 --save-steps 2 --warmup-steps 2"
     );
     same_after(&command, folder.path(), 12);
@@ -222,14 +222,14 @@ fn fine_tuning_goes_on_where_it_was_killed_or_interrupted() {
     // The result is what PEFT would load, and can be merged.
     let (adapter, merged) = (whole.display(), folder.path().join("merged"));
     succeeds(&format!(
-        "merge --model {model} --adapter {adapter} --out {}",
+        "lm merge --model {model} --adapter {adapter} --out {}",
         merged.display()
     ));
     let said = fails(&format!(
-        "merge --model {model} --adapter {adapter} --out {}",
+        "lm merge --model {model} --adapter {adapter} --out {}",
         merged.display()
     ));
-    assert!(said.contains("--force"), "{said}");
+    assert!(said.contains("--overwrite-output-dir"), "{said}");
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn playing_goes_on_where_it_was_killed_or_interrupted() {
     let folder = tempfile::tempdir().unwrap();
     let (_, model) = made(folder.path());
     let command = format!(
-        "grpo --model {model} --world trust --task task1 --episodes 4 --epochs 3 --learning-rate 1e-3 \
+        "lm grpo --model {model} --world trust --task task1 --episodes 4 --num-train-epochs 3 --learning-rate 1e-3 \
          --num-generations 3 --groups-per-update 2 --max-completion-length 6 --format-weight 1 --beta 0.01 \
          --num-iterations 2 --save-steps 2"
     );
@@ -271,7 +271,7 @@ fn the_best_model_stays_and_patience_ends() {
     let out = folder.path().join("out");
     // So large a step spoils the model: nothing after step 0 is better.
     let run = format!(
-        "grpo --model {model} --world trust --task task1 --episodes 8 --batch-size 1 --learning-rate 1 \
+        "lm grpo --model {model} --world trust --task task1 --episodes 8 --batch-size 1 --learning-rate 1 \
          --num-generations 4 --groups-per-update 4 --max-completion-length 40 --eval-steps 1 \
          --eval-episodes 2 --early-stopping-patience 3 --save-steps 1 --output-dir {}",
         out.display()
@@ -293,10 +293,10 @@ fn the_best_model_stays_and_patience_ends() {
     let at = |step: usize| adapter(&out.join(format!("checkpoint-{step}")));
     assert!(adapter(&out) == at(0) && at(0) != at(3));
     // What is over stays as it is.
-    succeeds(&format!("grpo --resume --output-dir {}", out.display()));
+    succeeds(&format!("lm grpo --resume --output-dir {}", out.display()));
     assert!(adapter(&out) == at(0) && curve(&out).len() == 3);
     let said = fails(&format!(
-        "grpo --model {model} --early-stopping-patience 3 --output-dir {}",
+        "lm grpo --model {model} --early-stopping-patience 3 --output-dir {}",
         folder.path().join("other").display()
     ));
     assert!(said.contains("early-stopping-patience"), "{said}");
@@ -309,7 +309,7 @@ fn an_update_learns_from_differences_of_reward() {
     let model = crate::common::lm::speaking(folder.path());
     let out = folder.path().join("out");
     succeeds(&format!(
-        "grpo --model {model} --world trust --task task1 --episodes 2 --batch-size 2 --learning-rate 5e-3 \
+        "lm grpo --model {model} --world trust --task task1 --episodes 2 --batch-size 2 --learning-rate 5e-3 \
          --num-generations 4 --groups-per-update 4 --max-completion-length 40 --num-iterations 2 \
          --output-dir {}",
         out.display()
@@ -356,7 +356,7 @@ fn a_sampler_is_corrected_for_where_that_is_asked() {
         let out = folder.path().join(name);
         let out = out.display();
         succeeds(&format!(
-            "grpo --model {model} --task task1 --episodes 2 --learning-rate 1e-3 --num-generations 3 \
+            "lm grpo --model {model} --task task1 --episodes 2 --learning-rate 1e-3 --num-generations 3 \
              --groups-per-update 2 --max-completion-length 6 --credit single-step --format-weight 1 --max-steps 2 \
              --num-iterations 2 {options} --output-dir {out}"
         ));
@@ -394,7 +394,7 @@ fn a_stand_in_is_opt_in_and_marked_everywhere() {
     let (corpus, _) = made(folder.path());
     let out = folder.path().join("out");
     let run = format!(
-        "sft --model no/such-model --data {corpus} --max-steps 1 --batch-size 1 --allow-fallback --output-dir {}",
+        "lm sft --model no/such-model --data {corpus} --max-steps 1 --batch-size 1 --allow-fallback --output-dir {}",
         out.display()
     );
     let said = succeeds(&run);

@@ -63,11 +63,11 @@ impl Learn for ClusterEnv {
         config.continuation = Continuation::Greedy;
         match config.method {
             Method::Grpo => {
-                (config.max_steps, config.groups_per_update) = (300, 96);
+                (config.max_steps, config.episodes_per_update) = (300, 96);
                 config.learning_rate = 0.001;
                 config.entropy_coef = 0.005;
             }
-            Method::Sft => (config.max_steps, config.groups_per_update) = (30, 48),
+            Method::Sft => (config.max_steps, config.episodes_per_update) = (30, 48),
         }
         if quick {
             config.max_steps = config.max_steps.div_ceil(6);

@@ -58,11 +58,11 @@ impl Learn for PolyguardEnv {
         config.continuation = Continuation::Greedy;
         match config.method {
             Method::Grpo => {
-                (config.max_steps, config.groups_per_update) = (400, 192);
+                (config.max_steps, config.episodes_per_update) = (400, 192);
                 config.learning_rate = 0.001;
                 config.entropy_coef = 0.01;
             }
-            Method::Sft => (config.max_steps, config.groups_per_update) = (40, 192),
+            Method::Sft => (config.max_steps, config.episodes_per_update) = (40, 192),
         }
         if quick {
             config.max_steps = config.max_steps.div_ceil(8);

@@ -57,13 +57,13 @@ impl Learn for TrustEnv {
 
     fn preset(config: &mut TrainConfig, quick: bool) {
         if config.method == Method::Sft {
-            config.groups_per_update = 96;
+            config.episodes_per_update = 96;
         }
         if !quick {
             return;
         }
         match config.method {
-            Method::Grpo => (config.max_steps, config.groups_per_update) = (150, 192),
+            Method::Grpo => (config.max_steps, config.episodes_per_update) = (150, 192),
             Method::Sft => config.max_steps = 25,
         }
         // Fewer episodes are measured, too; most of their time goes to the look-ahead of `bayes`.

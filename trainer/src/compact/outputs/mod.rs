@@ -61,7 +61,7 @@ pub fn trainer_state<W: Learn>(config: &TrainConfig, events: &[Event]) -> Result
         logging_steps: logging_steps(config.max_steps),
         eval_steps: Some(config.eval_steps),
         save_steps: config.save_steps,
-        train_batch_size: config.groups_per_update * config.num_generations,
+        train_batch_size: config.episodes_per_update * config.num_generations,
         tokens: None,
         extra: Map::new(),
         rounded: true,

@@ -1,4 +1,4 @@
-//! `sentinel rollout`: the bookkeeping of training. With --dry-run a script is in the model's place, to
+//! `sentinel lm rollout`: the bookkeeping of training. With --dry-run a script is in the model's place, to
 //! see that everything fits before a model is loaded (spec training-eval §3).
 
 use rayon::prelude::*;
@@ -17,51 +17,36 @@ use sentinel_policy::text::{InvalidReward, PromptStyle, Reader, Situation, TextW
 use serde::Serialize;
 
 use super::{RolloutError, Script, Signals, Terms, Trajectory, rollout};
-use crate::args::{self, WorldParser, parse_streams};
-use crate::corpus::{parse_invalid, parse_reader, parse_style};
+use crate::args;
+use crate::corpus::parse_invalid;
+use crate::episode::with_default;
 use crate::trainable::Trainable;
-use crate::{Cells, Error, Progress, SeedRange, chosen, selected};
+use crate::{EpisodeArgs, Error, Progress, SeedRange};
+
+/// The seeds that are played by default.
+const SEEDS: SeedRange = SeedRange::of(0, 5);
 
 /// What to play.
 #[derive(Clone, Debug, clap::Args)]
+#[command(mut_arg("seeds", |arg| with_default(arg, SEEDS)))]
 pub struct RolloutConfig {
-    /// The world to play
-    #[arg(long, default_value_t, value_parser = WorldParser)]
-    pub world: WorldName,
-    /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
-    #[arg(long, value_name = "RULES", default_value = "reference")]
-    pub rules: String,
-    /// Tasks of the world with commas between, or all [default: task3 in worlds that have one]
-    #[arg(long, alias = "tasks", value_name = "TASK")]
-    pub task: Option<String>,
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub cells: Cells,
-    /// Episodes of each task, on the seeds 0..N
-    #[arg(long, value_name = "N", default_value = "5", conflicts_with = "seeds",
-        allow_hyphen_values = true, value_parser = SeedRange::first)]
-    pub episodes: SeedRange,
-    /// Seeds instead of --episodes: A..B without B, or A..=B with B
-    #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
-    pub seeds: Option<SeedRange>,
-    /// How random streams are seeded: reference or independent [default: reference, where the world
-    /// has it]
-    #[arg(long, value_name = "MODE", value_parser = parse_streams)]
-    pub streams: Option<Streams>,
     /// Who stands in for a model: coin, the script of the reference's dry run (world trust), or a policy of the
     /// world [default: coin in trust, random elsewhere]
     #[arg(long)]
     pub policy: Option<String>,
-    /// How an observation is put into words: compact or reference
-    #[arg(long, value_name = "STYLE", default_value = "compact", value_parser = parse_style)]
+    /// How an observation is put into words
+    #[arg(long, value_name = "STYLE", default_value_t, value_parser = args::named::<PromptStyle>())]
     pub prompt: PromptStyle,
-    /// How a completion is read: strict, or repair to leave out what is around the action
-    #[arg(long, value_name = "READER", default_value = "strict", value_parser = parse_reader)]
+    /// How a completion is read: repair leaves out what is around the action
+    #[arg(long, value_name = "READER", default_value_t, value_parser = args::named::<Reader>())]
     pub reader: Reader,
     /// Reward of a completion that is no action and ends its sample, from -1 to 0
     #[arg(long, value_name = "REWARD", default_value = "0", allow_hyphen_values = true,
         value_parser = parse_invalid)]
     pub invalid_penalty: InvalidReward,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub episode: EpisodeArgs,
 }
 
 /// What came of it.
@@ -135,13 +120,13 @@ pub fn reference_dry_run(
 pub fn dry_run(config: &RolloutConfig, progress: Progress<'_>) -> Result<DryRun, Error> {
     let is_coin = |name: &str| name == StandIn::NAME;
     let by_coin = config.policy.as_deref().is_none_or(is_coin);
-    if config.world == WorldName::Trust && by_coin {
+    if config.episode.world == WorldName::Trust && by_coin {
         let setups = config.setups::<TrustEnv>()?;
         let seed = config.seed_range().range().start;
         let played = reference_dry_run(&setups, seed, config.terms(), progress);
         return Ok(config.found(StandIn::NAME, &played.map_err(stopped)?));
     }
-    in_world!(config.world, W => scripted::<W>(config, progress))
+    in_world!(config.episode.world, W => scripted::<W>(config, progress))
 }
 
 fn stopped(error: RolloutError) -> Error {
@@ -177,7 +162,7 @@ impl RolloutConfig {
     /// The seeds to play.
     #[must_use]
     pub fn seed_range(&self) -> SeedRange {
-        self.seeds.unwrap_or(self.episodes)
+        self.episode.seeds_or(SEEDS)
     }
 
     /// How prompts are made, completions read and unreadable ones rewarded.
@@ -192,7 +177,7 @@ impl RolloutConfig {
 
     /// What is played where nothing is said of tasks; without it all that the world has.
     const fn usual(&self) -> Option<&'static str> {
-        match self.world {
+        match self.episode.world {
             WorldName::Trust | WorldName::Cluster => Some("task3"),
             _ => None,
         }
@@ -200,9 +185,9 @@ impl RolloutConfig {
 
     /// In the order task, seed.
     pub(crate) fn setups<W: World>(&self) -> Result<Vec<W::Setup>, Error> {
-        let rules: Rules<W::Change> = args::rules::<W>(&self.rules)?;
-        let streams = chosen::streams::<W>(self.streams, Streams::Reference)?;
-        let tasks = selected::<W>(self.task.as_deref().or(self.usual()), &self.cells)?;
+        let rules: Rules<W::Change> = self.episode.rules::<W>()?;
+        let streams = self.episode.streams_or::<W>(Streams::Reference)?;
+        let tasks = self.episode.tasks_or::<W>(self.usual())?;
         let seeds = || self.seed_range().range();
         let setup = |task: W::Task| {
             seeds().map(move |seed| {
@@ -223,7 +208,7 @@ impl RolloutConfig {
         DryRun {
             episodes: played.len(),
             avg_score: round_to(signals.avg_score, 4),
-            world: self.world,
+            world: self.episode.world,
             policy: policy.to_owned(),
             signals,
         }

@@ -8,8 +8,8 @@ use sentinel_policy::text::{Heard, Situation, TextWorld, Unreadable};
 
 use super::config::{Continue, Credit, GrpoConfig};
 use super::objective::Sample;
+use crate::chosen;
 use crate::corpus::rollout::{Continuation, Group, Member, Signals, Trajectory, groups, rollout};
-use crate::corpus::training_seeds;
 use crate::lm::play::{Said, Voice};
 use crate::lm::random::Random;
 use crate::lm::train::RunError;
@@ -17,7 +17,6 @@ use crate::rl::Metrics;
 use crate::rl::advantage::{Rewards, advantages};
 use crate::rl::sampling::completion_mask;
 use crate::trainable::Trainable;
-use crate::{args, chosen};
 
 /// Names of the rewards, in the order of their weights.
 const REWARDS: [&str; 2] = ["environment", "valid_format"];
@@ -61,30 +60,23 @@ pub(super) struct Scored {
 
 /// The episodes of a run: the tasks in turn, on training seeds from the first on.
 pub(super) fn setups<W: TextWorld>(config: &GrpoConfig) -> Result<Vec<W::Setup>, RunError> {
-    let rules = args::rules::<W>(&config.rules)?;
-    let streams = chosen::streams::<W>(config.streams, Streams::Independent)?;
+    let rules = config.episode.rules::<W>()?;
+    let streams = config.episode.streams_or::<W>(Streams::Independent)?;
     // The reference's streams betray who sits where (docs/trust.md): nobody should learn that.
     if streams == Streams::Reference && W::STREAMS.contains(&Streams::Independent) {
         return Err(RunError::option("streams", "independent in training"));
     }
-    let tasks = chosen::to_learn_from::<W>(Some(&config.task), &config.cells)?;
-    let first = training_seeds().range().start;
-    if config.episodes as u64 > training_seeds().count() {
-        return Err(RunError::option(
-            "episodes",
-            "no more than there are training seeds",
-        ));
-    }
-    let setup = |index: usize| {
+    let tasks = chosen::to_learn_from::<W>(config.episode.task.as_deref(), &config.episode.cells)?;
+    let setup = |(index, seed): (usize, u64)| {
         Origin::<W> {
             task: tasks[index % tasks.len()],
-            seed: first + index as u64,
+            seed,
             streams,
             rules,
         }
         .setup()
     };
-    Ok((0..config.episodes).map(setup).collect())
+    Ok(config.seeds()?.range().enumerate().map(setup).collect())
 }
 
 /// Plays episodes with the policy, and makes groups of what it says in their states.
@@ -127,7 +119,7 @@ fn of_states<W: TextWorld + Trainable>(
         .map(|(index, row)| played[*index].state(*row))
         .collect();
     let continuation = match (config.credit, config.continuation) {
-        (Credit::Step, Continue::Own) => Continuation::Own,
+        (Credit::Step, Continue::Sampled) => Continuation::Own,
         (Credit::Step, Continue::Greedy) => Continuation::Greedy,
         (Credit::Step, Continue::Scripted) => Continuation::Scripted(heuristic::<W>()?),
         _ => Continuation::Stop,

@@ -1,18 +1,17 @@
-//! The options of `sentinel grpo`.
+//! The options of `sentinel lm grpo`.
 
-use sentinel_env::WorldName;
-use sentinel_env::rng::Streams;
 use sentinel_policy::text::{InvalidReward, PromptStyle, Reader};
 use serde::{Deserialize, Serialize};
 
 use super::loss_options::LossOptions;
-use crate::Cells;
-use crate::args::{WorldParser, parse_number, parse_streams};
+use crate::args::{named, parse_number};
 use crate::corpus::rollout::Terms;
-use crate::corpus::{parse_reader, parse_style};
+use crate::corpus::training_seeds;
 use crate::lm::train::{RunError, RunOptions};
+use crate::rl::LossArgs;
 use crate::rl::advantage::{AdvantageConfig, ScaleRewards};
-use crate::rl::config::{ImportanceSamplingLevel, LossConfig, LossType};
+use crate::rl::config::{LossConfig, LossType};
+use crate::{EpisodeArgs, SeedRange};
 
 /// Counts above are typing errors, and their products would be no numbers.
 const MOST: usize = 1 << 20;
@@ -27,60 +26,57 @@ const fn completions() -> usize {
 /// What a completion is rewarded by, and whom it is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum Credit {
     /// What it led to, against other completions of a copy of the same state.
     #[default]
     Step,
     /// The reward of its own step, against other completions of the same state, as the reference
     /// trains.
+    #[value(alias = "single-step")]
     SingleStep,
     /// The mean reward from its step on, against whole episodes from the same start at that step.
+    #[value(alias = "reward-to-go")]
     RewardToGo,
 }
 
 /// Who plays on after a completion under [`Credit::Step`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum Continue {
     /// The world's scripted heuristic: cheap and without noise, but another player's future, which made
     /// the best token worse where it was measured (docs/log.md).
     Scripted,
-    /// The model itself.
-    Own,
+    /// The model itself, by sampling.
+    #[serde(alias = "own")]
+    #[value(alias = "own")]
+    Sampled,
     /// The model itself with its best token each time: its own future, with the noise of no further
     /// draw. What is the same is played once.
     #[default]
     Greedy,
 }
 
-/// The options of `sentinel grpo`.
+/// The options of `sentinel lm grpo`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
+#[command(
+    next_help_heading = "GRPO",
+    mut_arg("task", |arg| arg.default_value("all")),
+    mut_arg("episodes", |arg| arg.default_value("200").help(
+        "Number of episodes to learn from, the tasks in turn, on the first training seeds"
+    )),
+    mut_arg("seeds", |arg| arg.help(
+        "Seeds to learn from in place of --episodes, the tasks in turn: A..B without B, among those \
+         for training"
+    ))
+)]
 pub struct GrpoConfig {
-    /// The world to play
-    #[arg(long, default_value_t, value_parser = WorldParser)]
-    pub world: WorldName,
-    /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
-    #[arg(long, value_name = "RULES", default_value = "reference")]
-    pub rules: String,
-    /// Tasks of the world with commas between, or all
-    #[arg(long, alias = "tasks", value_name = "TASK", default_value = "all")]
-    pub task: String,
-    #[command(flatten)]
-    #[serde(flatten)]
-    #[allow(missing_docs)]
-    pub cells: Cells,
-    /// How random streams are seeded: reference or independent [default: independent, where the
-    /// world has it]
-    #[arg(long, value_name = "MODE", value_parser = parse_streams)]
-    pub streams: Option<Streams>,
-    /// Episodes to learn from, the tasks in turn, on training seeds
-    #[arg(long, value_name = "N", default_value_t = 200)]
-    pub episodes: usize,
-    /// How an observation is put into words: compact or reference
-    #[arg(long, value_name = "STYLE", default_value = "compact", value_parser = parse_style)]
+    /// How an observation is put into words
+    #[arg(long, value_name = "STYLE", default_value_t, value_parser = named::<PromptStyle>())]
     pub prompt: PromptStyle,
-    /// How a completion is read: strict, or repair to leave out what is around the action
-    #[arg(long, value_name = "READER", default_value = "strict", value_parser = parse_reader)]
+    /// How a completion is read: repair leaves out what is around the action
+    #[arg(long, value_name = "READER", default_value_t, value_parser = named::<Reader>())]
     pub reader: Reader,
     /// Reward of a completion that is no action and ends its sample, from -1 to 0
     #[arg(
@@ -95,22 +91,23 @@ pub struct GrpoConfig {
     #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number::<f64>)]
     pub format_weight: f64,
     /// What a completion is rewarded by
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
     pub credit: Credit,
     /// Who plays on after a completion with --credit step
-    #[arg(long = "continue", id = "continue", value_enum, default_value_t)]
-    #[serde(rename = "continue")]
+    #[arg(
+        long,
+        alias = "continue",
+        value_enum,
+        value_name = "POLICY",
+        default_value_t
+    )]
     pub continuation: Continue,
-    #[command(flatten)]
-    #[serde(flatten)]
-    #[allow(missing_docs)]
-    pub run: RunOptions,
     /// The highest learning rate
     #[arg(long, value_name = "X", default_value_t = 5e-6, value_parser = parse_number::<f64>)]
     pub learning_rate: f64,
     /// Episodes that one update plays
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    pub batch_size: usize,
+    #[arg(long, alias = "batch-size", value_name = "N", default_value_t = 2)]
+    pub episodes_per_update: usize,
     /// Most groups that one update learns from, drawn from all steps of its episodes
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub groups_per_update: usize,
@@ -118,8 +115,13 @@ pub struct GrpoConfig {
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub num_generations: usize,
     /// Completions that are computed at a time
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    pub micro_batch_size: usize,
+    #[arg(
+        long,
+        alias = "micro-batch-size",
+        value_name = "N",
+        default_value_t = 8
+    )]
+    pub per_device_train_batch_size: usize,
     /// Prompts that are completed side by side
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub generation_batch_size: usize,
@@ -132,44 +134,59 @@ pub struct GrpoConfig {
     /// Optimizer steps per generation
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub num_iterations: usize,
-    /// The objective: grpo, bnpo, dr_grpo, dapo, cispo, sapo, luspo or vespo
-    #[arg(long, value_name = "LOSS", default_value = "dapo", value_parser = word::<LossType>)]
+    /// The objective and its normalisation
+    #[arg(
+        long,
+        value_enum,
+        value_name = "LOSS",
+        default_value_t,
+        help_heading = "Loss"
+    )]
     pub loss_type: LossType,
-    /// What one importance ratio belongs to: token or sequence
-    #[arg(long, value_name = "LEVEL", default_value = "token",
-        value_parser = word::<ImportanceSamplingLevel>)]
-    pub importance_sampling_level: ImportanceSamplingLevel,
-    /// What a centred reward is divided by: group, batch or none
-    #[arg(long, value_name = "WHAT", default_value = "group", value_parser = word::<ScaleRewards>)]
+    /// What a centred reward is divided by
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHAT",
+        default_value_t,
+        help_heading = "Loss"
+    )]
     pub scale_rewards: ScaleRewards,
     /// Weight of the divergence from the model before training
-    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number::<f64>)]
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number::<f64>, help_heading = "Loss")]
     pub beta: f64,
     /// The ratio is clipped below at 1 - EPSILON
-    #[arg(long, value_name = "EPSILON", default_value_t = 0.2, value_parser = parse_number::<f64>)]
+    #[arg(long, value_name = "EPSILON", default_value_t = 0.2, value_parser = parse_number::<f64>, help_heading = "Loss")]
     pub epsilon: f64,
     /// The ratio is clipped above at 1 + EPSILON [default: --epsilon]
-    #[arg(long, value_name = "EPSILON", value_parser = parse_number::<f64>)]
+    #[arg(long, value_name = "EPSILON", value_parser = parse_number::<f64>, help_heading = "Loss")]
     pub epsilon_high: Option<f64>,
     /// Weight of the entropy bonus
-    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number::<f64>)]
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number::<f64>, help_heading = "Loss")]
     pub entropy_coef: f64,
     /// Leave completions out that ended because the room did
-    #[arg(long)]
+    #[arg(long, help_heading = "Loss")]
     pub mask_truncated_completions: bool,
     /// Completions of each update that are written to completions/, whole groups of them; 0 for none
-    #[arg(long, value_name = "N", default_value_t = COMPLETIONS)]
+    #[arg(long, value_name = "N", default_value_t = COMPLETIONS, help_heading = "Run")]
     #[serde(default = "completions")]
     pub num_completions_to_log: usize,
     #[command(flatten)]
     #[serde(flatten)]
     #[allow(missing_docs)]
+    pub loss_args: LossArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    #[allow(missing_docs)]
     pub loss_options: LossOptions,
-}
-
-/// A word of an enumeration, as files spell it.
-pub(super) fn word<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_json::from_value(serde_json::Value::from(text)).map_err(|error| error.to_string())
+    #[command(flatten)]
+    #[serde(flatten)]
+    #[allow(missing_docs)]
+    pub run: RunOptions,
+    #[command(flatten)]
+    #[serde(flatten)]
+    #[allow(missing_docs)]
+    pub episode: EpisodeArgs,
 }
 
 impl GrpoConfig {
@@ -179,10 +196,13 @@ impl GrpoConfig {
     /// Names the first that cannot be.
     pub fn check(&self) -> Result<(), RunError> {
         let counts = [
-            ("episodes", self.episodes),
-            ("batch-size", self.batch_size),
+            ("episodes", self.episode.episodes.unwrap_or(1) as usize),
+            ("episodes-per-update", self.episodes_per_update),
             ("groups-per-update", self.groups_per_update),
-            ("micro-batch-size", self.micro_batch_size),
+            (
+                "per-device-train-batch-size",
+                self.per_device_train_batch_size,
+            ),
             ("generation-batch-size", self.generation_batch_size),
             ("max-completion-length", self.max_completion_length),
             ("num-iterations", self.num_iterations),
@@ -195,10 +215,10 @@ impl GrpoConfig {
         if self.num_generations < 2 || self.num_generations > MOST {
             return Err(RunError::option("num-generations", "from 2 to 1048576"));
         }
-        if self.max_completion_length >= self.run.max_seq_length {
+        if self.max_completion_length >= self.run.max_length {
             return Err(RunError::option(
                 "max-completion-length",
-                "less than max-seq-length",
+                "less than max-length",
             ));
         }
         let positive = |value: f64| value.is_finite() && value > 0.0;
@@ -207,10 +227,32 @@ impl GrpoConfig {
         if !positive(self.learning_rate) || !positive(temperature) {
             return Err(RunError::option("learning-rate and temperature", "above 0"));
         }
+        self.seeds()?;
         self.terms()?;
         self.loss_options.check()?;
         self.loss().check().map_err(crate::lm::LmError::from)?;
         Ok(())
+    }
+
+    /// Returns the seeds of the episodes, one each.
+    ///
+    /// # Errors
+    /// If they are not all training seeds.
+    pub fn seeds(&self) -> Result<SeedRange, RunError> {
+        let training = training_seeds();
+        let seeds = self.episode.seeds.unwrap_or_else(|| {
+            let start = training.range().start;
+            SeedRange::of(
+                start,
+                start.saturating_add(self.episode.episodes.unwrap_or(200).max(1)),
+            )
+        });
+        if training.contains(seeds) {
+            Ok(seeds)
+        } else {
+            let allowed = "no more than there are training seeds, and among 100000..1000000";
+            Err(RunError::option("episodes or seeds", allowed))
+        }
     }
 
     /// How prompts are made, completions read and unreadable ones rewarded.
@@ -229,9 +271,8 @@ impl GrpoConfig {
     /// The loss.
     #[must_use]
     pub fn loss(&self) -> LossConfig {
-        self.loss_options.over(LossConfig {
+        self.loss_args.loss(LossConfig {
             loss_type: self.loss_type,
-            importance_sampling_level: self.importance_sampling_level,
             beta: self.beta,
             epsilon: self.epsilon,
             epsilon_high: self.epsilon_high,

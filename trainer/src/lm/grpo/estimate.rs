@@ -113,8 +113,8 @@ pub fn estimate(config: &GrpoConfig, lora: &LoraConfig, model: &ModelConfig) -> 
     };
     let trained = if config.run.full { parameters } else { adapter };
 
-    let rows = wide(config.micro_batch_size);
-    let length = wide(config.run.max_seq_length);
+    let rows = wide(config.per_device_train_batch_size);
+    let length = wide(config.run.max_length);
     let tokens = rows * length;
     let (hidden, inner) = (wide(model.hidden_size), wide(model.intermediate_size));
     let kept = tokens * hidden * (layers + 1);
@@ -129,7 +129,7 @@ pub fn estimate(config: &GrpoConfig, lora: &LoraConfig, model: &ModelConfig) -> 
     let logits = completions * wide(model.vocab_size) * LOGIT_TENSORS;
 
     let samples = config.groups_per_update * config.num_generations;
-    let group = config.batch_size.max(samples);
+    let group = config.episodes_per_update.max(samples);
     let speakers = wide(config.generation_batch_size.min(group));
     let head = wide(model.head_dim() * model.num_key_value_heads);
     let cache = 2 * layers * speakers * length * head;
@@ -153,7 +153,7 @@ pub fn estimate(config: &GrpoConfig, lora: &LoraConfig, model: &ModelConfig) -> 
         activations: NUMBER * (kept + blocks.max(logits)),
         generation: frozen * merged
             + NUMBER * (cache + reading + speakers * wide(model.vocab_size)),
-        parts: wide(samples.div_ceil(config.micro_batch_size.max(1))),
+        parts: wide(samples.div_ceil(config.per_device_train_batch_size.max(1))),
         reference: frozen * second,
     }
 }

@@ -38,14 +38,14 @@ struct GrpoJob<W: TextWorld> {
 
 impl<W: TextWorld + Trainable> GrpoJob<W> {
     fn updates_per_epoch(&self) -> usize {
-        self.setups.len().div_ceil(self.config.batch_size)
+        self.setups.len().div_ceil(self.config.episodes_per_update)
     }
 
     /// The episodes of an update. The order of an epoch follows from the seed and its number.
     fn episodes(&self, update: usize) -> Vec<&W::Setup> {
         let per_epoch = self.updates_per_epoch();
         let order = (self.config.run).order(self.setups.len(), update / per_epoch);
-        let size = self.config.batch_size;
+        let size = self.config.episodes_per_update;
         let places = order.iter().skip(update % per_epoch * size).take(size);
         places.map(|at| &self.setups[*at]).collect()
     }
@@ -56,7 +56,7 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
         let mut options =
             GenerateOptions::new(config.max_completion_length, &self.generation, seed);
         options.sampling.temperature = config.temperature;
-        options.max_prompt_tokens = Some(config.run.max_seq_length - config.max_completion_length);
+        options.max_prompt_tokens = Some(config.run.max_length - config.max_completion_length);
         let batch = config.generation_batch_size;
         let mut voice = Voice::new(model, &self.tokenizer, options, batch);
         let seed = config.run.random(STATES, update).next();
@@ -100,7 +100,7 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
             None => (model, Pass::REFERENCE),
         };
         let rows: Vec<&Sample> = samples.iter().collect();
-        let micro = self.config.micro_batch_size;
+        let micro = self.config.per_device_train_batch_size;
         let found = reference_logps(model, &rows, micro, objective, pass)?;
         for (sample, logps) in samples.iter_mut().zip(found) {
             sample.reference = Some(logps);
@@ -132,7 +132,7 @@ impl<W: TextWorld + Trainable> Job for GrpoJob<W> {
 
     /// A prompt that was too long may have its room.
     fn free(&self) -> &'static [&'static str] {
-        &["max_seq_length"]
+        &["max_length"]
     }
 
     fn update(&mut self, state: &mut State) -> Result<Update, RunError> {
@@ -151,7 +151,7 @@ impl<W: TextWorld + Trainable> Job for GrpoJob<W> {
         }
         if let Some(sampling) = self.config.loss_options.sampling() {
             let rows: Vec<&Sample> = samples.iter().collect();
-            let (micro, pass) = (self.config.micro_batch_size, Pass::EVALUATION);
+            let (micro, pass) = (self.config.per_device_train_batch_size, Pass::EVALUATION);
             let old = reference_logps(&state.model, &rows, micro, &objective, pass)?;
             let found = correct(sampling, &mut samples, old).map_err(LmError::from)?;
             common.extend(found);
@@ -163,7 +163,7 @@ impl<W: TextWorld + Trainable> Job for GrpoJob<W> {
         for iteration in 0..self.config.num_iterations {
             let pass = self.config.run.pass(state.done);
             let rows: Vec<&Sample> = samples.iter().collect();
-            let micro = self.config.micro_batch_size;
+            let micro = self.config.per_device_train_batch_size;
             let found = accumulate(&state.model, &rows, micro, &objective, pass)?;
             state.tokens += read as u64;
             let mut metrics = common.clone();
@@ -198,7 +198,7 @@ pub fn train(
     stop: &AtomicBool,
     listen: &mut dyn FnMut(&Event),
 ) -> Result<Outcome, RunError> {
-    in_world!(config.world, W => train_in::<W>(config, dir, stop, listen))
+    in_world!(config.episode.world, W => train_in::<W>(config, dir, stop, listen))
 }
 
 fn train_in<W: TextWorld + Trainable>(
@@ -226,10 +226,10 @@ fn train_in<W: TextWorld + Trainable>(
         reference = Some(before);
     }
     let world = ValidationWorld {
-        world: config.world,
-        rules: &config.rules,
-        tasks: Some(&config.task),
-        cells: &config.cells,
+        world: config.episode.world,
+        rules: &config.episode.rules,
+        tasks: config.episode.task.as_deref(),
+        cells: &config.episode.cells,
         terms: config.terms()?,
     };
     let (length, batch) = (config.max_completion_length, config.generation_batch_size);

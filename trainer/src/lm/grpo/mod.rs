@@ -3,7 +3,7 @@
 //! * [`Sample`]: a prompt, a completion and its advantage.
 //! * [`accumulate`]: loss, gradients and metrics of the samples of one optimizer step, by the
 //!   [`Objective`]: the loss of [`crate::rl`] and the temperature of the policy.
-//! * [`train`]: a whole run, `sentinel grpo`.
+//! * [`train`]: a whole run, `sentinel lm grpo`.
 //! * [`estimate`]: how much memory a run takes.
 
 mod collect;

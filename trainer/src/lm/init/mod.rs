@@ -1,4 +1,4 @@
-//! `sentinel init`: a new small model with a tokenizer of its own, in Hugging Face's files.
+//! `sentinel lm init`: a new small model with a tokenizer of its own, in Hugging Face's files.
 
 mod tokenizer;
 
@@ -48,14 +48,14 @@ pub struct InitOptions {
     #[arg(long, value_name = "N")]
     pub intermediate_size: Option<usize>,
     /// Layers
-    #[arg(long, value_name = "N")]
-    pub layers: Option<usize>,
+    #[arg(long, alias = "layers", value_name = "N")]
+    pub num_hidden_layers: Option<usize>,
     /// Heads of queries
-    #[arg(long, value_name = "N")]
-    pub heads: Option<usize>,
+    #[arg(long, alias = "heads", value_name = "N")]
+    pub num_attention_heads: Option<usize>,
     /// Heads of keys and values
-    #[arg(long, value_name = "N")]
-    pub kv_heads: Option<usize>,
+    #[arg(long, alias = "kv-heads", value_name = "N")]
+    pub num_key_value_heads: Option<usize>,
     /// Longest sequence, in tokens
     #[arg(long, value_name = "N", default_value_t = 2048)]
     pub max_position_embeddings: usize,
@@ -63,8 +63,8 @@ pub struct InitOptions {
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub seed: u64,
     /// Overwrite a model that is there already
-    #[arg(long)]
-    pub force: bool,
+    #[arg(long, alias = "force")]
+    pub overwrite_output_dir: bool,
 }
 
 impl InitOptions {
@@ -79,12 +79,12 @@ impl InitOptions {
             numbers: Numbers::Whole,
             hidden_size: None,
             intermediate_size: None,
-            layers: None,
-            heads: None,
-            kv_heads: None,
+            num_hidden_layers: None,
+            num_attention_heads: None,
+            num_key_value_heads: None,
             max_position_embeddings: 2048,
             seed: 0,
-            force: false,
+            overwrite_output_dir: false,
         }
     }
 
@@ -98,9 +98,9 @@ impl InitOptions {
             vocab_size: vocabulary,
             hidden_size: self.hidden_size.unwrap_or(sizes[0]),
             intermediate_size: self.intermediate_size.unwrap_or(sizes[1]),
-            num_hidden_layers: self.layers.unwrap_or(sizes[2]),
-            num_attention_heads: self.heads.unwrap_or(sizes[3]),
-            num_key_value_heads: self.kv_heads.unwrap_or(sizes[4]),
+            num_hidden_layers: self.num_hidden_layers.unwrap_or(sizes[2]),
+            num_attention_heads: self.num_attention_heads.unwrap_or(sizes[3]),
+            num_key_value_heads: self.num_key_value_heads.unwrap_or(sizes[4]),
             max_position_embeddings: self.max_position_embeddings,
             rope_theta: 10_000.0,
             rms_norm_eps: 1e-6,
@@ -143,8 +143,8 @@ pub fn create(
     provenance: &Provenance,
 ) -> Result<Created, LmError> {
     let folder = &options.output_dir;
-    if !options.force && files::is_occupied(folder, &[]) {
-        return Err(Error::Exists(folder.clone()).into());
+    if !options.overwrite_output_dir && files::is_occupied(folder, &[]) {
+        return Err(Error::DirNotEmpty(folder.clone()).into());
     }
     let trained = tokenizer::train(options.vocab_size, options.numbers, texts)?;
     let tokens = trained.get_vocab_size(true);

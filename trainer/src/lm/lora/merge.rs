@@ -76,7 +76,7 @@ impl Lora {
             return Err(no_adapter());
         }
         if !force && crate::files::is_occupied(target, &[]) {
-            return Err(Error::Exists(target.to_owned()).into());
+            return Err(Error::DirNotEmpty(target.to_owned()).into());
         }
         let parent = crate::files::folder_of(target);
         let failed = |error| LmError::write(target, error);

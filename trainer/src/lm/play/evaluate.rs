@@ -10,57 +10,40 @@ use serde::Serialize;
 
 use super::speech::{Speech, SpeechOptions};
 use super::voice::Voice;
-use crate::args::{WorldParser, parse_streams};
+use crate::args::named;
 use crate::corpus::rollout::{DryRun, RolloutConfig, Signals, Terms, Trajectory, rollout};
-use crate::corpus::{parse_reader, parse_style};
+use crate::episode::with_default;
 use crate::eval::EvalOrigin;
 use crate::interval::Interval;
 use crate::lm::train::RunError;
 use crate::trainable::Trainable;
-use crate::{Cells, Error, Progress, SeedRange, args, chosen, files, selected};
+use crate::{EpisodeArgs, Error, Progress, SeedRange, files};
+
+/// The seeds that are played by default.
+const SEEDS: SeedRange = SeedRange::of(1_000, 1_030);
 
 /// Whom to measure, and in what.
 #[derive(Clone, Debug, clap::Args)]
+#[command(mut_arg("seeds", |arg| with_default(arg, SEEDS)))]
 pub struct PlayConfig {
     /// The model: a local folder, or a name on the Hugging Face Hub
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, aliases = ["model-name-or-path", "model-id"], value_name = "MODEL")]
     pub model: String,
-    /// The world to play
-    #[arg(long, default_value_t, value_parser = WorldParser)]
-    pub world: WorldName,
-    /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
-    #[arg(long, value_name = "RULES", default_value = "reference")]
-    pub rules: String,
-    /// Tasks of the world with commas between, or all
-    #[arg(long, alias = "tasks", value_name = "TASK", default_value = "all")]
-    pub task: String,
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub cells: Cells,
-    /// Seeds of each task: A..B without B, or A..=B with B
-    #[arg(
-        long,
-        value_name = "A..B",
-        default_value = "1000..1030",
-        allow_hyphen_values = true
-    )]
-    pub seeds: SeedRange,
-    /// How random streams are seeded: reference or independent [default: independent, where the
-    /// world has it]
-    #[arg(long, value_name = "MODE", value_parser = parse_streams)]
-    pub streams: Option<Streams>,
-    /// How an observation is put into words: compact or reference
-    #[arg(long, value_name = "STYLE", default_value = "compact", value_parser = parse_style)]
+    /// How an observation is put into words
+    #[arg(long, value_name = "STYLE", default_value_t, value_parser = named::<PromptStyle>())]
     pub prompt: PromptStyle,
-    /// How a completion is read: strict, or repair to leave out what is around the action
-    #[arg(long, value_name = "READER", default_value = "strict", value_parser = parse_reader)]
+    /// How a completion is read: repair leaves out what is around the action
+    #[arg(long, value_name = "READER", default_value_t, value_parser = named::<Reader>())]
     pub reader: Reader,
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub speech: SpeechOptions,
     /// Write the result to this file, too
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub episode: EpisodeArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub speech: SpeechOptions,
 }
 
 /// Makes sure that a result can be written, and that this destroys nothing but an earlier one.
@@ -68,7 +51,7 @@ pub struct PlayConfig {
 /// # Errors
 /// If it cannot, or something else is there.
 pub fn check_replaces(path: &Path) -> Result<(), Error> {
-    files::check_replaces(path, "result of eval-lm", &["score", "validity"])
+    files::check_replaces(path, "result of lm eval", &["score", "validity"])
 }
 
 /// What was measured.
@@ -102,18 +85,8 @@ pub struct Played {
 /// Episodes to measure a model on.
 #[derive(Clone, Debug)]
 pub struct EvalEpisodes {
-    /// The world.
-    pub world: WorldName,
-    /// Its rules.
-    pub rules: String,
-    /// Names of tasks with commas between; `None` for all that `cells` choose.
-    pub tasks: Option<String>,
-    /// Tasks by row and column.
-    pub cells: Cells,
-    /// Seeds of each task.
-    pub seeds: SeedRange,
-    /// How random streams are seeded, where the world's default is not meant.
-    pub streams: Option<Streams>,
+    /// The episodes.
+    pub episode: EpisodeArgs,
     /// How prompts are made and completions read.
     pub terms: Terms,
 }
@@ -123,12 +96,7 @@ impl PlayConfig {
     #[must_use]
     pub fn episodes(&self) -> EvalEpisodes {
         EvalEpisodes {
-            world: self.world,
-            rules: self.rules.clone(),
-            tasks: Some(self.task.clone()).filter(|task| task != "all"),
-            cells: self.cells.clone(),
-            seeds: self.seeds,
-            streams: self.streams,
+            episode: self.episode.clone(),
             terms: Terms {
                 style: self.prompt,
                 reader: self.reader,
@@ -145,19 +113,20 @@ impl PlayConfig {
 pub fn play(config: &PlayConfig, progress: Progress<'_>) -> Result<Played, RunError> {
     let speech = Speech::load(&config.model, &config.speech)?;
     let mut voice = speech.voice();
-    let measured = measure(&config.episodes(), &mut voice, progress)?;
-    let (rules, streams) = in_world!(config.world, W => {
-        let rules = args::rules::<W>(&config.rules)?.to_string();
-        (rules, chosen::streams::<W>(config.streams, Streams::Independent)?)
+    let episodes = config.episodes();
+    let measured = measure(&episodes, &mut voice, progress)?;
+    let (rules, streams) = in_world!(config.episode.world, W => {
+        let rules = config.episode.rules::<W>()?.to_string();
+        (rules, config.episode.streams_or::<W>(Streams::Independent)?)
     });
     Ok(Played {
         measured,
         sentinel: EvalOrigin {
-            world: config.world.name(),
+            world: config.episode.world.name(),
             model: Some(config.model.clone()),
             adapter: config.speech.adapter.clone(),
             replay: None,
-            seeds: config.seeds,
+            seeds: episodes.episode.seeds_or(SEEDS),
             streams,
             rules,
             provenance: speech.provenance.clone(),
@@ -174,7 +143,7 @@ pub fn measure(
     voice: &mut Voice<'_>,
     progress: Progress<'_>,
 ) -> Result<Measured, RunError> {
-    in_world!(episodes.world, W => measure_in::<W>(episodes, voice, progress))
+    in_world!(episodes.episode.world, W => measure_in::<W>(episodes, voice, progress))
 }
 
 fn measure_in<W: TextWorld + Trainable>(
@@ -184,9 +153,9 @@ fn measure_in<W: TextWorld + Trainable>(
 ) -> Result<Measured, RunError> {
     use sentinel_env::TaskName;
 
-    let rules = args::rules::<W>(&episodes.rules)?;
-    let streams = chosen::streams::<W>(episodes.streams, Streams::Independent)?;
-    let tasks = selected::<W>(episodes.tasks.as_deref(), &episodes.cells)?;
+    let rules = episodes.episode.rules::<W>()?;
+    let streams = episodes.episode.streams_or::<W>(Streams::Independent)?;
+    let tasks = episodes.episode.tasks_or::<W>(None)?;
     let mut all: Vec<Trajectory<W>> = Vec::new();
     let mut scores: Vec<Vec<f64>> = Vec::new();
     for task in &tasks {
@@ -201,7 +170,12 @@ fn measure_in<W: TextWorld + Trainable>(
                 .setup(),
             )
         };
-        let starts = episodes.seeds.range().map(setup).collect();
+        let starts = episodes
+            .episode
+            .seeds_or(SEEDS)
+            .range()
+            .map(setup)
+            .collect();
         let played = voice.through(|voice| rollout(starts, episodes.terms, voice, progress))?;
         scores.push(played.iter().map(|t| t.score).collect());
         all.extend(played);
@@ -212,7 +186,7 @@ fn measure_in<W: TextWorld + Trainable>(
         (task.name().to_owned(), interval)
     };
     Ok(Measured {
-        world: episodes.world,
+        world: episodes.episode.world,
         score: Interval::of_cells(&scores),
         tasks: tasks.iter().zip(&scores).map(of_task).collect(),
         validity: 1.0 - signals.invalid_rate,
@@ -225,7 +199,7 @@ fn measure_in<W: TextWorld + Trainable>(
     })
 }
 
-/// `sentinel rollout --model`: the bookkeeping of a rollout with the model itself.
+/// `sentinel lm rollout --model`: the bookkeeping of a rollout with the model itself.
 ///
 /// # Errors
 /// As [`play`].
@@ -236,7 +210,7 @@ pub fn play_rollout(
     progress: Progress<'_>,
 ) -> Result<DryRun, RunError> {
     let speech = Speech::load(model, speech)?;
-    in_world!(config.world, W => {
+    in_world!(config.episode.world, W => {
         let setups = config.setups::<W>()?;
         let starts = setups.iter().map(Situation::<W>::new).collect();
         let mut voice = speech.voice();

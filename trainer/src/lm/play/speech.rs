@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::voice::Voice;
+use crate::args::{named, parse_number};
 use crate::compact::device::DeviceName;
 use crate::lm::train::RunError;
 use crate::lm::{
@@ -13,24 +14,25 @@ use crate::provenance::{Provenance, marked_name};
 /// Which adapter speaks, and how. Only what was given is set, so that a command without a language
 /// model can refuse it.
 #[derive(Clone, Debug, Default, PartialEq, clap::Args)]
+#[command(next_help_heading = "Language model")]
 pub struct SpeechOptions {
     /// A LoRA adapter of the language model
-    #[arg(long, value_name = "DIR", requires = "model")]
+    #[arg(long, alias = "adapter-dir", value_name = "DIR", requires = "model")]
     pub adapter: Option<PathBuf>,
     /// Draw tokens at this temperature; 0 takes the best one [default: 0]
-    #[arg(long, value_name = "T", requires = "model")]
+    #[arg(long, value_name = "T", requires = "model", value_parser = parse_number::<f64>)]
     pub temperature: Option<f64>,
     /// Longest completion, in tokens [default: 192]
     #[arg(long, value_name = "N", requires = "model")]
     pub max_completion_length: Option<usize>,
     /// Prompts that are completed side by side [default: 64]
-    #[arg(long, value_name = "N", requires = "model")]
-    pub batch_size: Option<usize>,
+    #[arg(long, alias = "batch-size", value_name = "N", requires = "model")]
+    pub generation_batch_size: Option<usize>,
     /// Seed of the draws [default: 0]
     #[arg(long, value_name = "SEED", requires = "model")]
     pub seed: Option<u64>,
     /// Where tensors live [default: cpu]
-    #[arg(long, value_name = "DEVICE", requires = "model")]
+    #[arg(long, value_name = "DEVICE", requires = "model", value_parser = named::<DeviceName>())]
     pub device: Option<DeviceName>,
 }
 
@@ -42,7 +44,7 @@ impl SpeechOptions {
             adapter: self.adapter.clone(),
             temperature: Some(self.temperature.unwrap_or(0.0)),
             max_completion_length: Some(self.max_completion_length.unwrap_or(192)),
-            batch_size: Some(self.batch_size.unwrap_or(64)),
+            generation_batch_size: Some(self.generation_batch_size.unwrap_or(64)),
             seed: Some(self.seed.unwrap_or(0)),
             device: Some(self.device.unwrap_or_default()),
         }
@@ -58,7 +60,10 @@ impl SpeechOptions {
                 "max-completion-length",
                 self.max_completion_length.map(|n| n.to_string()),
             ),
-            ("batch-size", self.batch_size.map(|n| n.to_string())),
+            (
+                "generation-batch-size",
+                self.generation_batch_size.map(|n| n.to_string()),
+            ),
             ("seed", self.seed.map(|n| n.to_string())),
             ("device", self.device.map(|name| name.to_string())),
         ];
@@ -88,9 +93,9 @@ impl Speech {
     /// If it cannot be found or read, or the adapter is of another model.
     pub fn load(asked: &str, options: &SpeechOptions) -> Result<Self, RunError> {
         let said = options.spelled_out();
-        let batch = said.batch_size.unwrap_or_default();
+        let batch = said.generation_batch_size.unwrap_or_default();
         if batch == 0 {
-            return Err(RunError::option("batch_size", "at least 1"));
+            return Err(RunError::option("generation-batch-size", "at least 1"));
         }
         let folder = find_model(asked, &HubOptions::from_environment())?;
         let device = said.device.unwrap_or_default().open()?;

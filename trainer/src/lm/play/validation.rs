@@ -9,7 +9,7 @@ use crate::corpus::validation_seeds;
 use crate::lm::train::{RunError, RunOptions};
 use crate::lm::{GenerateOptions, GenerationDefaults, Qwen2, Tokenizer};
 use crate::run::{Evaluation, Scores};
-use crate::{Cells, SeedRange, chosen};
+use crate::{Cells, EpisodeArgs, SeedRange, chosen};
 
 /// Episodes on validation seeds, and how a model plays them.
 #[derive(Clone, Debug)]
@@ -68,12 +68,12 @@ impl Validation {
         options.greedy = true;
         Ok(Some(Self {
             episodes: EvalEpisodes {
-                world: world.world,
-                rules: world.rules.to_owned(),
-                tasks: Some(names.join(",")),
-                cells: Cells::default(),
-                seeds: SeedRange::of(start, start + count),
-                streams: None,
+                episode: EpisodeArgs {
+                    rules: world.rules.to_owned(),
+                    task: Some(names.join(",")),
+                    seeds: Some(SeedRange::of(start, start + count)),
+                    ..EpisodeArgs::new(world.world)
+                },
                 terms: world.terms,
             },
             names,

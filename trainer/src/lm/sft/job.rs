@@ -9,39 +9,39 @@ use serde::{Deserialize, Serialize};
 
 use super::{Prepared, RowOptions, SftRow, TooLong, pack, packed_gradient, prepare};
 use crate::Cells;
-use crate::args::{WorldParser, parse_number};
+use crate::args::{self, named, parse_number};
 use crate::corpus::rollout::Terms;
-use crate::corpus::{Example, Prompt, parse_style, read_corpus};
+use crate::corpus::{Example, Prompt, read_corpus};
 use crate::lm::play::{Validation, ValidationWorld};
 use crate::lm::train::{
     About, Event, Job, Outcome, RunDir, RunError, RunOptions, Start, State, Update, run,
 };
 use crate::rl::Metrics;
 
-/// The options of `sentinel sft --model`.
+/// Heading of the options of evaluations in help.
+const EVALUATION: &str = "Evaluation";
+
+/// The options of `sentinel lm sft`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
+#[command(next_help_heading = "Fine-tuning")]
 pub struct SftConfig {
     /// The corpus, JSON lines with prompt and completion, or messages
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, alias = "dataset-name", value_name = "FILE")]
     pub data: Option<PathBuf>,
-    #[command(flatten)]
-    #[serde(flatten)]
-    #[allow(missing_docs)]
-    pub run: RunOptions,
     /// The highest learning rate
     #[arg(long, value_name = "X", default_value_t = 2e-5, value_parser = parse_number::<f64>)]
     pub learning_rate: f64,
     /// Rows that are computed at a time
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    pub batch_size: usize,
+    #[arg(long, alias = "batch-size", value_name = "N", default_value_t = 8)]
+    pub per_device_train_batch_size: usize,
     /// Batches that one optimizer step learns from
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub gradient_accumulation_steps: usize,
-    /// What becomes of rows longer than --max-seq-length
-    #[arg(long, value_enum, default_value_t)]
+    /// What becomes of rows longer than --max-length
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
     pub too_long: TooLong,
-    /// Put several examples into a row of up to --max-seq-length tokens; none of them sees another.
-    /// --batch-size then counts such rows
+    /// Put several examples into a row of up to --max-length tokens; none of them sees another.
+    /// --per-device-train-batch-size then counts such rows
     #[arg(long)]
     pub packing: bool,
     /// Train prompts as well, not completions alone
@@ -51,21 +51,26 @@ pub struct SftConfig {
     #[arg(long)]
     pub no_shuffle: bool,
     /// The world of the evaluations that --eval-steps asks for
-    #[arg(long, value_name = "WORLD", value_parser = WorldParser)]
+    #[arg(long, value_name = "WORLD", value_parser = args::world(), help_heading = EVALUATION)]
     #[serde(default)]
     pub eval_world: Option<WorldName>,
     /// Tasks of --eval-world with commas between, or all
-    #[arg(long, value_name = "TASKS", default_value = "all")]
+    #[arg(long, alias = "eval-tasks", value_name = "TASKS", default_value = "all", help_heading = EVALUATION)]
     #[serde(default = "all_tasks")]
-    pub eval_tasks: String,
+    pub eval_task: String,
     /// Rules of --eval-world: reference or hardened, with single changes as in reference+A
-    #[arg(long, value_name = "RULES", default_value = "reference")]
+    #[arg(long, value_name = "RULES", default_value = "reference", help_heading = EVALUATION)]
     #[serde(default = "reference_rules")]
     pub eval_rules: String,
-    /// How the evaluations put an observation into words: compact or reference
-    #[arg(long, value_name = "STYLE", default_value = "compact", value_parser = parse_style)]
+    /// How the evaluations put an observation into words
+    #[arg(long, value_name = "STYLE", default_value_t, value_parser = named::<PromptStyle>(),
+        help_heading = EVALUATION)]
     #[serde(default)]
     pub eval_prompt: PromptStyle,
+    #[command(flatten)]
+    #[serde(flatten)]
+    #[allow(missing_docs)]
+    pub run: RunOptions,
 }
 
 fn all_tasks() -> String {
@@ -93,7 +98,7 @@ impl SftConfig {
         let world = ValidationWorld {
             world,
             rules: &self.eval_rules,
-            tasks: Some(&self.eval_tasks),
+            tasks: Some(&self.eval_task),
             cells: &Cells::default(),
             terms: Terms {
                 style: self.eval_prompt,
@@ -107,11 +112,11 @@ impl SftConfig {
 
     fn check(&self) -> Result<(), RunError> {
         let window = self
-            .batch_size
+            .per_device_train_batch_size
             .checked_mul(self.gradient_accumulation_steps);
         if window.is_none_or(|rows| rows == 0) {
             return Err(RunError::option(
-                "batch-size and gradient-accumulation-steps",
+                "per-device-train-batch-size and gradient-accumulation-steps",
                 "at least 1, and their product below 2^64",
             ));
         }
@@ -141,12 +146,12 @@ impl SftJob {
         if prepared.rows.is_empty() {
             return Err(RunError::option(
                 "data",
-                "a corpus with a row that fits --max-seq-length and has something to learn",
+                "a corpus with a row that fits --max-length and has something to learn",
             ));
         }
         let lengths = prepared.rows.iter().map(|row| row.ids.len());
         let packs = if config.packing {
-            pack(&lengths.collect::<Vec<_>>(), config.run.max_seq_length)
+            pack(&lengths.collect::<Vec<_>>(), config.run.max_length)
         } else {
             (0..lengths.len()).map(|row| vec![row]).collect()
         };
@@ -160,7 +165,7 @@ impl SftJob {
 
     /// [`SftConfig::check`] has seen that there is such a number.
     fn window(&self) -> usize {
-        self.config.batch_size * self.config.gradient_accumulation_steps
+        self.config.per_device_train_batch_size * self.config.gradient_accumulation_steps
     }
 
     /// The rows of an optimizer step. The order of an epoch follows from the seed and its number.
@@ -213,7 +218,7 @@ impl Job for SftJob {
     }
 
     fn warnings(&self) -> Vec<String> {
-        let limit = self.config.run.max_seq_length;
+        let limit = self.config.run.max_length;
         let said = |which: &str, what: &str, lines: &[usize]| {
             let first = lines.first()?;
             let count = lines.len();
@@ -241,7 +246,13 @@ impl Job for SftJob {
         // Neighbours of like length need little padding; the loss of a window has no order.
         rows.sort_by_key(|row| row.iter().map(|example| example.ids.len()).sum::<usize>());
         let pass = self.config.run.pass(state.done);
-        let found = packed_gradient(&state.model, &rows, self.config.batch_size, self.pad, pass)?;
+        let found = packed_gradient(
+            &state.model,
+            &rows,
+            self.config.per_device_train_batch_size,
+            self.pad,
+            pass,
+        )?;
         state.tokens += found.tokens as u64;
         let mut metrics = Metrics::new();
         metrics.insert("entropy".into(), found.entropy);
@@ -270,7 +281,7 @@ pub fn train(
     let examples = read_corpus(data)?;
     let start = Start::open(&config.run, dir, &|| texts(&examples))?;
     let options = RowOptions {
-        max_length: config.run.max_seq_length,
+        max_length: config.run.max_length,
         too_long: config.too_long,
         completion_only: !config.train_on_prompt,
     };
@@ -280,7 +291,7 @@ pub fn train(
         return Err(RunError::Positions {
             longest: prepared.longest,
             positions,
-            asked: config.run.max_seq_length,
+            asked: config.run.max_length,
         });
     }
     let validation = config.validation(&start)?;

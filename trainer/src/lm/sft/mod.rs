@@ -2,9 +2,8 @@
 //!
 //! * [`prepare`]: examples become tokens; what is too long is counted, and never cut unasked.
 //! * [`pack()`]: which examples share a row, where they may.
-//! * [`window_gradient`]: the loss of the rows between two optimizer steps, in micro-batches;
-//!   [`packed_gradient`]: the same of examples that share rows.
-//! * [`train`]: a whole run, `sentinel sft --model`.
+//! * [`packed_gradient`]: the loss of the rows between two optimizer steps, in micro-batches; examples may share rows.
+//! * [`train`]: a whole run, `sentinel lm sft`.
 
 mod gradient;
 mod job;

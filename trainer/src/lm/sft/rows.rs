@@ -8,6 +8,7 @@ use crate::lm::{LmError, Message, Tokenizer};
 /// What becomes of a row that is longer than the limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum TooLong {
     /// Training does not begin.
     #[default]

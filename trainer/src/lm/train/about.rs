@@ -13,6 +13,7 @@ use super::start::stand_in_for;
 use crate::Error;
 use crate::lm::lora::ADAPTER_FILES;
 use crate::lm::{GenerationDefaults, LmError};
+use crate::options::upgraded;
 use crate::provenance::{Provenance, file_digest};
 use crate::run::Cadence;
 
@@ -40,7 +41,7 @@ pub struct About {
     /// When the run evaluates and saves.
     pub cadence: Cadence,
     /// Returns options of an earlier version under the names of this one, with what they left out.
-    pub normalised: fn(Value) -> Value,
+    pub normalised: fn(&Value) -> Value,
     /// SHA-256 of each file that the run reads, by what it is. A run can only go on with the same.
     pub inputs: BTreeMap<String, String>,
     /// The fallbacks that the run rests on: those of its model, adapter and data.
@@ -54,7 +55,7 @@ impl About {
     ///
     /// # Errors
     /// If the options have no form as JSON, or a file cannot be read.
-    pub fn of<C: Serialize + DeserializeOwned>(
+    pub fn of<C: clap::Args + Serialize + DeserializeOwned>(
         config: &C,
         run: &RunOptions,
         source: PathBuf,
@@ -70,7 +71,7 @@ impl About {
             fallback,
             logging_steps: run.logging_steps,
             cadence: run.cadence(),
-            normalised: normalised::<C>,
+            normalised: upgraded::<C>,
             inputs: BTreeMap::new(),
             provenance: Provenance::new(),
             warnings: Vec::new(),
@@ -128,13 +129,6 @@ impl About {
     }
 }
 
-/// Returns options as this version writes them; as they are where it cannot read them.
-fn normalised<C: Serialize + DeserializeOwned>(then: Value) -> Value {
-    let read = serde_json::from_value::<C>(then.clone()).ok();
-    let written = read.and_then(|config| serde_json::to_value(config).ok());
-    written.unwrap_or(then)
-}
-
 /// The first of its inputs that a run began with and that is another now. What was noted before there
 /// were digests says nothing.
 pub(super) fn changed(
@@ -147,7 +141,7 @@ pub(super) fn changed(
     let mut names = then.keys().chain(now.keys());
     let name = names.find(|name| then.get(*name) != now.get(*name))?;
     Some(format!(
-        "{name} is not as it was when the run began: put it back, or start anew with --force"
+        "{name} is not as it was when the run began: put it back, or start anew with --overwrite-output-dir"
     ))
 }
 

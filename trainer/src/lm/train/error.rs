@@ -41,14 +41,14 @@ pub enum RunError {
     /// Rows that the model has no positions for.
     #[error(
         "the longest row has {longest} tokens, but the model reads {positions} (max_position_embeddings in its \
-         config.json): lower --max-seq-length from {asked} to {positions}, with --too-long drop or cut"
+         config.json): lower --max-length from {asked} to {positions}, with --too-long drop or cut"
     )]
     Positions {
         /// Tokens of the longest row.
         longest: usize,
         /// Most tokens of a row that the model reads.
         positions: usize,
-        /// `--max-seq-length`.
+        /// `--max-length`.
         asked: usize,
     },
     /// Nothing can be learned from such a number.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::error::RunError;
 use super::schedule::{Schedule, ScheduleKind};
-use crate::args::parse_number;
+use crate::args::{named, parse_number};
 use crate::compact::device::DeviceName;
 use crate::lm::lora::ADAPTER_FILES;
 use crate::lm::random::Random;
@@ -35,10 +35,12 @@ const fn eval_episodes() -> usize {
 
 /// Options of a run, with the names and meanings of TRL where TRL has them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
+#[command(next_help_heading = "Model and training")]
 pub struct RunOptions {
     /// The model: a local folder, or a name on the Hugging Face Hub
     #[arg(
         long,
+        aliases = ["model-name-or-path", "model-id"],
         value_name = "MODEL",
         default_value = "Qwen/Qwen2.5-1.5B-Instruct"
     )]
@@ -50,8 +52,8 @@ pub struct RunOptions {
     #[arg(long)]
     pub full: bool,
     /// Rank of a new LoRA adapter
-    #[arg(long, value_name = "R", default_value_t = LORA_RANK)]
-    pub lora_rank: usize,
+    #[arg(long, alias = "lora-rank", value_name = "R", default_value_t = LORA_RANK)]
+    pub lora_r: usize,
     /// Scale of its part: ALPHA / R [default: R]
     #[arg(long, value_name = "ALPHA", value_parser = parse_number::<f64>)]
     pub lora_alpha: Option<f64>,
@@ -59,17 +61,23 @@ pub struct RunOptions {
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_number::<f64>)]
     pub lora_dropout: f64,
     /// Linear layers it stands beside, with commas between, or all-linear
-    #[arg(long, value_name = "NAMES", default_value = ALL_LINEAR)]
-    pub lora_targets: String,
+    #[arg(long, alias = "lora-targets", value_name = "NAMES", default_value = ALL_LINEAR)]
+    pub lora_target_modules: String,
     /// Passes over the data
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub epochs: usize,
+    #[arg(long, alias = "epochs", value_name = "N", default_value_t = 1)]
+    pub num_train_epochs: usize,
     /// Optimizer steps instead of whole epochs; 0 for whole epochs
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub max_steps: usize,
     /// How the learning rate falls
-    #[arg(long, value_enum, default_value_t)]
-    pub lr_scheduler: ScheduleKind,
+    #[arg(
+        long,
+        alias = "lr-scheduler",
+        value_enum,
+        value_name = "SHAPE",
+        default_value_t
+    )]
+    pub lr_scheduler_type: ScheduleKind,
     /// Steps in which the learning rate rises from 0
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub warmup_steps: usize,
@@ -80,8 +88,13 @@ pub struct RunOptions {
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = parse_number::<f64>)]
     pub max_grad_norm: f64,
     /// Longest row, prompt and completion together, in tokens
-    #[arg(long, value_name = "N", default_value_t = 1024)]
-    pub max_seq_length: usize,
+    #[arg(
+        long,
+        alias = "max-seq-length",
+        value_name = "N",
+        default_value_t = 1024
+    )]
+    pub max_length: usize,
     /// Keep all activations for the backward pass: faster, with more memory
     #[arg(long)]
     pub no_gradient_checkpointing: bool,
@@ -103,19 +116,29 @@ pub struct RunOptions {
     pub save_total_limit: usize,
     /// Steps between two evaluations by greedy play on validation seeds, after which the best model is
     /// kept; 0 for none
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        help_heading = "Evaluation"
+    )]
     #[serde(default)]
     pub eval_steps: usize,
     /// Validation seeds that an evaluation plays on each task
-    #[arg(long, value_name = "N", default_value_t = EVAL_EPISODES)]
+    #[arg(long, value_name = "N", default_value_t = EVAL_EPISODES, help_heading = "Evaluation")]
     #[serde(default = "eval_episodes")]
     pub eval_episodes: usize,
     /// Evaluations without a better score after which the run ends; 0 to run to the end
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        help_heading = "Evaluation"
+    )]
     #[serde(default)]
     pub early_stopping_patience: usize,
     /// Where tensors live
-    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    #[arg(long, value_name = "DEVICE", default_value_t, value_parser = named::<DeviceName>())]
     pub device: DeviceName,
     /// Train a tiny new model where the model cannot be found, and say so in every output
     #[arg(long)]
@@ -129,8 +152,8 @@ impl RunOptions {
     /// Names the first that cannot be.
     pub fn check(&self) -> Result<(), RunError> {
         let counts = [
-            ("epochs", self.epochs),
-            ("max-seq-length", self.max_seq_length),
+            ("num-train-epochs", self.num_train_epochs),
+            ("max-length", self.max_length),
             ("logging-steps", self.logging_steps),
             ("save-steps", self.save_steps),
         ];
@@ -183,21 +206,24 @@ impl RunOptions {
     /// If one cannot be.
     pub fn lora(&self) -> Result<LoraConfig, RunError> {
         let mut targets = Vec::new();
-        if self.lora_targets == ALL_LINEAR {
+        if self.lora_target_modules == ALL_LINEAR {
             targets.extend(Target::ALL);
         } else {
-            for name in self.lora_targets.split(',').map(str::trim) {
+            for name in self.lora_target_modules.split(',').map(str::trim) {
                 let target = Target::by_name(name);
                 targets.push(target.ok_or_else(|| {
-                    RunError::option("lora-targets", "names such as q_proj,v_proj, or all-linear")
+                    RunError::option(
+                        "lora-target-modules",
+                        "names such as q_proj,v_proj, or all-linear",
+                    )
                 })?);
             }
             targets.sort_unstable();
             targets.dedup();
         }
         let config = LoraConfig {
-            rank: self.lora_rank,
-            alpha: self.lora_alpha.unwrap_or(self.lora_rank as f64),
+            rank: self.lora_r,
+            alpha: self.lora_alpha.unwrap_or(self.lora_r as f64),
             dropout: self.lora_dropout,
             rslora: false,
             targets,
@@ -218,15 +244,15 @@ impl RunOptions {
         let own = LoraConfig::read(&folder.join(ADAPTER_FILES[0]))?;
         let asked = self.lora()?;
         let apart = |a: f64, b: f64| (a - b).abs() > 0.0;
-        let rank = self.lora_rank != LORA_RANK && asked.rank != own.rank;
+        let rank = self.lora_r != LORA_RANK && asked.rank != own.rank;
         let alpha = self.lora_alpha.is_some() && apart(asked.alpha, own.alpha);
         let dropout = asked.dropout > 0.0 && apart(asked.dropout, own.dropout);
-        let targets = self.lora_targets != ALL_LINEAR && asked.targets != own.targets;
+        let targets = self.lora_target_modules != ALL_LINEAR && asked.targets != own.targets;
         let others = [
-            ("lora-rank", rank),
+            ("lora-r", rank),
             ("lora-alpha", alpha),
             ("lora-dropout", dropout),
-            ("lora-targets", targets),
+            ("lora-target-modules", targets),
         ];
         match others.into_iter().find(|(_, other)| *other) {
             Some((option, _)) => Err(RunError::option(
@@ -246,10 +272,10 @@ impl RunOptions {
             names.join(",")
         };
         [
-            ("lora_rank".to_owned(), config.rank.into()),
+            ("lora_r".to_owned(), config.rank.into()),
             ("lora_alpha".to_owned(), config.alpha.into()),
             ("lora_dropout".to_owned(), config.dropout.into()),
-            ("lora_targets".to_owned(), targets.into()),
+            ("lora_target_modules".to_owned(), targets.into()),
         ]
     }
 
@@ -289,7 +315,7 @@ impl RunOptions {
     #[must_use]
     pub const fn schedule(&self, peak: f64, total: usize) -> Schedule {
         Schedule {
-            kind: self.lr_scheduler,
+            kind: self.lr_scheduler_type,
             peak,
             warmup: self.warmup_steps,
             total,
@@ -302,7 +328,7 @@ impl RunOptions {
         if self.max_steps > 0 {
             self.max_steps
         } else {
-            self.epochs.saturating_mul(per_epoch)
+            self.num_train_epochs.saturating_mul(per_epoch)
         }
     }
 }

@@ -262,7 +262,7 @@ fn open<'a>(
             ));
         }
         let then = &found.header;
-        let config = (about.normalised)(then.config.clone());
+        let config = (about.normalised)(&then.config);
         let reason = other(&config, &about.config, job.free());
         if let Some(reason) = reason.or_else(|| changed(&then.inputs, &about.inputs)) {
             return Err(differs(reason));

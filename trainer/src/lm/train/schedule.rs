@@ -5,13 +5,16 @@ use serde::{Deserialize, Serialize};
 /// The shape of the learning rate after its warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum ScheduleKind {
     /// Falls to 0 in a straight line.
     #[default]
     Linear,
     /// Falls to 0 along half a cosine.
     Cosine,
-    /// Stays.
+    /// Stays as it is.
+    #[serde(alias = "constant_with_warmup")]
+    #[value(alias = "constant_with_warmup")]
     Constant,
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -16,6 +17,7 @@ use crate::lm::{
     BaseCheck, GenerationDefaults, HubOptions, LmError, Lora, Optimizer, Qwen2, Tokenizer, Trained,
     find_model,
 };
+use crate::options::{OptionsError, read_options, renamed};
 use crate::provenance::Provenance;
 use crate::run::{RunDir, RunLock};
 use crate::{Error, files};
@@ -135,8 +137,8 @@ fn stand_in(
     let folder = dir.path.join(STAND_IN);
     if !(dir.resume && folder.join("config.json").is_file()) {
         let init = InitOptions {
-            max_position_embeddings: POSITIONS.max(options.max_seq_length),
-            force: true,
+            max_position_embeddings: POSITIONS.max(options.max_length),
+            overwrite_output_dir: true,
             ..InitOptions::tiny(folder.clone())
         };
         let mut provenance = Provenance::new();
@@ -151,7 +153,7 @@ fn stand_in(
 ///
 /// # Errors
 /// If a value of `base` is no value of its option.
-pub fn overlaid<T: Serialize + DeserializeOwned>(
+pub fn overlaid<T: Args + Serialize + DeserializeOwned>(
     options: &T,
     base: Option<(&Path, Value)>,
     given: impl Fn(&str) -> bool,
@@ -168,8 +170,9 @@ pub fn overlaid<T: Serialize + DeserializeOwned>(
     if let Some((from, base)) = base {
         from.clone_into(&mut path);
         let Value::Object(base) = base else {
-            return Err(no_options(from, "it is something else"));
+            return Err(no_options(from, "not an object of options"));
         };
+        let base = renamed::<T>(base).map_err(|reason| no_options(from, &reason))?;
         for (name, value) in base {
             if !fields.contains_key(&name) {
                 let reason = format!("there is no option {name}: see --help");
@@ -184,18 +187,19 @@ pub fn overlaid<T: Serialize + DeserializeOwned>(
 }
 
 fn no_options(path: &Path, reason: &str) -> RunError {
-    Error::checkpoint(path, format!("not a JSON object of options ({reason})")).into()
+    Error::checkpoint(path, reason.to_owned()).into()
 }
 
-/// Options of a JSON file.
+/// Options of a TOML or JSON file.
 ///
 /// # Errors
 /// If it cannot be read or is no object.
 pub fn options_file(path: &Path) -> Result<Value, RunError> {
-    let bytes = std::fs::read(path).map_err(|error| LmError::read(path, error))?;
-    let fields: Result<Map<String, Value>, _> = serde_json::from_slice(&bytes);
-    let fields = fields.map_err(|error| no_options(path, &error.to_string()))?;
-    Ok(Value::Object(fields))
+    match read_options(path) {
+        Ok(fields) => Ok(Value::Object(fields)),
+        Err(OptionsError::Read(error)) => Err(error.into()),
+        Err(OptionsError::Format { reason }) => Err(no_options(path, &reason)),
+    }
 }
 
 /// Writes the options of a run beside it, for `--config`.

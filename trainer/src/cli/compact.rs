@@ -1,63 +1,25 @@
-//! `sentinel train` and `sentinel sft`: a bar for a person who waits, lines for a log.
+//! `sentinel train` and `sentinel imitate`: a bar for a person who waits, lines for a log.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _, stderr};
 
 use anyhow::{Result, bail};
-use clap::{ArgMatches, Command};
+use clap::ArgMatches;
 use indicatif::{ProgressBar, ProgressStyle};
 use sentinel_env::in_world;
-use sentinel_env::trust::TrustEnv;
 use sentinel_trainer::compact::command::{self, TrainCommand};
 use sentinel_trainer::compact::device::DeviceName;
 use sentinel_trainer::compact::run::MODEL;
 use sentinel_trainer::compact::{self, Event, Learn, Method, Scores, TrainConfig};
 use sentinel_trainer::run::Outcome;
-use serde_json::{Map, Value};
 
-use crate::interrupt::{interrupted, on_interrupt};
+use super::interrupt::{interrupted, on_interrupt};
 
-/// The command line of `sentinel sft`.
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct SftCommand {
-    /// Train the compact policy, not a language model
-    #[arg(long, required = true)]
-    compact: bool,
-    #[command(flatten)]
-    train: TrainCommand,
-}
-
-/// Shows the defaults that imitation has in place of GRPO's.
-pub(crate) fn with_sft_defaults(command: Command) -> Command {
-    let preset = TrainConfig::preset::<TrustEnv>(Method::Sft, false);
-    // Through text: a value would show an f32 with the digits of an f64.
-    let text = serde_json::to_string(&preset).unwrap_or_default();
-    let fields = serde_json::from_str::<Map<String, Value>>(&text).ok();
-    command.mut_subcommand(crate::COMPACT, |sft| {
-        let sft = sft.mut_arg("output_dir", |arg| arg.default_value("outputs/sft"));
-        fields
-            .into_iter()
-            .flatten()
-            .fold(sft, |sft, (name, value)| {
-                let said = value
-                    .as_str()
-                    .map_or_else(|| value.to_string(), str::to_owned);
-                sft.mut_arg(name, |arg| arg.default_value(said))
-            })
-    })
-}
-
-/// `sentinel sft`
-pub(crate) fn sft(command: &SftCommand, matches: &ArgMatches) -> Result<()> {
-    debug_assert!(command.compact, "clap asks for it");
-    train(&command.train, Method::Sft, matches)
-}
-
-/// `sentinel train`
+/// `sentinel train` and `sentinel imitate`
 pub(crate) fn train(command: &TrainCommand, method: Method, matches: &ArgMatches) -> Result<()> {
     let config = command.config(method, matches)?;
     let world = command::world(&config)?;
-    let run_dir = command.run_dir();
+    let run_dir = command.run.run_dir();
     let (tasks, baselines) = in_world!(world, W => {
         (config.task_names::<W>(), <W as Learn>::BASELINES.join(","))
     });
@@ -91,7 +53,7 @@ pub(crate) fn train(command: &TrainCommand, method: Method, matches: &ArgMatches
         baselines,
         run_dir.path.display()
     );
-    crate::commands::print(&text)
+    super::environments::print(&text)
 }
 
 fn said(tasks: &[&str], scores: &Scores) -> String {

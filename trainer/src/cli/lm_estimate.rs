@@ -1,4 +1,4 @@
-//! `sentinel grpo --estimate`: a table of what a run takes, before anybody waits for a model.
+//! `sentinel lm grpo --estimate`: a table of what a run takes, before anybody waits for a model.
 
 use anyhow::Result;
 use clap::ArgMatches;
@@ -7,7 +7,7 @@ use sentinel_trainer::lm::grpo::GrpoConfig;
 use sentinel_trainer::lm::grpo::estimate::{Estimate, estimate, known};
 use sentinel_trainer::lm::{HubOptions, ModelConfig, find_model};
 
-use crate::commands::print;
+use super::environments::print;
 
 /// Memory of the accelerators that the table is for, in GB of 10^9 bytes.
 const SIZES: [u64; 3] = [16, 24, 80];
@@ -65,8 +65,8 @@ pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Resu
     text.push_str(&format!(
         "micro-batch {} x {} tokens, {} side by side in generation, {}\n\
          at most: of an accelerator, one micro-batch at a time; processor: up to {cores} at a time here\n",
-        config.micro_batch_size,
-        config.run.max_seq_length,
+        config.per_device_train_batch_size,
+        config.run.max_length,
         config.generation_batch_size,
         if config.run.full {
             "all weights".to_owned()

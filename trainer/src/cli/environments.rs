@@ -1,4 +1,4 @@
-//! What each subcommand prints, and when it fails.
+//! The commands of the environments: what they print, and when they fail.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
@@ -8,7 +8,6 @@ use sentinel_env::in_world;
 use sentinel_policy::Playable;
 use sentinel_trainer::ablate::{self, AblateConfig};
 use sentinel_trainer::bench::{self, BenchConfig};
-use sentinel_trainer::corpus::{self, CorpusConfig};
 use sentinel_trainer::eval::Evaluated;
 use sentinel_trainer::eval::{self, EvalConfig};
 use sentinel_trainer::manifest::{Manifest, ManifestConfig, NAME};
@@ -19,7 +18,7 @@ use sentinel_trainer::trace::{Ended, TraceConfig, trace_actions, trace_policy};
 use sentinel_trainer::verify::{VerifyConfig, verify_file};
 use sentinel_trainer::{Error, files};
 
-use crate::bar::Bar;
+use super::bar::Bar;
 
 /// Lines of a bad replay that `eval` repeats.
 const PROBLEMS_SHOWN: usize = 20;
@@ -39,7 +38,7 @@ fn note(text: &str) {
 
 /// `sentinel eval`
 pub(crate) fn eval(config: &EvalConfig) -> Result<()> {
-    in_world!(config.world, W => eval_in::<W>(config))
+    in_world!(config.episode.world, W => eval_in::<W>(config))
 }
 
 fn eval_in<W: Evaluated>(config: &EvalConfig) -> Result<()> {
@@ -153,17 +152,9 @@ pub(crate) fn manifest(config: &ManifestConfig) -> Result<()> {
     ))
 }
 
-/// `sentinel corpus`
-pub(crate) fn corpus(config: &CorpusConfig) -> Result<()> {
-    let bar = Bar::new(Some(config.episodes()?));
-    let summary = corpus::demonstrate(config, &|| bar.step())?;
-    drop(bar);
-    print(&format!("wrote {}: {summary}\n", config.out.display()))
-}
-
 /// `sentinel trace`
 pub(crate) fn trace(config: &TraceConfig) -> Result<()> {
-    in_world!(config.world, W => trace_in::<W>(config))
+    in_world!(config.episode.world, W => trace_in::<W>(config))
 }
 
 fn trace_in<W: Traced>(config: &TraceConfig) -> Result<()> {
@@ -197,7 +188,7 @@ fn trace_in<W: Traced>(config: &TraceConfig) -> Result<()> {
 /// `sentinel bench`
 pub(crate) fn bench(config: &BenchConfig) -> Result<()> {
     let bar = Bar::new(None);
-    let speeds = in_world!(config.world, W => bench::bench::<W>(config, || bar.step()))?;
+    let speeds = in_world!(config.episode.world, W => bench::bench::<W>(config, || bar.step()))?;
     drop(bar);
     if config.json {
         print(&(serde_json::to_string_pretty(&speeds)? + "\n"))
@@ -211,7 +202,7 @@ pub(crate) fn rules(config: &RulesConfig) -> Result<()> {
     if let Some(path) = &config.out {
         rules::check_replaces(path)?;
     }
-    let findings = in_world!(config.world, W => compare::<W>(config))?;
+    let findings = in_world!(config.episode.world, W => compare::<W>(config))?;
     if let Some(path) = &config.out {
         files::write(path, findings.to_json()?.as_bytes())?;
         note(&format!("wrote {}", path.display()));

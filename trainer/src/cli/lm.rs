@@ -1,156 +1,147 @@
-//! `sentinel init`, `sft --model`, `grpo`, `merge`, `eval-lm` and `rollout`: what they print, and Ctrl-C.
+//! The commands of language models: what they print, and Ctrl-C.
 
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use clap::ArgMatches;
 use clap::parser::ValueSource;
-use sentinel_trainer::corpus::read_corpus;
+use clap::{ArgMatches, Args};
 use sentinel_trainer::corpus::rollout::{RolloutConfig, dry_run};
+use sentinel_trainer::corpus::{self, CorpusConfig, read_corpus};
 use sentinel_trainer::lm::grpo::{self, GrpoConfig, PlayConfig, SpeechOptions};
 use sentinel_trainer::lm::init::{InitOptions, create};
 use sentinel_trainer::lm::sft::{self, SftConfig};
 use sentinel_trainer::lm::train::checkpoint::Header;
 use sentinel_trainer::lm::train::{
-    Outcome, RunDir, RunError, RunOptions, options_file, overlaid, write_options,
+    Outcome, RunError, RunOptions, options_file, overlaid, write_options,
 };
 use sentinel_trainer::lm::{BaseCheck, HubOptions, Lora, Qwen2, find_model};
+use sentinel_trainer::options::upgraded;
 use sentinel_trainer::provenance::Provenance;
+use sentinel_trainer::run::{RunDir, RunDirArgs};
 use sentinel_trainer::seeds::SeedError;
-use sentinel_trainer::{Error, files};
+use sentinel_trainer::{EpisodeArgs, Error, files};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::bar::Bar;
-use crate::commands::print;
-use crate::interrupt::{interrupted, on_interrupt};
-use crate::lm_estimate::print_estimates;
-use crate::lm_view::View;
+use super::bar::Bar;
+use super::environments::print;
+use super::interrupt::{interrupted, on_interrupt};
+use super::lm_estimate::print_estimates;
+use super::lm_view::View;
 
+/// The folder of a run that is not told another.
+const OUTPUTS: &str = "outputs/lm";
 /// The variable that stands for --allow-fallback.
 const FALLBACK: &str = "SENTINEL_ALLOW_TRAIN_FALLBACK";
 
-/// Where a run lives, and where its options come from.
+/// The command line of `sentinel lm sft`.
 #[derive(Clone, Debug, clap::Args)]
-pub(crate) struct RunDirOptions {
-    /// The folder for the adapter or model, checkpoints and logs
-    #[arg(long, value_name = "DIR", default_value = "outputs/lm")]
-    output_dir: PathBuf,
-    /// JSON file with options, by the names of the flags with _ for -
-    #[arg(long = "config", id = "options_file", value_name = "FILE")]
-    file: Option<PathBuf>,
-    /// Go on from the last checkpoint in --output-dir
-    #[arg(long, conflicts_with_all = ["force", "options_file"])]
-    resume: bool,
-    /// Start anew, over a run that is in --output-dir
-    #[arg(long)]
-    force: bool,
-}
-
-impl RunDirOptions {
-    fn run_dir(&self) -> RunDir {
-        RunDir {
-            path: self.output_dir.clone(),
-            resume: self.resume,
-            force: self.force,
-        }
-    }
-
-    /// Which of these options the command line or the file says something of.
-    fn says<const N: usize>(
-        &self,
-        names: [&str; N],
-        matches: &ArgMatches,
-    ) -> Result<[bool; N], RunError> {
-        let file = self.file.as_deref().map(options_file).transpose()?;
-        Ok(names.map(|name| {
-            let typed = matches.value_source(name) == Some(ValueSource::CommandLine);
-            typed || file.as_ref().is_some_and(|file| file.get(name).is_some())
-        }))
-    }
-
-    /// Flags over the file, or over the run that goes on, over defaults.
-    fn options<T>(&self, options: &T, matches: &ArgMatches) -> Result<T, RunError>
-    where
-        T: Serialize + DeserializeOwned,
-    {
-        let base = if self.resume {
-            let header = Header::read(&self.output_dir)?;
-            Some((self.output_dir.as_path(), header.config))
-        } else if let Some(file) = &self.file {
-            Some((file.as_path(), options_file(file)?))
-        } else {
-            None
-        };
-        let known = |name: &str| matches.try_contains_id(name).is_ok();
-        let given = |name: &str| {
-            known(name) && matches.value_source(name) == Some(ValueSource::CommandLine)
-        };
-        overlaid(options, base, given)
-    }
-}
-
-/// The command line of `sentinel sft`.
-#[derive(Clone, Debug, clap::Args)]
+#[command(mut_arg("output_dir", |arg| arg.default_value(OUTPUTS)))]
 pub(crate) struct SftCommand {
     #[command(flatten)]
-    run_dir: RunDirOptions,
+    run_dir: RunDirArgs,
     #[command(flatten)]
     config: SftConfig,
-    /// Train the compact policy instead, by imitation along its own episodes; it has other options,
-    /// see `sentinel sft --compact --help`
-    #[arg(long)]
-    compact: bool,
 }
 
-/// The command line of `sentinel grpo`.
+/// The command line of `sentinel lm grpo`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(mut_arg("output_dir", |arg| arg.default_value(OUTPUTS)))]
 pub(crate) struct GrpoCommand {
-    #[command(flatten)]
-    run_dir: RunDirOptions,
-    #[command(flatten)]
-    config: GrpoConfig,
-    /// Play with a script in the model's place: no model is loaded
+    /// Play with a script in the model's place, without loading a model
     #[arg(long)]
     dry_run: bool,
     /// Print the memory that a run with these options takes
     #[arg(long, conflicts_with = "dry_run")]
     estimate: bool,
+    #[command(flatten)]
+    run_dir: RunDirArgs,
+    #[command(flatten)]
+    config: GrpoConfig,
 }
 
-/// The command line of `sentinel merge`.
+/// The command line of `sentinel lm merge`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct MergeCommand {
     /// The base model: a local folder, or a name on the Hugging Face Hub
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, aliases = ["model-name-or-path", "model-id"], value_name = "MODEL")]
     model: String,
     /// The adapter's folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, alias = "adapter-dir", value_name = "DIR")]
     adapter: PathBuf,
     /// The folder to write
-    #[arg(long, value_name = "DIR")]
-    out: PathBuf,
-    /// Overwrite what is in --out
-    #[arg(long)]
-    force: bool,
+    #[arg(long, alias = "out", value_name = "DIR")]
+    output_dir: PathBuf,
+    /// Overwrite what is in --output-dir
+    #[arg(long, alias = "force")]
+    overwrite_output_dir: bool,
 }
 
-/// The command line of `sentinel rollout`.
+/// The command line of `sentinel lm rollout`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RolloutCommand {
     /// Play a script in a model's place
     #[arg(long, required_unless_present = "model")]
     dry_run: bool,
     /// The language model that plays: a local folder, or a name on the Hugging Face Hub
-    #[arg(long, value_name = "MODEL", conflicts_with_all = ["dry_run", "policy"])]
+    #[arg(long, aliases = ["model-name-or-path", "model-id"], value_name = "MODEL",
+        conflicts_with_all = ["dry_run", "policy"])]
     model: Option<String>,
     #[command(flatten)]
-    speech: SpeechOptions,
-    #[command(flatten)]
     config: RolloutConfig,
+    #[command(flatten)]
+    speech: SpeechOptions,
 }
 
-/// `sentinel init`
+/// Which options the command line or the file says something of.
+fn says<const N: usize>(
+    run: &RunDirArgs,
+    names: [&str; N],
+    matches: &ArgMatches,
+) -> Result<[bool; N], RunError> {
+    let file = run.config.as_deref().map(options_file).transpose()?;
+    Ok(names.map(|name| {
+        let typed = matches.value_source(name) == Some(ValueSource::CommandLine);
+        typed || file.as_ref().is_some_and(|file| file.get(name).is_some())
+    }))
+}
+
+/// Flags over the file, over the run that is resumed, over defaults.
+fn options<T>(run: &RunDirArgs, options: &T, matches: &ArgMatches) -> Result<T, RunError>
+where
+    T: Args + Serialize + DeserializeOwned,
+{
+    let known = |name: &str| matches.try_contains_id(name).is_ok();
+    let given =
+        |name: &str| known(name) && matches.value_source(name) == Some(ValueSource::CommandLine);
+    let mut saved = None;
+    if run.resume_from_checkpoint {
+        let header = Header::read(&run.output_dir)?;
+        saved = Some((run.output_dir.as_path(), upgraded::<T>(&header.config)));
+    }
+    let Some(file) = &run.config else {
+        return overlaid(options, saved, given);
+    };
+    let base = options_file(file)?;
+    if saved.is_none() {
+        return overlaid(options, Some((file, base)), given);
+    }
+    // The file counts as if it had been typed, and what was typed counts more.
+    let resumed = overlaid(options, saved, |_| false)?;
+    let with_file = overlaid(&resumed, Some((file, base)), |_| false)?;
+    let typed = serde_json::to_value(with_file).map_err(Error::from)?;
+    overlaid(options, Some((file, typed)), given)
+}
+
+/// `sentinel lm corpus`
+pub(crate) fn corpus(config: &CorpusConfig) -> Result<()> {
+    let bar = Bar::new(Some(config.episodes()?));
+    let summary = corpus::demonstrate(config, &|| bar.step())?;
+    drop(bar);
+    print(&format!("wrote {}: {summary}\n", config.out.display()))
+}
+
+/// `sentinel lm init`
 pub(crate) fn init(options: &InitOptions) -> Result<()> {
     let (mut texts, mut provenance) = (Vec::new(), Provenance::new());
     if let Some(data) = &options.data {
@@ -169,9 +160,9 @@ pub(crate) fn init(options: &InitOptions) -> Result<()> {
     ))
 }
 
-/// `sentinel sft --model`
+/// `sentinel lm sft`
 pub(crate) fn sft(command: &SftCommand, matches: &ArgMatches) -> Result<()> {
-    let mut config = command.run_dir.options(&command.config, matches)?;
+    let mut config = options(&command.run_dir, &command.config, matches)?;
     allow_fallback(&mut config.run);
     let dir = command.run_dir.run_dir();
     let mut view = View::new();
@@ -180,11 +171,11 @@ pub(crate) fn sft(command: &SftCommand, matches: &ArgMatches) -> Result<()> {
     finish(done, &view, &dir, &config)
 }
 
-/// `sentinel grpo`
+/// `sentinel lm grpo`
 pub(crate) fn grpo(command: &GrpoCommand, matches: &ArgMatches) -> Result<()> {
-    let mut config = command.run_dir.options(&command.config, matches)?;
+    let mut config = options(&command.run_dir, &command.config, matches)?;
     if command.dry_run {
-        let [episodes, task] = command.run_dir.says(["episodes", "task"], matches)?;
+        let [episodes, task] = says(&command.run_dir, ["episodes", "task"], matches)?;
         return play_script(&config, episodes, task);
     }
     if command.estimate {
@@ -198,7 +189,7 @@ pub(crate) fn grpo(command: &GrpoCommand, matches: &ArgMatches) -> Result<()> {
     finish(done, &view, &dir, &config)
 }
 
-/// `sentinel merge`
+/// `sentinel lm merge`
 pub(crate) fn merge(command: &MergeCommand) -> Result<()> {
     let folder = find_model(&command.model, &HubOptions::from_environment())?;
     let mut model = Qwen2::load(&folder, &burn::tensor::Device::flex())?;
@@ -206,15 +197,16 @@ pub(crate) fn merge(command: &MergeCommand) -> Result<()> {
     let mut provenance = Provenance::new();
     provenance.add_model("model", &folder)?;
     provenance.add_model("adapter", &command.adapter)?;
-    let report = Lora::merge_into(&model, &folder, &command.out, &provenance, command.force)?;
+    let (to, force) = (&command.output_dir, command.overwrite_output_dir);
+    let report = Lora::merge_into(&model, &folder, to, &provenance, force)?;
     print(&format!(
         "wrote {}: logits differ from base and adapter by at most {:.1e}\n",
-        command.out.display(),
+        command.output_dir.display(),
         report.difference
     ))
 }
 
-/// `sentinel eval-lm`
+/// `sentinel lm eval`
 pub(crate) fn eval(config: &PlayConfig) -> Result<()> {
     if let Some(path) = &config.out {
         grpo::check_replaces(path)?;
@@ -230,7 +222,7 @@ pub(crate) fn eval(config: &PlayConfig) -> Result<()> {
     print(&text)
 }
 
-/// `sentinel rollout`
+/// `sentinel lm rollout`
 pub(crate) fn rollout(command: &RolloutCommand) -> Result<()> {
     // clap asks for --model with these, unless something is there that excludes it.
     if let (None, Some((name, _))) = (&command.model, command.speech.given().next()) {
@@ -275,26 +267,26 @@ fn finish(
     }
 }
 
-/// `sentinel grpo --dry-run`: as `sentinel rollout --dry-run`, with the run's own options. Where
+/// `sentinel lm grpo --dry-run`: as `sentinel lm rollout --dry-run`, with the run's own options. Where
 /// nobody says otherwise, of episodes or task, it is the dry run of the reference: five episodes of one
 /// task.
 fn play_script(config: &GrpoConfig, says_episodes: bool, says_task: bool) -> Result<()> {
-    let episodes = if says_episodes { config.episodes } else { 5 };
+    let said = config.episode.episodes.filter(|_| says_episodes);
     let start = config.run.seed;
-    let seeds = format!("{start}..{}", start.saturating_add(episodes as u64));
+    let seeds = format!("{start}..{}", start.saturating_add(said.unwrap_or(5)));
+    let seeds = seeds.parse().map_err(|error: SeedError| Error::Argument {
+        option: "--episodes and --seed",
+        reason: error.to_string(),
+    })?;
     let terms = config.terms()?;
     let found = dry_run(
         &RolloutConfig {
-            world: config.world,
-            rules: config.rules.clone(),
-            task: says_task.then(|| config.task.clone()),
-            cells: config.cells.clone(),
-            episodes: seeds.parse().map_err(|error: SeedError| Error::Argument {
-                option: "--episodes and --seed",
-                reason: error.to_string(),
-            })?,
-            seeds: None,
-            streams: config.streams,
+            episode: EpisodeArgs {
+                task: config.episode.task.clone().filter(|_| says_task),
+                episodes: None,
+                seeds: Some(seeds),
+                ..config.episode.clone()
+            },
             policy: None,
             prompt: config.prompt,
             reader: config.reader,

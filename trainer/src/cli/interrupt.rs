@@ -9,7 +9,7 @@ use sentinel_trainer::Error;
 
 /// A run that was asked to stop, and did: exit code 130, as of a program that Ctrl-C ended.
 #[derive(Debug, thiserror::Error)]
-#[error("interrupted; go on with --resume")]
+#[error("interrupted; go on with --resume-from-checkpoint")]
 pub(crate) struct Interrupted;
 
 /// Says that a run was stopped, and how to go on.
@@ -18,7 +18,7 @@ pub(crate) fn interrupted(folder: &Path) -> anyhow::Error {
     // Nobody is left to tell when this fails.
     let _ = writeln!(
         stderr(),
-        "stopped; {folder} holds a checkpoint: go on with --resume"
+        "stopped; {folder} holds a checkpoint: go on with --resume-from-checkpoint"
     );
     Interrupted.into()
 }

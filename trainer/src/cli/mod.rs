@@ -1,0 +1,252 @@
+//! The command line: what there is, what older spellings mean, and who answers.
+
+mod bar;
+mod compact;
+mod environments;
+mod help;
+pub(crate) mod interrupt;
+mod lm;
+mod lm_estimate;
+mod lm_view;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsString;
+
+use anyhow::Result;
+use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser};
+use sentinel_trainer::ablate::AblateConfig;
+use sentinel_trainer::bench::BenchConfig;
+use sentinel_trainer::compact::command::TrainCommand;
+use sentinel_trainer::compact::config::Method;
+use sentinel_trainer::corpus::CorpusConfig;
+use sentinel_trainer::eval::EvalConfig;
+use sentinel_trainer::lm::grpo::PlayConfig;
+use sentinel_trainer::lm::init::InitOptions;
+use sentinel_trainer::manifest::ManifestConfig;
+use sentinel_trainer::record::RecordConfig;
+use sentinel_trainer::rules::RulesConfig;
+use sentinel_trainer::trace::TraceConfig;
+use sentinel_trainer::verify::VerifyConfig;
+
+/// The name of the program, in help and in completions.
+const NAME: &str = "sentinel";
+
+/// Environments for the oversight of agents: play them, and train policies in them.
+#[derive(Debug, Parser)]
+#[command(name = NAME, version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What the program can do. The groups that `--help` shows are in [`help`].
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Play policies on the same seeds and compare them
+    Eval(EvalConfig),
+    /// Play a policy and write its actions as a replay
+    Record(Box<RecordConfig>),
+    /// Verify replays and list them
+    #[command(subcommand)]
+    Replay(ReplayCommand),
+    /// Print an episode as JSON lines, to compare with another implementation
+    Trace(TraceConfig),
+    /// Measure the steps per second of a world on one core
+    Bench(BenchConfig),
+    /// Compare rules: the effect of each change on each policy, and whether better policies score better
+    Rules(RulesConfig),
+    /// Compare the stack of agents of world polyguard with its parts
+    Ablate(AblateConfig),
+    /// Train a compact policy by playing: GRPO, from fresh weights or from a model
+    Train(Box<TrainCommand>),
+    /// Train a compact policy by imitation of a teacher along its own episodes (DAgger)
+    Imitate(Box<TrainCommand>),
+    /// Train and measure language models
+    #[command(subcommand)]
+    Lm(LmCommand),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        #[arg(value_name = "SHELL")]
+        shell: clap_complete::Shell,
+    },
+    #[command(flatten)]
+    Old(OldCommand),
+}
+
+/// What can be done with replays.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum ReplayCommand {
+    /// Play every episode again; exit code 1 when a line is bad or a row does not fit
+    Verify(VerifyConfig),
+    /// Rebuild FOLDER/manifest.json; the command and commit of unchanged files are kept
+    Manifest(ManifestConfig),
+}
+
+/// What can be done with language models.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum LmCommand {
+    /// Write the actions of a policy as chat rows for a language model to learn from
+    Corpus(CorpusConfig),
+    /// Make a small new language model with a tokenizer of its own
+    Init(InitOptions),
+    /// Fine-tune a language model on a corpus
+    Sft(Box<lm::SftCommand>),
+    /// Train a language model by playing: GRPO on the rewards of a world
+    Grpo(Box<lm::GrpoCommand>),
+    /// Measure a language model in episodes: how often it names an action, and its score
+    Eval(Box<PlayConfig>),
+    /// Add a LoRA adapter to the weights of its base model
+    Merge(lm::MergeCommand),
+    /// Play episodes in words as training does, with a language model or a script in its place
+    Rollout(Box<lm::RolloutCommand>),
+}
+
+/// The spellings of earlier versions.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum OldCommand {
+    /// Same as `lm corpus`
+    #[command(hide = true)]
+    Corpus(CorpusConfig),
+    /// Same as `lm init`
+    #[command(hide = true)]
+    Init(InitOptions),
+    /// Same as `lm sft`, or with --compact as `imitate`
+    #[command(hide = true, disable_help_flag = true)]
+    Sft {
+        /// The options of that command
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
+    /// Same as `lm grpo`
+    #[command(hide = true)]
+    Grpo(Box<lm::GrpoCommand>),
+    /// Same as `lm eval`
+    #[command(hide = true)]
+    EvalLm(Box<PlayConfig>),
+    /// Same as `lm merge`
+    #[command(hide = true)]
+    Merge(lm::MergeCommand),
+    /// Same as `lm rollout`
+    #[command(hide = true)]
+    Rollout(Box<lm::RolloutCommand>),
+}
+
+/// Reads a command line. The second value says which of the command's options were given.
+///
+/// # Errors
+/// If the words are no command line, or ask for help or the version.
+pub(crate) fn parse(words: &[OsString]) -> Result<(Command, ArgMatches), clap::Error> {
+    let mut root = help::prepared(Cli::command(), words);
+    let matches = root.try_get_matches_from_mut(words)?;
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut root))?;
+    let mut given = &matches;
+    while let Some((_, of_subcommand)) = given.subcommand() {
+        given = of_subcommand;
+    }
+    let command = match cli.command {
+        Command::Old(OldCommand::Sft { words }) => return parse_old_sft(&root, &words),
+        Command::Old(old) => old.renamed(),
+        command => command,
+    };
+    Ok((command, given.clone()))
+}
+
+/// Reads the options behind the old `sft`, which are those of one of two commands.
+fn parse_old_sft(
+    root: &clap::Command,
+    words: &[OsString],
+) -> Result<(Command, ArgMatches), clap::Error> {
+    let is_compact = words.iter().any(|word| word == "--compact");
+    let path: &[&str] = if is_compact {
+        &["imitate"]
+    } else {
+        &["lm", "sft"]
+    };
+    let found = path
+        .iter()
+        .try_fold(root, |command, name| command.find_subcommand(name));
+    let mut command = (found.unwrap_or(root).clone())
+        .no_binary_name(true)
+        .bin_name(format!("{NAME} {}", path.join(" ")))
+        .arg(
+            Arg::new("compact")
+                .long("compact")
+                .action(ArgAction::SetTrue)
+                .hide(true),
+        );
+    if is_compact {
+        // Where such a run of an earlier version is.
+        command = command.mut_arg("output_dir", |arg| arg.default_value("outputs/sft"));
+    }
+    let matches = command.try_get_matches_from_mut(words)?;
+    let parsed = if is_compact {
+        TrainCommand::from_arg_matches(&matches).map(|options| Command::Imitate(Box::new(options)))
+    } else {
+        lm::SftCommand::from_arg_matches(&matches)
+            .map(|options| Command::Lm(LmCommand::Sft(Box::new(options))))
+    };
+    Ok((parsed.map_err(|error| error.format(&mut command))?, matches))
+}
+
+impl OldCommand {
+    /// Returns the command by its name of today.
+    fn renamed(self) -> Command {
+        Command::Lm(match self {
+            Self::Corpus(config) => LmCommand::Corpus(config),
+            Self::Init(options) => LmCommand::Init(options),
+            Self::Grpo(command) => LmCommand::Grpo(command),
+            Self::EvalLm(config) => LmCommand::Eval(config),
+            Self::Merge(command) => LmCommand::Merge(command),
+            Self::Rollout(command) => LmCommand::Rollout(command),
+            // Read again before, as one of two commands.
+            sft @ Self::Sft { .. } => return Command::Old(sft),
+        })
+    }
+}
+
+/// Runs a command. `given` says which of its options were given, which decides between them and a
+/// file.
+///
+/// # Errors
+/// If the command fails.
+pub(crate) fn run(command: Command, given: &ArgMatches) -> Result<()> {
+    match command {
+        Command::Eval(config) => environments::eval(&config),
+        Command::Record(config) => environments::record(&config),
+        Command::Replay(ReplayCommand::Verify(config)) => environments::verify(&config),
+        Command::Replay(ReplayCommand::Manifest(config)) => environments::manifest(&config),
+        Command::Trace(config) => environments::trace(&config),
+        Command::Bench(config) => environments::bench(&config),
+        Command::Rules(config) => environments::rules(&config),
+        Command::Ablate(config) => environments::ablate(&config),
+        Command::Train(command) => compact::train(&command, Method::Grpo, given),
+        Command::Imitate(command) => compact::train(&command, Method::Sft, given),
+        Command::Lm(command) => run_lm(command, given),
+        Command::Completions { shell } => completions(shell),
+        Command::Old(old) => match old.renamed() {
+            Command::Lm(command) => run_lm(command, given),
+            _ => Ok(()),
+        },
+    }
+}
+
+fn run_lm(command: LmCommand, given: &ArgMatches) -> Result<()> {
+    match command {
+        LmCommand::Corpus(config) => lm::corpus(&config),
+        LmCommand::Init(options) => lm::init(&options),
+        LmCommand::Sft(command) => lm::sft(&command, given),
+        LmCommand::Grpo(command) => lm::grpo(&command, given),
+        LmCommand::Eval(config) => lm::eval(&config),
+        LmCommand::Merge(command) => lm::merge(&command),
+        LmCommand::Rollout(command) => lm::rollout(&command),
+    }
+}
+
+/// `sentinel completions`
+fn completions(shell: clap_complete::Shell) -> Result<()> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut help::visible(Cli::command()), NAME, &mut text);
+    environments::print(&String::from_utf8_lossy(&text))
+}

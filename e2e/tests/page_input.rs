@@ -106,6 +106,21 @@ async fn a_broken_file_shows_line_and_reason_and_the_rest_plays() -> Result<()> 
     Ok(())
 }
 
+/// A replay of a stand-in says so by the name of who acted.
+#[tokio::test]
+async fn a_replay_of_a_stand_in_is_marked() -> Result<()> {
+    let (_server, browser) = open_page("").await?;
+    let row = r#"{"task_type":"task1","seed":3,"step":0,"action":{"action_type":"delegate","specialist_id":"S1"},"scenario_id":"SCN-TASK1-016","model_source":"tiny (fallback)"}"#;
+    drop_file(&browser, "stand-in.jsonl", row).await?;
+    browser.wait_for("[data-note=replay].bad").await?;
+    let note = browser.text("[data-note=replay]").await?;
+    assert!(
+        note.starts_with("Replay of tiny (fallback): 1 recorded actions"),
+        "{note}"
+    );
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_file_that_is_too_large_or_empty() -> Result<()> {
     let (_server, browser) = open_page("").await?;

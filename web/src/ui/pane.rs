@@ -121,6 +121,7 @@ fn ReplayNote<W: World>(scene: Scene<W>) -> impl IntoView {
                     0 => String::new(),
                     n => format!(", {n} of them the fallback’s, where what the model said was no action"),
                 };
+                let by = if fit.source.is_empty() { "" } else { " of " };
                 let stand_in = fit.source.ends_with("fallback)");
                 let bad = misses > 0 || fit.unused > 0 || fit.fallbacks > 0 || stand_in;
                 let class = if bad || !fit.misfits.is_empty() {
@@ -135,7 +136,7 @@ fn ReplayNote<W: World>(scene: Scene<W>) -> impl IntoView {
                 };
                 (
                     class,
-                    format!("Replay ({}): {hits} recorded actions{spoken}, {misses} misses{why}{unused}{misfits}", fit.source),
+                    format!("Replay{by}{}: {hits} recorded actions{spoken}, {misses} misses{why}{unused}{misfits}", fit.source),
                 )
             }),
             Some(Entry::Failed(reason)) => ("note bad", reason),

@@ -172,8 +172,14 @@ fn recorded_command_lines_are_still_read() {
 fn help_shows_the_defaults_of_the_world() {
     let default = |line: &str, option: &str| {
         let (_, text) = said(line);
-        let row = text.lines().find(|row| row.trim().starts_with(option));
-        row.map(|row| row.trim().to_owned()).unwrap_or_default()
+        // The explanation stands beside a short option, and below one of a group with a long one.
+        let mut rows = text
+            .lines()
+            .skip_while(|row| !row.trim().starts_with(option));
+        let mut found = rows.next().unwrap_or_default().trim().to_owned();
+        let below = rows.next().filter(|row| !row.trim().starts_with('-'));
+        found.extend(below.filter(|_| !found.is_empty()));
+        found
     };
     for (line, option, value) in [
         ("train -h", "--learning-rate", "[default: 0.002]"),

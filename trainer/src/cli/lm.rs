@@ -7,8 +7,9 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 use sentinel_trainer::corpus::rollout::{RolloutConfig, dry_run};
 use sentinel_trainer::corpus::{self, CorpusConfig, read_corpus};
-use sentinel_trainer::lm::grpo::{self, GrpoConfig, PlayConfig, SpeechOptions};
+use sentinel_trainer::lm::grpo::{self, GrpoConfig};
 use sentinel_trainer::lm::init::{InitOptions, create};
+use sentinel_trainer::lm::play::{self, PlayConfig, SpeechOptions};
 use sentinel_trainer::lm::sft::{self, SftConfig};
 use sentinel_trainer::lm::train::checkpoint::Header;
 use sentinel_trainer::lm::train::{
@@ -115,7 +116,8 @@ where
     let given =
         |name: &str| known(name) && matches.value_source(name) == Some(ValueSource::CommandLine);
     let mut saved = None;
-    if run.resume_from_checkpoint {
+    run.rewind()?;
+    if run.resumes() {
         let header = Header::read(&run.output_dir)?;
         saved = Some((run.output_dir.as_path(), upgraded::<T>(&header.config)));
     }
@@ -209,10 +211,10 @@ pub(crate) fn merge(command: &MergeCommand) -> Result<()> {
 /// `sentinel lm eval`
 pub(crate) fn eval(config: &PlayConfig) -> Result<()> {
     if let Some(path) = &config.out {
-        grpo::check_replaces(path)?;
+        play::check_replaces(path)?;
     }
     let bar = Bar::new(None);
-    let played = grpo::play(config, &|| bar.step())?;
+    let played = play::play(config, &|| bar.step())?;
     drop(bar);
     let text = serde_json::to_string_pretty(&played).map_err(Error::from)? + "\n";
     // The file first: whoever reads the output may stop before its end.
@@ -230,7 +232,7 @@ pub(crate) fn rollout(command: &RolloutCommand) -> Result<()> {
     }
     let bar = Bar::new(None);
     let found = match &command.model {
-        Some(model) => grpo::play_rollout(&command.config, model, &command.speech, &|| bar.step())?,
+        Some(model) => play::play_rollout(&command.config, model, &command.speech, &|| bar.step())?,
         None => dry_run(&command.config, &|| bar.step())?,
     };
     drop(bar);

@@ -94,7 +94,8 @@ impl TrainCommand {
             })?,
         };
         let file = renamed::<TrainConfig>(file).map_err(failed)?;
-        let base = if self.run.resume_from_checkpoint {
+        self.run.rewind()?;
+        let base = if self.run.resumes() {
             let saved = super::checkpoint::config(&self.run.output_dir)?;
             self.check_quick(&saved).map_err(failed)?;
             saved

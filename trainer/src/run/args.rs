@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::RunDir;
+use super::{RunDir, snapshot};
+use crate::Error;
 
 /// The folder of a run, and its file of options. A flag overrides the file, and the file overrides the
 /// defaults.
@@ -15,21 +16,45 @@ pub struct RunDirArgs {
     /// TOML or JSON file with options, by the names of the flags with _ for -
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Resume from the last checkpoint in --output-dir, with the options of that run
-    #[arg(long, alias = "resume", conflicts_with = "overwrite_output_dir")]
-    pub resume_from_checkpoint: bool,
+    /// Resume from the last checkpoint in --output-dir, or from its folder checkpoint-N, with the
+    /// options of that run
+    #[arg(long, alias = "resume", value_name = "CHECKPOINT", num_args = 0..=1,
+        conflicts_with = "overwrite_output_dir")]
+    #[expect(
+        clippy::option_option,
+        reason = "not given, given alone, or given with a folder"
+    )]
+    pub resume_from_checkpoint: Option<Option<PathBuf>>,
     /// Start a new run over the one in --output-dir
     #[arg(long, alias = "force")]
     pub overwrite_output_dir: bool,
 }
 
 impl RunDirArgs {
+    /// Returns whether a run is resumed.
+    #[must_use]
+    pub const fn resumes(&self) -> bool {
+        self.resume_from_checkpoint.is_some()
+    }
+
+    /// Puts the run back to the checkpoint that is named, if one is. To be called once, before anything
+    /// of the run is read.
+    ///
+    /// # Errors
+    /// If the folder is no checkpoint of the run in `--output-dir`, or it cannot be read or written.
+    pub fn rewind(&self) -> Result<(), Error> {
+        match &self.resume_from_checkpoint {
+            Some(Some(checkpoint)) => snapshot::rewind(&self.run_dir(), checkpoint),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the folder of the run.
     #[must_use]
     pub fn run_dir(&self) -> RunDir {
         RunDir {
             path: self.output_dir.clone(),
-            resume: self.resume_from_checkpoint,
+            resume: self.resumes(),
             force: self.overwrite_output_dir,
         }
     }

@@ -295,6 +295,20 @@ fn the_best_model_stays_and_patience_ends() {
     // What is over stays as it is.
     succeeds(&format!("lm grpo --resume --output-dir {}", out.display()));
     assert!(adapter(&out) == at(0) && curve(&out).len() == 3);
+    // From an earlier checkpoint the same steps follow again.
+    let (steps, last) = (curve(&out), at(3));
+    let checkpoint = out.join("checkpoint-2");
+    succeeds(&format!(
+        "lm grpo --resume-from-checkpoint {} --output-dir {}",
+        checkpoint.display(),
+        out.display()
+    ));
+    assert!(curve(&out) == steps && at(3) == last);
+    let said = fails(&format!(
+        "lm grpo --resume-from-checkpoint {model} --output-dir {}",
+        out.display()
+    ));
+    assert!(said.contains("no checkpoint-N of the run"), "{said}");
     let said = fails(&format!(
         "lm grpo --model {model} --early-stopping-patience 3 --output-dir {}",
         folder.path().join("other").display()

@@ -15,7 +15,6 @@ mod loss_options;
 mod micro;
 mod objective;
 
-pub use super::play::{PlayConfig, SpeechOptions, check_replaces, play, play_rollout};
 pub use config::{Continue, Credit, GrpoConfig};
 pub use job::train;
 pub use loss_options::LossOptions;

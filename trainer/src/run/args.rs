@@ -20,10 +20,6 @@ pub struct RunDirArgs {
     /// options of that run
     #[arg(long, alias = "resume", value_name = "CHECKPOINT", num_args = 0..=1,
         conflicts_with = "overwrite_output_dir")]
-    #[expect(
-        clippy::option_option,
-        reason = "not given, given alone, or given with a folder"
-    )]
     pub resume_from_checkpoint: Option<Option<PathBuf>>,
     /// Start a new run over the one in --output-dir
     #[arg(long, alias = "force")]

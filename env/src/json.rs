@@ -55,9 +55,9 @@ pub struct Fields(Vec<(String, Json)>);
 pub struct WrongType {
     /// Its name.
     pub field: &'static str,
-    /// What it should hold.
+    /// The type that it should hold.
     pub expected: Expected,
-    /// What it holds.
+    /// The value that it holds.
     pub found: Json,
 }
 

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserializer, Error, Visitor};
 
-/// What [`named_enum!`](crate::named_enum) needs in the crate that uses it.
+/// Re-exports that [`named_enum!`](crate::named_enum) needs in the crate that uses it.
 #[doc(hidden)]
 pub mod export {
     pub use serde;

@@ -8,7 +8,7 @@ use sentinel_env::polyguard::{
 use super::bandit::{Bandit, Rule};
 use crate::text::{PromptStyle, Situation};
 
-/// How many candidates a bandit leaves.
+/// Number of candidates that a bandit leaves.
 const SHORTLIST: usize = 3;
 
 /// An episode that a model plays: alone, or behind a bandit that leaves it three candidates.

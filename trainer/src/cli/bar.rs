@@ -1,7 +1,7 @@
-//! A progress bar on standard error, for a person who waits.
+//! Progress on standard error: bars for a person who waits, lines for a log.
 
 use std::fmt::Write;
-use std::io::{IsTerminal, stderr};
+use std::io::{IsTerminal, Write as _, stderr};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -68,4 +68,54 @@ fn bar(total: Option<u64>) -> ProgressBar {
 /// Episodes a second, whole.
 fn rate(state: &ProgressState, out: &mut dyn Write) {
     let _ = write!(out, "{:.0}", state.per_sec());
+}
+
+/// The progress of a training run: a bar on a terminal, and lines above it or alone.
+pub(crate) struct RunBar {
+    /// The bar; hidden where there is no terminal.
+    pub(crate) bar: ProgressBar,
+    /// Whether standard error is a terminal.
+    pub(crate) terminal: bool,
+}
+
+impl RunBar {
+    /// A bar of `width` characters for a run of `total` steps.
+    pub(crate) fn new(total: usize, width: usize) -> Self {
+        let terminal = stderr().is_terminal();
+        let bar = if terminal {
+            ProgressBar::new(total as u64)
+        } else {
+            ProgressBar::hidden()
+        };
+        let form = format!("{{bar:{width}}} {{pos}}/{{len}} {{msg}} {{eta}} left");
+        if let Ok(style) = ProgressStyle::with_template(&form) {
+            bar.set_style(style);
+        }
+        Self { bar, terminal }
+    }
+
+    /// Begins at a step; returns what to add to the first line where that is not the first step.
+    pub(crate) fn begin(&self, resumed_at: usize, unit: &str) -> String {
+        self.bar.set_position(resumed_at as u64);
+        self.bar.reset_eta();
+        match resumed_at {
+            0 => String::new(),
+            step => format!(", going on after {unit} {step}"),
+        }
+    }
+
+    /// Writes a line above the bar, or by itself where there is no terminal.
+    pub(crate) fn line(&self, text: &str) {
+        if self.terminal {
+            self.bar.println(text);
+        } else {
+            // Nobody is left to tell when this fails.
+            let _ = writeln!(stderr(), "{text}");
+        }
+    }
+
+    /// Removes the bar.
+    pub(crate) fn close(&self) {
+        self.bar.finish_and_clear();
+    }
 }

@@ -1,11 +1,9 @@
 //! `sentinel train` and `sentinel imitate`: a bar for a person who waits, lines for a log.
 
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write as _, stderr};
 
 use anyhow::{Result, bail};
 use clap::ArgMatches;
-use indicatif::{ProgressBar, ProgressStyle};
 use sentinel_env::in_world;
 use sentinel_trainer::compact::command::{self, TrainCommand};
 use sentinel_trainer::compact::device::DeviceName;
@@ -13,6 +11,7 @@ use sentinel_trainer::compact::run::MODEL;
 use sentinel_trainer::compact::{self, Event, Learn, Method, Scores, TrainConfig};
 use sentinel_trainer::run::Outcome;
 
+use super::bar::RunBar;
 use super::interrupt::{interrupted, on_interrupt};
 
 /// `sentinel train` and `sentinel imitate`
@@ -29,7 +28,7 @@ pub(crate) fn train(command: &TrainCommand, method: Method, matches: &ArgMatches
     let done = in_world!(world, W => {
         compact::train_until::<W>(&config, &run_dir, stop, &mut |event| view.show(event))
     });
-    view.close();
+    view.progress.close();
     if done? == Outcome::Interrupted {
         return Err(interrupted(&run_dir.path));
     }
@@ -39,7 +38,7 @@ pub(crate) fn train(command: &TrainCommand, method: Method, matches: &ArgMatches
     let mut text = format!(
         "test seeds {}, independent streams: {}\n",
         config.test_seeds,
-        said(&view.tasks, &scores)
+        describe_scores(&view.tasks, &scores)
     );
     let _ = writeln!(text, "wrote {}", run_dir.path.join(MODEL).display());
     let _ = writeln!(
@@ -56,7 +55,7 @@ pub(crate) fn train(command: &TrainCommand, method: Method, matches: &ArgMatches
     super::environments::print(&text)
 }
 
-fn said(tasks: &[&str], scores: &Scores) -> String {
+fn describe_scores(tasks: &[&str], scores: &Scores) -> String {
     let tasks: Vec<String> = (tasks.iter().zip(&scores.tasks))
         .map(|(task, score)| format!("{task} {score:.4}"))
         .collect();
@@ -65,8 +64,7 @@ fn said(tasks: &[&str], scores: &Scores) -> String {
 
 /// What is shown while training goes on.
 struct View {
-    bar: ProgressBar,
-    terminal: bool,
+    progress: RunBar,
     total: usize,
     device: DeviceName,
     validation: String,
@@ -77,19 +75,8 @@ struct View {
 
 impl View {
     fn new(config: &TrainConfig, tasks: Vec<&'static str>) -> Self {
-        let terminal = stderr().is_terminal();
-        let bar = if terminal {
-            ProgressBar::new(config.max_steps as u64)
-        } else {
-            ProgressBar::hidden()
-        };
-        let form = "{bar:24} {pos}/{len} {msg} {eta} left";
-        if let Ok(style) = ProgressStyle::with_template(form) {
-            bar.set_style(style);
-        }
         Self {
-            bar,
-            terminal,
+            progress: RunBar::new(config.max_steps, 24),
             total: config.max_steps,
             device: config.device,
             validation: String::new(),
@@ -106,19 +93,14 @@ impl View {
                 parameters,
                 ..
             } => {
-                self.bar.set_position(*resumed_at as u64);
-                self.bar.reset_eta();
-                let from = match resumed_at {
-                    0 => String::new(),
-                    step => format!(", going on after update {step}"),
-                };
-                self.line(&format!(
+                let from = self.progress.begin(*resumed_at, "update");
+                self.progress.line(&format!(
                     "{parameters} parameters on {}, {} updates{from}",
                     self.device, self.total
                 ));
             }
             Event::Step { step, metrics, .. } => {
-                self.bar.set_position(*step as u64);
+                self.progress.bar.set_position(*step as u64);
                 let get = |name: &str| metrics.get(name).copied();
                 let all = get("num_env_steps").unwrap_or(0.0);
                 let rate = (all - self.env_steps) / get("step_time").unwrap_or(1.0);
@@ -130,33 +112,19 @@ impl View {
                     }
                 }
                 let _ = write!(text, " {:.0}k steps/s{}", rate / 1000.0, self.validation);
-                self.bar.set_message(text);
+                self.progress.bar.set_message(text);
             }
             Event::Eval { step, scores, .. } => {
                 self.validation = format!(" val {:.4}", scores.overall);
-                self.line(&format!(
+                self.progress.line(&format!(
                     "update {step}/{}: validation {}",
                     self.total,
-                    said(&self.tasks, scores)
+                    describe_scores(&self.tasks, scores)
                 ));
             }
-            Event::Warning { text, .. } => self.line(text),
+            Event::Warning { text, .. } => self.progress.line(text),
             Event::Finished { scores, .. } => self.test.clone_from(scores),
             Event::Data { .. } | Event::Saved { .. } | Event::Interrupted { .. } => {}
         }
-    }
-
-    /// A line above the bar, or by itself where there is no terminal.
-    fn line(&self, text: &str) {
-        if self.terminal {
-            self.bar.println(text);
-        } else {
-            // Nobody is left to tell when this fails.
-            let _ = writeln!(stderr(), "{text}");
-        }
-    }
-
-    fn close(&self) {
-        self.bar.finish_and_clear();
     }
 }

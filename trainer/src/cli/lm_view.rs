@@ -1,12 +1,12 @@
 //! What is shown while a language model trains: a bar on a terminal, lines in a log.
 
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write as _, stderr};
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use sentinel_trainer::lm::train::Event;
 use sentinel_trainer::rl::Metrics;
+
+use super::bar::RunBar;
 
 /// Metrics that are shown, with the words for them.
 const SHOWN: [(&str, &str); 7] = [
@@ -23,8 +23,7 @@ const PAUSE: u64 = 10;
 
 /// What a person sees.
 pub(crate) struct View {
-    bar: ProgressBar,
-    terminal: bool,
+    progress: RunBar,
     total: usize,
     fallback: bool,
     said: Option<Instant>,
@@ -32,18 +31,8 @@ pub(crate) struct View {
 
 impl View {
     pub(crate) fn new() -> Self {
-        let terminal = stderr().is_terminal();
-        let bar = if terminal {
-            ProgressBar::new(0)
-        } else {
-            ProgressBar::hidden()
-        };
-        if let Ok(style) = ProgressStyle::with_template("{bar:20} {pos}/{len} {msg} {eta} left") {
-            bar.set_style(style);
-        }
         Self {
-            bar,
-            terminal,
+            progress: RunBar::new(0, 20),
             total: 0,
             fallback: false,
             said: None,
@@ -53,6 +42,10 @@ impl View {
     /// Whether the run rests on a stand-in for what was asked for.
     pub(crate) const fn fallback(&self) -> bool {
         self.fallback
+    }
+
+    pub(crate) fn close(&self) {
+        self.progress.close();
     }
 
     pub(crate) fn show(&mut self, event: &Event) {
@@ -68,29 +61,24 @@ impl View {
             } => {
                 self.total = *total;
                 self.fallback = *fallback;
-                self.bar.set_length(*total as u64);
-                self.bar.set_position(*resumed_at as u64);
-                self.bar.reset_eta();
+                self.progress.bar.set_length(*total as u64);
                 if *fallback {
-                    self.line(
+                    self.progress.line(
                         "fallback: the run rests on a stand-in, sentinel.json in its folder says which",
                     );
                 }
-                let from = match resumed_at {
-                    0 => String::new(),
-                    step => format!(", going on after step {step}"),
-                };
-                self.line(&format!(
+                let from = self.progress.begin(*resumed_at, "step");
+                self.progress.line(&format!(
                     "{method}: {trained} of {parameters} parameters, {total} steps{from}"
                 ));
             }
             Event::Data { counts } => {
                 let counts: Vec<String> = counts.iter().map(|(n, c)| format!("{n} {c}")).collect();
-                self.line(&counts.join(", "));
+                self.progress.line(&counts.join(", "));
             }
             Event::Warning { step, text } => {
-                if *step == 0 || self.terminal {
-                    self.line(&format!("step {step}: {text}"));
+                if *step == 0 || self.progress.terminal {
+                    self.progress.line(&format!("step {step}: {text}"));
                 }
             }
             Event::Step { step, metrics, .. } => self.step(*step, metrics),
@@ -103,7 +91,7 @@ impl View {
                 if let Some(invalid) = metrics.get("completions/invalid_rate") {
                     let _ = write!(text, ", invalid {invalid:.4}");
                 }
-                self.line(&text);
+                self.progress.line(&text);
             }
             Event::Saved { .. } | Event::Interrupted { .. } | Event::Finished { .. } => {}
         }
@@ -122,29 +110,16 @@ impl View {
         if let Some(memory) = resident() {
             let _ = write!(text, "{memory:.2} GiB");
         }
-        self.bar.set_position(step as u64);
+        self.progress.bar.set_position(step as u64);
         let due = self
             .said
             .is_none_or(|said| said.elapsed().as_secs() >= PAUSE);
-        if !self.terminal && (due || step == self.total) {
-            self.line(&format!("step {step}/{}: {text}", self.total));
+        if !self.progress.terminal && (due || step == self.total) {
+            self.progress
+                .line(&format!("step {step}/{}: {text}", self.total));
             self.said = Some(Instant::now());
         }
-        self.bar.set_message(text);
-    }
-
-    /// A line above the bar, or by itself where there is no terminal.
-    fn line(&self, text: &str) {
-        if self.terminal {
-            self.bar.println(text);
-        } else {
-            // Nobody is left to tell when this fails.
-            let _ = writeln!(stderr(), "{text}");
-        }
-    }
-
-    pub(crate) fn close(&self) {
-        self.bar.finish_and_clear();
+        self.progress.bar.set_message(text);
     }
 }
 

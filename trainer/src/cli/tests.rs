@@ -22,7 +22,7 @@ fn meant(line: &str) -> String {
 
 /// What a line prints that is refused, or asks for help.
 #[track_caller]
-fn said(line: &str) -> (ErrorKind, String) {
+fn answer(line: &str) -> (ErrorKind, String) {
     match read(line) {
         Ok((command, _)) => panic!("{line} is {command:?}"),
         Err(error) => (error.kind(), error.to_string()),
@@ -37,7 +37,7 @@ fn the_whole_command_line_is_sound() {
 
 #[test]
 fn help_shows_the_commands_by_group() {
-    let (kind, text) = said("--help");
+    let (kind, text) = answer("--help");
     assert_eq!(kind, ErrorKind::DisplayHelp);
     let after = |title: &str| {
         let start = text.find(title);
@@ -171,7 +171,7 @@ fn recorded_command_lines_are_still_read() {
 #[test]
 fn help_shows_the_defaults_of_the_world() {
     let default = |line: &str, option: &str| {
-        let (_, text) = said(line);
+        let (_, text) = answer(line);
         // The explanation stands beside a short option, and below one of a group with a long one.
         let mut rows = text
             .lines()
@@ -229,7 +229,7 @@ fn help_shows_the_defaults_of_the_world() {
     assert_eq!(default("train -h", "--teacher"), "");
     assert_eq!(default("imitate -h", "--vespo-k-pos"), "");
     // A world that there is not is no reason for the first look to fail.
-    let (kind, text) = said("train --world moon");
+    let (kind, text) = answer("train --world moon");
     assert_eq!(kind, ErrorKind::InvalidValue);
     assert!(
         text.contains("[possible values: trust, cluster, polyguard]"),
@@ -257,16 +257,16 @@ fn every_option_has_a_help_text() {
 
 #[test]
 fn mistakes_are_answered_by_clap() {
-    let (kind, text) = said("train --learning-rat 1");
+    let (kind, text) = answer("train --learning-rat 1");
     assert_eq!(kind, ErrorKind::UnknownArgument);
     assert!(
         text.contains("tip: a similar argument exists: '--learning-rate'"),
         "{text}"
     );
-    let (kind, text) = said("evl");
+    let (kind, text) = answer("evl");
     assert_eq!(kind, ErrorKind::InvalidSubcommand);
     assert!(text.contains("'eval'"), "{text}");
-    let (_, text) = said("lm grpo --loss-type dopo");
+    let (_, text) = answer("lm grpo --loss-type dopo");
     assert!(
         text.contains("[possible values: grpo, bnpo, dr_grpo, dapo,"),
         "{text}"
@@ -275,7 +275,7 @@ fn mistakes_are_answered_by_clap() {
         text.contains("tip: a similar value exists: 'dapo'"),
         "{text}"
     );
-    let (_, text) = said("sft --compact --hiden 8");
+    let (_, text) = answer("sft --compact --hiden 8");
     assert!(
         text.contains("'--hidden'") && text.contains("sentinel imitate"),
         "{text}"
@@ -318,11 +318,11 @@ fn a_number_is_finite() {
     assert!(all.len() > 80, "{}", all.len());
     for option in all {
         for word in ["nan", "inf", "-inf"] {
-            let (kind, text) = said(&format!("{option}={word}"));
+            let (kind, text) = answer(&format!("{option}={word}"));
             assert_eq!(kind, ErrorKind::ValueValidation, "{option}={word}: {text}");
         }
     }
-    let (_, text) = said("lm grpo --vespo-k-pos=nan");
+    let (_, text) = answer("lm grpo --vespo-k-pos=nan");
     assert!(text.contains("\"nan\" is not a finite number"), "{text}");
 }
 

@@ -50,7 +50,7 @@ pub fn train_until<W: Learn>(
     listen: &mut dyn FnMut(&Event),
 ) -> Result<Outcome, TrainError> {
     let Opened {
-        mut trainer,
+        trainer,
         position,
         lock: _lock,
     } = open::<W>(config, run_dir)?;
@@ -60,26 +60,36 @@ pub fn train_until<W: Learn>(
         None => RunLog::create(folder, names, listen),
         Some(position) => RunLog::resume(folder, names, position, trainer.done(), listen),
     }?;
-    run(&mut trainer, &mut log, run_dir, &config.cadence(), stop)
+    let mut training = CompactRun {
+        trainer,
+        fallback: Provenance::is_fallback_model(folder)?,
+    };
+    run(&mut training, &mut log, run_dir, &config.cadence(), stop)
 }
 
-impl<W: Learn> Training for Trainer<W> {
+/// A trainer, and whether its model rests on a fallback.
+struct CompactRun<W: Learn> {
+    trainer: Trainer<W>,
+    fallback: bool,
+}
+
+impl<W: Learn> Training for CompactRun<W> {
     type Error = TrainError;
 
-    fn started(&self, folder: &Path) -> Result<Event, TrainError> {
-        Ok(started(self, folder)?)
+    fn started(&self) -> Result<Event, TrainError> {
+        Ok(started(&self.trainer, self.fallback)?)
     }
 
     fn done(&self) -> usize {
-        self.done
+        self.trainer.done()
     }
 
     fn is_finished(&self) -> bool {
-        self.finished()
+        self.trainer.finished()
     }
 
     fn update(&mut self) -> Result<Update, TrainError> {
-        let metrics = Trainer::update(self)?;
+        let metrics = self.trainer.update()?;
         Ok(Update {
             steps: vec![metrics],
             ..Update::default()
@@ -87,51 +97,52 @@ impl<W: Learn> Training for Trainer<W> {
     }
 
     fn evaluate(&mut self) -> Result<Evaluation, TrainError> {
-        let config = self.config();
+        let config = self.trainer.config();
         let (rules, tasks) = (config.rules::<W>()?, config.selected::<W>()?);
         let seeds = config.validation_seeds;
         Ok(Evaluation {
-            scores: evaluate::<W>(self.weights(), rules, &tasks, seeds),
+            scores: evaluate::<W>(self.trainer.weights(), rules, &tasks, seeds),
             metrics: Metrics::new(),
         })
     }
 
     fn best(&self) -> Option<(usize, f64)> {
-        self.best.as_ref().map(|best| (best.step, best.score))
+        let best = self.trainer.best.as_ref();
+        best.map(|best| (best.step, best.score))
     }
 
     fn keep_best(&mut self, score: f64) -> Result<(), TrainError> {
-        Trainer::keep_best(self, score);
+        self.trainer.keep_best(score);
         Ok(())
     }
 
     fn finish(&mut self, _seconds: f64) -> Result<Event, TrainError> {
-        finished(self)
+        finished(&self.trainer)
     }
 
     fn save_checkpoint(&self, folder: &Path, position: LogPosition) -> Result<(), TrainError> {
-        checkpoint::save(self, position, folder)
+        checkpoint::save(&self.trainer, position, folder)
     }
 
     fn save_model(&self, folder: &Path, current: bool) -> Result<(), TrainError> {
         let weights = if current {
-            self.weights()
+            self.trainer.weights()
         } else {
-            self.best_weights()
+            self.trainer.best_weights()
         };
         let model = Model {
-            config: learn::model_config::<W>(self.config()),
+            config: learn::model_config::<W>(self.trainer.config()),
             weights: weights.clone(),
         };
         Ok(save_model(&model, folder)?)
     }
 
-    fn trainer_state(&self, events: &[Event]) -> Result<String, TrainError> {
-        Ok(outputs::trainer_state::<W>(self.config(), events)?)
-    }
-
     fn save_summaries(&self, folder: &Path, events: &[Event]) -> Result<(), TrainError> {
-        Ok(outputs::write_all::<W>(folder, self.config(), events)?)
+        Ok(outputs::write_all::<W>(
+            folder,
+            self.trainer.config(),
+            events,
+        )?)
     }
 
     fn with_checkpoint(error: TrainError, folder: &Path, step: Option<usize>) -> TrainError {
@@ -142,7 +153,7 @@ impl<W: Learn> Training for Trainer<W> {
     }
 }
 
-fn started<W: Learn>(trainer: &Trainer<W>, folder: &Path) -> Result<Event, Error> {
+fn started<W: Learn>(trainer: &Trainer<W>, fallback: bool) -> Result<Event, Error> {
     let (config, parameters) = (trainer.config(), trainer.weights().count());
     // Through text: a value would hold an f32 with the digits of an f64.
     let text = serde_json::to_string(config)?;
@@ -156,7 +167,7 @@ fn started<W: Learn>(trainer: &Trainer<W>, folder: &Path) -> Result<Event, Error
         total: config.max_steps,
         parameters,
         trained: parameters,
-        fallback: Provenance::is_fallback_model(folder)?,
+        fallback,
         unix_time: unix_time(),
     })
 }

@@ -6,7 +6,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::dir::{CHECKPOINT, RunDir};
-use crate::{Error, files};
+use super::trainer_state::TRAINER_STATE;
+use crate::{Error, files, provenance};
 
 /// What the names of the folders begin with, as those of Hugging Face's trainer.
 const PREFIX: &str = "checkpoint-";
@@ -46,8 +47,11 @@ pub fn steps(run: &Path) -> Result<Vec<usize>, Error> {
     Ok(found)
 }
 
-/// Writes the snapshot of a step as a whole: `fill` writes its files, and the checkpoint in the run's
-/// folder is added.
+/// Files of the run's folder that a snapshot holds as they are; those that are there.
+const SHARED: [&str; 3] = [CHECKPOINT, TRAINER_STATE, provenance::FILE];
+
+/// Writes the snapshot of a step as a whole: `fill` writes the model, and the checkpoint in the run's
+/// folder is added with the files that describe it.
 ///
 /// # Errors
 /// What `fill` says, or if a file cannot be written.
@@ -64,10 +68,12 @@ pub fn create<E: From<Error>>(
     };
     fs::create_dir_all(&partial).map_err(|source| failed(&partial, source))?;
     fill(&partial)?;
-    let (from, to) = (run.join(CHECKPOINT), partial.join(CHECKPOINT));
-    // The file is never changed in place, so both names can share it; some file systems cannot.
-    if fs::hard_link(&from, &to).is_err() {
-        fs::copy(&from, &to).map_err(|source| failed(&to, source))?;
+    for name in SHARED {
+        let (from, to) = (run.join(name), partial.join(name));
+        // A file is never changed in place, so both names can share it; some file systems cannot.
+        if from.is_file() && fs::hard_link(&from, &to).is_err() {
+            fs::copy(&from, &to).map_err(|source| failed(&to, source))?;
+        }
     }
     remove(&target)?;
     fs::rename(&partial, &target).map_err(|source| failed(&target, source))?;

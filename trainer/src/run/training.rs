@@ -5,14 +5,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use super::Outcome;
 use super::dir::RunDir;
 use super::event::{Event, Scores};
 use super::log::{LogPosition, RunLog};
 use super::snapshot;
-use super::{Outcome, TRAINER_STATE};
-use crate::provenance::{self, Provenance};
+use crate::Error;
 use crate::rl::Metrics;
-use crate::{Error, files};
 
 /// Folders `checkpoint-N` that a run keeps where nobody says how many.
 pub const SAVE_TOTAL_LIMIT: usize = 2;
@@ -56,11 +55,11 @@ pub trait Training {
     /// Why it can stop.
     type Error: From<Error>;
 
-    /// Returns the event that announces the run in a folder.
+    /// Returns the event that announces the run.
     ///
     /// # Errors
-    /// If the options have no form as JSON, or a file of the folder cannot be read.
-    fn started(&self, folder: &Path) -> Result<Event, Self::Error>;
+    /// If the options have no form as JSON.
+    fn started(&self) -> Result<Event, Self::Error>;
 
     /// Returns what is logged once, before the first step.
     fn introduction(&self) -> Vec<Event> {
@@ -119,13 +118,7 @@ pub trait Training {
     /// If it cannot be written.
     fn save_model(&self, folder: &Path, current: bool) -> Result<(), Self::Error>;
 
-    /// Returns `trainer_state.json`, as Hugging Face's trainer writes it.
-    ///
-    /// # Errors
-    /// If it has no form as JSON.
-    fn trainer_state(&self, events: &[Event]) -> Result<String, Self::Error>;
-
-    /// Writes the summaries of the run: `trainer_state.json` and the model card.
+    /// Writes the summaries of the run: `trainer_state.json`, the model card and the provenance.
     ///
     /// # Errors
     /// If they cannot be written.
@@ -155,7 +148,7 @@ pub fn run<T: Training>(
     cadence: &Cadence,
     stop: &AtomicBool,
 ) -> Result<Outcome, T::Error> {
-    let started = training.started(&dir.path)?;
+    let started = training.started()?;
     let is_end = |event: &&Event| matches!(event, Event::Finished { .. });
     if let Some(end) = log.events().iter().find(is_end).cloned() {
         // A kill after the last checkpoint may have come before the other files.
@@ -304,14 +297,7 @@ fn save<T: Training>(
     write_outputs(training, &dir.path, log.events())?;
     if cadence.save_total_limit > 0 {
         let best = training.best().map(|(step, _)| step);
-        snapshot::create(&dir.path, step, |folder| -> Result<(), T::Error> {
-            training.save_model(folder, true)?;
-            if let Some(provenance) = Provenance::read(&dir.path.join(provenance::FILE))? {
-                provenance.write(folder)?;
-            }
-            let state = training.trainer_state(log.events())?;
-            Ok(files::write(&folder.join(TRAINER_STATE), state.as_bytes())?)
-        })?;
+        snapshot::create(&dir.path, step, |folder| training.save_model(folder, true))?;
         snapshot::keep_latest(&dir.path, cadence.save_total_limit, best)?;
     }
     Ok(step)

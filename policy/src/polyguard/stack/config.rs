@@ -1,9 +1,9 @@
-//! How the agents work together, and which of them take part.
+//! The mode in which the agents work together, and the parts that can be left out.
 
 use sentinel_env::named_enum;
 
 named_enum! {
-    /// How the agents work together (spec polyguard §10).
+    /// A mode in which the agents work together (spec polyguard §10).
     #[derive(Default)]
     pub enum Mode {
         /// One after the other; what the critic vetoes is replaced by its fallback.
@@ -20,7 +20,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// What can be left out of the stack.
+    /// A part that can be left out of the stack.
     pub enum Part {
         /// The agent that weighs estimated risk and suspicion.
         Graph = "graph",
@@ -40,7 +40,7 @@ named_enum! {
 /// A stack: how it works together, and what is left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StackConfig {
-    /// How the agents work together.
+    /// The mode in which the agents work together.
     pub mode: Mode,
     off: u8,
 }

@@ -9,13 +9,13 @@ use super::scores::Scores;
 const BONUS: f64 = 0.2;
 
 named_enum! {
-    /// What a step should be about.
+    /// The focus of a step.
     pub enum Focus {
         /// Doses in question, or delicate medicines that were never measured.
         DoseOpt = "DOSE_OPT",
         /// Too much stays uncertain.
         Review = "REVIEW",
-        /// Which medicines are taken.
+        /// The medicines that are taken.
         RegimenOpt = "REGIMEN_OPT",
     }
 }

@@ -89,7 +89,7 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
     }
 
     /// Asks the policy before training for its log-probabilities.
-    fn consult(
+    fn compute_ref_logps(
         &self,
         model: &Qwen2,
         samples: &mut [Sample],
@@ -147,7 +147,7 @@ impl<W: TextWorld + Trainable> Job for GrpoJob<W> {
         samples.sort_by_key(|sample| sample.prompt.len() + sample.completion.len());
         let objective = self.objective(&samples);
         if self.config.beta != 0.0 {
-            self.consult(&state.model, &mut samples, &objective)?;
+            self.compute_ref_logps(&state.model, &mut samples, &objective)?;
         }
         if let Some(sampling) = self.config.loss_options.sampling() {
             let rows: Vec<&Sample> = samples.iter().collect();

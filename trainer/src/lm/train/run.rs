@@ -69,7 +69,7 @@ struct Training<'a> {
 impl run::Training for Training<'_> {
     type Error = RunError;
 
-    fn started(&self, _folder: &Path) -> Result<Event, RunError> {
+    fn started(&self) -> Result<Event, RunError> {
         let state = &self.state;
         let all = state.model.parameters();
         let sizes = all.iter().map(|p| p.shape().iter().product::<usize>());
@@ -170,27 +170,12 @@ impl run::Training for Training<'_> {
         outputs::write_model(folder, model, self.about, &self.base)
     }
 
-    fn trainer_state(&self, events: &[Event]) -> Result<String, RunError> {
-        let tasks = self.validation.map_or(&[][..], Validation::tasks);
-        Ok(outputs::trainer_state(
-            self.job,
-            &self.state,
-            self.about,
-            tasks,
-            events,
-        )?)
-    }
-
     fn save_summaries(&self, folder: &Path, events: &[Event]) -> Result<(), RunError> {
-        let text = self.trainer_state(events)?;
-        files::write(&folder.join(run::TRAINER_STATE), text.as_bytes())?;
-        Ok(outputs::write_card(
-            folder,
-            self.job,
-            &self.state,
-            self.about,
-            events,
-        )?)
+        let (job, state, about) = (&*self.job, &self.state, self.about);
+        let tasks = self.validation.map_or(&[][..], Validation::tasks);
+        outputs::write_trainer_state(folder, job, state, about, tasks, events)?;
+        outputs::write_card(folder, job, state, about, events)?;
+        Ok(about.provenance(&self.base).write(folder)?)
     }
 
     fn is_unharmed(&self, error: &RunError) -> bool {

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::lm::train::{About, Event, Job, State};
 
+/// Returns the card.
 pub(super) fn text(job: &dyn Job, state: &State, about: &About, events: &[Event]) -> String {
     let adapter = state.model.adapter().is_some();
     let asked = about.config.get("model").and_then(Value::as_str);
@@ -31,7 +32,7 @@ pub(super) fn text(job: &dyn Job, state: &State, about: &About, events: &[Event]
              trained in its place.**\n"
         );
     }
-    // What a stand-in of this run is marked by has been said.
+    // The stand-in of this run, which comes first, has just been named.
     let inherited = about.provenance.fallbacks.iter();
     for fallback in inherited.skip(usize::from(about.fallback)) {
         let _ = writeln!(text, "**The model rests on a {fallback}.**\n");
@@ -57,6 +58,14 @@ pub(super) fn text(job: &dyn Job, state: &State, about: &About, events: &[Event]
             best.step, best.score
         );
     }
+    text.push_str(&metrics(events));
+    text.push_str(&options(about));
+    text
+}
+
+/// Returns a table of the first and the last step; nothing before the first one.
+fn metrics(events: &[Event]) -> String {
+    let mut text = String::new();
     let steps: Vec<_> = (events.iter())
         .filter_map(|event| match event {
             Event::Step { metrics, .. } => Some(metrics),
@@ -78,7 +87,12 @@ pub(super) fn text(job: &dyn Job, state: &State, about: &About, events: &[Event]
         }
         text.push('\n');
     }
-    text.push_str("Options:\n\n| option | value |\n|---|---|\n");
+    text
+}
+
+/// Returns a table of all options.
+fn options(about: &About) -> String {
+    let mut text = "Options:\n\n| option | value |\n|---|---|\n".to_owned();
     for (name, value) in about.config.as_object().into_iter().flatten() {
         let value = value.to_string().replace('|', "\\|");
         let _ = writeln!(text, "| `{name}` | {value} |");

@@ -13,7 +13,7 @@ use super::state::State;
 use crate::lm::config::special_tokens;
 use crate::lm::lora::{COMPANIONS, Lora};
 use crate::lm::{LmError, Qwen2};
-use crate::run::{Event, TrainerState};
+use crate::run::{Event, TRAINER_STATE, TrainerState};
 use crate::{Error, files};
 
 const CARD: &str = "README.md";
@@ -28,7 +28,6 @@ pub(super) fn write_model(
     about: &About,
     base: &str,
 ) -> Result<(), super::RunError> {
-    about.provenance(base).write(folder)?;
     if model.adapter().is_some() {
         Lora::save(model, folder, base)?;
     } else {
@@ -57,14 +56,15 @@ pub(super) fn write_card(
     files::write(&folder.join(CARD), text.as_bytes())
 }
 
-/// Returns `trainer_state.json`.
-pub(super) fn trainer_state(
+/// Writes `trainer_state.json`.
+pub(super) fn write_trainer_state(
+    folder: &Path,
     job: &dyn Job,
     state: &State,
     about: &About,
     tasks: &[String],
     events: &[Event],
-) -> Result<String, Error> {
+) -> Result<(), Error> {
     let is_fallback = about.provenance.is_fallback();
     let backend = if is_fallback {
         "fallback_tiny"
@@ -91,7 +91,8 @@ pub(super) fn trainer_state(
         extra,
         rounded: false,
     };
-    summary.to_json(events)
+    let text = summary.to_json(events)?;
+    files::write(&folder.join(TRAINER_STATE), text.as_bytes())
 }
 
 /// Without the embedding, as transformers counts them.

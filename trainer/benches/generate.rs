@@ -4,7 +4,7 @@
 
 use burn::tensor::Device;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use sentinel_trainer::lm::grpo::{Objective, Sample, accumulate};
+use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate};
 use sentinel_trainer::lm::{
     AdamOptions, GenerateOptions, GenerationDefaults, Lora, LoraConfig, ModelConfig, Optimizer,
     Pass, Qwen2, Trained,

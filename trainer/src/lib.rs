@@ -18,6 +18,8 @@
 
 #[cfg(feature = "burn")]
 pub mod ablate;
+#[cfg(feature = "burn")]
+pub mod algo;
 mod args;
 pub mod bench;
 pub mod chosen;
@@ -29,9 +31,13 @@ pub mod episode;
 mod error;
 pub mod eval;
 pub mod files;
+#[cfg(feature = "burn")]
+pub mod finetune;
 pub mod interval;
 #[cfg(feature = "burn")]
 pub mod lm;
+#[cfg(feature = "burn")]
+pub mod lm_agent;
 pub mod manifest;
 pub mod options;
 pub mod provenance;

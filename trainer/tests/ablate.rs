@@ -10,7 +10,7 @@ use common::{Callback, sentinel};
 use sentinel_env::WorldName;
 use sentinel_policy::text::PromptStyle;
 use sentinel_trainer::ablate::{AblateConfig, Ablation, RowKey, Words, ablate, table};
-use sentinel_trainer::lm::play::SpeechOptions;
+use sentinel_trainer::lm_agent::SpeechOptions;
 use sentinel_trainer::provenance::Provenance;
 use sentinel_trainer::{Cells, EpisodeArgs, SeedRange};
 use serde_json::Value;

@@ -22,7 +22,7 @@ use sentinel_policy::text::PromptStyle;
 
 use crate::corpus::rollout::RolloutError;
 use crate::episode::with_default;
-use crate::lm::play::SpeechOptions;
+use crate::lm_agent::SpeechOptions;
 use crate::provenance::Provenance;
 use crate::{EpisodeArgs, Error, Progress, SeedRange, args, files};
 use summary::Ended;

@@ -8,8 +8,8 @@ use super::summary::Ended;
 use super::{AblateConfig, Ablation, Plan, RowKey, ablate};
 use crate::Progress;
 use crate::corpus::rollout::{RolloutError, Seat, Speaker, side_by_side};
-use crate::lm::play::Speech;
-use crate::lm::train::RunError;
+use crate::finetune::RunError;
+use crate::lm_agent::Speech;
 use crate::provenance::Provenance;
 
 /// A language model and how it is asked.

@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
+use sentinel_trainer::algo::lm_grpo::{self, GrpoConfig};
+use sentinel_trainer::algo::sft::{self, SftConfig};
 use sentinel_trainer::corpus::rollout::{RolloutConfig, dry_run};
 use sentinel_trainer::corpus::{self, CorpusConfig, read_corpus};
-use sentinel_trainer::lm::grpo::{self, GrpoConfig};
-use sentinel_trainer::lm::init::{InitOptions, create};
-use sentinel_trainer::lm::play::{self, PlayConfig, SpeechOptions};
-use sentinel_trainer::lm::sft::{self, SftConfig};
-use sentinel_trainer::lm::train::checkpoint::Header;
-use sentinel_trainer::lm::train::{
+use sentinel_trainer::finetune::checkpoint::Header;
+use sentinel_trainer::finetune::{
     Outcome, RunError, RunOptions, options_file, overlaid, write_options,
 };
+use sentinel_trainer::lm::init::{InitOptions, create};
 use sentinel_trainer::lm::{BaseCheck, HubOptions, Lora, Qwen2, find_model};
+use sentinel_trainer::lm_agent::{self, PlayConfig, SpeechOptions};
 use sentinel_trainer::options::upgraded;
 use sentinel_trainer::provenance::Provenance;
 use sentinel_trainer::run::{RunDir, RunDirArgs};
@@ -187,7 +187,7 @@ pub(crate) fn grpo(command: &GrpoCommand, matches: &ArgMatches) -> Result<()> {
     let dir = command.run_dir.run_dir();
     let mut view = View::new();
     let stop = on_interrupt()?;
-    let done = grpo::train(&config, &dir, stop, &mut |event| view.show(event));
+    let done = lm_grpo::train(&config, &dir, stop, &mut |event| view.show(event));
     finish(done, &view, &dir, &config)
 }
 
@@ -211,10 +211,10 @@ pub(crate) fn merge(command: &MergeCommand) -> Result<()> {
 /// `sentinel lm eval`
 pub(crate) fn eval(config: &PlayConfig) -> Result<()> {
     if let Some(path) = &config.out {
-        play::check_replaces(path)?;
+        lm_agent::check_replaces(path)?;
     }
     let bar = Bar::new(None);
-    let played = play::play(config, &|| bar.step())?;
+    let played = lm_agent::play(config, &|| bar.step())?;
     drop(bar);
     let text = serde_json::to_string_pretty(&played).map_err(Error::from)? + "\n";
     // The file first: whoever reads the output may stop before its end.
@@ -232,7 +232,9 @@ pub(crate) fn rollout(command: &RolloutCommand) -> Result<()> {
     }
     let bar = Bar::new(None);
     let found = match &command.model {
-        Some(model) => play::play_rollout(&command.config, model, &command.speech, &|| bar.step())?,
+        Some(model) => {
+            lm_agent::play_rollout(&command.config, model, &command.speech, &|| bar.step())?
+        }
         None => dry_run(&command.config, &|| bar.step())?,
     };
     drop(bar);

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use sentinel_trainer::lm::grpo::GrpoConfig;
-use sentinel_trainer::lm::grpo::estimate::{Estimate, estimate, known};
+use sentinel_trainer::algo::lm_grpo::GrpoConfig;
+use sentinel_trainer::algo::lm_grpo::estimate::{Estimate, estimate, known};
 use sentinel_trainer::lm::{HubOptions, ModelConfig, find_model};
 
 use super::environments::print;

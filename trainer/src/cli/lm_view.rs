@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use sentinel_trainer::lm::train::Event;
+use sentinel_trainer::finetune::Event;
 use sentinel_trainer::rl::Metrics;
 
 use super::bar::RunBar;

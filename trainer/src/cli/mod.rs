@@ -22,7 +22,7 @@ use sentinel_trainer::compact::config::Method;
 use sentinel_trainer::corpus::CorpusConfig;
 use sentinel_trainer::eval::EvalConfig;
 use sentinel_trainer::lm::init::InitOptions;
-use sentinel_trainer::lm::play::PlayConfig;
+use sentinel_trainer::lm_agent::PlayConfig;
 use sentinel_trainer::manifest::ManifestConfig;
 use sentinel_trainer::record::RecordConfig;
 use sentinel_trainer::rules::RulesConfig;

@@ -11,28 +11,27 @@
 //! ```
 //!
 //! [`burn`] is the tensor library of [`Learn::forward`]. `run` is the loop of a run; `trainer` holds
-//! the state and one update, for which `collect` plays and `update` learns. Rollouts use the plain
+//! the state and one update, for which an algorithm of [`crate::algo`] plays and gives the loss, and `step`
+//! moves the parameters. Rollouts use the plain
 //! forward pass of `sentinel_policy::nn`; only gradients need tensors.
 
 pub mod actor;
 pub mod batch;
 pub mod checkpoint;
-pub mod collect;
 pub mod command;
 pub mod config;
 pub mod device;
 mod error;
 pub mod evaluate;
 mod fields;
-pub mod imitate;
 pub mod learn;
 pub mod net;
 pub mod optimizer;
 pub mod outputs;
 pub mod run;
 mod set_net;
+pub mod step;
 pub mod trainer;
-pub mod update;
 
 pub use burn;
 pub use config::{Method, TrainConfig};

@@ -4,13 +4,13 @@ use sentinel_policy::nn::Weights;
 
 use super::TrainError;
 use super::batch::Batch;
-use super::collect::{Collected, collect};
 use super::config::{Method, TrainConfig};
-use super::imitate;
 use super::learn::Learn;
 use super::net::Net;
 use super::optimizer::Optimizer;
-use super::update::{Goal, StepOptions, step};
+use super::step::{StepOptions, step};
+use crate::algo::grpo::{self, Collected};
+use crate::algo::imitation;
 use crate::rl::Metrics;
 use crate::rng::Rng;
 
@@ -116,8 +116,10 @@ impl<W: Learn> Trainer<W> {
     pub fn update(&mut self) -> Result<Metrics, TrainError> {
         let update = self.done as u64;
         let collected = match self.config.method {
-            Method::Sft => imitate::collect(&self.config, &self.weights, update)?,
-            Method::Grpo => collect(&self.config, &self.weights, self.reference.as_ref(), update)?,
+            Method::Sft => imitation::collect(&self.config, &self.weights, update)?,
+            Method::Grpo => {
+                grpo::collect(&self.config, &self.weights, self.reference.as_ref(), update)?
+            }
         };
         let Collected {
             batch,
@@ -145,15 +147,12 @@ impl<W: Learn> Trainer<W> {
     fn learn(&mut self, batch: &Batch<W>) -> Result<Metrics, TrainError> {
         let left = self.config.schedule(self.done);
         let options = StepOptions {
-            goal: match self.config.method {
-                Method::Sft => Goal::Imitate,
-                Method::Grpo => Goal::Grpo(self.config.loss(self.done)),
-            },
             belief_coef: self.config.belief_coef,
             learning_rate: self.config.learning_rate * left,
         };
+        let (method, loss) = (self.config.method, self.config.loss(self.done));
         // Sequences that share an observation stay together, so that it is computed once.
-        let size = match self.config.method {
+        let size = match method {
             Method::Sft => 1,
             Method::Grpo => self.config.num_generations,
         };
@@ -165,7 +164,18 @@ impl<W: Learn> Trainer<W> {
             Rng::new(self.config.seed, &path).shuffle(&mut groups);
             for part in groups.chunks(groups.len().div_ceil(self.config.mini_batches).max(1)) {
                 let rows: Vec<usize> = part.iter().flat_map(|g| g * size..(g + 1) * size).collect();
-                let metrics = step(&mut self.net, &mut self.optimizer, &options, batch, &rows)?;
+                let (net, optimizer) = (&mut self.net, &mut self.optimizer);
+                let metrics = step(
+                    net,
+                    optimizer,
+                    &options,
+                    batch,
+                    &rows,
+                    |tokens, logps, entropies| match method {
+                        Method::Sft => Ok(imitation::loss(tokens, logps)),
+                        Method::Grpo => grpo::loss(&loss, tokens, logps, entropies),
+                    },
+                )?;
                 for (name, value) in metrics {
                     *sums.entry(name).or_insert(0.0) += value;
                 }

@@ -185,9 +185,9 @@ pub enum LmError {
         /// Why it could not be fetched.
         reason: String,
     },
-    /// An option of a loss, or an input of it.
+    /// An error of the closure that computes a loss.
     #[error(transparent)]
-    Loss(#[from] crate::rl::RlError),
+    Loss(Box<dyn std::error::Error + Send + Sync>),
     /// The device gave something back that is no number.
     #[error("the device failed: {0}")]
     Device(String),
@@ -204,6 +204,11 @@ fn listed(names: &[String]) -> String {
 }
 
 impl LmError {
+    /// Wraps an error of the closure that computes a loss.
+    pub fn loss(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Loss(Box::new(error))
+    }
+
     pub(crate) fn read(path: &std::path::Path, source: std::io::Error) -> Self {
         let path = path.to_owned();
         Self::File(Error::Read { path, source })

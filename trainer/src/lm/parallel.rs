@@ -11,7 +11,7 @@ use rayon::prelude::*;
 ///
 /// As many parts are under way as there are cores, and no more results are kept: a micro-batch's are
 /// the gradients of a whole model.
-pub(super) fn in_parts<T, R, E>(
+pub(crate) fn in_parts<T, R, E>(
     device: &Device,
     parts: Vec<T>,
     work: impl Fn(T) -> Result<R, E> + Sync,

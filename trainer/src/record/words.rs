@@ -10,8 +10,8 @@ use sentinel_policy::text::TextWorld;
 use super::RecordConfig;
 use crate::corpus::record::record_spoken;
 use crate::corpus::rollout::Terms;
-use crate::lm::play::Speech;
-use crate::lm::train::RunError;
+use crate::finetune::RunError;
+use crate::lm_agent::Speech;
 use crate::{Error, Progress};
 
 impl RecordConfig {

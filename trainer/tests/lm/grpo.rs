@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sentinel_trainer::lm::grpo::{Objective, Sample, accumulate, reference_logps};
+use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate, reference_logps};
 use sentinel_trainer::lm::{AdamOptions, BaseCheck, Lora, Optimizer, Pass, Qwen2, Trained};
 use sentinel_trainer::rl::config::{ImportanceSamplingLevel, LossConfig, LossType};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! Frozen weights in bf16 beside an adapter in f32.
 
-use sentinel_trainer::lm::grpo::{Accumulated, Objective, Sample, accumulate};
+use sentinel_trainer::algo::lm_grpo::{Accumulated, Objective, Sample, accumulate};
 use sentinel_trainer::lm::{
     AdamOptions, Batch, GenerateOptions, GenerationDefaults, Lora, LoraConfig, ModelConfig,
     Optimizer, Pass, Qwen2,

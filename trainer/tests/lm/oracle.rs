@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::{Device, Tensor};
 use safetensors::{Dtype, SafeTensors};
-use sentinel_trainer::lm::sft::SftRow;
+use sentinel_trainer::algo::sft::SftRow;
 use sentinel_trainer::lm::{Batch, ModelConfig, Tokenizer};
 use serde::de::DeserializeOwned;
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use sentinel_trainer::lm::sft::{SftRow, pack, packed_gradient};
+use sentinel_trainer::algo::sft::{SftRow, pack, packed_gradient};
 use sentinel_trainer::lm::{Grads, Lora, Pass, Qwen2, Trained};
 use serde_json::Value;
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use safetensors::{Dtype, tensor::TensorView};
-use sentinel_trainer::lm::sft::{SftRow, packed_gradient};
+use sentinel_trainer::algo::sft::{SftRow, packed_gradient};
 use sentinel_trainer::lm::{
     AdamOptions, BaseCheck, Batch, Lora, LoraConfig, Optimizer, Pass, Qwen2, Target, Trained,
 };

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use sentinel_trainer::lm::train::checkpoint::{Checkpoint, Header};
+use sentinel_trainer::finetune::checkpoint::{Checkpoint, Header};
 
 use crate::refused::says;
 use crate::runs::{fails, made, succeeds};

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use sentinel_trainer::algo::sft::{
+    Prepared, RowOptions, SftRow, TooLong, packed_gradient, prepare,
+};
 use sentinel_trainer::corpus::{Example, Prompt, Role, Turn};
-use sentinel_trainer::lm::sft::{Prepared, RowOptions, SftRow, TooLong, packed_gradient, prepare};
-use sentinel_trainer::lm::train::{Schedule, ScheduleKind};
+use sentinel_trainer::finetune::{Schedule, ScheduleKind};
 use sentinel_trainer::lm::{
     AdamOptions, BaseCheck, LmError, Lora, Optimizer, Pass, Qwen2, Tokenizer, Trained,
 };

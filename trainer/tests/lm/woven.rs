@@ -1,6 +1,6 @@
 //! Several texts in one row give the numbers of texts in rows of their own.
 
-use sentinel_trainer::lm::grpo::{Objective, Sample, accumulate};
+use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate};
 use sentinel_trainer::lm::{
     Batch, Entropy, Grads, LmError, ModelConfig, Pass, Picks, Qwen2, Text, Trained,
 };

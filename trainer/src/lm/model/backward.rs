@@ -2,7 +2,7 @@
 
 use burn::tensor::Tensor;
 
-use super::attention::Around;
+use super::layers::Around;
 use super::{Batch, Pass, Qwen2};
 use crate::lm::LmError;
 use crate::lm::parameter::{Grads, numbers};

@@ -1,34 +1,22 @@
 //! A Qwen2 model on a device: loading, the forward pass, what is trained.
 
-mod attention;
 mod backward;
 mod batch;
-mod block;
-mod cache;
-mod dropout;
-mod fast;
-mod half;
+mod decode;
 mod head;
-mod linear;
+mod layers;
 mod load;
-mod norm;
-mod rope;
-mod weave;
+mod precision;
 
 use burn::tensor::{DType, Device, Tensor};
 
-pub(crate) use attention::Around;
-pub use batch::Batch;
 pub(crate) use batch::check_lengths;
-pub(crate) use block::Block;
-pub(crate) use cache::Cache;
-pub(crate) use fast::{Fast, product};
-use half::times;
+pub use batch::{Batch, Text};
+pub(crate) use decode::{Cache, Fast, product};
 pub use head::{Entropy, Picks, TokenLogProbs};
-pub(crate) use linear::{Linear, LoraPair};
+pub(crate) use layers::{Around, Block, Linear, LoraPair, Rope};
 pub(crate) use load::MODEL_FILES;
-pub(crate) use rope::Rope;
-pub use weave::Text;
+use precision::times;
 
 use super::config::ModelConfig;
 use super::lora::LoraConfig;
@@ -224,7 +212,7 @@ impl Qwen2 {
     }
 
     pub(crate) fn last_norm(&self, x: Tensor<2>, pass: Pass) -> Tensor<2> {
-        norm::rms(x, self.norm.get(pass.track), self.config.rms_norm_eps)
+        layers::rms(x, self.norm.get(pass.track), self.config.rms_norm_eps)
     }
 
     /// `[rows, tokens, vocabulary]`: the logits of a batch. What padding gets means nothing.

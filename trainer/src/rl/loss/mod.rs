@@ -1,27 +1,19 @@
 //! The loss of the GRPO family: its value, its gradients, and what TRL logs about it.
 //!
-//! Per token the policy term is `objective`, times `masks::gates`, plus `beta` times `kl`;
-//! `normalise` weighs the tokens; the entropy bonus is subtracted last. Every term keeps two
+//! Per token the policy term is `terms::term`, times `terms::gates`, plus `beta` times `terms::k3`;
+//! `Normaliser` weighs the tokens; the entropy bonus is subtracted last. Every term keeps two
 //! derivatives apart, by the log-probability itself and by the log of its importance ratio,
-//! since one ratio may belong to a whole sequence (`ratio` brings the second to the tokens).
+//! since one ratio may belong to a whole sequence (`Ratio` brings the second to the tokens).
 
 mod input;
-mod kl;
-mod masks;
-mod metrics;
-mod normalise;
-mod objective;
-mod ratio;
-mod vespo;
+mod terms;
 
 pub use input::{Advantages, LossInput, LossOutput};
 
 use super::config::{LossConfig, LossType};
 use super::{Metrics, RlError};
 use input::Batch;
-use normalise::Normaliser;
-use objective::Term;
-use ratio::Ratio;
+use terms::{Normaliser, Ratio, Term};
 
 /// The loss of one micro-batch and its gradients (TRL: `_compute_loss` in training).
 ///
@@ -38,9 +30,9 @@ pub fn grpo_loss(config: &LossConfig, input: &LossInput<'_>) -> Result<LossOutpu
     let batch = Batch::new(config, input)?;
     let ratio = Ratio::new(config.importance_sampling_level, &batch);
     let normaliser = Normaliser::new(config, &batch)?;
-    let high_entropy = masks::high_entropy(config, &batch)?;
-    let gates = masks::gates(config, &batch, high_entropy.as_deref());
-    let phi = (config.loss_type == LossType::Vespo).then(|| vespo::weights(config, &batch));
+    let high_entropy = terms::high_entropy(config, &batch)?;
+    let gates = terms::gates(config, &batch, high_entropy.as_deref());
+    let phi = (config.loss_type == LossType::Vespo).then(|| terms::vespo_weights(config, &batch));
 
     let size = batch.rows * batch.tokens;
     let mut divergences = vec![0.0; size];
@@ -51,11 +43,11 @@ pub fn grpo_loss(config: &LossConfig, input: &LossInput<'_>) -> Result<LossOutpu
         for at in batch.row(row).filter(|at| batch.mask[*at]) {
             let phi = phi.as_ref().map_or(0.0, |phi| phi[at]);
             let (coef, advantage) = (ratio.coef[at], batch.advantage(at));
-            let term = objective::term(config, coef, advantage, input.logps[at], phi);
+            let term = terms::term(config, coef, advantage, input.logps[at], phi);
             let mut term = term.times(gates[at]);
             if let Some(reference) = input.ref_logps.filter(|_| config.beta != 0.0) {
                 let corrected = config.use_bias_correction_kl.then_some(coef);
-                let kl = kl::k3(reference[at] - input.logps[at], corrected);
+                let kl = terms::k3(reference[at] - input.logps[at], corrected);
                 divergences[at] = kl.value;
                 term = term.plus(kl.times(config.beta));
             }
@@ -77,9 +69,9 @@ pub fn grpo_loss(config: &LossConfig, input: &LossInput<'_>) -> Result<LossOutpu
         .collect();
 
     let mut metrics = Metrics::new();
-    metrics::record(config, &batch, &ratio, phi.as_deref(), &mut metrics);
+    terms::record_metrics(config, &batch, &ratio, phi.as_deref(), &mut metrics);
     if config.beta != 0.0 {
-        metrics.insert("kl".into(), metrics::token_mean(&batch, &divergences));
+        metrics.insert("kl".into(), terms::token_mean(&batch, &divergences));
     }
     let mut output = LossOutput {
         loss,

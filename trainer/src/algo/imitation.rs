@@ -1,0 +1,117 @@
+//! Imitation along the learner's own episodes: it acts, and the teacher labels every step (DAgger,
+//! arXiv:1011.0686).
+
+use rayon::prelude::*;
+use sentinel_policy::nn::{Choice, Network as _, Weights};
+use sentinel_policy::policy::Player;
+
+use super::grpo::{Collected, Episodes, sample};
+use crate::compact::TrainError;
+use crate::compact::actor::{Actor, Rollout};
+use crate::compact::batch::{Batch, Token};
+use crate::compact::config::TrainConfig;
+use crate::compact::learn::Learn;
+use crate::compact::step::{LossGrad, TokenTable};
+use crate::rl::Metrics;
+use crate::rng::Rng;
+
+/// Plays the episodes of an update and asks the teacher at every step. The `advantage` of a token is
+/// the teacher's probability of its action.
+///
+/// # Errors
+/// If the world has no teacher of that name.
+pub fn collect<W: Learn>(
+    config: &TrainConfig,
+    weights: &Weights<W::Net>,
+    update: u64,
+) -> Result<Collected<W>, TrainError> {
+    let teacher = config.teacher::<W>()?;
+    let episodes = Episodes::<W>::new(config, update)?;
+    let played: Vec<(Batch<W>, f64)> = (0..episodes.count)
+        .into_par_iter()
+        .map_init(
+            || Actor::<W>::new(weights),
+            |actor, index| {
+                let rng = Rng::new(config.seed, &[update, index]);
+                let setup = episodes.setup(index);
+                let rollout = Rollout::new(W::reset(&setup), weights.config());
+                let player = teacher.start(&setup);
+                one_episode(player, actor, rollout, rng)
+            },
+        )
+        .collect();
+    let count = played.len() as f64;
+    let (mut batch, mut reward) = (Batch::default(), 0.0);
+    for (one, score) in played {
+        batch.append(one);
+        reward += score / count;
+    }
+    if batch.sequences.iter().all(Vec::is_empty) {
+        return Err(TrainError::NoLabels(config.teacher.clone()));
+    }
+    let steps = batch.samples.len() as u64;
+    Ok(Collected {
+        metrics: Metrics::from([
+            ("reward".into(), reward),
+            ("completions/mean_length".into(), steps as f64 / count),
+        ]),
+        steps,
+        seeds: episodes.seeds(),
+        batch,
+    })
+}
+
+/// Plays an episode; returns its labelled steps and its score.
+fn one_episode<W: Learn>(
+    mut teacher: Player<W>,
+    actor: &mut Actor<'_, W>,
+    mut rollout: Rollout<W>,
+    mut rng: Rng,
+) -> (Batch<W>, f64) {
+    let mut batch = Batch::default();
+    while !rollout.is_done() {
+        let decision = actor.decide(&rollout);
+        let labels = teacher_choices(&mut teacher, &rollout.episode);
+        let index = batch.samples.len() as u32;
+        batch.samples.push(sample(&rollout, &decision));
+        let share = 1.0 / labels.len() as f64;
+        let columns = labels.into_iter().flat_map(Choice::columns);
+        let tokens = columns.map(|column| Token {
+            sample: index,
+            column: column as u16,
+            old_logp: 0.0,
+            ref_logp: 0.0,
+            advantage: share,
+        });
+        batch.sequences.push(tokens.collect());
+        rollout.step(&decision.sample(&mut rng));
+    }
+    (batch, rollout.episode.score())
+}
+
+/// Returns the choices that the teacher finds best: several, where its values for them are equal.
+fn teacher_choices<W: Learn>(teacher: &mut Player<W>, episode: &W) -> Vec<Choice> {
+    let chosen = teacher.act(episode);
+    let chosen = chosen.and_then(|action| W::Net::choice_of(action, episode.observation()));
+    let values = teacher.action_values();
+    let best = values.and_then(|values| W::best_choices(&values));
+    best.unwrap_or_else(|| chosen.into_iter().collect())
+}
+
+/// Computes the cross-entropy against the teacher, mean over samples. The `advantage` of a token is the
+/// teacher's probability of it.
+pub fn loss<W: Learn>(tokens: &TokenTable<'_, W>, logps: &[f32]) -> LossGrad {
+    let mut by_logp = vec![0.0; logps.len()];
+    let (mut loss, each) = (0.0, 1.0 / tokens.samples.len() as f64);
+    for (_, place, token) in tokens.cells() {
+        let at = tokens.logp_index(place, token);
+        loss -= each * token.advantage * f64::from(logps[at]);
+        by_logp[at] -= (each * token.advantage) as f32;
+    }
+    LossGrad {
+        loss,
+        by_logp,
+        by_entropy: None,
+        metrics: Metrics::new(),
+    }
+}

@@ -1,0 +1,369 @@
+//! The options of `sentinel lm grpo`.
+
+use sentinel_policy::text::{InvalidReward, PromptStyle, Reader};
+use serde::{Deserialize, Serialize};
+
+use crate::args::{named, parse_number};
+use crate::corpus::rollout::Terms;
+use crate::corpus::training_seeds;
+use crate::finetune::{RunError, RunOptions};
+use crate::rl::LossArgs;
+use crate::rl::advantage::{AdvantageConfig, MultiObjectiveAggregation, ScaleRewards};
+use crate::rl::config::{LossConfig, LossType};
+use crate::rl::sampling::{SamplingConfig, SamplingMode};
+use crate::{EpisodeArgs, SeedRange};
+
+/// Counts above are typing errors, and their products would be no numbers.
+const MOST: usize = 1 << 20;
+
+/// Completions of an update that are logged, where nobody says how many.
+const COMPLETIONS: usize = 64;
+
+const fn completions() -> usize {
+    COMPLETIONS
+}
+
+/// What a completion is rewarded by, and whom it is compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
+pub enum Credit {
+    /// What it led to, against other completions of a copy of the same state.
+    #[default]
+    Step,
+    /// The reward of its own step, against other completions of the same state, as the reference
+    /// trains.
+    #[value(alias = "single-step")]
+    SingleStep,
+    /// The mean reward from its step on, against whole episodes from the same start at that step.
+    #[value(alias = "reward-to-go")]
+    RewardToGo,
+}
+
+/// Who plays on after a completion under [`Credit::Step`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
+pub enum Continue {
+    /// The world's scripted heuristic: cheap and without noise, but another player's future, which made
+    /// the best token worse where it was measured (docs/log.md).
+    Scripted,
+    /// The model itself, by sampling.
+    #[serde(alias = "own")]
+    #[value(alias = "own")]
+    Sampled,
+    /// The model itself with its best token each time: its own future, with the noise of no further
+    /// draw. What is the same is played once.
+    #[default]
+    Greedy,
+}
+
+/// The options of `sentinel lm grpo`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
+#[command(
+    next_help_heading = "GRPO",
+    mut_arg("task", |arg| arg.default_value("all")),
+    mut_arg("episodes", |arg| arg.default_value("200").help(
+        "Number of episodes to learn from, the tasks in turn, on the first training seeds"
+    )),
+    mut_arg("seeds", |arg| arg.help(
+        "Seeds to learn from in place of --episodes, the tasks in turn: A..B without B, among those \
+         for training"
+    ))
+)]
+pub struct GrpoConfig {
+    /// How an observation is put into words
+    #[arg(long, value_name = "STYLE", default_value_t, value_parser = named::<PromptStyle>())]
+    pub prompt: PromptStyle,
+    /// How a completion is read: repair leaves out what is around the action
+    #[arg(long, value_name = "READER", default_value_t, value_parser = named::<Reader>())]
+    pub reader: Reader,
+    /// Reward of a completion that is no action and ends its sample, from -1 to 0
+    #[arg(
+        long,
+        value_name = "REWARD",
+        default_value_t = 0.0,
+        allow_hyphen_values = true,
+        value_parser = parse_number::<f64>
+    )]
+    pub invalid_penalty: f64,
+    /// Weight of a reward of 1 for every completion that is an action as it stands
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number::<f64>)]
+    pub format_weight: f64,
+    /// What a completion is rewarded by
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
+    pub credit: Credit,
+    /// Who plays on after a completion with --credit step
+    #[arg(
+        long,
+        alias = "continue",
+        value_enum,
+        value_name = "POLICY",
+        default_value_t
+    )]
+    pub continuation: Continue,
+    /// The highest learning rate
+    #[arg(long, value_name = "X", default_value_t = 5e-6, value_parser = parse_number::<f64>)]
+    pub learning_rate: f64,
+    /// Episodes that one update plays
+    #[arg(long, alias = "batch-size", value_name = "N", default_value_t = 2)]
+    pub episodes_per_update: usize,
+    /// Most groups that one update learns from, drawn from all steps of its episodes
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub groups_per_update: usize,
+    /// Completions of a group
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub num_generations: usize,
+    /// Completions that are computed at a time
+    #[arg(
+        long,
+        alias = "micro-batch-size",
+        value_name = "N",
+        default_value_t = 8
+    )]
+    pub per_device_train_batch_size: usize,
+    /// Prompts that are completed side by side
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub generation_batch_size: usize,
+    /// Longest completion, in tokens
+    #[arg(long, value_name = "N", default_value_t = 192)]
+    pub max_completion_length: usize,
+    /// Temperature of the policy
+    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = parse_number::<f64>)]
+    pub temperature: f64,
+    /// Optimizer steps per generation
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub num_iterations: usize,
+    /// The objective and its normalisation
+    #[arg(
+        long,
+        value_enum,
+        value_name = "LOSS",
+        default_value_t,
+        help_heading = "Loss"
+    )]
+    pub loss_type: LossType,
+    /// What a centred reward is divided by
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHAT",
+        default_value_t,
+        help_heading = "Loss"
+    )]
+    pub scale_rewards: ScaleRewards,
+    /// Weight of the divergence from the model before training
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number::<f64>, help_heading = "Loss")]
+    pub beta: f64,
+    /// The ratio is clipped below at 1 - EPSILON
+    #[arg(long, value_name = "EPSILON", default_value_t = 0.2, value_parser = parse_number::<f64>, help_heading = "Loss")]
+    pub epsilon: f64,
+    /// The ratio is clipped above at 1 + EPSILON [default: --epsilon]
+    #[arg(long, value_name = "EPSILON", value_parser = parse_number::<f64>, help_heading = "Loss")]
+    pub epsilon_high: Option<f64>,
+    /// Weight of the entropy bonus
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number::<f64>, help_heading = "Loss")]
+    pub entropy_coef: f64,
+    /// Leave completions out that ended because the room did
+    #[arg(long, help_heading = "Loss")]
+    pub mask_truncated_completions: bool,
+    /// Completions of each update that are written to completions/, whole groups of them; 0 for none
+    #[arg(long, value_name = "N", default_value_t = COMPLETIONS, help_heading = "Run")]
+    #[serde(default = "completions")]
+    pub num_completions_to_log: usize,
+    #[command(flatten)]
+    #[serde(flatten)]
+    #[allow(missing_docs)]
+    pub loss_args: LossArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    #[allow(missing_docs)]
+    pub loss_options: LossOptions,
+    #[command(flatten)]
+    #[serde(flatten)]
+    #[allow(missing_docs)]
+    pub run: RunOptions,
+    #[command(flatten)]
+    #[serde(flatten)]
+    #[allow(missing_docs)]
+    pub episode: EpisodeArgs,
+}
+
+impl GrpoConfig {
+    /// Checks all options that no other part checks.
+    ///
+    /// # Errors
+    /// Names the first that cannot be.
+    pub fn check(&self) -> Result<(), RunError> {
+        let counts = [
+            ("episodes", self.episode.episodes.unwrap_or(1) as usize),
+            ("episodes-per-update", self.episodes_per_update),
+            ("groups-per-update", self.groups_per_update),
+            (
+                "per-device-train-batch-size",
+                self.per_device_train_batch_size,
+            ),
+            ("generation-batch-size", self.generation_batch_size),
+            ("max-completion-length", self.max_completion_length),
+            ("num-iterations", self.num_iterations),
+        ];
+        for (option, value) in counts {
+            if value == 0 || value > MOST {
+                return Err(RunError::option(option, "from 1 to 1048576"));
+            }
+        }
+        if self.num_generations < 2 || self.num_generations > MOST {
+            return Err(RunError::option("num-generations", "from 2 to 1048576"));
+        }
+        if self.max_completion_length >= self.run.max_length {
+            return Err(RunError::option(
+                "max-completion-length",
+                "less than max-length",
+            ));
+        }
+        let positive = |value: f64| value.is_finite() && value > 0.0;
+        // Logits are divided by it as f32.
+        let temperature = f64::from(self.temperature as f32);
+        if !positive(self.learning_rate) || !positive(temperature) {
+            return Err(RunError::option("learning-rate and temperature", "above 0"));
+        }
+        self.seeds()?;
+        self.terms()?;
+        self.loss_options.check()?;
+        self.loss().check()?;
+        Ok(())
+    }
+
+    /// Returns the seeds of the episodes, one each.
+    ///
+    /// # Errors
+    /// If they are not all training seeds.
+    pub fn seeds(&self) -> Result<SeedRange, RunError> {
+        let training = training_seeds();
+        let seeds = self.episode.seeds.unwrap_or_else(|| {
+            let start = training.range().start;
+            SeedRange::of(
+                start,
+                start.saturating_add(self.episode.episodes.unwrap_or(200).max(1)),
+            )
+        });
+        if training.contains(seeds) {
+            Ok(seeds)
+        } else {
+            let allowed = "no more than there are training seeds, and among 100000..1000000";
+            Err(RunError::option("episodes or seeds", allowed))
+        }
+    }
+
+    /// How prompts are made, completions read and unreadable ones rewarded.
+    ///
+    /// # Errors
+    /// If the penalty is no penalty.
+    pub fn terms(&self) -> Result<Terms, RunError> {
+        let invalid = InvalidReward::new(self.invalid_penalty);
+        Ok(Terms {
+            style: self.prompt,
+            reader: self.reader,
+            invalid: invalid.map_err(|_| RunError::option("invalid-penalty", "from -1 to 0"))?,
+        })
+    }
+
+    /// The loss.
+    #[must_use]
+    pub fn loss(&self) -> LossConfig {
+        self.loss_args.loss(LossConfig {
+            loss_type: self.loss_type,
+            beta: self.beta,
+            epsilon: self.epsilon,
+            epsilon_high: self.epsilon_high,
+            entropy_coef: self.entropy_coef,
+            max_completion_length: self.max_completion_length,
+            ..LossConfig::default()
+        })
+    }
+
+    /// How rewards become advantages.
+    #[must_use]
+    pub fn advantages(&self) -> AdvantageConfig {
+        AdvantageConfig {
+            num_generations: self.num_generations,
+            scale_rewards: self.scale_rewards,
+            reward_weights: Some(vec![1.0, self.format_weight]),
+            multi_objective_aggregation: self
+                .loss_options
+                .multi_objective_aggregation
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// TRL's bound of the correction.
+const CLIP_MAX: f64 = 3.0;
+
+/// The options of the loss that only a language model has; the others are [`LossArgs`](crate::rl::LossArgs).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, clap::Args)]
+#[command(next_help_heading = "Loss")]
+pub struct LossOptions {
+    /// Correct for a sampler that is not quite the policy, such as one in another precision [default: no
+    /// correction]
+    #[arg(
+        long,
+        alias = "vllm-importance-sampling-mode",
+        value_enum,
+        value_name = "MODE"
+    )]
+    pub importance_sampling_mode: Option<SamplingMode>,
+    /// No correction below this [default: none]
+    #[arg(long, value_name = "RATIO", value_parser = parse_number::<f64>)]
+    pub importance_sampling_clip_min: Option<f64>,
+    /// No correction above this [default: 3]
+    #[arg(long, value_name = "RATIO", value_parser = parse_number::<f64>)]
+    pub importance_sampling_clip_max: Option<f64>,
+    /// When several rewards become one [default: sum_then_normalize]
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub multi_objective_aggregation: Option<MultiObjectiveAggregation>,
+}
+
+impl LossOptions {
+    /// Returns how the sampler is corrected for; `None` where it is not.
+    #[must_use]
+    pub fn sampling(&self) -> Option<SamplingConfig> {
+        Some(SamplingConfig {
+            mode: self.importance_sampling_mode?,
+            clip_min: self.importance_sampling_clip_min,
+            clip_max: Some(self.importance_sampling_clip_max.unwrap_or(CLIP_MAX)),
+        })
+    }
+
+    /// Checks what no other part checks.
+    ///
+    /// # Errors
+    /// Names the first option that cannot be.
+    pub fn check(&self) -> Result<(), RunError> {
+        let bounds = [
+            self.importance_sampling_clip_min,
+            self.importance_sampling_clip_max,
+        ];
+        let Some(SamplingConfig {
+            clip_min, clip_max, ..
+        }) = self.sampling()
+        else {
+            return match bounds.iter().flatten().next() {
+                None => Ok(()),
+                Some(_) => Err(RunError::option(
+                    "importance-sampling-clip-min and -max",
+                    "left out without importance-sampling-mode, which they are bounds of",
+                )),
+            };
+        };
+        let (low, high) = (clip_min.unwrap_or(0.0), clip_max.unwrap_or(f64::INFINITY));
+        if low >= 0.0 && low < high {
+            Ok(())
+        } else {
+            Err(RunError::option(
+                "importance-sampling-clip-min and -max",
+                "at least 0, and the first below the second",
+            ))
+        }
+    }
+}

@@ -1,0 +1,488 @@
+//! The loss of [`crate::rl`] through a language model: log-probabilities out, their gradients back in.
+//!
+//! A micro-batch is read with completions of one prompt in one row. [`correct`] makes up for a sampler that is not
+//! quite the policy that is trained: it may compute in another precision, in another order, or on another machine
+//! (truncated importance sampling, TRL's `vllm_importance_sampling_correction`).
+
+use std::collections::BTreeMap;
+
+use crate::lm::config::ModelConfig;
+use crate::lm::parallel::in_parts;
+use crate::lm::parameter::numbers;
+use crate::lm::{Batch, Entropy, Grads, LmError, Pass, Picks, Qwen2, Text};
+use crate::rl::config::LossConfig;
+use crate::rl::loss::{Advantages, LossInput, LossOutput, grpo_loss};
+use crate::rl::sampling::{SamplingConfig, importance_sampling_ratio};
+use crate::rl::{Metrics, RlError};
+
+/// A completion of a prompt with what is known about it. Slices have one place for each token of
+/// the completion.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// Tokens of the prompt.
+    pub prompt: Vec<u32>,
+    /// Tokens of the completion, with the one that stopped it.
+    pub completion: Vec<u32>,
+    /// Which tokens carry loss; all of them where it is absent.
+    pub mask: Option<Vec<bool>>,
+    /// How much better than expected it was.
+    pub advantage: f64,
+    /// Log-probabilities under the policy that wrote it; none while that is the one trained.
+    pub old: Option<Vec<f64>>,
+    /// Log-probabilities under the reference policy.
+    pub reference: Option<Vec<f64>>,
+    /// Log-probabilities that the sampler reported; NaN for a token that it reported none of.
+    pub sampled: Option<Vec<f64>>,
+    /// What makes up for a sampler that is not quite the policy.
+    pub correction: Option<Correction>,
+}
+
+/// The ratio of the old policy over the sampler, within its bounds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Correction {
+    /// One for each token of the completion.
+    Token(Vec<f64>),
+    /// One for the whole completion.
+    Sequence(f64),
+}
+
+impl Sample {
+    /// Whether a token carries loss.
+    pub(super) fn carries(&self, at: usize) -> bool {
+        at < self.completion.len() && self.mask.as_ref().is_none_or(|mask| mask[at])
+    }
+
+    /// Tokens that carry loss.
+    #[must_use]
+    pub fn items(&self) -> usize {
+        (0..self.completion.len())
+            .filter(|at| self.carries(*at))
+            .count()
+    }
+}
+
+/// What is minimised.
+#[derive(Clone, Debug)]
+pub struct Objective {
+    /// The loss; its `gradient_accumulation_steps` follows from the samples.
+    pub loss: LossConfig,
+    /// Divides the logits before log-probabilities are taken.
+    pub temperature: f64,
+    /// TRL's `num_items_in_batch`: tokens with loss in the whole generation.
+    pub num_items: f64,
+    /// What fills up rows.
+    pub pad: u32,
+}
+
+/// What the samples of an optimizer step gave.
+#[derive(Debug)]
+pub struct Accumulated {
+    /// The loss.
+    pub loss: f64,
+    /// Its gradients.
+    pub grads: Grads,
+    /// What TRL logs, each the mean over micro-batches, as there.
+    pub metrics: Metrics,
+    /// Of each sample, the log-probabilities of its tokens under the policy as it is trained.
+    pub logps: Vec<Vec<f64>>,
+}
+
+/// Numbers of all completions' tokens, one after the other, as a table with `width` columns.
+fn table(samples: &[&Sample], width: usize, values: &[f32]) -> Vec<f64> {
+    let mut all = vec![0.0; samples.len() * width];
+    let mut rest = values.iter();
+    for (row, sample) in samples.iter().enumerate() {
+        for at in 0..sample.completion.len() {
+            all[row * width + at] = rest.next().map_or(0.0, |value| f64::from(*value));
+        }
+    }
+    all
+}
+
+/// The same from numbers that samples have; nothing if one has none.
+fn known(
+    samples: &[&Sample],
+    width: usize,
+    of: impl Fn(&Sample) -> Option<&Vec<f64>>,
+) -> Option<Vec<f64>> {
+    let mut all = vec![0.0; samples.len() * width];
+    for (row, sample) in samples.iter().enumerate() {
+        let values = of(sample)?;
+        all[row * width..row * width + values.len()].copy_from_slice(values);
+    }
+    Some(all)
+}
+
+/// The corrections of samples, `[batch, tokens]` or `[batch]`; nothing if one has none.
+fn corrections(samples: &[&Sample], width: usize) -> Option<Vec<f64>> {
+    let mut all = Vec::with_capacity(samples.len() * width);
+    for sample in samples {
+        match sample.correction.as_ref()? {
+            Correction::Sequence(ratio) => all.push(*ratio),
+            Correction::Token(ratios) => {
+                all.extend_from_slice(ratios);
+                let padding = width - ratios.len();
+                all.extend(std::iter::repeat_n(1.0, padding));
+            }
+        }
+    }
+    Some(all)
+}
+
+/// Loss and gradients of the samples of one optimizer step, `micro` at a time.
+///
+/// # Errors
+/// If an option cannot be or needs an input that is missing, a sample has no prompt, nothing is
+/// trained, or the device cannot be read.
+pub fn accumulate(
+    model: &Qwen2,
+    samples: &[&Sample],
+    micro: usize,
+    objective: &Objective,
+    pass: Pass,
+) -> Result<Accumulated, LmError> {
+    let mut all = Accumulated {
+        loss: 0.0,
+        grads: Grads::default(),
+        metrics: Metrics::new(),
+        logps: Vec::with_capacity(samples.len()),
+    };
+    let mut seen: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    let parts: Vec<(u64, &[&Sample])> = (0..).zip(samples.chunks(micro.max(1))).collect();
+    let work = |(index, part): (u64, _)| {
+        let part: &[&Sample] = part;
+        // A smaller last part counts for the rows that it has.
+        let steps = samples.len() as f64 / part.len() as f64;
+        let found = micro_batch(&model.fork(), part, objective, steps, pass.part(index));
+        found.map(|found| (part, found))
+    };
+    let take = |(part, (output, grads, logps)): (&[&Sample], (LossOutput, Grads, Vec<f64>))| {
+        all.loss += output.loss;
+        all.grads.add(grads);
+        for (name, value) in output.metrics {
+            seen.entry(name).or_default().push(value);
+        }
+        let width = logps.len().checked_div(part.len()).unwrap_or(0);
+        for (row, sample) in part.iter().enumerate() {
+            let start = row * width;
+            all.logps
+                .push(logps[start..start + sample.completion.len()].to_vec());
+        }
+    };
+    in_parts(model.device(), parts, work, take)?;
+    for (name, values) in seen {
+        all.metrics.insert(name, crate::rl::nan_mean(&values));
+    }
+    Ok(all)
+}
+
+fn micro_batch(
+    model: &Qwen2,
+    samples: &[&Sample],
+    objective: &Objective,
+    steps: f64,
+    pass: Pass,
+) -> Result<(LossOutput, Grads, Vec<f64>), LmError> {
+    let Micro {
+        batch,
+        picks,
+        width,
+    } = Micro::new(model.config(), samples, objective.pad)?;
+    let config = &LossConfig {
+        gradient_accumulation_steps: steps,
+        ..objective.loss.clone()
+    };
+    let entropy = if config.entropy_coef == 0.0 {
+        Entropy::Value
+    } else {
+        Entropy::Gradient
+    };
+    let mask: Vec<bool> = (samples.iter())
+        .flat_map(|sample| (0..width).map(|at| sample.carries(at)))
+        .collect();
+    let advantages: Vec<f64> = samples.iter().map(|sample| sample.advantage).collect();
+    let old = known(samples, width, |sample| sample.old.as_ref());
+    let reference = known(samples, width, |sample| sample.reference.as_ref());
+    let sampled = known(samples, width, |sample| sample.sampled.as_ref());
+    let correction = corrections(samples, width);
+    let mut output = None;
+    let loss = |hidden| {
+        let found = model.token_logprobs(hidden, &picks, objective.temperature, entropy, pass);
+        let logps = table(samples, width, &numbers(found.logps.clone())?);
+        let entropies = match &found.entropies {
+            Some(entropies) => table(samples, width, &numbers(entropies.clone())?),
+            None => Vec::new(),
+        };
+        let input = LossInput {
+            tokens: width,
+            logps: &logps,
+            old_logps: old.as_deref(),
+            ref_logps: reference.as_deref(),
+            entropies: Some(&entropies),
+            completion_mask: &mask,
+            advantages: Advantages::PerSequence(&advantages),
+            num_items_in_batch: Some(objective.num_items),
+            importance_sampling_ratio: correction.as_deref(),
+            sampling_logps: sampled.as_deref(),
+        };
+        let computed = grpo_loss(config, &input).map_err(LmError::loss)?;
+        let slopes = |table: &[f64]| slopes(samples, width, table, model);
+        let mut surrogate = (found.logps * slopes(&computed.grad_logps)).sum();
+        if let (Some(slope), Some(entropies)) = (&computed.grad_entropies, found.entropies) {
+            surrogate = surrogate + (entropies * slopes(slope)).sum();
+        }
+        output = Some((computed, logps));
+        Ok(surrogate)
+    };
+    let (_, grads) = model.gradients(&batch, pass, loss)?;
+    let (output, logps) = output.ok_or(LmError::Length {
+        what: "the outputs of a loss",
+        found: 0,
+        expected: 1,
+    })?;
+    Ok((output, grads, logps))
+}
+
+/// The entries of a table that are tokens, as the device holds log-probabilities.
+fn slopes(
+    samples: &[&Sample],
+    width: usize,
+    table: &[f64],
+    model: &Qwen2,
+) -> burn::tensor::Tensor<1> {
+    let rows = samples.iter().enumerate();
+    let values: Vec<f32> = rows
+        .flat_map(|(row, sample)| {
+            let row = &table[row * width..row * width + sample.completion.len()];
+            row.iter().map(|slope| *slope as f32)
+        })
+        .collect();
+    let count = values.len();
+    burn::tensor::Tensor::from_data(
+        burn::tensor::TensorData::new(values, [count]),
+        model.device(),
+    )
+}
+
+/// Log-probabilities of the samples' completions without gradients: under the base model for
+/// [`Pass::REFERENCE`], under the policy as it is for [`Pass::EVALUATION`].
+///
+/// # Errors
+/// If a sample does not fit the model, or the device cannot be read.
+pub fn reference_logps(
+    model: &Qwen2,
+    samples: &[&Sample],
+    micro: usize,
+    objective: &Objective,
+    pass: Pass,
+) -> Result<Vec<Vec<f64>>, LmError> {
+    let parts = samples.chunks(micro.max(1)).collect();
+    let work = |part: &[&Sample]| {
+        let made = Micro::new(model.config(), part, objective.pad)?;
+        let hidden = model.hidden(&made.batch, pass);
+        let temperature = objective.temperature;
+        let found = model.token_logprobs(hidden, &made.picks, temperature, Entropy::Skipped, pass);
+        let values = table(part, made.width, &numbers(found.logps)?);
+        let row = |(row, sample): (usize, &&Sample)| {
+            let start = row * made.width;
+            values[start..start + sample.completion.len()].to_vec()
+        };
+        Ok::<_, LmError>(part.iter().enumerate().map(row).collect::<Vec<_>>())
+    };
+    let mut all = Vec::with_capacity(samples.len());
+    in_parts(model.device(), parts, work, |found| all.extend(found))?;
+    Ok(all)
+}
+
+/// Rows, and the tokens whose log-probabilities are asked for: those of all completions, in the
+/// order of the samples.
+pub(super) struct Micro {
+    pub(super) batch: Batch,
+    pub(super) picks: Picks,
+    /// The longest completion.
+    pub(super) width: usize,
+}
+
+impl Micro {
+    /// # Errors
+    /// If a sample has no prompt or does not fit the model.
+    pub(super) fn new(
+        config: &ModelConfig,
+        samples: &[&Sample],
+        pad: u32,
+    ) -> Result<Self, LmError> {
+        if samples.iter().any(|sample| sample.prompt.is_empty()) {
+            return Err(LmError::Length {
+                what: "a prompt",
+                found: 0,
+                expected: 1,
+            });
+        }
+        let rows = shared(samples);
+        let woven: Vec<Vec<Text<'_>>> = rows.iter().map(|row| texts(row)).collect();
+        let batch = Batch::woven(config, &woven, pad)?;
+        let mut chosen = Vec::with_capacity(batch.ids().len());
+        for row in &rows {
+            let end = chosen.len() + batch.tokens();
+            chosen.resize(chosen.len() + row[0].prompt.len(), false);
+            let written: usize = row.iter().map(|sample| sample.completion.len()).sum();
+            chosen.resize(chosen.len() + written, true);
+            chosen.resize(end, false);
+        }
+        let longest = samples.iter().map(|sample| sample.completion.len()).max();
+        Ok(Self {
+            picks: Picks::new(&batch, &chosen)?,
+            batch,
+            width: longest.unwrap_or(0),
+        })
+    }
+}
+
+/// The samples row by row. Neighbours with the same prompt share a row as long as their completions
+/// are together no longer than it: attention's cost grows with the square of a row.
+fn shared<'a>(samples: &[&'a Sample]) -> Vec<Vec<&'a Sample>> {
+    let mut rows: Vec<Vec<&Sample>> = Vec::new();
+    let mut written = 0;
+    for sample in samples {
+        written += sample.completion.len();
+        match rows.last_mut() {
+            Some(row) if row[0].prompt == sample.prompt && written <= sample.prompt.len() => {
+                row.push(sample);
+            }
+            _ => {
+                written = sample.completion.len();
+                rows.push(vec![sample]);
+            }
+        }
+    }
+    rows
+}
+
+fn texts<'a>(row: &[&'a Sample]) -> Vec<Text<'a>> {
+    let prompt = row.first().map(|sample| Text {
+        ids: &sample.prompt,
+        after: None,
+    });
+    let completion = |sample: &&'a Sample| Text {
+        ids: &sample.completion,
+        after: Some(0),
+    };
+    prompt
+        .into_iter()
+        .chain(row.iter().map(completion))
+        .collect()
+}
+
+/// Gives each sample the log-probabilities `old` of its tokens under the policy before the update, and its
+/// correction. Returns TRL's metrics of the distance.
+///
+/// # Errors
+/// If a sample has no log-probabilities of its sampler, or not one for each token.
+pub(super) fn correct(
+    config: SamplingConfig,
+    samples: &mut [Sample],
+    old: Vec<Vec<f64>>,
+) -> Result<Metrics, RlError> {
+    let lengths = samples.iter().map(|sample| sample.completion.len());
+    let width = lengths.max().unwrap_or(0);
+    let table = |rows: &mut dyn Iterator<Item = &Vec<f64>>| -> Vec<f64> {
+        rows.flat_map(|row| {
+            let padding = std::iter::repeat_n(0.0, width - row.len());
+            row.iter().copied().chain(padding)
+        })
+        .collect()
+    };
+    let missing = || RlError::Missing {
+        option: "importance_sampling_mode",
+        input: "sampling_logps",
+    };
+    let sampled: Option<Vec<&Vec<f64>>> = samples
+        .iter()
+        .map(|sample| sample.sampled.as_ref())
+        .collect();
+    let sampled = table(&mut sampled.ok_or_else(missing)?.into_iter());
+    let mask = samples
+        .iter()
+        .flat_map(|sample| (0..width).map(|at| sample.carries(at)));
+    let mask: Vec<bool> = mask.collect();
+    let found = importance_sampling_ratio(config, width, &table(&mut old.iter()), &sampled, &mask)?;
+    for (row, (sample, old)) in samples.iter_mut().zip(old).enumerate() {
+        sample.correction = Some(if config.mode.per_sequence() {
+            Correction::Sequence(found.ratios[row])
+        } else {
+            let start = row * width;
+            Correction::Token(found.ratios[start..start + old.len()].to_vec())
+        });
+        sample.old = Some(old);
+    }
+    Ok(found.metrics)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rl::sampling::SamplingMode;
+
+    fn samples() -> Vec<Sample> {
+        let sample = |length: usize, by: f64| Sample {
+            completion: vec![1; length],
+            sampled: Some(vec![-1.0 - by; length]),
+            ..Sample::default()
+        };
+        vec![sample(2, 0.0), sample(3, 2.0_f64.ln())]
+    }
+
+    fn corrected(mode: SamplingMode, clip_max: f64) -> Result<Vec<Sample>, RlError> {
+        let mut samples = samples();
+        let config = SamplingConfig {
+            mode,
+            clip_min: None,
+            clip_max: Some(clip_max),
+        };
+        let old = vec![vec![-1.0; 2], vec![-1.0; 3]];
+        let metrics = correct(config, &mut samples, old.clone())?;
+        assert_eq!(metrics.len(), 5);
+        assert!(
+            samples
+                .iter()
+                .zip(old)
+                .all(|(sample, old)| sample.old == Some(old))
+        );
+        Ok(samples)
+    }
+
+    #[test]
+    fn a_sampler_that_is_surer_counts_less() -> Result<(), RlError> {
+        let near = |found: &Option<Correction>, expected: &[f64]| {
+            let found = match found {
+                Some(Correction::Token(all)) => all.clone(),
+                Some(Correction::Sequence(one)) => vec![*one],
+                None => Vec::new(),
+            };
+            let pairs = found.iter().zip(expected);
+            found.len() == expected.len() && pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-12)
+        };
+        let all = corrected(SamplingMode::TokenTruncate, 1.5)?;
+        assert!(near(&all[0].correction, &[1.0; 2]) && near(&all[1].correction, &[1.5; 3]));
+        let all = corrected(SamplingMode::TokenMask, 1.5)?;
+        assert!(near(&all[1].correction, &[0.0; 3]));
+        let all = corrected(SamplingMode::SequenceTruncate, 9.0)?;
+        assert!(near(&all[0].correction, &[1.0]) && near(&all[1].correction, &[8.0]));
+        let all = corrected(SamplingMode::SequenceMask, 7.0)?;
+        assert!(near(&all[1].correction, &[0.0]));
+        Ok(())
+    }
+
+    #[test]
+    fn a_sampler_that_says_nothing_cannot_be_corrected() {
+        let mut samples = samples();
+        samples[1].sampled = None;
+        let config = SamplingConfig {
+            mode: SamplingMode::TokenMask,
+            clip_min: None,
+            clip_max: None,
+        };
+        let old = vec![vec![-1.0; 2], vec![-1.0; 3]];
+        assert!(correct(config, &mut samples, old).is_err());
+    }
+}

@@ -1,0 +1,265 @@
+//! Group-relative policy optimization (GRPO) of a language model that plays a world in words, `sentinel lm grpo`:
+//! play, reward, learn.
+//!
+//! * [`GrpoConfig`]: the options.
+//! * `rollout`: episodes become groups of completions with rewards and advantages.
+//! * [`accumulate`]: loss, gradients and metrics of the samples of one optimizer step, by the
+//!   [`Objective`]: the loss of [`crate::rl`] and the temperature of the policy.
+//! * [`train`]: a whole run.
+//! * [`estimate`]: how much memory a run takes.
+
+use std::sync::atomic::AtomicBool;
+
+use sentinel_env::in_world;
+use sentinel_policy::text::{Situation, TextWorld};
+
+use self::loss::correct;
+use self::rollout::{Collected, Scored, collect, setups};
+use crate::finetune::{
+    About, Event, Job, LoggedCompletion, Outcome, RunDir, RunError, Start, State, Update, run,
+};
+use crate::lm::{GenerateOptions, GenerationDefaults, Lora, Pass, Qwen2, Tokenizer, Trained};
+use crate::lm_agent::{Validation, ValidationWorld, Voice};
+use crate::rl::Metrics;
+use crate::trainable::Trainable;
+
+mod config;
+pub mod estimate;
+mod loss;
+mod rollout;
+
+pub use config::{Continue, Credit, GrpoConfig, LossOptions};
+pub use loss::{Accumulated, Correction, Objective, Sample, accumulate, reference_logps};
+
+/// Streams of random numbers beside those that every run has.
+const SPEECH: u64 = 3;
+const STATES: u64 = 4;
+/// Episodes whose first prompts a stand-in's tokenizer learns its words from.
+const WORDS: usize = 64;
+
+/// Episodes of a world, and a model that learns to play them.
+struct GrpoJob<W: TextWorld> {
+    config: GrpoConfig,
+    setups: Vec<W::Setup>,
+    tokenizer: Tokenizer,
+    generation: GenerationDefaults,
+    pad: u32,
+    /// The model before training, where switching the adapter off does not give it.
+    reference: Option<Qwen2>,
+}
+
+impl<W: TextWorld + Trainable> GrpoJob<W> {
+    fn updates_per_epoch(&self) -> usize {
+        self.setups.len().div_ceil(self.config.episodes_per_update)
+    }
+
+    /// The episodes of an update. The order of an epoch follows from the seed and its number.
+    fn episodes(&self, update: usize) -> Vec<&W::Setup> {
+        let per_epoch = self.updates_per_epoch();
+        let order = (self.config.run).order(self.setups.len(), update / per_epoch);
+        let size = self.config.episodes_per_update;
+        let places = order.iter().skip(update % per_epoch * size).take(size);
+        places.map(|at| &self.setups[*at]).collect()
+    }
+
+    fn collect(&self, model: &Qwen2, update: usize) -> Result<Collected, RunError> {
+        let config = &self.config;
+        let seed = config.run.random(SPEECH, update).next();
+        let mut options =
+            GenerateOptions::new(config.max_completion_length, &self.generation, seed);
+        options.sampling.temperature = config.temperature;
+        options.max_prompt_tokens = Some(config.run.max_length - config.max_completion_length);
+        let batch = config.generation_batch_size;
+        let mut voice = Voice::new(model, &self.tokenizer, options, batch);
+        let seed = config.run.random(STATES, update).next();
+        collect::<W>(config, &self.episodes(update), &mut voice, seed)
+    }
+
+    fn objective(&self, samples: &[Sample]) -> Objective {
+        let items: usize = samples.iter().map(Sample::items).sum();
+        Objective {
+            loss: self.config.loss(),
+            temperature: self.config.temperature,
+            num_items: items as f64,
+            pad: self.pad,
+        }
+    }
+
+    /// Returns completions as they are logged.
+    fn logged(&self, completions: &[Scored]) -> Result<Vec<LoggedCompletion>, RunError> {
+        let text = |ids: &[u32]| self.tokenizer.decode(ids, false);
+        let row = |scored: &Scored| {
+            Ok(LoggedCompletion {
+                group: scored.group,
+                prompt: text(&scored.prompt)?,
+                completion: text(&scored.completion)?,
+                rewards: scored.rewards.clone(),
+                advantage: scored.advantage,
+            })
+        };
+        completions.iter().map(row).collect()
+    }
+
+    /// Asks the policy before training for its log-probabilities.
+    fn compute_ref_logps(
+        &self,
+        model: &Qwen2,
+        samples: &mut [Sample],
+        objective: &Objective,
+    ) -> Result<(), RunError> {
+        let (model, pass) = match &self.reference {
+            Some(reference) => (reference, Pass::EVALUATION),
+            None => (model, Pass::REFERENCE),
+        };
+        let rows: Vec<&Sample> = samples.iter().collect();
+        let micro = self.config.per_device_train_batch_size;
+        let found = reference_logps(model, &rows, micro, objective, pass)?;
+        for (sample, logps) in samples.iter_mut().zip(found) {
+            sample.reference = Some(logps);
+        }
+        Ok(())
+    }
+}
+
+impl<W: TextWorld + Trainable> Job for GrpoJob<W> {
+    fn method(&self) -> &'static str {
+        "grpo"
+    }
+
+    fn batch_size(&self) -> usize {
+        self.config.groups_per_update * self.config.num_generations
+    }
+
+    fn steps_per_epoch(&self) -> usize {
+        self.updates_per_epoch() * self.config.num_iterations
+    }
+
+    fn data(&self) -> Metrics {
+        [("episodes".to_owned(), self.setups.len() as f64)].into()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// A prompt that was too long may have its room.
+    fn free(&self) -> &'static [&'static str] {
+        &["max_length"]
+    }
+
+    fn update(&mut self, state: &mut State) -> Result<Update, RunError> {
+        let update = state.done / self.config.num_iterations;
+        let Collected {
+            mut samples,
+            metrics: mut common,
+            warnings,
+            completions,
+        } = self.collect(&state.model, update)?;
+        // Neighbours of like length need little padding.
+        samples.sort_by_key(|sample| sample.prompt.len() + sample.completion.len());
+        let objective = self.objective(&samples);
+        if self.config.beta != 0.0 {
+            self.compute_ref_logps(&state.model, &mut samples, &objective)?;
+        }
+        if let Some(sampling) = self.config.loss_options.sampling() {
+            let rows: Vec<&Sample> = samples.iter().collect();
+            let (micro, pass) = (self.config.per_device_train_batch_size, Pass::EVALUATION);
+            let old = reference_logps(&state.model, &rows, micro, &objective, pass)?;
+            let found = correct(sampling, &mut samples, old)?;
+            common.extend(found);
+        }
+        let read: usize = (samples.iter())
+            .map(|sample| sample.prompt.len() + sample.completion.len())
+            .sum();
+        let mut steps = Vec::new();
+        for iteration in 0..self.config.num_iterations {
+            let pass = self.config.run.pass(state.done);
+            let rows: Vec<&Sample> = samples.iter().collect();
+            let micro = self.config.per_device_train_batch_size;
+            let found = accumulate(&state.model, &rows, micro, &objective, pass)?;
+            state.tokens += read as u64;
+            let mut metrics = common.clone();
+            metrics.extend(found.metrics);
+            state.step(found.loss, found.grads, &mut metrics)?;
+            steps.push(metrics);
+            if iteration == 0 {
+                for (sample, logps) in samples.iter_mut().zip(found.logps) {
+                    sample.old.get_or_insert(logps);
+                }
+            }
+            if state.finished() {
+                break;
+            }
+        }
+        let completions = self.logged(&completions)?;
+        Ok(Update {
+            steps,
+            warnings,
+            completions,
+        })
+    }
+}
+
+/// Trains a model by playing, in a folder.
+///
+/// # Errors
+/// If an option cannot be, the model cannot be read, or the run stops.
+pub fn train(
+    config: &GrpoConfig,
+    dir: &RunDir,
+    stop: &AtomicBool,
+    listen: &mut dyn FnMut(&Event),
+) -> Result<Outcome, RunError> {
+    in_world!(config.episode.world, W => train_in::<W>(config, dir, stop, listen))
+}
+
+fn train_in<W: TextWorld + Trainable>(
+    config: &GrpoConfig,
+    dir: &RunDir,
+    stop: &AtomicBool,
+    listen: &mut dyn FnMut(&Event),
+) -> Result<Outcome, RunError> {
+    config.check()?;
+    let setups = setups::<W>(config)?;
+    // What a stand-in learns its words from.
+    let words = || {
+        let starts = setups.iter().take(WORDS).map(Situation::<W>::new);
+        starts.map(|start| start.prompt(config.prompt)).collect()
+    };
+    let start = Start::open(&config.run, dir, &words)?;
+    let switched = !config.run.full && config.run.adapter.is_none();
+    let mut reference = None;
+    if config.beta != 0.0 && !switched {
+        let mut before = Lora::merged(&start.model);
+        before.train(Trained::Nothing);
+        if config.run.bf16 {
+            before.freeze_in_bf16()?;
+        }
+        reference = Some(before);
+    }
+    let world = ValidationWorld {
+        world: config.episode.world,
+        rules: &config.episode.rules,
+        tasks: config.episode.task.as_deref(),
+        cells: &config.episode.cells,
+        terms: config.terms()?,
+    };
+    let (length, batch) = (config.max_completion_length, config.generation_batch_size);
+    let (tokenizer, generation) = (&start.tokenizer, &start.generation);
+    let validation = Validation::new(&config.run, &world, tokenizer, generation, length, batch)?;
+    let pad = start.pad();
+    let mut job = GrpoJob::<W> {
+        config: config.clone(),
+        setups,
+        tokenizer: start.tokenizer,
+        generation: start.generation,
+        pad,
+        reference,
+    };
+    let total = config.run.total(job.steps_per_epoch());
+    let schedule = config.run.schedule(config.learning_rate, total);
+    let about = About::of(config, &config.run, start.folder, start.fallback)?;
+    let state = Start::state(start.model, &config.run, schedule)?;
+    let validation = validation.as_ref();
+    run(&mut job, state, &about, validation, dir, stop, listen)
+}

@@ -1,0 +1,358 @@
+//! Playing and rewarding: from episodes to groups of completions with advantages.
+
+use sentinel_env::rng::Streams;
+use sentinel_env::{Named, Origin};
+use sentinel_policy::Playable;
+use sentinel_policy::text::{Heard, Situation, TextWorld, Unreadable};
+
+use super::config::{Continue, Credit, GrpoConfig};
+use super::loss::Sample;
+use crate::chosen;
+use crate::corpus::rollout::{Continuation, Group, Member, Signals, Trajectory, groups, rollout};
+use crate::finetune::RunError;
+use crate::lm::random::Random;
+use crate::lm_agent::{Said, Voice};
+use crate::rl::Metrics;
+use crate::rl::advantage::{Rewards, advantages};
+use crate::rl::sampling::completion_mask;
+use crate::trainable::Trainable;
+
+/// Names of the rewards, in the order of their weights.
+const REWARDS: [&str; 2] = ["environment", "valid_format"];
+
+/// The mean of equal rewards may differ from them by rounding, which divided by a deviation of nothing
+/// is still less than this, and no advantage.
+const ROUNDING: f64 = 1e-9;
+
+/// A completion with what it earned; `valid` where it was read without a repair.
+struct Slot {
+    said: Said,
+    reward: f64,
+    valid: bool,
+}
+
+/// Whether a completion is an action without a repair.
+fn as_it_stands<A>(heard: &Result<Heard<A>, Unreadable>) -> bool {
+    heard.as_ref().is_ok_and(|heard| !heard.repaired)
+}
+
+/// What an update learns from.
+pub(super) struct Collected {
+    /// Completions that are there, group by group.
+    pub(super) samples: Vec<Sample>,
+    pub(super) metrics: Metrics,
+    pub(super) warnings: Vec<String>,
+    /// Those of the first groups, to be logged.
+    pub(super) completions: Vec<Scored>,
+}
+
+/// A completion with what it earned.
+pub(super) struct Scored {
+    /// Number of its group.
+    pub(super) group: usize,
+    pub(super) prompt: Vec<u32>,
+    pub(super) completion: Vec<u32>,
+    /// By name.
+    pub(super) rewards: Metrics,
+    pub(super) advantage: f64,
+}
+
+/// The episodes of a run: the tasks in turn, on training seeds from the first on.
+pub(super) fn setups<W: TextWorld>(config: &GrpoConfig) -> Result<Vec<W::Setup>, RunError> {
+    let rules = config.episode.rules::<W>()?;
+    let streams = config.episode.streams_or::<W>(Streams::Independent)?;
+    // The reference's streams betray who sits where (docs/trust.md): nobody should learn that.
+    if streams == Streams::Reference && W::STREAMS.contains(&Streams::Independent) {
+        return Err(RunError::option("streams", "independent in training"));
+    }
+    let tasks = chosen::to_learn_from::<W>(config.episode.task.as_deref(), &config.episode.cells)?;
+    let setup = |(index, seed): (usize, u64)| {
+        Origin::<W> {
+            task: tasks[index % tasks.len()],
+            seed,
+            streams,
+            rules,
+        }
+        .setup()
+    };
+    Ok(config.seeds()?.range().enumerate().map(setup).collect())
+}
+
+/// Plays episodes with the policy, and makes groups of what it says in their states.
+pub(super) fn collect<W: TextWorld + Trainable>(
+    config: &GrpoConfig,
+    setups: &[&W::Setup],
+    voice: &mut Voice<'_>,
+    seed: u64,
+) -> Result<Collected, RunError> {
+    let terms = config.terms()?;
+    let copies = if config.credit == Credit::RewardToGo {
+        config.num_generations
+    } else {
+        1
+    };
+    let starts: Vec<Situation<W>> = (setups.iter())
+        .flat_map(|setup| std::iter::repeat_n(Situation::<W>::new(*setup), copies))
+        .collect();
+    let played = voice.through(|voice| rollout(starts, terms, voice, &|| ()))?;
+    let mut metrics = signals(&played);
+    let all = if config.credit == Credit::RewardToGo {
+        to_go(config, &played, std::mem::take(&mut voice.said), seed)
+    } else {
+        of_states(config, &played, voice, seed)?
+    };
+    finish(config, all, &mut metrics)
+}
+
+/// Groups of completions of single states, drawn from all steps of what was played.
+fn of_states<W: TextWorld + Trainable>(
+    config: &GrpoConfig,
+    played: &[Trajectory<W>],
+    voice: &mut Voice<'_>,
+    seed: u64,
+) -> Result<Vec<Vec<Option<Slot>>>, RunError> {
+    let places = (played.iter().enumerate())
+        .flat_map(|(index, t)| (0..t.rows.len()).map(move |row| (index, row)));
+    let places = drawn(places.collect(), config.groups_per_update, seed);
+    let states: Vec<Situation<W>> = (places.iter())
+        .map(|(index, row)| played[*index].state(*row))
+        .collect();
+    let continuation = match (config.credit, config.continuation) {
+        (Credit::Step, Continue::Sampled) => Continuation::Own,
+        (Credit::Step, Continue::Greedy) => Continuation::Greedy,
+        (Credit::Step, Continue::Scripted) => Continuation::Scripted(heuristic::<W>()?),
+        _ => Continuation::Stop,
+    };
+    voice.said.clear();
+    let size = config.num_generations;
+    let terms = config.terms()?;
+    let found = voice.through(|voice| groups(&states, size, continuation, terms, voice))?;
+    // Completions of the groups come first, those that play on come after.
+    let mut said = std::mem::take(&mut voice.said).into_iter();
+    let mut slot = |member: Member<W>| {
+        Some(Slot {
+            said: said.next()?,
+            reward: member.value,
+            valid: as_it_stands(&member.heard),
+        })
+    };
+    let members = |group: Group<W>| group.members.into_iter().map(&mut slot).collect();
+    Ok(found.into_iter().map(members).collect())
+}
+
+fn heuristic<W: Playable>() -> Result<W::PolicyName, RunError> {
+    let found = W::PolicyName::parse(W::ROLES.heuristic);
+    found.ok_or(RunError::option(
+        "continue",
+        "own in a world without a heuristic",
+    ))
+}
+
+/// Groups of the rows that whole episodes from one start have at the same step.
+fn to_go<W: TextWorld>(
+    config: &GrpoConfig,
+    played: &[Trajectory<W>],
+    said: Vec<Said>,
+    seed: u64,
+) -> Vec<Vec<Option<Slot>>> {
+    let mut by_episode: Vec<Vec<Said>> = played.iter().map(|_| Vec::new()).collect();
+    for said in said {
+        by_episode[said.episode].push(said);
+    }
+    let size = config.num_generations;
+    let mut all = Vec::new();
+    for (start, episodes) in played.chunks(size).enumerate() {
+        let longest = episodes.iter().map(|t| t.rows.len()).max().unwrap_or(0);
+        all.extend((0..longest).map(|row| (start, row)));
+    }
+    // One episode alone at a step is compared with nobody.
+    let there = |(start, row): &(usize, usize)| {
+        let episodes = &played[start * size..(start + 1) * size];
+        episodes.iter().filter(|t| t.rows.len() > *row).count() > 1
+    };
+    all.retain(there);
+    let places = drawn(all, config.groups_per_update, seed);
+    let group = |(start, row): &(usize, usize)| {
+        let episodes = start * size..(start + 1) * size;
+        let slot = |episode: usize| {
+            let (row, said) = (
+                played[episode].rows.get(*row)?,
+                by_episode[episode].get(*row)?,
+            );
+            Some(Slot {
+                said: said.clone(),
+                reward: row.to_go,
+                valid: as_it_stands(&row.heard),
+            })
+        };
+        episodes.map(slot).collect()
+    };
+    places.iter().map(group).collect()
+}
+
+/// At most so many of these, in their order.
+fn drawn<T>(mut all: Vec<T>, most: usize, seed: u64) -> Vec<T> {
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    Random::new(seed).shuffle(&mut order);
+    let mut kept = vec![false; all.len()];
+    order.iter().take(most).for_each(|at| kept[*at] = true);
+    let mut kept = kept.into_iter();
+    all.retain(|_| kept.next().unwrap_or(false));
+    all
+}
+
+/// Advantages, and what is logged about completions and rewards.
+fn finish(
+    config: &GrpoConfig,
+    groups: Vec<Vec<Option<Slot>>>,
+    metrics: &mut Metrics,
+) -> Result<Collected, RunError> {
+    let slots = || groups.iter().flatten();
+    let values: Vec<Option<f64>> = slots()
+        .flat_map(|slot| {
+            let reward = slot.as_ref().map(|slot| slot.reward);
+            let valid = slot.as_ref().map(|slot| f64::from(u8::from(slot.valid)));
+            [reward, valid]
+        })
+        .collect();
+    let rewards = Rewards {
+        names: &REWARDS,
+        values: &values,
+    };
+    let mut found = advantages(&config.advantages(), rewards)?;
+    for advantage in &mut found.advantages {
+        if advantage.abs() < ROUNDING {
+            *advantage = 0.0;
+        }
+    }
+    metrics.extend(found.metrics);
+    let said: Vec<&Slot> = slots().flatten().collect();
+    lengths(&said, metrics);
+    let mut warnings = Vec::new();
+    let size = config.num_generations;
+    let flat = found.advantages.chunks(size);
+    let flat = flat.filter(|group| group.iter().all(|a| *a == 0.0)).count();
+    metrics.insert("groups".into(), groups.len() as f64);
+    metrics.insert("groups/zero_variance".into(), flat as f64);
+    if flat > 0 {
+        let all = groups.len();
+        warnings.push(format!(
+            "{flat} of {all} groups have equal rewards: they teach nothing"
+        ));
+    }
+    let completions = scored(config, &groups, &found.advantages);
+    let samples = (groups.into_iter().flatten().zip(found.advantages))
+        .filter_map(|(slot, advantage)| {
+            let said = slot?.said;
+            Some(Sample {
+                mask: Some(completion_mask(
+                    said.completion.ids.len(),
+                    !said.completion.stopped,
+                    config.mask_truncated_completions,
+                )),
+                sampled: Some(
+                    said.completion
+                        .logps
+                        .iter()
+                        .map(|l| f64::from(*l))
+                        .collect(),
+                ),
+                prompt: said.prompt,
+                completion: said.completion.ids,
+                advantage,
+                ..Sample::default()
+            })
+        })
+        .collect();
+    Ok(Collected {
+        samples,
+        metrics: std::mem::take(metrics),
+        warnings,
+        completions,
+    })
+}
+
+/// Returns the completions of as many whole groups as are to be logged.
+fn scored(config: &GrpoConfig, groups: &[Vec<Option<Slot>>], advantages: &[f64]) -> Vec<Scored> {
+    let size = config.num_generations;
+    let logged = config.num_completions_to_log / size;
+    let groups = groups.iter().zip(advantages.chunks(size)).enumerate();
+    let rows = groups
+        .take(logged)
+        .flat_map(|(group, (slots, advantages))| {
+            let slots = slots.iter().zip(advantages);
+            slots.filter_map(move |(slot, advantage)| {
+                let slot = slot.as_ref()?;
+                let earned = [slot.reward, f64::from(u8::from(slot.valid))];
+                let rewards = REWARDS.into_iter().map(str::to_owned).zip(earned);
+                Some(Scored {
+                    group,
+                    prompt: slot.said.prompt.clone(),
+                    completion: slot.said.completion.ids.clone(),
+                    rewards: rewards.collect(),
+                    advantage: *advantage,
+                })
+            })
+        });
+    rows.collect()
+}
+
+/// TRL's lengths, and how many completions are no action.
+fn lengths(said: &[&Slot], metrics: &mut Metrics) {
+    let mut note = |name: &str, lengths: Vec<f64>| {
+        let (min, mean, max) = crate::rl::min_mean_max(&lengths);
+        for (what, value) in [("min", min), ("mean", mean), ("max", max)] {
+            metrics.insert(format!("completions/{what}_{name}"), value);
+        }
+    };
+    let length = |slot: &&Slot| slot.said.completion.ids.len() as f64;
+    note("length", said.iter().map(length).collect());
+    let ended = said.iter().filter(|slot| slot.said.completion.stopped);
+    note("terminated_length", ended.map(length).collect());
+    let count = said.len().max(1) as f64;
+    let share = |is: fn(&Slot) -> bool| said.iter().filter(|slot| is(slot)).count() as f64 / count;
+    let cut = share(|slot| !slot.said.completion.stopped);
+    let invalid = share(|slot| !slot.valid);
+    metrics.insert("completions/clipped_ratio".into(), cut);
+    metrics.insert("completions/invalid_rate".into(), invalid);
+}
+
+/// What the episodes show, under names of their own.
+fn signals<W: TextWorld>(played: &[Trajectory<W>]) -> Metrics {
+    let signals = Signals::of(played);
+    let values = [
+        ("rollout/score", signals.avg_score),
+        ("rollout/rows", signals.rows as f64),
+        ("rollout/invalid_rate", signals.invalid_rate),
+        ("rollout/repaired_rate", signals.repaired_rate),
+        ("rollout/broken_off_rate", signals.broken_off_rate),
+        ("rollout/repeated_action_rate", signals.repeated_action_rate),
+        ("rollout/constant_policy_rate", signals.constant_policy_rate),
+        ("rollout/first_step_reward", signals.first_step_reward),
+        ("rollout/later_reward", signals.later_reward),
+    ];
+    let named = values.map(|(name, value)| (name.to_owned(), value));
+    named.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_it_stands;
+    use sentinel_policy::text::{Heard, Reason, Unreadable};
+
+    /// The format's reward is for what needs no repair.
+    #[test]
+    fn a_repaired_completion_is_no_valid_format() {
+        let heard = |repaired| {
+            Ok(Heard {
+                action: (),
+                repaired,
+            })
+        };
+        assert!(as_it_stands(&heard(false)));
+        assert!(!as_it_stands(&heard(true)));
+        let reason = Reason::NotJson;
+        let detail = String::new();
+        assert!(!as_it_stands::<()>(&Err(Unreadable { reason, detail })));
+    }
+}

@@ -1,0 +1,342 @@
+//! Supervised fine-tuning of a language model, `sentinel lm sft`: rows of prompt and completion, and the loss of
+//! TRL's `SFTTrainer`.
+//!
+//! * [`prepare`]: examples become tokens; what is too long is counted, and never cut unasked.
+//! * [`SftJob`]: the rows of each optimizer step.
+//! * [`packed_gradient`]: the loss of these rows, in micro-batches; examples may share rows.
+//! * [`train`]: a whole run.
+//!
+//! All labels of a window weigh the same, whatever micro-batch they are in.
+
+use std::sync::atomic::AtomicBool;
+
+use crate::corpus::{Example, Prompt, read_corpus};
+use crate::finetune::{About, Event, Job, Outcome, RunDir, RunError, Start, State, Update, run};
+use crate::lm::parallel::in_parts;
+use crate::lm::parameter::numbers;
+use crate::lm::{Batch, Entropy, Grads, LmError, Pass, Picks, Qwen2, Text};
+use crate::rl::Metrics;
+
+mod config;
+mod rows;
+
+pub use config::SftConfig;
+pub use rows::{Prepared, RowOptions, SftRow, TooLong, pack, prepare};
+
+/// Rows, and the order in which they are learned.
+pub struct SftJob {
+    config: SftConfig,
+    prepared: Prepared,
+    /// Which of the rows are read as one.
+    packs: Vec<Vec<usize>>,
+    pad: u32,
+}
+
+impl SftJob {
+    /// A job of these rows.
+    ///
+    /// # Errors
+    /// If an option cannot be, or there is no row.
+    pub fn new(config: SftConfig, prepared: Prepared, pad: u32) -> Result<Self, RunError> {
+        config.check()?;
+        if prepared.rows.is_empty() {
+            return Err(RunError::option(
+                "data",
+                "a corpus with a row that fits --max-length and has something to learn",
+            ));
+        }
+        let lengths = prepared.rows.iter().map(|row| row.ids.len());
+        let packs = if config.packing {
+            pack(&lengths.collect::<Vec<_>>(), config.run.max_length)
+        } else {
+            (0..lengths.len()).map(|row| vec![row]).collect()
+        };
+        Ok(Self {
+            config,
+            prepared,
+            packs,
+            pad,
+        })
+    }
+
+    /// [`SftConfig::check`] has seen that there is such a number.
+    fn window(&self) -> usize {
+        self.config.per_device_train_batch_size * self.config.gradient_accumulation_steps
+    }
+
+    /// The rows of an optimizer step. The order of an epoch follows from the seed and its number.
+    fn rows(&self, step: usize) -> Vec<Vec<&SftRow>> {
+        let all = &self.packs;
+        let per_epoch = self.steps_per_epoch();
+        let order = if self.config.no_shuffle {
+            (0..all.len()).collect()
+        } else {
+            self.config.run.order(all.len(), step / per_epoch)
+        };
+        let places = order.iter().skip(step % per_epoch * self.window());
+        let row = |row: &usize| &self.prepared.rows[*row];
+        let packs = places.take(self.window()).map(|at| &all[*at]);
+        packs.map(|pack| pack.iter().map(row).collect()).collect()
+    }
+}
+
+impl Job for SftJob {
+    fn method(&self) -> &'static str {
+        "sft"
+    }
+
+    fn batch_size(&self) -> usize {
+        self.window()
+    }
+
+    fn steps_per_epoch(&self) -> usize {
+        self.packs.len().div_ceil(self.window())
+    }
+
+    fn data(&self) -> Metrics {
+        let rows = &self.prepared.rows;
+        let tokens: usize = rows.iter().map(|row| row.ids.len()).sum();
+        let labels: usize = rows.iter().map(SftRow::labels).sum();
+        let counts = [
+            ("rows", rows.len()),
+            ("tokens", tokens),
+            ("labels", labels),
+            ("longest", self.prepared.longest),
+            ("dropped", self.prepared.dropped.len()),
+            ("cut", self.prepared.cut.len()),
+            ("unlabelled", self.prepared.unlabelled.len()),
+        ];
+        // Where each row is one of its own, that is no further count.
+        let packed = (self.config.packing).then_some(("packed_rows", self.packs.len()));
+        let counts = counts.into_iter().chain(packed);
+        let counts = counts.map(|(name, count)| (name.to_owned(), count as f64));
+        counts.collect()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let limit = self.config.run.max_length;
+        let said = |which: &str, what: &str, lines: &[usize]| {
+            let first = lines.first()?;
+            let count = lines.len();
+            Some(format!(
+                "{count} rows {which} were {what} (the first is line {first})"
+            ))
+        };
+        let long = format!("longer than {limit} tokens");
+        [
+            said(&long, "left out", &self.prepared.dropped),
+            said(&long, "cut off", &self.prepared.cut),
+            said(
+                "without a token to train",
+                "left out",
+                &self.prepared.unlabelled,
+            ),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    fn update(&mut self, state: &mut State) -> Result<Update, RunError> {
+        let mut rows = self.rows(state.done);
+        // Neighbours of like length need little padding; the loss of a window has no order.
+        rows.sort_by_key(|row| row.iter().map(|example| example.ids.len()).sum::<usize>());
+        let pass = self.config.run.pass(state.done);
+        let found = packed_gradient(
+            &state.model,
+            &rows,
+            self.config.per_device_train_batch_size,
+            self.pad,
+            pass,
+        )?;
+        state.tokens += found.tokens as u64;
+        let mut metrics = Metrics::new();
+        metrics.insert("entropy".into(), found.entropy);
+        metrics.insert("mean_token_accuracy".into(), found.accuracy);
+        state.step(found.loss, found.grads, &mut metrics)?;
+        Ok(Update {
+            steps: vec![metrics],
+            ..Update::default()
+        })
+    }
+}
+
+/// Trains a model on a corpus in a folder.
+///
+/// # Errors
+/// If the model or the corpus cannot be read, rows do not fit, or the run stops.
+pub fn train(
+    config: &SftConfig,
+    dir: &RunDir,
+    stop: &AtomicBool,
+    listen: &mut dyn FnMut(&Event),
+) -> Result<Outcome, RunError> {
+    config.check()?;
+    let data = config.data.as_ref();
+    let data = data.ok_or(RunError::option("data", "a corpus in JSON lines"))?;
+    let examples = read_corpus(data)?;
+    let start = Start::open(&config.run, dir, &|| texts(&examples))?;
+    let options = RowOptions {
+        max_length: config.run.max_length,
+        too_long: config.too_long,
+        completion_only: !config.train_on_prompt,
+    };
+    let prepared = prepare(&start.tokenizer, &examples, options)?;
+    let positions = start.model.config().max_position_embeddings;
+    if prepared.longest > positions {
+        return Err(RunError::Positions {
+            longest: prepared.longest,
+            positions,
+            asked: config.run.max_length,
+        });
+    }
+    let validation = config.validation(&start)?;
+    let mut job = SftJob::new(config.clone(), prepared, start.pad())?;
+    let total = config.run.total(job.steps_per_epoch());
+    let schedule = config.run.schedule(config.learning_rate, total);
+    let mut about = About::of(config, &config.run, start.folder, start.fallback)?;
+    about.reads("the corpus", data)?;
+    let marked = examples.iter().filter(|example| example.fallback).count();
+    (about.provenance).inherit_corpus(data, examples.len(), marked)?;
+    let state = Start::state(start.model, &config.run, schedule)?;
+    let validation = validation.as_ref();
+    run(&mut job, state, &about, validation, dir, stop, listen)
+}
+
+/// All that is said in a corpus, which a new tokenizer learns its words from.
+fn texts(examples: &[Example]) -> Vec<String> {
+    let of_example = |example: &Example| {
+        let mut all = match &example.prompt {
+            Prompt::Text(text) => vec![text.clone()],
+            Prompt::Chat(turns) => turns.iter().map(|turn| turn.content.clone()).collect(),
+        };
+        all.push(example.completion.clone());
+        all
+    };
+    examples.iter().flat_map(of_example).collect()
+}
+
+/// What a window gave.
+#[derive(Debug)]
+pub struct WindowLoss {
+    /// Mean of `-log p` over the labels of the window.
+    pub loss: f64,
+    /// Its gradients.
+    pub grads: Grads,
+    /// Share of the labels that were the most likely token; mean over micro-batches, as TRL logs it.
+    pub accuracy: f64,
+    /// Mean entropy of the labels' distributions; mean over micro-batches.
+    pub entropy: f64,
+    /// Tokens that were read, without padding.
+    pub tokens: usize,
+    /// Tokens that were trained.
+    pub labels: usize,
+}
+
+/// The loss of the rows between two optimizer steps and its gradients, `micro` rows at a time
+/// (TRL: the sum of `-log p` over the number of labels in the whole window, not a mean of means). A row
+/// may hold several examples, of which none sees another: loss and gradients are those of the examples
+/// in rows of their own.
+///
+/// # Errors
+/// If there is no label, in all or in one micro-batch, nothing is trained, or the device cannot be read.
+pub fn packed_gradient(
+    model: &Qwen2,
+    rows: &[Vec<&SftRow>],
+    micro: usize,
+    pad: u32,
+    pass: Pass,
+) -> Result<WindowLoss, LmError> {
+    let labels: usize = rows.iter().flatten().map(|row| row.labels()).sum();
+    if labels == 0 {
+        return Err(no_labels("the labels of a window"));
+    }
+    let mut window = WindowLoss {
+        loss: 0.0,
+        grads: Grads::default(),
+        accuracy: 0.0,
+        entropy: 0.0,
+        tokens: 0,
+        labels,
+    };
+    let parts: Vec<(u64, &[Vec<&SftRow>])> = (0..).zip(rows.chunks(micro.max(1))).collect();
+    let share = 1.0 / parts.len() as f64;
+    let work =
+        |(index, part): (u64, _)| micro_batch(&model.fork(), part, labels, pad, pass.part(index));
+    in_parts(model.device(), parts, work, |found: WindowLoss| {
+        window.loss += found.loss;
+        window.grads.add(found.grads);
+        window.accuracy += share * found.accuracy;
+        window.entropy += share * found.entropy;
+        window.tokens += found.tokens;
+    })?;
+    Ok(window)
+}
+
+fn micro_batch(
+    model: &Qwen2,
+    rows: &[Vec<&SftRow>],
+    labels: usize,
+    pad: u32,
+    pass: Pass,
+) -> Result<WindowLoss, LmError> {
+    let (batch, picks) = read(model, rows, pad)?;
+    if picks.is_empty() {
+        return Err(no_labels("the labels of a micro-batch"));
+    }
+    let mut seen = (Vec::new(), Vec::new(), Vec::new());
+    let trained = picks.len();
+    let loss = |hidden| {
+        let found = model.token_logprobs(hidden, &picks, 1.0, Entropy::Value, pass);
+        let values = |tensor: Option<_>| tensor.map_or(Ok(Vec::new()), numbers::<1>);
+        seen.0 = numbers(found.logps.clone())?;
+        seen.1 = values(found.greatest)?;
+        seen.2 = values(found.entropies)?;
+        Ok(found.logps.sum().neg().div_scalar(labels as f64))
+    };
+    let (value, grads) = model.gradients(&batch, pass, loss)?;
+    let (logps, greatest, entropies) = seen;
+    let hit = |(logp, best): &(&f32, &f32)| logp >= best;
+    let hits = logps.iter().zip(&greatest).filter(hit).count();
+    let sum: f64 = entropies.iter().map(|entropy| f64::from(*entropy)).sum();
+    Ok(WindowLoss {
+        loss: f64::from(value),
+        grads,
+        accuracy: hits as f64 / trained.max(1) as f64,
+        entropy: sum / trained.max(1) as f64,
+        tokens: rows.iter().flatten().map(|row| row.ids.len()).sum(),
+        labels: trained,
+    })
+}
+
+/// A device has no tensor without numbers.
+const fn no_labels(what: &'static str) -> LmError {
+    LmError::Length {
+        what,
+        found: 0,
+        expected: 1,
+    }
+}
+
+/// Rows as a model reads them, and the tokens that are trained.
+fn read(model: &Qwen2, rows: &[Vec<&SftRow>], pad: u32) -> Result<(Batch, Picks), LmError> {
+    let mut woven: Vec<Vec<Text<'_>>> = Vec::with_capacity(rows.len());
+    for row in rows {
+        let texts = row.iter().map(|example| Text {
+            ids: &example.ids,
+            after: None,
+        });
+        woven.push(texts.collect());
+    }
+    let batch = Batch::woven(model.config(), &woven, pad)?;
+    let mut chosen = Vec::with_capacity(batch.ids().len());
+    for row in rows {
+        let end = chosen.len() + batch.tokens();
+        for example in row {
+            chosen.extend((0..example.ids.len()).map(|at| at >= example.start.max(1)));
+        }
+        chosen.resize(end, false);
+    }
+    let picks = Picks::new(&batch, &chosen)?;
+    Ok((batch, picks))
+}

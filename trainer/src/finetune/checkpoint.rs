@@ -1,0 +1,200 @@
+//! The state of a language model's run: what is trained, the optimizer's moments, how far the run and
+//! its log have come, so that every other file of the run's folder can be written again. Random streams
+//! and the order of the data follow from the seed and the step, so they have no state of their own.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::error::RunError;
+use super::job::{Best, State};
+use crate::Error;
+use crate::lm::parameter::matrix;
+use crate::lm::{Moments, Qwen2};
+use crate::run::checkpoint::{self, Tensors};
+use crate::run::{CHECKPOINT, LogPosition};
+
+const KEY: &str = "sentinel-lm-checkpoint";
+const VALUE: &str = "value.";
+const FIRST: &str = "adam.first.";
+const SECOND: &str = "adam.second.";
+const BEST: &str = "best.";
+
+/// What the file says beside its tensors.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// `sft` or `grpo`.
+    pub method: String,
+    /// All options.
+    pub config: Value,
+    /// Of the model's weights before the run.
+    pub base: String,
+    /// Of the files that the run reads, by what they are. Older checkpoints name none.
+    #[serde(default)]
+    pub inputs: BTreeMap<String, String>,
+    /// Optimizer steps done.
+    pub done: usize,
+    /// Tokens read.
+    pub tokens: u64,
+    /// Steps of each parameter's moments.
+    pub times: BTreeMap<String, usize>,
+    /// Step and score of the best model so far. Its numbers are in the file, unless it is the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best: Option<(usize, f64)>,
+    /// How far the log had come. In checkpoints of earlier versions, the events themselves.
+    #[serde(alias = "history")]
+    pub log: LogPosition,
+}
+
+impl Header {
+    /// Reads what the checkpoint of a folder says, without its tensors; whether those are whole is
+    /// seen when they are read.
+    ///
+    /// # Errors
+    /// If there is no checkpoint, or its beginning is cut off or something else.
+    pub fn read(folder: &Path) -> Result<Self, RunError> {
+        Ok(checkpoint::read_header(&folder.join(CHECKPOINT), KEY)?)
+    }
+}
+
+/// A checkpoint that was read.
+pub struct Checkpoint {
+    /// What it says.
+    pub header: Header,
+    tensors: Tensors,
+}
+
+/// Writes the state of a run into its folder. Steps, tokens, times and the best of `header` are filled
+/// in.
+///
+/// # Errors
+/// If a number is not finite, or it cannot be written; the checkpoint before it stays then.
+pub fn save(state: &State, mut header: Header, folder: &Path) -> Result<(), RunError> {
+    let moments = state.optimizer.moments()?;
+    header.done = state.done;
+    header.tokens = state.tokens;
+    header.times = (moments.iter())
+        .map(|(name, moments)| (name.clone(), moments.time))
+        .collect();
+    header.best = state.best.as_ref().map(|best| (best.step, best.score));
+    let mut tensors = Tensors::default();
+    add_trained(&mut tensors, VALUE, &state.model, state.done)?;
+    if let Some(best) = state.best.as_ref().filter(|best| best.step != state.done) {
+        add_trained(&mut tensors, BEST, &best.model, state.done)?;
+    }
+    for (name, moments) in moments {
+        let count = moments.first.len();
+        tensors.insert(format!("{FIRST}{name}"), vec![count], moments.first);
+        tensors.insert(format!("{SECOND}{name}"), vec![count], moments.second);
+    }
+    Ok(checkpoint::write(
+        &folder.join(CHECKPOINT),
+        KEY,
+        &header,
+        &tensors,
+    )?)
+}
+
+/// Adds what is trained of a model.
+fn add_trained(
+    tensors: &mut Tensors,
+    prefix: &str,
+    model: &Qwen2,
+    step: usize,
+) -> Result<(), RunError> {
+    for parameter in model.parameters() {
+        if parameter.is_trainable() {
+            let values = parameter.numbers()?;
+            if !values.iter().all(|value| value.is_finite()) {
+                return Err(RunError::NotFinite {
+                    step,
+                    what: "largest weight",
+                    saved: String::new(),
+                });
+            }
+            let name = format!("{prefix}{}", parameter.name());
+            tensors.insert(name, vec![values.len()], values);
+        }
+    }
+    Ok(())
+}
+
+impl Checkpoint {
+    /// Reads the checkpoint of a folder.
+    ///
+    /// # Errors
+    /// If there is none, or it is cut off or something else.
+    pub fn read(folder: &Path) -> Result<Self, RunError> {
+        let (header, tensors) = checkpoint::read(&folder.join(CHECKPOINT), KEY)?;
+        Ok(Self { header, tensors })
+    }
+
+    /// Puts a state, whose model is as it was before the run, where the run stood.
+    ///
+    /// # Errors
+    /// If the checkpoint is of another model.
+    pub fn restore(mut self, state: &mut State, folder: &Path) -> Result<LogPosition, RunError> {
+        let path = folder.join(CHECKPOINT);
+        let best = match self.header.best {
+            Some((step, score)) if step != self.header.done => {
+                let mut model = state.model.clone();
+                self.take_trained(&mut model, BEST, &path)?;
+                Some(Best { step, score, model })
+            }
+            _ => None,
+        };
+        self.take_trained(&mut state.model, VALUE, &path)?;
+        state.best = match self.header.best {
+            Some((step, score)) if best.is_none() => Some(Best {
+                step,
+                score,
+                model: state.model.clone(),
+            }),
+            _ => best,
+        };
+        let mut moments = BTreeMap::new();
+        for (name, time) in self.header.times {
+            let mut take = |prefix: &str| self.tensors.take_any(&format!("{prefix}{name}"));
+            let (first, second) = (take(FIRST), take(SECOND));
+            moments.insert(
+                name,
+                Moments {
+                    time,
+                    first,
+                    second,
+                },
+            );
+        }
+        state.optimizer.restore(moments, &state.model)?;
+        state.done = self.header.done;
+        state.tokens = self.header.tokens;
+        Ok(self.header.log)
+    }
+
+    /// Sets what is trained of a model.
+    fn take_trained(
+        &mut self,
+        model: &mut Qwen2,
+        prefix: &str,
+        path: &Path,
+    ) -> Result<(), RunError> {
+        let device = model.device().clone();
+        for parameter in model.parameters_mut() {
+            if !parameter.is_trainable() {
+                continue;
+            }
+            let name = format!("{prefix}{}", parameter.name());
+            let shape = parameter.get(false).dims();
+            let Some(values) = self.tensors.take(&name, shape[0] * shape[1]) else {
+                let reason =
+                    format!("{name} is missing or has another shape: it is of another model");
+                return Err(Error::checkpoint(path, reason).into());
+            };
+            parameter.set(matrix(values, shape, &device));
+        }
+        Ok(())
+    }
+}

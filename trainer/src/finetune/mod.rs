@@ -1,0 +1,22 @@
+//! What all trainers of language models share: options, the learning rate, a run in a folder with
+//! checkpoints, and its files.
+
+mod about;
+pub mod checkpoint;
+mod error;
+mod job;
+mod options;
+mod outputs;
+mod run;
+mod schedule;
+mod start;
+
+pub use about::About;
+pub use error::RunError;
+pub use job::{Best, Job, LoggedCompletion, State, Update};
+pub use options::RunOptions;
+pub use run::run;
+pub use schedule::{Schedule, ScheduleKind};
+pub use start::{Start, options_file, overlaid, write_options};
+
+pub use crate::run::{Event, Outcome, RunDir};

@@ -1,0 +1,300 @@
+//! A run of a language model in its folder.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use serde_json::Value;
+
+use super::about::{About, changed};
+use super::checkpoint::{self, Checkpoint, Header};
+use super::error::RunError;
+use super::job::{Best, Job, LoggedCompletion, State};
+use super::outputs;
+use super::start::{check_again, clear};
+use crate::lm_agent::Validation;
+use crate::run::{self, CHECKPOINT, Event, LogPosition, Outcome, RunDir, RunLog, unix_time};
+use crate::{Error, files};
+
+/// Whose options may differ when a run goes on: they do not change what is learned.
+const FREE: [&str; 5] = [
+    "logging_steps",
+    "save_steps",
+    "save_total_limit",
+    "num_completions_to_log",
+    "allow_fallback",
+];
+/// The folder of what a job sampled, a file for each update.
+const COMPLETIONS: &str = "completions";
+
+/// Trains to the end, or until `stop` is set; tells `listen` what happens.
+///
+/// # Errors
+/// If the folder holds another run, a file cannot be written, or a number is not finite. The last
+/// checkpoint stays valid whatever goes wrong.
+pub fn run(
+    job: &mut dyn Job,
+    mut state: State,
+    about: &About,
+    validation: Option<&Validation>,
+    dir: &RunDir,
+    stop: &AtomicBool,
+    listen: &mut dyn FnMut(&Event),
+) -> Result<Outcome, RunError> {
+    let base = state.model.base_digest()?;
+    let tasks = validation.map_or(&[][..], Validation::tasks);
+    let mut log = open(job, &mut state, about, tasks, dir, &base, listen)?;
+    let mut training = Training {
+        job,
+        state,
+        about,
+        validation,
+        base,
+        folder: &dir.path,
+    };
+    run::run(&mut training, &mut log, dir, &about.cadence, stop)
+}
+
+/// A language model and what trains it.
+struct Training<'a> {
+    job: &'a mut dyn Job,
+    state: State,
+    about: &'a About,
+    validation: Option<&'a Validation>,
+    /// Digest of the model's weights before the run.
+    base: String,
+    folder: &'a Path,
+}
+
+impl run::Training for Training<'_> {
+    type Error = RunError;
+
+    fn started(&self) -> Result<Event, RunError> {
+        let state = &self.state;
+        let all = state.model.parameters();
+        let sizes = all.iter().map(|p| p.shape().iter().product::<usize>());
+        Ok(Event::Started {
+            method: self.job.method().to_owned(),
+            config: self.about.config.clone(),
+            resumed_at: state.done,
+            total: state.schedule.total,
+            parameters: sizes.sum(),
+            trained: state.model.trainable_count(),
+            fallback: self.about.provenance.is_fallback(),
+            unix_time: unix_time(),
+        })
+    }
+
+    fn introduction(&self) -> Vec<Event> {
+        let counts = self.job.data();
+        let warnings = self.about.warnings.iter().cloned();
+        let warnings = warnings.chain(self.job.warnings());
+        let warnings = warnings.map(|text| Event::Warning { step: 0, text });
+        std::iter::once(Event::Data { counts })
+            .chain(warnings)
+            .collect()
+    }
+
+    fn done(&self) -> usize {
+        self.state.done
+    }
+
+    fn is_finished(&self) -> bool {
+        self.state.finished()
+    }
+
+    fn epoch(&self, step: usize) -> Option<f64> {
+        Some(step as f64 / self.job.steps_per_epoch().max(1) as f64)
+    }
+
+    fn update(&mut self) -> Result<run::Update, RunError> {
+        let before = self.state.tokens;
+        let update = self.job.update(&mut self.state)?;
+        log_completions(self.folder, self.state.done, &update.completions)?;
+        Ok(run::Update {
+            steps: update.steps,
+            warnings: update.warnings,
+            tokens: Some(self.state.tokens - before),
+        })
+    }
+
+    fn evaluate(&mut self) -> Result<run::Evaluation, RunError> {
+        let missing = RunError::option("eval-steps", "0 in a run without a validation world");
+        self.validation.ok_or(missing)?.evaluate(&self.state.model)
+    }
+
+    fn best(&self) -> Option<(usize, f64)> {
+        let best = self.state.best.as_ref();
+        best.map(|best| (best.step, best.score))
+    }
+
+    fn keep_best(&mut self, score: f64) -> Result<(), RunError> {
+        self.state.best = Some(Best {
+            step: self.state.done,
+            score,
+            model: self.state.model.clone(),
+        });
+        Ok(())
+    }
+
+    fn finish(&mut self, seconds: f64) -> Result<Event, RunError> {
+        Ok(Event::Finished {
+            step: self.state.done,
+            seconds: Some(seconds),
+            scores: None,
+            baselines: Vec::new(),
+        })
+    }
+
+    fn save_checkpoint(&self, folder: &Path, position: LogPosition) -> Result<(), RunError> {
+        let header = Header {
+            method: self.job.method().to_owned(),
+            config: self.about.config.clone(),
+            base: self.base.clone(),
+            inputs: self.about.inputs.clone(),
+            done: 0,
+            tokens: 0,
+            times: std::collections::BTreeMap::new(),
+            best: None,
+            log: position,
+        };
+        checkpoint::save(&self.state, header, folder)
+    }
+
+    fn save_model(&self, folder: &Path, current: bool) -> Result<(), RunError> {
+        let model = if current {
+            &self.state.model
+        } else {
+            self.state.best_model()
+        };
+        outputs::write_model(folder, model, self.about, &self.base)
+    }
+
+    fn save_summaries(&self, folder: &Path, events: &[Event]) -> Result<(), RunError> {
+        let (job, state, about) = (&*self.job, &self.state, self.about);
+        let tasks = self.validation.map_or(&[][..], Validation::tasks);
+        outputs::write_trainer_state(folder, job, state, about, tasks, events)?;
+        outputs::write_card(folder, job, state, about, events)?;
+        Ok(about.provenance(&self.base).write(folder)?)
+    }
+
+    fn is_unharmed(&self, error: &RunError) -> bool {
+        !matches!(error, RunError::NotFinite { .. })
+    }
+
+    fn with_checkpoint(error: RunError, folder: &Path, step: Option<usize>) -> RunError {
+        error.saved(folder, step)
+    }
+}
+
+/// Writes the completions of the update that ended with a step, if there are any.
+fn log_completions(
+    folder: &Path,
+    step: usize,
+    completions: &[LoggedCompletion],
+) -> Result<(), Error> {
+    if completions.is_empty() {
+        return Ok(());
+    }
+    #[derive(serde::Serialize)]
+    struct Row<'a> {
+        step: usize,
+        #[serde(flatten)]
+        completion: &'a LoggedCompletion,
+    }
+    let folder = folder.join(COMPLETIONS);
+    std::fs::create_dir_all(&folder).map_err(|source| Error::Write {
+        path: folder.clone(),
+        source,
+    })?;
+    let mut text = String::new();
+    for completion in completions {
+        text += &serde_json::to_string(&Row { step, completion })?;
+        text.push('\n');
+    }
+    files::write(
+        &folder.join(format!("completions_{step:05}.jsonl")),
+        text.as_bytes(),
+    )
+}
+
+/// Checks the folder and brings the state to where its checkpoint stands; returns the log.
+fn open<'a>(
+    job: &dyn Job,
+    state: &mut State,
+    about: &About,
+    tasks: &[String],
+    dir: &RunDir,
+    base: &str,
+    listen: &'a mut dyn FnMut(&Event),
+) -> Result<RunLog<'a>, RunError> {
+    let folder = &dir.path;
+    let path = folder.join(CHECKPOINT);
+    if dir.resume {
+        let found = Checkpoint::read(folder)?;
+        let differs = |reason: String| RunError::from(Error::checkpoint(&path, reason));
+        if found.header.method != job.method() {
+            let reason = format!(
+                "it is a run of {}, not {}",
+                found.header.method,
+                job.method()
+            );
+            return Err(differs(reason));
+        }
+        if found.header.base != base {
+            return Err(differs(
+                "the model has other weights than the run began with".to_owned(),
+            ));
+        }
+        let then = &found.header;
+        let config = (about.normalised)(&then.config);
+        let reason = other(&config, &about.config, job.free());
+        if let Some(reason) = reason.or_else(|| changed(&then.inputs, &about.inputs)) {
+            return Err(differs(reason));
+        }
+        let position = found.restore(state, folder)?;
+        let log = RunLog::resume(folder, tasks.to_vec(), position, state.done, listen);
+        return Ok(log?);
+    }
+    check_again(dir, &about.source, about.adapter())?;
+    clear(dir, state.model.adapter().is_some(), &about.source)?;
+    Ok(RunLog::create(folder, tasks.to_vec(), listen)?)
+}
+
+/// The first option that a run began with and that is another now.
+fn other(then: &Value, now: &Value, of_job: &[&str]) -> Option<String> {
+    let (then, now) = (then.as_object()?, now.as_object()?);
+    // An adapter that is gone on with has options of its own, whatever is said of a new one.
+    let adapter = now.get("adapter").is_some_and(|folder| !folder.is_null());
+    let free = |name: &str| {
+        let named = FREE.contains(&name) || of_job.contains(&name);
+        named || adapter && name.starts_with("lora_")
+    };
+    let mut names = then.keys().chain(now.keys());
+    // An option that a run of an earlier version did not have is none.
+    let given = |of: &serde_json::Map<String, Value>, name: &str| {
+        of.get(name).filter(|value| !value.is_null()).cloned()
+    };
+    let name = names.find(|name| !free(name) && given(then, name) != given(now, name))?;
+    let said = |value: Option<&Value>| value.map_or_else(|| "absent".to_owned(), Value::to_string);
+    Some(format!(
+        "the run began with {name} {}, not {}: leave the option out to go on",
+        said(then.get(name)),
+        said(now.get(name))
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// A run of an earlier version goes on, unless what is new is asked for.
+    #[test]
+    fn an_option_that_did_not_exist_is_none() {
+        let then = json!({"a": 1});
+        assert_eq!(other(&then, &json!({"a": 1, "new": null}), &[]), None);
+        for now in [json!({"a": 1, "new": 2}), json!({"a": null})] {
+            assert!(other(&then, &now, &[]).is_some(), "{now}");
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! What a run starts from: its folder, and what may be in it; the model, its tokenizer, an adapter, and options from
+//! several places.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::error::RunError;
+use super::job::State;
+use super::options::RunOptions;
+use super::schedule::Schedule;
+use crate::lm::init::{InitOptions, create};
+use crate::lm::lora::{ADAPTER_FILES, COMPANIONS};
+use crate::lm::model::MODEL_FILES;
+use crate::lm::{
+    BaseCheck, GenerationDefaults, HubOptions, LmError, Lora, Optimizer, Qwen2, Tokenizer, Trained,
+    find_model,
+};
+use crate::options::{OptionsError, read_options, renamed};
+use crate::provenance::Provenance;
+use crate::run::{CHECKPOINT, EVENTS, RUNS, RunDir, RunLock, TRAINER_STATE};
+use crate::{Error, files};
+
+/// Tokens that Qwen2.5's small models read at most.
+const POSITIONS: usize = 32_768;
+
+/// A model that is ready to be trained.
+pub struct Start {
+    /// The model.
+    pub model: Qwen2,
+    /// Its tokenizer.
+    pub tokenizer: Tokenizer,
+    /// Where its texts end.
+    pub generation: GenerationDefaults,
+    /// The folder of the base model.
+    pub folder: PathBuf,
+    /// Whether a tiny new model stands in for one that could not be found.
+    pub fallback: bool,
+    /// The lock on the run's folder, to be held until the run ends.
+    pub lock: RunLock,
+}
+
+impl Start {
+    /// Checks that the run may write to its folder and locks it; finds and loads what the options name, and puts
+    /// the adapter beside it. A stand-in, where the options allow one, is written into the folder, with
+    /// a tokenizer that learns its words from `texts`.
+    ///
+    /// # Errors
+    /// If an option cannot be, something else is in the folder, or the model cannot be found, read or
+    /// run.
+    pub fn open(
+        options: &RunOptions,
+        run_dir: &RunDir,
+        texts: &dyn Fn() -> Vec<String>,
+    ) -> Result<Self, RunError> {
+        options.check()?;
+        check(run_dir, options)?;
+        options.named_adapter()?;
+        let device = options.device.open()?;
+        let lock = run_dir.lock()?;
+        let (folder, fallback) = match find_model(&options.model, &HubOptions::from_environment()) {
+            Ok(folder) => (folder, false),
+            Err(LmError::NotFound { .. }) if options.allow_fallback => {
+                (stand_in(options, run_dir, texts)?, true)
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let mut model = Qwen2::load(&folder, &device)?;
+        let tokenizer = Tokenizer::load(&folder)?;
+        tokenizer.check_fits(model.config())?;
+        if options.full {
+            model.train(Trained::Everything);
+        } else if let Some(adapter) = &options.adapter {
+            Lora::load(&mut model, adapter, BaseCheck::Weights)?;
+            model.train(Trained::Adapter);
+        } else {
+            let mut lora = options.lora()?;
+            if fallback {
+                // The adapter is none of the model that was asked for.
+                lora.base_model = Some(folder.display().to_string());
+            }
+            Lora::attach(&mut model, lora, options.seed)?;
+        }
+        Ok(Self {
+            model,
+            tokenizer,
+            generation: GenerationDefaults::read(&folder)?,
+            folder,
+            fallback,
+            lock,
+        })
+    }
+
+    /// The state before the first step.
+    ///
+    /// # Errors
+    /// If frozen weights should be in bf16, which the device has not.
+    pub fn state(
+        mut model: Qwen2,
+        options: &RunOptions,
+        schedule: Schedule,
+    ) -> Result<State, RunError> {
+        if options.bf16 {
+            model.freeze_in_bf16()?;
+        }
+        Ok(State {
+            model,
+            optimizer: Optimizer::new(&options.adam()),
+            schedule,
+            done: 0,
+            tokens: 0,
+            best: None,
+        })
+    }
+
+    /// What fills up rows: the checkpoint's own token, or its first end.
+    #[must_use]
+    pub fn pad(&self) -> u32 {
+        let first = self.generation.eos_token_ids.first().copied();
+        self.generation.pad_token_id.or(first).unwrap_or(0)
+    }
+}
+
+/// What a stand-in for the model `asked` is marked by.
+pub(super) fn stand_in_for(asked: &str) -> String {
+    format!("a tiny new model stands in for {asked}, which could not be found")
+}
+
+/// A tiny new model for a model that is not there; a run that goes on has one already. It takes texts
+/// as long as the models that it stands for do.
+fn stand_in(
+    options: &RunOptions,
+    dir: &RunDir,
+    texts: &dyn Fn() -> Vec<String>,
+) -> Result<PathBuf, RunError> {
+    let folder = dir.path.join(STAND_IN);
+    if !(dir.resume && folder.join("config.json").is_file()) {
+        let init = InitOptions {
+            max_position_embeddings: POSITIONS.max(options.max_length),
+            overwrite_output_dir: true,
+            ..InitOptions::tiny(folder.clone())
+        };
+        let mut provenance = Provenance::new();
+        provenance.mark("init", stand_in_for(&options.model));
+        create(&init, &texts(), &provenance)?;
+    }
+    Ok(folder)
+}
+
+/// Options from several places: those that `given` says were on the command line, over those of
+/// `base` (a file, or the run that goes on), over the command line's defaults.
+///
+/// # Errors
+/// If a value of `base` is no value of its option.
+pub fn overlaid<T: Args + Serialize + DeserializeOwned>(
+    options: &T,
+    base: Option<(&Path, Value)>,
+    given: impl Fn(&str) -> bool,
+) -> Result<T, RunError> {
+    let mut fields = match serde_json::to_value(options).map_err(Error::from)? {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    };
+    let typed: Vec<(String, Value)> = (fields.iter())
+        .filter(|(name, _)| given(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let mut path = PathBuf::new();
+    if let Some((from, base)) = base {
+        from.clone_into(&mut path);
+        let Value::Object(base) = base else {
+            return Err(no_options(from, "not an object of options"));
+        };
+        let base = renamed::<T>(base).map_err(|reason| no_options(from, &reason))?;
+        for (name, value) in base {
+            if !fields.contains_key(&name) {
+                let reason = format!("there is no option {name}: see --help");
+                return Err(Error::Checkpoint { path, reason }.into());
+            }
+            fields.insert(name, value);
+        }
+    }
+    fields.extend(typed);
+    serde_json::from_value(Value::Object(fields))
+        .map_err(|error| Error::checkpoint(&path, error.to_string()).into())
+}
+
+fn no_options(path: &Path, reason: &str) -> RunError {
+    Error::checkpoint(path, reason.to_owned()).into()
+}
+
+/// Options of a TOML or JSON file.
+///
+/// # Errors
+/// If it cannot be read or is no object.
+pub fn options_file(path: &Path) -> Result<Value, RunError> {
+    match read_options(path) {
+        Ok(fields) => Ok(Value::Object(fields)),
+        Err(OptionsError::Read(error)) => Err(error.into()),
+        Err(OptionsError::Format { reason }) => Err(no_options(path, &reason)),
+    }
+}
+
+/// Writes the options of a run beside it, for `--config`.
+///
+/// # Errors
+/// If they cannot be written.
+pub fn write_options(folder: &Path, config: &Value) -> Result<(), RunError> {
+    std::fs::create_dir_all(folder).map_err(|error| LmError::write(folder, error))?;
+    let text = serde_json::to_string_pretty(config).map_err(Error::from)? + "\n";
+    Ok(files::write(
+        &folder.join("training_options.json"),
+        text.as_bytes(),
+    )?)
+}
+
+/// The folder, in that of a run, of a tiny new model in place of one that could not be found.
+pub(super) const STAND_IN: &str = "fallback-model";
+/// What a run writes before its first checkpoint.
+const OWN: [&str; 3] = [STAND_IN, EVENTS, RUNS];
+
+/// Checks that a run with these options may write to its folder: over nothing that it was not told to
+/// write over, and over nothing that it reads. For before a model is loaded, which takes long.
+///
+/// # Errors
+/// If it may not.
+pub(super) fn check(dir: &RunDir, options: &RunOptions) -> Result<(), RunError> {
+    check_apart(dir, Path::new(&options.model), options.adapter.as_deref())?;
+    Ok(dir.check_free(CHECKPOINT, &OWN[1..])?)
+}
+
+/// The same for a run whose model is in the folder `model`, and that may have made a stand-in.
+pub(super) fn check_again(
+    dir: &RunDir,
+    model: &Path,
+    adapter: Option<&Path>,
+) -> Result<(), RunError> {
+    check_apart(dir, model, adapter)?;
+    Ok(dir.check_free(CHECKPOINT, &OWN)?)
+}
+
+/// A run that is resumed has begun here, whatever it read.
+fn check_apart(dir: &RunDir, model: &Path, adapter: Option<&Path>) -> Result<(), RunError> {
+    let Ok(output) = dir.path.canonicalize() else {
+        return Ok(());
+    };
+    for (option, input) in [("--model", Some(model)), ("--adapter", adapter)] {
+        let input = input.and_then(|input| input.canonicalize().ok());
+        if !dir.resume && input.is_some_and(|input| input == output) {
+            let folder = dir.path.clone();
+            return Err(RunError::Input { folder, option });
+        }
+    }
+    Ok(())
+}
+
+/// Removes what an earlier run left and a new one over it does not write at once: its checkpoint, the
+/// other of model and adapter, which transformers would follow, and companions that the model in
+/// `source` does not have. Where no run was, nothing is touched.
+pub(super) fn clear(dir: &RunDir, adapter: bool, source: &Path) -> Result<(), RunError> {
+    let marks = [CHECKPOINT, TRAINER_STATE];
+    let was_run = marks.iter().any(|name| dir.path.join(name).is_file());
+    if dir.resume || !dir.force || !was_run {
+        return Ok(());
+    }
+    let other = if adapter { MODEL_FILES } else { ADAPTER_FILES };
+    let foreign = COMPANIONS.into_iter();
+    let foreign = foreign.filter(|name| !source.join(name).is_file());
+    let names = [CHECKPOINT].into_iter().chain(other).chain(foreign);
+    Ok(dir.remove(names)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run that was started anew and killed at once must not go on as the one before it.
+    #[test]
+    fn the_checkpoint_of_the_run_before_is_gone() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let checkpoint = folder.path().join(CHECKPOINT);
+        for (force, resume, left) in [(false, true, true), (true, false, false)] {
+            std::fs::write(&checkpoint, "a run")?;
+            let dir = RunDir {
+                path: folder.path().to_owned(),
+                resume,
+                force,
+            };
+            clear(&dir, false, folder.path())?;
+            assert_eq!(checkpoint.exists(), left);
+        }
+        Ok(())
+    }
+}

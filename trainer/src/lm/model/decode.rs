@@ -1,0 +1,193 @@
+//! Decoding: keys and values of the tokens that were read, so that the next one costs one token, and decoder layers
+//! for reading alone, with the adapter added to the weights and layers of one input joined, so that a step is four
+//! products.
+
+use burn::tensor::activation::silu;
+use burn::tensor::{DType, Device, Int, Tensor};
+
+use super::Pass;
+use super::layers::{Around, Block, Linear, rms};
+use super::precision::times;
+use crate::lm::config::ModelConfig;
+
+/// One layer's keys and values, `[rows, groups, capacity, head]` each. Room for all tokens is made
+/// at once and written in place.
+#[derive(Clone, Debug)]
+pub(crate) struct LayerCache {
+    /// Absent only while it is written: what nobody else holds is written in place.
+    stored: Option<(Tensor<4>, Tensor<4>)>,
+    filled: usize,
+}
+
+/// All layers' keys and values.
+#[derive(Clone, Debug)]
+pub(crate) struct Cache {
+    pub(crate) layers: Vec<LayerCache>,
+}
+
+impl Cache {
+    /// Room for `capacity` tokens in each row.
+    pub(crate) fn new(config: &ModelConfig, rows: usize, capacity: usize, device: &Device) -> Self {
+        let shape = [
+            rows,
+            config.num_key_value_heads,
+            capacity,
+            config.head_dim(),
+        ];
+        let empty = || LayerCache {
+            stored: Some((Tensor::zeros(shape, device), Tensor::zeros(shape, device))),
+            filled: 0,
+        };
+        Self {
+            layers: (0..config.num_hidden_layers).map(|_| empty()).collect(),
+        }
+    }
+
+    /// The tokens that it holds.
+    pub(crate) fn filled(&self) -> usize {
+        self.layers.first().map_or(0, |layer| layer.filled)
+    }
+
+    /// The cache of these rows, in this order, a row possibly several times, with room for
+    /// `capacity` tokens.
+    pub(crate) fn spread(&mut self, rows: &Tensor<1, Int>, capacity: usize) {
+        self.select(rows);
+        for layer in &mut self.layers {
+            let grow = |all: Tensor<4>| {
+                let [rows, groups, filled, head] = all.dims();
+                let room = Tensor::zeros([rows, groups, capacity, head], &all.device());
+                room.slice_assign([0..rows, 0..groups, 0..filled, 0..head], all)
+            };
+            let stored = layer.stored.take();
+            layer.stored = stored.map(|(keys, values)| (grow(keys), grow(values)));
+        }
+    }
+
+    /// The cache of these rows, in this order; a row may come several times.
+    pub(crate) fn select(&mut self, rows: &Tensor<1, Int>) {
+        for layer in &mut self.layers {
+            let Some((keys, values)) = layer.stored.take() else {
+                continue;
+            };
+            let pick = |all: Tensor<4>| all.select(0, rows.clone());
+            layer.stored = Some((pick(keys), pick(values)));
+        }
+    }
+}
+
+impl LayerCache {
+    /// Adds tokens; gives all keys and values so far.
+    pub(super) fn push(&mut self, key: Tensor<4>, value: Tensor<4>) -> (Tensor<4>, Tensor<4>) {
+        let [rows, groups, tokens, head] = key.dims();
+        let end = self.filled + tokens;
+        let place = [0..rows, 0..groups, self.filled..end, 0..head];
+        let (keys, values) = match self.stored.take() {
+            Some((keys, values)) => (
+                keys.slice_assign(place.clone(), key),
+                values.slice_assign(place, value),
+            ),
+            None => (key, value),
+        };
+        self.filled = end;
+        let seen = |all: &Tensor<4>| all.clone().narrow(2, 0, end);
+        let views = (seen(&keys), seen(&values));
+        self.stored = Some((keys, values));
+        views
+    }
+}
+
+/// Up to so many rows a product is made the other way round.
+const FEW: usize = 64;
+
+/// `x Wᵀ` for a weight `[outputs, inputs]`. With few rows, as when a token is written, it is `W xᵀ`,
+/// turned: a processor's matrix product then reads the weight as it lies, where it would first copy
+/// it into another order (two fifths of the time of writing).
+pub(crate) fn product(x: Tensor<2>, weight: &Tensor<2>) -> Tensor<2> {
+    let weight = weight.clone();
+    if x.dims()[0] > FEW {
+        return times(x, weight);
+    }
+    let x = x.cast(weight.dtype()).transpose();
+    weight.matmul(x).transpose().cast(DType::F32)
+}
+
+/// A decoder layer. Weights are `[outputs, inputs]`.
+#[derive(Clone, Debug)]
+pub(crate) struct Fast {
+    input_norm: Tensor<2>,
+    /// Queries, keys and values.
+    mix: Tensor<2>,
+    mix_bias: Option<Tensor<2>>,
+    output: Tensor<2>,
+    post_norm: Tensor<2>,
+    /// Gate and up.
+    widen: Tensor<2>,
+    down: Tensor<2>,
+    /// Widths of queries and of keys.
+    widths: [usize; 2],
+    inner: usize,
+    epsilon: f64,
+}
+
+impl Block {
+    /// The layer with its adapter, if the pass has one, added to the weights.
+    pub(crate) fn fast(&self, pass: Pass) -> Fast {
+        let weight = |linear: &Linear| {
+            let weight = linear.weight.get(false);
+            match linear.lora.as_ref().filter(|_| pass.adapter) {
+                Some(lora) => {
+                    let product = lora.b.get(false).matmul(lora.a.get(false));
+                    let kind = weight.dtype();
+                    let sum = weight.cast(DType::F32) + product.mul_scalar(lora.scale);
+                    sum.cast(kind)
+                }
+                None => weight,
+            }
+        };
+        let joined = |linears: &[&Linear]| {
+            Tensor::cat(linears.iter().map(|linear| weight(linear)).collect(), 0)
+        };
+        let [query, key, value, output, gate, up, down] = &self.linears;
+        let biases = [query, key, value].map(|linear| linear.bias.as_ref().map(|b| b.get(false)));
+        let biases: Option<Vec<_>> = biases.into_iter().collect();
+        Fast {
+            input_norm: self.input_norm.get(false),
+            mix: joined(&[query, key, value]),
+            mix_bias: biases.map(|biases| Tensor::cat(biases, 1)),
+            output: weight(output),
+            post_norm: self.post_norm.get(false),
+            widen: joined(&[gate, up]),
+            down: weight(down),
+            widths: [query.weight.shape()[0], key.weight.shape()[0]],
+            inner: gate.weight.shape()[0],
+            epsilon: self.epsilon,
+        }
+    }
+}
+
+impl Fast {
+    /// `[rows * tokens, hidden]` to the same.
+    pub(crate) fn forward(
+        &self,
+        x: Tensor<2>,
+        around: &Around,
+        cache: &mut LayerCache,
+    ) -> Tensor<2> {
+        let [queries, keys] = self.widths;
+        let y = rms(x.clone(), self.input_norm.clone(), self.epsilon);
+        let mut mix = product(y, &self.mix);
+        if let Some(bias) = &self.mix_bias {
+            mix = mix + bias.clone();
+        }
+        let query = mix.clone().narrow(1, 0, queries);
+        let key = mix.clone().narrow(1, queries, keys);
+        let value = mix.narrow(1, queries + keys, keys);
+        let mixed = around.attend(query, key, value, Some(cache));
+        let x = x + product(mixed, &self.output);
+        let y = rms(x.clone(), self.post_norm.clone(), self.epsilon);
+        let wide = product(y, &self.widen);
+        let gate = wide.clone().narrow(1, 0, self.inner);
+        let up = wide.narrow(1, self.inner, self.inner);
+        x + product(silu(gate) * up, &self.down)
+    }
+}

@@ -1,0 +1,291 @@
+//! The layers of Qwen2: linear layers with or without a LoRA pair, the norm, rotary positions, grouped-query
+//! attention, and the decoder layer that they make up.
+//!
+//! Rotary positions are those of Hugging Face's checkpoints: the two halves of a head turn together, not neighbouring
+//! numbers. Several heads of queries share one of keys and values.
+
+use burn::tensor::activation::{silu, softmax};
+use burn::tensor::{Device, Tensor, TensorData};
+
+use super::decode::LayerCache;
+use super::precision::times;
+use super::{Batch, Pass};
+use crate::lm::config::ModelConfig;
+use crate::lm::parameter::Parameter;
+use crate::lm::random::Random;
+
+/// Two thin matrices beside a weight: `x Aᵀ Bᵀ` times a scale is added to the output. The product of
+/// the two is never formed.
+#[derive(Clone, Debug)]
+pub(crate) struct LoraPair {
+    /// `[rank, inputs]`.
+    pub(crate) a: Parameter,
+    /// `[outputs, rank]`.
+    pub(crate) b: Parameter,
+    /// `alpha / rank`, or `alpha / sqrt(rank)`.
+    pub(crate) scale: f64,
+    /// The share of inputs that training leaves out.
+    pub(crate) dropout: f64,
+}
+
+/// `x Wᵀ + b`, and the adapter's part.
+#[derive(Clone, Debug)]
+pub(crate) struct Linear {
+    /// `[outputs, inputs]`, as in a checkpoint.
+    pub(crate) weight: Parameter,
+    pub(crate) bias: Option<Parameter>,
+    pub(crate) lora: Option<LoraPair>,
+}
+
+impl Linear {
+    /// `[n, outputs]` from `[n, inputs]`.
+    pub(super) fn forward(&self, x: Tensor<2>, pass: Pass) -> Tensor<2> {
+        let lora = self.lora.as_ref().filter(|_| pass.adapter);
+        let beside = lora.map(|lora| {
+            let mut x = x.clone();
+            if let Some(seed) = pass.dropout.filter(|_| lora.dropout > 0.0) {
+                x = apply_dropout(x, lora.dropout, seed, lora.a.name());
+            }
+            let thin = x.matmul(lora.a.get(pass.track).transpose());
+            let wide = thin.matmul(lora.b.get(pass.track).transpose());
+            wide.mul_scalar(lora.scale)
+        });
+        let mut y = times(x, self.weight.get(pass.track));
+        if let Some(bias) = &self.bias {
+            y = y + bias.get(pass.track);
+        }
+        match beside {
+            Some(beside) => y + beside,
+            None => y,
+        }
+    }
+
+    pub(super) fn parameters<'a>(&'a self, all: &mut Vec<&'a Parameter>) {
+        all.push(&self.weight);
+        all.extend(&self.bias);
+        if let Some(lora) = &self.lora {
+            all.extend([&lora.a, &lora.b]);
+        }
+    }
+
+    pub(super) fn parameters_mut<'a>(&'a mut self, all: &mut Vec<&'a mut Parameter>) {
+        all.push(&mut self.weight);
+        all.extend(&mut self.bias);
+        if let Some(lora) = &mut self.lora {
+            all.extend([&mut lora.a, &mut lora.b]);
+        }
+    }
+}
+
+/// Each row over the root of its mean square, times the weight.
+pub(super) fn rms(x: Tensor<2>, weight: Tensor<2>, epsilon: f64) -> Tensor<2> {
+    let mean = x.clone().square().mean_dim(1);
+    let scale = mean.add_scalar(epsilon).sqrt().recip();
+    x * scale * weight
+}
+
+/// Leaves out a share of the numbers and scales the others up.
+pub(super) fn apply_dropout(x: Tensor<2>, share: f64, seed: u64, place: &str) -> Tensor<2> {
+    let shape = x.dims();
+    let mut random = Random::named(seed, place);
+    let kept = (1.0 / (1.0 - share)) as f32;
+    let draw = |_| if random.unit() < share { 0.0 } else { kept };
+    let mask: Vec<f32> = (0..shape[0] * shape[1]).map(draw).collect();
+    let device = x.device().without_autodiff();
+    x * Tensor::from_data(TensorData::new(mask, shape), &device)
+}
+
+/// Cosines and sines of tokens, each `[rows, tokens, 1, head / 2]`.
+#[derive(Clone, Debug)]
+pub(crate) struct Rope {
+    cosine: Tensor<4>,
+    sine: Tensor<4>,
+}
+
+impl Rope {
+    /// For tokens at `positions`, `[rows * tokens]`.
+    pub(crate) fn new(
+        config: &ModelConfig,
+        positions: &[usize],
+        rows: usize,
+        device: &Device,
+    ) -> Self {
+        let half = config.head_dim() / 2;
+        // Rounded as the reference rounds them: at far positions the angle feels it.
+        let frequencies: Vec<f32> = (0..half)
+            .map(|i| (1.0 / config.rope_theta.powf(i as f64 / half as f64)) as f32)
+            .collect();
+        let angle = |position: &usize, frequency: &f32| f64::from(*position as f32 * frequency);
+        let angles = positions
+            .iter()
+            .flat_map(|position| frequencies.iter().map(move |f| angle(position, f)));
+        let (cosine, sine): (Vec<f32>, Vec<f32>) = angles
+            .map(|angle| (angle.cos() as f32, angle.sin() as f32))
+            .unzip();
+        let shape = [rows, positions.len() / rows.max(1), 1, half];
+        let place = |values| Tensor::from_data(TensorData::new(values, shape), device);
+        Self {
+            cosine: place(cosine),
+            sine: place(sine),
+        }
+    }
+
+    /// Turns `[rows, tokens, heads, head]`.
+    pub(crate) fn turn(&self, x: Tensor<4>) -> Tensor<4> {
+        let half = x.dims()[3] / 2;
+        let (a, b) = (x.clone().narrow(3, 0, half), x.narrow(3, half, half));
+        let (cosine, sine) = (self.cosine.clone(), self.sine.clone());
+        let first = a.clone() * cosine.clone() - b.clone() * sine.clone();
+        let second = b * cosine + a * sine;
+        Tensor::cat(vec![first, second], 3)
+    }
+}
+
+/// Added to the score of what must not be seen. Finite, so that a row that sees nothing (padding)
+/// stays a number.
+const HIDDEN: f32 = -1e30;
+
+/// What a pass needs to know about its tokens: how many, where they are, what they may see.
+#[derive(Clone, Debug)]
+pub(crate) struct Around {
+    pub(crate) rows: usize,
+    pub(crate) tokens: usize,
+    pub(crate) heads: usize,
+    pub(crate) groups: usize,
+    pub(crate) head_dim: usize,
+    pub(crate) rope: Rope,
+    /// `[rows, 1, tokens, seen]`, added to the scores.
+    pub(crate) mask: Tensor<4>,
+}
+
+impl Around {
+    /// Of a whole batch: a token sees those before it that are no padding.
+    pub(crate) fn of(config: &ModelConfig, batch: &Batch, device: &Device) -> Self {
+        let (rows, tokens) = (batch.rows(), batch.tokens());
+        let mut mask = Vec::with_capacity(rows * tokens * tokens);
+        for row in 0..rows {
+            for query in 0..tokens {
+                let seen = |key: usize| batch.sees(row, query, key);
+                mask.extend((0..tokens).map(|key| if seen(key) { 0.0 } else { HIDDEN }));
+            }
+        }
+        let mask = TensorData::new(mask, [rows, 1, tokens, tokens]);
+        let rope = Rope::new(config, &batch.positions(), rows, device);
+        Self::new(config, rows, tokens, rope, Tensor::from_data(mask, device))
+    }
+
+    pub(crate) const fn new(
+        config: &ModelConfig,
+        rows: usize,
+        tokens: usize,
+        rope: Rope,
+        mask: Tensor<4>,
+    ) -> Self {
+        Self {
+            rows,
+            tokens,
+            heads: config.num_attention_heads,
+            groups: config.num_key_value_heads,
+            head_dim: config.head_dim(),
+            rope,
+            mask,
+        }
+    }
+
+    /// What generated tokens may see: `[rows, 1, 1, capacity]`, all but the padding of the prompts.
+    pub(crate) fn seen_by_new(prompts: &Batch, capacity: usize, device: &Device) -> Tensor<4> {
+        let tokens = prompts.tokens();
+        let mut mask = Vec::with_capacity(prompts.rows() * capacity);
+        for row in prompts.mask().chunks(tokens) {
+            let hidden = |key: usize| row.get(key).is_some_and(|on| !on);
+            mask.extend((0..capacity).map(|key| if hidden(key) { HIDDEN } else { 0.0 }));
+        }
+        Tensor::from_data(
+            TensorData::new(mask, [prompts.rows(), 1, 1, capacity]),
+            device,
+        )
+    }
+
+    /// `[rows * tokens, hidden]` from queries, keys and values of the same rows.
+    pub(super) fn attend(
+        &self,
+        query: Tensor<2>,
+        key: Tensor<2>,
+        value: Tensor<2>,
+        cache: Option<&mut LayerCache>,
+    ) -> Tensor<2> {
+        let (rows, tokens, head) = (self.rows, self.tokens, self.head_dim);
+        let query = query.reshape([rows, tokens, self.heads, head]);
+        let key = key.reshape([rows, tokens, self.groups, head]);
+        let value = value
+            .reshape([rows, tokens, self.groups, head])
+            .swap_dims(1, 2);
+        let scale = 1.0 / (head as f64).sqrt();
+        let query = self.rope.turn(query).swap_dims(1, 2).mul_scalar(scale);
+        let key = self.rope.turn(key).swap_dims(1, 2);
+        let (key, value) = match cache {
+            Some(cache) => cache.push(key, value),
+            None => (key, value),
+        };
+        let seen = key.dims()[2];
+        // Queries of one group are rows of one matrix: keys and values need not be repeated.
+        let grouped = [rows, self.groups, self.heads / self.groups * tokens];
+        let [r, g, q] = grouped;
+        let scores = query.reshape([r, g, q, head]).matmul(key.swap_dims(2, 3));
+        let scores = scores.reshape([rows, self.heads, tokens, seen]) + self.mask.clone();
+        let weights = softmax(scores, 3).reshape([r, g, q, seen]);
+        let mixed = weights
+            .matmul(value)
+            .reshape([rows, self.heads, tokens, head]);
+        mixed
+            .swap_dims(1, 2)
+            .reshape([rows * tokens, self.heads * head])
+    }
+}
+
+/// A decoder layer.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub(crate) input_norm: Parameter,
+    /// In the order of [`crate::lm::weights::BLOCK_LINEARS`]: queries, keys, values, output, gate,
+    /// up, down.
+    pub(crate) linears: [Linear; 7],
+    pub(crate) post_norm: Parameter,
+    pub(crate) epsilon: f64,
+}
+
+impl Block {
+    /// `[rows * tokens, hidden]` to the same.
+    pub(crate) fn forward(
+        &self,
+        x: Tensor<2>,
+        around: &Around,
+        pass: Pass,
+        cache: Option<&mut LayerCache>,
+    ) -> Tensor<2> {
+        let [query, key, value, output, gate, up, down] = &self.linears;
+        let y = rms(x.clone(), self.input_norm.get(pass.track), self.epsilon);
+        let (query, key) = (query.forward(y.clone(), pass), key.forward(y.clone(), pass));
+        let mixed = around.attend(query, key, value.forward(y, pass), cache);
+        let x = x + output.forward(mixed, pass);
+        let y = rms(x.clone(), self.post_norm.get(pass.track), self.epsilon);
+        let inner = silu(gate.forward(y.clone(), pass)) * up.forward(y, pass);
+        x + down.forward(inner, pass)
+    }
+
+    pub(crate) fn parameters<'a>(&'a self, all: &mut Vec<&'a Parameter>) {
+        all.push(&self.input_norm);
+        for linear in &self.linears {
+            linear.parameters(all);
+        }
+        all.push(&self.post_norm);
+    }
+
+    pub(crate) fn parameters_mut<'a>(&'a mut self, all: &mut Vec<&'a mut Parameter>) {
+        all.push(&mut self.input_norm);
+        for linear in &mut self.linears {
+            linear.parameters_mut(all);
+        }
+        all.push(&mut self.post_norm);
+    }
+}

@@ -1,0 +1,151 @@
+//! A model that was loaded to play, with how it chooses its words.
+
+use std::path::{Path, PathBuf};
+
+use super::voice::Voice;
+use crate::args::{named, parse_number};
+use crate::compact::device::DeviceName;
+use crate::finetune::RunError;
+use crate::lm::{
+    BaseCheck, GenerateOptions, GenerationDefaults, HubOptions, Lora, Qwen2, Tokenizer, find_model,
+};
+use crate::provenance::{Provenance, marked_name};
+
+/// Which adapter speaks, and how. Only what was given is set, so that a command without a language
+/// model can refuse it.
+#[derive(Clone, Debug, Default, PartialEq, clap::Args)]
+#[command(next_help_heading = "Language model")]
+pub struct SpeechOptions {
+    /// A LoRA adapter of the language model
+    #[arg(long, alias = "adapter-dir", value_name = "DIR", requires = "model")]
+    pub adapter: Option<PathBuf>,
+    /// Draw tokens at this temperature; 0 takes the best one [default: 0]
+    #[arg(long, value_name = "T", requires = "model", value_parser = parse_number::<f64>)]
+    pub temperature: Option<f64>,
+    /// Longest completion, in tokens [default: 192]
+    #[arg(long, value_name = "N", requires = "model")]
+    pub max_completion_length: Option<usize>,
+    /// Prompts that are completed side by side [default: 64]
+    #[arg(long, alias = "batch-size", value_name = "N", requires = "model")]
+    pub generation_batch_size: Option<usize>,
+    /// Seed of the draws [default: 0]
+    #[arg(long, value_name = "SEED", requires = "model")]
+    pub seed: Option<u64>,
+    /// Where tensors live [default: cpu]
+    #[arg(long, value_name = "DEVICE", requires = "model", value_parser = named::<DeviceName>())]
+    pub device: Option<DeviceName>,
+}
+
+impl SpeechOptions {
+    /// The same with every default said.
+    #[must_use]
+    pub fn spelled_out(&self) -> Self {
+        Self {
+            adapter: self.adapter.clone(),
+            temperature: Some(self.temperature.unwrap_or(0.0)),
+            max_completion_length: Some(self.max_completion_length.unwrap_or(192)),
+            generation_batch_size: Some(self.generation_batch_size.unwrap_or(64)),
+            seed: Some(self.seed.unwrap_or(0)),
+            device: Some(self.device.unwrap_or_default()),
+        }
+    }
+
+    /// The options that were given, as they are typed: names and values.
+    pub fn given(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let folder = |folder: &PathBuf| folder.display().to_string();
+        let all = [
+            ("adapter", self.adapter.as_ref().map(folder)),
+            ("temperature", self.temperature.map(|t| t.to_string())),
+            (
+                "max-completion-length",
+                self.max_completion_length.map(|n| n.to_string()),
+            ),
+            (
+                "generation-batch-size",
+                self.generation_batch_size.map(|n| n.to_string()),
+            ),
+            ("seed", self.seed.map(|n| n.to_string())),
+            ("device", self.device.map(|name| name.to_string())),
+        ];
+        all.into_iter()
+            .filter_map(|(name, value)| value.map(|value| (name, value)))
+    }
+}
+
+/// A model with its tokenizer.
+#[derive(Debug)]
+pub struct Speech {
+    model: Qwen2,
+    tokenizer: Tokenizer,
+    options: GenerateOptions,
+    batch: usize,
+    /// What it is called: the name on the Hub or the folder's, and behind a `+` the adapter's; with a mark
+    /// where the model is a fallback.
+    pub name: String,
+    /// Where model and adapter come from.
+    pub provenance: Provenance,
+}
+
+impl Speech {
+    /// Loads the model `asked`, a local folder or a name on the Hub.
+    ///
+    /// # Errors
+    /// If it cannot be found or read, or the adapter is of another model.
+    pub fn load(asked: &str, options: &SpeechOptions) -> Result<Self, RunError> {
+        let said = options.spelled_out();
+        let batch = said.generation_batch_size.unwrap_or_default();
+        if batch == 0 {
+            return Err(RunError::option("generation-batch-size", "at least 1"));
+        }
+        let folder = find_model(asked, &HubOptions::from_environment())?;
+        let device = said.device.unwrap_or_default().open()?;
+        let mut provenance = Provenance::new();
+        provenance.add_model("model", &folder)?;
+        let mut model = Qwen2::load(&folder, &device)?;
+        let tokenizer = Tokenizer::load(&folder)?;
+        tokenizer.check_fits(model.config())?;
+        if let Some(adapter) = &said.adapter {
+            provenance.add_model("adapter", adapter)?;
+            Lora::load(&mut model, adapter, BaseCheck::Weights)?;
+        }
+        let defaults = GenerationDefaults::read(&folder)?;
+        let longest = said.max_completion_length.unwrap_or_default();
+        let mut generate = GenerateOptions::new(longest, &defaults, said.seed.unwrap_or_default());
+        match said.temperature {
+            Some(temperature) if temperature != 0.0 => generate.sampling.temperature = temperature,
+            _ => generate.greedy = true,
+        }
+        Ok(Self {
+            model,
+            tokenizer,
+            options: generate,
+            batch,
+            name: marked_name(
+                &name(asked, said.adapter.as_deref()),
+                provenance.is_fallback(),
+            ),
+            provenance,
+        })
+    }
+
+    /// The model behind a world's prompts.
+    #[must_use]
+    pub fn voice(&self) -> Voice<'_> {
+        let options = self.options.clone();
+        Voice::new(&self.model, &self.tokenizer, options, self.batch)
+    }
+}
+
+/// What rows of a replay say of who acted.
+fn name(asked: &str, adapter: Option<&Path>) -> String {
+    let folder = |path: &Path| {
+        // `.` has a name too.
+        let whole = path.canonicalize().ok()?;
+        Some(whole.file_name()?.to_string_lossy().into_owned())
+    };
+    let base = folder(Path::new(asked)).unwrap_or_else(|| asked.to_owned());
+    match adapter.and_then(folder) {
+        Some(adapter) => format!("{base}+{adapter}"),
+        None => base,
+    }
+}

@@ -1,0 +1,115 @@
+//! The measurement that a training run repeats: greedy play on validation seeds.
+
+use sentinel_env::{WorldName, in_world};
+
+use super::evaluate::{EvalEpisodes, measure};
+use super::voice::Voice;
+use crate::corpus::rollout::Terms;
+use crate::corpus::validation_seeds;
+use crate::finetune::{RunError, RunOptions};
+use crate::lm::{GenerateOptions, GenerationDefaults, Qwen2, Tokenizer};
+use crate::run::{Evaluation, Scores};
+use crate::{Cells, EpisodeArgs, SeedRange, chosen};
+
+/// Episodes on validation seeds, and how a model plays them.
+#[derive(Clone, Debug)]
+pub struct Validation {
+    episodes: EvalEpisodes,
+    names: Vec<String>,
+    tokenizer: Tokenizer,
+    options: GenerateOptions,
+    batch: usize,
+}
+
+/// The world that a run is validated in.
+#[derive(Clone, Debug)]
+pub struct ValidationWorld<'a> {
+    /// The world.
+    pub world: WorldName,
+    /// Its rules.
+    pub rules: &'a str,
+    /// Names of tasks with commas between; `None` for all that `cells` choose.
+    pub tasks: Option<&'a str>,
+    /// Tasks by row and column; where they name no part of the tasks, none that is held out is played.
+    pub cells: &'a Cells,
+    /// How prompts are made and completions read.
+    pub terms: Terms,
+}
+
+impl Validation {
+    /// The validation that the options of a run ask for; `None` where they ask for none. At most
+    /// `max_new_tokens` tokens are written for a prompt, `batch` of them side by side.
+    ///
+    /// # Errors
+    /// If there are not so many validation seeds, or the world has no such tasks.
+    pub fn new(
+        run: &RunOptions,
+        world: &ValidationWorld<'_>,
+        tokenizer: &Tokenizer,
+        generation: &GenerationDefaults,
+        max_new_tokens: usize,
+        batch: usize,
+    ) -> Result<Option<Self>, RunError> {
+        if run.eval_steps == 0 {
+            return Ok(None);
+        }
+        let all = validation_seeds();
+        let count = run.eval_episodes as u64;
+        if count == 0 || count > all.count() {
+            let allowed = "from 1 to the number of validation seeds, 1000";
+            return Err(RunError::option("eval-episodes", allowed));
+        }
+        let start = all.range().start;
+        let names: Vec<String> = in_world!(world.world, W => {
+            let tasks = chosen::to_learn_from::<W>(world.tasks, world.cells)?;
+            tasks.into_iter().map(|task| task.name().to_owned()).collect()
+        });
+        let mut options = GenerateOptions::new(max_new_tokens, generation, 0);
+        options.greedy = true;
+        Ok(Some(Self {
+            episodes: EvalEpisodes {
+                episode: EpisodeArgs {
+                    rules: world.rules.to_owned(),
+                    task: Some(names.join(",")),
+                    seeds: Some(SeedRange::of(start, start + count)),
+                    ..EpisodeArgs::new(world.world)
+                },
+                terms: world.terms,
+            },
+            names,
+            tokenizer: tokenizer.clone(),
+            options,
+            batch,
+        }))
+    }
+
+    /// Returns the names of the tasks that are played.
+    #[must_use]
+    pub fn tasks(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Measures a model.
+    ///
+    /// # Errors
+    /// If it cannot be run.
+    pub fn evaluate(&self, model: &Qwen2) -> Result<Evaluation, RunError> {
+        let options = self.options.clone();
+        let mut voice = Voice::new(model, &self.tokenizer, options, self.batch);
+        let played = measure(&self.episodes, &mut voice, &|| ())?;
+        let rows = played.signals.rows.max(1) as f64;
+        let metrics = [
+            ("completions/invalid_rate", played.signals.invalid_rate),
+            ("completions/mean_length", played.tokens as f64 / rows),
+            ("rollout/broken_off_rate", played.signals.broken_off_rate),
+        ];
+        let metrics = metrics.map(|(name, value)| (name.to_owned(), value));
+        Ok(Evaluation {
+            scores: Scores {
+                tasks: played.tasks.iter().map(|(_, score)| score.mean).collect(),
+                overall: played.score.mean,
+            },
+            metrics: metrics.into_iter().collect(),
+        })
+    }
+}

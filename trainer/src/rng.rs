@@ -1,7 +1,7 @@
 //! Uniform numbers for training: a stream for each (seed, update, group, member), without a state to
 //! save.
 
-use sentinel_env::rng::derive_seed;
+pub(crate) use sentinel_env::rng::{SPLITMIX64_INCREMENT, derive_seed};
 
 /// A stream of uniform numbers from SplitMix64.
 #[derive(Clone, Copy, Debug)]

@@ -22,30 +22,68 @@ const SKIPPED: [&str; 7] = [
     ".git",
     ".tmp",
 ];
-/// What `env` must not name: invariant 2, an environment knows no outside.
-const OUTSIDE: [&str; 10] = [
-    "std::time",
-    "std::thread",
-    "std::fs",
-    "std::net",
-    "std::env",
-    "std::process",
-    "static mut",
-    "HashMap",
-    "HashSet",
-    "thread_local!",
+/// Words that code in some folders must not contain.
+struct Layer {
+    /// The folders, with the slash at their end.
+    folders: &'static [&'static str],
+    forbidden: &'static [&'static str],
+    /// What the folders are, as the end of a sentence.
+    because: &'static str,
+}
+
+/// The layers inside of crates; [`MAY_USE`] has those between crates.
+const LAYERS: [Layer; 3] = [
+    Layer {
+        folders: &["env/src/"],
+        forbidden: &[
+            "std::time",
+            "std::thread",
+            "std::fs",
+            "std::net",
+            "std::env",
+            "std::process",
+            "static mut",
+            "HashMap",
+            "HashSet",
+            "thread_local!",
+        ],
+        because: "env knows no outside",
+    },
+    Layer {
+        folders: &[
+            "trainer/src/corpus/",
+            "trainer/src/rl/",
+            "trainer/src/eval/",
+            "trainer/src/rules/",
+            "trainer/src/run/",
+            "trainer/src/worlds/",
+        ],
+        forbidden: &[
+            "burn::",
+            "tokenizers::",
+            "crate::lm",
+            "crate::compact::",
+            "crate::algo",
+            "crate::finetune",
+        ],
+        because: "this compiles without the trainer's feature `burn`",
+    },
+    Layer {
+        folders: &["trainer/src/lm/"],
+        forbidden: &[
+            "sentinel_env",
+            "sentinel_policy",
+            "crate::rl",
+            "crate::run",
+            "crate::corpus",
+            "crate::algo",
+            "crate::finetune",
+            "crate::compact::",
+            "crate::lm_agent",
+        ],
+        because: "the language-model library knows no environment and no algorithm",
+    },
 ];
-/// What compiles without the trainer's feature `burn`.
-const TENSORLESS: [&str; 6] = [
-    "trainer/src/corpus",
-    "trainer/src/rl",
-    "trainer/src/eval",
-    "trainer/src/rules",
-    "trainer/src/run",
-    "trainer/src/worlds",
-];
-/// What is there with that feature alone.
-const TENSORS: [&str; 4] = ["burn::", "tokenizers::", "crate::lm::", "crate::compact::"];
 /// The crates that each of these may depend on, of this workspace; others are free but for [`TOPS`].
 const MAY_USE: [(&str, &[&str]); 3] = [
     // Itself: its tests switch a feature on.
@@ -153,31 +191,26 @@ fn check_rust(name: &Path, text: &str) -> Vec<String> {
         ));
     }
     let code = code_only(text);
-    let in_env = name.starts_with("env/src");
-    let is_tensorless = TENSORLESS.iter().any(|folder| name.starts_with(folder));
+    let shown_path = name.to_string_lossy();
+    let layers = LAYERS.iter().filter(|layer| {
+        let mut folders = layer.folders.iter();
+        folders.any(|folder| shown_path.starts_with(folder))
+    });
+    let layers: Vec<&Layer> = layers.collect();
     for (index, line) in code.lines().enumerate() {
         for unfinished in ["todo!(", "dbg!(", "unimplemented!("] {
             if line.contains(unfinished) {
                 broken.push(format!("{shown}:{}: {unfinished}…)", index + 1));
             }
         }
-        for outside in OUTSIDE
-            .iter()
-            .filter(|word| in_env && line.contains(**word))
-        {
-            broken.push(format!(
-                "{shown}:{}: `{outside}` in env, which knows no outside",
-                index + 1
-            ));
-        }
-        for tensors in TENSORS
-            .iter()
-            .filter(|word| is_tensorless && line.contains(**word))
-        {
-            broken.push(format!(
-                "{shown}:{}: `{tensors}` where the trainer compiles without its feature `burn`",
-                index + 1
-            ));
+        for layer in &layers {
+            for word in layer.forbidden.iter().filter(|word| line.contains(**word)) {
+                broken.push(format!(
+                    "{shown}:{}: `{word}`, but {}",
+                    index + 1,
+                    layer.because
+                ));
+            }
         }
     }
     for function in functions(&code) {
@@ -275,6 +308,13 @@ mod tests {
         let text = "//! D.\nuse crate::lm::Qwen2;\nuse crate::compact_model::load_model;\n";
         assert_eq!(broken("trainer/src/corpus/a.rs", text).len(), 1);
         assert_eq!(broken("trainer/src/lm/a.rs", text).len(), 0);
+    }
+
+    #[test]
+    fn the_language_model_library_knows_no_algorithm() {
+        let text = "//! D.\nuse crate::rl::Metrics;\n";
+        assert_eq!(broken("trainer/src/lm/a.rs", text).len(), 1);
+        assert_eq!(broken("trainer/src/lm_agent/a.rs", text).len(), 0);
     }
 
     #[test]

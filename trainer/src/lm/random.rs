@@ -1,6 +1,6 @@
 //! Random numbers that are the same on every machine.
 
-use sentinel_env::rng::{SPLITMIX64_INCREMENT, derive_seed};
+use crate::rng::{SPLITMIX64_INCREMENT, derive_seed};
 
 /// SplitMix64 (Steele, Lea, Flood 2014): small, seedable by any number, good enough to draw tokens,
 /// masks and first weights.

@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     match cli::run(command, &given) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if reader_is_gone(&error) => ExitCode::SUCCESS,
-        // Said already.
+        // Generation already.
         Err(error) if error.is::<cli::interrupt::Interrupted>() => ExitCode::from(130),
         // Errors name their cause themselves.
         Err(error) => fail(&one_line(&error.to_string()), 1),

@@ -24,8 +24,8 @@ use crate::compact::TrainError;
 use crate::eval::{Evaluated, load_model};
 use crate::finetune::RunError;
 use crate::lm::{HubOptions, find_model};
+use crate::lm_agent::GenerationArgs;
 use crate::lm_agent::ModelKind;
-use crate::lm_agent::SpeechOptions;
 use crate::provenance::{Provenance, marked_name};
 use crate::verify::{FileReport, Words, verify_all};
 use crate::{EpisodeArgs, Error, Progress, SeedRange, files, manifest};
@@ -64,7 +64,7 @@ pub struct RecordConfig {
     pub episode: EpisodeArgs,
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub speech: SpeechOptions,
+    pub generation: GenerationArgs,
 }
 
 impl fmt::Display for RecordConfig {
@@ -125,7 +125,7 @@ impl RecordConfig {
                 provenance.add_model("model", &found.map_err(RunError::from)?)?;
             }
         }
-        if let Some(adapter) = &self.speech.adapter {
+        if let Some(adapter) = &self.generation.adapter {
             provenance.add_model("adapter", adapter)?;
         }
         Ok(provenance)
@@ -166,7 +166,7 @@ pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileRepor
     if let Some(model) = &config.model
         && ModelKind::of(model)? == ModelKind::Language
     {
-        let config = config.spelled_out();
+        let config = config.with_defaults();
         return in_world!(config.episode.world, W => {
             record_rows::<W>(&config, || Ok(words::play_all(&config, model, progress)?))
         });

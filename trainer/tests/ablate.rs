@@ -10,7 +10,7 @@ use common::{Callback, sentinel};
 use sentinel_env::WorldName;
 use sentinel_policy::text::PromptStyle;
 use sentinel_trainer::ablate::{AblateConfig, Ablation, RowKey, Words, ablate, table};
-use sentinel_trainer::lm_agent::SpeechOptions;
+use sentinel_trainer::lm_agent::GenerationArgs;
 use sentinel_trainer::provenance::Provenance;
 use sentinel_trainer::{Cells, EpisodeArgs, SeedRange};
 use serde_json::Value;
@@ -44,7 +44,7 @@ fn config() -> AblateConfig {
         },
         model: None,
         prompt: None,
-        speech: SpeechOptions::default(),
+        generation: GenerationArgs::default(),
         out: None,
     }
 }
@@ -61,13 +61,13 @@ fn first(prompts: &[String]) -> Vec<String> {
 
 fn found(with_model: bool) -> Ablation {
     let plan = config().plan().unwrap();
-    let mut speaker = Callback(first);
+    let mut generator = Callback(first);
     let provenance = Provenance::new();
     let words = with_model.then_some(Words {
         name: "first",
         provenance: &provenance,
         style: PromptStyle::Compact,
-        speaker: &mut speaker,
+        generator: &mut generator,
     });
     ablate(&plan, words, &|| ()).unwrap()
 }

@@ -21,8 +21,8 @@ use sentinel_policy::text::{InvalidReward, PromptStyle, Reader, Situation, TextW
 use sentinel_policy::trust::PolicyName;
 use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::corpus::rollout::{
-    Asked, Continuation, Ending, Group, RolloutError, Script, Signals, Speaker, Terms, groups,
-    rollout,
+    Continuation, Ending, GenerationRequest, Generator, Group, RolloutConfig, RolloutError, Script,
+    Signals, groups, rollout,
 };
 use sentinel_trainer::rl::advantage::{AdvantageConfig, advantages};
 
@@ -65,15 +65,15 @@ fn words_change_nothing<W: TextWorld + Learn>(task: W::Task, policy: &str, mean:
         choose: |episode: usize, s: &Situation<W>| players[episode].act(s.episode()).unwrap(),
     };
     let starts = setups.iter().map(Situation::new).collect();
-    let played = rollout::<W>(starts, Terms::default(), &mut script, &|| ()).unwrap();
+    let played = rollout::<W>(starts, RolloutConfig::default(), &mut script, &|| ()).unwrap();
     for (setup, t) in setups.iter().zip(&played) {
         let score = sentinel_policy::rollout::score_of::<W>(setup, &mut policy.start(setup));
         assert_eq!((t.score, t.ending), (score, Ending::Done));
         if mean {
             assert!(
-                (t.rows[0].to_go - score).abs() < 1e-12,
+                (t.rows[0].reward_to_go - score).abs() < 1e-12,
                 "{} {score}",
-                t.rows[0].to_go
+                t.rows[0].reward_to_go
             );
         }
         for row in 0..t.rows.len() {
@@ -94,21 +94,21 @@ fn a_script_scores_in_words_what_it_scores() {
 #[test]
 fn nonsense_ends_a_sample_and_is_worth_less_than_anything() {
     for invalid in [0.0, -0.5] {
-        let terms = Terms {
+        let rollout_config = RolloutConfig {
             invalid: InvalidReward::new(invalid).unwrap(),
-            ..Terms::default()
+            ..RolloutConfig::default()
         };
         let played = rollout(
             starts::<TrustEnv>(Task::Task3, 3),
-            terms,
+            rollout_config,
             &mut always("hm"),
             &|| (),
         )
         .unwrap();
         for t in &played {
-            assert_eq!((t.rows.len(), t.ending), (1, Ending::BrokeOff));
+            assert_eq!((t.rows.len(), t.ending), (1, Ending::Aborted));
             assert_eq!(
-                (t.score, t.rows[0].reward, t.rows[0].to_go),
+                (t.score, t.rows[0].reward, t.rows[0].reward_to_go),
                 (invalid, invalid, invalid)
             );
             assert_eq!(t.rows[0].action, None);
@@ -137,8 +137,14 @@ fn breaking_off_never_pays() {
                     let text = if said < last { SOLVE } else { text };
                     vec![text.to_owned(); prompts.len()]
                 });
-                let terms = Terms::default();
-                rollout(starts::<TrustEnv>(task, 1), terms, &mut model, &|| ()).unwrap()
+                let rollout_config = RolloutConfig::default();
+                rollout(
+                    starts::<TrustEnv>(task, 1),
+                    rollout_config,
+                    &mut model,
+                    &|| (),
+                )
+                .unwrap()
             };
             let (off, on) = (score("enough"), score(SKIP));
             if off[0].ending == Ending::Done {
@@ -146,7 +152,11 @@ fn breaking_off_never_pays() {
             }
             assert!(off[0].score < on[0].score, "{task} {last}");
             for (off, on) in off[0].rows.iter().zip(&on[0].rows) {
-                assert!(off.to_go < on.to_go, "{task} {last} {}", off.step);
+                assert!(
+                    off.reward_to_go < on.reward_to_go,
+                    "{task} {last} {}",
+                    off.step
+                );
             }
         }
     }
@@ -154,9 +164,9 @@ fn breaking_off_never_pays() {
 
 #[test]
 fn polyguard_counts_nonsense_as_a_step() {
-    let terms = Terms::default();
+    let rollout_config = RolloutConfig::default();
     let start = starts::<PolyguardEnv>(Case::ALL[8], 1);
-    let played = rollout(start, terms, &mut always("let me think"), &|| ()).unwrap();
+    let played = rollout(start, rollout_config, &mut always("let me think"), &|| ()).unwrap();
     assert_eq!(
         played[0].ending,
         Ending::Done,
@@ -177,15 +187,23 @@ fn a_speaker_must_answer_each_prompt() {
     let mut model = Callback(|_: &[String]| vec![SKIP.to_owned()]);
     let error = rollout(
         starts::<TrustEnv>(Task::Task1, 2),
-        Terms::default(),
+        RolloutConfig::default(),
         &mut model,
         &|| (),
     );
     assert_eq!(
         error.unwrap_err(),
-        RolloutError::Count { asked: 2, said: 1 }
+        RolloutError::Count {
+            prompts: 2,
+            completions: 1
+        }
     );
-    let none = rollout(Vec::new(), Terms::default(), &mut always(SKIP), &|| ());
+    let none = rollout(
+        Vec::new(),
+        RolloutConfig::default(),
+        &mut always(SKIP),
+        &|| (),
+    );
     assert!(none.is_ok_and(|all: Vec<_>| Signals::of::<TrustEnv>(&all) == Signals::default()));
 }
 
@@ -193,7 +211,7 @@ fn a_speaker_must_answer_each_prompt() {
 fn signals_see_a_constant_policy() {
     let played = rollout(
         starts::<TrustEnv>(Task::Task1, 3),
-        Terms::default(),
+        RolloutConfig::default(),
         &mut always(SOLVE),
         &|| (),
     );
@@ -211,7 +229,7 @@ fn signals_see_a_constant_policy() {
     });
     let other = rollout(
         starts::<TrustEnv>(Task::Task1, 3),
-        Terms::default(),
+        RolloutConfig::default(),
         &mut both,
         &|| (),
     )
@@ -227,30 +245,40 @@ fn signals_see_a_constant_policy() {
 #[test]
 fn a_repair_is_counted() {
     let text = format!("Sure!\n```json\n{SOLVE}\n```");
-    let terms = Terms {
+    let rollout_config = RolloutConfig {
         reader: Reader::Repair,
-        ..Terms::default()
+        ..RolloutConfig::default()
     };
     let start = || starts::<TrustEnv>(Task::Task1, 1);
-    let played = rollout(start(), terms, &mut always(&text), &|| ()).unwrap();
+    let played = rollout(start(), rollout_config, &mut always(&text), &|| ()).unwrap();
     let signals = Signals::of(&played);
     assert_eq!((signals.invalid_rate, signals.repaired_rate), (0.0, 1.0));
-    let strict = rollout(start(), Terms::default(), &mut always(&text), &|| ()).unwrap();
+    let strict = rollout(
+        start(),
+        RolloutConfig::default(),
+        &mut always(&text),
+        &|| (),
+    )
+    .unwrap();
     assert_eq!(Signals::of(&strict).reasons["code_fence"], 1);
 }
 
 /// Draws one thing and then the other; decided it solves alone.
 #[derive(Default)]
 struct Decided {
-    greedily: bool,
+    set_greedy: bool,
     asked: Vec<(usize, bool)>,
 }
 
-impl Speaker<TrustEnv> for Decided {
-    fn speak(&mut self, prompts: &[String], _asked: &[Asked<'_, TrustEnv>]) -> Vec<String> {
-        self.asked.push((prompts.len(), self.greedily));
+impl Generator<TrustEnv> for Decided {
+    fn generate(
+        &mut self,
+        prompts: &[String],
+        _asked: &[GenerationRequest<'_, TrustEnv>],
+    ) -> Vec<String> {
+        self.asked.push((prompts.len(), self.set_greedy));
         let say = |n: usize| {
-            if self.greedily || n % 2 == 1 {
+            if self.set_greedy || n % 2 == 1 {
                 SOLVE
             } else {
                 SKIP
@@ -259,8 +287,8 @@ impl Speaker<TrustEnv> for Decided {
         (0..prompts.len()).map(|n| say(n).to_owned()).collect()
     }
 
-    fn greedily(&mut self, on: bool) {
-        self.greedily = on;
+    fn set_greedy(&mut self, on: bool) {
+        self.set_greedy = on;
     }
 }
 
@@ -276,9 +304,9 @@ fn a_group_compares_completions_of_one_state() {
     }
     let say = |n: usize| [SKIP, SOLVE, "nonsense"][n % 3].to_owned();
     let speaks = || Callback(move |prompts: &[String]| (0..prompts.len()).map(say).collect());
-    let terms = Terms::default();
+    let rollout_config = RolloutConfig::default();
     let scripted = Continuation::Scripted(PolicyName::Bayes);
-    let found = groups(&bayes, 3, scripted, terms, &mut speaks()).unwrap();
+    let found = groups(&bayes, 3, scripted, rollout_config, &mut speaks()).unwrap();
     assert_eq!(found.len(), 2);
     for (group, state) in found.iter().zip(&bayes) {
         assert_eq!(group.prompt, state.prompt(PromptStyle::Compact));
@@ -298,15 +326,22 @@ fn a_group_compares_completions_of_one_state() {
         }
         assert_eq!(solve.value, TrustEnv::score(own.episode()));
     }
-    let stop = groups(&bayes, 3, Continuation::Stop, terms, &mut speaks()).unwrap();
+    let stop = groups(&bayes, 3, Continuation::Stop, rollout_config, &mut speaks()).unwrap();
     assert!(
         stop.iter()
             .flat_map(|g| &g.members)
             .all(|m| m.value == m.reward)
     );
-    let own = groups(&bayes, 2, Continuation::Own, terms, &mut always(SOLVE)).unwrap();
+    let own = groups(
+        &bayes,
+        2,
+        Continuation::Sampled,
+        rollout_config,
+        &mut always(SOLVE),
+    )
+    .unwrap();
     assert!(own.iter().all(|g| g.members[0].value == g.members[1].value));
-    let one = groups(&bayes, 1, Continuation::Stop, terms, &mut speaks());
+    let one = groups(&bayes, 1, Continuation::Stop, rollout_config, &mut speaks());
     assert_eq!(one.unwrap_err(), RolloutError::Group(1));
     // Values go to the advantages as they are.
     let values: Vec<Option<f64>> = (found.iter().flat_map(|g| &g.members))
@@ -329,8 +364,15 @@ fn a_group_compares_completions_of_one_state() {
 fn a_greedy_future_is_played_once_for_each_action() {
     let states = starts::<TrustEnv>(Task::Task3, 2);
     let mut decided = Decided::default();
-    let terms = Terms::default();
-    let best = groups(&states, 4, Continuation::Greedy, terms, &mut decided).unwrap();
+    let rollout_config = RolloutConfig::default();
+    let best = groups(
+        &states,
+        4,
+        Continuation::Greedy,
+        rollout_config,
+        &mut decided,
+    )
+    .unwrap();
     let values = |group: &Group<TrustEnv>| group.members.iter().map(|m| m.value).collect();
     let values: Vec<Vec<f64>> = best.iter().map(values).collect();
     for values in &values {
@@ -344,5 +386,5 @@ fn a_greedy_future_is_played_once_for_each_action() {
     let (drawn, then) = decided.asked.split_first().unwrap();
     assert_eq!(*drawn, (8, false));
     assert_eq!(then[0], (4, true));
-    assert!(then.iter().all(|(_, greedily)| *greedily) && !decided.greedily);
+    assert!(then.iter().all(|(_, set_greedy)| *set_greedy) && !decided.set_greedy);
 }

@@ -17,7 +17,7 @@ use sentinel_env::trust::{Task, TrustEnv};
 use sentinel_policy::replay::{Recordable, Replay, ReplayRow, to_lines, verify};
 use sentinel_policy::text::Reader;
 use sentinel_trainer::corpus::record::record_spoken;
-use sentinel_trainer::corpus::rollout::Terms;
+use sentinel_trainer::corpus::rollout::RolloutConfig;
 
 const SKIP: &str = r#"{"action_type":"skip"}"#;
 const SOLVE: &str = r#"{"action_type":"solve_independently","subtask_response":"x"}"#;
@@ -53,13 +53,13 @@ fn recorded() -> Vec<ReplayRow<TrustEnv>> {
         asked += 1;
         (first..first + prompts.len()).map(say).collect()
     });
-    let terms = Terms {
+    let rollout_config = RolloutConfig {
         reader: Reader::Repair,
-        ..Terms::default()
+        ..RolloutConfig::default()
     };
     let found = record_spoken::<TrustEnv>(
         &setups::<TrustEnv>(Task::Task2, 3),
-        terms,
+        rollout_config,
         "toy",
         &mut model,
         &|| (),
@@ -187,17 +187,20 @@ fn all_worlds_record_words() {
         assert!(replay.problem_count() == 0 && found.fits(), "{found:?}");
     }
     let polyguard = setups::<PolyguardEnv>(Case::ALL[8], 2);
-    let terms = Terms::default();
+    let rollout_config = RolloutConfig::default();
     let found =
-        record_spoken::<PolyguardEnv>(&polyguard, terms, "toy", &mut says(), &|| ()).unwrap();
+        record_spoken::<PolyguardEnv>(&polyguard, rollout_config, "toy", &mut says(), &|| ())
+            .unwrap();
     fits(&found.rows);
-    let found = record_spoken::<PolyguardEnv>(&polyguard, terms, "toy", &mut always("no"), &|| ());
+    let found =
+        record_spoken::<PolyguardEnv>(&polyguard, rollout_config, "toy", &mut always("no"), &|| ());
     let found = found.unwrap();
     assert_eq!(found.fallbacks, 0, "what cannot be read is an action there");
     fits(&found.rows);
     let cluster = setups::<ClusterEnv>(Task::Task1, 1);
     let tick = r#"{"action_type":"allocate"}"#;
     let found =
-        record_spoken::<ClusterEnv>(&cluster, terms, "toy", &mut always(tick), &|| ()).unwrap();
+        record_spoken::<ClusterEnv>(&cluster, rollout_config, "toy", &mut always(tick), &|| ())
+            .unwrap();
     fits(&found.rows);
 }

@@ -22,7 +22,7 @@ use sentinel_policy::text::PromptStyle;
 
 use crate::corpus::rollout::RolloutError;
 use crate::episode::with_default;
-use crate::lm_agent::SpeechOptions;
+use crate::lm_agent::GenerationArgs;
 use crate::provenance::Provenance;
 use crate::{EpisodeArgs, Error, Progress, SeedRange, args, files};
 use summary::Ended;
@@ -56,7 +56,7 @@ pub struct AblateConfig {
     pub episode: EpisodeArgs,
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub speech: SpeechOptions,
+    pub generation: GenerationArgs,
 }
 
 impl AblateConfig {

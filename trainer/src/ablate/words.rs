@@ -7,9 +7,9 @@ use sentinel_policy::text::{PromptStyle, Situation};
 use super::summary::Ended;
 use super::{AblateConfig, Ablation, Plan, RowKey, ablate};
 use crate::Progress;
-use crate::corpus::rollout::{RolloutError, Seat, Speaker, side_by_side};
+use crate::corpus::rollout::{EpisodeSlot, Generator, RolloutError, run_batched};
 use crate::finetune::RunError;
-use crate::lm_agent::Speech;
+use crate::lm_agent::LoadedModel;
 use crate::provenance::Provenance;
 
 /// A language model and how it is asked.
@@ -21,7 +21,7 @@ pub struct Words<'a> {
     /// How an observation is put into words.
     pub style: PromptStyle,
     /// Who answers.
-    pub speaker: &'a mut dyn Speaker<PolyguardEnv>,
+    pub generator: &'a mut dyn Generator<PolyguardEnv>,
 }
 
 /// Plays all rows, with the language model that the options name, if they name one.
@@ -36,13 +36,13 @@ pub fn play(
     let Some(model) = &config.model else {
         return Ok(ablate(plan, None, progress)?);
     };
-    let speech = Speech::load(model, &config.speech)?;
-    speech.voice().through(|voice| {
+    let loaded = LoadedModel::load(model, &config.generation)?;
+    loaded.agent().run(|agent| {
         let words = Words {
-            name: &speech.name,
-            provenance: &speech.provenance,
+            name: &loaded.name,
+            provenance: &loaded.provenance,
             style: config.prompt.unwrap_or_default(),
-            speaker: voice,
+            generator: agent,
         };
         ablate(plan, Some(words), progress)
     })
@@ -59,7 +59,7 @@ pub(super) fn cells(
     for case in &plan.cells {
         let setups = (plan.seeds.range()).map(|seed| Setup::new(*case, seed).under(plan.rules));
         let mut seats: Vec<Spoken> = setups.filter_map(|setup| key.spoken(&setup)).collect();
-        side_by_side(&mut seats, words.style, words.speaker, progress)?;
+        run_batched(&mut seats, words.style, words.generator, progress)?;
         // No critic stands behind a model: nothing takes the place of what it said.
         let ended = seats.iter().map(|seat| Ended::of(seat.episode(), 0));
         all.push(ended.collect());
@@ -67,7 +67,7 @@ pub(super) fn cells(
     Ok(all)
 }
 
-impl Seat<PolyguardEnv> for Spoken {
+impl EpisodeSlot<PolyguardEnv> for Spoken {
     fn ask(&mut self, style: PromptStyle) -> Option<String> {
         (!Self::situation(self).done()).then(|| Self::ask(self, style))
     }

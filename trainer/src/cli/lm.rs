@@ -7,7 +7,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 use sentinel_trainer::algo::lm_grpo::{self, GrpoConfig};
 use sentinel_trainer::algo::sft::{self, SftConfig};
-use sentinel_trainer::corpus::rollout::{RolloutConfig, dry_run};
+use sentinel_trainer::corpus::rollout::{RolloutArgs, dry_run};
 use sentinel_trainer::corpus::{self, CorpusConfig, read_corpus};
 use sentinel_trainer::finetune::checkpoint::Header;
 use sentinel_trainer::finetune::{
@@ -15,7 +15,7 @@ use sentinel_trainer::finetune::{
 };
 use sentinel_trainer::lm::init::{InitOptions, create};
 use sentinel_trainer::lm::{BaseCheck, HubOptions, Lora, Qwen2, find_model};
-use sentinel_trainer::lm_agent::{self, PlayConfig, SpeechOptions};
+use sentinel_trainer::lm_agent::{self, GenerationArgs, PlayConfig};
 use sentinel_trainer::options::upgraded;
 use sentinel_trainer::provenance::Provenance;
 use sentinel_trainer::run::{RunDir, RunDirArgs};
@@ -89,9 +89,9 @@ pub(crate) struct RolloutCommand {
         conflicts_with_all = ["dry_run", "policy"])]
     model: Option<String>,
     #[command(flatten)]
-    config: RolloutConfig,
+    config: RolloutArgs,
     #[command(flatten)]
-    speech: SpeechOptions,
+    generation: GenerationArgs,
 }
 
 /// Which options the command line or the file says something of.
@@ -227,13 +227,13 @@ pub(crate) fn eval(config: &PlayConfig) -> Result<()> {
 /// `sentinel lm rollout`
 pub(crate) fn rollout(command: &RolloutCommand) -> Result<()> {
     // clap asks for --model with these, unless something is there that excludes it.
-    if let (None, Some((name, _))) = (&command.model, command.speech.given().next()) {
+    if let (None, Some((name, _))) = (&command.model, command.generation.given().next()) {
         bail!("a script plays: --{name} is for a language model, name one with --model");
     }
     let bar = Bar::new(None);
     let found = match &command.model {
         Some(model) => {
-            lm_agent::play_rollout(&command.config, model, &command.speech, &|| bar.step())?
+            lm_agent::play_rollout(&command.config, model, &command.generation, &|| bar.step())?
         }
         None => dry_run(&command.config, &|| bar.step())?,
     };
@@ -282,9 +282,9 @@ fn play_script(config: &GrpoConfig, says_episodes: bool, says_task: bool) -> Res
         option: "--episodes and --seed",
         reason: error.to_string(),
     })?;
-    let terms = config.terms()?;
+    let rollout_config = config.rollout_config()?;
     let found = dry_run(
-        &RolloutConfig {
+        &RolloutArgs {
             episode: EpisodeArgs {
                 task: config.episode.task.clone().filter(|_| says_task),
                 episodes: None,
@@ -294,7 +294,7 @@ fn play_script(config: &GrpoConfig, says_episodes: bool, says_task: bool) -> Res
             policy: None,
             prompt: config.prompt,
             reader: config.reader,
-            invalid_penalty: terms.invalid,
+            invalid_penalty: rollout_config.invalid,
         },
         &|| (),
     )?;

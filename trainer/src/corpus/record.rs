@@ -7,7 +7,7 @@ use sentinel_env::World;
 use sentinel_policy::replay::{LmTranscript, RecordedAction, ReplayRow};
 use sentinel_policy::text::{Consequence, PromptStyle, Situation, TextWorld};
 
-use super::rollout::{RolloutError, Seat, Speaker, Terms, side_by_side};
+use super::rollout::{EpisodeSlot, Generator, RolloutConfig, RolloutError, run_batched};
 use crate::Progress;
 
 /// What was recorded.
@@ -29,22 +29,22 @@ pub struct Recording<W: World> {
 /// If a speaker does not complete each prompt.
 pub fn record_spoken<W: TextWorld>(
     setups: &[W::Setup],
-    terms: Terms,
+    rollout_config: RolloutConfig,
     model_source: &str,
-    speaker: &mut dyn Speaker<W>,
+    generator: &mut dyn Generator<W>,
     progress: Progress<'_>,
 ) -> Result<Recording<W>, RolloutError> {
-    let seat = |setup| Recorded {
+    let slot = |setup| Recorded {
         situation: Situation::new(setup),
         rows: Vec::new(),
-        terms,
+        rollout_config,
         model_source,
     };
-    let mut seats: Vec<Recorded<'_, W>> = setups.iter().map(seat).collect();
-    side_by_side(&mut seats, terms.style, speaker, progress)?;
-    let score = |seat: &Recorded<'_, W>| W::score(seat.situation.episode());
-    let scores = seats.iter().map(score).collect();
-    let rows: Vec<ReplayRow<W>> = seats.into_iter().flat_map(|seat| seat.rows).collect();
+    let mut slots: Vec<Recorded<'_, W>> = setups.iter().map(slot).collect();
+    run_batched(&mut slots, rollout_config.style, generator, progress)?;
+    let score = |slot: &Recorded<'_, W>| W::score(slot.situation.episode());
+    let scores = slots.iter().map(score).collect();
+    let rows: Vec<ReplayRow<W>> = slots.into_iter().flat_map(|slot| slot.rows).collect();
     let count = |is: fn(&LmTranscript) -> bool| {
         rows.iter()
             .filter(|row| row.transcript.as_deref().is_some_and(is))
@@ -62,11 +62,11 @@ pub fn record_spoken<W: TextWorld>(
 struct Recorded<'a, W: TextWorld> {
     situation: Situation<W>,
     rows: Vec<ReplayRow<W>>,
-    terms: Terms,
+    rollout_config: RolloutConfig,
     model_source: &'a str,
 }
 
-impl<W: TextWorld> Seat<W> for Recorded<'_, W> {
+impl<W: TextWorld> EpisodeSlot<W> for Recorded<'_, W> {
     fn ask(&mut self, style: PromptStyle) -> Option<String> {
         (!self.situation.done()).then(|| self.situation.prompt(style))
     }
@@ -76,7 +76,7 @@ impl<W: TextWorld> Seat<W> for Recorded<'_, W> {
     }
 
     fn answer(&mut self, prompt: String, said: String) -> Result<bool, RolloutError> {
-        let (action, text) = heard(&self.situation, self.terms, prompt, said);
+        let (action, text) = heard(&self.situation, self.rollout_config, prompt, said);
         self.rows
             .push(row(&self.situation, self.model_source, action, text));
         let refused = |error: W::StepError| RolloutError::Refused(error.to_string());
@@ -88,18 +88,19 @@ impl<W: TextWorld> Seat<W> for Recorded<'_, W> {
 /// The action that a completion stands for, and how it came to it.
 fn heard<W: TextWorld>(
     situation: &Situation<W>,
-    terms: Terms,
+    rollout_config: RolloutConfig,
     prompt: String,
     completion: String,
 ) -> (W::Action, Box<LmTranscript>) {
     let observation = situation.observation();
-    let (action, repaired, fallback) = match W::hear(terms.reader, &completion, observation) {
-        Ok(heard) => (heard.action, heard.repaired, false),
-        Err(_) => match W::consequence(&completion, observation) {
-            Consequence::Step(action) => (action, false, false),
-            Consequence::Ends => (W::fallback(observation), false, true),
-        },
-    };
+    let (action, repaired, fallback) =
+        match W::hear(rollout_config.reader, &completion, observation) {
+            Ok(heard) => (heard.action, heard.repaired, false),
+            Err(_) => match W::consequence(&completion, observation) {
+                Consequence::Step(action) => (action, false, false),
+                Consequence::Ends => (W::fallback(observation), false, true),
+            },
+        };
     let text = LmTranscript {
         prompt: Some(prompt),
         completion: Some(completion),

@@ -48,7 +48,7 @@ pub trait Job {
     /// What a person should know before the first step.
     fn warnings(&self) -> Vec<String>;
     /// Further options that may differ when a run goes on.
-    fn free(&self) -> &'static [&'static str] {
+    fn resumable_overrides(&self) -> &'static [&'static str] {
         &[]
     }
     /// Learns until the next point at which a run can stop and go on. All that it draws follows

@@ -1,19 +1,19 @@
 //! What all trainers of language models share: options, the learning rate, a run in a folder with
 //! checkpoints, and its files.
 
-mod about;
 pub mod checkpoint;
 mod error;
 mod job;
+mod metadata;
 mod options;
 mod outputs;
 mod run;
 mod schedule;
 mod start;
 
-pub use about::About;
 pub use error::RunError;
 pub use job::{Best, Job, LoggedCompletion, State, Update};
+pub use metadata::RunMetadata;
 pub use options::RunOptions;
 pub use run::run;
 pub use schedule::{Schedule, ScheduleKind};

@@ -6,15 +6,15 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::about::About;
 use super::job::{Job, State};
+use super::metadata::RunMetadata;
 use crate::lm::config::special_tokens;
 use crate::lm::lora::{COMPANIONS, Lora};
 use crate::lm::{LmError, Qwen2};
+use crate::run::card::{CARD, ModelCard, changed_options, markdown_table};
 use crate::run::{Event, TRAINER_STATE, TrainerState};
 use crate::{Error, files};
 
-const CARD: &str = "README.md";
 /// Operations of a training step per token and number of the model: forward 2, backward 4.
 const FLOPS: f64 = 6.0;
 
@@ -23,17 +23,17 @@ const FLOPS: f64 = 6.0;
 pub(super) fn write_model(
     folder: &Path,
     model: &Qwen2,
-    about: &About,
+    metadata: &RunMetadata,
     base: &str,
 ) -> Result<(), super::RunError> {
     if model.adapter().is_some() {
         Lora::save(model, folder, base)?;
     } else {
-        let tokens = special_tokens(&about.source)?;
+        let tokens = special_tokens(&metadata.source)?;
         model.save_with(folder, tokens)?;
     }
     for name in COMPANIONS {
-        let from = about.source.join(name);
+        let from = metadata.source.join(name);
         if from.is_file() {
             let bytes = std::fs::read(&from).map_err(|error| LmError::read(&from, error))?;
             files::write(&folder.join(name), &bytes)?;
@@ -47,10 +47,10 @@ pub(super) fn write_card(
     folder: &Path,
     job: &dyn Job,
     state: &State,
-    about: &About,
+    metadata: &RunMetadata,
     events: &[Event],
 ) -> Result<(), Error> {
-    let text = card(job, state, about, events);
+    let text = card(job, state, metadata, events);
     files::write(&folder.join(CARD), text.as_bytes())
 }
 
@@ -59,11 +59,11 @@ pub(super) fn write_trainer_state(
     folder: &Path,
     job: &dyn Job,
     state: &State,
-    about: &About,
+    metadata: &RunMetadata,
     tasks: &[String],
     events: &[Event],
 ) -> Result<(), Error> {
-    let is_fallback = about.provenance.is_fallback();
+    let is_fallback = metadata.provenance.is_fallback();
     let backend = if is_fallback {
         "fallback_tiny"
     } else {
@@ -76,14 +76,14 @@ pub(super) fn write_trainer_state(
     .into_iter()
     .collect();
     let summary = TrainerState {
-        snapshots: about.cadence.save_total_limit > 0,
+        snapshots: metadata.cadence.save_total_limit > 0,
         tasks,
         step: state.done,
         max_steps: state.schedule.total,
         steps_per_epoch: job.steps_per_epoch(),
-        logging_steps: about.logging_steps,
-        eval_steps: about.cadence.eval_steps,
-        save_steps: about.cadence.save_steps,
+        logging_steps: metadata.logging_steps,
+        eval_steps: metadata.cadence.eval_steps,
+        save_steps: metadata.cadence.save_steps,
         train_batch_size: job.batch_size(),
         tokens: Some((state.tokens, flops(state))),
         extra,
@@ -101,96 +101,93 @@ fn flops(state: &State) -> f64 {
     FLOPS * state.tokens as f64 * numbers as f64
 }
 
-/// Returns the card.
-fn card(job: &dyn Job, state: &State, about: &About, events: &[Event]) -> String {
+/// Returns the model card. Every number comes from the run.
+fn card(job: &dyn Job, state: &State, metadata: &RunMetadata, events: &[Event]) -> String {
     let adapter = state.model.adapter().is_some();
-    let asked = about.config.get("model").and_then(Value::as_str);
-    let asked = asked.unwrap_or_default();
-    let stand_in = about.source.display().to_string();
-    let base = if about.fallback {
-        stand_in.as_str()
+    let requested = metadata.config.get("model").and_then(Value::as_str);
+    let requested = requested.unwrap_or_default();
+    let base = if metadata.fallback {
+        metadata.source.display().to_string()
     } else {
-        asked
+        requested.to_owned()
     };
-    let library = if adapter { "peft" } else { "transformers" };
     let method = job.method();
-    // A YAML string in JSON's form.
-    let quoted = Value::from(base).to_string();
-    let mut text = format!(
-        "---\nlibrary_name: {library}\nbase_model: {quoted}\ntags:\n- {method}\n- sentinel\n---\n# {}\n\n",
-        if adapter { "LoRA adapter" } else { "Model" }
-    );
-    if about.fallback {
-        let _ = writeln!(
-            text,
-            "**Fallback: the model that was asked for, `{asked}`, could not be found; a tiny new model was \
-             trained in its place.**\n"
-        );
-    }
-    // The stand-in of this run, which comes first, has just been named.
-    let inherited = about.provenance.fallbacks.iter();
-    for fallback in inherited.skip(usize::from(about.fallback)) {
-        let _ = writeln!(text, "**The model rests on a {fallback}.**\n");
-    }
-    let what = if adapter {
-        "An adapter for"
+    let (what, library, title) = if adapter {
+        ("An adapter for", "peft", "LoRA adapter")
     } else {
-        "All weights of"
+        ("All weights of", "transformers", "Model")
     };
-    let _ = writeln!(text, "{what} `{base}`, trained by Sentinel ({method}).\n");
-    let of = state.schedule.total;
-    let _ = writeln!(
-        text,
-        "{} of {of} optimizer steps, {} tokens, {} numbers trained.\n",
+    let mut progress = format!(
+        "{} of {} optimizer steps, {} tokens, {} trained parameters.\n",
         state.done,
+        state.schedule.total,
         state.tokens,
         state.model.trainable_count()
     );
     if let Some(best) = &state.best {
-        let _ = writeln!(
-            text,
-            "The model is that of step {}, which scored best on the validation seeds: {:.4}.\n",
+        let _ = write!(
+            progress,
+            "\nThe model is that of step {}, which scored best on the validation seeds: {:.4}.\n",
             best.step, best.score
         );
     }
-    text.push_str(&metrics(events));
-    text.push_str(&options(about));
-    text
+    let options = metadata.config.as_object().cloned().unwrap_or_default();
+    let defaults = (metadata.normalised)(&Value::Object(Map::new()));
+    let defaults = defaults.as_object().cloned().unwrap_or_default();
+    let card = ModelCard {
+        library,
+        tags: vec![method.to_owned(), "sentinel".to_owned()],
+        title: title.to_owned(),
+        fallbacks: fallbacks(metadata, requested),
+        sections: vec![
+            format!("{what} `{base}`, trained by Sentinel ({method}).\n"),
+            progress,
+            first_and_last(events),
+            changed_options(&options, &defaults, &[], Value::to_string),
+        ],
+        base_model: Some(base),
+        ..ModelCard::default()
+    };
+    card.to_markdown()
+}
+
+/// Returns a sentence about each fallback that the model rests on.
+fn fallbacks(metadata: &RunMetadata, requested: &str) -> Vec<String> {
+    let own = metadata.fallback.then(|| {
+        format!(
+            "Fallback: the model that was asked for, `{requested}`, could not be found; a tiny new model \
+             was trained in its place."
+        )
+    });
+    // The stand-in of this run, which comes first, has just been named.
+    let inherited = metadata.provenance.fallbacks.iter();
+    let inherited = inherited.skip(usize::from(metadata.fallback));
+    let inherited = inherited.map(|fallback| format!("The model rests on a {fallback}."));
+    own.into_iter().chain(inherited).collect()
 }
 
 /// Returns a table of the first and the last step; nothing before the first one.
-fn metrics(events: &[Event]) -> String {
-    let mut text = String::new();
+fn first_and_last(events: &[Event]) -> String {
+    const NAMES: [&str; 5] = [
+        "loss",
+        "reward",
+        "rollout/score",
+        "rollout/invalid_rate",
+        "mean_token_accuracy",
+    ];
     let steps: Vec<_> = (events.iter())
         .filter_map(|event| match event {
             Event::Step { metrics, .. } => Some(metrics),
             _ => None,
         })
         .collect();
-    if let (Some(first), Some(last)) = (steps.first(), steps.last()) {
-        text.push_str("| | first step | last step |\n|---|---|---|\n");
-        for name in [
-            "loss",
-            "reward",
-            "rollout/score",
-            "rollout/invalid_rate",
-            "mean_token_accuracy",
-        ] {
-            if let (Some(a), Some(b)) = (first.get(name), last.get(name)) {
-                let _ = writeln!(text, "| {name} | {a:.4} | {b:.4} |");
-            }
-        }
-        text.push('\n');
-    }
-    text
-}
-
-/// Returns a table of all options.
-fn options(about: &About) -> String {
-    let mut text = "Options:\n\n| option | value |\n|---|---|\n".to_owned();
-    for (name, value) in about.config.as_object().into_iter().flatten() {
-        let value = value.to_string().replace('|', "\\|");
-        let _ = writeln!(text, "| `{name}` | {value} |");
-    }
-    text
+    let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
+        return String::new();
+    };
+    let mut rows = vec![["", "first step", "last step"].map(str::to_owned).to_vec()];
+    rows.extend(NAMES.into_iter().filter_map(|name| {
+        let values = [first.get(name)?, last.get(name)?].map(|value| format!("{value:.4}"));
+        Some(std::iter::once(name.to_owned()).chain(values).collect())
+    }));
+    markdown_table(&rows)
 }

@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::Value;
 
-use super::about::{About, changed};
 use super::checkpoint::{self, Checkpoint, Header};
 use super::error::RunError;
 use super::job::{Best, Job, LoggedCompletion, State};
+use super::metadata::{RunMetadata, changed};
 use super::outputs;
 use super::start::{check_again, clear};
 use crate::lm_agent::Validation;
@@ -34,7 +34,7 @@ const COMPLETIONS: &str = "completions";
 pub fn run(
     job: &mut dyn Job,
     mut state: State,
-    about: &About,
+    metadata: &RunMetadata,
     validation: Option<&Validation>,
     dir: &RunDir,
     stop: &AtomicBool,
@@ -42,23 +42,23 @@ pub fn run(
 ) -> Result<Outcome, RunError> {
     let base = state.model.base_digest()?;
     let tasks = validation.map_or(&[][..], Validation::tasks);
-    let mut log = open(job, &mut state, about, tasks, dir, &base, listen)?;
+    let mut log = open(job, &mut state, metadata, tasks, dir, &base, listen)?;
     let mut training = Training {
         job,
         state,
-        about,
+        metadata,
         validation,
         base,
         folder: &dir.path,
     };
-    run::run(&mut training, &mut log, dir, &about.cadence, stop)
+    run::run(&mut training, &mut log, dir, &metadata.cadence, stop)
 }
 
 /// A language model and what trains it.
 struct Training<'a> {
     job: &'a mut dyn Job,
     state: State,
-    about: &'a About,
+    metadata: &'a RunMetadata,
     validation: Option<&'a Validation>,
     /// Digest of the model's weights before the run.
     base: String,
@@ -74,19 +74,19 @@ impl run::Training for Training<'_> {
         let sizes = all.iter().map(|p| p.shape().iter().product::<usize>());
         Ok(Event::Started {
             method: self.job.method().to_owned(),
-            config: self.about.config.clone(),
+            config: self.metadata.config.clone(),
             resumed_at: state.done,
             total: state.schedule.total,
             parameters: sizes.sum(),
             trained: state.model.trainable_count(),
-            fallback: self.about.provenance.is_fallback(),
+            fallback: self.metadata.provenance.is_fallback(),
             unix_time: unix_time(),
         })
     }
 
     fn introduction(&self) -> Vec<Event> {
         let counts = self.job.data();
-        let warnings = self.about.warnings.iter().cloned();
+        let warnings = self.metadata.warnings.iter().cloned();
         let warnings = warnings.chain(self.job.warnings());
         let warnings = warnings.map(|text| Event::Warning { step: 0, text });
         std::iter::once(Event::Data { counts })
@@ -148,9 +148,9 @@ impl run::Training for Training<'_> {
     fn save_checkpoint(&self, folder: &Path, position: LogPosition) -> Result<(), RunError> {
         let header = Header {
             method: self.job.method().to_owned(),
-            config: self.about.config.clone(),
+            config: self.metadata.config.clone(),
             base: self.base.clone(),
-            inputs: self.about.inputs.clone(),
+            inputs: self.metadata.inputs.clone(),
             done: 0,
             tokens: 0,
             times: std::collections::BTreeMap::new(),
@@ -166,15 +166,15 @@ impl run::Training for Training<'_> {
         } else {
             self.state.best_model()
         };
-        outputs::write_model(folder, model, self.about, &self.base)
+        outputs::write_model(folder, model, self.metadata, &self.base)
     }
 
     fn save_summaries(&self, folder: &Path, events: &[Event]) -> Result<(), RunError> {
-        let (job, state, about) = (&*self.job, &self.state, self.about);
+        let (job, state, metadata) = (&*self.job, &self.state, self.metadata);
         let tasks = self.validation.map_or(&[][..], Validation::tasks);
-        outputs::write_trainer_state(folder, job, state, about, tasks, events)?;
-        outputs::write_card(folder, job, state, about, events)?;
-        Ok(about.provenance(&self.base).write(folder)?)
+        outputs::write_trainer_state(folder, job, state, metadata, tasks, events)?;
+        outputs::write_card(folder, job, state, metadata, events)?;
+        Ok(metadata.provenance(&self.base).write(folder)?)
     }
 
     fn is_unharmed(&self, error: &RunError) -> bool {
@@ -221,7 +221,7 @@ fn log_completions(
 fn open<'a>(
     job: &dyn Job,
     state: &mut State,
-    about: &About,
+    metadata: &RunMetadata,
     tasks: &[String],
     dir: &RunDir,
     base: &str,
@@ -246,17 +246,17 @@ fn open<'a>(
             ));
         }
         let then = &found.header;
-        let config = (about.normalised)(&then.config);
-        let reason = other(&config, &about.config, job.free());
-        if let Some(reason) = reason.or_else(|| changed(&then.inputs, &about.inputs)) {
+        let config = (metadata.normalised)(&then.config);
+        let reason = other(&config, &metadata.config, job.resumable_overrides());
+        if let Some(reason) = reason.or_else(|| changed(&then.inputs, &metadata.inputs)) {
             return Err(differs(reason));
         }
         let position = found.restore(state, folder)?;
         let log = RunLog::resume(folder, tasks.to_vec(), position, state.done, listen);
         return Ok(log?);
     }
-    check_again(dir, &about.source, about.adapter())?;
-    clear(dir, state.model.adapter().is_some(), &about.source)?;
+    check_again(dir, &metadata.source, metadata.adapter())?;
+    clear(dir, state.model.adapter().is_some(), &metadata.source)?;
     Ok(RunLog::create(folder, tasks.to_vec(), listen)?)
 }
 

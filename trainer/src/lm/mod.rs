@@ -12,7 +12,7 @@
 //! * Passes: a [`Batch`] (padded on either side) and a [`Pass`]: [`Pass::training`] records gradients
 //!   and drops out, [`Pass::EVALUATION`] does neither, [`Pass::REFERENCE`] also leaves the adapter out,
 //!   which makes it the reference model of a KL term. [`Qwen2::forward`] gives all logits;
-//!   [`Qwen2::hidden`] and [`Qwen2::token_logprobs`] apply the head to chosen tokens ([`Picks`]) alone.
+//!   [`Qwen2::hidden`] and [`Qwen2::token_logprobs`] apply the head to chosen tokens ([`TokenSelection`]) alone.
 //! * Completions: [`Qwen2::generate`], with the log-probabilities that a training pass would find.
 //! * Gradients: [`Qwen2::backward`] of a loss, or [`Qwen2::backward_by_block`], which gives the same
 //!   with the activations of one layer in memory. [`Grads::add`] sums over micro-batches. An analytic
@@ -39,9 +39,9 @@
 //! let row = tokenizer.encode_chat(&chat, None, false)?;
 //! let batch = Batch::left_padded(model.config(), &[row.ids], 0)?;
 //! let chosen: Vec<bool> = (0..batch.tokens()).map(|at| at > 0).collect();
-//! let (picks, pass) = (Picks::new(&batch, &chosen)?, Pass::training(0));
+//! let (selection, pass) = (TokenSelection::new(&batch, &chosen)?, Pass::training(0));
 //! let (loss, grads) = model.backward_by_block(&batch, pass, |hidden| {
-//!     let found = model.token_logprobs(hidden, &picks, 1.0, Entropy::Skipped, pass);
+//!     let found = model.token_logprobs(hidden, &selection, 1.0, Entropy::Skipped, pass);
 //!     Ok(found.logps.mean().neg())
 //! })?;
 //! optimizer.step(&mut model, grads, 1e-4)?;
@@ -71,7 +71,7 @@ pub use error::LmError;
 pub use generate::{Completion, GenerateOptions, Sampling};
 pub use lora::{BaseCheck, Lora, LoraConfig, MergeReport, Target};
 pub(crate) use model::LoraPair;
-pub use model::{Batch, Entropy, Pass, Picks, Qwen2, Text, TokenLogProbs, Trained};
+pub use model::{Batch, Entropy, Pass, Qwen2, Segment, TokenLogProbs, TokenSelection, Trained};
 pub use optimizer::{AdamOptions, Moments, Optimizer};
 pub use parameter::{Grads, Parameter};
 pub use source::{HubOptions, find_model};

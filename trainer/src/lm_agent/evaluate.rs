@@ -8,10 +8,10 @@ use sentinel_env::{WorldName, in_world};
 use sentinel_policy::text::{PromptStyle, Reader, Situation, TextWorld};
 use serde::Serialize;
 
-use super::speech::{Speech, SpeechOptions};
-use super::voice::Voice;
+use super::agent::LmAgent;
+use super::loaded_model::{GenerationArgs, LoadedModel};
 use crate::args::named;
-use crate::corpus::rollout::{DryRun, RolloutConfig, Signals, Terms, Trajectory, rollout};
+use crate::corpus::rollout::{DryRun, RolloutArgs, RolloutConfig, Signals, Trajectory, rollout};
 use crate::episode::with_default;
 use crate::eval::EvalOrigin;
 use crate::finetune::RunError;
@@ -43,7 +43,7 @@ pub struct PlayConfig {
     pub episode: EpisodeArgs,
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub speech: SpeechOptions,
+    pub generation: GenerationArgs,
 }
 
 /// Makes sure that a result can be written, and that this destroys nothing but an earlier one.
@@ -88,7 +88,7 @@ pub struct EvalEpisodes {
     /// The episodes.
     pub episode: EpisodeArgs,
     /// How prompts are made and completions read.
-    pub terms: Terms,
+    pub rollout_config: RolloutConfig,
 }
 
 impl PlayConfig {
@@ -97,10 +97,10 @@ impl PlayConfig {
     pub fn episodes(&self) -> EvalEpisodes {
         EvalEpisodes {
             episode: self.episode.clone(),
-            terms: Terms {
+            rollout_config: RolloutConfig {
                 style: self.prompt,
                 reader: self.reader,
-                ..Terms::default()
+                ..RolloutConfig::default()
             },
         }
     }
@@ -111,10 +111,10 @@ impl PlayConfig {
 /// # Errors
 /// If an option cannot be, or the model cannot be found, read or run.
 pub fn play(config: &PlayConfig, progress: Progress<'_>) -> Result<Played, RunError> {
-    let speech = Speech::load(&config.model, &config.speech)?;
-    let mut voice = speech.voice();
+    let loaded = LoadedModel::load(&config.model, &config.generation)?;
+    let mut agent = loaded.agent();
     let episodes = config.episodes();
-    let measured = measure(&episodes, &mut voice, progress)?;
+    let measured = measure(&episodes, &mut agent, progress)?;
     let (rules, streams) = in_world!(config.episode.world, W => {
         let rules = config.episode.rules::<W>()?.to_string();
         (rules, config.episode.streams_or::<W>(Streams::Independent)?)
@@ -124,12 +124,12 @@ pub fn play(config: &PlayConfig, progress: Progress<'_>) -> Result<Played, RunEr
         sentinel: EvalOrigin {
             world: config.episode.world.name(),
             model: Some(config.model.clone()),
-            adapter: config.speech.adapter.clone(),
+            adapter: config.generation.adapter.clone(),
             replay: None,
             seeds: episodes.episode.seeds_or(SEEDS),
             streams,
             rules,
-            provenance: speech.provenance.clone(),
+            provenance: loaded.provenance.clone(),
         },
     })
 }
@@ -140,15 +140,15 @@ pub fn play(config: &PlayConfig, progress: Progress<'_>) -> Result<Played, RunEr
 /// If an option of the episodes cannot be, or the model cannot be run.
 pub fn measure(
     episodes: &EvalEpisodes,
-    voice: &mut Voice<'_>,
+    agent: &mut LmAgent<'_>,
     progress: Progress<'_>,
 ) -> Result<Measured, RunError> {
-    in_world!(episodes.episode.world, W => measure_in::<W>(episodes, voice, progress))
+    in_world!(episodes.episode.world, W => measure_in::<W>(episodes, agent, progress))
 }
 
 fn measure_in<W: TextWorld + Trainable>(
     episodes: &EvalEpisodes,
-    voice: &mut Voice<'_>,
+    agent: &mut LmAgent<'_>,
     progress: Progress<'_>,
 ) -> Result<Measured, RunError> {
     use sentinel_env::TaskName;
@@ -176,7 +176,8 @@ fn measure_in<W: TextWorld + Trainable>(
             .range()
             .map(setup)
             .collect();
-        let played = voice.through(|voice| rollout(starts, episodes.terms, voice, progress))?;
+        let played =
+            agent.run(|agent| rollout(starts, episodes.rollout_config, agent, progress))?;
         scores.push(played.iter().map(|t| t.score).collect());
         all.extend(played);
     }
@@ -191,8 +192,8 @@ fn measure_in<W: TextWorld + Trainable>(
         tasks: tasks.iter().zip(&scores).map(of_task).collect(),
         validity: 1.0 - signals.invalid_rate,
         signals,
-        tokens: voice
-            .said
+        tokens: agent
+            .generations
             .iter()
             .map(|said| said.completion.ids.len())
             .sum(),
@@ -204,18 +205,18 @@ fn measure_in<W: TextWorld + Trainable>(
 /// # Errors
 /// As [`play`].
 pub fn play_rollout(
-    config: &RolloutConfig,
+    config: &RolloutArgs,
     model: &str,
-    speech: &SpeechOptions,
+    generation: &GenerationArgs,
     progress: Progress<'_>,
 ) -> Result<DryRun, RunError> {
-    let speech = Speech::load(model, speech)?;
+    let loaded = LoadedModel::load(model, generation)?;
     in_world!(config.episode.world, W => {
         let setups = config.setups::<W>()?;
         let starts = setups.iter().map(Situation::<W>::new).collect();
-        let mut voice = speech.voice();
-        let terms = config.terms();
-        let played = voice.through(|voice| rollout(starts, terms, voice, progress))?;
-        Ok(config.found(&speech.name, &played))
+        let mut agent = loaded.agent();
+        let rollout_config = config.rollout_config();
+        let played = agent.run(|agent| rollout(starts, rollout_config, agent, progress))?;
+        Ok(config.found(&loaded.name, &played))
     })
 }

@@ -2,9 +2,9 @@
 
 use sentinel_env::{WorldName, in_world};
 
+use super::agent::LmAgent;
 use super::evaluate::{EvalEpisodes, measure};
-use super::voice::Voice;
-use crate::corpus::rollout::Terms;
+use crate::corpus::rollout::RolloutConfig;
 use crate::corpus::validation_seeds;
 use crate::finetune::{RunError, RunOptions};
 use crate::lm::{GenerateOptions, GenerationDefaults, Qwen2, Tokenizer};
@@ -33,7 +33,7 @@ pub struct ValidationWorld<'a> {
     /// Tasks by row and column; where they name no part of the tasks, none that is held out is played.
     pub cells: &'a Cells,
     /// How prompts are made and completions read.
-    pub terms: Terms,
+    pub rollout_config: RolloutConfig,
 }
 
 impl Validation {
@@ -74,7 +74,7 @@ impl Validation {
                     seeds: Some(SeedRange::of(start, start + count)),
                     ..EpisodeArgs::new(world.world)
                 },
-                terms: world.terms,
+                rollout_config: world.rollout_config,
             },
             names,
             tokenizer: tokenizer.clone(),
@@ -95,8 +95,8 @@ impl Validation {
     /// If it cannot be run.
     pub fn evaluate(&self, model: &Qwen2) -> Result<Evaluation, RunError> {
         let options = self.options.clone();
-        let mut voice = Voice::new(model, &self.tokenizer, options, self.batch);
-        let played = measure(&self.episodes, &mut voice, &|| ())?;
+        let mut agent = LmAgent::new(model, &self.tokenizer, options, self.batch);
+        let played = measure(&self.episodes, &mut agent, &|| ())?;
         let rows = played.signals.rows.max(1) as f64;
         let metrics = [
             ("completions/invalid_rate", played.signals.invalid_rate),

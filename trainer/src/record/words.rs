@@ -9,19 +9,19 @@ use sentinel_policy::text::TextWorld;
 
 use super::RecordConfig;
 use crate::corpus::record::record_spoken;
-use crate::corpus::rollout::Terms;
+use crate::corpus::rollout::RolloutConfig;
 use crate::finetune::RunError;
-use crate::lm_agent::Speech;
+use crate::lm_agent::LoadedModel;
 use crate::{Error, Progress};
 
 impl RecordConfig {
     /// The same with every option of a language model said, so that the manifest's command does not
     /// depend on what is the default.
-    pub(super) fn spelled_out(&self) -> Self {
+    pub(super) fn with_defaults(&self) -> Self {
         Self {
             prompt: Some(self.prompt.unwrap_or_default()),
             reader: Some(self.reader.unwrap_or_default()),
-            speech: self.speech.spelled_out(),
+            generation: self.generation.with_defaults(),
             ..self.clone()
         }
     }
@@ -32,7 +32,10 @@ impl RecordConfig {
         let reader = self
             .reader
             .map(|reader| ("reader", reader.name().to_owned()));
-        prompt.into_iter().chain(reader).chain(self.speech.given())
+        prompt
+            .into_iter()
+            .chain(reader)
+            .chain(self.generation.given())
     }
 
     /// Refuses them where no language model plays.
@@ -56,14 +59,14 @@ pub(super) fn play_all<W: TextWorld>(
     model: &Path,
     progress: Progress<'_>,
 ) -> Result<Vec<ReplayRow<W>>, RunError> {
-    let speech = Speech::load(&model.to_string_lossy(), &config.speech)?;
-    let mut voice = speech.voice();
+    let loaded = LoadedModel::load(&model.to_string_lossy(), &config.generation)?;
+    let mut agent = loaded.agent();
     let rules = config.episode.rules::<W>()?;
     let streams = config.episode.streams_or::<W>(Streams::Reference)?;
-    let terms = Terms {
+    let rollout_config = RolloutConfig {
         style: config.prompt.unwrap_or_default(),
         reader: config.reader.unwrap_or_default(),
-        ..Terms::default()
+        ..RolloutConfig::default()
     };
     let mut rows = Vec::new();
     for task in config.selected::<W>()? {
@@ -78,8 +81,9 @@ pub(super) fn play_all<W: TextWorld>(
         };
         let setups: Vec<<W as sentinel_env::Environment>::Setup> =
             config.seeds().range().map(setup).collect();
-        let played = voice
-            .through(|voice| record_spoken::<W>(&setups, terms, &speech.name, voice, progress))?;
+        let played = agent.run(|agent| {
+            record_spoken::<W>(&setups, rollout_config, &loaded.name, agent, progress)
+        })?;
         rows.extend(played.rows);
     }
     Ok(rows)

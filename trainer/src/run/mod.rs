@@ -8,6 +8,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 mod args;
+pub mod card;
 #[cfg(feature = "burn")]
 pub mod checkpoint;
 mod dir;

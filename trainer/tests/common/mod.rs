@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use sentinel_policy::text::TextWorld;
-use sentinel_trainer::corpus::rollout::{Asked, Speaker};
+use sentinel_trainer::corpus::rollout::{GenerationRequest, Generator};
 use serde_json::Value;
 
 /// A model, which sees prompts and nothing else.
 pub(crate) struct Callback<F>(pub(crate) F);
 
-impl<W: TextWorld, F: FnMut(&[String]) -> Vec<String>> Speaker<W> for Callback<F> {
-    fn speak(&mut self, prompts: &[String], _asked: &[Asked<'_, W>]) -> Vec<String> {
+impl<W: TextWorld, F: FnMut(&[String]) -> Vec<String>> Generator<W> for Callback<F> {
+    fn generate(&mut self, prompts: &[String], _asked: &[GenerationRequest<'_, W>]) -> Vec<String> {
         (self.0)(prompts)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sentinel_trainer::lm::{Entropy, ModelConfig, Pass, Picks, Qwen2};
+use sentinel_trainer::lm::{Entropy, ModelConfig, Pass, Qwen2, TokenSelection};
 
 use crate::oracle::{LOGITS, Recorded, close, device, numbers, oracle};
 
@@ -72,9 +72,9 @@ fn padded(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
     let follows =
         |at: usize| !at.is_multiple_of(columns) && batch.mask()[at] && batch.mask()[at - 1];
     let chosen: Vec<bool> = (0..batch.ids().len()).map(follows).collect();
-    let picks = Picks::new(&batch, &chosen).unwrap();
+    let selection = TokenSelection::new(&batch, &chosen).unwrap();
     let hidden = model.hidden(&batch, Pass::EVALUATION);
-    let found = model.token_logprobs(hidden, &picks, 1.0, Entropy::Value, Pass::EVALUATION);
+    let found = model.token_logprobs(hidden, &selection, 1.0, Entropy::Value, Pass::EVALUATION);
     let logps = numbers(found.logps);
     let recorded = &file["pad.logprobs_next"].values;
     let places: Vec<usize> = (0..chosen.len()).filter(|at| chosen[*at]).collect();

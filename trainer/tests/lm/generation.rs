@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use sentinel_trainer::lm::{
-    BaseCheck, Batch, Entropy, GenerateOptions, GenerationDefaults, LmError, Lora, Pass, Picks,
-    Qwen2, Sampling,
+    BaseCheck, Batch, Entropy, GenerateOptions, GenerationDefaults, LmError, Lora, Pass, Qwen2,
+    Sampling, TokenSelection,
 };
 use serde::Deserialize;
 
@@ -116,10 +116,10 @@ fn check_logps(
         let row = [prompt.as_slice(), &completion.ids].concat();
         let chosen: Vec<bool> = (0..row.len()).map(|at| at >= prompt.len()).collect();
         let batch = Batch::left_padded(model.config(), &[row], 0).unwrap();
-        let picks = Picks::new(&batch, &chosen).unwrap();
+        let selection = TokenSelection::new(&batch, &chosen).unwrap();
         let hidden = model.hidden(&batch, Pass::EVALUATION);
         let pass = Pass::EVALUATION;
-        let again = model.token_logprobs(hidden, &picks, temperature, Entropy::Skipped, pass);
+        let again = model.token_logprobs(hidden, &selection, temperature, Entropy::Skipped, pass);
         close(
             "log-probabilities",
             &completion.logps,

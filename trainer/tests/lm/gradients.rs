@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use burn::tensor::Tensor;
 use sentinel_trainer::lm::{
-    AdamOptions, BaseCheck, Batch, Entropy, Grads, Lora, Optimizer, Pass, Picks, Qwen2, Trained,
+    AdamOptions, BaseCheck, Batch, Entropy, Grads, Lora, Optimizer, Pass, Qwen2, TokenSelection,
+    Trained,
 };
 use serde::Deserialize;
 
@@ -30,7 +31,7 @@ struct Step {
 struct Case {
     model: Qwen2,
     batch: Batch,
-    picks: Picks,
+    selection: TokenSelection,
     recorded: BTreeMap<String, Recorded>,
     sft: Sft,
 }
@@ -47,11 +48,11 @@ fn case(oracle: &Oracle, variant: &str) -> Option<Case> {
         .iter()
         .enumerate()
         .map(|(at, label)| at % columns > 0 && *label != -100);
-    let picks = Picks::new(&batch, &chosen.collect::<Vec<_>>()).unwrap();
+    let selection = TokenSelection::new(&batch, &chosen.collect::<Vec<_>>()).unwrap();
     Some(Case {
         model,
         batch,
-        picks,
+        selection,
         recorded,
         sft,
     })
@@ -68,7 +69,7 @@ fn adapted(oracle: &Oracle, variant: &str) -> Option<Case> {
 
 /// The mean of the negative log-probabilities.
 fn loss(case: &Case, hidden: Tensor<2>, pass: Pass) -> Tensor<1> {
-    let found = (case.model).token_logprobs(hidden, &case.picks, 1.0, Entropy::Skipped, pass);
+    let found = (case.model).token_logprobs(hidden, &case.selection, 1.0, Entropy::Skipped, pass);
     found.logps.mean().neg()
 }
 

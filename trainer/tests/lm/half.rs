@@ -9,7 +9,7 @@ use sentinel_trainer::rl::config::LossConfig;
 
 use crate::oracle::{device, numbers};
 use crate::runs::{adapter, curve, fails, made, refused, succeeds};
-use crate::woven::{config, ids};
+use crate::segments::{config, ids};
 
 /// A model with an adapter that changes what it says.
 fn model() -> Qwen2 {

@@ -1,6 +1,6 @@
 //! Log-probabilities and entropies of completions, for the policy and for its reference.
 
-use sentinel_trainer::lm::{BaseCheck, Batch, Entropy, Lora, Pass, Picks, Qwen2, Trained};
+use sentinel_trainer::lm::{BaseCheck, Batch, Entropy, Lora, Pass, Qwen2, TokenSelection, Trained};
 use serde_json::Value;
 
 use crate::oracle::{LOGITS, Recorded, close, device, numbers, oracle};
@@ -44,7 +44,7 @@ fn policies_and_references_are_those_of_trl() {
         let chosen = joined(&nothing, &file["completion_mask"].flags(), rows);
         let tokens = ids.len() / rows;
         let batch = Batch::new(model.config(), ids, mask, tokens).unwrap();
-        let picks = Picks::new(&batch, &chosen).unwrap();
+        let selection = TokenSelection::new(&batch, &chosen).unwrap();
 
         let counted = |name: &str| -> Vec<f32> {
             let values = file[name]
@@ -62,7 +62,7 @@ fn policies_and_references_are_those_of_trl() {
             (Pass::REFERENCE, "ref_per_token_logps"),
         ] {
             let hidden = model.hidden(&batch, pass);
-            let found = model.token_logprobs(hidden, &picks, temperature, Entropy::Value, pass);
+            let found = model.token_logprobs(hidden, &selection, temperature, Entropy::Value, pass);
             close(name, &numbers(found.logps), &counted(name), LOGITS);
             if pass.adapter {
                 let entropies = numbers(found.entropies.unwrap());

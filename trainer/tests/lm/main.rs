@@ -24,7 +24,7 @@ mod provenance;
 mod record;
 mod refused;
 mod runs;
+mod segments;
 mod sft;
 mod source;
 mod text;
-mod woven;

@@ -20,7 +20,7 @@ fn own(folder: &Path) -> Value {
 struct Chain {
     folder: PathBuf,
     /// What each stage says it rests on, with its name.
-    said: Vec<(&'static str, Value)>,
+    stages: Vec<(&'static str, Value)>,
 }
 
 impl Chain {
@@ -34,7 +34,7 @@ impl Chain {
             commit == "unknown" || commit.len() >= 40,
             "{stage}: {commit}"
         );
-        self.said.push((stage, own));
+        self.stages.push((stage, own));
     }
 
     /// From a model to its evaluation. `start` is how the first run names its model.
@@ -42,7 +42,7 @@ impl Chain {
         let folder = folder.to_owned();
         let mut chain = Self {
             folder,
-            said: Vec::new(),
+            stages: Vec::new(),
         };
         let short = "--max-steps 1 --lora-r 2";
         let sft = chain.at("sft");
@@ -117,14 +117,14 @@ fn a_stand_in_is_marked_to_the_end() {
         "what": "a tiny new model stands in for no/such-model, which could not be found",
     });
     let marked = ["sft", "grpo", "merge", "record", "eval-lm"];
-    assert_eq!(chain.said.len(), marked.len() + 1);
-    for (stage, own) in &chain.said[..marked.len()] {
+    assert_eq!(chain.stages.len(), marked.len() + 1);
+    for (stage, own) in &chain.stages[..marked.len()] {
         assert!(marked.contains(stage));
         assert_eq!(own["fallbacks"], json!([mark]), "{stage}");
     }
     // A replay has the mark in the name of who acted.
     assert_eq!(chain.actor(), "merged (fallback)");
-    let (_, evaluated) = &chain.said[marked.len()];
+    let (_, evaluated) = &chain.stages[marked.len()];
     let what = evaluated["fallbacks"][0]["what"].as_str().unwrap();
     assert!(what.ends_with("are of merged (fallback)"), "{what}");
     for run in ["sft", "grpo"] {
@@ -146,7 +146,7 @@ fn without_a_fallback_nothing_is_marked() {
     assert_eq!(own(Path::new(&model))["fallbacks"], json!([]));
     assert!(Path::new(&format!("{corpus}.sentinel.json")).is_file());
     let chain = Chain::play(folder.path(), &corpus, &format!("--model {model}"));
-    for (stage, own) in &chain.said {
+    for (stage, own) in &chain.stages {
         if *stage == "eval" {
             // What so small a model says is no action, so that the replay's fallback acted: no mark of the model.
             let all = own["fallbacks"].as_array().unwrap();
@@ -161,7 +161,7 @@ fn without_a_fallback_nothing_is_marked() {
         assert_eq!(chain.state(run)["fallback"], false, "{run}");
     }
     // A run says which files it read; the digest of the corpus is that of its bytes.
-    let inputs = &chain.said[0].1["inputs"];
+    let inputs = &chain.stages[0].1["inputs"];
     for name in [
         "the corpus",
         "config.json of the model",

@@ -4,7 +4,7 @@ use sentinel_policy::text::{InvalidReward, PromptStyle, Reader};
 use serde::{Deserialize, Serialize};
 
 use crate::args::{named, parse_number};
-use crate::corpus::rollout::Terms;
+use crate::corpus::rollout::RolloutConfig;
 use crate::corpus::training_seeds;
 use crate::finetune::{RunError, RunOptions};
 use crate::rl::LossArgs;
@@ -228,7 +228,7 @@ impl GrpoConfig {
             return Err(RunError::option("learning-rate and temperature", "above 0"));
         }
         self.seeds()?;
-        self.terms()?;
+        self.rollout_config()?;
         self.loss_options.check()?;
         self.loss().check()?;
         Ok(())
@@ -259,9 +259,9 @@ impl GrpoConfig {
     ///
     /// # Errors
     /// If the penalty is no penalty.
-    pub fn terms(&self) -> Result<Terms, RunError> {
+    pub fn rollout_config(&self) -> Result<RolloutConfig, RunError> {
         let invalid = InvalidReward::new(self.invalid_penalty);
-        Ok(Terms {
+        Ok(RolloutConfig {
             style: self.prompt,
             reader: self.reader,
             invalid: invalid.map_err(|_| RunError::option("invalid-penalty", "from -1 to 0"))?,

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::lm::config::ModelConfig;
 use crate::lm::parallel::in_parts;
 use crate::lm::parameter::numbers;
-use crate::lm::{Batch, Entropy, Grads, LmError, Pass, Picks, Qwen2, Text};
+use crate::lm::{Batch, Entropy, Grads, LmError, Pass, Qwen2, Segment, TokenSelection};
 use crate::rl::config::LossConfig;
 use crate::rl::loss::{Advantages, LossInput, LossOutput, grpo_loss};
 use crate::rl::sampling::{SamplingConfig, importance_sampling_ratio};
@@ -185,7 +185,7 @@ fn micro_batch(
 ) -> Result<(LossOutput, Grads, Vec<f64>), LmError> {
     let Micro {
         batch,
-        picks,
+        selection,
         width,
     } = Micro::new(model.config(), samples, objective.pad)?;
     let config = &LossConfig {
@@ -207,7 +207,7 @@ fn micro_batch(
     let correction = corrections(samples, width);
     let mut output = None;
     let loss = |hidden| {
-        let found = model.token_logprobs(hidden, &picks, objective.temperature, entropy, pass);
+        let found = model.token_logprobs(hidden, &selection, objective.temperature, entropy, pass);
         let logps = table(samples, width, &numbers(found.logps.clone())?);
         let entropies = match &found.entropies {
             Some(entropies) => table(samples, width, &numbers(entropies.clone())?),
@@ -281,7 +281,8 @@ pub fn reference_logps(
         let made = Micro::new(model.config(), part, objective.pad)?;
         let hidden = model.hidden(&made.batch, pass);
         let temperature = objective.temperature;
-        let found = model.token_logprobs(hidden, &made.picks, temperature, Entropy::Skipped, pass);
+        let found =
+            model.token_logprobs(hidden, &made.selection, temperature, Entropy::Skipped, pass);
         let values = table(part, made.width, &numbers(found.logps)?);
         let row = |(row, sample): (usize, &&Sample)| {
             let start = row * made.width;
@@ -298,7 +299,7 @@ pub fn reference_logps(
 /// order of the samples.
 pub(super) struct Micro {
     pub(super) batch: Batch,
-    pub(super) picks: Picks,
+    pub(super) selection: TokenSelection,
     /// The longest completion.
     pub(super) width: usize,
 }
@@ -319,8 +320,8 @@ impl Micro {
             });
         }
         let rows = shared(samples);
-        let woven: Vec<Vec<Text<'_>>> = rows.iter().map(|row| texts(row)).collect();
-        let batch = Batch::woven(config, &woven, pad)?;
+        let packed: Vec<Vec<Segment<'_>>> = rows.iter().map(|row| texts(row)).collect();
+        let batch = Batch::packed(config, &packed, pad)?;
         let mut chosen = Vec::with_capacity(batch.ids().len());
         for row in &rows {
             let end = chosen.len() + batch.tokens();
@@ -331,7 +332,7 @@ impl Micro {
         }
         let longest = samples.iter().map(|sample| sample.completion.len()).max();
         Ok(Self {
-            picks: Picks::new(&batch, &chosen)?,
+            selection: TokenSelection::new(&batch, &chosen)?,
             batch,
             width: longest.unwrap_or(0),
         })
@@ -358,14 +359,14 @@ fn shared<'a>(samples: &[&'a Sample]) -> Vec<Vec<&'a Sample>> {
     rows
 }
 
-fn texts<'a>(row: &[&'a Sample]) -> Vec<Text<'a>> {
-    let prompt = row.first().map(|sample| Text {
+fn texts<'a>(row: &[&'a Sample]) -> Vec<Segment<'a>> {
+    let prompt = row.first().map(|sample| Segment {
         ids: &sample.prompt,
-        after: None,
+        prefix: None,
     });
-    let completion = |sample: &&'a Sample| Text {
+    let completion = |sample: &&'a Sample| Segment {
         ids: &sample.completion,
-        after: Some(0),
+        prefix: Some(0),
     };
     prompt
         .into_iter()

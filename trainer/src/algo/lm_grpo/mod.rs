@@ -16,10 +16,10 @@ use sentinel_policy::text::{Situation, TextWorld};
 use self::loss::correct;
 use self::rollout::{Collected, Scored, collect, setups};
 use crate::finetune::{
-    About, Event, Job, LoggedCompletion, Outcome, RunDir, RunError, Start, State, Update, run,
+    Event, Job, LoggedCompletion, Outcome, RunDir, RunError, RunMetadata, Start, State, Update, run,
 };
 use crate::lm::{GenerateOptions, GenerationDefaults, Lora, Pass, Qwen2, Tokenizer, Trained};
-use crate::lm_agent::{Validation, ValidationWorld, Voice};
+use crate::lm_agent::{LmAgent, Validation, ValidationWorld};
 use crate::rl::Metrics;
 use crate::trainable::Trainable;
 
@@ -70,9 +70,9 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
         options.sampling.temperature = config.temperature;
         options.max_prompt_tokens = Some(config.run.max_length - config.max_completion_length);
         let batch = config.generation_batch_size;
-        let mut voice = Voice::new(model, &self.tokenizer, options, batch);
+        let mut agent = LmAgent::new(model, &self.tokenizer, options, batch);
         let seed = config.run.random(STATES, update).next();
-        collect::<W>(config, &self.episodes(update), &mut voice, seed)
+        collect::<W>(config, &self.episodes(update), &mut agent, seed)
     }
 
     fn objective(&self, samples: &[Sample]) -> Objective {
@@ -143,7 +143,7 @@ impl<W: TextWorld + Trainable> Job for GrpoJob<W> {
     }
 
     /// A prompt that was too long may have its room.
-    fn free(&self) -> &'static [&'static str] {
+    fn resumable_overrides(&self) -> &'static [&'static str] {
         &["max_length"]
     }
 
@@ -242,7 +242,7 @@ fn train_in<W: TextWorld + Trainable>(
         rules: &config.episode.rules,
         tasks: config.episode.task.as_deref(),
         cells: &config.episode.cells,
-        terms: config.terms()?,
+        rollout_config: config.rollout_config()?,
     };
     let (length, batch) = (config.max_completion_length, config.generation_batch_size);
     let (tokenizer, generation) = (&start.tokenizer, &start.generation);
@@ -258,8 +258,8 @@ fn train_in<W: TextWorld + Trainable>(
     };
     let total = config.run.total(job.steps_per_epoch());
     let schedule = config.run.schedule(config.learning_rate, total);
-    let about = About::of(config, &config.run, start.folder, start.fallback)?;
+    let metadata = RunMetadata::of(config, &config.run, start.folder, start.fallback)?;
     let state = Start::state(start.model, &config.run, schedule)?;
     let validation = validation.as_ref();
-    run(&mut job, state, &about, validation, dir, stop, listen)
+    run(&mut job, state, &metadata, validation, dir, stop, listen)
 }

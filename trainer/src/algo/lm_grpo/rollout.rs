@@ -11,7 +11,7 @@ use crate::chosen;
 use crate::corpus::rollout::{Continuation, Group, Member, Signals, Trajectory, groups, rollout};
 use crate::finetune::RunError;
 use crate::lm::random::Random;
-use crate::lm_agent::{Said, Voice};
+use crate::lm_agent::{Generation, LmAgent};
 use crate::rl::Metrics;
 use crate::rl::advantage::{Rewards, advantages};
 use crate::rl::sampling::completion_mask;
@@ -26,7 +26,7 @@ const ROUNDING: f64 = 1e-9;
 
 /// A completion with what it earned; `valid` where it was read without a repair.
 struct Slot {
-    said: Said,
+    generation: Generation,
     reward: f64,
     valid: bool,
 }
@@ -82,10 +82,10 @@ pub(super) fn setups<W: TextWorld>(config: &GrpoConfig) -> Result<Vec<W::Setup>,
 pub(super) fn collect<W: TextWorld + Trainable>(
     config: &GrpoConfig,
     setups: &[&W::Setup],
-    voice: &mut Voice<'_>,
+    agent: &mut LmAgent<'_>,
     seed: u64,
 ) -> Result<Collected, RunError> {
-    let terms = config.terms()?;
+    let rollout_config = config.rollout_config()?;
     let copies = if config.credit == Credit::RewardToGo {
         config.num_generations
     } else {
@@ -94,12 +94,17 @@ pub(super) fn collect<W: TextWorld + Trainable>(
     let starts: Vec<Situation<W>> = (setups.iter())
         .flat_map(|setup| std::iter::repeat_n(Situation::<W>::new(*setup), copies))
         .collect();
-    let played = voice.through(|voice| rollout(starts, terms, voice, &|| ()))?;
+    let played = agent.run(|agent| rollout(starts, rollout_config, agent, &|| ()))?;
     let mut metrics = signals(&played);
     let all = if config.credit == Credit::RewardToGo {
-        to_go(config, &played, std::mem::take(&mut voice.said), seed)
+        reward_to_go(
+            config,
+            &played,
+            std::mem::take(&mut agent.generations),
+            seed,
+        )
     } else {
-        of_states(config, &played, voice, seed)?
+        of_states(config, &played, agent, seed)?
     };
     finish(config, all, &mut metrics)
 }
@@ -108,7 +113,7 @@ pub(super) fn collect<W: TextWorld + Trainable>(
 fn of_states<W: TextWorld + Trainable>(
     config: &GrpoConfig,
     played: &[Trajectory<W>],
-    voice: &mut Voice<'_>,
+    agent: &mut LmAgent<'_>,
     seed: u64,
 ) -> Result<Vec<Vec<Option<Slot>>>, RunError> {
     let places = (played.iter().enumerate())
@@ -118,20 +123,20 @@ fn of_states<W: TextWorld + Trainable>(
         .map(|(index, row)| played[*index].state(*row))
         .collect();
     let continuation = match (config.credit, config.continuation) {
-        (Credit::Step, Continue::Sampled) => Continuation::Own,
+        (Credit::Step, Continue::Sampled) => Continuation::Sampled,
         (Credit::Step, Continue::Greedy) => Continuation::Greedy,
         (Credit::Step, Continue::Scripted) => Continuation::Scripted(heuristic::<W>()?),
         _ => Continuation::Stop,
     };
-    voice.said.clear();
+    agent.generations.clear();
     let size = config.num_generations;
-    let terms = config.terms()?;
-    let found = voice.through(|voice| groups(&states, size, continuation, terms, voice))?;
+    let rollout_config = config.rollout_config()?;
+    let found = agent.run(|agent| groups(&states, size, continuation, rollout_config, agent))?;
     // Completions of the groups come first, those that play on come after.
-    let mut said = std::mem::take(&mut voice.said).into_iter();
+    let mut generation = std::mem::take(&mut agent.generations).into_iter();
     let mut slot = |member: Member<W>| {
         Some(Slot {
-            said: said.next()?,
+            generation: generation.next()?,
             reward: member.value,
             valid: as_it_stands(&member.heard),
         })
@@ -149,15 +154,15 @@ fn heuristic<W: Playable>() -> Result<W::PolicyName, RunError> {
 }
 
 /// Groups of the rows that whole episodes from one start have at the same step.
-fn to_go<W: TextWorld>(
+fn reward_to_go<W: TextWorld>(
     config: &GrpoConfig,
     played: &[Trajectory<W>],
-    said: Vec<Said>,
+    generation: Vec<Generation>,
     seed: u64,
 ) -> Vec<Vec<Option<Slot>>> {
-    let mut by_episode: Vec<Vec<Said>> = played.iter().map(|_| Vec::new()).collect();
-    for said in said {
-        by_episode[said.episode].push(said);
+    let mut by_episode: Vec<Vec<Generation>> = played.iter().map(|_| Vec::new()).collect();
+    for generation in generation {
+        by_episode[generation.episode].push(generation);
     }
     let size = config.num_generations;
     let mut all = Vec::new();
@@ -175,13 +180,13 @@ fn to_go<W: TextWorld>(
     let group = |(start, row): &(usize, usize)| {
         let episodes = start * size..(start + 1) * size;
         let slot = |episode: usize| {
-            let (row, said) = (
+            let (row, generation) = (
                 played[episode].rows.get(*row)?,
                 by_episode[episode].get(*row)?,
             );
             Some(Slot {
-                said: said.clone(),
-                reward: row.to_go,
+                generation: generation.clone(),
+                reward: row.reward_to_go,
                 valid: as_it_stands(&row.heard),
             })
         };
@@ -226,8 +231,8 @@ fn finish(
         }
     }
     metrics.extend(found.metrics);
-    let said: Vec<&Slot> = slots().flatten().collect();
-    lengths(&said, metrics);
+    let generation: Vec<&Slot> = slots().flatten().collect();
+    lengths(&generation, metrics);
     let mut warnings = Vec::new();
     let size = config.num_generations;
     let flat = found.advantages.chunks(size);
@@ -243,22 +248,23 @@ fn finish(
     let completions = scored(config, &groups, &found.advantages);
     let samples = (groups.into_iter().flatten().zip(found.advantages))
         .filter_map(|(slot, advantage)| {
-            let said = slot?.said;
+            let generation = slot?.generation;
             Some(Sample {
                 mask: Some(completion_mask(
-                    said.completion.ids.len(),
-                    !said.completion.stopped,
+                    generation.completion.ids.len(),
+                    !generation.completion.stopped,
                     config.mask_truncated_completions,
                 )),
                 sampled: Some(
-                    said.completion
+                    generation
+                        .completion
                         .logps
                         .iter()
                         .map(|l| f64::from(*l))
                         .collect(),
                 ),
-                prompt: said.prompt,
-                completion: said.completion.ids,
+                prompt: generation.prompt,
+                completion: generation.completion.ids,
                 advantage,
                 ..Sample::default()
             })
@@ -287,8 +293,8 @@ fn scored(config: &GrpoConfig, groups: &[Vec<Option<Slot>>], advantages: &[f64])
                 let rewards = REWARDS.into_iter().map(str::to_owned).zip(earned);
                 Some(Scored {
                     group,
-                    prompt: slot.said.prompt.clone(),
-                    completion: slot.said.completion.ids.clone(),
+                    prompt: slot.generation.prompt.clone(),
+                    completion: slot.generation.completion.ids.clone(),
                     rewards: rewards.collect(),
                     advantage: *advantage,
                 })
@@ -298,20 +304,23 @@ fn scored(config: &GrpoConfig, groups: &[Vec<Option<Slot>>], advantages: &[f64])
 }
 
 /// TRL's lengths, and how many completions are no action.
-fn lengths(said: &[&Slot], metrics: &mut Metrics) {
+fn lengths(generation: &[&Slot], metrics: &mut Metrics) {
     let mut note = |name: &str, lengths: Vec<f64>| {
         let (min, mean, max) = crate::rl::min_mean_max(&lengths);
         for (what, value) in [("min", min), ("mean", mean), ("max", max)] {
             metrics.insert(format!("completions/{what}_{name}"), value);
         }
     };
-    let length = |slot: &&Slot| slot.said.completion.ids.len() as f64;
-    note("length", said.iter().map(length).collect());
-    let ended = said.iter().filter(|slot| slot.said.completion.stopped);
+    let length = |slot: &&Slot| slot.generation.completion.ids.len() as f64;
+    note("length", generation.iter().map(length).collect());
+    let ended = generation
+        .iter()
+        .filter(|slot| slot.generation.completion.stopped);
     note("terminated_length", ended.map(length).collect());
-    let count = said.len().max(1) as f64;
-    let share = |is: fn(&Slot) -> bool| said.iter().filter(|slot| is(slot)).count() as f64 / count;
-    let cut = share(|slot| !slot.said.completion.stopped);
+    let count = generation.len().max(1) as f64;
+    let share =
+        |is: fn(&Slot) -> bool| generation.iter().filter(|slot| is(slot)).count() as f64 / count;
+    let cut = share(|slot| !slot.generation.completion.stopped);
     let invalid = share(|slot| !slot.valid);
     metrics.insert("completions/clipped_ratio".into(), cut);
     metrics.insert("completions/invalid_rate".into(), invalid);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::rows::TooLong;
 use crate::Cells;
 use crate::args::{self, named, parse_number};
-use crate::corpus::rollout::Terms;
+use crate::corpus::rollout::RolloutConfig;
 use crate::finetune::{RunError, RunOptions, Start};
 use crate::lm_agent::{Validation, ValidationWorld};
 
@@ -95,9 +95,9 @@ impl SftConfig {
             rules: &self.eval_rules,
             tasks: Some(&self.eval_task),
             cells: &Cells::default(),
-            terms: Terms {
+            rollout_config: RolloutConfig {
                 style: self.eval_prompt,
-                ..Terms::default()
+                ..RolloutConfig::default()
             },
         };
         let (tokenizer, generation) = (&start.tokenizer, &start.generation);

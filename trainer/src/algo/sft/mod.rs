@@ -11,10 +11,12 @@
 use std::sync::atomic::AtomicBool;
 
 use crate::corpus::{Example, Prompt, read_corpus};
-use crate::finetune::{About, Event, Job, Outcome, RunDir, RunError, Start, State, Update, run};
+use crate::finetune::{
+    Event, Job, Outcome, RunDir, RunError, RunMetadata, Start, State, Update, run,
+};
 use crate::lm::parallel::in_parts;
 use crate::lm::parameter::numbers;
-use crate::lm::{Batch, Entropy, Grads, LmError, Pass, Picks, Qwen2, Text};
+use crate::lm::{Batch, Entropy, Grads, LmError, Pass, Qwen2, Segment, TokenSelection};
 use crate::rl::Metrics;
 
 mod config;
@@ -194,13 +196,13 @@ pub fn train(
     let mut job = SftJob::new(config.clone(), prepared, start.pad())?;
     let total = config.run.total(job.steps_per_epoch());
     let schedule = config.run.schedule(config.learning_rate, total);
-    let mut about = About::of(config, &config.run, start.folder, start.fallback)?;
-    about.reads("the corpus", data)?;
+    let mut metadata = RunMetadata::of(config, &config.run, start.folder, start.fallback)?;
+    metadata.reads("the corpus", data)?;
     let marked = examples.iter().filter(|example| example.fallback).count();
-    (about.provenance).inherit_corpus(data, examples.len(), marked)?;
+    (metadata.provenance).inherit_corpus(data, examples.len(), marked)?;
     let state = Start::state(start.model, &config.run, schedule)?;
     let validation = validation.as_ref();
-    run(&mut job, state, &about, validation, dir, stop, listen)
+    run(&mut job, state, &metadata, validation, dir, stop, listen)
 }
 
 /// All that is said in a corpus, which a new tokenizer learns its words from.
@@ -280,14 +282,14 @@ fn micro_batch(
     pad: u32,
     pass: Pass,
 ) -> Result<WindowLoss, LmError> {
-    let (batch, picks) = read(model, rows, pad)?;
-    if picks.is_empty() {
+    let (batch, selection) = read(model, rows, pad)?;
+    if selection.is_empty() {
         return Err(no_labels("the labels of a micro-batch"));
     }
     let mut seen = (Vec::new(), Vec::new(), Vec::new());
-    let trained = picks.len();
+    let trained = selection.len();
     let loss = |hidden| {
-        let found = model.token_logprobs(hidden, &picks, 1.0, Entropy::Value, pass);
+        let found = model.token_logprobs(hidden, &selection, 1.0, Entropy::Value, pass);
         let values = |tensor: Option<_>| tensor.map_or(Ok(Vec::new()), numbers::<1>);
         seen.0 = numbers(found.logps.clone())?;
         seen.1 = values(found.greatest)?;
@@ -319,16 +321,20 @@ const fn no_labels(what: &'static str) -> LmError {
 }
 
 /// Rows as a model reads them, and the tokens that are trained.
-fn read(model: &Qwen2, rows: &[Vec<&SftRow>], pad: u32) -> Result<(Batch, Picks), LmError> {
-    let mut woven: Vec<Vec<Text<'_>>> = Vec::with_capacity(rows.len());
+fn read(
+    model: &Qwen2,
+    rows: &[Vec<&SftRow>],
+    pad: u32,
+) -> Result<(Batch, TokenSelection), LmError> {
+    let mut packed: Vec<Vec<Segment<'_>>> = Vec::with_capacity(rows.len());
     for row in rows {
-        let texts = row.iter().map(|example| Text {
+        let texts = row.iter().map(|example| Segment {
             ids: &example.ids,
-            after: None,
+            prefix: None,
         });
-        woven.push(texts.collect());
+        packed.push(texts.collect());
     }
-    let batch = Batch::woven(model.config(), &woven, pad)?;
+    let batch = Batch::packed(model.config(), &packed, pad)?;
     let mut chosen = Vec::with_capacity(batch.ids().len());
     for row in rows {
         let end = chosen.len() + batch.tokens();
@@ -337,6 +343,6 @@ fn read(model: &Qwen2, rows: &[Vec<&SftRow>], pad: u32) -> Result<(Batch, Picks)
         }
         chosen.resize(end, false);
     }
-    let picks = Picks::new(&batch, &chosen)?;
-    Ok((batch, picks))
+    let selection = TokenSelection::new(&batch, &chosen)?;
+    Ok((batch, selection))
 }

@@ -11,6 +11,9 @@ use crate::Error;
 use crate::compact::config::{Method, TrainConfig};
 use crate::compact::fields::display_value;
 use crate::compact::learn::{Learn, NamedPolicy};
+use crate::run::card::{
+    CardResult, ModelCard, changed_options, markdown_table, table_cell, transposed,
+};
 use crate::run::{Event, Scores, best_score, named_scores, rounded, score_name};
 
 /// Options that the card shows elsewhere.
@@ -35,20 +38,23 @@ pub fn text<W: Learn>(
         } => Some((*step, scores)),
         _ => None,
     });
-    let parts = [
-        front(config, &tasks, finished.map(|(_, scores)| scores)),
-        model::<W>(config, events),
-        training::<W>(config, events, finished.map(|(step, _)| step))?,
-        measured::<W>(
-            config,
-            &tasks,
-            finished.map(|(_, scores)| scores),
-            baselines,
-        ),
-        usage(config),
-        LIMITS.to_owned(),
-    ];
-    Ok(parts.join("\n"))
+    let scores = finished.map(|(_, scores)| scores);
+    let card = ModelCard {
+        library: "sentinel",
+        tags: tags(config.method),
+        name: config.name.clone(),
+        results: scores.map_or_else(Vec::new, |scores| results(config, &tasks, scores)),
+        title: config.name.clone(),
+        sections: vec![
+            description::<W>(config, events),
+            training::<W>(config, events, finished.map(|(step, _)| step))?,
+            measured::<W>(config, &tasks, scores, baselines),
+            usage(config),
+            LIMITS.to_owned(),
+        ],
+        ..ModelCard::default()
+    };
+    Ok(card.to_markdown())
 }
 
 /// The section about the limits of the policy.
@@ -60,65 +66,42 @@ nothing here was measured on real agents. The policy knows only this world; it c
 another world. Scores are means over the seeds that are named; other seeds give other means.
 ";
 
-/// Returns the front matter for the Hub.
-fn front(config: &TrainConfig, tasks: &[&str], scores: Option<&Scores>) -> String {
-    let tags = match config.method {
-        Method::Grpo => "- reinforcement-learning\n- grpo\n",
+fn tags(method: Method) -> Vec<String> {
+    let tags = match method {
+        Method::Grpo => ["reinforcement-learning", "grpo"],
         // No reward is learned from.
-        Method::Sft => "- imitation-learning\n- dagger\n",
+        Method::Sft => ["imitation-learning", "dagger"],
     };
-    let mut yaml = format!("---\nlibrary_name: sentinel\ntags:\n{tags}");
-    let results = scores
-        .map(|scores| named_scores(tasks, scores))
-        .unwrap_or_default();
-    if !results.is_empty() {
-        let _ = writeln!(yaml, "model-index:\n- name: {}", quoted(&config.name));
-        yaml.push_str("  results:\n");
-    }
-    for (metric, score) in results {
+    tags.map(str::to_owned).to_vec()
+}
+
+/// Returns the scores in the form of the Hub's `model-index`.
+fn results(config: &TrainConfig, tasks: &[&str], scores: &Scores) -> Vec<CardResult> {
+    let result = |(metric, score): (String, f64)| {
         let task = tasks.iter().find(|task| metric == score_name(task));
         let task = task.copied().unwrap_or("all tasks");
-        let dataset = format!(
-            "{}, {task}, {} rules, seeds {}, independent streams",
-            config.world, config.rules, config.test_seeds
-        );
-        let _ = write!(
-            yaml,
-            "  - task:
-      type: reinforcement-learning
-      name: reinforcement-learning
-    dataset:
-      name: {}
-      type: {}
-    metrics:
-    - type: mean_reward
-      value: {:?}
-      name: mean episode score
-      verified: false
-",
-            quoted(&dataset),
-            quoted(&format!("{}-{}", config.world, task.replace(' ', "-"))),
-            rounded(score),
-        );
-    }
-    yaml + "---\n"
+        CardResult {
+            dataset: format!(
+                "{}, {task}, {} rules, seeds {}, independent streams",
+                config.world, config.rules, config.test_seeds
+            ),
+            dataset_type: format!("{}-{}", config.world, task.replace(' ', "-")),
+            score: rounded(score),
+        }
+    };
+    let scores = named_scores(tasks, scores);
+    scores.into_iter().map(result).collect()
 }
 
-/// Returns a string as YAML: in JSON's form.
-fn quoted(text: &str) -> String {
-    Value::from(text).to_string()
-}
-
-/// Returns the heading and the description of the model.
-fn model<W: Learn>(config: &TrainConfig, events: &[Event]) -> String {
+/// Returns the description of the model.
+fn description<W: Learn>(config: &TrainConfig, events: &[Event]) -> String {
     let parameters = events.iter().rev().find_map(|event| match event {
         Event::Started { parameters, .. } => Some(format!(" It has {parameters} parameters.")),
         _ => None,
     });
     let description = W::describe(&W::net(config));
     format!(
-        "# {}\n\nA policy for the world `{}` of Sentinel, under its {} rules: {description}{}\n",
-        config.name,
+        "A policy for the world `{}` of Sentinel, under its {} rules: {description}{}\n",
         config.world,
         config.rules,
         parameters.unwrap_or_default(),
@@ -188,35 +171,17 @@ fn training<W: Learn>(
 
 /// Returns a table of the options that differ from their defaults.
 fn options(config: &TrainConfig) -> Result<String, serde_json::Error> {
+    // Through text, which keeps an `f32` as short as it is written.
+    let fields = |config: &TrainConfig| -> Result<Map<String, Value>, _> {
+        serde_json::from_str(&serde_json::to_string(config)?)
+    };
     let (chosen, default) = (fields(config)?, fields(&TrainConfig::default())?);
-    let mut rows = String::new();
-    for (option, value) in &chosen {
-        let usual = default.get(option).unwrap_or(&Value::Null);
-        if value != usual && !ELSEWHERE.contains(&option.as_str()) {
-            let (value, usual) = (display_value(value), display_value(usual));
-            let _ = writeln!(rows, "| `{option}` | {} | {} |", cell(&value), cell(&usual));
-        }
-    }
-    Ok(if rows.is_empty() {
-        "All other options have their defaults.\n".to_owned()
-    } else {
-        format!(
-            "Options that differ from their defaults:\n\n| option | value | default |\n|---|---|---|\n{rows}"
-        )
-    })
-}
-
-/// Returns the options by name. Through text, which keeps an `f32` as short as it is written.
-fn fields(config: &TrainConfig) -> Result<Map<String, Value>, serde_json::Error> {
-    serde_json::from_str(&serde_json::to_string(config)?)
-}
-
-/// Escapes text for a cell of a table.
-fn cell(text: &str) -> String {
-    match text {
-        "" | "null" => "none".to_owned(),
-        text => text.replace('|', "\\|"),
-    }
+    Ok(changed_options(
+        &chosen,
+        &default,
+        &ELSEWHERE,
+        display_value,
+    ))
 }
 
 /// With more tasks than this the table is transposed.
@@ -250,7 +215,7 @@ fn measured<W: Learn>(
         } else {
             ""
         };
-        table.push(row(&format!("{}{note}", cell(name)), scores));
+        table.push(row(&format!("{}{note}", table_cell(name)), scores));
     }
     if tasks.len() > ACROSS {
         table = transposed(&table);
@@ -260,27 +225,8 @@ fn measured<W: Learn>(
         "## Scores\n\nMean score per task on the test seeds {}, {} episodes of each task, independent streams.\n\n{}",
         config.test_seeds,
         config.test_seeds.count(),
-        markdown(&table),
+        markdown_table(&table),
     )
-}
-
-/// Returns the rows as columns.
-fn transposed(table: &[Vec<String>]) -> Vec<Vec<String>> {
-    let columns = 0..table.first().map_or(0, Vec::len);
-    columns
-        .map(|at| table.iter().map(|row| row[at].clone()).collect())
-        .collect()
-}
-
-/// Returns a table in Markdown; its first row holds the heads.
-fn markdown(table: &[Vec<String>]) -> String {
-    let mut lines: Vec<String> = table
-        .iter()
-        .map(|row| format!("| {} |\n", row.join(" | ")))
-        .collect();
-    let columns = table.first().map_or(0, Vec::len);
-    lines.insert(1, format!("|{}\n", "---|".repeat(columns)));
-    lines.concat()
 }
 
 fn row(name: &str, scores: &Scores) -> Vec<String> {
@@ -311,17 +257,4 @@ sentinel eval --world {} --rules {} --policies trained --model DIR {} --seeds {}
         config.words_for("task"),
         config.test_seeds
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_can_lie_on_its_side() {
-        let row = |words: [&str; 3]| words.map(str::to_owned).to_vec();
-        let table = vec![row(["policy", "a", "b"]), row(["own", "1", "2"])];
-        let tall = markdown(&transposed(&table));
-        assert_eq!(tall, "| policy | own |\n|---|---|\n| a | 1 |\n| b | 2 |\n");
-    }
 }

@@ -12,8 +12,7 @@ use super::learn::Learn;
 use crate::run::{Event, Scores, TRAINER_STATE, TrainerState, logging_steps};
 use crate::{Error, files};
 
-/// The model card.
-pub const CARD: &str = "README.md";
+pub use crate::run::card::CARD;
 
 /// Writes all of them into a folder that exists.
 ///

@@ -16,7 +16,7 @@ use sentinel_policy::Scripted;
 use sentinel_policy::text::{InvalidReward, PromptStyle, Reader, Situation, TextWorld};
 use serde::Serialize;
 
-use super::{RolloutError, Script, Signals, Terms, Trajectory, rollout};
+use super::{RolloutConfig, RolloutError, Script, Signals, Trajectory, rollout};
 use crate::args;
 use crate::corpus::parse_invalid;
 use crate::episode::with_default;
@@ -29,7 +29,7 @@ const SEEDS: SeedRange = SeedRange::of(0, 5);
 /// What to play.
 #[derive(Clone, Debug, clap::Args)]
 #[command(mut_arg("seeds", |arg| with_default(arg, SEEDS)))]
-pub struct RolloutConfig {
+pub struct RolloutArgs {
     /// Who stands in for a model: coin, the script of the reference's dry run (world trust), or a policy of the
     /// world [default: coin in trust, random elsewhere]
     #[arg(long)]
@@ -97,18 +97,18 @@ impl StandIn {
 pub fn reference_dry_run(
     setups: &[Setup],
     seed: u64,
-    terms: Terms,
+    rollout_config: RolloutConfig,
     progress: Progress<'_>,
 ) -> Result<Vec<Trajectory<TrustEnv>>, RolloutError> {
     let mut stand_in = StandIn::new(seed);
     let mut played = Vec::with_capacity(setups.len());
     for setup in setups {
         let mut script = Script {
-            style: terms.style,
+            style: rollout_config.style,
             choose: |_, s: &Situation<TrustEnv>| stand_in.choose(s.observation()),
         };
         let start = vec![Situation::new(setup)];
-        played.extend(rollout(start, terms, &mut script, progress)?);
+        played.extend(rollout(start, rollout_config, &mut script, progress)?);
     }
     Ok(played)
 }
@@ -117,13 +117,13 @@ pub fn reference_dry_run(
 ///
 /// # Errors
 /// If the world has no such policy, tasks, rules or streams.
-pub fn dry_run(config: &RolloutConfig, progress: Progress<'_>) -> Result<DryRun, Error> {
+pub fn dry_run(config: &RolloutArgs, progress: Progress<'_>) -> Result<DryRun, Error> {
     let is_coin = |name: &str| name == StandIn::NAME;
     let by_coin = config.policy.as_deref().is_none_or(is_coin);
     if config.episode.world == WorldName::Trust && by_coin {
         let setups = config.setups::<TrustEnv>()?;
         let seed = config.seed_range().range().start;
-        let played = reference_dry_run(&setups, seed, config.terms(), progress);
+        let played = reference_dry_run(&setups, seed, config.rollout_config(), progress);
         return Ok(config.found(StandIn::NAME, &played.map_err(stopped)?));
     }
     in_world!(config.episode.world, W => scripted::<W>(config, progress))
@@ -134,31 +134,36 @@ fn stopped(error: RolloutError) -> Error {
 }
 
 fn scripted<W: TextWorld + Trainable>(
-    config: &RolloutConfig,
+    config: &RolloutArgs,
     progress: Progress<'_>,
 ) -> Result<DryRun, Error> {
     let name = config.policy.as_deref().unwrap_or(W::ROLES.random);
     let policy = args::policy::<W>(name)?;
-    let terms = config.terms();
+    let rollout_config = config.rollout_config();
     let setups = config.setups::<W>()?;
     let one = |setup: &W::Setup| {
         let mut player = policy.start(setup);
         let mut script = Script {
-            style: terms.style,
-            // Asked only while the episode goes on, when every player has an action.
+            style: rollout_config.style,
+            // Requested only while the episode goes on, when every player has an action.
             choose: |_, s: &Situation<W>| {
                 let action = player.act(s.episode());
                 action.unwrap_or_else(|| W::fallback(s.observation()))
             },
         };
-        rollout(vec![Situation::new(setup)], terms, &mut script, progress)
+        rollout(
+            vec![Situation::new(setup)],
+            rollout_config,
+            &mut script,
+            progress,
+        )
     };
     let played: Result<Vec<_>, _> = setups.par_iter().map(one).collect();
     let played: Vec<Trajectory<W>> = played.map_err(stopped)?.into_iter().flatten().collect();
     Ok(config.found(policy.name(), &played))
 }
 
-impl RolloutConfig {
+impl RolloutArgs {
     /// The seeds to play.
     #[must_use]
     pub fn seed_range(&self) -> SeedRange {
@@ -167,8 +172,8 @@ impl RolloutConfig {
 
     /// How prompts are made, completions read and unreadable ones rewarded.
     #[must_use]
-    pub const fn terms(&self) -> Terms {
-        Terms {
+    pub const fn rollout_config(&self) -> RolloutConfig {
+        RolloutConfig {
             style: self.prompt,
             reader: self.reader,
             invalid: self.invalid_penalty,

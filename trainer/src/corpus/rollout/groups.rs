@@ -6,8 +6,8 @@
 use sentinel_policy::Playable;
 use sentinel_policy::text::{Heard, Situation, TextWorld, Unreadable};
 
-use super::play::{Sample, Terms, rollout};
-use super::speaker::{Asked, RolloutError, Speaker, ask};
+use super::generator::{GenerationRequest, Generator, RolloutError, ask};
+use super::play::{RolloutConfig, Sample, rollout};
 use crate::trainable::Trainable;
 
 /// How a member goes on after its completion.
@@ -18,7 +18,7 @@ pub enum Continuation<W: Playable> {
     /// A scripted policy plays to the end; the value is the score.
     Scripted(W::PolicyName),
     /// Whoever spoke goes on; the value is the score.
-    Own,
+    Sampled,
     /// The same with the best answer each time, so that what members led to differs by what they said
     /// and by no further draw.
     Greedy,
@@ -55,8 +55,8 @@ pub fn groups<W: TextWorld + Trainable>(
     states: &[Situation<W>],
     size: usize,
     continuation: Continuation<W>,
-    terms: Terms,
-    speaker: &mut dyn Speaker<W>,
+    rollout_config: RolloutConfig,
+    generator: &mut dyn Generator<W>,
 ) -> Result<Vec<Group<W>>, RolloutError> {
     if size < 2 {
         return Err(RolloutError::Group(size));
@@ -66,17 +66,19 @@ pub fn groups<W: TextWorld + Trainable>(
         open.iter()
             .flat_map(|state| std::iter::repeat_n(*state, size))
     };
-    let asked: Vec<Asked<'_, W>> = (0..)
+    let requests: Vec<GenerationRequest<'_, W>> = (0..)
         .zip(each())
-        .map(|(episode, situation)| Asked { episode, situation })
+        .map(|(episode, situation)| GenerationRequest { episode, situation })
         .collect();
-    let prompts: Vec<String> = each().map(|state| state.prompt(terms.style)).collect();
-    let said = ask(speaker, &prompts, &asked)?;
+    let prompts: Vec<String> = each()
+        .map(|state| state.prompt(rollout_config.style))
+        .collect();
+    let said = ask(generator, &prompts, &requests)?;
     let mut samples: Vec<Sample<W>> = each().cloned().map(Sample::new).collect();
     for (sample, (prompt, completion)) in samples.iter_mut().zip(prompts.into_iter().zip(said)) {
-        sample.take(terms, prompt, completion);
+        sample.take(rollout_config, prompt, completion);
     }
-    let values = values(&samples, size, continuation, terms, speaker)?;
+    let values = values(&samples, size, continuation, rollout_config, generator)?;
     let mut groups: Vec<Group<W>> = Vec::with_capacity(open.len());
     for (at, (sample, value)) in samples.into_iter().zip(values).enumerate() {
         let Some(row) = sample.rows.into_iter().next() else {
@@ -104,8 +106,8 @@ fn values<W: TextWorld + Trainable>(
     samples: &[Sample<W>],
     size: usize,
     continuation: Continuation<W>,
-    terms: Terms,
-    speaker: &mut dyn Speaker<W>,
+    rollout_config: RolloutConfig,
+    generator: &mut dyn Generator<W>,
 ) -> Result<Vec<f64>, RolloutError> {
     match continuation {
         Continuation::Stop => {
@@ -113,20 +115,25 @@ fn values<W: TextWorld + Trainable>(
             Ok(samples.iter().map(reward).collect())
         }
         Continuation::Scripted(policy) => {
-            let score = |sample: &Sample<W>| scripted(sample, policy, terms);
+            let score = |sample: &Sample<W>| scripted(sample, policy, rollout_config);
             Ok(samples.iter().map(score).collect())
         }
-        Continuation::Own => {
+        Continuation::Sampled => {
             let open: Vec<Vec<usize>> = (0..samples.len())
                 .filter(|index| !samples[*index].over())
                 .map(|index| vec![index])
                 .collect();
-            played_on(samples, open, terms, speaker)
+            continuation_scores(samples, open, rollout_config, generator)
         }
         Continuation::Greedy => {
-            speaker.greedily(true);
-            let scores = played_on(samples, alike(samples, size), terms, speaker);
-            speaker.greedily(false);
+            generator.set_greedy(true);
+            let scores = continuation_scores(
+                samples,
+                group_by_state(samples, size),
+                rollout_config,
+                generator,
+            );
+            generator.set_greedy(false);
             scores
         }
     }
@@ -134,16 +141,19 @@ fn values<W: TextWorld + Trainable>(
 
 /// The scores of all samples; of those in `open` when the speaker plays on, the first of each list for
 /// the others in it.
-fn played_on<W: TextWorld + Trainable>(
+fn continuation_scores<W: TextWorld + Trainable>(
     samples: &[Sample<W>],
     open: Vec<Vec<usize>>,
-    terms: Terms,
-    speaker: &mut dyn Speaker<W>,
+    rollout_config: RolloutConfig,
+    generator: &mut dyn Generator<W>,
 ) -> Result<Vec<f64>, RolloutError> {
     let first = |members: &Vec<usize>| samples[members[0]].now.clone();
     let starts = open.iter().map(first).collect();
-    let played = rollout(starts, terms, speaker, &|| ())?;
-    let mut scores: Vec<f64> = samples.iter().map(|sample| sample.score(terms)).collect();
+    let played = rollout(starts, rollout_config, generator, &|| ())?;
+    let mut scores: Vec<f64> = samples
+        .iter()
+        .map(|sample| sample.score(rollout_config))
+        .collect();
     for (members, trajectory) in open.into_iter().zip(played) {
         for member in members {
             scores[member] = trajectory.score;
@@ -154,7 +164,7 @@ fn played_on<W: TextWorld + Trainable>(
 
 /// The samples that go on; in one list those of a group that took the same action, and so stand in the
 /// same state.
-fn alike<W: TextWorld + Trainable>(samples: &[Sample<W>], size: usize) -> Vec<Vec<usize>> {
+fn group_by_state<W: TextWorld + Trainable>(samples: &[Sample<W>], size: usize) -> Vec<Vec<usize>> {
     let mut lists: Vec<Vec<usize>> = Vec::new();
     let action = |index: usize| samples[index].rows.first().and_then(|row| row.action);
     for index in (0..samples.len()).filter(|index| !samples[*index].over()) {
@@ -173,10 +183,10 @@ fn alike<W: TextWorld + Trainable>(samples: &[Sample<W>], size: usize) -> Vec<Ve
 fn scripted<W: TextWorld + Trainable>(
     sample: &Sample<W>,
     policy: W::PolicyName,
-    terms: Terms,
+    rollout_config: RolloutConfig,
 ) -> f64 {
     if sample.over() {
-        return sample.score(terms);
+        return sample.score(rollout_config);
     }
     let mut player = sample.now.player(policy);
     let mut episode = sample.now.episode().clone();

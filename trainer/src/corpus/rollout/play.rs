@@ -10,13 +10,13 @@ use sentinel_policy::text::{
     Unreadable,
 };
 
-use super::speaker::{RolloutError, Seat, Speaker, side_by_side};
+use super::generator::{EpisodeSlot, Generator, RolloutError, run_batched};
 use crate::Progress;
 use crate::trainable::Trainable;
 
 /// How prompts are made, completions read, and unreadable ones rewarded.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Terms {
+pub struct RolloutConfig {
     /// How an observation is put into words.
     pub style: PromptStyle,
     /// How strictly a completion is read.
@@ -44,7 +44,7 @@ pub struct Row<W: TextWorld> {
     pub terminal: Option<f64>,
     /// Mean reward of the events from this one to the last. A mean, because a sum would pay for
     /// doing a subtask wrong and again.
-    pub to_go: f64,
+    pub reward_to_go: f64,
 }
 
 /// How a sample ended.
@@ -53,7 +53,7 @@ pub enum Ending {
     /// The episode ended.
     Done,
     /// A completion was no action of a world that has none for that.
-    BrokeOff,
+    Aborted,
 }
 
 /// An episode, or what was left of one, played in words.
@@ -89,27 +89,27 @@ impl<W: TextWorld> Trajectory<W> {
 /// If a speaker does not complete each prompt.
 pub fn rollout<W: TextWorld + Trainable>(
     starts: Vec<Situation<W>>,
-    terms: Terms,
-    speaker: &mut dyn Speaker<W>,
+    rollout_config: RolloutConfig,
+    generator: &mut dyn Generator<W>,
     progress: Progress<'_>,
 ) -> Result<Vec<Trajectory<W>>, RolloutError> {
-    let seat = |start| Playing {
+    let slot = |start| Playing {
         sample: Sample::new(start),
-        terms,
+        rollout_config,
     };
-    let mut seats: Vec<Playing<W>> = starts.into_iter().map(seat).collect();
-    side_by_side(&mut seats, terms.style, speaker, progress)?;
-    let finish = |seat: Playing<W>| seat.sample.finish(terms);
-    Ok(seats.into_iter().map(finish).collect())
+    let mut slots: Vec<Playing<W>> = starts.into_iter().map(slot).collect();
+    run_batched(&mut slots, rollout_config.style, generator, progress)?;
+    let finish = |slot: Playing<W>| slot.sample.finish(rollout_config);
+    Ok(slots.into_iter().map(finish).collect())
 }
 
 /// A sample with the terms under which it is played.
 struct Playing<W: TextWorld> {
     sample: Sample<W>,
-    terms: Terms,
+    rollout_config: RolloutConfig,
 }
 
-impl<W: TextWorld + Trainable> Seat<W> for Playing<W> {
+impl<W: TextWorld + Trainable> EpisodeSlot<W> for Playing<W> {
     fn ask(&mut self, style: PromptStyle) -> Option<String> {
         (!self.sample.over()).then(|| self.sample.now.prompt(style))
     }
@@ -119,7 +119,7 @@ impl<W: TextWorld + Trainable> Seat<W> for Playing<W> {
     }
 
     fn answer(&mut self, prompt: String, said: String) -> Result<bool, RolloutError> {
-        self.sample.take(self.terms, prompt, said);
+        self.sample.take(self.rollout_config, prompt, said);
         Ok(self.sample.over())
     }
 }
@@ -129,7 +129,7 @@ pub(super) struct Sample<W: TextWorld> {
     start: Situation<W>,
     pub(super) now: Situation<W>,
     pub(super) rows: Vec<Row<W>>,
-    broke_off: bool,
+    aborted: bool,
 }
 
 impl<W: TextWorld + Trainable> Sample<W> {
@@ -138,19 +138,24 @@ impl<W: TextWorld + Trainable> Sample<W> {
             now: start.clone(),
             start,
             rows: Vec::new(),
-            broke_off: false,
+            aborted: false,
         }
     }
 
     pub(super) fn over(&self) -> bool {
-        self.broke_off || self.now.done()
+        self.aborted || self.now.done()
     }
 
     /// Takes in what was said.
-    pub(super) fn take(&mut self, terms: Terms, prompt: String, completion: String) {
+    pub(super) fn take(
+        &mut self,
+        rollout_config: RolloutConfig,
+        prompt: String,
+        completion: String,
+    ) {
         let observation = self.now.observation();
         let step = W::step_count(observation);
-        let mut heard = W::hear(terms.reader, &completion, observation);
+        let mut heard = W::hear(rollout_config.reader, &completion, observation);
         let action = match &heard {
             Ok(heard) => Some(heard.action),
             Err(_) => match W::consequence(&completion, observation) {
@@ -170,11 +175,11 @@ impl<W: TextWorld + Trainable> Sample<W> {
                     reason: Reason::NotHere,
                     detail: error.to_string(),
                 });
-                (None, terms.invalid.value(), None)
+                (None, rollout_config.invalid.value(), None)
             }
-            None => (None, terms.invalid.value(), None),
+            None => (None, rollout_config.invalid.value(), None),
         };
-        self.broke_off = action.is_none();
+        self.aborted = action.is_none();
         self.rows.push(Row {
             step,
             prompt,
@@ -183,41 +188,41 @@ impl<W: TextWorld + Trainable> Sample<W> {
             action,
             reward,
             terminal,
-            to_go: 0.0,
+            reward_to_go: 0.0,
         });
     }
 
     /// Score of the episode as it stands, with the events that are missing where it broke off.
-    pub(super) fn score(&self, terms: Terms) -> f64 {
+    pub(super) fn score(&self, rollout_config: RolloutConfig) -> f64 {
         let episode = self.now.episode();
-        if !self.broke_off {
+        if !self.aborted {
             return W::score(episode);
         }
         let missing = f64::from(missing::<W>(episode));
         let events = episode.reward_count() + missing;
-        (episode.total_reward() + terms.invalid.value() * missing) / events
+        (episode.total_reward() + rollout_config.invalid.value() * missing) / events
     }
 
-    pub(super) fn finish(mut self, terms: Terms) -> Trajectory<W> {
-        let score = self.score(terms);
+    pub(super) fn finish(mut self, rollout_config: RolloutConfig) -> Trajectory<W> {
+        let score = self.score(rollout_config);
         // The row that broke off is one of the events that are missing.
-        let after = if self.broke_off {
+        let after = if self.aborted {
             missing::<W>(self.now.episode()) - 1
         } else {
             0
         };
         let mut events = f64::from(after);
-        let mut sum = terms.invalid.value() * events;
+        let mut sum = rollout_config.invalid.value() * events;
         for row in self.rows.iter_mut().rev() {
             sum += row.reward + row.terminal.unwrap_or(0.0);
             events += 1.0 + f64::from(u8::from(row.terminal.is_some()));
-            row.to_go = sum / events;
+            row.reward_to_go = sum / events;
         }
         Trajectory {
             start: self.start,
             rows: self.rows,
-            ending: if self.broke_off {
-                Ending::BrokeOff
+            ending: if self.aborted {
+                Ending::Aborted
             } else {
                 Ending::Done
             },

@@ -56,7 +56,7 @@ impl Signals {
             repaired_rate: mean(
                 rows().map(|row| repaired(row.heard.as_ref().is_ok_and(|heard| heard.repaired))),
             ),
-            broken_off_rate: share(trajectories.iter().map(|t| t.ending == Ending::BrokeOff)),
+            broken_off_rate: share(trajectories.iter().map(|t| t.ending == Ending::Aborted)),
             repeated_action_rate: share(
                 (trajectories.iter())
                     .flat_map(|t| (0..t.rows.len()).filter_map(move |row| repeats(t, row))),

@@ -3,14 +3,16 @@
 
 use burn::tensor::{DType, Int, Tensor};
 
-use crate::lm::model::{Around, Batch, Block, Cache, Fast, Pass, Qwen2, Rope, product};
+use crate::lm::model::{
+    AttentionContext, Batch, Block, Cache, DecodeLayer, Pass, Qwen2, Rope, matmul_weight_few_rows,
+};
 use crate::lm::parameter::indices;
 
 /// A model with the keys and values of what it has read.
 pub(super) struct Decoder<'a> {
     model: &'a Qwen2,
     pass: Pass,
-    blocks: &'a [Fast],
+    blocks: &'a [DecodeLayer],
     cache: Cache,
     /// `[rows, 1, 1, capacity]`.
     mask: Option<Tensor<4>>,
@@ -20,12 +22,12 @@ pub(super) struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     /// The layers of a model as decoders read them: the work that all of them share.
-    pub(super) fn blocks(model: &Qwen2) -> Vec<Fast> {
-        let fast = |block: &Block| block.fast(Pass::EVALUATION);
-        model.blocks.iter().map(fast).collect()
+    pub(super) fn blocks(model: &Qwen2) -> Vec<DecodeLayer> {
+        let decode_layer = |block: &Block| block.decode_layer(Pass::EVALUATION);
+        model.blocks.iter().map(decode_layer).collect()
     }
 
-    pub(super) const fn new(model: &'a Qwen2, blocks: &'a [Fast]) -> Self {
+    pub(super) const fn new(model: &'a Qwen2, blocks: &'a [DecodeLayer]) -> Self {
         Self {
             model,
             pass: Pass::EVALUATION,
@@ -40,8 +42,8 @@ impl<'a> Decoder<'a> {
     pub(super) fn read(&mut self, prompts: &Batch) -> Tensor<2> {
         let (model, rows, tokens) = (self.model, prompts.rows(), prompts.tokens());
         self.cache = Cache::new(model.config(), rows, tokens, model.device());
-        let around = Around::of(model.config(), prompts, model.device());
-        let x = self.run(model.embed(prompts, self.pass), &around);
+        let context = AttentionContext::of(model.config(), prompts, model.device());
+        let x = self.run(model.embed(prompts, self.pass), &context);
         let last = indices((1..=rows).map(|row| row * tokens - 1), model.device());
         self.finish(x.select(0, last))
     }
@@ -56,7 +58,7 @@ impl<'a> Decoder<'a> {
     ) {
         let (model, tokens) = (self.model, prompts.tokens());
         self.cache.spread(places, tokens + more);
-        let mask = Around::seen_by_new(prompts, tokens + more, model.device());
+        let mask = AttentionContext::seen_by_new(prompts, tokens + more, model.device());
         self.mask = Some(mask.select(0, places.clone()));
         let lengths: Vec<usize> = prompts
             .mask()
@@ -84,25 +86,25 @@ impl<'a> Decoder<'a> {
             .mask
             .clone()
             .map_or_else(zeros, |mask| mask.narrow(3, 0, seen));
-        let around = Around::new(model.config(), rows, 1, rope, mask);
+        let context = AttentionContext::new(model.config(), rows, 1, rope, mask);
         let ids = indices(ids.iter().map(|id| *id as usize), model.device());
         let x = model.embedding.get(false).select(0, ids).cast(DType::F32);
-        let x = self.run(x, &around);
+        let x = self.run(x, &context);
         self.positions
             .iter_mut()
             .for_each(|position| *position += 1);
         self.finish(x)
     }
 
-    fn run(&mut self, mut x: Tensor<2>, around: &Around) -> Tensor<2> {
+    fn run(&mut self, mut x: Tensor<2>, context: &AttentionContext) -> Tensor<2> {
         for (block, cache) in self.blocks.iter().zip(&mut self.cache.layers) {
-            x = block.forward(x, around, cache);
+            x = block.forward(x, context, cache);
         }
         x
     }
 
     fn finish(&self, x: Tensor<2>) -> Tensor<2> {
         let hidden = self.model.last_norm(x, self.pass);
-        product(hidden, &self.model.head_weight(self.pass))
+        matmul_weight_few_rows(hidden, &self.model.head_weight(self.pass))
     }
 }

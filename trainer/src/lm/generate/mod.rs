@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use self::decoder::Decoder;
-use super::model::{Fast, check_lengths};
+use super::model::{DecodeLayer, check_lengths};
 use super::parallel::in_parts;
 use super::parameter::{indices, numbers};
 use super::random::Random;
@@ -91,7 +91,7 @@ impl Qwen2 {
     fn write(
         &self,
         rows: &mut [Row<'_>],
-        blocks: &[Fast],
+        blocks: &[DecodeLayer],
         options: &GenerateOptions,
     ) -> Result<(), LmError> {
         let (unique, of_row) = unique_prompts(rows);

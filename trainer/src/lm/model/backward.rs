@@ -2,7 +2,7 @@
 
 use burn::tensor::Tensor;
 
-use super::layers::Around;
+use super::layers::AttentionContext;
 use super::{Batch, Pass, Qwen2};
 use crate::lm::LmError;
 use crate::lm::parameter::{Grads, numbers};
@@ -57,7 +57,7 @@ impl Qwen2 {
         if !parameters.iter().any(|parameter| parameter.is_trainable()) {
             return Err(untrained());
         }
-        let around = Around::of(&self.config, batch, &self.device);
+        let context = AttentionContext::of(&self.config, batch, &self.device);
         let plain = Pass {
             track: false,
             ..pass
@@ -69,7 +69,7 @@ impl Qwen2 {
         let mut inputs = vec![self.embed(batch, plain)];
         for block in &self.blocks {
             let x = inputs[inputs.len() - 1].clone();
-            inputs.push(block.forward(x, &around, plain, None));
+            inputs.push(block.forward(x, &context, plain, None));
         }
         let leaf = |x: Option<Tensor<2>>| x.map(|x| x.autodiff().require_grad());
 
@@ -85,7 +85,7 @@ impl Qwen2 {
             let (Some(x), Some(above)) = (leaf(inputs.pop()), slope) else {
                 return Err(untrained());
             };
-            let y = block.forward(x.clone(), &around, pass, None);
+            let y = block.forward(x.clone(), &context, pass, None);
             let gradients = (y * above).sum().backward();
             all.add(Grads::collect(&parameters, &gradients));
             slope = x.grad(&gradients);

@@ -9,7 +9,7 @@ use crate::lm::LmError;
 use crate::lm::config::ModelConfig;
 
 /// Rows of equal length, padded on either side. A row is one text, or several
-/// ([`Self::woven`]).
+/// ([`Self::packed`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     pub(super) ids: Vec<u32>,
@@ -17,7 +17,7 @@ pub struct Batch {
     pub(super) rows: usize,
     pub(super) tokens: usize,
     /// `[rows * tokens]` where rows hold several texts.
-    pub(super) threads: Option<Vec<Thread>>,
+    pub(super) segment_tokens: Option<Vec<SegmentToken>>,
 }
 
 impl Batch {
@@ -57,7 +57,7 @@ impl Batch {
             mask,
             rows,
             tokens,
-            threads: None,
+            segment_tokens: None,
         })
     }
 
@@ -108,8 +108,11 @@ impl Batch {
     /// `[rows * tokens]`: the place of each token in its text, counted without padding.
     #[must_use]
     pub fn positions(&self) -> Vec<usize> {
-        if let Some(threads) = &self.threads {
-            return threads.iter().map(|thread| thread.position).collect();
+        if let Some(segment_tokens) = &self.segment_tokens {
+            return segment_tokens
+                .iter()
+                .map(|segment_token| segment_token.position)
+                .collect();
         }
         let mut all = Vec::with_capacity(self.ids.len());
         for row in self.mask.chunks(self.tokens) {
@@ -126,8 +129,8 @@ impl Batch {
     /// first token, and for padding.
     #[must_use]
     pub fn before(&self, at: usize) -> Option<usize> {
-        if let Some(threads) = &self.threads {
-            return threads[at].before;
+        if let Some(segment_tokens) = &self.segment_tokens {
+            return segment_tokens[at].before;
         }
         let inside = !at.is_multiple_of(self.tokens);
         (inside && self.mask[at] && self.mask[at - 1]).then(|| at - 1)
@@ -139,8 +142,10 @@ impl Batch {
         if key > query || !self.mask[start + key] {
             return false;
         }
-        let together = |threads: &Vec<Thread>| threads[start + query].reads(threads[start + key]);
-        self.threads.as_ref().is_none_or(together)
+        let together = |segment_tokens: &Vec<SegmentToken>| {
+            segment_tokens[start + query].reads(segment_tokens[start + key])
+        };
+        self.segment_tokens.as_ref().is_none_or(together)
     }
 }
 
@@ -180,31 +185,31 @@ pub(crate) fn check_lengths(lengths: &[usize], limit: usize) -> Result<(), LmErr
 
 /// One of the texts of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Text<'a> {
+pub struct Segment<'a> {
     /// Its tokens.
     pub ids: &'a [u32],
     /// The text of the same row that it goes on from, as a place in the row: an earlier one that
     /// stands for itself.
-    pub after: Option<usize>,
+    pub prefix: Option<usize>,
 }
 
 /// What a token of such a row belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Thread {
+pub(super) struct SegmentToken {
     /// Its text, from 1 on; padding is in none.
     text: usize,
     /// The text that its own goes on from; its own where it stands for itself.
-    trunk: usize,
+    prefix: usize,
     /// Its place in what it reads.
     pub(super) position: usize,
     /// The token before it, in the flat batch.
     pub(super) before: Option<usize>,
 }
 
-impl Thread {
+impl SegmentToken {
     /// Whether a token's text is this one's or what it goes on from.
     pub(super) const fn reads(self, earlier: Self) -> bool {
-        self.text > 0 && (earlier.text == self.text || earlier.text == self.trunk)
+        self.text > 0 && (earlier.text == self.text || earlier.text == self.prefix)
     }
 }
 
@@ -214,8 +219,12 @@ impl Batch {
     /// # Errors
     /// As [`Self::new`], the length of a text being that of what it reads; or if a text goes on from
     /// one that does not come before it, or that itself goes on from another.
-    pub fn woven(config: &ModelConfig, rows: &[Vec<Text<'_>>], pad: u32) -> Result<Self, LmError> {
-        let length = |row: &Vec<Text<'_>>| row.iter().map(|text| text.ids.len()).sum::<usize>();
+    pub fn packed(
+        config: &ModelConfig,
+        rows: &[Vec<Segment<'_>>],
+        pad: u32,
+    ) -> Result<Self, LmError> {
+        let length = |row: &Vec<Segment<'_>>| row.iter().map(|text| text.ids.len()).sum::<usize>();
         let tokens = rows.iter().map(length).max().unwrap_or(0);
         if tokens == 0 {
             return Err(LmError::Length {
@@ -229,56 +238,56 @@ impl Batch {
             mask: Vec::with_capacity(rows.len() * tokens),
             rows: rows.len(),
             tokens,
-            threads: None,
+            segment_tokens: None,
         };
-        let mut threads = Vec::with_capacity(rows.len() * tokens);
+        let mut segment_tokens = Vec::with_capacity(rows.len() * tokens);
         let mut lengths = Vec::new();
         for row in rows {
-            let end = threads.len() + tokens;
-            weave(row, &mut threads, &mut lengths)?;
+            let end = segment_tokens.len() + tokens;
+            pack_row(row, &mut segment_tokens, &mut lengths)?;
             batch.ids.extend(row.iter().flat_map(|text| text.ids));
-            batch.mask.resize(threads.len(), true);
+            batch.mask.resize(segment_tokens.len(), true);
             batch.ids.resize(end, pad);
             batch.mask.resize(end, false);
-            threads.resize(end, Thread::default());
+            segment_tokens.resize(end, SegmentToken::default());
         }
         check_lengths(&lengths, config.max_position_embeddings)?;
         check_ids(&batch.ids, tokens, config)?;
-        batch.threads = Some(threads);
+        batch.segment_tokens = Some(segment_tokens);
         Ok(batch)
     }
 }
 
 /// Adds the tokens of a row, and the length of what each of its texts reads.
-fn weave(
-    row: &[Text<'_>],
-    threads: &mut Vec<Thread>,
+fn pack_row(
+    row: &[Segment<'_>],
+    segment_tokens: &mut Vec<SegmentToken>,
     lengths: &mut Vec<usize>,
 ) -> Result<(), LmError> {
     // Where each text ends in the flat batch, and how many tokens that is from its beginning.
     let mut ends: Vec<(Option<usize>, usize)> = Vec::with_capacity(row.len());
     for (place, text) in row.iter().enumerate() {
-        let (trunk, mut before, start) = match text.after {
+        let (prefix, mut before, start) = match text.prefix {
             None => (place, None, 0),
-            Some(after) if after < place && row[after].after.is_none() => {
-                (after, ends[after].0, ends[after].1)
+            Some(prefix) if prefix < place && row[prefix].prefix.is_none() => {
+                (prefix, ends[prefix].0, ends[prefix].1)
             }
-            Some(after) => {
+            Some(prefix) => {
                 return Err(LmError::Option {
                     option: "the text that another goes on from",
-                    value: after.to_string(),
+                    value: prefix.to_string(),
                     allowed: "an earlier text of the row that goes on from none",
                 });
             }
         };
         for offset in 0..text.ids.len() {
-            threads.push(Thread {
+            segment_tokens.push(SegmentToken {
                 text: place + 1,
-                trunk: trunk + 1,
+                prefix: prefix + 1,
                 position: start + offset,
                 before,
             });
-            before = Some(threads.len() - 1);
+            before = Some(segment_tokens.len() - 1);
         }
         lengths.push(start + text.ids.len());
         ends.push((before, start + text.ids.len()));

@@ -6,8 +6,8 @@ use burn::tensor::activation::silu;
 use burn::tensor::{DType, Device, Int, Tensor};
 
 use super::Pass;
-use super::layers::{Around, Block, Linear, rms};
-use super::precision::times;
+use super::layers::{AttentionContext, Block, Linear, rms};
+use super::precision::matmul_weight;
 use crate::lm::config::ModelConfig;
 
 /// One layer's keys and values, `[rows, groups, capacity, head]` each. Room for all tokens is made
@@ -102,10 +102,10 @@ const FEW: usize = 64;
 /// `x Wᵀ` for a weight `[outputs, inputs]`. With few rows, as when a token is written, it is `W xᵀ`,
 /// turned: a processor's matrix product then reads the weight as it lies, where it would first copy
 /// it into another order (two fifths of the time of writing).
-pub(crate) fn product(x: Tensor<2>, weight: &Tensor<2>) -> Tensor<2> {
+pub(crate) fn matmul_weight_few_rows(x: Tensor<2>, weight: &Tensor<2>) -> Tensor<2> {
     let weight = weight.clone();
     if x.dims()[0] > FEW {
-        return times(x, weight);
+        return matmul_weight(x, weight);
     }
     let x = x.cast(weight.dtype()).transpose();
     weight.matmul(x).transpose().cast(DType::F32)
@@ -113,15 +113,15 @@ pub(crate) fn product(x: Tensor<2>, weight: &Tensor<2>) -> Tensor<2> {
 
 /// A decoder layer. Weights are `[outputs, inputs]`.
 #[derive(Clone, Debug)]
-pub(crate) struct Fast {
+pub(crate) struct DecodeLayer {
     input_norm: Tensor<2>,
     /// Queries, keys and values.
-    mix: Tensor<2>,
-    mix_bias: Option<Tensor<2>>,
+    qkv: Tensor<2>,
+    qkv_bias: Option<Tensor<2>>,
     output: Tensor<2>,
     post_norm: Tensor<2>,
     /// Gate and up.
-    widen: Tensor<2>,
+    gate_up: Tensor<2>,
     down: Tensor<2>,
     /// Widths of queries and of keys.
     widths: [usize; 2],
@@ -131,14 +131,15 @@ pub(crate) struct Fast {
 
 impl Block {
     /// The layer with its adapter, if the pass has one, added to the weights.
-    pub(crate) fn fast(&self, pass: Pass) -> Fast {
+    pub(crate) fn decode_layer(&self, pass: Pass) -> DecodeLayer {
         let weight = |linear: &Linear| {
             let weight = linear.weight.get(false);
             match linear.lora.as_ref().filter(|_| pass.adapter) {
                 Some(lora) => {
-                    let product = lora.b.get(false).matmul(lora.a.get(false));
+                    let matmul_weight_few_rows = lora.b.get(false).matmul(lora.a.get(false));
                     let kind = weight.dtype();
-                    let sum = weight.cast(DType::F32) + product.mul_scalar(lora.scale);
+                    let sum =
+                        weight.cast(DType::F32) + matmul_weight_few_rows.mul_scalar(lora.scale);
                     sum.cast(kind)
                 }
                 None => weight,
@@ -150,13 +151,13 @@ impl Block {
         let [query, key, value, output, gate, up, down] = &self.linears;
         let biases = [query, key, value].map(|linear| linear.bias.as_ref().map(|b| b.get(false)));
         let biases: Option<Vec<_>> = biases.into_iter().collect();
-        Fast {
+        DecodeLayer {
             input_norm: self.input_norm.get(false),
-            mix: joined(&[query, key, value]),
-            mix_bias: biases.map(|biases| Tensor::cat(biases, 1)),
+            qkv: joined(&[query, key, value]),
+            qkv_bias: biases.map(|biases| Tensor::cat(biases, 1)),
             output: weight(output),
             post_norm: self.post_norm.get(false),
-            widen: joined(&[gate, up]),
+            gate_up: joined(&[gate, up]),
             down: weight(down),
             widths: [query.weight.shape()[0], key.weight.shape()[0]],
             inner: gate.weight.shape()[0],
@@ -165,29 +166,29 @@ impl Block {
     }
 }
 
-impl Fast {
+impl DecodeLayer {
     /// `[rows * tokens, hidden]` to the same.
     pub(crate) fn forward(
         &self,
         x: Tensor<2>,
-        around: &Around,
+        context: &AttentionContext,
         cache: &mut LayerCache,
     ) -> Tensor<2> {
         let [queries, keys] = self.widths;
         let y = rms(x.clone(), self.input_norm.clone(), self.epsilon);
-        let mut mix = product(y, &self.mix);
-        if let Some(bias) = &self.mix_bias {
-            mix = mix + bias.clone();
+        let mut qkv = matmul_weight_few_rows(y, &self.qkv);
+        if let Some(bias) = &self.qkv_bias {
+            qkv = qkv + bias.clone();
         }
-        let query = mix.clone().narrow(1, 0, queries);
-        let key = mix.clone().narrow(1, queries, keys);
-        let value = mix.narrow(1, queries + keys, keys);
-        let mixed = around.attend(query, key, value, Some(cache));
-        let x = x + product(mixed, &self.output);
+        let query = qkv.clone().narrow(1, 0, queries);
+        let key = qkv.clone().narrow(1, queries, keys);
+        let value = qkv.narrow(1, queries + keys, keys);
+        let mixed = context.attend(query, key, value, Some(cache));
+        let x = x + matmul_weight_few_rows(mixed, &self.output);
         let y = rms(x.clone(), self.post_norm.clone(), self.epsilon);
-        let wide = product(y, &self.widen);
+        let wide = matmul_weight_few_rows(y, &self.gate_up);
         let gate = wide.clone().narrow(1, 0, self.inner);
         let up = wide.narrow(1, self.inner, self.inner);
-        x + product(silu(gate) * up, &self.down)
+        x + matmul_weight_few_rows(silu(gate) * up, &self.down)
     }
 }

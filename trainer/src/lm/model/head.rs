@@ -21,12 +21,12 @@ pub enum Entropy {
 
 /// Which tokens of a batch are asked about, as predicted by the token before them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Picks {
+pub struct TokenSelection {
     before: Vec<usize>,
     targets: Vec<u32>,
 }
 
-impl Picks {
+impl TokenSelection {
     /// The tokens of `batch` where `chosen` (`[rows * tokens]`) is true. A text's first token has
     /// nothing before it, and cannot be chosen.
     ///
@@ -41,7 +41,7 @@ impl Picks {
         if chosen.len() != batch.ids().len() {
             return Err(length("the choice of tokens", chosen.len()));
         }
-        let mut picks = Self::default();
+        let mut selection = Self::default();
         for (at, _) in chosen.iter().enumerate().filter(|(_, on)| **on) {
             let Some(before) = batch.before(at) else {
                 return Err(LmError::Option {
@@ -50,10 +50,10 @@ impl Picks {
                     allowed: "a token of the text with a token of the text before it",
                 });
             };
-            picks.before.push(before);
-            picks.targets.push(batch.ids()[at]);
+            selection.before.push(before);
+            selection.targets.push(batch.ids()[at]);
         }
-        Ok(picks)
+        Ok(selection)
     }
 
     /// How many tokens.
@@ -90,14 +90,17 @@ impl Qwen2 {
     pub fn token_logprobs(
         &self,
         hidden: Tensor<2>,
-        picks: &Picks,
+        selection: &TokenSelection,
         temperature: f64,
         entropy: Entropy,
         pass: Pass,
     ) -> TokenLogProbs {
-        let count = picks.len();
-        let before = indices(picks.before.iter().copied(), &self.device);
-        let targets = indices(picks.targets.iter().map(|id| *id as usize), &self.device);
+        let count = selection.len();
+        let before = indices(selection.before.iter().copied(), &self.device);
+        let targets = indices(
+            selection.targets.iter().map(|id| *id as usize),
+            &self.device,
+        );
         let mut logits = self.logits(hidden.select(0, before), pass);
         if (temperature - 1.0).abs() > 0.0 {
             logits = logits.div_scalar(temperature);

@@ -8,7 +8,7 @@ use burn::tensor::activation::{silu, softmax};
 use burn::tensor::{Device, Tensor, TensorData};
 
 use super::decode::LayerCache;
-use super::precision::times;
+use super::precision::matmul_weight;
 use super::{Batch, Pass};
 use crate::lm::config::ModelConfig;
 use crate::lm::parameter::Parameter;
@@ -50,7 +50,7 @@ impl Linear {
             let wide = thin.matmul(lora.b.get(pass.track).transpose());
             wide.mul_scalar(lora.scale)
         });
-        let mut y = times(x, self.weight.get(pass.track));
+        let mut y = matmul_weight(x, self.weight.get(pass.track));
         if let Some(bias) = &self.bias {
             y = y + bias.get(pass.track);
         }
@@ -131,7 +131,7 @@ impl Rope {
     }
 
     /// Turns `[rows, tokens, heads, head]`.
-    pub(crate) fn turn(&self, x: Tensor<4>) -> Tensor<4> {
+    pub(crate) fn apply(&self, x: Tensor<4>) -> Tensor<4> {
         let half = x.dims()[3] / 2;
         let (a, b) = (x.clone().narrow(3, 0, half), x.narrow(3, half, half));
         let (cosine, sine) = (self.cosine.clone(), self.sine.clone());
@@ -147,7 +147,7 @@ const HIDDEN: f32 = -1e30;
 
 /// What a pass needs to know about its tokens: how many, where they are, what they may see.
 #[derive(Clone, Debug)]
-pub(crate) struct Around {
+pub(crate) struct AttentionContext {
     pub(crate) rows: usize,
     pub(crate) tokens: usize,
     pub(crate) heads: usize,
@@ -158,7 +158,7 @@ pub(crate) struct Around {
     pub(crate) mask: Tensor<4>,
 }
 
-impl Around {
+impl AttentionContext {
     /// Of a whole batch: a token sees those before it that are no padding.
     pub(crate) fn of(config: &ModelConfig, batch: &Batch, device: &Device) -> Self {
         let (rows, tokens) = (batch.rows(), batch.tokens());
@@ -221,8 +221,8 @@ impl Around {
             .reshape([rows, tokens, self.groups, head])
             .swap_dims(1, 2);
         let scale = 1.0 / (head as f64).sqrt();
-        let query = self.rope.turn(query).swap_dims(1, 2).mul_scalar(scale);
-        let key = self.rope.turn(key).swap_dims(1, 2);
+        let query = self.rope.apply(query).swap_dims(1, 2).mul_scalar(scale);
+        let key = self.rope.apply(key).swap_dims(1, 2);
         let (key, value) = match cache {
             Some(cache) => cache.push(key, value),
             None => (key, value),
@@ -259,14 +259,14 @@ impl Block {
     pub(crate) fn forward(
         &self,
         x: Tensor<2>,
-        around: &Around,
+        context: &AttentionContext,
         pass: Pass,
         cache: Option<&mut LayerCache>,
     ) -> Tensor<2> {
         let [query, key, value, output, gate, up, down] = &self.linears;
         let y = rms(x.clone(), self.input_norm.get(pass.track), self.epsilon);
         let (query, key) = (query.forward(y.clone(), pass), key.forward(y.clone(), pass));
-        let mixed = around.attend(query, key, value.forward(y, pass), cache);
+        let mixed = context.attend(query, key, value.forward(y, pass), cache);
         let x = x + output.forward(mixed, pass);
         let y = rms(x.clone(), self.post_norm.get(pass.track), self.epsilon);
         let inner = silu(gate.forward(y.clone(), pass)) * up.forward(y, pass);

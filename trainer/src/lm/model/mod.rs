@@ -11,12 +11,12 @@ mod precision;
 use burn::tensor::{DType, Device, Tensor};
 
 pub(crate) use batch::check_lengths;
-pub use batch::{Batch, Text};
-pub(crate) use decode::{Cache, Fast, product};
-pub use head::{Entropy, Picks, TokenLogProbs};
-pub(crate) use layers::{Around, Block, Linear, LoraPair, Rope};
+pub use batch::{Batch, Segment};
+pub(crate) use decode::{Cache, DecodeLayer, matmul_weight_few_rows};
+pub use head::{Entropy, TokenLogProbs, TokenSelection};
+pub(crate) use layers::{AttentionContext, Block, Linear, LoraPair, Rope};
 pub(crate) use load::MODEL_FILES;
-use precision::times;
+use precision::matmul_weight;
 
 use super::config::ModelConfig;
 use super::lora::LoraConfig;
@@ -201,11 +201,11 @@ impl Qwen2 {
         pass: Pass,
         mut observe: impl FnMut(&Tensor<2>),
     ) -> Tensor<2> {
-        let around = Around::of(&self.config, batch, &self.device);
+        let context = AttentionContext::of(&self.config, batch, &self.device);
         let mut x = self.embed(batch, pass);
         for block in &self.blocks {
             observe(&x);
-            x = block.forward(x, &around, pass, None);
+            x = block.forward(x, &context, pass, None);
         }
         observe(&x);
         self.last_norm(x, pass)
@@ -225,7 +225,7 @@ impl Qwen2 {
     /// `[n, vocabulary]` from `[n, hidden]`.
     #[must_use]
     pub fn logits(&self, hidden: Tensor<2>, pass: Pass) -> Tensor<2> {
-        times(hidden, self.head_weight(pass))
+        matmul_weight(hidden, self.head_weight(pass))
     }
 
     /// `[vocabulary, hidden]`.

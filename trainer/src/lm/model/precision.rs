@@ -8,7 +8,7 @@ use super::Qwen2;
 use crate::lm::LmError;
 
 /// `x Wᵀ` for a weight `[outputs, inputs]`, computed in the weight's type; f32 comes out.
-pub(crate) fn times(x: Tensor<2>, weight: Tensor<2>) -> Tensor<2> {
+pub(crate) fn matmul_weight(x: Tensor<2>, weight: Tensor<2>) -> Tensor<2> {
     let product = x.cast(weight.dtype()).matmul(weight.transpose());
     product.cast(DType::F32)
 }

@@ -8,12 +8,12 @@ use crate::Progress;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RolloutError {
     /// Not one completion for each prompt.
-    #[error("{asked} prompts were completed by {said} completions: there must be one for each")]
+    #[error("{prompts} prompts got {completions} completions: there must be one for each")]
     Count {
-        /// Prompts.
-        asked: usize,
-        /// Completions.
-        said: usize,
+        /// Number of prompts.
+        prompts: usize,
+        /// Number of completions.
+        completions: usize,
     },
     /// A fallback that the episode does not take, which no world has.
     #[error("the world refuses its own fallback: {0}")]
@@ -25,7 +25,7 @@ pub enum RolloutError {
 
 /// One prompt, and where it comes from.
 #[derive(Debug)]
-pub struct Asked<'a, W: TextWorld> {
+pub struct GenerationRequest<'a, W: TextWorld> {
     /// Which of the episodes it belongs to, by their order at the start.
     pub episode: usize,
     /// Where that episode stands; a model has no business here, a script has.
@@ -33,12 +33,16 @@ pub struct Asked<'a, W: TextWorld> {
 }
 
 /// Completes prompts.
-pub trait Speaker<W: TextWorld> {
+pub trait Generator<W: TextWorld> {
     /// One completion for each prompt, in their order.
-    fn speak(&mut self, prompts: &[String], asked: &[Asked<'_, W>]) -> Vec<String>;
+    fn generate(
+        &mut self,
+        prompts: &[String],
+        requests: &[GenerationRequest<'_, W>],
+    ) -> Vec<String>;
 
     /// From now on the best answer each time, or a drawn one again. Who does not draw has one anyway.
-    fn greedily(&mut self, _on: bool) {}
+    fn set_greedy(&mut self, _on: bool) {}
 }
 
 /// A script in a model's place: it chooses an action and says it.
@@ -50,18 +54,22 @@ pub struct Script<F> {
     pub choose: F,
 }
 
-impl<W: TextWorld, F: FnMut(usize, &Situation<W>) -> W::Action> Speaker<W> for Script<F> {
-    fn speak(&mut self, _prompts: &[String], asked: &[Asked<'_, W>]) -> Vec<String> {
-        let say = |asked: &Asked<'_, W>| {
-            let action = (self.choose)(asked.episode, asked.situation);
-            W::say(self.style, asked.situation.observation(), action)
+impl<W: TextWorld, F: FnMut(usize, &Situation<W>) -> W::Action> Generator<W> for Script<F> {
+    fn generate(
+        &mut self,
+        _prompts: &[String],
+        requests: &[GenerationRequest<'_, W>],
+    ) -> Vec<String> {
+        let say = |request: &GenerationRequest<'_, W>| {
+            let action = (self.choose)(request.episode, request.situation);
+            W::say(self.style, request.situation.observation(), action)
         };
-        asked.iter().map(say).collect()
+        requests.iter().map(say).collect()
     }
 }
 
 /// An episode that asks in words.
-pub(crate) trait Seat<W: TextWorld> {
+pub(crate) trait EpisodeSlot<W: TextWorld> {
     /// What it asks next; nothing once it is over.
     fn ask(&mut self, style: PromptStyle) -> Option<String>;
 
@@ -80,28 +88,28 @@ pub(crate) trait Seat<W: TextWorld> {
 ///
 /// # Errors
 /// If a speaker does not complete each prompt, or a seat fails.
-pub(crate) fn side_by_side<W: TextWorld, S: Seat<W>>(
-    seats: &mut [S],
+pub(crate) fn run_batched<W: TextWorld, S: EpisodeSlot<W>>(
+    slots: &mut [S],
     style: PromptStyle,
-    speaker: &mut dyn Speaker<W>,
+    generator: &mut dyn Generator<W>,
     progress: Progress<'_>,
 ) -> Result<(), RolloutError> {
     loop {
-        let (open, prompts): (Vec<usize>, Vec<String>) = (seats.iter_mut().enumerate())
-            .filter_map(|(at, seat)| Some((at, seat.ask(style)?)))
+        let (open, prompts): (Vec<usize>, Vec<String>) = (slots.iter_mut().enumerate())
+            .filter_map(|(at, slot)| Some((at, slot.ask(style)?)))
             .unzip();
         if open.is_empty() {
             return Ok(());
         }
-        let asked: Vec<Asked<'_, W>> = (open.iter())
-            .map(|at| Asked {
+        let requests: Vec<GenerationRequest<'_, W>> = (open.iter())
+            .map(|at| GenerationRequest {
                 episode: *at,
-                situation: seats[*at].situation(),
+                situation: slots[*at].situation(),
             })
             .collect();
-        let said = ask(speaker, &prompts, &asked)?;
+        let said = ask(generator, &prompts, &requests)?;
         for (at, (prompt, said)) in open.into_iter().zip(prompts.into_iter().zip(said)) {
-            if seats[at].answer(prompt, said)? {
+            if slots[at].answer(prompt, said)? {
                 progress();
             }
         }
@@ -110,17 +118,17 @@ pub(crate) fn side_by_side<W: TextWorld, S: Seat<W>>(
 
 /// Asks, and sees that everybody answered.
 pub(crate) fn ask<W: TextWorld>(
-    speaker: &mut dyn Speaker<W>,
+    generator: &mut dyn Generator<W>,
     prompts: &[String],
-    asked: &[Asked<'_, W>],
+    requests: &[GenerationRequest<'_, W>],
 ) -> Result<Vec<String>, RolloutError> {
-    let said = speaker.speak(prompts, asked);
+    let said = generator.generate(prompts, requests);
     if said.len() == prompts.len() {
         Ok(said)
     } else {
         Err(RolloutError::Count {
-            asked: prompts.len(),
-            said: said.len(),
+            prompts: prompts.len(),
+            completions: said.len(),
         })
     }
 }

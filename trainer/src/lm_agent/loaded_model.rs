@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::voice::Voice;
+use super::agent::LmAgent;
 use crate::args::{named, parse_number};
 use crate::compact::device::DeviceName;
 use crate::finetune::RunError;
@@ -15,7 +15,7 @@ use crate::provenance::{Provenance, marked_name};
 /// model can refuse it.
 #[derive(Clone, Debug, Default, PartialEq, clap::Args)]
 #[command(next_help_heading = "Language model")]
-pub struct SpeechOptions {
+pub struct GenerationArgs {
     /// A LoRA adapter of the language model
     #[arg(long, alias = "adapter-dir", value_name = "DIR", requires = "model")]
     pub adapter: Option<PathBuf>,
@@ -36,10 +36,10 @@ pub struct SpeechOptions {
     pub device: Option<DeviceName>,
 }
 
-impl SpeechOptions {
+impl GenerationArgs {
     /// The same with every default said.
     #[must_use]
-    pub fn spelled_out(&self) -> Self {
+    pub fn with_defaults(&self) -> Self {
         Self {
             adapter: self.adapter.clone(),
             temperature: Some(self.temperature.unwrap_or(0.0)),
@@ -74,7 +74,7 @@ impl SpeechOptions {
 
 /// A model with its tokenizer.
 #[derive(Debug)]
-pub struct Speech {
+pub struct LoadedModel {
     model: Qwen2,
     tokenizer: Tokenizer,
     options: GenerateOptions,
@@ -86,13 +86,13 @@ pub struct Speech {
     pub provenance: Provenance,
 }
 
-impl Speech {
+impl LoadedModel {
     /// Loads the model `asked`, a local folder or a name on the Hub.
     ///
     /// # Errors
     /// If it cannot be found or read, or the adapter is of another model.
-    pub fn load(asked: &str, options: &SpeechOptions) -> Result<Self, RunError> {
-        let said = options.spelled_out();
+    pub fn load(asked: &str, options: &GenerationArgs) -> Result<Self, RunError> {
+        let said = options.with_defaults();
         let batch = said.generation_batch_size.unwrap_or_default();
         if batch == 0 {
             return Err(RunError::option("generation-batch-size", "at least 1"));
@@ -130,9 +130,9 @@ impl Speech {
 
     /// The model behind a world's prompts.
     #[must_use]
-    pub fn voice(&self) -> Voice<'_> {
+    pub fn agent(&self) -> LmAgent<'_> {
         let options = self.options.clone();
-        Voice::new(&self.model, &self.tokenizer, options, self.batch)
+        LmAgent::new(&self.model, &self.tokenizer, options, self.batch)
     }
 }
 

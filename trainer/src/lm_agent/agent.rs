@@ -2,14 +2,14 @@
 
 use sentinel_policy::text::TextWorld;
 
-use crate::corpus::rollout::{Asked, RolloutError, Speaker};
+use crate::corpus::rollout::{GenerationRequest, Generator, RolloutError};
 use crate::finetune::RunError;
 use crate::lm::random::Random;
 use crate::lm::{Completion, GenerateOptions, LmError, Message, Qwen2, Tokenizer};
 
 /// One answer as tokens.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct Generation {
     /// The episode that asked.
     pub episode: usize,
     /// The prompt, with the template around it.
@@ -19,7 +19,7 @@ pub struct Said {
 }
 
 /// A model behind a world's prompts. Each call draws from a stream of its own.
-pub struct Voice<'a> {
+pub struct LmAgent<'a> {
     model: &'a Qwen2,
     tokenizer: &'a Tokenizer,
     options: GenerateOptions,
@@ -30,12 +30,12 @@ pub struct Voice<'a> {
     seed: u64,
     calls: u64,
     /// All answers so far, in the order in which they were asked for.
-    pub said: Vec<Said>,
+    pub generations: Vec<Generation>,
     /// Why the model fell silent. A speaker can only say too little, which stops a rollout.
     pub failure: Option<LmError>,
 }
 
-impl<'a> Voice<'a> {
+impl<'a> LmAgent<'a> {
     /// Speaks with these options; their seed is where all streams come from.
     #[must_use]
     pub const fn new(
@@ -53,7 +53,7 @@ impl<'a> Voice<'a> {
             batch,
             seed,
             calls: 0,
-            said: Vec::new(),
+            generations: Vec::new(),
             failure: None,
         }
     }
@@ -72,7 +72,7 @@ impl<'a> Voice<'a> {
     ///
     /// # Errors
     /// The model's, else the player's.
-    pub fn through<T>(
+    pub fn run<T>(
         &mut self,
         play: impl FnOnce(&mut Self) -> Result<T, RolloutError>,
     ) -> Result<T, RunError> {
@@ -103,7 +103,7 @@ impl<'a> Voice<'a> {
             let completions = self.model.generate(&rows, &self.options)?;
             for ((prompt, completion), episode) in rows.into_iter().zip(completions).zip(episodes) {
                 texts.push(completion.text(self.tokenizer)?);
-                self.said.push(Said {
+                self.generations.push(Generation {
                     episode: *episode,
                     prompt,
                     completion,
@@ -114,8 +114,8 @@ impl<'a> Voice<'a> {
     }
 }
 
-impl<W: TextWorld> Speaker<W> for Voice<'_> {
-    fn speak(&mut self, prompts: &[String], asked: &[Asked<'_, W>]) -> Vec<String> {
+impl<W: TextWorld> Generator<W> for LmAgent<'_> {
+    fn generate(&mut self, prompts: &[String], asked: &[GenerationRequest<'_, W>]) -> Vec<String> {
         let episodes: Vec<usize> = asked.iter().map(|asked| asked.episode).collect();
         match self.answer(prompts, &episodes) {
             Ok(texts) => texts,
@@ -126,7 +126,7 @@ impl<W: TextWorld> Speaker<W> for Voice<'_> {
         }
     }
 
-    fn greedily(&mut self, on: bool) {
+    fn set_greedy(&mut self, on: bool) {
         self.options.greedy = on || self.greedy;
     }
 }

@@ -29,7 +29,7 @@ const READ: [&str; 5] = [
 
 /// What all files of a run say about it.
 #[derive(Clone, Debug)]
-pub struct About {
+pub struct RunMetadata {
     /// All options by name; with an adapter that is gone on with, its own in place of a new one's.
     pub config: Value,
     /// The folder of the base model.
@@ -50,7 +50,7 @@ pub struct About {
     pub warnings: Vec<String>,
 }
 
-impl About {
+impl RunMetadata {
     /// Of a run with these options, `run` among them, that starts from the model in `source`.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl About {
         if let (Value::Object(fields), Some(adapter)) = (&mut config, run.named_adapter()?) {
             fields.extend(RunOptions::of_adapter(&adapter));
         }
-        let mut about = Self {
+        let mut metadata = Self {
             config,
             source,
             fallback,
@@ -76,22 +76,22 @@ impl About {
             provenance: Provenance::new(),
             warnings: Vec::new(),
         };
-        about.provenance.inherit_model(&about.source)?;
+        metadata.provenance.inherit_model(&metadata.source)?;
         if fallback {
             // The stand-in of a run that an earlier version began says nothing.
-            about.provenance.mark("init", stand_in_for(&run.model));
+            metadata.provenance.mark("init", stand_in_for(&run.model));
         }
-        about.reads_folder("model", &about.source.clone(), &READ)?;
+        metadata.reads_folder("model", &metadata.source.clone(), &READ)?;
         if let Some(adapter) = &run.adapter {
-            about.provenance.inherit_model(adapter)?;
-            about.reads_folder("adapter", adapter, &ADAPTER_FILES)?;
+            metadata.provenance.inherit_model(adapter)?;
+            metadata.reads_folder("adapter", adapter, &ADAPTER_FILES)?;
         }
-        if (GenerationDefaults::read(&about.source)?.eos_token_ids).is_empty() {
+        if (GenerationDefaults::read(&metadata.source)?.eos_token_ids).is_empty() {
             let text = "the model names no token that ends a text (eos_token_id in generation_config.json or \
                         config.json): what it writes ends only where the room does";
-            about.warnings.push(text.to_owned());
+            metadata.warnings.push(text.to_owned());
         }
-        Ok(about)
+        Ok(metadata)
     }
 
     /// Notes that the run reads a file, which is `what`.

@@ -2,7 +2,7 @@
 
 use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate};
 use sentinel_trainer::lm::{
-    Batch, Entropy, Grads, LmError, ModelConfig, Pass, Picks, Qwen2, Text, Trained,
+    Batch, Entropy, Grads, LmError, ModelConfig, Pass, Qwen2, Segment, TokenSelection, Trained,
 };
 use sentinel_trainer::rl::config::{LossConfig, LossType};
 
@@ -38,12 +38,12 @@ pub(crate) fn ids(start: u32, tokens: u32) -> Vec<u32> {
 
 /// Log-probabilities of the chosen tokens, and the gradients of their sum.
 fn learned(model: &Qwen2, batch: &Batch, chosen: &[bool]) -> (Vec<f32>, Grads) {
-    let picks = Picks::new(batch, chosen).unwrap();
+    let selection = TokenSelection::new(batch, chosen).unwrap();
     let pass = Pass::training(0);
     let mut logps = Vec::new();
     let (_, grads) = model
         .gradients(batch, pass, |hidden| {
-            let found = model.token_logprobs(hidden, &picks, 1.0, Entropy::Skipped, pass);
+            let found = model.token_logprobs(hidden, &selection, 1.0, Entropy::Skipped, pass);
             logps = numbers(found.logps.clone());
             Ok(found.logps.sum())
         })
@@ -74,24 +74,24 @@ fn completions_that_share_a_prompt_are_those_of_rows_of_their_own() {
         .collect();
     let (expected, slopes) = learned(&model, &apart, &chosen);
 
-    let mut row = vec![Text {
+    let mut row = vec![Segment {
         ids: &prompt,
-        after: None,
+        prefix: None,
     }];
-    row.extend(completions.iter().map(|ids| Text {
+    row.extend(completions.iter().map(|ids| Segment {
         ids,
-        after: Some(0),
+        prefix: Some(0),
     }));
     // A longer row beside it, so that this one is padded.
     let other = ids(5, 20);
-    let beside = vec![Text {
+    let beside = vec![Segment {
         ids: &other,
-        after: None,
+        prefix: None,
     }];
-    let woven = Batch::woven(model.config(), &[row, beside], 0).unwrap();
-    assert_eq!(woven.positions()[9..13], [9, 10, 11, 9]);
+    let packed = Batch::packed(model.config(), &[row, beside], 0).unwrap();
+    assert_eq!(packed.positions()[9..13], [9, 10, 11, 9]);
     let chosen: Vec<bool> = (0..40).map(|at| (9..18).contains(&at)).collect();
-    let (found, grads) = learned(&model, &woven, &chosen);
+    let (found, grads) = learned(&model, &packed, &chosen);
     close("log-probabilities", &found, &expected, 1e-5);
     alike(&model, &grads, &slopes);
 }
@@ -105,10 +105,10 @@ fn texts_packed_into_a_row_do_not_see_each_other() {
         .flat_map(|ids| (0..8).map(|at| at > 8 - ids.len()))
         .collect();
     let (expected, slopes) = learned(&model, &apart, &chosen);
-    let row: Vec<Text<'_>> = (texts.iter())
-        .map(|ids| Text { ids, after: None })
+    let row: Vec<Segment<'_>> = (texts.iter())
+        .map(|ids| Segment { ids, prefix: None })
         .collect();
-    let packed = Batch::woven(model.config(), &[row], 0).unwrap();
+    let packed = Batch::packed(model.config(), &[row], 0).unwrap();
     let firsts = [0, 6, 10];
     let chosen: Vec<bool> = (0..18).map(|at| !firsts.contains(&at)).collect();
     let (found, grads) = learned(&model, &packed, &chosen);
@@ -116,7 +116,9 @@ fn texts_packed_into_a_row_do_not_see_each_other() {
     alike(&model, &grads, &slopes);
     // A text's first token follows nothing, wherever in a row it stands.
     let chosen: Vec<bool> = (0..18).map(|at| at == 6).collect();
-    let refused = Picks::new(&packed, &chosen).unwrap_err().to_string();
+    let refused = TokenSelection::new(&packed, &chosen)
+        .unwrap_err()
+        .to_string();
     assert!(refused.contains("row 0 column 6"), "{refused}");
 }
 
@@ -124,8 +126,8 @@ fn texts_packed_into_a_row_do_not_see_each_other() {
 fn a_row_that_cannot_be_is_refused() {
     let model = model();
     let (long, short) = (ids(1, 20), ids(2, 5));
-    let batch = |row: Vec<Text<'_>>| Batch::woven(model.config(), &[row], 0);
-    let text = |ids, after| Text { ids, after };
+    let batch = |row: Vec<Segment<'_>>| Batch::packed(model.config(), &[row], 0);
+    let text = |ids, prefix| Segment { ids, prefix };
     // Each fits alone: together they are longer than the model reads.
     let found = batch(vec![text(&long, None), text(&short, Some(0))]);
     assert!(

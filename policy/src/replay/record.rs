@@ -17,7 +17,7 @@ pub fn record_episode<W: Recordable>(
     let mut rows = Vec::with_capacity(32);
     let run = run_with(setup, |episode: &W| {
         let action = player.act(episode)?;
-        // Recorded for learned policies only: running a scripted policy again recomputes its belief.
+        // For learned policies only: running a scripted policy again recomputes its belief.
         let probabilities = player.probabilities();
         let belief = player.belief().filter(|_| probabilities.is_some());
         let belief = belief.map(|rows| {

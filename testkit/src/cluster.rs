@@ -1,4 +1,5 @@
-//! Recorded cluster episodes: reset, steps, final, and the controller between adaptive episodes.
+//! Checks recorded cluster episodes: reset, steps, final, and the controller between adaptive
+//! episodes.
 
 use sentinel_env::Environment;
 use std::collections::BTreeMap;
@@ -18,11 +19,11 @@ use crate::episodes::{LABELS, controller_row, seed, sequence, to_value};
 struct Running {
     episode: Episode,
     last: Option<Step>,
-    /// The scripted policy of that name, which must choose what was recorded.
+    /// Scripted policy that the recording names. It must choose the recorded actions.
     player: Option<Player>,
 }
 
-/// Where the replay of a file stands.
+/// The state of checking one file, row by row.
 #[derive(Default)]
 pub(crate) struct ClusterEpisodes {
     running: Option<Running>,
@@ -31,7 +32,7 @@ pub(crate) struct ClusterEpisodes {
 }
 
 impl ClusterEpisodes {
-    /// Differences of one row.
+    /// Returns the differences of one row.
     pub(crate) fn check(&mut self, kind: &str, row: &Value) -> Vec<String> {
         match (kind, &mut self.running) {
             ("reset", _) => self.reset(row).unwrap_or_else(|problem| vec![problem]),
@@ -118,7 +119,7 @@ impl Running {
 
     fn finish(&mut self, row: &Value) -> Vec<String> {
         let seed = self.episode.setup().seed;
-        // A policy that draws nothing leaves its stream where it starts.
+        // A policy without random draws leaves its stream at the start.
         let start = PyRandom::new(Streams::Reference.seed(seed, POLICY_STREAM)).random();
         let peeked = self.player.as_ref().and_then(Player::peek_draw);
         let next = Some(peeked.unwrap_or(start));

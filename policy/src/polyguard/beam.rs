@@ -63,7 +63,8 @@ fn search(o: &Observation) -> CandidateId {
     plans.first().map_or(CandidateId::FIRST, |plan| plan.first)
 }
 
-/// Keeps the [`WIDTH`] best plans, sorted by descending value; ties go to the lower first candidate.
+/// Keeps the [`WIDTH`] best plans, sorted by descending value. On a tie, the plan with the lower
+/// first candidate comes first.
 fn keep_best(plans: &mut Vec<Plan>) {
     sort(plans, |a, b| {
         let order = b.value.total_cmp(&a.value);

@@ -13,8 +13,7 @@ use sentinel_policy::polyguard;
 use sentinel_policy::replay::{Replay, ReplayFile, record_episode, to_lines, verify};
 use sentinel_policy::trust::PolicyName;
 
-/// When one world is parsed, rows of other worlds are reported, and its own rows are parsed as
-/// usual.
+/// A parser for one world reports the rows of other worlds, and parses its own as usual.
 #[test]
 fn rows_of_another_world_do_not_fit() {
     let trust = sentinel_env::trust::Setup::new(Task::Task1, 7, Streams::Independent);

@@ -1,6 +1,6 @@
 //! The effect of a completion that is not a valid action.
 
-/// What happens to an episode after a completion that is not a valid action.
+/// The effect on an episode of a completion that is not a valid action.
 ///
 /// Each world uses one of the two variants. Neither replaces the text by an action that it does not
 /// name: substituting the cheapest harmless action would teach a model that invalid text is that
@@ -26,8 +26,8 @@ pub struct InvalidReward(f64);
 pub struct InvalidRewardError(f64);
 
 impl InvalidReward {
-    /// Creates the reward from a number in `[-1, 0]`. The actions of every world earn more than 0,
-    /// see [`super::TextWorld::LEAST_REWARD`].
+    /// Creates the reward from a number in `[-1, 0]`. Every action of a world with
+    /// [`Consequence::Ends`] earns more than 0, see [`super::TextWorld::LEAST_REWARD`].
     ///
     /// # Errors
     /// If the number is outside of that range or NaN.

@@ -36,7 +36,7 @@ impl ClusterEpisodes {
     pub(crate) fn check(&mut self, kind: &str, row: &Value) -> Vec<String> {
         match (kind, &mut self.running) {
             ("reset", _) => self.reset(row).unwrap_or_else(|problem| vec![problem]),
-            (_, None) => vec!["no episode before it".to_owned()],
+            (_, None) => vec!["no reset before this row".to_owned()],
             ("controller", _) => self.controller(row),
             ("step", Some(running)) => running.step(row),
             (_, Some(running)) => running.finish(row),
@@ -49,7 +49,7 @@ impl ClusterEpisodes {
             .as_str()
             .and_then(Task::parse)
             .ok_or("unknown task")?;
-        let seed = seed(&row["seed"]).ok_or("the seed is no integer of up to 64 bits")?;
+        let seed = seed(&row["seed"]).ok_or("the seed is not an integer of up to 64 bits")?;
         let adaptive = row["difficulty_profile"].is_object();
         let key = sequence(row);
         if row["episode"] == 0 {
@@ -74,7 +74,7 @@ impl ClusterEpisodes {
 
     fn controller(&mut self, row: &Value) -> Vec<String> {
         let Some(running) = &self.running else {
-            return vec!["no episode before it".to_owned()];
+            return vec!["no reset before this row".to_owned()];
         };
         let controller = self.controllers.entry(sequence(row)).or_default();
         let counters = &running.episode.observation().counters;

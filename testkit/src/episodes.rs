@@ -61,7 +61,7 @@ impl Episodes {
             .as_str()
             .and_then(Task::parse)
             .ok_or("unknown task")?;
-        let seed = seed(&row["seed"]).ok_or("the seed is no integer of up to 64 bits")?;
+        let seed = seed(&row["seed"]).ok_or("the seed is not an integer of up to 64 bits")?;
         let adaptive = row["difficulty_profile"].is_object();
         let key = sequence(row);
         if row["episode"] == 0 {
@@ -85,7 +85,7 @@ impl Episodes {
     fn controller(&mut self, row: &Value) -> Vec<String> {
         let controller = self.controllers.entry(sequence(row)).or_default();
         let Some(running) = &self.running else {
-            return vec!["no episode before it".to_owned()];
+            return vec!["no reset before this row".to_owned()];
         };
         running.session.episode().report_to(controller);
         differences(row, &controller_row(controller), &LABELS)

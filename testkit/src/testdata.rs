@@ -131,7 +131,7 @@ fn read(file: &Path) -> Result<String> {
         // A file may consist of several compressed parts.
         MultiGzDecoder::new(bytes.as_slice())
             .read_to_string(&mut text)
-            .with_context(|| format!("{} is no gzip file, or is cut off", file.display()))?;
+            .with_context(|| format!("{} is not a gzip file, or is truncated", file.display()))?;
         return Ok(text);
     }
     String::from_utf8(bytes).with_context(|| format!("{} is not text", file.display()))

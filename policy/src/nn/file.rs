@@ -53,7 +53,9 @@ pub enum ModelError {
     #[error("cannot be written as safetensors: {0}")]
     Unwritable(String),
     /// The metadata is missing or is not a valid configuration.
-    #[error("its metadata has no valid `{KEY}` entry ({0}): it was not written by sentinel train")]
+    #[error(
+        "the metadata has no valid `{KEY}` entry ({0}): `sentinel train` did not write the file"
+    )]
     Metadata(String),
     /// The model was trained for another world.
     #[error(
@@ -67,7 +69,7 @@ pub enum ModelError {
     },
     /// The model was trained on another version of the features.
     #[error(
-        "its features are version {found}, and this build computes version {wanted}: train it again"
+        "the model uses feature version {found}, but this build computes {wanted}: train it again"
     )]
     Features {
         /// Feature version of the model.
@@ -76,7 +78,7 @@ pub enum ModelError {
         wanted: u32,
     },
     /// The number of hidden units is not supported.
-    #[error("it has {0} hidden units: 1 to {HIDDEN_MAX} are possible")]
+    #[error("the model has {0} hidden units: 1 to {HIDDEN_MAX} are supported")]
     Hidden(usize),
     /// A parameter is missing, or has another type or shape.
     #[error("parameter {name} should be f32 of shape {expected:?}, found {found}")]
@@ -89,10 +91,10 @@ pub enum ModelError {
         found: String,
     },
     /// The file has this many tensors more than the network.
-    #[error("it holds {0} tensors more than a policy has")]
+    #[error("the file holds {0} more tensors than the network")]
     Surplus(usize),
     /// A parameter holds an infinite value or NaN.
-    #[error("parameter {0} holds a number that is not finite")]
+    #[error("parameter {0} holds a value that is not finite")]
     NotFinite(&'static str),
 }
 
@@ -114,7 +116,7 @@ impl<A: Architecture> Model<A> {
         let file = File::read(bytes).ok_or(ModelError::Format)?;
         let text = file.header.get("__metadata__").and_then(|all| all.get(KEY));
         let text = text.and_then(Json::as_str);
-        let text = text.ok_or_else(|| ModelError::Metadata("there is none".to_owned()))?;
+        let text = text.ok_or_else(|| ModelError::Metadata("it is missing".to_owned()))?;
         let metadata = |error: serde_json::Error| ModelError::Metadata(error.to_string());
         // Check the world first, because the configuration of another world's network has other
         // fields.

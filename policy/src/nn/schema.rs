@@ -88,7 +88,7 @@ impl<R: AsMut<[f32]>> FeatureWriter<R> {
         #[cfg(debug_assertions)]
         {
             let column = self.schema.names.get(self.len).copied();
-            let column = column.unwrap_or("behind the last");
+            let column = column.unwrap_or("past the last one");
             assert!(is_name(column), "the column is {column}, not {name}");
         }
         #[cfg(not(debug_assertions))]

@@ -58,7 +58,8 @@ impl Recordable for PolyguardEnv {
     fn read_action(fields: &mut Fields) -> Result<Action, RowError> {
         let Some(name) = fields.word("candidate_id")? else {
             let why = fields.required_word("invalid")?;
-            let unknown = || RowError::Action(format!("invalid is {why:?}, which is no reason"));
+            let unknown =
+                || RowError::Action(format!("invalid is {why:?}, which is not a known reason"));
             let action = match why.as_str() {
                 EXPLOIT => Action::Exploit,
                 _ => Action::Invalid(Violation::parse(&why).ok_or_else(unknown)?),

@@ -10,7 +10,7 @@
 //!   line, and an invalid line does not affect the others.
 //! * [`ReplayEpisode`]: plays one episode of a replay. A missing row is replaced by a fallback
 //!   action and counted.
-//! * [`verify`]: plays every episode again and reports what does not fit.
+//! * [`verify()`]: plays every episode again and reports what does not fit.
 //! * [`record_episode`]: runs a player and records its actions.
 
 mod fields;

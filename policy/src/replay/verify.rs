@@ -158,7 +158,7 @@ fn unused(line: usize, step: u32, id: &EpisodeId, used: u32) -> Diagnostic {
     let why = if step >= used {
         format!("the episode has ended after {used} steps")
     } else {
-        "no action falls on it".to_owned()
+        "no action is taken at this step".to_owned()
     };
     Diagnostic {
         line,

@@ -22,7 +22,7 @@ pub struct InvalidReward(f64);
 
 /// An error for a number that is not a valid [`InvalidReward`].
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("{0} is not from -1 to 0: what is no action must earn less than any action does")]
+#[error("{0} is not from -1 to 0: an invalid completion must earn less than any action")]
 pub struct InvalidRewardError(f64);
 
 impl InvalidReward {

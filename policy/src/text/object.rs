@@ -37,12 +37,15 @@ impl Object {
     /// duplicate field.
     pub fn read(reader: Reader, text: &str, known: &[&str]) -> Result<Self, Unreadable> {
         if text.len() > COMPLETION_BYTES {
-            let detail = format!("{} bytes, of {COMPLETION_BYTES} at most", text.len());
+            let detail = format!(
+                "{} bytes, at most {COMPLETION_BYTES} are allowed",
+                text.len()
+            );
             return Err(Unreadable::new(Reason::TooLong, detail));
         }
         let text = text.trim();
         if text.is_empty() {
-            return Err(Unreadable::new(Reason::Empty, "nothing is said"));
+            return Err(Unreadable::new(Reason::Empty, "the completion is empty"));
         }
         let (fields, repaired) = match (whole(text), reader) {
             (Ok(fields), _) => (fields, false),
@@ -128,22 +131,28 @@ fn wrong_type(wrong: WrongType) -> Unreadable {
 fn whole(text: &str) -> Result<Fields, Unreadable> {
     let fault = |reason, detail: String| Err(Unreadable::new(reason, detail));
     if text.contains("```") && !text.starts_with('{') {
-        return fault(Reason::CodeFence, "a code fence around it".to_owned());
+        return fault(
+            Reason::CodeFence,
+            "a code fence around the object".to_owned(),
+        );
     }
     if !text.starts_with('{') {
         return if serde_json::from_str::<IgnoredAny>(text).is_ok() {
-            fault(Reason::NotAnObject, format!("{} is no object", clip(text)))
+            fault(
+                Reason::NotAnObject,
+                format!("{} is not an object", clip(text)),
+            )
         } else if objects(text).next().is_some() {
             fault(Reason::TextAround, "text before the object".to_owned())
         } else {
-            fault(Reason::NotJson, format!("{:?} is no JSON", clip(text)))
+            fault(Reason::NotJson, format!("{:?} is not JSON", clip(text)))
         };
     }
     let mut reader = serde_json::Deserializer::from_str(text).into_iter::<Json>();
     let fields = match reader.next() {
         Some(Ok(Json::Object(fields))) => fields,
         Some(Err(error)) => return fault(Reason::NotJson, error.to_string()),
-        _ => return fault(Reason::Empty, "nothing is said".to_owned()),
+        _ => return fault(Reason::Empty, "the completion is empty".to_owned()),
     };
     let rest = text[reader.byte_offset()..].trim_start();
     if rest.is_empty() {
@@ -180,7 +189,7 @@ fn check(fields: &Fields, known: &[&str]) -> Result<(), Unreadable> {
             Unreadable::new(Reason::UnknownField, detail)
         }
         Some(FieldFault::Duplicate(name)) => {
-            Unreadable::new(Reason::DuplicateField, format!("{name} is there twice"))
+            Unreadable::new(Reason::DuplicateField, format!("field {name} occurs twice"))
         }
     })
 }

@@ -12,7 +12,7 @@ use sentinel_testkit::digests::{DigestList, rule_sets};
 #[cfg(not(target_arch = "wasm32"))]
 fn main() -> ExitCode {
     let Some(path) = std::env::args_os().nth(1) else {
-        eprintln!("golden-digests: name the file to write");
+        eprintln!("golden-digests: missing argument: the file to write");
         return ExitCode::FAILURE;
     };
     match write(path.as_ref()) {

@@ -35,8 +35,8 @@ pub const HEADS: [usize; 3] = [4, 1, 3 + SLOTS];
 /// verifications.
 pub(super) const CONTEXT: usize = ActionType::ALL.len() + 2;
 
-/// Indices of the parameters in [`Architecture::shapes`](crate::nn::Architecture::shapes). Jobs,
-/// GPUs and workers have the same six parameters each.
+/// Indices of the parameters in [`Architecture::shapes`]. Jobs, GPUs and workers have the same six
+/// parameters each.
 pub mod at {
     /// First parameter of jobs, GPUs and workers.
     pub const SETS: [usize; 3] = [0, 6, 12];

@@ -27,7 +27,7 @@ impl Default for PolyguardNet {
     }
 }
 
-/// Indices of the parameters in [`Architecture::shapes`](crate::nn::Architecture::shapes).
+/// Indices of the parameters in [`Architecture::shapes`].
 pub mod at {
     /// Candidate features to the first layer, `[PER_CANDIDATE, hidden]`.
     pub const CANDIDATE_IN: usize = 0;

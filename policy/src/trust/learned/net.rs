@@ -54,7 +54,7 @@ pub const SLOT_ACTIONS: usize = 2;
 /// Number of logits of actions without a slot: solve independently and skip.
 pub const GLOBAL_ACTIONS: usize = 2;
 
-/// Indices of the parameters in [`Architecture::shapes`](crate::nn::Architecture::shapes).
+/// Indices of the parameters in [`Architecture::shapes`].
 pub mod at {
     /// Slot features to the first layer, `[PER_SLOT, hidden]`.
     pub const SLOT_IN: usize = 0;

@@ -1,4 +1,5 @@
-//! Fits the learned policies of the polyguard world and writes `policy/data/polyguard/*.json`.
+//! Fits the imitation model and the bandits of the polyguard world and writes
+//! `policy/data/polyguard/*.json`.
 //!
 //! `cargo run --release -p sentinel-policy --example polyguard_fit [FOLDER]`
 

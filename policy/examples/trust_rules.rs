@@ -1,8 +1,8 @@
-//! The effect of each change to the trust world's rules, as the tables of `docs/trust.md`:
-//! `cargo run --release -p sentinel-policy --example trust_rules -- 1000 1500`.
+//! Measures the effect of each change to the trust world's rules and prints the tables of
+//! `docs/trust.md`: `cargo run --release -p sentinel-policy --example trust_rules -- 1000 1500`.
 //!
-//! Every scripted policy, every constant one, and some cheap tricks, over a range of seeds with
-//! independent streams.
+//! Plays every scripted policy, every constant policy and some simple tricks over a range of seeds
+//! with independent streams.
 #![allow(
     clippy::print_stdout,
     reason = "an example prints what it was asked for"
@@ -16,7 +16,7 @@ use sentinel_env::trust::{Action, Change, Observation, Rules, Setup, Task, Trust
 use sentinel_policy::trust::PolicyName;
 use sentinel_policy::{Playable, Player, Policy, run_episode};
 
-/// A policy of one line, which looks at the stakes or at trust but weighs nothing.
+/// A one-line policy that reacts to the stakes or to trust without weighing evidence.
 #[derive(Clone, Copy)]
 struct Trick {
     name: &'static str,
@@ -68,7 +68,7 @@ fn by_stakes(o: &Observation, high: Action, low: Action) -> Action {
     if o.stakes >= HIGH_STAKES { high } else { low }
 }
 
-/// Who plays: a fresh player for each seed.
+/// A named competitor that creates a new player for each seed.
 struct Contestant {
     name: String,
     start: Box<dyn Fn(u64) -> Player<TrustEnv>>,
@@ -98,7 +98,7 @@ fn contestants() -> (Vec<Contestant>, usize) {
     (all, tricks)
 }
 
-/// Mean score and its standard error.
+/// A mean score and its standard error.
 #[derive(Clone, Copy)]
 struct Mean(f64, f64);
 
@@ -115,13 +115,13 @@ fn play(rules: Rules, seeds: &std::ops::Range<u64>, who: &Contestant, task: Task
     Mean(mean, (spread / (n - 1.0) / n).sqrt())
 }
 
-/// Scores of all contestants in the three tasks, under one set of rules.
+/// Scores of all competitors in the three tasks, under one set of rules.
 struct Column {
     rules: Rules,
     rows: Vec<[Mean; 3]>,
 }
 
-/// Plays each set of rules on a thread of its own.
+/// Plays each set of rules on its own thread.
 fn columns(rules: impl Iterator<Item = Rules>, seeds: std::ops::Range<u64>) -> Vec<Column> {
     let column = |rules: Rules| {
         let (all, _) = contestants();
@@ -156,7 +156,7 @@ fn heading(cells: &[String]) {
     println!("{}|", "|---".repeat(cells.len()));
 }
 
-/// Two columns in full: each task with its standard error.
+/// Prints two columns in detail: each task with its standard error.
 fn in_full(all: &[Contestant], columns: [&Column; 2]) {
     let mut head = vec!["policy".to_owned()];
     for column in columns {
@@ -170,7 +170,7 @@ fn in_full(all: &[Contestant], columns: [&Column; 2]) {
     }
 }
 
-/// The mean over the tasks, one column for each set of rules.
+/// Prints the mean over the tasks, one column per set of rules.
 fn in_short(all: &[Contestant], columns: &[Column]) {
     let head = columns.iter().map(|column| column.rules.to_string());
     heading(
@@ -185,7 +185,8 @@ fn in_short(all: &[Contestant], columns: &[Column]) {
     }
 }
 
-/// Where the order of roles holds, and how far the best constant policy is from the heuristic.
+/// Prints, for each set of rules and task, the scores of the four roles, whether they are in order,
+/// and the best constant policy.
 fn margins(all: &[Contestant], tricks: usize, columns: &[Column]) {
     let find = |name: &str| all.iter().position(|who| who.name == name).unwrap_or(0);
     let roles = TrustEnv::ROLES.in_order().map(find);

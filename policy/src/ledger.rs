@@ -1,16 +1,17 @@
-//! Features of the ledger's evidence that several worlds write alike.
+//! Ledger evidence features that several worlds share.
 
 use sentinel_env::ledger::{Evidence, Rate};
 
 use crate::nn::FeatureWriter;
 
-/// The names of right and wrong reports below and from high stakes on.
+/// Feature names of the right and wrong report counts, first for low stakes, then for high stakes.
 const STAKES: [[&str; 2]; 2] = [
     ["low_stakes.right", "low_stakes.wrong"],
     ["high_stakes.right", "high_stakes.wrong"],
 ];
 
-/// Writes right and wrong reports below and from high stakes on, as multiples of `many`.
+/// Writes four features: the right and wrong report counts at low stakes, then at high stakes, each
+/// divided by `many`.
 pub(crate) fn push_stakes<const N: usize, const D: usize>(
     row: &mut FeatureWriter<[f32; N]>,
     evidence: &Evidence<D>,
@@ -21,7 +22,7 @@ pub(crate) fn push_stakes<const N: usize, const D: usize>(
     }
 }
 
-/// Writes right and wrong reports, as multiples of `many`.
+/// Writes two features: the right and wrong report counts of `rate`, each divided by `many`.
 pub(crate) fn push_rate<const N: usize>(
     row: &mut FeatureWriter<[f32; N]>,
     [right, wrong]: [&str; 2],

@@ -1,7 +1,7 @@
 //! Policies, the episode runner, and the replay format.
 //!
-//! A [`Policy`] sees observations and nothing else. A [`PrivilegedPolicy`] also sees hidden state, and
-//! its type says so. A [`Player`] is either.
+//! A [`Policy`] sees observations only. A [`PrivilegedPolicy`] also reads hidden state, which its
+//! type makes visible. A [`Player`] is one or the other.
 
 pub mod cluster;
 mod ledger;
@@ -20,5 +20,5 @@ pub use policy::{Constant, Cycle, Player, Policy, PrivilegedPolicy, Routine};
 pub use rollout::{Run, run_episode};
 pub use sentinel_env::WorldName;
 
-/// The largest seed that files, addresses and the command line accept: `2^63 - 1`.
+/// The largest seed accepted in files, page addresses and on the command line: `2^63 - 1`.
 pub const SEED_MAX: u64 = i64::MAX as u64;

@@ -1,4 +1,4 @@
-//! Scripted policies by name, for files, the command line and the page.
+//! Scripted policies by name, for replay files, the command line and the page.
 
 use sentinel_env::named::Named;
 use sentinel_env::{Environment, World};
@@ -6,52 +6,53 @@ use sentinel_env::{Environment, World};
 use crate::policy::{Constant, Player};
 use crate::replay::Recordable;
 
-/// A scripted policy of a world, by name; each world has an enum of its own, made by
+/// A named scripted policy of a world. Each world implements it for an enum defined with
 /// [`named_enum!`](sentinel_env::named_enum).
 pub trait Scripted: Named + Eq + std::fmt::Debug + Send + Sync {
-    /// Where it plays.
+    /// The world that the policy acts in.
     type World: World;
 
-    /// Returns whether the policy reads hidden state.
+    /// Returns `true` if the policy reads hidden state.
     fn is_privileged(self) -> bool;
-    /// Returns a fresh player for an episode.
+    /// Creates a player for one episode of `setup`, with no memory of earlier episodes.
     fn start(self, setup: &<Self::World as Environment>::Setup) -> Player<Self::World>;
 }
 
-/// Names of the policies that must come in this order, from worst to best, where a world is worth
-/// learning in.
+/// Names of the four policies that every world ranks, from worst to best.
+///
+/// A world is worth learning in only if their mean scores come in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Roles {
-    /// Acts at random.
+    /// Name of the policy that acts at random.
     pub random: &'static str,
-    /// Plain rules: what no constant policy may beat.
+    /// Name of the rule-based policy, which no constant policy may outscore.
     pub heuristic: &'static str,
-    /// The best that public observations were shown to allow.
+    /// Name of the strongest known policy that sees public observations only.
     pub planner: &'static str,
-    /// Knows hidden state.
+    /// Name of the privileged policy that reads hidden state.
     pub oracle: &'static str,
 }
 
 impl Roles {
-    /// From worst to best.
+    /// Returns the four names, from worst to best.
     #[must_use]
     pub const fn in_order(&self) -> [&'static str; 4] {
         [self.random, self.heuristic, self.planner, self.oracle]
     }
 }
 
-/// A world with scripted policies.
+/// A world that has scripted policies.
 pub trait Playable: Recordable {
-    /// Who plays the parts that every world has. A part may name a policy that is not there yet.
+    /// The policies that fill the standard roles. A role may name a policy that does not exist yet.
     const ROLES: Roles;
-    /// Its scripted policies.
+    /// The enum of the world's scripted policies.
     type PolicyName: Scripted<World = Self>;
 
-    /// Returns policies that learn nothing from what they see.
+    /// Returns the constant policies of the world, which do not learn during an episode.
     fn constants() -> Vec<Constant<Self>>;
 }
 
-/// Makes an enum of policies, with its own `is_privileged` and `player`, a [`Scripted`].
+/// Implements [`Scripted`] for an enum of policies that has `is_privileged` and `player` methods.
 macro_rules! scripted {
     ($name:ty, $world:ty) => {
         impl $crate::playable::Scripted for $name {

@@ -1,69 +1,76 @@
-//! Who acts in an environment: policies, privileged policies, and either as a player.
+//! Agents in an environment: policies, privileged policies, and players, which are either.
 
 use std::fmt::Debug;
 
 use sentinel_env::Environment;
 
-/// The random stream of a policy that draws; the worlds use other numbers.
+/// Number of the random stream that policies draw from. Worlds use other numbers for their own
+/// streams.
 pub const POLICY_STREAM: u64 = 4;
 
-/// A policy: a mapping from observations to actions, with whatever it remembers of one episode.
+/// A policy: maps observations to actions, and may keep memory within one episode.
 pub trait Policy<E: Environment> {
-    /// Takes in an observation. Called once for every observation of an episode, in order.
+    /// Updates the policy's memory with an observation. Called once for every observation of an
+    /// episode, in order.
     fn observe(&mut self, _observation: &E::Observation) {}
 
-    /// Chooses an action for the observation taken in last. Not called after the end.
+    /// Chooses an action for the latest observation. Not called after the episode has ended.
     fn choose(&mut self, observation: &E::Observation) -> E::Action;
 
-    /// Returns the posterior over what is hidden, one row per hidden variable, if the policy has one.
+    /// Returns the posterior over the hidden variables, `[variables, classes]`, if the policy has
+    /// one.
     fn belief(&self) -> Option<Vec<Vec<f64>>> {
         None
     }
 
-    /// Returns the value of each kind of action at the last choice, if the policy computes values.
+    /// Returns the value of each kind of action at the latest choice, if the policy computes
+    /// values.
     fn action_values(&self) -> Option<Vec<f64>> {
         None
     }
 
-    /// Returns the probability of each kind of action for the observation taken in last, if the policy
-    /// is a distribution over actions.
+    /// Returns the probability of each kind of action for the latest observation, if the policy is
+    /// a distribution over actions.
     fn probabilities(&self) -> Option<Vec<f64>> {
         None
     }
 
-    /// Returns the next draw of the policy's own random stream without taking it, if it has one.
+    /// Returns the next draw of the policy's own random stream without consuming it, if the policy
+    /// has a stream.
     fn peek_draw(&self) -> Option<f64> {
         None
     }
 }
 
-/// A scripted policy that reads hidden state. Never a baseline for what can be learned.
+/// A scripted policy that reads hidden state. It is an upper bound, never a baseline for learned
+/// policies.
 pub trait PrivilegedPolicy<E: Environment> {
-    /// Takes in the episode. Called once for every observation of an episode, in order, also on steps
-    /// on which another player acts.
+    /// Updates the policy's memory with the episode. Called once for every observation of an
+    /// episode, in order, including the steps on which another player acts.
     fn observe(&mut self, _episode: &E) {}
 
-    /// Chooses an action knowing the whole episode, which [`PrivilegedPolicy::observe`] took in. Not
-    /// called after the end.
+    /// Chooses an action from the full state of the episode, after [`PrivilegedPolicy::observe`].
+    /// Not called after the episode has ended.
     fn choose(&mut self, episode: &E) -> E::Action;
 }
 
 /// A policy or a privileged policy.
 pub enum Player<E: Environment> {
-    /// Sees the observation.
+    /// A policy that sees the observation only.
     Public(Box<dyn Policy<E>>),
-    /// Sees the whole episode.
+    /// A policy that sees the whole episode.
     Privileged(Box<dyn PrivilegedPolicy<E>>),
 }
 
 impl<E: Environment> Player<E> {
-    /// Takes in the current observation and chooses. `None` after the end.
+    /// Observes the current state and chooses an action; `None` after the episode has ended.
     pub fn act(&mut self, episode: &E) -> Option<E::Action> {
         self.observe(episode);
         self.choose(episode)
     }
 
-    /// Chooses for an observation that was taken in by [`Player::observe`]. `None` after the end.
+    /// Chooses an action for the state last passed to [`Player::observe`]; `None` after the episode
+    /// has ended.
     pub fn choose(&mut self, episode: &E) -> Option<E::Action> {
         let observation = episode.observation();
         if E::is_done(observation) {
@@ -75,7 +82,7 @@ impl<E: Environment> Player<E> {
         })
     }
 
-    /// Takes in the current observation without choosing, for steps on which another player acts.
+    /// Observes the current state without choosing, for steps on which another player acts.
     pub fn observe(&mut self, episode: &E) {
         match self {
             Self::Public(policy) => policy.observe(episode.observation()),
@@ -90,50 +97,52 @@ impl<E: Environment> Player<E> {
         }
     }
 
-    /// See [`Policy::belief`].
+    /// Returns [`Policy::belief`]; `None` for a privileged policy.
     #[must_use]
     pub fn belief(&self) -> Option<Vec<Vec<f64>>> {
         self.public()?.belief()
     }
 
-    /// See [`Policy::action_values`].
+    /// Returns [`Policy::action_values`]; `None` for a privileged policy.
     #[must_use]
     pub fn action_values(&self) -> Option<Vec<f64>> {
         self.public()?.action_values()
     }
 
-    /// See [`Policy::probabilities`].
+    /// Returns [`Policy::probabilities`]; `None` for a privileged policy.
     #[must_use]
     pub fn probabilities(&self) -> Option<Vec<f64>> {
         self.public()?.probabilities()
     }
 
-    /// See [`Policy::peek_draw`].
+    /// Returns [`Policy::peek_draw`]; `None` for a privileged policy.
     #[must_use]
     pub fn peek_draw(&self) -> Option<f64> {
         self.public()?.peek_draw()
     }
 }
 
-/// A policy that learns nothing from what it sees: what an environment must not reward.
+/// A named policy that does not learn from its observations. An environment should not reward it.
 #[derive(Clone, Debug)]
 pub struct Constant<E: Environment> {
-    /// Its name in tables; no two of an environment have the same name.
+    /// Name shown in tables, unique within an environment.
     pub name: String,
-    /// What it does.
+    /// The rule that produces its actions.
     pub routine: Routine<E>,
 }
 
-/// What a constant policy does.
+/// The rule by which a constant policy acts.
 #[derive(Debug)]
 pub enum Routine<E: Environment> {
-    /// Repeats the same actions.
+    /// A fixed sequence of actions, repeated.
     Cycle(Cycle<E>),
-    /// Takes what is offered by one simple habit, where actions have no fixed names.
+    /// A fixed function of the current observation, for worlds whose actions depend on what is
+    /// offered.
     Habit(fn(&E::Observation) -> E::Action),
 }
 
-// A derive would ask the same of observations, which only stand in a signature.
+// Implemented by hand because a derive would require `E::Observation: Clone`, although it occurs
+// only in a function signature.
 impl<E: Environment> Clone for Routine<E> {
     fn clone(&self) -> Self {
         match self {
@@ -159,14 +168,14 @@ impl<E: Environment> Policy<E> for Routine<E> {
 }
 
 impl<E: Environment> Constant<E> {
-    /// Returns a fresh player.
+    /// Creates a player that starts at the first action.
     #[must_use]
     pub fn player(&self) -> Player<E> {
         Player::Public(Box::new(self.routine.clone()))
     }
 }
 
-/// A policy that repeats the same actions in turn, whatever it sees.
+/// A policy that repeats a fixed sequence of actions, independent of the observation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cycle<E: Environment> {
     first: E::Action,
@@ -175,7 +184,7 @@ pub struct Cycle<E: Environment> {
 }
 
 impl<E: Environment> Cycle<E> {
-    /// Takes `first`, then each of `then`, and starts over.
+    /// Creates a policy that takes `first`, then each action of `then`, and starts over.
     #[must_use]
     pub const fn new(first: E::Action, then: Vec<E::Action>) -> Self {
         Self {
@@ -205,7 +214,7 @@ mod tests {
     use std::cell::Cell;
     use std::rc::Rc;
 
-    /// Counts the observations that it took in.
+    /// A privileged policy that counts the observations it received.
     struct Counts(Rc<Cell<usize>>);
 
     impl PrivilegedPolicy<TrustEnv> for Counts {
@@ -224,7 +233,7 @@ mod tests {
         let mut player = Player::Privileged(Box::new(Counts(Rc::clone(&seen))));
         let mut episode = Episode::reset(&Setup::new(Task::Task1, 3, Streams::Independent));
         for step in 0..4 {
-            // Another player acts on every other step.
+            // Another player acts on every second step.
             let action = if step % 2 == 0 {
                 player.act(&episode).expect("not over")
             } else {

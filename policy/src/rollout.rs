@@ -1,4 +1,4 @@
-//! Playing an episode to its end.
+//! Runs episodes from reset to the end.
 
 use sentinel_env::TrajectoryDigest;
 use sentinel_env::num::round_to;
@@ -6,7 +6,7 @@ use sentinel_env::{Environment, Transition, World};
 
 use crate::policy::Player;
 
-/// An episode that was played to its end.
+/// A finished episode with its rewards and trajectory digest.
 #[derive(Clone, Debug)]
 pub struct Run<W: World> {
     episode: W,
@@ -16,32 +16,33 @@ pub struct Run<W: World> {
 }
 
 impl<W: World> Run<W> {
-    /// Returns the episode at its end.
+    /// Returns the episode in its final state.
     #[must_use]
     pub const fn episode(&self) -> &W {
         &self.episode
     }
 
-    /// Returns the reward of each action, four decimals.
+    /// Returns the reward of each action in order, rounded to four decimals.
     #[must_use]
     pub fn rewards(&self) -> &[f64] {
         &self.rewards
     }
 
-    /// Returns the last step.
+    /// Returns the info of the last transition; `None` if no action was taken.
     #[must_use]
     pub const fn last_step(&self) -> Option<&W::Info> {
         self.last.as_ref()
     }
 
-    /// Returns the digest of the trajectory.
+    /// Returns the digest of the whole trajectory.
     #[must_use]
     pub const fn digest(&self) -> &TrajectoryDigest {
         &self.digest
     }
 }
 
-/// Plays an episode with whatever chooses, until it returns no action; `after` sees each transition.
+/// Runs an episode with actions from `choose` until it returns `None` or the episode refuses an
+/// action. Calls `after` with the episode and the transition after every step.
 pub fn drive<E: Environment>(
     setup: &E::Setup,
     mut choose: impl FnMut(&E) -> Option<E::Action>,
@@ -49,7 +50,8 @@ pub fn drive<E: Environment>(
 ) -> E {
     let mut episode = E::reset(setup);
     while let Some(action) = choose(&episode) {
-        // A player names only what it sees; if it does not, the episode stops where it is.
+        // Players choose from what they observe, so a refusal is a bug in `choose`; the episode
+        // ends here.
         let Ok(transition) = episode.step(action) else {
             break;
         };
@@ -58,13 +60,14 @@ pub fn drive<E: Environment>(
     episode
 }
 
-/// Plays an episode to its end and keeps its rewards and digest.
+/// Runs an episode with `player` to its end and records its rewards and digest.
 #[must_use]
 pub fn run_episode<W: World>(setup: &W::Setup, player: &mut Player<W>) -> Run<W> {
     run_with(setup, |episode| player.act(episode))
 }
 
-/// Plays an episode for as long as there is an action, and keeps its rewards and digest.
+/// Runs an episode with actions from `choose` until it returns `None`, and records its rewards and
+/// digest.
 #[must_use]
 pub fn run_with<W: World>(setup: &W::Setup, choose: impl FnMut(&W) -> Option<W::Action>) -> Run<W> {
     let (mut rewards, mut last) = (Vec::new(), None);
@@ -82,7 +85,7 @@ pub fn run_with<W: World>(setup: &W::Setup, choose: impl FnMut(&W) -> Option<W::
     }
 }
 
-/// Returns the score of an episode that a player plays, and keeps nothing else.
+/// Runs an episode with `player` to its end and returns only its score, in `[0, 1]`.
 #[must_use]
 pub fn score_of<E: Environment>(setup: &E::Setup, player: &mut Player<E>) -> f64 {
     drive(setup, |episode| player.act(episode), |_, _| ()).score()

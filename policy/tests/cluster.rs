@@ -1,11 +1,11 @@
-//! The reference's policies of the cluster world, held to what was measured with the reference.
+//! Compares the reference's policies of the cluster world with scores measured on the reference.
 
 use sentinel_env::cluster::{Setup, Task};
 use sentinel_env::num::round_to;
 use sentinel_env::rng::Streams;
 use sentinel_policy::cluster::{EpisodeRow, PolicyName, run_episode};
 
-/// Mean of the rounded scores of 30 episodes a task, seeds 0..29 (spec cluster §11), for task1,
+/// Mean of the rounded scores of 30 episodes per task, seeds 0..29 (spec cluster §11), for task1,
 /// task2, task3 and all of them.
 const TABLE: [(PolicyName, [f64; 4]); 4] = [
     (PolicyName::Random, [0.1118, 0.1327, 0.0397, 0.0947]),
@@ -52,7 +52,8 @@ fn the_default_run_of_the_reference_comes_out_to_the_digit() {
     }
 }
 
-/// Under streams of its own nothing breaks, and an oracle still beats chance.
+/// With independent streams every episode runs to its end, and the oracle still beats the random
+/// policy.
 #[test]
 fn independent_streams_are_played_too() {
     let score = |policy: PolicyName| {

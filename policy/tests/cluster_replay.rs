@@ -1,4 +1,4 @@
-//! Replays of the cluster world: whatever is done in an episode comes back from its row.
+//! Replays of the cluster world: every action of an episode can be recovered from its row.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -19,7 +19,7 @@ use sentinel_policy::replay::{
 use sentinel_policy::rollout::run_episode;
 use sentinel_policy::{Playable, Roles, Scripted};
 
-/// Takes any actions in turn.
+/// A policy that takes the given actions in rotation.
 struct Any(Vec<Action>, usize);
 
 impl Policy<ClusterEnv> for Any {
@@ -128,7 +128,7 @@ fn rules_are_part_of_the_place_of_a_row() {
             "cluster task2 seed 3 (independent streams, hardened rules)"
         ]
     );
-    // The same rows twice: the second copy is named, the first kept.
+    // The same rows twice: the second copy is reported, and the first is kept.
     let twice = Replay::from_rows(rows[..count].iter().chain(&rows[..count]).cloned());
     assert_eq!((twice.rows(), twice.problem_count()), (count, count));
     let said = twice.problems()[0].to_string();
@@ -146,7 +146,7 @@ fn a_gap_is_filled_by_the_trust_policy_and_counted() {
         played.source.misses().iter().copied().collect::<Vec<u32>>(),
         [4]
     );
-    // The policy that fills the gap is the one that was recorded, so nothing else changes.
+    // The fallback policy is the recorded one, so nothing else changes.
     let whole = run_episode(&setup, &mut PolicyName::Trust.start(&setup));
     assert_eq!(played.run.rewards(), whole.rewards());
 }

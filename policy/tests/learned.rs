@@ -1,4 +1,5 @@
-//! The learned policy: what it may see, that slots are alike to it, and what its file may be.
+//! Tests of learned policies: what they can observe, their symmetry between slots, and their model
+//! file.
 
 use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
@@ -26,7 +27,7 @@ fn net(pooling: Pooling) -> NetConfig {
     }
 }
 
-/// Weights in which every part matters: fresh ones have heads close to 0.
+/// Returns weights in which every part has an effect; initial weights have heads close to 0.
 fn weights(pooling: Pooling, seed: u64) -> Weights<NetConfig> {
     let fresh = Weights::init(net(pooling), seed);
     let tensors: Vec<Vec<f32>> = (fresh.iter())
@@ -44,7 +45,7 @@ fn run(weights: &Weights<NetConfig>, features: &Features) -> Output {
     output
 }
 
-/// Features along an episode of these actions.
+/// Returns the features of every observation along an episode with these actions.
 fn walk(episode: Episode, actions: &[usize], set: FeatureSet) -> Vec<Features> {
     let (mut episode, mut observer) = (episode, Observer::new(set));
     let mut all = Vec::new();
@@ -60,7 +61,7 @@ fn walk(episode: Episode, actions: &[usize], set: FeatureSet) -> Vec<Features> {
     all
 }
 
-/// The same action with slots exchanged.
+/// Returns the same action after an exchange of slots.
 fn exchanged(action: usize, to: &[usize; SLOTS]) -> usize {
     match action {
         slot if slot < SLOTS => to[slot],
@@ -70,7 +71,7 @@ fn exchanged(action: usize, to: &[usize; SLOTS]) -> usize {
 }
 
 proptest! {
-    /// Who sits where is all that a permutation changes: features and outputs move along.
+    /// A permutation of the slots permutes features and outputs, and changes nothing else.
     #[test]
     fn exchanging_slots_exchanges_outputs(
         seed in 0_u64..1000,
@@ -110,7 +111,7 @@ proptest! {
         }
     }
 
-    /// Features are numbers of moderate size, whatever is done.
+    /// Features are finite numbers of moderate size for any sequence of actions.
     #[test]
     fn features_stay_in_range(
         seed in 0_u64..1000,
@@ -126,7 +127,7 @@ proptest! {
     }
 }
 
-/// Two episodes that differ in hidden state alone give the same features until a report differs.
+/// Episodes that differ only in hidden state give the same features until a specialist reports.
 #[test]
 fn features_show_nothing_hidden() {
     for task in Task::ALL {
@@ -146,7 +147,7 @@ fn features_show_nothing_hidden() {
     }
 }
 
-/// Without history nothing that a call shows reaches the slots.
+/// Without history, the results of calls do not reach the slot features.
 #[test]
 fn the_ablation_sees_no_slot() {
     let start = Episode::reset(&Setup::new(Task::Task3, 7, Streams::Independent));
@@ -245,8 +246,8 @@ fn what_is_no_model_is_refused() {
     assert!(matches!(refused(&spoilt), ModelError::NotFinite(_)));
 }
 
-/// Checks that every feature of a network has a name of its own, and that its factors lie one behind
-/// the other.
+/// Asserts that every feature of a network has a distinct name, and that its factors cover the
+/// columns without gaps.
 fn is_well_formed<N: Network>() {
     for schema in N::FEATURE_SCHEMAS {
         let mut names = schema.names.to_vec();

@@ -1,5 +1,5 @@
-//! The ids of candidates tell nothing: who reads only them plays no better than chance (spec
-//! polyguard §11, 6). The first is known: it always keeps the regimen.
+//! Tests that candidate ids reveal nothing: a policy that reads only ids is no better than chance
+//! (spec polyguard §11, 6). The first id is public: it always keeps the regimen.
 
 use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
@@ -17,20 +17,20 @@ use sentinel_policy::polyguard::PolicyName;
 use sentinel_policy::polyguard::policy_stream;
 
 const SEEDS: Range<u64> = 0..100;
-/// What the specification allows.
+/// Largest difference that the specification allows.
 const ROOM: f64 = 0.05;
 
 fn by(choose: impl FnMut(&Observation) -> Option<CandidateId> + 'static) -> Player<PolyguardEnv> {
     Player::Public(Box::new(By(choose)))
 }
 
-/// The `n`-th of the candidates behind the first, counted round.
+/// Returns the `n`-th candidate after the first, modulo their number.
 fn nth(o: &Observation, n: usize) -> Option<CandidateId> {
     let others = o.candidates.count().saturating_sub(1).max(1);
     o.candidates.iter().nth(1 + n % others).map(|c| c.id)
 }
 
-/// Always the last, the first, the middle, in turn, in turn from behind: chosen by place alone.
+/// Choices by place alone: the last, the first, the middle, in rotation, and in reverse rotation.
 const ORDERS: [fn(&Observation) -> usize; 5] = [
     |o| o.candidates.count().saturating_sub(2),
     |_| 0,
@@ -39,13 +39,13 @@ const ORDERS: [fn(&Observation) -> usize; 5] = [
     |o| 100 - 3 * o.history.len(),
 ];
 
-/// Differences of two players over the same seeds.
+/// Returns the score differences of two players over the same seeds.
 fn differences(a: &[Episode], b: &[Episode]) -> Vec<f64> {
     let pairs = scores(a).into_iter().zip(scores(b));
     pairs.map(|(a, b)| a - b).collect()
 }
 
-/// Candidates are shuffled, so that any order that is fixed beforehand is a draw among them.
+/// Candidates are shuffled, so any fixed order is as good as a random choice.
 #[test]
 fn a_fixed_order_plays_like_a_draw() {
     let mut all = vec![Vec::new(); ORDERS.len()];
@@ -68,15 +68,16 @@ fn a_fixed_order_plays_like_a_draw() {
             all[at].extend(found);
         }
     }
-    // Over all cells the interval is narrow: half of it is about .01.
+    // Over all cases the interval is narrow: half of its width is about .01.
     for (at, found) in all.iter().enumerate() {
         let mean = Interval::of(found);
         assert!(mean.mean.abs() < 0.02, "order {at}: {mean:?}");
     }
 }
 
-/// Against chance that may also keep. An id that is not shown becomes the first, and keeping scores
-/// worse than chance: `cand_10` is .37 below it in DDI-easy. So only the upper side holds.
+/// Compares fixed ids with a random policy that may also keep. An id that is not shown is replaced
+/// by the first, and keeping scores worse than chance: `cand_10` is .37 below it in DDI-easy.
+/// Therefore only the upper side is tested.
 #[test]
 fn a_fixed_id_is_not_better_than_chance() {
     for case in Case::ALL {
@@ -94,8 +95,9 @@ fn a_fixed_id_is_not_better_than_chance() {
     }
 }
 
-/// Kendall's correlation of places and values: pairs in order less pairs out of order, of all pairs.
-/// Equal values count as neither, so that its mean is 0 whenever places are drawn.
+/// Returns Kendall's correlation of places and values: the number of pairs in order minus that of
+/// pairs out of order, divided by all pairs. Equal values count as neither, so the mean is 0 if
+/// places are random.
 fn correlation(values: &[f64]) -> f64 {
     let mut sum = 0.0;
     for (at, value) in values.iter().enumerate() {
@@ -107,8 +109,8 @@ fn correlation(values: &[f64]) -> f64 {
     sum / pairs as f64
 }
 
-/// The permutation test: neither the true risk that a candidate leads to nor what its step earns goes
-/// with its place.
+/// A permutation test: neither the true risk after a candidate nor the reward of its step
+/// correlates with its place.
 #[test]
 fn places_say_nothing_of_what_is_hidden() {
     let (mut risks, mut totals) = (Vec::new(), Vec::new());
@@ -142,7 +144,7 @@ fn places_say_nothing_of_what_is_hidden() {
     }
     assert!(risks.len() > 2_000, "{} states", risks.len());
     for found in [Interval::of(&risks), Interval::of(&totals)] {
-        // Half of the interval is about .007; without the shuffle the first mean is -.076.
+        // Half of the interval is about .007. Without the shuffle the first mean is -.076.
         assert!(found.mean.abs() < 0.02, "{found:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! Who plays how well in the PolyGuard world, cell by cell (spec polyguard §11, 2 to 5 and 8). On few
-//! seeds: `sentinel rules --world polyguard` makes the full tables.
+//! Tests the order of policies in the PolyGuard world, case by case (spec polyguard §11, 2 to 5 and
+//! 8), on few seeds. `sentinel rules --world polyguard` computes the full tables.
 
 mod polyguard_scores;
 
@@ -10,9 +10,9 @@ use sentinel_env::polyguard::{Case, End, Episode, PolyguardEnv};
 use sentinel_policy::Playable;
 use sentinel_policy::polyguard::PolicyName;
 
-/// Seeds of those that are fast.
+/// Seeds for the fast policies.
 const SEEDS: Range<u64> = 0..60;
-/// Seeds of the oracle, which is slow and varies little.
+/// Seeds for the oracle, which is slow and whose scores vary little.
 const ORACLE_SEEDS: Range<u64> = 0..20;
 
 fn oracle(case: Case) -> Vec<Episode> {
@@ -23,7 +23,7 @@ fn interval(episodes: &[Episode]) -> Interval {
     Interval::of(&scores(episodes))
 }
 
-/// Invariant 4, and 3 as far as scores go.
+/// Invariant 4, and invariant 3 as far as it concerns scores.
 #[test]
 fn keeping_is_worse_than_chance_than_rules_than_the_oracle() {
     let mut all: [Vec<f64>; 4] = Default::default();
@@ -37,7 +37,7 @@ fn keeping_is_worse_than_chance_than_rules_than_the_oracle() {
         let [keeps, chance, rules, oracle] = [0, 1, 2, 3].map(|at| interval(&players[at]));
         assert!(keeps.high() < chance.low(), "{case}: {keeps:?} {chance:?}");
         assert!(chance.high() < rules.low(), "{case}: {chance:?} {rules:?}");
-        // The rules play some easy cells as well as anybody can.
+        // The rules solve some easy cases as well as any policy can.
         let most = oracle.mean + 0.02;
         assert!(rules.mean <= most, "{case}: {rules:?} {oracle:?}");
         for (sum, episodes) in all.iter_mut().zip(&players) {
@@ -50,7 +50,8 @@ fn keeping_is_worse_than_chance_than_rules_than_the_oracle() {
     }
 }
 
-/// Invariant 3. Measured on 66 seeds a cell: 1 in most, and least, .95, in REGIMEN_RISK-hard.
+/// Invariant 3. Measured on 66 seeds per case: 1 in most cases; the lowest is .95, in
+/// REGIMEN_RISK-hard.
 #[test]
 fn the_oracle_puts_everything_right() {
     for case in Case::ALL {
@@ -59,7 +60,7 @@ fn the_oracle_puts_everything_right() {
     }
 }
 
-/// Invariant 5. Measured on 200 and 66 seeds: in 11 cells.
+/// Invariant 5. Measured on 200 and 66 seeds: it holds in 11 cases.
 #[test]
 fn the_rules_leave_room_above_them() {
     let room = |case: &Case| {
@@ -70,8 +71,8 @@ fn the_rules_leave_room_above_them() {
     assert!(cells >= 8, "only in {cells} of 24 cells");
 }
 
-/// Invariant 2: not one of those that make nothing of what they see beats the rules anywhere. Measured
-/// on 200 seeds a cell: `always_substitute` comes closest, .09 below in ALTERNATIVE_SUGGESTION-medium.
+/// Invariant 2: no constant policy beats the rules in any case. Measured on 200 seeds per case:
+/// `always_substitute` comes closest, .09 below in ALTERNATIVE_SUGGESTION-medium.
 #[test]
 fn no_habit_beats_the_rules() {
     let habits = PolyguardEnv::constants();
@@ -85,8 +86,8 @@ fn no_habit_beats_the_rules() {
     }
 }
 
-/// Invariant 8: who plays in earnest is hardly ever taken for a cheat. Measured: never, for the rules
-/// on 200 seeds a cell, for the oracle on 66.
+/// Invariant 8: honest policies are almost never reported for cheating. Measured: never, for the
+/// rules on 200 seeds per case, and for the oracle on 66.
 #[test]
 fn honest_players_are_not_caught() {
     for (policy, seeds) in [

@@ -1,5 +1,5 @@
-//! The policies of the polyguard world by name: they repeat, do not cheat, and what was fitted was
-//! worth fitting.
+//! Tests of the polyguard world's policies by name: they are deterministic, do not cheat, and the
+//! fitted ones beat the random policy.
 
 use sentinel_env::Environment;
 use sentinel_env::polyguard::{Case, End, Episode, PolyguardEnv, Rules, Setup, Split};
@@ -10,10 +10,10 @@ use sentinel_policy::polyguard::{
 };
 use sentinel_policy::rollout::drive;
 
-/// Seeds that nothing is fitted on.
+/// Seeds that no policy is fitted on.
 const SEEDS: std::ops::Range<u64> = 1_000_000..1_000_010;
 
-/// Episodes of all cells of a split, one after the other.
+/// Plays the episodes of all cases of a split, one case after the other.
 fn play(split: Split, mut player: impl FnMut(u64) -> Player<PolyguardEnv>) -> Vec<Episode> {
     let mut all = Vec::new();
     for case in Case::ALL {
@@ -108,7 +108,8 @@ fn more_episodes_make_better_bandits_and_imitators() {
     );
 }
 
-/// Exponentials differ in the last bit between targets, so the weights are compared as numbers.
+/// Exponentials differ in the last bit between targets, so the weights are compared with a
+/// tolerance.
 #[test]
 fn the_shipped_imitator_is_what_the_command_makes() {
     let shipped = Imitation::shipped();

@@ -1,4 +1,5 @@
-//! What a replay file may hold, and what is said about the lines that do not fit.
+//! Tests of the replay format: the accepted content of a file, and the diagnostics of invalid
+//! lines.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -12,14 +13,14 @@ use sentinel_env::trust::{Action, Task, TrustEnv};
 use sentinel_env::{Origin, WorldName};
 use sentinel_policy::replay::{PROBLEMS_KEPT, Replay, ReplayFile, ReplayRow};
 
-/// A line as the reference writes it: sorted keys, six of them.
+/// A line as written by the reference, with its six keys in sorted order.
 const REFERENCE: &str = concat!(
     r#"{"action": {"action_type": "verify", "reasoning": "heuristic replay baseline", "#,
     r#""specialist_id": "S3", "subtask_response": null}, "model_source": "heuristic_fallback", "#,
     r#""scenario_id": "SCN-TASK3-025", "seed": 7, "step": 12, "task_type": "task3"}"#
 );
 
-/// The same with one piece replaced.
+/// Returns the reference line with one part replaced.
 fn with(from: &str, to: &str) -> String {
     assert!(REFERENCE.contains(from), "{from}");
     REFERENCE.replace(from, to)
@@ -32,7 +33,7 @@ fn parse(text: &str) -> Replay<TrustEnv> {
     file.into_replay()
 }
 
-/// Returns what is said about a file of one line.
+/// Returns the diagnostic of a file with one invalid line.
 fn problem(line: &str) -> String {
     let replay = parse(line);
     assert_eq!(replay.rows(), 0, "{line}");
@@ -96,7 +97,7 @@ fn our_own_keys_come_back_too() {
     row.belief = Some(vec![vec![0.2; 5]; 5]);
     let text = serde_json::to_string(&row).unwrap();
     assert_eq!(serde_json::from_str::<Row>(&text).unwrap(), row);
-    // The world may be named, and keys of later versions do not stop a file.
+    // A row may name the world, and unknown keys of later versions are ignored.
     let line = with(
         r#""seed": 7"#,
         r#""seed": 7, "world": "trust", "later": [1, {}]"#,
@@ -153,7 +154,7 @@ fn numbers_that_json_does_not_know() {
         let line = with(r#""seed": 7"#, &format!(r#""seed": {as_seed}"#));
         assert_eq!(problem(&line), format!("{word} is not a number in JSON"));
     }
-    // Inside of text they are text.
+    // Inside of strings these words are ordinary text.
     let text = with("heuristic replay baseline", r#"NaN \" Infinity"#);
     clean(&parse(&text));
     let broken = with("heuristic replay baseline\"", r#"a \" NaN" x"#);
@@ -406,7 +407,7 @@ fn nesting_has_an_end() {
     );
 }
 
-/// The keys of an action are few in any real row, but a dropped file may hold a hundred thousand.
+/// Real actions have few keys, but a file opened by a user may hold a hundred thousand.
 #[test]
 fn many_keys_are_read_in_one_pass() {
     let keys: String = (0..100_000).map(|n| format!(r#""k{n}":0,"#)).collect();

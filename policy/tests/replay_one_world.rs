@@ -1,4 +1,4 @@
-//! Reading a replay file for a program that plays one world only, and PolyGuard's own rows.
+//! Tests of parsing a replay file for a single world, and of PolyGuard's rows.
 #![expect(
     clippy::tests_outside_test_module,
     reason = "an integration test is one"
@@ -13,7 +13,7 @@ use sentinel_policy::polyguard;
 use sentinel_policy::replay::{Replay, ReplayFile, record_episode, to_lines, verify};
 use sentinel_policy::trust::PolicyName;
 
-/// Where one world is played, the rows of the others are named, and its own are read as ever.
+/// A parser for one world reports the rows of other worlds, and parses its own as usual.
 #[test]
 fn rows_of_another_world_do_not_fit() {
     let trust = sentinel_env::trust::Setup::new(Task::Task1, 7, Streams::Independent);
@@ -47,7 +47,8 @@ fn rows_of_another_world_do_not_fit() {
     );
 }
 
-/// A world without the reference's streams says so, and why a row that names none is refused.
+/// A world without reference streams reports that, also for a row without the key, whose default
+/// they are.
 #[test]
 fn streams_that_a_world_lacks_are_named() {
     let case = sentinel_env::polyguard::Setup::new(Case::ALL[0], 7);
@@ -75,7 +76,8 @@ fn streams_that_a_world_lacks_are_named() {
     }
 }
 
-/// Chooses as `inner` does, and states the act of the candidate beside its id, or another one.
+/// A policy that chooses as `inner` does, and states the act of the chosen candidate, or of another
+/// one, beside the id.
 struct Claiming {
     inner: Player<PolyguardEnv>,
     truthful: bool,
@@ -104,7 +106,7 @@ impl Policy<PolyguardEnv> for Claiming {
     }
 }
 
-/// A file holds whether what was stated beside an id is right, and so plays the same episode.
+/// A file records whether the stated act matches the id, which suffices to replay the same episode.
 #[test]
 fn a_true_claim_is_recorded_as_none_and_a_false_one_as_a_mismatch() {
     for (truthful, mismatches) in [(true, false), (false, true)] {

@@ -1,4 +1,4 @@
-//! Playing, verifying and recording replays.
+//! Tests of playing, verifying and recording replays.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -64,7 +64,7 @@ fn a_gap_is_filled_by_the_heuristic_and_counted() {
     let setup = Setup::new(Task::Task3, 0, Streams::Reference);
     let played = play(&replay, &setup);
     assert!(played.source.misses().contains(&0));
-    // On the first step all trust is equal: the heuristic delegates to S0.
+    // On the first step trust is equal for all slots, so the heuristic delegates to S0.
     let start = Episode::reset(&setup);
     let mut source = ReplayEpisode::<TrustEnv>::new(&replay, &TrustEnv::origin(&setup));
     let first = source.choose(start.observation());
@@ -138,7 +138,7 @@ fn beliefs_and_rows_can_be_seen_while_playing() {
     let episode = Episode::reset(&setup);
     source.observe(episode.observation());
     assert_eq!(source.belief(), Some(vec![vec![0.2; 5]; 5]));
-    // Asking twice is one hit.
+    // Choosing twice at the same step counts as one hit.
     let first = source.choose(episode.observation());
     assert_eq!(first, source.choose(episode.observation()));
     assert_eq!(source.hits().len(), 1);

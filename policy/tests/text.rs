@@ -1,4 +1,4 @@
-//! Worlds in words: what is asked, what is said, and what is refused.
+//! Tests of the text interface: prompts, completions and errors.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -31,7 +31,8 @@ fn start<W: TextWorld>(task: W::Task, seed: u64) -> Situation<W> {
     )
 }
 
-/// Plays scripted policies in words: every action is said and heard again, and prompts stay short.
+/// Plays scripted policies in text. Every action must survive formatting and parsing, and prompts
+/// must stay short.
 fn plays<W: TextWorld>(names: &[&str], longest: usize) {
     for task in W::Task::ALL {
         for name in names {
@@ -73,7 +74,8 @@ fn the_cluster_is_played_in_words() {
     plays::<ClusterEnv>(&["random", "planner"], 1_050);
 }
 
-/// What the planner names can be read off the prompt; a long queue is cut off at its late end.
+/// The prompt names at least 97 % of the jobs and GPUs that the planner chooses. A long queue is
+/// truncated at the jobs with the latest deadlines.
 #[test]
 fn what_the_planner_names_is_in_the_prompt() {
     let policy = cluster::Task::ALL.map(|task| {
@@ -269,7 +271,8 @@ fn what_is_no_action_of_the_cluster_is_named() {
     assert_eq!(heard.action, action);
 }
 
-/// PolyGuard has actions for what cannot be read, and a completion that confuses ends the episode.
+/// PolyGuard has actions for invalid text, and a completion made to confuse the parser ends the
+/// episode.
 #[test]
 fn polyguard_reads_for_itself() {
     let mut s = start::<PolyguardEnv>(Case::ALL[8], 100_000);
@@ -292,7 +295,7 @@ fn polyguard_reads_for_itself() {
     );
 }
 
-/// Hidden assignments do not show in a prompt until a report does.
+/// Prompts do not depend on the hidden assignment until a specialist reports.
 #[test]
 fn what_is_hidden_is_in_no_prompt() {
     let by_variant = |variant: u8| {
@@ -313,7 +316,7 @@ fn what_is_hidden_is_in_no_prompt() {
     assert!(hidden.len() > 1, "and are not");
 }
 
-/// A compact prompt remembers what the ledger forgets: how many steps a slot takes.
+/// A compact prompt shows what the ledger does not hold: the number of steps that a slot takes.
 #[test]
 fn a_compact_prompt_shows_costs() {
     let s = start::<TrustEnv>(trust::Task::Task3, 100_000);

@@ -1,5 +1,5 @@
-//! Hardened rules of the trust world make it worth learning in: who knows more scores more, and who
-//! looks at nothing does not beat plain rules.
+//! Tests that the hardened rules make the trust world worth learning in: better informed policies
+//! score higher, and constant policies do not beat the heuristic.
 
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::RuleChange as _;
@@ -7,7 +7,7 @@ use sentinel_env::trust::{Change, Rules, Setup, Task, TrustEnv};
 use sentinel_policy::trust::PolicyName;
 use sentinel_policy::{Playable, Player, run_episode};
 
-/// Validation seeds; the figures in `docs/trust.md` are of others.
+/// Validation seeds. The figures in `docs/trust.md` are measured on other seeds.
 const SEEDS: std::ops::Range<u64> = 5000..5100;
 
 fn mean(task: Task, rules: Rules, player: impl Fn(u64) -> Player<TrustEnv>) -> f64 {
@@ -60,7 +60,7 @@ fn no_constant_beats_the_heuristic() {
     }
 }
 
-/// The exploit that the rules are named for, and what closes it.
+/// The exploit of solving every subtask alone, and the change that closes it.
 #[test]
 fn solving_alone_beats_the_heuristic_only_in_the_reference() {
     let alone = Rules::REFERENCE.with(Change::SelfSolving);

@@ -1,4 +1,4 @@
-//! Loops to time: the same code natively and inside wasm, and the same sums.
+//! Benchmark loops. The same code runs natively and in WebAssembly, and must return the same sums.
 
 use sentinel_env::cluster;
 use sentinel_env::polyguard::{self, Case, Choice};
@@ -11,7 +11,7 @@ mod cluster_play;
 #[path = "../../env/tests/polyguard_play/mod.rs"]
 mod polyguard_play;
 
-/// What can be timed, by number, with the steps of one measurement.
+/// The loops by number, with name and number of steps of one measurement.
 pub const KINDS: [(u32, &str, u32); 4] = [
     (0, "lean", 5_000_000),
     (1, "rich", 200_000),
@@ -19,12 +19,14 @@ pub const KINDS: [(u32, &str, u32); 4] = [
     (3, "polyguard", 100_000),
 ];
 
-/// Takes about `n` steps and returns the sum of rewards, for the caller to time.
+/// Runs about `n` steps of a loop and returns the sum of rewards, for the caller to time.
 ///
-/// Kind 0 is task3 of the trust world, lean (a batch of 64, resets included), kind 1 the same, rich
-/// (trace and full payload), kind 2 task3 of the cluster world, lean, with the actions of its native
-/// bench, kind 3 all cells of the polyguard world in turn, lean, with any shown candidate. No number
-/// for another kind.
+/// - Kind 0 is task3 of the trust world as a batch of 64, including resets.
+/// - Kind 1 is the same task with trace and full payload.
+/// - Kind 2 is task3 of the cluster world, with the actions of its native benchmark.
+/// - Kind 3 is all cases of the polyguard world in rotation, with any shown candidate.
+///
+/// Returns NaN for any other kind.
 #[must_use]
 pub fn run(kind: u32, n: u32) -> f64 {
     match kind {
@@ -51,7 +53,7 @@ fn lean(n: u32) -> f64 {
             count += 1;
             *slot = action(count);
         }
-        // Actions of this world name nothing that a task could lack.
+        // Does not happen: actions of this world cannot name anything that a task lacks.
         if batch.step(&actions, &mut out).is_err() {
             return f64::NAN;
         }

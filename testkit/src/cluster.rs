@@ -1,4 +1,5 @@
-//! Recorded cluster episodes: reset, steps, final, and the controller between adaptive episodes.
+//! Checks recorded cluster episodes: reset, steps, final, and the controller between adaptive
+//! episodes.
 
 use sentinel_env::Environment;
 use std::collections::BTreeMap;
@@ -18,11 +19,11 @@ use crate::episodes::{LABELS, controller_row, seed, sequence, to_value};
 struct Running {
     episode: Episode,
     last: Option<Step>,
-    /// The scripted policy of that name, which must choose what was recorded.
+    /// Scripted policy that the recording names. It must choose the recorded actions.
     player: Option<Player>,
 }
 
-/// Where the replay of a file stands.
+/// The state of checking one file, row by row.
 #[derive(Default)]
 pub(crate) struct ClusterEpisodes {
     running: Option<Running>,
@@ -31,11 +32,11 @@ pub(crate) struct ClusterEpisodes {
 }
 
 impl ClusterEpisodes {
-    /// Differences of one row.
+    /// Returns the differences of one row.
     pub(crate) fn check(&mut self, kind: &str, row: &Value) -> Vec<String> {
         match (kind, &mut self.running) {
             ("reset", _) => self.reset(row).unwrap_or_else(|problem| vec![problem]),
-            (_, None) => vec!["no episode before it".to_owned()],
+            (_, None) => vec!["no reset before this row".to_owned()],
             ("controller", _) => self.controller(row),
             ("step", Some(running)) => running.step(row),
             (_, Some(running)) => running.finish(row),
@@ -48,7 +49,7 @@ impl ClusterEpisodes {
             .as_str()
             .and_then(Task::parse)
             .ok_or("unknown task")?;
-        let seed = seed(&row["seed"]).ok_or("the seed is no integer of up to 64 bits")?;
+        let seed = seed(&row["seed"]).ok_or("the seed is not an integer of up to 64 bits")?;
         let adaptive = row["difficulty_profile"].is_object();
         let key = sequence(row);
         if row["episode"] == 0 {
@@ -73,7 +74,7 @@ impl ClusterEpisodes {
 
     fn controller(&mut self, row: &Value) -> Vec<String> {
         let Some(running) = &self.running else {
-            return vec!["no episode before it".to_owned()];
+            return vec!["no reset before this row".to_owned()];
         };
         let controller = self.controllers.entry(sequence(row)).or_default();
         let counters = &running.episode.observation().counters;
@@ -118,7 +119,7 @@ impl Running {
 
     fn finish(&mut self, row: &Value) -> Vec<String> {
         let seed = self.episode.setup().seed;
-        // A policy that draws nothing leaves its stream where it starts.
+        // A policy without random draws leaves its stream at the start.
         let start = PyRandom::new(Streams::Reference.seed(seed, POLICY_STREAM)).random();
         let peeked = self.player.as_ref().and_then(Player::peek_draw);
         let next = Some(peeked.unwrap_or(start));

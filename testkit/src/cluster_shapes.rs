@@ -1,4 +1,4 @@
-//! Complete payloads of the cluster world: every field of reset, step, state and stream.
+//! Checks complete payloads of the cluster world: every field of reset, step, state and stream.
 
 use sentinel_env::cluster::{Session, Setup, Task};
 use sentinel_env::controller::Controller;
@@ -9,15 +9,15 @@ use serde_json::Value;
 use crate::compare::differences;
 use crate::episodes::to_value;
 
-/// Where the replay of the file stands.
+/// The state of checking one file, row by row.
 #[derive(Default)]
 pub(crate) struct ClusterShapes {
     running: Option<(String, Session, Player)>,
 }
 
 impl ClusterShapes {
-    /// Differences of one payload. The recording has the trust policy play, and leaves out the
-    /// payloads in the middle, which are played through here.
+    /// Returns the differences of one payload. The recording was played by the trust policy and
+    /// omits most payloads; this replays the steps between them.
     pub(crate) fn check(&mut self, row: &Value) -> Vec<String> {
         let (Some(task), Some(seed)) = (
             row["task"].as_str().and_then(Task::parse),
@@ -57,7 +57,7 @@ fn compare(row: &Value, session: &Session) -> Vec<String> {
     let mut ours = to_value(&session.reply());
     let events = ours.pointer_mut("/info/reward_report/events");
     if let Some(events) = events.and_then(Value::as_array_mut) {
-        // The recording keeps the first and the last event of the report.
+        // The recording keeps only the first and the last event of the report.
         events.drain(1..events.len() - 1);
     }
     differences(&row["result"], &ours, &[])

@@ -1,26 +1,26 @@
-//! Comparing recorded values with ours.
+//! Compares recorded values with those of this implementation.
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// Messages kept; the rest is only counted.
+/// Largest number of messages that are kept. Further failures are only counted.
 const MESSAGES_MAX: usize = 20;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Outcome {
-    /// Rows compared.
+    /// Number of rows compared.
     pub checked: usize,
-    /// Rows that differ.
+    /// Number of rows that differ.
     pub failed: usize,
-    /// Rows of worlds that this check does not cover.
+    /// Number of rows of worlds that this check does not cover.
     pub skipped: usize,
-    /// The first differences, in words.
+    /// Descriptions of the first differences.
     pub messages: Vec<String>,
 }
 
 impl Outcome {
-    /// Counts one row; `differences` are in words.
+    /// Counts one row, which fails if there is any difference.
     pub(crate) fn row(&mut self, place: &str, differences: &[String]) {
         self.checked += 1;
         if !differences.is_empty() {
@@ -32,7 +32,7 @@ impl Outcome {
         }
     }
 
-    /// Adds what another check found.
+    /// Adds the result of another check.
     pub fn merge(&mut self, other: Self) {
         self.checked += other.checked;
         self.failed += other.failed;
@@ -46,11 +46,11 @@ impl Outcome {
 /// (golden/README, spec trust §2).
 const TOLERANT: [&str; 4] = ["calibration", "terminal_reward", "total_reward", "score"];
 
-/// Text that differs from one implementation to the next.
+/// Recorded values that stand for text that differs between implementations.
 const PLACEHOLDERS: [&str; 2] = ["<uuid>", "<text>"];
 
-/// Every field of `expected` that `actual` does not have, or has otherwise. Fields named in
-/// `ignore` are passed over; surplus fields of `actual` are reported too.
+/// Returns a description of every difference between `expected` and `actual`: fields that are
+/// missing, differ, or are not in the recording. Fields named in `ignore` are skipped.
 pub(crate) fn differences(expected: &Value, actual: &Value, ignore: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     walk("", expected, actual, ignore, &mut found);

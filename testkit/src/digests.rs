@@ -1,7 +1,7 @@
-//! One digest per episode, the same on every target.
+//! Digest lists: one digest per episode, which must be the same on every target.
 //!
-//! A list is recorded natively (`golden-digests`) and checked natively and in wasm. A digest that
-//! differs is followed to the first step that does.
+//! A list is recorded natively (`golden-digests`) and checked natively and in WebAssembly. For a
+//! digest that differs, the check finds the first differing step.
 
 use sentinel_env::Named;
 use sentinel_env::Origin;
@@ -19,37 +19,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::Outcome;
 
-/// Seeds at the edges of what a seed can be, besides the first thirty.
+/// Seeds at the limits of the range, in addition to the first ones.
 const EDGE_SEEDS: [u64; 4] = [1 << 32, (1 << 53) + 1, sentinel_policy::SEED_MAX, u64::MAX];
 
-/// Seeds that the look-ahead policy plays: it is slower than the others.
+/// Number of seeds of the trust world's look-ahead policies, which are slow.
 const BAYES_SEEDS: u64 = 8;
 
-/// Seeds of a world that is not named below.
+/// Number of seeds of a world without a number of its own.
 const SEEDS: u64 = 100;
 
-/// Seeds of the cluster world, whose episodes are longer.
+/// Number of seeds of the cluster world, whose episodes are longer.
 const CLUSTER_SEEDS: u64 = 10;
 
-/// Seeds of the polyguard world, besides the edges: it has 76 tasks.
+/// Number of seeds of the polyguard world, which has 76 tasks.
 const POLYGUARD_SEEDS: u64 = 2;
 
-/// Seeds of a list under other rules than the reference's.
+/// Largest number of seeds of a list under other rules than those of the reference.
 const HARDENED_SEEDS: u64 = 7;
 
-/// The rules that a list does not name.
+/// Name of the rules that a list omits.
 const REFERENCE: &str = "reference";
 
-/// The recorded list.
+/// A recorded list of digests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DigestList {
-    /// Which world was played.
+    /// World that was played; omitted for the trust world.
     #[serde(default, skip_serializing_if = "is_trust")]
     pub world: WorldName,
-    /// Under which rules; a list under the reference's does not say so.
+    /// Name of the rules; omitted for the reference rules.
     #[serde(default = "reference", skip_serializing_if = "is_reference")]
     pub rules: String,
-    /// One per episode.
+    /// Digests, one per episode.
     pub episodes: Vec<Entry>,
 }
 
@@ -65,25 +65,25 @@ fn is_reference(rules: &str) -> bool {
     rules == REFERENCE
 }
 
-/// The digest of one episode.
+/// The digest of one episode, with the key of the episode.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// A task of the world, by name.
+    /// Name of the task.
     pub task: String,
-    /// The seed.
+    /// Seed of the episode.
     pub seed: u64,
-    /// Who plays.
+    /// Name of the policy.
     pub policy: String,
-    /// How the streams are seeded.
+    /// Seeding of the random streams.
     pub streams: String,
-    /// Bytes and hash of the whole trajectory.
+    /// Size in bytes and hash of the whole trajectory.
     pub digest: String,
     /// Four hexadecimal digits of the running hash after each step.
     pub trail: String,
 }
 
 impl DigestList {
-    /// Plays every episode of a world's list under the rules of that name.
+    /// Plays every episode of a world's list under the named rules and records its digest.
     #[must_use]
     pub fn record(world: WorldName, rules: &str) -> Self {
         let mut episodes = Vec::new();
@@ -109,7 +109,7 @@ impl DigestList {
     }
 }
 
-/// Returns the rule sets that lists are recorded under: the reference's, and the hardened ones where
+/// Returns the rules that lists are recorded under: the reference rules, and the hardened ones if
 /// the world has changes to its rules.
 #[must_use]
 pub fn rule_sets(world: WorldName) -> &'static [&'static str] {
@@ -125,7 +125,8 @@ fn streams(world: WorldName) -> &'static [Streams] {
     in_world!(world, W => W::STREAMS)
 }
 
-/// The tasks of a world's list; of the polyguard world also those that `all` leaves out.
+/// Returns the tasks of a world's list. For the polyguard world these are the cases of every split
+/// and formulary.
 fn tasks(world: WorldName) -> Vec<&'static str> {
     fn names<T: TaskName>() -> Vec<&'static str> {
         T::ALL.iter().map(|task| task.name()).collect()
@@ -139,7 +140,7 @@ fn tasks(world: WorldName) -> Vec<&'static str> {
     }
 }
 
-/// Who plays in a world's list, and how many seeds besides the edges.
+/// Returns the policies of a world's list, each with its number of seeds besides the edge seeds.
 fn policies(world: WorldName) -> Vec<(&'static str, u64)> {
     match world.name() {
         "trust" => {
@@ -163,13 +164,14 @@ fn policies(world: WorldName) -> Vec<(&'static str, u64)> {
     }
 }
 
-/// Whether a policy plays hundreds of episodes to choose one action: minutes without optimization.
-/// What it plays is the world and the planner, which are in the list.
+/// Returns `true` if a policy simulates hundreds of episodes to choose one action, which takes
+/// minutes in debug builds. It uses only the world and the planner, which the list covers.
 fn slow(policy: ClusterPolicy) -> bool {
     matches!(policy, ClusterPolicy::Lookahead | ClusterPolicy::Oracle)
 }
 
-/// Plays an episode; `None` when the world has no such task, policy or rules.
+/// Plays an episode and returns its digest and trail; `None` if the world has no such task, policy
+/// or rules.
 fn play<W: Playable>(
     rules: &str,
     task: &str,
@@ -212,7 +214,7 @@ impl Entry {
         })
     }
 
-    /// What is different when the episode is played here.
+    /// Returns the differences between the recorded digest and that of this build.
     fn differences(&self, world: WorldName, rules: &str) -> Vec<String> {
         let Some(streams) = Streams::parse(&self.streams) else {
             return vec!["unknown streams".to_owned()];

@@ -1,4 +1,5 @@
-//! Recorded trust episodes: reset, steps, final, and the controller between adaptive episodes.
+//! Checks recorded trust episodes: reset, steps, final, and the controller between adaptive
+//! episodes.
 
 use sentinel_env::AdaptiveDifficulty;
 use sentinel_env::Environment;
@@ -15,10 +16,10 @@ use serde_json::{Value, json};
 
 use crate::compare::differences;
 
-/// Keys that say which episode a row belongs to.
+/// Keys that identify the episode of a row.
 pub(crate) const LABELS: [&str; 5] = ["env", "episode", "task", "seed", "policy"];
 
-/// Policies of the reference. A recording under another name is replayed action by action.
+/// Policies of the reference. Recordings under other names are replayed action by action.
 const REFERENCE_POLICIES: [PolicyName; 3] = [
     PolicyName::Random,
     PolicyName::Heuristic,
@@ -27,11 +28,11 @@ const REFERENCE_POLICIES: [PolicyName; 3] = [
 
 struct Running {
     session: Session,
-    /// The scripted policy of that name, which must choose what was recorded.
+    /// Scripted policy that the recording names. It must choose the recorded actions.
     player: Option<Player>,
 }
 
-/// Where the replay of a file stands.
+/// The state of checking one file, row by row.
 #[derive(Default)]
 pub(crate) struct Episodes {
     running: Option<Running>,
@@ -40,7 +41,7 @@ pub(crate) struct Episodes {
 }
 
 impl Episodes {
-    /// Differences of one row; `None` for a row before any reset.
+    /// Returns the differences of one row; `None` for a row before the first reset.
     pub(crate) fn check(&mut self, kind: &str, row: &Value) -> Option<Vec<String>> {
         if kind == "reset" {
             return Some(self.reset(row).unwrap_or_else(|problem| vec![problem]));
@@ -60,7 +61,7 @@ impl Episodes {
             .as_str()
             .and_then(Task::parse)
             .ok_or("unknown task")?;
-        let seed = seed(&row["seed"]).ok_or("the seed is no integer of up to 64 bits")?;
+        let seed = seed(&row["seed"]).ok_or("the seed is not an integer of up to 64 bits")?;
         let adaptive = row["difficulty_profile"].is_object();
         let key = sequence(row);
         if row["episode"] == 0 {
@@ -84,14 +85,14 @@ impl Episodes {
     fn controller(&mut self, row: &Value) -> Vec<String> {
         let controller = self.controllers.entry(sequence(row)).or_default();
         let Some(running) = &self.running else {
-            return vec!["no episode before it".to_owned()];
+            return vec!["no reset before this row".to_owned()];
         };
         running.session.episode().report_to(controller);
         differences(row, &controller_row(controller), &LABELS)
     }
 }
 
-/// What a controller has learned, as a recorded row.
+/// Returns the state of a controller in the form of a recorded row.
 pub(crate) fn controller_row(controller: &Controller) -> Value {
     let p = controller.state();
     let full = json!({
@@ -126,7 +127,7 @@ impl Running {
         found
     }
 
-    /// What the policy of that name would have done instead.
+    /// Compares the recorded action with the choice of the named policy.
     fn choice(&mut self, recorded: Action) -> Vec<String> {
         let chosen = self
             .player
@@ -177,7 +178,7 @@ pub(crate) fn sequence(row: &Value) -> (String, String) {
     (row["task"].to_string(), row["policy"].to_string())
 }
 
-/// A seed as the reference takes it: the sign is dropped.
+/// Parses a seed as the reference does, which drops the sign.
 pub(crate) fn seed(value: &Value) -> Option<u64> {
     value
         .as_u64()

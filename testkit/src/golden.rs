@@ -1,4 +1,4 @@
-//! One recorded file, row by row.
+//! Checks one recorded file, row by row.
 
 use serde_json::Value;
 
@@ -8,8 +8,8 @@ use crate::cluster_shapes::ClusterShapes;
 use crate::episodes::Episodes;
 use crate::{primitives, shapes};
 
-/// Replays the content of one golden file (JSON lines) and compares every field of every row.
-/// Rows of worlds that do not exist here yet are counted as skipped.
+/// Replays the content of one golden file (JSON lines) and compares every field of every row. Rows
+/// of worlds that are not implemented are counted as skipped.
 #[must_use]
 pub fn check_golden(text: &str) -> Outcome {
     let mut outcome = Outcome::default();
@@ -52,7 +52,7 @@ pub fn check_golden(text: &str) -> Outcome {
     outcome
 }
 
-/// Which world a row belongs to.
+/// The world that a row belongs to.
 #[derive(Clone, Copy)]
 enum World {
     Trust,
@@ -61,7 +61,8 @@ enum World {
 }
 
 impl World {
-    /// The world of the next row. Rows of a mixed file name it; in the others the reset shows it.
+    /// Returns the world of the next row. Rows of a mixed file name it; in other files the form of
+    /// the reset row shows it.
     fn after(self, kind: &str, row: &Value) -> Self {
         match row["env"].as_str() {
             Some("trust") => Self::Trust,
@@ -75,7 +76,7 @@ impl World {
     }
 }
 
-/// Task, seed, policy and step of a row, as far as it has them.
+/// Returns a label of a row from the keys that identify it, as far as it has them.
 fn name(row: &Value) -> String {
     [
         "task", "seed", "policy", "kind", "episode", "step", "n", "id",

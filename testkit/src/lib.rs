@@ -1,6 +1,6 @@
-//! Golden traces and digests: what every target must reproduce, and the code that checks it.
+//! Golden traces and digests that every target must reproduce, and the code that checks them.
 //!
-//! The same checks run in native tests and inside wasm in a browser (`wasm` module).
+//! The same checks run in native tests and as WebAssembly in a browser (`wasm` module).
 
 pub mod bench;
 mod cluster;

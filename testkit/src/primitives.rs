@@ -1,4 +1,4 @@
-//! Vectors of the generator, of rounding, and of the scenarios.
+//! Checks the test vectors of the random generator, of rounding and of the scenarios.
 
 use sentinel_env::num::round_to;
 use sentinel_env::rng::PyRandom;
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha512};
 
 use crate::compare::differences;
 
-/// Differences of one vector.
+/// Returns the differences of one vector.
 pub(crate) fn check(kind: &str, row: &Value) -> Vec<String> {
     match kind {
         "rng" => rng(row),
@@ -69,7 +69,8 @@ fn rng(row: &Value) -> Vec<String> {
     differences(row, &ours, &[])
 }
 
-/// 32-bit words of the absolute value of a decimal integer of any size, least significant first.
+/// Returns the 32-bit words of the absolute value of a decimal integer of any size, least
+/// significant first.
 fn decimal_words(text: &str) -> Vec<u32> {
     let mut words: Vec<u32> = Vec::new();
     for digit in text.bytes().filter(u8::is_ascii_digit) {
@@ -86,7 +87,8 @@ fn decimal_words(text: &str) -> Vec<u32> {
     words
 }
 
-/// The words of a text seed: its bytes and their SHA-512, read as one big-endian integer.
+/// Returns the words of a text seed: its bytes followed by their SHA-512, read as one big-endian
+/// integer.
 fn text_words(text: &str) -> Vec<u32> {
     let mut bytes = text.as_bytes().to_vec();
     bytes.extend_from_slice(&Sha512::digest(text.as_bytes()));

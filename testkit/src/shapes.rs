@@ -1,4 +1,4 @@
-//! Complete payloads: every field of reset, step, state and stream.
+//! Checks complete payloads of the trust world: every field of reset, step, state and stream.
 
 use sentinel_env::controller::Controller;
 use sentinel_env::rng::Streams;
@@ -10,15 +10,15 @@ use serde_json::Value;
 use crate::compare::differences;
 use crate::episodes::to_value;
 
-/// Where the replay of the file stands.
+/// The state of checking one file, row by row.
 #[derive(Default)]
 pub(crate) struct Shapes {
     running: Option<(String, Session, Player)>,
 }
 
 impl Shapes {
-    /// Differences of one payload. The recording has the random policy play, and leaves out the
-    /// payloads in the middle, which are played through here.
+    /// Returns the differences of one payload. The recording was played by the random policy and
+    /// omits most payloads; this replays the steps between them.
     pub(crate) fn check(&mut self, row: &Value) -> Vec<String> {
         let (Some(task), Some(seed)) = (
             row["task"].as_str().and_then(Task::parse),

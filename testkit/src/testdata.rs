@@ -1,5 +1,5 @@
-//! Where recorded data lies: `testdata/` of the repository, or the folder that
-//! `SENTINEL_TESTDATA` names, of the same layout.
+//! Locates recorded data: `testdata/` of the repository, or a folder of the same layout that
+//! `SENTINEL_TESTDATA` names.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use flate2::read::MultiGzDecoder;
 
-/// The variable that names other recorded data of the same layout.
+/// Environment variable that names another folder of recorded data.
 pub const VARIABLE: &str = "SENTINEL_TESTDATA";
-/// The golden files that the repository must hold, and how many rows of each are compared.
+/// Golden files that the repository must hold, each with the number of rows that are compared.
 pub const OURS: [(&str, usize); 5] = [
     ("adaptive", 21_232),
     ("cluster", 21_067),
@@ -22,13 +22,14 @@ pub const OURS: [(&str, usize); 5] = [
 #[derive(Debug)]
 pub struct TestData {
     folder: PathBuf,
-    /// Other people's data need not hold every file; ours must.
+    /// `true` for the repository's own folder, which must hold every file. Other folders may be
+    /// incomplete.
     pub ours: bool,
 }
 
 impl TestData {
-    /// The folder in [`VARIABLE`], else the repository's own. A relative path starts at the
-    /// repository's root, where the tests are started, not in the package where they run.
+    /// Returns the folder in [`VARIABLE`], else the repository's own. A relative path starts at the
+    /// repository's root, not at the package in which the tests run.
     #[must_use]
     pub fn find() -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -44,7 +45,7 @@ impl TestData {
         }
     }
 
-    /// Data in `folder`, of which nothing is expected.
+    /// Returns a folder that may be incomplete.
     #[must_use]
     pub const fn other(folder: PathBuf) -> Self {
         Self {
@@ -53,10 +54,10 @@ impl TestData {
         }
     }
 
-    /// The golden files, each with its name (without endings) and text, in the order of their names.
+    /// Returns the golden files, each with its name (without endings) and text, sorted by name.
     ///
     /// # Errors
-    /// When one of ours is missing, or none is there, or one cannot be read.
+    /// If a required file is missing, if the folder holds no golden file, or if one cannot be read.
     pub fn golden(&self) -> Result<Vec<(String, String)>> {
         let folder = self.folder.join("golden");
         let mut found = Vec::new();
@@ -83,10 +84,10 @@ impl TestData {
         Ok(found)
     }
 
-    /// The digest lists, each with its name and text, in the order of their names.
+    /// Returns the digest lists, each with its name and text, sorted by name.
     ///
     /// # Errors
-    /// When ours are missing, or one cannot be read.
+    /// If the repository's own lists are missing, or if one cannot be read.
     pub fn digests(&self) -> Result<Vec<(String, String)>> {
         let folder = self.folder.join("digests");
         let mut files = sorted_files(&folder);
@@ -110,7 +111,7 @@ impl TestData {
     }
 }
 
-/// The entries of a folder in the order of their names; none when it cannot be read.
+/// Returns the entries of a folder, sorted by name; none if it cannot be read.
 fn sorted_files(folder: &Path) -> Vec<PathBuf> {
     let entries = folder
         .read_dir()
@@ -122,15 +123,15 @@ fn sorted_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The text of a file, decompressed when its name ends in `.gz`.
+/// Returns the text of a file, decompressed if its name ends in `.gz`.
 fn read(file: &Path) -> Result<String> {
     let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     let mut text = String::new();
     if file.extension().is_some_and(|e| e == "gz") {
-        // Several compressed parts one after the other are one file.
+        // A file may consist of several compressed parts.
         MultiGzDecoder::new(bytes.as_slice())
             .read_to_string(&mut text)
-            .with_context(|| format!("{} is no gzip file, or is cut off", file.display()))?;
+            .with_context(|| format!("{} is not a gzip file, or is truncated", file.display()))?;
         return Ok(text);
     }
     String::from_utf8(bytes).with_context(|| format!("{} is not text", file.display()))

@@ -1,7 +1,7 @@
-//! The checks as a wasm module without imports: text in, JSON out, and a bench to time.
+//! The checks as a WebAssembly module without imports: text in, JSON out, and a benchmark.
 //!
-//! Memory goes both ways by pointer: the caller allocates, writes UTF-8, calls a check, reads
-//! a length (`u32`, little-endian) and that many bytes of JSON, and gives both back.
+//! Memory is passed by pointer. The caller allocates memory, writes UTF-8 into it, calls a check,
+//! reads a length (`u32`, little-endian) and that many bytes of JSON, and frees both.
 #![allow(
     unsafe_code,
     reason = "exported symbols and raw memory are the interface of a module"
@@ -12,50 +12,51 @@ use std::alloc::Layout;
 use crate::Outcome;
 
 fn layout(len: u32) -> Layout {
-    // Four bytes at least: an empty text has a place too. A `u32` length always fits.
+    // At least four bytes, so that an empty text is not a zero-sized allocation. A `u32` length
+    // always fits.
     Layout::from_size_align((len as usize).max(4), 4).unwrap_or(Layout::new::<u32>())
 }
 
-/// Memory for `len` bytes.
+/// Allocates memory for `len` bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn alloc(len: u32) -> *mut u8 {
     // SAFETY: the layout has a size above 0.
     unsafe { std::alloc::alloc(layout(len)) }
 }
 
-/// Gives memory back.
+/// Frees memory.
 ///
 /// # Safety
-/// `ptr` came from [`alloc`] with the same `len`, or from a check with the length that stands
-/// before its text plus 4.
+/// `ptr` came from [`alloc`] with the same `len`, or from a check; then `len` is the length that
+/// precedes its text, plus 4.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dealloc(ptr: *mut u8, len: u32) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller, see above.
     unsafe { std::alloc::dealloc(ptr, layout(len)) }
 }
 
-/// Compares the content of one golden file.
+/// Compares the content of one golden file and returns the outcome as JSON.
 ///
 /// # Safety
 /// `ptr` points to `len` readable bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn check_golden(ptr: *const u8, len: u32) -> *mut u8 {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller, see above.
     reply(&unsafe { text(ptr, len) }.map_or_else(not_text, crate::check_golden))
 }
 
-/// Compares the content of a digest list.
+/// Compares the content of a digest list and returns the outcome as JSON.
 ///
 /// # Safety
 /// `ptr` points to `len` readable bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn check_digests(ptr: *const u8, len: u32) -> *mut u8 {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller, see above.
     reply(&unsafe { text(ptr, len) }.map_or_else(not_text, crate::check_digests))
 }
 
 unsafe fn text<'a>(ptr: *const u8, len: u32) -> Option<&'a str> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the callers.
     std::str::from_utf8(unsafe { std::slice::from_raw_parts(ptr, len as usize) }).ok()
 }
 
@@ -77,7 +78,7 @@ fn reply(outcome: &Outcome) -> *mut u8 {
     ptr
 }
 
-/// Takes about `n` steps of a kind and returns the sum of rewards, for the caller to time.
+/// Runs about `n` steps of a loop and returns the sum of rewards, see [`crate::bench::run`].
 #[unsafe(no_mangle)]
 pub extern "C" fn bench(kind: u32, n: u32) -> f64 {
     crate::bench::run(kind, n)

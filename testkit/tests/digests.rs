@@ -1,4 +1,4 @@
-//! The recorded digests, natively. The browser test checks the same list inside wasm.
+//! Checks the recorded digests natively. The browser test checks the same lists in WebAssembly.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -12,7 +12,8 @@ fn every_digest_is_the_recorded_one() {
     let data = TestData::find();
     for (name, text) in data.digests().unwrap() {
         let outcome = check_digests(&text);
-        // Each list of ours holds some hundred episodes, so that an empty one is no success.
+        // Each list of the repository holds hundreds of episodes. Without this check, an empty list
+        // would pass.
         let least = if name == "trust" { 700 } else { 200 };
         assert!(
             !data.ours || outcome.checked > least,

@@ -1,4 +1,4 @@
-//! The recorded episodes of the polyguard world, as text.
+//! Compares the recorded episodes of the polyguard world with the current ones, as text.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -16,7 +16,7 @@ fn every_episode_reads_as_recorded() {
         let name = file_name(case);
         let recorded = std::fs::read_to_string(folder().join(&name))
             .unwrap_or_else(|error| panic!("{name}: {error}; record it: {COMMAND}"));
-        // A checkout may have turned the line endings.
+        // A checkout may have converted the line endings.
         let recorded = recorded.replace("\r\n", "\n");
         differences.extend(difference(&name, &recorded, &render(case)));
     }

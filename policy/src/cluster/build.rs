@@ -1,21 +1,23 @@
-//! From a kind of action to an action: the names that the reference's policies fill in.
+//! Builds complete actions from a kind of action, with the job, GPU and worker that the reference's
+//! policies choose.
 
 use sentinel_env::cluster::{Action, ActionType, JobStatus, Observation};
 use sentinel_env::slot::Slot;
 
-/// Whether a job waits for a GPU.
+/// Returns `true` if at least one job waits for a GPU.
 pub(super) const fn any_queued(observation: &Observation) -> bool {
     observation.jobs.count(JobStatus::Queued) > 0
 }
 
-/// Whether a job runs.
+/// Returns `true` if at least one job runs.
 pub(super) const fn any_running(observation: &Observation) -> bool {
     observation.jobs.count(JobStatus::Running) > 0
 }
 
-/// The action of that kind on the most urgent job, or a tick when there is none.
+/// Returns an action of the given kind on the queued or running job with the earliest deadline, or
+/// a tick if there is no such job.
 ///
-/// The GPU is the one with most free memory as shown, also when it is down (quirk C11).
+/// The GPU is the one with the most free memory as shown, even if it is down (quirk C11).
 pub(super) fn build(o: &Observation, kind: ActionType, worker: Option<Slot>) -> Action {
     let (queued, running) = (o.jobs.next_queued(), o.jobs.most_urgent_running());
     match (kind, queued, running) {
@@ -41,7 +43,7 @@ pub(super) fn build(o: &Observation, kind: ActionType, worker: Option<Slot>) -> 
     }
 }
 
-/// The environment's own choice of a worker, but by trust to three decimals.
+/// Returns the worker that the environment would choose, but by trust rounded to three decimals.
 fn calibrated(o: &Observation) -> Slot {
     o.calibrated_worker(&o.ledger.snapshot().0)
 }

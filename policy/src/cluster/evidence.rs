@@ -1,15 +1,15 @@
-//! What the observation tells of a worker and of a GPU's row, for the planner and for the features.
+//! Evidence about workers and GPUs in the observation, shared by the planner and the features.
 
 use sentinel_env::cluster::{GPUS_MAX, GpuState, JOBS_MAX, JobStatus, Observation};
 use sentinel_env::slot::{SLOTS, Slot};
 
-/// Who works at half speed, as far as progress from one step to the next shows it.
+/// The working speed of each worker, inferred from progress between consecutive observations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Speeds {
-    /// Progress of the jobs at the last observation.
+    /// Progress of each job at the previous observation, 0..=1.
     before: [f64; JOBS_MAX],
     step: u8,
-    /// Whether a worker was seen to work at half speed, or at full.
+    /// `Some(true)` for a worker that was seen to work at half speed, `Some(false)` at full speed.
     pub(crate) slow: [Option<bool>; SLOTS],
 }
 
@@ -24,14 +24,15 @@ impl Default for Speeds {
 }
 
 impl Speeds {
-    /// Takes in an observation: each one of an episode once, in order.
+    /// Updates the speeds with an observation. Call it once for every observation of an episode, in
+    /// order.
     pub(crate) fn observe(&mut self, o: &Observation) {
         for (id, job) in o.jobs.iter() {
             let before = std::mem::replace(&mut self.before[id.index()], job.reported);
             let Some(worker) = job.worker else {
                 continue;
             };
-            // An attack sets a job's progress to 1; then nothing can be read from it.
+            // An attack sets the shown progress of a job to 1, which hides its real speed.
             let runs = job.status == JobStatus::Running && job.reported < 1.0;
             let full = 1.0 / f64::from(job.steps);
             let made = job.reported - before;
@@ -43,19 +44,20 @@ impl Speeds {
     }
 }
 
-/// Share of honest reports, with two reports of doubt.
+/// Returns the posterior mean of the share of honest reports, with a uniform prior: `(honest + 1) /
+/// (reports + 2)`.
 pub(crate) fn honesty(o: &Observation, slot: Slot) -> f64 {
     let e = &o.ledger[slot];
     (f64::from(e.successes()) + 1.0) / (f64::from(e.calls) + 2.0)
 }
 
-/// Reports that were not honest.
+/// Returns the number of dishonest reports of a worker.
 pub(crate) fn lies(o: &Observation, slot: Slot) -> u16 {
     o.ledger[slot].failures()
 }
 
-/// Which GPUs' rows do not add up: more memory taken than their jobs have, or shown as idle with a
-/// job there.
+/// Returns `true` for each GPU whose row is inconsistent: its used memory differs from that of its
+/// jobs, or it is shown as idle with a job on it.
 pub(crate) fn odd_gpus(o: &Observation) -> [bool; GPUS_MAX] {
     let held = o.jobs.held();
     let mut odd = [false; GPUS_MAX];

@@ -1,7 +1,7 @@
-//! Scripted policies of the cluster world (spec cluster §11).
+//! Scripted and learned policies of the cluster world (spec cluster §11).
 //!
-//! A [`Policy`] sees observations and nothing else. A [`PrivilegedPolicy`] also sees hidden state, and
-//! its type says so. [`Player`] is either.
+//! A [`Policy`] sees observations only. A [`PrivilegedPolicy`] also reads hidden state, which its
+//! type makes visible. A [`Player`] is one or the other.
 
 mod build;
 pub(crate) mod evidence;
@@ -26,31 +26,32 @@ pub use text::ClusterMemory;
 pub use crate::policy::{Policy, PrivilegedPolicy};
 pub use crate::rollout::run_episode;
 
-/// A policy or an oracle of this world.
+/// A policy or privileged policy of the cluster world.
 pub type Player = crate::policy::Player<ClusterEnv>;
 
 named_enum! {
-    /// The scripted policies.
+    /// The scripted policies of the cluster world.
     pub enum PolicyName {
-        /// Anything at all.
+        /// Acts at random; allocations are twice as likely as other kinds.
         Random = "random",
-        /// Allocates to the first worker and looks at nothing.
+        /// Allocates every job to the first worker, whatever it observes.
         Blind = "blind",
-        /// Verifies now and then, and allocates by trust.
+        /// Verifies regularly, and allocates by trust.
         Trust = "trust",
-        /// Knows the most reliable worker.
+        /// A privileged policy that allocates every job to the most reliable worker.
         OracleLite = "oracle_lite",
-        /// Probes the workers, and schedules by plain rules.
+        /// Probes the workers, and schedules by fixed rules.
         Planner = "planner",
-        /// Tries actions in suppositions of the episode; slow.
+        /// Tries actions in sampled states that agree with its observations; slow.
         Lookahead = "lookahead",
-        /// Tries actions in the episode as it is, future draws included; slow.
+        /// A privileged policy that tries actions in the true state, future random draws included;
+        /// slow.
         Oracle = "oracle",
     }
 }
 
 impl PolicyName {
-    /// One sentence for a person.
+    /// Returns a one-sentence description for users.
     #[must_use]
     pub const fn describe(self) -> &'static str {
         match self {
@@ -66,13 +67,13 @@ impl PolicyName {
         }
     }
 
-    /// Whether the policy reads hidden state.
+    /// Returns `true` if the policy reads hidden state.
     #[must_use]
     pub const fn is_privileged(self) -> bool {
         matches!(self, Self::OracleLite | Self::Oracle)
     }
 
-    /// A fresh player for the episode `seed`.
+    /// Creates a player for the episode `seed`, with no memory of earlier episodes.
     #[must_use]
     pub fn player(self, seed: u64, streams: Streams) -> Player {
         match self {

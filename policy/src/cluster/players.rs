@@ -1,4 +1,4 @@
-//! The four policies of the reference (spec cluster §11).
+//! The four scripted policies of the reference (spec cluster §11).
 
 use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
@@ -10,10 +10,10 @@ use super::build::{any_queued, any_running, build};
 use super::{Policy, PrivilegedPolicy};
 use crate::policy::POLICY_STREAM;
 
-/// Anomaly above which the trust policy verifies.
+/// Anomaly score above which the trust policy verifies, in `[0, 1]`.
 const SUSPICIOUS: f64 = 0.55;
 
-/// What the random policy picks from: allocation twice.
+/// Kinds of action that the random policy draws from; allocation is listed twice.
 const KINDS: [ActionType; 6] = [
     ActionType::Allocate,
     ActionType::Allocate,
@@ -23,11 +23,11 @@ const KINDS: [ActionType; 6] = [
     ActionType::Tick,
 ];
 
-/// A random kind of action by a random worker.
+/// A policy that takes a random kind of action with a random worker.
 pub struct Random(PyRandom);
 
 impl Random {
-    /// The policy's own stream of the episode `seed`.
+    /// Creates the policy with its own random stream of the episode `seed`.
     #[must_use]
     pub fn new(seed: u64, streams: Streams) -> Self {
         Self(PyRandom::new(streams.seed(seed, POLICY_STREAM)))
@@ -36,7 +36,7 @@ impl Random {
 
 impl Policy<ClusterEnv> for Random {
     fn choose(&mut self, observation: &Observation) -> Action {
-        // Both draws are always made, in this order.
+        // Both numbers are drawn on every step, in this order.
         let kind = KINDS[self.0.below(KINDS.len() as u32) as usize];
         let worker = Slot::ALL[self.0.below(SLOTS as u32) as usize];
         build(observation, kind, Some(worker))
@@ -47,7 +47,7 @@ impl Policy<ClusterEnv> for Random {
     }
 }
 
-/// Gives every job to the first worker, and waits when none is left.
+/// A policy that allocates every job to the first worker, and ticks if no job is queued.
 pub struct Blind;
 
 impl Policy<ClusterEnv> for Blind {
@@ -56,7 +56,7 @@ impl Policy<ClusterEnv> for Blind {
     }
 }
 
-/// Verifies every fourth step or when something looks odd, and allocates by trust.
+/// A policy that verifies every fourth step or on a high anomaly score, and allocates by trust.
 pub struct Trust;
 
 impl Policy<ClusterEnv> for Trust {
@@ -73,7 +73,8 @@ impl Policy<ClusterEnv> for Trust {
     }
 }
 
-/// Gives every job to the most reliable worker, and verifies while an attack is open.
+/// A privileged policy that allocates every job to the most reliable worker, and verifies while
+/// attacks outnumber detections.
 pub struct OracleLite;
 
 impl PrivilegedPolicy<ClusterEnv> for OracleLite {

@@ -1,4 +1,4 @@
-//! Sums up an episode as the reference's evaluation does.
+//! Summary of an episode in the form of the reference's evaluation.
 
 use sentinel_env::Environment;
 use serde::Serialize;
@@ -10,7 +10,8 @@ use sentinel_env::slot::PerSlot;
 
 use crate::rollout::Run;
 
-/// One row of the evaluation's `episodes` (spec cluster §11), in the reference's order.
+/// One row of the evaluation's `episodes`, with the keys in the reference's order (spec cluster
+/// §11).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(
     missing_docs,
@@ -40,7 +41,7 @@ pub struct EpisodeRow {
 }
 
 impl EpisodeRow {
-    /// Sums up an episode that has ended.
+    /// Creates the row of an episode that has ended.
     #[must_use]
     pub fn of(policy: &str, run: &Run<ClusterEnv>) -> Self {
         let episode = run.episode();

@@ -1,4 +1,4 @@
-//! The cluster world in words.
+//! Text interface of the cluster world.
 
 use sentinel_env::Environment;
 use std::fmt::{self, Write};
@@ -13,7 +13,7 @@ use super::evidence::{honesty, lies, odd_gpus};
 use super::learned::history::History;
 use crate::text::{Consequence, Heard, Object, PromptStyle, Reader, Reason, TextWorld, Unreadable};
 
-/// The fields of an answer.
+/// Fields that a completion may have.
 const FIELDS: [&str; 6] = [
     "action_type",
     "job_id",
@@ -22,14 +22,16 @@ const FIELDS: [&str; 6] = [
     "force_flag",
     "reasoning",
 ];
-/// Waiting jobs that a compact prompt names.
+/// Largest number of queued jobs that a compact prompt names.
 const WAITING: usize = 20;
-/// Running jobs that it names.
+/// Largest number of running jobs that a compact prompt names.
 const RUNNING: usize = 14;
-/// Open GPUs that it names: those with most free memory as shown.
+/// Largest number of open GPUs that a compact prompt names: those with the most free memory as
+/// shown.
 const OPEN: usize = 6;
 
-/// What earlier steps showed: who works slowly, who got jobs, and since when an attack is open.
+/// Memory of earlier steps: the workers' speeds, their number of jobs, and the step of an open
+/// attack.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClusterMemory(History);
 
@@ -47,7 +49,7 @@ impl TextWorld for ClusterEnv {
             PromptStyle::Reference => scheduler_prompt(o),
             PromptStyle::Compact => {
                 let mut out = String::with_capacity(800);
-                // Writing to a String cannot fail.
+                // Writing to a `String` cannot fail.
                 let _ = compact(&mut out, &memory.0, o);
                 out
             }
@@ -95,7 +97,8 @@ impl TextWorld for ClusterEnv {
     }
 }
 
-/// What is left out is chosen by the world's rules, as in its protocol.
+/// Parses the optional job. The world's rules choose whatever a completion leaves out, as in its
+/// protocol.
 fn job(object: &mut Object, o: &Observation) -> Result<Option<JobId>, Unreadable> {
     let job = object.named("job_id", JobId::parse)?;
     let count = o.jobs.rows().len();
@@ -126,7 +129,8 @@ fn worker(object: &mut Object) -> Result<Option<Slot>, Unreadable> {
     object.named("worker_id", Slot::parse)
 }
 
-/// The situation, alarms, the last action, workers, waiting jobs, running jobs, GPUs.
+/// Writes the compact prompt: the cluster, attacks, the last action, workers, queued jobs, running
+/// jobs and GPUs.
 fn compact(out: &mut String, history: &History, o: &Observation) -> fmt::Result {
     let count = |status| o.jobs.count(status);
     let (step, budget) = (o.step_count, o.max_steps);
@@ -186,9 +190,9 @@ fn of_worker(out: &mut String, history: &History, o: &Observation, slot: Slot) -
     writeln!(out)
 }
 
-/// A line of waiting jobs as memory/work/steps to the deadline, and one of running jobs as
-/// memory/work left/steps to the deadline and who works on them. What can still be done in time
-/// comes first, then the earliest deadline.
+/// Writes a line of queued jobs as memory/work/steps to the deadline, and a line of running jobs as
+/// memory/work left/steps to the deadline with their worker. Jobs that can still meet their
+/// deadline come first, then the earliest deadline.
 fn jobs(out: &mut String, o: &Observation) -> fmt::Result {
     for (title, status, most) in [
         ("wait", JobStatus::Queued, WAITING),
@@ -220,7 +224,7 @@ fn jobs(out: &mut String, o: &Observation) -> fmt::Result {
     Ok(())
 }
 
-/// A number with one decimal, where it has one.
+/// Formats a number with one decimal, without a trailing `.0`.
 fn tenths(value: f64) -> String {
     let text = format!("{value:.1}");
     match text.strip_suffix(".0") {
@@ -229,7 +233,8 @@ fn tenths(value: f64) -> String {
     }
 }
 
-/// Open GPUs with most free memory, and every one whose row does not add up.
+/// Writes the open GPUs with the most free memory, and the GPUs whose row is inconsistent or marked
+/// as tampered with.
 fn gpus(out: &mut String, o: &Observation) -> fmt::Result {
     let odd = odd_gpus(o);
     let suspicious = |id: &GpuId| odd[id.index()] || o.gpus()[id.index()].tampered;

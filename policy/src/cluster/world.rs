@@ -1,4 +1,4 @@
-//! The cluster world, for code that serves all worlds.
+//! The cluster world's implementations of the traits that all worlds share.
 
 use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
@@ -21,7 +21,8 @@ impl Recordable for ClusterEnv {
     const ACTION_DIM: usize = ActionType::ALL.len();
     const BELIEF_SHAPE: Option<[usize; 2]> = Some([SLOTS; 2]);
 
-    /// Made from what was drawn at reset; a hash, because who is who must not stand in a file.
+    /// Returns an identifier computed from the sampled jobs and assignment. It is a hash, because a
+    /// file must not reveal the hidden assignment.
     fn scenario_id(&self) -> String {
         let (o, hidden) = (self.observation(), self.hidden());
         let mut digest = Digest::default();
@@ -89,13 +90,14 @@ impl Playable for ClusterEnv {
     };
     type PolicyName = PolicyName;
 
-    /// Each kind of action, always, with the worker left out or S0; and two kinds in turn. Jobs and
-    /// GPUs are left to the environment's rules.
+    /// Returns the constant policies: each kind of action repeated, without a worker and with
+    /// worker `S0`, and allocation alternating with another kind. The environment chooses jobs and
+    /// GPUs.
     fn constants() -> Vec<Constant<Self>> {
         let mut all = Vec::new();
         for kind in ActionType::ALL {
             for worker in [None, Some(Slot::ALL[0])] {
-                // Ticks name nobody.
+                // A tick does not name a worker.
                 if kind != ActionType::Tick || worker.is_none() {
                     let action = action(kind, worker);
                     let cycle = Cycle::new(action, Vec::new());
@@ -123,7 +125,7 @@ impl Playable for ClusterEnv {
     }
 }
 
-/// An action that leaves job and GPU to the environment.
+/// Returns an action of the given kind that leaves the choice of job and GPU to the environment.
 const fn action(kind: ActionType, worker: Option<Slot>) -> Action {
     match kind {
         ActionType::Allocate => Action::Allocate {

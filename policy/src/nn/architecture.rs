@@ -1,19 +1,20 @@
-//! The shape of a network: what weights, model files and trainers need to know of it, whatever its
+//! The shape of a network, as needed by weights, model files and trainers, independent of the
 //! environment.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The hyperparameters of a network, as its model file holds them.
+/// The hyperparameters of a network, as its model file stores them.
 pub trait Architecture:
     Copy + PartialEq + std::fmt::Debug + Serialize + DeserializeOwned + Send + Sync + 'static
 {
     /// Name of the environment that the network acts in.
     const WORLD: &'static str;
-    /// Version of the features that this build computes. Weights of another version do not fit them.
+    /// Version of the features that this build computes. Weights trained on another version are
+    /// refused.
     const FEATURE_VERSION: u32;
 
-    /// Returns every parameter, always in the same order.
+    /// Returns the shape of every parameter, always in the same order.
     fn shapes(&self) -> Vec<Shape>;
 
     /// Returns the version of the features that the weights were trained on.
@@ -23,21 +24,22 @@ pub trait Architecture:
     fn hidden(&self) -> usize;
 }
 
-/// A parameter. Matrices are stored row by row, `[inputs, outputs]`; a bias has one row.
+/// Name, size and initialization of a parameter. Matrices are stored row by row, `[inputs,
+/// outputs]`; a bias has one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Its name in files.
+    /// Name of the parameter in model files.
     pub name: &'static str,
-    /// Inputs.
+    /// Number of inputs; 1 for a bias.
     pub rows: usize,
-    /// Outputs.
+    /// Number of outputs, in columns.
     pub columns: usize,
-    /// How it is drawn before training.
+    /// Distribution of the initial values.
     pub init: Init,
 }
 
 impl Shape {
-    /// A parameter of this name and size.
+    /// Creates the shape of a parameter from its name, size and initialization.
     #[must_use]
     pub const fn new(name: &'static str, rows: usize, columns: usize, init: Init) -> Self {
         Self {
@@ -49,16 +51,16 @@ impl Shape {
     }
 }
 
-/// How a parameter is initialized.
+/// The initialization of a parameter before training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Init {
-    /// All zero.
+    /// Every value is zero.
     Zero,
-    /// Uniform within `sqrt(6 / inputs)` (He et al. 2015).
+    /// Uniform in `±sqrt(6 / inputs)` (He et al. 2015).
     Hidden {
-        /// All inputs of a unit, over every matrix that feeds it.
+        /// Fan-in of a unit, summed over every matrix that feeds it.
         inputs: usize,
     },
-    /// Uniform within a hundredth of that, so that a fresh policy is close to uniform.
+    /// Uniform in `±0.01 * sqrt(6 / rows)`, so that an untrained policy is close to uniform.
     Head,
 }

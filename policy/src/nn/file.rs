@@ -1,4 +1,4 @@
-//! The model file: weights as safetensors, with the configuration in its metadata.
+//! The model file: weights in safetensors format, with the configuration in its metadata.
 
 use safetensors::tensor::{Dtype, TensorView};
 use sentinel_env::json::{Fields, Json};
@@ -7,30 +7,30 @@ use serde::{Deserialize, Serialize};
 use super::architecture::{Architecture, Shape};
 use super::weights::Weights;
 
-/// The key of the file's metadata that holds the [`ModelConfig`] as JSON.
+/// Metadata key under which the file stores the [`ModelConfig`] as JSON.
 const KEY: &str = "sentinel";
 
-/// Most hidden units: a file that asks for more is refused.
+/// Largest number of hidden units that a model file may ask for.
 const HIDDEN_MAX: usize = 1024;
 
-/// The configuration that a model file holds.
+/// The configuration that a model file stores.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[serde(bound = "A: Architecture")]
 pub struct ModelConfig<A> {
-    /// Name of the environment that it acts in.
+    /// Name of the environment that the model acts in.
     pub world: String,
-    /// The rules that it was trained under, where they are not the reference's.
+    /// Name of the rules that the model was trained under; empty for the reference rules.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rules: String,
-    /// Its name.
+    /// Name of the model.
     pub name: String,
-    /// The shape of the network.
+    /// Hyperparameters of the network.
     pub net: A,
 }
 
 impl<A: Architecture> ModelConfig<A> {
-    /// The configuration of a model under the reference's rules.
+    /// Creates the configuration of a model trained under the reference rules.
     #[must_use]
     pub fn new(name: &str, net: A) -> Self {
         Self {
@@ -42,70 +42,73 @@ impl<A: Architecture> ModelConfig<A> {
     }
 }
 
-/// Why bytes are not a model that this build can run.
+/// An error for bytes that are not a model that this build can run, or for a model that cannot be
+/// written.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
-    /// Not the format, or cut off.
+    /// The file is truncated or is not a safetensors file.
     #[error("not a safetensors file, or cut off")]
     Format,
-    /// It cannot be written.
+    /// The model cannot be written as a safetensors file.
     #[error("cannot be written as safetensors: {0}")]
     Unwritable(String),
-    /// The metadata is missing or is not a configuration.
-    #[error("its metadata has no valid `{KEY}` entry ({0}): it was not written by sentinel train")]
+    /// The metadata is missing or is not a valid configuration.
+    #[error(
+        "the metadata has no valid `{KEY}` entry ({0}): `sentinel train` did not write the file"
+    )]
     Metadata(String),
-    /// Made for another world.
+    /// The model was trained for another world.
     #[error(
         "it was trained for world {found}, and this is {wanted}: train one with `sentinel train`"
     )]
     World {
-        /// The model's world.
+        /// World that the model was trained for.
         found: String,
-        /// The one that is played.
+        /// World that this network acts in.
         wanted: &'static str,
     },
-    /// Made for other features.
+    /// The model was trained on another version of the features.
     #[error(
-        "its features are version {found}, and this build computes version {wanted}: train it again"
+        "the model uses feature version {found}, but this build computes {wanted}: train it again"
     )]
     Features {
-        /// The model's version.
+        /// Feature version of the model.
         found: u32,
-        /// This build's.
+        /// Feature version that this build computes.
         wanted: u32,
     },
-    /// A number of hidden units that is not supported.
-    #[error("it has {0} hidden units: 1 to {HIDDEN_MAX} are possible")]
+    /// The number of hidden units is not supported.
+    #[error("the model has {0} hidden units: 1 to {HIDDEN_MAX} are supported")]
     Hidden(usize),
-    /// A parameter is missing or has another form.
+    /// A parameter is missing, or has another type or shape.
     #[error("parameter {name} should be f32 of shape {expected:?}, found {found}")]
     Tensor {
-        /// Its name.
+        /// Name of the parameter.
         name: &'static str,
-        /// Rows and columns.
+        /// Expected rows and columns.
         expected: [usize; 2],
-        /// What was found.
+        /// Type and shape that were found.
         found: String,
     },
-    /// More tensors than the network has.
-    #[error("it holds {0} tensors more than a policy has")]
+    /// The file has this many tensors more than the network.
+    #[error("the file holds {0} more tensors than the network")]
     Surplus(usize),
-    /// A parameter is infinite or not a number.
-    #[error("parameter {0} holds a number that is not finite")]
+    /// A parameter holds an infinite value or NaN.
+    #[error("parameter {0} holds a value that is not finite")]
     NotFinite(&'static str),
 }
 
-/// The weights of a policy with their configuration.
+/// The weights of a policy together with their configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model<A> {
-    /// Its configuration.
+    /// Configuration stored in the metadata.
     pub config: ModelConfig<A>,
-    /// Its parameters.
+    /// Parameter values of the network.
     pub weights: Weights<A>,
 }
 
 impl<A: Architecture> Model<A> {
-    /// Reads a model file.
+    /// Reads a model from the bytes of a model file.
     ///
     /// # Errors
     /// If the bytes are not a model that this build can run.
@@ -113,15 +116,16 @@ impl<A: Architecture> Model<A> {
         let file = File::read(bytes).ok_or(ModelError::Format)?;
         let text = file.header.get("__metadata__").and_then(|all| all.get(KEY));
         let text = text.and_then(Json::as_str);
-        let text = text.ok_or_else(|| ModelError::Metadata("there is none".to_owned()))?;
+        let text = text.ok_or_else(|| ModelError::Metadata("it is missing".to_owned()))?;
         let metadata = |error: serde_json::Error| ModelError::Metadata(error.to_string());
-        // The world first: the network of another one has other fields.
+        // Check the world first, because the configuration of another world's network has other
+        // fields.
         let all: Json = serde_json::from_str(text).map_err(metadata)?;
         check_world::<A>(all.get("world").and_then(Json::as_str).unwrap_or_default())?;
         let config: ModelConfig<A> = serde_json::from_str(text).map_err(metadata)?;
         config.check()?;
         let shapes = config.net.shapes();
-        // One entry is the metadata.
+        // One header entry is the metadata.
         let tensors = file.header.iter().len() - 1;
         if tensors > shapes.len() {
             return Err(ModelError::Surplus(tensors - shapes.len()));
@@ -132,10 +136,10 @@ impl<A: Architecture> Model<A> {
         Ok(Self { config, weights })
     }
 
-    /// Returns the bytes of the model file: the same for the same model.
+    /// Returns the bytes of the model file. The same model always gives the same bytes.
     ///
     /// # Errors
-    /// If the configuration cannot be written as JSON.
+    /// If the configuration cannot be written as JSON, or the tensors as safetensors.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
         let format = |error: &dyn std::fmt::Display| ModelError::Unwritable(error.to_string());
         let text = serde_json::to_string(&self.config).map_err(|e| format(&e))?;
@@ -153,7 +157,7 @@ impl<A: Architecture> Model<A> {
     }
 }
 
-/// Checks that a model belongs to the network's environment.
+/// Checks that a model belongs to the environment of the network.
 fn check_world<A: Architecture>(found: &str) -> Result<(), ModelError> {
     if found == A::WORLD {
         return Ok(());
@@ -165,10 +169,10 @@ fn check_world<A: Architecture>(found: &str) -> Result<(), ModelError> {
 }
 
 impl<A: Architecture> ModelConfig<A> {
-    /// Checks that this build can run such a model.
+    /// Checks that this build can run a model of this configuration.
     ///
     /// # Errors
-    /// If the environment, the feature version or the size does not fit.
+    /// If the environment, the feature version or the number of hidden units does not fit.
     pub fn check(&self) -> Result<(), ModelError> {
         check_world::<A>(&self.world)?;
         let (found, wanted) = (self.net.feature_version(), A::FEATURE_VERSION);
@@ -182,10 +186,11 @@ impl<A: Architecture> ModelConfig<A> {
     }
 }
 
-/// A safetensors file that was opened: the length of the header as 8 bytes, the header as JSON, and
-/// the data that its offsets point into.
+/// A parsed safetensors file: 8 bytes with the length of the header, the header as JSON, and the
+/// data that the header's offsets refer to.
 ///
-/// Read here and not by the library, which writes: in the page it would be 8 kB of the first load.
+/// Parsed here rather than by the safetensors crate, which is used for writing only: its parser
+/// would add 8 kB to the page's initial download.
 struct File<'a> {
     header: Fields,
     data: &'a [u8],
@@ -196,13 +201,14 @@ impl<'a> File<'a> {
         let (length, rest) = bytes.split_first_chunk::<8>()?;
         let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
         let (header, data) = rest.split_at_checked(length)?;
-        // As a text: the page has the code to read JSON from texts, and only from texts.
+        // Parse from a string: the page already contains the JSON parser for strings, and only that
+        // one.
         let header = serde_json::from_str(str::from_utf8(header).ok()?).ok()?;
         let Json::Object(header) = header else {
             return None;
         };
         let file = Self { header, data };
-        // All of the data must be there: a file that was cut off is not read in part.
+        // The data must end where the last tensor ends, so that a truncated file is refused.
         let ends = (file.header.iter()).filter_map(|(_, entry)| Some(offsets(entry)?.1));
         (ends.max() == Some(data.len())).then_some(file)
     }
@@ -222,7 +228,7 @@ impl<'a> File<'a> {
     }
 }
 
-/// Returns where a tensor's data begins and ends.
+/// Returns the byte range of a tensor in the data, as start and end.
 fn offsets(entry: &Json) -> Option<(usize, usize)> {
     let at = |index: usize| {
         let number = entry.get("data_offsets")?.as_list()?.get(index)?.as_u64()?;

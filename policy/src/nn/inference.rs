@@ -1,4 +1,4 @@
-//! Acting with a trained network: buffers, the forward pass, and the greedy policy.
+//! Acting with a trained network: reusable buffers, the forward pass, and the greedy policy.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use super::weights::Weights;
 use crate::policy::Policy;
 
 impl<N: Network> Weights<N> {
-    /// Runs the network on the features of one observation.
+    /// Computes the forward pass on the features of one observation and writes it to `out`.
     #[inline]
     pub fn forward(&self, features: &N::Features, scratch: &mut Scratch, out: &mut Output) {
         let [rows, classes] = N::BELIEF_SHAPE.unwrap_or_default();
@@ -37,7 +37,7 @@ fn softmax_of_segments(segments: &[Range<usize>], logits: &[f32], mask: &[bool])
     all
 }
 
-/// The forward pass with buffers that are reused from step to step.
+/// A forward pass whose buffers are reused from step to step.
 #[derive(Clone, Debug)]
 pub struct Inference<N: Network> {
     scratch: Scratch,
@@ -47,7 +47,7 @@ pub struct Inference<N: Network> {
 }
 
 impl<N: Network> Inference<N> {
-    /// Buffers for a network.
+    /// Creates buffers that fit the hyperparameters `net`.
     #[must_use]
     pub fn new(net: &N) -> Self {
         Self {
@@ -58,7 +58,8 @@ impl<N: Network> Inference<N> {
         }
     }
 
-    /// Runs the network on an observation, and computes which columns can be chosen there.
+    /// Computes the forward pass on one observation, and the mask of the columns that can be chosen
+    /// there.
     pub fn run(
         &mut self,
         weights: &Weights<N>,
@@ -70,13 +71,14 @@ impl<N: Network> Inference<N> {
         N::action_mask(observation, &mut self.mask);
     }
 
-    /// Returns the output of the last run.
+    /// Returns the output of the latest [`Inference::run`].
     #[must_use]
     pub const fn output(&self) -> &Output {
         &self.output
     }
 
-    /// Returns which columns could be chosen at the last run.
+    /// Returns the mask of the latest [`Inference::run`]: `true` for each column that could be
+    /// chosen.
     #[must_use]
     pub fn mask(&self) -> &[bool] {
         &self.mask
@@ -94,14 +96,14 @@ impl<N: Network> Inference<N> {
         })
     }
 
-    /// Returns the probability of each column within its factor.
+    /// Returns the probability of each column within its factor, at temperature 1.
     #[must_use]
     pub fn probabilities(&self) -> Vec<f64> {
         action_probabilities::<N>(&self.output.logits, &self.mask)
     }
 }
 
-/// The greedy policy of a trained model: it takes the most probable value of each factor.
+/// The greedy policy of a trained model: it takes the most probable column of each factor.
 #[derive(Clone, Debug)]
 pub struct TrainedPolicy<N: Network> {
     model: Arc<Model<N>>,
@@ -111,7 +113,7 @@ pub struct TrainedPolicy<N: Network> {
 }
 
 impl<N: Network> TrainedPolicy<N> {
-    /// The policy of a model, for one episode.
+    /// Creates the policy of a model for one episode.
     #[must_use]
     pub fn new(model: Arc<Model<N>>) -> Self {
         let net = &model.config.net;
@@ -123,7 +125,7 @@ impl<N: Network> TrainedPolicy<N> {
         }
     }
 
-    /// Returns the forward pass on the observation taken in last, if there was one.
+    /// Returns the forward pass on the latest observation; `None` before the first one.
     #[must_use]
     pub fn inference(&self) -> Option<&Inference<N>> {
         self.observed.then_some(&self.inference)
@@ -150,7 +152,7 @@ impl<N: Network> Policy<N::Env> for TrainedPolicy<N> {
         self.inference()?.output.belief::<N>()
     }
 
-    /// Returns the probabilities of the first factor.
+    /// Returns the probabilities of the columns of the first factor.
     fn probabilities(&self) -> Option<Vec<f64>> {
         let first = N::SEGMENTS.first()?.clone();
         Some(self.inference()?.probabilities()[first].to_vec())

@@ -1,9 +1,9 @@
-//! Learned policies, whatever their environment: parameters by name, their file, the arithmetic of a
-//! forward pass, and the greedy policy of a trained model.
+//! Learned policies, independent of the environment: named parameters, the model file, the forward
+//! pass, and the greedy policy of a trained model.
 //!
-//! An environment brings a [`Network`]: features, a forward pass and a mapping from columns to
-//! actions. Only what acting needs is here; a trainer trains the same parameters with a tensor
-//! library.
+//! An environment implements [`Network`]: features, a forward pass, and a mapping from columns to
+//! actions. This module holds only what acting needs; the trainer optimizes the same parameters
+//! with a tensor library.
 
 mod architecture;
 mod file;

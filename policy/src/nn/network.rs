@@ -1,4 +1,4 @@
-//! What a learned policy of an environment consists of, and the choice that stands for an action.
+//! The interface of a learned policy network, and the choice of columns that stands for an action.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -10,45 +10,45 @@ use super::ops::softmax;
 use super::schema::FeatureSchema;
 use super::weights::Weights;
 
-/// The observation that a network acts on.
+/// The observation type of a network's environment.
 pub type ObservationOf<N> = <<N as Network>::Env as Environment>::Observation;
-/// The action that a network chooses.
+/// The action type of a network's environment.
 pub type ActionOf<N> = <<N as Network>::Env as Environment>::Action;
 
-/// A policy network of an environment: observations to features, features to logits, and a choice
-/// of columns to an action.
+/// A policy network of an environment: it maps observations to features, features to logits, and a
+/// choice of columns to an action.
 ///
-/// An action has one or several factors. Each factor is a softmax over a segment of the columns, and
-/// the log-probability of an action is the sum over the factors that it uses. One segment is
-/// Gymnasium's `Discrete`, several that are all used are its `MultiDiscrete`;
-/// [`Network::next_factor`] also allows factors that depend on what was chosen before.
+/// An action has one or several factors. Each factor is a softmax over a segment of the columns,
+/// and the log-probability of an action is the sum over the factors that it uses. One segment
+/// corresponds to Gymnasium's `Discrete`, and several segments that are all used to its
+/// `MultiDiscrete`. [`Network::next_factor`] also allows factors that depend on earlier choices.
 pub trait Network: Architecture {
-    /// The environment that it acts in.
+    /// The environment that the network acts in.
     type Env: Environment;
-    /// What is remembered over an episode.
+    /// The memory over the observations of an episode, which computes features.
     type Observer: Observe<Observation = ObservationOf<Self>, Features = Self::Features>;
-    /// The input of a forward pass.
+    /// The input of a forward pass, for one observation.
     type Features: Clone + Debug + Send + Sync;
 
-    /// Number of columns: logits of one observation.
+    /// Number of columns: the logits of one observation.
     const LOGITS: usize;
     /// The columns of each factor, in order and without gaps.
     const SEGMENTS: &'static [Range<usize>];
-    /// Rows and classes of the belief over hidden variables, where the network has one.
+    /// Shape `[variables, classes]` of the belief over hidden variables, if the network has one.
     const BELIEF_SHAPE: Option<[usize; 2]> = None;
-    /// The names of the features, per kind of row.
+    /// Names of the features, one schema per kind of row.
     const FEATURE_SCHEMAS: &'static [FeatureSchema];
 
-    /// Returns an observer that has seen nothing.
+    /// Creates an observer that has not seen any observation.
     fn observer(&self) -> Self::Observer;
 
-    /// Returns buffers for the hidden layers, so that a forward pass need not allocate.
+    /// Creates buffers for the hidden layers, so that a forward pass need not allocate.
     fn scratch(&self) -> Scratch {
         Scratch::default()
     }
 
-    /// Computes the logits, and the belief where there is one. `out` holds zeros when it is called;
-    /// [`Weights::forward`] sees to that.
+    /// Computes the logits, and the belief if there is one. `out` holds zeros on entry, which
+    /// [`Weights::forward`] ensures.
     fn forward(
         weights: &Weights<Self>,
         features: &Self::Features,
@@ -56,15 +56,15 @@ pub trait Network: Architecture {
         out: &mut Output,
     );
 
-    /// Writes which columns can be chosen at an observation. `mask` has [`Network::LOGITS`] entries.
-    /// By default all of them can until the episode has ended.
+    /// Writes the mask of the columns that can be chosen; `mask` has [`Network::LOGITS`] entries.
+    /// By default every column can be chosen until the episode has ended.
     fn action_mask(observation: &ObservationOf<Self>, mask: &mut [bool]) {
         mask.fill(!Self::Env::is_done(observation));
     }
 
-    /// Returns the factor to choose next, as an index into [`Network::SEGMENTS`]; `None` when the
-    /// choice is complete, after [`FACTORS_MAX`] at the latest. By default every factor is chosen, in
-    /// order.
+    /// Returns the factor to choose next as an index into [`Network::SEGMENTS`]; `None` if the
+    /// choice is complete, which must be the case after at most [`FACTORS_MAX`] factors. By default
+    /// every factor is chosen, in order.
     fn next_factor(chosen: &Choice) -> Option<usize> {
         const {
             assert!(
@@ -78,11 +78,11 @@ pub trait Network: Architecture {
     /// Returns the action that a complete choice stands for.
     fn action(choice: &Choice, observation: &ObservationOf<Self>) -> ActionOf<Self>;
 
-    /// Returns the choice that stands for an action at an observation, if one does. Imitation needs
-    /// it, to learn what a teacher did.
+    /// Returns the choice that stands for an action; `None` if there is none. Imitation learning
+    /// uses it to convert the actions of a teacher.
     fn choice_of(action: ActionOf<Self>, observation: &ObservationOf<Self>) -> Option<Choice>;
 
-    /// Chooses factor by factor. `pick` returns a column of the range that it is given.
+    /// Builds a choice factor by factor. `pick` returns a column of the range that it is given.
     fn select(mut pick: impl FnMut(Range<usize>) -> usize) -> Choice {
         let mut choice = Choice::default();
         while let Some(factor) = Self::next_factor(&choice) {
@@ -92,25 +92,26 @@ pub trait Network: Architecture {
     }
 }
 
-/// Memory over the observations of one episode, from which features are computed. Nothing but
-/// features reaches a network.
+/// Memory over the observations of one episode, from which features are computed. A network
+/// receives these features and nothing else.
 pub trait Observe: Clone + Debug + Send + Sync {
-    /// What is observed.
+    /// The observation type of the environment.
     type Observation;
-    /// What is computed from it.
+    /// The features that are computed from observations.
     type Features;
 
-    /// Takes in an observation: each one of an episode once, in order.
+    /// Updates the memory with an observation. Call it once for every observation of an episode, in
+    /// order.
     fn observe(&mut self, observation: &Self::Observation);
 
-    /// Returns the features of the observation taken in last.
+    /// Returns the features of the latest observation.
     fn features(&self, observation: &Self::Observation) -> Self::Features;
 }
 
-/// Most factors of one choice.
+/// Largest number of factors of one choice.
 pub const FACTORS_MAX: usize = 8;
 
-/// An action as the columns that were chosen, one for each of its factors.
+/// An action as the chosen columns, one for each factor that it uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
     columns: [u16; FACTORS_MAX],
@@ -118,7 +119,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The choice of a single factor.
+    /// Creates the choice of a single factor.
     #[must_use]
     pub const fn single(column: usize) -> Self {
         let mut columns = [0; FACTORS_MAX];
@@ -126,10 +127,10 @@ impl Choice {
         Self { columns, len: 1 }
     }
 
-    /// Adds the column of the next factor.
+    /// Appends the column of the next factor.
     ///
     /// # Panics
-    /// If there are [`FACTORS_MAX`] already.
+    /// If the choice already has [`FACTORS_MAX`] factors.
     pub const fn push(&mut self, column: usize) {
         self.columns[self.len as usize] = column as u16;
         self.len += 1;
@@ -141,16 +142,16 @@ impl Choice {
         self.len as usize
     }
 
-    /// Returns whether nothing was chosen yet.
+    /// Returns `true` if no factor has been chosen yet.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Returns the column of the factor chosen at `place`.
+    /// Returns the column of the factor that was chosen at position `place`, counted from 0.
     ///
     /// # Panics
-    /// If no factor was chosen there yet.
+    /// If fewer factors have been chosen.
     #[must_use]
     pub const fn column(&self, place: usize) -> usize {
         assert!(place < self.len as usize);
@@ -166,14 +167,14 @@ impl Choice {
     }
 }
 
-/// Buffers for hidden layers.
+/// Buffers for the hidden layers of a forward pass.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     buffers: Vec<Vec<f32>>,
 }
 
 impl Scratch {
-    /// Buffers of these lengths.
+    /// Creates zeroed buffers of the given lengths.
     #[must_use]
     pub fn new(lengths: &[usize]) -> Self {
         let buffers = lengths.iter().map(|length| vec![0.0; *length]);
@@ -182,7 +183,7 @@ impl Scratch {
         }
     }
 
-    /// Returns the first `N` buffers; one that does not exist is empty.
+    /// Returns the first `N` buffers; a buffer that does not exist is returned as an empty slice.
     #[inline]
     pub fn buffers<const N: usize>(&mut self) -> [&mut [f32]; N] {
         let mut all = self.buffers.iter_mut();
@@ -190,17 +191,17 @@ impl Scratch {
     }
 }
 
-/// What a network computes for one observation.
+/// The output of a network for one observation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Output {
-    /// Logits of all columns, see [`Network::SEGMENTS`].
+    /// Logits of all columns, `[LOGITS]`, see [`Network::SEGMENTS`].
     pub logits: Vec<f32>,
-    /// Logits of the belief row by row, see [`Network::BELIEF_SHAPE`].
+    /// Logits of the belief, row by row, see [`Network::BELIEF_SHAPE`].
     pub beliefs: Vec<f32>,
 }
 
 impl Output {
-    /// Makes it zeros of these lengths.
+    /// Resizes the output to these lengths and fills it with zeros.
     pub(super) fn reset(&mut self, logits: usize, beliefs: usize) {
         for (values, length) in [(&mut self.logits, logits), (&mut self.beliefs, beliefs)] {
             values.clear();
@@ -208,7 +209,8 @@ impl Output {
         }
     }
 
-    /// Returns the probabilities of each row of the belief, where the network has one.
+    /// Returns the belief as probabilities, `[variables, classes]`; `None` if the network has no
+    /// belief.
     #[must_use]
     pub fn belief<N: Network>(&self) -> Option<Vec<Vec<f64>>> {
         let [_, classes] = N::BELIEF_SHAPE?;

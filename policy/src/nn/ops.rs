@@ -1,10 +1,10 @@
-//! The operations of a forward pass and of acting, as plain loops over slices.
+//! The operations of a forward pass and of action selection, as plain loops over slices.
 //!
-//! The order of additions is part of the contract: committed models play the same actions bit for
-//! bit on every target.
+//! The order of the additions is part of the contract: committed models choose the same actions,
+//! bit for bit, on every target.
 
-/// Computes `out += x W`, with `W` of shape `[x.len(), out.len()]` row by row. Zeros, which half of
-/// all hidden units are, cost nothing.
+/// Computes `out += x W`, with `W` of shape `[x.len(), out.len()]`, stored row by row. Skips inputs
+/// that are zero, which after a ReLU is about half of them.
 #[inline]
 pub fn add_product(x: &[f32], w: &[f32], out: &mut [f32]) {
     for (x, row) in x.iter().zip(w.chunks_exact(out.len())) {
@@ -16,14 +16,14 @@ pub fn add_product(x: &[f32], w: &[f32], out: &mut [f32]) {
     }
 }
 
-/// Computes `out = bias + x W`.
+/// Computes `out = bias + x W`, with `W` of shape `[x.len(), out.len()]`.
 #[inline]
 pub fn linear(x: &[f32], w: &[f32], bias: &[f32], out: &mut [f32]) {
     out.copy_from_slice(bias);
     add_product(x, w, out);
 }
 
-/// Sets negative values to 0.
+/// Replaces negative values by 0, in place.
 #[inline]
 pub fn relu(values: &mut [f32]) {
     for value in values {
@@ -32,8 +32,9 @@ pub fn relu(values: &mut [f32]) {
 }
 
 /// Computes a layer over a set of rows that share their weights (Deep Sets, arXiv:1703.06114):
-/// `out[i] = relu(shared + rows[i] W)`, and `pooled = share * (sum of out[i])`. Rows that are `None`
-/// take no part, and their place in `out` keeps what it held.
+/// `out[i] = relu(shared + rows[i] W)`, and `pooled = share * (sum of out[i])`.
+///
+/// Rows that are `None` do not contribute, and their part of `out` keeps its previous contents.
 #[inline]
 pub fn set_layer<'a>(
     rows: impl Iterator<Item = Option<&'a [f32]>>,
@@ -54,8 +55,8 @@ pub fn set_layer<'a>(
     }
 }
 
-/// Returns the probabilities of logits. What `mask` leaves out has probability 0; all are 0 when it
-/// leaves out everything.
+/// Returns the softmax of `logits` over the entries that `mask` allows. The others have probability
+/// 0; if `mask` allows none, all probabilities are 0.
 #[must_use]
 pub fn softmax(logits: &[f32], mask: &[bool]) -> Vec<f64> {
     let mut probabilities = vec![0.0; logits.len()];
@@ -63,7 +64,7 @@ pub fn softmax(logits: &[f32], mask: &[bool]) -> Vec<f64> {
     probabilities
 }
 
-/// Computes [`softmax`] into `out`, which must hold zeros.
+/// Computes [`softmax`] into `out`, which must hold zeros on entry.
 pub fn masked_softmax(logits: &[f32], mask: &[bool], out: &mut [f64]) {
     let allowed = (logits.iter().zip(mask)).filter(|(_, on)| **on);
     let largest = allowed.fold(f32::NEG_INFINITY, |max, (logit, _)| max.max(*logit));
@@ -80,8 +81,8 @@ pub fn masked_softmax(logits: &[f32], mask: &[bool], out: &mut [f64]) {
     }
 }
 
-/// Returns the index of the largest logit that `mask` allows, the first of equal ones; `None` when
-/// it allows none.
+/// Returns the index of the largest logit that `mask` allows, the lowest index on a tie; `None` if
+/// `mask` allows none.
 #[must_use]
 pub fn masked_argmax(logits: &[f32], mask: &[bool]) -> Option<usize> {
     let mut best: Option<usize> = None;

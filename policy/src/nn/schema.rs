@@ -1,16 +1,16 @@
-//! Rows of features with named columns.
+//! Feature rows with named columns.
 
-/// The names of the features of one kind of row, in their order.
+/// The feature names of one kind of row, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeatureSchema {
-    /// What a row describes, such as `slot` or `global`.
+    /// The kind of object that a row describes, such as `slot` or `global`.
     pub row: &'static str,
-    /// One name per feature. A one-hot group has names such as `task=task1`.
+    /// One name per feature. The features of a one-hot group have names such as `task=task1`.
     pub names: &'static [&'static str],
 }
 
 impl FeatureSchema {
-    /// A schema of rows with these features.
+    /// Creates the schema of one kind of row.
     #[must_use]
     pub const fn new(row: &'static str, names: &'static [&'static str]) -> Self {
         Self { row, names }
@@ -23,27 +23,28 @@ impl FeatureSchema {
     }
 }
 
-/// Writes one row of features in the order of its schema, to an array or to a [`RowWriter`]'s slice.
+/// Writes one row of features in the order of its schema, into an array or into the slice of a
+/// [`RowWriter`].
 ///
-/// The number of features is checked in every build. Names are checked where debug assertions are
-/// on, so that tests hold each value to its name and a release build pays nothing for it.
+/// The number of features is checked in every build. Names are checked only with debug assertions,
+/// so tests verify each value against its name at no cost in release builds.
 #[derive(Clone, Debug)]
 pub struct FeatureWriter<R> {
-    /// Its names would otherwise be part of the page.
+    /// Compiled only with debug assertions, so that the names are not part of the page's download.
     #[cfg(debug_assertions)]
     schema: &'static FeatureSchema,
     row: R,
     len: usize,
 }
 
-/// Writes one row of a matrix of features.
+/// A writer for one row of a feature matrix.
 pub type RowWriter<'a> = FeatureWriter<&'a mut [f32]>;
 
 impl<const N: usize> FeatureWriter<[f32; N]> {
-    /// A row with nothing written yet.
+    /// Creates a writer for an array row of zeros.
     ///
     /// # Panics
-    /// If the schema has another width than the row.
+    /// If the schema and the row differ in width.
     #[must_use]
     pub const fn new(schema: &'static FeatureSchema) -> Self {
         assert!(
@@ -60,10 +61,10 @@ impl<const N: usize> FeatureWriter<[f32; N]> {
 }
 
 impl<'a> RowWriter<'a> {
-    /// A row with nothing written yet, in a slice of zeros.
+    /// Creates a writer over a slice, which must hold zeros.
     ///
     /// # Panics
-    /// If the schema has another width than the slice.
+    /// If the schema and the slice differ in width.
     #[must_use]
     pub const fn over(schema: &'static FeatureSchema, row: &'a mut [f32]) -> Self {
         assert!(
@@ -80,20 +81,21 @@ impl<'a> RowWriter<'a> {
 }
 
 impl<R: AsMut<[f32]>> FeatureWriter<R> {
-    /// Panics where debug assertions are on and the next column's name is another one.
+    /// Checks the name of the next column if debug assertions are on, and panics if `is_name`
+    /// rejects it.
     #[inline]
     fn check(&self, name: &str, is_name: impl Fn(&str) -> bool) {
         #[cfg(debug_assertions)]
         {
             let column = self.schema.names.get(self.len).copied();
-            let column = column.unwrap_or("behind the last");
+            let column = column.unwrap_or("past the last one");
             assert!(is_name(column), "the column is {column}, not {name}");
         }
         #[cfg(not(debug_assertions))]
         let _ = (name, is_name);
     }
 
-    /// Writes a number.
+    /// Writes one value to the next column.
     ///
     /// # Panics
     /// If the row is full.
@@ -104,7 +106,7 @@ impl<R: AsMut<[f32]>> FeatureWriter<R> {
         self.len += 1;
     }
 
-    /// Writes 1 where `on` holds, else 0.
+    /// Writes 1 if `on` is `true`, else 0.
     ///
     /// # Panics
     /// If the row is full.
@@ -113,7 +115,8 @@ impl<R: AsMut<[f32]>> FeatureWriter<R> {
         self.push(name, f64::from(u8::from(on)));
     }
 
-    /// Writes `size` numbers: 1 at `at`, else 0. Their names are `name=` and a value.
+    /// Writes `size` values: 1 at index `at`, 0 elsewhere. Their names in the schema start with
+    /// `name=`.
     ///
     /// # Panics
     /// If they do not fit into the row.
@@ -129,7 +132,7 @@ impl<R: AsMut<[f32]>> FeatureWriter<R> {
         }
     }
 
-    /// Leaves `count` features at 0: a part of the row that does not apply.
+    /// Skips `count` features, which stay 0: a part of the row that does not apply.
     ///
     /// # Panics
     /// If they do not fit into the row.
@@ -142,7 +145,7 @@ impl<R: AsMut<[f32]>> FeatureWriter<R> {
         self.len += count;
     }
 
-    /// Returns the row.
+    /// Returns the completed row.
     ///
     /// # Panics
     /// If a feature is missing.

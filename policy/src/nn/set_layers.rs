@@ -1,9 +1,10 @@
-//! Two layers over a set of rows that share their weights, and a logit for each row (Deep Sets,
+//! Two hidden layers with shared weights over a set of rows, and one logit per row (Deep Sets,
 //! arXiv:1703.06114).
 //!
-//! Per row that counts: `h = relu(row W + shared)`, averaged over these rows;
-//! `z = relu(h V + mean P + c)`; its logit is `z v`. The order of the rows means nothing. `shared` is
-//! what the rows have in common: a bias, or a layer over features of the whole set.
+//! For each active row, `h = relu(row W + shared)`. With `mean` the mean of `h` over the active
+//! rows, `z = relu(h V + mean P + c)`, and the logit of the row is `z v`. The result does not
+//! depend on the order of the rows. `shared` is common to all rows: a bias, or a layer over
+//! features of the whole set.
 
 use super::network::Scratch;
 use super::ops::{add_product, linear, relu, set_layer};
@@ -12,28 +13,31 @@ use super::{Architecture, Weights};
 /// The parameters of the layers, as indices into [`Architecture::shapes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetLayers {
-    /// Features of a row to the first layer, `W`.
+    /// Index of `W`, `[features, hidden]`: row features to the first layer.
     pub row_in: usize,
-    /// First layer to second, `V`.
+    /// Index of `V`, `[hidden, hidden]`: first layer to the second.
     pub row_mid: usize,
-    /// Mean of the first layer to the second, `P`.
+    /// Index of `P`, `[hidden, hidden]`: mean of the first layer to the second.
     pub pool_mid: usize,
-    /// Bias of the second layer, `c`.
+    /// Index of `c`, `[hidden]`: bias of the second layer.
     pub bias_mid: usize,
-    /// Second layer to the logit, `v`.
+    /// Index of `v`, `[hidden, 1]`: second layer to the logit.
     pub head: usize,
 }
 
 impl SetLayers {
-    /// Returns buffers for sets of `rows` rows and layers of `hidden` units: the shared row, one row of a
-    /// layer, and the whole first layer.
+    /// Creates buffers for sets of `rows` rows and layers of `hidden` units: the shared row, one
+    /// row of a layer, and the whole first layer.
     #[must_use]
     pub fn scratch(rows: usize, hidden: usize) -> Scratch {
         Scratch::new(&[hidden, hidden, rows * hidden])
     }
 
-    /// Writes the logit of each row that `counts`; the others keep theirs. The first buffer holds the
-    /// shared row when it is called, and all of them are [`SetLayers::scratch`]'s.
+    /// Adds the logit of each row whose `counts` entry is `true` to `logits`; the other entries
+    /// keep their value.
+    ///
+    /// The three buffers are those of [`SetLayers::scratch`]. The first must hold the shared row on
+    /// entry; the contents of the others do not matter.
     #[inline]
     pub fn forward<'a, A: Architecture>(
         &self,
@@ -49,7 +53,8 @@ impl SetLayers {
         set_layer(rows, w.tensor(self.row_in), shared, first, share, pooled);
         let bias = w.tensor(self.bias_mid);
         linear(pooled, w.tensor(self.pool_mid), bias, shared);
-        // The mean has been used: its buffer holds one row of the second layer.
+        // `pooled` is no longer needed, so its buffer holds one row of the second layer from here
+        // on.
         let row = pooled;
         for (index, h) in first.chunks_exact(row.len()).enumerate() {
             if counts[index] {

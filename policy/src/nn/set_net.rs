@@ -1,7 +1,8 @@
-//! A ready-made network for environments whose action is a choice among a set of alternatives, each
+//! A ready-made network for environments in which an action is a choice among alternatives, each
 //! described by one row of features.
 //!
-//! It is [`SetLayers`] over the rows, of which those count that can be chosen, with a bias in common.
+//! It applies [`SetLayers`] to the rows of the alternatives that can be chosen; the shared row is a
+//! bias.
 
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -15,33 +16,33 @@ use super::{
     SetLayers, Shape, Weights,
 };
 
-/// An environment whose action is a choice among described alternatives.
+/// An environment whose action is a choice among alternatives with features.
 pub trait ChoiceSet: World {
-    /// Number of alternatives.
+    /// Number of alternatives, whether or not they can be chosen.
     const ALTERNATIVES: usize;
-    /// The features of an alternative.
+    /// The feature schema of an alternative.
     const SCHEMA: FeatureSchema;
-    /// Version of the features. Raise it when what they mean changes: weights of another version are
-    /// refused.
+    /// Version of the features. Increase it when their meaning changes, so that weights of another
+    /// version are refused.
     const FEATURE_VERSION: u32 = 1;
 
-    /// Writes the features of one alternative: every feature that the schema names, in its order.
+    /// Writes the features of one alternative: every feature of the schema, in order.
     fn features(observation: &Self::Observation, alternative: usize, row: &mut RowWriter<'_>);
 
-    /// Returns whether an alternative can be chosen.
+    /// Returns `true` if the alternative can be chosen.
     fn can_choose(_observation: &Self::Observation, _alternative: usize) -> bool {
         true
     }
 
-    /// Returns the action that chooses an alternative.
+    /// Returns the action that chooses the alternative.
     fn choose(observation: &Self::Observation, alternative: usize) -> Self::Action;
 }
 
-/// The shape of the network.
+/// Hyperparameters of the network.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "", deny_unknown_fields)]
 pub struct SetNet<E> {
-    /// Version of the features.
+    /// Version of the features that the weights were trained on.
     feature_version: u32,
     /// Units of each of the two hidden layers.
     hidden: usize,
@@ -50,7 +51,7 @@ pub struct SetNet<E> {
 }
 
 impl<E: ChoiceSet> SetNet<E> {
-    /// A network with `hidden` units in each layer.
+    /// Creates a network with `hidden` units in each of the two layers.
     #[must_use]
     pub const fn new(hidden: usize) -> Self {
         Self {
@@ -61,7 +62,7 @@ impl<E: ChoiceSet> SetNet<E> {
     }
 }
 
-// Derives would ask the same of `E`.
+// Implemented by hand because derives would require the same traits of `E`.
 impl<E> Clone for SetNet<E> {
     fn clone(&self) -> Self {
         *self
@@ -85,23 +86,23 @@ impl<E> Debug for SetNet<E> {
     }
 }
 
-/// Indices into the parameters.
+/// Indices of the parameters in [`Architecture::shapes`].
 pub mod at {
-    /// Features to the first layer.
+    /// Features to the first layer, `[features, hidden]`.
     pub const ROW_IN: usize = 0;
-    /// Bias of the first layer.
+    /// Bias of the first layer, `[hidden]`.
     pub const BIAS_IN: usize = 1;
-    /// First layer to second.
+    /// First layer to the second, `[hidden, hidden]`.
     pub const ROW_MID: usize = 2;
-    /// Mean of the first layer to the second.
+    /// Mean of the first layer to the second, `[hidden, hidden]`.
     pub const POOL_MID: usize = 3;
-    /// Bias of the second layer.
+    /// Bias of the second layer, `[hidden]`.
     pub const BIAS_MID: usize = 4;
-    /// Second layer to the logit.
+    /// Second layer to the logit, `[hidden, 1]`.
     pub const HEAD: usize = 5;
 }
 
-/// The parameters by their role.
+/// The parameters of the set layers, by role.
 pub const LAYERS: SetLayers = SetLayers {
     row_in: at::ROW_IN,
     row_mid: at::ROW_MID,
@@ -137,16 +138,16 @@ impl<E: ChoiceSet> Architecture for SetNet<E> {
     }
 }
 
-/// The features of all alternatives.
+/// The features of all alternatives of one observation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetFeatures {
-    /// `[alternatives, features]`, row by row.
+    /// Feature matrix `[alternatives, features]`, stored row by row.
     pub rows: Vec<f32>,
-    /// Which alternatives can be chosen.
+    /// `true` for each alternative that can be chosen.
     pub legal: Vec<bool>,
 }
 
-/// Computes [`SetFeatures`] from an observation alone.
+/// Computes [`SetFeatures`] from the current observation, without memory.
 #[derive(Debug)]
 pub struct SetObserver<E>(PhantomData<fn() -> E>);
 

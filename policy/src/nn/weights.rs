@@ -1,10 +1,10 @@
-//! The parameters of a network as numbers.
+//! The parameter values of a network.
 
 use sentinel_env::rng::{PyRandom, derive_seed};
 
 use super::architecture::{Architecture, Init, Shape};
 
-/// A network's parameters, each row by row, in the order of [`Architecture::shapes`].
+/// The parameters of a network, each stored row by row, in the order of [`Architecture::shapes`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights<A> {
     config: A,
@@ -12,7 +12,7 @@ pub struct Weights<A> {
 }
 
 impl<A: Architecture> Weights<A> {
-    /// Draws fresh weights; the same for the same seed on every machine.
+    /// Draws initial weights. The same seed gives the same weights on every machine.
     #[must_use]
     pub fn init(config: A, seed: u64) -> Self {
         let fresh = |(index, shape): (u64, &Shape)| {
@@ -25,7 +25,8 @@ impl<A: Architecture> Weights<A> {
         Self { config, tensors }
     }
 
-    /// Makes weights from numbers; `None` unless each has the length of its shape.
+    /// Creates weights from the values of each parameter; `None` unless there is one entry per
+    /// shape and each has the length of its shape.
     #[must_use]
     pub fn from_tensors(config: A, tensors: Vec<Vec<f32>>) -> Option<Self> {
         let shapes = config.shapes();
@@ -34,25 +35,28 @@ impl<A: Architecture> Weights<A> {
         (fits && shapes.len() == tensors.len()).then_some(Self { config, tensors })
     }
 
-    /// Returns the shape of the network.
+    /// Returns the hyperparameters of the network.
     #[must_use]
     pub const fn config(&self) -> &A {
         &self.config
     }
 
-    /// Returns each parameter with its shape.
+    /// Returns each parameter with its shape, in the order of [`Architecture::shapes`].
     pub fn iter(&self) -> impl Iterator<Item = (Shape, &[f32])> {
         let values = self.tensors.iter().map(Vec::as_slice);
         self.config.shapes().into_iter().zip(values)
     }
 
-    /// Returns the parameter at an index of the shapes.
+    /// Returns the values of the parameter at `index` in [`Architecture::shapes`].
+    ///
+    /// # Panics
+    /// If there is no such parameter.
     #[must_use]
     pub fn tensor(&self, index: usize) -> &[f32] {
         &self.tensors[index]
     }
 
-    /// Returns the number of trainable numbers.
+    /// Returns the total number of trainable values.
     #[must_use]
     pub fn count(&self) -> usize {
         self.tensors.iter().map(Vec::len).sum()

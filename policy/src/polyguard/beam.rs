@@ -1,7 +1,8 @@
-//! Searches a few steps ahead in a model of what can be observed (spec polyguard §10).
+//! Beam search over a model of the observable chart (spec polyguard §10).
 //!
-//! The model is the chart as [`Observation::simulate`] changes it: no chance, no hidden state, nothing
-//! new found out. The value of a plan is the sum of the values of its charts.
+//! The model is the chart as [`Observation::simulate`] changes it, without random outcomes, hidden
+//! state or new findings. The value of a plan is the sum of the values of the charts that it leads
+//! to.
 
 use sentinel_env::polyguard::{
     Act, Action, Arg, Candidate, CandidateId, Conditions, Drug, Kind, Medication, Observation,
@@ -13,20 +14,20 @@ use crate::policy::Policy;
 use super::permitted::permitted;
 use crate::order::sort;
 
-/// Plans that are kept at each depth.
+/// Number of plans that are kept at each depth.
 const WIDTH: usize = 4;
-/// Steps that a plan has at most.
+/// Largest number of steps of a plan.
 const DEPTH: u8 = 3;
-/// Weight of observable risk, of burden and of the share of indications left untreated.
+/// Weight of observable risk, of burden and of the share of indications that no medicine treats.
 const WEIGHT: f64 = 0.3;
-/// Value of an act that looks for something missing.
+/// Value of an act that obtains missing information.
 const INFORMATION: f64 = 0.05;
 
-/// Plans by beam search.
+/// A policy that plans by beam search.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BeamSearch;
 
-/// A plan of some steps.
+/// A sequence of steps, with its value and the chart that it leads to.
 #[derive(Clone)]
 struct Plan {
     first: CandidateId,
@@ -62,7 +63,8 @@ fn search(o: &Observation) -> CandidateId {
     plans.first().map_or(CandidateId::FIRST, |plan| plan.first)
 }
 
-/// The best plans, the best first; of equals the one that starts with the lower candidate.
+/// Keeps the [`WIDTH`] best plans, sorted by descending value. On a tie, the plan with the lower
+/// first candidate comes first.
 fn keep_best(plans: &mut Vec<Plan>) {
     sort(plans, |a, b| {
         let order = b.value.total_cmp(&a.value);
@@ -71,7 +73,7 @@ fn keep_best(plans: &mut Vec<Plan>) {
     plans.truncate(WIDTH);
 }
 
-/// Returns the plans that are a step longer.
+/// Returns the plans that extend `plan` by one step.
 fn longer(plan: &Plan, indications: Conditions) -> Vec<Plan> {
     let chart = &plan.chart;
     let mut acts: Vec<Act> = chart.candidates.iter().map(|c| c.act).collect();
@@ -115,7 +117,7 @@ fn value(before: &Observation, act: Act, after: &Observation, indications: Condi
     finds - WEIGHT * after.risk - WEIGHT * after.burden - WEIGHT * lost
 }
 
-/// Returns whether an act looks for something that is missing.
+/// Returns `true` if the act would obtain information that is missing.
 fn finds(o: &Observation, act: Act) -> bool {
     let labs = o.labs.missing() > 0;
     match act.kind {
@@ -130,7 +132,7 @@ fn finds(o: &Observation, act: Act) -> bool {
     }
 }
 
-/// Returns what the medicines of the chart are given for.
+/// Returns the indications of the medicines in the chart.
 fn shown(o: &Observation) -> Conditions {
     let mut all = Conditions::EMPTY;
     for indication in o.regimen.iter().filter_map(|row| row.indication) {
@@ -139,7 +141,7 @@ fn shown(o: &Observation) -> Conditions {
     all
 }
 
-/// Returns how many of some conditions no medicine treats that is taken.
+/// Returns the number of `conditions` that no active medicine treats.
 fn untreated(o: &Observation, conditions: Conditions) -> u32 {
     let formulary = o.formulary();
     let mut treated = Conditions::EMPTY;
@@ -202,7 +204,7 @@ mod tests {
 
     #[test]
     fn it_looks_further_than_a_step() {
-        // A taper lowers nothing for a step or two, and is chosen all the same.
+        // A taper does not lower the risk within its first steps, and is chosen nevertheless.
         let tapers = (0..60).filter(|seed| {
             let episode = easy("REGIMEN_RISK-easy", *seed);
             let o = episode.observation();

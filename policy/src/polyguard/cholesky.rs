@@ -1,12 +1,12 @@
-//! Solves with a symmetric positive definite matrix: additions, products, quotients and square roots
-//! in a fixed order, so that every target computes the same bits.
+//! Linear systems with a symmetric positive definite matrix. Every operation runs in a fixed order,
+//! so that every target computes the same bits.
 
 use super::features::{FEATURES, Features};
 
-/// A square matrix, row by row.
+/// A square matrix `[FEATURES, FEATURES]`, row by row.
 pub(super) type Matrix = [Features; FEATURES];
 
-/// Returns a multiple of the identity.
+/// Returns the identity matrix times `scale`.
 pub(super) fn identity(scale: f64) -> Matrix {
     let mut matrix = [[0.0; FEATURES]; FEATURES];
     for (at, row) in matrix.iter_mut().enumerate() {
@@ -15,11 +15,11 @@ pub(super) fn identity(scale: f64) -> Matrix {
     matrix
 }
 
-/// Adds `scale · v vᵀ`.
+/// Adds `scale · v vᵀ` to the matrix.
 pub(super) fn add_outer(matrix: &mut Matrix, v: &Features, scale: f64) {
     for (row, a) in matrix.iter_mut().zip(v) {
         let a = scale * a;
-        // Most features of a candidate are 0.
+        // Most features of a candidate are 0, so skipping them saves time.
         if a != 0.0 {
             for (cell, b) in row.iter_mut().zip(v) {
                 *cell += a * b;
@@ -28,13 +28,13 @@ pub(super) fn add_outer(matrix: &mut Matrix, v: &Features, scale: f64) {
     }
 }
 
-/// The lower triangle `L` of `A = L Lᵀ`.
+/// The lower triangular factor `L` of `A = L Lᵀ`.
 #[derive(Clone, Debug)]
 pub(super) struct Cholesky(Matrix);
 
 impl Cholesky {
-    /// Of a symmetric matrix, of which the lower triangle is read; `None` unless it is positive
-    /// definite.
+    /// Computes the factor of a symmetric matrix, of which only the lower triangle is read; `None`
+    /// unless it is positive definite.
     pub(super) fn of(matrix: &Matrix) -> Option<Self> {
         let mut lower = [[0.0; FEATURES]; FEATURES];
         for i in 0..FEATURES {
@@ -53,7 +53,7 @@ impl Cholesky {
         Some(Self(lower))
     }
 
-    /// `L⁻¹ v`
+    /// Solves `L x = v`, which is `L⁻¹ v`.
     pub(super) fn forward(&self, v: &Features) -> Features {
         let mut x = [0.0; FEATURES];
         for i in 0..FEATURES {
@@ -63,7 +63,7 @@ impl Cholesky {
         x
     }
 
-    /// `L⁻ᵀ v`
+    /// Solves `Lᵀ x = v`, which is `L⁻ᵀ v`.
     pub(super) fn backward(&self, v: &Features) -> Features {
         let mut x = [0.0; FEATURES];
         for i in (0..FEATURES).rev() {
@@ -73,7 +73,7 @@ impl Cholesky {
         x
     }
 
-    /// `A⁻¹ v`
+    /// Solves `A x = v`, which is `A⁻¹ v`.
     pub(super) fn solve(&self, v: &Features) -> Features {
         self.backward(&self.forward(v))
     }

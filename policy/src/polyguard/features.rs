@@ -1,14 +1,14 @@
-//! What learned policies see of a candidate: 23 numbers (spec polyguard §10).
+//! The 23 features of a candidate that fitted policies use (spec polyguard §10).
 
 use sentinel_env::polyguard::{Candidate, Kind, LABS, Medication, Observation};
 
-/// How many features a candidate has: 13 kinds, a constant, 9 numbers.
+/// Number of features of a candidate: 13 kinds of acts, a constant and 9 numbers.
 pub const FEATURES: usize = 23;
 
-/// Kinds of acts.
+/// Number of kinds of acts.
 const KINDS: usize = Kind::ALL.len();
 
-/// Names of the features behind the kinds, in order.
+/// Names of the features after the kinds, in order.
 const NAMES: [&str; FEATURES - KINDS] = [
     "bias",
     "est_risk",
@@ -22,18 +22,18 @@ const NAMES: [&str; FEATURES - KINDS] = [
     "no_indication",
 ];
 
-/// The features of a candidate.
+/// The features of one candidate.
 pub type Features = [f64; FEATURES];
 
-/// Returns the names of the features, in order: a kind's name where it is 1 for that kind.
+/// Returns the names of all features, in order. The features of the kinds are a one-hot group.
 pub fn feature_names() -> impl Iterator<Item = &'static str> {
     Kind::ALL.iter().map(|kind| kind.name()).chain(NAMES)
 }
 
 /// Returns the features of a candidate of an observation, each of about unit size.
 ///
-/// Five numbers are the same for all candidates of a step: a linear rule that compares candidates
-/// cannot use them, but they explain rewards.
+/// Five of the numbers, and the constant, are the same for all candidates of a step. They cannot
+/// change how a linear model ranks candidates, but they help it to predict rewards.
 #[must_use]
 pub fn features(o: &Observation, candidate: &Candidate) -> Features {
     let row = candidate.act.drug.and_then(|drug| o.regimen.find(drug));
@@ -58,7 +58,7 @@ pub fn features(o: &Observation, candidate: &Candidate) -> Features {
     all
 }
 
-/// Sum of products, from left to right.
+/// Returns the dot product, summed from left to right.
 #[must_use]
 pub(super) fn dot(a: &Features, b: &Features) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()

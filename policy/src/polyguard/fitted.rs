@@ -1,4 +1,4 @@
-//! What the file of a fitted policy says of where its numbers come from.
+//! Provenance of fitted policies: the data that the file of a policy was fitted on.
 
 use std::ops::Range;
 
@@ -7,32 +7,33 @@ use serde::{Deserialize, Serialize};
 
 use super::features::feature_names;
 
-/// The command that writes the files.
+/// Command that writes the files of the fitted policies.
 const COMMAND: &str = "cargo run --release -p sentinel-policy --example polyguard_fit";
 
-/// Seeds of fitting: below 1 000 000, as all that is learned from.
+/// Seeds of the episodes for fitting. Like all training seeds they are below 1 000 000.
 pub const FIT_SEEDS: Range<u64> = 100_000..102_000;
 
-/// The episodes that a policy was fitted on: one a seed, the cells in turn.
+/// The episodes that a policy was fitted on: one per seed, with the cases in rotation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
-    /// The command that writes the file.
+    /// Command that writes the file.
     pub command: String,
-    /// First seed.
+    /// First seed of the range.
     pub first_seed: u64,
-    /// One episode a seed.
+    /// Number of episodes, one per seed.
     pub episodes: u64,
-    /// The cells, taken in turn.
+    /// Names of the cases, used in rotation.
     pub cells: Vec<String>,
-    /// The rules.
+    /// Name of the rules that the episodes were played under.
     pub rules: String,
-    /// The names of the features, in order.
+    /// Names of the features, in order.
     pub features: Vec<String>,
 }
 
 impl Provenance {
-    /// Fitting on some seeds, on all cells of the split `train`, under the hardened rules.
+    /// Creates the provenance of fitting on `seeds`, with all cases of the split `train`, under the
+    /// hardened rules.
     #[must_use]
     pub fn of(seeds: &Range<u64>) -> Self {
         Self {
@@ -45,21 +46,21 @@ impl Provenance {
         }
     }
 
-    /// Returns the seeds.
+    /// Returns the range of seeds.
     #[must_use]
     pub const fn seeds(&self) -> Range<u64> {
         self.first_seed..self.first_seed + self.episodes
     }
 }
 
-/// Returns the cells of the split `train`.
+/// Returns the cases of the split `train`.
 fn cells() -> impl Iterator<Item = Case> + Clone {
     Case::ALL
         .iter()
         .filter_map(|case| case.with_split(Split::Train).ok())
 }
 
-/// Returns the episodes to fit on.
+/// Returns the setups of the episodes to fit on.
 pub(super) fn setups(seeds: Range<u64>) -> impl Iterator<Item = Setup> {
     let cases = cells().cycle();
     seeds
@@ -67,16 +68,16 @@ pub(super) fn setups(seeds: Range<u64>) -> impl Iterator<Item = Setup> {
         .map(|(seed, case)| Setup::new(case, seed).under(Rules::HARDENED))
 }
 
-/// Reads a file that is part of the program.
+/// Parses a fitted policy that is compiled into the program.
 pub(super) fn shipped<T: for<'a> Deserialize<'a>>(text: &'static str) -> T {
     match serde_json::from_str(text) {
         Ok(fitted) => fitted,
-        // Tests read them all.
+        // Does not happen: tests parse every file.
         Err(e) => unreachable!("a shipped file is wrong: {e}"),
     }
 }
 
-/// Asserts that a shipped file was fitted on what may be learned from.
+/// Asserts that a compiled-in policy was fitted on training data only.
 #[cfg(test)]
 pub(super) fn assert_clean(provenance: &Provenance) {
     let seeds = provenance.seeds();

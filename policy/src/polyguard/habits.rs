@@ -1,4 +1,4 @@
-//! Policies that make nothing of what they see: what the world must not reward.
+//! Constant policies that choose candidates by a fixed rule. The world must not reward them.
 
 use sentinel_env::polyguard::{Action, Candidate, CandidateId, Kind, Observation, PolyguardEnv};
 
@@ -57,7 +57,8 @@ const HABITS: [(&str, Habit); 12] = [
     }),
 ];
 
-/// Ids that are asked for whatever they stand for; where one is not shown, the first.
+/// Policies that always ask for the same candidate id, or for the first candidate if the id is not
+/// shown.
 const IDS: [Habit; 9] = [
     |o| fixed(o, 2),
     |o| fixed(o, 3),
@@ -75,7 +76,7 @@ fn fixed(o: &Observation, number: u8) -> Action {
     take(o, id)
 }
 
-/// Returns all of them.
+/// Returns all constant policies of the world.
 pub(super) fn all() -> Vec<Constant<PolyguardEnv>> {
     let habit = |name: String, habit| Constant {
         name,

@@ -1,6 +1,7 @@
-//! Scripted and fitted policies of the polyguard world, and its stack of agents (spec polyguard §10).
+//! Scripted, fitted and learned policies of the polyguard world, and its stack of agents (spec
+//! polyguard §10).
 //!
-//! A [`Policy`] sees observations and nothing else; an [`Oracle`] also sees hidden state.
+//! A [`Policy`] sees observations only; the [`Oracle`] also reads hidden state.
 //!
 //! [`Policy`]: crate::policy::Policy
 
@@ -36,5 +37,5 @@ pub use simple::{GreedyRegimen, NoChange, Random, policy_stream};
 pub use spoken::Spoken;
 pub use stack::{Mode, Part, Stack, StackConfig};
 
-/// A policy or an oracle of this world.
+/// A policy or privileged policy of the polyguard world.
 pub type Player = crate::policy::Player<sentinel_env::polyguard::PolyguardEnv>;

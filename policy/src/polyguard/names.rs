@@ -1,4 +1,4 @@
-//! The policies by name.
+//! The scripted policies of the polyguard world by name.
 
 use sentinel_env::named_enum;
 use sentinel_env::rng::Streams;
@@ -8,43 +8,43 @@ use super::{
     Rule, RulesOnly, Stack, StackConfig,
 };
 
-/// Steps that the oracle looks ahead.
+/// Number of steps that the oracle looks ahead.
 const ORACLE_DEPTH: u8 = 2;
 
 named_enum! {
-    /// The policies of this world.
+    /// The scripted and fitted policies of the polyguard world.
     pub enum PolicyName {
-        /// Any candidate.
+        /// Chooses any shown candidate at random.
         Random = "random",
-        /// Keeps the regimen, always.
+        /// Keeps the regimen at every step.
         NoChange = "no_change",
-        /// The least estimated risk.
+        /// Takes the candidate with the least estimated risk.
         GreedyRegimen = "greedy_regimen",
-        /// Plain rules.
+        /// Follows an ordered list of rules.
         RulesOnly = "rules_only",
-        /// Imitates the oracle.
+        /// Imitates the oracle with a logistic model.
         Imitation = "imitation",
-        /// LinUCB.
+        /// A contextual bandit with upper confidence bounds (LinUCB).
         ContextualBandit = "contextual_bandit",
-        /// A bandit that draws from what it believes.
+        /// A contextual bandit with Thompson sampling.
         Thompson = "thompson",
-        /// Plans in a model of what can be observed.
+        /// Plans by beam search in a model of the observable chart.
         BeamSearchPlanner = "beam_search_planner",
-        /// Nine agents, one after the other.
+        /// Nine agents that run one after the other.
         Stack = "stack",
-        /// Nine agents, the supervisor chooses the kinds of acts.
+        /// Nine agents, of which the supervisor decides the kinds of acts.
         StackRouted = "stack_routed",
-        /// Nine agents, new plans after a veto.
+        /// Nine agents that plan again after a veto.
         StackReplan = "stack_replan",
-        /// Nine agents and a debate.
+        /// Nine agents that debate about the choice.
         StackDebate = "stack_debate",
-        /// Tries candidates in the episode as it is; slow.
+        /// A privileged policy that tries candidates in copies of the true episode; slow.
         Oracle = "oracle",
     }
 }
 
 impl PolicyName {
-    /// Returns one sentence for a person.
+    /// Returns a one-sentence description for users.
     #[must_use]
     pub const fn describe(self) -> &'static str {
         match self {
@@ -64,13 +64,14 @@ impl PolicyName {
         }
     }
 
-    /// Returns whether the policy reads hidden state.
+    /// Returns `true` if the policy reads hidden state.
     #[must_use]
     pub const fn is_privileged(self) -> bool {
         matches!(self, Self::Oracle)
     }
 
-    /// Returns a fresh player for the episode `seed`. There is one mode of streams: a policy has its own.
+    /// Creates a player for the episode `seed`, with no memory of earlier episodes. The stream mode
+    /// is ignored, because policies of this world always draw from a stream of their own.
     #[must_use]
     pub fn player(self, seed: u64, _streams: Streams) -> Player {
         let stack = |mode| Player::Public(Box::new(Stack::new(StackConfig::of(mode))));

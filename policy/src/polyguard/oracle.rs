@@ -1,5 +1,5 @@
-//! Knows everything, and looks one or two steps ahead (spec polyguard §10). A myopic reference, no
-//! proven optimum.
+//! A privileged policy that looks one or two steps ahead in the true episode (spec polyguard §10).
+//! It is a short-sighted reference, not a proven optimum.
 
 use sentinel_env::PrivilegedState;
 use sentinel_env::polyguard::{Action, CandidateId, Drug, End, Episode, Issue, PolyguardEnv};
@@ -7,14 +7,14 @@ use sentinel_env::{Environment, Transition};
 
 use crate::policy::PrivilegedPolicy;
 
-/// Tries every candidate on a copy of the true episode.
+/// A privileged policy that tries every candidate on a copy of the true episode.
 #[derive(Clone, Copy, Debug)]
 pub struct Oracle {
     depth: u8,
 }
 
 impl Oracle {
-    /// Looks so many steps ahead.
+    /// Creates the policy with a look-ahead of `depth` steps.
     #[must_use]
     pub const fn new(depth: u8) -> Self {
         Self { depth }
@@ -29,7 +29,7 @@ impl PrivilegedPolicy<PolyguardEnv> for Oracle {
     }
 }
 
-/// Returns the best candidate and its value; the first of equals.
+/// Returns the best candidate and its value; the first one on a tie.
 fn best(episode: &Episode, depth: u8) -> Option<(CandidateId, f64)> {
     let mut best: Option<(CandidateId, f64)> = None;
     for candidate in episode.observation().candidates.iter() {
@@ -47,7 +47,7 @@ fn value(episode: &Episode, id: CandidateId, depth: u8) -> f64 {
     else {
         return f64::NEG_INFINITY;
     };
-    // What is handed over is not put right.
+    // A problem that is handed over for review does not count as solved.
     let handed_over = step
         .act
         .is_some_and(|act| act.kind.is_review() && step.violation.is_none());
@@ -61,13 +61,13 @@ fn value(episode: &Episode, id: CandidateId, depth: u8) -> f64 {
     }
 }
 
-/// Returns the steps that an early good end leaves, so that it is not put off.
+/// Returns the number of steps that an early good end saves, so that ending is not delayed.
 fn ahead_of_end(episode: &Episode) -> f64 {
     let o = episode.observation();
     f64::from(o.budget - o.step_count)
 }
 
-/// Returns how much is put right, with credit for what is on its way.
+/// Returns a measure of the problems solved so far, with partial credit for those in progress.
 fn potential(episode: &Episode) -> f64 {
     let hidden = episode.hidden();
     let new_pairs = episode.serious_pairs() & !hidden.start.serious;
@@ -82,7 +82,7 @@ fn potential(episode: &Episode) -> f64 {
     sum
 }
 
-/// Credit for an issue that is not resolved yet.
+/// Returns the partial credit of an issue that is not resolved yet.
 fn on_its_way(episode: &Episode, issue: Issue) -> f64 {
     let (o, hidden) = (episode.observation(), episode.hidden());
     let tapering = |ends: u64| {

@@ -1,16 +1,16 @@
-//! The candidates that do not count as cheating: a mask over the shown list.
+//! The candidates that the anti-cheat rules permit, as a mask over the shown list.
 
 use sentinel_env::polyguard::{Candidate, CandidateId, Observation};
 
-/// Returns the shown candidates that the public rules against cheating allow now, in order.
+/// Returns the shown candidates that the public anti-cheat rules permit now, in order.
 pub(super) fn permitted(o: &Observation) -> impl Iterator<Item = &Candidate> + Clone {
     o.candidates
         .iter()
         .filter(|candidate| o.foreseen_exploit(candidate.act).is_none())
 }
 
-/// Returns the candidate with the highest value among those permitted; the first of equals, and the first shown
-/// where none is permitted.
+/// Returns the permitted candidate with the highest value, the first one on a tie; the first shown
+/// candidate if none is permitted.
 pub(super) fn argmax(o: &Observation, mut value: impl FnMut(&Candidate) -> f64) -> CandidateId {
     let mut best: Option<(f64, CandidateId)> = None;
     for candidate in permitted(o) {

@@ -1,4 +1,4 @@
-//! Plain rules, the first that applies (spec polyguard §10).
+//! A policy of ordered rules, of which the first that applies decides (spec polyguard §10).
 
 use sentinel_env::polyguard::{
     Act, Action, Arg, Candidate, CandidateId, Drug, Kind, Medication, Observation, PolyguardEnv,
@@ -7,10 +7,10 @@ use sentinel_env::polyguard::{
 
 use crate::policy::Policy;
 
-/// Below this a symptom is taken to have gone.
+/// Symptom level below which the symptom counts as gone.
 const CALM: f64 = 0.65;
 
-/// Plain rules.
+/// The policy that follows the ordered rules.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RulesOnly;
 
@@ -50,7 +50,7 @@ impl RulesOnly {
     }
 }
 
-/// The rules; the first that applies counts.
+/// The rules in order; the first one that finds a useful candidate decides.
 const RULES: [fn(&Observation) -> Found<'_>; 16] = [
     decompose,
     missing_egfr,
@@ -78,7 +78,8 @@ fn taper(o: &Observation) -> Found<'_> {
     of_kind(o, Kind::ContinueTaper)
 }
 
-/// Returns whether an act would be the fourth equal one in a row, or repeats a fruitless request.
+/// Returns `true` if the act would be the fourth identical one in a row, or would repeat a request
+/// that found nothing.
 fn leads_nowhere(o: &Observation, act: Act) -> bool {
     let again = o
         .history
@@ -89,7 +90,7 @@ fn leads_nowhere(o: &Observation, act: Act) -> bool {
     again >= 3 || act.kind.is_information() && was_in_vain(o, act)
 }
 
-/// Signs off: once, and not while a serious pair is flagged.
+/// Keeps the regimen once, unless a serious pair is flagged.
 fn keep(o: &Observation) -> Found<'_> {
     let kept = o.history.did(Kind::KeepRegimen);
     (!kept && !o.has_serious_flag())
@@ -97,14 +98,15 @@ fn keep(o: &Observation) -> Found<'_> {
         .flatten()
 }
 
-/// Returns whether an act was carried out before and brought nothing, with nothing else since.
+/// Returns `true` if the act was carried out before, and neither it nor any step since brought
+/// information.
 fn was_in_vain(o: &Observation, act: Act) -> bool {
     let since = o.history.iter().rev().take_while(|past| !past.gained);
     since.filter_map(|past| past.act).any(|past| past == act)
 }
 
-/// Goes on where keeping did not end the episode: gathers what may still be found out, then asks for a
-/// review, then tries anything new.
+/// Continues after keeping did not end the episode: requests evidence, then monitoring, then one
+/// review, then a change that does not raise the estimated risk. Skips acts that brought nothing.
 fn look_further(o: &Observation) -> Found<'_> {
     let fresh = |candidate: &Candidate| !was_in_vain(o, candidate.act);
     let reviewed = o
@@ -125,7 +127,7 @@ fn look_further(o: &Observation) -> Found<'_> {
         })
 }
 
-/// Asks for the eGFR where a medicine depends on it: evidence once, else a measurement once.
+/// Requests the eGFR if a medicine depends on it: evidence once, then a measurement once.
 fn missing_egfr(o: &Observation) -> Found<'_> {
     let formulary = o.formulary();
     let hangs = |row: &Medication| {
@@ -148,7 +150,7 @@ fn missing_egfr(o: &Observation) -> Found<'_> {
     labs()
 }
 
-/// Measures a dose in question that was never measured.
+/// Measures the level of a questioned dose that was never measured.
 fn unmeasured(o: &Observation) -> Found<'_> {
     if o.case.sub() != SubEnvironment::PrecisionDosing {
         return None;
@@ -161,7 +163,7 @@ fn unmeasured(o: &Observation) -> Found<'_> {
         .find_map(|row| about(o, Kind::OrderMonitoring, row.drug))
 }
 
-/// Replaces the problem drug: least risk, then fewest tags, nothing that was not tolerated.
+/// Replaces the problem drug by the tolerated one with the least risk, then the fewest tags.
 fn replacement(o: &Observation) -> Found<'_> {
     let problem = o.problem?;
     let formulary = o.formulary();
@@ -187,7 +189,8 @@ fn replacement(o: &Observation) -> Found<'_> {
     best.map(|(_, _, candidate)| candidate)
 }
 
-/// Returns what helps against a medicine, in the order in which rules try it.
+/// Returns the best act against a medicine with its rank: 0 for a medicine shown to be unneeded,
+/// then by the order in which acts are tried.
 fn remedy(o: &Observation, row: &Medication) -> Option<(u8, CandidateId)> {
     let drug = row.drug;
     let needless = row.shown_unneeded();
@@ -204,7 +207,7 @@ fn remedy(o: &Observation, row: &Medication) -> Option<(u8, CandidateId)> {
         .find_map(|(rank, found)| Some((rank, found?.id)))
 }
 
-/// Returns the best remedy of several medicines; the first of equals.
+/// Returns the best remedy over several medicines; the lowest candidate id on a tie.
 fn best_remedy<'a>(o: &'a Observation, rows: impl Iterator<Item = &'a Medication>) -> Found<'a> {
     let remedies = rows
         .filter(|row| row.is_active())
@@ -213,7 +216,7 @@ fn best_remedy<'a>(o: &'a Observation, rows: impl Iterator<Item = &'a Medication
     o.candidates.get(id)
 }
 
-/// Breaks up the most serious pair that is flagged.
+/// Breaks up the most serious flagged pair.
 fn pair(o: &Observation) -> Found<'_> {
     let formulary = o.formulary();
     let mut worst = None;
@@ -246,7 +249,7 @@ fn set(o: &Observation) -> Found<'_> {
     best_remedy(o, o.regimen.iter().filter(|row| o.is_member(rule, row)))
 }
 
-/// Removes what the chart shows to be needless.
+/// Tapers or stops a medicine that the chart shows to be unneeded.
 fn needless(o: &Observation) -> Found<'_> {
     o.regimen
         .iter()
@@ -264,7 +267,7 @@ fn just_failed(o: &Observation) -> bool {
     })
 }
 
-/// Evidence about what is under review.
+/// Requests evidence about a medicine whose indication is under review.
 fn stale_evidence(o: &Observation) -> Found<'_> {
     let open = o.case.sub() == SubEnvironment::Deprescribing
         && o.regimen.iter().any(Medication::is_unrevealed)
@@ -273,7 +276,7 @@ fn stale_evidence(o: &Observation) -> Found<'_> {
         .flatten()
 }
 
-/// Moves a measured dose into its window; measures again where the dose was changed since.
+/// Moves a measured dose into its window, unless the dose was changed since the measurement.
 fn dose(o: &Observation) -> Found<'_> {
     if o.case.sub() != SubEnvironment::PrecisionDosing {
         return None;
@@ -293,8 +296,8 @@ fn dose(o: &Observation) -> Found<'_> {
         })
 }
 
-/// Holds suspects one after the other, the likelier first; stops the one without which the symptom
-/// goes, and resumes the others.
+/// Pauses the suspects of a symptom one after the other, the likeliest first. Stops the one without
+/// which the symptom goes away, and resumes the others.
 fn suspect(o: &Observation) -> Found<'_> {
     let symptom = o.symptom?;
     if let Some(held) = o
@@ -322,7 +325,7 @@ fn suspect(o: &Observation) -> Found<'_> {
     next.and_then(|row| about(o, Kind::HoldDose, row.drug))
 }
 
-/// Asks a specialist, once, where specialists disagree.
+/// Requests a specialist review, once, if specialists disagree.
 fn conflict(o: &Observation) -> Found<'_> {
     let asked = o.history.did(Kind::RequestSpecialistReview);
     (o.conflict && !asked)
@@ -330,7 +333,7 @@ fn conflict(o: &Observation) -> Found<'_> {
         .flatten()
 }
 
-/// Hunts what is not flagged.
+/// Requests evidence in the sub-environments that may hide unflagged pairs.
 fn evidence(o: &Observation) -> Found<'_> {
     use SubEnvironment::{AlternativeSuggestion, Ddi, RegimenRisk};
     let hunts = matches!(o.case.sub(), Ddi | RegimenRisk | AlternativeSuggestion);

@@ -1,4 +1,4 @@
-//! Sums up an episode for an evaluation.
+//! Summary of an episode for an evaluation.
 
 use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
@@ -12,36 +12,36 @@ use crate::rollout::Run;
 /// One row of an evaluation's `episodes`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EpisodeRow {
-    /// Who played.
+    /// Name of the policy that acted.
     pub policy: String,
-    /// What was played.
+    /// Name of the case that was played.
     pub task_type: &'static str,
-    /// From which seed.
+    /// Seed of the episode.
     pub seed: u64,
-    /// Steps taken.
+    /// Number of steps taken.
     pub steps: u8,
-    /// Score, three decimals.
+    /// Score of the episode, rounded to three decimals.
     pub score: f64,
-    /// Why it ended.
+    /// Reason why the episode ended.
     pub termination_reason: &'static str,
-    /// Issues that are put right, 0..=1.
+    /// Share of issues that were resolved, 0..=1, rounded to four decimals.
     pub resolved_rate: f64,
-    /// True risk at the start and at the end.
+    /// True risk at the start and at the end, rounded to four decimals.
     pub risk: [f64; 2],
-    /// True burden at the start and at the end.
+    /// True burden at the start and at the end, rounded to four decimals.
     pub burden: [f64; 2],
-    /// True control of the conditions at the end.
+    /// True control of the conditions at the end, 0..=1, rounded to four decimals.
     pub stability: f64,
-    /// Steps that were refused, of all.
+    /// Share of steps that were refused, 0..=1, rounded to four decimals.
     pub invalid_rate: f64,
-    /// Steps that a critic chose in another's place.
+    /// Number of steps whose choice a critic replaced.
     pub fallbacks: u8,
-    /// What each step earned.
+    /// Reward of each step, in order.
     pub rewards: Vec<f64>,
 }
 
 impl EpisodeRow {
-    /// Sums up an episode that has ended.
+    /// Creates the row of an episode that has ended.
     #[must_use]
     pub fn of(policy: &str, run: &Run<PolyguardEnv>) -> Self {
         let episode = run.episode();
@@ -66,7 +66,7 @@ impl EpisodeRow {
         }
     }
 
-    /// Returns whether it ended so.
+    /// Returns `true` if the episode ended for this reason.
     #[must_use]
     pub fn ended(&self, end: End) -> bool {
         self.termination_reason == end.name()

@@ -1,24 +1,25 @@
-//! Policies that hardly look.
+//! Baseline policies that use little or none of the observation.
 
 use sentinel_env::polyguard::{Action, CandidateId, Observation, PolyguardEnv};
 use sentinel_env::rng::PcgRandom;
 
 use crate::policy::Policy;
 
-/// Tells the streams of policies from those of the world: `POLICY` in ASCII.
+/// Separates the random streams of policies from those of the world: `POLICY` in ASCII.
 const POLICY_SALT: u64 = 0x504F_4C49_4359_0000;
 
-/// Returns the random stream of a policy that draws, independent of the world's.
+/// Returns the random stream of a policy for the episode `seed`, independent of the world's
+/// streams.
 #[must_use]
 pub fn policy_stream(seed: u64) -> PcgRandom {
     PcgRandom::new(seed ^ POLICY_SALT, &[])
 }
 
-/// Any candidate that is shown.
+/// A policy that chooses any shown candidate at random.
 pub struct Random(PcgRandom);
 
 impl Random {
-    /// Returns the policy's own stream of the episode `seed`.
+    /// Creates the policy with its own random stream of the episode `seed`.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(policy_stream(seed))
@@ -37,7 +38,7 @@ impl Policy<PolyguardEnv> for Random {
     }
 }
 
-/// Keeps the regimen, always.
+/// A policy that keeps the regimen at every step.
 pub struct NoChange;
 
 impl Policy<PolyguardEnv> for NoChange {
@@ -46,7 +47,7 @@ impl Policy<PolyguardEnv> for NoChange {
     }
 }
 
-/// The least estimated risk.
+/// A policy that takes the candidate with the least estimated risk; the first one on a tie.
 pub struct GreedyRegimen;
 
 impl Policy<PolyguardEnv> for GreedyRegimen {

@@ -1,5 +1,5 @@
-//! A language model in a policy's place, in two halves, so that many episodes can be asked about at
-//! once: what it is asked, and what comes of its answer.
+//! A language model as a policy, split into a prompt and an answer, so that the prompts of many
+//! episodes can be generated in one batch.
 
 use sentinel_env::polyguard::{
     Action, CandidateId, Episode, PolyguardEnv, Setup, Step, StepError, Violation,
@@ -8,20 +8,21 @@ use sentinel_env::polyguard::{
 use super::bandit::{Bandit, Rule};
 use crate::text::{PromptStyle, Situation};
 
-/// Number of candidates that a bandit leaves.
+/// Number of candidates that the bandit selects for the model.
 const SHORTLIST: usize = 3;
 
-/// An episode that a model plays: alone, or behind a bandit that leaves it three candidates.
+/// An episode that a model plays: on its own, or choosing among three candidates selected by a
+/// bandit.
 #[derive(Clone, Debug)]
 pub struct Spoken {
     situation: Situation<PolyguardEnv>,
     bandit: Option<Bandit>,
-    /// What the model was left at the last question; all that is shown without a bandit.
+    /// Candidates that the latest prompt left to the model; `None` means all that are shown.
     left: Option<Vec<CandidateId>>,
 }
 
 impl Spoken {
-    /// Returns the model over all that is shown.
+    /// Creates an episode in which the model chooses among all shown candidates.
     #[must_use]
     pub fn alone(setup: &Setup) -> Self {
         Self {
@@ -31,7 +32,7 @@ impl Spoken {
         }
     }
 
-    /// Returns the model over what LinUCB would choose first.
+    /// Creates an episode in which the model chooses among the best candidates of LinUCB.
     #[must_use]
     pub fn with_bandit(setup: &Setup) -> Self {
         Self {
@@ -40,19 +41,19 @@ impl Spoken {
         }
     }
 
-    /// Returns where the episode stands.
+    /// Returns the state of the episode with the memory of its prompts.
     #[must_use]
     pub const fn situation(&self) -> &Situation<PolyguardEnv> {
         &self.situation
     }
 
-    /// Returns the episode.
+    /// Returns the episode in its current state.
     #[must_use]
     pub const fn episode(&self) -> &Episode {
         self.situation.episode()
     }
 
-    /// Returns what the model is asked next.
+    /// Returns the next prompt for the model.
     pub fn ask(&mut self, style: PromptStyle) -> String {
         let o = self.situation.observation();
         self.left = (self.bandit.as_mut()).map(|bandit| bandit.top_k(o, SHORTLIST));
@@ -62,11 +63,11 @@ impl Spoken {
         }
     }
 
-    /// Does what the answer says. One that names nothing that the model was left is an invalid step,
-    /// never another action.
+    /// Takes the action that the answer names. An answer that names no candidate left to the model
+    /// is an invalid step, never another action.
     ///
     /// # Errors
-    /// If the episode is over.
+    /// If the episode has ended.
     pub fn answer(&mut self, text: &str) -> Result<Step, StepError> {
         let said = Action::parse(text, self.situation.observation().formulary());
         let left = |id| self.left.as_ref().is_none_or(|left| left.contains(&id));
@@ -92,7 +93,7 @@ mod tests {
         Setup::new(Case::ALL[8], 3)
     }
 
-    /// Returns an answer that names a candidate, in the form that is asked for.
+    /// Returns an answer that names a candidate, in the format of the prompt style.
     fn naming(spoken: &Spoken, id: CandidateId, style: PromptStyle) -> String {
         let o = spoken.situation().observation();
         PolyguardEnv::say(style, o, Action::explained(o, id))

@@ -1,4 +1,5 @@
-//! The polyguard world in words. How a completion is read is part of the world (spec polyguard §9).
+//! Text interface of the polyguard world. The rules of the world define how a completion is parsed
+//! (spec polyguard §9).
 
 use sentinel_env::Environment;
 use std::fmt::{self, Write};
@@ -16,7 +17,7 @@ use crate::text::{
 
 impl TextWorld for PolyguardEnv {
     type Memory = Observer;
-    /// A step that is refused earns something too, under the world's own rules.
+    /// A refused step earns a reward too, under the world's own rules, so the bound is 0.
     const LEAST_REWARD: f64 = 0.0;
 
     fn remember(memory: &mut Observer, o: &Observation) {
@@ -29,14 +30,15 @@ impl TextWorld for PolyguardEnv {
             PromptStyle::Reference => prompt(o),
             PromptStyle::Compact => {
                 let mut out = String::with_capacity(900);
-                // Writing to a String cannot fail.
+                // Writing to a `String` cannot fail.
                 let _ = compact(&mut out, memory, o, o.candidates.iter());
                 out
             }
         }
     }
 
-    /// The long prompt asks for a line, which has no room for a confidence.
+    /// Formats the action as JSON for the compact prompt, and as one line for the reference prompt,
+    /// which does not include the confidence.
     fn say(style: PromptStyle, o: &Observation, action: Action) -> String {
         let row = ActionRow::of(&action, o.formulary());
         match (style, row.candidate_id, &row.rationale) {
@@ -47,7 +49,8 @@ impl TextWorld for PolyguardEnv {
         }
     }
 
-    /// The world decides what is repaired and says so; a choice of reader changes nothing.
+    /// Parses a completion. The world decides what is repaired and reports it, so the reader has no
+    /// effect.
     fn hear(_: Reader, text: &str, o: &Observation) -> Result<Heard<Action>, Unreadable> {
         let Reading { action, detail } = Reading::of(text, o.formulary());
         let reason = match action {
@@ -67,7 +70,7 @@ impl TextWorld for PolyguardEnv {
 }
 
 impl Situation<PolyguardEnv> {
-    /// What is asked of a model that is left some of the candidates alone.
+    /// Returns the prompt for a model that may choose only among the candidates `ids`.
     #[must_use]
     pub fn prompt_among(&self, style: PromptStyle, ids: &[CandidateId]) -> String {
         let o = self.observation();
@@ -76,7 +79,7 @@ impl Situation<PolyguardEnv> {
             PromptStyle::Compact => {
                 let mut out = String::with_capacity(500);
                 let listed = o.candidates.iter().filter(|c| ids.contains(&c.id));
-                // Writing to a String cannot fail.
+                // Writing to a `String` cannot fail.
                 let _ = compact(&mut out, self.memory(), o, listed);
                 out
             }
@@ -142,7 +145,8 @@ fn compact<'a>(
     Ok(())
 }
 
-/// What it does, to what, with which estimate, and what the chart says of the medicine.
+/// Writes the line of one candidate: the act, its medicines, its estimates, and what the chart
+/// states about the medicine.
 fn of_candidate(out: &mut String, o: &Observation, candidate: &Candidate) -> fmt::Result {
     let (formulary, act) = (o.formulary(), candidate.act);
     write!(out, "{} {}", candidate.id, act.kind.name())?;

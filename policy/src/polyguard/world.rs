@@ -1,4 +1,4 @@
-//! The polyguard world, for code that serves all worlds.
+//! The polyguard world's implementations of the traits that all worlds share.
 
 use sentinel_env::Environment;
 use sentinel_env::polyguard::{
@@ -33,7 +33,7 @@ impl Recordable for PolyguardEnv {
         scenario_id(self.setup())
     }
 
-    /// Keeps the regimen.
+    /// Returns the action that keeps the regimen.
     fn fallback(observation: &Observation) -> Action {
         Action::explained(observation, CandidateId::FIRST)
     }
@@ -58,7 +58,8 @@ impl Recordable for PolyguardEnv {
     fn read_action(fields: &mut Fields) -> Result<Action, RowError> {
         let Some(name) = fields.word("candidate_id")? else {
             let why = fields.required_word("invalid")?;
-            let unknown = || RowError::Action(format!("invalid is {why:?}, which is no reason"));
+            let unknown =
+                || RowError::Action(format!("invalid is {why:?}, which is not a known reason"));
             let action = match why.as_str() {
                 EXPLOIT => Action::Exploit,
                 _ => Action::Invalid(Violation::parse(&why).ok_or_else(unknown)?),
@@ -91,7 +92,8 @@ impl Playable for PolyguardEnv {
     const ROLES: Roles = Roles {
         random: "random",
         heuristic: "rules_only",
-        // No scripted policy is above the rules: the best that is known is learned.
+        // No scripted policy is better than the rules; the best known public policy is the trained
+        // one.
         planner: "trained",
         oracle: "oracle",
     };
@@ -102,7 +104,7 @@ impl Playable for PolyguardEnv {
     }
 }
 
-/// What stands for a completion that was made to confuse.
+/// Value under `invalid` for a completion made to confuse the parser.
 const EXPLOIT: &str = Exploit::ParserExploit.name();
 
 fn chosen(choice: &Choice) -> Vec<(&'static str, Value)> {

@@ -1,5 +1,5 @@
-//! The keys of a JSON object as they come, what may be wrong with them, and the row before anything is
-//! checked.
+//! The keys of a replay row as parsed from JSON, before validation, and the errors of validating
+//! them.
 
 use sentinel_env::WorldName;
 use sentinel_env::json::{self, Expected, Json, WrongType};
@@ -9,105 +9,105 @@ use serde::de::{Deserialize, Deserializer, Error};
 
 use crate::SEED_MAX;
 
-/// Longest piece of a file that an error repeats, in characters.
+/// Longest part of a file that an error message quotes, in characters.
 pub(super) const QUOTED_MAX: usize = 40;
 
-/// Why a JSON object is not a replay row.
+/// An error for a JSON object that is not a valid replay row.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RowError {
-    /// A key that must be there is missing or null.
+    /// A required key is missing or null.
     #[error("{0} is missing")]
     Missing(&'static str),
-    /// Another type where text must be.
+    /// The value should be text but has another type.
     #[error("{field} is {found}: it must be text")]
     NotText {
-        /// The key.
+        /// Key of the value.
         field: &'static str,
-        /// Its value.
+        /// Description of the value that was found.
         found: String,
     },
-    /// Another type where true or false must be.
+    /// The value should be `true` or `false` but has another type.
     #[error("{field} is {found}: it must be true or false")]
     NotFlag {
-        /// The key.
+        /// Key of the value.
         field: &'static str,
-        /// Its value.
+        /// Description of the value that was found.
         found: String,
     },
-    /// No such task.
+    /// The task does not exist in the row's world.
     #[error("unknown task_type {found:?}: use {known}")]
     Task {
-        /// The value.
+        /// Task name that was found.
         found: String,
-        /// The tasks of the row's world.
+        /// Names of the tasks of the row's world.
         known: String,
     },
-    /// No such world.
+    /// The world is not registered, or the file is not read for it.
     #[error(
         "unknown world {found:?}: use {} (which a row without the key means){known}",
         WorldName::UNNAMED
     )]
     World {
-        /// The value.
+        /// World name that was found.
         found: String,
-        /// The other worlds.
+        /// Names of the accepted worlds, without the default world.
         known: String,
     },
-    /// No such stream mode.
+    /// The stream mode does not exist.
     #[error(
         "unknown streams {0:?}: use reference (which a row without the key means) or independent"
     )]
     Streams(String),
-    /// Not a stream mode of that world.
+    /// The stream mode exists, but the row's world does not support it.
     #[error(
         "world {world} has no {} streams{}: use {known}",
         streams.name(),
         if *named { "" } else { ", which a row without the key means" }
     )]
     ForeignStreams {
-        /// What the row says, or means without the key.
+        /// Stream mode of the row, given or by default.
         streams: Streams,
-        /// Whether the row has the key.
+        /// `true` if the row has the key, `false` if the mode is the default.
         named: bool,
-        /// The row's world.
+        /// Name of the row's world.
         world: &'static str,
-        /// What the world has.
+        /// Names of the stream modes that the world supports.
         known: String,
     },
-    /// A row of another world than the one that is read.
+    /// The row belongs to another world than the one being read.
     #[error("the row is of world {found}, and world {played} is played")]
     OtherWorld {
-        /// The row's world.
+        /// Name of the row's world.
         found: String,
-        /// The world that is read.
+        /// Name of the world being read.
         played: &'static str,
     },
-    /// Not a seed.
+    /// The value is not a seed.
     #[error("seed is {0}: seeds are integers from 0 to {SEED_MAX}")]
     Seed(String),
-    /// Not a step of that task.
+    /// The value is not a step of the row's task.
     #[error("step is {found}: steps of {task} are integers from 0 to {last}")]
     Step {
-        /// The value.
+        /// Description of the value that was found.
         found: String,
-        /// The row's task.
+        /// Name of the row's task.
         task: &'static str,
-        /// The last step before which that task can ask for an action.
+        /// Largest step at which an action of the task can be taken.
         last: u32,
     },
-    /// No such rules.
+    /// The rules do not exist in the row's world.
     #[error("{0}")]
     Rules(String),
-    /// Not an action.
+    /// The action is not valid in the row's world.
     #[error("{0}")]
     Action(String),
-    /// Not probabilities.
+    /// The value is not a list of probabilities of the expected shape.
     #[error("{0}, each from 0 to 1")]
     Numbers(String),
 }
 
 impl RowError {
-    /// Wraps a world's own error about something that is none of its actions.
+    /// Wraps a world's own error about an invalid action.
     #[must_use]
     pub fn action(error: impl std::error::Error) -> Self {
         Self::Action(error.to_string())
@@ -124,17 +124,17 @@ impl From<WrongType> for RowError {
     }
 }
 
-/// The keys of an object that were not read yet.
+/// The keys of an object that have not been read yet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields(json::Fields);
 
 impl Fields {
-    /// Takes the value of a key; `None` when it is missing or null.
+    /// Removes a key and returns its value; `None` if it is missing or null.
     pub fn take(&mut self, field: &str) -> Option<Json> {
         self.0.take(field)
     }
 
-    /// Takes a text.
+    /// Removes a key and returns its text; `None` if it is missing or null.
     ///
     /// # Errors
     /// If the value has another type.
@@ -142,12 +142,12 @@ impl Fields {
         Ok(self.0.text(field)?)
     }
 
-    /// Returns a text without taking it; `None` when there is none.
+    /// Returns the text of a key without removing it; `None` if there is no text.
     pub(super) fn peek_text(&self, field: &str) -> Option<String> {
         self.0.get(field)?.as_str().map(str::to_owned)
     }
 
-    /// Takes a text that must be there.
+    /// Removes a required key and returns its text.
     ///
     /// # Errors
     /// If it is missing or has another type.
@@ -155,8 +155,10 @@ impl Fields {
         self.text(field)?.ok_or(RowError::Missing(field))
     }
 
-    /// Takes a word that is looked up among known ones. Of a longer text it is the beginning with an
-    /// ellipsis, which no known word is, so that an error can repeat it.
+    /// Removes a key and returns its text for a lookup among known words.
+    ///
+    /// A text longer than the limit for quotes is abbreviated, so that an error can quote it; no
+    /// known word is that long.
     ///
     /// # Errors
     /// If the value has another type.
@@ -164,7 +166,8 @@ impl Fields {
         Ok(self.text(field)?.map(|text| quoted(&text)))
     }
 
-    /// Takes a word that must be there.
+    /// Removes a required key and returns its text for a lookup among known words, see
+    /// [`Fields::word`].
     ///
     /// # Errors
     /// If it is missing or has another type.
@@ -172,7 +175,7 @@ impl Fields {
         self.word(field)?.ok_or(RowError::Missing(field))
     }
 
-    /// Takes `true` or `false`.
+    /// Removes a key and returns its value as `true` or `false`; `None` if it is missing or null.
     ///
     /// # Errors
     /// If the value has another type.
@@ -180,7 +183,7 @@ impl Fields {
         Ok(self.0.flag(field)?)
     }
 
-    /// Makes them of an object none of whose keys is there twice.
+    /// Converts a JSON object, which must not hold the same key twice.
     fn new<E: Error>(json: Json, expected: &str) -> Result<Self, E> {
         let fields = json.into_object(expected)?;
         match fields.duplicate() {
@@ -190,7 +193,8 @@ impl Fields {
     }
 }
 
-/// The keys of a row that mean something. Others are passed over, however often they come.
+/// The keys of a row that have a meaning. Other keys are ignored, even if they occur more than
+/// once.
 const ROW: [&str; 15] = [
     "task_type",
     "seed",
@@ -208,15 +212,15 @@ const ROW: [&str; 15] = [
     "repaired",
     "fallback",
 ];
-/// The key of a row under which an object of its own stands.
+/// The key of a row whose value is itself an object.
 const ACTION: &str = "action";
 
-/// The keys of a row before anything is checked.
+/// The keys of a row before validation.
 #[derive(Debug, Default)]
 pub struct RawRow {
-    /// All but the action.
+    /// Every key except the action.
     pub(super) fields: Fields,
-    /// Those of the action.
+    /// Keys of the action object.
     pub(super) action: Option<Fields>,
 }
 
@@ -233,7 +237,7 @@ impl<'de> Deserialize<'de> for RawRow {
     }
 }
 
-/// Describes a value that stands where something else should.
+/// Describes a value of an unexpected type for an error message.
 pub(super) fn describe(value: &Json) -> String {
     match value {
         Json::Null => "null".to_owned(),
@@ -245,7 +249,7 @@ pub(super) fn describe(value: &Json) -> String {
     }
 }
 
-/// Returns the beginning of a text that may be as long as a file.
+/// Returns the beginning of a text that may be very long, for an error message.
 pub(super) fn quoted(text: &str) -> String {
     abbreviate(text, QUOTED_MAX)
 }

@@ -14,27 +14,28 @@ use super::rows::{LocatedRow, Replay};
 use super::verify::{EpisodeCheck, Verification, verify_episode};
 use super::{Diagnostic, PROBLEMS_KEPT};
 
-/// The rows of one world of a [`ReplayFile`].
+/// The rows of one world of a [`ReplayFile`], with the world erased from the type.
 pub trait AnyReplay: Any + Debug + Send + Sync {
-    /// Returns the world's name.
+    /// Returns the name of the world.
     fn world(&self) -> &'static str;
 
     /// Returns the number of rows that can be played.
     fn rows(&self) -> usize;
 
-    /// Returns the number of episodes.
+    /// Returns the number of distinct episodes.
     fn episode_count(&self) -> usize;
 
-    /// Plays the episode at `index` again.
+    /// Replays the episode at `index` and compares it with its rows; `None` if there is no such
+    /// episode.
     fn verify_episode(&self, index: usize) -> Option<EpisodeCheck>;
 
-    /// Calls `visit` with the acting policy's name and transcript of each row.
+    /// Calls `visit` with the acting policy's name and the transcript of each row.
     fn each_source(&self, visit: &mut dyn FnMut(&str, Option<&LmTranscript>));
 
     /// Adds a row of this world.
     ///
     /// # Errors
-    /// Says what is wrong with it.
+    /// If the row is not valid, or its step already has a row. The text says why.
     fn insert(&mut self, line: usize, row: RawRow, task: &str) -> Result<(), String>;
 }
 
@@ -69,7 +70,7 @@ impl<W: Recordable> AnyReplay for Replay<W> {
     }
 }
 
-/// The rows of a file by world, and what is wrong with its other lines.
+/// The rows of a file by world, and the problems of its other lines.
 #[derive(Debug)]
 pub struct ReplayFile {
     worlds: Vec<Box<dyn AnyReplay>>,
@@ -79,7 +80,7 @@ pub struct ReplayFile {
 }
 
 impl Default for ReplayFile {
-    /// An empty file for rows of every registered world.
+    /// Creates an empty file that accepts rows of every registered world.
     fn default() -> Self {
         let empty = |world: &WorldName| -> Box<dyn AnyReplay> {
             in_world!(*world, W => Box::new(Replay::<W>::default()))
@@ -89,8 +90,8 @@ impl Default for ReplayFile {
 }
 
 impl ReplayFile {
-    /// An empty file for rows of these worlds, in the order in which they are reported: an empty
-    /// [`Replay`] for each.
+    /// Creates an empty file that accepts rows of these worlds: one empty [`Replay`] per world, in
+    /// the order in which they are reported.
     #[must_use]
     pub fn new(worlds: Vec<Box<dyn AnyReplay>>) -> Self {
         Self {
@@ -101,7 +102,8 @@ impl ReplayFile {
         }
     }
 
-    /// Reads a whole text. Never fails: what is wrong is in the problems, and every good line is kept.
+    /// Parses a whole text. Never fails: every valid row is kept, and each invalid line is recorded
+    /// as a problem.
     #[must_use]
     pub fn parse(mut self, text: &str) -> Self {
         for line in text.lines() {
@@ -111,7 +113,7 @@ impl ReplayFile {
         self
     }
 
-    /// Reads the next line as bytes, which may not be text at all.
+    /// Parses the next line from bytes, which need not be valid UTF-8.
     pub fn push_bytes(&mut self, line: &[u8]) {
         let read = self.reader.read_bytes(line);
         self.push(read);
@@ -149,7 +151,7 @@ impl ReplayFile {
         RowError::World { found, known }
     }
 
-    /// Returns the rows of a world, if the file was read for it.
+    /// Returns the rows of a world, if the file accepts that world.
     #[must_use]
     pub fn replay<W: Recordable>(&self) -> Option<&Replay<W>> {
         self.worlds.iter().find_map(|replay| {
@@ -158,7 +160,8 @@ impl ReplayFile {
         })
     }
 
-    /// Takes the rows of a world out of the file; empty where it has none.
+    /// Returns the rows of a world, with the problems of the whole file; empty if the file does not
+    /// accept that world.
     #[must_use]
     pub fn into_replay<W: Recordable>(self) -> Replay<W> {
         for replay in self.worlds {
@@ -172,13 +175,13 @@ impl ReplayFile {
         Replay::default()
     }
 
-    /// Returns the worlds that have rows, in order.
+    /// Returns the worlds that have rows, in the order in which they are reported.
     pub fn worlds(&self) -> impl Iterator<Item = &dyn AnyReplay> {
         let filled = self.worlds.iter().filter(|replay| replay.rows() > 0);
         filled.map(|replay| replay.as_ref())
     }
 
-    /// Plays all episodes of the file again.
+    /// Replays every episode of the file and compares it with its rows.
     #[must_use]
     pub fn verify(&self) -> Verification {
         let all = self.worlds().flat_map(|replay| {
@@ -188,19 +191,19 @@ impl ReplayFile {
         Verification::from_checks(all.collect())
     }
 
-    /// Returns the number of rows that can be played.
+    /// Returns the number of rows that can be played, over all worlds.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.worlds.iter().map(|replay| replay.rows()).sum()
     }
 
-    /// Returns what is wrong with the other lines: the first [`PROBLEMS_KEPT`].
+    /// Returns the problems of the other lines, at most the first [`PROBLEMS_KEPT`].
     #[must_use]
     pub fn problems(&self) -> &[Diagnostic] {
         &self.problems
     }
 
-    /// Returns the number of lines that have something wrong with them.
+    /// Returns the number of lines that have a problem, including those whose problem was not kept.
     #[must_use]
     pub const fn problem_count(&self) -> usize {
         self.problem_count

@@ -1,16 +1,17 @@
-//! Replays: recorded actions, one JSON object a line, from which episodes are played again.
+//! Replays: recorded actions, one JSON object per line, from which episodes are played again.
 //!
-//! A replay is recomputed, never believed: it holds seeds and actions, and every reward, trust
-//! value and score comes from running the environment. What does not fit is named and counted.
+//! A replay holds seeds and actions. Every reward, trust value and score is recomputed by running
+//! the environment, never read from the file. Differences are reported and counted.
 //!
-//! * [`Recordable`]: what a world needs for its actions to stand in a file.
-//! * [`ReplayRow`]: one line, typed by its world; the six keys of the reference, and optional keys of
-//!   our own.
-//! * [`Replay`]: the rows of one world; [`ReplayFile`]: those of several. Text is read line by line, and
-//!   a bad line costs only itself.
-//! * [`ReplayEpisode`]: plays one episode of a replay; a gap is filled by a fallback and counted.
-//! * [`verify`]: plays all of them again and says what fits.
-//! * [`record_episode`]: has a player act and writes down what it did.
+//! * [`Recordable`]: what a world implements so that its actions can be stored in a file.
+//! * [`ReplayRow`]: one line, typed by its world. It has the six keys of the reference format and
+//!   optional keys of this project.
+//! * [`Replay`]: the rows of one world; [`ReplayFile`]: the rows of several. Text is parsed line by
+//!   line, and an invalid line does not affect the others.
+//! * [`ReplayEpisode`]: plays one episode of a replay. A missing row is replaced by a fallback
+//!   action and counted.
+//! * [`verify()`]: plays every episode again and reports what does not fit.
+//! * [`record_episode`]: runs a player and records its actions.
 
 mod fields;
 mod file;

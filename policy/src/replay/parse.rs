@@ -1,4 +1,4 @@
-//! Text to replay, one line at a time, so that the size of a file does not matter.
+//! Parses replay text line by line, so that memory use does not depend on the length of the text.
 
 use sentinel_env::text::clip;
 use serde_json::error::Category;
@@ -7,21 +7,21 @@ use super::fields::RawRow;
 use super::row::{Recordable, ReplayRow};
 use super::rows::{LocatedRow, Replay};
 
-/// Number of diagnostics that a replay keeps; all are counted.
+/// Largest number of diagnostics that a replay keeps. Further ones are counted only.
 pub const PROBLEMS_KEPT: usize = 1000;
 
-/// Longest reason that repeats a part of the file, in characters.
+/// Longest error text that quotes part of the file, in characters.
 pub(super) const REASON_MAX: usize = 200;
 
-/// The first line of a file that git-lfs left in place of the real one.
+/// First line of the placeholder that git-lfs leaves when the real file was not downloaded.
 const LFS_POINTER: &str = "version https://git-lfs";
 
-/// A line that could not be used, or a row that does not fit.
+/// A problem with one line: it cannot be parsed, or its row does not fit the episode.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Diagnostic {
-    /// 1-based line of the file.
+    /// 1-based line number in the file.
     pub line: usize,
-    /// What is wrong with it.
+    /// Description of the problem.
     pub reason: String,
 }
 
@@ -31,7 +31,7 @@ impl std::fmt::Display for Diagnostic {
     }
 }
 
-/// Splits a replay file into rows whose world is not looked at yet.
+/// Splits a replay file into rows whose world is not checked yet.
 #[derive(Debug, Default)]
 pub(super) struct LineReader {
     line: usize,
@@ -39,8 +39,9 @@ pub(super) struct LineReader {
 }
 
 impl LineReader {
-    /// Reads the next line, with or without its line break: its number, and the row or what is wrong
-    /// with it. `None` where the line says nothing.
+    /// Parses the next line, with or without its line break. Returns its line number with the row
+    /// or a description of the problem; `None` if the line is blank or belongs to a git-lfs
+    /// pointer.
     pub(super) fn read(&mut self, line: &str) -> Option<(usize, Result<RawRow, String>)> {
         self.line += 1;
         let line = if self.line == 1 {
@@ -61,7 +62,7 @@ impl LineReader {
         Some((self.line, found))
     }
 
-    /// Reads the next line as bytes, which may not be text at all.
+    /// Parses the next line from bytes, which need not be valid UTF-8.
     pub(super) fn read_bytes(&mut self, line: &[u8]) -> Option<(usize, Result<RawRow, String>)> {
         match std::str::from_utf8(line) {
             Ok(text) => self.read(text),
@@ -76,8 +77,8 @@ impl LineReader {
 }
 
 impl<W: Recordable> Replay<W> {
-    /// Reads the rows of one world. Never fails: what is wrong is in the replay's problems, rows of
-    /// other worlds among them, and every good line is kept.
+    /// Parses the rows of one world. Never fails: every valid row is kept, and each invalid line,
+    /// including rows of other worlds, is recorded as a problem.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let (mut replay, mut reader) = (Self::default(), LineReader::default());
@@ -99,7 +100,7 @@ impl<W: Recordable> Replay<W> {
     }
 }
 
-/// The other two lines of a git-lfs pointer.
+/// Returns `true` for the second and third line of a git-lfs pointer.
 fn is_pointer_line(line: &str) -> bool {
     line.starts_with("oid ") || line.starts_with("size ")
 }
@@ -111,7 +112,7 @@ fn raw_row(line: &str) -> Result<RawRow, String> {
     serde_json::from_str(line).map_err(|error| reason(line, &error))
 }
 
-/// Describes what is wrong, in words that do not need a look at the JSON grammar.
+/// Describes a JSON error in words that do not require knowledge of the JSON grammar.
 fn reason(line: &str, error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = text.split(" at line ").next().unwrap_or(&text);
@@ -120,7 +121,7 @@ fn reason(line: &str, error: &serde_json::Error) -> String {
             "the line is cut off after {} characters",
             line.chars().count()
         ),
-        // The grammar of numbers is where NaN fails, wherever in the line it stands.
+        // The parser reports `NaN` as a syntax error, wherever it occurs in the line.
         Category::Syntax | Category::Io => match non_finite(line) {
             Some(word) => format!("{word} is not a number in JSON"),
             None => format!("not JSON: {what} (column {})", error.column()),
@@ -129,7 +130,7 @@ fn reason(line: &str, error: &serde_json::Error) -> String {
     }
 }
 
-/// Finds a literal that Python writes and JSON does not know, outside of any text.
+/// Finds a number that Python writes and JSON does not allow, outside of strings.
 fn non_finite(line: &str) -> Option<&'static str> {
     let (mut in_text, mut escaped) = (false, false);
     for (index, c) in line.char_indices() {

@@ -1,4 +1,4 @@
-//! Playing what was recorded.
+//! Playing recorded episodes again.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use super::{EpisodeRows, LocatedRow, Recordable, Replay, ReplayRow};
 use crate::policy::Policy;
 use crate::rollout::{Run, run_with};
 
-/// One episode of a replay as a policy.
+/// A policy that plays the recorded actions of one episode.
 ///
-/// Where the replay has no row for the steps used so far, [`Recordable::fallback`] acts, as in the
-/// reference; unlike there, the miss is counted and can be asked for.
+/// At a step without a row, [`Recordable::fallback`] chooses the action, as in the reference.
+/// Unlike the reference, it counts these steps, see [`ReplayEpisode::misses`].
 #[derive(Clone, Debug)]
 pub struct ReplayEpisode<W: Recordable> {
     rows: Arc<EpisodeRows<W>>,
@@ -22,7 +22,8 @@ pub struct ReplayEpisode<W: Recordable> {
 }
 
 impl<W: Recordable> ReplayEpisode<W> {
-    /// The episode `origin` of a replay; all misses when the replay does not have it.
+    /// Creates the policy for the episode `origin` of a replay. If the replay does not have the
+    /// episode, every step is a miss.
     #[must_use]
     pub fn new(replay: &Replay<W>, origin: &Origin<W>) -> Self {
         Self {
@@ -33,26 +34,26 @@ impl<W: Recordable> ReplayEpisode<W> {
         }
     }
 
-    /// The rows that are played.
+    /// Returns the rows of the episode.
     #[must_use]
     pub fn rows(&self) -> &EpisodeRows<W> {
         &self.rows
     }
 
-    /// Values of `step_count` at which a recorded action was played.
+    /// Returns the values of `step_count` at which a recorded action was played.
     #[must_use]
     pub const fn hits(&self) -> &BTreeSet<u32> {
         &self.hits
     }
 
-    /// Values of `step_count` at which there was no row and [`Recordable::fallback`] acted.
+    /// Returns the values of `step_count` that had no row, so that [`Recordable::fallback`] chose.
     #[must_use]
     pub const fn misses(&self) -> &BTreeSet<u32> {
         &self.misses
     }
 
-    /// How many of the rows that were played stand for something that was no action, so that they hold
-    /// what [`Recordable::fallback`] did when they were recorded.
+    /// Returns the number of played rows whose completion was not a valid action when it was
+    /// recorded, so that they hold the action of [`Recordable::fallback`].
     #[must_use]
     pub fn fallbacks(&self) -> usize {
         let played = self.hits.iter().filter_map(|step| self.rows.get(*step));
@@ -60,21 +61,23 @@ impl<W: Recordable> ReplayEpisode<W> {
         said.filter(|text| text.fallback).count()
     }
 
-    /// Rows that were not played. After the end of the episode: rows that do not fit it.
+    /// Returns the rows that were not played so far. After the end of the episode, these rows do
+    /// not fit it.
     pub fn unused(&self) -> impl Iterator<Item = &LocatedRow<W>> {
         self.rows
             .iter()
             .filter(|row| !self.hits.contains(&row.row.step))
     }
 
-    /// Rows that name another scenario than `scenario`, the id of the one that is played.
+    /// Returns the rows whose scenario id differs from `scenario`, the id of the episode being
+    /// played.
     pub fn mismatches(&self, scenario: String) -> impl Iterator<Item = &LocatedRow<W>> {
         self.rows
             .iter()
             .filter(move |row| row.row.scenario_id != scenario)
     }
 
-    /// The row for the observation taken in last.
+    /// Returns the row for the latest observation, if there is one.
     #[must_use]
     pub fn current(&self) -> Option<&ReplayRow<W>> {
         self.rows.get(self.current?).map(|row| &row.row)
@@ -113,15 +116,15 @@ impl<W: Recordable> Policy<W> for ReplayEpisode<W> {
 /// An episode that was played from a replay.
 #[derive(Clone, Debug)]
 pub struct Playback<W: Recordable> {
-    /// The episode at its end.
+    /// The finished episode with its rewards and digest.
     pub run: Run<W>,
-    /// Which steps were recorded and which were not.
+    /// The policy that played it, with its hits and misses.
     pub source: ReplayEpisode<W>,
 }
 
 impl<W: Recordable> Playback<W> {
-    /// Rows that name another scenario than the one that was played: they were recorded with
-    /// another build, scenario or stream mode.
+    /// Returns the rows whose scenario id differs from that of the played episode. They were
+    /// recorded with another build, scenario or stream mode.
     pub fn mismatches(&self) -> impl Iterator<Item = &LocatedRow<W>> {
         self.source.mismatches(self.run.episode().scenario_id())
     }

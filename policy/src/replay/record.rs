@@ -1,4 +1,4 @@
-//! Writing down what a player does.
+//! Recording the actions of a player.
 
 use sentinel_env::num::round_to;
 
@@ -6,7 +6,7 @@ use super::{Recordable, RecordedAction, ReplayRow};
 use crate::policy::Player;
 use crate::rollout::{Run, run_with};
 
-/// Plays an episode to its end; what came of it, and a row for each action.
+/// Runs an episode with `player` to its end, and returns the run with one row per action.
 #[must_use]
 pub fn record_episode<W: Recordable>(
     setup: &W::Setup,
@@ -17,7 +17,7 @@ pub fn record_episode<W: Recordable>(
     let mut rows = Vec::with_capacity(32);
     let run = run_with(setup, |episode: &W| {
         let action = player.act(episode)?;
-        // What a learned policy says of itself; the scripted ones say it again when they play.
+        // For learned policies only: running a scripted policy again recomputes its belief.
         let probabilities = player.probabilities();
         let belief = player.belief().filter(|_| probabilities.is_some());
         let belief = belief.map(|rows| {
@@ -39,15 +39,15 @@ pub fn record_episode<W: Recordable>(
     (run, rows)
 }
 
-/// Three decimals, which is what a person can see.
+/// Rounds to three decimals, the precision that replay files store.
 fn short(value: f64) -> f64 {
     round_to(value, 3)
 }
 
-/// The text of a replay file.
+/// Returns rows as the text of a replay file, one JSON object per line.
 ///
 /// # Errors
-/// Only if a row cannot be written as JSON, which no row of finite numbers does.
+/// If a row cannot be written as JSON. This does not happen for rows of finite numbers.
 pub fn to_lines<'a, W: Recordable>(
     rows: impl IntoIterator<Item = &'a ReplayRow<W>>,
 ) -> Result<String, serde_json::Error> {

@@ -16,106 +16,108 @@ use crate::SEED_MAX;
 
 /// A world whose actions can be written to a replay file and read back.
 pub trait Recordable: World {
-    /// Number of kinds of action that a policy weighs: the length of its probabilities.
+    /// Number of kinds of action that a policy weighs: the length of the probabilities in a row.
     const ACTION_DIM: usize;
-    /// Rows and classes of a policy's belief, where the world's policies have one.
+    /// Shape `[variables, classes]` of a policy's belief, if policies of the world have one.
     const BELIEF_SHAPE: Option<[usize; 2]> = None;
-    /// The key of an action's free text, where its actions have one.
+    /// Key of the free text that belongs to an action, if actions of the world have one.
     const TEXT_KEY: Option<&'static str> = None;
 
-    /// Returns the identifier of what the episode was drawn: tells a recording of another build or
-    /// stream mode.
+    /// Returns an identifier of the sampled scenario. It differs if a recording comes from another
+    /// build or stream mode.
     fn scenario_id(&self) -> String;
 
-    /// Returns the action that a replay takes where it has no row.
+    /// Returns the action that a replay takes at a step without a row.
     fn fallback(observation: &Self::Observation) -> Self::Action;
 
-    /// Returns the action that a file keeps in place of one that was taken at `observation`. It must
-    /// have the same effect there. Worlds override it where actions have details that no file holds.
+    /// Returns the form of an action that a file stores. It must have the same effect at
+    /// `observation`. Worlds override it if actions have details that no file stores.
     fn to_recorded(_observation: &Self::Observation, action: Self::Action) -> Self::Action {
         action
     }
 
-    /// Returns the keys of an action in a file, in their order.
+    /// Returns the keys and values of an action in a file, in order.
     fn write_action(action: Self::Action) -> Vec<(&'static str, Value)>;
 
-    /// Reads what [`Recordable::write_action`] wrote, and the text under [`Recordable::TEXT_KEY`] where an
-    /// action needs one.
+    /// Reads an action as written by [`Recordable::write_action`], and the text under
+    /// [`Recordable::TEXT_KEY`] if the action needs it.
     ///
     /// # Errors
-    /// Names what is no action of the world.
+    /// If the keys are not a valid action of the world.
     fn read_action(fields: &mut Fields) -> Result<Self::Action, RowError>;
 
-    /// Checks that a task has what an action names.
+    /// Checks that everything an action refers to exists in a task.
     ///
     /// # Errors
-    /// Names what the task lacks.
+    /// If the task lacks something that the action refers to.
     fn check_action(_action: Self::Action, _task: Self::Task) -> Result<(), RowError> {
         Ok(())
     }
 
-    /// Returns the free text that stands beside an action of a policy that writes none.
+    /// Returns the free text to store with an action of a policy that generates no text.
     fn default_text(_action: Self::Action) -> Option<&'static str> {
         None
     }
 
-    /// Checks prompts and completions of an episode's rows against the episode. Worlds that are played
-    /// in text override it with [`check_transcripts`](crate::text::check_transcripts).
+    /// Checks the prompts and completions of an episode's rows against the replayed episode. Worlds
+    /// with a text interface override it with
+    /// [`check_transcripts`](crate::text::check_transcripts).
     fn check_transcripts(_rows: &EpisodeRows<Self>, _setup: &Self::Setup) -> Vec<Diagnostic> {
         Vec::new()
     }
 }
 
-/// What was done at one step of an episode, and by whom.
+/// The action taken at one step of an episode, with its origin and the policy that chose it.
 ///
-/// Read with `serde_json::from_str`; the error says which field is wrong and what it may be. Unknown
-/// keys are passed over, so that files of later versions load.
+/// Parse it with `serde_json::from_str`; an error names the invalid field and its accepted values.
+/// Unknown keys are ignored, so that files of later versions load.
 pub struct ReplayRow<W: World> {
-    /// The episode. In a file, the world is left out for the first world of the registry, streams and
-    /// rules for the reference's.
+    /// Identity of the episode. In a file, the world is omitted for the first world of the
+    /// registry, and streams and rules for those of the reference.
     pub origin: Origin<W>,
     /// Steps of the budget used before the action, see [`sentinel_env::Environment::step_count`].
     pub step: u32,
-    /// The action.
+    /// The action with its texts.
     pub action: RecordedAction<W>,
-    /// The scenario that was played; tells a recording of another build or stream mode.
+    /// Identifier of the sampled scenario, see [`Recordable::scenario_id`].
     pub scenario_id: String,
-    /// Who acted.
+    /// Name of the policy or model that chose the action.
     pub model_source: String,
-    /// Probability of each kind of action, from a learned policy.
+    /// Probability of each kind of action, if a learned policy chose it.
     pub probabilities: Option<Vec<f64>>,
-    /// Posterior over what is hidden, one row per hidden variable, from a learned policy.
+    /// Posterior over the hidden variables, `[variables, classes]`, if a learned policy has one.
     pub belief: Option<Vec<Vec<f64>>>,
-    /// Prompt and completion, from a language model.
+    /// Prompt and completion, if a language model chose the action.
     pub transcript: Option<Box<LmTranscript>>,
 }
 
-/// A typed action with the texts that came with it.
+/// A typed action with the texts stored beside it.
 pub struct RecordedAction<W: World> {
-    /// What was done.
+    /// The action in the form that files store.
     pub action: W::Action,
-    /// The action's own text, under [`Recordable::TEXT_KEY`].
+    /// Free text of the action, stored under [`Recordable::TEXT_KEY`].
     pub text: Option<String>,
-    /// Why; free text.
+    /// Explanation of the action in free text.
     pub reasoning: Option<String>,
 }
 
-/// What a language model was prompted with and generated. In a file these are keys of the row.
+/// The prompt and completion of a language model. In a file these are keys of the row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LmTranscript {
-    /// The prompt.
+    /// Prompt that the model was given.
     pub prompt: Option<String>,
-    /// The completion, as generated.
+    /// Completion exactly as generated.
     pub completion: Option<String>,
-    /// Whether text around the action was left out to read it.
+    /// `true` if text around the action had to be ignored to parse the completion.
     pub repaired: bool,
-    /// Whether the completion was no action, and the action is [`Recordable::fallback`]'s.
+    /// `true` if the completion was not a valid action, so that [`Recordable::fallback`] chose the
+    /// action.
     pub fallback: bool,
 }
 
 impl<W: Recordable> RecordedAction<W> {
-    /// Creates the record of an action that was taken at `observation`, without reasoning and with
-    /// its world's default text.
+    /// Creates the record of an action taken at `observation`, without reasoning and with the
+    /// default text of its world.
     #[must_use]
     pub fn new(observation: &W::Observation, action: W::Action) -> Self {
         let action = W::to_recorded(observation, action);
@@ -127,7 +129,7 @@ impl<W: Recordable> RecordedAction<W> {
     }
 }
 
-// Derives would ask the same of `W`.
+// Implemented by hand because derives would require the same traits of `W`.
 impl<W: World> Clone for RecordedAction<W> {
     fn clone(&self) -> Self {
         Self {
@@ -266,7 +268,7 @@ impl<'de, W: Recordable> serde::Deserialize<'de> for ReplayRow<W> {
 }
 
 impl RawRow {
-    /// Takes the name of the row's world.
+    /// Removes and returns the name of the row's world; the default world if the key is missing.
     pub(super) fn take_world(&mut self) -> Result<String, RowError> {
         let named = self.fields.text("world")?;
         Ok(named.unwrap_or_else(|| WorldName::UNNAMED.name().to_owned()))
@@ -288,7 +290,7 @@ impl<W: Recordable> TryFrom<RawRow> for ReplayRow<W> {
 }
 
 impl<W: Recordable> ReplayRow<W> {
-    /// Reads a row whose world is known.
+    /// Validates a row whose world is known to be `W`.
     pub(super) fn read(raw: RawRow, task: &str) -> Result<Self, RowError> {
         let RawRow { mut fields, action } = raw;
         let transcript = transcript(&mut fields)?;
@@ -324,7 +326,7 @@ impl<W: Recordable> ReplayRow<W> {
     }
 }
 
-/// Takes prompt and completion; `None` where the row has neither.
+/// Removes and returns the transcript; `None` if all of its keys are missing or hold the default.
 fn transcript(fields: &mut Fields) -> Result<Option<LmTranscript>, RowError> {
     let transcript = LmTranscript {
         prompt: fields.text("prompt")?,
@@ -335,7 +337,8 @@ fn transcript(fields: &mut Fields) -> Result<Option<LmTranscript>, RowError> {
     Ok(Some(transcript).filter(|transcript| *transcript != LmTranscript::default()))
 }
 
-/// Takes a stream mode that the world supports; without the key the reference's.
+/// Removes and returns the stream mode, which the world must support. Without the key it is the
+/// reference mode.
 fn streams<W: World>(fields: &mut Fields) -> Result<Streams, RowError> {
     let word = fields.text("streams")?;
     let streams = match &word {
@@ -354,7 +357,7 @@ fn streams<W: World>(fields: &mut Fields) -> Result<Streams, RowError> {
     })
 }
 
-/// Takes rules by name; without the key the reference's.
+/// Removes and returns the rules. Without the key they are the reference rules.
 fn rules<W: World>(fields: &mut Fields) -> Result<Rules<W::Change>, RowError> {
     let Some(text) = fields.text("rules")? else {
         return Ok(Rules::REFERENCE);
@@ -382,7 +385,7 @@ fn seed(value: Option<Json>) -> Result<u64, RowError> {
     seed.ok_or_else(|| RowError::Seed(describe(&value)))
 }
 
-/// An episode asks for an action only while its budget lasts: up to `last`.
+/// Validates a step, which must be an integer from 0 to `last`.
 fn step(value: Option<Json>, task: &'static str, last: u32) -> Result<u32, RowError> {
     let value = value.ok_or(RowError::Missing("step"))?;
     let step = value.as_u64().and_then(|step| u32::try_from(step).ok());
@@ -416,7 +419,7 @@ fn belief<W: Recordable>(value: &Json) -> Result<Vec<Vec<f64>>, RowError> {
     rows.filter(|rows| rows.len() == count).ok_or_else(wrong)
 }
 
-/// Returns a list of numbers in `[0, 1]`.
+/// Returns a list of numbers in `[0, 1]`; `None` if the value is anything else.
 fn numbers(value: &Json) -> Option<Vec<f64>> {
     let list = value.as_list()?.iter();
     list.map(|v| v.as_f64().filter(|x| (0.0..=1.0).contains(x)))

@@ -1,4 +1,4 @@
-//! The rows of one world by episode and step.
+//! The rows of one world, indexed by episode and step.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -11,23 +11,23 @@ use sentinel_env::{Origin, TaskName, World, WorldName};
 
 use super::{Diagnostic, PROBLEMS_KEPT, ReplayRow};
 
-/// The identity of an episode as names, for reports in which worlds meet.
+/// The identity of an episode as names, for reports that cover several worlds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EpisodeId {
-    /// The world.
+    /// Name of the world.
     pub world: &'static str,
-    /// The rules; empty for the reference's.
+    /// Name of the rules; empty for the reference rules.
     pub rules: String,
-    /// How the streams are seeded.
+    /// Seeding of the random streams.
     pub streams: Streams,
-    /// The task.
+    /// Name of the task.
     pub task: &'static str,
-    /// The seed.
+    /// Seed of the episode.
     pub seed: u64,
 }
 
 impl EpisodeId {
-    /// Returns the name of the rules.
+    /// Returns the name of the rules, `reference` for the reference rules.
     #[must_use]
     pub fn rules(&self) -> &str {
         if self.rules.is_empty() {
@@ -83,20 +83,20 @@ impl fmt::Display for EpisodeId {
     }
 }
 
-/// A row and its line.
+/// A row with its line number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocatedRow<W: World> {
-    /// 1-based line of the file.
+    /// 1-based line number in the file.
     pub line: usize,
-    /// The row.
+    /// The row itself, validated.
     pub row: ReplayRow<W>,
 }
 
-/// The rows of one episode by step.
+/// The rows of one episode, ordered by step.
 #[derive(Debug)]
 pub struct EpisodeRows<W: World>(BTreeMap<u32, LocatedRow<W>>);
 
-// Derives would ask the same of `W`.
+// Implemented by hand because derives would require the same traits of `W`.
 impl<W: World> Clone for EpisodeRows<W> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
@@ -110,13 +110,13 @@ impl<W: World> Default for EpisodeRows<W> {
 }
 
 impl<W: World> EpisodeRows<W> {
-    /// Returns the row for the action at `step_count` steps used.
+    /// Returns the row of the action taken after `step_count` steps were used.
     #[must_use]
     pub fn get(&self, step_count: u32) -> Option<&LocatedRow<W>> {
         self.0.get(&step_count)
     }
 
-    /// Returns all rows by step.
+    /// Returns all rows, ordered by step.
     pub fn iter(&self) -> impl Iterator<Item = &LocatedRow<W>> {
         self.0.values()
     }
@@ -127,14 +127,14 @@ impl<W: World> EpisodeRows<W> {
         self.0.len()
     }
 
-    /// Returns whether there is no row.
+    /// Returns `true` if the episode has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// The rows of one world that can be played, and what is wrong with other lines.
+/// The valid rows of one world, and the problems of the other lines.
 #[derive(Debug)]
 pub struct Replay<W: World> {
     episodes: BTreeMap<Origin<W>, Arc<EpisodeRows<W>>>,
@@ -166,7 +166,8 @@ impl<W: World> Default for Replay<W> {
 }
 
 impl<W: World> Replay<W> {
-    /// A replay of rows made by this program, numbered as the lines that they would be written to.
+    /// Creates a replay from rows built in memory, numbered as the lines of the file that they
+    /// would be written to.
     #[must_use]
     pub fn from_rows(rows: impl IntoIterator<Item = ReplayRow<W>>) -> Self {
         let mut replay = Self::default();
@@ -179,7 +180,8 @@ impl<W: World> Replay<W> {
         replay
     }
 
-    /// Keeps the row, unless its place is taken: the first one stays.
+    /// Inserts a row. If the episode already has a row for the step, keeps the first one and
+    /// returns an error.
     pub(super) fn insert(&mut self, row: LocatedRow<W>) -> Result<(), String> {
         let origin = row.row.origin;
         let episode = Arc::make_mut(self.episodes.entry(origin).or_default());
@@ -209,7 +211,7 @@ impl<W: World> Replay<W> {
         (self.problems, self.problem_count) = (problems, count);
     }
 
-    /// Returns all episodes, by rules, streams, task and seed.
+    /// Returns the origins of all episodes, ordered by rules, streams, task and seed.
     pub fn episodes(&self) -> impl Iterator<Item = &Origin<W>> {
         self.episodes.keys()
     }
@@ -220,7 +222,7 @@ impl<W: World> Replay<W> {
         self.episodes.get(origin)
     }
 
-    /// Returns all rows by episode and step.
+    /// Returns all rows, ordered by episode and step.
     pub fn iter(&self) -> impl Iterator<Item = &LocatedRow<W>> {
         self.episodes.values().flat_map(|rows| rows.iter())
     }
@@ -231,13 +233,13 @@ impl<W: World> Replay<W> {
         self.rows
     }
 
-    /// Returns what is wrong with the other lines: the first [`PROBLEMS_KEPT`].
+    /// Returns the problems of the other lines, at most the first [`PROBLEMS_KEPT`].
     #[must_use]
     pub fn problems(&self) -> &[Diagnostic] {
         &self.problems
     }
 
-    /// Returns the number of lines that have something wrong with them.
+    /// Returns the number of lines that have a problem, including those whose problem was not kept.
     #[must_use]
     pub const fn problem_count(&self) -> usize {
         self.problem_count

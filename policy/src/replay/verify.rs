@@ -1,4 +1,4 @@
-//! Playing a whole replay again, to see whether it fits this build.
+//! Plays a whole replay again and checks whether it fits this build.
 
 use sentinel_env::digest::Digest;
 use sentinel_env::num::round_to;
@@ -11,30 +11,31 @@ use sentinel_env::{Origin, WorldName};
 use super::fields::QUOTED_MAX;
 use super::{Diagnostic, EpisodeId, Playback, Recordable, Replay, play};
 
-/// One episode of a replay, played again.
+/// The result of playing one episode of a replay again.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct EpisodeCheck {
     /// World, rules, task, streams and seed.
     #[serde(flatten)]
     pub id: EpisodeId,
-    /// The recomputed score, four decimals.
+    /// Recomputed score in `[0, 1]`, rounded to four decimals.
     pub score: f64,
-    /// Actions taken.
+    /// Number of actions taken.
     pub actions: usize,
-    /// Steps used.
+    /// Number of steps of the budget used.
     pub steps: u32,
-    /// Actions that were recorded.
+    /// Number of actions that came from a row.
     pub hits: usize,
-    /// Values of `step_count` for which there was no row.
+    /// Values of `step_count` that had no row.
     pub misses: Vec<u32>,
-    /// Rows that were never reached.
+    /// Number of rows that were never played.
     pub unused: usize,
-    /// Rows that name another scenario.
+    /// Number of rows that name another scenario.
     pub mismatches: usize,
-    /// Rows whose prompt or completion is not what their episode and action are.
+    /// Number of rows whose prompt or completion does not match the replayed episode.
     #[serde(skip_serializing_if = "is_zero")]
     pub texts: usize,
-    /// Unused rows, the first row with another scenario, and the first with another text, by line.
+    /// Diagnostics with line numbers: every unused row, then the first row with another scenario,
+    /// then the first with another text.
     pub findings: Vec<Diagnostic>,
     /// Size and hash of the trajectory.
     #[serde(serialize_with = "as_text")]
@@ -45,22 +46,22 @@ fn as_text<S: Serializer>(digest: &Digest, serializer: S) -> Result<S::Ok, S::Er
     serializer.collect_str(digest)
 }
 
-/// The mean score over the episodes of one task, played one way.
+/// The mean score over the episodes that share world, rules, stream mode and task.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct TaskMean {
-    /// The world; left out for the first world of the registry.
+    /// Name of the world; omitted in JSON for the first world of the registry.
     #[serde(skip_serializing_if = "is_unnamed")]
     pub world: &'static str,
-    /// The rules; left out for the reference's.
+    /// Name of the rules; omitted in JSON for the reference rules.
     #[serde(skip_serializing_if = "is_reference")]
     pub rules: String,
-    /// How the streams are seeded.
+    /// Seeding of the random streams.
     pub streams: Streams,
-    /// The task.
+    /// Name of the task.
     pub task: &'static str,
-    /// How many episodes.
+    /// Number of episodes averaged.
     pub episodes: usize,
-    /// Mean of their scores, four decimals.
+    /// Mean score of the episodes, rounded to four decimals.
     pub score: f64,
 }
 
@@ -80,34 +81,34 @@ fn is_reference(rules: &str) -> bool {
     rules == "reference"
 }
 
-/// All episodes of a replay, played again.
+/// The result of playing every episode of a replay again.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Verification {
-    /// How many.
+    /// Number of episodes played.
     pub episode_count: usize,
-    /// Actions that were recorded.
+    /// Number of actions that came from a row.
     pub hits: usize,
-    /// Actions for which there was no row.
+    /// Number of actions for which there was no row.
     pub misses: usize,
-    /// Rows that were never reached.
+    /// Number of rows that were never played.
     pub unused: usize,
-    /// Rows that name another scenario.
+    /// Number of rows that name another scenario.
     pub mismatches: usize,
-    /// Rows whose prompt or completion is not what their episode and action are.
+    /// Number of rows whose prompt or completion does not match the replayed episode.
     #[serde(skip_serializing_if = "is_zero")]
     pub texts: usize,
-    /// Mean score over all episodes, four decimals; 0 without any.
+    /// Mean score over all episodes, rounded to four decimals; 0 if there are none.
     pub score: f64,
-    /// The same by stream mode and task.
+    /// Mean scores by world, rules, stream mode and task.
     pub means: Vec<TaskMean>,
     /// Digest over the digests of all episodes, in order.
     #[serde(serialize_with = "as_text")]
     pub digest: Digest,
-    /// Each episode, in order.
+    /// Result of each episode, in order.
     pub episodes: Vec<EpisodeCheck>,
 }
 
-/// Plays one episode of a replay again.
+/// Plays one episode of a replay again and compares it with its rows.
 #[must_use]
 pub fn verify_episode<W: Recordable>(replay: &Replay<W>, origin: &Origin<W>) -> EpisodeCheck {
     let (setup, id) = (origin.setup(), EpisodeId::from(*origin));
@@ -157,7 +158,7 @@ fn unused(line: usize, step: u32, id: &EpisodeId, used: u32) -> Diagnostic {
     let why = if step >= used {
         format!("the episode has ended after {used} steps")
     } else {
-        "no action falls on it".to_owned()
+        "no action is taken at this step".to_owned()
     };
     Diagnostic {
         line,
@@ -165,7 +166,7 @@ fn unused(line: usize, step: u32, id: &EpisodeId, used: u32) -> Diagnostic {
     }
 }
 
-/// Plays all episodes of a replay again.
+/// Plays every episode of a replay again and compares each with its rows.
 #[must_use]
 pub fn verify<W: Recordable>(replay: &Replay<W>) -> Verification {
     let checks = replay
@@ -175,7 +176,8 @@ pub fn verify<W: Recordable>(replay: &Replay<W>) -> Verification {
 }
 
 impl Verification {
-    /// Sums up episodes, which must be in order.
+    /// Aggregates the results of episodes, which must be sorted so that those of one mean are
+    /// adjacent.
     #[must_use]
     pub fn from_checks(episodes: Vec<EpisodeCheck>) -> Self {
         let mut digest = Digest::default();
@@ -203,14 +205,15 @@ impl Verification {
         }
     }
 
-    /// Whether every recorded action was played and nothing else was.
+    /// Returns `true` if every recorded action was played, no other action was taken, and all
+    /// scenarios and texts match.
     #[must_use]
     pub const fn fits(&self) -> bool {
         self.misses == 0 && self.unused == 0 && self.mismatches == 0 && self.texts == 0
     }
 }
 
-/// One mean for each run of episodes that differ in their seed alone; they come in order.
+/// Returns one mean for each run of adjacent episodes that differ in their seed only.
 fn means(episodes: &[EpisodeCheck]) -> Vec<TaskMean> {
     let same = |a: &EpisodeId, b: &EpisodeId| {
         (a.world, &a.rules, a.streams, a.task) == (b.world, &b.rules, b.streams, b.task)
@@ -231,7 +234,8 @@ fn means(episodes: &[EpisodeCheck]) -> Vec<TaskMean> {
     alike.filter_map(mean).collect()
 }
 
-/// How many values, and their mean as the evaluation rounds it.
+/// Returns the number of values and their mean, rounded to four decimals; a mean of 0 if there are
+/// none.
 fn mean(values: impl Iterator<Item = f64>) -> (usize, f64) {
     let (count, sum) = values.fold((0, 0.0), |(n, sum), value| (n + 1, sum + value));
     (

@@ -1,35 +1,36 @@
-//! What a completion does that is no action.
+//! The effect of a completion that is not a valid action.
 
-/// What becomes of an episode in which a model said something that is no action.
+/// The effect on an episode of a completion that is not a valid action.
 ///
-/// There are two answers, and each world has one of them. In neither does the text become an action
-/// that it does not name: taking the cheapest harmless action in its place would teach a model that
-/// nonsense is that action.
+/// Each world uses one of the two variants. Neither replaces the text by an action that it does not
+/// name: substituting the cheapest harmless action would teach a model that invalid text is that
+/// action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Consequence<A> {
-    /// The world has an action for it, which costs a step and is counted and rewarded by the world.
+    /// The world has an action for invalid text. It uses up a step, and the world counts it and
+    /// rewards it.
     Step(A),
-    /// The world has none: the episode is left as it was, and for this sample it ends here. The
-    /// row earns the [`InvalidReward`], and so does every event that the budget still had room for,
-    /// so that no score is saved by breaking off.
+    /// The world has no such action. The state of the episode does not change, and the sample ends
+    /// here. The row earns the [`InvalidReward`], and so does every reward event that the remaining
+    /// budget still allowed, so that ending early never preserves a score.
     Ends,
 }
 
-/// What a completion earns that ends an episode: below the reward of any action.
+/// The reward of a completion that ends its sample, in `[-1, 0]`: below the reward of any action.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, serde::Serialize)]
 pub struct InvalidReward(f64);
 
-/// Why a number is no reward for a completion that is no action.
+/// An error for a number that is not a valid [`InvalidReward`].
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("{0} is not from -1 to 0: what is no action must earn less than any action does")]
+#[error("{0} is not from -1 to 0: an invalid completion must earn less than any action")]
 pub struct InvalidRewardError(f64);
 
 impl InvalidReward {
-    /// From a number in `[-1, 0]`. Every world's actions earn more than 0, see
-    /// [`super::TextWorld::LEAST_REWARD`].
+    /// Creates the reward from a number in `[-1, 0]`. Every action of a world with
+    /// [`Consequence::Ends`] earns more than 0, see [`super::TextWorld::LEAST_REWARD`].
     ///
     /// # Errors
-    /// If it is another number, or none.
+    /// If the number is outside of that range or NaN.
     pub fn new(value: f64) -> Result<Self, InvalidRewardError> {
         if (-1.0..=0.0).contains(&value) {
             Ok(Self(value))
@@ -38,7 +39,7 @@ impl InvalidReward {
         }
     }
 
-    /// The number.
+    /// Returns the reward as a number.
     #[must_use]
     pub const fn value(self) -> f64 {
         self.0

@@ -1,13 +1,16 @@
-//! Worlds played in words: an observation becomes a prompt, a completion becomes an action.
+//! Text interface of the worlds: an observation is formatted as a prompt, and a completion is
+//! parsed as an action.
 //!
-//! * [`TextWorld`]: what a world brings along; every world of this crate is one, in its own folder.
-//! * [`Object`]: reads the JSON object that a completion should be.
-//! * [`Situation`]: an episode with what its prompts remember, which can be copied at any step.
-//! * [`Unreadable`]: why a completion is no action. It never becomes another one.
-//! * [`Consequence`]: what such a completion does to the episode.
-//! * [`check_transcripts`]: whether the prompts and completions of a replay fit it.
+//! * [`TextWorld`]: the interface that a world implements; every world of this crate does, in its
+//!   own folder.
+//! * [`Object`]: parses the JSON object that a completion should consist of.
+//! * [`Situation`]: an episode with the memory of its prompts, which can be cloned at any step.
+//! * [`Unreadable`]: the error for a completion that is not a valid action. Such a completion never
+//!   becomes another action.
+//! * [`Consequence`]: the effect of such a completion on the episode.
+//! * [`check_transcripts`]: checks the prompts and completions of a replay.
 //!
-//! Nothing here needs a tensor: a language model is whoever answers a prompt with a text.
+//! This module needs no tensors: a language model is anything that answers a prompt with a text.
 
 mod consequence;
 mod object;
@@ -25,59 +28,63 @@ use sentinel_env::named_enum;
 
 use crate::Playable;
 
-/// Most bytes of a completion; of a longer one nothing is looked at.
+/// Largest size of a completion in bytes. A longer one is refused without parsing.
 pub const COMPLETION_BYTES: usize = 4096;
 
 named_enum! {
-    /// How an observation is put into words.
+    /// The style in which an observation is formatted as a prompt.
     #[derive(Default)]
     pub enum PromptStyle {
-        /// A few hundred characters without instructions, for small models that learn the form: the
-        /// public numbers that the learned policies get as features, and what they remember.
+        /// A few hundred characters without instructions, for small models that are trained on the
+        /// format: the public numbers that learned policies get as features, with their memory of
+        /// earlier steps.
         #[default]
         Compact = "compact",
-        /// The long prompt of the reference, with instructions and examples, for models that can read.
+        /// The long prompt of the reference with instructions and examples, for models that follow
+        /// instructions.
         Reference = "reference",
     }
 }
 
-/// An action as a completion names it.
+/// An action parsed from a completion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Heard<A> {
-    /// The action.
+    /// The action that the completion names.
     pub action: A,
-    /// Whether something around it had to be left out for it to be read.
+    /// `true` if text around the action had to be ignored to parse it.
     pub repaired: bool,
 }
 
-/// A world that can be played in words.
+/// A world that can be played in text.
 pub trait TextWorld: Playable {
-    /// What prompts remember of earlier observations; public, as all that a policy knows.
+    /// Memory of earlier observations that prompts use. Like everything a policy knows, it is
+    /// public.
     type Memory: Clone + std::fmt::Debug + Default + Send + Sync;
-    /// The least reward that an action of the world can earn.
+    /// Lower bound of the reward of an action in this world.
     const LEAST_REWARD: f64;
 
-    /// Takes in an observation: each one of an episode once, in order.
+    /// Updates the memory with an observation. Called once for every observation of an episode, in
+    /// order.
     fn remember(memory: &mut Self::Memory, observation: &Self::Observation);
 
-    /// The prompt for the observation taken in last. Of the episode it reads what the world's
-    /// payload shows to everybody, and never hidden state.
+    /// Formats the prompt for the latest observation. It reads only the parts of the episode that
+    /// the world's public payload shows, never hidden state.
     fn prompt(style: PromptStyle, memory: &Self::Memory, episode: &Self) -> String;
 
-    /// What a model is to say for an action: a completion that [`TextWorld::hear`] reads back, in
-    /// the form that the prompt of this style asks for.
+    /// Formats an action as the completion that a model should generate. [`TextWorld::hear`] parses
+    /// it back; the format is the one that a prompt of this style asks for.
     fn say(style: PromptStyle, observation: &Self::Observation, action: Self::Action) -> String;
 
-    /// Reads a completion.
+    /// Parses a completion as an action.
     ///
     /// # Errors
-    /// Names why it is no action here.
+    /// If it is not a valid action for this observation. The error names the reason.
     fn hear(
         reader: Reader,
         completion: &str,
         observation: &Self::Observation,
     ) -> Result<Heard<Self::Action>, Unreadable>;
 
-    /// What a completion that could not be read does to the episode.
+    /// Returns the effect on the episode of a completion that could not be parsed.
     fn consequence(completion: &str, observation: &Self::Observation) -> Consequence<Self::Action>;
 }

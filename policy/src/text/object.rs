@@ -1,4 +1,4 @@
-//! Reads the one JSON object that a completion should be.
+//! Parses the single JSON object that a completion should consist of.
 
 use sentinel_env::json::{Expected, FieldFault, Fields, Json, WrongType, objects};
 use sentinel_env::named_enum;
@@ -8,41 +8,44 @@ use super::unreadable::clip;
 use super::{COMPLETION_BYTES, Reason, Unreadable};
 
 named_enum! {
-    /// How strictly a completion is read.
+    /// Strictness of the parser of completions.
     #[derive(Default)]
     pub enum Reader {
-        /// One JSON object and white space around it, nothing else.
+        /// Accepts one JSON object with optional white space around it, and nothing else.
         #[default]
         Strict = "strict",
-        /// Text and code fences around the only object are left out, and that is counted. The object
-        /// itself is read as strictly.
+        /// Ignores text and code fences around the object if there is only one, and reports that it
+        /// did. The object itself is parsed as strictly.
         Repair = "repair",
     }
 }
 
-/// The fields of a completion's JSON object that were not read yet. The worlds of this crate read
-/// their actions with it, and any other [`TextWorld`](super::TextWorld) can.
+/// The fields of a completion's JSON object that have not been read yet. The worlds of this crate
+/// parse their actions with it, and any other [`TextWorld`](super::TextWorld) can do the same.
 #[derive(Clone, Debug)]
 pub struct Object {
     fields: Fields,
-    /// Whether text around it was left out.
+    /// `true` if text around the object was ignored.
     repaired: bool,
 }
 
 impl Object {
-    /// Reads the only object of a completion, whose fields must all be among `known`.
+    /// Parses the only object of a completion. All of its fields must be among `known`.
     ///
     /// # Errors
-    /// If the completion is empty, too long, not one JSON object, or has an unknown field or one
-    /// field twice.
+    /// If the completion is empty, too long or not one JSON object, or if it has an unknown or a
+    /// duplicate field.
     pub fn read(reader: Reader, text: &str, known: &[&str]) -> Result<Self, Unreadable> {
         if text.len() > COMPLETION_BYTES {
-            let detail = format!("{} bytes, of {COMPLETION_BYTES} at most", text.len());
+            let detail = format!(
+                "{} bytes, at most {COMPLETION_BYTES} are allowed",
+                text.len()
+            );
             return Err(Unreadable::new(Reason::TooLong, detail));
         }
         let text = text.trim();
         if text.is_empty() {
-            return Err(Unreadable::new(Reason::Empty, "nothing is said"));
+            return Err(Unreadable::new(Reason::Empty, "the completion is empty"));
         }
         let (fields, repaired) = match (whole(text), reader) {
             (Ok(fields), _) => (fields, false),
@@ -53,34 +56,35 @@ impl Object {
         Ok(Self { fields, repaired })
     }
 
-    /// Takes a text; none where the field is missing or null.
+    /// Removes a field and returns its text; `None` if it is missing or null.
     ///
     /// # Errors
-    /// If the field holds something else.
+    /// If the field has another type.
     pub fn text(&mut self, name: &'static str) -> Result<Option<String>, Unreadable> {
         self.fields.text(name).map_err(wrong_type)
     }
 
-    /// Takes a text that must be there.
+    /// Removes a required field and returns its text.
     ///
     /// # Errors
-    /// If the field is missing, null or something else.
+    /// If the field is missing, null or of another type.
     pub fn required(&mut self, name: &'static str) -> Result<String, Unreadable> {
         self.text(name)?.ok_or_else(|| Unreadable::missing(name))
     }
 
-    /// Takes `true` or `false`; none where the field is missing or null.
+    /// Removes a field and returns its value as `true` or `false`; `None` if it is missing or null.
     ///
     /// # Errors
-    /// If the field holds something else.
+    /// If the field has another type.
     pub fn flag(&mut self, name: &'static str) -> Result<Option<bool>, Unreadable> {
         self.fields.flag(name).map_err(wrong_type)
     }
 
-    /// Takes the value with this name that `parse` knows; none where the field is missing or null.
+    /// Removes a field and returns what `parse` makes of its text; `None` if the field is missing
+    /// or null.
     ///
     /// # Errors
-    /// If the field holds no text, or `parse` does not know it.
+    /// If the field has another type, or `parse` returns `None`.
     pub fn named<T>(
         &mut self,
         name: &'static str,
@@ -96,8 +100,8 @@ impl Object {
         parse(&text).map(Some).ok_or_else(unknown)
     }
 
-    /// Checks that `action` uses no other field, and returns whether text around the object was left
-    /// out.
+    /// Checks that no field is left that `action` does not use, and returns `true` if text around
+    /// the object was ignored. Fields that are null do not count.
     ///
     /// # Errors
     /// If a field is left.
@@ -123,26 +127,32 @@ fn wrong_type(wrong: WrongType) -> Unreadable {
     Unreadable::new(Reason::WrongType, detail)
 }
 
-/// The fields of a text that is one object and nothing else.
+/// Returns the fields of a text that consists of one JSON object.
 fn whole(text: &str) -> Result<Fields, Unreadable> {
     let fault = |reason, detail: String| Err(Unreadable::new(reason, detail));
     if text.contains("```") && !text.starts_with('{') {
-        return fault(Reason::CodeFence, "a code fence around it".to_owned());
+        return fault(
+            Reason::CodeFence,
+            "a code fence around the object".to_owned(),
+        );
     }
     if !text.starts_with('{') {
         return if serde_json::from_str::<IgnoredAny>(text).is_ok() {
-            fault(Reason::NotAnObject, format!("{} is no object", clip(text)))
+            fault(
+                Reason::NotAnObject,
+                format!("{} is not an object", clip(text)),
+            )
         } else if objects(text).next().is_some() {
             fault(Reason::TextAround, "text before the object".to_owned())
         } else {
-            fault(Reason::NotJson, format!("{:?} is no JSON", clip(text)))
+            fault(Reason::NotJson, format!("{:?} is not JSON", clip(text)))
         };
     }
     let mut reader = serde_json::Deserializer::from_str(text).into_iter::<Json>();
     let fields = match reader.next() {
         Some(Ok(Json::Object(fields))) => fields,
         Some(Err(error)) => return fault(Reason::NotJson, error.to_string()),
-        _ => return fault(Reason::Empty, "nothing is said".to_owned()),
+        _ => return fault(Reason::Empty, "the completion is empty".to_owned()),
     };
     let rest = text[reader.byte_offset()..].trim_start();
     if rest.is_empty() {
@@ -155,7 +165,8 @@ fn whole(text: &str) -> Result<Fields, Unreadable> {
     }
 }
 
-/// The only object within a text; `error` is what is wrong with the text as a whole.
+/// Returns the fields of the only JSON object within a text. `error` describes why the text as a
+/// whole is not valid; it is returned if there is no object.
 fn only(text: &str, error: Unreadable) -> Result<Fields, Unreadable> {
     let mut found = objects(text);
     match (found.next(), found.next()) {
@@ -168,7 +179,7 @@ fn only(text: &str, error: Unreadable) -> Result<Fields, Unreadable> {
     }
 }
 
-/// Checks that each field is one that there is, once.
+/// Checks that every field is known and occurs once.
 fn check(fields: &Fields, known: &[&str]) -> Result<(), Unreadable> {
     Err(match fields.fault(known) {
         None => return Ok(()),
@@ -178,7 +189,7 @@ fn check(fields: &Fields, known: &[&str]) -> Result<(), Unreadable> {
             Unreadable::new(Reason::UnknownField, detail)
         }
         Some(FieldFault::Duplicate(name)) => {
-            Unreadable::new(Reason::DuplicateField, format!("{name} is there twice"))
+            Unreadable::new(Reason::DuplicateField, format!("field {name} occurs twice"))
         }
     })
 }

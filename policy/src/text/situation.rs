@@ -1,4 +1,4 @@
-//! An episode as a text player meets it.
+//! The state of an episode that is played in text.
 
 use sentinel_env::Transition;
 
@@ -6,8 +6,8 @@ use super::{PromptStyle, TextWorld};
 use crate::Scripted;
 use crate::policy::Player;
 
-/// An episode, what its prompts remember, and how it came about. A copy goes on like the original,
-/// under the same luck.
+/// An episode with the memory of its prompts and its past actions. A clone continues exactly like
+/// the original, with the same random outcomes.
 #[derive(Clone, Debug)]
 pub struct Situation<W: TextWorld> {
     episode: W,
@@ -16,7 +16,7 @@ pub struct Situation<W: TextWorld> {
 }
 
 impl<W: TextWorld> Situation<W> {
-    /// The beginning of an episode.
+    /// Creates the state at the beginning of an episode.
     #[must_use]
     pub fn new(setup: &W::Setup) -> Self {
         let episode = W::reset(setup);
@@ -29,45 +29,45 @@ impl<W: TextWorld> Situation<W> {
         }
     }
 
-    /// The episode as it stands.
+    /// Returns the episode in its current state.
     #[must_use]
     pub const fn episode(&self) -> &W {
         &self.episode
     }
 
-    /// The observation.
+    /// Returns the current observation of the episode.
     #[must_use]
     pub fn observation(&self) -> &W::Observation {
         W::observation(&self.episode)
     }
 
-    /// Whether the episode has ended.
+    /// Returns `true` if the episode has ended.
     #[must_use]
     pub fn done(&self) -> bool {
         W::is_done(self.observation())
     }
 
-    /// What was done so far.
+    /// Returns the actions taken so far.
     #[must_use]
     pub fn actions(&self) -> &[W::Action] {
         &self.actions
     }
 
-    /// What is asked now.
+    /// Returns the prompt for the current observation.
     #[must_use]
     pub fn prompt(&self, style: PromptStyle) -> String {
         W::prompt(style, &self.memory, &self.episode)
     }
 
-    /// What its prompts remember.
+    /// Returns the memory from which prompts are built.
     pub(crate) const fn memory(&self) -> &W::Memory {
         &self.memory
     }
 
-    /// Takes an action.
+    /// Takes one action and updates the memory with the new observation.
     ///
     /// # Errors
-    /// If the episode does not take it; nothing changes then.
+    /// If the episode refuses the action. Nothing changes in that case.
     pub fn step(&mut self, action: W::Action) -> Result<Transition<W::Info>, W::StepError> {
         let transition = self.episode.step(action)?;
         W::remember(&mut self.memory, W::observation(&self.episode));
@@ -75,8 +75,8 @@ impl<W: TextWorld> Situation<W> {
         Ok(transition)
     }
 
-    /// A scripted player that has seen all that came before this situation, but not itself: its
-    /// next [`Player::act`] takes that in.
+    /// Creates a scripted player that has observed every state before the current one. Its next
+    /// [`Player::act`] observes the current state.
     #[must_use]
     pub fn player(&self, policy: W::PolicyName) -> Player<W> {
         let setup = self.episode.setup();
@@ -84,7 +84,7 @@ impl<W: TextWorld> Situation<W> {
         let mut past = W::reset(setup);
         for action in &self.actions {
             player.observe(&past);
-            // The episode took these actions before.
+            // Does not happen: the same episode accepted these actions before.
             if W::step(&mut past, *action).is_err() {
                 break;
             }

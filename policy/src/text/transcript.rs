@@ -1,10 +1,10 @@
-//! Checks whether recorded prompts and completions fit their episode and action.
+//! Checks recorded prompts and completions against the replayed episode and its actions.
 
 use super::{Consequence, PromptStyle, Reader, Situation, TextWorld};
 use crate::replay::{Diagnostic, EpisodeId, EpisodeRows, LmTranscript};
 
-/// Returns a diagnostic for each row whose prompt this build would not ask, or whose completion is not its
-/// action.
+/// Returns one diagnostic for each row whose prompt differs from what this build would generate, or
+/// whose completion does not parse to the recorded action.
 #[must_use]
 pub fn check_transcripts<W: TextWorld>(rows: &EpisodeRows<W>, setup: &W::Setup) -> Vec<Diagnostic> {
     let mut faults = Vec::new();
@@ -67,7 +67,7 @@ fn fault<W: TextWorld>(
             Consequence::Ends => return Some(format!("completion is no action: {error}")),
         },
     };
-    // What an answer states beside its action is not kept in full.
+    // Compares displayed forms, because replays do not store every detail of an action.
     let (said, done) = (said.to_string(), action.to_string());
     (said != done).then(|| format!("completion says {said}, and {done} was done"))
 }

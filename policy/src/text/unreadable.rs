@@ -1,49 +1,49 @@
-//! Why a completion is no action.
+//! Errors for completions that are not a valid action.
 
 use sentinel_env::text::abbreviate;
 
-/// Longest piece of a completion that is repeated, in characters.
+/// Longest part of a completion that an error message quotes, in characters.
 const QUOTED: usize = 40;
 
-/// What is wrong with a completion.
+/// The kind of error in a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// Nothing but white space.
+    /// The completion holds nothing but white space.
     Empty,
-    /// More than [`super::COMPLETION_BYTES`].
+    /// The completion has more than [`super::COMPLETION_BYTES`] bytes.
     TooLong,
-    /// No JSON: also `NaN`, and an object that is not closed.
+    /// The completion is not JSON. This includes `NaN` and an object that is not closed.
     NotJson,
-    /// JSON, but no object.
+    /// The completion is valid JSON but not an object.
     NotAnObject,
-    /// A code fence around it.
+    /// A code fence surrounds the object.
     CodeFence,
-    /// Other text around the object.
+    /// Other text precedes or follows the object.
     TextAround,
-    /// More than one object.
+    /// The completion holds more than one object.
     SeveralObjects,
-    /// A field twice.
+    /// A field occurs more than once.
     DuplicateField,
-    /// A field that no action has.
+    /// The object has a field that no action of the world has.
     UnknownField,
-    /// A field that this action does not use.
+    /// The object has a field that this action does not use.
     UnusedField,
-    /// A field that this action needs.
+    /// A field that this action requires is missing.
     MissingField,
-    /// A field that holds something else than it should.
+    /// A field has a value of the wrong type.
     WrongType,
-    /// A word that is no action.
+    /// The action name does not exist in this world.
     UnknownAction,
-    /// A name that nothing has: `S7`, `JOB-1`.
+    /// A name such as `S7` or `JOB-1` that does not exist in this world.
     UnknownName,
-    /// A name of something that this task lacks.
+    /// A name that exists in this world, but not in this task.
     NotHere,
-    /// The world's own reader refused it, under this word.
+    /// The world's own parser refused the completion. Holds the word for the counts.
     Refused(&'static str),
 }
 
 impl Reason {
-    /// The word under which it is counted.
+    /// Returns the word under which the error is counted.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -67,18 +67,18 @@ impl Reason {
     }
 }
 
-/// A completion that is no action, and why.
+/// An error for a completion that is not a valid action.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {detail}", reason.name())]
 pub struct Unreadable {
-    /// The kind of fault, for counts.
+    /// The kind of error, for counts.
     pub reason: Reason,
-    /// The fault, for a person.
+    /// Description of the error for human readers.
     pub detail: String,
 }
 
 impl Unreadable {
-    /// A fault of this kind.
+    /// Creates an error from its kind and description.
     #[must_use]
     pub fn new(reason: Reason, detail: impl Into<String>) -> Self {
         Self {
@@ -87,21 +87,21 @@ impl Unreadable {
         }
     }
 
-    /// A word that is no action.
+    /// Creates the error for an action name that does not exist.
     #[must_use]
     pub fn unknown_action(word: &str) -> Self {
         let detail = format!("there is no action {:?}", clip(word));
         Self::new(Reason::UnknownAction, detail)
     }
 
-    /// A field that must be there and is not.
+    /// Creates the error for a required field that is missing.
     #[must_use]
     pub fn missing(field: &str) -> Self {
         Self::new(Reason::MissingField, format!("{field} is missing"))
     }
 }
 
-/// Returns the beginning of a text that may be as long as a completion.
+/// Returns the beginning of a text that may be as long as a completion, for an error message.
 pub(super) fn clip(text: &str) -> String {
     abbreviate(text, QUOTED)
 }

@@ -1,4 +1,5 @@
-//! The hand-written policy: trust the ledger, check when it matters (spec training-eval §1).
+//! The rule-based policy of the reference: call the most trusted slot, and verify it at high stakes
+//! (spec training-eval §1).
 
 use sentinel_env::ledger::HIGH_STAKES;
 use sentinel_env::slot::argmax;
@@ -6,16 +7,18 @@ use sentinel_env::trust::{Action, Observation, TrustEnv};
 
 use crate::policy::Policy;
 
-/// Calls the most trusted slot; verifies when stakes are high and its trust is below a threshold.
+/// A policy that calls the most trusted slot, and verifies it if stakes are high and its trust is
+/// below a threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Heuristic {
     verify_below: f64,
 }
 
 impl Heuristic {
-    /// As the reference's evaluation plays it.
+    /// The threshold of the reference's evaluation.
     pub const EVALUATION: Self = Self { verify_below: 0.65 };
-    /// As the reference fills the gaps of a replay; its published "trained" row is this policy.
+    /// The threshold with which the reference fills gaps of a replay. Its published "trained" row
+    /// is this policy.
     pub const REPLAY_MISS: Self = Self { verify_below: 0.70 };
 }
 

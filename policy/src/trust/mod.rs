@@ -1,4 +1,4 @@
-//! The policies of the trust world, scripted and learned.
+//! The scripted and learned policies of the trust world.
 
 mod bayes;
 mod heuristic;
@@ -23,34 +23,34 @@ use sentinel_env::named_enum;
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::TrustEnv;
 
-/// The text of an action that solves a subtask without a specialist, where none is written.
+/// Default text of an action that solves a subtask without a specialist.
 const SELF_SOLVED: &str = "SELF_SOLVED";
 
-/// A policy or an oracle of this world.
+/// A policy or privileged policy of the trust world.
 pub type Player = crate::policy::Player<TrustEnv>;
 
 named_enum! {
-    /// The scripted policies.
+    /// The scripted policies of the trust world.
     pub enum PolicyName {
-        /// The reference's random policy.
+        /// The random policy of the reference.
         Random = "random",
-        /// Most trusted slot, verified when stakes are high and trust is not.
+        /// Calls the most trusted slot, verified if stakes are high and its trust is low.
         Heuristic = "heuristic",
         /// The same with another threshold: the reference publishes it as "Trained (GRPO)".
         Heuristic70 = "heuristic_70",
-        /// Reads hidden state; the reference's upper bar.
+        /// A privileged policy: the reference's upper bound.
         OracleLite = "oracle_lite",
-        /// Never calls anybody.
+        /// Solves every subtask itself and never calls a specialist.
         SelfSolve = "self_solve",
-        /// Look-ahead over the exact posterior of the hidden assignment.
+        /// Looks ahead over the exact posterior of the hidden assignment.
         Bayes = "bayes",
-        /// The same look-ahead, told the assignment.
+        /// A privileged policy: the same look-ahead with the true assignment.
         Oracle = "oracle",
     }
 }
 
 impl PolicyName {
-    /// One sentence for a person.
+    /// Returns a one-sentence description for users.
     #[must_use]
     pub const fn describe(self) -> &'static str {
         match self {
@@ -72,13 +72,13 @@ impl PolicyName {
         }
     }
 
-    /// Whether the policy reads hidden state.
+    /// Returns `true` if the policy reads hidden state.
     #[must_use]
     pub const fn is_privileged(self) -> bool {
         matches!(self, Self::OracleLite | Self::Oracle)
     }
 
-    /// A fresh player for the episode `seed`.
+    /// Creates a player for the episode `seed`, with no memory of earlier episodes.
     #[must_use]
     pub fn player(self, seed: u64, streams: Streams) -> Player {
         match self {

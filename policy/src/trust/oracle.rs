@@ -1,4 +1,4 @@
-//! The reference's oracle (spec training-eval §1). Reads hidden state.
+//! The privileged policy of the reference (spec training-eval §1).
 
 use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
@@ -8,7 +8,8 @@ use sentinel_env::trust::{Action, Behaviour, Episode, Task, TrustEnv};
 
 use crate::policy::PrivilegedPolicy;
 
-/// Verifies the known adversary when task3's stakes are high, else calls the most reliable slot.
+/// A privileged policy that verifies the adversary at high stakes of task3, and otherwise calls the
+/// most reliable slot.
 pub struct OracleLite;
 
 impl PrivilegedPolicy<TrustEnv> for OracleLite {

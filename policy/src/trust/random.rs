@@ -1,4 +1,4 @@
-//! The reference's random policy (spec training-eval §1).
+//! The random policy of the reference (spec training-eval §1).
 
 use sentinel_env::rng::{PyRandom, Streams};
 use sentinel_env::slot::{SLOTS, Slot};
@@ -6,11 +6,12 @@ use sentinel_env::trust::{Action, Observation, TrustEnv};
 
 use crate::policy::{POLICY_STREAM, Policy};
 
-/// A random slot; delegate 65 %, verify 20 %, solve 10 %, skip 5 %.
+/// A policy that picks a random slot and delegates with 65 %, verifies with 20 %, solves
+/// independently with 10 % and skips with 5 % probability.
 pub struct Random(PyRandom);
 
 impl Random {
-    /// The policy's own stream of the episode `seed`.
+    /// Creates the policy with its own random stream of the episode `seed`.
     #[must_use]
     pub fn new(seed: u64, streams: Streams) -> Self {
         Self(PyRandom::new(streams.seed(seed, POLICY_STREAM)))
@@ -19,7 +20,7 @@ impl Random {
 
 impl Policy<TrustEnv> for Random {
     fn choose(&mut self, _observation: &Observation) -> Action {
-        // Both draws are always made, in this order.
+        // Both numbers are drawn on every step, in this order.
         let slot = Slot::ALL[self.0.below(SLOTS as u32) as usize];
         match self.0.random() {
             r if r < 0.65 => Action::Delegate(slot),

@@ -1,4 +1,4 @@
-//! Sums up an episode as the reference's evaluation does.
+//! Summary of an episode in the form of the reference's evaluation.
 
 use sentinel_env::Environment;
 use serde::Serialize;
@@ -9,41 +9,43 @@ use sentinel_env::trust::{Event, Status, Task, TrustEnv};
 
 use crate::rollout::Run;
 
-/// One row of the evaluation's `episodes` (spec training-eval §1), in the reference's order.
+/// One row of the evaluation's `episodes`, with the keys in the reference's order (spec
+/// training-eval §1).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EpisodeRow {
-    /// Who played.
+    /// Name of the policy that acted.
     pub policy: String,
-    /// The task.
+    /// Task of the episode.
     pub task_type: Task,
-    /// The seed.
+    /// Seed of the episode.
     pub seed: u64,
-    /// Steps of the budget used, not actions.
+    /// Number of steps of the budget used, which may differ from the number of actions.
     pub steps: u8,
-    /// Mean reward per event, four decimals.
+    /// Mean reward per event, rounded to four decimals.
     pub score: f64,
-    /// Four decimals.
+    /// Sum of all rewards, rounded to four decimals.
     pub total_reward: f64,
-    /// Completed over all subtasks, three decimals.
+    /// Share of completed subtasks, rounded to three decimals.
     pub completion_rate: f64,
-    /// Detections over encounters, 1 without any.
+    /// Detections divided by encounters, 1 if there were none; rounded to four decimals.
     pub detection_rate: f64,
-    /// 0 for task1, which has none.
+    /// Calibration of the ledger at the end, rounded to four decimals; 0 for task1, which does not
+    /// grade it.
     pub trust_calibration: f64,
-    /// Poisonings kept out.
+    /// Number of poisoned answers that were detected.
     pub adversarial_detections: u16,
-    /// Poisonings let in.
+    /// Number of poisoned answers that were accepted.
     pub adversarial_poisonings: u16,
-    /// `completed`, or `failed` when poison ended it.
+    /// Status at the end: `completed`, or `failed` if a poisoned answer ended the episode.
     pub status: Status,
-    /// Difficulty that was played.
+    /// Difficulty at which the episode was played.
     pub difficulty_profile: DifficultyProfile,
     /// Reward returned by each action; the last is the terminal reward.
     pub rewards: Vec<f64>,
 }
 
 impl EpisodeRow {
-    /// Sums up an episode that has ended.
+    /// Creates the row of an episode that has ended.
     #[must_use]
     pub fn of(policy: &str, run: &Run<TrustEnv>) -> Self {
         let episode = run.episode();

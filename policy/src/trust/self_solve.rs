@@ -1,10 +1,11 @@
-//! The policy that needs nobody: a floor that every claim about trust must clear (quirk Q4).
+//! The policy without specialists: a lower bound that every policy that learns trust must exceed
+//! (quirk Q4).
 
 use sentinel_env::trust::{Action, Observation, TrustEnv};
 
 use crate::policy::Policy;
 
-/// Always solves independently.
+/// A policy that solves every subtask independently.
 pub struct SelfSolve;
 
 impl Policy<TrustEnv> for SelfSolve {

@@ -1,4 +1,4 @@
-//! The trust world in words.
+//! Text interface of the trust world.
 
 use sentinel_env::Environment;
 use std::fmt::{self, Write};
@@ -14,7 +14,7 @@ use super::SELF_SOLVED;
 use super::learned::history::History;
 use crate::text::{Consequence, Heard, Object, PromptStyle, Reader, TextWorld, Unreadable};
 
-/// The fields of an answer.
+/// Fields that a completion may have.
 const FIELDS: [&str; 4] = [
     "action_type",
     "specialist_id",
@@ -22,8 +22,8 @@ const FIELDS: [&str; 4] = [
     "reasoning",
 ];
 
-/// What earlier steps showed and the ledger does not keep: how many steps a slot's calls take, and
-/// what they earned beyond what their outcome explains.
+/// Memory of earlier steps that the ledger does not hold: the number of steps of each slot's calls,
+/// and their reward beyond what the outcome explains.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TrustMemory(History);
 
@@ -40,7 +40,7 @@ impl TextWorld for TrustEnv {
             PromptStyle::Reference => episode_prompt(episode),
             PromptStyle::Compact => {
                 let mut out = String::with_capacity(400);
-                // Writing to a String cannot fail.
+                // Writing to a `String` cannot fail.
                 let _ = compact(&mut out, &memory.0, episode.observation());
                 out
             }
@@ -94,7 +94,8 @@ fn slot(object: &mut Object) -> Result<Slot, Unreadable> {
     slot.ok_or_else(|| Unreadable::missing("specialist_id"))
 }
 
-/// One line for the situation, one for what was done last, one for each slot.
+/// Writes the compact prompt: two lines for the current step, one for the last action, and one per
+/// slot.
 fn compact(out: &mut String, history: &History, o: &Observation) -> fmt::Result {
     let left = o.progress.remaining();
     let (step, budget) = (o.step_count, o.max_steps);
@@ -132,8 +133,8 @@ fn compact(out: &mut String, history: &History, o: &Observation) -> fmt::Result 
     Ok(())
 }
 
-/// Trust, right and all reports by domain and at high stakes, the mean stated confidence of what
-/// was wrong, steps of a call, and what it earned beyond its outcome.
+/// Writes the line of one slot: trust, right and all reports by domain and at high stakes, mean
+/// stated confidence of wrong reports, steps of the last call, and mean reward beyond the outcome.
 fn of_slot(out: &mut String, history: &History, o: &Observation, slot: Slot) -> fmt::Result {
     let evidence = &o.ledger[slot];
     write!(out, "{slot} {:.2}", evidence.trust())?;
@@ -159,7 +160,7 @@ fn of_slot(out: &mut String, history: &History, o: &Observation, slot: Slot) -> 
     }
     let seen = history.seen(slot);
     write!(out, " cost {}", seen.cost)?;
-    // Routing to or away from a slot's domain is worth about .02 either way.
+    // A call within or outside a slot's domain changes the reward by about .02.
     let extra = seen.surprise_sum / f64::from(evidence.calls);
     if extra.abs() >= 0.005 {
         write!(out, " extra {extra:+.2}")?;

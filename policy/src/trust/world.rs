@@ -1,4 +1,4 @@
-//! The trust world, for code that serves all worlds.
+//! The trust world's implementations of the traits that all worlds share.
 
 use sentinel_env::slot::SLOTS;
 use sentinel_env::trust::{Action, ActionMessage, Observation, Setup, TrustEnv};
@@ -65,7 +65,7 @@ impl Playable for TrustEnv {
     };
     type PolicyName = PolicyName;
 
-    /// Each action, always.
+    /// Returns one policy per action, which always takes that action.
     fn constants() -> Vec<Constant<Self>> {
         let always = |action: Action| Constant {
             name: format!("always_{}", action.to_string().replace(' ', "_")),

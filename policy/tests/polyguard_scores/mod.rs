@@ -1,4 +1,4 @@
-//! Scores of players in the PolyGuard world, with intervals, for tests.
+//! Scores of players in the PolyGuard world, with confidence intervals, for tests.
 #![allow(dead_code, reason = "not every test uses everything")]
 
 use sentinel_env::Environment;
@@ -10,7 +10,7 @@ use sentinel_policy::policy::{Player, Policy};
 use sentinel_policy::polyguard::PolicyName;
 use sentinel_policy::rollout::drive;
 
-/// A policy that is a function of what is seen and of the episode's seed.
+/// A policy defined by a function of the observation; `None` keeps the regimen.
 pub(crate) struct By<F>(pub(crate) F);
 
 impl<F: FnMut(&Observation) -> Option<CandidateId>> Policy<PolyguardEnv> for By<F> {
@@ -19,7 +19,7 @@ impl<F: FnMut(&Observation) -> Option<CandidateId>> Policy<PolyguardEnv> for By<
     }
 }
 
-/// Plays the episodes of a cell under the hardened rules.
+/// Plays the episodes of a case under the hardened rules.
 pub(crate) fn play(
     case: Case,
     seeds: std::ops::Range<u64>,
@@ -34,14 +34,14 @@ pub(crate) fn play(
         .collect()
 }
 
-/// The same by name.
+/// Plays the episodes of a case with a scripted policy, under the hardened rules.
 pub(crate) fn named(case: Case, seeds: std::ops::Range<u64>, policy: PolicyName) -> Vec<Episode> {
     play(case, seeds, |seed| {
         policy.player(seed, Streams::Independent)
     })
 }
 
-/// A mean and half the width of its 95 % interval.
+/// A mean and half the width of its 95 % confidence interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interval {
     pub(crate) mean: f64,
@@ -72,7 +72,7 @@ pub(crate) fn scores(episodes: &[Episode]) -> Vec<f64> {
     episodes.iter().map(Episode::score).collect()
 }
 
-/// The share of episodes that ended so.
+/// Returns the share of episodes that ended for this reason.
 pub(crate) fn share(episodes: &[Episode], end: End) -> f64 {
     let with = episodes.iter().filter(|e| e.observation().end == Some(end));
     with.count() as f64 / episodes.len() as f64

@@ -1,4 +1,5 @@
-//! Times natively what `cargo xtask bench-wasm` times inside wasm: the same loops, the same table.
+//! Times natively the loops that `cargo xtask bench-wasm` times in WebAssembly, and prints the same
+//! table.
 #![allow(
     clippy::print_stdout,
     reason = "a command line program talks on the terminal"
@@ -8,7 +9,7 @@ use std::time::Instant;
 
 use sentinel_testkit::bench::{KINDS, run};
 
-/// The best of these counts: noise only ever adds time.
+/// Number of runs, of which the fastest counts, because noise only ever adds time.
 const RUNS: usize = 5;
 
 fn main() {

@@ -1,5 +1,5 @@
-//! Records the digest lists: `golden-digests testdata/digests/trust.json`. Those of other worlds are
-//! written beside it.
+//! Records the digest lists: `golden-digests testdata/digests/trust.json`. The lists of other
+//! worlds are written to the same folder.
 #![allow(clippy::print_stderr, reason = "a command tells what is wrong")]
 
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use sentinel_testkit::digests::{DigestList, rule_sets};
 #[cfg(not(target_arch = "wasm32"))]
 fn main() -> ExitCode {
     let Some(path) = std::env::args_os().nth(1) else {
-        eprintln!("golden-digests: name the file to write");
+        eprintln!("golden-digests: missing argument: the file to write");
         return ExitCode::FAILURE;
     };
     match write(path.as_ref()) {
@@ -47,7 +47,7 @@ fn write_list(path: &std::path::Path, world: WorldName, rules: &str) -> anyhow::
     use anyhow::Context as _;
 
     let list = DigestList::record(world, rules);
-    // One episode a line, so that a change shows as the episodes that changed.
+    // One episode per line, so that a diff shows the episodes that changed.
     let lines: Vec<String> = list
         .episodes
         .iter()

@@ -1,4 +1,4 @@
-//! Writes the snapshots of the polyguard world anew: `cargo run -p sentinel-testkit --bin snapshots`.
+//! Records the snapshots of the polyguard world: `cargo run -p sentinel-testkit --bin snapshots`.
 #![allow(clippy::print_stderr, reason = "a command tells what is wrong")]
 
 use std::process::ExitCode;

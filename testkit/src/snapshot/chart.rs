@@ -1,11 +1,11 @@
-//! The patient as the chart shows them.
+//! The patient and the chart as text.
 
 use sentinel_env::Environment;
 use sentinel_env::polyguard::{Episode, Lab, Medication, Observation, Pair};
 
 use super::{heading, line, number};
 
-/// What the chart shows at the start.
+/// Writes the patient and the chart at the start of an episode.
 pub(super) fn start(out: &mut String, episode: &Episode) {
     let o = episode.observation();
     let patient = &o.patient;
@@ -39,7 +39,8 @@ pub(super) fn start(out: &mut String, episode: &Episode) {
     }
 }
 
-/// What of the chart an episode may change: values, medicines, flags, what is seen of risk.
+/// Returns the lines of the chart that may change during an episode: laboratory values, medicines,
+/// flags and observable risk.
 pub(super) fn lines(o: &Observation) -> Vec<String> {
     let labs = Lab::ALL.iter().map(|lab| {
         let value = o.labs.get(*lab).map(|value| format!("{value:.1}"));

@@ -1,4 +1,4 @@
-//! What is true of the patient.
+//! The hidden state of an episode as text.
 
 use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
@@ -7,7 +7,7 @@ use sentinel_env::polyguard::{Drug, Episode, Lab, TraceReset};
 use super::chart::{list, pair};
 use super::{heading, line, number};
 
-/// What no agent may see.
+/// Writes the hidden state at the start, which no agent may see.
 pub(super) fn truth(out: &mut String, episode: &Episode, reset: &TraceReset) {
     let (o, h) = (episode.observation(), episode.hidden());
     let (formulary, truth) = (o.formulary(), &reset.truth);

@@ -1,8 +1,8 @@
-//! Episodes of the polyguard world as plain text that a person can read and review.
+//! Episodes of the polyguard world as plain text for human review.
 //!
-//! One episode a cell, under the hardened rules, played by the rules. The files are recorded by
-//! `snapshots` and compared by a test, so that a change of the world shows as what it does to
-//! patients, not only as other digests.
+//! There is one episode per case, under the hardened rules, played by `rules_only`. The `snapshots`
+//! binary records the files, and a test compares them, so that a change of the world shows its
+//! effect on patients and not only as different digests.
 
 use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
@@ -19,24 +19,24 @@ use sentinel_env::polyguard::{
 use sentinel_policy::policy::Player;
 use sentinel_policy::polyguard::RulesOnly;
 
-/// What every episode is drawn from: the published default.
+/// Seed of every episode: the published default.
 const SEED: u64 = 42;
-/// Writes the files anew.
+/// Command that records the files.
 pub const COMMAND: &str = "cargo run -p sentinel-testkit --bin snapshots";
 
-/// Where the files lie.
+/// Returns the folder of the files.
 #[must_use]
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/snapshots/polyguard")
 }
 
-/// The file of a cell.
+/// Returns the file name of a case.
 #[must_use]
 pub fn file_name(case: Case) -> String {
     format!("{}.txt", case.name())
 }
 
-/// The episode of a cell, as text.
+/// Returns the episode of a case as text.
 #[must_use]
 pub fn render(case: Case) -> String {
     let setup = Setup::new(case, SEED).under(Rules::HARDENED);
@@ -109,9 +109,9 @@ fn end(out: &mut String, episode: &Episode, steps: &[Step]) {
     );
 }
 
-/// Three decimals: enough to follow, and the digests hold the rest.
+/// Formats a number with three decimals. The digests cover the remaining ones.
 fn number(value: f64) -> String {
-    // Adding 0 takes the sign off a zero.
+    // Adding 0 removes the sign of a negative zero.
     format!("{:.3}", (value * 1000.0).round() / 1000.0 + 0.0)
 }
 
@@ -121,11 +121,12 @@ fn line(out: &mut String, text: &str) {
 }
 
 fn heading(out: &mut String, text: &str) {
-    // Writing to a text cannot fail.
+    // Writing to a string cannot fail.
     let _ = write!(out, "\n{text}\n{}\n", "-".repeat(text.len()));
 }
 
-/// How a text differs from the recorded one: the first line that does, and what to do about it.
+/// Describes the first line in which a text differs from the recorded one, and the command that
+/// records it; `None` if they are equal.
 #[must_use]
 pub fn difference(name: &str, recorded: &str, now: &str) -> Option<String> {
     if recorded == now {

@@ -1,4 +1,4 @@
-//! A step: what could be chosen, what was, and what came of it.
+//! One step as text: the candidates, the choice and its effects.
 
 use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
@@ -6,7 +6,7 @@ use sentinel_env::polyguard::{Action, Candidate, Channel, Component, Episode, St
 
 use super::{chart, heading, line, number};
 
-/// One step, told from before and after it.
+/// Writes one step, given the episode before and after it.
 pub(super) fn step(
     out: &mut String,
     before: &Episode,
@@ -36,7 +36,7 @@ pub(super) fn step(
 
 fn offer(out: &mut String, episode: &Episode, candidate: &Candidate, chosen: bool) {
     let formulary = episode.observation().formulary();
-    // Shown candidates have ids with gaps: those in between are withheld.
+    // Candidate ids may have gaps: the ids in between are withheld.
     line(
         out,
         &format!(
@@ -67,7 +67,7 @@ fn answer(action: &Action) -> String {
     )
 }
 
-/// Lines of the chart that are gone and that are new.
+/// Writes the lines of the chart that were removed and those that were added.
 fn changes(out: &mut String, old: &[String], new: &[String]) {
     for gone in old.iter().filter(|line| !new.contains(line)) {
         line(out, &format!("  - {gone}"));

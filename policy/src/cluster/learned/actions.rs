@@ -1,8 +1,8 @@
-//! The factored action: what to do, then with which job, on which GPU, by which worker.
+//! The factored action: its type, then the job, the GPU and the worker that the type needs.
 //!
-//! A network computes one logit for each value of each factor, all side by side: the columns. Every
-//! factor is a softmax of its own, and the log-probability of an action is the sum over the factors
-//! that its type needs.
+//! A network computes one logit for each value of each factor; together these are the columns.
+//! Every factor is a separate softmax, and the log-probability of an action is the sum over the
+//! factors that its type needs.
 
 use std::ops::Range;
 
@@ -14,33 +14,33 @@ use sentinel_env::slot::{SLOTS, Slot};
 use super::net::ClusterNet;
 use crate::nn::{Choice, Network};
 
-/// A part of an action that is chosen by itself.
+/// A part of an action that is chosen separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Factor {
     /// The type of the action.
     Kind,
-    /// Which job is put on a GPU.
+    /// The job to allocate.
     AllocateJob,
-    /// On which GPU.
+    /// The GPU to allocate the job to.
     AllocateGpu,
-    /// By which worker.
+    /// The worker to allocate the job to.
     AllocateWorker,
-    /// Which job is taken off.
+    /// The job to preempt.
     PreemptJob,
-    /// Which job is asked about.
+    /// The job to ask about.
     AskJob,
-    /// Which worker is asked; the last value stands for the job's own.
+    /// The worker to ask; the last value stands for the worker of the job.
     AskWorker,
-    /// Which job is checked.
+    /// The job to verify.
     VerifyJob,
-    /// Which worker must report for it; the last value stands for the job's own.
+    /// The worker that must report on the job; the last value stands for the worker of the job.
     VerifyWorker,
 }
 
-/// Number of factors.
+/// Number of factors, the variants of [`Factor`].
 pub const FACTORS: usize = 9;
-/// Values of a factor that names a worker or the job's own.
+/// Number of values of a factor that names a worker or the worker of the job.
 const WORKERS: usize = SLOTS + 1;
 /// Number of values of each factor, in the order of [`Factor`].
 const SIZES: [usize; FACTORS] = [
@@ -55,9 +55,9 @@ const SIZES: [usize; FACTORS] = [
     WORKERS,
 ];
 
-/// The columns of each factor.
+/// The columns of each factor, in the order of [`Factor`].
 pub const SEGMENTS: [Range<usize>; FACTORS] = segments();
-/// Number of columns.
+/// Number of columns over all factors.
 pub const COLUMNS: usize = SEGMENTS[FACTORS - 1].end;
 
 const fn segments() -> [Range<usize>; FACTORS] {
@@ -79,7 +79,7 @@ impl Factor {
         all.start..all.end
     }
 
-    /// Returns the factors that a type of action needs beside itself.
+    /// Returns the factors that an action type needs in addition to the type itself.
     #[must_use]
     pub const fn needed_by(kind: ActionType) -> &'static [Self] {
         match kind {
@@ -92,7 +92,8 @@ impl Factor {
     }
 }
 
-/// Returns the factor to choose after those of `chosen`.
+/// Returns the index of the factor to choose after those of `chosen`; `None` if the choice is
+/// complete.
 pub(super) fn next_factor(chosen: &Choice) -> Option<usize> {
     match chosen.len().checked_sub(1) {
         None => Some(Factor::Kind as usize),
@@ -131,7 +132,8 @@ pub(super) fn action(choice: &Choice) -> Action {
     }
 }
 
-/// Returns the choice that stands for an action; `None` for one that leaves out what a choice names.
+/// Returns the choice that stands for an action; `None` if the action leaves out a part that a
+/// choice must name.
 pub(super) fn choice_of(action: Action) -> Option<Choice> {
     let job = action.job().map(|job| job.index());
     let gpu = action.gpu().map(GpuId::index);
@@ -152,8 +154,8 @@ pub(super) fn choice_of(action: Action) -> Option<Choice> {
     fits.then_some(choice)
 }
 
-/// Writes which columns can be chosen. A factor of an action type that cannot be chosen may have
-/// none; the other types can always be completed.
+/// Writes the mask of the columns that can be chosen. A factor may have no such column, but then
+/// its action type cannot be chosen either.
 pub(super) fn action_mask(o: &Observation, mask: &mut [bool]) {
     mask.fill(false);
     if o.done() {

@@ -1,9 +1,10 @@
-//! The cluster world's network: its forward pass as plain loops over `f32`.
+//! The network of the cluster world: its forward pass as plain loops over `f32`.
 //!
-//! For jobs, GPUs and workers alike: `h = relu(features W + global G + b)`, summed over the set and
-//! divided by the most there can be; the context is `c = relu(global + pooled sets + b)`;
-//! `z = relu(h V + c P)` and a head per set; the action types come from the context. Rows of a set
-//! share all weights, so exchanging two exchanges their outputs.
+//! For each row of the three sets (jobs, GPUs, workers), `h = relu(features W + global G + b)`. The
+//! rows of a set are summed and divided by the largest possible size of the set. The context is `c
+//! = relu(global C + pooled sets Q + b)`. For each row, `z = relu(h V + c P)`, with one head per
+//! set on `z`. The action types have a head on the context. The rows of a set share all weights, so
+//! exchanging two rows exchanges their outputs.
 
 use std::ops::Range;
 
@@ -18,7 +19,7 @@ use crate::nn::{
 };
 use crate::replay::Recordable;
 
-/// Most rows of each set: jobs, GPUs, workers.
+/// Largest number of rows of each set: jobs, GPUs and workers.
 const ROWS: [usize; 3] = [JOBS_MAX, GPUS_MAX, SLOTS];
 
 const _: () = assert!(
@@ -63,7 +64,8 @@ impl Network for ClusterNet {
         relu(context);
         context_head(w, context, out);
         for (set, hidden) in first.iter().enumerate() {
-            // The pooled sets have been used: their buffer holds one row of the second layer.
+            // `pooled` is no longer needed, so its buffer holds one row of the second layer from
+            // here on.
             set_head(w, set, x, [context, hidden], [shared, pooled], out);
         }
     }
@@ -85,7 +87,7 @@ impl Network for ClusterNet {
     }
 }
 
-/// Returns whether a row of a set takes part.
+/// Returns `true` if a row of a set is not masked out.
 fn takes_part(x: &Features, set: usize, row: usize) -> bool {
     match set {
         0 => x.open[row],
@@ -94,7 +96,7 @@ fn takes_part(x: &Features, set: usize, row: usize) -> bool {
     }
 }
 
-/// Computes the first layer of a set, and its pool.
+/// Computes the first layer of a set, and its sum divided by the largest size of the set.
 fn encode(
     w: &Weights<ClusterNet>,
     set: usize,
@@ -117,7 +119,7 @@ fn encode(
     set_layer(rows, weight, shared, hidden, share, pooled);
 }
 
-/// Computes the logits of the action types, and of the job's own worker.
+/// Computes the logits of the action types, and those of "the worker of the job".
 fn context_head(w: &Weights<ClusterNet>, context: &[f32], out: &mut Output) {
     let mut logits = [0.0; CONTEXT];
     let bias = w.tensor(at::CONTEXT_HEAD_BIAS);
@@ -154,7 +156,7 @@ fn set_head(
     }
 }
 
-/// The factors that the logits of each set belong to, in the order of its head.
+/// Factors of the logits of each job, in the order of the head.
 const JOB_FACTORS: [Factor; HEADS[0]] = [
     Factor::AllocateJob,
     Factor::PreemptJob,

@@ -1,31 +1,32 @@
-//! Memory of earlier observations.
+//! Memory over the earlier observations of an episode.
 
 use sentinel_env::cluster::{Action, OPEN_STEPS, Observation};
 use sentinel_env::slot::SLOTS;
 
 use crate::cluster::evidence::Speeds;
 
-/// Actions that the count of loops looks back on.
+/// Number of recent actions that features count over, the window of the environment's loop count.
 const RECENT: usize = 6;
 
 /// Memory over the observations of an episode.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct History {
     step: u8,
-    /// Who works at half speed.
+    /// Working speed of each worker.
     pub(crate) speeds: Speeds,
-    /// Jobs that were given to a worker.
+    /// Number of jobs allocated to each worker.
     pub(crate) given: [u8; SLOTS],
-    /// The last actions, the latest first.
+    /// The most recent actions, latest first.
     pub(crate) recent: [Option<Action>; RECENT],
     attempts: u16,
     over: u16,
-    /// The step at which an attack came that was not found since.
+    /// Step of the latest attack, unless one was found or missed since.
     attack: Option<u8>,
 }
 
 impl History {
-    /// Takes in an observation: each one of an episode once, in order.
+    /// Updates the memory with an observation. Call it once for every observation of an episode, in
+    /// order.
     pub(crate) fn observe(&mut self, o: &Observation) {
         self.speeds.observe(o);
         self.step = o.step_count;
@@ -52,13 +53,14 @@ impl History {
         (self.attempts, self.over) = (o.counters.attempts, over);
     }
 
-    /// Steps since an attack came that may still be found.
+    /// Returns the number of steps since an attack that can still be found; `None` if there is
+    /// none.
     pub(crate) fn alarm(&self) -> Option<u8> {
         let since = self.step - self.attack?;
         (since < OPEN_STEPS).then_some(since)
     }
 
-    /// Share of the last actions of which something holds.
+    /// Returns the number of recent actions for which `holds` is `true`, divided by [`RECENT`].
     pub(crate) fn share(&self, holds: impl Fn(&Action) -> bool) -> f64 {
         let count = self.recent.iter().flatten().filter(|a| holds(a)).count();
         count as f64 / RECENT as f64

@@ -1,4 +1,4 @@
-//! The shape of the cluster world's network: its configuration, and its parameters by name.
+//! The shape of the cluster world's network: its hyperparameters and named parameters.
 
 use sentinel_env::World;
 use sentinel_env::cluster::{ActionType, ClusterEnv};
@@ -12,7 +12,7 @@ use crate::nn::{Architecture, Init, Shape};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClusterNet {
-    /// Version of the features: weights of another one do not fit.
+    /// Version of the features that the weights were trained on.
     pub feature_version: u32,
     /// Units of each hidden layer.
     pub hidden: usize,
@@ -27,38 +27,41 @@ impl Default for ClusterNet {
     }
 }
 
-/// Logits of each job (allocate, preempt, ask about, verify), each GPU (allocate) and each worker
-/// (allocate, ask, verify, and the belief about its behaviour).
+/// Number of logits of each job (allocate, preempt, ask about, verify), each GPU (allocate) and
+/// each worker (allocate, ask, verify, and the belief about its behaviour).
 pub const HEADS: [usize; 3] = [4, 1, 3 + SLOTS];
 
-/// Logits of the context: action types, and the job's own worker for questions and for checks.
+/// Number of logits of the context: action types, and "the worker of the job" for requests and for
+/// verifications.
 pub(super) const CONTEXT: usize = ActionType::ALL.len() + 2;
 
-/// Indices into the shapes: jobs, GPUs and workers have the same four parameters each.
+/// Indices of the parameters in [`Architecture::shapes`]. Jobs, GPUs and workers have the same six
+/// parameters each.
 pub mod at {
-    /// The first parameter of jobs, GPUs and workers.
+    /// First parameter of jobs, GPUs and workers.
     pub const SETS: [usize; 3] = [0, 6, 12];
-    /// After [`SETS`]: the set's features to its first layer.
+    /// Offset from [`SETS`]: features of the set to its first layer, `[features, hidden]`.
     pub const IN: usize = 0;
-    /// After [`SETS`]: global features to the first layer, the same for all of the set.
+    /// Offset from [`SETS`]: global features to the first layer, `[GLOBAL, hidden]`, added for
+    /// every row.
     pub const GLOBAL_IN: usize = 1;
-    /// After [`SETS`]: bias of the first layer.
+    /// Offset from [`SETS`]: bias of the first layer, `[hidden]`.
     pub const BIAS_IN: usize = 2;
-    /// After [`SETS`]: first layer to second.
+    /// Offset from [`SETS`]: first layer to the second, `[hidden, hidden]`.
     pub const MID: usize = 3;
-    /// After [`SETS`]: the context to the second layer, the same for all of the set.
+    /// Offset from [`SETS`]: context to the second layer, `[hidden, hidden]`, added for every row.
     pub const CONTEXT_MID: usize = 4;
-    /// After [`SETS`]: second layer to the set's logits.
+    /// Offset from [`SETS`]: second layer to the logits of the set, `[hidden, logits]`.
     pub const HEAD: usize = 5;
-    /// Global features to the context.
+    /// Global features to the context, `[GLOBAL, hidden]`.
     pub const CONTEXT_GLOBAL: usize = 18;
-    /// The pooled sets to the context: jobs, GPUs, workers.
+    /// Pooled jobs, GPUs and workers to the context, each `[hidden, hidden]`.
     pub const CONTEXT_SETS: [usize; 3] = [19, 20, 21];
-    /// Bias of the context.
+    /// Bias of the context, `[hidden]`.
     pub const CONTEXT_BIAS: usize = 22;
-    /// The context to its logits.
+    /// Context to its logits, `[hidden, logits]`.
     pub const CONTEXT_HEAD: usize = 23;
-    /// Bias of these.
+    /// Bias of the logits of the context, `[logits]`.
     pub const CONTEXT_HEAD_BIAS: usize = 24;
 }
 

@@ -1,5 +1,5 @@
-//! Who could be who, given what was seen: every assignment of the behaviours to the slots stays
-//! possible until a report or a speed contradicts it.
+//! The set of possible assignments of behaviours to slots. An assignment stays possible until a
+//! report or a working speed contradicts it.
 
 use sentinel_env::cluster::{
     Attack, AttackType, Behaviour, Change, GpuId, Hypothesis, JOBS_MAX, JobId, JobStatus,
@@ -11,19 +11,21 @@ use sentinel_env::slot::{SLOTS, Slot};
 
 use crate::cluster::planner::{attacked, least_done};
 
-/// What was seen, as far as it tells who is who.
+/// The assignments that agree with all observations, and the public evidence needed to sample full
+/// states.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Belief {
     possible: Vec<[Behaviour; SLOTS]>,
     before: Option<Box<Observation>>,
-    /// Progress of each job while no attack forged it.
+    /// Progress of each job, 0..=1, ignoring values that an attack forged.
     progress: [f64; JOBS_MAX],
     level: u8,
     open: Option<OpenAttack>,
 }
 
 impl Belief {
-    /// Takes in an observation: each one once, in order.
+    /// Updates the belief with an observation. Call it once for every observation of an episode, in
+    /// order.
     pub(super) fn observe(&mut self, o: &Observation) {
         match self.before.take() {
             None => {
@@ -51,27 +53,30 @@ impl Belief {
         self.before = Some(Box::new(*o));
     }
 
-    /// Drops every assignment for which `fits` is false; should that leave none, an attack was
-    /// taken for what a worker did, and all stay.
+    /// Removes the assignments for which `fits` is false. If that would leave none, keeps all of
+    /// them: an effect of an attack was attributed to a worker.
     fn keep(&mut self, fits: impl Fn(&[Behaviour; SLOTS]) -> bool) {
         if self.possible.iter().any(&fits) {
             self.possible.retain(fits);
         }
     }
 
-    /// What was said, and whether the ledger took it for honest, against what each would have said.
+    /// Compares a report, and the ledger's decision on its honesty, with the report that each
+    /// behaviour would have made.
     fn hear(&mut self, before: &Observation, o: &Observation, said: &Statement) {
         let (was, is) = (&before.ledger[said.worker], &o.ledger[said.worker]);
         let honest = is.successes() > was.successes();
-        // Evidence weighs 1 + 2 * stakes.
+        // The weight of a report as evidence is `1 + 2 * stakes`.
         let stakes = (is.alpha + is.beta - was.alpha - was.beta - 1.0) / 2.0;
         let confidence = is.gap_sum - was.gap_sum;
         let actual = self.progress[said.job.index()];
         let adversary = o.profile.adversary();
-        // Slots that share the degrading behaviour share its count; no task has two.
+        // The degrading behaviour counts calls over all slots that have it; no task has two of
+        // them.
         let calls = is.calls;
         let fits = |behaviour: Behaviour| {
-            // Stakes have three decimals; what comes back from the ledger is off by rounding.
+            // Stakes have three decimals; the value recovered from the ledger differs by rounding
+            // errors.
             let claim = behaviour.claim(actual, round_to(stakes, 3), calls, &adversary);
             claim.honest == honest
                 && (round_to(claim.reported, 3) - said.reported).abs() < 2e-3
@@ -81,7 +86,8 @@ impl Belief {
         self.keep(|assignment| fits(assignment[slot]));
     }
 
-    /// An attack that came and was neither found nor missed yet, by where it shows.
+    /// Records an attack that was neither found nor missed yet, with the type that its visible
+    /// effect suggests.
     fn notice_attack(&mut self, before: &Observation, o: &Observation) {
         let over = |o: &Observation| o.counters.detections + o.counters.missed;
         if over(o) > over(before) {
@@ -109,7 +115,8 @@ impl Belief {
         self.open = job.map(|_| attack.at(o.step_count));
     }
 
-    /// Who took half a step where others take a whole one.
+    /// Compares the progress of each running job with full and half speed, and removes the
+    /// assignments that disagree.
     fn see_speed(&mut self, before: &Observation, o: &Observation) {
         for ((_, was), (id, is)) in before.jobs.iter().zip(o.jobs.iter()) {
             let ran = was.status == JobStatus::Running && is.status == JobStatus::Running;
@@ -126,7 +133,8 @@ impl Belief {
         }
     }
 
-    /// The `index`-th supposition: one of the possible assignments, with outcomes of its own.
+    /// Samples full state number `index`: one of the possible assignments, with its own random
+    /// outcomes.
     pub(super) fn suppose(&self, o: &Observation, index: u64) -> Hypothesis {
         let seed = derive_seed(u64::from(o.step_count), index + 1);
         let count = self.possible.len().max(1) as u64;
@@ -150,13 +158,13 @@ impl Belief {
     }
 }
 
-/// Whether attacks stay open until they are found.
+/// Returns `true` if the rules leave attacks open until they are found.
 fn finds_attacks(rules: Rules) -> bool {
     let open = [Change::Answers, Change::Detections, Change::Escalation];
     open.into_iter().any(|change| rules.has(change))
 }
 
-/// Every way to give the behaviours of a task to the slots, each once.
+/// Returns every distinct assignment of the behaviours of a task to the slots.
 fn assignments(task: Task) -> Vec<[Behaviour; SLOTS]> {
     let mut all = Vec::new();
     extend(&mut Behaviour::cast(task), 0, &mut all);

@@ -1,11 +1,11 @@
-//! Actions that could make sense.
+//! The actions that the look-ahead compares.
 
 use sentinel_env::cluster::{Action, GpuId, Job, JobId, JobStatus, Observation};
 use sentinel_env::slot::Slot;
 
 use crate::cluster::planner::{attacked, idle_gpus, least_done, next, verify};
 
-/// Everything but what the planner does; some may be the same.
+/// Returns the alternatives to the planner's action. May contain duplicates.
 pub(super) fn candidates(o: &Observation, planned: Action) -> Vec<Action> {
     let mut all = Vec::new();
     placements(o, planned, &mut all);
@@ -32,8 +32,8 @@ pub(super) fn candidates(o: &Observation, planned: Action) -> Vec<Action> {
     all
 }
 
-/// The planner's job by every worker; other jobs by the planner's worker; and where no GPU is idle,
-/// one more on the roomiest.
+/// Adds allocations: the planner's job to every worker, and other queued jobs to the planner's
+/// worker. The GPU is an idle one, or the one with the most free memory if none is idle.
 fn placements(o: &Observation, planned: Action, all: &mut Vec<Action>) {
     let place = |job: JobId, gpu: GpuId, worker: Slot| Action::Allocate {
         job: Some(job),

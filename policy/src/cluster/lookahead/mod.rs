@@ -1,8 +1,7 @@
-//! Re-simulation: every action that could make sense is tried in copies of the episode and the
-//! planner plays on from there; the one that ends best on average is taken (the rollout algorithm,
-//! Tesauro & Galperin 1996).
+//! The rollout algorithm (Tesauro & Galperin 1996): tries each candidate action in copies of the
+//! episode, lets the planner play on to the end, and takes the action with the best average score.
 //!
-//! [`Lookahead`] supposes what is hidden, from what was seen; [`Oracle`] copies what is hidden as it is.
+//! [`Lookahead`] samples the hidden state from what it observed; [`Oracle`] copies the true one.
 
 use sentinel_env::Environment;
 mod belief;
@@ -15,12 +14,12 @@ use super::{Policy, PrivilegedPolicy};
 use belief::Belief;
 use candidates::candidates;
 
-/// Suppositions that each action is tried in.
+/// Number of sampled states in which each action is tried.
 const WORLDS: usize = 8;
-/// Values this close are the same; the planner's own choice comes first.
+/// Score differences up to this count as equal, in which case the planner's own action is taken.
 const TIE: f64 = 1e-9;
 
-/// What both keep of the observations so far.
+/// The state that both policies keep over the observations so far.
 #[derive(Clone, Debug, Default)]
 struct Watch {
     planner: Planner,
@@ -33,8 +32,9 @@ impl Watch {
         self.tally.record_observation(o);
     }
 
-    /// The candidate that ends best on average over the worlds; the planner's own choice, unless
-    /// another is better by more than the error of so few worlds.
+    /// Returns the candidate with the best average final score over `worlds`. It differs from the
+    /// planner's own action only if its gain exceeds the standard error of so few samples, see
+    /// [`lower_bound`].
     fn best(&self, o: &Observation, worlds: &[Episode]) -> Action {
         let planned = self.planner.clone().choose(o);
         let ends = |action: Action| worlds.iter().map(move |world| self.play_out(world, action));
@@ -53,7 +53,7 @@ impl Watch {
         best
     }
 
-    /// The score when this action is taken and the planner plays on.
+    /// Returns the final score if `action` is taken and the planner plays on.
     fn play_out(&self, world: &Episode, action: Action) -> f64 {
         let (mut episode, mut planner) = (world.clone(), self.planner.clone());
         let mut next = action;
@@ -65,7 +65,7 @@ impl Watch {
     }
 }
 
-/// The mean less two standard errors.
+/// Returns the mean minus two standard errors.
 fn lower_bound(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -73,7 +73,7 @@ fn lower_bound(values: &[f64]) -> f64 {
     mean - 2.0 * (squares / (count * (count - 1.0).max(1.0))).sqrt()
 }
 
-/// Looks ahead in suppositions that fit what was seen.
+/// A policy that looks ahead in sampled states that agree with its observations.
 #[derive(Clone, Debug, Default)]
 pub struct Lookahead {
     watch: Watch,
@@ -81,7 +81,7 @@ pub struct Lookahead {
 }
 
 impl Lookahead {
-    /// Has seen nothing.
+    /// Creates the policy without any observation.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -104,14 +104,15 @@ impl Policy<ClusterEnv> for Lookahead {
     }
 }
 
-/// Looks ahead in the episode as it is, future draws included: what nobody can know.
+/// A privileged policy that looks ahead in the true state, including future random draws. No policy
+/// can know these, so it is an upper bound.
 #[derive(Clone, Debug, Default)]
 pub struct Oracle {
     watch: Watch,
 }
 
 impl Oracle {
-    /// Has seen nothing.
+    /// Creates the policy without any observation.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -136,7 +137,7 @@ mod tests {
     use sentinel_env::cluster::{Setup, Task};
     use sentinel_env::rng::Streams;
 
-    /// Whoever acted before: what the oracle keeps is the same as if it had acted itself.
+    /// The oracle keeps the same state whether it acted itself or another player did.
     #[test]
     fn an_oracle_keeps_what_it_sees_while_another_acts() {
         let setup = Setup::new(Task::Task2, 5, Streams::Independent);

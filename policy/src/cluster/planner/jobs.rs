@@ -1,29 +1,30 @@
-//! Which job and which GPU.
+//! Selection of jobs and GPUs.
 
 use sentinel_env::cluster::{GpuId, GpuState, GpuView, Job, JobId, JobStatus, Observation};
 
 use crate::cluster::evidence::odd_gpus;
 
-/// A job that must start within so many steps comes before long ones.
+/// Slack, in steps, below which a job takes precedence over longer jobs.
 const URGENT: f64 = 12.0;
-/// How much longer the slow worker takes.
+/// Factor by which the slow worker takes longer.
 const SLOW: f64 = 2.0;
 
-/// GPUs that are shown as idle, hold nothing and are not marked as tampered with.
+/// Returns the GPUs that are shown as idle, hold no memory and are not marked as tampered with.
 pub(crate) fn idle_gpus(o: &Observation) -> impl Iterator<Item = GpuId> {
     let idle = |gpu: &GpuView| gpu.state == GpuState::Idle && gpu.used == 0 && !gpu.tampered;
     let gpus = (0..).map(GpuId).zip(o.gpus());
     gpus.filter(move |(_, gpu)| idle(gpu)).map(|(id, _)| id)
 }
 
-/// Steps that a job still needs, at `times` the time of a worker of full speed.
+/// Returns the steps that a job still needs, for a worker that takes `times` as long as one of full
+/// speed.
 fn needs(job: &Job, times: f64) -> f64 {
     (f64::from(job.steps) * (1.0 - job.reported) * times).ceil()
 }
 
-/// The waiting job that must start first to be done in time; when none is urgent, the longest: long
-/// jobs side by side are done sooner than one after the other. What cannot be done in time comes
-/// last.
+/// Returns the queued job to start next: the one with the least slack, or the longest one if none
+/// is urgent, because long jobs finish sooner in parallel than one after another. Jobs that cannot
+/// meet their deadline come last.
 pub(crate) fn next(o: &Observation) -> Option<JobId> {
     let waiting = (o.jobs.iter()).filter(|(_, job)| job.status == JobStatus::Queued);
     let rank = |(id, job): (JobId, &Job)| {
@@ -39,8 +40,8 @@ pub(crate) fn next(o: &Observation) -> Option<JobId> {
     waiting.map(rank).min().map(|(_, _, id)| id)
 }
 
-/// A running job that is shown as complete, or that sits on a GPU whose row does not add up: shown
-/// as idle, or with more memory taken than its jobs have.
+/// Returns a running job with a visible sign of an attack: it is shown as complete, or its GPU's
+/// row is inconsistent, see [`odd_gpus`].
 pub(crate) fn attacked(o: &Observation) -> Option<JobId> {
     let odd_gpus = odd_gpus(o);
     let odd =
@@ -52,7 +53,7 @@ pub(crate) fn attacked(o: &Observation) -> Option<JobId> {
     running.find(|(_, job)| odd(job)).map(|(id, _)| id)
 }
 
-/// The running job that is least far.
+/// Returns the running job with the least progress.
 pub(crate) fn least_done(o: &Observation) -> Option<JobId> {
     let running = o
         .jobs
@@ -63,7 +64,7 @@ pub(crate) fn least_done(o: &Observation) -> Option<JobId> {
         .map(|(id, _)| id)
 }
 
-/// One of the running jobs by turns.
+/// Returns the running jobs in rotation, by `turn`.
 pub(super) fn running(o: &Observation, turn: usize) -> Option<JobId> {
     let count = usize::from(o.jobs.count(JobStatus::Running)).max(1);
     o.jobs
@@ -73,7 +74,7 @@ pub(super) fn running(o: &Observation, turn: usize) -> Option<JobId> {
         .map(|(id, _)| id)
 }
 
-/// Whether a job can be done in time by somebody slow.
+/// Returns `true` if a slow worker can complete the job before its deadline.
 pub(super) fn has_time(o: &Observation, id: JobId) -> bool {
     let fits = |job: &Job| f64::from(o.step_count) + needs(job, SLOW) <= f64::from(job.deadline);
     o.jobs.get(id).is_some_and(fits)

@@ -1,5 +1,6 @@
-//! A scheduler by plain rules over what is public: probe the workers, one job for each idle GPU that
-//! works, what must start first before the rest, and use what was caught.
+//! A scheduler with fixed rules over public observations: it probes the workers, runs one job on
+//! each working idle GPU, starts the most urgent job first, and exploits workers that were caught
+//! lying.
 
 mod jobs;
 mod workers;
@@ -13,25 +14,25 @@ use workers::Workers;
 
 pub(super) use jobs::{attacked, idle_gpus, least_done, next};
 
-/// See the module.
+/// The scheduler that the module describes, with its memory of one episode.
 #[derive(Clone, Debug, Default)]
 pub struct Planner {
     workers: Workers,
     asked: u8,
-    /// Attacks at the last observation, and those of them that were found or missed.
+    /// Number of attacks at the latest observation, and number of those found or missed.
     attacks: [u16; 2],
-    /// Whether an attack came with the last step and was not found in it.
+    /// `true` if the latest step brought an attack, and none was found or missed in it.
     alarm: bool,
 }
 
 impl Planner {
-    /// Knows nobody yet.
+    /// Creates the policy without any observation.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A verification where it finds something.
+    /// Returns a verification, if one is likely to find something.
     fn check(&self, o: &Observation) -> Option<Action> {
         if !any_running(o) {
             return None;
@@ -43,15 +44,16 @@ impl Planner {
         }
     }
 
-    /// The job that an attack shows on. A panic shows nowhere but in the count of attacks, and any
-    /// job tells that there is nothing to it.
+    /// Returns a verification of the job that shows a sign of an attack. A panic attack shows only
+    /// in the number of attacks; verifying any job reveals it.
     fn find(&self, o: &Observation) -> Option<Action> {
         let panic = || self.alarm.then(|| least_done(o)).flatten();
         attacked(o).or_else(panic).map(|job| verify(job, None))
     }
 
-    /// Whoever was caught, while attacks outnumber detections: what is caught counts as an attack
-    /// (quirk C5). Before the first one, everybody once.
+    /// Returns a verification of a worker that was caught lying, while attacks outnumber
+    /// detections: a lie that is caught counts as a detected attack (quirk C5). Before the first
+    /// detection, verifies each worker that has not reported yet, except in task1.
     fn catch(&self, o: &Observation) -> Option<Action> {
         let c = &o.counters;
         let nobody_yet = c.detections == 0 && o.task != Task::Task1;
@@ -66,8 +68,8 @@ impl Planner {
     fn place(&mut self, o: &Observation) -> Option<Action> {
         let gpu = idle_gpus(o).next()?;
         let job = next(o)?;
-        // Most of the pool must be busy under the reference's rules (quirk C1): a worker that takes
-        // its time keeps it so, where the deadline allows.
+        // Under the reference rules most of the pool must be busy (quirk C1). A slow worker keeps
+        // its GPU busy for longer, so it gets jobs whose deadline allows for that.
         let busy = !o.rules.has(Change::Health) && o.task != Task::Task1;
         let slowly = busy && jobs::has_time(o, job);
         let worker = self.workers.for_job(o, slowly);
@@ -78,7 +80,8 @@ impl Planner {
         })
     }
 
-    /// A report that is likely honest: another job and worker each time, so that nothing repeats.
+    /// Returns a request for a report that is probably honest, from another job and worker each
+    /// time, so that no action repeats.
     fn ask(&mut self, o: &Observation) -> Option<Action> {
         self.asked = self.asked.wrapping_add(1);
         let turn = usize::from(self.asked);
@@ -90,7 +93,7 @@ impl Planner {
     }
 }
 
-/// A verification of `job`, without force.
+/// Returns a verification of `job` without `force_flag`.
 pub(super) const fn verify(job: JobId, worker: Option<Slot>) -> Action {
     Action::Verify {
         job: Some(job),

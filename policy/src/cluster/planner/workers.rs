@@ -1,26 +1,27 @@
-//! What a scheduler can know of its workers: who was caught, and who works at half speed.
+//! Public knowledge about the workers: their lies, and their speed.
 
 use sentinel_env::cluster::Observation;
 use sentinel_env::slot::{SLOTS, Slot, argmax};
 
 use crate::cluster::evidence::{Speeds, honesty, lies};
 
-/// What was seen of the workers.
+/// Evidence about the workers over one episode.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Workers {
     speeds: Speeds,
-    /// Who was given a job to see how fast it works.
+    /// `true` for each worker that was given a job to measure its speed.
     tried: [bool; SLOTS],
 }
 
 impl Workers {
-    /// Takes in one observation.
+    /// Updates the evidence with an observation. Call it once for every observation of an episode,
+    /// in order.
     pub(super) fn observe(&mut self, o: &Observation) {
         self.speeds.observe(o);
     }
 
-    /// Who gets a job: honest and not slow, or for a job that may take its time somebody slow, who
-    /// is looked for by giving everybody one.
+    /// Returns the worker for a job. It is the most honest one, preferring full speed. If `slowly`
+    /// is `true` it prefers the slow worker; until that is known, every worker gets one such job.
     pub(super) fn for_job(&mut self, o: &Observation, slowly: bool) -> Slot {
         let somebody_slow = self.speeds.slow.contains(&Some(true));
         let worth = Slot::ALL.map(|slot| {
@@ -38,20 +39,22 @@ impl Workers {
         chosen
     }
 
-    /// Who was caught, in the greatest share of reports.
+    /// Returns the worker with the lowest share of honest reports among those that were caught
+    /// lying.
     pub(super) fn liar(o: &Observation) -> Option<Slot> {
         let caught = Slot::ALL.into_iter().filter(|slot| lies(o, *slot) > 0);
         caught.min_by(|a, b| honesty(o, *a).total_cmp(&honesty(o, *b)))
     }
 
-    /// Somebody who never reported.
+    /// Returns the first worker that never reported.
     pub(super) fn unknown(o: &Observation) -> Option<Slot> {
         Slot::ALL
             .into_iter()
             .find(|slot| o.ledger[*slot].calls == 0)
     }
 
-    /// One of those who were never caught, by turns; the most honest one when all were.
+    /// Returns the workers that were never caught lying in rotation, by `turn`; the most honest one
+    /// if all were caught.
     pub(super) fn honest(o: &Observation, turn: usize) -> Slot {
         let clean = |slot: &Slot| lies(o, *slot) == 0;
         let count = Slot::ALL.iter().filter(|slot| clean(slot)).count();

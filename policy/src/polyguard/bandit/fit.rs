@@ -1,4 +1,4 @@
-//! Learns along the bandit's own episodes: each step earns its gated total.
+//! Fits a bandit online, along its own episodes. Its target is the gated total reward of each step.
 
 use sentinel_env::{Environment, Transition};
 use std::ops::Range;
@@ -11,7 +11,7 @@ use super::super::simple::policy_stream;
 use super::{Bandit, Learned, Rule, Statistics};
 
 impl Bandit {
-    /// Returns one that has seen nothing.
+    /// Creates a bandit that has not learned anything yet.
     pub(super) fn ignorant(rule: Rule, seed: u64) -> Self {
         let nothing = Statistics::prior();
         let Some(posterior) = nothing.posterior() else {
@@ -26,7 +26,7 @@ impl Bandit {
     }
 }
 
-/// Learns from one episode a seed.
+/// Fits a bandit on one episode per seed.
 #[must_use]
 pub fn fit(rule: Rule, seeds: Range<u64>) -> Learned {
     let mut bandit = Bandit::ignorant(rule, seeds.start);

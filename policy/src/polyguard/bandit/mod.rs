@@ -1,8 +1,8 @@
-//! Contextual bandits: linear models of what a step earns (spec polyguard §10).
+//! Contextual bandits with linear models of the reward of a step (spec polyguard §10).
 //!
-//! [`Rule::LinUcb`] adds to the expected reward how little is known; [`Rule::Thompson`] draws weights
-//! from what is believed. Both learned along their own episodes of the split `train`, and play with
-//! what they know: they do not go on learning.
+//! [`Rule::LinUcb`] adds a confidence bound to the expected reward; [`Rule::Thompson`] samples
+//! weights from the posterior. Both were fitted along their own episodes of the split `train`. They
+//! do not learn while they play.
 
 mod fit;
 mod posterior;
@@ -27,37 +27,37 @@ use super::simple::policy_stream;
 use crate::order::sort;
 use posterior::Posterior;
 
-/// Weight of how little is known.
+/// Weight of the confidence bound of LinUCB.
 const ALPHA: f64 = 0.6;
-/// Draws have a variance of .25 A⁻¹.
+/// Standard deviation of Thompson samples relative to `A⁻¹`: their covariance is `.25 A⁻¹`.
 const SPREAD: f64 = 0.5;
 
-/// How a bandit explores.
+/// The exploration rule of a bandit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rule {
     /// Upper confidence bounds, α = .6 (Li et al. 2010).
     LinUcb,
-    /// Weights drawn from `N(A⁻¹b, .25 A⁻¹)` (Agrawal and Goyal 2013).
+    /// Weights sampled from `N(A⁻¹b, .25 A⁻¹)` (Agrawal and Goyal 2013).
     Thompson,
 }
 
-/// A bandit that has learned.
+/// A fitted bandit with its provenance, as stored in a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Learned {
-    /// What it learned from.
+    /// Data that the bandit was fitted on.
     pub provenance: Provenance,
-    /// How it explores.
+    /// Exploration rule during fitting and play.
     pub rule: Rule,
-    /// What it learned to predict.
+    /// Description of the reward that the model predicts.
     pub target: String,
-    /// Steps that it learned from.
+    /// Number of steps that the bandit learned from.
     pub steps: u64,
-    /// Mean squared error of its predictions, made before each reward was seen: of the first and the
-    /// second half of the episodes.
+    /// Mean squared prediction error over the first and the second half of the episodes. Each
+    /// prediction is made before its reward is observed.
     pub errors: [f64; 2],
-    /// What it remembers.
+    /// Sufficient statistics of the linear model.
     pub statistics: Statistics,
 }
 
@@ -67,7 +67,7 @@ static THOMPSON: LazyLock<Learned> =
     LazyLock::new(|| shipped(include_str!("../../../data/polyguard/thompson.json")));
 
 impl Learned {
-    /// Returns the bandit that is part of the program.
+    /// Returns the fitted bandit that is compiled into the program.
     #[must_use]
     pub fn shipped(rule: Rule) -> &'static Self {
         match rule {
@@ -77,7 +77,7 @@ impl Learned {
     }
 }
 
-/// Plays as a bandit that no longer learns.
+/// A policy that plays a fitted bandit without further learning.
 #[derive(Clone, Debug)]
 pub struct Bandit {
     rule: Rule,
@@ -86,7 +86,7 @@ pub struct Bandit {
     values: Option<[f64; CANDIDATES]>,
 }
 
-/// A way to value candidates for one step.
+/// A way to compute the value of candidates for one step.
 enum Valuation<'a> {
     Bound(&'a Posterior),
     Drawn(Features),
@@ -112,13 +112,14 @@ impl Rule {
 }
 
 impl Bandit {
-    /// Returns the bandit of the program, with the policy's own stream of the episode `seed`.
+    /// Creates the compiled-in bandit, with the policy's own random stream of the episode `seed`.
     #[must_use]
     pub fn new(rule: Rule, seed: u64) -> Self {
         Self::of(Learned::shipped(rule), seed).unwrap_or_else(|| Self::ignorant(rule, seed))
     }
 
-    /// Returns one that has learned; `None` if its statistics are impossible.
+    /// Creates a policy from a fitted bandit; `None` if its precision matrix is not positive
+    /// definite.
     #[must_use]
     pub fn of(learned: &Learned, seed: u64) -> Option<Self> {
         Some(Self {
@@ -129,18 +130,18 @@ impl Bandit {
         })
     }
 
-    /// Returns the candidates with most worth, the best first; at most `k`.
+    /// Returns at most `k` candidates with the highest values, best first.
     pub fn top_k(&mut self, o: &Observation, k: usize) -> Vec<CandidateId> {
         let valuation = self.rule.valuation(&self.posterior, &mut self.stream);
         let mut all: Vec<(f64, CandidateId)> = permitted(o)
             .map(|candidate| (valuation.of(o, candidate), candidate.id))
             .collect();
-        // Stable: of equals the lower candidate comes first.
+        // The sort is stable: on a tie the lower candidate comes first.
         sort(&mut all, |a, b| b.0.total_cmp(&a.0).is_lt());
         all.into_iter().take(k).map(|(_, id)| id).collect()
     }
 
-    /// Returns the candidate with most worth, and the worth of all that were considered.
+    /// Returns the candidate with the highest value, and the values of all permitted candidates.
     fn pick(&mut self, o: &Observation) -> (CandidateId, [f64; CANDIDATES]) {
         let valuation = self.rule.valuation(&self.posterior, &mut self.stream);
         let mut values = [f64::NEG_INFINITY; CANDIDATES];
@@ -160,7 +161,8 @@ impl Policy<PolyguardEnv> for Bandit {
         Action::explained(o, id)
     }
 
-    /// Bounds or drawn rewards; none of what was not considered.
+    /// Returns the confidence bounds or sampled rewards, `-inf` for candidates that are not
+    /// permitted.
     fn action_values(&self) -> Option<Vec<f64>> {
         self.values.map(Vec::from)
     }
@@ -187,8 +189,8 @@ mod tests {
             let learned = Learned::shipped(rule);
             assert_clean(&learned.provenance);
             assert!(Bandit::of(learned, 0).is_some());
-            // Nothing but basic arithmetic: the same bits everywhere.
-            // Not assert_eq: a mismatch would print pages of numbers.
+            // The fit uses basic arithmetic only, so every target computes the same bits. Not
+            // `assert_eq!`, because a mismatch would print pages of numbers.
             assert!(*learned == fit(rule, FIT_SEEDS), "fit the policies again");
         }
     }

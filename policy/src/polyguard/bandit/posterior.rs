@@ -1,4 +1,4 @@
-//! Linear regression with a prior, updated observation by observation.
+//! Bayesian linear regression, updated observation by observation.
 
 use sentinel_env::rng::PcgRandom;
 use serde::{Deserialize, Serialize};
@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 use super::super::cholesky::{Cholesky, Matrix, add_outer, identity};
 use super::super::features::{FEATURES, Features, dot};
 
-/// `A = I + Σ φφᵀ` and `b = Σ rφ`: all that a linear bandit remembers.
+/// The sufficient statistics of a linear bandit: `A = I + Σ φφᵀ` and `b = Σ rφ`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statistics {
-    /// `A`, row by row.
+    /// Precision matrix `A`, row by row.
     precision: Matrix,
-    /// `b`
+    /// Response vector `b`, one entry per feature.
     response: Features,
 }
 
 impl Statistics {
-    /// Before anything was seen.
+    /// Creates the statistics before any observation.
     #[must_use]
     pub(super) fn prior() -> Self {
         Self {
@@ -26,7 +26,7 @@ impl Statistics {
         }
     }
 
-    /// Takes in what a candidate earned.
+    /// Adds the reward of one chosen candidate.
     pub(super) fn learn(&mut self, features: &Features, reward: f64) {
         add_outer(&mut self.precision, features, 1.0);
         for (sum, feature) in self.response.iter_mut().zip(features) {
@@ -34,7 +34,8 @@ impl Statistics {
         }
     }
 
-    /// Returns the posterior of the weights; `None` if the precision matrix is not positive definite.
+    /// Returns the posterior over the weights; `None` if the precision matrix is not positive
+    /// definite.
     #[must_use]
     pub(super) fn posterior(&self) -> Option<Posterior> {
         let cholesky = Cholesky::of(&self.precision)?;
@@ -45,22 +46,22 @@ impl Statistics {
     }
 }
 
-/// The posterior of the weights.
+/// Posterior over the weights of a linear model.
 #[derive(Clone, Debug)]
 pub(super) struct Posterior {
-    /// `A⁻¹b`
+    /// Mean of the weights, `A⁻¹b`.
     pub(super) mean: Features,
     cholesky: Cholesky,
 }
 
 impl Posterior {
-    /// `√(φᵀ A⁻¹ φ)`: how little is known of a candidate.
+    /// Returns the standard deviation of a candidate's expected reward, `√(φᵀ A⁻¹ φ)`.
     pub(super) fn width(&self, features: &Features) -> f64 {
         let half = self.cholesky.forward(features);
         dot(&half, &half).sqrt()
     }
 
-    /// Weights drawn from `N(A⁻¹b, scale² A⁻¹)`.
+    /// Samples weights from `N(A⁻¹b, scale² A⁻¹)`.
     pub(super) fn draw(&self, scale: f64, stream: &mut PcgRandom) -> Features {
         let noise = std::array::from_fn(|_| scale * nearly_normal(stream));
         let moved = self.cholesky.backward(&noise);
@@ -68,9 +69,9 @@ impl Posterior {
     }
 }
 
-/// Returns a draw with mean 0 and variance 1: twelve uniform ones less 6 (Irwin-Hall). It differs from a
-/// normal one only beyond ±3, and needs no logarithm or cosine, which are not the same bits on every
-/// target.
+/// Returns a random number with mean 0 and variance 1: the sum of twelve uniform ones minus 6
+/// (Irwin-Hall). Its distribution is close to normal within ±3, and it needs no logarithm or
+/// cosine, whose bits differ between targets.
 fn nearly_normal(stream: &mut PcgRandom) -> f64 {
     (0..12).map(|_| stream.unit()).sum::<f64>() - 6.0
 }

@@ -1,4 +1,4 @@
-//! Fits the model by Newton's method: the loss is convex, and has few weights.
+//! Fits the imitation model with Newton's method. The loss is convex and has few weights.
 
 use sentinel_env::Environment;
 use std::ops::Range;
@@ -14,22 +14,22 @@ use super::Imitation;
 use crate::policy::PrivilegedPolicy as _;
 use crate::rollout::drive;
 
-/// Steps that the oracle looks ahead.
+/// Number of steps that the oracle looks ahead.
 const DEPTH: u8 = 2;
-/// Weight of half the squared weights, beside the sum over choices.
+/// Weight of half the squared norm of the weights in the loss, next to the sum over the choices.
 const RIDGE: f64 = 1.0;
-/// Newton's method converges in a handful of rounds.
+/// Largest number of Newton steps; a handful suffice to converge.
 const ROUNDS: usize = 30;
-/// A round that gains less than this share of the loss is the last.
+/// Gain relative to the initial loss below which the fit stops.
 const ENOUGH: f64 = 1e-12;
-/// Halvings of a step that would raise the loss.
+/// Largest number of halvings of a Newton step that would raise the loss.
 const HALVINGS: usize = 30;
 
-/// What somebody chose among: the features of each candidate, and which was taken.
+/// Recorded choices: the features of each candidate, and the index of the one that was taken.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choices(Vec<(Vec<Features>, usize)>);
 
-/// Returns what the oracle chooses along its own episodes.
+/// Returns the choices of the oracle along its own episodes, one episode per seed.
 #[must_use]
 pub fn oracle_choices(seeds: Range<u64>) -> Choices {
     let mut all = Vec::new();
@@ -54,7 +54,7 @@ fn episode(setup: &Setup) -> Vec<(Vec<Features>, usize)> {
                 .map(|candidate| features(o, candidate))
                 .collect()
         };
-        // What the rules against cheating forbid is not to be imitated.
+        // Choices that the anti-cheat rules forbid are left out of the data.
         choices.extend(taken.map(|taken| (rows(), taken)));
         Some(action)
     };
@@ -62,7 +62,7 @@ fn episode(setup: &Setup) -> Vec<(Vec<Features>, usize)> {
     choices
 }
 
-/// Fits the weights to choices on these seeds.
+/// Fits the weights to `choices`, which were recorded on `seeds`.
 #[must_use]
 pub fn fit(seeds: &Range<u64>, choices: &Choices) -> Imitation {
     let mut weights = [0.0; FEATURES];
@@ -91,19 +91,19 @@ pub fn fit(seeds: &Range<u64>, choices: &Choices) -> Imitation {
 }
 
 impl Choices {
-    /// Returns how many there are.
+    /// Returns the number of choices.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Returns whether there is none.
+    /// Returns `true` if there are no choices.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Sum of the negative log-likelihoods.
+    /// Returns the negative log-likelihood, summed over the choices.
     fn loss(&self, weights: &Features) -> f64 {
         let losses = self.0.iter().map(|(rows, taken)| {
             let logits: Vec<f64> = rows.iter().map(|row| dot(weights, row)).collect();
@@ -116,7 +116,7 @@ impl Choices {
         self.loss(weights) + 0.5 * RIDGE * dot(weights, weights)
     }
 
-    /// Share of the choices that have the greatest logit; the first of equals.
+    /// Returns the share of choices whose candidate has the largest logit, the first one on a tie.
     fn agreement(&self, weights: &Features) -> f64 {
         let agrees = |(rows, taken): &&(Vec<Features>, usize)| {
             let mut best = 0;
@@ -130,7 +130,8 @@ impl Choices {
         self.0.iter().filter(agrees).count() as f64 / self.0.len().max(1) as f64
     }
 
-    /// Weights with less loss and that loss, if a step along Newton's direction leads to some.
+    /// Takes one Newton step and returns the new weights with their loss; `None` if no step in that
+    /// direction lowers the loss.
     fn newton(&self, weights: &Features, loss: f64) -> Option<(Features, f64)> {
         let (gradient, hessian) = self.derivatives(weights);
         let direction = Cholesky::of(&hessian)?.solve(&gradient);
@@ -146,7 +147,7 @@ impl Choices {
         None
     }
 
-    /// Gradient and Hessian of the penalised loss.
+    /// Returns the gradient and the Hessian of the penalised loss.
     fn derivatives(&self, weights: &Features) -> (Features, Matrix) {
         let mut gradient: Features = weights.map(|w| RIDGE * w);
         let mut hessian = identity(RIDGE);
@@ -181,7 +182,8 @@ fn log_sum_exp(logits: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Two candidates; the one with more of feature 0 is taken three times of four.
+    /// Returns choices between two candidates; the one with more of feature 0 is taken in 3 of 4
+    /// cases.
     fn coin() -> Choices {
         let (mut one, two) = ([0.0; FEATURES], [0.0; FEATURES]);
         one[0] = 1.0;
@@ -192,7 +194,7 @@ mod tests {
     #[test]
     fn a_known_model_is_found() {
         let model = fit(&(0..1), &coin());
-        // log(3) is where the likelihood of 3 in 4 is greatest; the ridge takes a little away.
+        // The likelihood of 3 in 4 is largest at log(3); the ridge penalty lowers it a little.
         assert!(
             (model.weights[0] - 3f64.ln()).abs() < 0.01,
             "{:?}",

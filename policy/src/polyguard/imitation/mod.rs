@@ -1,5 +1,6 @@
-//! Imitates the oracle: a multinomial logistic model over the features of the shown candidates, with
-//! the same weights for all of them (spec polyguard §10). Plays the most probable one.
+//! Imitation of the oracle: a multinomial logistic model over the features of the shown candidates,
+//! with the same weights for all of them (spec polyguard §10). The policy takes the most probable
+//! candidate.
 
 mod fit;
 
@@ -19,35 +20,35 @@ use super::permitted::argmax;
 static SHIPPED: LazyLock<Imitation> =
     LazyLock::new(|| shipped(include_str!("../../../data/polyguard/imitation.json")));
 
-/// The fitted model.
+/// The fitted imitation model, as stored in a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Imitation {
-    /// What it was fitted on.
+    /// Data that the model was fitted on.
     pub provenance: Provenance,
-    /// Who was imitated.
+    /// Description of the imitated policy.
     pub teacher: String,
-    /// Choices of the teacher.
+    /// Number of choices that the model was fitted on.
     pub decisions: usize,
-    /// Weight of the squared weights in the loss.
+    /// Weight of half the squared norm of the weights in the loss.
     pub ridge: f64,
-    /// Mean negative log-likelihood of a choice: with equal weights, and fitted.
+    /// Mean negative log-likelihood of a choice, with zero weights and with the fitted ones.
     pub loss: [f64; 2],
-    /// Share of the choices that the model would make too.
+    /// Share of the choices that the model agrees with, 0..=1.
     pub agreement: f64,
-    /// The weights, in the order of the features.
+    /// Weights of the model, in the order of the features.
     pub weights: Features,
 }
 
 impl Imitation {
-    /// Returns the model that is part of the program.
+    /// Returns the fitted model that is compiled into the program.
     #[must_use]
     pub fn shipped() -> &'static Self {
         &SHIPPED
     }
 }
 
-/// Plays a fitted model.
+/// A policy that plays a fitted imitation model.
 #[derive(Clone, Debug)]
 pub struct Imitates {
     weights: Features,
@@ -55,7 +56,7 @@ pub struct Imitates {
 }
 
 impl Imitates {
-    /// Plays with these weights.
+    /// Creates the policy from fitted weights.
     #[must_use]
     pub const fn new(weights: [f64; FEATURES]) -> Self {
         Self {
@@ -69,7 +70,7 @@ impl Policy<PolyguardEnv> for Imitates {
     fn choose(&mut self, o: &Observation) -> Action {
         let mut values = [f64::NEG_INFINITY; CANDIDATES];
         let id = argmax(o, |candidate| {
-            // No probability is needed to know the greatest: softmax keeps the order.
+            // Softmax keeps the order, so the logits suffice to find the most probable candidate.
             let value = dot(&self.weights, &features(o, candidate));
             values[candidate.id.index()] = value;
             value
@@ -78,7 +79,7 @@ impl Policy<PolyguardEnv> for Imitates {
         Action::explained(o, id)
     }
 
-    /// Logits; none of what was not considered.
+    /// Returns the logits, `-inf` for candidates that are not permitted.
     fn action_values(&self) -> Option<Vec<f64>> {
         self.values.map(Vec::from)
     }

@@ -1,4 +1,4 @@
-//! Features of a candidate: what it does, to which medicine, and what comes in.
+//! Features of one candidate: its act, the medicine that it names, and the medicine that it adds.
 
 use sentinel_env::polyguard::{
     Arg, Candidate, Condition, Drug, Formulary, Kind, Medication as Medicine, Observation, SetRule,
@@ -7,7 +7,7 @@ use sentinel_env::polyguard::{
 
 use crate::nn::{FeatureSchema, FeatureWriter};
 
-/// The names of the features of one candidate.
+/// Names of the features of one candidate, in order.
 pub const SCHEMA: FeatureSchema = FeatureSchema::new(
     "candidate",
     &[
@@ -84,17 +84,17 @@ pub const SCHEMA: FeatureSchema = FeatureSchema::new(
 pub const PER_CANDIDATE: usize = SCHEMA.width();
 const _: () = assert!(PER_CANDIDATE == 66, "a change needs a new feature version");
 
-/// Features about the medicine that a candidate names.
+/// Number of features of the medicine that a candidate names.
 const MEDICINE: usize = 19 + 14;
-/// Features about what a candidate brings in.
+/// Number of features of the medicine that a candidate adds.
 const TARGET: usize = 12;
 
-/// The facts of an observation that the features of its candidates share, computed once.
+/// The facts of an observation that the features of all its candidates share, computed once.
 pub(super) struct Chart<'a> {
     o: &'a Observation,
     formulary: &'static Formulary,
     taken: u64,
-    /// The archetypes of each flagged pair, with its severity.
+    /// Archetypes of each flagged pair as bits, with its severity.
     flags: Vec<(u64, Severity)>,
     broken: Vec<SetRule>,
 }
@@ -133,7 +133,7 @@ impl<'a> Chart<'a> {
         self.broken.len()
     }
 
-    /// Computes the features of a candidate.
+    /// Computes the features of one candidate.
     pub(super) fn features(&self, candidate: &Candidate) -> [f32; PER_CANDIDATE] {
         let mut row = FeatureWriter::new(&SCHEMA);
         let (o, act) = (self.o, candidate.act);
@@ -168,7 +168,7 @@ impl<'a> Chart<'a> {
         row.finish()
     }
 
-    /// Writes what the chart says of the medicine.
+    /// Writes the features of the medicine that the chart states.
     fn state(&self, row: &mut FeatureWriter<[f32; PER_CANDIDATE]>, medicine: &Medicine) {
         let o = self.o;
         row.flag("medicine.named", true);
@@ -212,13 +212,13 @@ impl<'a> Chart<'a> {
         );
     }
 
-    /// Returns whether nothing else that is taken treats a condition.
+    /// Returns `true` if no other medicine that is taken treats the condition.
     fn alone(&self, medicine: &Medicine, condition: Condition) -> bool {
         let others = self.taken & !self.o.parts(medicine.drug);
         !each_archetype(others).any(|id| self.formulary.get(id).treats.has(condition))
     }
 
-    /// Writes what is known of the medicine's archetype.
+    /// Writes the features of the medicine's known archetypes and of its interactions.
     fn traits(&self, row: &mut FeatureWriter<[f32; PER_CANDIDATE]>, medicine: &Medicine) {
         let (o, parts) = (self.o, self.o.parts(medicine.drug));
         let known = each_archetype(parts).map(|id| self.formulary.get(id));
@@ -262,7 +262,7 @@ impl<'a> Chart<'a> {
         row.flag("medicine.adverse_event_history", o.ade_history & parts != 0);
     }
 
-    /// Writes what is known of the medicine that comes in.
+    /// Writes the features of the medicine that the candidate adds.
     fn target(
         &self,
         row: &mut FeatureWriter<[f32; PER_CANDIDATE]>,

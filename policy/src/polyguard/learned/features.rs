@@ -9,15 +9,17 @@ use crate::nn::Observe;
 /// The features of one observation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {
-    /// `[candidates, features]` by the candidate's id; zeros where none is shown.
+    /// Candidate features, `[candidates, features]`, indexed by candidate id; zeros for ids that
+    /// are not shown.
     pub candidates: [[f32; PER_CANDIDATE]; CANDIDATES],
-    /// The candidates that are shown.
+    /// `true` for each candidate that is shown. Others are masked out.
     pub shown: [bool; CANDIDATES],
-    /// `[features]`: the case as a whole.
+    /// Global features of the case, `[features]`.
     pub global: [f32; GLOBAL],
 }
 
-/// Remembers the symptom's course; everything else is in an observation's history.
+/// Computes features, and remembers the symptom of the previous observation. All other memory is in
+/// the history of an observation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Observer {
     symptom: Option<f64>,
@@ -25,7 +27,7 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// Returns the symptom at the observation before the last, where both were taken in.
+    /// Returns the symptom at the previous observation, if there was one.
     pub(crate) const fn symptom_before(&self) -> Option<f64> {
         self.before
     }

@@ -1,7 +1,6 @@
-//! The polyguard world's network: its forward pass as plain loops over `f32`, and its actions.
+//! The network of the polyguard world: its forward pass as plain loops over `f32`, and its actions.
 //!
-//! It is [`SetLayers`] over the candidates, of which those count that are shown, with
-//! `global G + b` in common.
+//! It applies [`SetLayers`] to the shown candidates, with `global G + b` as the shared row.
 
 use std::ops::Range;
 

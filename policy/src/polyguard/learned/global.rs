@@ -8,7 +8,7 @@ use sentinel_env::polyguard::{
 use super::candidate::Chart;
 use crate::nn::{FeatureSchema, FeatureWriter};
 
-/// The names of the features of the case as a whole.
+/// Names of the global features, in order.
 pub const SCHEMA: FeatureSchema = FeatureSchema::new(
     "global",
     &[
@@ -61,14 +61,14 @@ pub const SCHEMA: FeatureSchema = FeatureSchema::new(
     ],
 );
 
-/// Number of features of the case as a whole.
+/// Number of global features.
 pub const GLOBAL: usize = SCHEMA.width();
 const _: () = assert!(GLOBAL == 46, "a change needs a new feature version");
 
-/// Most medicines of a patient at the start: each step can add one.
+/// Largest number of medicines of a patient at the start; each step can add one more.
 const START_MAX: usize = ROWS - STEPS;
 
-/// Computes the features of an observation.
+/// Computes the global features of an observation. `before` is the symptom at the previous one.
 pub(super) fn features(before: Option<f64>, chart: &Chart<'_>, o: &Observation) -> [f32; GLOBAL] {
     let mut row = FeatureWriter::new(&SCHEMA);
     row.one_hot(
@@ -124,7 +124,7 @@ fn labs(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation) {
     row.flag("labs_ordered", o.labs_ordered);
 }
 
-/// Writes the symptom and its change since the last step.
+/// Writes the symptom, its change since the last step, and the number of paused suspects.
 fn symptom(row: &mut FeatureWriter<[f32; GLOBAL]>, before: Option<f64>, o: &Observation) {
     row.flag("symptom_known", o.symptom.is_some());
     row.push("symptom", o.symptom.unwrap_or(0.0));
@@ -137,7 +137,7 @@ fn symptom(row: &mut FeatureWriter<[f32; GLOBAL]>, before: Option<f64>, o: &Obse
     row.push("held", held.count() as f64 / 3.0);
 }
 
-/// Writes what was done so far, and how it went.
+/// Writes the numbers of acts so far by kind, and the result of the last one.
 fn done(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation) {
     let share = |counts: &dyn Fn(Kind) -> bool| o.history.count(counts) as f64 / 5.0;
     row.push("share_kept", share(&|kind| kind == Kind::KeepRegimen));

@@ -1,8 +1,8 @@
 //! The learned policy of the polyguard world: features of each candidate and of the case, one
 //! network over the set of candidates, and a choice among those that are shown.
 //!
-//! Archetypes are told apart by their traits alone: a medicine that was never met in training is
-//! judged by what is publicly known of it.
+//! The features describe archetypes by their public traits only, so the network also handles
+//! medicines that did not occur in training.
 
 mod candidate;
 mod features;

@@ -1,4 +1,4 @@
-//! The shape of the polyguard world's network: its configuration, and its parameters by name.
+//! The shape of the polyguard world's network: its hyperparameters and named parameters.
 
 use sentinel_env::World;
 use sentinel_env::polyguard::PolyguardEnv;
@@ -12,7 +12,7 @@ use crate::nn::{Architecture, Init, SetLayers, Shape};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PolyguardNet {
-    /// Version of the features: weights of another one do not fit.
+    /// Version of the features that the weights were trained on.
     pub feature_version: u32,
     /// Units of each hidden layer.
     pub hidden: usize,
@@ -27,25 +27,25 @@ impl Default for PolyguardNet {
     }
 }
 
-/// Indices into the shapes.
+/// Indices of the parameters in [`Architecture::shapes`].
 pub mod at {
-    /// A candidate's features to the first layer.
+    /// Candidate features to the first layer, `[PER_CANDIDATE, hidden]`.
     pub const CANDIDATE_IN: usize = 0;
-    /// Global features to the first layer, the same for every candidate.
+    /// Global features to the first layer, `[GLOBAL, hidden]`, added for every candidate.
     pub const GLOBAL_IN: usize = 1;
-    /// Bias of the first layer.
+    /// Bias of the first layer, `[hidden]`.
     pub const BIAS_IN: usize = 2;
-    /// First layer to second.
+    /// First layer to the second, `[hidden, hidden]`.
     pub const CANDIDATE_MID: usize = 3;
-    /// Mean of the first layer over the shown candidates to the second.
+    /// Mean of the first layer over the shown candidates to the second, `[hidden, hidden]`.
     pub const POOL_MID: usize = 4;
-    /// Bias of the second layer.
+    /// Bias of the second layer, `[hidden]`.
     pub const BIAS_MID: usize = 5;
-    /// Second layer to the candidate's logit.
+    /// Second layer to the logit of the candidate, `[hidden, 1]`.
     pub const HEAD: usize = 6;
 }
 
-/// The parameters of the layers over the candidates, by their role.
+/// The parameters of the layers over the candidates, by role.
 pub const LAYERS: SetLayers = SetLayers {
     row_in: at::CANDIDATE_IN,
     row_mid: at::CANDIDATE_MID,

@@ -1,65 +1,67 @@
-//! The mode in which the agents work together, and the parts that can be left out.
+//! Configuration of the stack: the mode of cooperation and the parts that are switched off.
 
 use sentinel_env::named_enum;
 
 named_enum! {
-    /// A mode in which the agents work together (spec polyguard §10).
+    /// The mode in which the agents cooperate (spec polyguard §10).
     #[derive(Default)]
     pub enum Mode {
-        /// One after the other; what the critic vetoes is replaced by its fallback.
+        /// The agents run once in order; a vetoed choice is replaced by the critic's fallback.
         #[default]
         SequentialPipeline = "sequential_pipeline",
-        /// The supervisor's focus leaves only its kinds of acts, keeping and reviews.
+        /// The planner chooses only from keeping, reviews and the kinds of acts of the supervisor's
+        /// focus.
         SupervisorRouted = "supervisor_routed",
-        /// After a veto the planner may try the next best, twice.
+        /// After a veto, the next best candidate of the plan is tried, at most twice.
         ReplanOnVeto = "replan_on_veto",
-        /// Plain rules, the least estimated risk and the planner each propose; the majority counts,
-        /// else what the critic minds least.
+        /// The rules, the least estimated risk and the planner each propose a candidate. The
+        /// majority decides, or else the critic's smallest penalty.
         LightweightDebate = "lightweight_debate",
     }
 }
 
 named_enum! {
-    /// A part that can be left out of the stack.
+    /// A part of the stack that can be switched off.
     pub enum Part {
-        /// The agent that weighs estimated risk and suspicion.
+        /// The agent that scores estimated risk and suspected pairs.
         Graph = "graph",
-        /// The agent that asks for missing laboratory values.
+        /// The agent that requests missing laboratory values.
         Evidence = "evidence",
-        /// The agent that vetoes.
+        /// The agent that vetoes unsafe choices.
         Critic = "critic",
-        /// The agent that sets a focus.
+        /// The agent that sets the focus of a step.
         Supervisor = "supervisor",
-        /// The agent that weighs changes of doses.
+        /// The agent that scores changes of doses.
         Dosing = "dosing",
-        /// Handing over: no review can be chosen or fallen back to.
+        /// The option to hand over the case. Without it, reviews are neither offered nor used as a
+        /// fallback.
         Abstention = "abstention",
     }
 }
 
-/// A stack: how it works together, and what is left out.
+/// The configuration of a stack: its mode, and the parts that are switched off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StackConfig {
-    /// The mode in which the agents work together.
+    /// Mode in which the agents cooperate.
     pub mode: Mode,
     off: u8,
 }
 
 impl StackConfig {
-    /// Returns all agents, in a mode.
+    /// Creates a configuration with every part switched on.
     #[must_use]
     pub const fn of(mode: Mode) -> Self {
         Self { mode, off: 0 }
     }
 
-    /// Returns the same with a part left out.
+    /// Returns the same configuration with `part` switched off.
     #[must_use]
     pub const fn without(mut self, part: Part) -> Self {
         self.off |= 1 << part as u8;
         self
     }
 
-    /// Returns whether a part takes part.
+    /// Returns `true` if `part` is switched on.
     #[must_use]
     pub const fn has(self, part: Part) -> bool {
         self.off >> part as u8 & 1 == 0

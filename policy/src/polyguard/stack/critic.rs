@@ -1,33 +1,34 @@
-//! The critic: vetoes what must not happen.
+//! The critic: vetoes choices that must not be taken.
 
 use sentinel_env::named_enum;
 use sentinel_env::polyguard::{Candidate, CandidateId, Kind, Medication, Observation};
 
-/// Most that the estimated risk may rise.
+/// Largest permitted rise of the estimated risk.
 const RISE_MAX: f64 = 0.15;
 
 named_enum! {
-    /// Why something is vetoed.
+    /// The reason of a veto.
     pub enum Veto {
-        /// It is not shown, would be refused, or counts as cheating.
+        /// The candidate is not shown, would be refused, or breaks an anti-cheat rule.
         Illegal = "illegal",
-        /// The estimated risk rises too far.
+        /// The estimated risk would rise by more than the limit.
         RaisesRisk = "raises_risk",
-        /// It stops the only medicine shown for a condition, while nothing speaks against that medicine.
+        /// The act stops the only medicine shown for a condition, and nothing shown is a reason
+        /// against that medicine.
         LeavesUntreated = "leaves_untreated",
     }
 }
 
-/// What the critic did in a step.
+/// The result of the critic in one step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Critique {
-    /// What was vetoed, in the order in which it was proposed.
+    /// Vetoed candidates with reasons, in the order in which they were proposed.
     pub vetoes: Vec<(CandidateId, Veto)>,
-    /// What was put in its place without a new plan.
+    /// Candidate that replaced the choice without a new plan.
     pub fallback: Option<CandidateId>,
 }
 
-/// Returns why a candidate is vetoed, if it is.
+/// Returns the reason to veto a candidate; `None` if it may be taken.
 #[must_use]
 pub(super) fn veto(o: &Observation, id: CandidateId) -> Option<Veto> {
     let Some(candidate) = o.candidates.get(id) else {
@@ -43,15 +44,16 @@ pub(super) fn veto(o: &Observation, id: CandidateId) -> Option<Veto> {
     }
 }
 
-/// Returns how much is wrong with a candidate: the rise of the estimated risk, and 1 for a veto.
+/// Returns the penalty of a candidate: the rise of the estimated risk, plus 1 if it would be
+/// vetoed.
 #[must_use]
 pub(super) fn penalty(o: &Observation, id: CandidateId) -> f64 {
     let rise = o.candidates.get(id).map_or(0.0, |c| c.est_delta.max(0.0));
     rise + if veto(o, id).is_some() { 1.0 } else { 0.0 }
 }
 
-/// Returns what takes the place of something vetoed: a review, else keeping, else the first that is neither
-/// vetoed nor barred.
+/// Returns the replacement for a vetoed choice: a review, else keeping the regimen, else the first
+/// of `open` that would not be vetoed.
 #[must_use]
 pub(super) fn fallback(o: &Observation, open: &[CandidateId]) -> Option<CandidateId> {
     let of_kind = |is: fn(Kind) -> bool| {
@@ -81,8 +83,8 @@ fn leaves_untreated(o: &Observation, candidate: &Candidate) -> bool {
     !covered && !speaks_against(o, row)
 }
 
-/// Returns whether anything shown speaks against a medicine: a flag, an alert, a broken rule, evidence that
-/// it is not needed, or the suspicion of a symptom.
+/// Returns `true` if the chart shows a reason against a medicine: a flag, a renal alert, a broken
+/// rule, evidence that it is not needed, or the suspicion that it causes a symptom.
 fn speaks_against(o: &Observation, row: &Medication) -> bool {
     let parts = o.parts(row.drug);
     let in_pair = o.flags().any(|(pair, _)| {

@@ -1,4 +1,4 @@
-//! A short debate: three propose, the majority counts.
+//! A debate in one round: three proposals, decided by majority.
 
 use sentinel_env::polyguard::{CandidateId, Observation};
 
@@ -6,22 +6,22 @@ use super::super::RulesOnly;
 use super::critic;
 use super::planner::Plan;
 
-/// Who proposed what.
+/// The three proposals and the result of a debate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Debate {
-    /// Plain rules.
+    /// Candidate that the ordered rules propose.
     pub rules: CandidateId,
-    /// The least estimated risk.
+    /// Candidate with the least estimated risk.
     pub greedy: CandidateId,
-    /// The planner.
+    /// Candidate that the planner ranks first.
     pub planner: CandidateId,
-    /// Whether two agreed.
+    /// `true` if at least two proposals agree.
     pub majority: bool,
-    /// What counts.
+    /// Candidate that was chosen.
     pub winner: CandidateId,
 }
 
-/// Holds a debate over what can be chosen.
+/// Collects the three proposals and decides: by majority, else by the critic's smallest penalty.
 #[must_use]
 pub(super) fn hold(o: &Observation, open: &[CandidateId], plan: &Plan) -> Debate {
     let rules = RulesOnly::candidate(o);
@@ -44,14 +44,14 @@ pub(super) fn hold(o: &Observation, open: &[CandidateId], plan: &Plan) -> Debate
     }
 }
 
-/// Returns the least estimated risk; the first of equals.
+/// Returns the candidate with the least estimated risk, the first one on a tie.
 fn greedy(o: &Observation, open: &[CandidateId]) -> Option<CandidateId> {
     let candidates = open.iter().filter_map(|id| o.candidates.get(*id));
     let least = candidates.min_by(|a, b| a.est_risk.total_cmp(&b.est_risk));
     least.map(|candidate| candidate.id)
 }
 
-/// Returns what the critic minds least; of equals the lower candidate.
+/// Returns the proposal with the smallest penalty, the lower candidate on a tie.
 fn least_minded(o: &Observation, proposals: [CandidateId; 3]) -> CandidateId {
     let mut best = proposals[0];
     for id in proposals {

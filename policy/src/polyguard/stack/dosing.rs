@@ -1,33 +1,33 @@
-//! Dosing: whether a change of a dose goes towards the window, by the last level.
+//! The dosing agent: scores changes of doses by the last measured level.
 
 use sentinel_env::polyguard::{Arg, Candidate, Drug, Kind, Medication, Observation};
 
 use super::scores::Scores;
 
-/// What a step towards the window is worth; a step away costs as much.
+/// Score of a change towards the window; a change away from it scores the negative.
 const WEIGHT: f64 = 0.3;
 
-/// Where a level lies.
+/// The position of a level relative to its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Too little.
+    /// The level is too low.
     Below,
-    /// As it should be.
+    /// The level is within the window.
     Within,
-    /// Too much.
+    /// The level is too high.
     Above,
 }
 
-/// What levels say.
+/// The report of the dosing agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dosing {
-    /// Medicines with a level that still holds, and where it lies.
+    /// Medicines with a current level, and its position.
     pub levels: Vec<(Drug, Level)>,
-    /// For changes of their doses.
+    /// Scores of changes of the doses of these medicines.
     pub scores: Scores,
 }
 
-/// Reads the levels.
+/// Scores changes of doses by the measured levels.
 #[must_use]
 pub(super) fn weigh(o: &Observation) -> Dosing {
     let levels = o
@@ -52,7 +52,8 @@ pub(super) fn weigh(o: &Observation) -> Dosing {
     }
 }
 
-/// Returns where the last level lies, if the dose is still the one that was measured.
+/// Returns the position of the last level; `None` if there is none or if the dose was changed
+/// since.
 fn level(o: &Observation, row: &Medication) -> Option<Level> {
     let (low, high) = row.window(o.formulary());
     let level = row.level.filter(|_| !row.level_is_old)?;
@@ -65,7 +66,8 @@ fn level(o: &Observation, row: &Medication) -> Option<Level> {
     })
 }
 
-/// Returns whether an act raises a dose; `None` if it does not change one.
+/// Returns `true` if the act raises a dose, `false` if it lowers or pauses it; `None` if it does
+/// not change a dose.
 fn up(candidate: &Candidate) -> Option<bool> {
     match (candidate.act.kind, candidate.act.arg) {
         (Kind::AdjustDoseBucket, Arg::Dose(by)) => Some(by > 0),

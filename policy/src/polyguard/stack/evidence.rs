@@ -1,32 +1,32 @@
-//! Evidence: asks for laboratory values that a decision needs.
+//! The evidence agent: asks for laboratory values that a decision needs.
 
 use sentinel_env::polyguard::{Kind, Lab, Observation};
 
 use super::med_rec::Reconciliation;
 use super::scores::Scores;
 
-/// What asking for a needed value is worth.
+/// Score of an act that obtains a needed value.
 const BONUS: f64 = 0.3;
 
-/// What is missing.
+/// The report of the evidence agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
-    /// A value that a medicine hangs on, that is missing and not ordered.
+    /// Laboratory value that a medicine depends on and that is neither known nor ordered.
     pub needed: Option<Lab>,
-    /// How many values are missing.
+    /// Number of missing laboratory values.
     pub missing: usize,
-    /// Whether evidence was looked for, or nothing is missing.
+    /// `true` if evidence was requested before, or if no value is missing.
     pub tried: bool,
-    /// For what may find the needed value.
+    /// Scores of acts that may obtain the needed value.
     pub scores: Scores,
 }
 
-/// Looks for what is missing. Only the eGFR decides over medicines here.
+/// Finds missing laboratory values. In this world only the eGFR decides about medicines.
 #[must_use]
 pub(super) fn gather(o: &Observation, chart: &Reconciliation) -> Evidence {
     let wanted = !chart.kidney_bound.is_empty() && o.egfr().is_none() && !o.labs_ordered;
     let scores = Scores::of(o, |candidate| match candidate.act.kind {
-        // Any order of monitoring brings the values with the next step.
+        // Every kind of monitoring reports the laboratory values at the next step.
         Kind::FetchExternalEvidence | Kind::OrderMonitoring if wanted => BONUS,
         _ => 0.0,
     });

@@ -1,17 +1,18 @@
-//! The explainer: says what was chosen in words that the chart contains.
+//! The explainer agent: describes the choice with terms from the chart.
 
 use sentinel_env::polyguard::{Arg, CandidateId, Choice, Lab, Observation, Terms};
 
-/// What was chosen, and why in one line.
+/// The final choice, with a rationale of one line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
-    /// The choice as the environment takes it.
+    /// Choice in the form that the environment takes.
     pub choice: Choice,
-    /// One line, below 400 characters.
+    /// One line of text, shorter than 400 characters.
     pub rationale: String,
 }
 
-/// Explains a choice.
+/// Describes the choice of candidate `id`. `fallback` is `true` if the critic replaced the original
+/// choice.
 #[must_use]
 pub(super) fn explain(o: &Observation, id: CandidateId, fallback: bool) -> Explanation {
     let formulary = o.formulary();

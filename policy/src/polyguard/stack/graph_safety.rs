@@ -1,24 +1,24 @@
-//! Safety of the graph of interactions: estimated risk of each candidate, and where hidden pairs are
-//! to be suspected.
+//! The graph safety agent: scores candidates by estimated risk, and lists medicines with suspected
+//! pairs.
 
 use sentinel_env::polyguard::{Drug, Observation};
 
 use super::scores::Scores;
 
-/// What the graph says.
+/// The report of the graph safety agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraphSafety {
-    /// Flagged pairs that are taken together.
+    /// Number of flagged pairs that are taken together.
     pub flagged: usize,
-    /// Rules about sets that are visibly broken.
+    /// Number of rules about sets that are visibly broken.
     pub broken: usize,
-    /// Medicines that public traits let one suspect, with how many suspected pairs.
+    /// Medicines whose public traits suggest interactions, with the number of suspected pairs.
     pub suspected: Vec<(Drug, u32)>,
-    /// How far each candidate lowers the estimated risk.
+    /// Reduction of the estimated risk by each candidate.
     pub scores: Scores,
 }
 
-/// Reads the graph.
+/// Assesses the interactions in the chart.
 #[must_use]
 pub(super) fn assess(o: &Observation) -> GraphSafety {
     let suspected = o.regimen.iter().map(|row| (row.drug, o.suspicion(row)));

@@ -1,17 +1,17 @@
-//! Medication reconciliation: what is taken, how heavy it is, and what nobody knows the reason of.
+//! The reconciliation agent: counts the medicines, their burden, and those without a known reason.
 
 use sentinel_env::polyguard::{Drug, Observation, each_archetype};
 
-/// What the chart says.
+/// The report of the reconciliation agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reconciliation {
-    /// Medicines that are taken.
+    /// Number of medicines that are taken.
     pub medicines: u8,
-    /// Anticholinergic burden of them all.
+    /// Anticholinergic points, summed over the medicines that are taken.
     pub anticholinergic: u8,
-    /// How many act on the central nervous system.
+    /// Number of medicines that act on the central nervous system.
     pub central: u8,
-    /// Burden, 0..1.
+    /// Observable burden of the regimen, `[0, 1)`.
     pub burden: f64,
     /// Medicines for which the chart shows no indication.
     pub without_indication: Vec<Drug>,
@@ -19,7 +19,7 @@ pub struct Reconciliation {
     pub kidney_bound: Vec<Drug>,
 }
 
-/// Reconciles the chart.
+/// Reconciles the medicines in the chart.
 #[must_use]
 pub(super) fn reconcile(o: &Observation) -> Reconciliation {
     let [medicines, anticholinergic, central] = o.burden_counts();

@@ -1,6 +1,8 @@
-//! Nine agents, each with one concern, that choose together (spec polyguard §10):
-//! `MedRec -> Evidence -> GraphSafety -> Dosing -> Candidate -> Supervisor -> Planner -> Critic ->`
-//! environment `-> Explainer`. No agent sees hidden state; each says what it said in a [`Trace`].
+//! A stack of nine agents, each with one task, that choose together (spec polyguard §10): `MedRec
+//! -> Evidence -> GraphSafety -> Dosing -> Candidate -> Supervisor -> Planner -> Critic ->`
+//! environment `-> Explainer`.
+//!
+//! No agent sees hidden state. A [`Trace`] records the report of each agent.
 
 mod config;
 mod critic;
@@ -39,16 +41,16 @@ pub use trace::{AGENTS, Entry, Trace};
 
 use crate::policy::Policy;
 
-/// New plans after a veto.
+/// Largest number of new plans after a veto.
 const REPLANS: usize = 2;
 
-/// The agents.
+/// A policy of nine cooperating agents, with the trace of its latest choice.
 pub struct Stack {
     config: StackConfig,
     last: Option<Trace>,
 }
 
-/// What was settled on.
+/// The result of plan, debate and critique.
 struct Settled {
     id: Option<CandidateId>,
     critique: Option<Critique>,
@@ -56,19 +58,19 @@ struct Settled {
 }
 
 impl Stack {
-    /// Agents that have said nothing yet.
+    /// Creates the policy. It has no trace before its first choice.
     #[must_use]
     pub const fn new(config: StackConfig) -> Self {
         Self { config, last: None }
     }
 
-    /// Returns what was said at the last choice.
+    /// Returns the trace of the latest choice; `None` before the first one.
     #[must_use]
     pub const fn last_trace(&self) -> Option<&Trace> {
         self.last.as_ref()
     }
 
-    /// Asks all agents in turn.
+    /// Runs all agents in order, and returns the action with its trace.
     fn consult(&self, o: &Observation) -> (Action, Trace) {
         let config = self.config;
         let may_hand_over = config.has(Part::Abstention);
@@ -97,7 +99,7 @@ impl Stack {
             .as_ref()
             .is_some_and(|c| c.fallback.is_some());
         let explanation = settled.id.map(|id| explainer::explain(o, id, fallback));
-        // Without any proposal the step is wasted.
+        // Without a proposal there is no candidate to choose, and the step is wasted.
         let action = explanation
             .as_ref()
             .map_or(Action::Invalid(Violation::NoCandidate), |e| {
@@ -121,7 +123,7 @@ impl Stack {
         (action, trace)
     }
 
-    /// Returns what the planner may choose from.
+    /// Returns the candidates that the planner may rank.
     fn narrow(
         &self,
         o: &Observation,
@@ -136,7 +138,7 @@ impl Stack {
         }
     }
 
-    /// From a plan to a choice: the debate, the critic's vetoes, new plans and the fallback.
+    /// Turns a plan into a choice: the debate, the critic's vetoes, new plans and the fallback.
     fn settle(&self, o: &Observation, open: &[CandidateId], plan: &Plan) -> Settled {
         let debates = self.config.mode == Mode::LightweightDebate;
         let debate = debates.then(|| debate::hold(o, open, plan));
@@ -171,7 +173,7 @@ impl Stack {
                 Some(veto) => critique.vetoes.push((id, veto)),
             }
         }
-        // Where nothing was proposed there is nothing to fall back from.
+        // The fallback replaces a proposal, so without one there is none.
         critique.fallback = proposed.and_then(|_| critic::fallback(o, open));
         Settled {
             id: critique.fallback.or(proposed),
@@ -188,7 +190,8 @@ impl Policy<PolyguardEnv> for Stack {
         action
     }
 
-    /// Returns the agents' sums at the last choice.
+    /// Returns the sums of the agents' scores at the latest choice, `-inf` for candidates that were
+    /// not ranked.
     fn action_values(&self) -> Option<Vec<f64>> {
         let trace = self.last.as_ref()?;
         let mut values = [f64::NEG_INFINITY; CANDIDATES];

@@ -1,19 +1,20 @@
-//! The candidate agent: what can be chosen at all.
+//! The candidate agent: lists the candidates that can be chosen.
 
 use sentinel_env::polyguard::{CandidateId, Observation};
 
 use super::super::permitted::permitted;
 
-/// What can be chosen.
+/// The report of the candidate agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offer {
-    /// The shown candidates that the rules against cheating permit, in order.
+    /// Shown candidates that can be chosen, in order.
     pub open: Vec<CandidateId>,
-    /// How many more are shown.
+    /// Number of shown candidates that cannot be chosen.
     pub barred: usize,
 }
 
-/// Lists what can be chosen; without reviews where nothing may be handed over.
+/// Lists the candidates that the anti-cheat rules permit, without reviews if `may_hand_over` is
+/// `false`.
 #[must_use]
 pub(super) fn list(o: &Observation, may_hand_over: bool) -> Offer {
     let open = permitted(o).filter(|c| may_hand_over || !c.act.kind.is_review());

@@ -1,4 +1,4 @@
-//! The planner: orders what can be chosen by what the agents said.
+//! The planner: ranks the candidates by the sum of the agents' scores.
 
 use sentinel_env::polyguard::{CandidateId, Kind, Observation};
 
@@ -6,22 +6,22 @@ use super::scores::Scores;
 use super::supervisor::Supervision;
 use crate::order::sort;
 
-/// What the planner would choose, the best first.
+/// The candidates in the planner's order, best first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Candidates with the agents' sums.
+    /// Candidates with the sum of the agents' scores.
     pub ranking: Vec<(CandidateId, f64)>,
 }
 
 impl Plan {
-    /// Returns the first.
+    /// Returns the best candidate, if there is one.
     #[must_use]
     pub fn first(&self) -> Option<CandidateId> {
         self.ranking.first().map(|(id, _)| *id)
     }
 }
 
-/// Orders candidates by their sums; of equals the lower comes first.
+/// Sorts candidates by descending sum; the lower candidate comes first on a tie.
 #[must_use]
 pub(super) fn rank(open: &[CandidateId], sums: &Scores) -> Plan {
     let mut ranking: Vec<(CandidateId, f64)> = open.iter().map(|id| (*id, sums.get(*id))).collect();
@@ -31,8 +31,8 @@ pub(super) fn rank(open: &[CandidateId], sums: &Scores) -> Plan {
     Plan { ranking }
 }
 
-/// Returns the candidates that a supervisor lets through: those of its focus, keeping and reviews; all
-/// where none of these can be chosen.
+/// Returns the candidates that the supervisor permits: keeping, reviews and the kinds of acts of
+/// its focus. If there are none, returns all.
 #[must_use]
 pub(super) fn route(o: &Observation, open: &[CandidateId], by: &Supervision) -> Vec<CandidateId> {
     let passes = |id: &&CandidateId| {

@@ -1,13 +1,13 @@
-//! What agents say of single candidates.
+//! Scores that an agent gives to single candidates.
 
 use sentinel_env::polyguard::{CANDIDATES, Candidate, CandidateId, Observation};
 
-/// A number for each candidate; 0 where an agent has no opinion.
+/// One score per candidate; 0 if the agent has no opinion.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Scores([f64; CANDIDATES]);
 
 impl Scores {
-    /// Returns a number for each shown candidate.
+    /// Computes the score of each shown candidate.
     #[must_use]
     pub fn of(o: &Observation, mut score: impl FnMut(&Candidate) -> f64) -> Self {
         let mut all = [0.0; CANDIDATES];
@@ -17,20 +17,20 @@ impl Scores {
         Self(all)
     }
 
-    /// Returns the number of one.
+    /// Returns the score of one candidate.
     #[must_use]
     pub const fn get(&self, id: CandidateId) -> f64 {
         self.0[id.index()]
     }
 
-    /// Iterates over the scores that are not 0, in order.
+    /// Iterates over the candidates whose score is not 0, in order.
     pub fn opinions(&self) -> impl Iterator<Item = (CandidateId, f64)> {
         CandidateId::all()
             .map(|id| (id, self.get(id)))
             .filter(|(_, score)| *score != 0.0)
     }
 
-    /// Sums of two agents' numbers.
+    /// Returns the sum of two agents' scores.
     #[must_use]
     pub fn plus(mut self, other: &Self) -> Self {
         for (sum, score) in self.0.iter_mut().zip(other.0) {

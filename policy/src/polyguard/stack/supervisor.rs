@@ -1,27 +1,28 @@
-//! The supervisor: sets a focus for the step.
+//! The supervisor: sets the focus of a step.
 
 use sentinel_env::named_enum;
 use sentinel_env::polyguard::{Kind, Medication, Observation, UNSURE};
 
 use super::scores::Scores;
 
-/// What an act of the focus is worth.
+/// Score of an act that serves the focus.
 const BONUS: f64 = 0.2;
 
 named_enum! {
     /// The focus of a step.
     pub enum Focus {
-        /// Doses in question, or delicate medicines that were never measured.
+        /// Doses that are in question, or medicines with a narrow window whose level was never
+        /// measured.
         DoseOpt = "DOSE_OPT",
-        /// Too much stays uncertain.
+        /// Handing over, because too much stays uncertain.
         Review = "REVIEW",
-        /// The medicines that are taken.
+        /// The choice of medicines in the regimen.
         RegimenOpt = "REGIMEN_OPT",
     }
 }
 
 impl Focus {
-    /// Returns whether acts of a kind serve it.
+    /// Returns `true` if acts of this kind serve the focus.
     #[must_use]
     pub const fn is_served_by(self, kind: Kind) -> bool {
         match self {
@@ -35,16 +36,16 @@ impl Focus {
     }
 }
 
-/// The focus of a step.
+/// The report of the supervisor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Supervision {
-    /// What the step should be about.
+    /// Focus of the step.
     pub focus: Focus,
-    /// For acts that serve it.
+    /// Scores of the acts that serve the focus.
     pub scores: Scores,
 }
 
-/// Sets the focus.
+/// Sets the focus of the step. It is a review only if `may_hand_over` is `true`.
 #[must_use]
 pub(super) fn supervise(o: &Observation, may_hand_over: bool) -> Supervision {
     let delicate = |row: &Medication| {

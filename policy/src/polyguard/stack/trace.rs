@@ -1,4 +1,4 @@
-//! Who said what at a choice.
+//! The record of every agent's report at one choice.
 
 use sentinel_env::polyguard::{CandidateId, Drug, Formulary};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use super::{
     Reconciliation, Scores, Supervision,
 };
 
-/// The agents, in the order in which they speak.
+/// Names of the agents, in the order in which they run.
 pub const AGENTS: [&str; 9] = [
     "MedRec",
     "Evidence",
@@ -21,47 +21,47 @@ pub const AGENTS: [&str; 9] = [
     "Explainer",
 ];
 
-/// What all agents said at a choice; `None` for those that are switched off.
+/// The reports of all agents at one choice; `None` for agents that are switched off.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// How they work together.
+    /// Mode in which the agents cooperate.
     pub mode: Mode,
-    /// Where names come from.
+    /// Tables that the names of medicines come from.
     pub formulary: &'static Formulary,
-    /// Reconciliation of the chart.
+    /// Report of the reconciliation agent.
     pub med_rec: Reconciliation,
-    /// What is missing.
+    /// Report of the evidence agent.
     pub evidence: Option<Evidence>,
-    /// What the graph of interactions says.
+    /// Report of the graph safety agent.
     pub graph: Option<GraphSafety>,
-    /// What levels say.
+    /// Report of the dosing agent.
     pub dosing: Option<Dosing>,
-    /// What can be chosen.
+    /// Report of the candidate agent.
     pub offer: Offer,
-    /// The focus.
+    /// Report of the supervisor.
     pub supervision: Option<Supervision>,
-    /// Sums of the agents' numbers, for the planner.
+    /// Sums of the agents' scores, which the planner ranks by.
     pub sums: Scores,
-    /// The order of the planner, or the answer of a model.
+    /// Ranking of the planner, or the answer of a language model.
     pub plan: Plan,
-    /// What was proposed, where agents debate.
+    /// Proposals of the debate, in the mode that has one.
     pub debate: Option<Debate>,
-    /// Vetoes and the fallback.
+    /// Vetoes and fallback of the critic.
     pub critique: Option<Critique>,
-    /// The choice in words; `None` where a model named nothing.
+    /// Explanation of the choice; `None` if nothing was chosen.
     pub explanation: Option<Explanation>,
 }
 
-/// What one agent said, as text.
+/// The report of one agent as text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
-    /// Who.
+    /// Name of the agent, one of [`AGENTS`].
     pub agent: &'static str,
-    /// In a word or two.
+    /// Summary in a few words.
     pub verdict: String,
-    /// In detail.
+    /// Details of the report, one line each.
     pub notes: Vec<String>,
-    /// What it said of single candidates.
+    /// Scores of single candidates, by candidate name.
     pub scores: Vec<(&'static str, f64)>,
 }
 
@@ -86,7 +86,7 @@ impl Entry {
 }
 
 impl Trace {
-    /// Returns what each agent said, in the order of [`AGENTS`].
+    /// Returns the report of each agent as text, in the order of [`AGENTS`].
     #[must_use]
     pub fn entries(&self) -> [Entry; AGENTS.len()] {
         let or_off = |agent, entry: Option<Entry>| entry.unwrap_or_else(|| Entry::off(agent));

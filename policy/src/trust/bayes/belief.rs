@@ -1,19 +1,19 @@
-//! The posterior over who is who.
+//! The exact posterior over the assignment of behaviours to slots.
 
 use sentinel_env::slot::SLOTS;
 use sentinel_env::trust::{Answer, Behaviour, GradeInput, Observation, grade, outcome};
 
-/// Ways to put five behaviours behind five slots.
+/// Number of assignments of five behaviours to five slots, `5!`.
 const ASSIGNMENTS: usize = 120;
 
-/// Behaviour index behind each slot, for every assignment, in lexicographic order.
+/// Behaviour index of each slot, for every assignment, in lexicographic order.
 const PERMUTATIONS: [[u8; SLOTS]; ASSIGNMENTS] = permutations();
 
 const fn permutations() -> [[u8; SLOTS]; ASSIGNMENTS] {
     let mut out = [[0; SLOTS]; ASSIGNMENTS];
     let mut n = 0;
     while n < ASSIGNMENTS {
-        // Digits of n in the factorial number system pick from what is left.
+        // The digits of `n` in the factorial number system select from the behaviours that remain.
         let (mut rest, mut radix, mut left) = (n, 24, [0u8, 1, 2, 3, 4]);
         let mut slot = 0;
         while slot < SLOTS {
@@ -34,7 +34,7 @@ const fn permutations() -> [[u8; SLOTS]; ASSIGNMENTS] {
     out
 }
 
-/// Probability of each assignment given all that was seen.
+/// Probability of each assignment given the observations so far. Uniform by default.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Belief {
     weights: [f64; ASSIGNMENTS],
@@ -49,7 +49,7 @@ impl Default for Belief {
 }
 
 impl Belief {
-    /// Knows who is who.
+    /// Creates the posterior that is certain of one assignment.
     #[must_use]
     pub fn certain(assignment: &[Behaviour; SLOTS]) -> Self {
         let ids = assignment.map(|behaviour| behaviour as u8);
@@ -57,7 +57,8 @@ impl Belief {
         Self { weights }
     }
 
-    /// Takes in what the last step showed: cost, outcome and reward of the called slot.
+    /// Updates the posterior with the public result of the last step: cost, outcome and reward of
+    /// the called slot.
     pub fn update(&mut self, before: &Observation, after: &Observation) {
         let Some(last) = &after.last else { return };
         let (Some(slot), Some(success)) = (last.action.slot(), last.success) else {
@@ -83,7 +84,8 @@ impl Belief {
                 step_count: after.step_count,
                 max_steps: before.max_steps,
             };
-            // Rewards are public to four decimals; behaviours differ by far more.
+            // Rewards are rounded to four decimals; those of different behaviours differ by far
+            // more.
             let fits =
                 outcome.cost == last.cost && (grade(&input).reward - last.reward).abs() < 1e-4;
             if !fits {
@@ -97,8 +99,9 @@ impl Belief {
         self.reweigh(slot.index(), &likelihood);
     }
 
-    /// Multiplies in the likelihood of one slot's report under each behaviour. Evidence that no
-    /// assignment explains is ignored rather than dividing by zero.
+    /// Multiplies the posterior by the likelihood of one slot's report under each behaviour, and
+    /// normalizes it. A report that has no probability under any assignment is ignored, to avoid a
+    /// division by zero.
     pub(super) fn reweigh(&mut self, slot: usize, likelihood: &[f64; SLOTS]) {
         let mut weights = self.weights;
         let mut total = 0.0;
@@ -111,7 +114,7 @@ impl Belief {
         }
     }
 
-    /// Probability of each behaviour behind each slot, `[slot][behaviour]`.
+    /// Returns the probability of each behaviour for each slot, `[slots, behaviours]`.
     #[must_use]
     pub fn marginals(&self) -> [[f64; SLOTS]; SLOTS] {
         let mut marginals = [[0.0; SLOTS]; SLOTS];
@@ -153,7 +156,7 @@ mod tests {
         }
     }
 
-    /// The truth is never ruled out, whatever is done, under any rules.
+    /// The true assignment never gets probability 0, for any actions under any rules.
     #[test]
     fn the_truth_keeps_weight() {
         for (seed, task) in (0..600).zip(Task::ALL.into_iter().cycle()) {

@@ -1,5 +1,6 @@
-//! Values of actions: one step of exact expectation, then the rest of the episode played greedily
-//! with what would be known by then (a knowledge-gradient look-ahead, Frazier et al. 2008).
+//! Action values by look-ahead: the exact expectation over one step, then greedy play to the end of
+//! the episode with the knowledge available by then (a knowledge-gradient look-ahead, Frazier et
+//! al. 2008).
 
 use sentinel_env::slot::{SLOTS, Slot};
 use sentinel_env::trust::{
@@ -9,15 +10,16 @@ use sentinel_env::trust::{
 
 use super::{ACTIONS, Belief};
 
-/// Reward that an average event brings: an extra event below it lowers the score, which is a mean.
+/// Reward of an average event. The score is the mean over events, so an additional event below this
+/// value lowers it.
 const PAR: f64 = 0.85;
 
-/// Prices of a step, in reward, that are tried where budget is short.
+/// Costs per step, in reward, that the thrifty continuation tries when budget is short.
 const THRIFT: [f64; 2] = [0.1, 0.3];
 
 type Marginals = [[f64; SLOTS]; SLOTS];
 
-/// The part of an observation that look-ahead changes.
+/// The part of an observation that changes during look-ahead.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     start: &'a Observation,
@@ -29,7 +31,7 @@ struct Place<'a> {
     trust: [f64; SLOTS],
 }
 
-/// One thing that a call may lead to: which behaviours explain it, and what it brings.
+/// One possible public result of a call, with its likelihood under each behaviour.
 struct Branch {
     likelihood: [f64; SLOTS],
     probability: f64,
@@ -39,7 +41,7 @@ struct Branch {
     success: bool,
 }
 
-/// The value of each of [`Action::ALL`], relative to par.
+/// Returns the value of each action of [`Action::ALL`], relative to [`PAR`] per event.
 pub(super) fn action_values(belief: &Belief, observation: &Observation) -> [f64; ACTIONS] {
     let Some(domain) = observation.domain else {
         return [0.0; ACTIONS];
@@ -71,15 +73,15 @@ pub(super) fn action_values(belief: &Belief, observation: &Observation) -> [f64;
 }
 
 impl Place<'_> {
-    /// Reward and cost of acting without a specialist.
+    /// Returns the reward and cost of an action without a specialist.
     #[inline]
     fn alone(&self, action: Action) -> (f64, u8) {
-        // No specialist: what one would answer does not matter.
+        // The answer has no effect because no specialist is called.
         let outcome = outcome(self.start.rules, action, 0, Answer::Wrong);
         (self.grade(action, None, &outcome), outcome.cost)
     }
 
-    /// Reward of `action` on this node with the given outcome.
+    /// Returns the reward of `action` on the current subtask for a given outcome.
     #[inline]
     fn grade(&self, action: Action, called: Option<Behaviour>, outcome: &Outcome) -> f64 {
         let slot = action.slot().map(Slot::index);
@@ -107,7 +109,8 @@ impl Place<'_> {
         grade(&input).reward
     }
 
-    /// All that calling `slot` may lead to, given the chance of each behaviour behind it.
+    /// Returns the possible results of calling `slot`, given the probability of each behaviour for
+    /// it.
     fn branches(&self, action: Action, slot: Slot, marginal: &[f64; SLOTS]) -> Vec<Branch> {
         let mut branches: Vec<Branch> = Vec::with_capacity(2 * SLOTS);
         for (index, behaviour) in Behaviour::ALL.into_iter().enumerate() {
@@ -121,7 +124,7 @@ impl Place<'_> {
                 let reward = self.grade(action, Some(behaviour), &outcome);
                 let (cost, resolved) = (outcome.cost, outcome.success);
                 let success = answer == Answer::Right;
-                // What looks the same is the same branch.
+                // Results that cannot be told apart share one branch.
                 let same = branches.iter_mut().find(|b| {
                     b.cost == cost && b.success == success && (b.reward - reward).abs() < 1e-4
                 });
@@ -146,7 +149,8 @@ impl Place<'_> {
         branches
     }
 
-    /// Reward of a branch and of what can be made of the rest with what it teaches.
+    /// Returns the reward of a branch plus the value of the rest of the episode after learning from
+    /// it.
     fn follow(&self, belief: &Belief, slot: Slot, branch: &Branch) -> f64 {
         let value = branch.reward - PAR;
         let mut next = match self.after(branch.cost, branch.resolved) {
@@ -159,7 +163,8 @@ impl Place<'_> {
         value + next.rest(&learned.marginals())
     }
 
-    /// Where the episode stands after a step, or what its end is worth besides the terminal reward.
+    /// Returns the state after a step, or the value of the end of the episode without the terminal
+    /// reward.
     #[inline]
     fn after(&self, cost: u8, resolved: bool) -> Result<Self, f64> {
         let mut next = *self;
@@ -182,8 +187,8 @@ impl Place<'_> {
         Err(-PAR * open as f64)
     }
 
-    /// Value of playing on without learning more: greedily, or thriftily where greed would leave
-    /// subtasks open and that costs.
+    /// Returns the value of playing to the end without learning more: greedily, or thriftily if
+    /// greedy play would leave subtasks open and the rules penalize that.
     fn rest(self, marginals: &Marginals) -> f64 {
         match self.play_on(marginals, 0.0) {
             (value, false) => value,
@@ -194,8 +199,8 @@ impl Place<'_> {
         }
     }
 
-    /// Value of always taking what is best now at this price of a step, and whether open subtasks
-    /// cost something at the end.
+    /// Returns the value of always taking the best immediate action at a cost of `price` per step,
+    /// and `true` if open subtasks are penalized at the end.
     fn play_on(mut self, marginals: &Marginals, price: f64) -> (f64, bool) {
         let mut total = 0.0;
         loop {
@@ -211,8 +216,8 @@ impl Place<'_> {
         }
     }
 
-    /// The action with the best expected reward here after the price of its steps, its value above
-    /// par without that price, and its likely cost.
+    /// Returns the action with the highest expected reward after the cost of its steps, as its
+    /// value relative to [`PAR`] without that cost, the action, and its expected cost in steps.
     #[inline]
     fn best(&self, marginals: &Marginals, price: f64) -> (f64, Action, u8) {
         let (reward, cost) = self.alone(Action::SolveIndependently);
@@ -228,7 +233,7 @@ impl Place<'_> {
         best
     }
 
-    /// Expected reward above par, and rounded expected cost.
+    /// Returns the expected reward relative to [`PAR`], and the expected cost in steps, rounded.
     #[inline]
     fn expected(&self, action: Action, slot: Slot, marginal: &[f64; SLOTS]) -> (f64, u8) {
         let (mut value, mut steps) = (-PAR, 0.0);
@@ -245,14 +250,16 @@ impl Place<'_> {
             };
             let [first, second] = answers(e.success_chance).map(worth);
             value += weight * (first.0 + second.0);
-            // The difference is 0 where both cost alike, and the sum then exact: a bit decides at .5.
+            // If both outcomes cost the same, the difference is 0 and the sum is exact. The
+            // rounding at .5 below depends on that.
             steps += weight * (first.2 + second.1 * (second.2 - first.2));
         }
         (value, (steps + 0.5) as u8)
     }
 }
 
-/// What a specialist may answer, and how likely; it poisons when nothing is drawn.
+/// Returns the possible answers of a specialist with their probabilities. Without a chance of
+/// success, the specialist always poisons.
 fn answers(success_chance: Option<f64>) -> [(f64, Answer); 2] {
     match success_chance {
         None => [(1.0, Answer::Poison), (0.0, Answer::Wrong)],

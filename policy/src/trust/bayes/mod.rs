@@ -1,7 +1,7 @@
 //! A look-ahead policy over the exact posterior of the 120 hidden assignments.
 //!
-//! It uses public observations only: not the scenario number (which betrays a slot under reference
-//! streams) and no hidden state. An honest upper reference for what can be learned.
+//! It uses public observations only: neither hidden state nor the scenario number, which reveals a
+//! slot under reference streams. It is a fair upper reference for learned policies.
 
 use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
@@ -14,14 +14,14 @@ use sentinel_env::trust::{Action, Episode, Observation, TrustEnv};
 
 use crate::policy::{Policy, PrivilegedPolicy};
 
-/// Values closer than this are equal, and the first action wins: before anything is known all slots
-/// are alike, and the last bit of a sum must not choose between them.
+/// Values closer than this count as equal, and the first action is taken. At the start all slots
+/// are equivalent, and rounding errors must not decide between them.
 const TIE: f64 = 1e-9;
 
-/// Number of actions.
+/// Number of actions, the length of [`Action::ALL`].
 const ACTIONS: usize = Action::ALL.len();
 
-/// The policy's state: the posterior and the observation before.
+/// A look-ahead policy with its posterior and the previous observation.
 #[derive(Clone, Debug, Default)]
 pub struct Bayes {
     belief: Belief,
@@ -30,14 +30,14 @@ pub struct Bayes {
 }
 
 impl Bayes {
-    /// Knows nothing yet.
+    /// Creates the policy with a uniform posterior.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 }
 
-/// The first action whose value nothing exceeds.
+/// Returns the first action whose value no other action exceeds by more than [`TIE`].
 fn best(values: &[f64; ACTIONS]) -> Action {
     let mut best = 0;
     for (index, value) in values.iter().enumerate() {
@@ -71,8 +71,8 @@ impl Policy<TrustEnv> for Bayes {
     }
 }
 
-/// The same look-ahead by one who knows from the start who is who: what [`Bayes`] would reach could
-/// it see the assignment. Luck stays hidden from it too.
+/// A privileged policy that runs the same look-ahead with the true assignment: the performance that
+/// [`Bayes`] would reach if it knew the assignment. It does not know future random outcomes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KnowingOracle;
 

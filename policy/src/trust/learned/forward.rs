@@ -1,8 +1,9 @@
-//! The trust world's network: its forward pass as plain loops over `f32`, and its actions.
+//! The network of the trust world: its forward pass as plain loops over `f32`, and its actions.
 //!
-//! Per slot: `h = relu(slot W + global G + b)`, pooled over the slots; `z = relu(h V + pool P + c)`;
-//! heads for the slot's two actions and its behaviour from `z`, for the two other actions from the
-//! mean of `z`. Slots share all weights, so exchanging two slots exchanges their outputs.
+//! Per slot: `h = relu(slot W + global G + b)`, pooled over the slots; `z = relu(h V + pool P +
+//! c)`. The slot's two actions and its behaviour have heads on `z`, the two other actions on the
+//! mean of `z` over the slots. All slots share their weights, so exchanging two slots exchanges
+//! their outputs.
 
 use std::ops::Range;
 
@@ -16,7 +17,7 @@ use crate::nn::{
 };
 use crate::replay::Recordable;
 
-/// Weight of a slot in the mean over all of them.
+/// Weight of one slot in the mean over all slots.
 const SHARE: f32 = 1.0 / SLOTS as f32;
 
 const _: () = assert!(
@@ -97,7 +98,7 @@ fn heads(w: &Weights<NetConfig>, second: &[f32], mean: &[f32], out: &mut Output)
     linear(mean, w.tensor(at::GLOBAL_ACTIONS), bias, others);
 }
 
-/// Computes the maximum over rows that hold no negative number.
+/// Computes the column-wise maximum over rows of non-negative numbers.
 fn max_pool(rows: &[f32], out: &mut [f32]) {
     out.fill(0.0);
     for row in rows.chunks_exact(out.len()) {

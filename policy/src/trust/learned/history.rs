@@ -1,22 +1,22 @@
-//! Memory of earlier steps beyond the ledger: costs, rewards, stated confidence.
+//! Memory of earlier steps that the ledger does not hold: costs, rewards and stated confidence.
 
 use sentinel_env::slot::{PerSlot, Slot};
 use sentinel_env::trust::{Answer, GradeInput, LastStep, Observation, grade, outcome};
 
-/// Evidence about one slot beside the ledger's counts.
+/// Evidence about one slot in addition to the ledger's counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Seen {
-    /// Steps that its last call took, without checking.
+    /// Steps that the specialist's last call took, without the cost of verification.
     pub(crate) cost: u8,
-    /// Reward of its last call beyond that of the same outcome with neutral routing.
+    /// Reward of the last call minus the reward of the same outcome with neutral domain routing.
     pub(crate) surprise: f64,
-    /// Sum of these over all calls.
+    /// Sum of `surprise` over all calls.
     pub(crate) surprise_sum: f64,
-    /// Confidence that its last failure stated, 0 before the first.
+    /// Stated confidence of the last failure, 0 before the first one.
     pub(crate) failure_confidence: f64,
 }
 
-/// Public memory of an episode: filled observation by observation.
+/// Public memory of an episode, updated with every observation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct History {
     seen: PerSlot<Seen>,
@@ -24,7 +24,8 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Takes in an observation; each one of an episode once, in order.
+    /// Updates the memory with an observation. Call it once for every observation of an episode, in
+    /// order.
     pub(crate) fn observe(&mut self, observation: &Observation) {
         if let (Some(before), Some(last)) = (self.previous, &observation.last)
             && let Some(slot) = last.action.slot()
@@ -43,7 +44,8 @@ impl Seen {
     fn add(&mut self, slot: Slot, last: &LastStep, before: &Observation, after: &Observation) {
         let (old, new) = (&before.ledger[slot], &after.ledger[slot]);
         let success = last.success == Some(true);
-        // The ledger betrays what a failure was stated with. A success agrees with any confidence.
+        // A failure adds its stated confidence to the ledger's gap. The confidence of a success
+        // cannot be recovered; 1 agrees with the outcome.
         let confidence = if success {
             1.0
         } else {

@@ -1,4 +1,4 @@
-//! The shape of the trust world's network: its configuration, and its parameters by name.
+//! The shape of the trust world's network: its hyperparameters and named parameters.
 
 use sentinel_env::World;
 use sentinel_env::slot::SLOTS;
@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 use super::features::{FeatureSet, GLOBAL, PER_SLOT};
 use crate::nn::{Architecture, Init, Shape};
 
-/// How the slots exchange what is known of them, between the two layers.
+/// The exchange of information between slots, between the two layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pooling {
-    /// Not at all: each slot is judged by itself.
+    /// No exchange: each slot is evaluated on its own features and the global ones.
     None,
-    /// The mean over the slots (Deep Sets, arXiv:1703.06114).
+    /// Every slot receives the mean over the slots (Deep Sets, arXiv:1703.06114).
     #[default]
     Mean,
-    /// The maximum over the slots.
+    /// Every slot receives the maximum over the slots.
     Max,
 }
 
@@ -25,13 +25,13 @@ pub enum Pooling {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NetConfig {
-    /// Version of the features: weights of another one do not fit.
+    /// Version of the features that the weights were trained on.
     pub feature_version: u32,
-    /// Which features are given.
+    /// Set of features that the network receives.
     pub features: FeatureSet,
     /// Units of each of the two hidden layers.
     pub hidden: usize,
-    /// What happens between them.
+    /// Pooling over the slots between the two layers.
     pub pooling: Pooling,
 }
 
@@ -49,36 +49,37 @@ impl Default for NetConfig {
     }
 }
 
-/// Logits of each slot that belong to actions: delegate, verify.
+/// Number of action logits of each slot: delegate and verify.
 pub const SLOT_ACTIONS: usize = 2;
-/// Logits of actions without a slot: solve independently, skip.
+/// Number of logits of actions without a slot: solve independently and skip.
 pub const GLOBAL_ACTIONS: usize = 2;
 
-/// Indices into the shapes.
+/// Indices of the parameters in [`Architecture::shapes`].
 pub mod at {
-    /// Slot features to the first layer.
+    /// Slot features to the first layer, `[PER_SLOT, hidden]`.
     pub const SLOT_IN: usize = 0;
-    /// Global features to the first layer, the same for every slot.
+    /// Global features to the first layer, `[GLOBAL, hidden]`, added for every slot.
     pub const GLOBAL_IN: usize = 1;
-    /// Bias of the first layer.
+    /// Bias of the first layer, `[hidden]`.
     pub const BIAS_IN: usize = 2;
-    /// First layer to second.
+    /// First layer to the second, `[hidden, hidden]`.
     pub const SLOT_MID: usize = 3;
-    /// Pooled first layer to second, the same for every slot.
+    /// Pooled first layer to the second, `[hidden, hidden]`, added for every slot; empty without
+    /// pooling.
     pub const POOL_MID: usize = 4;
-    /// Bias of the second layer.
+    /// Bias of the second layer, `[hidden]`.
     pub const BIAS_MID: usize = 5;
-    /// Second layer to the slot's actions.
+    /// Second layer to the logits of the slot's actions, `[hidden, 2]`.
     pub const SLOT_ACTIONS: usize = 6;
-    /// Bias of these.
+    /// Bias of the slot's action logits, `[2]`.
     pub const SLOT_ACTIONS_BIAS: usize = 7;
-    /// Mean of the second layer to the other actions.
+    /// Mean of the second layer to the logits of the other actions, `[hidden, 2]`.
     pub const GLOBAL_ACTIONS: usize = 8;
-    /// Bias of these.
+    /// Bias of the other action logits, `[2]`.
     pub const GLOBAL_ACTIONS_BIAS: usize = 9;
-    /// Second layer to the slot's behaviour.
+    /// Second layer to the logits of the slot's behaviour, `[hidden, behaviours]`.
     pub const BELIEF: usize = 10;
-    /// Bias of these.
+    /// Bias of the behaviour logits, `[behaviours]`.
     pub const BELIEF_BIAS: usize = 11;
 }
 

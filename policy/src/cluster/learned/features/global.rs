@@ -5,7 +5,7 @@ use sentinel_env::cluster::{ActionType, GpuState, JobStatus, LEVEL_MAX, Observat
 use super::super::history::History;
 use crate::nn::{FeatureSchema, FeatureWriter};
 
-/// The names of the features of the cluster as a whole.
+/// Names of the global features, in order.
 pub const SCHEMA: FeatureSchema = FeatureSchema::new(
     "global",
     &[
@@ -44,11 +44,11 @@ pub const SCHEMA: FeatureSchema = FeatureSchema::new(
     ],
 );
 
-/// Number of features of the cluster as a whole.
+/// Number of global features.
 pub const GLOBAL: usize = SCHEMA.width();
 const _: () = assert!(GLOBAL == 32, "a change needs a new feature version");
 
-/// Attacks that count as many.
+/// Divisor that scales numbers of attacks to about unit size.
 const MANY: f64 = 5.0;
 
 pub(super) fn features(o: &Observation, history: &History) -> [f32; GLOBAL] {
@@ -79,7 +79,7 @@ pub(super) fn features(o: &Observation, history: &History) -> [f32; GLOBAL] {
     row.finish()
 }
 
-/// Writes the states of the GPUs.
+/// Writes the features of the GPU pool: shares of GPUs by state, health and utilization.
 fn pool(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation) {
     let gpus = o.gpus().len() as f64;
     let share = |states: &[GpuState]| {
@@ -100,7 +100,7 @@ fn pool(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation) {
     row.push("utilization", o.utilization);
 }
 
-/// Writes what is known of attacks.
+/// Writes the features of attacks and detections.
 fn attacks(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation, history: &History) {
     let c = &o.counters;
     let behind = f64::from(c.attempts) - f64::from(c.detections);
@@ -119,7 +119,7 @@ fn attacks(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation, history: &Hi
     row.push("anomaly_max", o.anomalies.max());
 }
 
-/// Writes what was done last, and how it went.
+/// Writes the features of the last action and its result.
 fn last_step(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation, history: &History) {
     let c = &o.counters;
     let last = o.last.map(|last| last.action);

@@ -4,7 +4,7 @@ use sentinel_env::cluster::{GPU_MEMORY, GpuState, GpuView};
 
 use crate::nn::{FeatureSchema, FeatureWriter};
 
-/// The names of the features of one GPU.
+/// Names of the features of one GPU, in order.
 pub const SCHEMA: FeatureSchema = FeatureSchema::new(
     "gpu",
     &[

@@ -6,7 +6,7 @@ use super::super::history::History;
 use crate::cluster::evidence::{honesty, lies};
 use crate::nn::{FeatureSchema, FeatureWriter};
 
-/// The names of the features of one job.
+/// Names of the features of one job, in order.
 pub const SCHEMA: FeatureSchema = FeatureSchema::new(
     "job",
     &[
@@ -37,7 +37,7 @@ pub const SCHEMA: FeatureSchema = FeatureSchema::new(
 pub const PER_JOB: usize = SCHEMA.width();
 const _: () = assert!(PER_JOB == 20, "a change needs a new feature version");
 
-/// Steps that count as many.
+/// Divisor that scales numbers of steps to about unit size.
 const MANY: f64 = 12.0;
 
 pub(super) fn features(

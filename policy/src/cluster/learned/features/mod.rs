@@ -20,17 +20,17 @@ use crate::nn::Observe;
 /// The features of one observation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {
-    /// `[jobs, features]`: each job that waits, runs or holds memory.
+    /// Job features, `[jobs, features]`; zeros for a job that neither waits, runs nor holds memory.
     pub jobs: [[f32; PER_JOB]; JOBS_MAX],
-    /// The jobs that take part.
+    /// `true` for each job that waits, runs or holds memory. Other jobs are masked out.
     pub open: [bool; JOBS_MAX],
-    /// `[gpus, features]`.
+    /// GPU features, `[gpus, features]`.
     pub gpus: [[f32; PER_GPU]; GPUS_MAX],
-    /// Number of GPUs; the rows after them take no part.
+    /// Number of GPUs; the rows after them are masked out.
     pub gpu_count: u8,
-    /// `[workers, features]`.
+    /// Worker features, `[workers, features]`.
     pub workers: [[f32; PER_WORKER]; SLOTS],
-    /// `[features]`: the cluster as a whole.
+    /// Global features of the cluster, `[features]`.
     pub global: [f32; GLOBAL],
 }
 

@@ -8,7 +8,7 @@ use crate::cluster::evidence::{honesty, lies};
 use crate::ledger::push_stakes;
 use crate::nn::{FeatureSchema, FeatureWriter};
 
-/// The names of the features of one worker.
+/// Names of the features of one worker, in order.
 pub const SCHEMA: FeatureSchema = FeatureSchema::new(
     "worker",
     &[
@@ -38,11 +38,11 @@ pub const SCHEMA: FeatureSchema = FeatureSchema::new(
 pub const PER_WORKER: usize = SCHEMA.width();
 const _: () = assert!(PER_WORKER == 19, "a change needs a new feature version");
 
-/// Reports that count as many.
+/// Divisor that scales numbers of reports to about unit size.
 const MANY: f64 = 10.0;
-/// About the confidence that lies state: differences from it are small.
+/// Typical stated confidence of a dishonest report. Features hold the difference from it.
 const CONFIDENCE: f64 = 0.92;
-/// Brings differences of confidence to unit size.
+/// Factor that scales differences of confidence to about unit size.
 const CONFIDENCE_SCALE: f64 = 10.0;
 
 pub(super) fn features(slot: Slot, o: &Observation, history: &History) -> [f32; PER_WORKER] {
@@ -57,7 +57,7 @@ pub(super) fn features(slot: Slot, o: &Observation, history: &History) -> [f32; 
     row.push("lies", f64::from(lies) / MANY);
     push_stakes(&mut row, e, MANY);
     let mean = e.gap_sum / f64::from(lies.max(1));
-    // Without a lie there is nothing to compare.
+    // Without a dishonest report there is no confidence to compare.
     let difference = if lies > 0 { mean - CONFIDENCE } else { 0.0 };
     row.push("lie_confidence", CONFIDENCE_SCALE * difference);
     row.flag("lie_confidence_high", difference > 0.015);

@@ -1,4 +1,4 @@
-//! What each agent says of charts where it is known what it should say.
+//! Tests of each agent on charts with known right answers.
 
 use sentinel_env::Environment;
 use sentinel_env::polyguard::{
@@ -11,7 +11,7 @@ fn episode(case: &str, seed: u64) -> Episode {
     Episode::reset(&Setup::new(Case::parse(case).expect("a case"), seed))
 }
 
-/// Returns the first episode of a case where something holds.
+/// Returns the first episode of a case whose observation satisfies `holds`.
 fn first(case: &str, holds: impl Fn(&Observation) -> bool) -> Observation {
     let mut all = (0..500).map(|seed| episode(case, seed).observation().clone());
     all.find(|o| holds(o)).expect("one of five hundred")

@@ -1,4 +1,4 @@
-//! Tests of the stack.
+//! Tests of the agents and of the modes of the stack.
 
 mod agents;
 mod modes;

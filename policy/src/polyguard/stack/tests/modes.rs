@@ -1,4 +1,4 @@
-//! How the agents work together, over whole episodes.
+//! Tests of the cooperation of the agents over whole episodes.
 
 use sentinel_env::Environment;
 use sentinel_env::polyguard::{Case, Episode, Kind, Rules, Setup};
@@ -6,7 +6,7 @@ use sentinel_env::polyguard::{Case, Episode, Kind, Rules, Setup};
 use super::super::*;
 use crate::rollout::drive;
 
-/// Plays all cells and looks at each step's trace.
+/// Plays episodes of all cases and calls `look` with the trace of each step.
 fn play(config: StackConfig, mut look: impl FnMut(&Episode, &Trace, Action)) -> Vec<f64> {
     let mut scores = Vec::new();
     for (seed, case) in (0..72).zip(Case::ALL.into_iter().cycle()) {
@@ -87,7 +87,7 @@ fn a_routed_planner_stays_with_the_focus() {
         |episode, trace, _| {
             let o = episode.observation();
             let focus = trace.supervision.as_ref().expect("it is on").focus;
-            // Where nothing passes, everything does.
+            // If the focus permits no candidate, the planner ranks all of them.
             let routed = trace.plan.ranking.len() < trace.offer.open.len();
             for (id, _) in &trace.plan.ranking {
                 let kind = o.candidates.get(*id).expect("shown").act.kind;

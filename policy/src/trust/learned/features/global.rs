@@ -1,4 +1,4 @@
-//! Features of the current step as a whole: what is asked, and how much work and budget there is.
+//! Features of the current step as a whole: the subtask, the remaining work and the budget.
 
 use sentinel_env::controller::AdversaryProfile;
 use sentinel_env::ledger::HIGH_STAKES;
@@ -6,7 +6,7 @@ use sentinel_env::trust::{Domain, Layout, Observation, Task};
 
 use crate::nn::{FeatureSchema, FeatureWriter};
 
-/// The names of the global features.
+/// Names of the global features, in order.
 pub const SCHEMA: FeatureSchema = FeatureSchema::new(
     "global",
     &[
@@ -43,9 +43,9 @@ pub const SCHEMA: FeatureSchema = FeatureSchema::new(
 pub const GLOBAL: usize = SCHEMA.width();
 const _: () = assert!(GLOBAL == 26, "a change needs a new feature version");
 
-/// Brings differences of stakes to unit size.
+/// Factor that scales differences of stakes to about unit size.
 const STAKES_SCALE: f64 = 4.0;
-/// Subtasks or steps that count as many.
+/// Divisor that scales numbers of subtasks or steps to about unit size.
 const MANY: f64 = 10.0;
 
 pub(super) fn features(observation: &Observation, history: bool) -> [f32; GLOBAL] {
@@ -71,7 +71,8 @@ pub(super) fn features(observation: &Observation, history: bool) -> [f32; GLOBAL
 }
 
 fn stakes(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation) {
-    // Features are what differs from the adversary that no curriculum has changed.
+    // The adversary's parameters enter as differences from the defaults, which only a curriculum
+    // changes.
     let (adversary, usual) = (&o.adversary, AdversaryProfile::default());
     row.push("stakes", 2.0 * o.stakes - 1.0);
     row.flag("stakes_are_high", o.stakes >= HIGH_STAKES);
@@ -94,8 +95,8 @@ fn stakes(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation) {
     );
 }
 
-/// Writes work done and left, budget used and to spare, and what the task's description says is
-/// still to come.
+/// Writes the features of work done and left, of budget used and to spare, and of the subtasks that
+/// the task description announces.
 fn work(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation) {
     let (position, left) = (o.progress.position(), o.progress.remaining());
     let spare = f64::from(o.max_steps) - f64::from(o.step_count) - f64::from(left);

@@ -1,4 +1,4 @@
-//! The input of the network: public numbers of about unit size, the same ones for every slot.
+//! The input of the network: public numbers of about unit size, in the same order for every slot.
 
 mod global;
 mod slot;
@@ -13,24 +13,24 @@ use super::history::History;
 use crate::nn::Observe;
 use serde::{Deserialize, Serialize};
 
-/// Which features the network is given; the rest are 0.
+/// The features that the network receives; the others are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FeatureSet {
-    /// All of them.
+    /// All features of slots and of the current step.
     #[default]
     Full,
-    /// The current step without anything that earlier steps showed: an ablation, which cannot tell
-    /// one specialist from another.
+    /// Only features of the current step, with nothing from earlier steps. An ablation that cannot
+    /// tell one specialist from another.
     NoHistory,
 }
 
 /// The features of one observation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Features {
-    /// `[slots, features]`.
+    /// Slot features, `[slots, features]`.
     pub slots: [[f32; PER_SLOT]; SLOTS],
-    /// `[features]`: the current step as a whole.
+    /// Global features of the current step, `[features]`.
     pub global: [f32; GLOBAL],
 }
 
@@ -42,7 +42,7 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// An observer that has seen nothing.
+    /// Creates an observer that has not seen any observation.
     #[must_use]
     pub fn new(set: FeatureSet) -> Self {
         Self {

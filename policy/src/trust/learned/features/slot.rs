@@ -1,4 +1,4 @@
-//! Features of one slot: what is known of the specialist behind it.
+//! Features of one slot: the evidence about the specialist behind it.
 
 use sentinel_env::ledger::Evidence;
 use sentinel_env::slot::Slot;
@@ -8,7 +8,7 @@ use crate::ledger::{push_rate, push_stakes};
 use crate::nn::{FeatureSchema, FeatureWriter};
 use crate::trust::learned::history::Seen;
 
-/// The names of the features of a slot.
+/// Names of the features of a slot, in order.
 pub const SCHEMA: FeatureSchema = FeatureSchema::new(
     "slot",
     &[
@@ -45,7 +45,7 @@ pub const SCHEMA: FeatureSchema = FeatureSchema::new(
 pub const PER_SLOT: usize = SCHEMA.width();
 const _: () = assert!(PER_SLOT == 26, "a change needs a new feature version");
 
-/// The names of right and wrong reports in each domain.
+/// Feature names of the right and wrong report counts in each domain.
 const DOMAINS: [[&str; 2]; Domain::COUNT] = [
     ["analyze.right", "analyze.wrong"],
     ["execute.right", "execute.wrong"],
@@ -54,13 +54,13 @@ const DOMAINS: [[&str; 2]; Domain::COUNT] = [
     ["verify.right", "verify.wrong"],
 ];
 
-/// About the confidence that failures state: differences from it are small.
+/// Typical stated confidence of a failure. Features hold the difference from it.
 const CONFIDENCE: f64 = 0.85;
-/// Brings differences of confidence to unit size.
+/// Factor that scales differences of confidence to about unit size.
 const CONFIDENCE_SCALE: f64 = 10.0;
-/// Brings differences of reward to unit size.
+/// Factor that scales differences of reward to about unit size.
 const REWARD_SCALE: f64 = 20.0;
-/// Calls of one slot that count as many.
+/// Divisor that scales numbers of calls of one slot to about unit size.
 const MANY: f64 = 5.0;
 
 pub(super) fn features(slot: Slot, observation: &Observation, seen: &Seen) -> [f32; PER_SLOT] {
@@ -83,8 +83,8 @@ pub(super) fn features(slot: Slot, observation: &Observation, seen: &Seen) -> [f
     row.finish()
 }
 
-/// Writes how confident the slot was when it was wrong, by itself and against the adversary's public
-/// habits. All are 0 without a failure.
+/// Writes the confidence that the slot stated with its failures, relative to [`CONFIDENCE`] and to
+/// the public parameters of the adversary. All of these features are 0 if there was no failure.
 fn confidence(
     row: &mut FeatureWriter<[f32; PER_SLOT]>,
     observation: &Observation,

@@ -11,7 +11,7 @@ use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::trust::{Task, TrustEnv};
 use sentinel_policy::replay::{LmTranscript, Recordable, RecordedAction, ReplayRow, to_lines};
-use sentinel_policy::text::{Consequence, PromptStyle, Reader, Situation, TextWorld};
+use sentinel_policy::text::{InvalidActionPolicy, PromptState, PromptStyle, Reader, TextWorld};
 use serde_json::{Value, json};
 
 /// What is no action, and no markup either.
@@ -19,7 +19,7 @@ const NONSENSE: &str = "<b>I would rather</b> &amp; not <script>say</script>";
 
 /// An episode of a script that says its action plainly, then with words around it, then not at all.
 fn episode<W: TextWorld>(setup: &W::Setup, style: PromptStyle) -> Vec<ReplayRow<W>> {
-    let mut situation = Situation::<W>::new(setup);
+    let mut situation = PromptState::<W>::new(setup);
     let mut rows = Vec::new();
     while !situation.done() {
         let observation = situation.observation();
@@ -33,8 +33,8 @@ fn episode<W: TextWorld>(setup: &W::Setup, style: PromptStyle) -> Vec<ReplayRow<
         let (action, repaired, fallback) = match heard {
             Ok(heard) => (heard.action, heard.repaired, false),
             Err(_) => match W::consequence(&completion, observation) {
-                Consequence::Step(action) => (action, false, false),
-                Consequence::Ends => (W::fallback(observation), false, true),
+                InvalidActionPolicy::Step(action) => (action, false, false),
+                InvalidActionPolicy::EndSample => (W::fallback(observation), false, true),
             },
         };
         rows.push(ReplayRow {

@@ -16,7 +16,7 @@ pub mod text;
 pub mod trust;
 
 pub use playable::{Playable, Roles, Scripted};
-pub use policy::{Constant, Cycle, Player, Policy, PrivilegedPolicy, Routine};
+pub use policy::{ConstantPolicy, Cycle, Player, Policy, PrivilegedPolicy, Routine};
 pub use rollout::{Run, run_episode};
 pub use sentinel_env::WorldName;
 

@@ -3,7 +3,7 @@
 use sentinel_env::named::Named;
 use sentinel_env::{Environment, World};
 
-use crate::policy::{Constant, Player};
+use crate::policy::{ConstantPolicy, Player};
 use crate::replay::Recordable;
 
 /// A named scripted policy of a world. Each world implements it for an enum defined with
@@ -49,7 +49,7 @@ pub trait Playable: Recordable {
     type PolicyName: Scripted<World = Self>;
 
     /// Returns the constant policies of the world, which do not learn during an episode.
-    fn constants() -> Vec<Constant<Self>>;
+    fn constants() -> Vec<ConstantPolicy<Self>>;
 }
 
 /// Implements [`Scripted`] for an enum of policies that has `is_privileged` and `player` methods.

@@ -124,7 +124,7 @@ impl<E: Environment> Player<E> {
 
 /// A named policy that does not learn from its observations. An environment should not reward it.
 #[derive(Clone, Debug)]
-pub struct Constant<E: Environment> {
+pub struct ConstantPolicy<E: Environment> {
     /// Name shown in tables, unique within an environment.
     pub name: String,
     /// The rule that produces its actions.
@@ -152,7 +152,7 @@ impl<E: Environment> Clone for Routine<E> {
     }
 }
 
-impl<E: Environment> PartialEq for Constant<E> {
+impl<E: Environment> PartialEq for ConstantPolicy<E> {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
@@ -167,7 +167,7 @@ impl<E: Environment> Policy<E> for Routine<E> {
     }
 }
 
-impl<E: Environment> Constant<E> {
+impl<E: Environment> ConstantPolicy<E> {
     /// Creates a player that starts at the first action.
     #[must_use]
     pub fn player(&self) -> Player<E> {

@@ -18,7 +18,7 @@ fn rows(policy: PolicyName, task: Task, seeds: u64) -> Vec<EpisodeRow> {
     let play = |seed| {
         let mut player = policy.player(seed, Streams::Reference);
         let setup = Setup::new(task, seed, Streams::Reference);
-        EpisodeRow::of(policy.name(), &run_episode(&setup, &mut player))
+        EpisodeRow::from_run(policy.name(), &run_episode(&setup, &mut player))
     };
     (0..seeds).map(play).collect()
 }

@@ -6,7 +6,7 @@ use sentinel_env::polyguard::{Case, End, Episode, PolyguardEnv, Rules, Setup, Sp
 use sentinel_env::rng::Streams;
 use sentinel_policy::policy::Player;
 use sentinel_policy::polyguard::{
-    Bandit, Imitates, Imitation, PolicyName, Rule, fit_bandit, fit_imitation, oracle_choices,
+    Bandit, Imitation, ImitationPolicy, PolicyName, Rule, fit_bandit, fit_imitation, oracle_choices,
 };
 use sentinel_policy::rollout::drive;
 
@@ -91,14 +91,16 @@ fn more_episodes_make_better_bandits_and_imitators() {
     for rule in [Rule::LinUcb, Rule::Thompson] {
         let learned = fit_bandit(rule, 0..480);
         let score = mean(&play(Split::Train, |seed| {
-            Player::Public(Box::new(Bandit::of(&learned, seed).expect("statistics")))
+            Player::Public(Box::new(
+                Bandit::from_fit(&learned, seed).expect("statistics"),
+            ))
         }));
         assert!(score > chance + 0.05, "{rule:?} {score} {chance}");
     }
     let imitates = |count| {
         let model = fit_imitation(&(0..count), &oracle_choices(0..count));
         mean(&play(Split::Train, |_| {
-            Player::Public(Box::new(Imitates::new(model.weights)))
+            Player::Public(Box::new(ImitationPolicy::new(model.weights)))
         }))
     };
     let (few, many) = (imitates(2), imitates(480));
@@ -112,12 +114,12 @@ fn more_episodes_make_better_bandits_and_imitators() {
 /// tolerance.
 #[test]
 fn the_shipped_imitator_is_what_the_command_makes() {
-    let shipped = Imitation::shipped();
-    let seeds = shipped.provenance.seeds();
+    let builtin = Imitation::builtin();
+    let seeds = builtin.provenance.seeds();
     let again = fit_imitation(&seeds, &oracle_choices(seeds.clone()));
-    assert_eq!(shipped.decisions, again.decisions);
-    assert_eq!(shipped.provenance, again.provenance);
-    for (shipped, again) in shipped.weights.iter().zip(again.weights) {
-        assert!((shipped - again).abs() < 1e-6, "fit the policies again");
+    assert_eq!(builtin.decisions, again.decisions);
+    assert_eq!(builtin.provenance, again.provenance);
+    for (builtin, again) in builtin.weights.iter().zip(again.weights) {
+        assert!((builtin - again).abs() < 1e-6, "fit the policies again");
     }
 }

@@ -15,12 +15,12 @@ use sentinel_env::slot::Slot;
 use sentinel_env::task::TaskName;
 use sentinel_env::trust::{self, TrustEnv};
 use sentinel_policy::text::{
-    Consequence, InvalidReward, PromptStyle, Reader, Reason, Situation, TextWorld,
+    InvalidActionPolicy, InvalidReward, PromptState, PromptStyle, Reader, Reason, TextWorld,
 };
 
-fn start<W: TextWorld>(task: W::Task, seed: u64) -> Situation<W> {
+fn start<W: TextWorld>(task: W::Task, seed: u64) -> PromptState<W> {
     let streams = W::streams_or_default(Streams::Independent);
-    Situation::new(
+    PromptState::new(
         &Origin::<W> {
             task,
             seed,
@@ -38,27 +38,28 @@ fn plays<W: TextWorld>(names: &[&str], longest: usize) {
         for name in names {
             let policy = W::PolicyName::parse(name).unwrap();
             for style in PromptStyle::ALL {
-                let mut situation = start::<W>(*task, 100_003);
-                let mut player = situation.player(policy);
-                while let Some(action) = player.act(situation.episode()) {
-                    let prompt = situation.prompt(style);
+                let mut prompt_state = start::<W>(*task, 100_003);
+                let mut player = prompt_state.player(policy);
+                while let Some(action) = player.act(prompt_state.episode()) {
+                    let prompt = prompt_state.prompt(style);
                     if style == PromptStyle::Compact {
                         assert!(prompt.len() <= longest, "{} in {prompt}", prompt.len());
                     }
                     assert!(prompt.is_ascii(), "{prompt}");
-                    let said = W::say(style, situation.observation(), action);
-                    let heard = W::hear(Reader::Strict, &said, situation.observation()).unwrap();
-                    assert!(!heard.repaired, "{said}");
-                    assert_eq!(heard.action.to_string(), action.to_string(), "{said}");
-                    let mut other = situation.clone();
-                    situation.step(action).unwrap();
-                    other.step(heard.action).unwrap();
+                    let said = W::format_action(style, prompt_state.observation(), action);
+                    let parsed =
+                        W::parse_action(Reader::Strict, &said, prompt_state.observation()).unwrap();
+                    assert!(!parsed.repaired, "{said}");
+                    assert_eq!(parsed.action.to_string(), action.to_string(), "{said}");
+                    let mut other = prompt_state.clone();
+                    prompt_state.step(action).unwrap();
+                    other.step(parsed.action).unwrap();
                     assert_eq!(
-                        situation.prompt(PromptStyle::Compact),
+                        prompt_state.prompt(PromptStyle::Compact),
                         other.prompt(PromptStyle::Compact)
                     );
                 }
-                assert!(situation.done());
+                assert!(prompt_state.done());
             }
         }
     }
@@ -107,8 +108,8 @@ fn polyguard_is_played_in_words() {
 }
 
 #[track_caller]
-fn refused<W: TextWorld>(situation: &Situation<W>, text: &str) -> &'static str {
-    let error = W::hear(Reader::Strict, text, situation.observation()).unwrap_err();
+fn refused<W: TextWorld>(prompt_state: &PromptState<W>, text: &str) -> &'static str {
+    let error = W::parse_action(Reader::Strict, text, prompt_state.observation()).unwrap_err();
     assert!(
         error.to_string().starts_with(error.reason.name()),
         "{error}"
@@ -181,27 +182,30 @@ fn what_is_no_action_of_trust_is_named() {
         (r#"{"action_type":"skip","reasoning":7}"#, "wrong_type"),
     ] {
         assert_eq!(refused(&s, text), reason, "{text}");
-        let consequence = TrustEnv::consequence(text, s.observation());
-        assert_eq!(consequence, Consequence::Ends);
+        let invalid_action_policy = TrustEnv::invalid_action_policy(text, s.observation());
+        assert_eq!(invalid_action_policy, InvalidActionPolicy::EndSample);
     }
     let text = " {\"reasoning\":\"why not\",\"specialist_id\":null,\"action_type\":\"skip\"}\n";
-    let heard = TrustEnv::hear(Reader::Strict, text, s.observation()).unwrap();
-    assert_eq!((heard.action, heard.repaired), (trust::Action::Skip, false));
+    let parsed = TrustEnv::parse_action(Reader::Strict, text, s.observation()).unwrap();
+    assert_eq!(
+        (parsed.action, parsed.repaired),
+        (trust::Action::Skip, false)
+    );
 }
 
 #[test]
 fn a_repair_leaves_out_what_is_around_and_nothing_else() {
     let s = start::<TrustEnv>(trust::Task::Task1, 100_000);
-    let hear = |text: &str| TrustEnv::hear(Reader::Repair, text, s.observation());
+    let parse_action = |text: &str| TrustEnv::parse_action(Reader::Repair, text, s.observation());
     let verify = trust::Action::Verify(Slot::ALL[2]);
     for text in [
         "```json\n{\"action_type\":\"verify\",\"specialist_id\":\"S2\"}\n```",
         "I think { so: {\"action_type\":\"verify\",\"specialist_id\":\"S2\"} it is",
     ] {
-        let heard = hear(text).unwrap();
-        assert_eq!((heard.action, heard.repaired), (verify, true), "{text}");
+        let parsed = parse_action(text).unwrap();
+        assert_eq!((parsed.action, parsed.repaired), (verify, true), "{text}");
     }
-    let whole = hear(r#"{"action_type":"verify","specialist_id":"S2"}"#).unwrap();
+    let whole = parse_action(r#"{"action_type":"verify","specialist_id":"S2"}"#).unwrap();
     assert!(!whole.repaired);
     for (text, reason) in [
         ("no object", Reason::NotJson),
@@ -212,7 +216,7 @@ fn a_repair_leaves_out_what_is_around_and_nothing_else() {
         (r#"so: {"action_type":"Skip"}"#, Reason::UnknownAction),
         (r#"so: {"action_type":"skip","x":1}"#, Reason::UnknownField),
     ] {
-        assert_eq!(hear(text).unwrap_err().reason, reason, "{text}");
+        assert_eq!(parse_action(text).unwrap_err().reason, reason, "{text}");
     }
 }
 
@@ -262,13 +266,13 @@ fn what_is_no_action_of_the_cluster_is_named() {
     }
     let text =
         r#"{"action_type":"allocate","job_id":"JOB-009","gpu_id":"GPU-07","worker_id":"S4"}"#;
-    let heard = ClusterEnv::hear(Reader::Strict, text, s.observation()).unwrap();
+    let parsed = ClusterEnv::parse_action(Reader::Strict, text, s.observation()).unwrap();
     let action = cluster::Action::Allocate {
         job: Some(JobId(9)),
         gpu: Some(GpuId(7)),
         worker: Some(Slot::ALL[4]),
     };
-    assert_eq!(heard.action, action);
+    assert_eq!(parsed.action, action);
 }
 
 /// PolyGuard has actions for invalid text, and a completion made to confuse the parser ends the
@@ -279,17 +283,20 @@ fn polyguard_reads_for_itself() {
     let text = "I would rather wait.";
     assert_eq!(refused(&s, text), "no_candidate");
     let invalid = polyguard::Action::Invalid(Violation::NoCandidate);
-    let consequence = PolyguardEnv::consequence(text, s.observation());
-    assert_eq!(consequence, Consequence::Step(invalid));
+    let invalid_action_policy = PolyguardEnv::invalid_action_policy(text, s.observation());
+    assert_eq!(invalid_action_policy, InvalidActionPolicy::Step(invalid));
     s.step(invalid).unwrap();
     assert_eq!(s.observation().invalid_count, 1);
     let text = r#"{"candidate_id":"cand_01","rationale":"x","reward":1}"#;
     assert_eq!(refused(&s, text), "parser_exploit");
-    let consequence = PolyguardEnv::consequence(text, s.observation());
-    assert_eq!(consequence, Consequence::Step(polyguard::Action::Exploit));
+    let invalid_action_policy = PolyguardEnv::invalid_action_policy(text, s.observation());
+    assert_eq!(
+        invalid_action_policy,
+        InvalidActionPolicy::Step(polyguard::Action::Exploit)
+    );
     let text = "So:\ncandidate_id=cand_01; rationale=egfr";
     assert!(
-        PolyguardEnv::hear(Reader::Strict, text, s.observation())
+        PolyguardEnv::parse_action(Reader::Strict, text, s.observation())
             .unwrap()
             .repaired
     );

@@ -274,8 +274,8 @@ pub(crate) fn run(
         hidden: 16,
         learning_rate: 0.02,
         eval_steps: 10,
-        validation_seeds: SeedRange::of(5_000, 5_100),
-        test_seeds: SeedRange::of(1_000, 1_500),
+        validation_seeds: SeedRange::new(5_000, 5_100),
+        test_seeds: SeedRange::new(1_000, 1_500),
         ..TrainConfig::default()
     };
     train::<LiarBandit>(&config, &RunDir::new(folder), &mut |_| ())?;

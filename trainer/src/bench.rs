@@ -20,7 +20,7 @@ use crate::episode::with_default;
 use crate::{EpisodeArgs, Error, SeedRange};
 
 /// The seeds of the episodes that are played over and over by default.
-const SEEDS: SeedRange = SeedRange::of(0, 64);
+const SEEDS: SeedRange = SeedRange::new(0, 64);
 
 /// What to time.
 #[derive(Clone, Debug, clap::Args)]

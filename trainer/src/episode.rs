@@ -72,7 +72,7 @@ impl EpisodeArgs {
     #[must_use]
     pub fn seeds_or(&self, default: SeedRange) -> SeedRange {
         let start = default.range().start;
-        let counted = |count| SeedRange::of(start, start.saturating_add(count));
+        let counted = |count| SeedRange::new(start, start.saturating_add(count));
         self.seeds
             .or_else(|| self.episodes.map(counted))
             .unwrap_or(default)

@@ -112,7 +112,7 @@ impl Entry {
     }
 
     /// Plays a replay again and describes it.
-    fn of(path: &Path) -> Result<Self, Error> {
+    fn read(path: &Path) -> Result<Self, Error> {
         let replay = files::read_replay(path)?;
         let verification = verify_all(replay.worlds(), &|| {});
         let unlisted = |reason| Error::Unlisted {
@@ -258,7 +258,7 @@ impl Manifest {
         paths.sort();
         let mut files = Vec::new();
         for path in paths {
-            let mut entry = Entry::of(&path)?;
+            let mut entry = Entry::read(&path)?;
             entry.keep_origin(older);
             files.push(entry);
         }
@@ -305,7 +305,7 @@ pub(crate) fn add(
     provenance: Provenance,
 ) -> Result<(), Error> {
     let mut list = Manifest::read(manifest)?;
-    let mut entry = Entry::of(replay)?;
+    let mut entry = Entry::read(replay)?;
     entry.command = Some(command.to_owned());
     entry.model = model.map(|folder| folder.display().to_string());
     entry.git_commit = git_commit(&provenance.commit);

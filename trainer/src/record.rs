@@ -106,7 +106,7 @@ impl RecordConfig {
     /// Returns the seeds to play.
     #[must_use]
     pub fn seeds(&self) -> SeedRange {
-        self.episode.seeds_or(SeedRange::of(0, 1))
+        self.episode.seeds_or(SeedRange::new(0, 1))
     }
 
     fn selected<W: World>(&self) -> Result<Vec<W::Task>, Error> {
@@ -164,7 +164,7 @@ pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileRepor
     // Before anything is looked for on the Hub.
     check_out(config)?;
     if let Some(model) = &config.model
-        && ModelKind::of(model)? == ModelKind::Language
+        && ModelKind::detect(model)? == ModelKind::Language
     {
         let config = config.with_defaults();
         return in_world!(config.episode.world, W => {
@@ -240,7 +240,7 @@ enum Actor<W: Evaluated> {
 }
 
 impl<W: Evaluated> Actor<W> {
-    fn of(config: &RecordConfig) -> Result<Self, TrainError> {
+    fn from_config(config: &RecordConfig) -> Result<Self, TrainError> {
         if let Some(folder) = &config.model {
             let model = load_model::<W>(folder)?;
             let fallback = Provenance::is_fallback_model(folder)?;
@@ -276,7 +276,7 @@ fn play_all<W: Evaluated>(
     progress: Progress<'_>,
 ) -> Result<Vec<ReplayRow<W>>, TrainError> {
     let rules = config.episode.rules::<W>()?;
-    let actor = Actor::<W>::of(config)?;
+    let actor = Actor::<W>::from_config(config)?;
     let tasks = config.selected::<W>()?;
     let streams = config.episode.streams_or::<W>(Streams::Reference)?;
     let episodes: Vec<(W::Task, u64)> = tasks

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 const COUNT_MAX: u64 = 1_000_000;
 
 /// The seeds that are learned from, in every world and by every kind of model.
-pub const TRAINING: SeedRange = SeedRange::of(100_000, 1_000_000);
+pub const TRAINING: SeedRange = SeedRange::new(100_000, 1_000_000);
 /// Seeds to choose a model by, while it is trained.
-pub const VALIDATION: SeedRange = SeedRange::of(5_000, 6_000);
+pub const VALIDATION: SeedRange = SeedRange::new(5_000, 6_000);
 
 /// A range of seeds that is not empty: `3..9` is 3 to 8, `3..=9` is 3 to 9, `7` is 7 alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,7 +78,7 @@ impl SeedRange {
     /// # Panics
     /// If there is none.
     #[must_use]
-    pub const fn of(start: u64, end: u64) -> Self {
+    pub const fn new(start: u64, end: u64) -> Self {
         assert!(start < end, "a range holds a seed");
         Self { start, end }
     }
@@ -95,7 +95,7 @@ impl SeedRange {
         self.start <= other.start && other.end <= self.end
     }
 
-    fn new(start: u64, end: u64, text: &str) -> Result<Self, SeedError> {
+    fn checked(start: u64, end: u64, text: &str) -> Result<Self, SeedError> {
         match end.checked_sub(start) {
             None | Some(0) => Err(SeedError::Empty(text.to_owned())),
             Some(count) if count > COUNT_MAX => Err(SeedError::TooMany(text.to_owned())),
@@ -122,14 +122,14 @@ impl FromStr for SeedRange {
     fn from_str(text: &str) -> Result<Self, SeedError> {
         let Some((start, end)) = text.split_once("..") else {
             let seed = parse_seed(text)?;
-            return Self::new(seed, seed + 1, text);
+            return Self::checked(seed, seed + 1, text);
         };
         let (end, included) = match end.strip_prefix('=') {
             Some(end) => (end, 1),
             None => (end, 0),
         };
         // SEED_MAX + 1 still fits.
-        Self::new(parse_seed(start)?, parse_seed(end)? + included, text)
+        Self::checked(parse_seed(start)?, parse_seed(end)? + included, text)
     }
 }
 

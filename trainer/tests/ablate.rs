@@ -39,7 +39,7 @@ fn config() -> AblateConfig {
                 difficulty: Some("easy".to_owned()),
                 ..Cells::default()
             },
-            seeds: Some(SeedRange::of(1_000_000, 1_000_004)),
+            seeds: Some(SeedRange::new(1_000_000, 1_000_004)),
             ..EpisodeArgs::new(WorldName::Polyguard)
         },
         model: None,

@@ -19,7 +19,7 @@ fn a_policy_of_ones_own_is_imitated() {
     for arm in 0..4 {
         let choice = Choice::single(arm);
         let action = SetNet::<LiarBandit>::action(&choice, o);
-        assert_eq!(SetNet::<LiarBandit>::choice_of(action, o), Some(choice));
+        assert_eq!(SetNet::<LiarBandit>::encode_action(action, o), Some(choice));
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
     let config = TrainConfig {
@@ -30,8 +30,8 @@ fn a_policy_of_ones_own_is_imitated() {
         episodes_per_update: 32,
         hidden: 16,
         learning_rate: 0.02,
-        validation_seeds: SeedRange::of(5_000, 5_050),
-        test_seeds: SeedRange::of(1_000, 1_300),
+        validation_seeds: SeedRange::new(5_000, 5_050),
+        test_seeds: SeedRange::new(1_000, 1_300),
         ..TrainConfig::default()
     };
     let mut found = None;

@@ -266,7 +266,7 @@ impl Network for SignalsNet {
         }
     }
 
-    fn choice_of(_action: Answer, _observation: &Observation) -> Option<Choice> {
+    fn encode_action(_action: Answer, _observation: &Observation) -> Option<Choice> {
         None
     }
 }

@@ -17,7 +17,7 @@ use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::trust::{Action, Task, TrustEnv};
 use sentinel_policy::Scripted;
-use sentinel_policy::text::{InvalidReward, PromptStyle, Reader, Situation, TextWorld};
+use sentinel_policy::text::{InvalidReward, PromptState, PromptStyle, Reader, TextWorld};
 use sentinel_policy::trust::PolicyName;
 use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::corpus::rollout::{
@@ -43,10 +43,10 @@ fn setups<W: World>(task: W::Task, count: u64) -> Vec<W::Setup> {
     (100_000..100_000 + count).map(setup).collect()
 }
 
-fn starts<W: TextWorld>(task: W::Task, count: u64) -> Vec<Situation<W>> {
+fn starts<W: TextWorld>(task: W::Task, count: u64) -> Vec<PromptState<W>> {
     setups::<W>(task, count)
         .iter()
-        .map(Situation::new)
+        .map(PromptState::new)
         .collect()
 }
 
@@ -62,9 +62,9 @@ fn words_change_nothing<W: TextWorld + Learn>(task: W::Task, policy: &str, mean:
     let mut players: Vec<_> = setups.iter().map(|setup| policy.start(setup)).collect();
     let mut script = Script {
         style: PromptStyle::Compact,
-        choose: |episode: usize, s: &Situation<W>| players[episode].act(s.episode()).unwrap(),
+        choose: |episode: usize, s: &PromptState<W>| players[episode].act(s.episode()).unwrap(),
     };
-    let starts = setups.iter().map(Situation::new).collect();
+    let starts = setups.iter().map(PromptState::new).collect();
     let played = rollout::<W>(starts, RolloutConfig::default(), &mut script, &|| ()).unwrap();
     for (setup, t) in setups.iter().zip(&played) {
         let score = sentinel_policy::rollout::score_of::<W>(setup, &mut policy.start(setup));
@@ -118,7 +118,7 @@ fn nonsense_ends_a_sample_and_is_worth_less_than_anything() {
                 "unchanged"
             );
         }
-        let signals = Signals::of(&played);
+        let signals = Signals::from_trajectories(&played);
         assert_eq!((signals.invalid_rate, signals.broken_off_rate), (1.0, 1.0));
         assert_eq!(signals.reasons["not_json"], 3);
     }
@@ -177,9 +177,9 @@ fn polyguard_counts_nonsense_as_a_step() {
         played[0]
             .rows
             .iter()
-            .all(|row| row.heard.is_err() && row.action.is_some())
+            .all(|row| row.parsed.is_err() && row.action.is_some())
     );
-    assert_eq!(Signals::of(&played).invalid_rate, 1.0);
+    assert_eq!(Signals::from_trajectories(&played).invalid_rate, 1.0);
 }
 
 #[test]
@@ -204,7 +204,9 @@ fn a_speaker_must_answer_each_prompt() {
         &mut always(SKIP),
         &|| (),
     );
-    assert!(none.is_ok_and(|all: Vec<_>| Signals::of::<TrustEnv>(&all) == Signals::default()));
+    assert!(none.is_ok_and(
+        |all: Vec<_>| Signals::from_trajectories::<TrustEnv>(&all) == Signals::default()
+    ));
 }
 
 #[test]
@@ -216,7 +218,7 @@ fn signals_see_a_constant_policy() {
         &|| (),
     );
     let played = played.unwrap();
-    let signals = Signals::of(&played);
+    let signals = Signals::from_trajectories(&played);
     assert_eq!(
         (signals.constant_policy_rate, signals.repeated_action_rate),
         (1.0, 1.0)
@@ -234,7 +236,7 @@ fn signals_see_a_constant_policy() {
         &|| (),
     )
     .unwrap();
-    let signals = Signals::of(&other);
+    let signals = Signals::from_trajectories(&other);
     assert_eq!(
         (signals.constant_policy_rate, signals.repeated_action_rate),
         (0.0, 0.0)
@@ -251,7 +253,7 @@ fn a_repair_is_counted() {
     };
     let start = || starts::<TrustEnv>(Task::Task1, 1);
     let played = rollout(start(), rollout_config, &mut always(&text), &|| ()).unwrap();
-    let signals = Signals::of(&played);
+    let signals = Signals::from_trajectories(&played);
     assert_eq!((signals.invalid_rate, signals.repaired_rate), (0.0, 1.0));
     let strict = rollout(
         start(),
@@ -260,7 +262,7 @@ fn a_repair_is_counted() {
         &|| (),
     )
     .unwrap();
-    assert_eq!(Signals::of(&strict).reasons["code_fence"], 1);
+    assert_eq!(Signals::from_trajectories(&strict).reasons["code_fence"], 1);
 }
 
 /// Draws one thing and then the other; decided it solves alone.
@@ -277,14 +279,16 @@ impl Generator<TrustEnv> for Decided {
         _asked: &[GenerationRequest<'_, TrustEnv>],
     ) -> Vec<String> {
         self.asked.push((prompts.len(), self.set_greedy));
-        let say = |n: usize| {
+        let format_action = |n: usize| {
             if self.set_greedy || n % 2 == 1 {
                 SOLVE
             } else {
                 SKIP
             }
         };
-        (0..prompts.len()).map(|n| say(n).to_owned()).collect()
+        (0..prompts.len())
+            .map(|n| format_action(n).to_owned())
+            .collect()
     }
 
     fn set_greedy(&mut self, on: bool) {
@@ -302,8 +306,9 @@ fn a_group_compares_completions_of_one_state() {
             s.step(action).unwrap();
         }
     }
-    let say = |n: usize| [SKIP, SOLVE, "nonsense"][n % 3].to_owned();
-    let speaks = || Callback(move |prompts: &[String]| (0..prompts.len()).map(say).collect());
+    let format_action = |n: usize| [SKIP, SOLVE, "nonsense"][n % 3].to_owned();
+    let speaks =
+        || Callback(move |prompts: &[String]| (0..prompts.len()).map(format_action).collect());
     let rollout_config = RolloutConfig::default();
     let scripted = Continuation::Scripted(PolicyName::Bayes);
     let found = groups(&bayes, 3, scripted, rollout_config, &mut speaks()).unwrap();

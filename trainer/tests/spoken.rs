@@ -44,14 +44,14 @@ fn always(text: &str) -> Callback<impl FnMut(&[String]) -> Vec<String>> {
 fn recorded() -> Vec<ReplayRow<TrustEnv>> {
     let mut asked = 0;
     let mut model = Callback(|prompts: &[String]| {
-        let say = |n: usize| match n % 3 {
+        let format_action = |n: usize| match n % 3 {
             0 => SOLVE.to_owned(),
             1 => format!("I say {SKIP}"),
             _ => "hm".to_owned(),
         };
         let first = asked;
         asked += 1;
-        (first..first + prompts.len()).map(say).collect()
+        (first..first + prompts.len()).map(format_action).collect()
     });
     let rollout_config = RolloutConfig {
         reader: Reader::Repair,

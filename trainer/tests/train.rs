@@ -155,8 +155,8 @@ fn kill_after(lines: usize, out: &Path, more: &[&str]) {
         .stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
     let said = BufReader::new(child.stderr.take().expect("it was asked for"));
-    let heard = said.lines().map_while(Result::ok).take(lines).count();
-    assert_eq!(heard, lines, "it ended by itself");
+    let parsed = said.lines().map_while(Result::ok).take(lines).count();
+    assert_eq!(parsed, lines, "it ended by itself");
     child.kill().expect("it runs");
     child.wait().expect("it was killed");
 }

@@ -43,7 +43,7 @@ pub struct EpisodeRow {
 impl EpisodeRow {
     /// Creates the row of an episode that has ended.
     #[must_use]
-    pub fn of(policy: &str, run: &Run<ClusterEnv>) -> Self {
+    pub fn from_run(policy: &str, run: &Run<ClusterEnv>) -> Self {
         let episode = run.episode();
         let (o, reliability) = (episode.observation(), episode.reliability());
         let (c, jobs) = (&o.counters, JobsSummary::of(episode));

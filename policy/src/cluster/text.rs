@@ -11,7 +11,9 @@ use sentinel_env::slot::Slot;
 
 use super::evidence::{honesty, lies, odd_gpus};
 use super::learned::history::History;
-use crate::text::{Consequence, Heard, Object, PromptStyle, Reader, Reason, TextWorld, Unreadable};
+use crate::text::{
+    InvalidActionPolicy, Object, ParseError, ParsedAction, PromptStyle, Reader, Reason, TextWorld,
+};
 
 /// Fields that a completion may have.
 const FIELDS: [&str; 6] = [
@@ -39,7 +41,7 @@ impl TextWorld for ClusterEnv {
     type Memory = ClusterMemory;
     const LEAST_REWARD: f64 = 0.01;
 
-    fn remember(memory: &mut ClusterMemory, observation: &Observation) {
+    fn update_memory(memory: &mut ClusterMemory, observation: &Observation) {
         memory.0.observe(observation);
     }
 
@@ -56,16 +58,20 @@ impl TextWorld for ClusterEnv {
         }
     }
 
-    fn say(_style: PromptStyle, _observation: &Observation, action: Action) -> String {
+    fn format_action(_style: PromptStyle, _observation: &Observation, action: Action) -> String {
         serde_json::to_string(&ActionMessage::from(action)).unwrap_or_default()
     }
 
-    fn hear(reader: Reader, text: &str, o: &Observation) -> Result<Heard<Action>, Unreadable> {
+    fn parse_action(
+        reader: Reader,
+        text: &str,
+        o: &Observation,
+    ) -> Result<ParsedAction<Action>, ParseError> {
         let mut object = Object::read(reader, text, &FIELDS)?;
         object.text("reasoning")?;
         let word = object.required("action_type")?;
         let Some(kind) = ActionType::parse(&word) else {
-            return Err(Unreadable::unknown_action(&word));
+            return Err(ParseError::unknown_action(&word));
         };
         let action = match kind {
             ActionType::Allocate => Action::Allocate {
@@ -89,23 +95,23 @@ impl TextWorld for ClusterEnv {
             ActionType::Tick => Action::Tick,
         };
         let repaired = object.finish(kind.name())?;
-        Ok(Heard { action, repaired })
+        Ok(ParsedAction { action, repaired })
     }
 
-    fn consequence(_: &str, _: &Observation) -> Consequence<Action> {
-        Consequence::Ends
+    fn invalid_action_policy(_: &str, _: &Observation) -> InvalidActionPolicy<Action> {
+        InvalidActionPolicy::EndSample
     }
 }
 
 /// Parses the optional job. The world's rules choose whatever a completion leaves out, as in its
 /// protocol.
-fn job(object: &mut Object, o: &Observation) -> Result<Option<JobId>, Unreadable> {
+fn job(object: &mut Object, o: &Observation) -> Result<Option<JobId>, ParseError> {
     let job = object.named("job_id", JobId::parse)?;
     let count = o.jobs.rows().len();
     here(job, job.is_none_or(|job| job.index() < count), count)
 }
 
-fn gpu(object: &mut Object, o: &Observation) -> Result<Option<GpuId>, Unreadable> {
+fn gpu(object: &mut Object, o: &Observation) -> Result<Option<GpuId>, ParseError> {
     let gpu = object.named("gpu_id", GpuId::parse)?;
     let count = o.gpus().len();
     here(gpu, gpu.is_none_or(|gpu| gpu.index() < count), count)
@@ -115,17 +121,17 @@ fn here<T: fmt::Display>(
     named: Option<T>,
     exists: bool,
     count: usize,
-) -> Result<Option<T>, Unreadable> {
+) -> Result<Option<T>, ParseError> {
     match named {
         Some(thing) if !exists => {
             let detail = format!("{thing} is not one of the {count} of this task");
-            Err(Unreadable::new(Reason::NotHere, detail))
+            Err(ParseError::new(Reason::NotHere, detail))
         }
         named => Ok(named),
     }
 }
 
-fn worker(object: &mut Object) -> Result<Option<Slot>, Unreadable> {
+fn worker(object: &mut Object) -> Result<Option<Slot>, ParseError> {
     object.named("worker_id", Slot::parse)
 }
 

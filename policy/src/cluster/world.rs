@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{PolicyName, Trust};
 use crate::playable::{Playable, Roles, scripted};
-use crate::policy::{Constant, Cycle, Policy, Routine};
+use crate::policy::{ConstantPolicy, Cycle, Policy, Routine};
 use crate::replay::{Diagnostic, EpisodeRows, Fields, Recordable, RowError};
 use crate::text::check_transcripts;
 
@@ -93,7 +93,7 @@ impl Playable for ClusterEnv {
     /// Returns the constant policies: each kind of action repeated, without a worker and with
     /// worker `S0`, and allocation alternating with another kind. The environment chooses jobs and
     /// GPUs.
-    fn constants() -> Vec<Constant<Self>> {
+    fn constants() -> Vec<ConstantPolicy<Self>> {
         let mut all = Vec::new();
         for kind in ActionType::ALL {
             for worker in [None, Some(Slot::ALL[0])] {
@@ -103,7 +103,7 @@ impl Playable for ClusterEnv {
                     let cycle = Cycle::new(action, Vec::new());
                     let worker = worker.map_or(String::new(), |slot| format!("_{slot}"));
                     let name = format!("always_{}{worker}", kind.name());
-                    all.push(Constant {
+                    all.push(ConstantPolicy {
                         name,
                         routine: Routine::Cycle(cycle),
                     });
@@ -116,7 +116,7 @@ impl Playable for ClusterEnv {
                 vec![action(second, None)],
             );
             let name = format!("allocate_{}_in_turn", second.name());
-            all.push(Constant {
+            all.push(ConstantPolicy {
                 name,
                 routine: Routine::Cycle(cycle),
             });

@@ -80,7 +80,7 @@ pub trait Network: Architecture {
 
     /// Returns the choice that stands for an action; `None` if there is none. Imitation learning
     /// uses it to convert the actions of a teacher.
-    fn choice_of(action: ActionOf<Self>, observation: &ObservationOf<Self>) -> Option<Choice>;
+    fn encode_action(action: ActionOf<Self>, observation: &ObservationOf<Self>) -> Option<Choice>;
 
     /// Builds a choice factor by factor. `pick` returns a column of the range that it is given.
     fn select(mut pick: impl FnMut(Range<usize>) -> usize) -> Choice {

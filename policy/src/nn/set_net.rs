@@ -214,7 +214,7 @@ impl<E: ChoiceSet> Network for SetNet<E> {
         }
     }
 
-    fn choice_of(action: E::Action, observation: &E::Observation) -> Option<Choice> {
+    fn encode_action(action: E::Action, observation: &E::Observation) -> Option<Choice> {
         let mut alternatives = (0..E::ALTERNATIVES).filter(|a| E::can_choose(observation, *a));
         let chosen = alternatives.find(|a| E::choose(observation, *a) == action);
         chosen.map(Choice::single)

@@ -35,7 +35,7 @@ pub(super) struct Cholesky(Matrix);
 impl Cholesky {
     /// Computes the factor of a symmetric matrix, of which only the lower triangle is read; `None`
     /// unless it is positive definite.
-    pub(super) fn of(matrix: &Matrix) -> Option<Self> {
+    pub(super) fn new(matrix: &Matrix) -> Option<Self> {
         let mut lower = [[0.0; FEATURES]; FEATURES];
         for i in 0..FEATURES {
             for j in 0..=i {
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn what_was_solved_solves() {
         let (matrix, b) = (sample(), std::array::from_fn(|i| i as f64 - 7.0));
-        let x = Cholesky::of(&matrix).expect("positive definite").solve(&b);
+        let x = Cholesky::new(&matrix).expect("positive definite").solve(&b);
         for (row, b) in matrix.iter().zip(b) {
             assert!((dot(row, &x) - b).abs() < 1e-9);
         }
@@ -105,16 +105,16 @@ mod tests {
     #[test]
     fn half_a_solution_measures_like_the_inverse() {
         let (matrix, v) = (sample(), std::array::from_fn(|i| (i % 3) as f64));
-        let cholesky = Cholesky::of(&matrix).expect("positive definite");
+        let cholesky = Cholesky::new(&matrix).expect("positive definite");
         let half = cholesky.forward(&v);
         assert!((dot(&half, &half) - dot(&v, &cholesky.solve(&v))).abs() < 1e-9);
     }
 
     #[test]
     fn a_matrix_that_is_not_positive_definite_is_refused() {
-        assert!(Cholesky::of(&identity(0.0)).is_none());
+        assert!(Cholesky::new(&identity(0.0)).is_none());
         let mut matrix = identity(1.0);
         matrix[3][3] = -1.0;
-        assert!(Cholesky::of(&matrix).is_none());
+        assert!(Cholesky::new(&matrix).is_none());
     }
 }

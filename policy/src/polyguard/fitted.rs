@@ -35,7 +35,7 @@ impl Provenance {
     /// Creates the provenance of fitting on `seeds`, with all cases of the split `train`, under the
     /// hardened rules.
     #[must_use]
-    pub fn of(seeds: &Range<u64>) -> Self {
+    pub fn from_seeds(seeds: &Range<u64>) -> Self {
         Self {
             command: COMMAND.to_owned(),
             first_seed: seeds.start,
@@ -69,7 +69,7 @@ pub(super) fn setups(seeds: Range<u64>) -> impl Iterator<Item = Setup> {
 }
 
 /// Parses a fitted policy that is compiled into the program.
-pub(super) fn shipped<T: for<'a> Deserialize<'a>>(text: &'static str) -> T {
+pub(super) fn builtin<T: for<'a> Deserialize<'a>>(text: &'static str) -> T {
     match serde_json::from_str(text) {
         Ok(fitted) => fitted,
         // Does not happen: tests parse every file.
@@ -90,7 +90,7 @@ pub(super) fn assert_clean(provenance: &Provenance) {
     }
     assert_eq!(
         *provenance,
-        Provenance::of(&seeds),
+        Provenance::from_seeds(&seeds),
         "the file is of another build"
     );
 }

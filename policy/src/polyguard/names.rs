@@ -4,8 +4,8 @@ use sentinel_env::named_enum;
 use sentinel_env::rng::Streams;
 
 use super::{
-    Bandit, BeamSearch, GreedyRegimen, Imitates, Imitation, Mode, NoChange, Oracle, Player, Random,
-    Rule, RulesOnly, Stack, StackConfig,
+    Bandit, BeamSearch, GreedyRegimen, Imitation, ImitationPolicy, Mode, NoChange, Oracle, Player,
+    Random, Rule, RulesOnly, Stack, StackConfig,
 };
 
 /// Number of steps that the oracle looks ahead.
@@ -22,7 +22,7 @@ named_enum! {
         GreedyRegimen = "greedy_regimen",
         /// Follows an ordered list of rules.
         RulesOnly = "rules_only",
-        /// Imitates the oracle with a logistic model.
+        /// ImitationPolicy the oracle with a logistic model.
         Imitation = "imitation",
         /// A contextual bandit with upper confidence bounds (LinUCB).
         ContextualBandit = "contextual_bandit",
@@ -74,14 +74,14 @@ impl PolicyName {
     /// is ignored, because policies of this world always draw from a stream of their own.
     #[must_use]
     pub fn player(self, seed: u64, _streams: Streams) -> Player {
-        let stack = |mode| Player::Public(Box::new(Stack::new(StackConfig::of(mode))));
+        let stack = |mode| Player::Public(Box::new(Stack::new(StackConfig::new(mode))));
         match self {
             Self::Random => Player::Public(Box::new(Random::new(seed))),
             Self::NoChange => Player::Public(Box::new(NoChange)),
             Self::GreedyRegimen => Player::Public(Box::new(GreedyRegimen)),
             Self::RulesOnly => Player::Public(Box::new(RulesOnly)),
             Self::Imitation => {
-                Player::Public(Box::new(Imitates::new(Imitation::shipped().weights)))
+                Player::Public(Box::new(ImitationPolicy::new(Imitation::builtin().weights)))
             }
             Self::ContextualBandit => Player::Public(Box::new(Bandit::new(Rule::LinUcb, seed))),
             Self::Thompson => Player::Public(Box::new(Bandit::new(Rule::Thompson, seed))),

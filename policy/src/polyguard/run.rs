@@ -43,7 +43,7 @@ pub struct EpisodeRow {
 impl EpisodeRow {
     /// Creates the row of an episode that has ended.
     #[must_use]
-    pub fn of(policy: &str, run: &Run<PolyguardEnv>) -> Self {
+    pub fn from_run(policy: &str, run: &Run<PolyguardEnv>) -> Self {
         let episode = run.episode();
         let (o, hidden) = (episode.observation(), episode.hidden());
         let (resolved, all) = episode.resolved();

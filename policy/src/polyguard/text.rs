@@ -12,7 +12,8 @@ use sentinel_env::polyguard::{
 use super::learned::Observer;
 use crate::nn::Observe as _;
 use crate::text::{
-    Consequence, Heard, PromptStyle, Reader, Reason, Situation, TextWorld, Unreadable,
+    InvalidActionPolicy, ParseError, ParsedAction, PromptState, PromptStyle, Reader, Reason,
+    TextWorld,
 };
 
 impl TextWorld for PolyguardEnv {
@@ -20,7 +21,7 @@ impl TextWorld for PolyguardEnv {
     /// A refused step earns a reward too, under the world's own rules, so the bound is 0.
     const LEAST_REWARD: f64 = 0.0;
 
-    fn remember(memory: &mut Observer, o: &Observation) {
+    fn update_memory(memory: &mut Observer, o: &Observation) {
         memory.observe(o);
     }
 
@@ -39,7 +40,7 @@ impl TextWorld for PolyguardEnv {
 
     /// Formats the action as JSON for the compact prompt, and as one line for the reference prompt,
     /// which does not include the confidence.
-    fn say(style: PromptStyle, o: &Observation, action: Action) -> String {
+    fn format_action(style: PromptStyle, o: &Observation, action: Action) -> String {
         let row = ActionRow::of(&action, o.formulary());
         match (style, row.candidate_id, &row.rationale) {
             (PromptStyle::Reference, Some(id), Some(rationale)) => {
@@ -51,25 +52,29 @@ impl TextWorld for PolyguardEnv {
 
     /// Parses a completion. The world decides what is repaired and reports it, so the reader has no
     /// effect.
-    fn hear(_: Reader, text: &str, o: &Observation) -> Result<Heard<Action>, Unreadable> {
+    fn parse_action(
+        _: Reader,
+        text: &str,
+        o: &Observation,
+    ) -> Result<ParsedAction<Action>, ParseError> {
         let Reading { action, detail } = Reading::of(text, o.formulary());
         let reason = match action {
             Action::Choose(choice) => {
                 let repaired = choice.repaired;
-                return Ok(Heard { action, repaired });
+                return Ok(ParsedAction { action, repaired });
             }
             Action::Invalid(violation) => Reason::Refused(violation.name()),
             Action::Exploit => Reason::Refused(Exploit::ParserExploit.name()),
         };
-        Err(Unreadable::new(reason, detail.unwrap_or_default()))
+        Err(ParseError::new(reason, detail.unwrap_or_default()))
     }
 
-    fn consequence(text: &str, o: &Observation) -> Consequence<Action> {
-        Consequence::Step(Action::parse(text, o.formulary()))
+    fn invalid_action_policy(text: &str, o: &Observation) -> InvalidActionPolicy<Action> {
+        InvalidActionPolicy::Step(Action::parse(text, o.formulary()))
     }
 }
 
-impl Situation<PolyguardEnv> {
+impl PromptState<PolyguardEnv> {
     /// Returns the prompt for a model that may choose only among the candidates `ids`.
     #[must_use]
     pub fn prompt_among(&self, style: PromptStyle, ids: &[CandidateId]) -> String {

@@ -8,9 +8,9 @@ use sentinel_env::polyguard::{
 use sentinel_env::rng::Streams;
 use serde_json::{Value, json};
 
-use super::{PolicyName, habits};
+use super::{PolicyName, constants};
 use crate::playable::{Playable, Roles, Scripted};
-use crate::policy::{Constant, Player};
+use crate::policy::{ConstantPolicy, Player};
 use crate::replay::{Diagnostic, EpisodeRows, Fields, Recordable, RowError};
 use crate::text::check_transcripts;
 
@@ -99,8 +99,8 @@ impl Playable for PolyguardEnv {
     };
     type PolicyName = PolicyName;
 
-    fn constants() -> Vec<Constant<Self>> {
-        habits::all()
+    fn constants() -> Vec<ConstantPolicy<Self>> {
+        constants::all()
     }
 }
 

@@ -4,25 +4,25 @@
 //! * [`TextWorld`]: the interface that a world implements; every world of this crate does, in its
 //!   own folder.
 //! * [`Object`]: parses the JSON object that a completion should consist of.
-//! * [`Situation`]: an episode with the memory of its prompts, which can be cloned at any step.
-//! * [`Unreadable`]: the error for a completion that is not a valid action. Such a completion never
+//! * [`PromptState`]: an episode with the memory of its prompts, which can be cloned at any step.
+//! * [`ParseError`]: the error for a completion that is not a valid action. Such a completion never
 //!   becomes another action.
-//! * [`Consequence`]: the effect of such a completion on the episode.
+//! * [`InvalidActionPolicy`]: the effect of such a completion on the episode.
 //! * [`check_transcripts`]: checks the prompts and completions of a replay.
 //!
 //! This module needs no tensors: a language model is anything that answers a prompt with a text.
 
-mod consequence;
+mod invalid_action;
 mod object;
-mod situation;
+mod parse_error;
+mod prompt_state;
 mod transcript;
-mod unreadable;
 
-pub use consequence::{Consequence, InvalidReward, InvalidRewardError};
+pub use invalid_action::{InvalidActionPolicy, InvalidReward, InvalidRewardError};
 pub use object::{Object, Reader};
-pub use situation::Situation;
+pub use parse_error::{ParseError, Reason};
+pub use prompt_state::PromptState;
 pub use transcript::check_transcripts;
-pub use unreadable::{Reason, Unreadable};
 
 use sentinel_env::named_enum;
 
@@ -48,7 +48,7 @@ named_enum! {
 
 /// An action parsed from a completion.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Heard<A> {
+pub struct ParsedAction<A> {
     /// The action that the completion names.
     pub action: A,
     /// `true` if text around the action had to be ignored to parse it.
@@ -65,26 +65,33 @@ pub trait TextWorld: Playable {
 
     /// Updates the memory with an observation. Called once for every observation of an episode, in
     /// order.
-    fn remember(memory: &mut Self::Memory, observation: &Self::Observation);
+    fn update_memory(memory: &mut Self::Memory, observation: &Self::Observation);
 
     /// Formats the prompt for the latest observation. It reads only the parts of the episode that
     /// the world's public payload shows, never hidden state.
     fn prompt(style: PromptStyle, memory: &Self::Memory, episode: &Self) -> String;
 
-    /// Formats an action as the completion that a model should generate. [`TextWorld::hear`] parses
+    /// Formats an action as the completion that a model should generate. [`TextWorld::parse_action`] parses
     /// it back; the format is the one that a prompt of this style asks for.
-    fn say(style: PromptStyle, observation: &Self::Observation, action: Self::Action) -> String;
+    fn format_action(
+        style: PromptStyle,
+        observation: &Self::Observation,
+        action: Self::Action,
+    ) -> String;
 
     /// Parses a completion as an action.
     ///
     /// # Errors
     /// If it is not a valid action for this observation. The error names the reason.
-    fn hear(
+    fn parse_action(
         reader: Reader,
         completion: &str,
         observation: &Self::Observation,
-    ) -> Result<Heard<Self::Action>, Unreadable>;
+    ) -> Result<ParsedAction<Self::Action>, ParseError>;
 
     /// Returns the effect on the episode of a completion that could not be parsed.
-    fn consequence(completion: &str, observation: &Self::Observation) -> Consequence<Self::Action>;
+    fn invalid_action_policy(
+        completion: &str,
+        observation: &Self::Observation,
+    ) -> InvalidActionPolicy<Self::Action>;
 }

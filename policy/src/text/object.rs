@@ -4,8 +4,8 @@ use sentinel_env::json::{Expected, FieldFault, Fields, Json, WrongType, objects}
 use sentinel_env::named_enum;
 use serde::de::IgnoredAny;
 
-use super::unreadable::clip;
-use super::{COMPLETION_BYTES, Reason, Unreadable};
+use super::parse_error::clip;
+use super::{COMPLETION_BYTES, ParseError, Reason};
 
 named_enum! {
     /// Strictness of the parser of completions.
@@ -35,17 +35,17 @@ impl Object {
     /// # Errors
     /// If the completion is empty, too long or not one JSON object, or if it has an unknown or a
     /// duplicate field.
-    pub fn read(reader: Reader, text: &str, known: &[&str]) -> Result<Self, Unreadable> {
+    pub fn read(reader: Reader, text: &str, known: &[&str]) -> Result<Self, ParseError> {
         if text.len() > COMPLETION_BYTES {
             let detail = format!(
                 "{} bytes, at most {COMPLETION_BYTES} are allowed",
                 text.len()
             );
-            return Err(Unreadable::new(Reason::TooLong, detail));
+            return Err(ParseError::new(Reason::TooLong, detail));
         }
         let text = text.trim();
         if text.is_empty() {
-            return Err(Unreadable::new(Reason::Empty, "the completion is empty"));
+            return Err(ParseError::new(Reason::Empty, "the completion is empty"));
         }
         let (fields, repaired) = match (whole(text), reader) {
             (Ok(fields), _) => (fields, false),
@@ -60,7 +60,7 @@ impl Object {
     ///
     /// # Errors
     /// If the field has another type.
-    pub fn text(&mut self, name: &'static str) -> Result<Option<String>, Unreadable> {
+    pub fn text(&mut self, name: &'static str) -> Result<Option<String>, ParseError> {
         self.fields.text(name).map_err(wrong_type)
     }
 
@@ -68,15 +68,15 @@ impl Object {
     ///
     /// # Errors
     /// If the field is missing, null or of another type.
-    pub fn required(&mut self, name: &'static str) -> Result<String, Unreadable> {
-        self.text(name)?.ok_or_else(|| Unreadable::missing(name))
+    pub fn required(&mut self, name: &'static str) -> Result<String, ParseError> {
+        self.text(name)?.ok_or_else(|| ParseError::missing(name))
     }
 
     /// Removes a field and returns its value as `true` or `false`; `None` if it is missing or null.
     ///
     /// # Errors
     /// If the field has another type.
-    pub fn flag(&mut self, name: &'static str) -> Result<Option<bool>, Unreadable> {
+    pub fn flag(&mut self, name: &'static str) -> Result<Option<bool>, ParseError> {
         self.fields.flag(name).map_err(wrong_type)
     }
 
@@ -89,13 +89,13 @@ impl Object {
         &mut self,
         name: &'static str,
         parse: impl Fn(&str) -> Option<T>,
-    ) -> Result<Option<T>, Unreadable> {
+    ) -> Result<Option<T>, ParseError> {
         let Some(text) = self.text(name)? else {
             return Ok(None);
         };
         let unknown = || {
             let detail = format!("there is no {name} {:?}", clip(&text));
-            Unreadable::new(Reason::UnknownName, detail)
+            ParseError::new(Reason::UnknownName, detail)
         };
         parse(&text).map(Some).ok_or_else(unknown)
     }
@@ -105,31 +105,31 @@ impl Object {
     ///
     /// # Errors
     /// If a field is left.
-    pub fn finish(self, action: &str) -> Result<bool, Unreadable> {
+    pub fn finish(self, action: &str) -> Result<bool, ParseError> {
         let left = self.fields.iter().find(|(_, value)| **value != Json::Null);
         match left {
             None => Ok(self.repaired),
             Some((name, _)) => {
                 let detail = format!("{action} does not use {name}");
-                Err(Unreadable::new(Reason::UnusedField, detail))
+                Err(ParseError::new(Reason::UnusedField, detail))
             }
         }
     }
 }
 
-fn wrong_type(wrong: WrongType) -> Unreadable {
+fn wrong_type(wrong: WrongType) -> ParseError {
     let expected = match wrong.expected {
         Expected::Text => "a text",
         Expected::Flag => "true or false",
     };
     let (field, found) = (wrong.field, clip(&wrong.found.to_string()));
     let detail = format!("{field} should be {expected}, not {found}");
-    Unreadable::new(Reason::WrongType, detail)
+    ParseError::new(Reason::WrongType, detail)
 }
 
 /// Returns the fields of a text that consists of one JSON object.
-fn whole(text: &str) -> Result<Fields, Unreadable> {
-    let fault = |reason, detail: String| Err(Unreadable::new(reason, detail));
+fn whole(text: &str) -> Result<Fields, ParseError> {
+    let fault = |reason, detail: String| Err(ParseError::new(reason, detail));
     if text.contains("```") && !text.starts_with('{') {
         return fault(
             Reason::CodeFence,
@@ -167,11 +167,11 @@ fn whole(text: &str) -> Result<Fields, Unreadable> {
 
 /// Returns the fields of the only JSON object within a text. `error` describes why the text as a
 /// whole is not valid; it is returned if there is no object.
-fn only(text: &str, error: Unreadable) -> Result<Fields, Unreadable> {
+fn only(text: &str, error: ParseError) -> Result<Fields, ParseError> {
     let mut found = objects(text);
     match (found.next(), found.next()) {
         (Some(object), None) => whole(&text[object]),
-        (Some(_), Some(_)) => Err(Unreadable::new(
+        (Some(_), Some(_)) => Err(ParseError::new(
             Reason::SeveralObjects,
             "more than one object",
         )),
@@ -180,16 +180,16 @@ fn only(text: &str, error: Unreadable) -> Result<Fields, Unreadable> {
 }
 
 /// Checks that every field is known and occurs once.
-fn check(fields: &Fields, known: &[&str]) -> Result<(), Unreadable> {
+fn check(fields: &Fields, known: &[&str]) -> Result<(), ParseError> {
     Err(match fields.fault(known) {
         None => return Ok(()),
         Some(FieldFault::Unknown(name)) => {
             let (name, known) = (clip(name), known.join(", "));
             let detail = format!("there is no field {name:?}: use {known}");
-            Unreadable::new(Reason::UnknownField, detail)
+            ParseError::new(Reason::UnknownField, detail)
         }
         Some(FieldFault::Duplicate(name)) => {
-            Unreadable::new(Reason::DuplicateField, format!("field {name} occurs twice"))
+            ParseError::new(Reason::DuplicateField, format!("field {name} occurs twice"))
         }
     })
 }

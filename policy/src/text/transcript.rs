@@ -1,6 +1,6 @@
 //! Checks recorded prompts and completions against the replayed episode and its actions.
 
-use super::{Consequence, PromptStyle, Reader, Situation, TextWorld};
+use super::{InvalidActionPolicy, PromptState, PromptStyle, Reader, TextWorld};
 use crate::replay::{Diagnostic, EpisodeId, EpisodeRows, LmTranscript};
 
 /// Returns one diagnostic for each row whose prompt differs from what this build would generate, or
@@ -11,13 +11,13 @@ pub fn check_transcripts<W: TextWorld>(rows: &EpisodeRows<W>, setup: &W::Setup) 
     if rows.iter().all(|row| row.row.transcript.is_none()) {
         return faults;
     }
-    let mut situation = Situation::<W>::new(setup);
-    while !situation.done() {
-        let step = W::step_count(situation.observation());
+    let mut prompt_state = PromptState::<W>::new(setup);
+    while !prompt_state.done() {
+        let step = W::step_count(prompt_state.observation());
         let row = rows.get(step);
         if let Some(row) = row
             && let Some(transcript) = &row.row.transcript
-            && let Some(what) = fault(&situation, transcript, row.row.action.action)
+            && let Some(what) = fault(&prompt_state, transcript, row.row.action.action)
         {
             let id = EpisodeId::from(row.row.origin);
             let reason = format!("{what} (step {step} of {id})");
@@ -25,8 +25,8 @@ pub fn check_transcripts<W: TextWorld>(rows: &EpisodeRows<W>, setup: &W::Setup) 
             faults.push(Diagnostic { line, reason });
         }
         let recorded = row.map(|row| row.row.action.action);
-        let action = recorded.unwrap_or_else(|| W::fallback(situation.observation()));
-        if situation.step(action).is_err() {
+        let action = recorded.unwrap_or_else(|| W::fallback(prompt_state.observation()));
+        if prompt_state.step(action).is_err() {
             break;
         }
     }
@@ -34,12 +34,12 @@ pub fn check_transcripts<W: TextWorld>(rows: &EpisodeRows<W>, setup: &W::Setup) 
 }
 
 fn fault<W: TextWorld>(
-    situation: &Situation<W>,
+    prompt_state: &PromptState<W>,
     text: &LmTranscript,
     action: W::Action,
 ) -> Option<String> {
     if let Some(prompt) = &text.prompt {
-        let is_asked = |style| situation.prompt(style) == *prompt;
+        let is_asked = |style| prompt_state.prompt(style) == *prompt;
         if !PromptStyle::ALL.into_iter().any(is_asked) {
             return Some("prompt is none that this build asks here".to_owned());
         }
@@ -50,21 +50,23 @@ fn fault<W: TextWorld>(
     } else {
         Reader::Strict
     };
-    let observation = situation.observation();
-    let heard = W::hear(reader, completion, observation);
+    let observation = prompt_state.observation();
+    let parsed = W::parse_action(reader, completion, observation);
     if text.fallback {
-        let heard = heard.ok()?;
-        return Some(format!("completion says {}: no fallback", heard.action));
+        let parsed = parsed.ok()?;
+        return Some(format!("completion says {}: no fallback", parsed.action));
     }
-    let said = match heard {
-        Ok(heard) if heard.repaired == text.repaired => heard.action,
-        Ok(heard) => {
-            let repaired = heard.repaired;
+    let said = match parsed {
+        Ok(parsed) if parsed.repaired == text.repaired => parsed.action,
+        Ok(parsed) => {
+            let repaired = parsed.repaired;
             return Some(format!("repaired should be {repaired}"));
         }
-        Err(error) => match W::consequence(completion, observation) {
-            Consequence::Step(action) => action,
-            Consequence::Ends => return Some(format!("completion is no action: {error}")),
+        Err(error) => match W::invalid_action_policy(completion, observation) {
+            InvalidActionPolicy::Step(action) => action,
+            InvalidActionPolicy::EndSample => {
+                return Some(format!("completion is no action: {error}"));
+            }
         },
     };
     // Compares displayed forms, because replays do not store every detail of an action.

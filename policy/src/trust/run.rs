@@ -47,7 +47,7 @@ pub struct EpisodeRow {
 impl EpisodeRow {
     /// Creates the row of an episode that has ended.
     #[must_use]
-    pub fn of(policy: &str, run: &Run<TrustEnv>) -> Self {
+    pub fn from_run(policy: &str, run: &Run<TrustEnv>) -> Self {
         let episode = run.episode();
         let (o, tally) = (episode.observation(), episode.tally());
         let end = run

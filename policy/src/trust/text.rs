@@ -12,7 +12,9 @@ use serde_json::json;
 
 use super::SELF_SOLVED;
 use super::learned::history::History;
-use crate::text::{Consequence, Heard, Object, PromptStyle, Reader, TextWorld, Unreadable};
+use crate::text::{
+    InvalidActionPolicy, Object, ParseError, ParsedAction, PromptStyle, Reader, TextWorld,
+};
 
 /// Fields that a completion may have.
 const FIELDS: [&str; 4] = [
@@ -31,7 +33,7 @@ impl TextWorld for TrustEnv {
     type Memory = TrustMemory;
     const LEAST_REWARD: f64 = 0.01;
 
-    fn remember(memory: &mut TrustMemory, observation: &Observation) {
+    fn update_memory(memory: &mut TrustMemory, observation: &Observation) {
         memory.0.observe(observation);
     }
 
@@ -47,7 +49,7 @@ impl TextWorld for TrustEnv {
         }
     }
 
-    fn say(_style: PromptStyle, _observation: &Observation, action: Action) -> String {
+    fn format_action(_style: PromptStyle, _observation: &Observation, action: Action) -> String {
         let word = action.action_type().name();
         match action {
             Action::Delegate(slot) | Action::Verify(slot) => {
@@ -61,12 +63,16 @@ impl TextWorld for TrustEnv {
         .to_string()
     }
 
-    fn hear(reader: Reader, text: &str, _: &Observation) -> Result<Heard<Action>, Unreadable> {
+    fn parse_action(
+        reader: Reader,
+        text: &str,
+        _: &Observation,
+    ) -> Result<ParsedAction<Action>, ParseError> {
         let mut object = Object::read(reader, text, &FIELDS)?;
         object.text("reasoning")?;
         let word = object.required("action_type")?;
         let Some(kind) = ActionType::parse(&word) else {
-            return Err(Unreadable::unknown_action(&word));
+            return Err(ParseError::unknown_action(&word));
         };
         let action = match kind {
             ActionType::Delegate => Action::Delegate(slot(&mut object)?),
@@ -74,24 +80,24 @@ impl TextWorld for TrustEnv {
             ActionType::SolveIndependently => {
                 let answer = object.required("subtask_response")?;
                 if answer.is_empty() {
-                    return Err(Unreadable::missing("subtask_response"));
+                    return Err(ParseError::missing("subtask_response"));
                 }
                 Action::SolveIndependently
             }
             ActionType::Skip => Action::Skip,
         };
         let repaired = object.finish(kind.name())?;
-        Ok(Heard { action, repaired })
+        Ok(ParsedAction { action, repaired })
     }
 
-    fn consequence(_: &str, _: &Observation) -> Consequence<Action> {
-        Consequence::Ends
+    fn invalid_action_policy(_: &str, _: &Observation) -> InvalidActionPolicy<Action> {
+        InvalidActionPolicy::EndSample
     }
 }
 
-fn slot(object: &mut Object) -> Result<Slot, Unreadable> {
+fn slot(object: &mut Object) -> Result<Slot, ParseError> {
     let slot = object.named("specialist_id", Slot::parse)?;
-    slot.ok_or_else(|| Unreadable::missing("specialist_id"))
+    slot.ok_or_else(|| ParseError::missing("specialist_id"))
 }
 
 /// Writes the compact prompt: two lines for the current step, one for the last action, and one per

@@ -5,7 +5,7 @@ use sentinel_env::trust::{Action, ActionMessage, Observation, Setup, TrustEnv};
 use serde_json::{Value, json};
 
 use crate::playable::{Playable, Roles, scripted};
-use crate::policy::{Constant, Cycle, Policy, Routine};
+use crate::policy::{ConstantPolicy, Cycle, Policy, Routine};
 use crate::replay::{Diagnostic, EpisodeRows, Fields, Recordable, RowError};
 use crate::text::check_transcripts;
 
@@ -66,8 +66,8 @@ impl Playable for TrustEnv {
     type PolicyName = PolicyName;
 
     /// Returns one policy per action, which always takes that action.
-    fn constants() -> Vec<Constant<Self>> {
-        let always = |action: Action| Constant {
+    fn constants() -> Vec<ConstantPolicy<Self>> {
+        let always = |action: Action| ConstantPolicy {
             name: format!("always_{}", action.to_string().replace(' ', "_")),
             routine: Routine::Cycle(Cycle::new(action, Vec::new())),
         };

@@ -31,7 +31,7 @@ use summary::Ended;
 const HOLDOUT: u64 = 1_000_000;
 
 /// The seeds that are played by default.
-const SEEDS: SeedRange = SeedRange::of(HOLDOUT, HOLDOUT + 50);
+const SEEDS: SeedRange = SeedRange::new(HOLDOUT, HOLDOUT + 50);
 
 /// What to ablate.
 #[derive(Clone, Debug, clap::Args)]
@@ -129,7 +129,7 @@ pub fn ablate(
             Some(words) => Some(words::cells(plan, key, words, progress)?),
             None => None,
         };
-        rows.push(Row::of(key, cells));
+        rows.push(Row::new(key, cells));
     }
     Ok(Ablation {
         world: "polyguard",
@@ -165,5 +165,5 @@ fn one(key: RowKey, setup: &Setup) -> Option<Ended> {
         |episode| player.act(episode),
         |_, step| fallbacks += u32::from(summary::is_fallback(&step.info)),
     );
-    Some(Ended::of(&episode, fallbacks))
+    Some(Ended::from_episode(&episode, fallbacks))
 }

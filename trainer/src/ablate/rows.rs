@@ -3,7 +3,7 @@
 use sentinel_env::polyguard::Setup;
 use sentinel_policy::policy::Player;
 use sentinel_policy::polyguard::{
-    Bandit, Mode, Part, Player as PolyguardPlayer, Rule, Spoken, Stack, StackConfig,
+    Bandit, LmEpisode, Mode, Part, Player as PolyguardPlayer, Rule, Stack, StackConfig,
 };
 
 /// Who plays a row.
@@ -55,17 +55,17 @@ impl RowKey {
         Some(match self {
             Self::BanditOnly => Player::Public(Box::new(Bandit::new(Rule::LinUcb, seed))),
             Self::LlmOnly | Self::LlmBandit => return None,
-            Self::Full(mode) => stack(StackConfig::of(mode)),
+            Self::Full(mode) => stack(StackConfig::new(mode)),
             Self::Without(part) => stack(StackConfig::default().without(part)),
         })
     }
 
     /// A fresh episode for a language model; `None` where none plays.
     #[must_use]
-    pub fn spoken(self, setup: &Setup) -> Option<Spoken> {
+    pub fn spoken(self, setup: &Setup) -> Option<LmEpisode> {
         match self {
-            Self::LlmOnly => Some(Spoken::alone(setup)),
-            Self::LlmBandit => Some(Spoken::with_bandit(setup)),
+            Self::LlmOnly => Some(LmEpisode::alone(setup)),
+            Self::LlmBandit => Some(LmEpisode::with_bandit(setup)),
             Self::BanditOnly | Self::Full(_) | Self::Without(_) => None,
         }
     }

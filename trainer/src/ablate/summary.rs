@@ -29,7 +29,7 @@ pub(super) const fn is_fallback(step: &Step) -> bool {
 }
 
 impl Ended {
-    pub(super) fn of(episode: &Episode, fallbacks: u32) -> Self {
+    pub(super) fn from_episode(episode: &Episode, fallbacks: u32) -> Self {
         let o = episode.observation();
         Self {
             score: episode.score(),
@@ -80,16 +80,16 @@ pub struct Found {
 
 impl Row {
     /// Sums up the episodes, cell by cell; `None` where there was no model.
-    pub(super) fn of(key: RowKey, cells: Option<Vec<Vec<Ended>>>) -> Self {
+    pub(super) fn new(key: RowKey, cells: Option<Vec<Vec<Ended>>>) -> Self {
         Self {
             row: key.name(),
-            found: cells.map(|cells| Found::of(&cells)),
+            found: cells.map(|cells| Found::from_cells(&cells)),
         }
     }
 }
 
 impl Found {
-    fn of(cells: &[Vec<Ended>]) -> Self {
+    fn from_cells(cells: &[Vec<Ended>]) -> Self {
         let scores: Vec<Vec<f64>> = cells
             .iter()
             .map(|cell| cell.iter().map(|ended| ended.score).collect())

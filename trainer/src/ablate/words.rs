@@ -1,8 +1,8 @@
 //! The rows that a language model plays: many episodes side by side, each asked at its step.
 
 use sentinel_env::polyguard::{PolyguardEnv, Setup, StepError};
-use sentinel_policy::polyguard::Spoken;
-use sentinel_policy::text::{PromptStyle, Situation};
+use sentinel_policy::polyguard::LmEpisode;
+use sentinel_policy::text::{PromptState, PromptStyle};
 
 use super::summary::Ended;
 use super::{AblateConfig, Ablation, Plan, RowKey, ablate};
@@ -58,27 +58,29 @@ pub(super) fn cells(
     let mut all = Vec::with_capacity(plan.cells.len());
     for case in &plan.cells {
         let setups = (plan.seeds.range()).map(|seed| Setup::new(*case, seed).under(plan.rules));
-        let mut seats: Vec<Spoken> = setups.filter_map(|setup| key.spoken(&setup)).collect();
+        let mut seats: Vec<LmEpisode> = setups.filter_map(|setup| key.spoken(&setup)).collect();
         run_batched(&mut seats, words.style, words.generator, progress)?;
         // No critic stands behind a model: nothing takes the place of what it said.
-        let ended = seats.iter().map(|seat| Ended::of(seat.episode(), 0));
+        let ended = seats
+            .iter()
+            .map(|seat| Ended::from_episode(seat.episode(), 0));
         all.push(ended.collect());
     }
     Ok(all)
 }
 
-impl EpisodeSlot<PolyguardEnv> for Spoken {
+impl EpisodeSlot<PolyguardEnv> for LmEpisode {
     fn ask(&mut self, style: PromptStyle) -> Option<String> {
-        (!Self::situation(self).done()).then(|| Self::ask(self, style))
+        (!Self::prompt_state(self).done()).then(|| Self::ask(self, style))
     }
 
-    fn situation(&self) -> &Situation<PolyguardEnv> {
-        Self::situation(self)
+    fn prompt_state(&self) -> &PromptState<PolyguardEnv> {
+        Self::prompt_state(self)
     }
 
     fn answer(&mut self, _prompt: String, said: String) -> Result<bool, RolloutError> {
         let refused = |error: StepError| RolloutError::Refused(error.to_string());
         Self::answer(self, &said).map_err(refused)?;
-        Ok(Self::situation(self).done())
+        Ok(Self::prompt_state(self).done())
     }
 }

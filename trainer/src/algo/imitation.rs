@@ -92,7 +92,7 @@ fn one_episode<W: Learn>(
 /// Returns the choices that the teacher finds best: several, where its values for them are equal.
 fn teacher_choices<W: Learn>(teacher: &mut Player<W>, episode: &W) -> Vec<Choice> {
     let chosen = teacher.act(episode);
-    let chosen = chosen.and_then(|action| W::Net::choice_of(action, episode.observation()));
+    let chosen = chosen.and_then(|action| W::Net::encode_action(action, episode.observation()));
     let values = teacher.action_values();
     let best = values.and_then(|values| W::best_choices(&values));
     best.unwrap_or_else(|| chosen.into_iter().collect())

@@ -215,7 +215,7 @@ pub(crate) fn rules(config: &RulesConfig) -> Result<()> {
 }
 
 fn compare<W: Playable>(config: &RulesConfig) -> Result<Findings> {
-    let comparison = Comparison::<W>::of(config)?;
+    let comparison = Comparison::<W>::new(config)?;
     let bar = Bar::new(Some(comparison.episodes(config)));
     Ok(rules::compare(config, &comparison, &|| bar.step()))
 }

@@ -141,7 +141,7 @@ fields! {
         validation_seeds: SeedRange = seeds::VALIDATION,
         /// Seeds to report, once, at the end
         #[arg(help_heading = EPISODES, value_name = "A..B")]
-        test_seeds: SeedRange = SeedRange::of(1_000, 3_000),
+        test_seeds: SeedRange = SeedRange::new(1_000, 3_000),
         /// Updates
         max_steps: usize = 500,
         /// Episodes of one update, an equal share of them on each task: a group each, or with advantage

@@ -16,7 +16,7 @@ use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::{TaskName, World};
 use sentinel_policy::Scripted;
-use sentinel_policy::text::{PromptStyle, Situation, TextWorld};
+use sentinel_policy::text::{PromptState, PromptStyle, TextWorld};
 use serde::Serialize;
 
 use super::{CorpusSummary, training_seeds};
@@ -30,7 +30,7 @@ use crate::{EpisodeArgs, Error, Progress, SeedRange, chosen, files};
 const CHUNK: usize = 256;
 
 /// The seeds that are played by default.
-const SEEDS: SeedRange = SeedRange::of(100_000, 100_100);
+const SEEDS: SeedRange = SeedRange::new(100_000, 100_100);
 
 /// What to write.
 #[derive(Clone, Debug, clap::Args)]
@@ -225,7 +225,7 @@ impl<W: TextWorld> Plan<'_, W> {
             rules: self.rules,
         }
         .setup();
-        let mut situation = Situation::<W>::new(&setup);
+        let mut prompt_state = PromptState::<W>::new(&setup);
         let mut expert = self.policy.start(&setup);
         let mut random = self.random.map(|policy| policy.start(&setup));
         let mut name = Digest::default();
@@ -234,15 +234,15 @@ impl<W: TextWorld> Plan<'_, W> {
         let rules = self.rules.to_string();
         let (mut text, mut summary) = (Vec::new(), CorpusSummary::default());
         summary.episodes = 1;
-        while let Some(label) = expert.act(situation.episode()) {
+        while let Some(label) = expert.act(prompt_state.episode()) {
             let other = random
                 .as_mut()
-                .and_then(|player| player.act(situation.episode()))
+                .and_then(|player| player.act(prompt_state.episode()))
                 .filter(|_| rng.uniform() < config.random_action_prob);
-            let observation = situation.observation();
+            let observation = prompt_state.observation();
             let step = W::step_count(observation);
-            let prompt = situation.prompt(config.prompt);
-            let completion = W::say(config.prompt, observation, label);
+            let prompt = prompt_state.prompt(config.prompt);
+            let completion = W::format_action(config.prompt, observation, label);
             summary.add(&prompt, &completion, &label.to_string());
             summary.explored += u64::from(other.is_some());
             let message = |role, content| [Message { role, content }];
@@ -262,7 +262,7 @@ impl<W: TextWorld> Plan<'_, W> {
             serde_json::to_writer(&mut text, &row)?;
             text.push(b'\n');
             // A player names only what it sees; should it not, the episode stands still.
-            if situation.step(other.unwrap_or(label)).is_err() {
+            if prompt_state.step(other.unwrap_or(label)).is_err() {
                 break;
             }
         }

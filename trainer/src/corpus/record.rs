@@ -5,7 +5,7 @@
 
 use sentinel_env::World;
 use sentinel_policy::replay::{LmTranscript, RecordedAction, ReplayRow};
-use sentinel_policy::text::{Consequence, PromptStyle, Situation, TextWorld};
+use sentinel_policy::text::{InvalidActionPolicy, PromptState, PromptStyle, TextWorld};
 
 use super::rollout::{EpisodeSlot, Generator, RolloutConfig, RolloutError, run_batched};
 use crate::Progress;
@@ -35,14 +35,14 @@ pub fn record_spoken<W: TextWorld>(
     progress: Progress<'_>,
 ) -> Result<Recording<W>, RolloutError> {
     let slot = |setup| Recorded {
-        situation: Situation::new(setup),
+        prompt_state: PromptState::new(setup),
         rows: Vec::new(),
         rollout_config,
         model_source,
     };
     let mut slots: Vec<Recorded<'_, W>> = setups.iter().map(slot).collect();
     run_batched(&mut slots, rollout_config.style, generator, progress)?;
-    let score = |slot: &Recorded<'_, W>| W::score(slot.situation.episode());
+    let score = |slot: &Recorded<'_, W>| W::score(slot.prompt_state.episode());
     let scores = slots.iter().map(score).collect();
     let rows: Vec<ReplayRow<W>> = slots.into_iter().flat_map(|slot| slot.rows).collect();
     let count = |is: fn(&LmTranscript) -> bool| {
@@ -60,7 +60,7 @@ pub fn record_spoken<W: TextWorld>(
 
 /// An episode with what was written down of it.
 struct Recorded<'a, W: TextWorld> {
-    situation: Situation<W>,
+    prompt_state: PromptState<W>,
     rows: Vec<ReplayRow<W>>,
     rollout_config: RolloutConfig,
     model_source: &'a str,
@@ -68,37 +68,37 @@ struct Recorded<'a, W: TextWorld> {
 
 impl<W: TextWorld> EpisodeSlot<W> for Recorded<'_, W> {
     fn ask(&mut self, style: PromptStyle) -> Option<String> {
-        (!self.situation.done()).then(|| self.situation.prompt(style))
+        (!self.prompt_state.done()).then(|| self.prompt_state.prompt(style))
     }
 
-    fn situation(&self) -> &Situation<W> {
-        &self.situation
+    fn prompt_state(&self) -> &PromptState<W> {
+        &self.prompt_state
     }
 
     fn answer(&mut self, prompt: String, said: String) -> Result<bool, RolloutError> {
-        let (action, text) = heard(&self.situation, self.rollout_config, prompt, said);
+        let (action, text) = parsed(&self.prompt_state, self.rollout_config, prompt, said);
         self.rows
-            .push(row(&self.situation, self.model_source, action, text));
+            .push(row(&self.prompt_state, self.model_source, action, text));
         let refused = |error: W::StepError| RolloutError::Refused(error.to_string());
-        self.situation.step(action).map_err(refused)?;
-        Ok(self.situation.done())
+        self.prompt_state.step(action).map_err(refused)?;
+        Ok(self.prompt_state.done())
     }
 }
 
 /// The action that a completion stands for, and how it came to it.
-fn heard<W: TextWorld>(
-    situation: &Situation<W>,
+fn parsed<W: TextWorld>(
+    prompt_state: &PromptState<W>,
     rollout_config: RolloutConfig,
     prompt: String,
     completion: String,
 ) -> (W::Action, Box<LmTranscript>) {
-    let observation = situation.observation();
+    let observation = prompt_state.observation();
     let (action, repaired, fallback) =
-        match W::hear(rollout_config.reader, &completion, observation) {
-            Ok(heard) => (heard.action, heard.repaired, false),
-            Err(_) => match W::consequence(&completion, observation) {
-                Consequence::Step(action) => (action, false, false),
-                Consequence::Ends => (W::fallback(observation), false, true),
+        match W::parse_action(rollout_config.reader, &completion, observation) {
+            Ok(parsed) => (parsed.action, parsed.repaired, false),
+            Err(_) => match W::invalid_action_policy(&completion, observation) {
+                InvalidActionPolicy::Step(action) => (action, false, false),
+                InvalidActionPolicy::EndSample => (W::fallback(observation), false, true),
             },
         };
     let text = LmTranscript {
@@ -111,16 +111,16 @@ fn heard<W: TextWorld>(
 }
 
 fn row<W: TextWorld>(
-    situation: &Situation<W>,
+    prompt_state: &PromptState<W>,
     model_source: &str,
     action: W::Action,
     text: Box<LmTranscript>,
 ) -> ReplayRow<W> {
-    let episode = situation.episode();
+    let episode = prompt_state.episode();
     ReplayRow {
         origin: W::origin(episode.setup()),
-        step: W::step_count(situation.observation()),
-        action: RecordedAction::new(situation.observation(), action),
+        step: W::step_count(prompt_state.observation()),
+        action: RecordedAction::new(prompt_state.observation(), action),
         scenario_id: episode.scenario_id(),
         model_source: model_source.to_owned(),
         probabilities: None,

@@ -29,7 +29,7 @@ use crate::episode::with_default;
 use crate::{Contestant, EpisodeArgs, Error, Progress, SeedRange, files};
 
 /// The seeds that are played by default.
-const SEEDS: SeedRange = SeedRange::of(0, 20);
+const SEEDS: SeedRange = SeedRange::new(0, 20);
 
 /// What to evaluate.
 #[derive(Clone, Debug, clap::Args)]
@@ -214,7 +214,7 @@ pub fn evaluate<W: Evaluated>(
             difficulty: None,
         }
     });
-    Evaluation::of(plan, blocks.collect(), trained)
+    Evaluation::new(plan, blocks.collect(), trained)
 }
 
 /// Episodes one after the other, each at the difficulty that those before it led to.

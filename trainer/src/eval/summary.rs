@@ -169,7 +169,7 @@ pub struct Evaluation<W: Evaluated> {
 
 impl<W: Evaluated> Evaluation<W> {
     /// Sums up what was played.
-    pub(super) fn of(
+    pub(super) fn new(
         plan: &Plan<'_, W>,
         blocks: Vec<Block<W>>,
         trained: Option<&Source<W>>,

@@ -55,7 +55,7 @@ impl RunMetadata {
     ///
     /// # Errors
     /// If the options have no form as JSON, or a file cannot be read.
-    pub fn of<C: clap::Args + Serialize + DeserializeOwned>(
+    pub fn new<C: clap::Args + Serialize + DeserializeOwned>(
         config: &C,
         run: &RunOptions,
         source: PathBuf,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use sentinel_env::Origin;
 use sentinel_env::rng::Streams;
 use sentinel_env::{WorldName, in_world};
-use sentinel_policy::text::{PromptStyle, Reader, Situation, TextWorld};
+use sentinel_policy::text::{PromptState, PromptStyle, Reader, TextWorld};
 use serde::Serialize;
 
 use super::agent::LmAgent;
@@ -20,7 +20,7 @@ use crate::trainable::Trainable;
 use crate::{EpisodeArgs, Error, Progress, SeedRange, files};
 
 /// The seeds that are played by default.
-const SEEDS: SeedRange = SeedRange::of(1_000, 1_030);
+const SEEDS: SeedRange = SeedRange::new(1_000, 1_030);
 
 /// Whom to measure, and in what.
 #[derive(Clone, Debug, clap::Args)]
@@ -160,7 +160,7 @@ fn measure_in<W: TextWorld + Trainable>(
     let mut scores: Vec<Vec<f64>> = Vec::new();
     for task in &tasks {
         let setup = |seed| {
-            Situation::new(
+            PromptState::new(
                 &Origin::<W> {
                     task: *task,
                     seed,
@@ -181,7 +181,7 @@ fn measure_in<W: TextWorld + Trainable>(
         scores.push(played.iter().map(|t| t.score).collect());
         all.extend(played);
     }
-    let signals = Signals::of(&all);
+    let signals = Signals::from_trajectories(&all);
     let of_task = |(task, scores): (&W::Task, &Vec<f64>)| {
         let interval = Interval::of_cells(std::slice::from_ref(scores));
         (task.name().to_owned(), interval)
@@ -213,7 +213,7 @@ pub fn play_rollout(
     let loaded = LoadedModel::load(model, generation)?;
     in_world!(config.episode.world, W => {
         let setups = config.setups::<W>()?;
-        let starts = setups.iter().map(Situation::<W>::new).collect();
+        let starts = setups.iter().map(PromptState::<W>::new).collect();
         let mut agent = loaded.agent();
         let rollout_config = config.rollout_config();
         let played = agent.run(|agent| rollout(starts, rollout_config, agent, progress))?;

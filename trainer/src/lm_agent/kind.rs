@@ -12,7 +12,7 @@ impl ModelKind {
     ///
     /// # Errors
     /// If it is neither kind, with what each is made of.
-    pub fn of(asked: &Path) -> Result<Self, Error> {
+    pub fn detect(asked: &Path) -> Result<Self, Error> {
         let name = asked.display();
         let neither = |reason: String| Error::argument("--model", reason);
         if let Some(kind) = Self::of_files(asked) {

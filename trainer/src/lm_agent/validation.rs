@@ -71,7 +71,7 @@ impl Validation {
                 episode: EpisodeArgs {
                     rules: world.rules.to_owned(),
                     task: Some(names.join(",")),
-                    seeds: Some(SeedRange::of(start, start + count)),
+                    seeds: Some(SeedRange::new(start, start + count)),
                     ..EpisodeArgs::new(world.world)
                 },
                 rollout_config: world.rollout_config,

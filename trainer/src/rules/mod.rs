@@ -16,7 +16,7 @@ use sentinel_env::TaskName as _;
 use sentinel_env::WorldName;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::{RuleChange, Rules};
-use sentinel_policy::Constant;
+use sentinel_policy::ConstantPolicy;
 use sentinel_policy::policy::Player;
 use sentinel_policy::rollout::score_of;
 use sentinel_policy::{Playable, Scripted};
@@ -28,7 +28,7 @@ use crate::provenance::Provenance;
 use crate::{EpisodeArgs, Error, Progress, SeedRange, files};
 
 /// The seeds that are played by default.
-const SEEDS: SeedRange = SeedRange::of(1_000, 1_500);
+const SEEDS: SeedRange = SeedRange::new(1_000, 1_500);
 /// The word for the reference, the hardened rules, and what is one change away from them.
 const FAMILY: &str = "family";
 
@@ -69,7 +69,7 @@ impl RulesConfig {
 #[derive(Clone, Debug)]
 enum Who<W: Playable> {
     Scripted(W::PolicyName),
-    Constant(Constant<W>),
+    Constant(ConstantPolicy<W>),
 }
 
 // A derive would ask the same of `W`.
@@ -120,7 +120,7 @@ impl<W: Playable> Comparison<W> {
     ///
     /// # Errors
     /// If the world has no such rules, policy, tasks or streams.
-    pub fn of(config: &RulesConfig) -> Result<Self, Error> {
+    pub fn new(config: &RulesConfig) -> Result<Self, Error> {
         Ok(Self {
             sets: sets::<W>(&config.episode.rules)?,
             players: players::<W>(&config.policies)?,
@@ -278,7 +278,7 @@ pub fn compare<W: Playable>(
         .collect();
     let verdicts = rules.iter().flat_map(|rules| {
         let tasks = comparison.tasks.iter();
-        tasks.map(|task| Verdict::of::<W>(rules, task.name(), &cells))
+        tasks.map(|task| Verdict::from_cells::<W>(rules, task.name(), &cells))
     });
     let changes = W::Change::ALL.iter();
     let mut tasks = comparison.tasks.clone();
@@ -320,7 +320,7 @@ fn cell<W: Playable>(
     };
     let scores: Vec<f64> = config.seeds().range().into_par_iter().map(play).collect();
     // Summed in order: the same on any number of cores.
-    let Gap { mean, se } = Gap::of(scores.iter().copied());
+    let Gap { mean, se } = Gap::from_values(scores.iter().copied());
     Cell {
         policy: who.name().to_owned(),
         rules: set.rules.to_string(),

@@ -17,7 +17,7 @@ pub struct Gap {
 impl Gap {
     /// Of some values.
     #[must_use]
-    pub fn of(values: impl ExactSizeIterator<Item = f64> + Clone) -> Self {
+    pub fn from_values(values: impl ExactSizeIterator<Item = f64> + Clone) -> Self {
         let count = values.len().max(1) as f64;
         let mean = values.clone().sum::<f64>() / count;
         let squares: f64 = values.map(|v| (v - mean) * (v - mean)).sum();
@@ -28,7 +28,7 @@ impl Gap {
     /// From scores to others on the same seeds.
     #[must_use]
     pub fn between(from: &[f64], to: &[f64]) -> Self {
-        Self::of(from.iter().zip(to).map(|(from, to)| to - from))
+        Self::from_values(from.iter().zip(to).map(|(from, to)| to - from))
     }
 
     /// Whether the difference is above 0 by more than two standard errors.
@@ -71,7 +71,7 @@ pub struct Verdict {
 impl Verdict {
     /// Judges rules by the cells of a comparison.
     #[must_use]
-    pub fn of<W: Playable>(rules: &str, task: &'static str, cells: &[Cell]) -> Self {
+    pub fn from_cells<W: Playable>(rules: &str, task: &'static str, cells: &[Cell]) -> Self {
         let played = |policy: &str| {
             let here = |cell: &&Cell| cell.rules == rules && cell.task == task;
             let mut here = cells.iter().filter(here);

@@ -84,7 +84,7 @@ impl Evaluated for ClusterEnv {
     ];
 
     fn row(policy: &str, run: &Run<Self>) -> EpisodeRow {
-        EpisodeRow::of(policy, run)
+        EpisodeRow::from_run(policy, run)
     }
 
     fn summary(rows: &[&EpisodeRow]) -> ClusterSummary {

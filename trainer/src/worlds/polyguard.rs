@@ -75,7 +75,7 @@ impl Evaluated for PolyguardEnv {
     ];
 
     fn row(policy: &str, run: &Run<Self>) -> EpisodeRow {
-        EpisodeRow::of(policy, run)
+        EpisodeRow::from_run(policy, run)
     }
 
     fn summary(rows: &[&EpisodeRow]) -> PolyguardSummary {

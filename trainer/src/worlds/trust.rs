@@ -75,7 +75,7 @@ impl Evaluated for TrustEnv {
         &["score", "completion", "detection", "calibration", "steps"];
 
     fn row(policy: &str, run: &Run<Self>) -> EpisodeRow {
-        EpisodeRow::of(policy, run)
+        EpisodeRow::from_run(policy, run)
     }
 
     fn summary(rows: &[&EpisodeRow]) -> PolicySummary {

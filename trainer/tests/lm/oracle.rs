@@ -38,7 +38,7 @@ pub(crate) fn oracle() -> Oracle {
 }
 
 /// Says what is left out, also where a test passes: what it prints is shown only when it fails.
-pub(crate) fn say(line: &str) {
+pub(crate) fn format_action(line: &str) {
     // Nobody is left to tell when this fails.
     let _ = writeln!(std::io::stderr(), "{line}");
 }
@@ -54,7 +54,7 @@ impl Oracle {
         let path = self.folder.join(name);
         assert!(!self.ours || path.exists(), "{} is missing", path.display());
         if !path.exists() {
-            say(&format!(
+            format_action(&format!(
                 "{} is not there: nothing is compared",
                 path.display()
             ));
@@ -111,7 +111,7 @@ impl Oracle {
         let Ok(entries) = std::fs::read_dir(&self.folder) else {
             assert!(!self.ours, "{} is missing", self.folder.display());
             let folder = self.folder.display();
-            say(&format!("{folder} is not there: nothing is compared"));
+            format_action(&format!("{folder} is not there: nothing is compared"));
             return Vec::new();
         };
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());

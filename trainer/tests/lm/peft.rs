@@ -13,7 +13,7 @@ use sentinel_trainer::lm::{
 };
 use sentinel_trainer::provenance::Provenance;
 
-use crate::oracle::{Oracle, alone, device, numbers, oracle, say};
+use crate::oracle::{Oracle, alone, device, format_action, numbers, oracle};
 
 const ROWS: usize = 2;
 const TOKENS: usize = 8;
@@ -48,7 +48,7 @@ fn python() -> Option<String> {
     if probe.is_ok_and(|probe| probe.status.success()) {
         return Some(python);
     }
-    say(&format!(
+    format_action(&format!(
         "{python} has no peft: nothing is compared with it (PYTHON names another interpreter)"
     ));
     None
@@ -110,7 +110,7 @@ fn agrees(what: &str, command: &mut Command) {
     let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let trouble = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{what}: {said} {trouble}");
-    say(&format!("{what}: {said}"));
+    format_action(&format!("{what}: {said}"));
 }
 
 fn bases(oracle: &Oracle) -> Vec<(String, PathBuf)> {

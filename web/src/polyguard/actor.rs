@@ -68,7 +68,7 @@ fn player(policy: PolicyName, seed: u64) -> Option<Who> {
             return Some(Who::Alone(Acting::Playing(oracle)));
         }
         _ => {
-            return Some(Who::Stack(Box::new(Stack::new(StackConfig::of(mode(
+            return Some(Who::Stack(Box::new(Stack::new(StackConfig::new(mode(
                 policy,
             )?)))));
         }

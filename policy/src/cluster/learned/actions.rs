@@ -134,7 +134,7 @@ pub(super) fn action(choice: &Choice) -> Action {
 
 /// Returns the choice that stands for an action; `None` if the action leaves out a part that a
 /// choice must name.
-pub(super) fn choice_of(action: Action) -> Option<Choice> {
+pub(super) fn encode_action(action: Action) -> Option<Choice> {
     let job = action.job().map(|job| job.index());
     let gpu = action.gpu().map(GpuId::index);
     let worker = action.worker().map(Slot::index);
@@ -223,7 +223,7 @@ mod tests {
                 columns.start + turn % columns.len()
             });
             let action = action(&choice);
-            assert_eq!(choice_of(action), Some(choice), "{action}");
+            assert_eq!(encode_action(action), Some(choice), "{action}");
         }
     }
 
@@ -234,6 +234,6 @@ mod tests {
             gpu: None,
             worker: None,
         };
-        assert_eq!(choice_of(nothing), None);
+        assert_eq!(encode_action(nothing), None);
     }
 }

@@ -82,8 +82,8 @@ impl Network for ClusterNet {
         actions::action(choice)
     }
 
-    fn choice_of(action: Action, _observation: &Observation) -> Option<Choice> {
-        actions::choice_of(action)
+    fn encode_action(action: Action, _observation: &Observation) -> Option<Choice> {
+        actions::encode_action(action)
     }
 }
 

@@ -8,11 +8,11 @@ use sentinel_env::polyguard::{Action, Episode};
 use super::super::features::{dot, features};
 use super::super::fitted::{Provenance, setups};
 use super::super::simple::policy_stream;
-use super::{Bandit, Learned, Rule, Statistics};
+use super::{Bandit, FittedBandit, Rule, Statistics};
 
 impl Bandit {
     /// Creates a bandit that has not learned anything yet.
-    pub(super) fn ignorant(rule: Rule, seed: u64) -> Self {
+    pub(super) fn untrained(rule: Rule, seed: u64) -> Self {
         let nothing = Statistics::prior();
         let Some(posterior) = nothing.posterior() else {
             unreachable!("the identity is positive definite");
@@ -28,8 +28,8 @@ impl Bandit {
 
 /// Fits a bandit on one episode per seed.
 #[must_use]
-pub fn fit(rule: Rule, seeds: Range<u64>) -> Learned {
-    let mut bandit = Bandit::ignorant(rule, seeds.start);
+pub fn fit(rule: Rule, seeds: Range<u64>) -> FittedBandit {
+    let mut bandit = Bandit::untrained(rule, seeds.start);
     let mut statistics = Statistics::prior();
     let half = (seeds.end - seeds.start) / 2;
     let (mut squares, mut counts) = ([0.0; 2], [0u64; 2]);
@@ -57,8 +57,8 @@ pub fn fit(rule: Rule, seeds: Range<u64>) -> Learned {
         }
     }
     let mean = |at: usize| squares[at] / (counts[at].max(1)) as f64;
-    Learned {
-        provenance: Provenance::of(&seeds),
+    FittedBandit {
+        provenance: Provenance::from_seeds(&seeds),
         rule,
         target: "gated total of the step".to_owned(),
         steps: counts[0] + counts[1],

@@ -21,7 +21,7 @@ pub use posterior::Statistics;
 use crate::policy::Policy;
 
 use super::features::{Features, dot, features};
-use super::fitted::{Provenance, shipped};
+use super::fitted::{Provenance, builtin};
 use super::permitted::{argmax, permitted};
 use super::simple::policy_stream;
 use crate::order::sort;
@@ -45,7 +45,7 @@ pub enum Rule {
 /// A fitted bandit with its provenance, as stored in a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Learned {
+pub struct FittedBandit {
     /// Data that the bandit was fitted on.
     pub provenance: Provenance,
     /// Exploration rule during fitting and play.
@@ -61,15 +61,15 @@ pub struct Learned {
     pub statistics: Statistics,
 }
 
-static LINUCB: LazyLock<Learned> =
-    LazyLock::new(|| shipped(include_str!("../../../data/polyguard/linucb.json")));
-static THOMPSON: LazyLock<Learned> =
-    LazyLock::new(|| shipped(include_str!("../../../data/polyguard/thompson.json")));
+static LINUCB: LazyLock<FittedBandit> =
+    LazyLock::new(|| builtin(include_str!("../../../data/polyguard/linucb.json")));
+static THOMPSON: LazyLock<FittedBandit> =
+    LazyLock::new(|| builtin(include_str!("../../../data/polyguard/thompson.json")));
 
-impl Learned {
+impl FittedBandit {
     /// Returns the fitted bandit that is compiled into the program.
     #[must_use]
-    pub fn shipped(rule: Rule) -> &'static Self {
+    pub fn builtin(rule: Rule) -> &'static Self {
         match rule {
             Rule::LinUcb => &LINUCB,
             Rule::Thompson => &THOMPSON,
@@ -93,7 +93,7 @@ enum Valuation<'a> {
 }
 
 impl Valuation<'_> {
-    fn of(&self, o: &Observation, candidate: &Candidate) -> f64 {
+    fn value(&self, o: &Observation, candidate: &Candidate) -> f64 {
         let features = features(o, candidate);
         match self {
             Self::Bound(known) => dot(&known.mean, &features) + ALPHA * known.width(&features),
@@ -115,13 +115,14 @@ impl Bandit {
     /// Creates the compiled-in bandit, with the policy's own random stream of the episode `seed`.
     #[must_use]
     pub fn new(rule: Rule, seed: u64) -> Self {
-        Self::of(Learned::shipped(rule), seed).unwrap_or_else(|| Self::ignorant(rule, seed))
+        Self::from_fit(FittedBandit::builtin(rule), seed)
+            .unwrap_or_else(|| Self::untrained(rule, seed))
     }
 
     /// Creates a policy from a fitted bandit; `None` if its precision matrix is not positive
     /// definite.
     #[must_use]
-    pub fn of(learned: &Learned, seed: u64) -> Option<Self> {
+    pub fn from_fit(learned: &FittedBandit, seed: u64) -> Option<Self> {
         Some(Self {
             rule: learned.rule,
             posterior: learned.statistics.posterior()?,
@@ -134,7 +135,7 @@ impl Bandit {
     pub fn top_k(&mut self, o: &Observation, k: usize) -> Vec<CandidateId> {
         let valuation = self.rule.valuation(&self.posterior, &mut self.stream);
         let mut all: Vec<(f64, CandidateId)> = permitted(o)
-            .map(|candidate| (valuation.of(o, candidate), candidate.id))
+            .map(|candidate| (valuation.value(o, candidate), candidate.id))
             .collect();
         // The sort is stable: on a tie the lower candidate comes first.
         sort(&mut all, |a, b| b.0.total_cmp(&a.0).is_lt());
@@ -146,7 +147,7 @@ impl Bandit {
         let valuation = self.rule.valuation(&self.posterior, &mut self.stream);
         let mut values = [f64::NEG_INFINITY; CANDIDATES];
         let id = argmax(o, |candidate| {
-            let value = valuation.of(o, candidate);
+            let value = valuation.value(o, candidate);
             values[candidate.id.index()] = value;
             value
         });
@@ -186,9 +187,9 @@ mod tests {
     #[test]
     fn the_shipped_bandits_are_what_the_command_makes() {
         for rule in [Rule::LinUcb, Rule::Thompson] {
-            let learned = Learned::shipped(rule);
+            let learned = FittedBandit::builtin(rule);
             assert_clean(&learned.provenance);
-            assert!(Bandit::of(learned, 0).is_some());
+            assert!(Bandit::from_fit(learned, 0).is_some());
             // The fit uses basic arithmetic only, so every target computes the same bits. Not
             // `assert_eq!`, because a mismatch would print pages of numbers.
             assert!(*learned == fit(rule, FIT_SEEDS), "fit the policies again");

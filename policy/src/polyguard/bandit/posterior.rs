@@ -38,7 +38,7 @@ impl Statistics {
     /// definite.
     #[must_use]
     pub(super) fn posterior(&self) -> Option<Posterior> {
-        let cholesky = Cholesky::of(&self.precision)?;
+        let cholesky = Cholesky::new(&self.precision)?;
         Some(Posterior {
             mean: cholesky.solve(&self.response),
             cholesky,

@@ -80,7 +80,7 @@ pub fn fit(seeds: &Range<u64>, choices: &Choices) -> Imitation {
     }
     let count = choices.0.len();
     Imitation {
-        provenance: Provenance::of(seeds),
+        provenance: Provenance::from_seeds(seeds),
         teacher: format!("oracle, depth {DEPTH}"),
         decisions: count,
         ridge: RIDGE,
@@ -134,7 +134,7 @@ impl Choices {
     /// direction lowers the loss.
     fn newton(&self, weights: &Features, loss: f64) -> Option<(Features, f64)> {
         let (gradient, hessian) = self.derivatives(weights);
-        let direction = Cholesky::of(&hessian)?.solve(&gradient);
+        let direction = Cholesky::new(&hessian)?.solve(&gradient);
         let mut scale = 1.0;
         for _ in 0..HALVINGS {
             let next = std::array::from_fn(|at| weights[at] - scale * direction[at]);

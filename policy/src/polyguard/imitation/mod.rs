@@ -14,11 +14,11 @@ pub use fit::{Choices, fit, oracle_choices};
 use crate::policy::Policy;
 
 use super::features::{FEATURES, Features, dot, features};
-use super::fitted::{Provenance, shipped};
+use super::fitted::{Provenance, builtin};
 use super::permitted::argmax;
 
 static SHIPPED: LazyLock<Imitation> =
-    LazyLock::new(|| shipped(include_str!("../../../data/polyguard/imitation.json")));
+    LazyLock::new(|| builtin(include_str!("../../../data/polyguard/imitation.json")));
 
 /// The fitted imitation model, as stored in a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,19 +43,19 @@ pub struct Imitation {
 impl Imitation {
     /// Returns the fitted model that is compiled into the program.
     #[must_use]
-    pub fn shipped() -> &'static Self {
+    pub fn builtin() -> &'static Self {
         &SHIPPED
     }
 }
 
 /// A policy that plays a fitted imitation model.
 #[derive(Clone, Debug)]
-pub struct Imitates {
+pub struct ImitationPolicy {
     weights: Features,
     values: Option<[f64; CANDIDATES]>,
 }
 
-impl Imitates {
+impl ImitationPolicy {
     /// Creates the policy from fitted weights.
     #[must_use]
     pub const fn new(weights: [f64; FEATURES]) -> Self {
@@ -66,7 +66,7 @@ impl Imitates {
     }
 }
 
-impl Policy<PolyguardEnv> for Imitates {
+impl Policy<PolyguardEnv> for ImitationPolicy {
     fn choose(&mut self, o: &Observation) -> Action {
         let mut values = [f64::NEG_INFINITY; CANDIDATES];
         let id = argmax(o, |candidate| {
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_shipped_model_says_what_it_was_fitted_on() {
-        let model = Imitation::shipped();
+        let model = Imitation::builtin();
         assert_clean(&model.provenance);
         assert!(model.loss[1] < 0.8 * model.loss[0], "{:?}", model.loss);
         assert!(model.weights.iter().all(|w| w.is_finite()));

@@ -59,7 +59,7 @@ impl Network for PolyguardNet {
         Action::explained(observation, id)
     }
 
-    fn choice_of(action: Action, _observation: &Observation) -> Option<Choice> {
+    fn encode_action(action: Action, _observation: &Observation) -> Option<Choice> {
         action.id().map(CandidateId::index).map(Choice::single)
     }
 }

@@ -50,7 +50,7 @@ pub struct StackConfig {
 impl StackConfig {
     /// Creates a configuration with every part switched on.
     #[must_use]
-    pub const fn of(mode: Mode) -> Self {
+    pub const fn new(mode: Mode) -> Self {
         Self { mode, off: 0 }
     }
 
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn a_part_that_is_left_out_is_out_and_the_others_are_in() {
         for part in Part::ALL {
-            let config = StackConfig::of(Mode::ReplanOnVeto).without(part);
+            let config = StackConfig::new(Mode::ReplanOnVeto).without(part);
             for other in Part::ALL {
                 assert_eq!(config.has(other), other != part);
             }

@@ -47,7 +47,7 @@ pub(super) fn weigh(o: &Observation) -> Dosing {
         }
     };
     Dosing {
-        scores: Scores::of(o, score),
+        scores: Scores::from_fn(o, score),
         levels,
     }
 }

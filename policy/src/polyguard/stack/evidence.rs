@@ -25,7 +25,7 @@ pub struct Evidence {
 #[must_use]
 pub(super) fn gather(o: &Observation, chart: &Reconciliation) -> Evidence {
     let wanted = !chart.kidney_bound.is_empty() && o.egfr().is_none() && !o.labs_ordered;
-    let scores = Scores::of(o, |candidate| match candidate.act.kind {
+    let scores = Scores::from_fn(o, |candidate| match candidate.act.kind {
         // Every kind of monitoring reports the laboratory values at the next step.
         Kind::FetchExternalEvidence | Kind::OrderMonitoring if wanted => BONUS,
         _ => 0.0,

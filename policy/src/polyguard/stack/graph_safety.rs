@@ -30,6 +30,6 @@ pub(super) fn assess(o: &Observation) -> GraphSafety {
             .filter(|(_, broken)| *broken)
             .count(),
         suspected: suspected.filter(|(_, pairs)| *pairs > 0).collect(),
-        scores: Scores::of(o, |candidate| -candidate.est_delta),
+        scores: Scores::from_fn(o, |candidate| -candidate.est_delta),
     }
 }

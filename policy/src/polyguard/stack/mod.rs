@@ -4,6 +4,7 @@
 //!
 //! No agent sees hidden state. A [`Trace`] records the report of each agent.
 
+mod candidate_report;
 mod config;
 mod critic;
 mod debate;
@@ -12,7 +13,6 @@ mod evidence;
 mod explainer;
 mod graph_safety;
 mod med_rec;
-mod offer;
 mod planner;
 mod scores;
 mod supervisor;
@@ -25,6 +25,7 @@ use sentinel_env::polyguard::{
     Action, CANDIDATES, CandidateId, Observation, PolyguardEnv, Violation,
 };
 
+pub use candidate_report::CandidateReport;
 pub use config::{Mode, Part, StackConfig};
 pub use critic::{Critique, Veto};
 pub use debate::Debate;
@@ -33,7 +34,6 @@ pub use evidence::Evidence;
 pub use explainer::Explanation;
 pub use graph_safety::GraphSafety;
 pub use med_rec::Reconciliation;
-pub use offer::Offer;
 pub use planner::Plan;
 pub use scores::Scores;
 pub use supervisor::{Focus, Supervision};
@@ -78,7 +78,7 @@ impl Stack {
         let evidence = (config.has(Part::Evidence)).then(|| evidence::gather(o, &med_rec));
         let graph = config.has(Part::Graph).then(|| graph_safety::assess(o));
         let dosing = config.has(Part::Dosing).then(|| dosing::weigh(o));
-        let offer = offer::list(o, may_hand_over);
+        let offer = candidate_report::list(o, may_hand_over);
         let supervision =
             (config.has(Part::Supervisor)).then(|| supervisor::supervise(o, may_hand_over));
         let said = [
@@ -127,7 +127,7 @@ impl Stack {
     fn narrow(
         &self,
         o: &Observation,
-        offer: &Offer,
+        offer: &CandidateReport,
         supervision: Option<&Supervision>,
     ) -> Vec<CandidateId> {
         match supervision {

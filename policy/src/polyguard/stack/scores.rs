@@ -9,7 +9,7 @@ pub struct Scores([f64; CANDIDATES]);
 impl Scores {
     /// Computes the score of each shown candidate.
     #[must_use]
-    pub fn of(o: &Observation, mut score: impl FnMut(&Candidate) -> f64) -> Self {
+    pub fn from_fn(o: &Observation, mut score: impl FnMut(&Candidate) -> f64) -> Self {
         let mut all = [0.0; CANDIDATES];
         for candidate in o.candidates.iter() {
             all[candidate.id.index()] = score(candidate);

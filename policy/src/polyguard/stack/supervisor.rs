@@ -65,6 +65,6 @@ pub(super) fn supervise(o: &Observation, may_hand_over: bool) -> Supervision {
     let score = |kind| if focus.is_served_by(kind) { BONUS } else { 0.0 };
     Supervision {
         focus,
-        scores: Scores::of(o, |candidate| score(candidate.act.kind)),
+        scores: Scores::from_fn(o, |candidate| score(candidate.act.kind)),
     }
 }

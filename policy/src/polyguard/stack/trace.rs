@@ -4,8 +4,8 @@ use sentinel_env::polyguard::{CandidateId, Drug, Formulary};
 use serde::Serialize;
 
 use super::{
-    Critique, Debate, Dosing, Evidence, Explanation, GraphSafety, Level, Mode, Offer, Plan,
-    Reconciliation, Scores, Supervision,
+    CandidateReport, Critique, Debate, Dosing, Evidence, Explanation, GraphSafety, Level, Mode,
+    Plan, Reconciliation, Scores, Supervision,
 };
 
 /// Names of the agents, in the order in which they run.
@@ -37,7 +37,7 @@ pub struct Trace {
     /// Report of the dosing agent.
     pub dosing: Option<Dosing>,
     /// Report of the candidate agent.
-    pub offer: Offer,
+    pub offer: CandidateReport,
     /// Report of the supervisor.
     pub supervision: Option<Supervision>,
     /// Sums of the agents' scores, which the planner ranks by.

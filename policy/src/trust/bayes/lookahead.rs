@@ -21,7 +21,7 @@ type Marginals = [[f64; SLOTS]; SLOTS];
 
 /// The part of an observation that changes during look-ahead.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct LookaheadState<'a> {
     start: &'a Observation,
     node: usize,
     domain: Domain,
@@ -46,7 +46,7 @@ pub(super) fn action_values(belief: &Belief, observation: &Observation) -> [f64;
     let Some(domain) = observation.domain else {
         return [0.0; ACTIONS];
     };
-    let place = Place {
+    let place = LookaheadState {
         start: observation,
         node: observation.progress.position(),
         domain,
@@ -72,7 +72,7 @@ pub(super) fn action_values(belief: &Belief, observation: &Observation) -> [f64;
     })
 }
 
-impl Place<'_> {
+impl LookaheadState<'_> {
     /// Returns the reward and cost of an action without a specialist.
     #[inline]
     fn alone(&self, action: Action) -> (f64, u8) {

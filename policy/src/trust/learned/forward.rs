@@ -75,7 +75,7 @@ impl Network for NetConfig {
         Action::ALL[choice.column(0)]
     }
 
-    fn choice_of(action: Action, _observation: &Observation) -> Option<Choice> {
+    fn encode_action(action: Action, _observation: &Observation) -> Option<Choice> {
         let index = Action::ALL.iter().position(|a| *a == action);
         index.map(Choice::single)
     }

@@ -242,7 +242,7 @@ impl GrpoConfig {
         let training = training_seeds();
         let seeds = self.episode.seeds.unwrap_or_else(|| {
             let start = training.range().start;
-            SeedRange::of(
+            SeedRange::new(
                 start,
                 start.saturating_add(self.episode.episodes.unwrap_or(200).max(1)),
             )

@@ -11,7 +11,7 @@
 use std::sync::atomic::AtomicBool;
 
 use sentinel_env::in_world;
-use sentinel_policy::text::{Situation, TextWorld};
+use sentinel_policy::text::{PromptState, TextWorld};
 
 use self::loss::correct;
 use self::rollout::{Collected, Scored, collect, setups};
@@ -223,7 +223,7 @@ fn train_in<W: TextWorld + Trainable>(
     let setups = setups::<W>(config)?;
     // What a stand-in learns its words from.
     let words = || {
-        let starts = setups.iter().take(WORDS).map(Situation::<W>::new);
+        let starts = setups.iter().take(WORDS).map(PromptState::<W>::new);
         starts.map(|start| start.prompt(config.prompt)).collect()
     };
     let start = Start::open(&config.run, dir, &words)?;
@@ -258,7 +258,7 @@ fn train_in<W: TextWorld + Trainable>(
     };
     let total = config.run.total(job.steps_per_epoch());
     let schedule = config.run.schedule(config.learning_rate, total);
-    let metadata = RunMetadata::of(config, &config.run, start.folder, start.fallback)?;
+    let metadata = RunMetadata::new(config, &config.run, start.folder, start.fallback)?;
     let state = Start::state(start.model, &config.run, schedule)?;
     let validation = validation.as_ref();
     run(&mut job, state, &metadata, validation, dir, stop, listen)

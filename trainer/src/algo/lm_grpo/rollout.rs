@@ -3,7 +3,7 @@
 use sentinel_env::rng::Streams;
 use sentinel_env::{Named, Origin};
 use sentinel_policy::Playable;
-use sentinel_policy::text::{Heard, Situation, TextWorld, Unreadable};
+use sentinel_policy::text::{ParseError, ParsedAction, PromptState, TextWorld};
 
 use super::config::{Continue, Credit, GrpoConfig};
 use super::loss::Sample;
@@ -32,8 +32,8 @@ struct Slot {
 }
 
 /// Whether a completion is an action without a repair.
-fn as_it_stands<A>(heard: &Result<Heard<A>, Unreadable>) -> bool {
-    heard.as_ref().is_ok_and(|heard| !heard.repaired)
+fn as_it_stands<A>(parsed: &Result<ParsedAction<A>, ParseError>) -> bool {
+    parsed.as_ref().is_ok_and(|parsed| !parsed.repaired)
 }
 
 /// What an update learns from.
@@ -91,8 +91,8 @@ pub(super) fn collect<W: TextWorld + Trainable>(
     } else {
         1
     };
-    let starts: Vec<Situation<W>> = (setups.iter())
-        .flat_map(|setup| std::iter::repeat_n(Situation::<W>::new(*setup), copies))
+    let starts: Vec<PromptState<W>> = (setups.iter())
+        .flat_map(|setup| std::iter::repeat_n(PromptState::<W>::new(*setup), copies))
         .collect();
     let played = agent.run(|agent| rollout(starts, rollout_config, agent, &|| ()))?;
     let mut metrics = signals(&played);
@@ -119,7 +119,7 @@ fn of_states<W: TextWorld + Trainable>(
     let places = (played.iter().enumerate())
         .flat_map(|(index, t)| (0..t.rows.len()).map(move |row| (index, row)));
     let places = drawn(places.collect(), config.groups_per_update, seed);
-    let states: Vec<Situation<W>> = (places.iter())
+    let states: Vec<PromptState<W>> = (places.iter())
         .map(|(index, row)| played[*index].state(*row))
         .collect();
     let continuation = match (config.credit, config.continuation) {
@@ -138,7 +138,7 @@ fn of_states<W: TextWorld + Trainable>(
         Some(Slot {
             generation: generation.next()?,
             reward: member.value,
-            valid: as_it_stands(&member.heard),
+            valid: as_it_stands(&member.parsed),
         })
     };
     let members = |group: Group<W>| group.members.into_iter().map(&mut slot).collect();
@@ -187,7 +187,7 @@ fn reward_to_go<W: TextWorld>(
             Some(Slot {
                 generation: generation.clone(),
                 reward: row.reward_to_go,
-                valid: as_it_stands(&row.heard),
+                valid: as_it_stands(&row.parsed),
             })
         };
         episodes.map(slot).collect()
@@ -328,7 +328,7 @@ fn lengths(generation: &[&Slot], metrics: &mut Metrics) {
 
 /// What the episodes show, under names of their own.
 fn signals<W: TextWorld>(played: &[Trajectory<W>]) -> Metrics {
-    let signals = Signals::of(played);
+    let signals = Signals::from_trajectories(played);
     let values = [
         ("rollout/score", signals.avg_score),
         ("rollout/rows", signals.rows as f64),
@@ -347,21 +347,21 @@ fn signals<W: TextWorld>(played: &[Trajectory<W>]) -> Metrics {
 #[cfg(test)]
 mod tests {
     use super::as_it_stands;
-    use sentinel_policy::text::{Heard, Reason, Unreadable};
+    use sentinel_policy::text::{ParseError, ParsedAction, Reason};
 
     /// The format's reward is for what needs no repair.
     #[test]
     fn a_repaired_completion_is_no_valid_format() {
-        let heard = |repaired| {
-            Ok(Heard {
+        let parsed = |repaired| {
+            Ok(ParsedAction {
                 action: (),
                 repaired,
             })
         };
-        assert!(as_it_stands(&heard(false)));
-        assert!(!as_it_stands(&heard(true)));
+        assert!(as_it_stands(&parsed(false)));
+        assert!(!as_it_stands(&parsed(true)));
         let reason = Reason::NotJson;
         let detail = String::new();
-        assert!(!as_it_stands::<()>(&Err(Unreadable { reason, detail })));
+        assert!(!as_it_stands::<()>(&Err(ParseError { reason, detail })));
     }
 }

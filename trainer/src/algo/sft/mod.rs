@@ -196,7 +196,7 @@ pub fn train(
     let mut job = SftJob::new(config.clone(), prepared, start.pad())?;
     let total = config.run.total(job.steps_per_epoch());
     let schedule = config.run.schedule(config.learning_rate, total);
-    let mut metadata = RunMetadata::of(config, &config.run, start.folder, start.fallback)?;
+    let mut metadata = RunMetadata::new(config, &config.run, start.folder, start.fallback)?;
     metadata.reads("the corpus", data)?;
     let marked = examples.iter().filter(|example| example.fallback).count();
     (metadata.provenance).inherit_corpus(data, examples.len(), marked)?;

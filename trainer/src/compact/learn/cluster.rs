@@ -56,8 +56,8 @@ impl Learn for ClusterEnv {
     fn preset(config: &mut TrainConfig, quick: bool) {
         config.teacher = "planner".to_owned();
         config.hidden = 48;
-        config.validation_seeds = SeedRange::of(5_000, 5_200);
-        config.test_seeds = SeedRange::of(1_000, 1_500);
+        config.validation_seeds = SeedRange::new(5_000, 5_200);
+        config.test_seeds = SeedRange::new(1_000, 1_500);
         config.snapshots_per_episode = 4;
         config.num_generations = 8;
         config.continuation = Continuation::Greedy;
@@ -71,8 +71,8 @@ impl Learn for ClusterEnv {
         }
         if quick {
             config.max_steps = config.max_steps.div_ceil(6);
-            config.validation_seeds = SeedRange::of(5_000, 5_040);
-            config.test_seeds = SeedRange::of(1_000, 1_100);
+            config.validation_seeds = SeedRange::new(5_000, 5_040);
+            config.test_seeds = SeedRange::new(1_000, 1_100);
         }
     }
 

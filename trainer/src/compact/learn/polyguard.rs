@@ -51,8 +51,8 @@ impl Learn for PolyguardEnv {
         config.split = "train".to_owned();
         config.teacher = "rules_only".to_owned();
         config.belief_coef = 0.0;
-        config.validation_seeds = SeedRange::of(5_000, 5_050);
-        config.test_seeds = SeedRange::of(1_000, 1_200);
+        config.validation_seeds = SeedRange::new(5_000, 5_050);
+        config.test_seeds = SeedRange::new(1_000, 1_200);
         config.snapshots_per_episode = 4;
         config.num_generations = 8;
         config.continuation = Continuation::Greedy;
@@ -66,8 +66,8 @@ impl Learn for PolyguardEnv {
         }
         if quick {
             config.max_steps = config.max_steps.div_ceil(8);
-            config.validation_seeds = SeedRange::of(5_000, 5_010);
-            config.test_seeds = SeedRange::of(1_000, 1_030);
+            config.validation_seeds = SeedRange::new(5_000, 5_010);
+            config.test_seeds = SeedRange::new(1_000, 1_030);
         }
     }
 

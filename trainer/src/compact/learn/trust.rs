@@ -67,8 +67,8 @@ impl Learn for TrustEnv {
             Method::Sft => config.max_steps = 25,
         }
         // Fewer episodes are measured, too; most of their time goes to the look-ahead of `bayes`.
-        config.validation_seeds = SeedRange::of(5_000, 5_300);
-        config.test_seeds = SeedRange::of(1_000, 1_400);
+        config.validation_seeds = SeedRange::new(5_000, 5_300);
+        config.test_seeds = SeedRange::new(1_000, 1_400);
     }
 
     fn policies() -> Vec<NamedPolicy<Self>> {

@@ -13,7 +13,7 @@ use sentinel_env::slot::argmax;
 use sentinel_env::trust::{Action, Observation, Setup, TrustEnv};
 use sentinel_env::{WorldName, in_world};
 use sentinel_policy::Scripted;
-use sentinel_policy::text::{InvalidReward, PromptStyle, Reader, Situation, TextWorld};
+use sentinel_policy::text::{InvalidReward, PromptState, PromptStyle, Reader, TextWorld};
 use serde::Serialize;
 
 use super::{RolloutConfig, RolloutError, Script, Signals, Trajectory, rollout};
@@ -24,7 +24,7 @@ use crate::trainable::Trainable;
 use crate::{EpisodeArgs, Error, Progress, SeedRange};
 
 /// The seeds that are played by default.
-const SEEDS: SeedRange = SeedRange::of(0, 5);
+const SEEDS: SeedRange = SeedRange::new(0, 5);
 
 /// What to play.
 #[derive(Clone, Debug, clap::Args)]
@@ -105,9 +105,9 @@ pub fn reference_dry_run(
     for setup in setups {
         let mut script = Script {
             style: rollout_config.style,
-            choose: |_, s: &Situation<TrustEnv>| stand_in.choose(s.observation()),
+            choose: |_, s: &PromptState<TrustEnv>| stand_in.choose(s.observation()),
         };
-        let start = vec![Situation::new(setup)];
+        let start = vec![PromptState::new(setup)];
         played.extend(rollout(start, rollout_config, &mut script, progress)?);
     }
     Ok(played)
@@ -146,13 +146,13 @@ fn scripted<W: TextWorld + Trainable>(
         let mut script = Script {
             style: rollout_config.style,
             // Requested only while the episode goes on, when every player has an action.
-            choose: |_, s: &Situation<W>| {
+            choose: |_, s: &PromptState<W>| {
                 let action = player.act(s.episode());
                 action.unwrap_or_else(|| W::fallback(s.observation()))
             },
         };
         rollout(
-            vec![Situation::new(setup)],
+            vec![PromptState::new(setup)],
             rollout_config,
             &mut script,
             progress,
@@ -209,7 +209,7 @@ impl RolloutArgs {
     }
 
     pub(crate) fn found<W: TextWorld>(&self, policy: &str, played: &[Trajectory<W>]) -> DryRun {
-        let signals = Signals::of(played);
+        let signals = Signals::from_trajectories(played);
         DryRun {
             episodes: played.len(),
             avg_score: round_to(signals.avg_score, 4),

@@ -1,6 +1,6 @@
 //! Who completes prompts, and how episodes ask side by side.
 
-use sentinel_policy::text::{PromptStyle, Situation, TextWorld};
+use sentinel_policy::text::{PromptState, PromptStyle, TextWorld};
 
 use crate::Progress;
 
@@ -29,7 +29,7 @@ pub struct GenerationRequest<'a, W: TextWorld> {
     /// Which of the episodes it belongs to, by their order at the start.
     pub episode: usize,
     /// Where that episode stands; a model has no business here, a script has.
-    pub situation: &'a Situation<W>,
+    pub prompt_state: &'a PromptState<W>,
 }
 
 /// Completes prompts.
@@ -54,17 +54,17 @@ pub struct Script<F> {
     pub choose: F,
 }
 
-impl<W: TextWorld, F: FnMut(usize, &Situation<W>) -> W::Action> Generator<W> for Script<F> {
+impl<W: TextWorld, F: FnMut(usize, &PromptState<W>) -> W::Action> Generator<W> for Script<F> {
     fn generate(
         &mut self,
         _prompts: &[String],
         requests: &[GenerationRequest<'_, W>],
     ) -> Vec<String> {
-        let say = |request: &GenerationRequest<'_, W>| {
-            let action = (self.choose)(request.episode, request.situation);
-            W::say(self.style, request.situation.observation(), action)
+        let format_action = |request: &GenerationRequest<'_, W>| {
+            let action = (self.choose)(request.episode, request.prompt_state);
+            W::format_action(self.style, request.prompt_state.observation(), action)
         };
-        requests.iter().map(say).collect()
+        requests.iter().map(format_action).collect()
     }
 }
 
@@ -74,7 +74,7 @@ pub(crate) trait EpisodeSlot<W: TextWorld> {
     fn ask(&mut self, style: PromptStyle) -> Option<String>;
 
     /// Where it stands.
-    fn situation(&self) -> &Situation<W>;
+    fn prompt_state(&self) -> &PromptState<W>;
 
     /// Takes in the answer to what it asked, and says whether it is over.
     ///
@@ -104,7 +104,7 @@ pub(crate) fn run_batched<W: TextWorld, S: EpisodeSlot<W>>(
         let requests: Vec<GenerationRequest<'_, W>> = (open.iter())
             .map(|at| GenerationRequest {
                 episode: *at,
-                situation: slots[*at].situation(),
+                prompt_state: slots[*at].prompt_state(),
             })
             .collect();
         let said = ask(generator, &prompts, &requests)?;

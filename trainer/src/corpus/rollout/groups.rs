@@ -4,7 +4,7 @@
 //! differs by what was said (the Monte-Carlo values of VinePPO, 2410.01679).
 
 use sentinel_policy::Playable;
-use sentinel_policy::text::{Heard, Situation, TextWorld, Unreadable};
+use sentinel_policy::text::{ParseError, ParsedAction, PromptState, TextWorld};
 
 use super::generator::{GenerationRequest, Generator, RolloutError, ask};
 use super::play::{RolloutConfig, Sample, rollout};
@@ -30,7 +30,7 @@ pub struct Member<W: TextWorld> {
     /// What was said.
     pub completion: String,
     /// The action that it names, or why it names none.
-    pub heard: Result<Heard<W::Action>, Unreadable>,
+    pub parsed: Result<ParsedAction<W::Action>, ParseError>,
     /// Reward of the step.
     pub reward: f64,
     /// What it led to.
@@ -52,7 +52,7 @@ pub struct Group<W: TextWorld> {
 /// # Errors
 /// If a group has less than two members, or a speaker does not complete each prompt.
 pub fn groups<W: TextWorld + Trainable>(
-    states: &[Situation<W>],
+    states: &[PromptState<W>],
     size: usize,
     continuation: Continuation<W>,
     rollout_config: RolloutConfig,
@@ -61,14 +61,17 @@ pub fn groups<W: TextWorld + Trainable>(
     if size < 2 {
         return Err(RolloutError::Group(size));
     }
-    let open: Vec<&Situation<W>> = states.iter().filter(|state| !state.done()).collect();
+    let open: Vec<&PromptState<W>> = states.iter().filter(|state| !state.done()).collect();
     let each = || {
         open.iter()
             .flat_map(|state| std::iter::repeat_n(*state, size))
     };
     let requests: Vec<GenerationRequest<'_, W>> = (0..)
         .zip(each())
-        .map(|(episode, situation)| GenerationRequest { episode, situation })
+        .map(|(episode, prompt_state)| GenerationRequest {
+            episode,
+            prompt_state,
+        })
         .collect();
     let prompts: Vec<String> = each()
         .map(|state| state.prompt(rollout_config.style))
@@ -93,7 +96,7 @@ pub fn groups<W: TextWorld + Trainable>(
         if let Some(group) = groups.last_mut() {
             group.members.push(Member {
                 completion: row.completion,
-                heard: row.heard,
+                parsed: row.parsed,
                 reward: row.reward,
                 value,
             });

@@ -1,13 +1,13 @@
 //! Playing episodes side by side.
 //!
-//! A sample that breaks off (see [`Consequence::Ends`]) earns the invalid reward for this row and
+//! A sample that breaks off (see [`InvalidActionPolicy::EndSample`]) earns the invalid reward for this row and
 //! for every event that its budget still had room for, the end included. Any action instead would
 //! have earned more in each of at most as many events, so breaking off never pays, at any step.
 
 use sentinel_env::World;
 use sentinel_policy::text::{
-    Consequence, Heard, InvalidReward, PromptStyle, Reader, Reason, Situation, TextWorld,
-    Unreadable,
+    InvalidActionPolicy, InvalidReward, ParseError, ParsedAction, PromptState, PromptStyle, Reader,
+    Reason, TextWorld,
 };
 
 use super::generator::{EpisodeSlot, Generator, RolloutError, run_batched};
@@ -35,7 +35,7 @@ pub struct Row<W: TextWorld> {
     /// What was said.
     pub completion: String,
     /// The action that it names, or why it names none.
-    pub heard: Result<Heard<W::Action>, Unreadable>,
+    pub parsed: Result<ParsedAction<W::Action>, ParseError>,
     /// The action that was taken; none where the sample broke off.
     pub action: Option<W::Action>,
     /// Reward of the step itself; the invalid reward where the sample broke off.
@@ -59,7 +59,7 @@ pub enum Ending {
 /// An episode, or what was left of one, played in words.
 #[derive(Clone, Debug)]
 pub struct Trajectory<W: TextWorld> {
-    start: Situation<W>,
+    start: PromptState<W>,
     /// One for each completion.
     pub rows: Vec<Row<W>>,
     /// How it ended.
@@ -71,7 +71,7 @@ pub struct Trajectory<W: TextWorld> {
 impl<W: TextWorld> Trajectory<W> {
     /// A copy of the state in which the row `index` was asked for; the end for one past the last.
     #[must_use]
-    pub fn state(&self, index: usize) -> Situation<W> {
+    pub fn state(&self, index: usize) -> PromptState<W> {
         let mut state = self.start.clone();
         for action in self.rows.iter().take(index).filter_map(|row| row.action) {
             // The same state took the same action before.
@@ -88,7 +88,7 @@ impl<W: TextWorld> Trajectory<W> {
 /// # Errors
 /// If a speaker does not complete each prompt.
 pub fn rollout<W: TextWorld + Trainable>(
-    starts: Vec<Situation<W>>,
+    starts: Vec<PromptState<W>>,
     rollout_config: RolloutConfig,
     generator: &mut dyn Generator<W>,
     progress: Progress<'_>,
@@ -114,7 +114,7 @@ impl<W: TextWorld + Trainable> EpisodeSlot<W> for Playing<W> {
         (!self.sample.over()).then(|| self.sample.now.prompt(style))
     }
 
-    fn situation(&self) -> &Situation<W> {
+    fn prompt_state(&self) -> &PromptState<W> {
         &self.sample.now
     }
 
@@ -126,14 +126,14 @@ impl<W: TextWorld + Trainable> EpisodeSlot<W> for Playing<W> {
 
 /// A sample that is being played.
 pub(super) struct Sample<W: TextWorld> {
-    start: Situation<W>,
-    pub(super) now: Situation<W>,
+    start: PromptState<W>,
+    pub(super) now: PromptState<W>,
     pub(super) rows: Vec<Row<W>>,
     aborted: bool,
 }
 
 impl<W: TextWorld + Trainable> Sample<W> {
-    pub(super) fn new(start: Situation<W>) -> Self {
+    pub(super) fn new(start: PromptState<W>) -> Self {
         Self {
             now: start.clone(),
             start,
@@ -155,12 +155,12 @@ impl<W: TextWorld + Trainable> Sample<W> {
     ) {
         let observation = self.now.observation();
         let step = W::step_count(observation);
-        let mut heard = W::hear(rollout_config.reader, &completion, observation);
-        let action = match &heard {
-            Ok(heard) => Some(heard.action),
-            Err(_) => match W::consequence(&completion, observation) {
-                Consequence::Step(action) => Some(action),
-                Consequence::Ends => None,
+        let mut parsed = W::parse_action(rollout_config.reader, &completion, observation);
+        let action = match &parsed {
+            Ok(parsed) => Some(parsed.action),
+            Err(_) => match W::invalid_action_policy(&completion, observation) {
+                InvalidActionPolicy::Step(action) => Some(action),
+                InvalidActionPolicy::EndSample => None,
             },
         };
         let taken = action.map(|action| self.now.step(action));
@@ -171,7 +171,7 @@ impl<W: TextWorld + Trainable> Sample<W> {
             }
             Some(Err(error)) => {
                 // Readers know what a task has, so this is for worlds to come.
-                heard = Err(Unreadable {
+                parsed = Err(ParseError {
                     reason: Reason::NotHere,
                     detail: error.to_string(),
                 });
@@ -184,7 +184,7 @@ impl<W: TextWorld + Trainable> Sample<W> {
             step,
             prompt,
             completion,
-            heard,
+            parsed,
             action,
             reward,
             terminal,

@@ -40,21 +40,21 @@ pub struct Signals {
 impl Signals {
     /// Of a batch; all 0 without any.
     #[must_use]
-    pub fn of<W: TextWorld>(trajectories: &[Trajectory<W>]) -> Self {
+    pub fn from_trajectories<W: TextWorld>(trajectories: &[Trajectory<W>]) -> Self {
         let rows = || trajectories.iter().flat_map(|t| t.rows.iter());
         let mut reasons = BTreeMap::new();
-        for fault in rows().filter_map(|row| row.heard.as_ref().err()) {
+        for fault in rows().filter_map(|row| row.parsed.as_ref().err()) {
             *reasons.entry(fault.reason.name()).or_default() += 1;
         }
-        let repaired = |heard: bool| if heard { 1.0 } else { 0.0 };
+        let repaired = |parsed: bool| if parsed { 1.0 } else { 0.0 };
         let later = || trajectories.iter().flat_map(|t| t.rows.iter().skip(1));
         Self {
             episodes: trajectories.len(),
             rows: rows().count(),
             avg_score: mean(trajectories.iter().map(|t| t.score)),
-            invalid_rate: share(rows().map(|row| row.heard.is_err())),
+            invalid_rate: share(rows().map(|row| row.parsed.is_err())),
             repaired_rate: mean(
-                rows().map(|row| repaired(row.heard.as_ref().is_ok_and(|heard| heard.repaired))),
+                rows().map(|row| repaired(row.parsed.as_ref().is_ok_and(|parsed| parsed.repaired))),
             ),
             broken_off_rate: share(trajectories.iter().map(|t| t.ending == Ending::Aborted)),
             repeated_action_rate: share(

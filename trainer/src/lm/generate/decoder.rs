@@ -42,7 +42,7 @@ impl<'a> Decoder<'a> {
     pub(super) fn read(&mut self, prompts: &Batch) -> Tensor<2> {
         let (model, rows, tokens) = (self.model, prompts.rows(), prompts.tokens());
         self.cache = Cache::new(model.config(), rows, tokens, model.device());
-        let context = AttentionContext::of(model.config(), prompts, model.device());
+        let context = AttentionContext::from_batch(model.config(), prompts, model.device());
         let x = self.run(model.embed(prompts, self.pass), &context);
         let last = indices((1..=rows).map(|row| row * tokens - 1), model.device());
         self.finish(x.select(0, last))

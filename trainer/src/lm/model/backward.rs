@@ -57,7 +57,7 @@ impl Qwen2 {
         if !parameters.iter().any(|parameter| parameter.is_trainable()) {
             return Err(untrained());
         }
-        let context = AttentionContext::of(&self.config, batch, &self.device);
+        let context = AttentionContext::from_batch(&self.config, batch, &self.device);
         let plain = Pass {
             track: false,
             ..pass

@@ -160,7 +160,7 @@ pub(crate) struct AttentionContext {
 
 impl AttentionContext {
     /// Of a whole batch: a token sees those before it that are no padding.
-    pub(crate) fn of(config: &ModelConfig, batch: &Batch, device: &Device) -> Self {
+    pub(crate) fn from_batch(config: &ModelConfig, batch: &Batch, device: &Device) -> Self {
         let (rows, tokens) = (batch.rows(), batch.tokens());
         let mut mask = Vec::with_capacity(rows * tokens * tokens);
         for row in 0..rows {

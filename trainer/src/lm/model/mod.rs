@@ -201,7 +201,7 @@ impl Qwen2 {
         pass: Pass,
         mut observe: impl FnMut(&Tensor<2>),
     ) -> Tensor<2> {
-        let context = AttentionContext::of(&self.config, batch, &self.device);
+        let context = AttentionContext::from_batch(&self.config, batch, &self.device);
         let mut x = self.embed(batch, pass);
         for block in &self.blocks {
             observe(&x);

@@ -117,7 +117,10 @@ fn dosing_goes_towards_the_window() {
 fn the_offer_leaves_out_reviews_where_nothing_may_be_handed_over() {
     let episode = episode("DDI-medium", 4);
     let o = episode.observation();
-    let (all, some) = (offer::list(o, true), offer::list(o, false));
+    let (all, some) = (
+        candidate_report::list(o, true),
+        candidate_report::list(o, false),
+    );
     assert_eq!(all.open.len(), o.candidates.count());
     let review = |id: &CandidateId| {
         o.candidates
@@ -165,13 +168,13 @@ fn the_supervisor_sees_what_a_step_should_be_about() {
 fn the_planner_takes_the_lower_of_equals() {
     let episode = episode("DDI-easy", 2);
     let o = episode.observation();
-    let offer = offer::list(o, true);
+    let offer = candidate_report::list(o, true);
     let plan = planner::rank(&offer.open, &Scores::default());
     assert_eq!(plan.first(), Some(CandidateId::FIRST));
     let one = offer.open[2];
     let plan = planner::rank(
         &offer.open,
-        &Scores::of(o, |c| f64::from(u8::from(c.id == one))),
+        &Scores::from_fn(o, |c| f64::from(u8::from(c.id == one))),
     );
     assert_eq!(plan.first(), Some(one));
 }
@@ -219,8 +222,8 @@ fn the_critic_vetoes_a_rise_and_stopping_what_nothing_speaks_against() {
 fn the_fallback_is_a_review_else_keeping() {
     let episode = episode("DDI-easy", 1);
     let o = episode.observation();
-    let all = offer::list(o, true).open;
-    let some = offer::list(o, false).open;
+    let all = candidate_report::list(o, true).open;
+    let some = candidate_report::list(o, false).open;
     let kind =
         |id: Option<CandidateId>| o.candidates.get(id.expect("one")).expect("shown").act.kind;
     assert!(kind(critic::fallback(o, &all)).is_review());

@@ -58,7 +58,7 @@ fn a_trace_has_nine_entries_in_order_and_a_part_that_is_off_is_silent() {
 fn vetoes_become_fallbacks_and_new_plans_do_not() {
     let counts = |mode| {
         let (mut fallbacks, mut replans) = (0, 0);
-        play(StackConfig::of(mode), |_, trace, action| {
+        play(StackConfig::new(mode), |_, trace, action| {
             let said = trace.critique.as_ref().expect("it is on");
             let Action::Choose(choice) = action else {
                 panic!("always a candidate");
@@ -83,7 +83,7 @@ fn vetoes_become_fallbacks_and_new_plans_do_not() {
 fn a_routed_planner_stays_with_the_focus() {
     let mut narrowed = 0;
     play(
-        StackConfig::of(Mode::SupervisorRouted),
+        StackConfig::new(Mode::SupervisorRouted),
         |episode, trace, _| {
             let o = episode.observation();
             let focus = trace.supervision.as_ref().expect("it is on").focus;
@@ -104,7 +104,7 @@ fn a_routed_planner_stays_with_the_focus() {
 #[test]
 fn a_debate_goes_with_two_of_three() {
     let (mut majorities, mut splits) = (0, 0);
-    play(StackConfig::of(Mode::LightweightDebate), |_, trace, _| {
+    play(StackConfig::new(Mode::LightweightDebate), |_, trace, _| {
         let debate = trace.debate.as_ref().expect("they debate");
         let proposals = [debate.rules, debate.greedy, debate.planner];
         let votes = proposals.iter().filter(|id| **id == debate.winner).count();

@@ -6,7 +6,7 @@ use super::super::permitted::permitted;
 
 /// The report of the candidate agent.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Offer {
+pub struct CandidateReport {
     /// Shown candidates that can be chosen, in order.
     pub open: Vec<CandidateId>,
     /// Number of shown candidates that cannot be chosen.
@@ -16,10 +16,10 @@ pub struct Offer {
 /// Lists the candidates that the anti-cheat rules permit, without reviews if `may_hand_over` is
 /// `false`.
 #[must_use]
-pub(super) fn list(o: &Observation, may_hand_over: bool) -> Offer {
+pub(super) fn list(o: &Observation, may_hand_over: bool) -> CandidateReport {
     let open = permitted(o).filter(|c| may_hand_over || !c.act.kind.is_review());
     let open: Vec<CandidateId> = open.map(|candidate| candidate.id).collect();
-    Offer {
+    CandidateReport {
         barred: o.candidates.count() - open.len(),
         open,
     }

@@ -6,14 +6,14 @@
 /// name: substituting the cheapest harmless action would teach a model that invalid text is that
 /// action.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Consequence<A> {
+pub enum InvalidActionPolicy<A> {
     /// The world has an action for invalid text. It uses up a step, and the world counts it and
     /// rewards it.
     Step(A),
     /// The world has no such action. The state of the episode does not change, and the sample ends
     /// here. The row earns the [`InvalidReward`], and so does every reward event that the remaining
     /// budget still allowed, so that ending early never preserves a score.
-    Ends,
+    EndSample,
 }
 
 /// The reward of a completion that ends its sample, in `[-1, 0]`: below the reward of any action.
@@ -27,7 +27,7 @@ pub struct InvalidRewardError(f64);
 
 impl InvalidReward {
     /// Creates the reward from a number in `[-1, 0]`. Every action of a world with
-    /// [`Consequence::Ends`] earns more than 0, see [`super::TextWorld::LEAST_REWARD`].
+    /// [`InvalidActionPolicy::EndSample`] earns more than 0, see [`super::TextWorld::LEAST_REWARD`].
     ///
     /// # Errors
     /// If the number is outside of that range or NaN.

@@ -70,14 +70,14 @@ impl Reason {
 /// An error for a completion that is not a valid action.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {detail}", reason.name())]
-pub struct Unreadable {
+pub struct ParseError {
     /// The kind of error, for counts.
     pub reason: Reason,
     /// Description of the error for human readers.
     pub detail: String,
 }
 
-impl Unreadable {
+impl ParseError {
     /// Creates an error from its kind and description.
     #[must_use]
     pub fn new(reason: Reason, detail: impl Into<String>) -> Self {

@@ -9,19 +9,19 @@ use crate::policy::Player;
 /// An episode with the memory of its prompts and its past actions. A clone continues exactly like
 /// the original, with the same random outcomes.
 #[derive(Clone, Debug)]
-pub struct Situation<W: TextWorld> {
+pub struct PromptState<W: TextWorld> {
     episode: W,
     memory: W::Memory,
     actions: Vec<W::Action>,
 }
 
-impl<W: TextWorld> Situation<W> {
+impl<W: TextWorld> PromptState<W> {
     /// Creates the state at the beginning of an episode.
     #[must_use]
     pub fn new(setup: &W::Setup) -> Self {
         let episode = W::reset(setup);
         let mut memory = W::Memory::default();
-        W::remember(&mut memory, W::observation(&episode));
+        W::update_memory(&mut memory, W::observation(&episode));
         Self {
             episode,
             memory,
@@ -70,7 +70,7 @@ impl<W: TextWorld> Situation<W> {
     /// If the episode refuses the action. Nothing changes in that case.
     pub fn step(&mut self, action: W::Action) -> Result<Transition<W::Info>, W::StepError> {
         let transition = self.episode.step(action)?;
-        W::remember(&mut self.memory, W::observation(&self.episode));
+        W::update_memory(&mut self.memory, W::observation(&self.episode));
         self.actions.push(action);
         Ok(transition)
     }

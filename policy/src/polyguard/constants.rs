@@ -1,8 +1,8 @@
-//! Constant policies that choose candidates by a fixed rule. The world must not reward them.
+//! ConstantPolicy policies that choose candidates by a fixed rule. The world must not reward them.
 
 use sentinel_env::polyguard::{Action, Candidate, CandidateId, Kind, Observation, PolyguardEnv};
 
-use crate::policy::{Constant, Routine};
+use crate::policy::{ConstantPolicy, Routine};
 
 type Habit = fn(&Observation) -> Action;
 
@@ -77,8 +77,8 @@ fn fixed(o: &Observation, number: u8) -> Action {
 }
 
 /// Returns all constant policies of the world.
-pub(super) fn all() -> Vec<Constant<PolyguardEnv>> {
-    let habit = |name: String, habit| Constant {
+pub(super) fn all() -> Vec<ConstantPolicy<PolyguardEnv>> {
+    let habit = |name: String, habit| ConstantPolicy {
         name,
         routine: Routine::Habit(habit),
     };

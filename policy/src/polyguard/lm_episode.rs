@@ -6,7 +6,7 @@ use sentinel_env::polyguard::{
 };
 
 use super::bandit::{Bandit, Rule};
-use crate::text::{PromptStyle, Situation};
+use crate::text::{PromptState, PromptStyle};
 
 /// Number of candidates that the bandit selects for the model.
 const SHORTLIST: usize = 3;
@@ -14,19 +14,19 @@ const SHORTLIST: usize = 3;
 /// An episode that a model plays: on its own, or choosing among three candidates selected by a
 /// bandit.
 #[derive(Clone, Debug)]
-pub struct Spoken {
-    situation: Situation<PolyguardEnv>,
+pub struct LmEpisode {
+    situation: PromptState<PolyguardEnv>,
     bandit: Option<Bandit>,
     /// Candidates that the latest prompt left to the model; `None` means all that are shown.
     left: Option<Vec<CandidateId>>,
 }
 
-impl Spoken {
+impl LmEpisode {
     /// Creates an episode in which the model chooses among all shown candidates.
     #[must_use]
     pub fn alone(setup: &Setup) -> Self {
         Self {
-            situation: Situation::new(setup),
+            situation: PromptState::new(setup),
             bandit: None,
             left: None,
         }
@@ -43,7 +43,7 @@ impl Spoken {
 
     /// Returns the state of the episode with the memory of its prompts.
     #[must_use]
-    pub const fn situation(&self) -> &Situation<PolyguardEnv> {
+    pub const fn situation(&self) -> &PromptState<PolyguardEnv> {
         &self.situation
     }
 
@@ -94,24 +94,29 @@ mod tests {
     }
 
     /// Returns an answer that names a candidate, in the format of the prompt style.
-    fn naming(spoken: &Spoken, id: CandidateId, style: PromptStyle) -> String {
-        let o = spoken.situation().observation();
-        PolyguardEnv::say(style, o, Action::explained(o, id))
+    fn naming(episode: &LmEpisode, id: CandidateId, style: PromptStyle) -> String {
+        let o = episode.situation().observation();
+        PolyguardEnv::format_action(style, o, Action::explained(o, id))
     }
 
     #[test]
     fn a_model_alone_is_asked_what_everybody_is_asked() {
         for style in STYLES {
-            let mut spoken = Spoken::alone(&setup());
-            let asked = spoken.ask(style);
+            let mut episode = LmEpisode::alone(&setup());
+            let asked = episode.ask(style);
             assert_eq!(
                 asked,
-                Situation::<PolyguardEnv>::new(&setup()).prompt(style)
+                PromptState::<PolyguardEnv>::new(&setup()).prompt(style)
             );
-            let last = spoken.episode().observation().candidates.iter().next_back();
+            let last = episode
+                .episode()
+                .observation()
+                .candidates
+                .iter()
+                .next_back();
             let last = last.map(|candidate| candidate.id);
-            let text = naming(&spoken, last.expect("there is one"), style);
-            let step = spoken.answer(&text).expect("the episode goes on");
+            let text = naming(&episode, last.expect("there is one"), style);
+            let step = episode.answer(&text).expect("the episode goes on");
             assert_eq!(step.action.id(), last);
         }
     }
@@ -119,23 +124,23 @@ mod tests {
     #[test]
     fn behind_a_bandit_it_is_left_three_and_no_other() {
         for style in STYLES {
-            let mut spoken = Spoken::with_bandit(&setup());
-            let o = spoken.episode().observation().clone();
+            let mut episode = LmEpisode::with_bandit(&setup());
+            let o = episode.episode().observation().clone();
             let left = Bandit::new(Rule::LinUcb, 3).top_k(&o, SHORTLIST);
-            let asked = spoken.ask(style);
+            let asked = episode.ask(style);
             let place = asked.rfind("Candidates:").unwrap_or(0);
             for candidate in o.candidates.iter() {
                 let shown = asked[place..].contains(&format!("{} ", candidate.id));
                 assert_eq!(shown, left.contains(&candidate.id), "{asked}");
             }
             let other = o.candidates.iter().find(|c| !left.contains(&c.id));
-            let other = naming(&spoken, other.expect("there are more").id, style);
-            let step = spoken.answer(&other).expect("the episode goes on");
+            let other = naming(&episode, other.expect("there are more").id, style);
+            let step = episode.answer(&other).expect("the episode goes on");
             assert_eq!(step.action, Action::Invalid(Violation::NoCandidate));
-            spoken.ask(style);
-            let text = naming(&spoken, spoken.left.as_ref().expect("three")[0], style);
+            episode.ask(style);
+            let text = naming(&episode, episode.left.as_ref().expect("three")[0], style);
             assert!(
-                spoken
+                episode
                     .answer(&text)
                     .expect("it goes on")
                     .action
@@ -147,15 +152,15 @@ mod tests {
 
     #[test]
     fn what_is_no_action_wastes_the_step_or_ends_the_episode() {
-        let mut spoken = Spoken::alone(&setup());
-        spoken.ask(PromptStyle::Compact);
-        let step = spoken.answer("I would rather not").expect("it goes on");
+        let mut episode = LmEpisode::alone(&setup());
+        episode.ask(PromptStyle::Compact);
+        let step = episode.answer("I would rather not").expect("it goes on");
         assert!(matches!(step.action, Action::Invalid(_)));
-        spoken.answer(&"x".repeat(3000)).expect("it goes on");
+        episode.answer(&"x".repeat(3000)).expect("it goes on");
         assert_eq!(
-            spoken.episode().observation().end,
+            episode.episode().observation().end,
             Some(End::ExploitDetection)
         );
-        assert!(spoken.answer("cand_01").is_err());
+        assert!(episode.answer("cand_01").is_err());
     }
 }

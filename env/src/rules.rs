@@ -1,7 +1,8 @@
 //! Named rule sets: the reference's rules, and changes to them that can be switched one by one.
 //!
 //! Parity with the Python reference is always with [`Rules::REFERENCE`]. [`Rules::HARDENED`] has
-//! every change of a world. Most of them put right what the specs list as a quirk.
+//! every change of a world. Most of them put right what the specs list as a quirk (spec trust §16,
+//! spec cluster §12).
 
 use std::fmt::{self, Debug};
 use std::marker::PhantomData;

@@ -43,7 +43,7 @@ impl Outcome {
 }
 
 /// Fields for which the recording's `pow(x, 2.0)` may differ from `x * x` in the last place
-/// (golden/README, spec trust §2).
+/// (spec trust §2).
 const TOLERANT: [&str; 4] = ["calibration", "terminal_reward", "total_reward", "score"];
 
 /// Recorded values that stand for text that differs between implementations.

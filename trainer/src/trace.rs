@@ -21,7 +21,7 @@ use crate::args;
 use crate::eval::Evaluated;
 use crate::{EpisodeArgs, Error};
 
-/// A world whose episodes can be traced row by row (golden/README).
+/// A world whose episodes can be traced row by row (spec trust §11.6, spec cluster §10.6).
 pub trait Traced: Evaluated + Protocol {
     /// Returns the first row.
     fn reset_row(session: &Session<Self>) -> impl Serialize;

@@ -7,7 +7,7 @@ named_enum! {
     #[derive(Default)]
     pub enum Streams {
         /// All streams share the episode's seed, as in the Python reference. The public scenario
-        /// number then reveals a hidden identity (spec trust Q11): for parity, not for learning.
+        /// number then reveals a hidden identity (spec trust §16, Q11): for parity, not for learning.
         Reference = "reference",
         /// Each stream has a seed of its own, derived by [`derive_seed`].
         #[default]

@@ -1,4 +1,4 @@
-//! What an action does to the state: pure, without allocation (spec cluster §2 to §7).
+//! What an action does to the state: pure, without allocation (spec cluster §1 to §7, §8.1).
 
 mod actions;
 mod advance;

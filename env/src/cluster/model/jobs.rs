@@ -1,4 +1,4 @@
-//! The job queue (spec cluster §2, §4.6, §7).
+//! The job queue (spec cluster §2, §4, §7).
 
 use super::task::{GPUS_MAX, GpuId, JOBS_MAX, JobId};
 use crate::named_enum;

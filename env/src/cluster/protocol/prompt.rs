@@ -1,5 +1,4 @@
-//! The scheduler's prompt: one observation as text for a language model (spec api-ui, cluster
-//! prompt).
+//! The scheduler's prompt: one observation as text for a language model (spec cluster §10.8).
 //!
 //! The reference also states its reliability modifier, which betrays how many behaviours are in
 //! play; here stand the counts that it is made of and that are public.

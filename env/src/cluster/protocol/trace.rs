@@ -1,4 +1,4 @@
-//! An episode as rows that anyone can compare with another implementation (golden/README).
+//! An episode as rows that anyone can compare with another implementation (spec cluster §10.6).
 
 use serde::{Serialize, Serializer};
 
@@ -15,7 +15,10 @@ use crate::slot::{PerSlot, SLOTS, Slot};
 
 /// How an episode starts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the field names are the format, golden/README")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the format, spec cluster §10.6"
+)]
 pub struct TraceReset {
     pub kind: &'static str,
     pub max_steps: u8,
@@ -48,7 +51,10 @@ impl TraceReset {
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the field names are the format, golden/README")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the format, spec cluster §10.6"
+)]
 pub struct TraceStep {
     pub kind: &'static str,
     pub step: u8,
@@ -151,7 +157,10 @@ impl TraceStep {
 
 /// How an episode ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the field names are the format, golden/README")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the format, spec cluster §10.6"
+)]
 pub struct TraceFinal {
     pub kind: &'static str,
     pub steps: u8,

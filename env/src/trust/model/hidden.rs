@@ -1,4 +1,4 @@
-//! What an episode hides: who is who, and how outcomes will be drawn (spec trust §4).
+//! What an episode hides: who is who, and how outcomes will be drawn (spec trust §1.2, §4).
 //!
 //! A policy never receives this type. Privileged policies do, and their type says so.
 

@@ -1,5 +1,5 @@
-//! What a reward is made of, and what is known of each slot, as payloads show them (spec trust §9 to
-//! §11).
+//! What a reward is made of, and what is known of each slot, as payloads show them (spec trust §5, §9
+//! to §11).
 
 use serde::ser::{Serialize, Serializer};
 

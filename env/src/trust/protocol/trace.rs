@@ -1,4 +1,4 @@
-//! An episode as rows that anyone can compare with another implementation (golden/README).
+//! An episode as rows that anyone can compare with another implementation (spec trust §11.6).
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,10 @@ use crate::trust::model::{ActionType, Behaviour, NodeState, Status, Step};
 
 /// How an episode starts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the field names are the format, golden/README")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the format, spec trust §11.6"
+)]
 pub struct TraceReset {
     pub kind: &'static str,
     pub scenario_id: String,
@@ -46,7 +49,10 @@ impl TraceReset {
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the field names are the format, golden/README")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the format, spec trust §11.6"
+)]
 pub struct TraceStep {
     pub kind: &'static str,
     pub step: u16,
@@ -104,7 +110,10 @@ impl TraceStep {
 
 /// How an episode ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the field names are the format, golden/README")]
+#[allow(
+    missing_docs,
+    reason = "the field names are the format, spec trust §11.6"
+)]
 pub struct TraceFinal {
     pub kind: &'static str,
     pub steps: u16,

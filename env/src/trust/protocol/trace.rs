@@ -1,4 +1,4 @@
-//! An episode as rows that anyone can compare with another implementation (golden/README).
+//! An episode as rows for comparison with other implementations (golden/README).
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::slot::{PerSlot, SLOTS, Slot};
 use crate::task::Task;
 use crate::trust::model::{ActionType, Behaviour, NodeState, Status, Step};
 
-/// How an episode starts.
+/// The row for the start of an episode.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the field names are the format, golden/README")]
 pub struct TraceReset {
@@ -28,7 +28,7 @@ pub struct TraceReset {
 }
 
 impl TraceReset {
-    /// The row of a session that has not stepped.
+    /// Creates the row of a session that has not taken a step yet.
     #[must_use]
     pub fn of(session: &Session) -> Self {
         let episode = session.episode();
@@ -44,7 +44,7 @@ impl TraceReset {
     }
 }
 
-/// One step.
+/// The row for one step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the field names are the format, golden/README")]
 pub struct TraceStep {
@@ -72,7 +72,7 @@ pub struct TraceStep {
 }
 
 impl TraceStep {
-    /// The row of the step that `session` just took.
+    /// Creates the row of the step that `session` has just taken.
     #[must_use]
     pub fn of(session: &Session, step: &Step) -> Self {
         let (o, tally) = (session.episode().observation(), session.episode().tally());
@@ -102,7 +102,7 @@ impl TraceStep {
     }
 }
 
-/// How an episode ended.
+/// The row for the end of an episode.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the field names are the format, golden/README")]
 pub struct TraceFinal {
@@ -132,8 +132,8 @@ pub struct TraceFinal {
 }
 
 impl TraceFinal {
-    /// The row of an ended session; `None` while it runs. `policy_rng_next` is the next draw of the
-    /// policy's own stream, when the caller has one.
+    /// Creates the row of an ended session; `None` while the session is running. `policy_rng_next`
+    /// is the next draw of the policy's own stream, if the caller has one.
     #[must_use]
     pub fn of(session: &Session, policy_rng_next: Option<f64>) -> Option<Self> {
         let episode = session.episode();

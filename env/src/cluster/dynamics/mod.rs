@@ -1,4 +1,4 @@
-//! What an action does to the state: pure, without allocation (spec cluster §2 to §7).
+//! The effects of an action on the state, computed without allocation (spec cluster §2 to §7).
 
 mod actions;
 mod advance;

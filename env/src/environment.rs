@@ -174,7 +174,7 @@ pub trait World: Environment<Action: Display> {
         const {
             assert!(
                 !Self::STREAMS.is_empty(),
-                "a world supports some way of seeding"
+                "a world must support at least one stream mode"
             );
         };
         let known = Self::STREAMS;

@@ -99,11 +99,11 @@ pub struct Rules<C> {
 pub enum RulesError {
     /// The text starts with neither of the two sets.
     #[error(
-        "unknown rules {0:?}: use reference or hardened, changed like reference+{1} or hardened-{1}"
+        "unknown rules {0:?}: use reference or hardened, with changes as in reference+{1} or hardened-{1}"
     )]
     UnknownSet(String, &'static str),
     /// The rules of this world cannot be changed.
-    #[error("unknown rules {0:?}: this world has the reference's rules only")]
+    #[error("unknown rules {0:?}: this world has no changes to the reference's rules")]
     NoChanges(String),
     /// The world has no change of this name.
     #[error("unknown change {name:?} in the rules: this world has {known}")]

@@ -107,7 +107,7 @@ fn mix(current: u32, previous: u32, multiplier: u32) -> u32 {
 /// longer than one. Words this early need only the seeded state, so nothing is twisted in place.
 #[must_use]
 pub fn first_words<const K: usize, const W: usize>(seeds: [u64; K]) -> [[u32; W]; K] {
-    const { assert!(W <= N - M, "later words need twisted ones") };
+    const { assert!(W <= N - M, "later words depend on twisted ones") };
     let state = seeded_states(seeds);
     let mut words = [[0; W]; K];
     for i in 0..W {

@@ -47,7 +47,7 @@ impl<W: Words> PyRandom<W> {
     /// # Panics
     /// Panics if `n` is 0, which no caller in this crate passes.
     pub fn below(&mut self, n: u32) -> u32 {
-        assert!(n > 0, "below(0) has no answer");
+        assert!(n > 0, "below(0): the range is empty");
         let shift = n.leading_zeros();
         loop {
             let r = self.next_u32() >> shift;

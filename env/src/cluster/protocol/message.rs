@@ -81,10 +81,10 @@ pub enum ActionError {
     #[error("unknown action_type {0:?}: use allocate, preempt, request_info, verify or tick")]
     UnknownType(String),
     /// The text is not a valid job id.
-    #[error("unknown job_id {0:?}: jobs are called JOB-000 onwards")]
+    #[error("unknown job_id {0:?}: job ids have the form JOB-000")]
     UnknownJob(String),
     /// The text is not a valid GPU id.
-    #[error("unknown gpu_id {0:?}: GPUs are called GPU-00 onwards")]
+    #[error("unknown gpu_id {0:?}: GPU ids have the form GPU-00")]
     UnknownGpu(String),
     /// There is no worker of this name.
     #[error("unknown {field} {name:?}: the workers are S0, S1, S2, S3 and S4")]

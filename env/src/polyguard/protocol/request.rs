@@ -73,7 +73,7 @@ pub enum ResetError {
     #[error(transparent)]
     Rules(#[from] RulesError),
     /// An id does not match the setup.
-    #[error("{field} {given:?} is not that of this setup, {own:?}")]
+    #[error("{field} {given:?} does not match this setup's {own:?}")]
     OtherId {
         /// Name of the field.
         field: &'static str,

@@ -165,7 +165,7 @@ impl Draft {
         let row = Medication::new(drug, bucket.unwrap_or(drawn), Some(for_what));
         self.present |= self.state.true_parts(drug);
         let Some(place) = self.state.observation.regimen.push(row) else {
-            unreachable!("only what fits is added");
+            unreachable!("the regimen is full");
         };
         self.state.hidden.truths[place] = Truth {
             kappa,

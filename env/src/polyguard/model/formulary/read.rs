@@ -234,7 +234,7 @@ fn shipped(archetypes: &'static str, pairs: &'static str) -> Formulary {
     match formulary(archetypes, pairs) {
         Ok(formulary) => formulary,
         // The tables are part of the program, and a test parses both.
-        Err(e) => unreachable!("a shipped table is wrong: {e}"),
+        Err(e) => unreachable!("invalid built-in table: {e}"),
     }
 }
 

@@ -39,7 +39,7 @@ pub enum Json {
     Number(Number),
     /// A JSON string, with escapes resolved.
     Text(String),
-    /// A JSON array.
+    /// A JSON array of values.
     List(Vec<Json>),
     /// A JSON object, including duplicate fields.
     Object(Fields),
@@ -64,7 +64,7 @@ pub struct WrongType {
 /// The types that [`Fields`] can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// A JSON string.
+    /// A JSON string value.
     Text,
     /// The JSON value `true` or `false`.
     Flag,

@@ -156,7 +156,7 @@ pub struct Report {
     pub success: bool,
     /// Stakes of the subtask, 0..=1.
     pub stakes: f64,
-    /// Stated confidence, 0..=1.
+    /// Confidence stated with the report, 0..=1.
     pub confidence: f64,
     /// Index of the subtask's domain.
     pub domain: usize,

@@ -12,7 +12,7 @@ use crate::slot::Slot;
 pub struct Claimed {
     /// Stated progress, 0..=1, unrounded.
     pub reported: f64,
-    /// Stated confidence, 0..=1.
+    /// Confidence stated with the report, 0..=1.
     pub confidence: f64,
     /// `true` if the stated progress is close enough to the true progress.
     pub honest: bool,

@@ -17,7 +17,7 @@ named_enum! {
     /// The state of a GPU.
     #[derive(Default)]
     pub enum GpuState {
-        /// Holding no job.
+        /// Idle, holding no job.
         #[default]
         Idle = "IDLE",
         /// Holding jobs that fit into its memory.

@@ -70,7 +70,7 @@ pub struct WorkerReport {
     pub reported: f64,
     /// True progress, 0..=1, three decimals.
     pub actual: f64,
-    /// Stated confidence, 0..=1.
+    /// Confidence stated with the report, 0..=1.
     pub confidence: f64,
     /// `true` if the stated progress is close enough to the true progress.
     pub honest: bool,

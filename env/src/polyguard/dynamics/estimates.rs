@@ -47,7 +47,7 @@ impl Observation {
     }
 
     /// Returns the archetypes that are unsafe at the eGFR or, if it is unknown, those that may be
-    /// unsafe; as bits of [`ArchetypeId`].
+    /// unsafe; as bits of `ArchetypeId`.
     pub(crate) fn renal_limits(&self) -> u64 {
         let marks = self.formulary().marks();
         self.egfr()
@@ -74,7 +74,7 @@ impl Observation {
         self.burden_counts_of(self.taken())
     }
 
-    /// The same as [`Observation::burden_counts`], for the given archetypes that are taken.
+    /// Returns the same as [`Observation::burden_counts`], for the given archetypes that are taken.
     fn burden_counts_of(&self, taken: u64) -> [u8; 3] {
         let count = self.regimen.iter().filter(|row| row.is_active()).count();
         risk::burden_counts(self.formulary(), taken, count)
@@ -102,7 +102,7 @@ impl Observation {
         self.suspicion_among(row, self.taken())
     }
 
-    /// The same as [`Observation::suspicion`], for the given archetypes that are taken.
+    /// Returns the same as [`Observation::suspicion`], for the given archetypes that are taken.
     pub(super) fn suspicion_among(&self, row: &Medication, mask: u64) -> u32 {
         let formulary = self.formulary();
         if !row.is_active() {

@@ -14,7 +14,7 @@ impl Observation {
         self.refusal_of(act, act.drug.and_then(|drug| self.regimen.find(drug)))
     }
 
-    /// The same as [`Observation::refusal`], for a row that has been looked up already.
+    /// Returns the same as [`Observation::refusal`], for a row that has been looked up already.
     pub(super) fn refusal_of(&self, act: Act, row: Option<&Medication>) -> Option<Violation> {
         violation(self, act, row)
     }

@@ -56,7 +56,7 @@ impl Doses {
     }
 }
 
-/// Returns the listed pairs among `mask`, as bits of [`PairId`].
+/// Returns the listed pairs among `mask`, as bits of `PairId`.
 #[inline]
 pub(super) fn pairs_of(formulary: &Formulary, mask: u64) -> u64 {
     let (mut once, mut twice) = (0, 0);
@@ -68,7 +68,7 @@ pub(super) fn pairs_of(formulary: &Formulary, mask: u64) -> u64 {
     twice
 }
 
-/// Returns the pairs of `listed` whose archetypes are both in `mask`, as bits of [`PairId`].
+/// Returns the pairs of `listed` whose archetypes are both in `mask`, as bits of `PairId`.
 #[inline]
 pub(super) fn pairs_among(formulary: &Formulary, mask: u64, listed: u64) -> u64 {
     if listed == u64::MAX {

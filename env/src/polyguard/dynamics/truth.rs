@@ -38,7 +38,7 @@ impl State {
         [0.2, 0.6].map(|fraction| 1.0 - fraction + fraction * kidney)
     }
 
-    /// The same as [`State::settles_at`], for a known result of [`State::clearance`].
+    /// Returns the same as [`State::settles_at`], for a known result of [`State::clearance`].
     pub(super) fn settles_at_clearance(&self, place: usize, clearance: &[f64; 2]) -> f64 {
         let row = &self.observation.regimen[place];
         let dose = row.bucket.dose() / self.hidden.truths[place].kappa;
@@ -157,7 +157,7 @@ impl State {
         self.resolves(issue, self.taken())
     }
 
-    /// The same as [`State::is_resolved`], given the archetypes that are taken.
+    /// Returns the same as [`State::is_resolved`], given the archetypes that are taken.
     fn resolves(&self, issue: Issue, taken: u64) -> bool {
         let (o, h) = (&self.observation, &self.hidden);
         let takes = |id: ArchetypeId| taken & id.bit() != 0;

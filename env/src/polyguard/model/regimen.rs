@@ -143,8 +143,8 @@ pub struct Medication {
     pub tapering: bool,
     /// `true` if the indication is under review.
     pub stale: bool,
-    /// `Some(true)` if the medicine is still needed, `Some(false)` if not; `None` until evidence has
-    /// been found.
+    /// `Some(true)` if the medicine is still needed, `Some(false)` if not; `None` until evidence
+    /// has been found.
     pub status: Option<bool>,
     /// Last measured level, 1 being the middle of the window; `None` if not measured.
     pub level: Option<f64>,

@@ -29,7 +29,7 @@ named_enum! {
     /// The state of a subtask.
     #[derive(Default)]
     pub enum NodeState {
-        /// Not offered yet.
+        /// Not offered as the current subtask yet.
         #[default]
         Pending = "pending",
         /// The current subtask, offered for an attempt.

@@ -14,7 +14,7 @@ pub(crate) const SCENARIOS_PER_TASK: u8 = 40;
 pub struct Scenario {
     /// The task that the scenario belongs to.
     pub task: Task,
-    /// Variant number, 0..40.
+    /// Variant number within the task, 0..40.
     pub variant: u8,
     /// Stakes in hundredths; entries past the task's nodes are 0.
     stakes: [u8; NODES_MAX],

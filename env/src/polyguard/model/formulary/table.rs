@@ -58,7 +58,7 @@ pub(crate) struct Marks {
     pub(crate) narrow: u64,
     /// Archetypes that must be tapered.
     pub(crate) taper: u64,
-    /// The three groups of [`SetRule::Whammy`].
+    /// The three groups of `SetRule::Whammy`.
     pub(crate) whammy: [u64; 3],
     /// Archetypes that share their class with another one.
     pub(crate) with_class: u64,

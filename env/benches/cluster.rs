@@ -1,7 +1,7 @@
 //! Steps per second of the cluster world: `cargo bench -p sentinel-env --bench cluster`.
 //!
-//! Lean: the episode alone, resets included. A counting allocator asserts that neither step nor
-//! reset allocates.
+//! The `lean` benchmark measures the episode alone, including resets. A counting allocator asserts
+//! that neither a step nor a reset allocates.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -22,7 +22,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use sentinel_env::cluster::{Episode, Setup, Task};
 use sentinel_env::rng::Streams;
 
-/// Takes the `n`-th action, in a fresh episode when the last one has ended.
+/// Takes the `n`-th action, after a reset if the last episode has ended. Returns the reward.
 fn advance(episode: &mut Episode, seed: &mut u64, n: u32) -> f64 {
     let setup = episode.setup();
     let (task, streams) = (setup.task, setup.streams);
@@ -82,7 +82,7 @@ fn copies(c: &mut Criterion) {
     });
 }
 
-/// Not a timing: the promise that neither step nor reset allocates.
+/// Checks, without timing, that neither a step nor a reset allocates.
 fn allocations(_: &mut Criterion) {
     let mut seed = 0;
     let mut episode = Episode::reset(&Setup::new(Task::Task3, seed, Streams::Independent));

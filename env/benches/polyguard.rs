@@ -1,7 +1,7 @@
-//! Steps per second of the polyguard world: `cargo bench -p sentinel-env --bench polyguard`.
+//! Steps per second of the PolyGuard world: `cargo bench -p sentinel-env --bench polyguard`.
 //!
-//! Lean: the episode alone, resets included, any shown candidate at a time. A counting allocator
-//! asserts that a step does not allocate.
+//! The `lean` benchmark measures the episode alone, including resets, with arbitrary shown
+//! candidates. A counting allocator asserts that a step does not allocate.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -18,14 +18,14 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use sentinel_env::polyguard::{Action, Case, Choice, Episode, Rules, Setup};
 
-/// The `n`-th choice among what is shown.
+/// Returns the choice of the `n`-th shown candidate, modulo their number.
 fn choice(episode: &Episode, n: u32) -> Action {
     let candidates = &episode.observation().candidates;
     let at = n as usize % candidates.count();
     Action::Choose(Choice::new(candidates.iter().nth(at).unwrap().id))
 }
 
-/// Takes the `n`-th action, in a fresh episode when the last one has ended.
+/// Takes the `n`-th action, after a reset if the last episode has ended. Returns the reward.
 fn advance(episode: &mut Episode, seed: &mut u64, n: u32) -> f64 {
     if episode.observation().done() {
         *seed += 1;
@@ -69,7 +69,7 @@ fn copies(c: &mut Criterion) {
     });
 }
 
-/// Not a timing: the promise that a step does not allocate.
+/// Checks, without timing, that a step does not allocate.
 fn allocations(_: &mut Criterion) {
     let mut made = 0;
     for (seed, case) in (0..2_000).zip(Case::ALL.into_iter().cycle()) {

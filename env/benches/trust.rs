@@ -1,7 +1,8 @@
 //! Steps per second of the trust world: `cargo bench -p sentinel-env`.
 //!
-//! Lean: the episode alone, no text and no trace, resets included. Rich: the session with trace,
-//! breakdown and full payload. A counting allocator asserts that a lean step allocates nothing.
+//! The `lean` benchmarks measure the episode alone, without text and trace, including resets. The
+//! `rich` benchmark measures the session with trace, breakdown and full payload. A counting
+//! allocator asserts that a lean step does not allocate.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -19,7 +20,8 @@ use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Action, Episode, Session, Setup, Task};
 use sentinel_env::{Batch, Environment};
 
-/// A cheap action sequence with the random policy's mix: 65 % delegate, 20 % verify, 10 % solve.
+/// Returns the `n`-th action of a cheap sequence with the random policy's proportions: 65 %
+/// delegate, 20 % verify, 10 % solve.
 fn action(n: u32) -> Action {
     let r = n.wrapping_mul(2_654_435_761) >> 16;
     let slot = (r % 5) as usize;
@@ -99,7 +101,7 @@ fn rich(c: &mut Criterion) {
     group.finish();
 }
 
-/// Not a timing: the promise that a lean step does not allocate.
+/// Checks, without timing, that a lean step does not allocate.
 fn allocations(_: &mut Criterion) {
     let setup = Setup::new(Task::Task3, 0, Streams::Independent);
     let mut batch = Batch::<Episode>::new(&setup, 0..1_000_000, 64);

@@ -1,11 +1,11 @@
-//! Many episodes at once, for callers that step them side by side.
+//! Batches of episodes for callers that step many of them in lockstep.
 
 use std::ops::Range;
 
 use crate::environment::{Environment, RESET_LANES, Seeded, Transition};
 
-/// A fixed number of episodes of one setup that restart by themselves. Seeds are taken in order from a
-/// range, which starts over at its end.
+/// A fixed number of episodes of one setup that restart automatically when they end. Seeds are
+/// taken in order from a range, which starts over at its end.
 ///
 /// ```
 /// use sentinel_env::rng::Streams;
@@ -26,19 +26,20 @@ use crate::environment::{Environment, RESET_LANES, Seeded, Transition};
 #[derive(Clone, Debug)]
 pub struct Batch<E: Environment> {
     episodes: Vec<E>,
-    /// The episode that ended last in each place.
+    /// The most recently ended episode at each index; `None` before the first one ends.
     ended: Vec<Option<E>>,
     setup: E::Setup,
     seeds: Range<u64>,
     next_seed: u64,
-    /// Episodes started together, so that their seeding chains run side by side.
+    /// Prefetched episodes, reset together so that their random generators are seeded in parallel
+    /// lanes.
     fresh: Vec<E>,
     used: usize,
 }
 
 impl<E: Environment> Batch<E> {
-    /// Starts `size` episodes of `setup` with the seeds of `seeds` in place of its own. An empty range
-    /// counts as its start alone.
+    /// Starts `size` episodes of `setup`, replacing its seed with consecutive seeds from `seeds`.
+    /// An empty range is treated as the single seed `seeds.start`.
     #[must_use]
     pub fn new(setup: &E::Setup, seeds: Range<u64>, size: usize) -> Self {
         let setup = setup.with_seed(seeds.start);
@@ -58,45 +59,48 @@ impl<E: Environment> Batch<E> {
         batch
     }
 
-    /// Returns the number of episodes.
+    /// Returns the number of episodes in the batch.
     #[must_use]
     pub fn len(&self) -> usize {
         self.episodes.len()
     }
 
-    /// Returns whether there are no episodes.
+    /// Returns `true` if the batch contains no episodes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.episodes.is_empty()
     }
 
-    /// Returns what policies may see, one observation per episode.
+    /// Returns the current observations, one per episode, in batch order.
     pub fn observations(&self) -> impl ExactSizeIterator<Item = &E::Observation> {
         self.episodes.iter().map(E::observation)
     }
 
-    /// Returns the running episodes.
+    /// Returns the running episodes in batch order.
     #[must_use]
     pub fn episodes(&self) -> &[E] {
         &self.episodes
     }
 
-    /// Returns the episode that ended last at `index`, with its final observation and score; `None`
-    /// before one has ended there.
+    /// Returns the most recently ended episode at `index`, with its final observation and score, or
+    /// `None` if none has ended there yet.
     #[must_use]
     pub fn last_ended(&self, index: usize) -> Option<&E> {
         self.ended.get(index)?.as_ref()
     }
 
-    /// Takes one action in each episode and writes rewards and flags. Where an episode ends, the next one
-    /// takes its place at once; the ended one is available from [`Batch::last_ended`].
+    /// Applies one action per episode and writes the rewards and flags to `out`. An episode that
+    /// ends is replaced by a new one immediately; the ended one is available from
+    /// [`Batch::last_ended`].
     ///
-    /// `actions` should have one entry per episode; surplus entries are left alone. `out` is cleared
-    /// first, and not allocated anew once it has room for all episodes.
+    /// `actions` should have one entry per episode; surplus entries are ignored, and episodes
+    /// without an entry are not stepped. `out` is cleared first and is not reallocated once it has
+    /// capacity for all episodes.
     ///
     /// # Errors
-    /// The first action that is refused, with its position. The episodes before it have stepped, and
-    /// `out` holds their transitions; the others have not.
+    /// Returns the index and error of the first refused action. The episodes before that index have
+    /// been stepped, and `out` holds their transitions; the remaining episodes have not been
+    /// stepped.
     pub fn step(
         &mut self,
         actions: &[E::Action],
@@ -113,8 +117,8 @@ impl<E: Environment> Batch<E> {
         })
     }
 
-    /// The same, with a function that is given each index, the episode just after its step, and the
-    /// whole transition.
+    /// Applies one action per episode like [`Batch::step`], but calls `visit` with each index, the
+    /// episode just after its step, and the complete transition.
     ///
     /// # Errors
     /// As [`Batch::step`].

@@ -1,5 +1,5 @@
-//! Adaptive difficulty (spec trust §12). The controller is a value that the caller owns; episodes
-//! read a profile from it at reset and report back when they end.
+//! Adaptive difficulty (spec trust §12). The caller owns the controller: episodes read a profile
+//! from it at reset and report their results to it when they end.
 
 use serde::Serialize;
 
@@ -7,24 +7,25 @@ use crate::num::{exact_mean, round_to};
 
 const WINDOW: usize = 20;
 
-/// The difficulty that an episode takes from the controller at reset. All numbers unrounded.
+/// The difficulty settings that an episode takes from the controller at reset. All numbers are
+/// unrounded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DifficultyProfile {
-    /// Whether the episode takes part in the curriculum.
+    /// `true` if the episode takes part in the adaptive curriculum.
     pub adaptive: bool,
-    /// Adaptive episodes that ended so far.
+    /// Number of adaptive episodes that have ended so far.
     pub episodes_seen: u32,
-    /// Mean detection rate over the last window.
+    /// Mean detection rate over the last 20 adaptive episodes, 0..=1.
     pub rolling_detection_rate: f64,
-    /// Stakes from which the adversary poisons.
+    /// Stakes at or above which the adversary poisons its answers, 0.40..=0.85; 0.70 by default.
     pub adversarial_threshold: f64,
-    /// Share of an episode's last nodes whose stakes are raised.
+    /// Fraction of an episode's nodes, counted from the end, whose stakes are raised, 0.25..=0.80.
     pub high_stakes_ratio: f64,
-    /// Steps taken from the budget.
+    /// Number of steps subtracted from the step budget, 0..=8.
     pub verify_budget_penalty: u8,
-    /// The adversary's stated confidence when it behaves.
+    /// Confidence that the adversary states when it answers honestly, 0.60..=0.88.
     pub adversary_benign_confidence: f64,
-    /// The adversary's stated confidence when it poisons.
+    /// Confidence that the adversary states when it poisons an answer, 0.70..=0.92.
     pub adversary_poison_confidence: f64,
 }
 
@@ -44,7 +45,7 @@ impl Default for DifficultyProfile {
 }
 
 impl DifficultyProfile {
-    /// Returns the part that configures the adversarial specialist or worker.
+    /// Returns the settings for the adversarial specialist or worker.
     #[must_use]
     pub const fn adversary(&self) -> AdversaryProfile {
         AdversaryProfile {
@@ -55,14 +56,14 @@ impl DifficultyProfile {
     }
 }
 
-/// What the curriculum may change about an adversarial specialist or worker.
+/// The settings of an adversarial specialist or worker that the curriculum may change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdversaryProfile {
-    /// Stakes from which it poisons.
+    /// Stakes at or above which it poisons its answers, 0..=1.
     pub threshold: f64,
-    /// Stated confidence when it behaves.
+    /// Stated confidence of an honest answer, 0..=1.
     pub benign_confidence: f64,
-    /// Stated confidence when it poisons.
+    /// Stated confidence of a poisoned answer, 0..=1.
     pub poison_confidence: f64,
 }
 
@@ -73,7 +74,7 @@ impl Default for AdversaryProfile {
 }
 
 impl Serialize for DifficultyProfile {
-    /// Rounded to three decimals, as the observation shows it.
+    /// Serialises the numbers rounded to three decimals, as the observation shows them.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
         let mut s = serializer.serialize_struct("DifficultyProfile", 8)?;
@@ -97,7 +98,8 @@ impl Serialize for DifficultyProfile {
     }
 }
 
-/// Raises or lowers difficulty every 20 adaptive episodes, by the rate at which attacks were caught.
+/// A controller that raises or lowers the difficulty every 20 adaptive episodes, based on the
+/// fraction of attacks that were detected.
 #[derive(Clone, Debug, Default)]
 pub struct Controller {
     profile: DifficultyProfile,
@@ -106,13 +108,14 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Creates a controller that has learned nothing.
+    /// Creates a controller without history that returns the default difficulty.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns the profile for the next episode; a non-adaptive one ignores what was learned.
+    /// Returns the profile for the next episode. A non-adaptive episode always gets the default
+    /// profile.
     #[must_use]
     pub fn profile(&self, adaptive: bool) -> DifficultyProfile {
         if adaptive {
@@ -122,7 +125,7 @@ impl Controller {
         }
     }
 
-    /// Returns what was learned so far, unrounded.
+    /// Returns the current adaptive profile, unrounded.
     #[must_use]
     pub fn state(&self) -> DifficultyProfile {
         DifficultyProfile {
@@ -131,14 +134,16 @@ impl Controller {
         }
     }
 
-    /// Returns the detection rate of the episode reported last.
+    /// Returns the detection rate of the most recently reported episode, 0..=1, or `None` if no
+    /// episode has been reported.
     #[must_use]
     pub fn last_rate(&self) -> Option<f64> {
         let last = self.seen.checked_sub(1)? as usize;
         Some(self.rates[last % WINDOW])
     }
 
-    /// Records an episode that ended: attacks caught, and attacks met (caught or not).
+    /// Records an ended episode: the number of attacks detected, and the number of attacks
+    /// encountered (detected or not).
     pub fn update(&mut self, detections: u16, encounters: u16) {
         let rate = f64::from(detections) / f64::from(encounters.max(1));
         self.rates[self.seen as usize % WINDOW] = rate;

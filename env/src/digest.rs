@@ -1,16 +1,17 @@
-//! Digests by which two runs of an episode are compared.
+//! Digests for comparing two runs of an episode.
 //!
-//! Two numbers: how many bytes went in (the encoding changed) and an FNV-1a hash of them (the
-//! values changed). Floats enter by their bits, so a digest tells apart what printing would not.
+//! A digest consists of two numbers: the number of bytes added, which changes with the encoding,
+//! and an FNV-1a hash of those bytes, which changes with the values. Floats are added as their
+//! bits, so values that print the same but differ in any bit give different digests.
 
 use std::fmt;
 
-/// Running size and 64-bit FNV-1a hash.
+/// A running byte count and 64-bit FNV-1a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest {
-    /// Bytes taken in.
+    /// Number of bytes added so far.
     pub size: u32,
-    /// FNV-1a over those bytes.
+    /// FNV-1a hash of those bytes.
     pub hash: u64,
 }
 
@@ -24,7 +25,7 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Adds raw bytes.
+    /// Adds raw bytes to the digest.
     pub fn bytes(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.hash = (self.hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
@@ -32,12 +33,12 @@ impl Digest {
         self.size += bytes.len() as u32;
     }
 
-    /// Adds a float by its bits.
+    /// Adds a float as the eight little-endian bytes of its bit pattern.
     pub fn float(&mut self, value: f64) {
         self.bytes(&value.to_bits().to_le_bytes());
     }
 
-    /// Adds an integer as eight bytes.
+    /// Adds an integer as eight little-endian bytes.
     pub fn int(&mut self, value: u64) {
         self.bytes(&value.to_le_bytes());
     }
@@ -49,7 +50,7 @@ impl fmt::Display for Digest {
     }
 }
 
-/// Formats 128 bits in the shape of a version-4 UUID.
+/// Formats 128 bits as a version-4 UUID; six of them are replaced by the version and variant bits.
 pub(crate) fn uuid(high: u64, low: u64) -> String {
     let (a, b, c) = (high >> 32, high >> 16 & 0xffff, high & 0x0fff);
     let (d, e) = (low >> 48 & 0x3fff | 0x8000, low & 0xffff_ffff_ffff);

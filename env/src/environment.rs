@@ -1,8 +1,9 @@
-//! The environment interface: one trait on the episode value, and small traits for what only some
-//! environments have.
+//! The environment interface: one trait on the episode value, and small traits for features that
+//! only some environments have.
 //!
-//! [`Environment`] is all that a batch, a policy, a tournament or a trainer needs. [`World`] adds what
-//! a named world of the command line and of replay files has: a name, tasks and rules.
+//! [`Environment`] is all that a batch, a policy, a tournament or a trainer needs. [`World`] adds
+//! what is needed to refer to an environment on the command line and in replay files: a name, tasks
+//! and rules.
 
 use std::error::Error;
 use std::fmt::{Debug, Display};
@@ -13,33 +14,34 @@ use crate::rng::Streams;
 use crate::rules::{RuleChange, Rules};
 use crate::task::TaskName;
 
-/// Number of episodes that [`Environment::reset_many`] starts at once.
+/// Number of episodes that [`Environment::reset_many`] starts in one call.
 pub const RESET_LANES: usize = 16;
 
-/// What one step returns, in Gymnasium's words.
+/// The result of one step, with the field names of Gymnasium.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transition<I> {
-    /// Reward of the action. On the last step of a world that pays one, the terminal reward.
+    /// Reward of the action. On the last step of a world that pays a terminal reward, the terminal
+    /// reward.
     pub reward: f64,
-    /// Whether the episode ended by its own rules.
+    /// `true` if the episode ended by its own rules.
     pub terminated: bool,
-    /// Whether the episode was cut off by a limit.
+    /// `true` if the episode was cut off by a limit.
     pub truncated: bool,
-    /// What the step did, in the environment's own terms. May hold hidden facts: for evaluators,
-    /// never for policies.
+    /// Details of the step, in the environment's own types. May contain hidden state, so it is
+    /// meant for evaluators and must not be given to policies.
     pub info: I,
 }
 
 impl<I> Transition<I> {
-    /// Returns whether the episode has ended, for either reason.
+    /// Returns `true` if the episode has ended, for either reason.
     pub const fn is_last(&self) -> bool {
         self.terminated || self.truncated
     }
 }
 
-/// Configuration of an episode that contains its seed.
+/// An episode configuration that includes the seed.
 pub trait Seeded: Copy + Debug + PartialEq + Send + Sync + 'static {
-    /// Returns the seed.
+    /// Returns the seed of the configuration.
     fn seed(&self) -> u64;
 
     /// Returns the same configuration with another seed.
@@ -49,23 +51,24 @@ pub trait Seeded: Copy + Debug + PartialEq + Send + Sync + 'static {
 
 /// An episode of an environment, as a plain value: a clone continues exactly as the original does.
 pub trait Environment: Clone + Debug + Send + Sync + 'static {
-    /// Everything that decides an episode besides the actions.
+    /// Everything that determines an episode, apart from the actions.
     type Setup: Seeded;
-    /// What an agent does in one step.
+    /// An action, taken in one step.
     type Action: Copy + Debug + PartialEq + Send + Sync + 'static;
-    /// What a policy may see.
+    /// The part of the state that a policy may see.
     type Observation: Debug;
-    /// What a step did, beyond its reward.
+    /// Details of a step beyond its reward.
     type Info: Copy + Debug + Send + Sync;
-    /// Why a step was refused.
+    /// The reason why a step was refused.
     type StepError: Error + Copy + PartialEq + Send + Sync;
 
-    /// Starts an episode.
+    /// Starts an episode of `setup`.
     #[must_use]
     fn reset(setup: &Self::Setup) -> Self;
 
-    /// Starts one episode per seed, each otherwise as `setup` says, and writes them over `out`.
-    /// Environments override it where seeding side by side is faster than one after another.
+    /// Starts one episode per seed, with all other settings taken from `setup`, and overwrites
+    /// `out` with them. Environments override this method if they can seed several episodes in
+    /// parallel lanes faster than one after another.
     #[inline]
     fn reset_many(setup: &Self::Setup, seeds: &[u64; RESET_LANES], out: &mut [Self]) {
         for (episode, seed) in out.iter_mut().zip(seeds) {
@@ -73,104 +76,105 @@ pub trait Environment: Clone + Debug + Send + Sync + 'static {
         }
     }
 
-    /// Takes one action.
+    /// Applies one action and returns the transition.
     ///
     /// # Errors
-    /// After the end, or when the action names something that does not exist. The episode is
-    /// unchanged then.
+    /// Returns an error if the episode has ended or the action names something that does not exist.
+    /// The episode is then unchanged.
     fn step(&mut self, action: Self::Action) -> Result<Transition<Self::Info>, Self::StepError>;
 
-    /// Returns what a policy may see.
+    /// Returns the current observation, the only part of the state that a policy may see.
     fn observation(&self) -> &Self::Observation;
 
-    /// Returns what the episode was made from.
+    /// Returns the setup from which the episode was started.
     fn setup(&self) -> &Self::Setup;
 
-    /// Returns whether the episode that shows `observation` has ended.
+    /// Returns `true` if the episode that produced `observation` has ended.
     fn is_done(observation: &Self::Observation) -> bool;
 
-    /// Returns the steps of the budget used at `observation`, which need not be the number of actions.
+    /// Returns the number of budget steps used at `observation`. One action may use several steps,
+    /// so this need not equal the number of actions.
     fn step_count(observation: &Self::Observation) -> u32;
 
-    /// Returns the score of the episode so far, in `[0, 1]`.
+    /// Returns the score of the episode so far, 0..=1.
     fn score(&self) -> f64;
 }
 
 /// An environment with hidden state that evaluators and privileged policies may read.
 pub trait PrivilegedState: Environment {
-    /// What no policy that is a fair baseline may see.
+    /// The hidden state. Policies that serve as fair baselines must not read it.
     type Hidden: Debug;
 
-    /// Returns the hidden state.
+    /// Returns the hidden state of the episode.
     fn hidden(&self) -> &Self::Hidden;
 }
 
-/// An environment whose difficulty follows how well earlier episodes went.
+/// An environment whose difficulty depends on the results of earlier episodes.
 pub trait AdaptiveDifficulty: Environment {
-    /// Returns the same setup at another difficulty.
+    /// Returns the same setup with the difficulty of `profile`.
     fn with_difficulty(setup: &Self::Setup, profile: DifficultyProfile) -> Self::Setup;
 
-    /// Tells the controller how this ended episode went.
+    /// Reports the result of this ended episode to the controller.
     fn report_to(&self, controller: &mut Controller);
 }
 
-/// The functions of [`AdaptiveDifficulty`] as a value, for code that serves all worlds.
+/// The functions of [`AdaptiveDifficulty`] as a value, for code that handles all worlds.
 #[derive(Clone, Copy, Debug)]
 pub struct Adaptive<E: Environment> {
-    /// [`AdaptiveDifficulty::with_difficulty`].
+    /// The function [`AdaptiveDifficulty::with_difficulty`] of `E`.
     pub with_difficulty: fn(&E::Setup, DifficultyProfile) -> E::Setup,
-    /// [`AdaptiveDifficulty::report_to`].
+    /// The function [`AdaptiveDifficulty::report_to`] of `E`.
     pub report_to: fn(&E, &mut Controller),
 }
 
 impl<E: AdaptiveDifficulty> Adaptive<E> {
-    /// The functions of `E`.
+    /// The two functions of `E`.
     pub const HOOKS: Self = Self {
         with_difficulty: E::with_difficulty,
         report_to: E::report_to,
     };
 }
 
-/// An environment with a name, tasks and rules, so that files and the command line can name its
+/// An environment with a name, tasks and rules, so that files and the command line can refer to its
 /// episodes.
 pub trait World: Environment<Action: Display> {
-    /// The name used in files and on the command line.
+    /// Name of the world in files and on the command line.
     const NAME: &'static str;
-    /// The ways of seeding that the world supports, its default first; never empty.
+    /// The stream modes that the world supports, default first; never empty.
     const STREAMS: &'static [Streams] = &[Streams::Independent];
-    /// Adaptive difficulty, where the world has it.
+    /// The functions for adaptive difficulty, or `None` if the world does not support it.
     const ADAPTIVE: Option<Adaptive<Self>> = None;
-    /// Its tasks.
+    /// The type of the world's tasks.
     type Task: TaskName;
-    /// The changes to its published rules that can be switched on.
+    /// The changes to the world's published rules that can be switched on.
     type Change: RuleChange;
 
-    /// Returns the setup of the episode that `origin` names, at default difficulty.
+    /// Returns the setup of the episode that `origin` identifies, at default difficulty.
     fn from_origin(origin: Origin<Self>) -> Self::Setup;
 
     /// Returns the task, seed, streams and rules of a setup.
     fn origin(setup: &Self::Setup) -> Origin<Self>;
 
-    /// Returns the largest number of steps that an episode of the task can last.
+    /// Returns the step budget of an episode of the task at default difficulty.
     fn max_steps(task: Self::Task) -> u32;
 
-    /// Writes the step just taken into a digest: the action, what it brought, and the state it led to.
+    /// Adds the step just taken to a digest: the action, its results, and the state it led to.
     fn write_digest(&self, info: &Self::Info, digest: &mut Digest);
 
-    /// Returns the reward events of a step: that of the action itself, and the terminal one where the
-    /// step ended the episode and the world pays both.
+    /// Returns the reward events of a step: the reward of the action itself, and the terminal
+    /// reward if the step ended the episode and the world pays both.
     #[must_use]
     fn reward_events(transition: &Transition<Self::Info>) -> (f64, Option<f64>) {
         (transition.reward, None)
     }
 
-    /// Returns `preferred` where the world supports it, else the world's default.
+    /// Returns `preferred` if the world supports it, else the world's default.
     #[must_use]
     fn streams_or_default(preferred: Streams) -> Streams {
         const {
             assert!(
                 !Self::STREAMS.is_empty(),
-                "a world supports some way of seeding"
+                "a world must support at least one stream mode"
             );
         };
         let known = Self::STREAMS;
@@ -182,20 +186,21 @@ pub trait World: Environment<Action: Display> {
     }
 }
 
-/// The identity of an episode, apart from its difficulty: what a file or a command line says of it.
+/// The identity of an episode, apart from its difficulty: the part that files and the command line
+/// state.
 pub struct Origin<W: World> {
-    /// The task.
+    /// The task of the episode.
     pub task: W::Task,
-    /// The seed.
+    /// The seed of the episode.
     pub seed: u64,
-    /// How the random streams are seeded.
+    /// The mode in which the random streams are seeded.
     pub streams: Streams,
-    /// What differs from the published rules.
+    /// The rules in force, as changes to the published rules.
     pub rules: Rules<W::Change>,
 }
 
 impl<W: World> Origin<W> {
-    /// An episode with independent streams under the published rules.
+    /// Creates the origin of an episode with independent streams under the published rules.
     #[must_use]
     pub const fn new(task: W::Task, seed: u64) -> Self {
         Self {
@@ -213,7 +218,7 @@ impl<W: World> Origin<W> {
     }
 }
 
-/// An origin can be the whole setup of a world.
+/// Lets a world use its origin as the complete setup.
 impl<W: World> Seeded for Origin<W> {
     fn seed(&self) -> u64 {
         self.seed
@@ -224,7 +229,7 @@ impl<W: World> Seeded for Origin<W> {
     }
 }
 
-// Derives would ask the same of `W`.
+// Implemented by hand because derives would require the same traits of `W`.
 impl<W: World> Clone for Origin<W> {
     fn clone(&self) -> Self {
         *self
@@ -260,7 +265,7 @@ impl<W: World> Origin<W> {
     }
 }
 
-/// By rules, streams, task and seed.
+/// Orders by rules, streams, task and seed, in this sequence.
 impl<W: World> Ord for Origin<W> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.order().cmp(&other.order())

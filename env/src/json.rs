@@ -1,8 +1,8 @@
-//! JSON from outside, read strictly: every field that it has, also those that are there twice.
+//! Strict parsing of untrusted JSON that keeps every field, including duplicates.
 //!
-//! A map keeps one of two fields of the same name; which of them was meant nobody knows. [`Json`] keeps
-//! both, in the order of the text, so that a reader can refuse them. Messages of agents, completions of
-//! language models and rows of replays are read with it.
+//! A map would keep only one of two fields with the same name, although the sender may have meant
+//! the other. [`Json`] keeps both, in the order of the text, so that a reader can refuse them. It
+//! is used for agents' messages, completions of language models and rows of replays.
 //!
 //! ```
 //! use sentinel_env::json::{FieldFault, Json};
@@ -28,63 +28,63 @@ use serde::de::{
 use serde::ser::{Serialize, Serializer};
 use serde_json::Number;
 
-/// A value.
+/// A JSON value of any type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Json {
-    /// `null`
+    /// The JSON value `null`.
     Null,
-    /// `true` or `false`
+    /// The JSON value `true` or `false`.
     Bool(bool),
-    /// A number; integers are exact.
+    /// A JSON number; integers are exact.
     Number(Number),
-    /// A text.
+    /// A JSON string, with escapes resolved.
     Text(String),
-    /// An array.
+    /// A JSON array of values.
     List(Vec<Json>),
-    /// An object.
+    /// A JSON object, including duplicate fields.
     Object(Fields),
 }
 
-/// The fields of an object in the order of the text. What is read is taken out; `null` counts as
-/// missing.
+/// The fields of an object in the order of the text. Methods that read a field by type remove it;
+/// `null` is treated as missing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields(Vec<(String, Json)>);
 
-/// A field that holds another type than it should.
+/// The error for a field whose value has the wrong type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrongType {
-    /// Its name.
+    /// Name of the field.
     pub field: &'static str,
-    /// The type that it should hold.
+    /// The type that the field should hold.
     pub expected: Expected,
-    /// The value that it holds.
+    /// The value that the field holds.
     pub found: Json,
 }
 
-/// The types that [`Fields`] reads.
+/// The types that [`Fields`] can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// A text.
+    /// A JSON string value.
     Text,
-    /// `true` or `false`.
+    /// The JSON value `true` or `false`.
     Flag,
 }
 
-/// The reason why an object does not have the fields that it may have.
+/// The reason why the fields of an object are not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldFault<'a> {
-    /// A field of another name.
+    /// The name is not among the accepted fields.
     Unknown(&'a str),
-    /// A field that is there before.
+    /// The name occurs twice in the object.
     Duplicate(&'a str),
 }
 
 impl Json {
-    /// Reads a value, and of an object only the fields that are `known`: others are passed over,
-    /// whatever they hold and however often they come.
+    /// Deserializes a value. If it is an object, only the fields in `known` are kept; all others
+    /// are skipped, whatever they hold and however often they occur.
     ///
     /// # Errors
-    /// If it is no JSON.
+    /// Returns an error if the input is not valid JSON.
     pub fn deserialize_known<'de, D: Deserializer<'de>>(
         from: D,
         known: &[&str],
@@ -92,7 +92,7 @@ impl Json {
         from.deserialize_any(Reader { known: Some(known) })
     }
 
-    /// Returns a text.
+    /// Returns the value if it is a string, else `None`.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match self {
@@ -101,7 +101,7 @@ impl Json {
         }
     }
 
-    /// Returns a number.
+    /// Returns the value as a float if it is a number, else `None`.
     #[must_use]
     pub fn as_f64(&self) -> Option<f64> {
         match self {
@@ -110,7 +110,7 @@ impl Json {
         }
     }
 
-    /// Returns an integer of 0 or more.
+    /// Returns the value if it is an integer from 0 to `u64::MAX`, else `None`.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         match self {
@@ -119,7 +119,7 @@ impl Json {
         }
     }
 
-    /// Returns the items of an array.
+    /// Returns the items if the value is an array, else `None`.
     #[must_use]
     pub fn as_list(&self) -> Option<&[Self]> {
         match self {
@@ -128,7 +128,7 @@ impl Json {
         }
     }
 
-    /// Returns the field of an object.
+    /// Returns the value of a field if this is an object that has it; `null` is treated as missing.
     #[must_use]
     pub fn get(&self, field: &str) -> Option<&Self> {
         match self {
@@ -137,7 +137,7 @@ impl Json {
         }
     }
 
-    /// Visits every text in it, names of fields too, as they are once escapes are resolved.
+    /// Calls `visit` with every string in the value, including field names, with escapes resolved.
     pub(crate) fn texts<'a>(&'a self, visit: &mut dyn FnMut(&'a str)) {
         match self {
             Self::Text(text) => visit(text),
@@ -152,7 +152,7 @@ impl Json {
         }
     }
 
-    /// Visits every name of a field in it, at any depth.
+    /// Calls `visit` with every field name in the value, at any depth.
     pub(crate) fn names<'a>(&'a self, visit: &mut dyn FnMut(&'a str)) {
         match self {
             Self::List(items) => items.iter().for_each(|item| item.names(visit)),
@@ -166,7 +166,7 @@ impl Json {
         }
     }
 
-    /// Returns what it is, for a message.
+    /// Returns the type of the value in words, for error messages.
     pub(crate) const fn what(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -178,10 +178,11 @@ impl Json {
         }
     }
 
-    /// Returns the fields.
+    /// Returns the fields if the value is an object.
     ///
     /// # Errors
-    /// If it is no object: serde's error, which says what was `expected` here.
+    /// Returns serde's "invalid type" error, which names what was `expected`, if the value is not
+    /// an object.
     pub fn into_object<E: Error>(self, expected: &str) -> Result<Fields, E> {
         match self {
             Self::Object(fields) => Ok(fields),
@@ -212,34 +213,34 @@ impl From<&str> for Json {
 }
 
 impl Fields {
-    /// Iterates over names and values.
+    /// Iterates over the names and values in the order of the text.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Json)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// Returns whether there is a field of this name, also if it is `null`.
+    /// Returns `true` if a field of this name exists, even if its value is `null`.
     #[must_use]
     pub fn contains(&self, field: &str) -> bool {
         self.0.iter().any(|(name, _)| name == field)
     }
 
-    /// Returns the value of a field without taking it.
+    /// Returns the value of a field without removing it; `null` is treated as missing.
     #[must_use]
     pub fn get(&self, field: &str) -> Option<&Json> {
         let (_, value) = self.0.iter().find(|(name, _)| name == field)?;
         Some(value).filter(|value| **value != Json::Null)
     }
 
-    /// Takes the value of a field.
+    /// Removes a field and returns its value; `null` is treated as missing.
     pub fn take(&mut self, field: &str) -> Option<Json> {
         let at = self.0.iter().position(|(name, _)| name == field)?;
         Some(self.0.remove(at).1).filter(|value| *value != Json::Null)
     }
 
-    /// Takes a text.
+    /// Removes a field and returns its string; `None` if the field is missing or `null`.
     ///
     /// # Errors
-    /// If the field holds another type.
+    /// Returns an error if the field holds another type.
     pub fn text(&mut self, field: &'static str) -> Result<Option<String>, WrongType> {
         match self.take(field) {
             None => Ok(None),
@@ -252,10 +253,10 @@ impl Fields {
         }
     }
 
-    /// Takes `true` or `false`.
+    /// Removes a field and returns its boolean; `None` if the field is missing or `null`.
     ///
     /// # Errors
-    /// If the field holds another type.
+    /// Returns an error if the field holds another type.
     pub fn flag(&mut self, field: &'static str) -> Result<Option<bool>, WrongType> {
         match self.take(field) {
             None => Ok(None),
@@ -268,7 +269,7 @@ impl Fields {
         }
     }
 
-    /// Returns the first field whose name was there before.
+    /// Returns the first field name that repeats an earlier one.
     #[must_use]
     pub fn duplicate(&self) -> Option<&str> {
         let mut seen = BTreeSet::new();
@@ -276,7 +277,7 @@ impl Fields {
         names.find(|name| !seen.insert(*name))
     }
 
-    /// Returns the first field that is not among `known`, or that is there twice.
+    /// Returns the first field that is not in `known` or that repeats an earlier one.
     #[must_use]
     pub fn fault(&self, known: &[&str]) -> Option<FieldFault<'_>> {
         let mut names = self.0.iter().map(|(name, _)| name.as_str()).enumerate();
@@ -290,8 +291,8 @@ impl Fields {
     }
 }
 
-/// Iterates over the places of the objects within a text, one after the other; not of those within
-/// others.
+/// Iterates over the byte ranges of the JSON objects in a text, in order. Objects nested in other
+/// objects are not reported separately.
 pub fn objects(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -310,7 +311,7 @@ pub fn objects(text: &str) -> impl Iterator<Item = Range<usize>> {
 }
 
 struct Reader<'a> {
-    /// The fields of the outermost object to read; all where there is no list.
+    /// The fields of the outermost object to keep; `None` keeps all of them.
     known: Option<&'a [&'a str]>,
 }
 

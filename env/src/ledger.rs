@@ -1,27 +1,27 @@
-//! Evidence about each slot and the trust that follows from it (spec trust §5).
+//! Evidence about each slot and the trust derived from it (spec trust §5).
 //!
-//! Everything here is public: an agent that remembers its own actions and the observations after
-//! them can rebuild every field.
+//! All of it is public: an agent that remembers its own actions and the observations after them can
+//! reconstruct every field.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::num::round_to;
 use crate::slot::{PerSlot, SLOTS, Slot};
 
-/// Stakes from which a report counts as high-stakes evidence.
+/// Stakes at or above which a report counts as high-stakes evidence.
 pub const HIGH_STAKES: f64 = 0.70;
 
-/// Successes among a number of reports.
+/// A success count out of a number of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rate {
-    /// Reports that turned out right.
+    /// Number of reports that turned out right.
     pub successes: u16,
-    /// All reports.
+    /// Number of all reports.
     pub count: u16,
 }
 
 impl Rate {
-    /// `successes / count`, if there is any report.
+    /// Returns `successes / count`, or `None` without any report.
     #[must_use]
     pub fn value(self) -> Option<f64> {
         (self.count > 0).then(|| f64::from(self.successes) / f64::from(self.count))
@@ -33,22 +33,22 @@ impl Rate {
     }
 }
 
-/// What is known of one slot; `D` is the number of domains of the world.
+/// The evidence about one slot; `D` is the number of domains in the world.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evidence<const D: usize> {
-    /// Beta posterior of success, weighted by stakes.
+    /// Alpha parameter of the Beta posterior: 1 plus the weights of the right reports.
     pub alpha: f64,
-    /// Beta posterior of failure, weighted by stakes.
+    /// Beta parameter of the Beta posterior: 1 plus the weights of the wrong reports.
     pub beta: f64,
-    /// Sum of `max(0, confidence - outcome)`.
+    /// Sum of `max(0, confidence - outcome)` over the reports.
     pub gap_sum: f64,
-    /// Reports so far. Every report carries a confidence.
+    /// Number of reports so far, each of which states a confidence.
     pub calls: u16,
-    /// Success by domain.
+    /// Successes by domain index.
     pub domains: [Rate; D],
-    /// Success below [`HIGH_STAKES`].
+    /// Successes at stakes below [`HIGH_STAKES`].
     pub low: Rate,
-    /// Success from [`HIGH_STAKES`] on.
+    /// Successes at stakes of [`HIGH_STAKES`] or more.
     pub high: Rate,
 }
 
@@ -67,25 +67,25 @@ impl<const D: usize> Default for Evidence<D> {
 }
 
 impl<const D: usize> Evidence<D> {
-    /// Mean of the Beta posterior.
+    /// Returns the mean of the Beta posterior, 0..=1.
     #[must_use]
     pub fn trust(&self) -> f64 {
         self.alpha / (self.alpha + self.beta)
     }
 
-    /// Reports that turned out right.
+    /// Returns the number of reports that turned out right.
     #[must_use]
     pub const fn successes(&self) -> u16 {
         self.low.successes + self.high.successes
     }
 
-    /// Reports that turned out wrong.
+    /// Returns the number of reports that turned out wrong.
     #[must_use]
     pub const fn failures(&self) -> u16 {
         self.calls - self.successes()
     }
 
-    /// Mean overconfidence per report, rounded as the observation shows it.
+    /// Returns the mean overconfidence per report, rounded to three decimals as in the observation.
     #[must_use]
     pub fn confidence_gap(&self) -> f64 {
         if self.calls == 0 {
@@ -95,7 +95,8 @@ impl<const D: usize> Evidence<D> {
         }
     }
 
-    /// Difference between high- and low-stakes success, 0 until both have been seen.
+    /// Returns the absolute difference between high- and low-stakes success rates, rounded to three
+    /// decimals; 0 until both kinds of stakes have been seen.
     #[must_use]
     pub fn stakes_volatility(&self) -> f64 {
         match (self.high.value(), self.low.value()) {
@@ -105,8 +106,8 @@ impl<const D: usize> Evidence<D> {
     }
 }
 
-/// What payloads show of one slot's history: numbers to three decimals, and success by the names
-/// of the world's domains.
+/// The evidence about one slot as payloads show it: numbers rounded to three decimals, and success
+/// rates keyed by the names of the world's domains.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EvidenceRow<const D: usize> {
     evidence: Evidence<D>,
@@ -114,7 +115,7 @@ pub struct EvidenceRow<const D: usize> {
 }
 
 impl<const D: usize> EvidenceRow<D> {
-    /// The row of `evidence`; `domains` names its domains in order.
+    /// Creates the row of `evidence`; `domains` names its domains in order.
     #[must_use]
     pub const fn new(evidence: Evidence<D>, domains: &'static [&'static str; D]) -> Self {
         Self { evidence, domains }
@@ -148,20 +149,20 @@ impl<const D: usize> Serialize for EvidenceRow<D> {
     }
 }
 
-/// One report of a specialist, as the ledger takes it in.
+/// One report of a specialist, in the form that the ledger records.
 #[derive(Clone, Copy, Debug)]
 pub struct Report {
-    /// Whether the report was right.
+    /// `true` if the report was right.
     pub success: bool,
-    /// Stakes of the subtask, 0..1.
+    /// Stakes of the subtask, 0..=1.
     pub stakes: f64,
-    /// Stated confidence, 0..1.
+    /// Confidence stated with the report, 0..=1.
     pub confidence: f64,
     /// Index of the subtask's domain.
     pub domain: usize,
 }
 
-/// Evidence about all slots.
+/// The evidence about all slots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ledger<const D: usize> {
     slots: [Evidence<D>; SLOTS],
@@ -183,7 +184,7 @@ impl<const D: usize> std::ops::Index<Slot> for Ledger<D> {
 }
 
 impl<const D: usize> Ledger<D> {
-    /// Takes in one report.
+    /// Records one report of `slot`.
     pub fn update(&mut self, slot: Slot, report: Report) {
         let evidence = &mut self.slots[slot.index()];
         let weight = 1.0 + 2.0 * report.stakes;
@@ -203,33 +204,34 @@ impl<const D: usize> Ledger<D> {
         bucket.record(report.success);
     }
 
-    /// Unrounded trust per slot.
+    /// Returns the unrounded trust in each slot, 0..=1.
     #[must_use]
     pub fn trust(&self) -> [f64; SLOTS] {
         self.slots.map(|e| e.trust())
     }
 
-    /// Trust per slot to three decimals, as the observation shows it.
+    /// Returns the trust in each slot, rounded to three decimals as in the observation.
     #[must_use]
     pub fn snapshot(&self) -> PerSlot<f64> {
         PerSlot(self.trust().map(|t| round_to(t, 3)))
     }
 
-    /// How close trust is to the true reliabilities: `max(0, 1 - 4 * Brier score)`.
+    /// Returns the closeness of trust to the true reliabilities: `max(0, 1 - 4 * Brier score)`.
     #[must_use]
     pub fn calibration(&self, reliability: &[f64; SLOTS]) -> f64 {
         let mut sum = 0.0;
         for (trust, truth) in self.trust().iter().zip(reliability) {
-            // The reference calls pow(x, 2), which differs by one ulp for about 0.09 % of inputs;
-            // x * x is the same on every target.
+            // The reference calls pow(x, 2), which differs by one ulp for about 0.09 % of inputs; x
+            // * x is the same on every target.
             sum += (trust - truth) * (trust - truth);
         }
         (1.0 - 4.0 * (sum / SLOTS as f64)).max(0.0)
     }
 
-    /// How close trust is to what the calls themselves could bring: as [`Ledger::calibration`], over
-    /// the slots that were called. `promised` sums the chance of success over the calls to a slot.
-    /// 0 when nobody was called: nothing was learned.
+    /// Returns the closeness of trust to the mean success chance of the calls made: as
+    /// [`Ledger::calibration`], over the slots that were called. `promised` holds, per slot, the
+    /// sum of the success chances of its calls. Returns 0 if no slot was called, because nothing
+    /// was learned.
     #[must_use]
     pub fn calibration_of_calls(&self, promised: &PerSlot<f64>) -> f64 {
         let (mut sum, mut called) = (0.0, 0u8);
@@ -262,7 +264,8 @@ mod tests {
             confidence: 0.9,
             domain: 0,
         };
-        // Two successes of weight 2: trust 5/6, against a mean chance of .7. Others do not count.
+        // Two successes of weight 2 give trust 5/6, against a mean chance of 0.7. Slots that were
+        // not called do not count.
         for chance in [0.9, 0.5] {
             ledger.update(Slot::ALL[3], report);
             promised.0[3] += chance;

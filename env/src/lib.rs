@@ -1,20 +1,22 @@
 //! Deterministic environments for agent oversight.
 //!
 //! A world is a plain value: the same task, seed, stream mode and actions give the same trajectory
-//! bit for bit on every target. The crate knows no clock, file, thread, global or OS randomness.
+//! bit for bit on every target. The crate uses no clock, files, threads, globals or OS randomness.
 //!
 //! * [`trust`]: an orchestrator learns which of five specialists with hidden behaviours to believe.
 //! * [`cluster`]: a scheduler runs jobs on failing GPUs while workers lie and an adversary attacks.
-//! * [`polyguard`]: making a risky medication regimen safer under missing data; a simulation.
-//! * [`Environment`]: the interface of every episode; [`Batch`] and [`JsonEnv`] work on any of them.
-//! * [`rng`]: CPython-compatible random streams, and the two ways of seeding them.
-//! * [`json`]: JSON from outside, with every field that it has.
-//! * [`ledger`]: evidence about each slot and the trust that follows from it.
-//! * [`controller`]: adaptive difficulty, a value that the caller owns.
-//! * [`named`]: enums whose variants have names, made by [`named_enum!`].
-//! * [`rules`]: named changes to the reference's rules, switched one by one.
-//! * [`task`]: what the tasks of all worlds have in common.
-//! * [`digest`]: the fingerprint by which two runs are compared.
+//! * [`polyguard`]: an agent makes a risky medication regimen safer under missing data; a
+//!   simulation.
+//! * [`Environment`]: the interface of every episode; [`Batch`] and [`JsonEnv`] work on any of
+//!   them.
+//! * [`rng`]: CPython-compatible random streams, and the two modes of seeding them.
+//! * [`json`]: strict parsing of untrusted JSON that keeps every field.
+//! * [`ledger`]: evidence about each slot and the trust derived from it.
+//! * [`controller`]: adaptive difficulty, as a value that the caller owns.
+//! * [`named`]: enums whose variants have names, defined by [`named_enum!`].
+//! * [`rules`]: named changes to the reference's rules, which can be switched individually.
+//! * [`task`]: the common interface of the tasks of all worlds.
+//! * [`digest`]: digests for comparing two runs.
 
 pub mod batch;
 pub mod cluster;
@@ -46,7 +48,7 @@ pub use registry::WorldName;
 pub use slot::{PerSlot, SLOTS, Slot};
 pub use task::{Task, TaskName};
 
-/// Compiles the code in the book.
+/// Compiles the code examples of the book as doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/trust.md")]
 #[doc = include_str!("../../docs/adding-a-world.md")]

@@ -1,7 +1,7 @@
 //! Enums whose variants have names: one macro for the list, the names, parsing and serialisation.
 //!
-//! [`named_enum!`](crate::named_enum) defines such an enum, and [`Named`] is what code that serves several
-//! of them needs. Worlds of other crates can use both.
+//! [`named_enum!`](crate::named_enum) defines such an enum, and [`Named`] is the trait for code
+//! that handles several of them. Worlds in other crates can use both.
 
 use std::marker::PhantomData;
 
@@ -13,39 +13,39 @@ pub mod export {
     pub use serde;
 }
 
-/// An enum of named variants, for code that serves several.
+/// An enum of named variants, for code that handles several such enums.
 pub trait Named: Copy + 'static {
-    /// All variants, in order.
+    /// All variants, in declaration order.
     const ALL: &'static [Self];
-    /// The names of all variants, in the same order.
+    /// Names of all variants, in the same order.
     const NAMES: &'static [&'static str];
 
     /// Returns the name used in payloads, files and on the command line.
     fn name(self) -> &'static str;
 
-    /// Returns the variant with this name.
+    /// Returns the variant with this name, or `None` if there is none.
     fn parse(name: &str) -> Option<Self> {
         let at = Self::NAMES.iter().position(|known| *known == name)?;
         Self::ALL.get(at).copied()
     }
 
-    /// Returns the variant with this name, in upper or lower case.
+    /// Returns the variant with this name, ignoring ASCII case.
     fn parse_ignore_case(name: &str) -> Option<Self> {
         let same = |known: &&str| known.eq_ignore_ascii_case(name);
         let at = Self::NAMES.iter().position(same)?;
         Self::ALL.get(at).copied()
     }
 
-    /// Returns all names with commas between.
+    /// Returns all names, separated by commas.
     fn names() -> String {
         Self::NAMES.join(", ")
     }
 }
 
-/// Reads a variant by its name.
+/// Deserializes a variant from its name.
 ///
 /// # Errors
-/// If it is no text, or none of the names, which the error lists.
+/// Returns an error if the input is not a string or not one of the names, which the error lists.
 pub fn deserialize<'de, T: Named, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
     struct ByName<T>(PhantomData<T>);
     impl<T: Named> Visitor<'_> for ByName<T> {
@@ -64,9 +64,9 @@ pub fn deserialize<'de, T: Named, D: Deserializer<'de>>(from: D) -> Result<T, D:
 
 /// Defines an enum of named variants.
 ///
-/// It has `ALL`, `COUNT`, `name` and `parse`, implements [`Named`](crate::named::Named) and the usual
-/// traits of a plain value, and is printed, serialised and deserialised by its names. Attributes of the
-/// enum and of its variants are kept, so that it can derive more.
+/// The enum has `ALL`, `COUNT`, `name` and `parse`, implements [`Named`](crate::named::Named) and
+/// the usual traits of a plain value, and is printed, serialised and deserialised by its names.
+/// Attributes of the enum and of its variants are kept, so that it can derive more traits.
 ///
 /// ```
 /// sentinel_env::named_enum! {
@@ -106,9 +106,9 @@ macro_rules! named_enum {
 
         #[allow(dead_code, reason = "not every enum needs all of them")]
         impl $name {
-            /// The number of variants.
+            /// Number of variants in the enum.
             $vis const COUNT: usize = [$($text),+].len();
-            /// All variants, in order.
+            /// All variants, in declaration order.
             $vis const ALL: [Self; Self::COUNT] = [$(Self::$variant),+];
 
             /// Returns the name used in payloads, files and on the command line.
@@ -119,7 +119,7 @@ macro_rules! named_enum {
                 }
             }
 
-            /// Returns the variant with this name.
+            /// Returns the variant with this name, or `None` if there is none.
             #[must_use]
             $vis fn parse(name: &str) -> Option<Self> {
                 <Self as $crate::named::Named>::parse(name)

@@ -1,21 +1,22 @@
-//! Number rules shared by every world: Python's rounding, clamping, and exact means.
+//! Number rules shared by all worlds: Python's rounding, clamping, and exact means.
 
-/// Bounds of a step or terminal reward (spec trust §2).
+/// Clamps a step or terminal reward to `[0.01, 0.99]` (spec trust §2).
 #[must_use]
 pub fn clamp_reward(value: f64) -> f64 {
     value.clamp(0.01, 0.99)
 }
 
-/// `value` limited to `[0, 1]`.
+/// Clamps `value` to `[0, 1]`.
 #[must_use]
 pub fn clip01(value: f64) -> f64 {
     value.clamp(0.0, 1.0)
 }
 
-/// Python's `round(x, places)`: the exact binary value rounded to a decimal, exact ties to even.
+/// Rounds like Python's `round(x, places)`: the exact binary value to a decimal, exact ties to
+/// even.
 ///
-/// Away from a tie the scaled value decides, and dividing two exactly represented integers gives
-/// the double nearest to the decimal. Close to a tie the exact binary value decides.
+/// Away from a tie, the scaled value decides, and dividing two exactly represented integers gives
+/// the double nearest to the decimal. Close to a tie, the exact binary value decides.
 #[must_use]
 pub fn round_to(x: f64, places: usize) -> f64 {
     const SCALE: [f64; 7] = [1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6];
@@ -34,15 +35,15 @@ pub fn round_to(x: f64, places: usize) -> f64 {
     }
 }
 
-/// Distance from a tie within which the scaled value does not decide. The product is off by at most
-/// half an ulp, far below it for values below 1e6.
+/// Distance from a tie within which the scaled value does not decide. The rounding error of the
+/// product is at most half an ulp, far below this distance for values below 1e6.
 const NEAR_TIE: f64 = 1e-7;
 
-/// Returns the nearest integer, ties to even. The calls of the standard library for that are slow
-/// where the processor is not known to have them.
+/// Returns the nearest integer, ties to even. The standard library's function for this is slow if
+/// the target CPU is not known to have the instruction.
 #[inline]
 fn nearest_integer(x: f64) -> f64 {
-    // Adding and taking away 1.5 * 2^52 leaves the nearest integer.
+    // Adding and subtracting 1.5 * 2^52 leaves the nearest integer.
     const INTEGERS: f64 = 6_755_399_441_055_744.0;
     (x + INTEGERS) - INTEGERS
 }
@@ -59,7 +60,7 @@ pub(crate) fn round_to_thousandths(x: f64) -> f64 {
     }
 }
 
-/// Returns the mean reward per event, limited to `[0, 1]`; 0 without events.
+/// Returns the mean reward per event, clamped to `[0, 1]`; 0 without events.
 #[must_use]
 pub(crate) fn mean_reward(total_reward: f64, events: u16) -> f64 {
     if events == 0 {
@@ -69,7 +70,7 @@ pub(crate) fn mean_reward(total_reward: f64, events: u16) -> f64 {
     }
 }
 
-/// Iterates over the places of the bits that are set, lowest first.
+/// Iterates over the positions of the set bits, lowest first.
 #[inline]
 pub(crate) fn set_bits(mut bits: u64) -> impl Iterator<Item = u8> {
     std::iter::from_fn(move || {
@@ -82,10 +83,11 @@ pub(crate) fn set_bits(mut bits: u64) -> impl Iterator<Item = u8> {
     })
 }
 
-/// Rounds a value next to a tie in integers: no decimal text, so no allocation.
+/// Rounds a value close to a tie in integer arithmetic, which needs no decimal text and no
+/// allocation.
 ///
-/// `x * scale` is below 1e6 and near an odd multiple of one half, so `x` is a normal number and
-/// its last bit is worth at least 2^-73.
+/// `x * scale` is below 1e6 and near an odd multiple of one half, so `x` is a normal number and its
+/// last bit is worth at least 2^-73.
 #[cold]
 fn round_near_tie(x: f64, scale: f64) -> f64 {
     let bits = x.to_bits();
@@ -99,7 +101,7 @@ fn round_near_tie(x: f64, scale: f64) -> f64 {
     let (whole, rest) = (product >> shift, product & ((1 << shift) - 1));
     let half = 1 << (shift - 1);
     let up = rest > half || (rest == half && whole % 2 == 1);
-    // Both are exact, so the quotient is the double nearest to the decimal.
+    // Both operands are exact, so the quotient is the double nearest to the decimal.
     ((whole + u128::from(up)) as f64 / scale).copysign(x)
 }
 
@@ -109,14 +111,14 @@ fn round_exactly(x: f64, places: usize) -> f64 {
     if !x.is_finite() {
         return x;
     }
-    // `{:.k}` prints the exactly rounded decimal and parsing gives its nearest double.
+    // `{:.k}` prints the exactly rounded decimal, and parsing gives its nearest double.
     format!("{x:.places$}").parse().unwrap_or(x)
 }
 
-/// The exact rational mean of `values` in `[0, 2^16)`, rounded once to a double.
+/// Returns the exact rational mean of `values` in `[0, 2^16)`, rounded once to a double.
 ///
-/// Sums in units of 2^-72, so every value must be 0 or at least 2^-19 (a ratio of two 16-bit
-/// counts is). Returns 0 for an empty slice.
+/// Sums in units of 2^-72, so every value must be 0 or at least 2^-19, as every ratio of two 16-bit
+/// counts is. Returns 0 for an empty slice.
 #[must_use]
 pub fn exact_mean(values: &[f64]) -> f64 {
     if values.is_empty() {
@@ -129,7 +131,7 @@ pub fn exact_mean(values: &[f64]) -> f64 {
     quotient as f64 * 2f64.powi(-104)
 }
 
-/// `numerator / denominator` rounded once to a double. 0 for an empty denominator.
+/// Returns `numerator / denominator`, rounded once to a double, or 0 if the denominator is 0.
 #[must_use]
 pub fn exact_ratio(numerator: u128, denominator: u64) -> f64 {
     if numerator == 0 || denominator == 0 {
@@ -137,13 +139,14 @@ pub fn exact_ratio(numerator: u128, denominator: u64) -> f64 {
     }
     let shift = numerator.leading_zeros();
     let (scaled, by) = (numerator << shift, u128::from(denominator));
-    // As above: the sticky bit keeps a remainder from being taken for an exact tie.
+    // As in `exact_mean`, the sticky bit keeps a remainder from being taken for an exact tie.
     let whole = scaled / by;
     let quotient = whole | u128::from(whole * by != scaled);
     quotient as f64 * 0.5f64.powi(shift.cast_signed())
 }
 
-/// A non-negative double as an integer in units of 2^-72 (exact for the range above).
+/// Returns a non-negative double as an integer in units of 2^-72, exact for the range of
+/// [`exact_mean`].
 fn fixed_point(value: f64) -> u128 {
     let bits = value.to_bits();
     let exponent = ((bits >> 52) & 0x7ff) as i32;
@@ -201,7 +204,7 @@ mod tests {
         let mut x = 0.123_456_789_f64;
         for i in 0..200_000 {
             x = (x * 1_103.515_245 + 0.123_45).fract();
-            // Every third value is put next to a tie, where the two could differ.
+            // Every third value is moved next to a tie, where the two functions could differ.
             let y = if i % 3 == 0 {
                 (x * 1000.0).floor() / 1000.0 + 0.0005
             } else {

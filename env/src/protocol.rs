@@ -1,9 +1,9 @@
-//! Sessions: episodes that speak JSON, built once for every world.
+//! JSON sessions for episodes, shared by all worlds.
 //!
-//! [`Session`] keeps an episode with its ids, its steps and its digest, and refuses messages that it
-//! cannot take. A world supplies what differs through [`Protocol`]: how a message becomes an action,
-//! what to record of a step, and how a reply is built. [`JsonEnv`] is for callers that hold an
-//! environment before they hold an episode.
+//! [`Session`] holds an episode with its ids, its steps and its digest, and refuses invalid
+//! messages. A world supplies the differences through [`Protocol`]: how a message becomes an
+//! action, what to record of a step, and how a reply is built. [`JsonEnv`] is for callers that need
+//! an environment object before the first episode starts.
 
 use std::error::Error;
 use std::fmt::Debug;
@@ -12,91 +12,93 @@ use crate::digest::{Digest, uuid};
 use crate::environment::{Environment, Seeded, Transition, World};
 use crate::rng::derive_seed;
 
-/// Steps for which a session has room from the start.
+/// Number of steps for which a session allocates memory at the start.
 const ROOM: usize = 48;
 
-/// A world that speaks JSON: actions in, replies out.
+/// A world with a JSON interface that takes actions and returns replies.
 pub trait Protocol: World {
-    /// What to start.
+    /// A request to start an episode.
     type Request;
-    /// Why it was not started.
+    /// The error for a request that starts no episode.
     type ResetError: Error;
     /// An action as it arrives in JSON.
     type Message: serde::de::DeserializeOwned + From<Self::Action>;
-    /// Why a message is not an action.
+    /// The error for a message that is not a valid action.
     type ActionError: Error + 'static;
-    /// What a reset or a step answers.
+    /// The reply to a reset or a step.
     type Reply: serde::Serialize;
-    /// What replies need besides the episode and its steps, such as events or a transcript.
+    /// Data that replies need besides the episode and its steps, such as events or a transcript.
     type Log: Clone + Debug + Default + Send + Sync;
-    /// What episodes learn their difficulty from; `()` where the world has none. Belongs to the caller.
+    /// The state, owned by the caller, that adaptive episodes learn their difficulty from; `()` if
+    /// the world has none.
     type Curriculum: Default;
-    /// What a message says besides its action; the default is an action from code.
+    /// The content of a message besides its action; the default stands for an action from code.
     type Remark: Default;
-    /// The error of a step after the end.
+    /// The error of a step after the end of the episode.
     const OVER: Self::StepError;
-    /// Salt of an episode's id, another one in every world; that of its session's id is one more.
+    /// Salt of the episode id; the session id uses the next number. No two worlds may use the same
+    /// salt.
     const ID_SALT: u64;
 
-    /// Returns a number for the ids of episodes with equal seeds, so that those of different tasks
-    /// differ.
+    /// Returns a number that distinguishes the ids of episodes with equal seeds, for example by
+    /// task.
     fn id_key(&self) -> u64;
 
-    /// Returns the setup that a request asks for, and the log that its session starts with.
+    /// Returns the setup that a request asks for, and the initial log of its session.
     ///
     /// # Errors
-    /// If there is no such thing.
+    /// Returns an error if the request names something that does not exist.
     fn resolve_request(
         request: &Self::Request,
         curriculum: &Self::Curriculum,
     ) -> Result<(Self::Setup, Self::Log), Self::ResetError>;
 
-    /// Returns the session id that a message names.
+    /// Returns the session id that a message names, if any.
     fn session_id(message: &Self::Message) -> Option<&str>;
 
-    /// Reads a message.
+    /// Parses a message into an action and the rest of its content.
     ///
     /// # Errors
-    /// If it is not an action.
+    /// Returns an error if the message is not a valid action.
     fn parse_message(
         &self,
         message: &Self::Message,
     ) -> Result<(Self::Action, Self::Remark), Self::ActionError>;
 
-    /// Records the step that the session's episode has just taken. It is not yet among
+    /// Records the step that the session's episode has just taken. The step is not yet in
     /// [`Session::steps`].
     fn record(session: &mut Session<Self>, step: &Self::Info, remark: Self::Remark);
 
-    /// Tells the curriculum how the ended episode went, where it took part in it.
+    /// Reports the result of the ended episode to the curriculum if the episode took part in it.
     fn report_end(_session: &mut Session<Self>, _curriculum: &mut Self::Curriculum) {}
 
     /// Builds the reply to the last reset or step.
     fn reply(session: &Session<Self>) -> Self::Reply;
 }
 
-/// Why a message was refused. The episode is as it was.
+/// The reason why a message was refused. The episode is then unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError<A: Error + 'static, S: Error + 'static> {
-    /// Nothing was started.
+    /// No episode has been started yet.
     #[error("no episode: reset before the first step")]
     NotReset,
-    /// The message is for another session.
+    /// The message names another session.
     #[error("session_id {given:?} is not this session's {own:?}")]
     OtherSession {
-        /// What the message says.
+        /// The session id in the message.
         given: String,
-        /// What it should say, or leave out.
+        /// The id of this session, which messages must name or leave out.
         own: String,
     },
-    /// The message is not an action.
+    /// The message is not a valid action.
     #[error(transparent)]
     Action(A),
-    /// The episode does not take it.
+    /// The episode refused the action.
     #[error(transparent)]
     Step(S),
 }
 
-/// The [`MessageError`] of a world.
+/// The [`MessageError`] of world `W`.
 pub type MessageErrorOf<W> =
     MessageError<<W as Protocol>::ActionError, <W as Environment>::StepError>;
 
@@ -112,13 +114,13 @@ pub struct Session<W: Protocol> {
 }
 
 impl<W: Protocol> Session<W> {
-    /// Starts an episode. Ids are derived from its setup, so that equal runs have equal ids.
+    /// Starts an episode. Its ids are derived from the setup, so equal runs have equal ids.
     #[must_use]
     pub fn new(setup: &W::Setup) -> Self {
         Self::with_log(setup, W::Log::default())
     }
 
-    /// Starts what a request asks for.
+    /// Starts the episode that a request asks for.
     ///
     /// # Errors
     /// As [`Protocol::resolve_request`].
@@ -146,7 +148,7 @@ impl<W: Protocol> Session<W> {
         }
     }
 
-    /// Takes a typed action and records it.
+    /// Applies a typed action and records the step.
     ///
     /// # Errors
     /// As [`Environment::step`]; nothing changes then.
@@ -154,7 +156,7 @@ impl<W: Protocol> Session<W> {
         self.take(action, W::Remark::default())
     }
 
-    /// Takes an action with what its message says besides, and records both.
+    /// Applies an action and records it together with the rest of its message.
     pub(crate) fn take(
         &mut self,
         action: W::Action,
@@ -167,11 +169,12 @@ impl<W: Protocol> Session<W> {
         Ok(transition)
     }
 
-    /// Takes a JSON action. At the end of an adaptive episode the caller's curriculum learns of it.
+    /// Applies a JSON action. At the end of an adaptive episode, the result is reported to the
+    /// caller's curriculum.
     ///
     /// # Errors
-    /// After the end, if the message is for another session or not an action, or if the episode does
-    /// not take it; nothing changes then.
+    /// Returns an error if the episode has ended, if the message names another session or is not a
+    /// valid action, or if the episode refuses the action. Nothing changes then.
     pub fn step(
         &mut self,
         message: &W::Message,
@@ -187,7 +190,7 @@ impl<W: Protocol> Session<W> {
         Ok(self.reply())
     }
 
-    /// Refuses a message after the end, or one that is for another session.
+    /// Returns an error if the episode has ended or the message names another session.
     pub(crate) fn check(&self, message: &W::Message) -> Result<(), MessageErrorOf<W>> {
         if W::is_done(self.episode.observation()) {
             return Err(MessageError::Step(W::OVER));
@@ -209,19 +212,19 @@ impl<W: Protocol> Session<W> {
         W::reply(self)
     }
 
-    /// Returns the episode inside.
+    /// Returns the episode of the session.
     #[must_use]
     pub const fn episode(&self) -> &W {
         &self.episode
     }
 
-    /// Returns all steps taken.
+    /// Returns all steps taken so far, in order.
     #[must_use]
     pub fn steps(&self) -> &[W::Info] {
         &self.steps
     }
 
-    /// Returns the last step taken.
+    /// Returns the last step taken, or `None` before the first one.
     #[must_use]
     pub fn last_step(&self) -> Option<&W::Info> {
         self.steps.last()
@@ -239,21 +242,21 @@ impl<W: Protocol> Session<W> {
         &self.episode_id
     }
 
-    /// Returns the id that messages may name.
+    /// Returns the session id that messages may name.
     #[must_use]
     pub fn session_id(&self) -> &str {
         &self.session_id
     }
 }
 
-/// Returns an id that depends on the episode's setup and `salt` alone.
+/// Returns an id that depends only on the episode's seed, [`Protocol::id_key`] and `salt`.
 pub(crate) fn derive_id<W: Protocol>(episode: &W, salt: u64) -> String {
     let seed = episode.setup().seed();
     uuid(derive_seed(seed, salt), derive_seed(episode.id_key(), salt))
 }
 
-/// A digest of a trajectory with a mark after each step, so that the first difference between two
-/// trajectories can be named.
+/// A digest of a trajectory that also keeps a mark after each step, so that the first step at which
+/// two trajectories differ can be found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrajectoryDigest {
     digest: Digest,
@@ -267,7 +270,7 @@ impl TrajectoryDigest {
         self.trail.push(self.digest.hash as u32);
     }
 
-    /// Returns size and hash of all steps so far.
+    /// Returns the size and hash of all steps so far.
     #[must_use]
     pub const fn digest(&self) -> Digest {
         self.digest
@@ -280,9 +283,8 @@ impl TrajectoryDigest {
     }
 }
 
-/// The reset/step surface as one object, for programs that hold an environment before they hold an
-/// episode, such as a server that answers `reset` and `step` in JSON. The curriculum belongs to the
-/// caller.
+/// An environment with `reset` and `step` in JSON, for programs that need the environment object
+/// before the first episode starts, such as a server. The curriculum belongs to the caller.
 ///
 /// ```
 /// use sentinel_env::{JsonEnv, cluster};
@@ -316,10 +318,11 @@ impl<W: Protocol> Default for JsonEnv<W> {
 }
 
 impl<W: Protocol> JsonEnv<W> {
-    /// Starts an episode; one that is running is dropped.
+    /// Starts an episode, replacing a running one.
     ///
     /// # Errors
-    /// If there is no such thing; a running episode goes on then.
+    /// Returns an error if the request names something that does not exist; a running episode then
+    /// continues.
     pub fn reset(
         &mut self,
         request: &W::Request,
@@ -331,10 +334,10 @@ impl<W: Protocol> JsonEnv<W> {
         Ok(reply)
     }
 
-    /// Takes a JSON action.
+    /// Applies a JSON action to the current episode.
     ///
     /// # Errors
-    /// As [`Session::step`], and before the first reset; nothing changes then.
+    /// As [`Session::step`], and also before the first reset; nothing changes then.
     pub fn step(
         &mut self,
         message: &W::Message,
@@ -346,7 +349,7 @@ impl<W: Protocol> JsonEnv<W> {
         }
     }
 
-    /// Returns the running or ended episode.
+    /// Returns the session of the running or ended episode, or `None` before the first reset.
     #[must_use]
     pub const fn session(&self) -> Option<&Session<W>> {
         self.session.as_ref()

@@ -1,4 +1,5 @@
-//! The worlds by name: one line per world, from which names, dispatch and parsing follow.
+//! The registry of worlds: one line per world, from which names, dispatch and parsing are
+//! generated.
 //!
 //! To add a world, write its module and add its line to the list in this file.
 
@@ -6,11 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::environment::World;
 
-/// Declares [`WorldName`] and `in_world!` from lines of the form `Name => module`, the module's episode
-/// being `module::Episode`. The first world is meant where a file names none.
+/// Declares [`WorldName`] and `in_world!` from lines of the form `Name => module`, where
+/// `module::Episode` is the world's episode type. The first world is the default for files that
+/// name none.
 macro_rules! worlds {
     ($dollar:tt $($(#[$doc:meta])* $Name:ident => $module:ident,)+) => {
-        /// A world of this crate.
+        /// The name of a world in this crate.
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
         )]
@@ -32,8 +34,8 @@ macro_rules! worlds {
             }
         }
 
-        /// Evaluates an expression for the world that a [`WorldName`](crate::WorldName) names: in it,
-        /// `$W` is the type of that world's episodes.
+        /// Evaluates an expression for the world that a [`WorldName`](crate::WorldName) names:
+        /// within the expression, `$W` is the type of that world's episodes.
         #[macro_export]
         macro_rules! in_world {
             ($dollar name:expr, $dollar W:ident => $dollar body:expr) => {
@@ -58,16 +60,16 @@ worlds! { $
 }
 
 impl WorldName {
-    /// The world that a file means where it names none.
+    /// The world of files that name none.
     pub const UNNAMED: Self = Self::ALL[0];
 
-    /// Returns the world with this name.
+    /// Returns the world with this name, or `None` if there is none.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|world| world.name() == name)
     }
 
-    /// Returns all names for a message, with `last` before the last one.
+    /// Returns all names for a message: commas between them, and `last` before the last one.
     #[must_use]
     pub fn list(last: &str) -> String {
         let names: Vec<&str> = Self::ALL.iter().map(|world| world.name()).collect();

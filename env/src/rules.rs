@@ -1,33 +1,33 @@
-//! Named rule sets: the reference's rules, and changes to them that can be switched one by one.
+//! Named rule sets: the reference's rules, and changes to them that can be switched individually.
 //!
-//! Parity with the Python reference is always with [`Rules::REFERENCE`]. [`Rules::HARDENED`] has
-//! every change of a world. Most of them put right what the specs list as a quirk (spec trust §16,
-//! spec cluster §12).
+//! Parity with the Python reference is defined for [`Rules::REFERENCE`]. [`Rules::HARDENED`] makes
+//! every change of a world. Most changes correct something that the specs list as a quirk (spec
+//! trust §16, spec cluster §12).
 
 use std::fmt::{self, Debug};
 use std::marker::PhantomData;
 
 use crate::text::abbreviate;
 
-/// Longest piece of a rule set's name that an error repeats, in characters.
+/// Maximum length, in characters, of a rule set's name that an error quotes.
 const QUOTED_MAX: usize = 40;
 
 /// A change to a world's published rules; each world has an enum of its own.
 pub trait RuleChange: Copy + Eq + Debug + Send + Sync + 'static {
-    /// Every change, in the order of the documentation; more than 16 do not compile.
+    /// All changes, in the order of the documentation. More than 16 do not compile.
     const ALL: &'static [Self];
 
-    /// The word used in files, addresses and on the command line.
+    /// Returns the name used in files, addresses and on the command line.
     fn name(self) -> &'static str;
 
-    /// One sentence for a person: what it changes.
+    /// Returns one sentence that tells a reader what the change does.
     fn describe(self) -> &'static str;
 
-    /// Its place in [`RuleChange::ALL`].
+    /// Returns the position of the change in [`RuleChange::ALL`].
     fn index(self) -> u8;
 }
 
-/// The most changes that a world can have: [`Rules`] keeps one bit for each.
+/// Maximum number of changes that a world can have: [`Rules`] stores one bit for each.
 const CHANGES_MAX: usize = u16::BITS as usize;
 
 /// Defines the changes of a world: an enum with a name and a sentence for each.
@@ -69,7 +69,7 @@ macro_rules! changes {
 }
 pub(crate) use changes;
 
-/// The changes of a world whose rules have none.
+/// The empty set of changes, for worlds whose rules cannot be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoChange {}
 
@@ -89,37 +89,37 @@ impl RuleChange for NoChange {
     }
 }
 
-/// Which changes are made to the reference's rules.
+/// A rule set: the reference's rules with a set of changes.
 pub struct Rules<C> {
     bits: u16,
     of: PhantomData<fn() -> C>,
 }
 
-/// Why a text names no rules.
+/// The error for a text that does not name a rule set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RulesError {
-    /// It starts with neither of the two sets.
+    /// The text starts with neither of the two sets.
     #[error(
-        "unknown rules {0:?}: use reference or hardened, changed like reference+{1} or hardened-{1}"
+        "unknown rules {0:?}: use reference or hardened, with changes as in reference+{1} or hardened-{1}"
     )]
     UnknownSet(String, &'static str),
-    /// The world's rules cannot be changed.
-    #[error("unknown rules {0:?}: this world has the reference's rules only")]
+    /// The rules of this world cannot be changed.
+    #[error("unknown rules {0:?}: this world has no changes to the reference's rules")]
     NoChanges(String),
-    /// No such change in this world.
+    /// The world has no change of this name.
     #[error("unknown change {name:?} in the rules: this world has {known}")]
     UnknownChange {
-        /// What is called so.
+        /// The unknown name in the text.
         name: String,
-        /// The changes there are.
+        /// The names of the world's changes.
         known: String,
     },
 }
 
 impl<C: RuleChange> Rules<C> {
-    /// The rules of the Python reference.
+    /// The rules of the Python reference, without changes.
     pub const REFERENCE: Self = Self::from_bits(0);
-    /// Every change.
+    /// The reference's rules with every change of the world.
     pub const HARDENED: Self = Self::from_bits(((1u32 << C::ALL.len()) - 1) as u16);
 
     const fn from_bits(bits: u16) -> Self {
@@ -135,26 +135,26 @@ impl<C: RuleChange> Rules<C> {
         }
     }
 
-    /// Whether the change is made.
+    /// Returns `true` if the rule set includes the change.
     #[must_use]
     #[inline]
     pub fn has(self, change: C) -> bool {
         self.bits >> change.index() & 1 == 1
     }
 
-    /// These and one change more.
+    /// Returns the same rule set with one more change.
     #[must_use]
     pub fn with(self, change: C) -> Self {
         Self::from_bits(self.bits | 1 << change.index())
     }
 
-    /// These without one change.
+    /// Returns the same rule set without one change.
     #[must_use]
     pub fn without(self, change: C) -> Self {
         Self::from_bits(self.bits & !(1 << change.index()))
     }
 
-    /// The changes that are made.
+    /// Iterates over the included changes, in the order of [`RuleChange::ALL`].
     pub fn changes(self) -> impl Iterator<Item = C> {
         C::ALL
             .iter()
@@ -162,11 +162,11 @@ impl<C: RuleChange> Rules<C> {
             .filter(move |change| self.has(*change))
     }
 
-    /// `reference` or `hardened`, with what is added or left out: `reference+health`,
-    /// `hardened-health-timeouts`. [`fmt::Display`] writes the same.
+    /// Parses `reference` or `hardened`, followed by the changes to add or remove:
+    /// `reference+health`, `hardened-health-timeouts`. [`fmt::Display`] writes the same format.
     ///
     /// # Errors
-    /// Names what is unknown, and what there is.
+    /// Returns an error that names the unknown part and the valid names.
     pub fn parse(text: &str) -> Result<Self, RulesError> {
         let end = text.find(['+', '-']).unwrap_or(text.len());
         let (set, mut rest) = text.split_at(end);
@@ -227,7 +227,7 @@ impl<C: RuleChange> serde::Serialize for Rules<C> {
     }
 }
 
-// Derives would ask the same of `C`, which is only a name here.
+// Implemented by hand because derives would require the same traits of `C`, which is only a marker.
 impl<C> Clone for Rules<C> {
     fn clone(&self) -> Self {
         *self
@@ -244,7 +244,7 @@ impl<C> PartialEq for Rules<C> {
 
 impl<C> Eq for Rules<C> {}
 
-/// The published rules first.
+/// Orders by the bit mask of the changes; the published rules come first.
 impl<C> Ord for Rules<C> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.bits.cmp(&other.bits)

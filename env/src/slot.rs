@@ -1,21 +1,21 @@
-//! The five public slots behind which specialists (or workers) act.
+//! The five public slots, each of which is filled by a hidden specialist or worker.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// How many specialists a world has.
+/// Number of slots in a world.
 pub const SLOTS: usize = 5;
 
 const NAMES: [&str; SLOTS] = ["S0", "S1", "S2", "S3", "S4"];
 
-/// A public slot `S0..S4`. A value of this type is always a slot that exists.
+/// A public slot, `S0` to `S4`. Every value of this type is an existing slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(u8);
 
 impl Slot {
-    /// All slots in order, the order in which ties are broken.
+    /// All slots in ascending order; ties are resolved in favour of the first one.
     pub const ALL: [Self; SLOTS] = [Self(0), Self(1), Self(2), Self(3), Self(4)];
 
-    /// The slot with this index, if there is one.
+    /// Returns the slot with this index, or `None` if there is none.
     #[must_use]
     pub const fn new(index: usize) -> Option<Self> {
         if index < SLOTS {
@@ -25,19 +25,19 @@ impl Slot {
         }
     }
 
-    /// The slot that is called `name` (`"S0"`..`"S4"`).
+    /// Returns the slot with this name (`"S0"` to `"S4"`), or `None` if there is none.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         NAMES.iter().position(|n| *n == name).and_then(Self::new)
     }
 
-    /// Position in `S0..S4`.
+    /// Returns the index of the slot, 0..=4.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// The public name.
+    /// Returns the public name, `"S0"` to `"S4"`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         NAMES[self.0 as usize]
@@ -56,7 +56,7 @@ impl Serialize for Slot {
     }
 }
 
-/// One value per slot; serialises as a map in the order S0..S4, as the reference does.
+/// One value per slot; serialises as a map in the order S0..S4, as in the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct PerSlot<T>(pub [T; SLOTS]);
 
@@ -77,7 +77,7 @@ impl<T: Serialize> Serialize for PerSlot<T> {
     }
 }
 
-/// The first slot with the largest value (Python's `max` with a key).
+/// Returns the first slot with the largest value, like Python's `max` with a key.
 #[must_use]
 pub fn argmax(values: &[f64; SLOTS]) -> Slot {
     let mut best = 0;

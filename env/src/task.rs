@@ -1,5 +1,5 @@
-//! Tasks: what those of all worlds have in common, the three numbered ones that several worlds have,
-//! and how a command line chooses some.
+//! Tasks: the common interface of all worlds' tasks, the three numbered tasks that several worlds
+//! share, and the selection of tasks on a command line.
 
 use std::fmt::{Debug, Display};
 use std::hash::Hash;
@@ -7,19 +7,19 @@ use std::hash::Hash;
 use crate::named_enum;
 
 named_enum! {
-    /// The three numbered tasks, by rising difficulty. Each world says what they consist of.
+    /// The three numbered tasks, in order of difficulty. Each world defines their contents.
     pub enum Task {
-        /// The easy one.
+        /// The easy task, the shortest of the three.
         Task1 = "task1",
-        /// The one in the middle.
+        /// The task of medium difficulty.
         Task2 = "task2",
-        /// The hard one: here the adversary wakes.
+        /// The hard task; in the cluster, the only one with attacks.
         Task3 = "task3",
     }
 }
 
 impl Task {
-    /// Returns the reference's word for how hard it is.
+    /// Returns the reference's word for the difficulty: `easy`, `medium` or `hard`.
     #[must_use]
     pub const fn difficulty(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl TaskName for Task {
     }
 }
 
-/// The only task of a world that has one.
+/// The only task of a world that has a single one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SingleTask;
 
@@ -66,27 +66,28 @@ impl Display for SingleTask {
 
 /// A task of a world; each world has a type of its own.
 pub trait TaskName: Copy + Eq + Ord + Hash + Debug + Display + Send + Sync + 'static {
-    /// The tasks that `all` means, in order. A world may know further ones by name.
+    /// The tasks that `all` selects, in order. A world may accept further tasks by name.
     const ALL: &'static [Self];
 
-    /// Returns the word used in files, addresses and on the command line.
+    /// Returns the name used in files, addresses and on the command line.
     fn name(self) -> &'static str;
 
-    /// Returns the task with this name; also one that is not in [`TaskName::ALL`].
+    /// Returns the task with this name, which may be one that is not in [`TaskName::ALL`].
     fn parse(name: &str) -> Option<Self>;
 
-    /// Returns the same task without what a world holds out for measuring. A world overrides it where
-    /// a task shows that, too, unless its name says otherwise.
+    /// Returns the variant of the task to train on. Worlds that hold out part of their content for
+    /// evaluation override this method to exclude it, unless the task's name explicitly includes
+    /// it.
     #[must_use]
     fn to_learn_from(self) -> Self {
         self
     }
 
-    /// Returns the tasks that a command line chooses. A world overrides it where its tasks are cells
-    /// of a grid, which can be chosen along each [`Axis`].
+    /// Returns the tasks that a command line selects. Worlds whose tasks form a grid, in which they
+    /// can be selected along each [`Axis`], override this method.
     ///
     /// # Errors
-    /// Names the word or the option that the world does not know, and what there is.
+    /// Returns a message that names the unknown word or option and the valid ones.
     fn select(selection: &Selection<'_>) -> Result<Vec<Self>, String> {
         match selection.axes().next() {
             None => selection.by_name(),
@@ -97,25 +98,25 @@ pub trait TaskName: Copy + Eq + Ord + Hash + Debug + Display + Send + Sync + 'st
     }
 }
 
-/// An axis of a world's grid of tasks, as a command line names it.
+/// An axis of a world's grid of tasks, as an option of the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// The option, without its dashes.
+    /// Name of the option, without its dashes.
     pub option: &'static str,
-    /// The name of the world that has it.
+    /// Name of the world that has this axis.
     pub world: &'static str,
 }
 
-/// What a command line says about tasks, each as it was typed.
+/// The selection of tasks on a command line, as typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection<'a> {
-    /// Tasks by name with commas between, or `all`.
+    /// Task names separated by commas, or `all`.
     pub tasks: Option<&'a str>,
     axes: Vec<(Axis, &'a str)>,
 }
 
 impl<'a> Selection<'a> {
-    /// Creates a selection of tasks by name; all where none is given.
+    /// Creates a selection of tasks by name; `None` selects all.
     #[must_use]
     pub const fn new(tasks: Option<&'a str>) -> Self {
         Self {
@@ -124,29 +125,30 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// Returns the same selection restricted along `axis`; unchanged without a text.
+    /// Returns the same selection restricted along `axis`; `None` leaves it unchanged.
     #[must_use]
     pub fn with_axis(mut self, axis: Axis, text: Option<&'a str>) -> Self {
         self.axes.extend(text.map(|text| (axis, text)));
         self
     }
 
-    /// Returns what was typed for `axis`.
+    /// Returns the text given for `axis`, if any.
     #[must_use]
     pub fn axis(&self, axis: Axis) -> Option<&'a str> {
         let found = self.axes().find(|(given, _)| *given == axis);
         found.map(|(_, text)| text)
     }
 
-    /// Iterates over the axes that were given and what was typed for them, in the order given.
+    /// Iterates over the given axes and their texts, in the order given.
     pub fn axes(&self) -> impl Iterator<Item = (Axis, &'a str)> {
         self.axes.iter().copied()
     }
 
-    /// Returns the tasks that are named, in the order given; all where none is.
+    /// Returns the named tasks in the order given, or all tasks if none is named.
     ///
     /// # Errors
-    /// Names what is unknown, with what there is, or what is named twice.
+    /// Returns a message that names the unknown task and the valid ones, or the task that is named
+    /// twice.
     pub fn by_name<T: TaskName>(&self) -> Result<Vec<T>, String> {
         let text = match self.tasks {
             None | Some("all") => return Ok(T::ALL.to_vec()),
@@ -174,7 +176,7 @@ pub fn known<T: TaskName>(last: &str) -> String {
     listed(&names, last)
 }
 
-/// Joins names for a message: commas between, and `last` before the last one.
+/// Joins names for a message: commas between them, and `last` before the last one.
 #[must_use]
 pub fn listed(names: &[&str], last: &str) -> String {
     match names.split_last() {

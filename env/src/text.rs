@@ -1,4 +1,4 @@
-//! Text helpers: the beginning of a text that may be as long as a file, and JSON for a prompt.
+//! Text helpers: truncation of possibly very long text, and JSON for prompts.
 
 /// Returns the first `max` characters of `text`.
 #[must_use]
@@ -9,7 +9,7 @@ pub fn clip(text: &str, max: usize) -> &str {
     }
 }
 
-/// Returns the first `max` characters of `text`, with an ellipsis where something was cut off.
+/// Returns the first `max` characters of `text`, followed by an ellipsis if the text is longer.
 #[must_use]
 pub fn abbreviate(text: &str, max: usize) -> String {
     let start = clip(text, max);
@@ -17,7 +17,8 @@ pub fn abbreviate(text: &str, max: usize) -> String {
     format!("{start}{mark}")
 }
 
-/// Returns `value` as JSON with sorted keys: the maps of a [`serde_json::Value`] are ordered by key.
+/// Returns `value` as JSON with sorted keys, which follow from [`serde_json::Value`] ordering its
+/// maps by key.
 pub(crate) fn sorted_json(value: &impl serde::Serialize) -> String {
     serde_json::to_value(value).map_or_else(|error| error.to_string(), |value| value.to_string())
 }

@@ -1,4 +1,4 @@
-//! A lean step does not allocate: counted, not assumed.
+//! Tests that a step of the trust world does not allocate, by counting allocations.
 
 mod counting;
 
@@ -17,7 +17,7 @@ fn a_lean_step_does_not_allocate() {
             for _ in 0..500 {
                 assert_eq!(batch.step(&actions, &mut out), Ok(()));
             }
-            // Resets are part of a batch's steps, and do not allocate either.
+            // Resets are part of a batch's steps and must not allocate either.
             let made = counting::allocations() - before;
             assert_eq!(made, 0, "{task}, {} streams", streams.name());
         }

@@ -1,4 +1,5 @@
-//! Bad input is an error that names the thing, and leaves the episode as it was.
+//! Tests that bad input to the trust world gives an error that names the problem, and leaves the
+//! episode unchanged.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -109,7 +110,7 @@ fn an_unknown_task_or_scenario_leaves_the_running_episode() {
     assert_eq!(*env.session().unwrap().episode(), before);
 }
 
-/// A scenario's task wins over the task that is asked for, as in the reference.
+/// Checks that a scenario's task takes precedence over the requested task, as in the reference.
 #[test]
 fn a_scenario_brings_its_task() {
     let (mut env, controller) = (JsonEnv::<TrustEnv>::default(), Controller::new());

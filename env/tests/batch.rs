@@ -1,4 +1,5 @@
-//! A batch restarts its episodes by itself, in every world, and hands out the ended ones.
+//! Tests that a batch restarts its episodes automatically in every world, and returns the ended
+//! ones.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -10,7 +11,7 @@ mod polyguard_play;
 use sentinel_env::rng::Streams;
 use sentinel_env::{Batch, Environment, Seeded, cluster, polyguard, trust};
 
-/// Plays 400 steps in a batch and in single episodes with the seeds that the batch must use.
+/// Compares 400 steps of a batch with single episodes that use the seeds expected of the batch.
 fn restarts<E: Environment>(
     setup: &E::Setup,
     same: impl Fn(&E, &E) -> bool,
@@ -51,7 +52,7 @@ fn restarts<E: Environment>(
     assert!(batch.observations().all(|o| !E::is_done(o)), "all run on");
 }
 
-/// An episode that has ended refuses a step, and reports no transition.
+/// Checks that an episode that has ended refuses a step and does not change.
 fn refuses_after_the_end<E: Environment>(setup: &E::Setup, choose: impl Fn(&E, u32) -> E::Action) {
     let mut episode = E::reset(setup);
     let mut n = 0;

@@ -1,4 +1,4 @@
-//! A lean step of the cluster world does not allocate: counted, not assumed.
+//! Tests that a step of the cluster world does not allocate, by counting allocations.
 
 use sentinel_env::{Batch, Environment};
 mod cluster_play;
@@ -21,7 +21,7 @@ fn a_lean_step_does_not_allocate() {
                     let taken = episode.step(action(n, task));
                     assert!(taken.is_ok());
                 }
-                // The reset is counted too, and the copy that look-ahead takes.
+                // The reset, and the copy that look-ahead takes, are counted too.
                 let copy = episode.clone();
                 let made = counting::allocations() - before;
                 assert_eq!(made, 0, "{task}, seed {seed}, {} streams", streams.name());

@@ -1,4 +1,4 @@
-//! What an attack on the cluster does, how long it lasts, and who finds it (spec cluster §5).
+//! Tests of the attacks on the cluster: effects, duration, and detection (spec cluster §5).
 #![allow(
     clippy::unwrap_used,
     missing_docs,
@@ -16,12 +16,13 @@ use sentinel_env::rng::Streams;
 use sentinel_env::slot::Slot;
 use sentinel_env::{Environment, PrivilegedState};
 
-/// Memory that an invented job takes.
+/// Memory that an invented job occupies.
 const FORGED_MEMORY: u8 = 72;
 
 const RULES: [Change; 3] = [Change::Answers, Change::Detections, Change::Escalation];
 
-/// A job runs on the first GPU, and an attack of that kind comes in the next step.
+/// Returns an episode in which a job runs on the first GPU and an attack of this kind has just
+/// happened, and the attack.
 fn attacked(kind: AttackType, rules: Rules) -> (Episode, Attack) {
     let setup = Setup::new(Task::Task3, 3, Streams::Independent).under(rules);
     let mut start = Episode::reset(&setup);
@@ -37,7 +38,7 @@ fn attacked(kind: AttackType, rules: Rules) -> (Episode, Attack) {
     for _ in 0..kind as u8 {
         hidden.attacker.escalate();
     }
-    // Seeds are tried until the attack comes at once.
+    // Tries seeds until the attack happens in the next step.
     for seed in 0.. {
         let hidden = hidden.clone().with_outcome_seed(seed);
         let mut episode = start.clone().with_hidden(hidden);
@@ -58,12 +59,12 @@ fn allocate(job: Option<JobId>) -> Action {
     }
 }
 
-/// Whoever is honest: the same seed each time.
+/// Returns the slot of a reliable worker, for the seed that all tests here use.
 fn honest() -> Slot {
     let setup = Setup::new(Task::Task3, 3, Streams::Independent);
     let hidden = Episode::reset(&setup).hidden().assignment;
     let reliable = |slot: &Slot| hidden[*slot] == Behaviour::Reliable;
-    Slot::ALL.into_iter().find(reliable).expect("somebody is")
+    Slot::ALL.into_iter().find(reliable).expect("one exists")
 }
 
 fn verify(job: JobId) -> Action {
@@ -107,7 +108,7 @@ fn what_is_answered_in_time_does_not_count() {
     assert_eq!((c.detections, c.poisonings, c.missed), (1, 0, 0));
 }
 
-/// An honest report says that the job is not complete: what is shown of it is true again.
+/// Checks that finding a forged completion restores the true progress in the job's row.
 #[test]
 fn a_forged_completion_is_put_right_when_it_is_found() {
     let (mut episode, attack) = attacked(FalseCompletion, rules(&RULES));
@@ -172,7 +173,8 @@ fn an_invented_job_takes_memory_until_it_is_found() {
     assert_eq!(used(&episode), held);
 }
 
-/// Under the reference's rules a forged report carries its mark, and stays.
+/// Checks that a forged memory report carries no mark and is reverted when found. Under the
+/// reference's rules, it carries a mark.
 #[test]
 fn a_forged_memory_report_is_not_marked_and_is_put_right() {
     let (reference, attack) = attacked(FalseMemoryReport, Rules::REFERENCE);

@@ -1,4 +1,5 @@
-//! Bad input to the cluster world is an error that names the field, and changes nothing.
+//! Tests that bad input to the cluster world gives an error that names the field, and changes
+//! nothing.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -53,7 +54,7 @@ fn an_ill_formed_message_is_named() {
     }
 }
 
-/// What is no field of an action, or has another type, is no action.
+/// Checks that a message with an unknown field, or a field of the wrong type, is refused.
 #[test]
 fn an_extra_or_ill_typed_field_is_named() {
     let cases = [
@@ -88,7 +89,8 @@ fn an_extra_or_ill_typed_field_is_named() {
     assert_eq!(null.parse().unwrap().job(), None);
 }
 
-/// A GPU that is down takes no job, and a job that is done cannot be taken off: the step is spent.
+/// Checks that a failed GPU accepts no job and a completed job cannot be preempted; the step is
+/// used up.
 #[test]
 fn what_is_down_or_done_stays_so() {
     let allocate = |job, gpu| Action::Allocate {
@@ -199,7 +201,8 @@ fn a_step_after_the_end_changes_nothing() {
     assert_eq!(episode, before);
 }
 
-/// A well-formed action that cannot be done costs its step, as in the reference.
+/// Checks that a well-formed action that cannot be carried out uses up its step, as in the
+/// reference.
 #[test]
 fn a_failed_action_costs_the_step() {
     let mut episode = Episode::reset(&Setup::new(Task::Task1, 0, Streams::Reference));

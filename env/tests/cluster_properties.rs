@@ -1,4 +1,4 @@
-//! What holds for every episode of the cluster world, whatever is done in it.
+//! Properties of every episode of the cluster world, for arbitrary actions.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -34,7 +34,7 @@ fn setups() -> impl Strategy<Value = Setup> {
     })
 }
 
-/// What must be true of any state.
+/// Checks the invariants that must always hold.
 fn is_sound(episode: &Episode) {
     let (o, hidden) = (episode.observation(), episode.hidden());
     let jobs = o.jobs.rows();
@@ -95,7 +95,7 @@ proptest! {
         prop_assert!((0.0..=1.0).contains(&episode.tally().score()));
     }
 
-    /// A copy taken in the middle goes on exactly as the original does.
+    /// Checks that a copy taken in the middle continues exactly as the original does.
     #[test]
     fn a_copy_branches_without_replay(
         setup in setups(), start in 0..1_000_000u32, cut in 0..100u32,
@@ -112,8 +112,8 @@ proptest! {
         prop_assert_eq!(episode, copy);
     }
 
-    /// Two episodes that differ only in who is who look the same while only slots act that are
-    /// the same in both.
+    /// Checks that two episodes with different assignments look the same as long as only a slot
+    /// acts that is the same in both.
     #[test]
     fn who_is_who_shows_only_through_reports_and_work(
         setup in setups(), start in 0..1_000_000u32, turn in 0..4usize, fixed in 0..5usize,
@@ -144,7 +144,8 @@ proptest! {
         }
     }
 
-    /// Priorities, failures and attacks to come do not show at reset, nor while nothing happens.
+    /// Checks that priorities and upcoming failures and attacks are not visible at reset, nor while
+    /// waiting.
     #[test]
     fn outcomes_do_not_show_before_they_are_drawn(setup in setups(), seed in any::<u64>()) {
         let mut a = Episode::reset(&setup);
@@ -167,7 +168,8 @@ proptest! {
     }
 }
 
-/// A batch plays the same episodes as single resets do, seed by seed, and starts over by itself.
+/// Checks that a batch plays the same episodes as single resets, seed by seed, and restarts
+/// automatically.
 #[test]
 fn a_batch_is_many_episodes() {
     for task in Task::ALL {
@@ -203,7 +205,7 @@ fn a_batch_is_many_episodes() {
     }
 }
 
-/// A lie that differs shows at once: the other half of the property above.
+/// Checks that a dishonest report is visible at once, the counterpart of the property above.
 #[test]
 fn a_dishonest_report_shows() {
     let setup = Setup::new(Task::Task3, 5, Streams::Independent);

@@ -1,4 +1,5 @@
-//! What each change to the cluster's rules changes, and that it changes nothing else.
+//! Tests that each change to the cluster's rules has its effect, and that all combinations can be
+//! played.
 
 use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
@@ -39,7 +40,7 @@ fn an_idle_pool_is_healthy_where_health_counts_losses() {
 #[test]
 fn a_job_that_times_out_gives_its_memory_back() {
     let used = |rules| {
-        // Placed in the last step that its deadline allows, so that it cannot be done.
+        // Placed in the last step before its deadline, so that it cannot be completed.
         let mut episode = start(Task::Task1, 0, rules);
         let jobs = episode.observation().jobs.rows();
         let first = (0..)
@@ -59,7 +60,7 @@ fn a_job_that_times_out_gives_its_memory_back() {
     assert_eq!(used(only(Change::Timeouts)), 0);
 }
 
-/// Plays until a GPU with a job on it fails; the job's status then.
+/// Plays until a GPU with a job fails, and returns the status of the job.
 fn after_a_failure(rules: Rules) -> JobStatus {
     for seed in 0.. {
         let mut episode = start(Task::Task2, seed, rules);
@@ -124,7 +125,7 @@ fn what_is_not_named_is_not_done() {
     }
 }
 
-/// A day of scheduling without looking at anything.
+/// Plays an episode with allocations chosen without looking at it. Returns the number of steps.
 fn play(episode: &mut Episode) -> u8 {
     for turn in 0u8.. {
         let o = episode.observation();
@@ -139,7 +140,8 @@ fn play(episode: &mut Episode) -> u8 {
     episode.observation().step_count
 }
 
-/// The end counts for the steps that were saved: the score is what it would be had the end gone on.
+/// Checks that each saved step counts as an event: there are as many events as in an episode of
+/// full length.
 #[test]
 fn steps_that_are_saved_count_like_the_end() {
     let mut saved = 0;
@@ -159,7 +161,8 @@ fn steps_that_are_saved_count_like_the_end() {
     assert!(saved > 0, "no episode ended early");
 }
 
-/// Whatever is changed, an episode is what its setup says, and ends; score and counts stay sound.
+/// Checks that, under every set of rules, equal setups give equal episodes that end, with valid
+/// scores and counts.
 #[test]
 fn every_set_of_rules_can_be_played() {
     for bits in 0..1u16 << Change::ALL.len() {

@@ -1,4 +1,4 @@
-//! The protocol around an episode of the cluster world: messages, ids, log, and what is said.
+//! Tests of the protocol around an episode of the cluster world: messages, ids, log, and summaries.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -98,7 +98,7 @@ fn the_controller_learns_of_an_adaptive_episode_once() {
     }
     assert!(last.done && last.info.reward_report.is_some());
     assert_eq!(controller.state().episodes_seen, 1);
-    // The payload of the last step shows what was learned from the episode.
+    // The payload of the last step shows the profile after the episode was reported.
     assert_eq!(last.observation.difficulty_profile, controller.state());
     let error = session.step(&action(0, Task::Task3).into(), &mut controller);
     assert!(error.unwrap_err().to_string().contains("has ended"));
@@ -118,7 +118,7 @@ fn equal_runs_have_equal_payloads_and_other_seeds_other_ids() {
     assert_ne!(a.state().session_id, a.state().episode_id);
 }
 
-/// The summary is part of what an agent reads: it names no behaviour and no attack.
+/// Checks that the summary, which agents read, names no behaviour and no attack.
 #[test]
 fn the_summary_keeps_secrets() {
     for seed in 0..10 {
@@ -138,7 +138,7 @@ fn the_summary_keeps_secrets() {
     }
 }
 
-/// A report serialises whatever attack and worker it tells of.
+/// Checks that a report can be serialised for every kind of attack and behaviour.
 #[test]
 fn every_kind_of_attack_and_report_can_be_told() {
     let mut told = std::collections::BTreeSet::new();

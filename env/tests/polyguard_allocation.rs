@@ -1,4 +1,4 @@
-//! A step of the PolyGuard world does not allocate: counted, not assumed.
+//! Tests that a step of the PolyGuard world does not allocate, by counting allocations.
 
 use sentinel_env::Environment;
 mod counting;
@@ -24,7 +24,7 @@ fn a_step_does_not_allocate() {
                 );
                 assert!(episode.step(action).is_ok());
             }
-            // So does the copy that look-ahead takes.
+            // The copy that look-ahead takes is counted too.
             let copy = episode.clone();
             let made = counting::allocations() - before;
             assert_eq!(made, 0, "{case}, seed {seed}");

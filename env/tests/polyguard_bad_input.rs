@@ -1,5 +1,5 @@
-//! Bad input to the PolyGuard world is a named error or a named violation: never a panic, never
-//! silently another action.
+//! Tests that bad input to the PolyGuard world gives a named error or a named violation, and
+//! neither a panic nor another action.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -19,7 +19,7 @@ fn setup(name: &str, seed: u64, rules: Rules) -> Setup {
     Setup::new(Case::parse(name).unwrap(), seed).under(rules)
 }
 
-/// Says a text as the first answer of an episode.
+/// Plays a completion as the first answer of an episode. Returns the session and the step.
 fn said(text: &str, rules: Rules) -> (Session, Step) {
     let mut session = Session::new(&setup("DDI-medium", 3, rules));
     session
@@ -29,7 +29,7 @@ fn said(text: &str, rules: Rules) -> (Session, Step) {
     (session, step)
 }
 
-/// The first candidate of a kind, over seeds; with the episode where it is shown.
+/// Returns the first candidate of a kind, searching over seeds, and the episode that shows it.
 fn with_candidate(name: &str, kind: Kind) -> (Episode, sentinel_env::polyguard::Candidate) {
     for seed in 0..200 {
         let episode = Episode::reset(&setup(name, seed, Rules::HARDENED));
@@ -44,7 +44,7 @@ fn with_candidate(name: &str, kind: Kind) -> (Episode, sentinel_env::polyguard::
     panic!("no {kind:?} in {name}");
 }
 
-/// Spec §9: a completion that names no shown candidate is invalid and worth nothing.
+/// Checks that a completion that names no shown candidate is invalid and earns nothing (spec §9).
 #[test]
 fn what_cannot_be_read_is_a_wasted_step() {
     for text in [
@@ -118,7 +118,8 @@ fn a_candidate_that_is_not_shown_is_refused() {
     );
 }
 
-/// Choosing what is withheld is only refused at first; the second time it is cheating.
+/// Checks that the first choice of a withheld candidate is only refused, and the second one is an
+/// exploit.
 #[test]
 fn choosing_what_is_withheld_again_is_cheating() {
     for seed in 0..200 {
@@ -141,10 +142,10 @@ fn choosing_what_is_withheld_again_is_cheating() {
             }
         }
     }
-    panic!("no episode withholds something twice");
+    panic!("no episode withholds two candidates");
 }
 
-/// An id means what it stands for now, not what it stood for a step ago.
+/// Checks that an id stands for its current candidate, and not for the one of an earlier step.
 #[test]
 fn a_candidate_of_another_step_is_not_carried_out() {
     let mut changed = 0;
@@ -155,7 +156,7 @@ fn a_candidate_of_another_step_is_not_carried_out() {
         episode.step(first).unwrap();
         for stale in old.iter().filter(|c| c.id != CandidateId::FIRST) {
             let mut copy = episode.clone();
-            // An agent that says what it means: the id of a step ago, with its act.
+            // An answer with the id of the earlier step and the details of its act.
             let claim = sentinel_env::polyguard::Claim {
                 kind: Some(stale.act.kind),
                 drug: Some(stale.act.drug),

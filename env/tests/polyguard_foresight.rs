@@ -1,4 +1,4 @@
-//! What an agent can foresee of an act comes true.
+//! Tests that the predicted effects of an act match its real ones.
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use sentinel_env::Environment;
@@ -29,7 +29,7 @@ fn what_was_supposed_comes_true_where_it_can_be_foreseen() {
                         .map(|r| (r.drug, r.bucket, r.tapering))
                         .collect()
                 };
-                // An intolerance shows as a problem, a product comes apart: both are news.
+                // Information acts are excluded, because they bring news that cannot be predicted.
                 if !candidate.act.kind.is_information() {
                     assert_eq!(doses(&supposed), doses(then), "{case} {seed} {candidate:?}");
                     changes += usize::from(candidate.act.kind.is_change());
@@ -48,7 +48,7 @@ fn an_act_that_would_be_cheating_is_known_before_it_is_tried() {
         let mut episode = Episode::reset(&Setup::new(Case::ALL[2], seed));
         let mut at = 0;
         while !episode.observation().done() {
-            // Now and then a change, else the same few acts again and again.
+            // Every third act is a different one; the others repeat the same act.
             at += 1;
             let o = episode.observation();
             let shown = o.candidates.iter().nth(if at % 3 == 0 { 1 } else { 0 });

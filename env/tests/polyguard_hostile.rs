@@ -1,5 +1,5 @@
-//! Answers made to do harm, said in episodes of every cell: each is refused by name, and nothing but
-//! time passes. What is carried out is what was named.
+//! Tests with hostile answers in episodes of every cell: each is refused by name, and only time
+//! passes. An act that is carried out is always the one that was named.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -14,7 +14,8 @@ use sentinel_env::polyguard::{
     Violation,
 };
 
-/// The strings of the specification (§8, parser_exploit), each around an answer that would be good.
+/// Returns the exploits of the specification (§8, parser_exploit), each around an otherwise valid
+/// answer.
 fn exploits() -> Vec<String> {
     const GOOD: &str = "candidate_id=cand_01; rationale=egfr";
     let mut all: Vec<String> = [
@@ -51,7 +52,7 @@ fn exploits() -> Vec<String> {
     all
 }
 
-/// What is merely wrong, with its name.
+/// Answers that are invalid but no exploits, with the name of their violation.
 const WRONG: [(&str, Violation); 9] = [
     ("", Violation::Empty),
     ("I keep the regimen.", Violation::NoCandidate),
@@ -73,7 +74,7 @@ const WRONG: [(&str, Violation); 9] = [
     ),
 ];
 
-/// An episode some way on, so that not only first steps are tried.
+/// Returns an episode after up to three steps, so that not only first steps are tested.
 fn under_way(case: Case, seed: u64) -> Episode {
     let mut episode = Episode::reset(&Setup::new(case, seed).under(Rules::HARDENED));
     for n in 0..seed as u32 % 4 {
@@ -141,7 +142,8 @@ fn what_is_wrong_is_named_and_not_replaced_by_the_first_candidate() {
     }
 }
 
-/// All ten ids in every form that can be read: the act is that of the id, or there is none.
+/// Checks, for all ten ids in every readable form, that the act is that of the id, or that there is
+/// none.
 #[test]
 fn what_is_carried_out_is_what_was_named() {
     let forms = [
@@ -179,7 +181,8 @@ fn what_is_carried_out_is_what_was_named() {
     assert!(done > 1_500 && refused > 200, "{done} and {refused}");
 }
 
-/// A megabyte in any place of a message: a short error, or a step that counts as an exploit.
+/// Checks that a megabyte in any part of a message gives a short error, or a step that counts as an
+/// exploit.
 #[test]
 fn a_message_of_a_megabyte_is_named() {
     let much = "a".repeat(1_000_000);

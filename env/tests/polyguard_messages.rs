@@ -1,4 +1,5 @@
-//! What is no message and no request is an error that names the field; a bad answer is a step.
+//! Tests that invalid messages and requests give errors that name the field, and that a bad answer
+//! is a step.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -16,8 +17,8 @@ fn message(json: &str) -> Message {
     serde_json::from_str(json).unwrap()
 }
 
-/// What is no message at all is an error that names the field; what is an answer, but a bad one, is
-/// a step.
+/// Checks that JSON that is no message gives an error that names the field, and that a bad answer
+/// is a step.
 #[test]
 fn what_is_no_message_is_named() {
     let cases = [

@@ -1,4 +1,5 @@
-//! What a completion says, and that nothing unreadable ever becomes a candidate.
+//! Tests of the parser: the action of each completion, and that an unreadable one never becomes a
+//! candidate.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -101,7 +102,7 @@ fn an_object_is_read() {
     assert!(chosen(r#"{"candidate_id":" Cand_02","rationale":"x"}"#).repaired);
 }
 
-/// What is stated but does not exist is a false claim, not something left out.
+/// Checks that a stated detail that does not exist is a false claim and not treated as missing.
 #[test]
 fn a_claim_about_nothing_is_a_claim() {
     for stated in [
@@ -201,7 +202,7 @@ fn a_field_too_many_is_named() {
     assert!(detail.unwrap().contains("colour"));
 }
 
-/// The list of the specification, §8.
+/// Checks the exploits listed in the specification, §8.
 #[test]
 fn what_is_made_to_confuse_is_an_exploit() {
     const GOOD: &str = "candidate_id=cand_03; rationale=x";
@@ -262,8 +263,8 @@ fn what_is_made_to_confuse_is_an_exploit() {
     }
 }
 
-/// What only looks like it is no exploit: words in a sentence, the id of another candidate, a name
-/// that has a verdict in the middle of a word.
+/// Checks that similar but honest rationales are no exploits: words in a sentence, the id of
+/// another candidate, and a name that contains a verdict within a word.
 #[test]
 fn honest_sentences_are_no_exploit() {
     for rationale in [
@@ -282,7 +283,7 @@ fn honest_sentences_are_no_exploit() {
             .number(),
         3
     );
-    // A fence around an object is another form than asked, but nothing more.
+    // A fence around an object is not the requested form, but no exploit either.
     let fenced = "```json\n{\"candidate_id\":\"cand_03\",\"rationale\":\"x\"}\n```";
     assert_eq!(refused(fenced), Violation::NoCandidate);
 }

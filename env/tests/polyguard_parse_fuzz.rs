@@ -1,4 +1,4 @@
-//! Completions that nobody foresaw: arbitrary text, damaged answers, a megabyte.
+//! Tests with unforeseen completions: arbitrary text, damaged answers, and a megabyte of text.
 
 use proptest::prelude::*;
 use sentinel_env::polyguard::{Action, Choice, Formulary};
@@ -7,7 +7,8 @@ fn read(text: &str) -> Action {
     Action::parse(text, Formulary::extended())
 }
 
-/// Whether a text has the id right behind an assignment: without that nothing may be chosen.
+/// Returns `true` if the text assigns the chosen id to `candidate_id`; without that, no candidate
+/// may be chosen.
 fn assigns(text: &str, choice: &Choice) -> bool {
     let plain: String = (text.to_lowercase().chars())
         .filter(|c| !c.is_whitespace() && *c != '"')
@@ -130,7 +131,7 @@ fn a_megabyte_is_not_looked_at() {
             start.elapsed()
         );
     }
-    // The worst that is looked at at all.
+    // The worst cases among the texts that are short enough to be parsed.
     for piece in [
         "{",
         "{\"a\":",

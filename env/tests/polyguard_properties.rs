@@ -1,4 +1,4 @@
-//! What holds for every episode of the PolyGuard world, whatever is done in it.
+//! Properties of every episode of the PolyGuard world, for arbitrary answers.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -30,7 +30,7 @@ fn setups() -> impl Strategy<Value = Setup> {
     })
 }
 
-/// What must be true of any state.
+/// Checks the invariants that must always hold.
 fn is_sound(episode: &Episode) {
     let (o, h) = (episode.observation(), episode.hidden());
     for value in [o.risk, o.burden, h.risk, h.burden, h.stability, h.symptom] {
@@ -50,7 +50,7 @@ fn is_sound(episode: &Episode) {
         assert!((candidate.est_delta - (candidate.est_risk - o.risk)).abs() < 1e-12);
     }
     for (pair, _) in o.flags() {
-        // What is flagged is in the table, and nothing moderate is called serious.
+        // Every flagged pair is a row of the table.
         assert!(pair.index() < o.formulary().pairs().len());
     }
 }
@@ -87,7 +87,7 @@ proptest! {
         prop_assert_eq!(episode.step(Action::Exploit), Err(StepError::Over));
     }
 
-    /// What is shown is legal: the verifier never refuses it.
+    /// Checks that every shown candidate is legal, so the verifier never refuses it.
     #[test]
     fn every_shown_candidate_is_legal(setup in setups(), start in 0..1_000_000u32) {
         let mut episode = Episode::reset(&setup);
@@ -133,7 +133,8 @@ fn the_same_seed_and_actions_give_the_same_episode() {
     }
 }
 
-/// A copy goes on like the original: it has the whole state, also of the stream.
+/// Checks that a copy, which includes the state of the random stream, continues as the original
+/// does.
 #[test]
 fn a_copy_goes_on_like_the_original() {
     for case in cases() {
@@ -148,7 +149,7 @@ fn a_copy_goes_on_like_the_original() {
     }
 }
 
-/// What is refused or cheats earns .001 under the gated rules, and less than half of the mean else.
+/// Checks that a step that is refused or an exploit earns 0.001 under the gated rules.
 #[test]
 fn what_is_refused_or_cheats_earns_nothing_when_gated() {
     let (mut refused, mut cheated) = (0, 0);
@@ -173,7 +174,8 @@ fn what_is_refused_or_cheats_earns_nothing_when_gated() {
     assert!(refused > 200 && cheated > 200, "{refused} and {cheated}");
 }
 
-/// Plays acts of kinds in turn, as far as they are shown; else nothing more.
+/// Chooses candidates of the given kinds in turn, and stops when one is not shown. Adds the
+/// exploits found to `seen`.
 fn insist(case: Case, seed: u64, kinds: &[Kind], seen: &mut BTreeSet<Exploit>) {
     let mut episode = Episode::reset(&Setup::new(case, seed));
     for kind in kinds {
@@ -219,13 +221,14 @@ fn every_kind_of_cheating_is_recognised() {
         Exploit::ParserExploit,
     ];
     for exploit in Exploit::ALL {
-        // The three that need more than shown acts are tested with the other bad input.
+        // The other three need more than shown candidates and are tested with the bad input.
         let expected = !by_hand.contains(&exploit);
         assert_eq!(seen.contains(&exploit), expected, "{exploit:?}");
     }
 }
 
-/// Reasons that something is withheld. The others are for acts that no rule proposes.
+/// Checks the reasons for which candidates are withheld. The other reasons concern acts that no
+/// rule proposes.
 #[test]
 fn illegal_acts_are_proposed_and_withheld() {
     let mut seen = BTreeSet::new();
@@ -259,7 +262,7 @@ fn illegal_acts_are_proposed_and_withheld() {
     }
 }
 
-/// The archetypes of the regimen, those of a product too.
+/// Returns the archetypes of the regimen, including the components of a product.
 fn present(episode: &Episode) -> u64 {
     let (o, h) = (episode.observation(), episode.hidden());
     o.regimen.iter().fold(0, |bits, row| match row.drug {
@@ -272,7 +275,7 @@ fn present(episode: &Episode) -> u64 {
     })
 }
 
-/// Whether archetypes are held out, or a pair of them is.
+/// Returns `true` if an archetype of the set, or a pair of them, is held out.
 fn has_held_out(o: &Observation, mask: u64) -> bool {
     let formulary = o.formulary();
     let both = |pair: &sentinel_env::polyguard::Pair| pair.first.bit() | pair.second.bit();
@@ -308,7 +311,7 @@ fn training_never_meets_what_is_held_out() {
     assert!(offered > 1_000, "{offered}");
 }
 
-/// The archetypes that were planted, as far as they can be told from what was filled in.
+/// Returns the planted archetypes, as far as they can be distinguished from those filled in.
 fn planted(episode: &Episode) -> u64 {
     use SubEnvironment as Sub;
     let (o, h) = (episode.observation(), episode.hidden());
@@ -343,7 +346,7 @@ fn planted(episode: &Episode) -> u64 {
             let partners = problem.map_or(0, |id| formulary.partners(id));
             problem.map_or(0, |id| id.bit()) | partners & present(episode)
         }
-        // Members of the rules cannot be told from what was filled in.
+        // Members of the set rules cannot be distinguished from those filled in.
         Sub::RegimenRisk => present(episode),
     };
     own | pairs

@@ -1,4 +1,4 @@
-//! What sessions of the PolyGuard world answer: groups, info, limits of time, and no secrets.
+//! Tests of the replies of PolyGuard sessions: groups, info, time limits, and secrecy.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -31,7 +31,7 @@ fn keys(value: &Value) -> Vec<&str> {
     keys
 }
 
-/// All keys at any depth.
+/// Adds all keys at any depth to `into`.
 fn all_keys(value: &Value, into: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {
@@ -228,7 +228,7 @@ fn truth_is_told_only_to_evaluators() {
     );
 }
 
-/// No key of a reply to an agent tells of what is hidden, in whatever state.
+/// Checks that no key of a reply to an agent refers to hidden state, in any state of an episode.
 #[test]
 fn no_reply_has_a_key_of_truth() {
     let mut seen = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! How the PolyGuard world tells its episodes: rows of a trace, actions as JSON, prompts.
+//! Tests of the output formats of the PolyGuard world: rows of a trace, actions as JSON, prompts.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -13,7 +13,7 @@ use sentinel_env::polyguard::{
     Session, Setup, TraceFinal, TraceReset, TraceStep, prompt, text,
 };
 
-/// Both are made from what an agent may see, and from nothing else: the types say so.
+/// The types guarantee that both are built from the observation only.
 const PROMPT: fn(&Observation) -> String = prompt;
 const PAYLOAD: fn(&Observation) -> ObservationPayload = ObservationPayload::of;
 
@@ -21,7 +21,7 @@ fn setup(name: &str, seed: u64) -> Setup {
     Setup::new(Case::parse(name).unwrap(), seed).under(Rules::HARDENED)
 }
 
-/// An action from code and the message that says the same are one action.
+/// Checks that an action from code and the message of its row are the same action.
 #[test]
 fn an_action_and_its_row_are_the_same() {
     for case in cases() {
@@ -47,7 +47,7 @@ fn an_action_and_its_row_are_the_same() {
     }
 }
 
-/// The rows of an episode as bytes.
+/// Returns the rows of an episode as JSON text.
 fn rows(setup: &Setup, start: u32) -> String {
     let mut session = Session::new(setup);
     let mut rows = serde_json::to_string(&TraceReset::of(&session)).unwrap();
@@ -75,7 +75,7 @@ fn the_same_seed_and_actions_give_the_same_rows() {
     }
 }
 
-/// A completion is told as it was given, so that the episode can be played again.
+/// Checks that a trace contains completions in their original text, so the episode can be replayed.
 #[test]
 fn a_trace_of_completions_can_be_played_again() {
     let mut session = Session::new(&setup("DDI-hard", 2));
@@ -125,7 +125,7 @@ fn a_prompt_says_what_the_payload_says() {
             for row in &payload.medication_table {
                 assert!(said.contains(&format!("- {} | {}", row.drug, row.dose_bucket)));
             }
-            // What a model is shown it may repeat without being taken for a cheat.
+            // Quoting the prompt must not count as an exploit.
             let quoted = format!("candidate_id=cand_01; rationale={}", "the prompt: ");
             let room: String = said.lines().skip(1).take(3).collect::<Vec<_>>().join(" ");
             let short: String = room.chars().take(300).collect();

@@ -1,4 +1,4 @@
-//! What holds for every episode, whatever is done in it.
+//! Properties of every episode of the trust world, for arbitrary actions.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -25,7 +25,7 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
     prop::collection::vec((0..12usize).prop_map(|i| Action::ALL[i]), 46)
 }
 
-/// All orders of five behaviours.
+/// Returns all orders of the five behaviours.
 fn assignments() -> Vec<[Behaviour; 5]> {
     fn extend(taken: &[Behaviour], out: &mut Vec<[Behaviour; 5]>) {
         if let Ok(full) = taken.try_into() {
@@ -54,7 +54,7 @@ proptest! {
             prop_assert!((0.01..=0.99).contains(&step.info.grades.reward));
             let o = session.episode().observation();
             prop_assert!(o.ledger.trust().iter().all(|t| *t > 0.0 && *t < 1.0));
-            // The last action may overshoot the budget by what it costs beyond one step.
+            // The last action may exceed the budget by its cost beyond one step.
             prop_assert!(o.step_count < o.max_steps + 3);
         }
         let o = session.episode().observation();
@@ -65,7 +65,7 @@ proptest! {
         prop_assert!((0.0..=1.0).contains(&session.episode().tally().score()));
     }
 
-    /// A copy taken in the middle goes on exactly as the original does.
+    /// Checks that a copy taken in the middle continues exactly as the original does.
     #[test]
     fn a_copy_branches_without_replay(setup in setups(), actions in actions(), cut in 0..20usize) {
         let mut episode = Episode::reset(&setup);
@@ -79,7 +79,8 @@ proptest! {
         prop_assert_eq!(episode, copy);
     }
 
-    /// Two episodes that differ only in who is who look the same until somebody's report differs.
+    /// Checks that two episodes with different assignments look the same until a slot that differs
+    /// is called.
     #[test]
     fn hidden_state_shows_only_through_reports(
         setup in setups(), actions in actions(), other in 0..120usize,
@@ -103,7 +104,7 @@ proptest! {
         }
     }
 
-    /// A batch plays the same episodes as single resets do, seed by seed.
+    /// Checks that a batch plays the same episodes as single resets, seed by seed.
     #[test]
     fn a_batch_is_many_episodes(start in 0..u64::MAX / 2, task in 0..3usize, size in 1..20usize) {
         let task = Task::ALL[task];
@@ -123,7 +124,7 @@ proptest! {
     }
 }
 
-/// Every sequence of three actions of task1: exhaustive, since a small world can be.
+/// Checks every sequence of three actions at the start of task1.
 #[test]
 fn every_start_of_an_episode_is_sound() {
     let start = Episode::reset(&Setup::new(Task::Task1, 3, Streams::Reference));

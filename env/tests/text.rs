@@ -1,4 +1,4 @@
-//! The words around an episode: prompt, missions, descriptions.
+//! Tests of the text around an episode: prompt, missions, descriptions.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -10,7 +10,7 @@ use sentinel_env::rng::Streams;
 use sentinel_env::trust::mission::{Mission, PROBLEM};
 use sentinel_env::trust::{Action, Session, Setup, Task, episode_prompt};
 
-/// The blocks of the prompt stand in the specified order (spec trust §13).
+/// Checks that the blocks of the prompt are in the order of the spec (spec trust §13).
 #[test]
 fn the_prompt_says_everything_that_is_public_and_nothing_else() {
     let mut session = Session::new(&Setup::new(Task::Task3, 5, Streams::Independent));
@@ -94,8 +94,8 @@ fn missions_have_the_documented_keys() {
     assert_eq!(Mission::named("nonsense"), Mission::of(Task::Task3));
 }
 
-/// Stakes in a description have one decimal, and two once the curriculum raised them (spec trust
-/// §3, §12).
+/// Checks that stakes in a description have one decimal, or two if the curriculum raised them (spec
+/// trust §3, §12).
 #[test]
 fn hardened_stakes_show_two_decimals() {
     let mut controller = Controller::new();

@@ -1,4 +1,4 @@
-//! The changes to the trust world's rules: each closes its quirk, and touches nothing else.
+//! Tests of the changes to the trust world's rules: each closes its quirk and affects nothing else.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -17,7 +17,7 @@ fn setup(task: Task, seed: u64, rules: Rules) -> Setup {
     Setup::new(task, seed, Streams::Independent).under(rules)
 }
 
-/// Plays `actions` over and over.
+/// Plays `actions` repeatedly until the episode ends. Returns the episode and its steps.
 fn play(setup: &Setup, actions: &[Action]) -> (Episode, Vec<Step>) {
     let mut episode = Episode::reset(setup);
     let mut steps = Vec::new();
@@ -34,7 +34,7 @@ fn verified(step: &Step) -> bool {
     matches!(step.action, Action::Verify(_))
 }
 
-/// Whether the change has anything to say about an episode that was played under the reference.
+/// Returns `true` if the change applies to an episode that was played under the reference's rules.
 fn concerns(change: Change, episode: &Episode, steps: &[Step]) -> bool {
     let observation = episode.observation();
     let encounters = episode.tally().detections + episode.tally().poisonings;
@@ -56,7 +56,7 @@ fn concerns(change: Change, episode: &Episode, steps: &[Step]) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// What a change does not speak of stays as it was; what it speaks of does change.
+    /// Checks that a change does not affect episodes that it does not apply to.
     #[test]
     fn a_change_touches_only_its_own_situation(
         seed in any::<u64>(),
@@ -82,7 +82,7 @@ proptest! {
         }
     }
 
-    /// Hardened episodes end, stay in bounds, and can be told again.
+    /// Checks that hardened episodes end, stay within their bounds, and are reproducible.
     #[test]
     fn hardened_episodes_are_sound(
         seed in any::<u64>(),
@@ -98,7 +98,7 @@ proptest! {
     }
 }
 
-/// The situations of the property test above do occur, and then something changes.
+/// Checks that every change applies to some episodes, and changes them.
 #[test]
 fn every_change_changes_something() {
     let mixed = [
@@ -125,7 +125,7 @@ fn every_change_changes_something() {
     }
 }
 
-/// Quirk Q2: what the budget left open lowers the mean.
+/// Checks that subtasks left open lower the mean (quirk Q2).
 #[test]
 fn open_subtasks_are_events_without_reward() {
     let rules = Rules::REFERENCE.with(Change::Unfinished);
@@ -140,7 +140,8 @@ fn open_subtasks_are_events_without_reward() {
     );
 }
 
-/// Quirk Q17: a controller does not take avoidance for failure.
+/// Checks that an episode without encounters is not reported to the controller under hardened rules
+/// (quirk Q17).
 #[test]
 fn an_episode_without_encounters_teaches_the_controller_nothing() {
     let alone = [Action::SolveIndependently];
@@ -152,7 +153,7 @@ fn an_episode_without_encounters_teaches_the_controller_nothing() {
     }
 }
 
-/// The payload names rules that are not the reference's, and only those.
+/// Checks that the payload names the rules only if they differ from the reference's.
 #[test]
 fn payloads_name_the_rules() {
     let json = |rules| {
@@ -165,7 +166,7 @@ fn payloads_name_the_rules() {
     assert_eq!(json(one), "reference+known_liar");
 }
 
-/// Breakdowns hold what the terminal reward is made of.
+/// Checks that the breakdown of the end has the components that count under the rules.
 #[test]
 fn the_end_is_explained_by_what_it_counts() {
     let keys = |task, rules| {

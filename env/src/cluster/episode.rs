@@ -1,4 +1,4 @@
-//! The episode: reset and step, without allocation (spec cluster §2, §3).
+//! The episode of the cluster world: reset and step, without allocation (spec cluster §2, §3).
 
 use super::dynamics::{Hypothesis, Outcome};
 use super::model::{
@@ -9,7 +9,8 @@ use crate::controller::{Controller, DifficultyProfile};
 use crate::environment::{AdaptiveDifficulty, Environment, PrivilegedState, Transition};
 use crate::rng::Streams;
 
-/// One episode as a plain value: a copy continues exactly as the original does.
+/// An episode of the cluster world, as a plain value: a copy continues exactly as the original
+/// does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Episode {
     state: State,
@@ -30,7 +31,8 @@ impl Environment for Episode {
         }
     }
 
-    /// One that is possible to name but fails costs the step all the same.
+    /// Applies one action. An action that names existing jobs, GPUs and workers but fails still
+    /// uses up its step.
     fn step(&mut self, action: Action) -> Result<Transition<Step>, StepError> {
         self.check(action)?;
         let state = &mut self.state;
@@ -39,7 +41,7 @@ impl Environment for Episode {
         let mut attack = state.attack();
         // §4: the action.
         let outcome = state.act(action, attack.as_mut());
-        // §4.6, §7: jobs get on, GPUs wear.
+        // §4.6, §7: jobs progress, GPUs fail and recover.
         let completed = state.advance();
         let tick = state.wear();
         let states = state.hidden.pool.counts();
@@ -72,9 +74,10 @@ impl Environment for Episode {
             ..
         } = outcome;
         Ok(Transition {
-            // On the last step the terminal reward stands for both.
+            // On the last step, the terminal reward replaces the step's own reward.
             reward: terminal.map_or(grades.reward, |end| end.reward),
-            // Running out of steps is a rule of the task: it is shown and paid for.
+            // Running out of steps counts as termination, because the limit is visible and part of
+            // the reward.
             terminated: terminal.is_some(),
             truncated: false,
             info: Step {
@@ -138,7 +141,8 @@ impl AdaptiveDifficulty for Episode {
 }
 
 impl Episode {
-    /// Refuses an action after the end, or one that names what the task does not have.
+    /// Returns an error if the episode has ended or the action names something that the task does
+    /// not have.
     fn check(&self, action: Action) -> Result<(), StepError> {
         let o = &self.state.observation;
         if o.done {
@@ -155,8 +159,9 @@ impl Episode {
         Ok(())
     }
 
-    /// Creates an episode that looks like `observation` and hides what `hypothesis` says. `tally` is
-    /// what [`Tally::record_observation`] made of the observations so far.
+    /// Creates an episode that matches `observation` and hides the state that `hypothesis`
+    /// describes. `tally` must have recorded the observations so far with
+    /// [`Tally::record_observation`].
     #[must_use]
     pub fn from_belief(observation: &Observation, tally: &Tally, hypothesis: &Hypothesis) -> Self {
         Self::from_state(State::from_belief(observation, tally, hypothesis))
@@ -172,13 +177,13 @@ impl Episode {
         Self { state, setup }
     }
 
-    /// Returns how reliably the scheduler itself has behaved.
+    /// Returns the reliability scores of the scheduler itself.
     #[must_use]
     pub fn reliability(&self) -> Reliability {
         self.state.reliability()
     }
 
-    /// Returns the running totals.
+    /// Returns the running totals of the episode.
     #[must_use]
     pub const fn tally(&self) -> &Tally {
         &self.state.tally
@@ -190,8 +195,8 @@ impl Episode {
         &self.state.audit
     }
 
-    /// Returns the same episode with another hidden state: what would be seen from here on, had
-    /// others sat behind the slots.
+    /// Returns the same episode with another hidden state, to show what would be observed from here
+    /// on with other behaviours behind the slots.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn with_hidden(mut self, hidden: Hidden) -> Self {
@@ -208,7 +213,7 @@ mod tests {
     use crate::slot::{SLOTS, Slot};
     use crate::task::Task;
 
-    /// A day of all kinds of actions.
+    /// Returns a mix of allocations, verifications and report requests, by step.
     fn action(step: usize) -> Action {
         let worker = Some(Slot::ALL[step * 7 % SLOTS]);
         match step % 4 {
@@ -242,7 +247,8 @@ mod tests {
         }
     }
 
-    /// With hidden state as it is, what follows is what follows.
+    /// Checks that an episode rebuilt from the observation and the true hidden state continues as
+    /// the original does.
     #[test]
     fn an_episode_from_hidden_state_goes_on_as_the_episode_does() {
         let setup = Setup::new(Task::Task3, 9, Streams::Independent)
@@ -261,7 +267,8 @@ mod tests {
         }
     }
 
-    /// An episode from a belief shows what was seen, and plays to its end whatever is supposed.
+    /// Checks that an episode built from a belief matches the observation and can be played to its
+    /// end under any hypothesis.
     #[test]
     fn an_episode_from_a_belief_can_be_played() {
         for seed in 0..30 {

@@ -1,4 +1,4 @@
-//! The cluster world by name, for files and the command line.
+//! The names and tasks of the cluster world, for files and the command line.
 
 use super::Episode;
 use super::model::{Change, Setup, Size, Step};
@@ -38,7 +38,8 @@ impl World for Episode {
         (grades.reward, terminal.map(|end| end.reward))
     }
 
-    /// Writes what was done, what it brought, how jobs and GPUs stand, all trust and all true progress.
+    /// Adds the action, its reward, the states of jobs and GPUs, the trust in all workers and the
+    /// true progress of all jobs to the digest.
     fn write_digest(&self, step: &Step, digest: &mut Digest) {
         let (o, hidden, tally) = (self.observation(), self.hidden(), self.tally());
         let attack = step.attack.map_or(0, |attack| attack.kind as u64 + 1);

@@ -1,4 +1,4 @@
-//! An episode: a plain value that takes actions.
+//! The episode of the PolyGuard world: reset and step.
 
 use super::dynamics::{self, Closing};
 use super::model::action::Action;
@@ -14,10 +14,10 @@ use super::reward::terminal;
 use super::reward::verdict::{Verdict, verify};
 use crate::environment::{Environment, PrivilegedState, Transition};
 
-/// Most that a step without progress counts towards the score.
+/// Maximum amount that a step without progress counts towards the score.
 const IDLE_MAX: f64 = 0.8;
 
-/// An episode.
+/// An episode of the PolyGuard world, as a plain value.
 #[derive(Clone, Debug)]
 pub struct Episode {
     pub(super) state: State,
@@ -30,7 +30,7 @@ impl Environment for Episode {
     type Info = Step;
     type StepError = StepError;
 
-    /// Draws a patient and the first candidates.
+    /// Generates a patient and chooses the first candidates.
     fn reset(setup: &Setup) -> Self {
         let mut state = dynamics::draw(setup);
         dynamics::refresh_observation(&mut state);
@@ -113,7 +113,8 @@ impl Environment for Episode {
         u32::from(observation.step_count)
     }
 
-    /// Returns the score; until the episode ends, as if the steps ran out now.
+    /// Returns the score; while the episode is running, the score it would have if the steps ran
+    /// out now.
     fn score(&self) -> f64 {
         match self.state.observation.end {
             Some(_) => self.state.hidden.tally.score,
@@ -130,7 +131,7 @@ impl PrivilegedState for Episode {
     }
 }
 
-/// Counts the step, and what was wrong with it.
+/// Updates the counts of steps, refusals and critic fallbacks.
 fn count_step(state: &mut State, action: Action, verdict: &Verdict) {
     let o = &mut state.observation;
     o.step_count += 1;
@@ -141,8 +142,8 @@ fn count_step(state: &mut State, action: Action, verdict: &Verdict) {
     }
 }
 
-/// Enters a step into the history and the sums. Returns its total, what of it counts, and whether it
-/// made progress.
+/// Records a step in the history and the totals. Returns its reward, the part that counts towards
+/// the score, and whether it made progress.
 fn record(state: &mut State, verdict: &Verdict, reward: &Reward, gained: bool) -> (f64, f64, bool) {
     let (o, h) = (&mut state.observation, &mut state.hidden);
     let kind = verdict.carried_out().map(|act| act.kind);
@@ -169,7 +170,7 @@ fn record(state: &mut State, verdict: &Verdict, reward: &Reward, gained: bool) -
     (total, counted, progress)
 }
 
-/// Ends the episode. Returns its score.
+/// Ends the episode and returns its score.
 fn close(state: &mut State, end: End) -> f64 {
     let o = &mut state.observation;
     o.update_estimates();
@@ -181,8 +182,8 @@ fn close(state: &mut State, end: End) -> f64 {
 }
 
 impl Episode {
-    /// Ends the episode because a clock ran out: that of the step, else that of the episode. Returns
-    /// the score; `None` if it has ended already.
+    /// Ends the episode because a time limit has passed: that of the step if `step`, else that of
+    /// the episode. Returns the score, or `None` if the episode has ended already.
     pub(super) fn time_out(&mut self, step: bool) -> Option<f64> {
         let end = if step {
             End::StepTimeout
@@ -192,44 +193,45 @@ impl Episode {
         (!self.state.observation.done()).then(|| close(&mut self.state, end))
     }
 
-    /// Returns how many issues are resolved after the last step, and how many there are.
+    /// Returns the number of issues that are resolved after the last step, and the number of all
+    /// issues.
     #[must_use]
     pub const fn resolved(&self) -> (u8, u8) {
         self.state.hidden.resolved
     }
 
-    /// Returns whether an issue is put right (spec polyguard §3).
+    /// Returns `true` if an issue is resolved (spec polyguard §3).
     #[must_use]
     pub fn is_resolved(&self, issue: Issue) -> bool {
         self.state.is_resolved(issue)
     }
 
-    /// Returns the level that the dose of a row settles at (spec polyguard §6.2).
+    /// Returns the steady-state exposure of a row at its dose (spec polyguard §6.2).
     #[must_use]
     pub fn settles_at(&self, place: usize) -> f64 {
         self.state.settles_at(place)
     }
 
-    /// Returns how many needed conditions nothing treats.
+    /// Returns the number of needed conditions that no active medicine treats.
     #[must_use]
     pub fn untreated(&self) -> u32 {
         self.state.untreated()
     }
 
-    /// Returns the serious pairs that are taken together, as bits.
+    /// Returns the serious pairs that are taken together, as bits of `PairId`.
     #[must_use]
     pub fn serious_pairs(&self) -> u64 {
         self.state.serious_pairs()
     }
 
-    /// Returns how good the state is, 0..=1 (spec polyguard §7).
+    /// Returns the outcome value of the current state, 0..=1 (spec polyguard §7).
     #[must_use]
     pub fn outcome(&self) -> f64 {
         terminal::outcome(&self.state)
     }
 
-    /// Returns what an end makes of the score, as things stand: the factor of everything, and what
-    /// each step that is left counts (spec polyguard §7).
+    /// Returns the two terms with which `end` would enter the score now: the factor of the whole
+    /// score, and the amount that each remaining step counts (spec polyguard §7).
     #[must_use]
     pub fn score_terms(&self, end: End) -> (f64, f64) {
         terminal::score_terms(&self.state, end)

@@ -1,13 +1,13 @@
-//! Making a risky medication regimen safer under missing data.
+//! The PolyGuard world: an agent makes a risky medication regimen safer under missing data.
 //!
-//! A simulation for research on reinforcement learning, with made-up archetypes of medicines. It
-//! is no medical device, has no clinical authority, and must never be used for the care of a
-//! patient. What PolyGuard's public pages state is kept (names, thresholds, the thirteen weights);
-//! everything else is this project's own design.
+//! This is a simulation for research on reinforcement learning, with made-up archetypes of
+//! medicines. It is no medical device, has no clinical authority, and must never be used for the
+//! care of a patient. It keeps what PolyGuard's public pages state (names, thresholds, the thirteen
+//! weights); everything else is this project's own design.
 //!
-//! A step: an agent sees an [`Observation`] with up to ten [`Candidate`]s and answers with an
-//! [`Action`]; the verifier refuses or carries it out; the patient lives a step with it; the step
-//! is graded by thirteen components.
+//! In each step, an agent sees an [`Observation`] with up to ten [`Candidate`]s and answers with an
+//! [`Action`]. The verifier refuses it or carries it out, the patient's state advances by one step,
+//! and thirteen components grade the step.
 
 mod dynamics;
 mod episode;
@@ -41,5 +41,5 @@ pub use protocol::{
 };
 pub use world::AXES;
 
-/// The environment of this world, under the name used where several worlds meet.
+/// The environment of this world, under a name that is unambiguous next to other worlds.
 pub type PolyguardEnv = Episode;

@@ -1,4 +1,4 @@
-//! The PolyGuard world by name, for files and the command line.
+//! The names and tasks of the PolyGuard world, for files and the command line.
 
 use super::episode::Episode;
 use super::model::action::Action;
@@ -44,7 +44,7 @@ impl World for Episode {
         u32::from(task.budget())
     }
 
-    /// Writes what was answered, what it earned, how the patient is, and what can be chosen next.
+    /// Adds the answer, its reward, the patient's state and the next candidates to the digest.
     fn write_digest(&self, step: &Step, d: &mut Digest) {
         let (o, h) = (self.observation(), self.hidden());
         let choice = match step.action {
@@ -129,7 +129,8 @@ impl TaskName for Case {
             );
             match moved {
                 Ok(case) => chosen.push(case),
-                // Where nobody asked for a cell that the formulary lacks, it is passed over.
+                // Cells that the formulary lacks are skipped, unless tasks, sub-environments or a
+                // split were named.
                 Err(_) if !by_name && any_sub && split.is_none() => {}
                 Err(e) => return Err(e.to_string()),
             }

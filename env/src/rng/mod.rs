@@ -1,4 +1,5 @@
-//! Random streams: CPython's generator, a small one, and how an episode's streams are seeded.
+//! Random streams: CPython's generator, a small and fast one, and the seeding of an episode's
+//! streams.
 
 mod mt19937;
 mod pcg;

@@ -1,12 +1,12 @@
 //! MT19937 with `init_by_array` seeding (Matsumoto & Nishimura 1998; spec trust §1.1).
 //!
-//! Words are twisted one at a time in place, which equals block generation and costs a short
-//! stream only the words that it draws.
+//! Words are twisted one at a time, in place. The output equals that of block generation, but a
+//! short stream computes only the words that it draws.
 
 const N: usize = 624;
 const M: usize = 397;
 
-/// State after `init_genrand(19650218)`, the fixed start of every array seeding.
+/// The state after `init_genrand(19650218)`, from which every array seeding starts.
 const BASE: [u32; N] = {
     let mut state = [0u32; N];
     state[0] = 19_650_218;
@@ -21,14 +21,14 @@ const BASE: [u32; N] = {
     state
 };
 
-/// The generator's whole state.
+/// The MT19937 generator with its complete state of 624 words.
 #[derive(Clone, PartialEq)]
 pub struct Mt19937 {
     state: [u32; N],
     next: u16,
 }
 
-/// Its next position and one word: 624 words would bury whatever else is shown.
+/// Shows the next position and one word only, because 624 words would hide everything else.
 impl std::fmt::Debug for Mt19937 {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Mt19937")
@@ -39,7 +39,8 @@ impl std::fmt::Debug for Mt19937 {
 }
 
 impl Mt19937 {
-    /// Seeds from 32-bit words, least significant first, as CPython does. An empty key counts as `[0]`.
+    /// Creates a generator seeded with 32-bit words, least significant first, as in CPython. An
+    /// empty key is treated as `[0]`.
     #[must_use]
     pub fn from_key(key: &[u32]) -> Self {
         let key = if key.is_empty() { &[0][..] } else { key };
@@ -67,14 +68,15 @@ impl Mt19937 {
         Self { state, next: 0 }
     }
 
-    /// Seeds from an integer of up to 64 bits.
+    /// Creates a generator seeded with an integer of up to 64 bits.
     #[must_use]
     pub fn from_u64(seed: u64) -> Self {
         let state = seeded_states([seed]).map(|[word]| word);
         Self { state, next: 0 }
     }
 
-    /// Seeds several generators side by side, which costs little more than one.
+    /// Creates several generators whose seedings run in parallel lanes, which takes little longer
+    /// than a single one.
     #[must_use]
     pub fn from_seeds<const K: usize>(seeds: [u64; K]) -> [Self; K] {
         let states = seeded_states(seeds);
@@ -101,11 +103,11 @@ fn mix(current: u32, previous: u32, multiplier: u32) -> u32 {
 
 /// Returns the first `W` words (at most 227) of the generators with these seeds.
 ///
-/// Each seeding is one long chain of dependent multiplications; `K` chains side by side cost hardly
-/// more than one. A word this early needs only the seeded state, so nothing is twisted in place.
+/// Each seeding is one long chain of dependent multiplications; `K` interleaved chains take little
+/// longer than one. Words this early need only the seeded state, so nothing is twisted in place.
 #[must_use]
 pub fn first_words<const K: usize, const W: usize>(seeds: [u64; K]) -> [[u32; W]; K] {
-    const { assert!(W <= N - M, "later words need twisted ones") };
+    const { assert!(W <= N - M, "later words depend on twisted ones") };
     let state = seeded_states(seeds);
     let mut words = [[0; W]; K];
     for i in 0..W {
@@ -116,7 +118,8 @@ pub fn first_words<const K: usize, const W: usize>(seeds: [u64; K]) -> [[u32; W]
     words
 }
 
-/// Returns `[word][generator]`: states after `init_by_array`, before the first twist.
+/// Returns the states after `init_by_array`, before the first twist, indexed as
+/// `[word][generator]`.
 fn seeded_states<const K: usize>(seeds: [u64; K]) -> [[u32; K]; N] {
     // A seed below 2^32 is a key of one word, otherwise of two; the word's position is added too.
     let odd_round = seeds.map(|seed| {
@@ -127,7 +130,7 @@ fn seeded_states<const K: usize>(seeds: [u64; K]) -> [[u32; K]; N] {
         }
     });
     let even_round = seeds.map(|seed| seed as u32);
-    // Plain loops over all lanes, one word after another: the compiler turns them into vectors.
+    // Plain loops over all lanes for one word after another, which the compiler vectorises.
     let mut state = [[0; K]; N];
     let mut lanes = [BASE[0]; K];
     let mut i = 1;
@@ -178,9 +181,9 @@ const fn temper(mut y: u32) -> u32 {
     y ^ (y >> 18)
 }
 
-/// Where random words come from.
+/// A source of random 32-bit words.
 pub trait Words {
-    /// Returns the next word.
+    /// Returns the next word of the stream.
     fn next_u32(&mut self) -> u32;
 }
 
@@ -190,7 +193,8 @@ impl Words for Mt19937 {
     }
 }
 
-/// A stream read from words that were computed ahead; past them it seeds the generator itself.
+/// A stream that reads precomputed words first; once they are used up, it seeds the generator
+/// itself.
 #[derive(Clone, Debug)]
 pub struct Prefetched<'a> {
     words: &'a [u32],

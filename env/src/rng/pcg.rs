@@ -5,17 +5,17 @@ use rand_pcg::Pcg64Mcg;
 
 use super::derive_seed;
 
-/// Mixes a word: the first output of SplitMix64 started at `z`.
+/// Mixes the bits of a word: returns the first output of SplitMix64 started at `z`.
 const fn mix(z: u64) -> u64 {
     derive_seed(z, 1)
 }
 
-/// A small, fast stream of random numbers: every draw takes one 64-bit word.
+/// A small, fast random stream in which every draw consumes one 64-bit word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PcgRandom(Pcg64Mcg);
 
 impl PcgRandom {
-    /// Creates the stream of a seed; tags tell streams of one seed apart.
+    /// Creates the stream of a seed; different tags give different streams of the same seed.
     #[must_use]
     pub fn new(seed: u64, tags: &[u64]) -> Self {
         let hash = tags.iter().fold(mix(seed), |hash, tag| mix(hash ^ tag));
@@ -23,25 +23,26 @@ impl PcgRandom {
         Self(Pcg64Mcg::new(state | 1))
     }
 
-    /// Draws a number in `[0, 1)`.
+    /// Draws a uniform number in `[0, 1)`.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Draws a number below `n`.
+    /// Draws a uniform integer in `0..n`.
     #[inline]
     pub fn below(&mut self, n: usize) -> usize {
         ((u128::from(self.0.next_u64()) * n as u128) >> 64) as usize
     }
 
-    /// Draws a number in `[-scale, scale)`: `scale * (2u - 1)`.
+    /// Draws a uniform number in `[-scale, scale)`, computed as `scale * (2u - 1)`.
     #[inline]
     pub fn around_zero(&mut self, scale: f64) -> f64 {
         scale * (2.0 * self.unit() - 1.0)
     }
 
-    /// Draws one of the bits that are set; an empty set draws nothing.
+    /// Draws the position of one of the set bits. Returns `None` and draws nothing if no bit is
+    /// set.
     pub fn pick(&mut self, bits: u64) -> Option<u8> {
         if bits == 0 {
             return None;
@@ -53,7 +54,7 @@ impl PcgRandom {
         Some(rest.trailing_zeros() as u8)
     }
 
-    /// Shuffles in place: Fisher and Yates, from the end.
+    /// Shuffles in place with the Fisher-Yates algorithm, from the end.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i + 1));

@@ -1,13 +1,14 @@
-//! Which seed each stream of an episode gets.
+//! The seeds of an episode's random streams.
 
 use crate::named_enum;
 
 named_enum! {
-    /// How the streams of one episode are seeded.
+    /// The mode in which the streams of one episode are seeded.
     #[derive(Default)]
     pub enum Streams {
         /// All streams share the episode's seed, as in the Python reference. The public scenario
-        /// number then reveals a hidden identity (spec trust §16, Q11): for parity, not for learning.
+        /// number then reveals a hidden identity (spec trust §16, Q11), so this mode is meant for
+        /// parity, not for learning.
         Reference = "reference",
         /// Each stream has a seed of its own, derived by [`derive_seed`].
         #[default]
@@ -32,8 +33,8 @@ pub const SPLITMIX64_INCREMENT: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Returns the `stream`-th output of SplitMix64 started at `seed` (Steele, Lea & Flood 2014).
 ///
-/// In Python: `z = (seed + stream * 0x9E3779B97F4A7C15) % 2**64`, then the two
-/// xor-shift-multiply rounds below; `random.Random(z)` is the stream.
+/// In Python: `z = (seed + stream * 0x9E3779B97F4A7C15) % 2**64`, then the two xor-shift-multiply
+/// rounds below; `random.Random(z)` is the stream.
 #[must_use]
 pub const fn derive_seed(seed: u64, stream: u64) -> u64 {
     let z = seed.wrapping_add(stream.wrapping_mul(SPLITMIX64_INCREMENT));
@@ -48,7 +49,7 @@ mod tests {
 
     #[test]
     fn splitmix_matches_its_published_first_outputs() {
-        // Seed 1234567, from the reference implementation's test vector.
+        // Seed 1234567 and its outputs, from the test vector of the reference implementation.
         assert_eq!(derive_seed(1_234_567, 1), 6_457_827_717_110_365_317);
         assert_eq!(derive_seed(1_234_567, 2), 3_203_168_211_198_807_973);
     }

@@ -1,4 +1,4 @@
-//! The episode: reset and step, without allocation (spec trust §7, §8).
+//! The episode of the trust world: reset and step, without allocation (spec trust §7, §8).
 
 use super::dynamics::{Answer, outcome};
 use super::model::{
@@ -9,7 +9,8 @@ use crate::environment::{
     AdaptiveDifficulty, Environment, PrivilegedState, RESET_LANES, Seeded, Transition,
 };
 
-/// One episode as a plain value: cheap to copy, so look-ahead and branching need no replay.
+/// An episode of the trust world, as a plain value that is cheap to copy, so look-ahead and
+/// branching need no replay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Episode {
     state: State,
@@ -55,7 +56,8 @@ impl Environment for Episode {
             state.observation.progress.position(),
             state.observation.stakes,
         );
-        // Built where it is returned: moving a step costs as much as some of its rules.
+        // Constructed in place, because moving a `Step` takes about as long as evaluating some of
+        // the rules.
         let mut transition = Transition {
             reward: 0.0,
             terminated: false,
@@ -67,12 +69,12 @@ impl Environment for Episode {
         let call = action.slot().map(|slot| state.call(slot, step));
         let reported = call.as_ref().map(|call| call.raw_success);
         let answer = Answer::new(step.adversarial, reported == Some(true));
-        // §8: what the action comes to.
+        // §8: the outcome of the action.
         let rules = state.observation.rules;
         let outcome = outcome(rules, action, step.specialist_cost, answer);
         step.success = (action != Action::Skip).then_some(outcome.success);
         step.own_work = outcome.own_work;
-        // §5, §6: work and trust.
+        // §5, §6: progress and trust.
         state.record_outcome(step);
         if let Some(call) = &call {
             state.update_ledger(call, step);
@@ -82,10 +84,11 @@ impl Environment for Episode {
         state.add_step_reward(step, reported, outcome.cost);
         state.finish(step);
         state.offer_next();
-        // On the last step the terminal reward stands for both (quirk Q1).
+        // On the last step, the terminal reward replaces the step's own reward (quirk Q1).
         let (grades, end) = (&transition.info.grades, &transition.info.terminal);
         transition.reward = end.map_or(grades.reward, |end| end.reward);
-        // Running out of the budget is a rule of the task: it is shown and paid for.
+        // Running out of budget counts as termination, because the budget is visible and part of
+        // the reward.
         transition.terminated = transition.info.terminal.is_some();
         Ok(transition)
     }
@@ -127,8 +130,9 @@ impl AdaptiveDifficulty for Episode {
         Setup { profile, ..*setup }
     }
 
-    /// Under [`Change::Detection`] an episode without encounters tells nothing; in the reference it
-    /// counts as if all were missed (quirk Q17).
+    /// Reports the episode's detections and encounters to the controller. Under
+    /// [`Change::Detection`], an episode without encounters is not reported; in the reference, it
+    /// counts as a detection rate of 0 (quirk Q17).
     fn report_to(&self, controller: &mut Controller) {
         let tally = self.tally();
         let encounters = tally.detections + tally.poisonings;
@@ -139,20 +143,20 @@ impl AdaptiveDifficulty for Episode {
 }
 
 impl Episode {
-    /// Returns the running totals.
+    /// Returns the running totals of the episode.
     #[must_use]
     pub const fn tally(&self) -> &Tally {
         &self.state.tally
     }
 
-    /// Returns the scenario with the stakes that are played.
+    /// Returns the scenario with the stakes that are in force.
     #[must_use]
     pub const fn scenario(&self) -> &Scenario {
         &self.state.scenario
     }
 
-    /// Returns the same episode with another hidden state: what would be seen from here on had
-    /// others sat behind the slots. As many outcomes count as drawn as before.
+    /// Returns the same episode with another hidden state, to show what would be observed from here
+    /// on with other behaviours behind the slots. The number of outcome draws taken stays the same.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn with_hidden(mut self, hidden: Hidden) -> Self {
@@ -178,7 +182,8 @@ mod tests {
         }
     }
 
-    /// Who sits behind the slots does not show at reset.
+    /// Checks that the observation at reset does not depend on the assignment of behaviours to
+    /// slots.
     #[test]
     fn reset_betrays_nothing() {
         let setup = Setup::new(Task::Task3, 5, Streams::Independent);
@@ -193,7 +198,8 @@ mod tests {
         }
     }
 
-    /// Hidden state of an episode that has drawn much does not run a fresh one out of draws.
+    /// Checks that the hidden state of an ended episode leaves all draws available to a fresh
+    /// episode.
     #[test]
     fn draws_stand_where_they_stood() {
         let setup = Setup::new(Task::Task3, 5, Streams::Independent);

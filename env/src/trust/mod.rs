@@ -1,11 +1,13 @@
-//! The trust world: whom to believe among five specialists with hidden behaviours.
+//! The trust world: an orchestrator learns which of five specialists with hidden behaviours to
+//! believe.
 //!
-//! [`Episode`] is the hot path, a plain value whose `step` does not allocate. [`Session`] wraps
-//! one with the reference's payloads, text, trace and report. What a policy may read is an
-//! [`Observation`]; what only privileged policies may read is [`Hidden`].
+//! [`Episode`] is the hot path, a plain value whose `step` does not allocate. [`Session`] wraps an
+//! episode and adds the reference's payloads, text, trace and report. Policies may read an
+//! [`Observation`]; only privileged policies may read [`Hidden`].
 //!
-//! In order of dependence: `model` (plain types), `dynamics` (what an action does), `reward`,
-//! `episode`, `protocol` (JSON, text, session), `world` (names for files and the command line).
+//! Modules in order of dependence: `model` (plain types), `dynamics` (effects of an action),
+//! `reward`, `episode`, `protocol` (JSON, text, session), `world` (names for files and the command
+//! line).
 
 mod dynamics;
 mod episode;
@@ -30,5 +32,5 @@ pub use protocol::{
 };
 pub use reward::{GradeInput, grade};
 
-/// The environment of this world, under the name used where several worlds meet.
+/// The environment of this world, under a name that is unambiguous next to other worlds.
 pub type TrustEnv = Episode;

@@ -1,4 +1,4 @@
-//! The trust world by name, for files and the command line.
+//! The names and tasks of the trust world, for files and the command line.
 
 use super::Episode;
 use super::model::{Action, Change, Layout, Setup, Step};
@@ -38,7 +38,7 @@ impl World for Episode {
         (grades.reward, terminal.map(|end| end.reward))
     }
 
-    /// Writes what was done, what it brought, and all trust.
+    /// Adds the action, its reward and the trust in all slots to the digest.
     fn write_digest(&self, step: &Step, digest: &mut Digest) {
         let (o, tally) = (self.observation(), self.tally());
         let action = Action::ALL

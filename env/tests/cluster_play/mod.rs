@@ -1,9 +1,10 @@
-//! A cheap sequence of actions of the cluster world, for tests and the bench.
+//! A cheap sequence of actions for the cluster world, for tests and benchmarks.
 
 use sentinel_env::cluster::{Action, GpuId, JobId, Size, Task};
 use sentinel_env::slot::{SLOTS, Slot};
 
-/// The `n`-th action: half allocations, with and without names, and some of every other kind.
+/// Returns the `n`-th action: half are allocations, with and without names, and the rest includes
+/// every other kind.
 pub(crate) fn action(n: u32, task: Task) -> Action {
     let r = n.wrapping_mul(2_654_435_761) >> 12;
     let size = Size::for_task(task);

@@ -1,4 +1,4 @@
-//! A cheap sequence of answers in the PolyGuard world, for tests.
+//! A cheap sequence of answers for the PolyGuard world, for tests.
 #![allow(dead_code, reason = "not every test uses everything")]
 
 use sentinel_env::Environment;
@@ -7,7 +7,7 @@ use sentinel_env::polyguard::{
     Action, CandidateId, Case, Choice, Episode, FormularyName, Observation, Split, Violation,
 };
 
-/// All cells of both formularies and all splits.
+/// Returns all cells of both formularies and all splits.
 pub(crate) fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     for case in Case::ALL {
@@ -26,25 +26,25 @@ pub(crate) fn cases() -> Vec<Case> {
     all
 }
 
-/// The cells of the extended formulary with a split.
+/// Iterates over the cells of the extended formulary with a split.
 pub(crate) fn cells(split: Split) -> impl Iterator<Item = Case> {
     let cases = Case::ALL.iter().map(move |case| case.with_split(split));
     cases.map(|case| case.expect("the extended formulary has splits"))
 }
 
-/// One of the shown candidates; the first id where none is, after the end.
+/// Returns one of the shown candidates, or the first id if none is shown, as after the end.
 pub(crate) fn shown(o: &Observation, n: u32) -> CandidateId {
     let count = o.candidates.count().max(1);
     let shown = o.candidates.iter().nth(n as usize % count);
     shown.map_or(CandidateId::FIRST, |candidate| candidate.id)
 }
 
-/// The `n`-th number of a cheap sequence.
+/// Returns the `n`-th number of a cheap pseudo-random sequence.
 pub(crate) fn noise(n: u32) -> u32 {
     n.wrapping_mul(2_654_435_761) >> 12
 }
 
-/// The `n`-th answer: mostly a shown candidate, sometimes any id, sometimes nothing readable.
+/// Returns the `n`-th answer: usually a shown candidate, sometimes any id or an unreadable answer.
 pub(crate) fn answer(o: &Observation, n: u32) -> Action {
     let r = noise(n);
     match r % 24 {
@@ -71,7 +71,7 @@ pub(crate) fn play_out(episode: &mut Episode, start: u32) {
     }
 }
 
-/// What was refused changed nothing but time.
+/// Checks that a refused step changed nothing but the counts of steps and refusals.
 pub(crate) fn only_time_passed(before: &Episode, after: &Episode) {
     let (a, b) = (before.observation(), after.observation());
     assert_eq!(a.regimen, b.regimen);

@@ -1,4 +1,4 @@
-//! The five actions (spec cluster §4).
+//! The five actions of the scheduler (spec cluster §4).
 
 use crate::cluster::model::{
     Action, Agent, Attack, Behaviour, Change, ClaimKind, GpuId, JobId, JobStatus, State,
@@ -8,12 +8,13 @@ use crate::ledger::Report;
 use crate::num::round_to;
 use crate::slot::Slot;
 
-/// Anomaly from which a verification serves the goal without an attack that is still open.
+/// Anomaly score, 0..=1, at or above which a verification serves the goal even if no attack is
+/// open.
 const SUSPICIOUS: f64 = 0.60;
-/// Coherence of an action that failed.
+/// Plan coherence of an action that failed.
 const FAILED: f64 = 0.15;
 
-/// What an action led to.
+/// The effects of an action.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     pub(crate) success: bool,
@@ -44,7 +45,7 @@ impl Outcome {
 }
 
 impl State {
-    /// Does what the action says.
+    /// Applies an action and returns its effects, with the coherence rounded to four decimals.
     #[inline]
     pub(crate) fn act(&mut self, action: Action, attack: Option<&mut Attack>) -> Outcome {
         let outcome = match action {
@@ -102,7 +103,7 @@ impl State {
         }
     }
 
-    /// Puts a job on a GPU; not when it sits on one, or when the GPU is down.
+    /// Places a job on a GPU. Returns `false` if the job is already on a GPU or the GPU is down.
     fn place(&mut self, id: JobId, gpu: GpuId) -> bool {
         let job = self.observation.jobs.get_mut(id);
         if job.placed.is_some() || !self.hidden.pool.take(gpu, job.memory) {
@@ -140,13 +141,13 @@ impl State {
         }
     }
 
-    /// What the environment chooses for an action that leaves it out: nothing, where actions must
-    /// name what they mean.
+    /// Returns the job that the environment chooses for an action without one, or `None` if the
+    /// rules require actions to name their job.
     fn unless_named(&self, choose: impl Fn() -> Option<JobId>) -> Option<JobId> {
         (!self.rules().has(Change::Choices)).then(choose).flatten()
     }
 
-    /// The running job whose worker is trusted least; the first of equals.
+    /// Returns the running job whose worker has the lowest trust, the first one on ties.
     fn least_trusted_job(&self) -> Option<JobId> {
         let o = &self.observation;
         let mut least: Option<(JobId, f64)> = None;
@@ -160,7 +161,7 @@ impl State {
         least.map(|(id, _)| id)
     }
 
-    /// The running job that is meant and who is asked about it.
+    /// Returns the running job that the action refers to and the worker that reports on it.
     fn asked(&self, job: Option<JobId>, worker: Option<Slot>) -> Option<(JobId, Slot)> {
         let jobs = &self.observation.jobs;
         let id = job.or_else(|| self.unless_named(|| jobs.most_urgent_running()))?;
@@ -208,7 +209,7 @@ impl State {
             }
             if let Some(attack) = attack.filter(|_| found || !attacks_only) {
                 attack.detected = true;
-                // Whatever was attacked counts as caught (quirk C5).
+                // Any caught report counts as a detection of this step's attack (quirk C5).
                 if !self.rules().has(Change::Escalation) {
                     self.hidden.attacker.escalate();
                 }
@@ -226,7 +227,7 @@ impl State {
         }
     }
 
-    /// Has a worker report on a job, and records what it says.
+    /// Requests a worker's report on a job and records it.
     fn request_report(&mut self, worker: Slot, job: JobId, verified: bool) -> WorkerReport {
         let stakes = self.stakes(job);
         let behaviour = self.hidden.assignment[worker];
@@ -252,7 +253,8 @@ impl State {
         report
     }
 
-    /// Returns how much is at stake with a job: urgency and its hidden priority, .10...99, three decimals.
+    /// Returns the stakes of a job, 0.10..=0.99, three decimals, computed from its urgency and its
+    /// hidden priority.
     #[must_use]
     fn stakes(&self, job: JobId) -> f64 {
         let Some(row) = self.observation.jobs.get(job) else {
@@ -264,7 +266,8 @@ impl State {
         round_to((0.55 * urgency + 0.45 * priority).clamp(0.10, 0.99), 3)
     }
 
-    /// Returns whether an action that succeeded serves the goal, as things stand after it (§8.1).
+    /// Returns `true` if a successful action serves the goal, given the state after the step
+    /// (§8.1).
     pub(crate) fn serves_goal(&self, action: Action, outcome: &Outcome) -> bool {
         let o = &self.observation;
         let running = o.jobs.count(JobStatus::Running) > 0;
@@ -284,8 +287,8 @@ impl State {
         }
     }
 
-    /// Counts loops, drift and types of attack; returns whether the action was one too many of the
-    /// same, and whether it did not serve the goal (§8.1).
+    /// Updates the counters of loops, drift and attack types. Returns whether the action was
+    /// repeated too often, and whether it did not serve the goal (§8.1).
     #[inline]
     pub(crate) fn count(
         &mut self,

@@ -1,5 +1,5 @@
-//! What happens in a step whatever was done: jobs get on, deadlines fall, GPUs fail (spec cluster
-//! §4.6, §7).
+//! The part of a step that does not depend on the action: jobs progress, deadlines expire, GPUs
+//! fail (spec cluster §4.6, §7).
 
 use crate::cluster::model::{
     Agent, Change, ClaimKind, GpuId, JobId, JobStatus, PoolTick, Size, State,
@@ -7,7 +7,7 @@ use crate::cluster::model::{
 use crate::slot::Slot;
 
 impl State {
-    /// Lets running jobs get on, then enforces deadlines. Returns one bit for each completed job.
+    /// Advances running jobs, then enforces deadlines. Returns a bit mask of the completed jobs.
     #[inline]
     pub(crate) fn advance(&mut self) -> u32 {
         let step = self.observation.step_count;
@@ -39,8 +39,8 @@ impl State {
         completed
     }
 
-    /// The job's row forgets the GPU, whose memory stays taken under the reference's rules (quirk
-    /// C2).
+    /// Marks a job as timed out and clears the GPU in its row. Under the reference's rules, the job
+    /// keeps its GPU memory (quirk C2).
     fn time_out(&mut self, id: JobId) {
         if self.rules().has(Change::Timeouts) {
             self.lift(id);
@@ -60,7 +60,7 @@ impl State {
         self.record_claim(Agent::Worker(worker), ClaimKind::Completed);
     }
 
-    /// Takes a job off the GPU whose memory it holds; returns whether there was one.
+    /// Removes a job from the GPU whose memory it holds. Returns `false` if it holds none.
     pub(crate) fn lift(&mut self, id: JobId) -> bool {
         let job = self.observation.jobs.get_mut(id);
         let Some(gpu) = job.placed.take() else {
@@ -70,7 +70,7 @@ impl State {
         true
     }
 
-    /// Puts a job back into the queue: progress is kept, the GPU and the worker are not.
+    /// Moves a job back to the queue. It keeps its progress, but not its GPU and worker.
     pub(crate) fn requeue(&mut self, id: JobId) {
         let jobs = &mut self.observation.jobs;
         jobs.set_status(id, JobStatus::Queued);
@@ -79,7 +79,7 @@ impl State {
         job.worker = None;
     }
 
-    /// Applies one step of wear to the pool.
+    /// Advances the GPU pool by one step of failures and recoveries.
     #[inline]
     pub(crate) fn wear(&mut self) -> PoolTick {
         let chance = Size::for_task(self.observation.task).failure_chance;
@@ -88,13 +88,14 @@ impl State {
             self.record_action(Agent::Cluster);
         }
         if tick.recovered != 0 {
-            // What the GPU held is gone; its jobs run on without one (quirk C3).
+            // A recovered GPU has lost its contents; its jobs continue without a GPU (quirk C3).
             self.each_on(tick.recovered, |state, id| {
                 state.observation.jobs.get_mut(id).placed = None;
             });
         }
         if tick.failed != 0 && self.rules().has(Change::Failures) {
-            // Its jobs wait again; what had timed out there is gone.
+            // Running jobs on the GPU are queued again; jobs that had timed out there release its
+            // memory.
             self.each_on(tick.failed, |state, id| {
                 state.lift(id);
                 if state.observation.jobs.get_mut(id).status == JobStatus::Running {

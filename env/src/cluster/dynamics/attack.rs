@@ -1,7 +1,8 @@
-//! What an attack does, how long it lasts, and who finds it (spec cluster §5).
+//! The effects of an attack, its duration, and its detection (spec cluster §5).
 //!
-//! Under the reference's rules an attack is over as it happens. Under the rules that say so it stays
-//! open for [`OPEN_STEPS`] steps, in which a verification of its job finds it.
+//! Under the reference's rules, an attack takes effect at once and cannot be found later. Rules
+//! with certain changes keep it open for [`OPEN_STEPS`] steps, in which a verification of its job
+//! finds it.
 
 use crate::cluster::model::{
     AdversaryState, Agent, Attack, AttackType, Change, ClaimKind, GAP, GpuId, JobId, JobStatus,
@@ -9,10 +10,10 @@ use crate::cluster::model::{
 };
 use crate::rng::PyRandom;
 
-/// Share of attacks caught from which the adversary escalates on its own.
+/// Fraction of attacks caught above which the adversary escalates by itself.
 const ESCALATE_ABOVE: f64 = 0.70;
 
-/// Memory that an invented job takes.
+/// Memory, in units of a GPU's 80, that an invented job occupies.
 pub(crate) const FORGED_MEMORY: u8 = 72;
 
 use AttackType::{
@@ -20,7 +21,7 @@ use AttackType::{
 };
 
 impl State {
-    /// The adversary's move, before the action.
+    /// Makes the adversary's move, which precedes the action.
     #[inline]
     pub(crate) fn attack(&mut self) -> Option<Attack> {
         self.expire();
@@ -34,11 +35,12 @@ impl State {
         let mut attack = attacker.attack(o.step_count, &o.jobs, o.gpu_count, random)?;
         o.counters.attempts += 1;
         if rules.has(Change::Escalation) {
-            // Where the job sits, so that whoever checks the job can find the attack.
+            // The GPU of the targeted job, if it has one, so that checking the job can find the
+            // attack.
             attack.gpu = o.jobs.get_mut(attack.job).placed.unwrap_or(attack.gpu);
         }
         if attack.kind == FalseCompletion && !rules.has(Change::Answers) {
-            // Counted before anybody could act (quirk C4).
+            // Counted before the agent could react (quirk C4).
             o.counters.poisonings += 1;
         }
         self.harm(&attack);
@@ -48,7 +50,8 @@ impl State {
         Some(attack)
     }
 
-    /// Returns whether there is something to find: the higher levels do nothing under the reference's rules.
+    /// Returns `true` if an attack of this kind stays open until it is found. Under the reference's
+    /// rules, none does.
     fn stays_open(&self, kind: AttackType) -> bool {
         let rules = self.rules();
         let level_one = rules.has(Change::Answers) || rules.has(Change::Detections);
@@ -74,7 +77,7 @@ impl State {
         self.record_action(Agent::Adversary);
     }
 
-    /// Returns whether a panic keeps all jobs from getting on.
+    /// Returns `true` if an open panic attack stops the progress of all jobs.
     pub(crate) fn halted(&self) -> bool {
         let panics = |attack: Attack| matches!(attack.kind, CascadePanic | CoordinatedMultiReport);
         self.rules().has(Change::Escalation)
@@ -85,8 +88,8 @@ impl State {
                 .is_some_and(|open| panics(open.attack))
     }
 
-    /// Ends an open attack whose time is over. One whose job does not run any more is over too, and
-    /// was neither found nor missed.
+    /// Closes an open attack whose time has run out, and counts it as missed. An attack whose job
+    /// is no longer running is closed too, but counts neither as found nor as missed.
     fn expire(&mut self) {
         let Some(open) = self.hidden.attacker.open else {
             return;
@@ -105,10 +108,10 @@ impl State {
         }
     }
 
-    /// Returns whether a check of this job finds the attack that is open; it is over then.
+    /// Returns `true` if checking this job finds the open attack, which is then closed.
     pub(crate) fn find(&mut self, job: JobId) -> bool {
         let open = self.hidden.attacker.open.map(|open| open.attack);
-        // There is nothing to a panic: any job that is looked at shows it.
+        // A panic claims that every GPU is down, so checking any job disproves it.
         let shows = |attack: &Attack| attack.job == job || attack.kind == CascadePanic;
         let Some(attack) = open.filter(shows) else {
             return false;
@@ -117,7 +120,7 @@ impl State {
         true
     }
 
-    /// Undoes what an attack did.
+    /// Reverts the effects of an attack.
     fn close(&mut self, attack: &Attack) {
         self.hidden.attacker.open = None;
         if self.rules().has(Change::Escalation) {
@@ -132,15 +135,16 @@ impl State {
 }
 
 impl AdversaryState {
-    /// Raises the level by one when enough was caught, which is asked before every step. `caught` is
-    /// detections over attacks so far. Without an adversary nothing escalates.
+    /// Raises the level by one if enough attacks were caught; called before every step. `caught` is
+    /// the number of detections divided by the number of attacks so far. Without an adversary, the
+    /// level does not change.
     fn escalate_if_caught(&mut self, caught: f64) {
         if self.chance > 0.0 && caught > ESCALATE_ABOVE {
             self.escalate();
         }
     }
 
-    /// Decides whether and how to attack in this step.
+    /// Draws whether an attack happens in this step, and its target.
     fn attack(&mut self, step: u8, jobs: &Jobs, gpus: u8, random: &mut PyRandom) -> Option<Attack> {
         if self.chance == 0.0 {
             return None;
@@ -168,7 +172,7 @@ impl AdversaryState {
     }
 }
 
-/// Returns a running job, else a waiting one, else the first without a draw.
+/// Returns a random running job, else a random queued job, else the first job without a draw.
 fn pick_job(jobs: &Jobs, random: &mut PyRandom) -> JobId {
     for status in [JobStatus::Running, JobStatus::Queued] {
         let count = jobs.count(status);

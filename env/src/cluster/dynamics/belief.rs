@@ -1,7 +1,7 @@
-//! Episodes that look like an observation: what look-ahead plays on.
+//! Construction of episodes that match an observation, for look-ahead.
 //!
-//! Nothing here reads hidden state. A caller who has only the observation fills in what it thinks is
-//! hidden; whatever the observation shows is taken over as it is shown.
+//! This module does not read hidden state. A caller who has only the observation supplies a
+//! hypothesis about the hidden state; everything observable is copied from the observation.
 
 use crate::cluster::model::{
     AdversaryState, Attack, Audit, Behaviour, GPUS_MAX, Gpu, Hidden, JOBS_MAX, Observation,
@@ -10,26 +10,26 @@ use crate::cluster::model::{
 use crate::rng::PyRandom;
 use crate::slot::{PerSlot, SLOTS};
 
-/// A hypothesis about what an episode hides.
+/// A hypothesis about the hidden state of an episode.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hypothesis {
-    /// Who works behind each slot.
+    /// The behaviour behind each slot.
     pub assignment: [Behaviour; SLOTS],
-    /// True progress of the jobs, 0..1.
+    /// True progress of the jobs, 0..=1.
     pub progress: [f64; JOBS_MAX],
     /// Priorities of the jobs, 1..=5.
     pub priorities: [u8; JOBS_MAX],
-    /// Reports of the degrading behaviour.
+    /// Number of reports by the degrading behaviour so far.
     pub degrading_calls: u16,
-    /// Level of the adversary, `1..=5`.
+    /// Level of the adversary, 1..=5.
     pub level: u8,
-    /// The attack that can still be found, and does its harm until then.
+    /// The attack that can still be found and stays in effect until then.
     pub open: Option<OpenAttack>,
-    /// Seeds the draws that are still to come.
+    /// Seed of the draws after this state.
     pub outcome_seed: u64,
 }
 
-/// Steps until a GPU is back that is shown as recovering, which the observation does not tell.
+/// Assumed number of steps until a recovering GPU is back, which the observation does not show.
 const RECOVERY: u8 = 2;
 
 impl Hypothesis {
@@ -56,7 +56,8 @@ impl Hypothesis {
     }
 }
 
-/// Returns the GPUs as they are shown; a forged row has the state that its memory gives.
+/// Returns the GPUs as the observation shows them; the state of a forged row is derived from its
+/// memory.
 fn pool(o: &Observation, size: &Size) -> Pool {
     let mut gpus = [Gpu::default(); GPUS_MAX];
     for (gpu, view) in gpus.iter_mut().zip(o.gpus()) {
@@ -68,7 +69,7 @@ fn pool(o: &Observation, size: &Size) -> Pool {
             invented: 0,
         };
     }
-    // What no job holds would never be given back.
+    // Memory that is held by no job would never be released, so it is not copied.
     for (gpu, held) in gpus.iter_mut().zip(o.jobs.held()) {
         gpu.used = held;
     }
@@ -76,8 +77,8 @@ fn pool(o: &Observation, size: &Size) -> Pool {
 }
 
 impl State {
-    /// Creates a state that looks like `observation` and hides what `hypothesis` says. `tally` is
-    /// what [`Tally::record_observation`] made of the observations so far.
+    /// Creates a state that matches `observation` and hides the state that `hypothesis` describes.
+    /// `tally` must have recorded the observations so far with [`Tally::record_observation`].
     pub(crate) fn from_belief(
         observation: &Observation,
         tally: &Tally,
@@ -86,7 +87,7 @@ impl State {
         Self::from_hidden_state(observation, tally, hypothesis.hidden(observation))
     }
 
-    /// Creates a state that looks like `observation` above the given hidden state.
+    /// Creates a state that combines `observation` with the given hidden state.
     pub(crate) fn from_hidden_state(
         observation: &Observation,
         tally: &Tally,
@@ -102,8 +103,9 @@ impl State {
 }
 
 impl Tally {
-    /// Records an observation, each one of an episode once and in order: everything that a tally
-    /// counts can be read from them, but for which types of attack were seen.
+    /// Records an observation; call it once for each observation of an episode, in order.
+    /// Everything that a tally counts can be derived from them, except which types of attack were
+    /// seen.
     pub fn record_observation(&mut self, o: &Observation) {
         let Some(last) = &o.last else {
             return;

@@ -1,4 +1,4 @@
-//! What an action does to the state: pure, without allocation (spec cluster §1 to §7, §8.1).
+//! The effects of an action on the state, computed without allocation (spec cluster §1 to §7, §8.1).
 
 mod actions;
 mod advance;

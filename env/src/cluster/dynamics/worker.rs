@@ -1,4 +1,4 @@
-//! What workers report (spec cluster §6).
+//! The reports of workers (spec cluster §6).
 
 use Behaviour::{Adversarial, Degrading, Overreporter, Reliable, Slow};
 
@@ -7,22 +7,22 @@ use crate::controller::AdversaryProfile;
 use crate::num::round_to;
 use crate::slot::Slot;
 
-/// What a worker says, before it is recorded.
+/// A worker's statement before it is recorded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Claimed {
-    /// Stated progress, 0..1, unrounded.
+    /// Stated progress, 0..=1, unrounded.
     pub reported: f64,
-    /// Stated confidence, 0..1.
+    /// Confidence stated with the report, 0..=1.
     pub confidence: f64,
-    /// Whether the statement is near enough to the truth.
+    /// `true` if the stated progress is close enough to the true progress.
     pub honest: bool,
-    /// Whether completion is claimed of a job that is not complete.
+    /// `true` if the worker claims completion of a job that is not complete.
     pub false_completion: bool,
 }
 
 impl Behaviour {
-    /// Returns what the worker says of a job whose true progress is `actual`, at `stakes`, as the
-    /// `calls`-th report of a degrading worker in the episode.
+    /// Returns the worker's statement about a job whose true progress is `actual`, at `stakes`.
+    /// `calls` is the number of reports by the degrading behaviour so far, this one included.
     #[must_use]
     pub fn claim(
         self,
@@ -71,13 +71,13 @@ impl Behaviour {
     }
 }
 
-/// Returns how far off a degrading worker is at its `calls`-th report.
+/// Returns the amount by which a degrading worker overstates progress in its `calls`-th report.
 pub(crate) fn degradation(calls: f64) -> f64 {
     ((calls - 5.0) * 0.12).max(0.0)
 }
 
 impl WorkerReport {
-    /// Creates the record of what a worker said.
+    /// Creates the record of a worker's statement.
     pub(crate) fn new(
         (worker, job): (Slot, JobId),
         claimed: Claimed,

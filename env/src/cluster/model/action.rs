@@ -1,66 +1,68 @@
-//! Actions in the typed form that an episode takes.
+//! Actions in the typed form that an episode accepts.
 
 use super::task::{GpuId, JobId};
 use crate::named_enum;
 use crate::slot::Slot;
 
-/// What the scheduler does in one step (spec cluster §4). What is left out is chosen by rule.
+/// An action of the scheduler (spec cluster §4). The environment chooses a field that is `None` by
+/// rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Put a queued job on a GPU and have a worker report on it.
+    /// Places a queued job on a GPU and requests a worker's report on it.
     Allocate {
-        /// The job; else the queued one with the earliest deadline.
+        /// The job to place; `None` selects the queued one with the earliest deadline.
         job: Option<JobId>,
-        /// The GPU; else the one with most free memory, as shown.
+        /// The GPU to use; `None` selects the one with the most free memory, as shown.
         gpu: Option<GpuId>,
-        /// The worker; else one chosen by trust and by how little it was called.
+        /// The worker; `None` selects one by high trust and few calls.
         worker: Option<Slot>,
     },
-    /// Take a job off its GPU.
+    /// Removes a job from its GPU.
     Preempt {
-        /// The job; else the running one whose worker is trusted least.
+        /// The job to remove; `None` selects the running one whose worker has the lowest trust.
         job: Option<JobId>,
-        /// Has no effect, but makes the action another one for the count of loops.
+        /// A worker without effect on the outcome, but part of the action's identity when repeated
+        /// actions are counted.
         worker: Option<Slot>,
     },
-    /// Ask for a report and believe it.
+    /// Requests a report and believes it.
     RequestInfo {
-        /// A running job; else the one with the earliest deadline.
+        /// The running job to report on; `None` selects the one with the earliest deadline.
         job: Option<JobId>,
-        /// Who is asked; else the job's worker.
+        /// The worker to ask; `None` selects the job's worker.
         worker: Option<Slot>,
     },
-    /// Ask for a report and check it.
+    /// Requests a report and checks it.
     Verify {
-        /// A running job; else the one with the earliest deadline.
+        /// The running job to check; `None` selects the one with the earliest deadline.
         job: Option<JobId>,
-        /// Who is asked; else the job's worker.
+        /// The worker to ask; `None` selects the job's worker.
         worker: Option<Slot>,
-        /// Whether a report that stands counts as a false alarm.
+        /// `true` if a report that proves correct should count as a false positive.
         force_flag: bool,
     },
-    /// Let a step pass.
+    /// Lets one step pass without an action.
     Tick,
 }
 
 named_enum! {
-    /// The five words of the protocol.
+    /// The five action types of the protocol.
     pub enum ActionType {
-        /// `allocate`
+        /// Places a queued job on a GPU.
         Allocate = "allocate",
-        /// `preempt`
+        /// Removes a job from its GPU.
         Preempt = "preempt",
-        /// `request_info`
+        /// Requests a report and believes it.
         RequestInfo = "request_info",
-        /// `verify`
+        /// Requests a report and checks it.
         Verify = "verify",
-        /// `tick`
+        /// Lets one step pass.
         Tick = "tick",
     }
 }
 
 impl Action {
-    /// Returns the protocol's word.
+    /// Returns the action type of the protocol.
     #[must_use]
     pub const fn action_type(self) -> ActionType {
         match self {
@@ -72,7 +74,7 @@ impl Action {
         }
     }
 
-    /// Returns the job that is named.
+    /// Returns the job that the action names, if any.
     #[must_use]
     pub const fn job(self) -> Option<JobId> {
         match self {
@@ -84,7 +86,7 @@ impl Action {
         }
     }
 
-    /// Returns the GPU that is named.
+    /// Returns the GPU that the action names, if any.
     #[must_use]
     pub const fn gpu(self) -> Option<GpuId> {
         match self {
@@ -93,7 +95,7 @@ impl Action {
         }
     }
 
-    /// Returns the worker that is named.
+    /// Returns the worker that the action names, if any.
     #[must_use]
     pub const fn worker(self) -> Option<Slot> {
         match self {
@@ -105,8 +107,8 @@ impl Action {
         }
     }
 
-    /// Returns a number that two actions share exactly when the count of loops takes them for the same:
-    /// word, job, GPU and worker, as named (spec cluster §8.1).
+    /// Returns a number that is equal for two actions exactly if loop counting treats them as the
+    /// same: equal type, job, GPU and worker, as named (spec cluster §8.1).
     pub(crate) fn signature(self) -> u32 {
         let field = |named: Option<u8>| named.map_or(0, |n| u32::from(n) + 1);
         let job = field(self.job().map(|job| job.0));

@@ -4,31 +4,36 @@ use super::task::{GpuId, JobId, Size};
 use crate::controller::DifficultyProfile;
 use crate::named_enum;
 
-/// The highest level.
+/// The highest level of the adversary.
 pub const LEVEL_MAX: u8 = 5;
-/// Steps between two attacks, at least.
+/// Minimum number of steps between two attacks.
 pub(crate) const GAP: u8 = 5;
-/// Steps in which an attack can be found where the rules leave it open: the next one cannot come
-/// sooner.
+/// Number of steps in which an attack can be found if the rules keep it open. It equals the minimum
+/// gap, so two attacks are never open at once.
 pub const OPEN_STEPS: u8 = GAP;
 named_enum! {
     /// The five kinds of attack, one for each level.
     pub enum AttackType {
-        /// A job is reported complete.
+        /// Reports a job as complete.
         FalseCompletion = "false_completion",
-        /// A GPU is reported idle, for good.
+        /// Reports a GPU as idle; permanent under the reference's rules.
         FalseMemoryReport = "false_memory_report",
-        /// The whole cluster is reported down; nothing comes of it.
+        /// Reports the whole cluster as down. It has no effect under the reference's rules; under
+        /// [`Change::Escalation`](super::Change::Escalation), it stops all jobs until it is closed.
         CascadePanic = "cascade_panic",
-        /// A job is invented; it never enters the queue.
+        /// Announces an invented job, which never enters the queue. It has no effect under the
+        /// reference's rules; under [`Change::Escalation`](super::Change::Escalation), it occupies
+        /// GPU memory.
         FabricateJob = "fabricate_job",
-        /// Three reports at once; nothing comes of them.
+        /// Sends three false reports at once. It has no effect under the reference's rules; under
+        /// [`Change::Escalation`](super::Change::Escalation), it combines the effects of the first
+        /// three kinds.
         CoordinatedMultiReport = "coordinated_multi_report",
     }
 }
 
 impl AttackType {
-    /// Returns what level `1..=5` brings.
+    /// Returns the kind of attack for a level, 1..=5.
     #[must_use]
     pub const fn for_level(level: u8) -> Self {
         let top = LEVEL_MAX - 1;
@@ -37,25 +42,28 @@ impl AttackType {
     }
 }
 
-/// One attack. Every field is drawn or set whatever the type; the type says which are used.
+/// An attack of any type. All fields are set for every type; the type determines which ones are
+/// used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Attack {
-    /// The adversary's level at the time, `1..=5`.
+    /// The adversary's level at the time, 1..=5.
     pub level: u8,
-    /// What it is.
+    /// The type of the attack.
     pub kind: AttackType,
-    /// The GPU that was drawn.
+    /// The GPU that was drawn; under [`Change::Escalation`](super::Change::Escalation), the GPU of
+    /// `job` if it is on one.
     pub gpu: GpuId,
-    /// The job that was drawn, or the first job when none waits or runs.
+    /// The job that was drawn, or the first job if none is queued or running.
     pub job: JobId,
-    /// Number of the invented job, `1000..=9999`; 0 unless one is invented.
+    /// Number of the invented job, 1000..=9999; 0 for other types of attack.
     pub forged: u16,
-    /// Whether a verification in the same step caught a dishonest report.
+    /// `true` if a verification in the same step caught a dishonest report or an attack; under
+    /// [`Change::Detections`](super::Change::Detections), only if it found an attack.
     pub detected: bool,
 }
 
 impl Attack {
-    /// Returns the attack as one that is open from `step` on.
+    /// Returns the attack as one that is open since `step`.
     #[must_use]
     pub const fn at(self, step: u8) -> OpenAttack {
         OpenAttack {
@@ -64,7 +72,7 @@ impl Attack {
         }
     }
 
-    /// Returns whether the attack says something of this job.
+    /// Returns `true` if the attack makes a claim about this job.
     #[must_use]
     pub fn targets(&self, job: JobId) -> bool {
         let of_job = matches!(
@@ -75,12 +83,12 @@ impl Attack {
     }
 }
 
-/// An attack that can still be found; only under rules that leave attacks open.
+/// An attack that can still be found; it exists only under rules that keep attacks open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OpenAttack {
-    /// The attack.
+    /// The attack that is open.
     pub attack: Attack,
-    /// The step in which it happened.
+    /// The step in which the attack happened.
     pub since: u8,
 }
 
@@ -94,7 +102,7 @@ pub struct AdversaryState {
 }
 
 impl AdversaryState {
-    /// Creates the adversary of a task; one with chance 0 where there is none.
+    /// Creates the adversary of a task; its attack probability is 0 if the task has none.
     #[must_use]
     pub fn new(size: &Size, profile: &DifficultyProfile) -> Self {
         let chance = match (size.adversary, profile.adaptive) {
@@ -110,7 +118,7 @@ impl AdversaryState {
         }
     }
 
-    /// Returns the current level, `1..=5`. It never falls.
+    /// Returns the current level, 1..=5, which never falls.
     #[must_use]
     pub const fn level(&self) -> u8 {
         self.level
@@ -122,19 +130,19 @@ impl AdversaryState {
         AttackType::for_level(self.level)
     }
 
-    /// Raises the level by one, to the highest.
+    /// Raises the level by one, up to [`LEVEL_MAX`].
     pub fn escalate(&mut self) {
         self.level = (self.level + 1).min(LEVEL_MAX);
     }
 
-    /// Continues at a level, as if the last attack had just come.
+    /// Sets the level and the open attack, as if the last attack had happened in `step`.
     pub(crate) fn resume(&mut self, level: u8, step: u8, open: Option<OpenAttack>) {
         self.level = level.clamp(1, LEVEL_MAX);
         self.last_step = (step > 0).then_some(step);
         self.open = open.filter(|open| open.since <= step);
     }
 
-    /// Returns the attack that can still be found.
+    /// Returns the attack that can still be found, if any.
     #[must_use]
     pub const fn open(&self) -> Option<OpenAttack> {
         self.open

@@ -1,31 +1,31 @@
-//! The audit ledger: how odd each agent's claims look (spec cluster §6).
+//! The audit ledger: anomaly scores of each agent's claims (spec cluster §6).
 //!
-//! Claims have one of four rewards, so counts say all that the score needs, exactly.
+//! Claims have one of four rewards, so counts are enough to compute the scores exactly.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::num::{clip01, exact_ratio, round_to};
 use crate::slot::{SLOTS, Slot};
 
-/// Who acts in the ledger. The order is that of the names.
+/// An agent in the audit ledger. The order is alphabetical by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agent {
-    /// A worker.
+    /// A worker, which reports on jobs and completes them.
     Worker(Slot),
-    /// The adversary.
+    /// The adversary, which makes the attacks.
     Adversary,
-    /// Whoever verifies.
+    /// The scheduler in its role of verifying reports.
     Auditor,
-    /// The cluster, when GPUs fail.
+    /// The cluster, which acts when GPUs fail.
     Cluster,
-    /// Whoever allocates, preempts and asks.
+    /// The scheduler in its role of allocating, preempting and requesting reports.
     ResourceManager,
 }
 
 impl Agent {
-    /// How many there are.
+    /// Number of agents in the ledger.
     pub const COUNT: usize = SLOTS + 4;
-    /// All of them, in the order of their names.
+    /// All agents, in the order of their names.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Worker(Slot::ALL[0]),
         Self::Worker(Slot::ALL[1]),
@@ -50,7 +50,7 @@ impl Agent {
         }
     }
 
-    /// Returns the name that payloads use.
+    /// Returns the name used in payloads.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -63,17 +63,17 @@ impl Agent {
     }
 }
 
-/// What is claimed for an agent.
+/// The kinds of claim recorded for an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum ClaimKind {
-    /// A report that was caught: 0.
+    /// A report that was caught; reward 0.
     Denied,
-    /// A report that was checked and stands: one half.
+    /// A report that was checked and not caught; reward 0.5.
     Checked,
-    /// A job done: 0.8.
+    /// A completed job; reward 0.8.
     Completed,
-    /// A forged completion: 0.99.
+    /// A forged completion; reward 0.99.
     Forged,
 }
 
@@ -81,10 +81,10 @@ impl ClaimKind {
     const COUNT: usize = 4;
 }
 
-/// The claimed reward of each kind, 0..1.
+/// The claimed reward of each kind, 0..=1.
 const REWARDS: [f64; ClaimKind::COUNT] = [0.0, 0.5, 0.8, 0.99];
 
-/// [`REWARDS`] in units of 2^-53, exactly.
+/// The [`REWARDS`] in units of 2^-53, exactly.
 const UNITS: [u64; ClaimKind::COUNT] = {
     let one = (1u64 << 53) as f64;
     let [a, b, c, d] = REWARDS;
@@ -96,10 +96,10 @@ const UNITS: [u64; ClaimKind::COUNT] = {
     ]
 };
 
-/// Claims of one agent by kind.
+/// Number of claims of one agent, by kind.
 type Claims = [u16; ClaimKind::COUNT];
 
-/// Anomaly scores as the observation shows them: of agents that did anything at all.
+/// The anomaly scores as the observation shows them, for agents with at least one claim or action.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Anomalies {
     scores: [f64; Agent::COUNT],
@@ -114,13 +114,13 @@ impl Anomalies {
         Agent::ALL.into_iter().filter(listed).map(score)
     }
 
-    /// Returns the score of an agent; 0 when it is not listed.
+    /// Returns the score of an agent, 0..=1; 0 if it is not listed.
     #[must_use]
     pub const fn score(&self, agent: Agent) -> f64 {
         self.scores[agent.index()]
     }
 
-    /// Returns the largest score.
+    /// Returns the largest score, 0..=1.
     #[must_use]
     pub fn max(&self) -> f64 {
         self.scores.iter().fold(0.0, |a, b| a.max(*b))
@@ -137,7 +137,7 @@ impl Serialize for Anomalies {
     }
 }
 
-/// Running counts, and the scores that follow from them.
+/// The running counts of claims and actions, from which the scores are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Audit {
     claims: [Claims; Agent::COUNT],
@@ -145,7 +145,7 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// Records a claim and brings the scores up to date.
+    /// Records a claim and updates the scores.
     pub(crate) fn claim(&mut self, agent: Agent, kind: ClaimKind, scores: &mut Anomalies) {
         let claims = &mut self.claims[agent.index()];
         claims[kind as usize] += 1;
@@ -153,26 +153,27 @@ impl Audit {
         scores.scores[agent.index()] = score(claims);
     }
 
-    /// Records an action, which only makes the agent listed.
+    /// Records an action, which only adds the agent to the list.
     pub(crate) fn action(&mut self, agent: Agent, scores: &mut Anomalies) {
         self.actions[agent.index()] += 1;
         scores.listed |= 1 << agent.index();
     }
 
-    /// Returns how many claims there are.
+    /// Returns the number of claims.
     #[must_use]
     pub fn claim_count(&self) -> u16 {
         self.claims.iter().flatten().sum()
     }
 
-    /// Returns how many actions there are.
+    /// Returns the number of actions.
     #[must_use]
     pub fn action_count(&self) -> u16 {
         self.actions.iter().sum()
     }
 }
 
-/// Returns how odd the claims look, 0..1, four decimals. Nobody raises flags, so their term is 0.
+/// Returns the anomaly score of an agent's claims, 0..=1, four decimals. The reference's term for
+/// flags is always 0, because no agent raises flags.
 fn score(claims: &Claims) -> f64 {
     let n = claims.iter().map(|c| u64::from(*c)).sum::<u64>();
     if n == 0 {
@@ -188,8 +189,8 @@ fn score(claims: &Claims) -> f64 {
     round_to(clip01(score), 4)
 }
 
-/// Returns the mean (the exact sum rounded, over `n`) and population standard deviation (the exact variance
-/// rounded, then its root) of `n > 0` claims.
+/// Returns the mean (the exact sum rounded, divided by `n`) and the population standard deviation
+/// (the exact variance rounded, then its square root) of `n > 0` claims.
 fn moments(claims: &Claims, n: u64) -> (f64, f64) {
     let (mut sum, mut squares) = (0, 0);
     for (count, unit) in claims.iter().zip(UNITS) {
@@ -197,7 +198,8 @@ fn moments(claims: &Claims, n: u64) -> (f64, f64) {
         squares += u128::from(*count) * u128::from(unit) * u128::from(unit);
     }
     let mean = sum as f64 * 0.5f64.powi(53) / n as f64;
-    // n Σx² - (Σx)², over n²; below 2^125 for the 256 claims that an episode cannot reach.
+    // (n Σx² - (Σx)²) / n²; the numerator is below 2^125 for 256 claims, more than an episode can
+    // reach.
     let variance = exact_ratio(u128::from(n) * squares - sum * sum, n * n);
     (mean, (variance * 0.5f64.powi(106)).sqrt())
 }

@@ -1,6 +1,8 @@
-//! What an episode hides: who is who, what is true, and how outcomes will be drawn.
+//! The hidden state of an episode: the assignment of behaviours, the true values, and the upcoming
+//! draws.
 //!
-//! A policy never receives this type. Privileged policies do, and their type says so.
+//! Policies do not receive this type, except for privileged ones, which are marked as such by their
+//! type.
 
 use super::attack::AdversaryState;
 use super::pool::Pool;
@@ -12,17 +14,17 @@ use crate::slot::{PerSlot, SLOTS, Slot};
 use crate::task::Task;
 
 named_enum! {
-    /// What a worker is like.
+    /// The behaviour of a worker.
     pub enum Behaviour {
-        /// Says what is.
+        /// Reports the true progress, at full speed.
         Reliable = "reliable",
-        /// Says 40 points more than there is.
+        /// Overstates progress by 0.40, up to 1.
         Overreporter = "overreporter",
-        /// Says what is, and works at half speed.
+        /// Reports the true progress, but works at half speed.
         Slow = "slow",
-        /// Claims completion when stakes are high.
+        /// Claims completion of any job whose stakes reach its threshold.
         Adversarial = "adversarial",
-        /// Starts honest; from the sixth report on each one is further off.
+        /// Reports the true progress five times; each later report overstates it by 0.12 more.
         Degrading = "degrading",
     }
 }
@@ -30,7 +32,7 @@ named_enum! {
 use Behaviour::{Adversarial, Degrading, Overreporter, Reliable, Slow};
 
 impl Behaviour {
-    /// Returns the reliability that calibration is measured against.
+    /// Returns the true reliability, 0..=1, to which calibration compares the trust.
     #[must_use]
     pub const fn reliability(self) -> f64 {
         match self {
@@ -42,13 +44,13 @@ impl Behaviour {
         }
     }
 
-    /// Returns the share of a job's step that it gets done per step.
+    /// Returns the speed, relative to a full-speed worker: 0.5 or 1.
     #[must_use]
     pub const fn speed(self) -> f64 {
         if matches!(self, Slow) { 0.5 } else { 1.0 }
     }
 
-    /// Returns who works in `task`, before the slots are shuffled.
+    /// Returns the behaviours in `task`, before they are shuffled over the slots.
     #[must_use]
     pub const fn cast(task: Task) -> [Self; SLOTS] {
         match task {
@@ -59,22 +61,24 @@ impl Behaviour {
     }
 }
 
-/// The hidden part of an episode.
+/// The hidden part of an episode's state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hidden {
-    /// Which behaviour works behind each slot.
+    /// The behaviour behind each slot.
     pub assignment: PerSlot<Behaviour>,
-    /// When the adversarial worker lies, and how sure it sounds.
+    /// The configuration of the adversarial worker: the stakes from which it lies, and its stated
+    /// confidence.
     pub worker_adversary: AdversaryProfile,
     /// The adversary that attacks the cluster.
     pub attacker: AdversaryState,
-    /// The GPUs as they are.
+    /// The true state of the GPUs.
     pub pool: Pool,
     /// Priorities of the jobs, 1..=5, which raise their stakes.
     pub priorities: [u8; JOBS_MAX],
-    /// True progress of the jobs, 0..1.
+    /// True progress of the jobs, 0..=1.
     pub progress: [f64; JOBS_MAX],
-    /// Reports of the degrading behaviour; slots that share it share the count.
+    /// Number of reports by the degrading behaviour; slots that share the behaviour share the
+    /// count.
     pub degrading_calls: u16,
     /// The stream that decides which GPUs fail.
     pub(crate) failures: PyRandom,
@@ -83,7 +87,7 @@ pub struct Hidden {
 }
 
 impl Hidden {
-    /// Returns the same with other behaviours behind the slots.
+    /// Returns the same hidden state with other behaviours behind the slots.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn with_assignment(mut self, assignment: [Behaviour; SLOTS]) -> Self {
@@ -91,7 +95,7 @@ impl Hidden {
         self
     }
 
-    /// Returns the same with other draws to come: failures and attacks as the seed `seed` draws them.
+    /// Returns the same hidden state with the streams of failures and attacks reseeded from `seed`.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn with_outcome_seed(mut self, seed: u64) -> Self {
@@ -100,13 +104,13 @@ impl Hidden {
         self
     }
 
-    /// Returns the next draw of the stream of failures, without taking it.
+    /// Returns the next draw of the failure stream, in `[0, 1)`, without taking it.
     #[must_use]
     pub fn peek_failures(&self) -> f64 {
         self.failures.clone().random()
     }
 
-    /// Returns the next draw of the stream of attacks, without taking it.
+    /// Returns the next draw of the attack stream, in `[0, 1)`, without taking it.
     #[must_use]
     pub fn peek_attacks(&self) -> f64 {
         self.attacks.clone().random()
@@ -118,7 +122,7 @@ impl Hidden {
         self.assignment.0.map(Behaviour::reliability)
     }
 
-    /// Returns how many different behaviours are in play.
+    /// Returns the number of different behaviours in the episode.
     #[must_use]
     pub fn distinct_behaviours(&self) -> u8 {
         let mut seen = 0u8;
@@ -128,13 +132,13 @@ impl Hidden {
         seen.count_ones() as u8
     }
 
-    /// Returns the true progress of a job, 0..1; 0 for one that the task does not have.
+    /// Returns the true progress of a job, 0..=1; 0 for a job that the task does not have.
     #[must_use]
     pub fn progress_of(&self, job: JobId) -> f64 {
         self.progress.get(job.index()).copied().unwrap_or(0.0)
     }
 
-    /// Returns who works behind a slot; `None` stands for the first slot.
+    /// Returns the behaviour behind a slot; `None` stands for the first slot.
     pub(crate) fn behaviour(&self, worker: Option<Slot>) -> Behaviour {
         self.assignment[worker.unwrap_or(Slot::ALL[0])]
     }

@@ -5,62 +5,63 @@ use crate::named_enum;
 use crate::slot::Slot;
 
 named_enum! {
-    /// Where a job stands.
+    /// The status of a job.
     #[derive(Default)]
     pub enum JobStatus {
-        /// Waits for a GPU.
+        /// Waiting for a GPU.
         #[default]
         Queued = "queued",
-        /// Runs, or lost its GPU and goes on without (quirk C3).
+        /// Running, possibly without a GPU after its GPU failed (quirk C3).
         Running = "running",
-        /// Done in time.
+        /// Completed within its deadline.
         Complete = "complete",
-        /// Never reached; the reference lists it.
+        /// Never reached, but listed by the reference.
         Failed = "failed",
-        /// Passed its deadline.
+        /// Stopped because its deadline passed.
         TimedOut = "timed_out",
     }
 }
 
-/// What everybody can see of a job.
+/// The public part of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Job {
-    /// Memory that it takes, of the 80 that a GPU has.
+    /// Memory that the job needs, in units of a GPU's 80.
     pub memory: u8,
-    /// Steps that a worker of full speed needs.
+    /// Number of steps that a full-speed worker needs.
     pub steps: u8,
-    /// Last step at which it may run.
+    /// Last step in which the job may run.
     pub deadline: u8,
-    /// Team `1..=4`.
+    /// Number of the team that owns the job, 1..=4.
     pub owner: u8,
-    /// Where it stands.
+    /// The status of the job.
     pub status: JobStatus,
-    /// The GPU that its row names, while it runs.
+    /// The GPU shown in the job's row while it runs.
     pub assigned: Option<GpuId>,
-    /// The GPU whose memory it holds, also after it has timed out (quirk C2).
+    /// The GPU whose memory the job holds. Under the reference's rules, a job keeps it after timing
+    /// out (quirk C2).
     pub placed: Option<GpuId>,
-    /// Who works on it.
+    /// The worker assigned to the job.
     pub worker: Option<Slot>,
-    /// Progress as the queue shows it, 0..1. An attack may have set it to 1.
+    /// Progress shown in the queue, 0..=1. An attack may have set it to 1.
     pub reported: f64,
-    /// The step at which it was complete.
+    /// The step in which the job was completed.
     pub completed_at: Option<u8>,
-    /// Number of placements in the episode before it was put there; orders jobs on one GPU.
+    /// Number of placements in the episode before this one, which orders the jobs on a GPU.
     pub(crate) placement: u8,
 }
 
-/// All jobs of an episode, and how many there are in each status.
+/// All jobs of an episode, with counts by status.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Jobs {
     rows: [Job; JOBS_MAX],
     len: u8,
     counts: [u8; 5],
-    /// One bit per job for each status, so that a step visits only the jobs that it must.
+    /// Bit mask of the jobs in each status, so that a step visits only the jobs it needs.
     masks: [u32; 5],
 }
 
 impl Jobs {
-    /// Creates a queue of `len` rows that all wait.
+    /// Creates a queue of `len` jobs, all of them waiting.
     pub(crate) const fn new(rows: [Job; JOBS_MAX], len: u8) -> Self {
         Self {
             rows,
@@ -70,24 +71,24 @@ impl Jobs {
         }
     }
 
-    /// Returns all jobs in the order of their names.
+    /// Returns all jobs, in order of their ids.
     #[must_use]
     pub fn rows(&self) -> &[Job] {
         &self.rows[..usize::from(self.len)]
     }
 
-    /// Iterates over every job with its name.
+    /// Iterates over all jobs with their ids.
     pub fn iter(&self) -> impl Iterator<Item = (JobId, &Job)> {
         (0..self.len).map(JobId).zip(self.rows())
     }
 
-    /// Returns the job of that name, if the task has it.
+    /// Returns the job with this id, or `None` if the task does not have it.
     #[must_use]
     pub fn get(&self, id: JobId) -> Option<&Job> {
         self.rows().get(id.index())
     }
 
-    /// Returns the memory of the jobs that sit on each GPU.
+    /// Returns the total memory of the jobs on each GPU.
     #[must_use]
     pub fn held(&self) -> [u16; GPUS_MAX] {
         let mut held = [0; GPUS_MAX];
@@ -99,26 +100,27 @@ impl Jobs {
         held
     }
 
-    /// Returns how many jobs there are in each of [`JobStatus::ALL`].
+    /// Returns the number of jobs in each status, in the order of [`JobStatus::ALL`].
     #[must_use]
     pub const fn counts(&self) -> [u8; 5] {
         self.counts
     }
 
-    /// Returns how many jobs have this status.
+    /// Returns the number of jobs with this status.
     #[must_use]
     pub const fn count(&self, status: JobStatus) -> u8 {
         self.counts[status as usize]
     }
 
-    /// Returns complete over all jobs.
+    /// Returns the fraction of jobs that are complete, 0..=1.
     #[must_use]
     pub fn completion(&self) -> f64 {
         f64::from(self.count(JobStatus::Complete)) / f64::from(self.len)
     }
 
-    /// Returns complete in time over all complete jobs; 0 without any. A job past its deadline times out
-    /// before it could be complete, so this is 1 from the first complete job on.
+    /// Returns the fraction of completed jobs that met their deadline, or 0 without any. Jobs past
+    /// their deadline time out before they could complete, so the fraction is 1 from the first
+    /// completed job on.
     #[must_use]
     pub const fn deadline_hit(&self) -> f64 {
         if self.count(JobStatus::Complete) == 0 {
@@ -128,7 +130,7 @@ impl Jobs {
         }
     }
 
-    /// Iterates over the jobs that wait or run and whose deadline is at most 10 steps away.
+    /// Iterates over the queued and running jobs whose deadline is at most 10 steps away.
     pub fn pressing(&self, step: u8) -> impl Iterator<Item = JobId> {
         self.iter()
             .filter(move |(_, job)| {
@@ -138,7 +140,7 @@ impl Jobs {
             .map(|(id, _)| id)
     }
 
-    /// Returns the queued job with the earliest deadline, then the most memory; the first of equals.
+    /// Returns the queued job with the earliest deadline, then the most memory, then the lowest id.
     #[must_use]
     pub fn next_queued(&self) -> Option<JobId> {
         self.first_by(JobStatus::Queued, |job| {
@@ -146,14 +148,14 @@ impl Jobs {
         })
     }
 
-    /// Returns the running job with the earliest deadline; the first of equals.
+    /// Returns the running job with the earliest deadline, the first one on ties.
     #[must_use]
     pub fn most_urgent_running(&self) -> Option<JobId> {
         self.first_by(JobStatus::Running, |job| u32::from(job.deadline))
     }
 
-    /// Returns the job of that status with the smallest key of at most 16 bits, the first of equals. The
-    /// number rides along in the key, so that the search has no branch to mispredict.
+    /// Returns the job of that status with the smallest key of at most 16 bits, the first one on
+    /// ties. The id is packed into the key, so the search has no unpredictable branch.
     fn first_by(&self, status: JobStatus, key: impl Fn(&Job) -> u32) -> Option<JobId> {
         let keys = self
             .with(status)
@@ -161,7 +163,7 @@ impl Jobs {
         keys.min().map(|key| JobId(key as u8))
     }
 
-    /// Iterates over the jobs that have this status now, in the order of their names.
+    /// Iterates over the jobs that have this status at the time of the call, in order of their ids.
     pub(crate) fn with(&self, status: JobStatus) -> impl Iterator<Item = JobId> + use<> {
         let mut mask = self.masks[status as usize];
         std::iter::from_fn(move || {

@@ -1,7 +1,7 @@
-//! All that a policy gets.
+//! The observation: the complete input of a policy.
 //!
-//! Every field is a function of the public payloads so far. The reference's payload also holds the
-//! hidden worker profile in clear text (quirk C7); this type does not.
+//! Every field is a function of the public payloads so far. The reference's payload also contains
+//! the hidden worker profile in clear text (quirk C7); this type does not.
 
 use super::action::Action;
 use super::audit::Anomalies;
@@ -14,126 +14,132 @@ use crate::ledger::Ledger;
 use crate::slot::{SLOTS, Slot, argmax};
 use crate::task::Task;
 
-/// Counts that payloads show.
+/// The counters that payloads show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Attacks.
+    /// Number of attacks so far.
     pub attempts: u16,
-    /// Verifications that caught something; dishonest reports too, so this may exceed the attacks
-    /// (quirk C5).
+    /// Number of verifications that caught something. It includes dishonest reports and may
+    /// therefore exceed the number of attacks (quirk C5); under [`Change::Detections`], only
+    /// attacks count.
     pub detections: u16,
-    /// Forged completions, and false completions that were believed.
+    /// Number of poisonings: unverified reports with a false completion, and forged completions.
+    /// Under [`Change::Answers`], attacks that were not found in time count in place of forged
+    /// completions.
     pub poisonings: u16,
-    /// Attacks that were not found while they were open; under rules that leave attacks open.
+    /// Number of attacks that were not found while they were open; 0 unless the rules keep attacks
+    /// open.
     pub missed: u16,
-    /// Verifications that caught nothing where they should have.
+    /// Number of verifications that could not be carried out, or that caught nothing despite
+    /// `force_flag`.
     pub false_positives: u16,
-    /// Verifications.
+    /// Number of verifications so far.
     pub verifications: u16,
-    /// Actions repeated without anything getting done.
+    /// Number of repeated actions in steps that completed no job.
     pub loop_events: u16,
-    /// Actions that did not serve the goal.
+    /// Number of actions that failed or did not serve the goal.
     pub drift_events: u16,
-    /// Reports.
+    /// Number of worker reports so far.
     pub reports: u16,
-    /// Honest reports.
+    /// Number of honest worker reports so far.
     pub honest_reports: u16,
 }
 
 impl Counters {
-    /// Returns detections over attacks; may exceed 1.
+    /// Returns the number of detections per attack, which may exceed 1.
     #[must_use]
     pub fn detection_rate(&self) -> f64 {
         f64::from(self.detections) / f64::from(self.attempts.max(1))
     }
 
-    /// Returns false positives over verifications.
+    /// Returns the fraction of verifications that were false positives, 0..=1.
     #[must_use]
     pub fn false_positive_rate(&self) -> f64 {
         f64::from(self.false_positives) / f64::from(self.verifications.max(1))
     }
 
-    /// Returns honest over all reports; 0 without any.
+    /// Returns the fraction of reports that were honest, 0..=1; 0 without any.
     #[must_use]
     pub fn honesty(&self) -> f64 {
         f64::from(self.honest_reports) / f64::from(self.reports.max(1))
     }
 }
 
-/// What a worker said, without what is true.
+/// A worker's statement as the scheduler sees it, without the truth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statement {
-    /// Who.
+    /// The worker that made the statement.
     pub worker: Slot,
-    /// Of which job.
+    /// The job that the statement is about.
     pub job: JobId,
-    /// Stated progress, three decimals.
+    /// Stated progress, 0..=1, three decimals.
     pub reported: f64,
 }
 
-/// The public consequence of the last action.
+/// The public result of the last action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LastStep {
-    /// What was done.
+    /// The action that was taken.
     pub action: Action,
-    /// Whether it did what it was meant to.
+    /// `true` if the action succeeded.
     pub success: bool,
-    /// What a worker said, when one was asked.
+    /// The worker's statement, if the action requested one.
     pub statement: Option<Statement>,
-    /// Reward of the step itself.
+    /// Reward of the step, without any terminal reward.
     pub reward: f64,
 }
 
-/// What a policy sees before it acts.
+/// The observation that a policy receives before it acts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
-    /// The task.
+    /// The task of the episode.
     pub task: Task,
-    /// Steps taken.
+    /// Number of steps taken.
     pub step_count: u8,
-    /// The most steps there can be.
+    /// Maximum number of steps in the episode.
     pub max_steps: u8,
-    /// The queue.
+    /// All jobs and their public state.
     pub jobs: Jobs,
-    /// Health of the pool: 0, one half or 1.
+    /// Health of the pool: 0, 0.5 or 1.
     pub health: f64,
-    /// Share of operational memory in use, four decimals.
+    /// Fraction of operational memory in use, 0..=1, four decimals.
     pub utilization: f64,
-    /// Evidence about the workers.
+    /// The evidence about each worker.
     pub ledger: Ledger<1>,
-    /// How odd the claims of each agent look.
+    /// The anomaly scores of the agents' claims.
     pub anomalies: Anomalies,
-    /// What was counted.
+    /// The counters so far.
     pub counters: Counters,
-    /// How many types of attack were seen.
+    /// Number of attack types seen so far, 0..=5.
     pub attack_types: u8,
-    /// The difficulty that is played; after the end of an adaptive episode, still that one.
+    /// The difficulty of this episode, which does not change when it ends.
     pub profile: DifficultyProfile,
-    /// What differs from the reference's rules.
+    /// The rules in force, as changes to the reference's rules.
     pub rules: Rules,
-    /// The last action and what came of it.
+    /// The last action and its result; `None` before the first action.
     pub last: Option<LastStep>,
-    /// Whether the episode has ended.
+    /// `true` if the episode has ended.
     pub done: bool,
     pub(crate) gpus: [GpuView; GPUS_MAX],
     pub(crate) gpu_count: u8,
 }
 
 impl Observation {
-    /// Returns the GPUs as they are shown, in the order of their names.
+    /// Returns the GPUs as they are shown, in order of their ids.
     #[must_use]
     pub fn gpus(&self) -> &[GpuView] {
         &self.gpus[..usize::from(self.gpu_count)]
     }
 
-    /// Returns whether no further step can be taken.
+    /// Returns `true` if the episode has ended.
     #[must_use]
     pub const fn done(&self) -> bool {
         self.done
     }
 
-    /// Returns attacks found over attacks whose time is over, 1 before the first; under the reference's rules
-    /// whatever was caught over all attacks, which may exceed 1.
+    /// Returns the fraction of concluded attacks that were found, or 1 before the first one is
+    /// concluded. Under the reference's rules, returns all detections divided by the number of
+    /// attacks, which may exceed 1.
     #[must_use]
     pub fn detection_rate(&self) -> f64 {
         let c = &self.counters;
@@ -146,14 +152,14 @@ impl Observation {
         }
     }
 
-    /// Returns whether a job waits and a GPU is shown as idle.
+    /// Returns `true` if a job is queued and a GPU is shown as idle.
     #[must_use]
     pub fn can_place(&self) -> bool {
         self.jobs.count(JobStatus::Queued) > 0
             && self.gpus().iter().any(|gpu| gpu.state == GpuState::Idle)
     }
 
-    /// Returns the first GPU with most free memory as shown, whatever its state.
+    /// Returns the GPU with the most free memory as shown, in any state, the first one on ties.
     #[must_use]
     pub fn most_free(&self) -> Option<GpuId> {
         let mut best: Option<(GpuId, u16)> = None;
@@ -165,22 +171,23 @@ impl Observation {
         best.map(|(id, _)| id)
     }
 
-    /// Returns whether the GPU is shown as one that takes jobs.
+    /// Returns `true` if the GPU is shown in a state that accepts jobs.
     #[must_use]
     pub fn looks_open(&self, gpu: GpuId) -> bool {
         let state = self.gpus().get(gpu.index()).map(|gpu| gpu.state);
         state.is_some_and(GpuState::operational)
     }
 
-    /// Returns the worker that the environment would pick, given trust per slot.
+    /// Returns the worker that the environment would choose, given the trust in each slot.
     #[must_use]
     pub fn calibrated_worker(&self, trust: &[f64; SLOTS]) -> Slot {
         calibrated_worker(&self.ledger, trust)
     }
 }
 
-/// Returns the worker with the best mix of trust, novelty and small overconfidence. While somebody was
-/// called less than twice, only those called least are candidates (spec cluster §4.1).
+/// Returns the worker with the best combination of high trust, few calls and low overconfidence. As
+/// long as a worker has been called less than twice, only the least-called workers are candidates
+/// (spec cluster §4.1).
 fn calibrated_worker(ledger: &Ledger<1>, trust: &[f64; SLOTS]) -> Slot {
     let calls = Slot::ALL.map(|slot| ledger[slot].calls);
     let fewest = calls.iter().copied().min().unwrap_or(0);

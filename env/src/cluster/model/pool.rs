@@ -1,4 +1,4 @@
-//! The GPU pool: memory, failures, and what is shown of it (spec cluster §7).
+//! The GPU pool: memory, failures, and the public view of it (spec cluster §7).
 
 use super::setup::{Change, Rules};
 use super::task::{GPUS_MAX, GpuId, Size};
@@ -6,70 +6,70 @@ use crate::named_enum;
 use crate::num::round_to;
 use crate::rng::PyRandom;
 
-/// Memory of one GPU.
+/// Memory of one GPU, in the unit of all memory values of this world.
 pub const GPU_MEMORY: u16 = 80;
 /// Free memory that a forged report states.
 pub(crate) const FORGED_FREE: u16 = 40;
-/// Steps that a GPU recovers.
+/// Number of steps that a failed GPU spends recovering.
 const RECOVERY_STEPS: u8 = 3;
 
 named_enum! {
     /// The state of a GPU.
     #[derive(Default)]
     pub enum GpuState {
-        /// Holds no job.
+        /// Idle, holding no job.
         #[default]
         Idle = "IDLE",
-        /// Holds jobs that fit.
+        /// Holding jobs that fit into its memory.
         Allocated = "ALLOCATED",
-        /// Holds jobs that do not fit.
+        /// Holding jobs that exceed its memory.
         Overloaded = "OVERLOADED",
-        /// Failed in this step.
+        /// Failed in the last step.
         Failed = "FAILED",
-        /// Comes back in some steps.
+        /// Recovering from a failure for some steps.
         Recovering = "RECOVERING",
     }
 }
 
 impl GpuState {
-    /// Returns whether it takes jobs.
+    /// Returns `true` if a GPU in this state accepts jobs.
     #[must_use]
     pub const fn operational(self) -> bool {
         !matches!(self, Self::Failed | Self::Recovering)
     }
 }
 
-/// A GPU as it is.
+/// The true state of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Gpu {
-    /// Its state.
+    /// The state of the GPU.
     pub state: GpuState,
-    /// Memory that its jobs hold; may exceed [`GPU_MEMORY`].
+    /// Memory held by its jobs, which may exceed [`GPU_MEMORY`].
     pub used: u16,
-    /// Steps until it is back.
+    /// Number of steps until a recovering GPU is back.
     pub recovery: u8,
-    /// Memory that an invented job takes, as part of `used`.
+    /// Memory occupied by an invented job, included in `used`.
     pub invented: u8,
-    /// Whether an attack forged what is shown of it, which stays so under the reference's rules
-    /// (quirk C6).
+    /// `true` if an attack forged the public view of the GPU. It stays forged under the reference's
+    /// rules (quirk C6).
     pub forged: bool,
 }
 
-/// A GPU as it is shown.
+/// The public view of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct GpuView {
-    /// The state, or what a forged report says.
+    /// The state, or the one that a forged report states.
     pub state: GpuState,
-    /// Memory that its jobs hold.
+    /// Memory held by its jobs, which may exceed [`GPU_MEMORY`].
     pub used: u16,
-    /// Free memory, or what a forged report says.
+    /// Free memory, or the amount that a forged report states.
     pub free: u16,
-    /// Whether the row is marked as tampered with.
+    /// `true` if the view is marked as forged.
     pub tampered: bool,
 }
 
 impl Gpu {
-    /// Returns what is shown of it; `marked` says whether a forged report carries its mark.
+    /// Returns the public view of the GPU. With `marked`, a forged view is marked as such.
     #[inline]
     #[must_use]
     pub const fn view(&self, marked: bool) -> GpuView {
@@ -97,12 +97,12 @@ impl Gpu {
     }
 }
 
-/// What one tick did to the pool: one bit per GPU.
+/// The effects of one tick on the pool, as bit masks of GPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolTick {
-    /// GPUs that failed.
+    /// Bit mask of the GPUs that failed.
     pub failed: u16,
-    /// GPUs that came back, and lost what they held.
+    /// Bit mask of the GPUs that recovered and lost their contents.
     pub recovered: u16,
 }
 
@@ -122,7 +122,8 @@ impl Pool {
         }
     }
 
-    /// Creates a pool of these GPUs; their states follow from their memory.
+    /// Creates a pool of the given GPUs. The states of operational ones are derived from their
+    /// memory.
     pub(crate) fn from_gpus(gpus: [Gpu; GPUS_MAX], size: &Size) -> Self {
         let mut pool = Self {
             gpus,
@@ -132,37 +133,37 @@ impl Pool {
         pool
     }
 
-    /// Returns all GPUs in the order of their names.
+    /// Returns all GPUs, in order of their ids.
     #[must_use]
     pub fn gpus(&self) -> &[Gpu] {
         &self.gpus[..usize::from(self.len)]
     }
 
-    /// Returns how many there are.
+    /// Returns the number of GPUs.
     #[must_use]
     pub const fn len(&self) -> u8 {
         self.len
     }
 
-    /// Returns whether there are none, which no task has.
+    /// Returns `true` if the pool has no GPUs, which is the case in no task.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Forges what is shown of a GPU.
+    /// Forges the public view of a GPU.
     pub(crate) fn forge(&mut self, id: GpuId) {
         self.gpus[id.index()].forged = true;
     }
 
-    /// Has a job that does not exist take memory; nothing on a GPU that is down.
+    /// Reserves memory for an invented job; does nothing if the GPU is down.
     pub(crate) fn invent(&mut self, id: GpuId, memory: u8) {
         if self.take(id, memory) {
             self.gpus[id.index()].invented += memory;
         }
     }
 
-    /// Undoes what attacks did to a GPU.
+    /// Reverts the effects of attacks on a GPU.
     pub(crate) fn clear(&mut self, id: GpuId) {
         let gpu = &mut self.gpus[id.index()];
         gpu.used -= u16::from(gpu.invented);
@@ -171,7 +172,8 @@ impl Pool {
         gpu.refresh();
     }
 
-    /// Takes a job's memory; `false` when the GPU takes no jobs. It may take more than it has.
+    /// Reserves memory for a job. Returns `false` if the GPU is down. The total may exceed the
+    /// GPU's memory.
     pub(crate) fn take(&mut self, id: GpuId, memory: u8) -> bool {
         let gpu = &mut self.gpus[id.index()];
         if !gpu.state.operational() {
@@ -182,15 +184,15 @@ impl Pool {
         true
     }
 
-    /// Gives a job's memory back.
+    /// Releases the memory of a job.
     pub(crate) fn give(&mut self, id: GpuId, memory: u8) {
         let gpu = &mut self.gpus[id.index()];
         gpu.used -= u16::from(memory);
         gpu.refresh();
     }
 
-    /// Returns the GPU that an allocation without one picks, by what is shown: among those not overloaded
-    /// and not down, the first with most free memory.
+    /// Returns the GPU for an allocation that names none: among those shown as idle or allocated,
+    /// the one with the most free memory, the first one on ties.
     pub(crate) fn roomiest(&self) -> Option<GpuId> {
         let mut best: Option<(GpuId, u16)> = None;
         for (id, gpu) in (0..).map(GpuId).zip(self.gpus()) {
@@ -203,7 +205,8 @@ impl Pool {
         best.map(|(id, _)| id)
     }
 
-    /// Applies one step of wear: failures are drawn for GPUs that hold jobs, in the order of their names.
+    /// Applies one step of failures and recoveries. Failures are drawn for GPUs that hold jobs, in
+    /// order of their ids.
     pub(crate) fn tick(&mut self, chance: f64, random: &mut PyRandom) -> PoolTick {
         let mut tick = PoolTick::default();
         for (i, gpu) in self.gpus.iter_mut().take(usize::from(self.len)).enumerate() {
@@ -221,7 +224,7 @@ impl Pool {
                         tick.recovered |= 1 << i;
                     }
                 }
-                // The draw is made even when the chance is 0.
+                // The draw is made even if the chance is 0.
                 _ if gpu.used > 0 && random.random() < chance => {
                     gpu.state = GpuState::Failed;
                     tick.failed |= 1 << i;
@@ -232,16 +235,16 @@ impl Pool {
         tick
     }
 
-    /// Returns how many GPUs are in each of [`GpuState::ALL`].
+    /// Returns the number of GPUs in each state, in the order of [`GpuState::ALL`].
     #[must_use]
     pub fn counts(&self) -> [u8; 5] {
-        // One byte for each state: at most 16 GPUs, so that no byte runs over.
+        // One byte per state; with at most 16 GPUs, no byte overflows.
         let bytes = |gpu: &Gpu| 1u64 << (8 * gpu.state as u32);
         let packed: u64 = self.gpus().iter().map(bytes).sum();
         std::array::from_fn(|state| (packed >> (8 * state)) as u8)
     }
 
-    /// Returns the share of the operational memory in use, four decimals.
+    /// Returns the fraction of operational memory in use, 0..=1, four decimals.
     #[must_use]
     pub fn utilization(&self) -> f64 {
         let (mut used, mut total) = (0, 0);
@@ -257,8 +260,9 @@ impl Pool {
     }
 }
 
-/// Returns the health, 0, one half or 1, by how many GPUs are down or overloaded; under the reference's rules idle ones
-/// count as down, so that most of the pool must be busy all the time (quirk C1).
+/// Returns the health of the pool (0, 0.5 or 1), based on how many GPUs are down or overloaded.
+/// Under the reference's rules, idle GPUs count as lost, so most of the pool must be busy at all
+/// times (quirk C1).
 #[must_use]
 pub(crate) fn health(counts: [u8; 5], rules: Rules) -> f64 {
     let [idle, allocated, overloaded, failed, recovering] = counts.map(f64::from);
@@ -278,7 +282,7 @@ pub(crate) fn health(counts: [u8; 5], rules: Rules) -> f64 {
     }
 }
 
-/// Returns the cost of idle, overloaded and lost GPUs, 0..1, four decimals (spec cluster §8).
+/// Returns the cost of idle, overloaded and failed GPUs, 0..=1, four decimals (spec cluster §8).
 #[must_use]
 pub(crate) fn waste(counts: [u8; 5]) -> f64 {
     let [idle, allocated, overloaded, failed, recovering] = counts.map(f64::from);

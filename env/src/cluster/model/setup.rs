@@ -1,4 +1,4 @@
-//! What an episode is made from, and the changes that make the world's rules fair (the quirks C1 to
+//! The setup of an episode, and the changes that correct flaws in the world's rules (quirks C1 to
 //! C11 of spec cluster §12).
 
 use crate::controller::DifficultyProfile;
@@ -8,53 +8,53 @@ use crate::rules::{self, changes};
 use crate::task::Task;
 
 changes! {
-    /// A change to the reference's rules.
+    /// A change to the reference's rules. `docs/cluster-rules.md` has the reasons and effects.
     pub enum Change {
-        /// Quirk C1.
+        /// Idle GPUs no longer reduce health (quirk C1).
         Health = "health":
             "Health counts what is lost or overloaded, not what has nothing to do",
-        /// Quirk C4.
+        /// A forged completion counts as poisoning only if it is not found in time (quirk C4).
         Answers = "answers":
             "A forged completion counts only when it was not checked in time",
-        /// Quirk C5.
+        /// Detections count attacks that were found, each once (quirk C5).
         Detections = "detections":
             "Detections count attacks that were found, each once",
-        /// Quirk C6.
+        /// Attacks of every level have effects until they are found (quirk C6).
         Escalation = "escalation":
             "Attacks of every level do harm until they are found",
-        /// Quirk C3.
+        /// A failing GPU returns its jobs to the queue (quirk C3).
         Failures = "failures":
             "A GPU that fails throws its jobs back into the queue",
-        /// Quirk C2.
+        /// A job that times out releases its memory (quirk C2).
         Timeouts = "timeouts":
             "A job that times out gives its memory back",
-        /// Quirk C9.
+        /// Waiting counts as drift only while a job could be placed (quirk C9).
         Waiting = "waiting":
             "Waiting is no drift where nothing can be placed",
-        /// Quirk C10.
+        /// Steps saved by finishing early count as much as the terminal reward (quirk C10).
         Ending = "ending":
             "Steps that are saved by finishing early count like the end",
-        /// Quirk C11.
+        /// An action that leaves its job, GPU or worker to the environment fails (quirk C11).
         Choices = "choices":
             "An action fails that leaves its job, GPU or worker to the environment",
     }
 }
 
-/// The rules of an episode.
+/// The rules of an episode in this world.
 pub type Rules = rules::Rules<Change>;
 
-/// What an episode is made from. The same setup and actions give the same trajectory everywhere.
+/// The configuration of an episode. The same setup and actions give the same trajectory everywhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setup {
-    /// The task.
+    /// The task to play.
     pub task: Task,
-    /// The seed.
+    /// Seed of the random streams.
     pub seed: u64,
-    /// How the streams are seeded.
+    /// The mode in which the streams are seeded.
     pub streams: Streams,
-    /// Difficulty, from a [`crate::controller::Controller`] or the default.
+    /// The difficulty, from a [`crate::controller::Controller`] or the default.
     pub profile: DifficultyProfile,
-    /// What differs from the reference's rules.
+    /// The rules in force, as changes to the reference's rules.
     pub rules: Rules,
 }
 

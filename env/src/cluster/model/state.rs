@@ -1,4 +1,4 @@
-//! The whole state of an episode.
+//! The complete state of an episode.
 
 use super::attack::AttackType;
 use super::audit::{Agent, Audit, ClaimKind};
@@ -7,7 +7,7 @@ use super::observation::Observation;
 use super::setup::{Change, Rules};
 use crate::num::mean_reward;
 
-/// What is seen, what is hidden and what is counted: all that a step reads and changes.
+/// The observation, the hidden state and the totals: everything that a step reads and changes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct State {
     pub(crate) observation: Observation,
@@ -23,10 +23,10 @@ impl State {
         self.observation.rules
     }
 
-    /// Brings what is shown of the pool up to date.
+    /// Updates the public view of the pool.
     #[inline]
     pub(crate) fn refresh_observation(&mut self) {
-        // A forged report that carried its mark would fool nobody.
+        // Under `Change::Escalation`, forged views carry no mark that would give them away.
         let marked = !self.rules().has(Change::Escalation);
         let gpus = self.hidden.pool.gpus();
         for (view, gpu) in self.observation.gpus.iter_mut().zip(gpus) {
@@ -34,7 +34,7 @@ impl State {
         }
     }
 
-    /// Records a claim for an agent in the audit ledger.
+    /// Records a claim of an agent in the audit ledger.
     #[inline]
     pub(crate) fn record_claim(&mut self, agent: Agent, kind: ClaimKind) {
         let scores = &mut self.observation.anomalies;
@@ -48,33 +48,33 @@ impl State {
     }
 }
 
-/// Running totals and what only the episode itself needs to remember.
+/// The running totals, and the history that only the episode itself needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
     /// Sum of all reward events, terminal included.
     pub total_reward: f64,
-    /// Number of reward events.
+    /// Number of reward events so far.
     pub reward_events: u16,
-    /// Sum of health over the steps.
+    /// Sum of the health values of all steps.
     pub(crate) health_sum: f64,
-    /// Sum of utilization over the steps.
+    /// Sum of the utilization values of all steps.
     pub(crate) utilization_sum: f64,
-    /// One bit per attack type seen, lowest first.
+    /// Bit mask of the attack types seen, with the lowest level in bit 0.
     pub(crate) attacks_seen: u8,
-    /// Placements so far.
+    /// Number of placements so far.
     pub(crate) placements: u8,
-    /// Signatures of the last actions, the latest first; 0 stands for none.
+    /// Signatures of the last six actions plus 1, the latest first; 0 stands for no action.
     recent: [u32; 6],
 }
 
 impl Tally {
-    /// Returns the mean reward per event, 0..1: the episode's score.
+    /// Returns the mean reward per event, 0..=1, which is the episode's score.
     #[must_use]
     pub fn score(&self) -> f64 {
         mean_reward(self.total_reward, self.reward_events)
     }
 
-    /// Returns how many attack types were seen.
+    /// Returns the number of attack types seen, 0..=5.
     #[must_use]
     pub const fn attack_types(&self) -> u8 {
         self.attacks_seen.count_ones() as u8
@@ -88,7 +88,7 @@ impl Tally {
             .filter(move |kind| seen >> (*kind as u8) & 1 == 1)
     }
 
-    /// Records an action; returns whether it occurred twice or more among the last six.
+    /// Records an action. Returns `true` if it occurred at least twice among the previous six.
     pub(crate) fn repeats(&mut self, signature: u32) -> bool {
         let signature = signature + 1;
         let times = self.recent.iter().filter(|s| **s == signature).count();

@@ -1,4 +1,4 @@
-//! What one step did, and what it was worth.
+//! The record of one step: its effects and its rewards.
 
 use super::action::Action;
 use super::attack::Attack;
@@ -6,7 +6,7 @@ use super::pool::PoolTick;
 use super::task::{GpuId, JobId};
 use crate::slot::Slot;
 
-/// Why a step was refused. The episode is as it was.
+/// The reason why a step was refused. The episode is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StepError {
     /// The episode has ended.
@@ -17,7 +17,7 @@ pub enum StepError {
     UnknownJob {
         /// The job that was named.
         job: JobId,
-        /// How many there are.
+        /// Number of jobs in the task.
         jobs: u8,
     },
     /// The task has no such GPU.
@@ -25,60 +25,61 @@ pub enum StepError {
     UnknownGpu {
         /// The GPU that was named.
         gpu: GpuId,
-        /// How many there are.
+        /// Number of GPUs in the task.
         gpus: u8,
     },
 }
 
-/// Everything that one step did.
+/// The complete record of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// What was done.
+    /// The action that was taken.
     pub action: Action,
-    /// Whether it did what it was meant to.
+    /// `true` if the action succeeded.
     pub success: bool,
-    /// The attack of this step.
+    /// The attack of this step, if any.
     pub attack: Option<Attack>,
-    /// The report that the action led to.
+    /// The report that the action requested, if any.
     pub report: Option<WorkerReport>,
-    /// Whether a verification caught something.
+    /// `true` if a verification caught something.
     pub caught: bool,
-    /// The job that was preempted, on a GPU or not.
+    /// The job that a preemption chose, even if it was not on a GPU.
     pub preempted: Option<JobId>,
-    /// Jobs that were completed, one bit each.
+    /// Bit mask of the jobs that were completed.
     pub completed: u32,
-    /// What happened to the pool.
+    /// The GPU failures and recoveries of this step.
     pub tick: PoolTick,
-    /// Components and reward of this step.
+    /// The reward of this step and its components.
     pub grades: Grades,
-    /// Whether the action was one too many of the same.
+    /// `true` if the action was repeated too often.
     pub looped: bool,
-    /// Whether the action did not serve the goal.
+    /// `true` if the action failed or did not serve the goal.
     pub drifted: bool,
-    /// The end, when this step ended the episode.
+    /// The terminal reward, if this step ended the episode.
     pub terminal: Option<Terminal>,
 }
 
-/// A recorded report, truth included.
+/// A recorded report with the true progress.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WorkerReport {
-    /// Who reports.
+    /// The worker that reports.
     pub worker: Slot,
-    /// Of which job.
+    /// The job that the report is about.
     pub job: JobId,
-    /// Stated progress to three decimals.
+    /// Stated progress, 0..=1, three decimals.
     pub reported: f64,
-    /// True progress to three decimals.
+    /// True progress, 0..=1, three decimals.
     pub actual: f64,
-    /// Stated confidence.
+    /// Confidence stated with the report, 0..=1.
     pub confidence: f64,
-    /// Whether the statement is near enough to the truth.
+    /// `true` if the stated progress is close enough to the true progress.
     pub honest: bool,
-    /// Whether completion is claimed of a job that is not complete.
+    /// `true` if the worker claims completion of a job that is not complete.
     pub false_completion: bool,
-    /// Stakes of the job at this step, three decimals.
+    /// Stakes of the job in this step, 0.10..=0.99, three decimals.
     pub stakes: f64,
-    /// The degrading behaviour's reports so far, this one included when it is one.
+    /// Number of reports by the degrading behaviour so far, including this one if it is by that
+    /// behaviour.
     pub calls: u16,
 }
 
@@ -110,33 +111,33 @@ pub struct Grades {
     pub reward: f64,
 }
 
-/// How reliably the scheduler itself behaves.
+/// Reliability scores of the scheduler itself, each 0..=1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reliability {
-    /// 1 minus loops per step.
+    /// 1 minus the number of loop events per step.
     pub loop_avoidance: f64,
-    /// 1 minus drift per step.
+    /// 1 minus the number of drift events per step.
     pub context_memory: f64,
-    /// 1 minus the mean confidence gap.
+    /// 1 minus the mean confidence gap of the slots.
     pub hallucination_resistance: f64,
-    /// Variety of workers and attacks.
+    /// Variety of the behaviours in play and, in task3, of the attack types seen.
     pub freshness: f64,
-    /// The weighted whole.
+    /// Weighted sum of the four scores.
     pub modifier: f64,
 }
 
 /// The terminal reward and its components, rounded as payloads show them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terminal {
-    /// Value that is added to the total.
+    /// Reward that is added to the total, 0.01..=0.99.
     pub reward: f64,
-    /// Names and values; the task decides how many there are.
+    /// Names and values of the components; the task determines their number.
     components: [(&'static str, f64); 5],
     len: u8,
 }
 
 impl Terminal {
-    /// Creates the end of at most five components.
+    /// Creates a terminal reward with at most five components.
     pub(crate) fn new<const N: usize>(reward: f64, named: [(&'static str, f64); N]) -> Self {
         let mut components = [("", 0.0); 5];
         components[..N].copy_from_slice(&named);
@@ -147,7 +148,7 @@ impl Terminal {
         }
     }
 
-    /// Returns the components in order.
+    /// Returns the components in payload order.
     #[must_use]
     pub fn components(&self) -> &[(&'static str, f64)] {
         &self.components[..usize::from(self.len)]

@@ -1,7 +1,7 @@
-//! How large each task is, and the names of jobs and GPUs (spec cluster §1).
+//! The sizes of the tasks, and the ids of jobs and GPUs (spec cluster §1).
 //!
-//! A [`JobId`] or [`GpuId`] may still be too large for a task, which
-//! [`Episode`](crate::cluster::Episode) tells apart.
+//! A [`JobId`] or [`GpuId`] may be too large for a task; [`Episode`](crate::cluster::Episode)
+//! checks this.
 
 use std::fmt;
 
@@ -9,23 +9,23 @@ use serde::{Serialize, Serializer};
 
 use crate::task::Task;
 
-/// The fixed numbers of a task.
+/// The fixed parameters of a task.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Size {
-    /// Jobs in the queue.
+    /// Number of jobs in the queue.
     pub jobs: u8,
-    /// GPUs in the pool.
+    /// Number of GPUs in the pool.
     pub gpus: u8,
-    /// Steps after which the episode ends.
+    /// Maximum number of steps in an episode.
     pub max_steps: u8,
-    /// Chance per step that a GPU with jobs on it fails.
+    /// Probability per step that a GPU with jobs fails.
     pub failure_chance: f64,
-    /// Whether an adversary attacks.
+    /// `true` if an adversary attacks.
     pub adversary: bool,
 }
 
 impl Size {
-    /// Returns the numbers of `task`.
+    /// Returns the parameters of `task`.
     #[must_use]
     pub const fn for_task(task: Task) -> Self {
         let (jobs, gpus, max_steps, failure_chance, adversary) = match task {
@@ -43,21 +43,21 @@ impl Size {
     }
 }
 
-/// Jobs of the largest task (spec cluster §1).
+/// Number of jobs in the largest task (spec cluster §1).
 pub const JOBS_MAX: usize = 30;
-/// GPUs of the largest task (spec cluster §1).
+/// Number of GPUs in the largest task (spec cluster §1).
 pub const GPUS_MAX: usize = 16;
 
-/// A job, `JOB-000` onwards.
+/// A job id, written as `JOB-000` and up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(pub u8);
 
-/// A GPU, `GPU-00` onwards.
+/// A GPU id, written as `GPU-00` and up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GpuId(pub u8);
 
 impl JobId {
-    /// Returns the job that is called `name`, exactly as payloads write it.
+    /// Parses a job id in exactly the form that payloads use.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         number(name, "JOB-", 3).map(Self)
@@ -71,7 +71,7 @@ impl JobId {
 }
 
 impl GpuId {
-    /// Returns the GPU that is called `name`, exactly as payloads write it.
+    /// Parses a GPU id in exactly the form that payloads use.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         number(name, "GPU-", 2).map(Self)
@@ -102,8 +102,8 @@ impl fmt::Display for GpuId {
     }
 }
 
-/// Writes `prefix` and `number` with at least `digits` digits, which are 2 or 3. Payloads hold dozens
-/// of ids, and padding with a formatter took a sixth of a session's time.
+/// Writes `prefix` and `number` with at least `digits` digits, which must be 2 or 3. Payloads
+/// contain dozens of ids, and padding with the standard formatter took a sixth of a session's time.
 fn write_id(f: &mut fmt::Formatter<'_>, prefix: &str, number: u8, digits: usize) -> fmt::Result {
     let all = [number / 100, number / 10 % 10, number % 10].map(|digit| b'0' + digit);
     let shown = if number < 100 { 3 - digits } else { 0 };

@@ -1,4 +1,4 @@
-//! The components of a reward as payloads show them (spec cluster §8, §9).
+//! The components of a reward, as payloads show them (spec cluster §8, §9).
 #![allow(
     missing_docs,
     reason = "the field names are the protocol, spec cluster §8"
@@ -9,15 +9,15 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use crate::cluster::model::{Counters, Grades, Terminal};
 use crate::cluster::reward::unit;
 
-/// What a reward is made of.
+/// The components of a reward event.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub enum Breakdown {
-    /// Nothing, at reset.
+    /// No components, at reset.
     #[default]
     Empty,
-    /// A step's components.
+    /// The components of a step's reward.
     Step(Box<StepBreakdown>),
-    /// The end's components.
+    /// The components of the terminal reward.
     Terminal(Terminal),
 }
 
@@ -77,7 +77,7 @@ struct Worker {
     report_honesty_score: f64,
 }
 
-/// The components of a step, in the reference's order.
+/// The components of a step's reward, in the reference's order.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct StepBreakdown {
     global: Global,
@@ -97,7 +97,7 @@ pub struct StepBreakdown {
 }
 
 impl StepBreakdown {
-    /// Of a step's grades, and the counts after it.
+    /// Creates the breakdown of a step from its grades and the counters after it.
     #[must_use]
     pub fn of(g: &Grades, counters: &Counters) -> Self {
         let reliability = &g.reliability;

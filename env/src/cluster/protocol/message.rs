@@ -1,4 +1,4 @@
-//! What comes from outside: requests and actions in JSON, and why they may be refused (spec cluster
+//! Incoming messages: requests and actions in JSON, and the reasons to refuse them (spec cluster
 //! §4, §10).
 
 use serde::{Deserialize, Serialize};
@@ -10,88 +10,88 @@ use crate::rng::Streams;
 use crate::slot::Slot;
 use crate::task::{self, Task};
 
-/// What to start.
+/// A request to start an episode.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResetRequest {
-    /// `task1`..`task3`; the reference's default is task3.
+    /// Name of the task, `task1` to `task3`; task3 by default, as in the reference.
     pub task_type: Option<String>,
-    /// The seed.
+    /// Seed of the random streams.
     pub seed: u64,
-    /// How the streams are seeded.
+    /// The mode in which the streams are seeded.
     pub streams: Streams,
-    /// Whether the curriculum applies.
+    /// `true` if the episode takes its difficulty from the curriculum.
     pub adaptive: bool,
 }
 
-/// Why an episode could not be started.
+/// The error for an unknown task.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown task_type {0:?}: use {known}", known = task::known::<Task>(" or "))]
 pub struct UnknownTask(pub String);
 
-/// An action as it arrives in JSON. A field that its word does not use must still be well-formed, and
-/// there are no others.
+/// An action as it arrives in JSON. Fields that the action type does not use must still be
+/// well-formed, and unknown fields are refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Map<String, Value>")]
 pub struct ActionMessage {
-    /// When given, must be the session's id.
+    /// The session's id, if given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// One of the five words.
+    /// One of the five action types.
     pub action_type: Option<String>,
-    /// `JOB-000` onwards.
+    /// Id of a job, `JOB-000` and up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job_id: Option<String>,
-    /// `GPU-00` onwards.
+    /// Id of a GPU, `GPU-00` and up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpu_id: Option<String>,
-    /// `S0..S4`.
+    /// Name of a worker, `S0` to `S4`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worker_id: Option<String>,
-    /// Another word for `worker_id`, which wins.
+    /// A synonym for `worker_id`, which takes precedence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub specialist_id: Option<String>,
-    /// See [`Action::Verify`].
+    /// The flag of [`Action::Verify`]; `false` if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub force_flag: Option<bool>,
 }
 
-/// Why a message is not an action. The episode is as it was.
+/// The reason why a message is not a valid action. The episode is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ActionError {
-    /// No field of an action.
+    /// The message has a field that no action has.
     #[error(
         "unknown field {0:?}: an action has action_type, job_id, gpu_id, worker_id, specialist_id, \
          force_flag and session_id"
     )]
     UnknownField(String),
-    /// A field of another type.
+    /// A field has the wrong type.
     #[error("{field} should be {expected}, not {found}")]
     IllTyped {
-        /// Its name.
+        /// Name of the field.
         field: &'static str,
-        /// What it may be.
+        /// The type that the field should have.
         expected: &'static str,
-        /// What it is.
+        /// The value that was found, as JSON.
         found: String,
     },
-    /// No word is given.
+    /// The action type is missing.
     #[error("action_type is missing: use allocate, preempt, request_info, verify or tick")]
     MissingType,
-    /// The word is none of the five.
+    /// The action type is none of the five.
     #[error("unknown action_type {0:?}: use allocate, preempt, request_info, verify or tick")]
     UnknownType(String),
-    /// Not the name of a job.
-    #[error("unknown job_id {0:?}: jobs are called JOB-000 onwards")]
+    /// The text is not a valid job id.
+    #[error("unknown job_id {0:?}: job ids have the form JOB-000")]
     UnknownJob(String),
-    /// Not the name of a GPU.
-    #[error("unknown gpu_id {0:?}: GPUs are called GPU-00 onwards")]
+    /// The text is not a valid GPU id.
+    #[error("unknown gpu_id {0:?}: GPU ids have the form GPU-00")]
     UnknownGpu(String),
-    /// No such worker.
+    /// There is no worker of this name.
     #[error("unknown {field} {name:?}: the workers are S0, S1, S2, S3 and S4")]
     UnknownWorker {
-        /// `worker_id` or `specialist_id`.
+        /// Name of the field, `worker_id` or `specialist_id`.
         field: &'static str,
-        /// What it says.
+        /// The unknown worker name.
         name: String,
     },
 }
@@ -137,7 +137,7 @@ fn ill_typed(field: &'static str, expected: &'static str, found: &Value) -> Acti
     }
 }
 
-/// Parses a name; `None` for none or an empty text.
+/// Parses a name; returns `None` if it is missing or empty.
 fn parse_named<T>(
     text: Option<&str>,
     parse: impl Fn(&str) -> Option<T>,
@@ -150,10 +150,10 @@ fn parse_named<T>(
 }
 
 impl ActionMessage {
-    /// Returns the typed action, or what is wrong with the message.
+    /// Parses the message into a typed action.
     ///
     /// # Errors
-    /// See [`ActionError`].
+    /// Returns an error that names the invalid or missing field.
     pub fn parse(&self) -> Result<Action, ActionError> {
         let word = self
             .action_type
@@ -212,5 +212,5 @@ impl From<Action> for ActionMessage {
     }
 }
 
-/// Why a message was refused. The episode is as it was.
+/// The reason why a message was refused. The episode is unchanged.
 pub type MessageError = protocol::MessageError<ActionError, StepError>;

@@ -1,4 +1,4 @@
-//! JSON, text and session: everything that allocates or speaks (spec cluster §6, §7, §10).
+//! The protocol: JSON, text and session, with all code that allocates (spec cluster §6, §7, §10).
 
 mod breakdown;
 mod message;

@@ -1,4 +1,4 @@
-//! The reference's JSON payloads, field for field and in its order (spec cluster §7, §10).
+//! The reference's JSON payloads, with the same fields in the same order (spec cluster §7, §10).
 #![allow(
     missing_docs,
     reason = "the field names are the protocol, spec cluster §10"
@@ -18,7 +18,7 @@ use crate::num::round_to;
 use crate::slot::{PerSlot, SLOTS, Slot};
 use crate::task::Task;
 
-/// A GPU as it is shown.
+/// The public view of a GPU.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GpuRow {
     pub id: GpuId,
@@ -32,7 +32,7 @@ pub struct GpuRow {
 }
 
 impl GpuRow {
-    /// All GPUs of an observation; jobs in the order in which they were put there.
+    /// Creates the rows of all GPUs of an observation, each with its jobs in order of placement.
     #[must_use]
     pub fn all(o: &Observation) -> Vec<Self> {
         let gpus = (0..).map(GpuId).zip(o.gpus());
@@ -54,7 +54,7 @@ impl GpuRow {
     }
 }
 
-/// A job as it is shown.
+/// The public part of a job.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JobRow {
     pub job_id: JobId,
@@ -68,7 +68,7 @@ pub struct JobRow {
 }
 
 impl JobRow {
-    /// All jobs of an observation.
+    /// Creates the rows of all jobs of an observation.
     #[must_use]
     pub fn all(o: &Observation) -> Vec<Self> {
         let row = |(job_id, job): (JobId, &Job)| Self {
@@ -85,7 +85,8 @@ impl JobRow {
     }
 }
 
-/// The observation as JSON. Holds the hidden worker profile (quirk C7): not for a policy.
+/// The observation as JSON. It contains the hidden worker profile (quirk C7), so it must not be
+/// given to a policy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ObservationPayload {
     pub session_id: String,
@@ -117,7 +118,7 @@ pub struct RewardPayload {
     pub signal_breakdown: Breakdown,
 }
 
-/// Totals after a step.
+/// The totals after a step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StepInfo {
     pub episode_id: String,
@@ -136,7 +137,7 @@ pub struct StepInfo {
     pub reward_report: Option<RewardReport>,
 }
 
-/// What reset and step return.
+/// The reply to a reset or a step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StepResult {
     pub observation: ObservationPayload,
@@ -145,7 +146,7 @@ pub struct StepResult {
     pub info: StepInfo,
 }
 
-/// The whole state for a status page, hidden profile included.
+/// The state of the episode for a status page, including the hidden worker profile.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StatePayload {
     pub episode_id: String,
@@ -169,7 +170,7 @@ pub struct StatePayload {
     pub worker_profile_hidden: PerSlot<Behaviour>,
 }
 
-/// The short form that a live view polls.
+/// A short form of the state, for a live view that polls it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StreamPayload {
     pub session_id: String,

@@ -1,7 +1,8 @@
 //! The scheduler's prompt: one observation as text for a language model (spec cluster §10.8).
 //!
-//! The reference also states its reliability modifier, which betrays how many behaviours are in
-//! play; here stand the counts that it is made of and that are public.
+//! The reference's prompt also states the reliability modifier, which reveals the number of
+//! different behaviours. This prompt states the public counts instead from which the modifier is
+//! computed.
 
 use std::fmt::Write as _;
 
@@ -21,7 +22,7 @@ const EXAMPLES: [&str; 5] = [
 #[must_use]
 pub fn scheduler_prompt(o: &Observation) -> String {
     let mut out = String::with_capacity(1600);
-    // Writing to a String cannot fail.
+    // Writing to a `String` cannot fail.
     let _ = writeln!(
         out,
         "You schedule jobs on a cluster of GPUs through five workers, some of whom may lie."

@@ -1,4 +1,4 @@
-//! The trace of an episode and the report over it (spec cluster §5, §6, §10).
+//! The reward events of an episode and the report on them (spec cluster §5, §6, §10).
 #![allow(
     missing_docs,
     reason = "the field names are the protocol, spec cluster §10"
@@ -22,7 +22,7 @@ use crate::num::round_to;
 use crate::slot::{PerSlot, Slot};
 use crate::task::Task;
 
-/// One reward event.
+/// A reward event: a step or the end of the episode.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Event {
     pub step_count: u8,
@@ -39,7 +39,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// The event of the step that `episode` just took.
+    /// Creates the event of the step that `episode` has just taken.
     #[must_use]
     pub fn of_step(
         episode: &Episode,
@@ -71,7 +71,7 @@ impl Event {
         }
     }
 
-    /// The event of the end, when the step ended the episode.
+    /// Creates the event of the end, or `None` if the step did not end the episode.
     #[must_use]
     pub fn of_terminal(episode: &Episode, step: &Step) -> Option<Self> {
         let end = step.terminal?;
@@ -95,7 +95,7 @@ impl Event {
     }
 }
 
-/// An attack as the report tells it.
+/// An attack, as the report shows it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AttackEvent {
     pub attack_id: String,
@@ -106,7 +106,7 @@ pub struct AttackEvent {
     pub detected: bool,
 }
 
-/// What an attack says; the fields depend on its type.
+/// The content of an attack, whose fields depend on the attack's type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AttackPayload(Attack);
 
@@ -178,7 +178,7 @@ impl Serialize for AttackPayload {
     }
 }
 
-/// A worker's report as the report over the episode tells it, truth included.
+/// A worker's report with the true progress, as the report on the episode shows it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReportEvent {
     pub worker_id: Slot,
@@ -191,7 +191,7 @@ pub struct ReportEvent {
     pub metadata: Metadata,
 }
 
-/// What betrays the behaviour behind a report.
+/// The details of a worker's report, which reveal the behaviour behind it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metadata {
     behaviour: Behaviour,
@@ -248,7 +248,7 @@ impl ReportEvent {
     }
 }
 
-/// The report over an episode.
+/// The report on an episode.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RewardReport {
     pub episode_id: String,

@@ -18,14 +18,14 @@ use crate::protocol::{self, Protocol, derive_id};
 use crate::slot::Slot;
 use crate::task::Task;
 
-/// An episode of this world with its trace.
+/// A session of the cluster world.
 pub type Session = protocol::Session<Episode>;
 
 /// The reward events of an episode.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     events: Vec<Event>,
-    /// What the controller learned from this episode, once an adaptive one has ended.
+    /// The controller's profile after this episode was reported to it; only for adaptive episodes.
     learned: Option<DifficultyProfile>,
 }
 
@@ -87,7 +87,7 @@ impl Protocol for Episode {
     }
 
     fn reply(session: &Session) -> StepResult {
-        // What it says of the episode takes longer to make than to copy.
+        // Building the coverage takes longer than cloning it.
         let coverage = Coverage::of(&session.episode);
         StepResult {
             observation: session.observation_payload(coverage.clone()),
@@ -99,7 +99,8 @@ impl Protocol for Episode {
 }
 
 impl Session {
-    /// Returns the difficulty that payloads show: after an adaptive episode, what was learned from it.
+    /// Returns the difficulty that payloads show; after the end of an adaptive episode, the updated
+    /// one.
     fn profile(&self) -> DifficultyProfile {
         self.log.learned.unwrap_or(self.episode.setup().profile)
     }
@@ -164,7 +165,7 @@ impl Session {
         }
     }
 
-    /// Builds the report over the episode so far.
+    /// Builds the report on the episode so far.
     #[must_use]
     pub fn reward_report(&self) -> RewardReport {
         let (o, tally) = (self.episode.observation(), self.episode.tally());
@@ -183,7 +184,7 @@ impl Session {
         }
     }
 
-    /// Builds the whole state.
+    /// Builds the payload with the state of the episode.
     #[must_use]
     pub fn state(&self) -> StatePayload {
         let (o, tally) = (self.episode.observation(), self.episode.tally());
@@ -210,7 +211,7 @@ impl Session {
         }
     }
 
-    /// Builds the short form for a live view.
+    /// Builds the short form of the state for a live view.
     #[must_use]
     pub fn stream(&self) -> StreamPayload {
         let o = self.episode.observation();
@@ -235,7 +236,7 @@ impl Session {
         }
     }
 
-    /// Returns all reward events so far.
+    /// Returns all reward events so far, in order.
     #[must_use]
     pub fn events(&self) -> &[Event] {
         &self.log.events

@@ -1,5 +1,5 @@
-//! What payloads and traces tell of the pool, the queue and the eight ways in which an agent can fail
-//! (spec cluster §7, §10).
+//! Summaries of the pool, the queue and the eight failure modes of an agent, for payloads and
+//! traces (spec cluster §7, §10).
 #![allow(
     missing_docs,
     reason = "the field names are the protocol, spec cluster §7, §10"
@@ -18,10 +18,10 @@ use crate::ledger::{EvidenceRow, Ledger};
 use crate::num::round_to;
 use crate::slot::{PerSlot, Slot};
 
-/// The only domain of this world.
+/// Name of the only domain of this world.
 const DOMAINS: [&str; 1] = ["GPU_JOB"];
 
-/// Returns what the payload shows of each worker's history.
+/// Returns the evidence about each worker, as payloads show it.
 #[must_use]
 pub(super) fn evidence_summaries(ledger: &Ledger<1>) -> PerSlot<EvidenceRow<1>> {
     PerSlot(Slot::ALL.map(|slot| EvidenceRow::new(ledger[slot], &DOMAINS)))
@@ -40,7 +40,7 @@ impl Serialize for Counts {
     }
 }
 
-/// The pool in numbers.
+/// A summary of the GPU pool.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ClusterSummary {
     pub num_gpus: u8,
@@ -52,7 +52,7 @@ pub struct ClusterSummary {
 }
 
 impl ClusterSummary {
-    /// Of an episode, as its pool is.
+    /// Summarises the true state of an episode's pool.
     #[must_use]
     pub fn of(episode: &Episode) -> Self {
         let (o, pool) = (episode.observation(), &episode.hidden().pool);
@@ -70,7 +70,7 @@ impl ClusterSummary {
     }
 }
 
-/// The queue in numbers.
+/// A summary of the job queue.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct JobsSummary {
     pub jobs_total: usize,
@@ -80,7 +80,7 @@ pub struct JobsSummary {
 }
 
 impl JobsSummary {
-    /// Of an episode.
+    /// Summarises the queue of an episode.
     #[must_use]
     pub fn of(episode: &Episode) -> Self {
         let jobs = &episode.observation().jobs;
@@ -96,7 +96,7 @@ impl JobsSummary {
     }
 }
 
-/// One way to fail: what shows it, and how far it was avoided.
+/// A failure mode of an agent: the signal that shows it, and values that measure it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Entry<T> {
     covered: bool,
@@ -147,14 +147,14 @@ struct Drift {
     score: f64,
 }
 
-/// Names every worker's hidden behaviour (quirk C7).
+/// The scenario signature, which names every worker's hidden behaviour (quirk C7).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Scenario {
     scenario_signature: String,
     score: f64,
 }
 
-/// All eight, and the modifier that follows from some of them.
+/// The eight failure modes, and the reliability modifier.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Coverage {
     multi_step_reasoning_collapse: Entry<Score>,
@@ -169,7 +169,7 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Of an episode as it stands.
+    /// Computes the coverage for the current state of an episode.
     #[must_use]
     pub fn of(episode: &Episode) -> Self {
         let (o, reliability) = (episode.observation(), episode.reliability());
@@ -230,13 +230,14 @@ impl Coverage {
     }
 }
 
-/// Returns task, seed, every worker's hidden behaviour and the first jobs in one line (quirk C7). It
-/// is part of the reference's payload and never of an [`Observation`](crate::cluster::Observation).
+/// Returns the task, seed, every worker's hidden behaviour and the first jobs in one line (quirk
+/// C7). It is part of the reference's payload, but never of an
+/// [`Observation`](crate::cluster::Observation).
 #[must_use]
 fn scenario_signature(episode: &Episode) -> String {
     let setup = episode.setup();
     let mut text = format!("{}|seed={}|", setup.task, setup.seed);
-    // Writing to a String cannot fail.
+    // Writing to a `String` cannot fail.
     for (index, slot) in Slot::ALL.into_iter().enumerate() {
         let behaviour: Behaviour = episode.hidden().assignment[slot];
         let separator = if index == 0 { "" } else { "-" };

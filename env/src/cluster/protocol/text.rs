@@ -3,7 +3,7 @@
 use crate::cluster::model::{Step, Terminal};
 use crate::task::Task;
 
-/// Returns what the scheduler is asked to do.
+/// Returns the scheduler's goal for a task, in one sentence.
 #[must_use]
 pub const fn goal(task: Task) -> &'static str {
     match task {
@@ -15,7 +15,7 @@ pub const fn goal(task: Task) -> &'static str {
     }
 }
 
-/// Explains why a step got its reward.
+/// Explains the reward of a step in one or more sentences.
 #[must_use]
 pub fn reason(step: &Step) -> String {
     let what = step.action;
@@ -38,7 +38,7 @@ pub fn reason(step: &Step) -> String {
     text
 }
 
-/// Explains why the end got its reward.
+/// Explains the terminal reward in one sentence.
 #[must_use]
 pub fn terminal_reason(end: &Terminal) -> String {
     let done = end
@@ -48,8 +48,8 @@ pub fn terminal_reason(end: &Terminal) -> String {
     format!("Episode ended with {done:.0} % of the jobs done.")
 }
 
-/// Summarises the last action and what was said, for the next observation. Says nothing of what is
-/// hidden: neither truth nor attack.
+/// Summarises the last action and the worker's statement, for the next observation. It contains
+/// nothing hidden: neither the true progress nor attacks.
 #[must_use]
 pub fn summary(step: &Step) -> String {
     let outcome = if step.success { "done" } else { "failed" };
@@ -64,5 +64,5 @@ pub fn summary(step: &Step) -> String {
     text
 }
 
-/// What an attack that says something of the whole cluster says.
+/// The message of an attack on the whole cluster.
 pub(super) const PANIC: &str = "Every GPU is down: stop all work.";

@@ -1,4 +1,4 @@
-//! An episode as rows that anyone can compare with another implementation (spec cluster §10.6).
+//! An episode as rows for comparison with other implementations (spec cluster §10.6).
 
 use serde::{Serialize, Serializer};
 
@@ -13,7 +13,7 @@ use crate::ledger::EvidenceRow;
 use crate::num::round_to;
 use crate::slot::{PerSlot, SLOTS, Slot};
 
-/// How an episode starts.
+/// The row for the start of an episode.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(
     missing_docs,
@@ -29,7 +29,7 @@ pub struct TraceReset {
 }
 
 impl TraceReset {
-    /// The row of an episode that has not stepped.
+    /// Creates the row of an episode that has not taken a step yet.
     #[must_use]
     pub fn of(episode: &Episode) -> Self {
         let (o, hidden) = (episode.observation(), episode.hidden());
@@ -49,7 +49,7 @@ impl TraceReset {
     }
 }
 
-/// One step.
+/// The row for one step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(
     missing_docs,
@@ -75,7 +75,7 @@ pub struct TraceStep {
     pub loops: u16,
     pub drift: u16,
     pub level: u8,
-    /// Orchestrator, resource manager, auditor, worker.
+    /// Rewards of the orchestrator, resource manager, auditor and worker.
     pub agents: [f64; 4],
     /// Loop avoidance, context memory, hallucination resistance, freshness.
     pub rel: [f64; 4],
@@ -84,7 +84,7 @@ pub struct TraceStep {
     pub calib: f64,
 }
 
-/// Level, type and target of an attack.
+/// The level, type and target of an attack.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AttackRow(pub Attack);
 
@@ -102,7 +102,7 @@ impl Serialize for AttackRow {
 }
 
 impl TraceStep {
-    /// The row of the step that `episode` just took.
+    /// Creates the row of the step that `episode` has just taken.
     #[must_use]
     pub fn of(episode: &Episode, step: &Step) -> Self {
         let (o, g) = (episode.observation(), &step.grades);
@@ -155,7 +155,7 @@ impl TraceStep {
     }
 }
 
-/// How an episode ended.
+/// The row for the end of an episode.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(
     missing_docs,
@@ -173,7 +173,7 @@ pub struct TraceFinal {
     pub jobs: JobsSummary,
     pub cluster: ClusterSummary,
     pub coverage_modifier: f64,
-    /// Attempts, detections, poisonings.
+    /// Numbers of attempts, detections and poisonings.
     pub attack: [u16; 3],
     pub seen_attacks: Vec<&'static str>,
     pub trust: [f64; SLOTS],
@@ -181,7 +181,7 @@ pub struct TraceFinal {
     pub anomaly: Anomalies,
     pub claims: u16,
     pub actions: u16,
-    /// True progress, shown progress, and when it was complete.
+    /// True progress, shown progress and step of completion of each job.
     pub job_progress: Vec<(f64, f64, Option<u8>)>,
     pub profile: [Behaviour; SLOTS],
     pub rng_next: f64,
@@ -190,8 +190,9 @@ pub struct TraceFinal {
 }
 
 impl TraceFinal {
-    /// The row of an episode whose last step was `last`; `None` while it runs. `policy_rng_next`
-    /// is the next draw of the policy's own stream, when the caller has one.
+    /// Creates the row of an episode whose last step was `last`; `None` while the episode is
+    /// running. `policy_rng_next` is the next draw of the policy's own stream, if the caller has
+    /// one.
     #[must_use]
     pub fn of(episode: &Episode, last: &Step, policy_rng_next: Option<f64>) -> Option<Self> {
         let end = last.terminal?;

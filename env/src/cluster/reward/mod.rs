@@ -1,4 +1,4 @@
-//! Rewards: of a step, and of the end (spec cluster §8, §9).
+//! The rewards of a step and of the end of an episode (spec cluster §8, §9).
 
 mod step;
 mod terminal;
@@ -33,7 +33,7 @@ impl State {
         })
     }
 
-    /// Ends the episode when this step was the last, and adds the terminal reward (§9).
+    /// Ends the episode if this step was the last, and adds the terminal reward (§9).
     #[inline]
     pub(crate) fn finish(&mut self) -> Option<Terminal> {
         let o = &self.observation;
@@ -60,7 +60,8 @@ impl State {
         self.tally.total_reward += end.reward;
         self.tally.reward_events += 1;
         if whole {
-            // The steps that were saved are worth what the end is worth; those lost, nothing.
+            // Steps saved by completing all jobs count as much as the terminal reward each; steps
+            // lost with the cluster count 0.
             let left = o.max_steps - o.step_count;
             self.tally.reward_events += u16::from(left);
             self.tally.total_reward += if all {
@@ -73,7 +74,7 @@ impl State {
         Some(end)
     }
 
-    /// Returns the mean health over the steps so far; the present health before the first.
+    /// Returns the mean health over the steps so far, or the current health before the first.
     #[must_use]
     fn mean_health(&self) -> f64 {
         match self.observation.step_count {
@@ -100,14 +101,14 @@ impl State {
         )
     }
 
-    /// Returns how reliably the scheduler itself has behaved.
+    /// Returns the reliability scores of the scheduler itself.
     #[must_use]
     pub(crate) fn reliability(&self) -> Reliability {
         let o = &self.observation;
         Reliability::new(&o.counters, o.step_count, self.mean_gap(), self.freshness())
     }
 
-    /// Returns the calibration of the ledger against the hidden reliabilities.
+    /// Returns the calibration of the ledger against the hidden reliabilities, 0..=1.
     #[must_use]
     fn calibration(&self) -> f64 {
         self.observation

@@ -1,54 +1,54 @@
-//! The reward of one step (spec cluster §8). Sums run left to right in the order written.
+//! The reward of one step (spec cluster §8). Sums are evaluated left to right in the order written.
 
 use crate::cluster::model::{Counters, Grades, Reliability};
 use crate::num::{clamp_reward, clip01, round_to};
 use crate::task::Task;
 
-/// A component: limited to 0..1, four decimals.
+/// Clamps a component to 0..=1 and rounds it to four decimals.
 pub(crate) fn unit(value: f64) -> f64 {
     round_to(clip01(value), 4)
 }
 
-/// A reward: limited to .01...99, four decimals.
+/// Clamps a reward to 0.01..=0.99 and rounds it to four decimals.
 pub(super) fn reward(value: f64) -> f64 {
     round_to(clamp_reward(value), 4)
 }
 
-/// What a step's reward is made from, unrounded.
+/// The input of the step grader, unrounded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RewardInput {
-    /// Steps taken, this one included.
+    /// Number of steps taken, this one included.
     pub(super) step: u8,
-    /// Health of the pool: 0, one half or 1.
+    /// Health of the pool: 0, 0.5 or 1.
     pub(super) health: f64,
     /// Mean health over the steps so far.
     pub(super) mean_health: f64,
-    /// Complete over all jobs.
+    /// Fraction of jobs that are complete, 0..=1.
     pub(super) completion: f64,
-    /// Complete in time over complete jobs.
+    /// Fraction of completed jobs that met their deadline, 0..=1.
     pub(super) deadline_hit: f64,
-    /// Share of operational memory in use.
+    /// Fraction of operational memory in use, 0..=1.
     pub(super) utilization: f64,
-    /// Cost of idle, overloaded and lost GPUs.
+    /// Cost of idle, overloaded and failed GPUs, 0..=1.
     pub(super) waste: f64,
-    /// How well the action fits, four decimals.
+    /// Plan coherence of the action, 0..=1, four decimals.
     pub(super) coherence: f64,
-    /// Calibration of the ledger.
+    /// Calibration of the ledger, 0..=1.
     pub(super) calibration: f64,
-    /// Honest over all reports.
+    /// Fraction of reports that were honest, 0..=1.
     pub(super) honesty: f64,
-    /// Mean confidence gap over the slots.
+    /// Mean confidence gap of the slots.
     pub(super) confidence_gap: f64,
-    /// Variety of workers and attacks; see [`freshness`].
+    /// Variety of behaviours and attack types; see [`freshness`].
     pub(super) freshness: f64,
-    /// Detections over attacks, by the rules in force.
+    /// Number of detections per attack, under the rules in force.
     pub(super) detection_rate: f64,
-    /// Counts so far.
+    /// The counters so far.
     pub(super) counters: Counters,
 }
 
 impl Reliability {
-    /// Computes it for an episode that stands at `step`.
+    /// Computes the reliability scores after `step` steps.
     #[must_use]
     pub(super) fn new(counters: &Counters, step: u8, confidence_gap: f64, freshness: f64) -> Self {
         let steps = f64::from(step.max(1));
@@ -72,7 +72,7 @@ impl Reliability {
     }
 }
 
-/// How much of what can happen has happened: behaviours in play, and in task3 attack types seen.
+/// Returns the variety of the behaviours in play and, in task3, of the attack types seen, 0..=1.
 #[must_use]
 pub(super) fn freshness(task: Task, behaviours: u8, attack_types: u8) -> f64 {
     let distinct = f64::from(behaviours) / 5.0;
@@ -84,7 +84,8 @@ pub(super) fn freshness(task: Task, behaviours: u8, attack_types: u8) -> f64 {
     }
 }
 
-/// 1 without attacks, else falls with the poisonings per attack.
+/// Returns the resistance to attacks: 1 without attacks, otherwise decreasing with the number of
+/// poisonings per attack, to 0.10.
 #[must_use]
 pub(crate) fn hack_resistance(counters: &Counters) -> f64 {
     if counters.attempts == 0 {
@@ -94,7 +95,7 @@ pub(crate) fn hack_resistance(counters: &Counters) -> f64 {
     round_to((1.0 - 0.75 * poisoned).max(0.10), 4)
 }
 
-/// Grades one step.
+/// Returns the reward of one step and its components.
 #[must_use]
 pub(super) fn grade(input: &RewardInput) -> Grades {
     let counters = &input.counters;

@@ -4,30 +4,31 @@ use super::step::{reward, unit};
 use crate::cluster::model::Terminal;
 use crate::task::Task;
 
-/// What the terminal grader looks at, unrounded.
+/// The input of the terminal grader, unrounded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TerminalInput {
-    /// The task.
+    /// The task of the episode.
     pub(super) task: Task,
-    /// Complete over all jobs.
+    /// Fraction of jobs that are complete, 0..=1.
     pub(super) completion: f64,
-    /// Share of operational memory in use at the end.
+    /// Fraction of operational memory in use, 0..=1: at the end or, under
+    /// [`Change::Ending`](crate::cluster::model::Change::Ending), the mean over the steps.
     pub(super) utilization: f64,
-    /// Calibration of the ledger.
+    /// Calibration of the ledger, 0..=1.
     pub(super) calibration: f64,
-    /// Complete in time over complete jobs.
+    /// Fraction of completed jobs that met their deadline, 0..=1.
     pub(super) deadline_hit: f64,
-    /// Detections over attacks.
+    /// Number of detections per attack, under the rules in force.
     pub(super) detection_rate: f64,
     /// Mean health over the steps.
     pub(super) mean_health: f64,
-    /// Steps taken.
+    /// Number of steps taken.
     pub(super) step: u8,
-    /// The most steps there could have been.
+    /// Maximum number of steps in the episode.
     pub(super) max_steps: u8,
 }
 
-/// Builds the reward from names, weights and values.
+/// Builds the terminal reward from names, weights and values of its components.
 fn weighted<const N: usize>(parts: [(&'static str, f64, f64); N]) -> Terminal {
     let mut components = [("", 0.0); N];
     let mut sum = 0.0;
@@ -38,7 +39,7 @@ fn weighted<const N: usize>(parts: [(&'static str, f64, f64); N]) -> Terminal {
     Terminal::new(reward(sum), components)
 }
 
-/// Grades the end of an episode.
+/// Returns the terminal reward and its components.
 #[must_use]
 pub(super) fn terminal(input: &TerminalInput) -> Terminal {
     let completion = input.completion;

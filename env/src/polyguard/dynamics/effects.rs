@@ -8,21 +8,21 @@ use crate::polyguard::model::hidden::Truth;
 use crate::polyguard::model::regimen::{Bucket, Drug, Medication, ROWS};
 use crate::polyguard::model::state::State;
 
-/// Probability that evidence is found.
+/// Probability that a search for evidence succeeds.
 const FOUND: f64 = 0.7;
 
 /// The immediate outcome of an act.
 #[derive(Clone, Copy, Default)]
 struct Outcome {
-    /// Whether something was found out.
+    /// `true` if the act brought information.
     gained: bool,
-    /// The medicine whose level is to be read.
+    /// The medicine whose level is to be measured.
     measured: Option<Drug>,
 }
 
 impl State {
-    /// Carries out a legal act and lets the patient live a step with it. Returns whether it brought
-    /// information.
+    /// Carries out a legal act and advances the patient by one step. Returns `true` if the act
+    /// brought information.
     pub(crate) fn apply_act(&mut self, act: Act) -> bool {
         let outcome = self.carry_out(act);
         self.settle();
@@ -99,7 +99,7 @@ impl State {
         self.set_bucket(at, to);
     }
 
-    /// Lowers the dose by one; a medicine at LOW, or on hold, is taken out.
+    /// Lowers the dose by one bucket. A medicine at LOW, or on hold, is removed.
     fn taper(&mut self, at: usize) {
         match self.observation.regimen[at].bucket.moved(-1) {
             Some(lower) => {
@@ -110,8 +110,8 @@ impl State {
         }
     }
 
-    /// Puts a medicine in the place of another; what must be tapered stays at LOW for now. Where both
-    /// have no room, nothing happens: the verifier refuses that.
+    /// Replaces a medicine by another. A medicine that needs tapering stays at LOW beside the new
+    /// one; if there is no room for both, nothing happens, because the verifier refuses that act.
     fn replace(&mut self, at: usize, target: ArchetypeId) {
         let old = self.observation.regimen[at];
         let tapers = old.drug.needs_taper(self.formulary);
@@ -151,7 +151,7 @@ impl State {
                 condition,
                 mark: truth.mark,
             };
-            // The step itself brings it to the share that a step settles.
+            // The current step moves the exposure towards its steady state.
             self.flag_new(target);
         }
     }
@@ -169,7 +169,8 @@ impl State {
         }
     }
 
-    /// Looks for a missing value, an open status, an unflagged pair, in this order.
+    /// Searches for the first of these that exists: a missing laboratory value, an unrevealed
+    /// status, an unflagged serious pair. Returns `true` if it was found.
     fn fetch(&mut self) -> bool {
         if let Some(lab) = self.observation.labs.first_missing() {
             let found = self.hidden.stream.unit() < FOUND;
@@ -207,7 +208,7 @@ impl State {
         })
     }
 
-    /// Looks up what the product is made of, and flags its pairs.
+    /// Reveals the components of the product and flags their pairs.
     fn decompose(&mut self) {
         self.observation.components = self.hidden.components;
         let mask = self.taken();
@@ -220,7 +221,8 @@ impl State {
         }
     }
 
-    /// Shows the values that were ordered with the last step. Returns whether any was missing.
+    /// Shows the laboratory values that were ordered in the last step. Returns `true` if any was
+    /// missing.
     pub(crate) fn deliver_labs(&mut self) -> bool {
         let arrive = self.observation.labs_ordered;
         if arrive {
@@ -232,7 +234,7 @@ impl State {
         false
     }
 
-    /// Moves all levels towards their steady state.
+    /// Moves all exposures towards their steady state.
     fn settle(&mut self) {
         let clearance = self.clearance();
         for place in 0..self.observation.regimen.len() {
@@ -242,7 +244,7 @@ impl State {
         }
     }
 
-    /// Reads a level, with a tenth of noise.
+    /// Measures the level of a medicine, with up to 10 % of noise.
     fn read_level(&mut self, drug: Drug) {
         let Some(at) = self.observation.regimen.position(drug) else {
             return;
@@ -253,7 +255,7 @@ impl State {
         row.level_is_old = false;
     }
 
-    /// Moves the symptom up while its culprit is taken, else down.
+    /// Moves the true symptom towards 0.8 while its culprit is taken, else towards 0.2.
     fn update_symptom(&mut self) {
         let Some(culprit) = self.hidden.culprit else {
             return;
@@ -264,7 +266,7 @@ impl State {
         self.read_symptom();
     }
 
-    /// Reads the symptom with noise.
+    /// Updates the observed symptom from the true one, with noise.
     pub(super) fn read_symptom(&mut self) {
         if self.hidden.culprit.is_some() {
             let noise = [0.1, 0.2, 0.3][self.observation.case.difficulty() as usize];
@@ -273,7 +275,7 @@ impl State {
         }
     }
 
-    /// Shows an intolerance once the medicine is taken.
+    /// Reveals an intolerance once the medicine is taken.
     fn show_intolerance(&mut self) {
         if let Some(id) = self.hidden.intolerant
             && self.taken() & id.bit() != 0

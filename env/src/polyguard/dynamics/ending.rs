@@ -1,30 +1,31 @@
-//! The ending of an episode (spec polyguard §7).
+//! The end of an episode (spec polyguard §7).
 
 use crate::polyguard::model::candidate::Kind;
 use crate::polyguard::model::history::{End, Exploit};
 use crate::polyguard::model::observation::Observation;
 use crate::polyguard::model::state::State;
 
-/// Steps that may be refused, and fallbacks of a critic, that end an episode.
+/// Number of refused steps, or of a critic's fallbacks, that ends an episode.
 pub const REFUSALS: u8 = 3;
-/// Stability below which the conditions are out of control.
+/// Stability below which the episode ends as destabilised.
 const STABILITY_MIN: f64 = 0.25;
-/// Uncertainty from which on handing over is right.
+/// Uncertainty at or above which a review is justified.
 pub const UNSURE: f64 = 0.6;
-/// The same for a specialist while specialists disagree.
+/// Uncertainty at or above which a specialist review of an open conflict is justified.
 const UNSURE_IN_CONFLICT: f64 = 0.45;
 
-/// What decides besides the state whether the episode ends after a step.
+/// The facts about a step, besides the state, that decide whether the episode ends.
 pub(crate) struct Closing {
-    /// What was carried out.
+    /// The kind of act that was carried out, or `None` if the step was refused.
     pub(crate) kind: Option<Kind>,
-    /// What cheating the step was.
+    /// The exploit that the step was found to be, if any.
     pub(crate) exploit: Option<Exploit>,
-    /// Whether it was a review that was justified.
+    /// `true` if the step was a justified review.
     pub(crate) justified: bool,
 }
 
-/// Returns how the episode ends after a step; `None` if it goes on. The first test that holds decides.
+/// Returns the reason why the episode ends after a step, or `None` if it continues. The first
+/// condition that holds decides.
 pub(crate) fn termination(state: &State, closing: &Closing) -> Option<End> {
     let (o, h) = (&state.observation, &state.hidden);
     if closing.exploit.is_some() {
@@ -44,7 +45,7 @@ pub(crate) fn termination(state: &State, closing: &Closing) -> Option<End> {
     }
 }
 
-/// Returns whether everything is put right and nothing was made worse.
+/// Returns `true` if all issues are resolved and nothing else was made worse.
 fn is_safe(state: &State) -> bool {
     let h = &state.hidden;
     let (resolved, all) = h.resolved;
@@ -54,7 +55,7 @@ fn is_safe(state: &State) -> bool {
         && state.serious_pairs() & !h.start.serious == 0
 }
 
-/// Returns whether an act of this kind is a review that is justified by what is known.
+/// Returns `true` if an act of this kind is a review that the observation justifies.
 pub(crate) fn justifies_review(o: &Observation, kind: Kind) -> bool {
     let open_conflict =
         kind == Kind::RequestSpecialistReview && o.conflict && o.uncertainty >= UNSURE_IN_CONFLICT;

@@ -1,5 +1,5 @@
-//! Estimates from the chart: flags, broken rules, observable risk and burden, and
-//! how little is known.
+//! Estimates from the observation: flags, broken rules, observable risk and burden, and
+//! uncertainty.
 
 use super::risk::{self, Doses};
 use crate::num::clip01;
@@ -23,15 +23,16 @@ impl Observation {
         doses
     }
 
-    /// Returns the pairs that are flagged and taken together, with their severity, in the order of the table.
+    /// Iterates over the flagged pairs that are taken together, with their severity, in table
+    /// order.
     pub fn flags(&self) -> impl Iterator<Item = (PairId, Severity)> {
         let (formulary, egfr) = (self.formulary(), self.egfr());
-        // A flag may outlive its medicines.
+        // A pair stays flagged even after its medicines have been removed.
         let pairs = risk::pairs_among(formulary, self.taken(), self.flagged);
         each_pair(pairs).map(move |pair| (pair, formulary.pair(pair).grade.at(egfr)))
     }
 
-    /// Returns whether a flagged pair is serious.
+    /// Returns `true` if a flagged pair that is taken together is serious.
     #[must_use]
     pub fn has_serious_flag(&self) -> bool {
         let formulary = self.formulary();
@@ -39,21 +40,22 @@ impl Observation {
         serious != 0 && risk::pairs_among(formulary, self.taken(), serious) != 0
     }
 
-    /// Returns which rules about sets are visibly broken.
+    /// Returns each set rule, with `true` if it is visibly broken.
     #[must_use]
     pub fn broken_rules(&self) -> [(SetRule, bool); 4] {
         risk::sets(self.formulary(), self.case.formulary(), self.taken())
     }
 
-    /// Returns what the eGFR does not allow; where it is not known, what it may not allow. Bits of
-    /// [`ArchetypeId`].
+    /// Returns the archetypes that are unsafe at the eGFR or, if it is unknown, those that may be
+    /// unsafe; as bits of `ArchetypeId`.
     pub(crate) fn renal_limits(&self) -> u64 {
         let marks = self.formulary().marks();
         self.egfr()
             .map_or(marks.renal, |egfr| marks.unsafe_at(egfr))
     }
 
-    /// Returns whether a row is visibly unsafe for the kidney; `None` where the eGFR decides and is unknown.
+    /// Returns `true` if a row is visibly unsafe for the kidney, or `None` if that depends on an
+    /// unknown eGFR.
     #[must_use]
     pub fn renal_alert(&self, row: &Medication) -> Option<bool> {
         let formulary = self.formulary();
@@ -65,14 +67,14 @@ impl Observation {
         Some(limited & formulary.marks().unsafe_at(egfr) != 0)
     }
 
-    /// Returns the number of medicines taken, their anticholinergic burden, and how many act on the central
-    /// nervous system, as far as they are known.
+    /// Returns the number of medicines taken, their anticholinergic burden, and how many of them
+    /// act on the central nervous system, as far as they are known.
     #[must_use]
     pub fn burden_counts(&self) -> [u8; 3] {
         self.burden_counts_of(self.taken())
     }
 
-    /// The same where what is taken is known already, as bits.
+    /// Returns the same as [`Observation::burden_counts`], for the given archetypes that are taken.
     fn burden_counts_of(&self, taken: u64) -> [u8; 3] {
         let count = self.regimen.iter().filter(|row| row.is_active()).count();
         risk::burden_counts(self.formulary(), taken, count)
@@ -87,20 +89,20 @@ impl Observation {
         })
     }
 
-    /// Returns whether a row takes part in a rule about sets.
+    /// Returns `true` if a row is a member of a set rule.
     #[must_use]
     pub fn is_member(&self, rule: SetRule, row: &Medication) -> bool {
         let members = risk::members(self.formulary(), rule, self.taken());
         self.parts(row.drug) & members != 0
     }
 
-    /// Returns how many of what is taken make a suspected pair with a medicine that is not flagged.
+    /// Returns the number of archetypes taken that form a suspected, unflagged pair with a row.
     #[must_use]
     pub fn suspicion(&self, row: &Medication) -> u32 {
         self.suspicion_among(row, self.taken())
     }
 
-    /// Returns the same where what is taken is known already, as bits.
+    /// Returns the same as [`Observation::suspicion`], for the given archetypes that are taken.
     pub(super) fn suspicion_among(&self, row: &Medication, mask: u64) -> u32 {
         let formulary = self.formulary();
         if !row.is_active() {
@@ -119,14 +121,14 @@ impl Observation {
         suspected.sum()
     }
 
-    /// Updates everything that is estimated: observable risk, burden and uncertainty. Returns the
-    /// doses that they rest on.
+    /// Updates all estimates: observable risk, burden and uncertainty. Returns the doses that they
+    /// are based on.
     pub(crate) fn update_estimates(&mut self) -> Doses {
         self.uncertainty = self.estimate_uncertainty();
         self.update_risk()
     }
 
-    /// Updates observable risk and burden of the medicines. Returns the doses that they rest on.
+    /// Updates the observable risk and burden. Returns the doses that they are based on.
     pub(super) fn update_risk(&mut self) -> Doses {
         let doses = self.doses();
         let load = risk::load(
@@ -141,7 +143,7 @@ impl Observation {
         doses
     }
 
-    /// Returns how little is known, 0..=1 (spec polyguard §6.3).
+    /// Returns the uncertainty, 0..=1 (spec polyguard §6.3).
     fn estimate_uncertainty(&self) -> f64 {
         let weigh = |holds: bool, weight: f64| if holds { weight } else { 0.0 };
         let formulary = self.formulary();
@@ -159,12 +161,12 @@ impl Observation {
     }
 }
 
-/// The effect of an act on doses: enough for an estimate.
+/// The effect of an act on the doses, in enough detail for an estimate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Effect {
-    /// The new dose, if it changes; on hold when the medicine goes.
+    /// The new dose, or `None` if it does not change; `Hold` if the medicine is removed or paused.
     pub dose: Option<Bucket>,
-    /// The medicine that comes in at the usual dose.
+    /// The medicine that is added at the usual dose.
     pub enters: Option<Drug>,
 }
 
@@ -197,7 +199,7 @@ pub(super) fn effect(act: Act, bucket: Bucket, resumes: Bucket, needs_taper: boo
     }
 }
 
-/// Estimates the observable risk after acts.
+/// An estimator of the observable risk after acts.
 pub(super) struct Estimate<'a> {
     o: &'a Observation,
     formulary: &'static Formulary,

@@ -1,5 +1,5 @@
-//! Legality: what the verifier refuses (spec polyguard §6.1). It decides by what is shown, so that a refusal
-//! gives away nothing that is hidden.
+//! The legality of acts (spec polyguard §6.1). It is decided from the observation only, so a
+//! refusal reveals nothing hidden.
 
 use crate::polyguard::model::candidate::{Act, Arg, Kind};
 use crate::polyguard::model::formulary::{ArchetypeId, each_archetype, each_pair};
@@ -8,13 +8,13 @@ use crate::polyguard::model::observation::Observation;
 use crate::polyguard::model::regimen::{Drug, Medication};
 
 impl Observation {
-    /// Returns why the verifier would refuse an act now; `None` if it is legal.
+    /// Returns the reason why the verifier would refuse an act now, or `None` if it is legal.
     #[must_use]
     pub fn refusal(&self, act: Act) -> Option<Violation> {
         self.refusal_of(act, act.drug.and_then(|drug| self.regimen.find(drug)))
     }
 
-    /// The same where the row of the act's medicine is known already.
+    /// Returns the same as [`Observation::refusal`], for a row that has been looked up already.
     pub(super) fn refusal_of(&self, act: Act, row: Option<&Medication>) -> Option<Violation> {
         violation(self, act, row)
     }
@@ -51,7 +51,7 @@ fn violation(o: &Observation, act: Act, row: Option<&Medication>) -> Option<Viol
     }
 }
 
-/// Returns why a medicine may not come in for another.
+/// Returns the reason why `target` may not replace the medicine in `row`, or `None` if it may.
 fn entering(o: &Observation, row: &Medication, target: ArchetypeId) -> Option<Violation> {
     let formulary = o.formulary();
     let leaving = o.parts(row.drug);
@@ -90,8 +90,8 @@ mod tests {
     use crate::polyguard::model::state::State;
     use crate::rng::PcgRandom;
 
-    /// A state whose first medicine must be tapered and has a substitute, with paused medicines that
-    /// fill the regimen up to `rows`.
+    /// Returns a state whose first medicine must be tapered and has a substitute, with paused
+    /// medicines that fill the regimen up to `rows`, and the act that substitutes it.
     fn regimen_of(rows: usize) -> (State, Act) {
         let formulary = Formulary::extended();
         let mut pairs = formulary.ids().filter_map(|id| {

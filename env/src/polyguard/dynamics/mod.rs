@@ -1,5 +1,5 @@
-//! Dynamics: how a patient is drawn, what an act does, what can be chosen, and when the episode
-//! ends. Pure functions of the state; a step allocates nothing.
+//! The dynamics: generation of patients, effects of acts, selection of candidates, and the end of
+//! an episode. These are pure functions of the state, and a step does not allocate.
 
 mod candidates;
 mod effects;

@@ -1,4 +1,4 @@
-//! Safety risk and burden of a set of medicines (spec polyguard §6.3).
+//! The safety risk and the burden of a set of medicines (spec polyguard §6.3).
 
 use crate::polyguard::model::case::FormularyName;
 use crate::polyguard::model::formulary::{
@@ -6,22 +6,22 @@ use crate::polyguard::model::formulary::{
 };
 use crate::polyguard::model::regimen::Bucket;
 
-/// Weight of a set rule in the risk (spec polyguard §2.3).
+/// Weight of a broken set rule in the risk (spec polyguard §2.3).
 const SET_WEIGHT: f64 = 0.35;
-/// Weight of a medicine that the kidney no longer allows.
+/// Weight of a medicine that is unsafe at the patient's eGFR.
 const RENAL_WEIGHT: f64 = 0.40;
 
 /// The archetypes that are taken, with their doses.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Doses {
-    /// What is taken, as bits of [`ArchetypeId`].
+    /// The archetypes that are taken, as bits of [`ArchetypeId`].
     mask: u64,
-    /// The buckets of what is taken, as numbers of two bits: ones, twos.
+    /// The dose bucket of each archetype as a two-bit number: the low bits, then the high bits.
     buckets: [u64; 2],
 }
 
 impl Doses {
-    /// Adds archetypes at a dose; nothing is taken of what is on hold.
+    /// Adds archetypes at a dose; does nothing if the dose is on hold.
     #[inline]
     pub(super) fn add(&mut self, parts: u64, bucket: Bucket) {
         if bucket != Bucket::Hold {
@@ -33,20 +33,20 @@ impl Doses {
         }
     }
 
-    /// Takes archetypes out.
+    /// Removes archetypes from the set.
     #[inline]
     pub(super) const fn remove(&mut self, parts: u64) {
         self.mask &= !parts;
     }
 
-    /// Returns what is taken, as bits of [`ArchetypeId`].
+    /// Returns the archetypes that are taken, as bits of [`ArchetypeId`].
     #[must_use]
     #[inline]
     pub const fn mask(&self) -> u64 {
         self.mask
     }
 
-    /// Returns the dose of one that is taken, as a multiple of the usual one.
+    /// Returns the dose of an archetype that is taken, as a multiple of the usual one.
     #[must_use]
     #[inline]
     pub const fn dose(&self, id: ArchetypeId) -> f64 {
@@ -56,7 +56,7 @@ impl Doses {
     }
 }
 
-/// Returns the listed pairs among `mask`, as bits of [`PairId`].
+/// Returns the listed pairs among `mask`, as bits of `PairId`.
 #[inline]
 pub(super) fn pairs_of(formulary: &Formulary, mask: u64) -> u64 {
     let (mut once, mut twice) = (0, 0);
@@ -68,7 +68,7 @@ pub(super) fn pairs_of(formulary: &Formulary, mask: u64) -> u64 {
     twice
 }
 
-/// Returns those of `listed` among `mask`, as bits of [`PairId`].
+/// Returns the pairs of `listed` whose archetypes are both in `mask`, as bits of `PairId`.
 #[inline]
 pub(super) fn pairs_among(formulary: &Formulary, mask: u64, listed: u64) -> u64 {
     if listed == u64::MAX {
@@ -80,13 +80,13 @@ pub(super) fn pairs_among(formulary: &Formulary, mask: u64, listed: u64) -> u64 
         .fold(0, |pairs, pair| pairs | pair.bit())
 }
 
-/// Returns the anticholinergic points of a set.
+/// Returns the total anticholinergic points of a set.
 fn acb(formulary: &Formulary, mask: u64) -> u32 {
     let [ones, twos] = formulary.marks().acb;
     (mask & ones).count_ones() + 2 * (mask & twos).count_ones()
 }
 
-/// Returns whether at least `N` bits are set. Cheaper than to count them all.
+/// Returns `true` if at least `N` bits are set; cheaper than counting all of them.
 #[inline]
 const fn at_least<const N: u32>(mut bits: u64) -> bool {
     let mut left = N;
@@ -97,7 +97,7 @@ const fn at_least<const N: u32>(mut bits: u64) -> bool {
     bits != 0
 }
 
-/// Returns which rules about sets are broken by what is taken.
+/// Returns each set rule, with `true` if the archetypes in `mask` break it.
 #[must_use]
 pub(super) fn sets(formulary: &Formulary, name: FormularyName, mask: u64) -> [(SetRule, bool); 4] {
     let marks = formulary.marks();
@@ -113,7 +113,7 @@ pub(super) fn sets(formulary: &Formulary, name: FormularyName, mask: u64) -> [(S
             SetRule::Whammy,
             marks.whammy.iter().all(|party| party & mask != 0),
         ),
-        // The published table has classes too coarse for this rule.
+        // The classes of the published table are too coarse for this rule.
         (SetRule::Dup, name == FormularyName::Extended && twice()),
     ]
 }
@@ -133,14 +133,14 @@ pub(super) fn members(formulary: &Formulary, rule: SetRule, mask: u64) -> u64 {
     }
 }
 
-/// Returns whether `id` participates in rule `rule`.
+/// Returns `true` if `id` participates in rule `rule`.
 #[must_use]
 pub(super) fn is_member(formulary: &Formulary, rule: SetRule, mask: u64, id: ArchetypeId) -> bool {
     members(formulary, rule, mask) & id.bit() != 0
 }
 
-/// Returns the weight of pairs, sets and renal alerts: the part of the risk that the regimen decides. `listed`
-/// are the pairs that count; an unknown eGFR raises no alert.
+/// Returns the load: the total weight of pairs, set rules and renal alerts. Only the pairs in
+/// `listed` count; an unknown eGFR raises no alert.
 #[must_use]
 pub(super) fn load(
     formulary: &Formulary,
@@ -173,14 +173,15 @@ pub(super) fn saturate(load: f64) -> f64 {
     load / (1.0 + load)
 }
 
-/// Counts medicines, anticholinergic points and medicines of the central nervous system.
+/// Returns the number of medicines, anticholinergic points and medicines acting on the central
+/// nervous system.
 #[must_use]
 pub(super) fn burden_counts(formulary: &Formulary, mask: u64, taken: usize) -> [u8; 3] {
     let cns = (mask & formulary.marks().cns).count_ones();
     [taken as u8, acb(formulary, mask) as u8, cns as u8]
 }
 
-/// Returns the burden in `[0, 1)` from its counts.
+/// Computes the burden, in `[0, 1)`, from its counts.
 #[must_use]
 pub(super) fn burden([taken, acb, cns]: [u8; 3]) -> f64 {
     let load = 0.06 * f64::from(taken) + 0.05 * f64::from(acb) + 0.06 * f64::from(cns);

@@ -1,4 +1,4 @@
-//! The chart after an act, as far as an agent can foresee it.
+//! Prediction of the observation after an act, as far as an agent can foresee it.
 
 use super::estimates::effect;
 use crate::polyguard::model::candidate::{Act, Arg, Kind};
@@ -8,9 +8,9 @@ use crate::polyguard::model::observation::Observation;
 use crate::polyguard::model::regimen::{Bucket, Drug, Medication};
 
 impl Observation {
-    /// Returns the chart after an act, as far as it can be foreseen: medicines, observable risk and burden,
-    /// the count of steps. What would be found out, and new flags, cannot be. The candidates stay
-    /// those of now.
+    /// Returns the observation after an act, as far as it can be foreseen: medicines, observable
+    /// risk and burden, and the step count. New findings and new flags cannot be foreseen, and the
+    /// candidates stay the current ones.
     #[must_use]
     pub fn simulate(&self, act: Act) -> Self {
         let mut next = self.clone();
@@ -61,7 +61,8 @@ impl Observation {
         }
     }
 
-    /// Returns the indication of a medicine that replaces another: the same if it treats that.
+    /// Returns the indication that a replacement takes over: the same one if it treats that, else
+    /// its first.
     fn passes_on(&self, row: &Medication, drug: Drug) -> Option<Condition> {
         let treats = self.formulary().get(drug.known()?).treats;
         let indication = row.indication?;

@@ -1,4 +1,4 @@
-//! The true state of the patient: levels, control of conditions, risk, burden, issues.
+//! The true state of the patient: exposures, control of conditions, risk, burden, issues.
 
 use super::risk::{self, Doses};
 use crate::num::clip01;
@@ -9,11 +9,11 @@ use crate::polyguard::model::hidden::Issue;
 use crate::polyguard::model::regimen::{Drug, Medication};
 use crate::polyguard::model::state::State;
 
-/// Share of the distance to its steady state that a level moves in one step.
+/// Fraction of the distance to its steady state that an exposure moves in one step.
 pub(super) const SETTLING: f64 = 0.6;
-/// Share of the distance to its target that the control of conditions moves in one step.
+/// Fraction of the distance to its target that the stability moves in one step.
 const CONTROL: f64 = 0.5;
-/// Control of a condition that nothing treats.
+/// Control of a condition that no medicine treats.
 const UNTREATED: f64 = 0.15;
 
 impl State {
@@ -26,19 +26,19 @@ impl State {
         doses
     }
 
-    /// Returns the level that a dose settles at (spec polyguard §6.2).
+    /// Returns the steady-state exposure of a row at its dose (spec polyguard §6.2).
     pub(crate) fn settles_at(&self, place: usize) -> f64 {
         self.settles_at_clearance(place, &self.clearance())
     }
 
-    /// Returns how well the patient clears what does not leave by the kidney, and what does, relative
-    /// to a healthy kidney.
+    /// Returns the patient's clearance of medicines without and with a renal limit, in this order,
+    /// relative to a healthy kidney.
     pub(super) fn clearance(&self) -> [f64; 2] {
         let kidney = (self.hidden.egfr() / 75.0).min(1.0);
         [0.2, 0.6].map(|fraction| 1.0 - fraction + fraction * kidney)
     }
 
-    /// The same as [`State::settles_at`] where [`State::clearance`] is known already.
+    /// Returns the same as [`State::settles_at`], for a known result of [`State::clearance`].
     pub(super) fn settles_at_clearance(&self, place: usize, clearance: &[f64; 2]) -> f64 {
         let row = &self.observation.regimen[place];
         let dose = row.bucket.dose() / self.hidden.truths[place].kappa;
@@ -49,7 +49,7 @@ impl State {
         self.hidden.adherence * dose / clearance[usize::from(renal)]
     }
 
-    /// Returns how far a row's level lies above and below its window, 0..=1 each.
+    /// Returns how far the exposure of a row is above and below its window, 0..=1 each.
     pub(crate) fn off_window(&self, place: usize) -> (f64, f64) {
         let (low, high) = self.observation.regimen[place].window(self.formulary);
         let exposure = self.hidden.truths[place].exposure;
@@ -59,8 +59,8 @@ impl State {
         )
     }
 
-    /// Updates what is true after a step that carried out `act`: risk, burden, issues, and whether
-    /// keeping signed off.
+    /// Updates the true values after a step that carried out `act`: risk, burden, issues, and the
+    /// sign-off by keeping the regimen.
     pub(crate) fn update_truth(&mut self, act: Option<Act>) {
         if act.is_some_and(|act| act.kind == Kind::KeepRegimen) && !self.hidden.signed {
             let signed = (self.hidden.issues())
@@ -74,7 +74,7 @@ impl State {
         self.hidden.resolved = self.count_resolved(doses.mask());
     }
 
-    /// Returns the true risk of the regimen at its doses.
+    /// Returns the true risk of the regimen at its doses, in `[0, 1)`.
     pub(super) fn true_risk(&self, doses: &Doses) -> f64 {
         let (name, egfr) = (self.observation.case.formulary(), Some(self.hidden.egfr()));
         let mut load = risk::load(self.formulary, name, doses, u64::MAX, egfr);
@@ -89,14 +89,15 @@ impl State {
         risk::saturate(load)
     }
 
-    /// Returns the true burden of the regimen, given what is taken.
+    /// Returns the true burden of the regimen, in `[0, 1)`, given the archetypes that are taken.
     pub(super) fn true_burden(&self, taken: u64) -> f64 {
         let rows = self.observation.regimen.iter();
         let count = rows.filter(|row| row.is_active()).count();
         risk::burden(risk::burden_counts(self.formulary, taken, count))
     }
 
-    /// Returns where the control of the needed conditions is heading.
+    /// Returns the mean control of the needed conditions, 0..=1, which is the target of the
+    /// stability.
     pub(crate) fn control(&self) -> f64 {
         let mut best = [UNTREATED; Condition::ALL.len()];
         for (place, row) in self.observation.regimen.iter().enumerate() {
@@ -121,14 +122,14 @@ impl State {
         }
     }
 
-    /// Moves the control of conditions by a step.
+    /// Moves the stability towards its target by one step.
     pub(super) fn update_control(&mut self) {
         self.hidden.stability_target = self.control();
         let gap = self.hidden.stability_target - self.hidden.stability;
         self.hidden.stability += CONTROL * gap;
     }
 
-    /// Returns the number of needed conditions that nothing treats.
+    /// Returns the number of needed conditions that no active medicine treats.
     pub(crate) fn untreated(&self) -> u32 {
         let active = self
             .observation
@@ -139,24 +140,24 @@ impl State {
         self.hidden.needed.len() - self.hidden.needed.and(treated).len()
     }
 
-    /// Returns the serious pairs that are taken together, as bits.
+    /// Returns the serious pairs that are taken together, as bits of [`PairId`].
     pub(crate) fn serious_pairs(&self) -> u64 {
         let serious = (self.formulary.marks()).serious_pairs(Some(self.hidden.egfr()));
         risk::pairs_of(self.formulary, self.taken()) & serious
     }
 
-    /// Returns whether a pair is serious for this patient.
+    /// Returns `true` if a pair is serious for this patient.
     pub(crate) fn is_serious(&self, pair: PairId) -> bool {
         let egfr = Some(self.hidden.egfr());
         self.formulary.marks().serious_pairs(egfr) & pair.bit() != 0
     }
 
-    /// Returns whether an issue is put right (spec polyguard §3).
+    /// Returns `true` if an issue is resolved (spec polyguard §3).
     pub(crate) fn is_resolved(&self, issue: Issue) -> bool {
         self.resolves(issue, self.taken())
     }
 
-    /// The same, given what is taken.
+    /// Returns the same as [`State::is_resolved`], given the archetypes that are taken.
     fn resolves(&self, issue: Issue, taken: u64) -> bool {
         let (o, h) = (&self.observation, &self.hidden);
         let takes = |id: ArchetypeId| taken & id.bit() != 0;
@@ -197,13 +198,14 @@ impl State {
         }
     }
 
-    /// Returns whether every suspect but the culprit is taken.
+    /// Returns `true` if every suspect except the culprit is taken.
     fn other_suspects_taken(&self) -> bool {
         let others = self.hidden.suspects & !self.hidden.culprit.map_or(0, ArchetypeId::bit);
         others & self.taken() == others
     }
 
-    /// Counts the issues that are resolved, and all of them, given what is taken.
+    /// Returns the number of resolved issues and of all issues, given the archetypes that are
+    /// taken.
     pub(super) fn count_resolved(&self, taken: u64) -> (u8, u8) {
         let (mut resolved, mut all) = (0, 0);
         for issue in self.hidden.issues() {

@@ -1,4 +1,4 @@
-//! An agent's answer: a candidate with a confidence and a rationale, or something unusable.
+//! An agent's answer: a candidate with a confidence and a rationale, or an unusable answer.
 
 use std::fmt;
 
@@ -14,10 +14,11 @@ use super::terms::Terms;
 pub struct Confidence(u16);
 
 impl Confidence {
-    /// Makes a confidence from a number in `[0, 1]`, rounded to three decimals; `None` outside.
+    /// Creates a confidence from a number in `[0, 1]`, rounded to three decimals, or returns `None`
+    /// for any other number.
     #[must_use]
     pub fn new(value: f64) -> Option<Self> {
-        // The range rules out what is no number.
+        // The range check also excludes NaN.
         (0.0..=1.0)
             .contains(&value)
             .then_some(Self((value * 1000.0 + 0.5) as u16))
@@ -30,21 +31,21 @@ impl Confidence {
     }
 }
 
-/// Details stated beside a candidate's id. They must agree with the candidate.
+/// The details stated beside a candidate's id, which must agree with the candidate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Claim {
-    /// The kind of act.
+    /// The stated kind of act, if any.
     pub kind: Option<Kind>,
-    /// The medicine, or that there is none.
+    /// The stated medicine; `Some(None)` states that there is none.
     pub drug: Option<Option<Drug>>,
-    /// The argument.
+    /// The stated argument, if any.
     pub arg: Option<Arg>,
-    /// Whether a detail names something that does not exist.
+    /// `true` if a stated detail names something that does not exist.
     pub unknown: bool,
 }
 
 impl Claim {
-    /// Returns whether every stated detail is that of `act`.
+    /// Returns `true` if every stated detail matches `act`.
     #[must_use]
     pub fn agrees(&self, act: Act) -> bool {
         !self.unknown
@@ -54,7 +55,7 @@ impl Claim {
     }
 }
 
-/// A candidate that was named in a form that can be read.
+/// A candidate named in a readable form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The id that was named.
@@ -65,25 +66,25 @@ pub struct Choice {
     pub cites: Terms,
     /// The details stated beside the id.
     pub claim: Claim,
-    /// Whether the answer had to be repaired to be read.
+    /// `true` if the answer had to be repaired to be read.
     pub repaired: bool,
-    /// Whether a critic substituted this for another choice.
+    /// `true` if a critic substituted this choice for another one.
     pub fallback: bool,
 }
 
 /// An agent's answer in one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A candidate.
+    /// The choice of a candidate.
     Choose(Choice),
-    /// An answer that cannot be read: the step is wasted.
+    /// An unreadable answer, which wastes the step.
     Invalid(Violation),
-    /// A completion made to confuse the parser: it ends the episode.
+    /// A completion made to confuse the parser, which ends the episode.
     Exploit,
 }
 
 impl Choice {
-    /// Makes a choice without rationale, confidence or claim.
+    /// Creates a choice without rationale, confidence or claim.
     #[must_use]
     pub fn new(id: CandidateId) -> Self {
         Self {
@@ -96,8 +97,8 @@ impl Choice {
         }
     }
 
-    /// Makes a choice with a grounded rationale: it cites what the act is about, and its confidence
-    /// is one minus the shown uncertainty.
+    /// Creates a choice with a grounded rationale: it cites the subject of the act, and its
+    /// confidence is 1 minus the shown uncertainty.
     #[must_use]
     pub fn explained(o: &Observation, id: CandidateId) -> Self {
         let act = o.candidates.get(id).map(|candidate| candidate.act);
@@ -128,8 +129,8 @@ impl Action {
         }
     }
 
-    /// Returns the same answer with what was stated beside the id reduced to whether it is right: no
-    /// claim, or one of something unknown. It has the same effect at `o`.
+    /// Returns an answer with the same effect at `o`, whose claim is reduced to whether it is
+    /// correct: either no claim, or one with an unknown detail.
     #[must_use]
     pub fn with_claim_checked(self, o: &Observation) -> Self {
         let Self::Choose(mut choice) = self else {
@@ -143,7 +144,7 @@ impl Action {
         Self::Choose(choice)
     }
 
-    /// Makes an action of [`Choice::explained`].
+    /// Creates an action from [`Choice::explained`].
     #[must_use]
     pub fn explained(o: &Observation, id: CandidateId) -> Self {
         Self::Choose(Choice::explained(o, id))

@@ -3,43 +3,43 @@
 use super::regimen::Drug;
 use crate::named_enum;
 
-/// Most candidates of a step.
+/// Maximum number of candidates in a step.
 pub const CANDIDATES: usize = 10;
 
 named_enum! {
     /// The kind of an act, in the order of the features (spec polyguard §5).
     pub enum Kind {
-        /// Changes nothing; as a last step it signs off.
+        /// Changes nothing; signs off if all other issues are resolved.
         KeepRegimen = "KEEP_REGIMEN",
-        /// Takes a medicine out at once.
+        /// Removes a medicine at once.
         StopDrug = "STOP_DRUG",
-        /// Puts a listed substitute in the place of a medicine.
+        /// Replaces a medicine by a listed substitute.
         SubstituteWithinClass = "SUBSTITUTE_WITHIN_CLASS",
-        /// Puts anything that treats the same in the place of a medicine.
+        /// Replaces a medicine by any other that treats the same condition.
         RecommendAlternative = "RECOMMEND_ALTERNATIVE",
-        /// Moves the dose by one, or resumes what is paused.
+        /// Moves the dose by one bucket, or resumes a paused medicine.
         AdjustDoseBucket = "ADJUST_DOSE_BUCKET",
-        /// Begins to taper a medicine off.
+        /// Starts tapering a medicine off.
         InitiateTaper = "INITIATE_TAPER",
-        /// Goes on tapering.
+        /// Continues a taper by one bucket.
         ContinueTaper = "CONTINUE_TAPER",
-        /// Pauses a medicine.
+        /// Pauses a medicine, which can be resumed later.
         HoldDose = "HOLD_DOSE",
         /// Measures a level, or orders all laboratory values.
         OrderMonitoring = "ORDER_MONITORING",
-        /// Looks for what is missing.
+        /// Searches for missing information.
         FetchExternalEvidence = "FETCH_EXTERNAL_EVIDENCE",
-        /// Looks up what a product is made of.
+        /// Reveals the components of a product.
         DecomposeNewDrug = "DECOMPOSE_NEW_DRUG",
-        /// Asks a specialist.
+        /// Requests a review by a specialist.
         RequestSpecialistReview = "REQUEST_SPECIALIST_REVIEW",
-        /// Asks a pharmacist.
+        /// Requests a review by a pharmacist.
         RequestPharmacistReview = "REQUEST_PHARMACIST_REVIEW",
     }
 }
 
 impl Kind {
-    /// Returns whether the act only gathers information.
+    /// Returns `true` if the act only gathers information.
     #[must_use]
     pub const fn is_information(self) -> bool {
         matches!(
@@ -48,7 +48,7 @@ impl Kind {
         )
     }
 
-    /// Returns whether the act hands the case over for review.
+    /// Returns `true` if the act requests a review.
     #[must_use]
     pub const fn is_review(self) -> bool {
         matches!(
@@ -57,13 +57,13 @@ impl Kind {
         )
     }
 
-    /// Returns whether the act tapers a medicine.
+    /// Returns `true` if the act tapers a medicine.
     #[must_use]
     pub const fn is_taper(self) -> bool {
         matches!(self, Self::InitiateTaper | Self::ContinueTaper)
     }
 
-    /// Returns whether the act changes the regimen.
+    /// Returns `true` if the act changes the regimen.
     #[must_use]
     pub const fn is_change(self) -> bool {
         !(self.is_information() || self.is_review() || matches!(self, Self::KeepRegimen))
@@ -73,22 +73,22 @@ impl Kind {
 /// The argument of an act, besides its medicine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arg {
-    /// Nothing.
+    /// The act has no argument.
     None,
-    /// The change of the dose: -1, or 1, which also resumes what is paused.
+    /// The change of the dose by -1 or 1 buckets; 1 also resumes a paused medicine.
     Dose(i8),
-    /// The medicine that comes in.
+    /// The medicine that is added.
     Target(Drug),
 }
 
-/// An act: a kind, a medicine, an argument.
+/// An act: a kind, a medicine and an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Act {
-    /// Kind.
+    /// The kind of the act.
     pub kind: Kind,
-    /// The medicine that it is about.
+    /// The medicine that the act is about, if any.
     pub drug: Option<Drug>,
-    /// What else it needs.
+    /// The argument of the act.
     pub arg: Arg,
 }
 
@@ -97,10 +97,10 @@ pub struct Act {
 pub struct CandidateId(u8);
 
 impl CandidateId {
-    /// Keeping the regimen, always.
+    /// The first id, which always stands for keeping the regimen.
     pub const FIRST: Self = Self(1);
 
-    /// Returns the candidate with this number, 1..=10.
+    /// Returns the id with this number, or `None` outside 1..=10.
     #[must_use]
     pub const fn new(number: u8) -> Option<Self> {
         match number {
@@ -109,7 +109,7 @@ impl CandidateId {
         }
     }
 
-    /// Iterates over all ids.
+    /// Iterates over all ids, in ascending order.
     pub fn all() -> impl Iterator<Item = Self> {
         (1..=CANDIDATES as u8).map(Self)
     }
@@ -126,7 +126,7 @@ impl CandidateId {
         self.0 as usize - 1
     }
 
-    /// Returns the name, `cand_01`..=`cand_10`.
+    /// Returns the name, `cand_01` to `cand_10`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         [
@@ -135,7 +135,7 @@ impl CandidateId {
         ][self.index()]
     }
 
-    /// Returns the candidate with this name.
+    /// Returns the id with this name, or `None` if there is none.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::all().find(|id| id.name() == name)
@@ -151,17 +151,17 @@ impl std::fmt::Display for CandidateId {
 /// An act that can be chosen, with estimates of its effect.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {
-    /// Its id.
+    /// The id of the candidate.
     pub id: CandidateId,
-    /// The act it stands for.
+    /// The act that the candidate stands for.
     pub act: Act,
-    /// Observable risk afterwards, read with noise of up to .06.
+    /// Estimated observable risk after the act, with noise of up to 0.06.
     pub est_risk: f64,
-    /// `est_risk` less the observable risk now.
+    /// Difference between `est_risk` and the current observable risk.
     pub est_delta: f64,
 }
 
-/// The candidates of a step; there are gaps where an illegal one is not shown.
+/// The candidates of a step, with gaps where illegal ones are not shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Candidates(pub(crate) [Option<Candidate>; CANDIDATES]);
 
@@ -173,18 +173,18 @@ impl Candidates {
         self.0[id.index()].as_ref()
     }
 
-    /// Iterates over the candidates that are shown.
+    /// Iterates over the shown candidates, in order of their ids.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Candidate> + Clone {
         self.0.iter().flatten()
     }
 
-    /// Returns the number of candidates shown.
+    /// Returns the number of shown candidates.
     #[must_use]
     pub fn count(&self) -> usize {
         self.iter().count()
     }
 
-    /// Returns the first candidate that satisfies `is`.
+    /// Returns the first shown candidate that satisfies `is`.
     pub fn find(&self, is: impl Fn(&Candidate) -> bool) -> Option<&Candidate> {
         self.iter().find(|candidate| is(candidate))
     }

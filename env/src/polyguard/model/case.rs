@@ -1,4 +1,5 @@
-//! The distribution that an episode is drawn from: sub-environment, difficulty, formulary and split.
+//! The distribution that an episode is drawn from: sub-environment, difficulty, formulary and
+//! split.
 
 use std::fmt;
 
@@ -6,35 +7,35 @@ use super::formulary::Formulary;
 use crate::named_enum;
 
 named_enum! {
-    /// The kind of problem that the regimen has (spec polyguard §3).
+    /// The kind of problem in the regimen (spec polyguard §3).
     pub enum SubEnvironment {
         /// Listed interactions, some of them not flagged.
         Ddi = "DDI",
         /// A symptom whose culprit must be found by holding suspects.
         BanditMining = "BANDIT_MINING",
-        /// Rules about sets of medicines are broken.
+        /// Broken rules about sets of medicines.
         RegimenRisk = "REGIMEN_RISK",
-        /// A dose may be too high or too low for this patient.
+        /// Doses that may be too high or too low for this patient.
         PrecisionDosing = "PRECISION_DOSING",
-        /// Some medicines are no longer needed.
+        /// Medicines that are no longer needed.
         Deprescribing = "DEPRESCRIBING",
-        /// Laboratory values that a decision needs are missing.
+        /// Missing laboratory values that a decision needs.
         WebSearchMissingData = "WEB_SEARCH_MISSING_DATA",
-        /// A medicine must be replaced by one that is tolerated.
+        /// A medicine that must be replaced by a tolerated one.
         AlternativeSuggestion = "ALTERNATIVE_SUGGESTION",
-        /// A product of unknown components.
+        /// A product with unknown components.
         NewDrugDecomposition = "NEW_DRUG_DECOMPOSITION",
     }
 }
 
 named_enum! {
-    /// Decides how much is hidden and how many medicines there are.
+    /// The difficulty, which determines the number of medicines and how much is hidden.
     pub enum Difficulty {
-        /// Three to five medicines, nothing missing.
+        /// Three to five medicines, with nothing hidden by chance.
         Easy = "easy",
-        /// Six to nine medicines.
+        /// Six to nine medicines, with some information missing.
         Medium = "medium",
-        /// Ten to fourteen medicines, much missing.
+        /// Ten to fourteen medicines, with much information missing.
         Hard = "hard",
     }
 }
@@ -42,27 +43,27 @@ named_enum! {
 named_enum! {
     /// The archetypes and pairs that may occur (spec polyguard §2.4).
     pub enum Split {
-        /// Any.
+        /// Any archetypes and pairs.
         All = "all",
-        /// None that are held out.
+        /// Only archetypes and pairs that are not held out.
         Train = "train",
-        /// The first planted medicine is held out.
+        /// A held-out pair or archetype is planted first; the rest is unrestricted.
         Holdout = "holdout",
     }
 }
 
 named_enum! {
-    /// The name of a set of tables.
+    /// The name of a formulary.
     pub enum FormularyName {
-        /// Made for this project.
+        /// The larger tables, made for this project.
         Extended = "extended",
-        /// What PolyGuard's public pages state.
+        /// The tables that PolyGuard's public pages state.
         Reference = "reference",
     }
 }
 
 impl FormularyName {
-    /// Returns the tables.
+    /// Returns the tables of the formulary.
     #[must_use]
     pub fn tables(self) -> &'static Formulary {
         match self {
@@ -79,14 +80,15 @@ impl Difficulty {
         [0.0, 0.30, 0.50][self as usize]
     }
 
-    /// Returns the probability that a laboratory value is missing; that of a conflict is the same.
+    /// Returns the probability that a laboratory value is missing, which is also that of a
+    /// specialist conflict.
     #[must_use]
     pub const fn missing(self) -> f64 {
         [0.0, 0.15, 0.35][self as usize]
     }
 }
 
-/// Most steps of an episode: the largest [`Case::budget`].
+/// Maximum number of steps in an episode: the largest [`Case::budget`].
 pub const STEPS: usize = 10;
 
 /// A task: one distribution of episodes.
@@ -98,17 +100,17 @@ pub struct Case {
     split: Split,
 }
 
-/// The reason why a combination is not a case.
+/// The error for a combination that is not a case.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSuchCase {
-    /// The reference formulary is too small for it.
+    /// The reference formulary does not support the combination.
     #[error(
         "formulary reference has {0}: it plays DDI and DEPRESCRIBING, easy and medium, split all"
     )]
     Reference(&'static str),
 }
 
-/// By [`Case::number`]: the extended formulary first.
+/// Orders by [`Case::number`]; the extended formulary comes first.
 impl Ord for Case {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.number().cmp(&other.number())
@@ -122,7 +124,7 @@ impl PartialOrd for Case {
 }
 
 impl Case {
-    /// The cases of the extended formulary that use all archetypes.
+    /// The 24 cases of the extended formulary in the split `all`.
     pub const ALL: [Self; 24] = {
         let mut all = [Self::new_extended(SubEnvironment::Ddi, Difficulty::Easy, Split::All); 24];
         let mut at = 0;
@@ -134,7 +136,7 @@ impl Case {
         all
     };
 
-    /// Makes a case of the extended formulary, which supports every combination.
+    /// Creates a case of the extended formulary, which supports every combination.
     #[must_use]
     pub const fn new_extended(sub: SubEnvironment, difficulty: Difficulty, split: Split) -> Self {
         Self {
@@ -145,10 +147,10 @@ impl Case {
         }
     }
 
-    /// Makes a case of either formulary.
+    /// Creates a case of either formulary.
     ///
     /// # Errors
-    /// If the formulary does not support the combination.
+    /// Returns an error if the formulary does not support the combination.
     pub fn new(
         formulary: FormularyName,
         sub: SubEnvironment,
@@ -180,19 +182,19 @@ impl Case {
         self.formulary
     }
 
-    /// Returns the kind of problem.
+    /// Returns the sub-environment of the case.
     #[must_use]
     pub const fn sub(self) -> SubEnvironment {
         self.sub
     }
 
-    /// Returns the difficulty.
+    /// Returns the difficulty of the case.
     #[must_use]
     pub const fn difficulty(self) -> Difficulty {
         self.difficulty
     }
 
-    /// Returns the split.
+    /// Returns the split of the case.
     #[must_use]
     pub const fn split(self) -> Split {
         self.split
@@ -201,12 +203,12 @@ impl Case {
     /// Returns the same case in another split.
     ///
     /// # Errors
-    /// If the formulary has no splits.
+    /// Returns an error if the formulary has no splits.
     pub fn with_split(self, split: Split) -> Result<Self, NoSuchCase> {
         Self::new(self.formulary, self.sub, self.difficulty, split)
     }
 
-    /// Returns the steps that an episode may last (spec §3, H).
+    /// Returns the maximum number of steps in an episode (spec §3, H).
     #[must_use]
     pub const fn budget(self) -> u8 {
         const BUDGETS: [[u8; 3]; 8] = [
@@ -232,7 +234,7 @@ impl Case {
         }
     }
 
-    /// Returns the case with this number.
+    /// Returns the case with this number, or `None` if there is none.
     #[must_use]
     pub fn from_number(number: u16) -> Option<Self> {
         let (formulary, cell, split) = match number {
@@ -254,7 +256,7 @@ impl Case {
         }
     }
 
-    /// Returns the case with this name.
+    /// Returns the case with this name, ignoring ASCII case.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let all = (0..96).filter_map(Self::from_number);

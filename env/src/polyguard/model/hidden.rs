@@ -1,4 +1,4 @@
-//! The hidden state of an episode: never part of an observation.
+//! The hidden state of an episode, which is never part of an observation.
 
 use super::candidate::{Act, CANDIDATES, CandidateId};
 use super::formulary::{ArchetypeId, Condition, Conditions, PairId, SetRule};
@@ -7,7 +7,7 @@ use super::patient::TrueLabs;
 use super::regimen::{Drug, ROWS};
 use crate::rng::PcgRandom;
 
-/// Most issues of an episode.
+/// Maximum number of issues in an episode.
 pub(crate) const ISSUES: usize = 6;
 
 /// Candidates that are not shown, by index, with the reason.
@@ -16,126 +16,127 @@ pub(crate) type Withheld = [Option<(Act, Violation)>; CANDIDATES];
 /// A problem that must be resolved for an episode to end well (spec polyguard §3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Issue {
-    /// The two may not both be taken.
+    /// The two archetypes must not both be taken.
     Pair(PairId),
-    /// The rule may not be broken.
+    /// The set rule must not be broken.
     Set(SetRule),
-    /// The medicine with this mark is not needed and must go.
+    /// The medicine with this mark is not needed and must be removed.
     NoIndication(u8),
-    /// The suspect that causes the symptom must go, the others must be taken.
+    /// The suspect that causes the symptom must be removed, and the others must be taken.
     Culprit(ArchetypeId),
-    /// The medicine is taken, was measured, and settles inside its window.
+    /// The medicine must be taken, have been measured, and have a steady state inside its window.
     Dose(ArchetypeId),
-    /// The eGFR is known.
+    /// The eGFR must be known.
     Info,
-    /// The kidney does not allow this medicine.
+    /// The medicine is unsafe for the kidney and must not be taken.
     Renal(ArchetypeId),
-    /// Keeping was chosen when nothing else was left.
+    /// Keeping the regimen must be chosen once all other issues are resolved.
     Sign,
-    /// The product was looked into, or is gone.
+    /// The product must be decomposed or removed.
     Decompose,
-    /// A component of the product and another medicine may not both be taken.
+    /// A component of the product and another medicine must not both be taken.
     ComponentPair(PairId),
-    /// The medicine is gone, and what it was for is treated by another that is tolerated.
+    /// The medicine must be removed, and its condition must be treated by a tolerated one.
     Replace(Drug, Condition),
 }
 
-/// The hidden truth of one row of the regimen.
+/// The hidden truth about one row of the regimen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Truth {
-    /// Personal clearance, relative.
+    /// Relative personal clearance; the exposure is inversely proportional to it.
     pub kappa: f64,
-    /// Current exposure, 1 being the middle of the window.
+    /// Current exposure; 1 is the middle of the window.
     pub exposure: f64,
-    /// Whether the patient still needs it.
+    /// `true` if the patient still needs the medicine.
     pub needed: bool,
-    /// What it is given for.
+    /// The condition that the medicine is given for.
     pub condition: Condition,
-    /// The mark of the [`Issue::NoIndication`] it belongs to; 0 for none.
+    /// Mark of the [`Issue::NoIndication`] that the medicine belongs to; 0 for none.
     pub mark: u8,
 }
 
 /// The patient's state at the start, for comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Start {
-    /// True risk.
+    /// True risk at the start, in `[0, 1)`.
     pub risk: f64,
-    /// True burden.
+    /// True burden at the start, in `[0, 1)`.
     pub burden: f64,
-    /// True stability.
+    /// True stability at the start, 0..=1.
     pub stability: f64,
-    /// Serious pairs that there were, as bits.
+    /// Serious pairs present at the start, as bits of [`PairId`].
     pub serious: u64,
 }
 
-/// Sums over the steps so far.
+/// Totals over the steps so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
-    /// Sum of what steps count towards the score.
+    /// Sum of the amounts that the steps count towards the score.
     pub counted: f64,
-    /// Sum of what steps returned.
+    /// Sum of the rewards that the steps returned.
     pub returned: f64,
-    /// Score, once the episode has ended.
+    /// Score of the episode, once it has ended.
     pub score: f64,
-    /// Fallbacks of a critic.
+    /// Number of fallbacks by a critic.
     pub vetoes: u8,
-    /// Most issues that were resolved at once.
+    /// Largest number of issues that were resolved at the same time.
     pub resolved: u8,
 }
 
-/// Everything hidden about an episode.
+/// The complete hidden state of an episode.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hidden {
-    /// Medication by row of the regimen.
+    /// The truth about each row of the regimen.
     pub(crate) truths: [Truth; ROWS],
-    /// True laboratory values.
+    /// True laboratory values, in the order of `Lab`.
     pub labs: TrueLabs,
-    /// True adherence, .7..1.
+    /// True adherence of the patient, 0.7..=1.
     pub adherence: f64,
-    /// The components of the product.
+    /// The components of the product, if there is one.
     pub components: Option<[ArchetypeId; 2]>,
-    /// Conditions that need a medicine.
+    /// The conditions that need a medicine.
     pub needed: Conditions,
     pub(crate) issues: [Option<Issue>; ISSUES],
-    /// What the patient does not tolerate.
+    /// The archetype that the patient does not tolerate, if any.
     pub intolerant: Option<ArchetypeId>,
-    /// The culprit of the symptom.
+    /// The culprit of the symptom, if there is a symptom.
     pub culprit: Option<ArchetypeId>,
-    /// The suspects of the symptom, as bits; public from the start.
+    /// The suspects of the symptom, as bits of [`ArchetypeId`]; public from the start.
     pub(crate) suspects: u64,
-    /// The true symptom.
+    /// True strength of the symptom, 0..=1.
     pub symptom: f64,
-    /// Control of the conditions, 0..=1.
+    /// Control of the needed conditions, 0..=1.
     pub stability: f64,
-    /// The value that `stability` moves towards.
+    /// Value that `stability` moves towards, 0..=1.
     pub stability_target: f64,
-    /// True risk.
+    /// True risk of the regimen, in `[0, 1)`.
     pub risk: f64,
-    /// True burden.
+    /// True burden of the regimen, in `[0, 1)`.
     pub burden: f64,
     /// Lowest true risk so far.
     pub best_risk: f64,
     /// Lowest true burden so far.
     pub best_burden: f64,
-    /// The state at the start.
+    /// The patient's state at the start.
     pub start: Start,
-    /// Number of issues resolved after the last step, and of all issues.
+    /// Number of issues resolved after the last step, and number of all issues.
     pub(crate) resolved: (u8, u8),
-    /// Whether keeping signed off.
+    /// `true` if the regimen was signed off by keeping it.
     pub signed: bool,
-    /// Candidates that are not shown, with the reason.
+    /// The candidates that are not shown, with the reason.
     pub(crate) withheld: Withheld,
-    /// Steps that made progress, as bits. True risk and issues decide, so no agent may see it.
+    /// Bit mask of the steps that made progress. It depends on the true risk and the issues, so no
+    /// agent may see it.
     pub(crate) progressed: u16,
     /// Number of times that a withheld candidate was chosen.
     pub(crate) withheld_choices: u8,
-    /// Sums over the steps so far.
+    /// Totals over the steps so far.
     pub(crate) tally: Tally,
     pub(crate) stream: PcgRandom,
 }
 
 impl Hidden {
-    /// Placeholder used before a patient is drawn.
+    /// Creates placeholder values, used before a patient is generated.
     pub(crate) fn new(stream: PcgRandom) -> Self {
         let nothing = Truth {
             kappa: 1.0,
@@ -172,18 +173,20 @@ impl Hidden {
         }
     }
 
-    /// Returns the issues, in the order in which they were planted.
+    /// Iterates over the issues, in the order in which they were planted.
     pub fn issues(&self) -> impl Iterator<Item = Issue> {
         self.issues.iter().flatten().copied()
     }
 
-    /// Returns the candidates that are not shown, each with what it would do and why it is illegal.
+    /// Iterates over the candidates that are not shown, each with its act and the reason why it is
+    /// illegal.
     pub fn withheld(&self) -> impl Iterator<Item = (CandidateId, Act, Violation)> {
         let each = CandidateId::all().zip(self.withheld);
         each.filter_map(|(id, withheld)| withheld.map(|(act, why)| (id, act, why)))
     }
 
-    /// Returns why the candidate with this index is not shown; `None` if it is shown or there is none.
+    /// Returns the reason why the candidate with this index is not shown, or `None` if it is shown
+    /// or does not exist.
     pub(crate) const fn withheld_at(&self, index: usize) -> Option<Violation> {
         match &self.withheld[index] {
             Some((_, why)) => Some(*why),
@@ -191,14 +194,14 @@ impl Hidden {
         }
     }
 
-    /// Returns what is true of a row of the regimen.
+    /// Returns the hidden truth about a row of the regimen.
     #[must_use]
     #[inline]
     pub const fn truth(&self, place: usize) -> &Truth {
         &self.truths[place]
     }
 
-    /// Sums over the steps so far.
+    /// Returns the totals over the steps so far.
     #[must_use]
     pub const fn tally(&self) -> &Tally {
         &self.tally

@@ -1,4 +1,4 @@
-//! The history of an episode: its steps, why they were refused, and how it ended.
+//! The history of an episode: its steps, the reasons of refusals, and the reason of its end.
 
 use super::candidate::{Act, Kind};
 use super::case::STEPS;
@@ -7,11 +7,11 @@ use crate::named_enum;
 /// A step that was taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PastStep {
-    /// The act that was chosen; `None` where the answer stood for none.
+    /// The act that was chosen, or `None` if the answer stood for none.
     pub act: Option<Act>,
-    /// The reason of a refusal.
+    /// The reason why the step was refused, if it was.
     pub violation: Option<Violation>,
-    /// Whether it brought information.
+    /// `true` if the step brought information.
     pub gained: bool,
 }
 
@@ -30,36 +30,36 @@ impl History {
         }
     }
 
-    /// Returns the steps, oldest first.
+    /// Iterates over the steps, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &PastStep> + Clone {
         self.steps[..usize::from(self.len)].iter().flatten()
     }
 
-    /// Returns how many there are.
+    /// Returns the number of steps.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// Returns whether no step was taken yet.
+    /// Returns `true` if no step has been taken yet.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Returns the last step.
+    /// Returns the last step, if any.
     #[must_use]
     pub fn last(&self) -> Option<&PastStep> {
         self.iter().next_back()
     }
 
-    /// Returns whether an act of this kind was carried out.
+    /// Returns `true` if an act of this kind was carried out.
     #[must_use]
     pub fn did(&self, kind: Kind) -> bool {
         self.count(|k| k == kind) > 0
     }
 
-    /// Counts the acts carried out whose kind satisfies `counts`.
+    /// Returns the number of acts carried out whose kind satisfies `counts`.
     pub fn count(&self, counts: impl Fn(Kind) -> bool) -> usize {
         let carried_out = self.iter().filter(|past| past.violation.is_none());
         carried_out
@@ -70,67 +70,68 @@ impl History {
 }
 
 named_enum! {
-    /// The reason why an answer was refused: only time passes then (spec polyguard §6.1).
+    /// The reason why an answer was refused, in which case only time passes (spec polyguard §6.1).
     pub enum Violation {
-        /// No such candidate is shown.
+        /// No candidate with this id is shown.
         UnknownCandidate = "unknown_candidate",
-        /// What was stated beside the id is not what the id stands for.
+        /// The details stated beside the id differ from the candidate's.
         CandidateMismatch = "candidate_mismatch",
         /// The medicine is not in the regimen.
         TargetNotActive = "target_not_active",
-        /// The medicine must be tapered.
+        /// The medicine must be tapered and not stopped at once.
         AbruptStop = "abrupt_stop",
-        /// There is no such dose.
+        /// The dose does not exist for this medicine.
         DoseOutOfRange = "dose_out_of_range",
-        /// A taper that goes on without a beginning, or begins twice.
+        /// The taper has not been started, or has been started already.
         TaperState = "taper_state",
-        /// The new medicine is taken already.
+        /// The new medicine is in the regimen already.
         DuplicateDrug = "duplicate_drug",
-        /// The new medicine makes a known serious pair.
+        /// The new medicine forms a known serious pair.
         CreatesMajorPair = "creates_major_pair",
-        /// The kidney is known not to allow the new medicine.
+        /// The new medicine is unsafe at the known eGFR.
         RenalUnsafe = "renal_unsafe",
-        /// There is no product of unknown components.
+        /// There is no product with unknown components.
         NothingToDecompose = "nothing_to_decompose",
-        /// The new medicine treats nothing that the old one treats.
+        /// The new medicine treats no condition that the old one treats.
         NotAnAlternative = "not_an_alternative",
-        /// The completion, or its rationale, says nothing.
+        /// The completion or its rationale is empty.
         Empty = "empty",
         /// The completion names no candidate.
         NoCandidate = "no_candidate",
         /// The completion names a candidate in a form that does not exist.
         BadId = "bad_id",
-        /// The completion names several candidates.
+        /// The completion does not single out one candidate, or repeats a field.
         Ambiguous = "ambiguous",
-        /// The completion has a field that there is not.
+        /// The completion has an unknown field.
         UnknownField = "unknown_field",
         /// The confidence is not a number from 0 to 1.
         BadConfidence = "bad_confidence",
-        /// The rationale or the completion is too long.
+        /// The rationale is too long.
         TooLong = "too_long",
-        /// The old medicine must be tapered beside the new one, and the regimen is full.
+        /// The regimen has no room for both the old medicine, which must be tapered, and the new
+        /// one.
         RegimenFull = "regimen_full",
     }
 }
 
 named_enum! {
-    /// A kind of cheating, which ends an episode (spec polyguard §8, anti-cheat).
+    /// A kind of exploit, which ends an episode (spec polyguard §8, anti-cheat).
     pub enum Exploit {
-        /// The same act more than three times in a row.
+        /// The same act was chosen more than three times in a row.
         ActionLoop = "action_loop",
-        /// Hardly anything but keeping.
+        /// More than 60 % of at least four steps kept the regimen.
         KeepAbuse = "keep_abuse",
-        /// Hardly anything but asking for review.
+        /// More than half of the steps, and at least two, requested a review.
         ReviewAbuse = "review_abuse",
-        /// Stating another act than the one that is chosen.
+        /// The stated act differs from the one that was chosen.
         CandidateMismatch = "candidate_mismatch",
-        /// Choosing what is not shown, again.
+        /// A withheld candidate was chosen for the second time.
         IllegalChoice = "illegal_choice",
-        /// Keeping twice in a row while a serious pair is flagged.
+        /// The regimen was kept twice in a row while a serious pair was flagged.
         NoopHighRisk = "noop_high_risk",
-        /// Asking again for what brought nothing.
+        /// An information act that brought nothing was repeated without progress since.
         FailedRetry = "failed_retry",
-        /// A completion made to confuse the reader.
+        /// The completion is made to confuse the parser.
         ParserExploit = "parser_exploit",
     }
 }
@@ -138,35 +139,35 @@ named_enum! {
 named_enum! {
     /// The reason why an episode ended.
     pub enum End {
-        /// Cheating.
+        /// A step was an exploit.
         ExploitDetection = "exploit_detection",
-        /// The episode took too long by the clock.
+        /// The episode exceeded its time limit.
         WallClockTimeout = "wall_clock_timeout",
-        /// A step took too long by the clock.
+        /// A step exceeded its time limit.
         StepTimeout = "step_timeout",
-        /// No step is left.
+        /// All steps of the budget were used.
         StepBudgetExhausted = "step_budget_exhausted",
         /// Three steps were refused.
         RepeatedInvalid = "repeated_invalid",
-        /// A critic had to step in three times.
+        /// A critic substituted three choices.
         SafetyVeto = "safety_veto",
         /// The patient's conditions are out of control.
         Destabilised = "destabilised",
-        /// Everything was put right.
+        /// All issues are resolved, and nothing was made worse.
         SafeResolution = "safe_resolution",
-        /// Handed over with good reason.
+        /// The case was handed over for good reason.
         JustifiedReview = "justified_review",
     }
 }
 
 impl End {
-    /// Returns whether it ended well.
+    /// Returns `true` if the episode ended well.
     #[must_use]
     pub const fn is_success(self) -> bool {
         matches!(self, Self::SafeResolution | Self::JustifiedReview)
     }
 
-    /// Returns whether time ran out: nobody decided to end it.
+    /// Returns `true` if the episode was cut off by a limit of time or steps.
     #[must_use]
     pub const fn is_truncated(self) -> bool {
         matches!(

@@ -1,5 +1,5 @@
-//! The plain types and tables of the world: what an episode is made from, what is seen of it, what is
-//! hidden, and what can be done. Nothing here knows a rule of the dynamics or of the reward.
+//! The plain types and tables of the world: setup, observation, hidden state, and actions. This
+//! module contains no rules of the dynamics or of the reward.
 
 pub(crate) mod action;
 pub(crate) mod candidate;

@@ -8,42 +8,42 @@ use super::patient::{Lab, Patient, ShownLabs};
 use super::regimen::{Drug, Regimen};
 use super::setup::Rules;
 
-/// Everything that an agent may know.
+/// The observation that an agent receives, which contains everything it may know.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     /// The case that the episode is drawn from.
     pub case: Case,
     /// The rules in force.
     pub rules: Rules,
-    /// Steps taken.
+    /// Number of steps taken.
     pub step_count: u8,
-    /// Steps that may be taken.
+    /// Maximum number of steps in the episode.
     pub budget: u8,
-    /// The patient.
+    /// The patient, as the chart describes them.
     pub patient: Patient,
-    /// Laboratory values.
+    /// The laboratory values that are known.
     pub labs: ShownLabs,
-    /// Whether all values come with the next step.
+    /// `true` if all laboratory values arrive with the next step.
     pub labs_ordered: bool,
-    /// The medicines.
+    /// The medicines, as the chart shows them.
     pub regimen: Regimen,
-    /// The components of the product, once they were looked up.
+    /// The components of the product, once they have been looked up.
     pub components: Option<[ArchetypeId; 2]>,
-    /// Pairs that are flagged, as bits of `PairId`; also of medicines that are gone.
+    /// The flagged pairs, as bits of `PairId`, including pairs of medicines that have been removed.
     pub flagged: u64,
-    /// Whether specialists disagree.
+    /// `true` if specialists disagree.
     pub conflict: bool,
-    /// A symptom, 0..=1, read with noise.
+    /// Strength of a symptom, 0..=1, observed with noise; `None` if there is no symptom.
     pub symptom: Option<f64>,
-    /// The medicine that must be replaced.
+    /// The medicine that must be replaced, if any.
     pub problem: Option<Drug>,
-    /// Archetypes that the patient did not tolerate, as bits of [`ArchetypeId`].
+    /// The archetypes that the patient is known not to tolerate, as bits of [`ArchetypeId`].
     pub ade_history: u64,
-    /// Observable risk of the regimen, `[0, 1)`.
+    /// Observable risk of the regimen, in `[0, 1)`.
     pub risk: f64,
-    /// Observable burden of the regimen, `[0, 1)`.
+    /// Observable burden of the regimen, in `[0, 1)`.
     pub burden: f64,
-    /// Uncertainty: how little is known, 0..=1.
+    /// Uncertainty about the patient, 0..=1; higher if more is unknown.
     pub uncertainty: f64,
     /// The candidates to choose from.
     pub candidates: Candidates,
@@ -51,34 +51,34 @@ pub struct Observation {
     pub history: History,
     /// Number of steps that were refused.
     pub invalid_count: u8,
-    /// The reason why the last step was refused.
+    /// The reason why the last step was refused, if it was.
     pub last_violation: Option<Violation>,
-    /// How the episode ended; `None` while it runs.
+    /// The reason why the episode ended; `None` while it is running.
     pub end: Option<End>,
 }
 
 impl Observation {
-    /// Returns the tables that names and traits come from.
+    /// Returns the tables of names and traits.
     #[must_use]
     pub fn formulary(&self) -> &'static Formulary {
         self.case.formulary().tables()
     }
 
-    /// Returns whether the episode has ended.
+    /// Returns `true` if the episode has ended.
     #[must_use]
     #[inline]
     pub const fn done(&self) -> bool {
         self.end.is_some()
     }
 
-    /// Returns the estimated glomerular filtration rate in mL/min, if known.
+    /// Returns the estimated glomerular filtration rate in mL/min, if it is known.
     #[must_use]
     #[inline]
     pub const fn egfr(&self) -> Option<f64> {
         self.labs.get(Lab::Egfr)
     }
 
-    /// Returns the known archetypes of a row: one, the looked-up components, or none.
+    /// Returns the known archetypes of a drug, as bits: its own, the revealed components, or none.
     #[must_use]
     pub fn parts(&self, drug: Drug) -> u64 {
         match drug {
@@ -87,13 +87,13 @@ impl Observation {
         }
     }
 
-    /// Returns whether evidence was looked for, or no laboratory value is missing.
+    /// Returns `true` if evidence has been searched for, or no laboratory value is missing.
     #[must_use]
     pub fn evidence_tried(&self) -> bool {
         self.history.did(Kind::FetchExternalEvidence) || self.labs.missing() == 0
     }
 
-    /// Returns whether there is a product that nobody has looked into.
+    /// Returns `true` if the regimen contains a product that has not been decomposed.
     #[must_use]
     pub fn has_unknown_product(&self) -> bool {
         self.components.is_none() && self.regimen.position(Drug::Product).is_some()

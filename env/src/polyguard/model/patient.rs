@@ -1,20 +1,20 @@
-//! The patient as the chart describes them, and laboratory values, true and shown.
+//! The patient as the chart describes them, and the true and shown laboratory values.
 
 use super::formulary::Conditions;
 use crate::named_enum;
 
 named_enum! {
-    /// A laboratory value, in the order in which evidence is looked up.
+    /// A laboratory value, in the order in which evidence is searched for.
     pub enum Lab {
-        /// Estimated glomerular filtration rate, mL/min.
+        /// Estimated glomerular filtration rate, in mL/min.
         Egfr = "egfr",
-        /// Aspartate transaminase, U/L.
+        /// Aspartate transaminase, in U/L.
         Ast = "ast",
-        /// Alanine transaminase, U/L.
+        /// Alanine transaminase, in U/L.
         Alt = "alt",
-        /// International normalised ratio.
+        /// International normalised ratio, without a unit.
         Inr = "inr",
-        /// Glucose, mg/dL.
+        /// Blood glucose, in mg/dL.
         Glucose = "glucose",
     }
 }
@@ -25,7 +25,7 @@ pub const LABS: usize = 5;
 /// The true values, in the order of [`Lab`].
 pub type TrueLabs = [f64; LABS];
 
-/// The values that the chart shows; `None` where missing.
+/// The values that the chart shows; `None` for missing ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ShownLabs([Option<f64>; LABS]);
 
@@ -43,7 +43,7 @@ impl ShownLabs {
         self.0.iter().filter(|value| value.is_none()).count()
     }
 
-    /// Returns the first missing value.
+    /// Returns the first missing value, if any.
     #[must_use]
     pub fn first_missing(&self) -> Option<Lab> {
         Lab::ALL
@@ -62,32 +62,32 @@ impl ShownLabs {
 }
 
 named_enum! {
-    /// Sex of the patient.
+    /// The sex of the patient.
     pub enum Sex {
-        /// Female.
+        /// The patient is female.
         Female = "female",
-        /// Male.
+        /// The patient is male.
         Male = "male",
     }
 }
 
-/// The patient.
+/// The patient, as the chart describes them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Patient {
-    /// Years, 65..=90.
+    /// Age in years, 65..=90.
     pub age: u8,
-    /// Sex.
+    /// Sex of the patient.
     pub sex: Sex,
-    /// Observed frailty, 0..=1, one decimal, off by up to .1.
+    /// Observed frailty, 0..=1, one decimal, with noise of up to 0.1.
     pub frailty: f64,
-    /// Observed adherence, 0..=1, one decimal, off by up to .1.
+    /// Observed adherence, 0..=1, one decimal, with noise of up to 0.1.
     pub adherence: f64,
     /// The conditions that the chart lists as indications at the start.
     pub comorbidities: Conditions,
-    /// Systolic blood pressure, mmHg.
+    /// Systolic blood pressure, in mmHg.
     pub systolic_mmhg: f64,
-    /// Heart rate, beats a minute.
+    /// Heart rate, in beats per minute.
     pub heart_rate: f64,
-    /// Respiratory rate, breaths a minute.
+    /// Respiratory rate, in breaths per minute.
     pub respiratory_rate: f64,
 }

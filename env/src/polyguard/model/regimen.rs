@@ -1,4 +1,4 @@
-//! The regimen: a patient's medicines as the chart shows them.
+//! The regimen: a patient's medicines, as the chart shows them.
 
 use std::ops::{Deref, DerefMut};
 
@@ -6,27 +6,27 @@ use super::case::STEPS;
 use super::formulary::{ArchetypeId, Condition, Formulary, PRODUCT};
 use crate::named_enum;
 
-/// Most medicines of a patient at the start.
+/// Maximum number of medicines of a patient at the start.
 pub(crate) const START_MAX: usize = 14;
-/// Most medicines of a patient: those of the start, and one more for each step, which is what
-/// cross-tapering can add.
+/// Maximum number of medicines of a patient: those at the start, and one more per step, which is
+/// the most that cross-tapering can add.
 pub const ROWS: usize = 24;
 const _: () = assert!(ROWS == START_MAX + STEPS);
-/// Window of a delicate dose, as multiples of the middle.
+/// Window of a questioned dose or a narrow archetype, as multiples of its middle.
 const NARROW_WINDOW: (f64, f64) = (0.75, 1.25);
-/// Window of any other dose.
+/// Window of any other dose, as multiples of its middle.
 const WIDE_WINDOW: (f64, f64) = (0.5, 1.5);
 
 named_enum! {
     /// The dose of a medicine.
     pub enum Bucket {
-        /// Paused.
+        /// Paused, without a dose.
         Hold = "HOLD",
         /// Half of the usual dose.
         Low = "LOW",
-        /// The usual dose.
+        /// The usual dose of the medicine.
         Medium = "MEDIUM",
-        /// One and a half.
+        /// One and a half times the usual dose.
         High = "HIGH",
     }
 }
@@ -39,7 +39,8 @@ impl Bucket {
         [0.0, 0.5, 1.0, 1.5][self as usize]
     }
 
-    /// Returns the dose one up (`by` 1) or down (-1) between LOW and HIGH; `None` beyond them.
+    /// Returns the dose one bucket higher (`by` 1) or lower (-1), or `None` if that is not one of
+    /// LOW to HIGH.
     #[must_use]
     pub const fn moved(self, by: i8) -> Option<Self> {
         match (self, by) {
@@ -51,12 +52,12 @@ impl Bucket {
     }
 }
 
-/// A medicine as the chart names it.
+/// A medicine, as the chart names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Drug {
-    /// An archetype.
+    /// A medicine of a known archetype.
     Known(ArchetypeId),
-    /// The product of two components that nobody has looked up.
+    /// The product of two components, which are unknown until they are looked up.
     Product,
 }
 
@@ -70,7 +71,7 @@ impl Drug {
         }
     }
 
-    /// Returns the drug with this name.
+    /// Returns the drug with this name, if there is one.
     #[must_use]
     pub fn parse(name: &str, formulary: &Formulary) -> Option<Self> {
         if name == PRODUCT {
@@ -79,7 +80,7 @@ impl Drug {
         formulary.find(name).map(Self::Known)
     }
 
-    /// Returns the archetype, unless its components are unknown.
+    /// Returns the archetype, or `None` for the product.
     #[must_use]
     #[inline]
     pub const fn known(self) -> Option<ArchetypeId> {
@@ -89,7 +90,7 @@ impl Drug {
         }
     }
 
-    /// Returns a number that no other drug of the formulary has, below 64.
+    /// Returns a number below 64, unique among the drugs of the formulary.
     #[must_use]
     #[inline]
     pub const fn number(self) -> u8 {
@@ -99,7 +100,7 @@ impl Drug {
         }
     }
 
-    /// Makes the drug with this number.
+    /// Returns the drug with this number.
     #[must_use]
     #[inline]
     pub(crate) const fn from_number(number: u8) -> Self {
@@ -109,7 +110,7 @@ impl Drug {
         }
     }
 
-    /// Returns whether it is an archetype with a narrow window.
+    /// Returns `true` if the drug is an archetype with a narrow window.
     #[must_use]
     #[inline]
     pub(crate) fn is_narrow(self, formulary: &Formulary) -> bool {
@@ -117,7 +118,8 @@ impl Drug {
             .is_some_and(|id| formulary.marks().narrow & id.bit() != 0)
     }
 
-    /// Returns whether it must be tapered; a product is never made of such first components.
+    /// Returns `true` if the drug must be tapered. Always `false` for the product, whose first
+    /// component never needs tapering.
     #[must_use]
     #[inline]
     pub fn needs_taper(self, formulary: &Formulary) -> bool {
@@ -126,35 +128,36 @@ impl Drug {
     }
 }
 
-/// One medicine of the regimen.
+/// A medicine in the regimen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Medication {
-    /// The medicine.
+    /// The drug of this row.
     pub drug: Drug,
-    /// Its dose.
+    /// Current dose of the medicine.
     pub bucket: Bucket,
-    /// The dose that it resumes after a pause.
+    /// Dose that the medicine resumes after a pause.
     pub resumes: Bucket,
-    /// Its indication, if the chart states one.
+    /// The indication, if the chart states one.
     pub indication: Option<Condition>,
-    /// Whether it is being tapered off.
+    /// `true` if the medicine is being tapered off.
     pub tapering: bool,
-    /// Whether its indication is under review.
+    /// `true` if the indication is under review.
     pub stale: bool,
-    /// Whether it is still needed, once evidence has been found.
+    /// `Some(true)` if the medicine is still needed, `Some(false)` if not; `None` until evidence
+    /// has been found.
     pub status: Option<bool>,
-    /// The last level that was measured, 1 being the middle of the window.
+    /// Last measured level, 1 being the middle of the window; `None` if not measured.
     pub level: Option<f64>,
-    /// Whether the dose was changed since that level.
+    /// `true` if the dose was changed since that measurement.
     pub level_is_old: bool,
-    /// Whether its dose is in question.
+    /// `true` if the dose is in question.
     pub questioned: bool,
-    /// Weight among the suspects of a symptom; 0 for none.
+    /// Weight among the suspects of a symptom, 1 or 2; 0 if it is no suspect.
     pub prior: u8,
 }
 
 impl Medication {
-    /// Makes a row without any finding.
+    /// Creates a row without any findings.
     #[must_use]
     pub const fn new(drug: Drug, bucket: Bucket, indication: Option<Condition>) -> Self {
         Self {
@@ -172,15 +175,15 @@ impl Medication {
         }
     }
 
-    /// Returns whether it is taken, not paused.
+    /// Returns `true` if the medicine is taken, and not paused.
     #[must_use]
     #[inline]
     pub const fn is_active(&self) -> bool {
         !matches!(self.bucket, Bucket::Hold)
     }
 
-    /// Returns the window of its level between too little and too much: narrow for doses in question
-    /// and for archetypes with a narrow window (spec polyguard §6.2).
+    /// Returns the window of the level between too little and too much, which is narrow for
+    /// questioned doses and for archetypes with a narrow window (spec polyguard §6.2).
     #[must_use]
     pub fn window(&self, formulary: &Formulary) -> (f64, f64) {
         if self.questioned || self.drug.is_narrow(formulary) {
@@ -190,13 +193,13 @@ impl Medication {
         }
     }
 
-    /// Returns whether the chart shows that it is not needed.
+    /// Returns `true` if the chart shows that the medicine is not needed.
     #[must_use]
     pub const fn shown_unneeded(&self) -> bool {
         matches!(self.status, Some(false)) || self.indication.is_none()
     }
 
-    /// Returns whether it is under review and evidence is still missing.
+    /// Returns `true` if the medicine is under review and evidence is still missing.
     #[must_use]
     pub const fn is_unrevealed(&self) -> bool {
         self.stale && self.status.is_none()
@@ -220,13 +223,13 @@ impl Default for Regimen {
 }
 
 impl Regimen {
-    /// Returns whether there is no room for another medicine.
+    /// Returns `true` if there is no room for another medicine.
     #[must_use]
     pub const fn is_full(&self) -> bool {
         self.len as usize == ROWS
     }
 
-    /// Adds a row at the end. Returns its position; `None` if there is no room.
+    /// Adds a row at the end. Returns its position, or `None` if there is no room.
     #[must_use]
     pub(crate) const fn push(&mut self, row: Medication) -> Option<usize> {
         if self.is_full() {
@@ -238,20 +241,20 @@ impl Regimen {
         Some(at)
     }
 
-    /// Takes a row out; those below move up.
+    /// Removes a row; the rows below it move up.
     pub(crate) fn remove(&mut self, at: usize) {
         self.rows[..self.len as usize].copy_within(at + 1.., at);
         self.len -= 1;
     }
 
-    /// Returns the position of a drug.
+    /// Returns the position of a drug, if it is in the regimen.
     #[must_use]
     #[inline]
     pub fn position(&self, drug: Drug) -> Option<usize> {
         self.iter().position(|row| row.drug == drug)
     }
 
-    /// Returns the row of a drug.
+    /// Returns the row of a drug, if it is in the regimen.
     #[must_use]
     pub fn find(&self, drug: Drug) -> Option<&Medication> {
         self.iter().find(|row| row.drug == drug)

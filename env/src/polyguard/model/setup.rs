@@ -6,28 +6,28 @@ use crate::rules::{self, changes};
 changes! {
     /// A change to the published rules.
     pub enum Change {
-        /// A step that is refused or cheats earns nothing.
+        /// A step that is refused or an exploit earns 0.001.
         Gated = "gated":
             "a step that is illegal, invalid or an exploit earns .001 instead of a weighted mean",
     }
 }
 
-/// A set of changes to the published rules.
+/// The rules of an episode in this world.
 pub type Rules = rules::Rules<Change>;
 
 /// The setup of an episode. The same setup and actions give the same trajectory everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// The case.
+    /// The case to play.
     pub case: Case,
-    /// The seed.
+    /// Seed of the random stream.
     pub seed: u64,
-    /// The rules in force.
+    /// The rules in force, as changes to the published rules.
     pub rules: Rules,
 }
 
 impl Setup {
-    /// Makes a setup under the published rules.
+    /// Creates a setup under the published rules.
     #[must_use]
     pub const fn new(case: Case, seed: u64) -> Self {
         Self {

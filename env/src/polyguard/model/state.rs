@@ -1,4 +1,4 @@
-//! The whole state of an episode: what it was made from, what is seen of it, and what is hidden.
+//! The complete state of an episode: setup, observation and hidden state.
 
 use super::candidate::Candidates;
 use super::formulary::{Conditions, Formulary, each_archetype};
@@ -10,7 +10,7 @@ use super::regimen::{Drug, Regimen};
 use super::setup::Setup;
 use crate::rng::PcgRandom;
 
-/// The state that the dynamics change and the reward reads. An episode is this and nothing else.
+/// The state that the dynamics change and the reward reads. An episode consists of nothing else.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     pub(crate) setup: Setup,
@@ -20,7 +20,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Placeholder state used before a patient is drawn.
+    /// Creates a placeholder state, used before a patient is generated.
     pub(crate) fn new(setup: &Setup, stream: PcgRandom) -> Self {
         let patient = Patient {
             age: 0,
@@ -63,7 +63,7 @@ impl State {
         }
     }
 
-    /// Returns the true archetypes of a row, as bits of [`super::formulary::ArchetypeId`].
+    /// Returns the true archetypes of a drug, as bits of [`super::formulary::ArchetypeId`].
     #[inline]
     pub(crate) fn true_parts(&self, drug: Drug) -> u64 {
         match drug {
@@ -80,7 +80,7 @@ impl State {
         active.fold(0, |bits, row| bits | self.true_parts(row.drug))
     }
 
-    /// Returns what any part of a row treats.
+    /// Returns the conditions that a drug treats, through any of its components.
     pub(crate) fn treats(&self, drug: Drug) -> Conditions {
         if let Drug::Known(id) = drug {
             return self.formulary.get(id).treats;

@@ -13,107 +13,112 @@ pub enum StepError {
     Over,
 }
 
-/// The outcome of one step. Risk, burden and control are the true ones: for evaluators, not for agents.
+/// The outcome of one step. Risk, burden and stability are the true values, so it is meant for
+/// evaluators and must not be shown to agents.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// The answer.
+    /// The agent's answer in this step.
     pub action: Action,
-    /// The act that it stands for.
+    /// The act that the answer stands for, if it is shown.
     pub act: Option<Act>,
-    /// The reason of a refusal.
+    /// The reason why the step was refused, if it was.
     pub violation: Option<Violation>,
-    /// The kind of cheating, if it was.
+    /// The exploit that the step was found to be, if any.
     pub exploit: Option<Exploit>,
-    /// The reward, in parts.
+    /// The reward and its parts.
     pub reward: Reward,
-    /// The reward under the rules in force.
+    /// Reward of the step under the rules in force.
     pub total: f64,
-    /// Its part of the score: at most .8 without progress.
+    /// Amount that counts towards the score: at most 0.8 without progress.
     pub counted: f64,
-    /// True risk before and after.
+    /// True risk before and after the step.
     pub risk: [f64; 2],
-    /// True burden before and after.
+    /// True burden before and after the step.
     pub burden: [f64; 2],
-    /// True control before and after.
+    /// True stability before and after the step.
     pub stability: [f64; 2],
-    /// Issues that are resolved, before and after.
+    /// Number of issues resolved before and after the step.
     pub resolved: [u8; 2],
-    /// Whether it brought information.
+    /// `true` if the step brought information.
     pub gained: bool,
-    /// Whether it made progress.
+    /// `true` if the step made progress.
     pub progress: bool,
-    /// How the episode ended with it; `None` if it goes on.
+    /// The reason why the episode ended with this step; `None` if it continues.
     pub end: Option<End>,
-    /// Score, if the episode ended.
+    /// Score of the episode, if it ended.
     pub score: Option<f64>,
 }
 
 named_enum! {
-    /// A component of the reward.
+    /// A component of the reward; values are clamped to 0.001..=0.999.
     pub enum Component {
-        /// Whether the answer had the asked form.
+        /// Form of the answer: 1 if it had the requested form, 0.4 if it was repaired, otherwise 0.
         FormatCompliance = "format_compliance_score",
-        /// Whether the candidate is shown and what is said of it is so.
+        /// Agreement of the answer with a shown candidate: 1 if the step was neither refused nor an
+        /// exploit, otherwise 0.
         CandidateAlignment = "candidate_alignment_score",
-        /// Whether the verifier allows it.
+        /// Legality of the step: 1 if it was neither refused nor an exploit, otherwise 0.
         Legality = "legality_score",
-        /// Whether the true risk fell below its lowest so far.
+        /// Decrease of the true risk below its lowest value so far, or its increase; 0.5 without a
+        /// change.
         SafetyDelta = "safety_delta_score",
-        /// The same for the burden.
+        /// Decrease of the true burden below its lowest value so far, or its increase; 0.5 without
+        /// a change.
         BurdenImprovement = "burden_improvement_score",
-        /// How well the conditions are controlled.
+        /// Control of the needed conditions, less any decrease in this step.
         DiseaseStability = "disease_stability_score",
-        /// How well delicate doses sit in their windows.
+        /// Position of questioned and narrow doses within their windows.
         DosingQuality = "dosing_quality_score",
-        /// Whether handing over or asking was right for what is known.
+        /// Appropriateness of a review, an information act, keeping or a change for the
+        /// uncertainty.
         AbstentionQuality = "abstention_quality_score",
-        /// How many steps are left.
+        /// Fraction of the steps that is left.
         Efficiency = "efficiency_score",
-        /// Whether what should be known first was known first.
+        /// Order of the work: high if the information that an act needs was gathered before it.
         ProcessFidelity = "process_fidelity_score",
-        /// Whether the rationale speaks of what is there.
+        /// Fraction of the terms in the rationale that occur in the observation.
         ExplanationGrounding = "explanation_grounding_score",
-        /// Whether the step was honest.
+        /// Absence of exploits: 1 if the step was no exploit, otherwise 0.
         AntiCheat = "anti_cheat_score",
-        /// Whether the stated confidence fits the shown uncertainty.
+        /// Agreement of the stated confidence with 1 minus the shown uncertainty.
         UncertaintyCalibration = "uncertainty_calibration_score",
     }
 }
 
 named_enum! {
-    /// A mean of components.
+    /// A channel of the reward: the mean of several components.
     pub enum Channel {
-        /// Safety and legality.
+        /// Safety risk, legality, exploits and calibration of confidence.
         SafetyLegality = "safety_legality",
-        /// Clinical improvement.
+        /// Burden and control of conditions.
         ClinicalImprovement = "clinical_improvement",
-        /// Dosing and abstention.
+        /// Quality of doses and of abstention.
         DosingQuality = "dosing_quality",
-        /// Process and integrity.
+        /// Form, alignment, efficiency, process and rationale.
         ProcessIntegrity = "process_integrity",
     }
 }
 
-/// Number of components.
+/// Number of components of the reward.
 pub const COMPONENTS: usize = 13;
-/// Number of channels.
+/// Number of channels of the reward.
 pub const CHANNELS: usize = 4;
 
-/// The reward of a step.
+/// The reward of a step, in several aggregations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reward {
-    /// In the order of [`Component`], each within `[.001, .999]`.
+    /// Components in the order of [`Component`], each within `[0.001, 0.999]`.
     pub components: [f64; COMPONENTS],
-    /// In the order of [`Channel`].
+    /// Channels in the order of [`Channel`], each within `[0.001, 0.999]`.
     pub channels: [f64; CHANNELS],
-    /// The published weighted mean.
+    /// Weighted mean of the components, as published.
     pub additive: f64,
-    /// The same, but nothing for a step that was refused or cheated.
+    /// The same mean, but 0.001 for a step that was refused or an exploit.
     pub gated: f64,
 }
 
 impl Reward {
-    /// Returns a component.
+    /// Returns a component of the reward.
     #[must_use]
     pub const fn component(&self, component: Component) -> f64 {
         self.components[component as usize]

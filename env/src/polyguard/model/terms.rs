@@ -6,17 +6,17 @@ use super::observation::Observation;
 use super::patient::Lab;
 use super::regimen::Drug;
 
-/// Bit of the first condition; below it are the drugs.
+/// Bit of the first condition; the bits below are the drugs.
 const CONDITIONS: u32 = 64;
 /// Bit of the first laboratory value.
 const LABS: u32 = CONDITIONS + 32;
 
-/// A set of terms.
+/// A set of terms, stored as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Terms(u128);
 
 impl Terms {
-    /// Makes the set of one drug.
+    /// Creates the set of one drug.
     #[must_use]
     pub fn drug(drug: Drug, formulary: &Formulary) -> Self {
         match drug {
@@ -25,19 +25,19 @@ impl Terms {
         }
     }
 
-    /// Makes the set of one condition.
+    /// Creates the set of one condition.
     #[must_use]
     pub const fn condition(condition: Condition) -> Self {
         Self(1 << (CONDITIONS + condition as u32))
     }
 
-    /// Makes the set of one laboratory value.
+    /// Creates the set of one laboratory value.
     #[must_use]
     pub const fn lab(lab: Lab) -> Self {
         Self(1 << (LABS + lab as u32))
     }
 
-    /// Finds the terms of a text. A word is a run of letters, digits and underscores.
+    /// Returns the terms that occur in a text. A word is a run of letters, digits and underscores.
     #[must_use]
     pub fn from_text(text: &str) -> Self {
         let formulary = Formulary::extended();
@@ -52,7 +52,7 @@ impl Terms {
         terms
     }
 
-    /// Returns every term that an observation shows.
+    /// Returns all terms that an observation shows.
     #[must_use]
     pub fn in_sight(o: &Observation) -> Self {
         let (mut terms, formulary) = (Self::default(), o.formulary());
@@ -75,7 +75,7 @@ impl Terms {
             terms = terms.or(Self::condition(condition));
         }
         for lab in Lab::ALL {
-            // A missing value stands on the chart too: as missing.
+            // A missing value is also shown on the chart, as missing.
             terms = terms.or(Self::lab(lab));
         }
         terms
@@ -87,43 +87,43 @@ impl Terms {
         self.0
     }
 
-    /// Makes a set from [`Terms::bits`].
+    /// Creates a set from [`Terms::bits`].
     #[must_use]
     pub const fn from_bits(bits: u128) -> Self {
         Self(bits)
     }
 
-    /// Returns the union.
+    /// Returns the union of two sets.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Returns the number of terms in both.
+    /// Returns the number of terms in both sets.
     #[must_use]
     pub const fn shared(self, other: Self) -> u32 {
         (self.0 & other.0).count_ones()
     }
 
-    /// Returns the number of terms.
+    /// Returns the number of terms in the set.
     #[must_use]
     pub const fn len(self) -> u32 {
         self.0.count_ones()
     }
 
-    /// Returns whether the set is empty.
+    /// Returns `true` if the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Returns whether `other` is a subset.
+    /// Returns `true` if `other` is a subset of this set.
     #[must_use]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Returns the words, drugs first, then conditions, then laboratory values.
+    /// Returns the words of the set: drugs first, then conditions, then laboratory values.
     #[must_use]
     pub fn words(self) -> Vec<&'static str> {
         let formulary = Formulary::extended();

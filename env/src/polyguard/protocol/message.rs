@@ -9,18 +9,18 @@ use crate::polyguard::model::formulary::Formulary;
 use crate::polyguard::model::step::StepError;
 use crate::text::clip;
 
-/// Longest name of a field that an error repeats, in characters.
+/// Maximum length, in characters, of a field name that an error quotes.
 const QUOTED_MAX: usize = 40;
 
-/// An answer as it arrives.
+/// An answer as it arrives in JSON.
 ///
-/// `{"completion": "candidate_id=cand_03; rationale=…"}`, or the object itself that a completion
-/// may be: `{"candidate_id": "cand_03", "rationale": "…"}`. Both may have a `session_id` besides.
-/// What is said in an unreadable way is a wasted step, not an error.
+/// It is either `{"completion": "candidate_id=cand_03; rationale=…"}`, or the JSON object that a
+/// completion may consist of: `{"candidate_id": "cand_03", "rationale": "…"}`. Both may also have a
+/// `session_id`. An unreadable answer is a wasted step, not an error.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Json")]
 pub struct Message {
-    /// When given, must be the session's id.
+    /// The session's id, if given.
     pub(super) session_id: Option<String>,
     pub(super) said: Said,
 }
@@ -28,28 +28,28 @@ pub struct Message {
 /// The content of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Said {
-    /// The text of a language model, or an object as the text that it is.
+    /// The completion of a language model, or a JSON object in its text form.
     Text(String),
     /// An action from code.
     Action(Action),
 }
 
-/// The reason why JSON is not a message.
+/// The reason why JSON is not a valid message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
-    /// Not an object.
+    /// The JSON value is not an object.
     #[error("a message is an object with completion or candidate_id, not {0}")]
     NotAnObject(&'static str),
-    /// Neither of the two fields.
+    /// The object has neither `completion` nor `candidate_id`.
     #[error("a message needs completion or candidate_id")]
     NoAnswer,
-    /// A field next to a completion.
+    /// The object has an unknown field, or another field beside a completion.
     #[error("unknown field {0:?}: a message has completion and session_id, or is an action")]
     UnknownField(String),
-    /// A field of another type.
+    /// The field has the wrong type.
     #[error("{0} should be a text, not {1}")]
     IllTyped(&'static str, &'static str),
-    /// A field twice.
+    /// The field occurs twice.
     #[error("{0} twice")]
     Twice(&'static str),
 }
@@ -58,7 +58,7 @@ pub enum ShapeError {
 pub type MessageError = crate::protocol::MessageError<std::convert::Infallible, StepError>;
 
 impl Message {
-    /// Makes a completion.
+    /// Creates a message from a completion.
     #[must_use]
     pub const fn completion(text: String) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl Message {
         }
     }
 
-    /// Returns the text, as much of it as decides what it says.
+    /// Returns the text, truncated to the length that decides how it is parsed.
     pub(super) fn text(&self) -> Option<&str> {
         match &self.said {
             Said::Text(text) => {
@@ -78,7 +78,7 @@ impl Message {
         }
     }
 
-    /// Returns what it says.
+    /// Parses the message into an action.
     #[must_use]
     pub fn read(&self, formulary: &Formulary) -> Reading {
         match &self.said {
@@ -114,7 +114,7 @@ impl TryFrom<Json> for Message {
                 None => completion,
             },
             None if fields.contains("candidate_id") => {
-                // Read like any completion, so that no rule can be got round this way.
+                // Parsed like any completion, so that no rule can be bypassed this way.
                 Json::Object(fields).to_string()
             }
             None => {
@@ -139,7 +139,7 @@ fn is_field(name: &str) -> bool {
     FIELDS.contains(&name)
 }
 
-/// Takes a field that should be a text and there once.
+/// Removes a field that must be a string and occur only once.
 fn text(fields: &mut Fields, name: &'static str) -> Result<Option<String>, ShapeError> {
     let taken = fields.text(name);
     if fields.contains(name) {

@@ -1,4 +1,4 @@
-//! Everything that allocates or speaks: requests, messages, replies, prompts and traces.
+//! The protocol, with all code that allocates: requests, messages, replies, prompts and traces.
 
 mod message;
 mod parse;

@@ -1,6 +1,6 @@
 //! The observation as JSON, in the groups of the specification (spec polyguard §9).
 //!
-//! Everything here is made from an [`Observation`] and nothing else: what is hidden cannot enter.
+//! Everything here is built from an [`Observation`] only, so nothing hidden can be included.
 #![allow(
     missing_docs,
     reason = "the field names are the protocol, spec polyguard §9"
@@ -40,7 +40,7 @@ pub struct ObservationPayload {
     pub abstention: Abstention,
 }
 
-/// Steps taken and left.
+/// The number of steps taken and left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct StepBudget {
     pub step_count: u8,
@@ -48,7 +48,7 @@ pub struct StepBudget {
     pub steps_left: u8,
 }
 
-/// A dose that is in question.
+/// A questioned dose and its measured level.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct DosingFlag {
     pub drug: &'static str,
@@ -64,14 +64,14 @@ pub struct Suspect {
     pub held: bool,
 }
 
-/// Uncertainty.
+/// The uncertainty, the basis for deciding on a review.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Abstention {
     pub uncertainty: f64,
 }
 
 impl ObservationPayload {
-    /// Makes the payload of an observation.
+    /// Builds the payload of an observation.
     #[must_use]
     pub fn of(o: &Observation) -> Self {
         let formulary = o.formulary();
@@ -132,7 +132,7 @@ impl ObservationPayload {
     }
 }
 
-/// The patient.
+/// The patient, as the chart describes them.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct PatientSummary {
     pub age: u8,
@@ -142,7 +142,7 @@ pub struct PatientSummary {
     pub prior_ade_history: Vec<&'static str>,
 }
 
-/// A medicine as the chart has it, with the public traits of its archetype.
+/// A medicine of the chart, with the public traits of its archetype.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct MedicationRow {
     pub drug: &'static str,
@@ -152,13 +152,13 @@ pub struct MedicationRow {
     pub requires_taper: bool,
     pub tapering: bool,
     pub stale: bool,
-    /// `needed` or `not_needed`, once evidence was found.
+    /// Either `needed` or `not_needed`, once evidence was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<&'static str>,
-    /// The last level, 1 being the middle of the window.
+    /// Last measured level, 1 being the middle of the window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<f64>,
-    /// Whether the dose was changed since that level.
+    /// `true` if the dose was changed since that measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level_is_old: Option<bool>,
     /// The components of a product, once they were looked up.
@@ -170,7 +170,7 @@ pub struct MedicationRow {
     pub narrow_window: bool,
 }
 
-/// Laboratory values, `null` where missing, and vitals.
+/// The laboratory values, vitals, and whether values are on order.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct OrganFunction {
     pub labs: LabRow,
@@ -178,12 +178,12 @@ pub struct OrganFunction {
     pub vitals: Vitals,
 }
 
-/// Laboratory values; one that is missing is `null`.
+/// The laboratory values; missing ones are `null`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LabRow(pub ShownLabs);
 
 impl LabRow {
-    /// Names and values, in the order of the labs.
+    /// Iterates over names and values, in the order of [`Lab`].
     pub(super) fn rows(&self) -> impl Iterator<Item = (&'static str, Option<f64>)> + '_ {
         let value = |lab: Lab| self.0.get(lab).map(|value| round_to(value, 1));
         Lab::ALL.iter().map(move |lab| (lab.name(), value(*lab)))
@@ -196,7 +196,7 @@ impl Serialize for LabRow {
     }
 }
 
-/// Vital signs.
+/// The vital signs of the patient.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Vitals {
     pub systolic_mmhg: f64,
@@ -263,7 +263,7 @@ impl OrganFunction {
     }
 }
 
-/// Known interactions.
+/// The known interactions and alerts.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct GraphSafety {
     pub flagged_pairs: Vec<FlaggedPair>,
@@ -289,7 +289,7 @@ pub struct BurdenSummary {
     pub burden: f64,
 }
 
-/// Warnings.
+/// Warnings that follow from the observation.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct WarningSummary {
     pub serious_pairs: usize,
@@ -302,7 +302,8 @@ pub struct WarningSummary {
 impl GraphSafety {
     fn of(o: &Observation) -> Self {
         let formulary = o.formulary();
-        // A component of a product goes by the product's name: that is what can be acted on.
+        // A component of a product is shown under the product's name, which is the name that acts
+        // use.
         let shown = |id: ArchetypeId| match o.regimen.find(Drug::Known(id)) {
             Some(_) => formulary.get(id).name.as_str(),
             None => PRODUCT,

@@ -1,8 +1,8 @@
-//! The observation as a text for a language model: the groups of [`ObservationPayload`], and what
-//! is asked.
+//! The observation as text for a language model: the groups of [`ObservationPayload`], followed by
+//! the request for an answer.
 //!
-//! A prompt is made from the payload of an observation, so that text and JSON say the same and
-//! nothing hidden can enter.
+//! A prompt is built from the payload of an observation, so text and JSON contain the same
+//! information and nothing hidden can be included.
 
 use std::fmt::{self, Write};
 
@@ -13,16 +13,17 @@ use super::text;
 use crate::polyguard::model::candidate::CandidateId;
 use crate::polyguard::model::observation::Observation;
 
-/// The answer that is asked for.
+/// The form of the answer that prompts request.
 pub const ANSWER_FORM: &str = "candidate_id=<cand_xx>; rationale=<text>";
 
-/// Returns the prompt of an observation.
+/// Returns the prompt for an observation.
 #[must_use]
 pub fn prompt(o: &Observation) -> String {
     of_payload(&ObservationPayload::of(o))
 }
 
-/// Returns the same with some of the candidates alone, in the order in which they are shown.
+/// Returns the prompt for an observation that lists only some of the candidates, in the order in
+/// which they are shown.
 #[must_use]
 pub fn prompt_among(o: &Observation, ids: &[CandidateId]) -> String {
     let mut payload = ObservationPayload::of(o);
@@ -34,7 +35,7 @@ pub fn prompt_among(o: &Observation, ids: &[CandidateId]) -> String {
 
 fn of_payload(payload: &ObservationPayload) -> String {
     let mut out = String::new();
-    // Writing to a text cannot fail.
+    // Writing to a `String` cannot fail.
     let _ = write(payload, &mut out);
     out
 }
@@ -208,7 +209,7 @@ fn past(row: &PastRow, out: &mut String) -> fmt::Result {
     writeln!(out, "{}. {what} | {about} | {came_to}", row.step)
 }
 
-/// Returns a candidate as one line.
+/// Formats a candidate as one line.
 fn candidate(row: &CandidateRow) -> String {
     format!(
         "{} | {} | {} | est_risk {} | est_delta {}",
@@ -229,7 +230,8 @@ fn target(drug: Option<&str>, args: ArgRow) -> String {
     }
 }
 
-/// Returns a number with so many decimals and no zero before the point: `.31`, `-.12`, `1.00`.
+/// Formats a number with the given decimals and without a zero before the point: `.31`, `-.12`,
+/// `1.00`.
 fn short(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     let (sign, size) = match text.strip_prefix('-') {

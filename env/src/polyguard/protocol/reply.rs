@@ -26,23 +26,23 @@ pub struct Reply {
     pub info: Info,
 }
 
-/// The session that a reply is about.
+/// The session data that a reply needs.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) episode: &'a Episode,
     pub(super) session_id: &'a str,
-    /// What is wrong with the last answer, where it could not be read.
+    /// Explanation of why the last answer could not be read, if it could not.
     pub(super) detail: Option<&'a str>,
-    /// Whether replies include hidden state.
+    /// `true` if replies include hidden state.
     pub(super) debug: bool,
 }
 
-/// What happened last.
+/// The last event of a session.
 #[derive(Clone, Copy)]
 pub(super) enum Last<'a> {
     Reset,
     Step(&'a Step),
-    /// The answer came too late and was not looked at.
+    /// The answer came too late and was not parsed.
     TimedOut(End),
 }
 
@@ -57,7 +57,7 @@ pub struct Info {
     pub max_steps: u8,
     pub rules: String,
     pub failure_reasons: Vec<&'static str>,
-    /// The part of the answer that could not be read, for a person.
+    /// Explanation of why the answer could not be read, for a human reader.
     pub failure_detail: Option<String>,
     pub invalid_action_count: u8,
     pub checks: Checks,
@@ -67,15 +67,16 @@ pub struct Info {
     pub anti_cheat_reasons: Vec<&'static str>,
     pub primary_reward_channels: Option<Channels>,
     pub termination_reason: Option<&'static str>,
-    /// Score and success, once the episode has ended: before, they would tell what is true.
+    /// Score of the episode, once it has ended. Score and success are withheld before, because they
+    /// would reveal hidden state.
     pub score: Option<f64>,
     pub success: Option<bool>,
-    /// The true numbers; only for evaluators.
+    /// The true values; only for evaluators.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debug: Option<Debug>,
 }
 
-/// The verifier's checks, in order; `null` where one was not reached.
+/// The verifier's checks, in order; `null` if a check was not reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Checks {
     pub readable: Option<bool>,
@@ -85,14 +86,14 @@ pub struct Checks {
     pub honest: Option<bool>,
 }
 
-/// The verifier's report.
+/// The verifier's report on the last step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct SafetyReport {
     pub legal: Option<bool>,
     pub violation: Option<&'static str>,
 }
 
-/// The four channels by their names.
+/// The four channels, keyed by name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Channels(pub [f64; CHANNELS]);
 
@@ -103,7 +104,7 @@ impl Serialize for Channels {
     }
 }
 
-/// The thirteen components by their names.
+/// The thirteen components, keyed by name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Breakdown(pub [f64; COMPONENTS]);
 
@@ -114,7 +115,7 @@ impl Serialize for Breakdown {
     }
 }
 
-/// The true numbers of a step.
+/// The true values of a step.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Debug {
     pub reward_breakdown: Breakdown,
@@ -123,7 +124,7 @@ pub struct Debug {
     pub transition_delta: TransitionDelta,
 }
 
-/// True numbers before and after a step.
+/// The true values before and after a step.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct TransitionDelta {
     pub safety_risk: [f64; 2],
@@ -159,9 +160,9 @@ impl Checks {
     }
 }
 
-/// Returns why a step was refused or is called cheating.
+/// Returns the reasons why a step was refused or found to be an exploit.
 fn failures(step: &Step) -> Vec<&'static str> {
-    // A confusing completion has no other fault.
+    // The violation of an unreadable exploit is a placeholder and not reported.
     let refused = step.violation.filter(|_| step.action != Action::Exploit);
     let mut reasons: Vec<&str> = refused.map(Violation::name).into_iter().collect();
     if let Some(exploit) = step.exploit
@@ -208,7 +209,7 @@ impl Info {
                 .into_iter()
                 .collect(),
             primary_reward_channels: step.map(|step| {
-                // Gated, the channels of a refused step are worth as little as its total.
+                // Under gated rules, the channels of a refused step are as low as its total.
                 Channels(if gated {
                     [step.reward.gated; CHANNELS]
                 } else {

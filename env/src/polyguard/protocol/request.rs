@@ -1,4 +1,4 @@
-//! The request to start an episode, and why it may be refused (spec polyguard §9).
+//! The request to start an episode, and the reasons to refuse it (spec polyguard §9).
 
 use serde::Deserialize;
 
@@ -8,31 +8,31 @@ use crate::polyguard::model::case::{Case, NoSuchCase};
 use crate::polyguard::model::setup::{Rules, Setup};
 use crate::rules::RulesError;
 
-/// The default seed.
+/// Seed that is used if the request has none.
 const DEFAULT_SEED: u64 = 42;
 
 /// A request to start an episode. Every field has a default.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ResetRequest {
-    /// The seed.
+    /// Seed of the episode; 42 by default.
     pub seed: u64,
-    /// The sub-environment; default `DDI`.
+    /// The sub-environment; `DDI` by default.
     pub sub_environment: Option<String>,
-    /// The difficulty; default `easy`.
+    /// The difficulty; `easy` by default.
     pub difficulty: Option<String>,
-    /// The formulary; default `extended`.
+    /// The formulary; `extended` by default.
     pub formulary: Option<String>,
-    /// The split; default `all`.
+    /// The split; `all` by default.
     pub split: Option<String>,
-    /// The rules; default the published ones.
+    /// The rules; the published ones by default.
     pub rules: Option<String>,
-    /// When given, must be that of the setup: see [`scenario_id`].
+    /// Expected scenario id, which must match the setup if given; see [`scenario_id`].
     pub scenario_id: Option<String>,
-    /// When given, must be that of the setup: see [`patient_id`].
+    /// Expected patient id, which must match the setup if given; see [`patient_id`].
     pub patient_id: Option<String>,
-    /// Whether replies include hidden state. For evaluators, who call from code: it cannot be asked
-    /// for in JSON.
+    /// `true` if replies include hidden state. It is meant for evaluators that call from code and
+    /// cannot be requested in JSON.
     #[serde(skip)]
     pub debug: bool,
 }
@@ -56,39 +56,39 @@ impl Default for ResetRequest {
 /// The reason why an episode could not be started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResetError {
-    /// A word that is none of those that there are.
+    /// A field contains an unknown word.
     #[error("unknown {field} {given:?}: use {known}")]
     UnknownWord {
-        /// Which field.
+        /// Name of the field.
         field: &'static str,
-        /// The answer.
+        /// The word that was given.
         given: String,
-        /// What there is.
+        /// The words that are known.
         known: String,
     },
-    /// A cell that the formulary lacks.
+    /// The formulary does not support the combination.
     #[error(transparent)]
     NoSuchCase(#[from] NoSuchCase),
-    /// No such rules.
+    /// The rule set is invalid.
     #[error(transparent)]
     Rules(#[from] RulesError),
-    /// An id of something else.
-    #[error("{field} {given:?} is not that of this setup, {own:?}")]
+    /// An id does not match the setup.
+    #[error("{field} {given:?} does not match this setup's {own:?}")]
     OtherId {
-        /// Which field.
+        /// Name of the field.
         field: &'static str,
-        /// The answer.
+        /// The id that was given.
         given: String,
-        /// What it should say, or leave out.
+        /// The id of this setup, which requests must name or leave out.
         own: String,
     },
 }
 
 impl ResetRequest {
-    /// Returns the setup that is asked for.
+    /// Returns the setup that the request describes.
     ///
     /// # Errors
-    /// Names the field that asks for what there is not.
+    /// Returns an error that names the invalid field and the valid values.
     pub fn setup(&self) -> Result<Setup, ResetError> {
         let sub = pick("sub_environment", self.sub_environment.as_deref())?;
         let difficulty = pick("difficulty", self.difficulty.as_deref())?;
@@ -110,7 +110,7 @@ impl ResetRequest {
     }
 }
 
-/// Returns the variant that is asked for, else the first.
+/// Returns the variant that is requested, or the first one if none is.
 fn pick<T: Named>(field: &'static str, given: Option<&str>) -> Result<T, ResetError> {
     let first = T::ALL.first().map_or("", |first| first.name());
     let wanted = given.unwrap_or(first);
@@ -132,7 +132,7 @@ fn same(field: &'static str, given: Option<&str>, own: String) -> Result<(), Res
     }
 }
 
-/// Returns the id of an episode, derived from its whole setup.
+/// Returns the id of an episode, derived from its complete setup.
 #[must_use]
 pub fn scenario_id(setup: &Setup) -> String {
     let mut digest = of_patient(setup);
@@ -140,7 +140,7 @@ pub fn scenario_id(setup: &Setup) -> String {
     format!("scn_{:016x}", digest.hash)
 }
 
-/// Returns the id of a patient, the same under all rules.
+/// Returns the id of a patient, which is the same under all rules.
 #[must_use]
 pub fn patient_id(setup: &Setup) -> String {
     format!("pt_{:016x}", of_patient(setup).hash)

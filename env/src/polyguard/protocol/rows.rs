@@ -1,4 +1,4 @@
-//! Acts as rows of JSON: what can be chosen, what was answered, and what was done.
+//! Acts as rows of JSON: candidates, answers, and past steps.
 #![allow(
     missing_docs,
     reason = "the field names are the protocol, spec polyguard §9"
@@ -13,7 +13,7 @@ use crate::polyguard::model::formulary::Formulary;
 use crate::polyguard::model::history::{Exploit, PastStep, Violation};
 use crate::polyguard::model::observation::Observation;
 
-/// A candidate as it is shown.
+/// A candidate, as it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct CandidateRow {
     pub candidate_id: &'static str,
@@ -25,7 +25,7 @@ pub struct CandidateRow {
 }
 
 impl CandidateRow {
-    /// Returns all that are shown.
+    /// Creates the rows of all shown candidates.
     #[must_use]
     pub fn all(o: &Observation) -> Vec<Self> {
         let formulary = o.formulary();
@@ -115,13 +115,13 @@ pub struct ActionRow {
     pub drug: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub args: Option<ArgRow>,
-    /// Why an action from code is unreadable; no answer has this field.
+    /// Reason why an action from code is unreadable; answers never have this field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<&'static str>,
 }
 
 impl ActionRow {
-    /// Makes a completion as it was given.
+    /// Creates the row of a completion, with its original text.
     #[must_use]
     pub fn completion(text: &str) -> Self {
         Self {
@@ -130,7 +130,8 @@ impl ActionRow {
         }
     }
 
-    /// Makes an action. What was repaired comes back whole, and nothing tells of a critic.
+    /// Creates the row of an action. A repaired answer is written in its proper form, and a
+    /// critic's fallback is not marked.
     #[must_use]
     pub fn of(action: &Action, formulary: &'static Formulary) -> Self {
         match action {
@@ -169,7 +170,7 @@ impl ActionRow {
     }
 }
 
-/// A kind, a medicine, an argument.
+/// An act as JSON: a kind, a medicine and an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ActRow {
     pub action_type: &'static str,

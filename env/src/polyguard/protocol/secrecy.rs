@@ -1,4 +1,4 @@
-//! Tests hold that nothing hidden enters what an agent is told.
+//! Tests that check that no hidden state is included in what an agent receives.
 
 use crate::environment::{Environment, PrivilegedState};
 use crate::polyguard::model::hidden::Issue;
@@ -7,7 +7,7 @@ use crate::polyguard::{
     Split, SubEnvironment, prompt,
 };
 
-/// Returns the same observation in front of another truth.
+/// Returns an episode with the same observation but another hidden state.
 fn with_other_truth(episode: &Episode) -> Episode {
     let mut other = episode.clone();
     let ids: Vec<_> = Formulary::extended().ids().collect();

@@ -1,4 +1,4 @@
-//! A session: an episode with ids, replies and limits of time (spec polyguard §9).
+//! The session: an episode with ids, replies and time limits (spec polyguard §9).
 
 use std::convert::Infallible;
 
@@ -15,24 +15,24 @@ use crate::polyguard::model::setup::Setup;
 use crate::polyguard::model::step::{Step, StepError};
 use crate::protocol::{self, Protocol};
 
-/// Milliseconds that an answer may take.
+/// Maximum time for an answer, in milliseconds.
 pub const STEP_LIMIT_MS: u64 = 2_500;
-/// Milliseconds that an episode may take.
+/// Maximum time for an episode, in milliseconds.
 pub const EPISODE_LIMIT_MS: u64 = 45_000;
 /// Reward of an answer that came too late.
 const TOO_LATE: f64 = 0.001;
 
-/// Time that has passed by the caller's clock; the world has no clock.
+/// The time that has passed by the caller's clock; the world itself has no clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Elapsed {
-    /// Milliseconds since the observation was given out.
+    /// Time since the observation was sent, in milliseconds.
     pub step_ms: u64,
-    /// Milliseconds since the reset.
+    /// Time since the reset, in milliseconds.
     pub episode_ms: u64,
 }
 
 impl Elapsed {
-    /// Returns which limit is passed; that of the episode counts first.
+    /// Returns the limit that was exceeded, if any; that of the episode takes precedence.
     #[must_use]
     pub const fn too_late(self) -> Option<End> {
         if self.episode_ms > EPISODE_LIMIT_MS {
@@ -45,14 +45,14 @@ impl Elapsed {
     }
 }
 
-/// An episode of this world with what was said in it.
+/// A session of the PolyGuard world.
 pub type Session = protocol::Session<Episode>;
 
-/// What was said in an episode, and how replies are to be built.
+/// The answers given in an episode, and a setting for its replies.
 #[derive(Clone, Debug, Default)]
 pub struct Transcript {
     debug: bool,
-    /// What was said with each step.
+    /// The answers, one per step.
     answers: Vec<Answer>,
 }
 
@@ -65,28 +65,29 @@ impl Transcript {
     }
 }
 
-/// What was said with a step.
+/// The answer given in a step.
 #[derive(Clone, Debug, Default)]
 pub struct Answer {
-    /// The completion, no longer than is needed to read it again; none for an action from code.
+    /// The completion, truncated to the length needed to parse it again; `None` for an action from
+    /// code.
     said: Option<String>,
-    /// The reason why it could not be read, if it could not.
+    /// Explanation of why the answer could not be read, if it could not.
     detail: Option<String>,
 }
 
 impl Session {
-    /// The same with another episode.
+    /// Returns the same session with another episode.
     #[cfg(test)]
     pub(super) fn with(mut self, episode: Episode) -> Self {
         self.episode = episode;
         self
     }
 
-    /// Takes a message that came after so much time. If it is too late, it is not looked at and
+    /// Applies a message that arrived after the given time. If it is too late, it is not parsed and
     /// the episode ends.
     ///
-    /// For servers, whose clients can be slow: the crate knows no clock, so whoever embeds it measures.
-    /// [`Session::step`](protocol::Session::step) has no limits.
+    /// This method is meant for servers with slow clients. The crate has no clock, so the caller
+    /// measures the time. [`Session::step`](protocol::Session::step) has no time limits.
     ///
     /// ```
     /// use sentinel_env::polyguard::{Case, Elapsed, Message, STEP_LIMIT_MS, Session, Setup};
@@ -155,19 +156,19 @@ impl Session {
         }
     }
 
-    /// What was wrong with the last answer, where it could not be read.
+    /// Returns the explanation of why the last answer could not be read, if it could not.
     #[must_use]
     pub fn detail(&self) -> Option<&str> {
         self.log.answers.last()?.detail.as_deref()
     }
 
-    /// Returns the completion of the last step; `None` for an action from code.
+    /// Returns the completion of the last step, or `None` for an action from code.
     #[must_use]
     pub fn said(&self) -> Option<&str> {
         self.log.answers.last()?.said.as_deref()
     }
 
-    /// What the episode goes by.
+    /// Returns the id of the episode, derived from its setup.
     #[must_use]
     pub fn scenario_id(&self) -> String {
         scenario_id(self.episode.setup())
@@ -184,11 +185,11 @@ impl Protocol for Episode {
     type Request = ResetRequest;
     type ResetError = ResetError;
     type Message = Message;
-    /// What cannot be read is a wasted step, not an error.
+    /// Never an error, because an unreadable message is a wasted step.
     type ActionError = Infallible;
     type Reply = Reply;
     type Log = Transcript;
-    /// Difficulty is part of the request here.
+    /// Not used, because the difficulty is part of the request.
     type Curriculum = ();
     type Remark = Answer;
     const OVER: StepError = StepError::Over;

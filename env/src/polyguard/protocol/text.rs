@@ -1,15 +1,16 @@
-//! Sentences for people: what an act does, why it was refused, how an episode ended.
+//! Sentences for human readers: the effect of an act, the reason of a refusal, the end of an
+//! episode.
 
 use crate::polyguard::model::candidate::{Act, Arg, Kind};
 use crate::polyguard::model::formulary::Formulary;
 use crate::polyguard::model::history::{End, Exploit, Violation};
 use crate::polyguard::model::step::Step;
 
-/// The notice shown wherever this world is shown.
+/// The notice that accompanies every display of this world.
 pub const NOTICE: &str = "Research simulation with made-up archetypes of medicines. Never for patient care, advice or \
      prescribing.";
 
-/// Describes an act.
+/// Describes an act in one sentence.
 #[must_use]
 pub fn describe_act(act: Act, formulary: &Formulary) -> String {
     let drug = act.drug.map_or("a medicine", |drug| drug.name(formulary));
@@ -40,7 +41,7 @@ pub fn describe_act(act: Act, formulary: &Formulary) -> String {
     }
 }
 
-/// Describes why a step was refused.
+/// Describes the reason of a refusal in one sentence.
 #[must_use]
 pub const fn describe_violation(why: Violation) -> &'static str {
     match why {
@@ -66,7 +67,7 @@ pub const fn describe_violation(why: Violation) -> &'static str {
     }
 }
 
-/// Describes a kind of cheating.
+/// Describes an exploit in one sentence.
 #[must_use]
 pub const fn describe_exploit(exploit: Exploit) -> &'static str {
     match exploit {
@@ -81,7 +82,7 @@ pub const fn describe_exploit(exploit: Exploit) -> &'static str {
     }
 }
 
-/// Describes how an episode ended.
+/// Describes the end of an episode in one sentence.
 #[must_use]
 pub const fn describe_end(end: End) -> &'static str {
     match end {
@@ -97,7 +98,7 @@ pub const fn describe_end(end: End) -> &'static str {
     }
 }
 
-/// Returns what the last step was and came to, in one line. Says nothing of what is hidden.
+/// Summarises the last step and its outcome in one line, without hidden state.
 #[must_use]
 pub fn step_summary(step: &Step, formulary: &Formulary) -> String {
     let what = match (step.act, step.exploit, step.violation) {

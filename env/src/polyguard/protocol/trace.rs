@@ -1,4 +1,5 @@
-//! An episode as rows: how it starts, each step, how it ended. With what is true: for evaluators.
+//! An episode as rows: its start, its steps and its end. The rows contain hidden state and are
+//! meant for evaluators.
 #![allow(
     missing_docs,
     reason = "the field names are the format of `sentinel trace`"
@@ -35,7 +36,7 @@ pub struct TraceReset {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TruthRow {
     pub issues: Vec<String>,
-    /// In the order of the labs of the observation.
+    /// True laboratory values, in the order of the observation.
     pub labs: Vec<f64>,
     pub adherence: f64,
     pub needed: Vec<&'static str>,
@@ -46,7 +47,7 @@ pub struct TruthRow {
     pub stability: f64,
 }
 
-/// Returns an issue as a text, such as `pair warfarin_like nsaid_like`.
+/// Formats an issue as text, such as `pair warfarin_like nsaid_like`.
 fn issue_name(issue: Issue, formulary: &Formulary) -> String {
     let name = |id| formulary.get(id).name.as_str();
     let both = |id| {
@@ -89,7 +90,7 @@ impl TruthRow {
 }
 
 impl TraceReset {
-    /// Makes the row of an episode that has not stepped.
+    /// Creates the row of an episode that has not taken a step yet.
     #[must_use]
     pub fn of(session: &Session) -> Self {
         let o = session.episode().observation();
@@ -105,7 +106,7 @@ impl TraceReset {
     }
 }
 
-/// One step.
+/// The row for one step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TraceStep {
     pub kind: &'static str,
@@ -131,7 +132,7 @@ pub struct TraceStep {
 }
 
 impl TraceStep {
-    /// Makes the row of the step that `session` just took.
+    /// Creates the row of the step that `session` has just taken.
     #[must_use]
     pub fn of(session: &Session, step: &Step) -> Self {
         let o = session.episode().observation();
@@ -186,8 +187,8 @@ pub struct TraceFinal {
 }
 
 impl TraceFinal {
-    /// Returns the row of an episode that has ended; `None` while it runs. `policy_rng_next` is the next
-    /// draw of the policy's own stream, when the caller has one.
+    /// Creates the row of an episode that has ended; `None` while it is running. `policy_rng_next`
+    /// is the next draw of the policy's own stream, if the caller has one.
     #[must_use]
     pub fn of(session: &Session, policy_rng_next: Option<f64>) -> Option<Self> {
         let episode = session.episode();

@@ -1,4 +1,5 @@
-//! Recognises what only looks like work (spec polyguard §8, anti-cheat).
+//! Detection of exploits: behaviour that earns reward without solving the task (spec polyguard §8,
+//! anti-cheat).
 
 use crate::polyguard::model::candidate::{Act, Kind};
 use crate::polyguard::model::history::{Exploit, History, PastStep};
@@ -8,15 +9,15 @@ use crate::polyguard::model::observation::Observation;
 pub(crate) struct Attempt {
     /// The act behind the id, if it is shown.
     pub(crate) act: Option<Act>,
-    /// Whether what was stated beside the id differs.
+    /// `true` if a detail stated beside the id differs from the act.
     pub(crate) mismatch: bool,
-    /// Times that something withheld was chosen, with this one.
+    /// Number of choices of withheld candidates, this one included.
     pub(crate) withheld_choices: u8,
-    /// Steps of the history that got anywhere, as bits.
+    /// Bit mask of the steps in the history that made progress.
     pub(crate) progressed: u16,
 }
 
-/// Returns the first rule that a choice breaks. `o` is what was seen before it.
+/// Returns the first rule that a choice breaks, if any. `o` is the observation before the choice.
 pub(crate) fn find_exploit(o: &Observation, attempt: &Attempt) -> Option<Exploit> {
     let history = &o.history;
     if attempt.mismatch {
@@ -52,9 +53,9 @@ pub(crate) fn find_exploit(o: &Observation, attempt: &Attempt) -> Option<Exploit
 }
 
 impl Observation {
-    /// Returns what cheating an act would count as now, if it would: the rules are public. Whether a step
-    /// lowered the true risk is not, so that a retry is foreseen to fail unless something was seen
-    /// to come of the steps since.
+    /// Returns the exploit that an act would count as now, if any. The rules are public, but
+    /// whether a step lowered the true risk is not; a repeated act is therefore predicted to be a
+    /// failed retry unless a step since made visible progress.
     #[must_use]
     pub fn foreseen_exploit(&self, act: Act) -> Option<Exploit> {
         let attempt = Attempt {
@@ -66,7 +67,7 @@ impl Observation {
         find_exploit(self, &attempt)
     }
 
-    /// Returns the steps that were seen to get anywhere, as bits.
+    /// Returns a bit mask of the steps that made visible progress.
     fn visibly_progressed(&self) -> u16 {
         let tapers = |past: &PastStep| past.act.is_some_and(|act| act.kind.is_taper());
         let seen = |past: &PastStep| past.gained || tapers(past) && past.violation.is_none();
@@ -75,12 +76,12 @@ impl Observation {
     }
 }
 
-/// Returns whether an act asks again for what brought nothing, with nothing else found out since.
+/// Returns `true` if an information act repeats an earlier one without any progress since.
 fn retries(history: &History, progressed: u16, act: Act) -> bool {
     if !act.kind.is_information() {
         return false;
     }
-    // The place behind the last step that got anywhere.
+    // Index of the first step after the last one that made progress.
     let since = (u16::BITS - progressed.leading_zeros()) as usize;
     (history.iter().skip(since))
         .filter(|past| past.violation.is_none())

@@ -4,7 +4,7 @@ use crate::num::round_to_thousandths;
 use crate::polyguard::model::step::{CHANNELS, COMPONENTS, Channel, Component, Reward};
 
 impl Component {
-    /// Returns the published weight; all add up to 1.
+    /// Returns the published weight; all weights add up to 1.
     #[must_use]
     pub const fn weight(self) -> f64 {
         const WEIGHTS: [f64; COMPONENTS] = [
@@ -13,7 +13,7 @@ impl Component {
         WEIGHTS[self as usize]
     }
 
-    /// Returns the channel that it belongs to.
+    /// Returns the channel that the component belongs to.
     #[must_use]
     pub const fn channel(self) -> Channel {
         match self {
@@ -31,14 +31,16 @@ impl Component {
     }
 }
 
-/// Returns a published number: within `[0.001, 0.999]`, three decimals (spec polyguard §1).
+/// Returns a value as published: clamped to `[0.001, 0.999]` and rounded to three decimals (spec
+/// polyguard §1).
 #[inline]
 pub(super) fn publish(value: f64) -> f64 {
     round_to_thousandths(value.clamp(0.001, 0.999))
 }
 
 impl Reward {
-    /// Sums up components; `honest` is whether the step was neither refused nor cheating.
+    /// Computes the reward from raw components; `honest` is `true` if the step was neither refused
+    /// nor an exploit.
     pub(super) fn from_components(raw: [f64; COMPONENTS], honest: bool) -> Self {
         let mut components = raw;
         for value in &mut components {

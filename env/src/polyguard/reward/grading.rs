@@ -1,4 +1,5 @@
-//! Grades a step: each component from what was before and what came of it (spec polyguard §8).
+//! Grading of a step: each component is computed from the state before it and its effects (spec
+//! polyguard §8).
 
 use super::verdict::Verdict;
 use crate::num::clip01;
@@ -11,7 +12,7 @@ use crate::polyguard::model::state::State;
 use crate::polyguard::model::step::{COMPONENTS, Component, Reward};
 use crate::polyguard::model::terms::Terms;
 
-/// Confidence that counts where an answer states none.
+/// Confidence that is assumed if an answer states none.
 const DEFAULT_CONFIDENCE: f64 = 0.5;
 
 /// The state before a step, for comparison.
@@ -23,24 +24,24 @@ pub(crate) struct Before {
     best_risk: f64,
     best_burden: f64,
     uncertainty: f64,
-    /// Whether the act keeps the regimen while a serious pair is flagged.
+    /// `true` if the act keeps the regimen while a serious pair is flagged.
     keeps_serious_flag: bool,
-    /// Whether the act is a review that is justified.
+    /// `true` if the act is a justified review.
     pub(crate) justified: bool,
     reviewed: bool,
     product_unknown: bool,
     egfr_known: bool,
-    /// Medication of the act's medicine.
+    /// The regimen's row for the act's medicine, if any.
     row: Option<Medication>,
     in_sight: Terms,
 }
 
 impl Before {
-    /// Takes down the state before a step that answers with `action`, which stands for `act`.
+    /// Records the state before a step that answers with `action`, which stands for `act`.
     pub(crate) fn new(state: &State, action: Action, act: Option<Act>) -> Self {
         let (o, h) = (&state.observation, &state.hidden);
         let choice = action.choice();
-        // Only a rationale that names something is compared with what is in sight.
+        // Only a rationale that cites something is compared with the terms in sight.
         let cited = choice.filter(|choice| !choice.cites.is_empty());
         let kind = act.map(|act| act.kind);
         let drug = act.and_then(|act| act.drug);
@@ -63,7 +64,7 @@ impl Before {
     }
 }
 
-/// Returns the reward of a step that was taken. `gained` is whether it brought information.
+/// Returns the reward of a step that was taken. `gained` is `true` if it brought information.
 pub(crate) fn grade(
     state: &State,
     action: Action,
@@ -78,7 +79,7 @@ pub(crate) fn grade(
     let choice = action.choice();
     let kind = verdict.carried_out().map(|act| act.kind);
     let yes = |holds: bool| if holds { 1.0 } else { 0.0 };
-    // A form that names nothing that is shown is as good as none (spec §9).
+    // A form that names no shown candidate counts as none (spec §9).
     let form = choice.filter(|_| act.is_some());
     let form = form.map_or(0.0, |choice| if choice.repaired { 0.4 } else { 1.0 });
     set(Component::FormatCompliance, form);
@@ -126,7 +127,8 @@ pub(crate) fn grade(
     Reward::from_components(raw, honest)
 }
 
-/// Grades the new part of a lowering: coming back to where one has been earns nothing.
+/// Grades a decrease below the best value so far; returning to a value that was reached before
+/// earns nothing.
 fn improvement(best: f64, before: f64, after: f64) -> f64 {
     let gain = if after < best {
         best - after
@@ -138,7 +140,8 @@ fn improvement(best: f64, before: f64, after: f64) -> f64 {
     0.5 + 0.5 * gain / before.max(0.1)
 }
 
-/// Grades whether asking, handing over, keeping or changing was right for what was known.
+/// Grades how appropriate a review, an information act, keeping or a change was, given the
+/// uncertainty.
 fn abstention(kind: Kind, gained: bool, before: &Before) -> f64 {
     let unsure = before.uncertainty >= UNSURE;
     if kind.is_review() {
@@ -158,7 +161,7 @@ fn abstention(kind: Kind, gained: bool, before: &Before) -> f64 {
     }
 }
 
-/// Grades whether what should be known first was known first.
+/// Grades whether the information that an act needs was gathered before it.
 fn process(formulary: &Formulary, kind: Kind, gained: bool, before: &Before) -> f64 {
     if kind.is_information() {
         return if gained { 1.0 } else { 0.2 };
@@ -181,7 +184,7 @@ fn process(formulary: &Formulary, kind: Kind, gained: bool, before: &Before) -> 
     }
 }
 
-/// Grades whether the rationale names what there is, and what the act is about.
+/// Grades whether the rationale cites terms in sight and the subject of the act.
 fn grounding(formulary: &Formulary, choice: &Choice, act: Option<Act>, before: &Before) -> f64 {
     let cited = choice.cites;
     if cited.is_empty() {
@@ -196,7 +199,7 @@ fn grounding(formulary: &Formulary, choice: &Choice, act: Option<Act>, before: &
     }
 }
 
-/// Grades how well delicate doses sit in their windows, 0..=1.
+/// Grades the position of questioned and narrow doses within their windows, 0..=1; 0.5 without any.
 fn dosing_quality(state: &State) -> f64 {
     let (mut sum, mut count) = (0.0, 0.0);
     for (place, row) in state.observation.regimen.iter().enumerate() {
@@ -209,7 +212,7 @@ fn dosing_quality(state: &State) -> f64 {
     if count > 0.0 { sum / count } else { 0.5 }
 }
 
-/// Grades how well a stated confidence fits the shown uncertainty.
+/// Grades the agreement of the stated confidence with 1 minus the shown uncertainty.
 fn calibration(confidence: f64, uncertainty: f64) -> f64 {
     clip01(1.0 - (confidence - (1.0 - uncertainty)).abs())
 }

@@ -1,4 +1,4 @@
-//! Reward: the components of a step, cheating, and the score of an episode.
+//! The reward: the components of a step, exploits, and the score of an episode.
 
 pub(crate) mod anti_cheat;
 pub(crate) mod components;

@@ -5,7 +5,7 @@ use crate::num::clip01;
 use crate::polyguard::model::history::End;
 use crate::polyguard::model::state::State;
 
-/// Returns how good the state at the end is, 0..=1.
+/// Returns the outcome value of the current state, 0..=1.
 pub(crate) fn outcome(state: &State) -> f64 {
     let h = &state.hidden;
     let (resolved, all) = h.resolved;
@@ -16,8 +16,8 @@ pub(crate) fn outcome(state: &State) -> f64 {
     0.4 * share + 0.3 * safer + 0.2 * clip01(1.0 - 2.0 * lost) + 0.1 * lighter
 }
 
-/// Returns what an end makes of the score, as things stand: the factor of everything, and what each
-/// step that is left counts.
+/// Returns the two terms with which `end` enters the score: the factor of the whole score, and the
+/// amount that each remaining step counts.
 pub(crate) fn score_terms(state: &State, end: End) -> (f64, f64) {
     let good = outcome(state);
     match end {
@@ -28,7 +28,7 @@ pub(crate) fn score_terms(state: &State, end: End) -> (f64, f64) {
     }
 }
 
-/// Returns the score of the episode if it ended so now.
+/// Returns the score of the episode if it ended now in this way.
 pub(crate) fn score(state: &State, end: End) -> f64 {
     let (factor, pad) = score_terms(state, end);
     let budget = f64::from(state.observation.budget);

@@ -1,4 +1,5 @@
-//! The verifier: what an answer stands for, whether it is refused, and whether it is cheating.
+//! The verifier, which decides which act an answer stands for, and whether it is refused or an
+//! exploit.
 
 use super::anti_cheat::{Attempt, find_exploit};
 use crate::polyguard::model::action::Action;
@@ -8,16 +9,16 @@ use crate::polyguard::model::state::State;
 
 /// The verifier's decision on an answer.
 pub(crate) struct Verdict {
-    /// What the answer stands for, if that is shown.
+    /// The act that the answer stands for, if it is shown.
     pub(crate) act: Option<Act>,
-    /// Why it is refused.
+    /// The reason why the answer is refused, if it is.
     pub(crate) violation: Option<Violation>,
-    /// What cheating it is.
+    /// The exploit that the answer is found to be, if any.
     pub(crate) exploit: Option<Exploit>,
 }
 
 impl Verdict {
-    /// Returns whether the answer is neither refused nor cheating.
+    /// Returns `true` if the answer is neither refused nor an exploit.
     pub(crate) const fn is_honest(&self) -> bool {
         self.violation.is_none() && self.exploit.is_none()
     }
@@ -28,7 +29,8 @@ impl Verdict {
     }
 }
 
-/// Looks up what an answer stands for, and decides on it. Counts choices of what is withheld.
+/// Looks up the act that an answer stands for and decides on it. Updates the count of withheld
+/// choices.
 pub(crate) fn verify(state: &mut State, action: Action) -> Verdict {
     let refused = |violation, exploit| Verdict {
         act: None,
@@ -54,7 +56,7 @@ pub(crate) fn verify(state: &mut State, action: Action) -> Verdict {
     let violation = match act {
         None => Some(withheld.unwrap_or(Violation::UnknownCandidate)),
         Some(_) if mismatch => Some(Violation::CandidateMismatch),
-        // What is shown is legal: else it would have been withheld.
+        // Shown candidates are legal; illegal ones are withheld.
         Some(act) => {
             debug_assert_eq!(state.observation.refusal(act), None, "{act:?}");
             None

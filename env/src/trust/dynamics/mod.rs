@@ -1,4 +1,4 @@
-//! What an action does to the state: pure, without allocation (spec trust §1, §3 to §8).
+//! The effects of an action on the state, computed without allocation (spec trust §1, §3 to §8).
 
 mod outcome;
 mod reset;

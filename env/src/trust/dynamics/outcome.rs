@@ -1,7 +1,7 @@
-//! What an action does: how a specialist answers (spec trust §4), what the action comes to (§8), and
-//! how the state takes it in (§5, §6).
+//! The effects of an action: the answer of a specialist (spec trust §4), the outcome of the action
+//! (§8), and the update of the state (§5, §6).
 //!
-//! The episode and every look-ahead read the one function [`outcome`], so that both play the same
+//! The episode and every look-ahead call the same function [`outcome`], so they follow the same
 //! rules.
 
 use crate::controller::AdversaryProfile;
@@ -11,26 +11,29 @@ use crate::trust::model::{
     Action, Behaviour, Change, Domain, Layout, NodeState, Rules, State, Status, Step,
 };
 
-/// Steps that solving alone takes.
+/// Number of steps used by solving a subtask independently.
 const SOLVE_COST: u8 = 2;
-/// Steps that mending a wrong answer takes beside the check that found it.
+/// Number of steps used by correcting a wrong answer, in addition to the check that found it.
 const MEND_COST: u8 = 1;
 
-/// How a specialist would act on a subtask, before luck decides.
+/// The parameters of a specialist's work on a subtask, before the outcome is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Execution {
-    /// Chance of success; `None` when nothing is drawn because the adversary poisons.
+    /// Probability of success, 0..=1; `None` if nothing is drawn because the adversary poisons its
+    /// answer.
     pub success_chance: Option<f64>,
-    /// Stated confidence, the same whatever the outcome.
+    /// Stated confidence, 0..=1, which does not depend on the outcome.
     pub confidence: f64,
-    /// Steps that it takes.
+    /// Number of steps that the specialist takes, 1 or 2.
     pub cost: u8,
-    /// `Some` only for the domain-bound specialist.
+    /// `Some(true)` if the domain-bound specialist works in its domain, `Some(false)` if outside
+    /// it; `None` for all other specialists.
     pub in_domain: Option<bool>,
 }
 
 impl Behaviour {
-    /// Returns how this behaviour acts on a subtask after `calls` earlier calls in the episode.
+    /// Returns the parameters of this behaviour for a subtask, after `calls` earlier calls in the
+    /// episode.
     #[must_use]
     #[inline]
     pub fn execute(
@@ -76,19 +79,20 @@ impl Behaviour {
     }
 }
 
-/// What a specialist returned.
+/// The kind of answer that a specialist returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Honest and right.
+    /// Honest and correct answer.
     Right,
-    /// Honest and wrong.
+    /// Honest but wrong answer.
     Wrong,
-    /// The adversary's poison.
+    /// Poisoned answer of the adversary.
     Poison,
 }
 
 impl Answer {
-    /// Creates the answer of a specialist that poisons, or is right if its draw succeeds.
+    /// Creates the answer of a specialist: poisoned if `poison`, otherwise correct if its draw
+    /// succeeded.
     #[must_use]
     #[inline]
     pub const fn new(poison: bool, success: bool) -> Self {
@@ -100,19 +104,19 @@ impl Answer {
     }
 }
 
-/// What an action did to its subtask.
+/// The outcome of an action for its subtask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Whether the subtask was completed.
+    /// `true` if the subtask was completed.
     pub success: bool,
-    /// Whether the orchestrator itself did the work, and earns for its accuracy only
-    /// half of it. Never under the reference's rules.
+    /// `true` if the orchestrator did the work itself and therefore earns only half of the
+    /// accuracy. Always `false` under the reference's rules.
     pub own_work: bool,
-    /// Steps of the budget that it took.
+    /// Number of budget steps that the action used.
     pub cost: u8,
 }
 
-/// Returns what `action` comes to under `rules`. `specialist_cost` and `answer` count only where a
+/// Returns the outcome of `action` under `rules`. `specialist_cost` and `answer` are used only if a
 /// specialist is called.
 #[must_use]
 #[inline]
@@ -149,7 +153,7 @@ pub(crate) struct Call {
 }
 
 impl State {
-    /// Has the specialist behind `slot` work on the current subtask.
+    /// Calls the specialist behind `slot` for the current subtask and records the call in `step`.
     #[inline]
     pub(crate) fn call(&mut self, slot: Slot, step: &mut Step) -> Call {
         let evidence = &self.observation.ledger[slot];
@@ -177,7 +181,7 @@ impl State {
         }
     }
 
-    /// Takes the answer of a call into the ledger.
+    /// Updates the ledger with the answer of a call.
     #[inline]
     pub(crate) fn update_ledger(&mut self, call: &Call, step: &Step) {
         let report = Report {
@@ -189,7 +193,7 @@ impl State {
         self.observation.ledger.update(call.slot, report);
     }
 
-    /// Records what became of the current subtask.
+    /// Records the outcome of the current subtask in the progress and the tally.
     pub(crate) fn record_outcome(&mut self, step: &mut Step) {
         let outcome = match step.success {
             None => NodeState::Skipped,
@@ -203,7 +207,7 @@ impl State {
         }
     }
 
-    /// Shows the next subtask, or none after the end.
+    /// Updates the observation to the next subtask, or to none after the end.
     #[inline]
     pub(crate) fn offer_next(&mut self) {
         let observation = &mut self.observation;
@@ -251,7 +255,7 @@ mod tests {
         }
     }
 
-    /// Each change moves one case, all others stay.
+    /// Checks that each change affects only its own cases.
     #[test]
     fn each_change_moves_its_own_case() {
         let moved = [

@@ -1,4 +1,5 @@
-//! The first state of an episode: scenario, who is who, and the draws to come (spec trust §1, §3, §7).
+//! The initial state of an episode: scenario, hidden assignment, and the upcoming draws (spec trust
+//! §1, §3, §7).
 
 use crate::controller::AdversaryProfile;
 use crate::rng::{Prefetched, PyRandom, Streams, Words, first_words};
@@ -9,19 +10,20 @@ use crate::trust::model::{
     Scenario, Setup, State, Status, Tally,
 };
 
-/// Words that the outcome draws of an episode take. Picking a scenario or shuffling five slots takes
-/// more less than once in 10^9 episodes; the generator itself is seeded then.
+/// Number of words that the outcome draws of an episode consume. Picking a scenario or shuffling
+/// five slots needs more in less than one of 10^9 episodes; the generator itself is seeded in that
+/// case.
 const OUTCOME_WORDS: usize = 2 * OUTCOME_DRAWS;
 
-/// The stream that picks the scenario.
+/// Number of the stream that picks the scenario.
 const SCENARIO_STREAM: u64 = 1;
-/// The stream that shuffles behaviours over slots.
+/// Number of the stream that shuffles the behaviours over the slots.
 const ASSIGNMENT_STREAM: u64 = 2;
-/// The stream that decides whether a specialist succeeds.
+/// Number of the stream that decides whether a specialist succeeds.
 const OUTCOME_STREAM: u64 = 3;
 
 impl State {
-    /// Creates the state at reset, in the variant that `setup` fixes or else in `variant`.
+    /// Creates the state at reset, with the scenario variant fixed by `setup` or else `variant`.
     pub(crate) fn new(setup: &Setup, variant: u8, hidden: Hidden) -> Self {
         let mut scenario = Scenario::new(setup.task, setup.variant.unwrap_or(variant));
         if setup.profile.adaptive && scenario.task == Task::Task3 {
@@ -58,7 +60,7 @@ impl State {
 }
 
 impl Hidden {
-    /// Returns the variant (0..40) and the hidden state that `seed` gives.
+    /// Returns the variant (0..40) and the hidden state of `seed`.
     pub(crate) fn from_seed(
         seed: u64,
         streams: Streams,
@@ -68,8 +70,8 @@ impl Hidden {
         only
     }
 
-    /// Returns the same for `K` seeds at once, which is faster than one after the other. `L` is the
-    /// number of their streams, `3 * K`.
+    /// Returns the variants and hidden states of `K` seeds, which is faster than one call per seed.
+    /// `L` is the number of their streams, `3 * K`.
     pub(crate) fn from_seeds<const K: usize, const L: usize>(
         seeds: [u64; K],
         streams: Streams,
@@ -77,7 +79,7 @@ impl Hidden {
     ) -> [(u8, Self); K] {
         const { assert!(L == 3 * K, "an episode has three streams") };
         match streams {
-            // One seed: three streams that start alike.
+            // A single seed for three streams, which therefore start with the same words.
             Streams::Reference => {
                 let words: [[u32; OUTCOME_WORDS]; K] = first_words(seeds);
                 std::array::from_fn(|k| {

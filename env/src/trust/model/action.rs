@@ -1,37 +1,37 @@
-//! Actions in the typed form that an episode takes.
+//! Actions in the typed form that an episode accepts.
 
 use crate::named_enum;
 use crate::slot::Slot;
 
-/// What the orchestrator does with the current subtask. Every value is valid.
+/// An action of the orchestrator for the current subtask. Every value is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Hand it to a specialist and believe the answer.
+    /// Calls a specialist and believes its answer.
     Delegate(Slot),
-    /// Hand it to a specialist and check the answer: one step more, catches poison.
+    /// Calls a specialist and checks its answer, which uses one more step and catches poison.
     Verify(Slot),
-    /// Do it oneself: two steps, always right.
+    /// Solves the subtask without a specialist, which uses two steps and always succeeds.
     SolveIndependently,
-    /// Leave it.
+    /// Leaves the subtask undone.
     Skip,
 }
 
 named_enum! {
-    /// The four words of the protocol.
+    /// The four action types of the protocol.
     pub enum ActionType {
-        /// `delegate`
+        /// Calls a specialist without a check.
         Delegate = "delegate",
-        /// `verify`
+        /// Calls a specialist with a check.
         Verify = "verify",
-        /// `solve_independently`
+        /// Solves without a specialist.
         SolveIndependently = "solve_independently",
-        /// `skip`
+        /// Leaves the subtask undone.
         Skip = "skip",
     }
 }
 
 impl Action {
-    /// Every action, in a fixed order: 5 delegations, 5 verifications, solve, skip.
+    /// All actions in a fixed order: 5 delegations, 5 verifications, solve, skip.
     pub const ALL: [Self; 12] = [
         Self::Delegate(Slot::ALL[0]),
         Self::Delegate(Slot::ALL[1]),
@@ -47,7 +47,7 @@ impl Action {
         Self::Skip,
     ];
 
-    /// The protocol's word.
+    /// Returns the action type of the protocol.
     #[must_use]
     pub const fn action_type(self) -> ActionType {
         match self {
@@ -58,7 +58,7 @@ impl Action {
         }
     }
 
-    /// The specialist that is called, if one is.
+    /// Returns the slot that the action calls, or `None` if it calls none.
     #[must_use]
     pub const fn slot(self) -> Option<Slot> {
         match self {

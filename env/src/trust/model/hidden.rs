@@ -1,34 +1,36 @@
-//! What an episode hides: who is who, and how outcomes will be drawn (spec trust §1.2, §4).
+//! The hidden state of an episode: the assignment of behaviours to slots, and the upcoming outcome
+//! draws (spec trust §1.2, §4).
 //!
-//! A policy never receives this type. Privileged policies do, and their type says so.
+//! Policies do not receive this type, except for privileged ones, which are marked as such by their
+//! type.
 
 use serde::{Serialize, Serializer};
 
 use crate::controller::AdversaryProfile;
 use crate::slot::{PerSlot, SLOTS, Slot};
 
-/// Draws that an episode can need: at most two attempts at each of 20 nodes, and one more so that
-/// a trace can show where the stream stands at the end.
+/// Maximum number of draws in an episode: two attempts at each of 20 nodes, and one more so that a
+/// trace can show the position of the stream at the end.
 pub(crate) const OUTCOME_DRAWS: usize = 41;
 
-/// A hidden behaviour; named `S0..S4` internally, which is not the public slot.
+/// A hidden behaviour. The internal names `S0` to `S4` are not the public slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Behaviour {
-    /// Right 9 times of 10, costs two steps.
+    /// Correct in 90 % of calls, at two steps per call.
     AccurateSlow,
-    /// Right 6 times of 10, always sure.
+    /// Correct in 60 % of calls, with a stated confidence of 0.95.
     OverconfidentFast,
-    /// Reliable in ANALYZE and VERIFY, useless elsewhere.
+    /// Reliable in ANALYZE and VERIFY, mostly wrong elsewhere.
     DomainBound,
-    /// Good until the stakes are high, then poisons.
+    /// Mostly correct at low stakes; poisons its answer when the stakes reach its threshold.
     Adversarial,
-    /// Starts well and gets worse with each call.
+    /// Reliable at first, and less so with each call.
     Degrading,
 }
 
 impl Behaviour {
-    /// All behaviours in internal order.
+    /// All behaviours, in internal order.
     pub const ALL: [Self; 5] = [
         Self::AccurateSlow,
         Self::OverconfidentFast,
@@ -37,19 +39,19 @@ impl Behaviour {
         Self::Degrading,
     ];
 
-    /// Returns the internal id, `S0..S4`.
+    /// Returns the internal id, `S0` to `S4`.
     #[must_use]
     pub const fn id(self) -> &'static str {
         ["S0", "S1", "S2", "S3", "S4"][self as usize]
     }
 
-    /// Returns the behaviour with this internal id.
+    /// Returns the behaviour with this internal id, or `None` if there is none.
     #[must_use]
     pub fn parse(id: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|b| b.id() == id)
     }
 
-    /// Returns what the behaviour is called.
+    /// Returns the descriptive name, such as `accurate-slow`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -61,7 +63,7 @@ impl Behaviour {
         }
     }
 
-    /// Returns the reliability that calibration is measured against.
+    /// Returns the true reliability, 0..=1, to which calibration compares the trust.
     #[must_use]
     pub const fn reliability(self) -> f64 {
         match self {
@@ -80,20 +82,20 @@ impl Serialize for Behaviour {
     }
 }
 
-/// The hidden part of an episode.
+/// The hidden part of an episode's state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hidden {
-    /// Which behaviour acts behind each slot.
+    /// The behaviour behind each slot.
     pub assignment: PerSlot<Behaviour>,
-    /// The adversary's configuration.
+    /// The configuration of the adversary.
     pub adversary: AdversaryProfile,
-    /// The outcome stream's draws, in order. Holding them makes the episode a plain value.
+    /// All draws of the outcome stream, in order. Storing them makes the episode a plain value.
     outcome_draws: [f64; OUTCOME_DRAWS],
     drawn: u8,
 }
 
 impl Hidden {
-    /// Creates the hidden state of an episode that has not drawn yet.
+    /// Creates the hidden state of an episode that has taken no draws yet.
     pub(crate) const fn new(
         assignment: [Behaviour; SLOTS],
         adversary: AdversaryProfile,
@@ -122,19 +124,19 @@ impl Hidden {
         self
     }
 
-    /// Returns the next draw of the outcome stream without taking it.
+    /// Returns the next draw of the outcome stream, in `[0, 1)`, without taking it.
     #[must_use]
     pub fn peek_draw(&self) -> f64 {
         self.outcome_draws[usize::from(self.drawn)]
     }
 
-    /// Returns how many draws were taken.
+    /// Returns the number of draws taken so far.
     #[must_use]
     pub const fn draws(&self) -> u8 {
         self.drawn
     }
 
-    /// Takes the next draw of the outcome stream.
+    /// Takes the next draw of the outcome stream, in `[0, 1)`.
     #[inline]
     pub(crate) fn draw(&mut self) -> f64 {
         let value = self.outcome_draws[usize::from(self.drawn)];
@@ -148,7 +150,7 @@ impl Hidden {
         self.assignment.0.map(Behaviour::reliability)
     }
 
-    /// Returns the slot behind which `behaviour` acts.
+    /// Returns the slot of `behaviour`.
     #[must_use]
     pub fn slot_of(&self, behaviour: Behaviour) -> Slot {
         let found = Slot::ALL

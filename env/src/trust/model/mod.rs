@@ -1,4 +1,4 @@
-//! The plain types of the world.
+//! The plain types of the trust world.
 
 mod action;
 mod hidden;

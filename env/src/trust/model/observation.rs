@@ -1,7 +1,7 @@
-//! All that a policy gets.
+//! The observation: the complete input of a policy.
 //!
-//! Every field is a function of the public payloads so far. Numbers are unrounded, which an agent
-//! that keeps count of its own calls recovers from the rounded payload.
+//! Every field is a function of the public payloads so far. The numbers are unrounded; an agent can
+//! recover them from the rounded payloads by keeping count of its own calls.
 
 use super::action::Action;
 use super::setup::Rules;
@@ -10,57 +10,58 @@ use crate::controller::AdversaryProfile;
 use crate::named_enum;
 use crate::task::Task;
 
-/// The ledger of this world: one rate per [`Domain`].
+/// The ledger of this world, with one success rate per [`Domain`].
 pub type Ledger = crate::ledger::Ledger<{ Domain::COUNT }>;
 
 named_enum! {
-    /// Where the episode stands.
+    /// The status of an episode.
     pub enum Status {
-        /// Steps can be taken.
+        /// The episode is running and accepts actions.
         Active = "active",
-        /// Ended by finishing or by running out of budget.
+        /// Ended by resolving all subtasks or by running out of budget.
         Completed = "completed",
-        /// Ended by poison at stakes of 0.85 or more.
+        /// Ended by believed poison at stakes of 0.85 or more.
         Failed = "failed",
     }
 }
 
 named_enum! {
-    /// What became of a subtask.
+    /// The state of a subtask.
     #[derive(Default)]
     pub enum NodeState {
-        /// Not offered yet.
+        /// Not offered as the current subtask yet.
         #[default]
         Pending = "pending",
-        /// Offered now.
+        /// The current subtask, offered for an attempt.
         Ready = "ready",
-        /// Done.
+        /// Completed by a successful attempt.
         Completed = "completed",
-        /// Wrong, once or twice.
+        /// Failed once without a retry so far, or twice.
         Failed = "failed",
-        /// Left.
+        /// Left undone by `skip`.
         Skipped = "skipped",
     }
 }
 
-/// The public consequence of the last action.
+/// The public result of the last action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LastStep {
-    /// What was done.
+    /// The action that was taken.
     pub action: Action,
-    /// Steps that it took.
+    /// Number of steps that it used.
     pub cost: u8,
-    /// What the ledger learned, when a specialist was called.
+    /// `true` if the called specialist's own answer was correct; `None` if no specialist was
+    /// called.
     pub success: Option<bool>,
-    /// Reward of the step itself.
+    /// Reward of the step, without any terminal reward.
     pub reward: f64,
-    /// Stakes of the subtask.
+    /// Stakes of the subtask, 0..=1.
     pub stakes: f64,
     /// Domain of the subtask.
     pub domain: Domain,
 }
 
-/// The order of work: strictly front to back, one retry each (spec trust §6, quirk Q15).
+/// The order of work: strictly from first to last, with one retry each (spec trust §6, quirk Q15).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     nodes: [NodeState; NODES_MAX],
@@ -81,13 +82,13 @@ impl Progress {
         }
     }
 
-    /// Returns the index of the current subtask; the number of subtasks when all are resolved.
+    /// Returns the index of the current subtask, or the number of subtasks once all are resolved.
     #[must_use]
     pub fn position(&self) -> usize {
         usize::from(self.position)
     }
 
-    /// Returns the failed attempts at the current subtask: 0 or 1.
+    /// Returns the number of failed attempts at the current subtask: 0 or 1.
     #[must_use]
     pub const fn failed_attempts(&self) -> u8 {
         self.attempt
@@ -99,14 +100,14 @@ impl Progress {
         self.completed
     }
 
-    /// Returns completed over all subtasks.
+    /// Returns the fraction of subtasks that are completed, 0..=1.
     #[must_use]
     pub fn completion(&self) -> f64 {
         f64::from(self.completed) / f64::from(self.len)
     }
 
-    /// Returns the number of subtasks in state failed. A node that waits for its retry is ready again while the episode
-    /// goes on, and counts as failed once it has ended.
+    /// Returns the number of subtasks in state failed. A subtask that waits for its retry counts as
+    /// ready while the episode runs, and as failed once the episode has ended.
     #[must_use]
     pub fn failed(&self) -> usize {
         self.nodes
@@ -115,25 +116,25 @@ impl Progress {
             .count()
     }
 
-    /// Returns the number of subtasks that are not resolved.
+    /// Returns the number of subtasks that are not resolved yet.
     #[must_use]
     pub const fn remaining(&self) -> u8 {
         self.len - self.position
     }
 
-    /// Returns the state of every subtask.
+    /// Returns the state of every subtask, in order.
     #[must_use]
     pub fn nodes(&self) -> &[NodeState] {
         &self.nodes[..usize::from(self.len)]
     }
 
-    /// Returns whether all subtasks are resolved.
+    /// Returns `true` if all subtasks are resolved.
     #[must_use]
     pub const fn is_done(&self) -> bool {
         self.position == self.len
     }
 
-    /// Records what became of the current node; returns the attempts made at it.
+    /// Records the outcome of the current subtask and returns the number of attempts made at it.
     #[inline]
     pub(crate) fn record(&mut self, outcome: NodeState) -> u8 {
         let node = usize::from(self.position);
@@ -149,7 +150,7 @@ impl Progress {
         attempts
     }
 
-    /// Offers the current node again or the next one for the first time.
+    /// Marks the current subtask as ready, for its first attempt or its retry.
     #[inline]
     pub(crate) fn offer(&mut self) {
         if let Some(node) = self.nodes.get_mut(usize::from(self.position)) {
@@ -158,37 +159,38 @@ impl Progress {
     }
 }
 
-/// What a policy sees before it acts.
+/// The observation that a policy receives before it acts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
-    /// The task.
+    /// The task of the episode.
     pub task: Task,
-    /// What differs from the reference's rules.
+    /// The rules in force, as changes to the reference's rules.
     pub rules: Rules,
-    /// Public scenario number, 0-based. Under reference streams it betrays slot S4 (quirk Q11).
+    /// Public scenario number, 0..40. Under reference streams it reveals the behaviour behind slot
+    /// S4 (quirk Q11).
     pub variant: u8,
-    /// Stakes of the current subtask; 0 when the episode has ended.
+    /// Stakes of the current subtask, 0..=1; 0 once the episode has ended.
     pub stakes: f64,
-    /// Domain of the current subtask; `None` when the episode has ended.
+    /// Domain of the current subtask; `None` once the episode has ended.
     pub domain: Option<Domain>,
-    /// Where the work stands.
+    /// The progress through the subtasks.
     pub progress: Progress,
-    /// Steps used. Can end above the budget (quirk Q5).
+    /// Number of steps used, which can exceed the budget at the end (quirk Q5).
     pub step_count: u8,
-    /// The budget.
+    /// Step budget of the episode.
     pub max_steps: u8,
-    /// How the adversary is configured; the difficulty profile in the payload says so.
+    /// The configuration of the adversary, which the payload publishes in the difficulty profile.
     pub adversary: AdversaryProfile,
-    /// Evidence about the slots.
+    /// The evidence about each slot.
     pub ledger: Ledger,
-    /// The last action and what came of it.
+    /// The last action and its result; `None` before the first action.
     pub last: Option<LastStep>,
-    /// Where the episode stands.
+    /// The status of the episode.
     pub status: Status,
 }
 
 impl Observation {
-    /// Returns whether no further step can be taken.
+    /// Returns `true` if the episode has ended.
     #[must_use]
     pub fn done(&self) -> bool {
         self.status != Status::Active

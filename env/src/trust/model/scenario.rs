@@ -6,44 +6,44 @@ use crate::controller::DifficultyProfile;
 use crate::num::round_to;
 use crate::task::Task;
 
-/// Variants per task.
+/// Number of variants per task.
 pub(crate) const SCENARIOS_PER_TASK: u8 = 40;
 
-/// The work of one episode: which variant, and the stakes of its nodes.
+/// The subtasks of one episode: a variant of a task, and the stakes of its nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scenario {
-    /// The task that it is a variant of.
+    /// The task that the scenario belongs to.
     pub task: Task,
-    /// 0-based variant.
+    /// Variant number within the task, 0..40.
     pub variant: u8,
     /// Stakes in hundredths; entries past the task's nodes are 0.
     stakes: [u8; NODES_MAX],
-    /// Bit per node: stakes were raised by the curriculum.
+    /// Bit mask of the nodes whose stakes were raised by the curriculum.
     hardened: u32,
 }
 
-/// One subtask, as reports and descriptions need it.
+/// A subtask with the details that reports and descriptions need.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Node {
-    /// 0-based position.
+    /// Position of the subtask, from 0.
     pub index: usize,
-    /// Kind of work.
+    /// Domain of the work.
     pub domain: Domain,
-    /// 0..1.
+    /// Stakes of the subtask, 0..=1.
     pub stakes: f64,
-    /// Whether the curriculum raised the stakes.
+    /// `true` if the curriculum raised the stakes.
     pub hardened: bool,
-    /// 1-based numbers of the nodes that must come first.
+    /// Numbers, from 1, of the nodes that must be resolved first.
     pub depends_on: &'static [u8],
 }
 
-/// A scenario id that names nothing.
+/// The error for a scenario id that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown scenario_id {0:?}: ids run from SCN-TASK1-001 to SCN-TASK3-040")]
 pub struct UnknownScenario(pub String);
 
 impl Scenario {
-    /// Creates variant `variant` (0-based) of a task, modulo the 40 that exist.
+    /// Creates variant `variant` (from 0) of a task, modulo the 40 that exist.
     #[must_use]
     pub fn new(task: Task, variant: u8) -> Self {
         let variant = variant % SCENARIOS_PER_TASK;
@@ -56,10 +56,10 @@ impl Scenario {
         }
     }
 
-    /// Returns the scenario called `id`, such as `SCN-TASK2-007`.
+    /// Returns the scenario with this id, such as `SCN-TASK2-007`.
     ///
     /// # Errors
-    /// If no scenario has that id.
+    /// Returns an error if no scenario has that id.
     pub fn from_id(id: &str) -> Result<Self, UnknownScenario> {
         Task::ALL
             .into_iter()
@@ -68,7 +68,7 @@ impl Scenario {
             .ok_or_else(|| UnknownScenario(id.to_owned()))
     }
 
-    /// Returns the id, `SCN-TASK1-001` .. `SCN-TASK3-040`.
+    /// Returns the id, `SCN-TASK1-001` to `SCN-TASK3-040`.
     #[must_use]
     pub fn id(&self) -> String {
         format!(
@@ -88,17 +88,17 @@ impl Scenario {
         self.layout().len()
     }
 
-    /// Returns `false`: every task has subtasks.
+    /// Returns `false`, because every task has subtasks.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         false
     }
 
-    /// Returns the stakes of a node, 0 past the end.
+    /// Returns the stakes of a node, 0..=1, or 0 past the end.
     #[must_use]
     #[inline]
     pub fn stakes(&self, index: usize) -> f64 {
-        // Hundredths divided by 100 is the double nearest to the decimal, as Python's round gives.
+        // Hundredths divided by 100 give the double nearest to the decimal, as Python's round does.
         self.stakes
             .get(index)
             .map_or(0.0, |s| f64::from(*s) / 100.0)
@@ -144,7 +144,8 @@ mod tests {
     use super::*;
     use crate::rng::PyRandom;
 
-    /// Stakes of a variant in hundredths, computed from the jitter stream: what the table holds.
+    /// Computes the stakes of a variant in hundredths from the jitter stream, as stored in the
+    /// table.
     fn generate_stakes(task: Task, variant: u8) -> [u8; NODES_MAX] {
         let layout = Layout::for_task(task);
         let mut rng = PyRandom::new(100 * u64::from(variant) + 101 * (task as u64 + 1));

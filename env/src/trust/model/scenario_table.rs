@@ -1,7 +1,7 @@
-//! Stakes of the 120 scenarios in hundredths: task, variant, node.
+//! Stakes of the 120 scenarios in hundredths, indexed by task, variant and node.
 //!
-//! Constants, so that a reset need not seed a generator for them; a test in `scenario` holds the
-//! table against the jitter stream that defines it.
+//! They are constants so that a reset need not seed a generator for them. A test in `scenario`
+//! compares the table with the jitter stream that defines it.
 
 use super::task::NODES_MAX;
 

@@ -1,4 +1,4 @@
-//! What an episode is made from, and the changes that make the world's rules fair (the quirks of
+//! The setup of an episode, and the changes that correct flaws in the world's rules (the quirks of
 //! spec trust §16).
 
 use crate::controller::DifficultyProfile;
@@ -10,52 +10,54 @@ use crate::task::Task;
 changes! {
     /// A change to the reference's rules. `docs/trust.md` has the reasons, formulas and effects.
     pub enum Change {
-        /// Quirk Q4: solving alone earns half of the accuracy.
+        /// A subtask solved alone earns half of the accuracy (quirk Q4).
         SelfSolving = "self_solving":
             "A subtask solved alone earns half of the accuracy",
-        /// Quirk Q2: task1 ends with its share of completed subtasks.
+        /// The terminal reward of task1 is its fraction of completed subtasks (quirk Q2).
         Completion = "completion":
             "Task 1 ends with the share of subtasks that were completed",
-        /// Quirks Q2, Q3: each subtask that is open at the end counts as an event without reward.
+        /// Each subtask that is open at the end counts as an event with reward 0 (quirks Q2, Q3).
         Unfinished = "unfinished":
             "A subtask left open at the end counts as an event without reward",
-        /// Quirk Q6: a checked wrong answer is mended, for a step and half of the accuracy.
+        /// Verifying a wrong answer also corrects it, for one more step and half of the accuracy
+        /// (quirk Q6).
         Verification = "verification":
             "Checking mends an honest mistake, for one step more and half of the accuracy",
-        /// Quirk Q7: caught poison has to be mended like a mistake.
+        /// Caught poison has to be corrected like an honest mistake (quirk Q7).
         KnownLiar = "known_liar":
             "Caught poison must be mended like a mistake: it is no free answer",
-        /// Quirks Q8, Q17: without encounters, detection is not graded.
+        /// Detection is not graded in an episode without encounters (quirks Q8, Q17).
         Detection = "detection":
             "Who met no poison is not graded on detecting it",
-        /// Quirk Q10: trust is held against how right those who were called could be.
+        /// Trust is compared with the success chances of the calls that were made (quirk Q10).
         Calibration = "calibration":
             "Trust is graded on the slots that were called, by what they could do there",
     }
 }
 
-/// The rules of an episode.
+/// The rules of an episode in this world.
 pub type Rules = rules::Rules<Change>;
 
-/// What an episode is made from. The same setup and actions give the same trajectory everywhere.
+/// The configuration of an episode. The same setup and actions give the same trajectory everywhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setup {
-    /// The task.
+    /// The task to play.
     pub task: Task,
-    /// The number of a fixed scenario of the task, 0-based, instead of the one that the seed picks.
+    /// Number, from 0, of a fixed scenario of the task, which replaces the one that the seed picks.
     pub variant: Option<u8>,
-    /// The seed.
+    /// Seed of the random streams.
     pub seed: u64,
-    /// How the streams are seeded.
+    /// The mode in which the streams are seeded.
     pub streams: Streams,
-    /// Difficulty, from a [`crate::controller::Controller`] or the default.
+    /// The difficulty, from a [`crate::controller::Controller`] or the default.
     pub profile: DifficultyProfile,
-    /// What differs from the reference's rules.
+    /// The rules in force, as changes to the reference's rules.
     pub rules: Rules,
 }
 
 impl Setup {
-    /// Creates a setup with default difficulty, the reference's rules and the scenario that the seed picks.
+    /// Creates a setup with default difficulty, the reference's rules, and the scenario that the
+    /// seed picks.
     #[must_use]
     pub fn new(task: Task, seed: u64, streams: Streams) -> Self {
         Self {

@@ -1,54 +1,57 @@
-//! What one step did, and what it was worth.
+//! The record of one step: its effects and its rewards.
 
 use super::action::Action;
 use super::task::Domain;
 
-/// A step was asked for after the end. The episode is as it was.
+/// The error of a step after the end of the episode. The episode is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the episode has ended: reset before the next step")]
 pub struct EpisodeOver;
 
-/// Everything that one step did.
+/// The complete record of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// What was done.
+    /// The action that was taken.
     pub action: Action,
     /// Index of the subtask.
     pub node: usize,
-    /// Attempts at it so far.
+    /// Number of attempts at the subtask, this one included.
     pub attempt: u8,
-    /// Its domain.
+    /// Domain of the subtask.
     pub domain: Domain,
-    /// Its stakes.
+    /// Stakes of the subtask, 0..=1.
     pub stakes: f64,
-    /// Components and reward of this step.
+    /// The reward of this step and its components.
     pub grades: Grades,
-    /// Whether the outcome stream was drawn from.
+    /// `true` if a draw was taken from the outcome stream.
     pub drew: bool,
-    /// Whether the adversary poisoned, caught or not.
+    /// `true` if the adversary poisoned its answer, caught or not.
     pub adversarial: bool,
-    /// Stated confidence, when a specialist was called.
+    /// Stated confidence, 0..=1; `None` if no specialist was called.
     pub confidence: Option<f64>,
-    /// `Some` only when the domain-bound specialist was called.
+    /// `Some` only if the domain-bound specialist was called: `true` if the subtask is in its
+    /// domain.
     pub in_domain: Option<bool>,
-    /// Calls to the slot before this one.
+    /// Number of calls to the slot before this one.
     pub calls_before: u16,
-    /// Chance of success that luck was held against.
+    /// Success probability that the outcome was drawn with; `None` if nothing was drawn.
     pub success_chance: Option<f64>,
-    /// Steps that the specialist itself took.
+    /// Number of steps used by the specialist itself, without checking and correcting.
     pub specialist_cost: u8,
-    /// What became of the subtask; `None` when it was skipped.
+    /// `true` if the subtask was completed, `false` if the attempt failed; `None` if it was
+    /// skipped.
     pub success: Option<bool>,
-    /// Whether the orchestrator's own work completed it; never under the reference's rules.
+    /// `true` if the orchestrator's own work completed the subtask; always `false` under the
+    /// reference's rules.
     pub own_work: bool,
-    /// Trust in the called slot before this step.
+    /// Trust in the called slot before this step, 0..=1; `None` if no specialist was called.
     pub trust_before: Option<f64>,
-    /// The end, when this step ended the episode.
+    /// The terminal reward, if this step ended the episode.
     pub terminal: Option<Terminal>,
 }
 
 impl Step {
-    /// Creates a step before anything has happened.
+    /// Creates the record of a step that has had no effects yet.
     pub(crate) const fn new(action: Action, node: usize, domain: Domain, stakes: f64) -> Self {
         Self {
             action,
@@ -84,26 +87,28 @@ impl Step {
 /// The components of a step's reward, unrounded, and their weighted sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grades {
-    /// 1 when the subtask was completed, less for own work.
+    /// Completion of the subtask: 1 if completed, less for own work, 0 otherwise.
     pub task_accuracy: f64,
-    /// Whether the stakes were respected; not part of task2.
+    /// Appropriateness of the action for the stakes, 0..=1; not part of task2.
     pub stakes_awareness: f64,
-    /// Cheapness, or budget left.
+    /// Cheapness of the action in task1; fraction of the budget left in task3, and in task2 less a
+    /// penalty for costly actions; 0..=1.
     pub efficiency: f64,
-    /// 1 minus overconfidence.
+    /// 1 minus the overconfidence of the answer, 0..=1.
     pub confidence_alignment: f64,
-    /// Whether a domain-bound specialist was used at home.
+    /// Fit of the domain-bound specialist to the subtask: 1 in its domain, 0.1 outside; 0.5 if it
+    /// was not called.
     pub domain_routing: f64,
-    /// Whether checking was worth it; not part of task2.
+    /// Usefulness of verifying or not verifying this answer, 0..=1; not part of task2.
     pub verification_quality: f64,
-    /// The step's reward, 0.01..0.99.
+    /// Reward of the step, 0.01..=0.99.
     pub reward: f64,
-    /// A skip has no other component than efficiency.
+    /// `true` for a skip, whose only other component is efficiency.
     pub skipped: bool,
 }
 
-/// What each component of a terminal reward counts. All are 0 where the reward is not a sum: the
-/// reference's task1 repeats its last step.
+/// The weights of the components of a terminal reward. All are 0 if the reward is not a weighted
+/// sum: task1 of the reference repeats the reward of its last step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[allow(missing_docs, reason = "named as the components of `Terminal`")]
 pub struct TerminalWeights {
@@ -116,18 +121,18 @@ pub struct TerminalWeights {
 /// The terminal reward and its components, unrounded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terminal {
-    /// Value that is added to the total.
+    /// Reward that is added to the total, 0.01..=0.99.
     pub reward: f64,
-    /// Completed subtasks over all subtasks.
+    /// Fraction of subtasks that were completed, 0..=1.
     pub completion: f64,
-    /// Detections over encounters; 1 without encounters (quirk Q8).
+    /// Detections divided by encounters, 0..=1; 1 without encounters (quirk Q8).
     pub detection_rate: f64,
-    /// Calibration of the ledger.
+    /// Calibration of the ledger, 0..=1.
     pub calibration: f64,
-    /// Budget left over.
+    /// Fraction of the budget that is left, 0..=1.
     pub efficiency: f64,
-    /// What each of these four counts.
+    /// The weights of these four components.
     pub weights: TerminalWeights,
-    /// Whether poison at stakes >= 0.85 ended the episode.
+    /// `true` if believed poison at stakes of 0.85 or more ended the episode.
     pub forced: bool,
 }

@@ -1,25 +1,27 @@
-//! What the three tasks consist of: subtasks, domains, base stakes and budgets (spec trust §3, §7).
+//! The contents of the three tasks: subtasks, domains, base stakes and budgets (spec trust §3, §7).
 
 use crate::named_enum;
 use crate::task::Task;
 
 named_enum! {
-    /// What kind of work a subtask is. In alphabetical order, the order of maps keyed by domain.
+    /// The kind of work of a subtask, in alphabetical order, which is the order of maps keyed by
+    /// domain.
     pub enum Domain {
-        /// Find patterns.
+        /// Finding patterns in material.
         Analyze = "ANALYZE",
-        /// Carry out.
+        /// Carrying out a plan.
         Execute = "EXECUTE",
-        /// Decide what to do.
+        /// Deciding what to do.
         Plan = "PLAN",
-        /// Put together.
+        /// Combining findings into one.
         Synthesize = "SYNTHESIZE",
-        /// Check.
+        /// Checking an earlier result.
         Verify = "VERIFY",
     }
 }
 
-/// A subtask: domain, base stakes in hundredths, numbers of the subtasks that must come first.
+/// A subtask: domain, base stakes in hundredths, numbers of the subtasks that must be resolved
+/// first.
 type Subtask = (Domain, u8, &'static [u8]);
 
 const A: Domain = Domain::Analyze;
@@ -47,10 +49,10 @@ const TASK3: [Subtask; 20] = [
     (P, 80, &[15]), (A, 75, &[16]), (V, 85, &[17]), (S, 90, &[18]), (E, 95, &[19]),
 ];
 
-/// Subtasks of the longest task.
+/// Number of subtasks of the longest task.
 pub(crate) const NODES_MAX: usize = TASK3.len();
 
-/// The work of a task, without the jitter of a scenario.
+/// The subtasks and the budget of a task, without the jitter of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Layout {
     /// Step budget before any penalty.
@@ -66,7 +68,7 @@ static LAYOUTS: [Layout; Task::COUNT] =
     [layout(15, &TASK1), layout(30, &TASK2), layout(45, &TASK3)];
 
 impl Layout {
-    /// Returns the work of `task`.
+    /// Returns the layout of `task`.
     #[must_use]
     pub fn for_task(task: Task) -> &'static Self {
         &LAYOUTS[task as usize]
@@ -78,13 +80,14 @@ impl Layout {
         self.subtasks.len()
     }
 
-    /// Returns `false`: every task has subtasks.
+    /// Returns `false`, because every task has subtasks.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.subtasks.is_empty()
     }
 
-    /// Returns domain and base stakes of the subtask at `index` (public: the task's description).
+    /// Returns the domain and base stakes of the subtask at `index`, which are public as part of
+    /// the task's description.
     #[must_use]
     pub fn node(&self, index: usize) -> Option<(Domain, f64)> {
         let (domain, stakes, _) = self.subtasks.get(index)?;

@@ -1,5 +1,5 @@
-//! What a reward is made of, and what is known of each slot, as payloads show them (spec trust §5, §9
-//! to §11).
+//! Components of rewards and evidence about slots, as payloads show them (spec trust §5, §9 to
+//! §11).
 
 use serde::ser::{Serialize, Serializer};
 
@@ -9,17 +9,17 @@ use crate::slot::{PerSlot, Slot};
 use crate::task::Task;
 use crate::trust::model::{Domain, Grades, Ledger, Terminal};
 
-/// One number of a breakdown.
+/// A number in a breakdown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Component {
-    /// Rounded to three decimals.
+    /// A value rounded to three decimals.
     Share(f64),
-    /// A count.
+    /// A number of occurrences.
     Count(u16),
 }
 
 impl Component {
-    /// As a float, for means.
+    /// Returns the number as a float, for computing means.
     #[must_use]
     pub fn value(self) -> f64 {
         match self {
@@ -38,19 +38,19 @@ impl Serialize for Component {
     }
 }
 
-/// Named components of a reward in display order; at most six.
+/// The named components of a reward, in display order; at most six.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Breakdown {
     entries: [Option<(&'static str, Component)>; 6],
 }
 
 impl Breakdown {
-    /// The components in order.
+    /// Iterates over the components in display order.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, Component)> + '_ {
         self.entries.iter().flatten().copied()
     }
 
-    /// The component called `key`.
+    /// Returns the component with this name, or `None` if there is none.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<f64> {
         self.iter()
@@ -66,7 +66,7 @@ impl Breakdown {
         Self { entries }
     }
 
-    /// Components of a step.
+    /// Returns the components of a step's reward.
     #[must_use]
     pub fn of_step(task: Task, g: &Grades) -> Self {
         let accuracy = ("task_accuracy", g.task_accuracy);
@@ -98,7 +98,8 @@ impl Breakdown {
         }
     }
 
-    /// Components of the end; the reference's task1 repeats those of its last step.
+    /// Returns the components of the terminal reward. Task1 of the reference repeats those of its
+    /// last step. `counts` holds the detections and the poisonings.
     #[must_use]
     pub fn of_terminal(task: Task, t: &Terminal, counts: (u16, u16), last: &Grades) -> Self {
         let completion = ("completion_rate", t.completion);
@@ -129,19 +130,19 @@ impl Serialize for Breakdown {
     }
 }
 
-/// What the observation shows of one slot's history.
+/// The evidence about one slot, as observations show it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EvidenceSummary(pub Evidence<{ Domain::COUNT }>);
 
 impl EvidenceSummary {
-    /// All slots of a ledger.
+    /// Returns the evidence about all slots of a ledger.
     #[must_use]
     pub fn of(ledger: &Ledger) -> PerSlot<Self> {
         PerSlot(Slot::ALL.map(|slot| Self(ledger[slot])))
     }
 }
 
-/// Names of the domains, in their order.
+/// Names of the domains, in the order of [`Domain::ALL`].
 const DOMAINS: [&str; Domain::COUNT] = [
     Domain::ALL[0].name(),
     Domain::ALL[1].name(),

@@ -1,4 +1,4 @@
-//! What comes from outside: requests and actions in JSON, and why they may be refused (spec trust
+//! Incoming messages: requests and actions in JSON, and the reasons to refuse them (spec trust
 //! §11).
 
 use serde::{Deserialize, Serialize};
@@ -9,28 +9,28 @@ use crate::slot::Slot;
 use crate::task::{self, Task};
 use crate::trust::model::{Action, ActionType, EpisodeOver, UnknownScenario};
 
-/// What to start.
+/// A request to start an episode.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResetRequest {
-    /// `task1`..`task3`; the reference's default is task3.
+    /// Name of the task, `task1` to `task3`; task3 by default, as in the reference.
     pub task_type: Option<String>,
-    /// A fixed scenario; its task then wins over `task_type`.
+    /// Id of a fixed scenario, whose task takes precedence over `task_type`.
     pub scenario_id: Option<String>,
-    /// The seed.
+    /// Seed of the random streams.
     pub seed: u64,
-    /// How the streams are seeded.
+    /// The mode in which the streams are seeded.
     pub streams: Streams,
-    /// Whether the curriculum applies.
+    /// `true` if the episode takes its difficulty from the curriculum.
     pub adaptive: bool,
 }
 
-/// Why an episode could not be started.
+/// The reason why an episode could not be started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResetError {
-    /// No such task.
+    /// There is no task of this name.
     #[error("unknown task_type {0:?}: use {known}", known = task::known::<Task>(" or "))]
     UnknownTask(String),
-    /// No such scenario.
+    /// There is no scenario with this id.
     #[error(transparent)]
     UnknownScenario(#[from] UnknownScenario),
 }
@@ -39,44 +39,44 @@ pub enum ResetError {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ActionMessage {
-    /// One of the four words; a message without it delegates.
+    /// One of the four action types; `delegate` if missing.
     pub action_type: Option<String>,
-    /// `S0..S4`; needed by `delegate` and `verify`.
+    /// Name of the slot, `S0` to `S4`; required by `delegate` and `verify`.
     pub specialist_id: Option<String>,
-    /// The own answer; needed by `solve_independently`, any text.
+    /// The orchestrator's own answer, any non-empty text; required by `solve_independently`.
     pub subtask_response: Option<String>,
-    /// Free text, recorded and not judged.
+    /// Free text, which is recorded but not graded.
     pub reasoning: Option<String>,
-    /// When given, must be the session's id.
+    /// The session's id, if given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// Accepted and not used, as in the reference.
+    /// Accepted and ignored, as in the reference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_type: Option<String>,
 }
 
-/// Why a message is not an action. The episode is as it was.
+/// The reason why a message is not a valid action. The episode is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ActionError {
-    /// The word is none of the four.
+    /// The action type is none of the four.
     #[error("unknown action_type {0:?}: use delegate, verify, solve_independently or skip")]
     UnknownType(String),
-    /// `delegate` and `verify` need a specialist.
+    /// A `delegate` or `verify` action names no specialist.
     #[error("action_type {0} needs a specialist_id, one of S0..S4")]
     MissingSpecialist(&'static str),
-    /// No such specialist.
+    /// There is no specialist of this name.
     #[error("unknown specialist_id {0:?}: the specialists are S0, S1, S2, S3 and S4")]
     UnknownSpecialist(String),
-    /// Solving needs an answer.
+    /// A `solve_independently` action contains no answer.
     #[error("action_type solve_independently needs a non-empty subtask_response")]
     MissingResponse,
 }
 
 impl ActionMessage {
-    /// The typed action, or what is wrong with the message.
+    /// Parses the message into a typed action.
     ///
     /// # Errors
-    /// See [`ActionError`].
+    /// Returns an error that names the invalid or missing field.
     pub fn parse(&self) -> Result<Action, ActionError> {
         let word = self
             .action_type
@@ -123,5 +123,5 @@ impl From<Action> for ActionMessage {
     }
 }
 
-/// Why a message was refused. The episode is as it was.
+/// The reason why a message was refused. The episode is unchanged.
 pub type MessageError = protocol::MessageError<ActionError, EpisodeOver>;

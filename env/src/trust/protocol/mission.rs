@@ -1,10 +1,10 @@
-//! Why the world exists, as data: the problem statement and a mission per task (spec trust §13).
+//! The problem statement and one mission per task, as data (spec trust §13).
 
 use serde::Serialize;
 
 use crate::task::Task;
 
-/// The problem in words.
+/// The problem statement of the world.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(
     missing_docs,
@@ -17,7 +17,7 @@ pub struct ProblemStatement {
     pub judge_demo: Demo,
 }
 
-/// What goes wrong without oversight and what is learned instead.
+/// The problems without oversight, and the behaviour that is learned instead.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(
     missing_docs,
@@ -32,7 +32,7 @@ pub struct Problem {
     pub what_is_trainable: &'static str,
 }
 
-/// One stage from a user's wish to a reward.
+/// A stage on the way from a user's request to a reward.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(
     missing_docs,
@@ -44,7 +44,7 @@ pub struct BridgeStage {
     pub sentinel_abstraction: &'static str,
 }
 
-/// The missions by task.
+/// The missions of the three tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(
     missing_docs,
@@ -56,7 +56,7 @@ pub struct Missions {
     pub task3: Mission,
 }
 
-/// What a task stands for.
+/// The mission of a task: a story that explains its purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(
     missing_docs,
@@ -70,7 +70,7 @@ pub struct Mission {
     pub why_it_exists: &'static str,
 }
 
-/// The difference that training should make, in three sentences.
+/// The intended effect of training, in three sentences.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(
     missing_docs,
@@ -83,7 +83,8 @@ pub struct Demo {
 }
 
 impl Mission {
-    /// Returns the mission of the task called `name`; an unknown name gets task3's, as in the reference.
+    /// Returns the mission of the task called `name`, or that of task3 if the name is unknown, as
+    /// in the reference.
     #[must_use]
     pub fn named(name: &str) -> &'static Self {
         Self::of(Task::parse(name).unwrap_or(Task::Task3))
@@ -112,7 +113,7 @@ const fn stage(
     }
 }
 
-/// The whole document.
+/// The complete problem statement.
 pub const PROBLEM: ProblemStatement = ProblemStatement {
     problem: Problem {
         one_line: "An orchestrator must learn which helpers to believe, from evidence alone.",

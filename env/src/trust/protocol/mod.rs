@@ -1,4 +1,4 @@
-//! JSON, text and session: everything that allocates or speaks (spec trust §11, §13).
+//! The protocol: JSON, text and session, with all code that allocates (spec trust §11, §13).
 
 mod breakdown;
 mod message;

@@ -1,4 +1,4 @@
-//! The reference's JSON payloads, field for field and in its order (spec trust §11).
+//! The reference's JSON payloads, with the same fields in the same order (spec trust §11).
 
 use super::breakdown::{Breakdown, EvidenceSummary};
 use super::report::RewardReport;
@@ -33,7 +33,7 @@ pub struct ObservationPayload {
     pub last_action_summary: Option<String>,
     pub last_reward: f64,
     pub episode_status: Status,
-    /// Not part of the reference, so left out under its rules.
+    /// The rules in force; not part of the reference's payload, so omitted under its rules.
     #[serde(skip_serializing_if = "is_reference")]
     pub rules: Rules,
 }
@@ -58,7 +58,7 @@ pub struct RewardPayload {
     pub signal_breakdown: Breakdown,
 }
 
-/// What is told at the end besides the totals.
+/// The additional fields at the end of an episode.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[allow(
     missing_docs,
@@ -81,7 +81,7 @@ pub struct EndInfo {
     pub reward_report: RewardReport,
 }
 
-/// Totals after a step.
+/// The totals after a step.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[allow(
     missing_docs,
@@ -98,7 +98,7 @@ pub struct StepInfo {
     pub end: Option<EndInfo>,
 }
 
-/// What reset and step return.
+/// The reply to a reset or a step.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[allow(
     missing_docs,
@@ -111,7 +111,7 @@ pub struct StepResult {
     pub info: StepInfo,
 }
 
-/// The whole state for a status page.
+/// The state of the episode for a status page.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[allow(
     missing_docs,
@@ -139,7 +139,7 @@ pub struct StatePayload {
     pub difficulty_profile: DifficultyProfile,
 }
 
-/// The short form that a live view polls.
+/// A short form of the state, for a live view that polls it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[allow(
     missing_docs,

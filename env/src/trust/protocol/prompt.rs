@@ -27,7 +27,8 @@ const EXAMPLES: [&str; 3] = [
     r#"{"action_type": "solve_independently", "specialist_id": null, "subtask_response": "SELF_SOLVED", "reasoning": "nobody is trusted"}"#,
 ];
 
-/// Returns the prompt for the current observation: reads only what an episode's payload shows.
+/// Returns the prompt for the current observation. It contains only what the episode's payload
+/// shows.
 #[must_use]
 pub fn episode_prompt(episode: &Episode) -> String {
     let o = episode.observation();
@@ -40,7 +41,7 @@ fn write(observation: &Observation, subtask: &str, profile: &DifficultyProfile) 
     let left = observation.max_steps.saturating_sub(observation.step_count);
     let specialists = Slot::ALL.map(Slot::name).join(", ");
     let mut text = String::with_capacity(3000);
-    // Writing to a String cannot fail.
+    // Writing to a `String` cannot fail.
     let _ = writeln!(
         text,
         "You are the orchestrator of five specialists with hidden reliability."

@@ -1,4 +1,4 @@
-//! The trace of an episode and the report over it (spec trust §11).
+//! The reward events of an episode and the report on them (spec trust §11).
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::task::Task;
 use crate::trust::Episode;
 use crate::trust::model::{Behaviour, Domain, Step};
 
-/// What a specialist's result tells besides its outcome. Betrays the behaviour (quirk Q12), so
-/// it belongs to reports and never to a policy.
+/// The details of a specialist's result besides its outcome. They reveal the behaviour (quirk Q12),
+/// so they belong in reports and must not be given to a policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct ResultMetadata {
     behaviour: Behaviour,
@@ -64,7 +64,7 @@ impl Serialize for Metadata {
     }
 }
 
-/// One reward event.
+/// A reward event: a step or the end of the episode.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[allow(
     missing_docs,
@@ -99,7 +99,7 @@ fn node_name<S: Serializer>(node: &Option<usize>, serializer: S) -> Result<S::Ok
 }
 
 impl Event {
-    /// The event of a step, just after it was taken.
+    /// Creates the event of a step that has just been taken.
     #[must_use]
     pub fn of_step(episode: &Episode, step: &Step) -> Self {
         let observation = episode.observation();
@@ -125,7 +125,7 @@ impl Event {
         }
     }
 
-    /// The event of the end, when `step` was the last.
+    /// Creates the event of the end, or `None` if `step` did not end the episode.
     #[must_use]
     pub fn of_terminal(episode: &Episode, step: &Step) -> Option<Self> {
         let end = step.terminal.as_ref()?;
@@ -167,7 +167,7 @@ fn metadata(episode: &Episode, step: &Step, slot: Slot) -> ResultMetadata {
     }
 }
 
-/// How each task's reward is made, as the reference states it.
+/// The formulas of the tasks' rewards, in the reference's words.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[allow(
     missing_docs,
@@ -180,7 +180,7 @@ pub struct Formulas {
     pub task3_terminal: &'static str,
 }
 
-/// The formulas of [`grade`](crate::trust::grade) and of the terminal reward in words.
+/// The formulas of [`grade`](crate::trust::grade) and of the terminal reward, in words.
 pub(super) const FORMULAS: Formulas = Formulas {
     task1_step: "0.43 accuracy + 0.30 stakes + 0.12 efficiency + 0.07 confidence + 0.04 domain + 0.04 verify",
     task2_step: "0.55 accuracy + 0.25 efficiency + 0.10 confidence + 0.10 domain",
@@ -188,7 +188,7 @@ pub(super) const FORMULAS: Formulas = Formulas {
     task3_terminal: "0.35 completion + 0.30 detection + 0.25 calibration + 0.10 efficiency",
 };
 
-/// The report over an episode so far.
+/// The report on an episode so far.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[allow(
     missing_docs,
@@ -206,7 +206,7 @@ pub struct RewardReport {
     pub formula: Formulas,
 }
 
-/// Mean of each component over the events that have it, to four decimals.
+/// Returns the mean of each component over the events that have it, rounded to four decimals.
 #[must_use]
 pub(super) fn component_averages(events: &[Event]) -> BTreeMap<&'static str, f64> {
     let mut sums: BTreeMap<&'static str, (f64, u32)> = BTreeMap::new();

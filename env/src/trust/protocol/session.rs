@@ -16,7 +16,7 @@ use crate::task::Task;
 use crate::trust::Episode;
 use crate::trust::model::{Action, EpisodeOver, Layout, Observation, Scenario, Setup, Step};
 
-/// An episode of this world with its trace.
+/// A session of the trust world.
 pub type Session = protocol::Session<Episode>;
 
 /// The reward events of an episode.
@@ -140,7 +140,7 @@ impl Session {
         }
     }
 
-    /// Reward of the last event: on the last step the terminal one (quirk Q1).
+    /// Returns the reward of the last event, which on the last step is the terminal one (quirk Q1).
     fn last_reward(&self) -> f64 {
         self.log.0.last().map_or(0.0, |event| event.reward)
     }
@@ -181,7 +181,7 @@ impl Session {
         }
     }
 
-    /// Builds the report over the episode so far.
+    /// Builds the report on the episode so far.
     #[must_use]
     pub fn reward_report(&self) -> RewardReport {
         let tally = self.episode.tally();
@@ -198,7 +198,7 @@ impl Session {
         }
     }
 
-    /// Builds the whole state.
+    /// Builds the payload with the state of the episode.
     #[must_use]
     pub fn state(&self) -> StatePayload {
         let (o, tally) = (self.episode.observation(), self.episode.tally());
@@ -225,7 +225,7 @@ impl Session {
         }
     }
 
-    /// Builds the short form for a live view.
+    /// Builds the short form of the state for a live view.
     #[must_use]
     pub fn stream(&self) -> StreamPayload {
         let o = self.episode.observation();
@@ -242,14 +242,15 @@ impl Session {
         }
     }
 
-    /// Returns all reward events so far.
+    /// Returns all reward events so far, in order.
     #[must_use]
     pub fn events(&self) -> &[Event] {
         &self.log.0
     }
 }
 
-/// Returns the 0-based index of the current subtask; the number of subtasks once the episode has ended.
+/// Returns the index of the current subtask, from 0, or the number of subtasks once the episode has
+/// ended.
 pub(super) fn subtask_index(o: &Observation) -> usize {
     if o.done() {
         Layout::for_task(o.task).len()

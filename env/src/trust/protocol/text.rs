@@ -7,7 +7,7 @@ use crate::task::Task;
 use crate::trust::Episode;
 use crate::trust::model::{Action, Domain, Node, Scenario, Step, Terminal};
 
-/// `T01`..`T20`.
+/// A node id, printed as `T01` to `T20`.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeId(pub usize);
 
@@ -17,10 +17,11 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// Shown as the current subtask once the episode has ended.
+/// The text shown in place of the current subtask once the episode has ended.
 pub const ALL_DONE: &str = "No subtask is left.";
 
-/// Describes what a subtask asks for. Stakes have one decimal, or two once the curriculum raised them.
+/// Describes a subtask in one sentence. Stakes have one decimal, or two if the curriculum raised
+/// them.
 #[must_use]
 pub fn describe_node(node: &Node) -> String {
     let work = match node.domain {
@@ -38,7 +39,7 @@ pub fn describe_node(node: &Node) -> String {
     }
 }
 
-/// Describes the current subtask, or says that none is left.
+/// Describes the current subtask, or returns [`ALL_DONE`] if none is left.
 #[must_use]
 pub(crate) fn current_subtask(episode: &Episode) -> String {
     let o = episode.observation();
@@ -48,7 +49,7 @@ pub(crate) fn current_subtask(episode: &Episode) -> String {
     current.map_or_else(|| ALL_DONE.to_owned(), |node| describe_node(&node))
 }
 
-/// Describes what the episode is about.
+/// Describes the scenario in one sentence.
 #[must_use]
 pub fn describe_scenario(scenario: &Scenario) -> String {
     let (title, n) = match scenario.task {
@@ -60,7 +61,8 @@ pub fn describe_scenario(scenario: &Scenario) -> String {
     format!("{title} #{number:03}: {n} subtasks, five specialists, reliability hidden.")
 }
 
-/// Explains why a step got its reward. Names poison, wrong, correct or skipped, which readers search for.
+/// Explains the reward of a step. The text contains poison, wrong, correct or skipped, words that
+/// readers search for.
 #[must_use]
 pub fn reason(step: &Step) -> String {
     let node = NodeId(step.node);
@@ -82,7 +84,7 @@ pub fn reason(step: &Step) -> String {
     }
 }
 
-/// Explains why the end got its reward.
+/// Explains the terminal reward in one sentence.
 #[must_use]
 pub fn terminal_reason(end: &Terminal) -> String {
     let done = end.completion * 100.0;

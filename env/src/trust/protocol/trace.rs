@@ -1,4 +1,4 @@
-//! An episode as rows that anyone can compare with another implementation (spec trust §11.6).
+//! An episode as rows for comparison with other implementations (spec trust §11.6).
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::slot::{PerSlot, SLOTS, Slot};
 use crate::task::Task;
 use crate::trust::model::{ActionType, Behaviour, NodeState, Status, Step};
 
-/// How an episode starts.
+/// The row for the start of an episode.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(
     missing_docs,
@@ -31,7 +31,7 @@ pub struct TraceReset {
 }
 
 impl TraceReset {
-    /// The row of a session that has not stepped.
+    /// Creates the row of a session that has not taken a step yet.
     #[must_use]
     pub fn of(session: &Session) -> Self {
         let episode = session.episode();
@@ -47,7 +47,7 @@ impl TraceReset {
     }
 }
 
-/// One step.
+/// The row for one step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(
     missing_docs,
@@ -78,7 +78,7 @@ pub struct TraceStep {
 }
 
 impl TraceStep {
-    /// The row of the step that `session` just took.
+    /// Creates the row of the step that `session` has just taken.
     #[must_use]
     pub fn of(session: &Session, step: &Step) -> Self {
         let (o, tally) = (session.episode().observation(), session.episode().tally());
@@ -108,7 +108,7 @@ impl TraceStep {
     }
 }
 
-/// How an episode ended.
+/// The row for the end of an episode.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(
     missing_docs,
@@ -141,8 +141,8 @@ pub struct TraceFinal {
 }
 
 impl TraceFinal {
-    /// The row of an ended session; `None` while it runs. `policy_rng_next` is the next draw of the
-    /// policy's own stream, when the caller has one.
+    /// Creates the row of an ended session; `None` while the session is running. `policy_rng_next`
+    /// is the next draw of the policy's own stream, if the caller has one.
     #[must_use]
     pub fn of(session: &Session, policy_rng_next: Option<f64>) -> Option<Self> {
         let episode = session.episode();

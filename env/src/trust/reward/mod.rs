@@ -1,4 +1,4 @@
-//! Rewards: of a step, and of the end (spec trust §9, §10).
+//! The rewards of a step and of the end of an episode (spec trust §9, §10).
 
 mod step;
 mod terminal;
@@ -8,12 +8,12 @@ use terminal::{TerminalInput, terminal};
 
 use super::model::{Action, Change, LastStep, State, Status, Step, Terminal};
 
-/// Stakes from which believed poison ends the episode.
+/// Stakes at or above which believed poison ends the episode.
 const FATAL_STAKES: f64 = 0.85;
 
 impl State {
-    /// Grades the step just taken and adds its reward (§9). `reported` is what the ledger learned,
-    /// when a specialist was called.
+    /// Grades the step just taken and adds its reward to the totals (§9). `reported` is the outcome
+    /// recorded in the ledger, if a specialist was called.
     #[inline]
     pub(crate) fn add_step_reward(&mut self, step: &mut Step, reported: Option<bool>, cost: u8) {
         let observation = &mut self.observation;
@@ -43,7 +43,7 @@ impl State {
         });
     }
 
-    /// Ends the episode when this step was the last, and adds the terminal reward (§10).
+    /// Ends the episode if this step was the last, and adds the terminal reward (§10).
     #[inline]
     pub(crate) fn finish(&mut self, step: &mut Step) {
         let observation = &self.observation;
@@ -73,7 +73,7 @@ impl State {
         self.tally.total_reward += end.reward;
         self.tally.reward_events += 1;
         if self.observation.rules.has(Change::Unfinished) {
-            // The score is a mean over events: what was left open belongs into it.
+            // The score is a mean over events, so each open subtask is counted as one.
             self.tally.reward_events += u16::from(self.observation.progress.remaining());
         }
         self.observation.status = if forced {
@@ -84,8 +84,9 @@ impl State {
         end
     }
 
-    /// Returns the calibration of the ledger against the hidden reliabilities; under [`Change::Calibration`],
-    /// of the slots that were called against the mean chance of success of those calls.
+    /// Returns the calibration of the ledger, 0..=1: trust is compared with the hidden
+    /// reliabilities or, under [`Change::Calibration`], with the mean success chance of the calls
+    /// to each called slot.
     #[must_use]
     fn calibration(&self) -> f64 {
         let ledger = &self.observation.ledger;

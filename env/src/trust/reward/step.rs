@@ -1,45 +1,48 @@
-//! The reward of one step (spec trust §9). Sums run left to right in the order written.
+//! The reward of one step (spec trust §9). Sums are evaluated left to right in the order written.
 
 use crate::ledger::HIGH_STAKES;
 use crate::num::{clamp_reward, clip01};
 use crate::task::Task;
 use crate::trust::model::{Action, Grades};
 
-/// Reward of leaving a subtask.
+/// Reward of skipping a subtask.
 const SKIP_REWARD: f64 = 0.02;
 
-/// Accuracy of a subtask that the orchestrator completed with its own work: alone, or by mending an
-/// answer. Under the reference's rules all accuracy is whole.
+/// Accuracy of a subtask that the orchestrator completed by its own work: solved alone, or with a
+/// corrected answer. It applies only under changed rules; in the reference, every completed subtask
+/// has accuracy 1.
 const OWN_WORK: f64 = 0.5;
 
-/// What a grader looks at.
+/// The input of the step grader.
 #[derive(Clone, Copy, Debug)]
 pub struct GradeInput {
-    /// The task.
+    /// The task of the episode.
     pub task: Task,
-    /// What was done.
+    /// The action that was taken.
     pub action: Action,
-    /// Whether the subtask was completed.
+    /// `true` if the subtask was completed.
     pub success: bool,
-    /// Whether the orchestrator's own work completed it, which earns half of the accuracy.
+    /// `true` if the orchestrator's own work completed the subtask, which earns half of the
+    /// accuracy.
     pub own_work: bool,
-    /// Stakes of the subtask, 0..1.
+    /// Stakes of the subtask, 0..=1.
     pub stakes: f64,
-    /// Whether the adversary poisoned (caught or not).
+    /// `true` if the adversary poisoned its answer, caught or not.
     pub adversarial: bool,
-    /// Stated confidence, when a specialist was called.
+    /// Stated confidence, 0..=1; `None` if no specialist was called.
     pub confidence: Option<f64>,
-    /// `Some` only when the domain-bound specialist was called.
+    /// `Some` only if the domain-bound specialist was called: `true` if the subtask is in its
+    /// domain.
     pub in_domain: Option<bool>,
-    /// Trust in the called slot before the ledger took the outcome in.
+    /// Trust in the called slot, 0..=1, before the ledger was updated with the outcome.
     pub trust_before: Option<f64>,
-    /// Steps used, this one included.
+    /// Number of steps used, this one included.
     pub step_count: u8,
-    /// The budget.
+    /// Step budget of the episode.
     pub max_steps: u8,
 }
 
-/// Grades one step.
+/// Returns the reward of one step and its components.
 #[must_use]
 #[inline]
 pub fn grade(input: &GradeInput) -> Grades {
@@ -160,7 +163,8 @@ fn accuracy(input: &GradeInput) -> f64 {
     }
 }
 
-/// `None` without poison at high stakes, else whether the action kept it out.
+/// Returns `Some(true)` if poison at high stakes was kept out, `Some(false)` if it was believed,
+/// and `None` without poison at high stakes.
 #[inline]
 fn poison_handled(input: &GradeInput) -> Option<bool> {
     (input.adversarial && high(input)).then_some(matches!(
@@ -169,7 +173,8 @@ fn poison_handled(input: &GradeInput) -> Option<bool> {
     ))
 }
 
-/// Fixed at 0.70, also where the curriculum moved the adversary's threshold (quirk Q22).
+/// Returns `true` for high stakes. The bound is fixed at 0.70, even if the curriculum moved the
+/// adversary's threshold (quirk Q22).
 #[inline]
 fn high(input: &GradeInput) -> bool {
     input.stakes >= HIGH_STAKES
@@ -214,7 +219,8 @@ fn verification(input: &GradeInput) -> f64 {
 mod tests {
     use super::*;
 
-    /// Own work earns half of what accuracy adds, in the accuracy itself and in the stakes.
+    /// Checks that own work earns half of what accuracy adds, both directly and through the stakes
+    /// component.
     #[test]
     fn own_work_earns_half_of_the_accuracy() {
         let price = [

@@ -4,33 +4,33 @@ use crate::num::clamp_reward;
 use crate::task::Task;
 use crate::trust::model::{Change, Rules, Terminal, TerminalWeights};
 
-/// What the terminal grader looks at.
+/// The input of the terminal grader.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TerminalInput {
-    /// The rules.
+    /// The rules in force.
     pub(super) rules: Rules,
-    /// The task.
+    /// The task of the episode.
     pub(super) task: Task,
-    /// Completed subtasks over all subtasks.
+    /// Fraction of subtasks that were completed, 0..=1.
     pub(super) completion: f64,
-    /// See [`crate::ledger::Ledger::calibration`].
+    /// Calibration of trust, 0..=1; see [`crate::ledger::Ledger::calibration`].
     pub(super) calibration: f64,
-    /// Poisonings kept out.
+    /// Number of poisoned answers that were caught.
     pub(super) detections: u16,
-    /// Poisonings let in.
+    /// Number of poisoned answers that were believed.
     pub(super) poisonings: u16,
-    /// Steps used.
+    /// Number of steps used.
     pub(super) step_count: u8,
-    /// The budget.
+    /// Step budget of the episode.
     pub(super) max_steps: u8,
     /// Reward of the last step.
     pub(super) last_reward: f64,
-    /// Whether poison at stakes >= 0.85 ended the episode.
+    /// `true` if believed poison at stakes of 0.85 or more ended the episode.
     pub(super) forced: bool,
 }
 
 impl TerminalWeights {
-    /// Creates the weights of a task; `met` says whether there was any poison to detect.
+    /// Creates the weights of a task; `met` is `true` if any poison was encountered.
     fn new(task: Task, rules: Rules, met: bool) -> Self {
         let weights = |completion, detection, calibration, efficiency| Self {
             completion,
@@ -40,10 +40,11 @@ impl TerminalWeights {
         };
         match task {
             Task::Task1 if rules.has(Change::Completion) => weights(1.0, 0.0, 0.0, 0.0),
-            // The last step's reward again: completion never enters task1 (quirk Q2).
+            // Repeats the last step's reward: completion is not part of task1 (quirk Q2).
             Task::Task1 => Self::default(),
             Task::Task2 => weights(0.65, 0.0, 0.35, 0.0),
-            // What was not met is not graded: the others share its weight (against quirk Q8).
+            // Without encounters, detection is not graded and the other components share its weight
+            // (closes quirk Q8).
             Task::Task3 if !met && rules.has(Change::Detection) => {
                 weights(0.35 / 0.70, 0.0, 0.25 / 0.70, 0.10 / 0.70)
             }
@@ -52,7 +53,7 @@ impl TerminalWeights {
     }
 }
 
-/// Grades the end of an episode.
+/// Returns the terminal reward and its components.
 #[must_use]
 pub(super) fn terminal(input: &TerminalInput) -> Terminal {
     let encounters = input.detections + input.poisonings;
@@ -69,7 +70,8 @@ pub(super) fn terminal(input: &TerminalInput) -> Terminal {
     } else if weights == TerminalWeights::default() {
         input.last_reward
     } else {
-        // Left to right in the reference's order; a weight of 0 adds nothing, to the bit.
+        // Evaluated left to right in the reference's order; adding a term of weight 0 changes no
+        // bit.
         clamp_reward(
             weights.completion * completion
                 + weights.detection * detection_rate

@@ -1,4 +1,4 @@
-//! The candidates: up to ten acts, proposed by rules, of which illegal ones are not shown.
+//! The candidates of a step: up to ten acts proposed by rules, of which illegal ones are not shown.
 
 mod proposals;
 mod propose;

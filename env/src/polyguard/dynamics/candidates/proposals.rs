@@ -1,20 +1,20 @@
-//! Proposals with priorities, of which only the best are ever taken.
+//! A list of proposed acts with priorities, from which the best are taken.
 
 use crate::polyguard::model::candidate::{Act, Arg, Kind};
 use crate::polyguard::model::regimen::Drug;
 
-/// More than the rules can propose for a full regimen.
+/// Maximum number of proposals, more than the rules can make for a full regimen.
 const ROOM: usize = 256;
 
-/// An act in one word, so that equal acts are found at a glance.
+/// An act packed into one integer, so that equal acts are found quickly.
 pub(super) type Key = u32;
 
-/// Stands for no medicine.
+/// Packed value that stands for no medicine.
 const NOBODY: u8 = 0xff;
-/// First number of an argument that is a medicine.
+/// First packed value of an argument that is a medicine.
 const TARGETS: u8 = 3;
 
-/// Packs an act.
+/// Packs an act into a key.
 pub(super) fn key(act: Act) -> Key {
     let drug = act.drug.map_or(NOBODY, Drug::number);
     let arg = match act.arg {
@@ -25,7 +25,7 @@ pub(super) fn key(act: Act) -> Key {
     u32::from(act.kind as u8) << 16 | u32::from(drug) << 8 | u32::from(arg)
 }
 
-/// Unpacks what [`key`] packed.
+/// Unpacks a key made by [`key`] into an act.
 fn act(key: Key) -> Act {
     let [arg, drug, kind, _] = key.to_le_bytes();
     Act {
@@ -39,14 +39,14 @@ fn act(key: Key) -> Act {
     }
 }
 
-/// Proposals in the order in which they were made, with priorities in thousandths.
+/// Proposals in the order in which they were added, with priorities in thousandths.
 pub(super) struct Proposals {
     priorities: [i16; ROOM],
     keys: [Key; ROOM],
     len: usize,
 }
 
-/// Priority of what was taken.
+/// Priority of a proposal that has been taken or dropped.
 const GONE: i16 = i16::MIN;
 
 impl Proposals {
@@ -71,7 +71,8 @@ impl Proposals {
         }
     }
 
-    /// Takes the best proposal out, and all others of the same act; the first of equals.
+    /// Removes and returns the act with the highest priority, the first one on ties, and drops all
+    /// other proposals of the same act.
     pub(super) fn take_best(&mut self) -> Option<Act> {
         let priorities = &self.priorities[..self.len];
         let best = priorities.iter().copied().fold(GONE, i16::max);

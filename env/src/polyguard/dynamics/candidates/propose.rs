@@ -1,4 +1,5 @@
-//! Rules that propose acts from what can be observed (spec polyguard §5, priorities in thousandths).
+//! Rules that propose acts, based on the observation only (spec polyguard §5, priorities in
+//! thousandths).
 
 use super::proposals::Proposals;
 use crate::polyguard::dynamics::risk;
@@ -8,23 +9,24 @@ use crate::polyguard::model::formulary::{Formulary, each_archetype};
 use crate::polyguard::model::observation::Observation;
 use crate::polyguard::model::regimen::{Drug, Medication};
 
-/// The facts that all rules use.
+/// The facts that all rules use; the sets are bits of archetype ids.
 struct Chart<'a> {
     o: &'a Observation,
     formulary: &'static Formulary,
-    /// What is taken and known.
+    /// The known archetypes that are taken.
     mask: u64,
-    /// What is in the regimen, paused or not.
+    /// The known archetypes in the regimen, paused or not.
     present: u64,
-    /// What the split keeps out.
+    /// The archetypes that the split excludes.
     barred: u64,
-    /// What may be in the regimen besides: a product that nobody has looked into may hold anything.
+    /// The archetypes that may be in the regimen. A product that has not been decomposed may
+    /// contain any.
     others: u64,
-    /// What the eGFR does not allow; where it is not known, what it may not allow.
+    /// The archetypes that are unsafe at the eGFR or, if it is unknown, those that may be unsafe.
     renal: u64,
 }
 
-/// Adds all proposals for an observation; `taken` are the known archetypes that are taken.
+/// Adds all proposals for an observation; `taken` holds the known archetypes that are taken.
 pub(super) fn propose(o: &Observation, taken: u64, list: &mut Proposals) {
     let formulary = o.formulary();
     let rows = o.regimen.iter();
@@ -58,7 +60,8 @@ pub(super) fn propose(o: &Observation, taken: u64, list: &mut Proposals) {
 }
 
 impl Chart<'_> {
-    /// Returns whether the split lets an archetype in: it is neither held out nor makes a pair that is.
+    /// Returns `true` if the split admits an archetype: it is not held out and forms no held-out
+    /// pair with the regimen.
     fn may_enter(&self, target: u64) -> bool {
         if target & (self.barred | self.present) != 0 {
             return false;
@@ -68,7 +71,7 @@ impl Chart<'_> {
                 .all(|id| self.formulary.held_out_partners(id) & self.others & !self.barred == 0)
     }
 
-    /// Proposes what helps against a medicine that should go.
+    /// Proposes the remedies for a medicine that should be removed.
     fn remedies(&self, list: &mut Proposals, row: &Medication, priority: i16) {
         let drug = row.drug;
         let substitutes = drug
@@ -99,7 +102,7 @@ impl Chart<'_> {
         }
     }
 
-    /// Proposes to go on with what was begun.
+    /// Proposes continuing tapers and resuming paused medicines that are not suspects.
     fn ongoing(&self, list: &mut Proposals, row: &Medication) {
         if row.tapering {
             list.add(3000, Kind::ContinueTaper, row.drug, Arg::None);
@@ -109,7 +112,7 @@ impl Chart<'_> {
         }
     }
 
-    /// Proposes acts on suspects of a symptom.
+    /// Proposes acts on the suspects of a symptom.
     fn suspect(&self, list: &mut Proposals, row: &Medication) {
         if row.prior == 0 {
             return;
@@ -124,7 +127,8 @@ impl Chart<'_> {
         }
     }
 
-    /// Proposes acts on doses in question, and levels of what is narrow or leaves by the kidney.
+    /// Proposes acts on questioned doses, and measuring medicines with a narrow window or a renal
+    /// limit.
     fn dose(&self, list: &mut Proposals, row: &Medication) {
         if row.questioned {
             let measured = if row.level.is_some() { 1700 } else { 1800 };
@@ -140,7 +144,8 @@ impl Chart<'_> {
         }
     }
 
-    /// Proposes remedies for what may not be needed, and for what the kidney does not allow.
+    /// Proposes remedies for medicines that may not be needed, and for those that are renally
+    /// unsafe.
     fn needless(&self, list: &mut Proposals, row: &Medication) {
         if row.stale && row.status != Some(true) {
             let shown = if row.status == Some(false) { 400 } else { 0 };
@@ -156,7 +161,8 @@ impl Chart<'_> {
         }
     }
 
-    /// Proposes to look into a product, and to replace what must be replaced.
+    /// Proposes decomposing an unknown product, and alternatives for a medicine that must be
+    /// replaced.
     fn problem(&self, list: &mut Proposals) {
         if self.o.has_unknown_product() {
             list.add(2000, Kind::DecomposeNewDrug, Drug::Product, Arg::None);
@@ -193,7 +199,7 @@ impl Chart<'_> {
         }
     }
 
-    /// Proposes remedies for broken rules about sets.
+    /// Proposes remedies for the members of broken set rules.
     fn sets(&self, list: &mut Proposals) {
         for (rule, broken) in self.o.broken_rules() {
             if !broken {
@@ -213,12 +219,13 @@ impl Chart<'_> {
         }
     }
 
-    /// Proposes remedies for the three medicines with most suspected pairs that are not flagged.
+    /// Proposes remedies for the three medicines with the most suspected pairs that are not
+    /// flagged.
     fn hints(&self, list: &mut Proposals) {
         let mut rows: [(u32, usize); 3] = [(0, 0); 3];
         for (at, row) in self.o.regimen.iter().enumerate() {
             let hints = self.o.suspicion_among(row, self.mask);
-            // An earlier row stays before an equal one.
+            // On ties, the earlier row keeps its place.
             let (mut row, mut inserted) = ((hints, at), false);
             for best in &mut rows {
                 inserted |= hints > best.0;

@@ -1,4 +1,5 @@
-//! From proposals to what is shown: places that are kept free, a distractor, a shuffle, estimates.
+//! Selection of the shown candidates from the proposals: reserved acts, a distractor, a shuffle,
+//! and risk estimates.
 
 use super::proposals::Proposals;
 use super::propose::propose;
@@ -14,7 +15,7 @@ use crate::polyguard::model::observation::Observation;
 use crate::polyguard::model::state::State;
 use crate::rng::PcgRandom;
 
-/// How far an estimate of the risk may be off.
+/// Maximum error of a candidate's estimated risk.
 const NOISE: f64 = 0.06;
 
 const fn plain(kind: Kind) -> Act {
@@ -25,7 +26,7 @@ const fn plain(kind: Kind) -> Act {
     }
 }
 
-/// Acts that are always among the candidates.
+/// Returns the acts that are always among the candidates.
 fn reserved(o: &Observation) -> [Option<Act>; 3] {
     use SubEnvironment::{Deprescribing, WebSearchMissingData};
     let fetch = o.case.difficulty() != Difficulty::Easy
@@ -43,14 +44,14 @@ fn reserved(o: &Observation) -> [Option<Act>; 3] {
     ]
 }
 
-/// Acts in a list of fixed length.
+/// A list of up to ten acts.
 struct Acts {
     rows: [Act; CANDIDATES],
     len: usize,
 }
 
 impl Acts {
-    /// Adds an act that is not in the list.
+    /// Adds an act that is not in the list yet; does nothing if the list is full.
     fn push(&mut self, act: Act) {
         if self.len < CANDIDATES {
             self.rows[self.len] = act;
@@ -63,7 +64,7 @@ impl Acts {
     }
 }
 
-/// Returns a plausible act about a medicine that is taken.
+/// Returns a plausible random act on a medicine that is taken.
 fn distractor(o: &Observation, stream: &mut PcgRandom) -> Option<Act> {
     let active = o
         .regimen
@@ -81,14 +82,15 @@ fn distractor(o: &Observation, stream: &mut PcgRandom) -> Option<Act> {
     Some(Act { kind, drug, arg })
 }
 
-/// Refreshes what is seen of the state: estimates and candidates.
+/// Updates the observation from the state: estimates and candidates.
 pub(crate) fn refresh_observation(state: &mut State) {
     let doses = state.observation.update_estimates();
     let (o, stream) = (&mut state.observation, &mut state.hidden.stream);
     state.hidden.withheld = choose_candidates(o, stream, doses);
 }
 
-/// Writes the candidates of the next step into the observation; what is illegal is withheld.
+/// Writes the candidates of the next step into the observation and returns the illegal ones, which
+/// are withheld.
 fn choose_candidates(o: &mut Observation, stream: &mut PcgRandom, doses: Doses) -> Withheld {
     let mut list = Proposals::new();
     propose(o, doses.mask(), &mut list);
@@ -122,7 +124,7 @@ fn choose_candidates(o: &mut Observation, stream: &mut PcgRandom, doses: Doses) 
     show(o, stream, &acts, doses)
 }
 
-/// Numbers, estimates, and leaves out what is illegal.
+/// Assigns ids and estimated risks to the acts, shows the legal ones and returns the others.
 fn show(o: &mut Observation, stream: &mut PcgRandom, acts: &Acts, doses: Doses) -> Withheld {
     let estimate = Estimate::new(o, doses);
     let (mut withheld, mut shown) = (Withheld::default(), Candidates::default());

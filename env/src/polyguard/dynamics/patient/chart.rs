@@ -1,4 +1,4 @@
-//! The chart of a new patient, and the numbers of the start.
+//! The chart of a new patient, and the patient's values at the start.
 
 use super::draft::Draft;
 use crate::num::{clip01, round_to};
@@ -9,7 +9,8 @@ use crate::polyguard::model::patient::Lab;
 use crate::polyguard::model::regimen::Drug;
 
 impl Draft {
-    /// Draws what is known: laboratory values, a conflict, flags, the order of the chart.
+    /// Draws the observable part of the chart: laboratory values, a conflict, flags, and the order
+    /// of rows.
     pub(super) fn chart(&mut self) {
         let difficulty = self.state.observation.case.difficulty();
         let (ast, alt) = (20.0 + 20.0 * self.unit(), 20.0 + 20.0 * self.unit());
@@ -45,8 +46,8 @@ impl Draft {
         ] = vitals.map(|value| round_to(value, 0));
     }
 
-    /// Draws which true pairs are flagged, in the order of the table; a product that nobody has
-    /// looked into keeps its own to itself.
+    /// Draws which true pairs are flagged, in table order. Pairs of an unknown product's components
+    /// are never flagged.
     fn flags(&mut self) {
         let unflagged = self.state.observation.case.difficulty().unflagged();
         let taken = self.state.taken();
@@ -65,7 +66,7 @@ impl Draft {
         }
     }
 
-    /// Sets levels to their steady state, and notes what is needed and how everything stands.
+    /// Sets exposures to their steady state and records the needed conditions and the start values.
     pub(super) fn levels(&mut self) {
         let regimen = &self.state.observation.regimen;
         let (mut needed, mut charted) = (Conditions::EMPTY, Conditions::EMPTY);
@@ -94,7 +95,8 @@ impl Draft {
         self.start();
     }
 
-    /// Drops the conditions that only the culprit treats: they cannot be asked for.
+    /// Removes the conditions that only the culprit treats, because removing the culprit leaves
+    /// them untreated.
     fn drop_culprit_conditions(&self, needed: &mut Conditions) {
         let Some(culprit) = self.state.hidden.culprit else {
             return;

@@ -1,4 +1,4 @@
-//! A patient in the making, and the tests that every new medicine must pass.
+//! The draft of a patient, and the checks that every new medicine must pass.
 
 use crate::num::clip01;
 use crate::polyguard::dynamics::risk;
@@ -14,30 +14,31 @@ use crate::polyguard::model::setup::Setup;
 use crate::polyguard::model::state::State;
 use crate::rng::PcgRandom;
 
-/// Tries before a planting gives up.
+/// Maximum number of tries for one planting.
 pub(super) const TRIES: usize = 200;
-/// Tries of filling in all.
+/// Maximum number of tries for filling the regimen.
 const FILL_TRIES: usize = 300;
-/// Clearances that a patient may have.
+/// Relative clearances that a patient may have; each entry is equally likely.
 const KAPPAS: [f64; 4] = [0.8, 1.0, 1.0, 1.25];
 
-/// An episode whose patient is being drawn.
+/// An episode whose patient is being generated.
 pub(super) struct Draft {
     pub(super) state: State,
-    /// Medicines that the table of difficulties asks for.
+    /// Target number of medicines, drawn from the range of the difficulty.
     pub(super) size: usize,
-    /// True frailty.
+    /// True frailty of the patient, 0..=1.
     pub(super) frailty: f64,
-    /// Number of planted medicines.
+    /// Number of planted medicines so far.
     pub(super) planted: usize,
-    /// The true archetypes in the regimen, as bits.
+    /// The true archetypes in the regimen, as bits of [`ArchetypeId`].
     pub(super) present: u64,
-    /// Laboratory values that the chart never shows at the start, in the order of `Lab`.
+    /// `true` for each laboratory value that the chart never shows at the start, in the order of
+    /// `Lab`.
     pub(super) missing: [bool; LABS],
 }
 
 impl Draft {
-    /// Draws who the patient is.
+    /// Draws the patient's personal data and the target number of medicines.
     pub(super) fn new(setup: &Setup, stream: PcgRandom) -> Self {
         let mut state = State::new(setup, stream);
         let w = &mut state.hidden.stream;
@@ -80,7 +81,7 @@ impl Draft {
         self.state.hidden.stream.below(n)
     }
 
-    /// Draws one of a set of archetypes.
+    /// Draws one archetype of a set, or `None` if it is empty.
     pub(super) fn pick(&mut self, bits: u64) -> Option<ArchetypeId> {
         self.state.hidden.stream.pick(bits).map(ArchetypeId)
     }
@@ -89,7 +90,7 @@ impl Draft {
         self.state.observation.case.split()
     }
 
-    /// Returns the archetypes that the split allows.
+    /// Returns the archetypes that the split allows, as bits.
     pub(super) fn allowed(&self) -> u64 {
         let all = (1 << self.formulary().archetypes().len()) - 1;
         match self.split() {
@@ -98,15 +99,15 @@ impl Draft {
         }
     }
 
-    /// Returns the allowed archetypes that satisfy `is`.
+    /// Returns the allowed archetypes that satisfy `is`, as bits.
     pub(super) fn pool(&self, is: impl Fn(ArchetypeId) -> bool) -> u64 {
         each_archetype(self.allowed())
             .filter(|id| is(*id))
             .fold(0, |bits, id| bits | id.bit())
     }
 
-    /// Returns the held-out part of a pool for the first planting of the split `holdout`, if there is
-    /// any; else the pool.
+    /// Returns the pool or, for the first planting of the split `holdout`, its held-out part if
+    /// that is not empty.
     pub(super) fn held_out_first(&self, pool: u64) -> u64 {
         let held_out = pool & self.formulary().held_out();
         if self.split() == Split::Holdout && self.planted == 0 && held_out != 0 {
@@ -116,7 +117,8 @@ impl Draft {
         }
     }
 
-    /// Returns whether an archetype makes a serious or a barred pair with any of a set.
+    /// Returns `true` if an archetype forms a serious pair, or one that the split excludes, with
+    /// any of `others`.
     pub(super) fn clash_with(&self, id: ArchetypeId, others: u64) -> bool {
         let formulary = self.formulary();
         let serious = formulary.serious_partners(id, Some(self.state.hidden.egfr()));
@@ -131,7 +133,8 @@ impl Draft {
         self.formulary().get(id).unsafe_at(self.state.hidden.egfr())
     }
 
-    /// Returns whether a new medicine is new, fits the others and the kidney, and has room.
+    /// Returns `true` if a medicine can be added: it is not present, forms no clashing pair, is
+    /// safe for the kidney, and there is room.
     pub(super) fn fits(&self, id: ArchetypeId) -> bool {
         self.present & id.bit() == 0
             && !self.clash_with(id, self.present)
@@ -139,7 +142,7 @@ impl Draft {
             && self.state.observation.regimen.len() < START_MAX
     }
 
-    /// Returns whether some listed substitute could take the place of a medicine.
+    /// Returns `true` if a listed substitute could replace a medicine for `condition`.
     pub(super) fn is_clean(&self, id: ArchetypeId, condition: Condition) -> bool {
         let formulary = self.formulary();
         let present = self.present;
@@ -150,7 +153,7 @@ impl Draft {
         })
     }
 
-    /// Adds a medicine that fits, with what is drawn for it. Returns its position.
+    /// Adds a medicine that fits, with its drawn properties. Returns its position.
     pub(super) fn add(&mut self, drug: Drug, bucket: Option<Bucket>, for_what: Condition) -> usize {
         let u = self.unit();
         let drawn = match u {
@@ -162,7 +165,7 @@ impl Draft {
         let row = Medication::new(drug, bucket.unwrap_or(drawn), Some(for_what));
         self.present |= self.state.true_parts(drug);
         let Some(place) = self.state.observation.regimen.push(row) else {
-            unreachable!("only what fits is added");
+            unreachable!("the regimen is full");
         };
         self.state.hidden.truths[place] = Truth {
             kappa,
@@ -174,13 +177,13 @@ impl Draft {
         place
     }
 
-    /// Adds an archetype for its first indication.
+    /// Adds an archetype for its first indication. Returns its position.
     pub(super) fn add_known(&mut self, id: ArchetypeId, bucket: Option<Bucket>) -> usize {
         let indication = self.formulary().get(id).indication;
         self.add(Drug::Known(id), bucket, indication)
     }
 
-    /// Notes an issue.
+    /// Adds an issue to the episode.
     pub(super) fn add_issue(&mut self, issue: Issue) {
         let mut slots = self.state.hidden.issues.iter_mut();
         let free = slots.find(|slot| slot.is_none());
@@ -190,7 +193,8 @@ impl Draft {
         }
     }
 
-    /// Makes a medicine needless: the chart shows no indication, or puts it under review.
+    /// Marks a medicine as not needed: its indication is left out of the chart with probability
+    /// `empty_below`, otherwise it is put under review.
     pub(super) fn make_needless(&mut self, place: usize, empty_below: f64) {
         self.state.hidden.truths[place].needed = false;
         let empty = self.unit() < empty_below;
@@ -202,14 +206,14 @@ impl Draft {
         }
     }
 
-    /// Returns whether nothing treats a condition but the rows excepted.
+    /// Returns `true` if a medicine other than `except` treats the condition.
     pub(super) fn treats_condition(&self, condition: Condition, except: Drug) -> bool {
         let rows = self.state.observation.regimen.iter();
         rows.filter(|row| row.drug != except)
             .any(|row| self.state.treats(row.drug).has(condition))
     }
 
-    /// Adds medicines until there are as many as the difficulty asks for.
+    /// Adds medicines until the target number is reached.
     pub(super) fn fill(&mut self) {
         let all = self.allowed();
         let kept_apart = self.kept_apart();
@@ -235,7 +239,8 @@ impl Draft {
         }
     }
 
-    /// Returns the conditions of the first three planted medicines, which must stay theirs.
+    /// Returns the conditions of the first three planted medicines, which no added medicine may
+    /// treat. Empty for sub-environments without this restriction.
     fn kept_apart(&self) -> Conditions {
         use SubEnvironment::{
             AlternativeSuggestion, BanditMining, NewDrugDecomposition, PrecisionDosing,
@@ -255,7 +260,8 @@ impl Draft {
         conditions
     }
 
-    /// Returns whether a medicine would break a rule, or make one that is broken harder to mend.
+    /// Returns `true` if adding a medicine would break a set rule, or add a member to one that is
+    /// broken.
     fn breaks_a_rule(&self, id: ArchetypeId) -> bool {
         let name = self.state.observation.case.formulary();
         let present = self.present;

@@ -1,4 +1,5 @@
-//! Draws a patient (spec polyguard §4): who, what is planted, what else is taken, what is known.
+//! Generation of a patient (spec polyguard §4): personal data, planted problems, further medicines,
+//! and the chart.
 
 mod chart;
 mod draft;
@@ -14,12 +15,13 @@ use crate::polyguard::model::setup::Setup;
 use crate::polyguard::model::state::State;
 use crate::rng::PcgRandom;
 
-/// Step to the seed that is tried after one that yields no patient.
+/// Distance between a seed that yields no patient and the next one that is tried.
 const NEXT_SEED: u64 = 1 << 40;
-/// Most seeds that are tried for one patient. A test holds that no setup comes near it.
+/// Maximum number of seeds that are tried for one patient. A test checks that no setup comes near
+/// it.
 const ATTEMPTS: u64 = 64;
 
-/// Returns the patient of a setup, before the first candidates.
+/// Returns the patient of a setup, before the first candidates are chosen.
 pub(crate) fn draw(setup: &Setup) -> State {
     let stream = |seed| stream(setup.case, seed);
     match first_of(setup.seed, |seed| attempt(setup, stream(seed))) {
@@ -28,15 +30,15 @@ pub(crate) fn draw(setup: &Setup) -> State {
     }
 }
 
-/// Returns the stream of a case and a seed.
+/// Returns the random stream of a case and a seed.
 fn stream(case: Case, seed: u64) -> PcgRandom {
     let formulary = 8 * u64::from(case.formulary() as u8);
     let split = u64::from(case.split() as u8) + formulary;
     PcgRandom::new(seed, &[case.sub() as u64, case.difficulty() as u64, split])
 }
 
-/// Tries a seed and those that follow it. Returns the number of tries and the first result; `None`
-/// when [`ATTEMPTS`] of them yielded nothing.
+/// Calls `attempt` with a seed and its successors. Returns the number of calls and the first
+/// result, or `None` if [`ATTEMPTS`] calls yielded nothing.
 fn first_of<T>(seed: u64, mut attempt: impl FnMut(u64) -> Option<T>) -> Option<(u64, T)> {
     (0..ATTEMPTS).find_map(|n| {
         let result = attempt(seed.wrapping_add(n.wrapping_mul(NEXT_SEED)))?;
@@ -44,7 +46,7 @@ fn first_of<T>(seed: u64, mut attempt: impl FnMut(u64) -> Option<T>) -> Option<(
     })
 }
 
-/// Draws a patient with nothing to put right but to sign off, which cannot fail.
+/// Draws a patient whose only issue is to sign off, which cannot fail.
 fn fallback(setup: &Setup, stream: PcgRandom) -> State {
     let mut draft = Draft::new(setup, stream);
     draft.add_issue(Issue::Sign);
@@ -79,7 +81,7 @@ fn attempt(setup: &Setup, stream: PcgRandom) -> Option<State> {
     Some(draft.state)
 }
 
-/// Plants what must be put right.
+/// Plants the problems of the sub-environment. Returns `None` if that fails.
 fn plant(draft: &mut Draft) -> Option<()> {
     let level = draft.state.observation.case.difficulty() as usize;
     match draft.state.observation.case.sub() {

@@ -1,4 +1,4 @@
-//! Plants pairs, suspects, medicines under review, and doses in question.
+//! Planting of pairs, suspects, medicines under review, and questioned doses.
 
 use super::draft::{Draft, TRIES};
 use crate::polyguard::model::case::{Difficulty, Split};
@@ -7,13 +7,13 @@ use crate::polyguard::model::hidden::Issue;
 use crate::polyguard::model::patient::Lab;
 use crate::polyguard::model::regimen::Bucket;
 
-/// Probability that the chart already says whether a medicine is needed, by difficulty.
+/// Probability, by difficulty, that the chart shows from the start whether a medicine is needed.
 const VISIBLE: [f64; 3] = [0.6, 0.45, 0.3];
-/// Tries for one pair.
+/// Maximum number of tries for one pair.
 const PAIR_TRIES: usize = 80;
 
 impl Draft {
-    /// Plants a serious pair, one of which may not be needed.
+    /// Plants a serious pair, of which one medicine may not be needed.
     pub(super) fn plant_pair(&mut self) -> Option<()> {
         for _ in 0..PAIR_TRIES {
             let pool = self.pair_pool();
@@ -32,7 +32,8 @@ impl Draft {
         None
     }
 
-    /// Returns the pairs that the split allows; first of all those that it asks for.
+    /// Returns the pairs that the split allows; for the first planting of the split `holdout`, the
+    /// held-out pairs.
     fn pair_pool(&self) -> u64 {
         let marks = self.formulary().marks();
         let (all, held_out) = (marks.pairs, marks.held_out_pairs);
@@ -55,7 +56,7 @@ impl Draft {
         }
     }
 
-    /// Plants the suspects of a symptom.
+    /// Plants the suspects of a symptom and draws the culprit.
     pub(super) fn plant_suspects(&mut self, count: usize) -> Option<()> {
         let mut chosen = Vec::new();
         let plain = self.allowed() & !self.formulary().marks().taper;
@@ -74,7 +75,7 @@ impl Draft {
             chosen.push(id);
         }
         (chosen.len() == count).then_some(())?;
-        // The first weighs twice.
+        // The first suspect has twice the weight of the others.
         let at = self.below(count + 1).saturating_sub(1);
         let culprit = chosen[at];
         self.state.hidden.culprit = Some(culprit);
@@ -83,13 +84,14 @@ impl Draft {
         Some(())
     }
 
-    /// Returns whether the regimen has a medicine of the same class.
+    /// Returns `true` if the regimen has a medicine of the same class.
     pub(super) fn has_class_of(&self, id: ArchetypeId) -> bool {
         let class = id.bit() | self.formulary().marks().same_class[id.index()];
         self.present & class != 0
     }
 
-    /// Plants medicines that are not needed, and decoys that are.
+    /// Plants medicines that are not needed, and decoys that are needed; all of them are under
+    /// review.
     pub(super) fn plant_stale(&mut self, needless: usize, decoys: usize) -> Option<()> {
         let pool = self.pool(|id| {
             let a = self.formulary().get(id);
@@ -174,7 +176,7 @@ impl Draft {
         Some(())
     }
 
-    /// Plants a medicine whose safety hangs on a laboratory value that is missing.
+    /// Plants a medicine whose safety depends on the missing eGFR.
     pub(super) fn plant_renal(&mut self) -> Option<()> {
         let benign = self.unit() < 0.45;
         let marks = self.formulary().marks();
@@ -191,7 +193,7 @@ impl Draft {
         };
         let condition = self.formulary().get(id).indication;
         if !benign && !self.is_clean(id, condition) {
-            // What nothing can replace may go only where it is not needed.
+            // A medicine without a clean substitute can only be removed if it is not needed.
             self.make_needless(place, 0.6);
         }
         self.add_issue(Issue::Info);

@@ -1,4 +1,5 @@
-//! Plants what must be replaced: a medicine with a bad partner, or a product of two components.
+//! Planting of medicines that must be replaced: one with a serious partner, or a product of two
+//! components.
 
 use super::draft::{Draft, TRIES};
 use crate::polyguard::model::case::Split;
@@ -6,12 +7,13 @@ use crate::polyguard::model::formulary::{ArchetypeId, each_archetype};
 use crate::polyguard::model::hidden::Issue;
 use crate::polyguard::model::regimen::{Bucket, Drug};
 
-/// Probability that the chart says what was not tolerated.
+/// Probability, by difficulty, that the chart shows the intolerance from the start.
 const KNOWN_ADE: [f64; 3] = [1.0, 0.6, 0.3];
 
 impl Draft {
-    /// Returns the partners with which an archetype makes a serious pair that the split allows; for
-    /// the first planting of the split `holdout` only held-out pairs, if there are any.
+    /// Returns the archetypes that form a serious pair with `id` that the split allows. For the
+    /// first planting of the split `holdout`, returns only those of held-out pairs, if there are
+    /// any.
     fn serious_partners(&self, id: ArchetypeId) -> u64 {
         let formulary = self.formulary();
         let egfr = Some(self.state.hidden.egfr());
@@ -24,13 +26,14 @@ impl Draft {
         }
     }
 
-    /// Returns the other archetypes that treat the first indication of one.
+    /// Returns the other archetypes that treat the first indication of `id`.
     fn alternatives(&self, id: ArchetypeId) -> u64 {
         let condition = self.formulary().get(id).indication;
         self.allowed() & !id.bit() & self.formulary().marks().treating[condition as usize]
     }
 
-    /// Returns the alternatives that could really take the place of a medicine.
+    /// Returns the alternatives that could replace a medicine without a duplicate, a clashing pair
+    /// or a renal problem.
     fn good_alternatives(&self, id: ArchetypeId) -> u64 {
         let others = self.present & !id.bit();
         each_archetype(self.alternatives(id))
@@ -42,7 +45,7 @@ impl Draft {
             .fold(0, |bits, other| bits | other.bit())
     }
 
-    /// Plants a medicine with a serious partner, of whose alternatives one may not be tolerated.
+    /// Plants a medicine with a serious partner; one of its alternatives may not be tolerated.
     pub(super) fn plant_problem(&mut self) -> Option<()> {
         let pool = self.pool(|id| {
             !self.formulary().get(id).taper
@@ -149,7 +152,8 @@ impl Draft {
         self.planted += 1;
     }
 
-    /// Returns whether what must be replaced can be, with everything else that is taken.
+    /// Returns `true` if the medicine or product that must be replaced can be replaced, given the
+    /// rest of the regimen.
     pub(super) fn is_solvable(&self) -> bool {
         let intolerant = self.state.hidden.intolerant.map_or(0, ArchetypeId::bit);
         match (self.state.observation.problem, self.state.hidden.components) {

@@ -1,4 +1,4 @@
-//! Plants broken rules about sets of medicines, and makes sure that they can be put right.
+//! Planting of broken set rules that can be resolved.
 
 use super::draft::{Draft, TRIES};
 use crate::polyguard::dynamics::risk;
@@ -12,7 +12,7 @@ impl Draft {
         let mut rules = SetRule::ALL;
         self.state.hidden.stream.shuffle(&mut rules);
         let both = [rules[0], rules[1]];
-        // Sedation and anticholinergic burden come together too often to be two problems.
+        // Sedation and anticholinergic burden overlap too often to count as two problems.
         if both.contains(&SetRule::Cns3) && both.contains(&SetRule::Acb3) {
             rules.swap(1, 2);
         }
@@ -47,7 +47,7 @@ impl Draft {
         None
     }
 
-    /// Returns the archetypes that bring the regimen nearer to breaking a rule.
+    /// Returns the archetypes that bring the regimen closer to breaking a rule.
     fn qualifying(&self, rule: SetRule) -> u64 {
         let marks = self.formulary().marks();
         match rule {
@@ -67,8 +67,8 @@ impl Draft {
         }
     }
 
-    /// Makes medicines needless until those that are needed and cannot be replaced no longer break
-    /// the rule on their own.
+    /// Marks medicines as not needed until the members that are needed and cannot be replaced no
+    /// longer break the rule by themselves.
     fn repair(&mut self, rule: SetRule) {
         loop {
             let stuck: Vec<(usize, ArchetypeId)> = self.irreplaceable(rule);
@@ -83,7 +83,8 @@ impl Draft {
         }
     }
 
-    /// Returns the members of a rule that are needed and have no clean substitute.
+    /// Returns the members of a rule that are needed and have no clean substitute, with their
+    /// positions.
     fn irreplaceable(&self, rule: SetRule) -> Vec<(usize, ArchetypeId)> {
         let (formulary, mask) = (self.formulary(), self.present);
         let rows = self.state.observation.regimen.iter().enumerate();
@@ -97,7 +98,8 @@ impl Draft {
             .collect()
     }
 
-    /// Returns whether a substitute is clean and no member of the rule itself.
+    /// Returns `true` if the medicine has a clean substitute and a listed one that is not a member
+    /// of the rule.
     fn leaves_cleanly(&self, rule: SetRule, id: ArchetypeId) -> bool {
         let formulary = self.formulary();
         let condition = formulary.get(id).indication;

@@ -1,9 +1,9 @@
-//! Archetypes: classes of medicines with made-up precision, never real drugs.
+//! Archetypes: classes of medicines with made-up traits, never real drugs.
 
 use super::words::{Condition, Conditions, Tag, Tags};
 use crate::num::set_bits;
 
-/// The place of an archetype in its formulary.
+/// The position of an archetype in its formulary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ArchetypeId(pub(crate) u8);
 
@@ -15,7 +15,7 @@ impl ArchetypeId {
         self.0 as usize
     }
 
-    /// Returns the set of this archetype alone.
+    /// Returns the bit set that contains only this archetype.
     #[must_use]
     #[inline]
     pub const fn bit(self) -> u64 {
@@ -23,7 +23,7 @@ impl ArchetypeId {
     }
 }
 
-/// Iterates over the archetypes of a set of bits, in the order of the table.
+/// Iterates over the archetypes of a bit set, in table order.
 pub fn each_archetype(bits: u64) -> impl Iterator<Item = ArchetypeId> {
     set_bits(bits).map(ArchetypeId)
 }
@@ -31,45 +31,45 @@ pub fn each_archetype(bits: u64) -> impl Iterator<Item = ArchetypeId> {
 /// An archetype with its public traits (spec polyguard §2).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Archetype {
-    /// The name, such as `warfarin_like`.
+    /// Name of the archetype, such as `warfarin_like`.
     pub name: String,
-    /// The class, such as `anticoagulant`.
+    /// Class of the archetype, such as `anticoagulant`.
     pub class: String,
-    /// The class as a number within the formulary.
+    /// Number of the class within the formulary.
     pub class_id: u8,
-    /// Anticholinergic burden, 0..=3.
+    /// Anticholinergic burden points, 0..=3.
     pub acb: u8,
-    /// Unsafe below this eGFR in mL/min.
+    /// eGFR in mL/min below which the archetype is unsafe, if there is such a limit.
     pub renal_below: Option<f64>,
-    /// Acts on the central nervous system.
+    /// `true` if it acts on the central nervous system.
     pub cns: bool,
-    /// May not be stopped at once.
+    /// `true` if it must be tapered and not stopped at once.
     pub taper: bool,
-    /// Has a narrow window between too little and too much.
+    /// `true` if its window between too little and too much is narrow.
     pub narrow: bool,
-    /// Never met in the split `train`.
+    /// `true` if it never occurs in the split `train`.
     pub held_out: bool,
-    /// Public hints.
+    /// The public hints at interactions.
     pub tags: Tags,
     /// The conditions that it treats.
     pub treats: Conditions,
-    /// The first condition that it treats: its default indication.
+    /// The first condition that it treats, which is its default indication.
     pub indication: Condition,
-    /// Its listed substitutes, as bits of [`ArchetypeId`].
+    /// The listed substitutes, as bits of [`ArchetypeId`].
     pub substitutes: u64,
-    /// The source of the row.
+    /// The source of the table row.
     pub source: String,
 }
 
 impl Archetype {
-    /// Returns whether it is unsafe at an eGFR that is known.
+    /// Returns `true` if the archetype is unsafe at this eGFR, in mL/min.
     #[must_use]
     #[inline]
     pub fn unsafe_at(&self, egfr: f64) -> bool {
         self.renal_below.is_some_and(|below| egfr < below)
     }
 
-    /// Returns whether public traits let one suspect an interaction of the two (spec §2.3).
+    /// Returns `true` if public traits suggest an interaction of the two (spec §2.3).
     #[must_use]
     pub const fn suspect(&self, other: &Self) -> bool {
         const SHARED: Tags = Tags::of(&[

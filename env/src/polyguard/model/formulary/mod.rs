@@ -1,8 +1,8 @@
-//! Public knowledge about medicines: archetypes, pairs that interact, rules about sets.
+//! Public knowledge about medicines: archetypes, interacting pairs, set rules.
 //!
-//! Two tables are part of the crate (`data/*.csv`, each row with its source): `reference`, what
-//! PolyGuard's public pages state, and `extended`, drafted for this project. Neither holds a real
-//! drug, and neither has clinical authority.
+//! Two tables are part of the crate (`data/*.csv`, each row with its source): `reference`, which
+//! contains what PolyGuard's public pages state, and `extended`, drafted for this project. Neither
+//! contains a real drug, and neither has clinical authority.
 
 mod archetype;
 mod pair;

@@ -7,24 +7,24 @@ use crate::num::set_bits;
 /// The grade of a pair, as written in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Grade {
-    /// Never together.
+    /// Must never be taken together.
     Contraindicated,
-    /// A serious interaction.
+    /// A serious interaction at every eGFR.
     Major,
-    /// Serious where the eGFR is below 60, else moderate.
+    /// Serious at an eGFR below 60, otherwise moderate.
     MajorIfRenal,
-    /// Worth knowing.
+    /// A moderate interaction at every eGFR.
     Moderate,
 }
 
 named_enum! {
     /// The severity of a pair for one patient.
     pub enum Severity {
-        /// Worth knowing; no reason to act on its own.
+        /// A moderate interaction, no reason to act by itself.
         Moderate = "moderate",
-        /// A serious interaction.
+        /// A serious interaction for this patient.
         Major = "major",
-        /// Never together.
+        /// Must never be taken together.
         Contraindicated = "contraindicated",
     }
 }
@@ -41,7 +41,7 @@ impl Severity {
         }
     }
 
-    /// Returns whether the verifier forbids making such a pair.
+    /// Returns `true` if the verifier forbids creating a known pair of this severity.
     #[must_use]
     #[inline]
     pub const fn is_serious(self) -> bool {
@@ -62,7 +62,8 @@ impl Grade {
         })
     }
 
-    /// Returns the severity for a patient with this eGFR; the milder one where it is unknown.
+    /// Returns the severity for a patient with this eGFR, in mL/min; if it is unknown, the milder
+    /// one.
     #[must_use]
     #[inline]
     pub fn at(self, egfr: Option<f64>) -> Severity {
@@ -75,7 +76,7 @@ impl Grade {
     }
 }
 
-/// The place of a pair in its formulary.
+/// The position of a pair in its formulary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PairId(pub(crate) u8);
 
@@ -87,7 +88,7 @@ impl PairId {
         self.0 as usize
     }
 
-    /// Returns the set of this pair alone.
+    /// Returns the bit set that contains only this pair.
     #[must_use]
     #[inline]
     pub const fn bit(self) -> u64 {
@@ -95,7 +96,7 @@ impl PairId {
     }
 }
 
-/// Returns the pairs of a set of bits, in the order of the table.
+/// Iterates over the pairs of a bit set, in table order.
 #[inline]
 pub(crate) fn each_pair(bits: u64) -> impl Iterator<Item = PairId> {
     set_bits(bits).map(PairId)
@@ -104,28 +105,29 @@ pub(crate) fn each_pair(bits: u64) -> impl Iterator<Item = PairId> {
 /// A row of the table of pairs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
-    /// The first archetype.
+    /// The first archetype of the pair.
     pub first: ArchetypeId,
-    /// The second archetype.
+    /// The second archetype of the pair.
     pub second: ArchetypeId,
-    /// The grade.
+    /// The grade of the pair.
     pub grade: Grade,
-    /// Never met in the split `train`: marked so, or with an archetype that is.
+    /// `true` if the pair never occurs in the split `train`, because it or one of its archetypes is
+    /// marked as held out.
     pub held_out: bool,
-    /// Where the row comes from.
+    /// The source of the table row.
     pub source: String,
 }
 
 named_enum! {
-    /// A rule about several medicines at once.
+    /// A rule about a set of medicines.
     pub enum SetRule {
-        /// Three or more that act on the central nervous system.
+        /// Three or more medicines that act on the central nervous system.
         Cns3 = "CNS3",
-        /// Anticholinergic burden of three or more.
+        /// An anticholinergic burden of three or more.
         Acb3 = "ACB3",
-        /// NSAID, RAS inhibitor and a diuretic together.
+        /// An NSAID, a RAS inhibitor and a diuretic together.
         Whammy = "WHAMMY",
-        /// Two of one class.
+        /// Two medicines of one class.
         Dup = "DUP",
     }
 }

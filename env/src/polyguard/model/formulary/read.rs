@@ -1,4 +1,4 @@
-//! Reads the tables of a formulary, says what is wrong with them, and holds the two that are part of
+//! Parsing of the formulary tables, with located errors, and the two formularies that are part of
 //! the crate.
 
 use std::sync::LazyLock;
@@ -8,47 +8,47 @@ use super::pair::{Grade, Pair};
 use super::table::Formulary;
 use super::words::{Condition, Conditions, Tag, Tags};
 
-/// An error in a table.
+/// An error in a table, with its location.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of {table}: {problem}")]
 struct TableError {
-    /// Which table.
+    /// Name of the table.
     table: &'static str,
-    /// Its line, the heading being 1.
+    /// Line number; the heading is line 1.
     line: usize,
-    /// What is wrong there.
+    /// The problem in that line.
     problem: Problem,
 }
 
-/// An error in a row of a table.
+/// The problem in a row of a table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 enum Problem {
-    /// Too few or too many fields.
+    /// The row has too few or too many fields.
     #[error("{found} fields where there are {expected}")]
     Fields {
-        /// As found.
+        /// Number of fields found.
         found: usize,
-        /// As it should be.
+        /// Number of fields expected.
         expected: usize,
     },
-    /// A word that is not in its list.
+    /// The word is not in its vocabulary.
     #[error("unknown {what} {word:?}")]
     Unknown {
-        /// What the word should be.
+        /// The kind of word expected.
         what: &'static str,
-        /// The word.
+        /// The word that was found.
         word: String,
     },
-    /// Something that stands in the table already.
+    /// The entry is already in the table.
     #[error("{0} stands there twice")]
     Twice(String),
-    /// Something that refers to itself.
+    /// The entry refers to itself.
     #[error("{0} refers to itself")]
     Itself(String),
-    /// Neither a source nor what it is given for may be left out.
+    /// A required field is empty.
     #[error("no {0}")]
     Missing(&'static str),
-    /// More than a word of bits can name.
+    /// The table has more rows than a bit set can hold.
     #[error("more than {0} rows")]
     TooMany(usize),
 }
@@ -60,7 +60,7 @@ fn unknown(what: &'static str, word: &str) -> Problem {
     }
 }
 
-/// Returns the rows of a table without its heading, each with its line.
+/// Iterates over the rows of a table, without its heading, with their line numbers.
 fn rows<const N: usize>(
     table: &'static str,
     text: &'static str,
@@ -77,7 +77,7 @@ fn rows<const N: usize>(
     })
 }
 
-/// Reads both tables of a formulary.
+/// Parses the two tables of a formulary.
 fn formulary(archetypes: &'static str, pairs: &'static str) -> Result<Formulary, TableError> {
     let table = "archetypes";
     let mut read: Vec<Archetype> = Vec::new();
@@ -98,7 +98,7 @@ fn formulary(archetypes: &'static str, pairs: &'static str) -> Result<Formulary,
             classes.len() - 1
         });
         read.push(archetype(fields, class_id as u8).map_err(at)?);
-        // One more name than archetypes, the product of unknown parts, fits a word of 64 bits.
+        // With the product, the drugs must fit into a 64-bit set.
         if read.len() > 62 {
             return Err(at(Problem::TooMany(62)));
         }
@@ -233,8 +233,8 @@ fn pair(read: &[Archetype], fields: [&str; 5]) -> Result<Pair, Problem> {
 fn shipped(archetypes: &'static str, pairs: &'static str) -> Formulary {
     match formulary(archetypes, pairs) {
         Ok(formulary) => formulary,
-        // Part of the program: a test reads both.
-        Err(e) => unreachable!("a shipped table is wrong: {e}"),
+        // The tables are part of the program, and a test parses both.
+        Err(e) => unreachable!("invalid built-in table: {e}"),
     }
 }
 
@@ -255,13 +255,13 @@ static EXTENDED: LazyLock<Formulary> = LazyLock::new(|| {
 });
 
 impl Formulary {
-    /// Returns what the public pages of PolyGuard state.
+    /// Returns the tables that PolyGuard's public pages state.
     #[must_use]
     pub fn reference() -> &'static Self {
         &REFERENCE
     }
 
-    /// Returns the larger table, made for this project.
+    /// Returns the larger tables, made for this project.
     #[must_use]
     pub fn extended() -> &'static Self {
         &EXTENDED

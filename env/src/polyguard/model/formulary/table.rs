@@ -1,82 +1,82 @@
-//! A formulary: archetypes, listed pairs, and sets of them that a step asks for.
+//! A formulary: archetypes, listed pairs, and precomputed sets of them that a step needs.
 
 use super::archetype::{Archetype, ArchetypeId};
 use super::pair::{Grade, Pair, PairId};
 use super::words::Condition;
 
-/// The name that a product of unknown parts goes by.
+/// Name of the product with unknown components.
 pub const PRODUCT: &str = "new_drug";
 
 /// Sentinel value: no pair, or no term.
 const NONE: u8 = u8::MAX;
 
-/// A formulary: archetypes and listed pairs with lookup tables.
+/// A formulary: archetypes and listed pairs, with lookup tables.
 #[derive(Clone, Debug)]
 pub struct Formulary {
     archetypes: Vec<Archetype>,
     pairs: Vec<Pair>,
-    /// Per pair: both, as bits of [`ArchetypeId`].
+    /// Both archetypes of each pair, as bits of [`ArchetypeId`].
     ends: Vec<u64>,
-    /// `[first][second]`: the place of the pair.
+    /// Index of the pair of two archetypes, as `[first][second]`; [`NONE`] if there is none.
     matrix: Vec<u8>,
-    /// Per archetype: its partners.
+    /// Partners of each archetype.
     partners: Vec<Partners>,
     marks: Marks,
-    /// Per archetype: its number among the terms of a rationale, the same in every formulary.
+    /// Number of each archetype among the terms of a rationale, the same in every formulary.
     words: Vec<u8>,
 }
 
 /// The partners of an archetype, as bits of [`ArchetypeId`], and its listed pairs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Partners {
-    /// In listed pairs.
+    /// Partners in all listed pairs.
     listed: u64,
-    /// In listed pairs that are serious for everybody.
+    /// Partners in pairs that are serious at every eGFR.
     serious: u64,
-    /// In listed pairs that are serious for a weak kidney alone.
+    /// Partners in pairs that are serious only at a low eGFR.
     serious_if_renal: u64,
-    /// In listed pairs that are held out.
+    /// Partners in pairs that are held out.
     held_out: u64,
-    /// In suspected pairs.
+    /// Partners in suspected pairs.
     suspected: u64,
     /// The listed pairs, as bits of [`PairId`].
     pairs: u64,
 }
 
-/// Sets of archetypes that share a trait, as bits of [`ArchetypeId`].
+/// Sets of archetypes with a common trait, as bits of [`ArchetypeId`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
-    /// Kept out of the split `train`.
+    /// Archetypes excluded from the split `train`.
     pub(crate) held_out: u64,
-    /// Act on the central nervous system.
+    /// Archetypes that act on the central nervous system.
     pub(crate) cns: u64,
-    /// Anticholinergic points in binary: ones, twos.
+    /// Anticholinergic points as two-bit numbers: the low bits, then the high bits.
     pub(crate) acb: [u64; 2],
-    /// Have a limit of the eGFR.
+    /// Archetypes that are unsafe below some eGFR.
     pub(crate) renal: u64,
-    /// Have a narrow window.
+    /// Archetypes with a narrow window.
     pub(crate) narrow: u64,
-    /// May not be stopped at once.
+    /// Archetypes that must be tapered.
     pub(crate) taper: u64,
-    /// The three parties of [`SetRule::Whammy`].
+    /// The three groups of `SetRule::Whammy`.
     pub(crate) whammy: [u64; 3],
-    /// Share their class with another archetype.
+    /// Archetypes that share their class with another one.
     pub(crate) with_class: u64,
-    /// Per archetype: the others of its class.
+    /// For each archetype, the others of its class.
     pub(crate) same_class: Vec<u64>,
-    /// The classes of several archetypes.
+    /// The classes with more than one archetype.
     pub(crate) classes: Vec<u64>,
-    /// Per condition: the archetypes that treat it.
+    /// For each condition, the archetypes that treat it.
     pub(crate) treating: [u64; Condition::ALL.len()],
     /// Limits of the eGFR, each with the archetypes that are unsafe below it.
     renal_limits: Vec<(f64, u64)>,
     /// All listed pairs, as bits of [`PairId`].
     pub(crate) pairs: u64,
-    /// Pairs that are serious for everybody, as bits of [`PairId`].
+    /// Pairs that are serious at every eGFR, as bits of [`PairId`].
     serious_pairs: u64,
-    /// Pairs that are serious for a weak kidney alone.
+    /// Pairs that are serious only at a low eGFR, as bits of [`PairId`].
     serious_pairs_if_renal: u64,
-    /// Pairs that are held out.
+    /// Pairs that are held out, as bits of [`PairId`].
     pub(crate) held_out_pairs: u64,
 }
 
@@ -136,7 +136,7 @@ impl Marks {
     }
 }
 
-/// Returns whether a pair that is serious for a weak kidney alone is serious at this eGFR.
+/// Returns `true` if pairs that are serious only at a low eGFR are serious at this one.
 fn is_weak(egfr: Option<f64>) -> bool {
     Grade::MajorIfRenal.at(egfr).is_serious()
 }
@@ -201,7 +201,7 @@ impl Formulary {
         }
     }
 
-    /// Takes the term numbers of another formulary that has all of the archetypes.
+    /// Uses the term numbers of another formulary that contains all of the archetypes.
     pub(super) fn with_terms_of(mut self, other: &Self) -> Self {
         let number = |own: &Archetype| other.find(&own.name).map_or(NONE, |id| id.0);
         self.words = self.archetypes.iter().map(number).collect();
@@ -214,19 +214,19 @@ impl Formulary {
         self.words[id.index()]
     }
 
-    /// Returns all archetypes, in the order of the table.
+    /// Returns all archetypes, in table order.
     #[must_use]
     pub fn archetypes(&self) -> &[Archetype] {
         &self.archetypes
     }
 
-    /// Returns all listed pairs, in the order of the table.
+    /// Returns all listed pairs, in table order.
     #[must_use]
     pub fn pairs(&self) -> &[Pair] {
         &self.pairs
     }
 
-    /// Iterates over the ids of all archetypes.
+    /// Iterates over the ids of all archetypes, in table order.
     pub fn ids(&self) -> impl Iterator<Item = ArchetypeId> + use<> {
         (0..self.archetypes.len() as u8).map(ArchetypeId)
     }
@@ -252,14 +252,14 @@ impl Formulary {
         &self.ends
     }
 
-    /// Returns the archetype with this name.
+    /// Returns the id of the archetype with this name, if there is one.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<ArchetypeId> {
         let place = self.archetypes.iter().position(|a| a.name == name);
         place.map(|at| ArchetypeId(at as u8))
     }
 
-    /// Returns the listed pair of two archetypes.
+    /// Returns the listed pair of two archetypes, if there is one.
     #[must_use]
     #[inline]
     pub fn between(&self, a: ArchetypeId, b: ArchetypeId) -> Option<PairId> {
@@ -267,21 +267,22 @@ impl Formulary {
         (at != NONE).then_some(PairId(at))
     }
 
-    /// Returns the archetypes that make a listed pair with this one, as bits.
+    /// Returns the archetypes that form a listed pair with this one, as bits.
     #[must_use]
     #[inline]
     pub fn partners(&self, id: ArchetypeId) -> u64 {
         self.partners[id.index()].listed
     }
 
-    /// Returns the archetypes that make a suspected pair with this one by public traits, as bits.
+    /// Returns the archetypes that form a suspected pair with this one according to public traits,
+    /// as bits.
     #[must_use]
     #[inline]
     pub fn suspects(&self, id: ArchetypeId) -> u64 {
         self.partners[id.index()].suspected
     }
 
-    /// Returns the archetypes that make a serious pair with this one at an eGFR, as bits.
+    /// Returns the archetypes that form a serious pair with this one at an eGFR, as bits.
     #[inline]
     pub(crate) fn serious_partners(&self, id: ArchetypeId, egfr: Option<f64>) -> u64 {
         let partners = &self.partners[id.index()];
@@ -289,7 +290,7 @@ impl Formulary {
         partners.serious | if weak { partners.serious_if_renal } else { 0 }
     }
 
-    /// Returns the archetypes that make a held-out pair with this one, as bits.
+    /// Returns the archetypes that form a held-out pair with this one, as bits.
     #[inline]
     pub(crate) fn held_out_partners(&self, id: ArchetypeId) -> u64 {
         self.partners[id.index()].held_out
@@ -301,14 +302,14 @@ impl Formulary {
         self.partners[id.index()].pairs
     }
 
-    /// Returns the archetypes of the split `holdout`, as bits.
+    /// Returns the held-out archetypes, as bits.
     #[must_use]
     #[inline]
     pub const fn held_out(&self) -> u64 {
         self.marks.held_out
     }
 
-    /// Returns the sets of archetypes that share a trait.
+    /// Returns the sets of archetypes with a common trait.
     #[inline]
     pub(crate) const fn marks(&self) -> &Marks {
         &self.marks

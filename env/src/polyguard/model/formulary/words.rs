@@ -3,7 +3,7 @@
 use crate::named_enum;
 use crate::num::set_bits;
 
-/// Makes an enum with names, and a set of them in one word of bits.
+/// Defines an enum of named words, and a bit set of them.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident, $set:ident, $bits:ty, $($(#[$word_doc:meta])* $word:ident = $text:literal,)*) => {
         named_enum! {
@@ -13,15 +13,15 @@ macro_rules! words {
             }
         }
 
-        /// A set of them.
+        /// A set of these words, stored as bits.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         pub struct $set($bits);
 
         impl $set {
-            /// Nothing.
+            /// The empty set of words.
             pub const EMPTY: Self = Self(0);
 
-            /// Makes those listed.
+            /// Creates the set of the listed words.
             #[must_use]
             pub const fn of(words: &[$name]) -> Self {
                 let (mut bits, mut at) = (0, 0);
@@ -32,57 +32,57 @@ macro_rules! words {
                 Self(bits)
             }
 
-            /// Returns whether the word is in it.
+            /// Returns `true` if the set contains the word.
             #[must_use]
             #[inline]
             pub const fn has(self, word: $name) -> bool {
                 self.0 >> word as u32 & 1 == 1
             }
 
-            /// Puts the word in.
+            /// Adds a word to the set.
             pub const fn insert(&mut self, word: $name) {
                 self.0 |= 1 << word as u32;
             }
 
-            /// Takes the word out.
+            /// Removes a word from the set.
             pub const fn remove(&mut self, word: $name) {
                 self.0 &= !(1 << word as u32);
             }
 
-            /// Returns what is in both.
+            /// Returns the intersection of two sets.
             #[must_use]
             #[inline]
             pub const fn and(self, other: Self) -> Self {
                 Self(self.0 & other.0)
             }
 
-            /// Returns what is in either.
+            /// Returns the union of two sets.
             #[must_use]
             #[inline]
             pub const fn or(self, other: Self) -> Self {
                 Self(self.0 | other.0)
             }
 
-            /// Returns whether there is nothing in it.
+            /// Returns `true` if the set is empty.
             #[must_use]
             #[inline]
             pub const fn is_empty(self) -> bool {
                 self.0 == 0
             }
 
-            /// Returns how many there are.
+            /// Returns the number of words in the set.
             #[must_use]
             pub const fn len(self) -> u32 {
                 self.0.count_ones()
             }
 
-            /// Returns the bits, one a word in the order of the numbers.
+            /// Returns the bits, one per word in declaration order.
             #[must_use]
             pub const fn bits(self) -> $bits {
                 self.0
             }
 
-            /// Returns the words, in the order of their numbers.
+            /// Iterates over the words, in declaration order.
             pub fn iter(self) -> impl Iterator<Item = $name> {
                 set_bits(u64::from(self.0)).map_while(|at| $name::ALL.get(usize::from(at)).copied())
             }
@@ -91,87 +91,87 @@ macro_rules! words {
 }
 
 words! {
-    /// What a medicine is taken for.
+    /// A condition for which a medicine is taken.
     Condition, Conditions, u32,
-    /// Risk of clots.
+    /// Risk of blood clots.
     ClotRisk = "clot_risk",
     /// Ischaemic heart disease.
     IschaemicHeart = "ischaemic_heart",
-    /// Pain.
+    /// Pain of any kind but nerve pain.
     Pain = "pain",
-    /// Nerve pain.
+    /// Pain caused by damaged nerves.
     Neuropathy = "neuropathy",
-    /// Sleeplessness.
+    /// Difficulty falling or staying asleep.
     Sleep = "sleep",
-    /// Anxiety.
+    /// Anxiety that needs treatment.
     Anxiety = "anxiety",
-    /// Depression.
+    /// Depression that needs treatment.
     Depression = "depression",
-    /// Psychosis.
+    /// Psychosis that needs treatment.
     Psychosis = "psychosis",
-    /// Failing memory.
+    /// Failing memory and thinking.
     Cognition = "cognition",
-    /// Bipolar disorder.
+    /// Bipolar mood disorder.
     Bipolar = "bipolar",
     /// High blood pressure.
     Hypertension = "hypertension",
-    /// Irregular heartbeat.
+    /// Irregular or fast heartbeat.
     Arrhythmia = "arrhythmia",
-    /// Heart failure.
+    /// Heart failure of any degree.
     HeartFailure = "heart_failure",
-    /// Blood lipids.
+    /// Raised lipids in the blood.
     Lipid = "lipid",
-    /// Vascular disease.
+    /// Disease of the blood vessels.
     Vascular = "vascular",
-    /// Diabetes.
+    /// Diabetes, with raised blood glucose.
     Diabetes = "diabetes",
-    /// Reflux.
+    /// Reflux of stomach acid.
     Reflux = "reflux",
     /// Overactive bladder.
     Bladder = "bladder",
-    /// Allergy.
+    /// Allergic reactions of any kind.
     Allergy = "allergy",
-    /// Epilepsy.
+    /// Epilepsy with recurring seizures.
     Epilepsy = "epilepsy",
-    /// An infection.
+    /// An infection by bacteria.
     Infection = "infection",
-    /// Muscle spasm.
+    /// Painful muscle spasms.
     Spasm = "spasm",
 }
 
 words! {
-    /// A public trait that hints at interactions.
+    /// A public trait that suggests interactions.
     Tag, Tags, u16,
     /// Raises the risk of bleeding.
     Bleeding = "bleeding",
-    /// Slows breathing.
+    /// Slows or weakens breathing.
     RespiratoryDepression = "respiratory_depression",
-    /// Acts on serotonin.
+    /// Acts on the serotonin system.
     Serotonergic = "serotonergic",
-    /// Blocks acetylcholine.
+    /// Blocks the effect of acetylcholine.
     Anticholinergic = "anticholinergic",
     /// Lengthens the QT interval.
     Qt = "qt",
-    /// Slows the heart.
+    /// Slows the heart rate.
     Bradycardia = "bradycardia",
-    /// Raises potassium.
+    /// Raises the potassium level.
     Hyperkalaemia = "hyperkalaemia",
-    /// Lowers blood pressure.
+    /// Lowers the blood pressure.
     Hypotension = "hypotension",
-    /// Inhibits a cytochrome.
+    /// Inhibits a cytochrome enzyme.
     CypInh = "cyp_inh",
-    /// Induces a cytochrome.
+    /// Induces a cytochrome enzyme.
     CypInd = "cyp_ind",
-    /// Is broken down by a cytochrome.
+    /// Is metabolised by a cytochrome enzyme.
     CypSub = "cyp_sub",
-    /// Changes renal clearance of others.
+    /// Changes the renal clearance of others.
     RenalClear = "renal_clear",
-    /// Harms the kidney.
+    /// Can injure the kidney.
     RenalInjury = "renal_injury",
-    /// Leaves by the kidney.
+    /// Is cleared by the kidney.
     RenalSub = "renal_sub",
-    /// Sedates.
+    /// Causes sleepiness or sedation.
     Sedation = "sedation",
-    /// Causes falls.
+    /// Raises the risk of falls.
     Falls = "falls",
 }

@@ -1,20 +1,21 @@
-//! Reads what a language model says: from a completion to an action (spec polyguard §9).
+//! The parser of completions: from a language model's text to an action (spec polyguard §9).
 //!
-//! The order of the tests, the first that holds decides:
+//! The following tests are applied in order; the first one that holds decides:
 //!
-//! 1. more than 2,000 characters: [`Action::Exploit`], and nothing is looked at;
+//! 1. more than 2,000 characters: [`Action::Exploit`], without further parsing;
 //! 2. nothing but white space: [`Violation::Empty`];
-//! 3. anything of the list of §8 (two different ids, two JSON objects, a verdict, chat templates,
-//!    fences, characters that cannot be seen, forged ids): [`Action::Exploit`]. Texts within JSON
-//!    are looked at as they are once escapes are resolved;
+//! 3. any exploit listed in §8 (two different ids, two JSON objects, a verdict, chat templates,
+//!    fences, invisible characters, forged ids): [`Action::Exploit`]. Strings within JSON are
+//!    checked after their escapes are resolved;
 //! 4. a text that is one JSON object: its fields decide;
-//! 5. one line in the asked form: the candidate. It is repaired where it is not the whole text, or
-//!    has other letters or spaces. Two such lines: [`Violation::Ambiguous`];
-//! 6. anything else is refused: [`Violation::BadId`] where something is assigned that is no id,
-//!    [`Violation::Ambiguous`] where several candidates are mentioned, [`Violation::Empty`] where
-//!    only the rationale is missing, else [`Violation::NoCandidate`].
+//! 5. one line in the requested form: its candidate is chosen. The answer counts as repaired if the
+//!    line is not the whole text, or differs in case or spaces. Two such lines:
+//!    [`Violation::Ambiguous`];
+//! 6. any other text is refused: [`Violation::BadId`] if something other than an id is assigned to
+//!    `candidate_id`, [`Violation::Ambiguous`] if several candidates are mentioned,
+//!    [`Violation::Empty`] if only the rationale is missing, otherwise [`Violation::NoCandidate`].
 //!
-//! What cannot be read never becomes a candidate.
+//! An unreadable completion is never replaced by a candidate.
 
 mod exploit;
 mod object;
@@ -35,7 +36,7 @@ use reading::{refuse, repaired_if};
 use scan::{Form, Mention, assigned, form, mentions};
 
 impl Action {
-    /// Parses a completion with the names of a formulary.
+    /// Parses a completion, using the names of a formulary.
     #[must_use]
     pub fn parse(completion: &str, formulary: &Formulary) -> Self {
         Reading::of(completion, formulary).action
@@ -43,7 +44,7 @@ impl Action {
 }
 
 impl Reading {
-    /// Reads a completion.
+    /// Parses a completion, using the names of a formulary.
     #[must_use]
     pub fn of(completion: &str, formulary: &Formulary) -> Self {
         if completion.chars().nth(COMPLETION_MAX).is_some() {
@@ -67,7 +68,7 @@ impl Reading {
     }
 }
 
-/// Returns the only line of the asked form.
+/// Parses a text that is expected to contain exactly one line of the requested form.
 fn lines(text: &str) -> Reading {
     let mut forms = text.lines().filter_map(form);
     match (forms.next(), forms.next()) {
@@ -103,7 +104,7 @@ fn answer(found: &Form<'_>, whole: bool) -> Reading {
     }
 }
 
-/// Returns why a text without the form is refused.
+/// Returns the refusal of a text without a line of the requested form.
 fn formless(text: &str) -> Reading {
     let lower = text.to_ascii_lowercase();
     let mut ids = assigned(&lower, "candidate_id");

@@ -1,4 +1,4 @@
-//! The other form of an answer: a JSON object.
+//! The alternative form of an answer: a JSON object.
 
 use super::reading::{RATIONALE_MAX, Reading, refuse, repaired_if};
 use crate::json::{FieldFault, Fields, Json};
@@ -10,7 +10,7 @@ use crate::polyguard::model::history::Violation;
 use crate::polyguard::model::regimen::Drug;
 use crate::polyguard::model::terms::Terms;
 
-/// The fields that there are.
+/// The fields that an answer may have.
 pub(in crate::polyguard) const FIELDS: [&str; 6] = [
     "candidate_id",
     "rationale",
@@ -21,10 +21,10 @@ pub(in crate::polyguard) const FIELDS: [&str; 6] = [
 ];
 /// The fields of `args`.
 const ARGS: [&str; 2] = ["bucket_delta", "target"];
-/// The word for a medicine where there is none.
+/// Word that stands for no medicine.
 const NO_DRUG: &str = "none";
 
-/// Returns what an object says. `null` is the same as leaving a field out.
+/// Parses an object. A field that is `null` is treated as missing.
 pub(super) fn object(fields: &Fields, formulary: &Formulary) -> Reading {
     match read(fields, formulary) {
         Ok(choice) => Reading {
@@ -85,7 +85,8 @@ fn read(fields: &Fields, formulary: &Formulary) -> Result<Choice, Reading> {
     ))
 }
 
-/// Returns what is stated beside the id. What does not exist is a claim too: a false one.
+/// Returns the details stated beside the id. A detail that names something unknown is a false
+/// claim.
 fn claim(fields: &Fields, formulary: &Formulary) -> Result<Claim, Reading> {
     let mut claim = Claim::default();
     match fields.get("action_type") {
@@ -130,7 +131,7 @@ fn arg(args: &Fields, formulary: &Formulary) -> Option<Arg> {
     }
 }
 
-/// Checks that each field is known and occurs once.
+/// Returns an error unless every field is known and occurs once.
 fn known(fields: &Fields, names: &[&str]) -> Result<(), Reading> {
     Err(match fields.fault(names) {
         None => return Ok(()),

@@ -1,21 +1,21 @@
-//! The result of parsing a completion, and the limits of lengths.
+//! The result of parsing a completion, and the maximum lengths.
 
 use crate::polyguard::model::action::{Action, Choice};
 use crate::polyguard::model::history::Violation;
 
-/// Most characters of a completion; of a longer one nothing more is looked at.
+/// Maximum number of characters of a completion; longer ones are not parsed further.
 pub(crate) const COMPLETION_MAX: usize = 2_000;
-/// Most characters of a rationale.
+/// Maximum number of characters of a rationale.
 pub(crate) const RATIONALE_MAX: usize = 400;
-/// Most characters of a detail.
+/// Maximum number of characters of a detail.
 const DETAIL_MAX: usize = 160;
 
-/// A completion after parsing.
+/// The result of parsing a completion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// The action.
+    /// The action that the completion stands for.
     pub action: Action,
-    /// The reason of a refusal, for a person.
+    /// Explanation of a refusal or an exploit, for a human reader.
     pub detail: Option<String>,
 }
 
@@ -26,7 +26,7 @@ pub(super) fn exploit(what: &str) -> Reading {
     }
 }
 
-/// Returns an answer that is refused, and why.
+/// Creates a refusal with its explanation, truncated to [`DETAIL_MAX`] characters.
 pub(super) fn refuse(why: Violation, detail: impl Into<String>) -> Reading {
     let mut detail = detail.into();
     if let Some((end, _)) = detail.char_indices().nth(DETAIL_MAX) {

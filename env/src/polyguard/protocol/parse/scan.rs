@@ -1,17 +1,16 @@
-//! The pieces that a completion is looked through for: the asked form
-//! (`candidate_id=cand_03; rationale=…`) and what is close to it, ids of candidates, and what is
-//! assigned.
+//! The elements that a completion is searched for: lines of the requested form
+//! (`candidate_id=cand_03; rationale=…`) or close to it, ids of candidates, and assignments.
 
 use crate::polyguard::model::candidate::CandidateId;
 
-/// The kind of a text that starts like an id of a candidate.
+/// The classification of a word that starts like the id of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mention {
-    /// An id that a candidate can have.
+    /// A valid id of a candidate.
     Id(CandidateId),
-    /// Two digits that no candidate has: 11 to 99.
+    /// Two digits that are no valid id: 11 to 99.
     NoSuch,
-    /// Digits in another form than the ids have, such as `cand_1`, `cand_011` or `cand_00`.
+    /// Digits in an invalid form, such as `cand_1`, `cand_011` or `cand_00`.
     Forged,
     /// No number at all, such as `cand_xx`.
     Other,
@@ -21,19 +20,19 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Returns the word that a text starts with: letters, digits, underscores.
+/// Returns the word of letters, digits and underscores that a text starts with, which may be empty.
 pub(super) fn word(text: &str) -> &str {
     let end = text.find(|c| !is_word(c)).unwrap_or(text.len());
     &text[..end]
 }
 
-/// Returns the places of a word's beginning `stem` in a text, not within another word.
+/// Iterates over the positions where a word of the text starts with `stem`.
 fn places<'a>(text: &'a str, stem: &'a str) -> impl Iterator<Item = usize> + 'a {
     let starts = move |at: &usize| !text[..*at].chars().next_back().is_some_and(is_word);
     text.match_indices(stem).map(|(at, _)| at).filter(starts)
 }
 
-/// Returns what the ids in a text in small letters are.
+/// Iterates over the ids mentioned in a lower-case text, classified.
 pub(super) fn mentions(lower: &str) -> impl Iterator<Item = Mention> + '_ {
     const STEM: &str = "cand_";
     places(lower, STEM).map(move |at| {
@@ -48,8 +47,8 @@ pub(super) fn mentions(lower: &str) -> impl Iterator<Item = Mention> + '_ {
     })
 }
 
-/// Returns what follows the names of fields in a text in small letters: `name=value`, `"name": value`. The
-/// value is its first word, without quotes and brackets before it.
+/// Iterates over the values assigned to a name in a lower-case text, as in `name=value` or `"name":
+/// value`. Each value is its first word, without leading quotes and brackets.
 pub(super) fn assigned<'a>(lower: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
     lower.match_indices(name).filter_map(move |(at, _)| {
         let rest = value_of(&lower[at + name.len()..])?;
@@ -58,8 +57,8 @@ pub(super) fn assigned<'a>(lower: &'a str, name: &'a str) -> impl Iterator<Item 
     })
 }
 
-/// Returns what is assigned by a text that stands behind a name, if it assigns: by `=`, or by `:` behind a
-/// quoted name.
+/// Returns the text after an assignment operator, if `rest` starts with one: `=`, `:=`, or `:`
+/// after a quoted name.
 pub(super) fn value_of(rest: &str) -> Option<&str> {
     let bare = rest.trim_start_matches(['"', '\'', '`']);
     let quoted = bare.len() < rest.len();
@@ -70,26 +69,26 @@ pub(super) fn value_of(rest: &str) -> Option<&str> {
     }
 }
 
-/// A line that has the parts of the form.
+/// A line that has the parts of the requested form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Form<'a> {
-    /// The text in the place of the id.
+    /// The text in the position of the id.
     pub id: &'a str,
-    /// The rationale.
+    /// The text of the rationale.
     pub rationale: &'a str,
-    /// Whether it is the form to the letter.
+    /// `true` if the line matches the form exactly.
     pub strict: bool,
 }
 
 impl Form<'_> {
-    /// Returns the candidate, in capital or small letters.
+    /// Returns the candidate, ignoring ASCII case.
     pub(super) fn candidate(&self) -> Option<CandidateId> {
         CandidateId::parse(&self.id.to_ascii_lowercase())
     }
 }
 
-/// Returns whether a text is `^candidate_id=(cand_(?:0[1-9]|10)); rationale=(.{1,400})$`, but for the
-/// length of the rationale.
+/// Returns `true` if a line matches `^candidate_id=(cand_(?:0[1-9]|10)); rationale=(.{1,400})$`,
+/// regardless of the length of the rationale.
 fn is_strict(line: &str, id: &str, rationale: &str) -> bool {
     CandidateId::parse(id).is_some()
         && line.strip_prefix("candidate_id=").and_then(|rest| {
@@ -98,7 +97,7 @@ fn is_strict(line: &str, id: &str, rationale: &str) -> bool {
         }) == Some(true)
 }
 
-/// Returns a line that has the form, also with other letters or spaces.
+/// Parses a line that has the form, allowing differences in case and spaces.
 pub(super) fn form(line: &str) -> Option<Form<'_>> {
     let line = line.trim();
     let rest = assignment(line, "candidate_id")?;
@@ -112,7 +111,7 @@ pub(super) fn form(line: &str) -> Option<Form<'_>> {
     })
 }
 
-/// Returns what stands behind `name =`.
+/// Returns the text after `name =`, ignoring ASCII case.
 fn assignment<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let head = text.get(..name.len())?;
     if !head.eq_ignore_ascii_case(name) {

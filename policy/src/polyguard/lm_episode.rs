@@ -15,7 +15,7 @@ const SHORTLIST: usize = 3;
 /// bandit.
 #[derive(Clone, Debug)]
 pub struct LmEpisode {
-    situation: PromptState<PolyguardEnv>,
+    prompt_state: PromptState<PolyguardEnv>,
     bandit: Option<Bandit>,
     /// Candidates that the latest prompt left to the model; `None` means all that are shown.
     left: Option<Vec<CandidateId>>,
@@ -24,9 +24,9 @@ pub struct LmEpisode {
 impl LmEpisode {
     /// Creates an episode in which the model chooses among all shown candidates.
     #[must_use]
-    pub fn alone(setup: &Setup) -> Self {
+    pub fn new(setup: &Setup) -> Self {
         Self {
-            situation: PromptState::new(setup),
+            prompt_state: PromptState::new(setup),
             bandit: None,
             left: None,
         }
@@ -37,29 +37,29 @@ impl LmEpisode {
     pub fn with_bandit(setup: &Setup) -> Self {
         Self {
             bandit: Some(Bandit::new(Rule::LinUcb, setup.seed)),
-            ..Self::alone(setup)
+            ..Self::new(setup)
         }
     }
 
     /// Returns the state of the episode with the memory of its prompts.
     #[must_use]
-    pub const fn situation(&self) -> &PromptState<PolyguardEnv> {
-        &self.situation
+    pub const fn prompt_state(&self) -> &PromptState<PolyguardEnv> {
+        &self.prompt_state
     }
 
     /// Returns the episode in its current state.
     #[must_use]
     pub const fn episode(&self) -> &Episode {
-        self.situation.episode()
+        self.prompt_state.episode()
     }
 
     /// Returns the next prompt for the model.
-    pub fn ask(&mut self, style: PromptStyle) -> String {
-        let o = self.situation.observation();
+    pub fn prompt(&mut self, style: PromptStyle) -> String {
+        let o = self.prompt_state.observation();
         self.left = (self.bandit.as_mut()).map(|bandit| bandit.top_k(o, SHORTLIST));
         match &self.left {
-            None => self.situation.prompt(style),
-            Some(left) => self.situation.prompt_among(style, left),
+            None => self.prompt_state.prompt(style),
+            Some(left) => self.prompt_state.prompt_among(style, left),
         }
     }
 
@@ -68,14 +68,14 @@ impl LmEpisode {
     ///
     /// # Errors
     /// If the episode has ended.
-    pub fn answer(&mut self, text: &str) -> Result<Step, StepError> {
-        let said = Action::parse(text, self.situation.observation().formulary());
+    pub fn step_with_completion(&mut self, text: &str) -> Result<Step, StepError> {
+        let said = Action::parse(text, self.prompt_state.observation().formulary());
         let left = |id| self.left.as_ref().is_none_or(|left| left.contains(&id));
         let action = match said.id() {
             Some(id) if !left(id) => Action::Invalid(Violation::NoCandidate),
             _ => said,
         };
-        self.situation.step(action).map(|taken| taken.info)
+        self.prompt_state.step(action).map(|taken| taken.info)
     }
 }
 
@@ -95,15 +95,15 @@ mod tests {
 
     /// Returns an answer that names a candidate, in the format of the prompt style.
     fn naming(episode: &LmEpisode, id: CandidateId, style: PromptStyle) -> String {
-        let o = episode.situation().observation();
+        let o = episode.prompt_state().observation();
         PolyguardEnv::format_action(style, o, Action::explained(o, id))
     }
 
     #[test]
     fn a_model_alone_is_asked_what_everybody_is_asked() {
         for style in STYLES {
-            let mut episode = LmEpisode::alone(&setup());
-            let asked = episode.ask(style);
+            let mut episode = LmEpisode::new(&setup());
+            let asked = episode.prompt(style);
             assert_eq!(
                 asked,
                 PromptState::<PolyguardEnv>::new(&setup()).prompt(style)
@@ -116,7 +116,9 @@ mod tests {
                 .next_back();
             let last = last.map(|candidate| candidate.id);
             let text = naming(&episode, last.expect("there is one"), style);
-            let step = episode.answer(&text).expect("the episode goes on");
+            let step = episode
+                .step_with_completion(&text)
+                .expect("the episode goes on");
             assert_eq!(step.action.id(), last);
         }
     }
@@ -127,7 +129,7 @@ mod tests {
             let mut episode = LmEpisode::with_bandit(&setup());
             let o = episode.episode().observation().clone();
             let left = Bandit::new(Rule::LinUcb, 3).top_k(&o, SHORTLIST);
-            let asked = episode.ask(style);
+            let asked = episode.prompt(style);
             let place = asked.rfind("Candidates:").unwrap_or(0);
             for candidate in o.candidates.iter() {
                 let shown = asked[place..].contains(&format!("{} ", candidate.id));
@@ -135,13 +137,15 @@ mod tests {
             }
             let other = o.candidates.iter().find(|c| !left.contains(&c.id));
             let other = naming(&episode, other.expect("there are more").id, style);
-            let step = episode.answer(&other).expect("the episode goes on");
+            let step = episode
+                .step_with_completion(&other)
+                .expect("the episode goes on");
             assert_eq!(step.action, Action::Invalid(Violation::NoCandidate));
-            episode.ask(style);
+            episode.prompt(style);
             let text = naming(&episode, episode.left.as_ref().expect("three")[0], style);
             assert!(
                 episode
-                    .answer(&text)
+                    .step_with_completion(&text)
                     .expect("it goes on")
                     .action
                     .id()
@@ -152,15 +156,19 @@ mod tests {
 
     #[test]
     fn what_is_no_action_wastes_the_step_or_ends_the_episode() {
-        let mut episode = LmEpisode::alone(&setup());
-        episode.ask(PromptStyle::Compact);
-        let step = episode.answer("I would rather not").expect("it goes on");
+        let mut episode = LmEpisode::new(&setup());
+        episode.prompt(PromptStyle::Compact);
+        let step = episode
+            .step_with_completion("I would rather not")
+            .expect("it goes on");
         assert!(matches!(step.action, Action::Invalid(_)));
-        episode.answer(&"x".repeat(3000)).expect("it goes on");
+        episode
+            .step_with_completion(&"x".repeat(3000))
+            .expect("it goes on");
         assert_eq!(
             episode.episode().observation().end,
             Some(End::ExploitDetection)
         );
-        assert!(episode.answer("cand_01").is_err());
+        assert!(episode.step_with_completion("cand_01").is_err());
     }
 }

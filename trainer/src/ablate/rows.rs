@@ -62,9 +62,9 @@ impl RowKey {
 
     /// A fresh episode for a language model; `None` where none plays.
     #[must_use]
-    pub fn spoken(self, setup: &Setup) -> Option<LmEpisode> {
+    pub fn lm_episode(self, setup: &Setup) -> Option<LmEpisode> {
         match self {
-            Self::LlmOnly => Some(LmEpisode::alone(setup)),
+            Self::LlmOnly => Some(LmEpisode::new(setup)),
             Self::LlmBandit => Some(LmEpisode::with_bandit(setup)),
             Self::BanditOnly | Self::Full(_) | Self::Without(_) => None,
         }

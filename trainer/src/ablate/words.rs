@@ -58,12 +58,12 @@ pub(super) fn cells(
     let mut all = Vec::with_capacity(plan.cells.len());
     for case in &plan.cells {
         let setups = (plan.seeds.range()).map(|seed| Setup::new(*case, seed).under(plan.rules));
-        let mut seats: Vec<LmEpisode> = setups.filter_map(|setup| key.spoken(&setup)).collect();
-        run_batched(&mut seats, words.style, words.generator, progress)?;
+        let mut slots: Vec<LmEpisode> = setups.filter_map(|setup| key.lm_episode(&setup)).collect();
+        run_batched(&mut slots, words.style, words.generator, progress)?;
         // No critic stands behind a model: nothing takes the place of what it said.
-        let ended = seats
+        let ended = slots
             .iter()
-            .map(|seat| Ended::from_episode(seat.episode(), 0));
+            .map(|slot| Ended::from_episode(slot.episode(), 0));
         all.push(ended.collect());
     }
     Ok(all)
@@ -71,7 +71,7 @@ pub(super) fn cells(
 
 impl EpisodeSlot<PolyguardEnv> for LmEpisode {
     fn ask(&mut self, style: PromptStyle) -> Option<String> {
-        (!Self::prompt_state(self).done()).then(|| Self::ask(self, style))
+        (!Self::prompt_state(self).done()).then(|| Self::prompt(self, style))
     }
 
     fn prompt_state(&self) -> &PromptState<PolyguardEnv> {
@@ -80,7 +80,7 @@ impl EpisodeSlot<PolyguardEnv> for LmEpisode {
 
     fn answer(&mut self, _prompt: String, said: String) -> Result<bool, RolloutError> {
         let refused = |error: StepError| RolloutError::Refused(error.to_string());
-        Self::answer(self, &said).map_err(refused)?;
+        Self::step_with_completion(self, &said).map_err(refused)?;
         Ok(Self::prompt_state(self).done())
     }
 }

@@ -27,7 +27,7 @@ pub struct Recording<W: World> {
 ///
 /// # Errors
 /// If a speaker does not complete each prompt.
-pub fn record_spoken<W: TextWorld>(
+pub fn record_transcripts<W: TextWorld>(
     setups: &[W::Setup],
     rollout_config: RolloutConfig,
     model_source: &str,

@@ -8,7 +8,7 @@ use sentinel_policy::replay::ReplayRow;
 use sentinel_policy::text::TextWorld;
 
 use super::RecordConfig;
-use crate::corpus::record::record_spoken;
+use crate::corpus::record::record_transcripts;
 use crate::corpus::rollout::RolloutConfig;
 use crate::finetune::RunError;
 use crate::lm_agent::LoadedModel;
@@ -82,7 +82,7 @@ pub(super) fn play_all<W: TextWorld>(
         let setups: Vec<<W as sentinel_env::Environment>::Setup> =
             config.seeds().range().map(setup).collect();
         let played = agent.run(|agent| {
-            record_spoken::<W>(&setups, rollout_config, &loaded.name, agent, progress)
+            record_transcripts::<W>(&setups, rollout_config, &loaded.name, agent, progress)
         })?;
         rows.extend(played.rows);
     }

@@ -16,7 +16,7 @@ use sentinel_env::rules::Rules;
 use sentinel_env::trust::{Task, TrustEnv};
 use sentinel_policy::replay::{Recordable, Replay, ReplayRow, to_lines, verify};
 use sentinel_policy::text::Reader;
-use sentinel_trainer::corpus::record::record_spoken;
+use sentinel_trainer::corpus::record::record_transcripts;
 use sentinel_trainer::corpus::rollout::RolloutConfig;
 
 const SKIP: &str = r#"{"action_type":"skip"}"#;
@@ -57,7 +57,7 @@ fn recorded() -> Vec<ReplayRow<TrustEnv>> {
         reader: Reader::Repair,
         ..RolloutConfig::default()
     };
-    let found = record_spoken::<TrustEnv>(
+    let found = record_transcripts::<TrustEnv>(
         &setups::<TrustEnv>(Task::Task2, 3),
         rollout_config,
         "toy",
@@ -189,18 +189,28 @@ fn all_worlds_record_words() {
     let polyguard = setups::<PolyguardEnv>(Case::ALL[8], 2);
     let rollout_config = RolloutConfig::default();
     let found =
-        record_spoken::<PolyguardEnv>(&polyguard, rollout_config, "toy", &mut says(), &|| ())
+        record_transcripts::<PolyguardEnv>(&polyguard, rollout_config, "toy", &mut says(), &|| ())
             .unwrap();
     fits(&found.rows);
-    let found =
-        record_spoken::<PolyguardEnv>(&polyguard, rollout_config, "toy", &mut always("no"), &|| ());
+    let found = record_transcripts::<PolyguardEnv>(
+        &polyguard,
+        rollout_config,
+        "toy",
+        &mut always("no"),
+        &|| (),
+    );
     let found = found.unwrap();
     assert_eq!(found.fallbacks, 0, "what cannot be read is an action there");
     fits(&found.rows);
     let cluster = setups::<ClusterEnv>(Task::Task1, 1);
     let tick = r#"{"action_type":"allocate"}"#;
-    let found =
-        record_spoken::<ClusterEnv>(&cluster, rollout_config, "toy", &mut always(tick), &|| ())
-            .unwrap();
+    let found = record_transcripts::<ClusterEnv>(
+        &cluster,
+        rollout_config,
+        "toy",
+        &mut always(tick),
+        &|| (),
+    )
+    .unwrap();
     fits(&found.rows);
 }

@@ -4,7 +4,7 @@
 //! the value together with its analytic gradient, so that the compact policy and a language model
 //! share one loss: a trainer back-propagates `sum(logps * grad_logps)` (and the same for
 //! entropies) with the gradients held constant. Names and defaults are those of TRL 1.16.0;
-//! `docs/algorithms/grpo.md` has the formulas.
+//! `docs/algorithms/grpo-loss.md` has the formulas.
 
 pub mod advantage;
 mod args;

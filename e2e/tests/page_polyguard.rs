@@ -8,7 +8,7 @@ use sentinel_e2e::{Browser, open_page};
 use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
 use sentinel_env::TrajectoryDigest;
-use sentinel_env::polyguard::{Case, End, Episode, Lab, PolyguardEnv, Setup};
+use sentinel_env::polyguard::{End, Episode, Lab, PolyguardEnv, Setup, TaskSpec};
 use sentinel_env::rng::Streams;
 use sentinel_policy::polyguard::PolicyName;
 use sentinel_policy::replay::{record_episode, to_lines};
@@ -27,12 +27,12 @@ fn native(setup: &Setup, policy: PolicyName) -> (Vec<u8>, Episode, String) {
     (chosen, episode, digest.digest().to_string())
 }
 
-fn case(name: &str) -> Case {
-    Case::parse(name).expect("a case")
+fn case(name: &str) -> TaskSpec {
+    TaskSpec::parse(name).expect("a case")
 }
 
 /// The first seed of a case for which something holds.
-fn seed(case: Case, holds: impl Fn(u64) -> bool) -> u64 {
+fn seed(case: TaskSpec, holds: impl Fn(u64) -> bool) -> u64 {
     let found = (0..500).find(|seed| holds(*seed));
     found.unwrap_or_else(|| panic!("no seed of {case} does"))
 }
@@ -59,7 +59,7 @@ async fn no_errors(browser: &Browser) -> Result<()> {
 #[tokio::test]
 async fn what_is_shown_is_what_a_native_run_gives() -> Result<()> {
     let (server, browser) = open_page("world=polyguard").await?;
-    let cases = (0..100).filter_map(Case::from_number).step_by(5);
+    let cases = (0..100).filter_map(TaskSpec::from_number).step_by(5);
     for (case, policy) in cases.zip(PLAYERS.iter().cycle()) {
         let query = format!(
             "world=polyguard&task={case}&seed=7&policy={}&t=999",

@@ -16,7 +16,7 @@ mod counting;
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use sentinel_env::polyguard::{Action, Case, Choice, Episode, Rules, Setup};
+use sentinel_env::polyguard::{Action, Choice, Episode, Rules, Setup, TaskSpec};
 
 /// Returns the choice of the `n`-th shown candidate, modulo their number.
 fn choice(episode: &Episode, n: u32) -> Action {
@@ -42,9 +42,9 @@ fn advance(episode: &mut Episode, seed: &mut u64, n: u32) -> f64 {
 fn lean(c: &mut Criterion) {
     let mut group = c.benchmark_group("polyguard_lean");
     group.throughput(Throughput::Elements(1));
-    for case in Case::ALL {
+    for case in TaskSpec::ALL {
         let (mut seed, mut n) = (0, 0u32);
-        let mut episode = Episode::reset(&Setup::new(case, seed).under(Rules::HARDENED));
+        let mut episode = Episode::reset(&Setup::new(case, seed).with_rules(Rules::HARDENED));
         group.bench_function(case.name(), |b| {
             b.iter(|| {
                 n = n.wrapping_add(1);
@@ -56,7 +56,7 @@ fn lean(c: &mut Criterion) {
 }
 
 fn copies(c: &mut Criterion) {
-    let case = Case::ALL[2];
+    let case = TaskSpec::ALL[2];
     let episode = Episode::reset(&Setup::new(case, 7));
     println!("bytes of an episode: {}", size_of::<Episode>());
     c.bench_function("polyguard_copy", |b| b.iter(|| black_box(&episode).clone()));
@@ -72,7 +72,7 @@ fn copies(c: &mut Criterion) {
 /// Checks, without timing, that a step does not allocate.
 fn allocations(_: &mut Criterion) {
     let mut made = 0;
-    for (seed, case) in (0..2_000).zip(Case::ALL.into_iter().cycle()) {
+    for (seed, case) in (0..2_000).zip(TaskSpec::ALL.into_iter().cycle()) {
         let mut episode = Episode::reset(&Setup::new(case, seed));
         let before = counting::allocations();
         let mut n = seed as u32;

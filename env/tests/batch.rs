@@ -90,8 +90,8 @@ fn cluster_restarts() {
 
 #[test]
 fn polyguard_restarts() {
-    for case in polyguard::Case::ALL {
-        let setup = polyguard::Setup::new(case, 0).under(polyguard::Rules::HARDENED);
+    for case in polyguard::TaskSpec::ALL {
+        let setup = polyguard::Setup::new(case, 0).with_rules(polyguard::Rules::HARDENED);
         let choose = |episode: &polyguard::Episode, n: u32| {
             let id = polyguard_play::shown(episode.observation(), polyguard_play::noise(n));
             polyguard::Action::Choose(polyguard::Choice::new(id))

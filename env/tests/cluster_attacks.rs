@@ -24,7 +24,7 @@ const RULES: [Change; 3] = [Change::Answers, Change::Detections, Change::Escalat
 /// Returns an episode in which a job runs on the first GPU and an attack of this kind has just
 /// happened, and the attack.
 fn attacked(kind: AttackType, rules: Rules) -> (Episode, Attack) {
-    let setup = Setup::new(Task::Task3, 3, Streams::Independent).under(rules);
+    let setup = Setup::new(Task::Task3, 3, Streams::Independent).with_rules(rules);
     let mut start = Episode::reset(&setup);
     let longest = start
         .observation()
@@ -127,7 +127,7 @@ fn a_forged_completion_is_put_right_when_it_is_found() {
 #[test]
 fn only_attacks_count_as_detections() {
     for (changes, counted) in [(&[][..], 1), (&[Change::Detections][..], 0)] {
-        let setup = Setup::new(Task::Task2, 3, Streams::Independent).under(rules(changes));
+        let setup = Setup::new(Task::Task2, 3, Streams::Independent).with_rules(rules(changes));
         let mut episode = Episode::reset(&setup);
         let hidden = episode.hidden().assignment;
         let lies = |s: &Slot| hidden[*s] == Behaviour::Overreporter;

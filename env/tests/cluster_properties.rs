@@ -30,7 +30,7 @@ fn setups() -> impl Strategy<Value = Setup> {
         } else {
             Streams::Independent
         };
-        Setup::new(Task::ALL[task], seed, streams).under(rules)
+        Setup::new(Task::ALL[task], seed, streams).with_rules(rules)
     })
 }
 

@@ -11,7 +11,7 @@ use sentinel_env::rules::RuleChange as _;
 use sentinel_env::slot::Slot;
 
 fn start(task: Task, seed: u64, rules: Rules) -> Episode {
-    Episode::reset(&Setup::new(task, seed, Streams::Independent).under(rules))
+    Episode::reset(&Setup::new(task, seed, Streams::Independent).with_rules(rules))
 }
 
 fn only(change: Change) -> Rules {

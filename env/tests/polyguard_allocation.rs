@@ -11,7 +11,7 @@ use sentinel_env::polyguard::{Action, CandidateId, Choice, Episode, Rules, Setup
 fn a_step_does_not_allocate() {
     for case in cases() {
         for seed in 0..20 {
-            let mut episode = Episode::reset(&Setup::new(case, seed).under(Rules::HARDENED));
+            let mut episode = Episode::reset(&Setup::new(case, seed).with_rules(Rules::HARDENED));
             let mut n = seed as u32;
             let before = counting::allocations();
             while !episode.observation().done() {

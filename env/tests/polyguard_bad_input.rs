@@ -11,12 +11,12 @@ mod polyguard_play;
 
 use polyguard_play::{cases, only_time_passed, play_out};
 use sentinel_env::polyguard::{
-    Action, CandidateId, Case, Choice, Component, End, Episode, Exploit, Kind, Message,
-    MessageError, Rules, Session, Setup, Step, StepError, Violation,
+    Action, CandidateId, Choice, Component, End, Episode, Exploit, Kind, Message, MessageError,
+    Rules, Session, Setup, Step, StepError, TaskSpec, Violation,
 };
 
 fn setup(name: &str, seed: u64, rules: Rules) -> Setup {
-    Setup::new(Case::parse(name).unwrap(), seed).under(rules)
+    Setup::new(TaskSpec::parse(name).unwrap(), seed).with_rules(rules)
 }
 
 /// Plays a completion as the first answer of an episode. Returns the session and the step.
@@ -86,7 +86,7 @@ fn a_candidate_that_is_not_shown_is_refused() {
     for case in cases() {
         for seed in 0..12 {
             for rules in [Rules::REFERENCE, Rules::HARDENED] {
-                let before = Episode::reset(&Setup::new(case, seed).under(rules));
+                let before = Episode::reset(&Setup::new(case, seed).with_rules(rules));
                 let shown = before.observation().candidates.iter().map(|c| c.id);
                 let shown: Vec<CandidateId> = shown.collect();
                 for id in CandidateId::all().filter(|id| !shown.contains(id)) {

@@ -2,12 +2,12 @@
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use sentinel_env::Environment;
-use sentinel_env::polyguard::{Action, Case, Episode, Observation, Setup};
+use sentinel_env::polyguard::{Action, Episode, Observation, Setup, TaskSpec};
 
 #[test]
 fn what_was_supposed_comes_true_where_it_can_be_foreseen() {
     let (mut acts, mut changes) = (0, 0);
-    for case in Case::ALL {
+    for case in TaskSpec::ALL {
         for seed in 0..20 {
             let first = Episode::reset(&Setup::new(case, seed));
             let o = first.observation();
@@ -45,7 +45,7 @@ fn what_was_supposed_comes_true_where_it_can_be_foreseen() {
 fn an_act_that_would_be_cheating_is_known_before_it_is_tried() {
     let (mut foreseen, mut steps) = (0, 0);
     for seed in 0..50 {
-        let mut episode = Episode::reset(&Setup::new(Case::ALL[2], seed));
+        let mut episode = Episode::reset(&Setup::new(TaskSpec::ALL[2], seed));
         let mut at = 0;
         while !episode.observation().done() {
             // Every third act is a different one; the others repeat the same act.

@@ -10,7 +10,7 @@ mod polyguard_play;
 
 use polyguard_play::{cases, noise, only_time_passed, shown};
 use sentinel_env::polyguard::{
-    Action, CandidateId, Case, Choice, End, Episode, Exploit, Message, Rules, Session, Setup,
+    Action, CandidateId, Choice, End, Episode, Exploit, Message, Rules, Session, Setup, TaskSpec,
     Violation,
 };
 
@@ -75,8 +75,8 @@ const WRONG: [(&str, Violation); 9] = [
 ];
 
 /// Returns an episode after up to three steps, so that not only first steps are tested.
-fn under_way(case: Case, seed: u64) -> Episode {
-    let mut episode = Episode::reset(&Setup::new(case, seed).under(Rules::HARDENED));
+fn under_way(case: TaskSpec, seed: u64) -> Episode {
+    let mut episode = Episode::reset(&Setup::new(case, seed).with_rules(Rules::HARDENED));
     for n in 0..seed as u32 % 4 {
         let mut next = episode.clone();
         let id = shown(next.observation(), noise(n));
@@ -194,7 +194,8 @@ fn a_message_of_a_megabyte_is_named() {
         format!(r#"{{"candidate_id": "cand_01", "rationale": "x", "{much}": 1}}"#),
     ] {
         let message: Message = serde_json::from_str(&json).unwrap();
-        let mut session = Session::new(&Setup::new(Case::ALL[4], 5).under(Rules::HARDENED));
+        let mut session =
+            Session::new(&Setup::new(TaskSpec::ALL[4], 5).with_rules(Rules::HARDENED));
         let before = session.episode().clone();
         let reply = session.step(&message, &mut ()).unwrap();
         let head: String = json.chars().take(60).collect();

@@ -7,10 +7,12 @@
 
 use sentinel_env::Environment;
 use sentinel_env::JsonEnv;
-use sentinel_env::polyguard::{Case, Message, PolyguardEnv, ResetRequest, Rules, Session, Setup};
+use sentinel_env::polyguard::{
+    Message, PolyguardEnv, ResetRequest, Rules, Session, Setup, TaskSpec,
+};
 
 fn setup(name: &str, seed: u64, rules: Rules) -> Setup {
-    Setup::new(Case::parse(name).unwrap(), seed).under(rules)
+    Setup::new(TaskSpec::parse(name).unwrap(), seed).with_rules(rules)
 }
 
 fn message(json: &str) -> Message {

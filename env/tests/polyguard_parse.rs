@@ -5,7 +5,9 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
-use sentinel_env::polyguard::{Action, Arg, Choice, Formulary, Kind, Reading, Terms, Violation};
+use sentinel_env::polyguard::{
+    Action, Arg, Choice, Formulary, Kind, ParsedCompletion, Terms, Violation,
+};
 
 fn read(text: &str) -> Action {
     Action::parse(text, Formulary::extended())
@@ -187,14 +189,14 @@ fn what_cannot_be_read_is_named() {
     ];
     for (text, why) in cases {
         assert_eq!(refused(text), why, "{text}");
-        let detail = Reading::of(text, Formulary::extended()).detail;
+        let detail = ParsedCompletion::parse(text, Formulary::extended()).detail;
         assert!(detail.is_some_and(|detail| !detail.is_empty()), "{text}");
     }
 }
 
 #[test]
 fn a_field_too_many_is_named() {
-    let detail = Reading::of(
+    let detail = ParsedCompletion::parse(
         r#"{"candidate_id":"cand_03","rationale":"x","colour":"red"}"#,
         Formulary::extended(),
     )

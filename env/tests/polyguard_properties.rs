@@ -14,8 +14,8 @@ use std::collections::BTreeSet;
 use polyguard_play::{answer, cases, cells, noise, play_out, shown};
 use proptest::prelude::*;
 use sentinel_env::polyguard::{
-    Action, Arg, CandidateId, Case, Choice, Component, Drug, End, Episode, Exploit, Issue, Kind,
-    Observation, Rules, Setup, Split, StepError, SubEnvironment, Violation,
+    Action, Arg, CandidateId, Choice, Component, Drug, End, Episode, Exploit, Issue, Kind,
+    Observation, Rules, Setup, Split, StepError, SubEnvironment, TaskSpec, Violation,
 };
 
 fn setups() -> impl Strategy<Value = Setup> {
@@ -26,7 +26,7 @@ fn setups() -> impl Strategy<Value = Setup> {
         } else {
             Rules::REFERENCE
         };
-        Setup::new(cases()[case], seed).under(rules)
+        Setup::new(cases()[case], seed).with_rules(rules)
     })
 }
 
@@ -155,7 +155,7 @@ fn what_is_refused_or_cheats_earns_nothing_when_gated() {
     let (mut refused, mut cheated) = (0, 0);
     for case in cases() {
         for seed in 0..20 {
-            let mut episode = Episode::reset(&Setup::new(case, seed).under(Rules::HARDENED));
+            let mut episode = Episode::reset(&Setup::new(case, seed).with_rules(Rules::HARDENED));
             for n in seed as u32 * 31.. {
                 let Ok(step) = episode.step(answer(episode.observation(), n)) else {
                     break;
@@ -176,7 +176,7 @@ fn what_is_refused_or_cheats_earns_nothing_when_gated() {
 
 /// Chooses candidates of the given kinds in turn, and stops when one is not shown. Adds the
 /// exploits found to `seen`.
-fn insist(case: Case, seed: u64, kinds: &[Kind], seen: &mut BTreeSet<Exploit>) {
+fn insist(case: TaskSpec, seed: u64, kinds: &[Kind], seen: &mut BTreeSet<Exploit>) {
     let mut episode = Episode::reset(&Setup::new(case, seed));
     for kind in kinds {
         let o = episode.observation();

@@ -11,13 +11,13 @@ use std::collections::BTreeSet;
 
 use polyguard_play::{answer, cases, noise};
 use sentinel_env::polyguard::{
-    Case, Component, EPISODE_LIMIT_MS, Elapsed, Message, ResetRequest, Rules, STEP_LIMIT_MS,
-    Session, Setup, patient_id, prompt, scenario_id,
+    Component, EPISODE_LIMIT_MS, Elapsed, Message, ResetRequest, Rules, STEP_LIMIT_MS, Session,
+    Setup, TaskSpec, patient_id, prompt, scenario_id,
 };
 use serde_json::Value;
 
 fn setup(name: &str, seed: u64) -> Setup {
-    Setup::new(Case::parse(name).unwrap(), seed).under(Rules::HARDENED)
+    Setup::new(TaskSpec::parse(name).unwrap(), seed).with_rules(Rules::HARDENED)
 }
 
 fn keys(value: &Value) -> Vec<&str> {
@@ -322,7 +322,7 @@ fn what_comes_too_late_ends_the_episode() {
 #[test]
 fn a_request_says_what_to_start() {
     let plain = Session::from_request(&serde_json::from_str("{}").unwrap(), &()).unwrap();
-    let first = Setup::new(Case::ALL[0], 42);
+    let first = Setup::new(TaskSpec::ALL[0], 42);
     assert_eq!(*plain.episode().setup(), first);
     let full = format!(
         r#"{{"seed": 7, "sub_environment": "regimen_risk", "difficulty": "hard", "split": "holdout",
@@ -349,11 +349,11 @@ fn ids_tell_setups_apart_and_say_nothing_else() {
             assert_eq!(scenario_id(&setup), scenario_id(&setup.clone()));
             assert_ne!(
                 scenario_id(&setup),
-                scenario_id(&setup.under(Rules::HARDENED))
+                scenario_id(&setup.with_rules(Rules::HARDENED))
             );
             assert_eq!(
                 patient_id(&setup),
-                patient_id(&setup.under(Rules::HARDENED))
+                patient_id(&setup.with_rules(Rules::HARDENED))
             );
             assert!(ids.insert(scenario_id(&setup)) && ids.insert(patient_id(&setup)));
             assert!(ids.insert(Session::new(&setup).session_id().to_owned()));

@@ -9,16 +9,16 @@ mod polyguard_play;
 
 use polyguard_play::{answer, cases, shown};
 use sentinel_env::polyguard::{
-    ANSWER_FORM, Action, ActionRow, Case, Choice, Message, Observation, ObservationPayload, Rules,
-    Session, Setup, TraceFinal, TraceReset, TraceStep, prompt, text,
+    ANSWER_FORM, Action, ActionRow, Choice, Message, Observation, ObservationPayload, Rules,
+    Session, Setup, TaskSpec, TraceFinal, TraceReset, TraceStep, prompt, text,
 };
 
 /// The types guarantee that both are built from the observation only.
 const PROMPT: fn(&Observation) -> String = prompt;
-const PAYLOAD: fn(&Observation) -> ObservationPayload = ObservationPayload::of;
+const PAYLOAD: fn(&Observation) -> ObservationPayload = ObservationPayload::from_observation;
 
 fn setup(name: &str, seed: u64) -> Setup {
-    Setup::new(Case::parse(name).unwrap(), seed).under(Rules::HARDENED)
+    Setup::new(TaskSpec::parse(name).unwrap(), seed).with_rules(Rules::HARDENED)
 }
 
 /// Checks that an action from code and the message of its row are the same action.
@@ -38,7 +38,7 @@ fn an_action_and_its_row_are_the_same() {
                 choice.claim.arg = Some(candidate.act.arg);
             }
             for action in [Action::Choose(choice), Action::Choose(Choice::new(id))] {
-                let json = serde_json::to_string(&ActionRow::of(&action, formulary)).unwrap();
+                let json = serde_json::to_string(&ActionRow::new(&action, formulary)).unwrap();
                 let message: Message = serde_json::from_str(&json).unwrap();
                 assert_eq!(message.read(formulary).action, action, "{json}");
                 assert_eq!(Message::from(action).read(formulary).action, action);
@@ -50,15 +50,15 @@ fn an_action_and_its_row_are_the_same() {
 /// Returns the rows of an episode as JSON text.
 fn rows(setup: &Setup, start: u32) -> String {
     let mut session = Session::new(setup);
-    let mut rows = serde_json::to_string(&TraceReset::of(&session)).unwrap();
+    let mut rows = serde_json::to_string(&TraceReset::new(&session)).unwrap();
     for n in start.. {
         let o = session.episode().observation();
         let Ok(step) = session.act(answer(o, n)) else {
             break;
         };
-        rows += &serde_json::to_string(&TraceStep::of(&session, &step.info)).unwrap();
+        rows += &serde_json::to_string(&TraceStep::new(&session, &step.info)).unwrap();
     }
-    let end = TraceFinal::of(&session, None).unwrap();
+    let end = TraceFinal::new(&session, None).unwrap();
     rows + &serde_json::to_string(&end).unwrap()
 }
 
@@ -93,7 +93,7 @@ fn a_trace_of_completions_can_be_played_again() {
             break;
         }
         let step = session.steps().last().unwrap();
-        let row = serde_json::to_value(TraceStep::of(&session, step)).unwrap();
+        let row = serde_json::to_value(TraceStep::new(&session, step)).unwrap();
         told.push(row["action"].clone());
     }
     let mut again = Session::new(&setup("DDI-hard", 2));

@@ -26,7 +26,7 @@ fn the_prompt_says_everything_that_is_public_and_nothing_else() {
         PROBLEM.problem.real_user_prompt_example,
         "next control step",
         "task3",
-        Mission::of(Task::Task3).judge_friendly_story,
+        Mission::for_task(Task::Task3).judge_friendly_story,
         &payload.current_subtask,
         &format!("Stakes: {:.2}", observation.stakes),
         &steps,
@@ -89,9 +89,12 @@ fn missions_have_the_documented_keys() {
         ] {
             assert!(mission.get(key).is_some(), "{task} {key}");
         }
-        assert_eq!(Mission::named(task.name()), Mission::of(task));
+        assert_eq!(Mission::from_name(task.name()), Mission::for_task(task));
     }
-    assert_eq!(Mission::named("nonsense"), Mission::of(Task::Task3));
+    assert_eq!(
+        Mission::from_name("nonsense"),
+        Mission::for_task(Task::Task3)
+    );
 }
 
 /// Checks that stakes in a description have one decimal, or two if the curriculum raised them (spec

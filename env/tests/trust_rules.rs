@@ -14,7 +14,7 @@ use sentinel_env::slot::Slot;
 use sentinel_env::trust::{Action, Change, Episode, Rules, Session, Setup, Step, Task};
 
 fn setup(task: Task, seed: u64, rules: Rules) -> Setup {
-    Setup::new(task, seed, Streams::Independent).under(rules)
+    Setup::new(task, seed, Streams::Independent).with_rules(rules)
 }
 
 /// Plays `actions` repeatedly until the episode ends. Returns the episode and its steps.

@@ -104,7 +104,7 @@ struct Mean(f64, f64);
 
 fn play(rules: Rules, seeds: &std::ops::Range<u64>, who: &Contestant, task: Task) -> Mean {
     let score = |seed| {
-        let setup = Setup::new(task, seed, Streams::Independent).under(rules);
+        let setup = Setup::new(task, seed, Streams::Independent).with_rules(rules);
         let run = run_episode(&setup, &mut (who.start)(seed));
         run.episode().tally().score()
     };

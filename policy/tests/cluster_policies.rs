@@ -16,7 +16,7 @@ fn mean(
 ) -> [f64; 3] {
     Task::ALL.map(|task| {
         let score = |seed| {
-            let setup = Setup::new(task, seed, streams).under(rules);
+            let setup = Setup::new(task, seed, streams).with_rules(rules);
             score_of::<ClusterEnv>(&setup, &mut player(&setup))
         };
         let count = seeds.clone().count() as f64;

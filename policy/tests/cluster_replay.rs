@@ -59,7 +59,7 @@ fn setup() -> impl Strategy<Value = (Setup, Vec<Action>)> {
     let task = prop::sample::select(Task::ALL.to_vec());
     (task, streams, rules, 0..=sentinel_policy::SEED_MAX).prop_flat_map(
         |(task, streams, rules, seed)| {
-            let setup = Setup::new(task, seed, streams).under(rules);
+            let setup = Setup::new(task, seed, streams).with_rules(rules);
             (Just(setup), prop::collection::vec(action(task), 1..40))
         },
     )
@@ -101,7 +101,7 @@ proptest! {
 }
 
 fn recorded(rules: Rules) -> Vec<ReplayRow<ClusterEnv>> {
-    let setup = Setup::new(Task::Task2, 3, Streams::Independent).under(rules);
+    let setup = Setup::new(Task::Task2, 3, Streams::Independent).with_rules(rules);
     let mut player = PolicyName::Trust.start(&setup);
     record_episode(&setup, &mut player, "trust").1
 }

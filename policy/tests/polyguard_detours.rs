@@ -2,7 +2,7 @@
 //! oracle's episode (spec polyguard §11, 7).
 
 use sentinel_env::Environment;
-use sentinel_env::polyguard::{Act, Action, Arg, Case, Episode, Kind, Rules, Setup};
+use sentinel_env::polyguard::{Act, Action, Arg, Episode, Kind, Rules, Setup, TaskSpec};
 use sentinel_env::rng::Streams;
 use sentinel_policy::policy::Player;
 use sentinel_policy::polyguard::PolicyName;
@@ -119,9 +119,9 @@ impl Gains {
 /// also lets the oracle play on freely, which gives the second result.
 fn detour(seeds: u64, ways: impl Fn(&Episode) -> Vec<Vec<Act>>) -> [Gains; 2] {
     let [mut same, mut free] = [Gains::default(), Gains::default()];
-    for case in Case::ALL {
+    for case in TaskSpec::ALL {
         for seed in 0..seeds {
-            let played = played(&Setup::new(case, seed).under(Rules::HARDENED));
+            let played = played(&Setup::new(case, seed).with_rules(Rules::HARDENED));
             for (at, before) in played.before.iter().enumerate() {
                 for way in ways(before) {
                     let mut episode = before.clone();

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use polyguard_scores::{By, Interval, named, play, scores};
 use sentinel_env::polyguard::{
-    Action, CandidateId, Case, Choice, Episode, Observation, PolyguardEnv, Rules, Setup,
+    Action, CandidateId, Choice, Episode, Observation, PolyguardEnv, Rules, Setup, TaskSpec,
 };
 use sentinel_policy::Playable;
 use sentinel_policy::policy::Player;
@@ -49,7 +49,7 @@ fn differences(a: &[Episode], b: &[Episode]) -> Vec<f64> {
 #[test]
 fn a_fixed_order_plays_like_a_draw() {
     let mut all = vec![Vec::new(); ORDERS.len()];
-    for case in Case::ALL {
+    for case in TaskSpec::ALL {
         let drawn = play(case, SEEDS, |seed| {
             let mut stream = policy_stream(seed);
             by(move |o| {
@@ -80,7 +80,7 @@ fn a_fixed_order_plays_like_a_draw() {
 /// Therefore only the upper side is tested.
 #[test]
 fn a_fixed_id_is_not_better_than_chance() {
-    for case in Case::ALL {
+    for case in TaskSpec::ALL {
         let chance = named(case, SEEDS, PolicyName::Random);
         let ids = PolyguardEnv::constants();
         let ids = ids.iter().filter(|c| c.name.starts_with("always_cand_"));
@@ -114,9 +114,9 @@ fn correlation(values: &[f64]) -> f64 {
 #[test]
 fn places_say_nothing_of_what_is_hidden() {
     let (mut risks, mut totals) = (Vec::new(), Vec::new());
-    for case in Case::ALL {
+    for case in TaskSpec::ALL {
         for seed in 0..30 {
-            let mut episode = Episode::reset(&Setup::new(case, seed).under(Rules::HARDENED));
+            let mut episode = Episode::reset(&Setup::new(case, seed).with_rules(Rules::HARDENED));
             let mut stream = policy_stream(seed);
             while !episode.observation().done() {
                 let shown = episode.observation().candidates.clone();

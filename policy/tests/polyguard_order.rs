@@ -6,7 +6,7 @@ mod polyguard_scores;
 use std::ops::Range;
 
 use polyguard_scores::{Interval, named, play, scores, share};
-use sentinel_env::polyguard::{Case, End, Episode, PolyguardEnv};
+use sentinel_env::polyguard::{End, Episode, PolyguardEnv, TaskSpec};
 use sentinel_policy::Playable;
 use sentinel_policy::polyguard::PolicyName;
 
@@ -15,7 +15,7 @@ const SEEDS: Range<u64> = 0..60;
 /// Seeds for the oracle, which is slow and whose scores vary little.
 const ORACLE_SEEDS: Range<u64> = 0..20;
 
-fn oracle(case: Case) -> Vec<Episode> {
+fn oracle(case: TaskSpec) -> Vec<Episode> {
     named(case, ORACLE_SEEDS, PolicyName::Oracle)
 }
 
@@ -27,7 +27,7 @@ fn interval(episodes: &[Episode]) -> Interval {
 #[test]
 fn keeping_is_worse_than_chance_than_rules_than_the_oracle() {
     let mut all: [Vec<f64>; 4] = Default::default();
-    for case in Case::ALL {
+    for case in TaskSpec::ALL {
         let players = [
             named(case, SEEDS, PolicyName::NoChange),
             named(case, SEEDS, PolicyName::Random),
@@ -54,7 +54,7 @@ fn keeping_is_worse_than_chance_than_rules_than_the_oracle() {
 /// REGIMEN_RISK-hard.
 #[test]
 fn the_oracle_puts_everything_right() {
-    for case in Case::ALL {
+    for case in TaskSpec::ALL {
         let safe = share(&oracle(case), End::SafeResolution);
         assert!(safe >= 0.8, "{case}: {safe}");
     }
@@ -63,11 +63,11 @@ fn the_oracle_puts_everything_right() {
 /// Invariant 5. Measured on 200 and 66 seeds: it holds in 11 cases.
 #[test]
 fn the_rules_leave_room_above_them() {
-    let room = |case: &Case| {
+    let room = |case: &TaskSpec| {
         let rules = interval(&named(*case, SEEDS, PolicyName::RulesOnly));
         interval(&oracle(*case)).mean - rules.mean >= 0.15
     };
-    let cells = Case::ALL.iter().filter(|case| room(case)).count();
+    let cells = TaskSpec::ALL.iter().filter(|case| room(case)).count();
     assert!(cells >= 8, "only in {cells} of 24 cells");
 }
 
@@ -77,7 +77,7 @@ fn the_rules_leave_room_above_them() {
 fn no_habit_beats_the_rules() {
     let habits = PolyguardEnv::constants();
     assert!(habits.len() > 20, "{}", habits.len());
-    for case in Case::ALL {
+    for case in TaskSpec::ALL {
         let rules = interval(&named(case, SEEDS, PolicyName::RulesOnly));
         for habit in &habits {
             let found = interval(&play(case, SEEDS, |_| habit.player()));
@@ -94,7 +94,7 @@ fn honest_players_are_not_caught() {
         (PolicyName::RulesOnly, 0..100),
         (PolicyName::Oracle, ORACLE_SEEDS),
     ] {
-        for case in Case::ALL {
+        for case in TaskSpec::ALL {
             let episodes = named(case, seeds.clone(), policy);
             let caught = share(&episodes, End::ExploitDetection);
             assert!(caught <= 0.02, "{case} {}: {caught}", policy.name());

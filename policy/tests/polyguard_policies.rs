@@ -2,7 +2,7 @@
 //! fitted ones beat the random policy.
 
 use sentinel_env::Environment;
-use sentinel_env::polyguard::{Case, End, Episode, PolyguardEnv, Rules, Setup, Split};
+use sentinel_env::polyguard::{End, Episode, PolyguardEnv, Rules, Setup, Split, TaskSpec};
 use sentinel_env::rng::Streams;
 use sentinel_policy::policy::Player;
 use sentinel_policy::polyguard::{
@@ -16,11 +16,11 @@ const SEEDS: std::ops::Range<u64> = 1_000_000..1_000_010;
 /// Plays the episodes of all cases of a split, one case after the other.
 fn play(split: Split, mut player: impl FnMut(u64) -> Player<PolyguardEnv>) -> Vec<Episode> {
     let mut all = Vec::new();
-    for case in Case::ALL {
+    for case in TaskSpec::ALL {
         let case = case.with_split(split).expect("the extended formulary");
         for seed in SEEDS {
             let mut player = player(seed);
-            let setup = Setup::new(case, seed).under(Rules::HARDENED);
+            let setup = Setup::new(case, seed).with_rules(Rules::HARDENED);
             let act = |episode: &Episode| player.act(episode);
             all.push(drive::<PolyguardEnv>(&setup, act, |_, _| ()));
         }

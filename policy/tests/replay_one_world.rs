@@ -4,7 +4,7 @@
     reason = "an integration test is one"
 )]
 
-use sentinel_env::polyguard::{Action, Candidate, Case, Claim, Observation, PolyguardEnv};
+use sentinel_env::polyguard::{Action, Candidate, Claim, Observation, PolyguardEnv, TaskSpec};
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Task, TrustEnv};
 use sentinel_policy::Scripted;
@@ -19,7 +19,7 @@ fn rows_of_another_world_do_not_fit() {
     let trust = sentinel_env::trust::Setup::new(Task::Task1, 7, Streams::Independent);
     let mut player = Scripted::start(PolicyName::Heuristic, &trust);
     let (_, ours) = record_episode::<TrustEnv>(&trust, &mut player, "heuristic");
-    let case = sentinel_env::polyguard::Setup::new(Case::ALL[0], 7);
+    let case = sentinel_env::polyguard::Setup::new(TaskSpec::ALL[0], 7);
     let mut player = Scripted::start(polyguard::PolicyName::RulesOnly, &case);
     let (_, others) = record_episode::<PolyguardEnv>(&case, &mut player, "rules_only");
     let text = to_lines(&ours).expect("rows of numbers and words")
@@ -51,7 +51,7 @@ fn rows_of_another_world_do_not_fit() {
 /// they are.
 #[test]
 fn streams_that_a_world_lacks_are_named() {
-    let case = sentinel_env::polyguard::Setup::new(Case::ALL[0], 7);
+    let case = sentinel_env::polyguard::Setup::new(TaskSpec::ALL[0], 7);
     let mut player = Scripted::start(polyguard::PolicyName::RulesOnly, &case);
     let (_, rows) = record_episode::<PolyguardEnv>(&case, &mut player, "rules_only");
     let text = to_lines(&rows[..1]).expect("a row of numbers and words");
@@ -110,7 +110,7 @@ impl Policy<PolyguardEnv> for Claiming {
 #[test]
 fn a_true_claim_is_recorded_as_none_and_a_false_one_as_a_mismatch() {
     for (truthful, mismatches) in [(true, false), (false, true)] {
-        for case in Case::ALL {
+        for case in TaskSpec::ALL {
             let setup = sentinel_env::polyguard::Setup::new(case, 7);
             let inner = Scripted::start(polyguard::PolicyName::RulesOnly, &setup);
             let mut player = Player::Public(Box::new(Claiming { inner, truthful }));

@@ -8,7 +8,7 @@ use sentinel_env::Named;
 use sentinel_env::Origin;
 use sentinel_env::PrivilegedState;
 use sentinel_env::cluster::{self, ClusterEnv, GpuId, JobId};
-use sentinel_env::polyguard::{self, Case, PolyguardEnv, Violation};
+use sentinel_env::polyguard::{self, PolyguardEnv, TaskSpec, Violation};
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::slot::Slot;
@@ -279,7 +279,7 @@ fn what_is_no_action_of_the_cluster_is_named() {
 /// episode.
 #[test]
 fn polyguard_reads_for_itself() {
-    let mut s = start::<PolyguardEnv>(Case::ALL[8], 100_000);
+    let mut s = start::<PolyguardEnv>(TaskSpec::ALL[8], 100_000);
     let text = "I would rather wait.";
     assert_eq!(refused(&s, text), "no_candidate");
     let invalid = polyguard::Action::Invalid(Violation::NoCandidate);

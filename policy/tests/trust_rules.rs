@@ -12,7 +12,7 @@ const SEEDS: std::ops::Range<u64> = 5000..5100;
 
 fn mean(task: Task, rules: Rules, player: impl Fn(u64) -> Player<TrustEnv>) -> f64 {
     let score = |seed| {
-        let setup = Setup::new(task, seed, Streams::Independent).under(rules);
+        let setup = Setup::new(task, seed, Streams::Independent).with_rules(rules);
         run_episode(&setup, &mut player(seed))
             .episode()
             .tally()

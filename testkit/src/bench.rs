@@ -1,7 +1,7 @@
 //! Benchmark loops. The same code runs natively and in WebAssembly, and must return the same sums.
 
 use sentinel_env::cluster;
-use sentinel_env::polyguard::{self, Case, Choice};
+use sentinel_env::polyguard::{self, Choice, TaskSpec};
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Action, Session, Setup, Task, TrustEnv};
 use sentinel_env::{Batch, Environment};
@@ -97,8 +97,8 @@ fn cluster_lean(n: u32) -> f64 {
 
 fn polyguard_lean(n: u32) -> f64 {
     let setup = |seed: u64| {
-        let case = Case::ALL[seed as usize % Case::ALL.len()];
-        polyguard::Setup::new(case, seed).under(polyguard::Rules::HARDENED)
+        let case = TaskSpec::ALL[seed as usize % TaskSpec::ALL.len()];
+        polyguard::Setup::new(case, seed).with_rules(polyguard::Rules::HARDENED)
     };
     let (mut sum, mut seed) = (0.0, 0);
     let mut episode = polyguard::Episode::reset(&setup(seed));

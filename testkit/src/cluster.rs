@@ -61,7 +61,7 @@ impl ClusterEpisodes {
             ..Setup::new(task, seed, Streams::Reference)
         };
         let episode = Episode::reset(&setup);
-        let found = differences(row, &to_value(&TraceReset::of(&episode)), &LABELS);
+        let found = differences(row, &to_value(&TraceReset::new(&episode)), &LABELS);
         let policy = row["policy"].as_str().and_then(PolicyName::parse);
         let player = policy.map(|policy| policy.player(seed, Streams::Reference));
         self.running = Some(Running {
@@ -97,7 +97,7 @@ impl Running {
         match self.episode.step(action) {
             Ok(step) => {
                 self.last = Some(step.info);
-                let ours = to_value(&TraceStep::of(&self.episode, &step.info));
+                let ours = to_value(&TraceStep::new(&self.episode, &step.info));
                 found.extend(differences(row, &ours, &LABELS));
             }
             Err(error) => found.push(error.to_string()),
@@ -128,7 +128,7 @@ impl Running {
             ignore.push("policy_rng_next");
         }
         let last = self.last.as_ref();
-        match last.and_then(|last| TraceFinal::of(&self.episode, last, next)) {
+        match last.and_then(|last| TraceFinal::new(&self.episode, last, next)) {
             Some(ours) => differences(row, &to_value(&ours), &ignore),
             None => vec!["our episode has not ended".to_owned()],
         }

@@ -6,7 +6,7 @@
 use sentinel_env::Named;
 use sentinel_env::Origin;
 use sentinel_env::digest::Digest;
-use sentinel_env::polyguard::Case;
+use sentinel_env::polyguard::TaskSpec;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::{RuleChange, Rules};
 use sentinel_env::{TaskName, World};
@@ -133,8 +133,8 @@ fn tasks(world: WorldName) -> Vec<&'static str> {
     }
     match world {
         WorldName::Polyguard => (0..100)
-            .filter_map(Case::from_number)
-            .map(Case::name)
+            .filter_map(TaskSpec::from_number)
+            .map(TaskSpec::name)
             .collect(),
         _ => in_world!(world, W => names::<<W as World>::Task>()),
     }

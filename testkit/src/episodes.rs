@@ -73,7 +73,7 @@ impl Episodes {
             ..Setup::new(task, seed, Streams::Reference)
         };
         let session = Session::new(&setup);
-        let found = differences(row, &to_value(&TraceReset::of(&session)), &LABELS);
+        let found = differences(row, &to_value(&TraceReset::new(&session)), &LABELS);
         let policy = row["policy"].as_str().and_then(PolicyName::parse);
         let player = policy
             .filter(|policy| REFERENCE_POLICIES.contains(policy))
@@ -119,7 +119,7 @@ impl Running {
         let mut found = self.choice(action);
         match self.session.act(action) {
             Ok(step) => {
-                let ours = to_value(&TraceStep::of(&self.session, &step.info));
+                let ours = to_value(&TraceStep::new(&self.session, &step.info));
                 found.extend(differences(row, &ours, &LABELS));
             }
             Err(error) => found.push(error.to_string()),
@@ -167,7 +167,7 @@ impl Running {
                 "policy_rng_next",
             ]
         };
-        match TraceFinal::of(&self.session, next) {
+        match TraceFinal::new(&self.session, next) {
             Some(ours) => differences(row, &to_value(&ours), ignore),
             None => vec!["our episode has not ended".to_owned()],
         }

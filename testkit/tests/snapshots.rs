@@ -6,13 +6,13 @@
 
 use std::collections::BTreeSet;
 
-use sentinel_env::polyguard::Case;
+use sentinel_env::polyguard::TaskSpec;
 use sentinel_testkit::snapshot::{COMMAND, difference, file_name, folder, render};
 
 #[test]
 fn every_episode_reads_as_recorded() {
     let mut differences = Vec::new();
-    for case in Case::ALL {
+    for case in TaskSpec::ALL {
         let name = file_name(case);
         let recorded = std::fs::read_to_string(folder().join(&name))
             .unwrap_or_else(|error| panic!("{name}: {error}; record it: {COMMAND}"));
@@ -34,7 +34,7 @@ fn there_is_a_file_for_each_cell_and_no_other() {
     let files: BTreeSet<String> = files
         .map(|file| file.unwrap().file_name().into_string().unwrap())
         .collect();
-    let cells: BTreeSet<String> = Case::ALL.into_iter().map(file_name).collect();
+    let cells: BTreeSet<String> = TaskSpec::ALL.into_iter().map(file_name).collect();
     assert_eq!(files, cells);
     assert_eq!(cells.len(), 24);
 }

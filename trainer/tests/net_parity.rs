@@ -173,7 +173,7 @@ fn plain_and_burn_agree_on_the_cluster() {
 fn plain_and_burn_agree_on_polyguard() {
     let device = DeviceName::Cpu.open().expect("the processor is there");
     let mut features = Vec::new();
-    for (seed, case) in (0..).zip(polyguard::Case::ALL) {
+    for (seed, case) in (0..).zip(polyguard::TaskSpec::ALL) {
         let mut player = PolyguardPolicy::RulesOnly.player(seed, Streams::Independent);
         let mut episode = polyguard::Episode::reset(&polyguard::Setup::new(case, seed));
         let mut observer = PolyguardObserver::default();

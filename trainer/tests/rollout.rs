@@ -12,7 +12,7 @@ use sentinel_env::Named;
 use sentinel_env::Origin;
 use sentinel_env::World;
 use sentinel_env::cluster::ClusterEnv;
-use sentinel_env::polyguard::{Case, PolyguardEnv};
+use sentinel_env::polyguard::{PolyguardEnv, TaskSpec};
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::trust::{Action, Task, TrustEnv};
@@ -88,7 +88,7 @@ fn words_change_nothing<W: TextWorld + Learn>(task: W::Task, policy: &str, mean:
 fn a_script_scores_in_words_what_it_scores() {
     words_change_nothing::<TrustEnv>(Task::Task3, "bayes", true);
     words_change_nothing::<ClusterEnv>(Task::Task1, "planner", true);
-    words_change_nothing::<PolyguardEnv>(Case::ALL[8], "rules_only", false);
+    words_change_nothing::<PolyguardEnv>(TaskSpec::ALL[8], "rules_only", false);
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn breaking_off_never_pays() {
 #[test]
 fn polyguard_counts_nonsense_as_a_step() {
     let rollout_config = RolloutConfig::default();
-    let start = starts::<PolyguardEnv>(Case::ALL[8], 1);
+    let start = starts::<PolyguardEnv>(TaskSpec::ALL[8], 1);
     let played = rollout(start, rollout_config, &mut always("let me think"), &|| ()).unwrap();
     assert_eq!(
         played[0].ending,

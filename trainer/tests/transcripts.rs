@@ -10,7 +10,7 @@ use common::Callback;
 use sentinel_env::Origin;
 use sentinel_env::World;
 use sentinel_env::cluster::ClusterEnv;
-use sentinel_env::polyguard::{Case, PolyguardEnv};
+use sentinel_env::polyguard::{PolyguardEnv, TaskSpec};
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::trust::{Task, TrustEnv};
@@ -186,7 +186,7 @@ fn all_worlds_record_words() {
         let found = verify(&replay);
         assert!(replay.problem_count() == 0 && found.fits(), "{found:?}");
     }
-    let polyguard = setups::<PolyguardEnv>(Case::ALL[8], 2);
+    let polyguard = setups::<PolyguardEnv>(TaskSpec::ALL[8], 2);
     let rollout_config = RolloutConfig::default();
     let found =
         record_transcripts::<PolyguardEnv>(&polyguard, rollout_config, "toy", &mut says(), &|| ())

@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn a_watcher_counts_what_the_episode_counts() {
         for rules in [Rules::REFERENCE, Rules::HARDENED.without(Change::Choices)] {
-            let setup = Setup::new(Task::Task3, 4, Streams::Independent).under(rules);
+            let setup = Setup::new(Task::Task3, 4, Streams::Independent).with_rules(rules);
             let mut episode = Episode::reset(&setup);
             let mut watched = Tally::default();
             for step in 0..40 {
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn an_episode_from_hidden_state_goes_on_as_the_episode_does() {
         let setup = Setup::new(Task::Task3, 9, Streams::Independent)
-            .under(Rules::HARDENED.without(Change::Choices));
+            .with_rules(Rules::HARDENED.without(Change::Choices));
         let mut episode = Episode::reset(&setup);
         let mut watched = Tally::default();
         for step in 0..30 {
@@ -273,7 +273,7 @@ mod tests {
     fn an_episode_from_a_belief_can_be_played() {
         for seed in 0..30 {
             let setup = Setup::new(Task::Task3, seed, Streams::Independent)
-                .under(Rules::HARDENED.without(Change::Choices));
+                .with_rules(Rules::HARDENED.without(Change::Choices));
             let mut episode = Episode::reset(&setup);
             let mut watched = Tally::default();
             for step in 0..50 {

@@ -208,8 +208,8 @@ impl Episode {
 
     /// Returns the steady-state exposure of a row at its dose (spec polyguard §6.2).
     #[must_use]
-    pub fn settles_at(&self, place: usize) -> f64 {
-        self.state.settles_at(place)
+    pub fn steady_state_exposure(&self, place: usize) -> f64 {
+        self.state.steady_state_exposure(place)
     }
 
     /// Returns the number of needed conditions that no active medicine treats.

@@ -20,7 +20,6 @@ pub use dynamics::{REFUSALS, UNSURE};
 pub use episode::Episode;
 pub use model::action::{Action, Choice, Claim, Confidence};
 pub use model::candidate::{Act, Arg, CANDIDATES, Candidate, CandidateId, Candidates, Kind};
-pub use model::case::{Case, Difficulty, FormularyName, NoSuchCase, STEPS, Split, SubEnvironment};
 pub use model::formulary::{
     Archetype, ArchetypeId, Condition, Conditions, Formulary, Grade, PRODUCT, Pair, PairId,
     SetRule, Severity, Tag, Tags, each_archetype,
@@ -32,12 +31,15 @@ pub use model::patient::{LABS, Lab, Patient, Sex, ShownLabs, TrueLabs};
 pub use model::regimen::{Bucket, Drug, Medication, ROWS, Regimen};
 pub use model::setup::{Change, Rules, Setup};
 pub use model::step::{CHANNELS, COMPONENTS, Channel, Component, Reward, Step, StepError};
+pub use model::task_spec::{
+    Difficulty, FormularyName, STEPS, Split, SubEnvironment, TaskSpec, UnknownTaskSpec,
+};
 pub use model::terms::Terms;
 pub use protocol::{
     ANSWER_FORM, ActionRow, Answer, ArgRow, CandidateRow, EPISODE_LIMIT_MS, Elapsed, Info, Message,
-    MessageError, ObservationPayload, Reading, Reply, ResetError, ResetRequest, STEP_LIMIT_MS,
-    Session, ShapeError, TraceFinal, TraceReset, TraceStep, Transcript, patient_id, prompt,
-    prompt_among, scenario_id, text,
+    MessageError, ObservationPayload, ParsedCompletion, Reply, ResetError, ResetRequest,
+    STEP_LIMIT_MS, Session, ShapeError, TraceFinal, TraceReset, TraceStep, Transcript, patient_id,
+    prompt, prompt_among, scenario_id, text,
 };
 pub use world::AXES;
 

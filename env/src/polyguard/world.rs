@@ -2,10 +2,10 @@
 
 use super::episode::Episode;
 use super::model::action::Action;
-use super::model::case::{Case, Difficulty, FormularyName, Split, SubEnvironment};
 use super::model::regimen::Drug;
 use super::model::setup::{self, Setup};
 use super::model::step::Step;
+use super::model::task_spec::{Difficulty, FormularyName, Split, SubEnvironment, TaskSpec};
 use crate::digest::Digest;
 use crate::environment::{Environment, Origin, PrivilegedState, Seeded, World};
 use crate::named::Named;
@@ -24,11 +24,11 @@ impl Seeded for Setup {
 
 impl World for Episode {
     const NAME: &'static str = "polyguard";
-    type Task = Case;
+    type Task = TaskSpec;
     type Change = setup::Change;
 
     fn from_origin(origin: Origin<Self>) -> Setup {
-        Setup::new(origin.task, origin.seed).under(origin.rules)
+        Setup::new(origin.task, origin.seed).with_rules(origin.rules)
     }
 
     fn origin(setup: &Setup) -> Origin<Self> {
@@ -40,7 +40,7 @@ impl World for Episode {
         }
     }
 
-    fn max_steps(task: Case) -> u32 {
+    fn max_steps(task: TaskSpec) -> u32 {
         u32::from(task.budget())
     }
 
@@ -85,7 +85,7 @@ impl World for Episode {
     }
 }
 
-impl TaskName for Case {
+impl TaskName for TaskSpec {
     const ALL: &'static [Self] = &Self::ALL;
 
     fn name(self) -> &'static str {
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     fn select(selection: &Selection<'_>) -> Result<Vec<String>, String> {
-        let cases = Case::select(selection)?;
+        let cases = TaskSpec::select(selection)?;
         Ok(cases.iter().map(|case| case.name().to_owned()).collect())
     }
 

@@ -37,7 +37,7 @@ impl PcgRandom {
 
     /// Draws a uniform number in `[-scale, scale)`, computed as `scale * (2u - 1)`.
     #[inline]
-    pub fn around_zero(&mut self, scale: f64) -> f64 {
+    pub fn uniform_symmetric(&mut self, scale: f64) -> f64 {
         scale * (2.0 * self.unit() - 1.0)
     }
 

@@ -15,7 +15,7 @@ impl World for Episode {
     type Change = Change;
 
     fn from_origin(origin: Origin<Self>) -> Setup {
-        Setup::new(origin.task, origin.seed, origin.streams).under(origin.rules)
+        Setup::new(origin.task, origin.seed, origin.streams).with_rules(origin.rules)
     }
 
     fn origin(setup: &Setup) -> Origin<Self> {

@@ -4,17 +4,17 @@
 use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
 use sentinel_env::polyguard::{
-    Action, CandidateId, Case, Choice, Episode, FormularyName, Observation, Split, Violation,
+    Action, CandidateId, Choice, Episode, FormularyName, Observation, Split, TaskSpec, Violation,
 };
 
 /// Returns all cells of both formularies and all splits.
-pub(crate) fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<TaskSpec> {
     let mut all = Vec::new();
-    for case in Case::ALL {
+    for case in TaskSpec::ALL {
         for split in Split::ALL {
             all.extend(case.with_split(split));
         }
-        all.extend(Case::new(
+        all.extend(TaskSpec::new(
             FormularyName::Reference,
             case.sub(),
             case.difficulty(),
@@ -22,13 +22,13 @@ pub(crate) fn cases() -> Vec<Case> {
         ));
     }
     assert_eq!(all.len(), 76);
-    assert_eq!(Case::ALL.len(), 24);
+    assert_eq!(TaskSpec::ALL.len(), 24);
     all
 }
 
 /// Iterates over the cells of the extended formulary with a split.
-pub(crate) fn cells(split: Split) -> impl Iterator<Item = Case> {
-    let cases = Case::ALL.iter().map(move |case| case.with_split(split));
+pub(crate) fn cells(split: Split) -> impl Iterator<Item = TaskSpec> {
+    let cases = TaskSpec::ALL.iter().map(move |case| case.with_split(split));
     cases.map(|case| case.expect("the extended formulary has splits"))
 }
 

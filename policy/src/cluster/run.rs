@@ -46,7 +46,7 @@ impl EpisodeRow {
     pub fn from_run(policy: &str, run: &Run<ClusterEnv>) -> Self {
         let episode = run.episode();
         let (o, reliability) = (episode.observation(), episode.reliability());
-        let (c, jobs) = (&o.counters, JobsSummary::of(episode));
+        let (c, jobs) = (&o.counters, JobsSummary::from_episode(episode));
         let met = (c.detections + c.poisonings).max(1);
         Self {
             policy: policy.to_owned(),

@@ -246,7 +246,7 @@ fn gpus(out: &mut String, o: &Observation) -> fmt::Result {
     let suspicious = |id: &GpuId| odd[id.index()] || o.gpus()[id.index()].tampered;
     let all = || (0..o.gpus().len() as u8).map(GpuId);
     let mut open: Vec<GpuId> = all()
-        .filter(|id| o.looks_open(*id) && !suspicious(id))
+        .filter(|id| o.appears_operational(*id) && !suspicious(id))
         .collect();
     open.sort_by_key(|id| (std::cmp::Reverse(o.gpus()[id.index()].free), *id));
     out.push_str("free");

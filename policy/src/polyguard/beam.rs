@@ -159,13 +159,13 @@ fn untreated(o: &Observation, conditions: Conditions) -> u32 {
 #[cfg(test)]
 mod tests {
     use sentinel_env::Environment;
-    use sentinel_env::polyguard::{Case, Episode, Setup};
+    use sentinel_env::polyguard::{Episode, Setup, TaskSpec};
 
     use super::*;
     use crate::rollout::drive;
 
     fn easy(case: &str, seed: u64) -> Episode {
-        Episode::reset(&Setup::new(Case::parse(case).expect("a case"), seed))
+        Episode::reset(&Setup::new(TaskSpec::parse(case).expect("a case"), seed))
     }
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn it_looks_up_what_an_unknown_product_is_made_of() {
-        let case = Case::parse("NEW_DRUG_DECOMPOSITION-easy").expect("a case");
+        let case = TaskSpec::parse("NEW_DRUG_DECOMPOSITION-easy").expect("a case");
         let looked = (0..20).filter(|seed| {
             let mut policy = BeamSearch;
             let choose = |episode: &Episode| {

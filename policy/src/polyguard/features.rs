@@ -67,7 +67,7 @@ pub(super) fn dot(a: &Features, b: &Features) -> f64 {
 #[cfg(test)]
 mod tests {
     use sentinel_env::Environment;
-    use sentinel_env::polyguard::{Case, Episode, Setup};
+    use sentinel_env::polyguard::{Episode, Setup, TaskSpec};
 
     use super::*;
 
@@ -75,7 +75,7 @@ mod tests {
     fn there_are_twenty_three_and_one_of_the_kinds_is_set() {
         assert_eq!(feature_names().count(), FEATURES);
         let (mut flagged, mut suspected) = (0, 0);
-        for case in Case::ALL {
+        for case in TaskSpec::ALL {
             for seed in 0..10 {
                 let episode = Episode::reset(&Setup::new(case, seed));
                 let o = episode.observation();

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use sentinel_env::polyguard::{Case, Rules, Setup, Split};
+use sentinel_env::polyguard::{Rules, Setup, Split, TaskSpec};
 use serde::{Deserialize, Serialize};
 
 use super::features::feature_names;
@@ -54,8 +54,8 @@ impl Provenance {
 }
 
 /// Returns the cases of the split `train`.
-fn cells() -> impl Iterator<Item = Case> + Clone {
-    Case::ALL
+fn cells() -> impl Iterator<Item = TaskSpec> + Clone {
+    TaskSpec::ALL
         .iter()
         .filter_map(|case| case.with_split(Split::Train).ok())
 }
@@ -65,7 +65,7 @@ pub(super) fn setups(seeds: Range<u64>) -> impl Iterator<Item = Setup> {
     let cases = cells().cycle();
     seeds
         .zip(cases)
-        .map(|(seed, case)| Setup::new(case, seed).under(Rules::HARDENED))
+        .map(|(seed, case)| Setup::new(case, seed).with_rules(Rules::HARDENED))
 }
 
 /// Parses a fitted policy that is compiled into the program.
@@ -85,7 +85,7 @@ pub(super) fn assert_clean(provenance: &Provenance) {
     assert!(seeds.end <= 1_000_000, "seeds from 1 000 000 are for tests");
     assert_eq!(provenance.cells.len(), 24);
     for name in &provenance.cells {
-        let case = Case::parse(name).expect("a cell");
+        let case = TaskSpec::parse(name).expect("a cell");
         assert_eq!(case.split(), Split::Train, "{name}");
     }
     assert_eq!(

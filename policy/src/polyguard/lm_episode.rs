@@ -82,7 +82,7 @@ impl LmEpisode {
 #[cfg(test)]
 mod tests {
     use sentinel_env::Environment;
-    use sentinel_env::polyguard::{Case, End};
+    use sentinel_env::polyguard::{End, TaskSpec};
 
     use super::*;
     use crate::text::TextWorld;
@@ -90,7 +90,7 @@ mod tests {
     const STYLES: [PromptStyle; 2] = PromptStyle::ALL;
 
     fn setup() -> Setup {
-        Setup::new(Case::ALL[8], 3)
+        Setup::new(TaskSpec::ALL[8], 3)
     }
 
     /// Returns an answer that names a candidate, in the format of the prompt style.

@@ -131,7 +131,7 @@ fn on_its_way(episode: &Episode, issue: Issue) -> f64 {
             let (low, high) = row.window(o.formulary());
             let met = row.is_active()
                 && !row.tapering
-                && (low..=high).contains(&episode.settles_at(place));
+                && (low..=high).contains(&episode.steady_state_exposure(place));
             let measured = if row.level.is_some() { 0.3 } else { 0.0 };
             measured + if met { 0.5 } else { 0.0 }
         }),

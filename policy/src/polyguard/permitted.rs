@@ -25,13 +25,13 @@ pub(super) fn argmax(o: &Observation, mut value: impl FnMut(&Candidate) -> f64) 
 #[cfg(test)]
 mod tests {
     use sentinel_env::Environment;
-    use sentinel_env::polyguard::{Action, Case, Episode, Setup};
+    use sentinel_env::polyguard::{Action, Episode, Setup, TaskSpec};
 
     use super::*;
 
     #[test]
     fn what_was_done_three_times_in_a_row_is_not_permitted() {
-        let mut episode = Episode::reset(&Setup::new(Case::ALL[2], 1));
+        let mut episode = Episode::reset(&Setup::new(TaskSpec::ALL[2], 1));
         let first = CandidateId::FIRST;
         assert!(permitted(episode.observation()).any(|c| c.id == first));
         while permitted(episode.observation()).any(|c| c.id == first) {

@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 
 use sentinel_env::polyguard::{
     Action, ActionRow, Arg, Candidate, CandidateId, Episode, Exploit, Lab, Observation,
-    PolyguardEnv, Reading, prompt, prompt_among,
+    ParsedCompletion, PolyguardEnv, prompt, prompt_among,
 };
 
 use super::learned::Observer;
@@ -41,7 +41,7 @@ impl TextWorld for PolyguardEnv {
     /// Formats the action as JSON for the compact prompt, and as one line for the reference prompt,
     /// which does not include the confidence.
     fn format_action(style: PromptStyle, o: &Observation, action: Action) -> String {
-        let row = ActionRow::of(&action, o.formulary());
+        let row = ActionRow::new(&action, o.formulary());
         match (style, row.candidate_id, &row.rationale) {
             (PromptStyle::Reference, Some(id), Some(rationale)) => {
                 format!("candidate_id={id}; rationale={rationale}")
@@ -57,7 +57,7 @@ impl TextWorld for PolyguardEnv {
         text: &str,
         o: &Observation,
     ) -> Result<ParsedAction<Action>, ParseError> {
-        let Reading { action, detail } = Reading::of(text, o.formulary());
+        let ParsedCompletion { action, detail } = ParsedCompletion::parse(text, o.formulary());
         let reason = match action {
             Action::Choose(choice) => {
                 let repaired = choice.repaired;

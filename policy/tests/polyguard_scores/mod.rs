@@ -3,7 +3,7 @@
 
 use sentinel_env::Environment;
 use sentinel_env::polyguard::{
-    Action, CandidateId, Case, End, Episode, Observation, PolyguardEnv, Rules, Setup,
+    Action, CandidateId, End, Episode, Observation, PolyguardEnv, Rules, Setup, TaskSpec,
 };
 use sentinel_env::rng::Streams;
 use sentinel_policy::policy::{Player, Policy};
@@ -21,21 +21,25 @@ impl<F: FnMut(&Observation) -> Option<CandidateId>> Policy<PolyguardEnv> for By<
 
 /// Plays the episodes of a case under the hardened rules.
 pub(crate) fn play(
-    case: Case,
+    case: TaskSpec,
     seeds: std::ops::Range<u64>,
     mut player: impl FnMut(u64) -> Player<PolyguardEnv>,
 ) -> Vec<Episode> {
     seeds
         .map(|seed| {
             let mut player = player(seed);
-            let setup = Setup::new(case, seed).under(Rules::HARDENED);
+            let setup = Setup::new(case, seed).with_rules(Rules::HARDENED);
             drive::<PolyguardEnv>(&setup, |episode| player.act(episode), |_, _| ())
         })
         .collect()
 }
 
 /// Plays the episodes of a case with a scripted policy, under the hardened rules.
-pub(crate) fn named(case: Case, seeds: std::ops::Range<u64>, policy: PolicyName) -> Vec<Episode> {
+pub(crate) fn named(
+    case: TaskSpec,
+    seeds: std::ops::Range<u64>,
+    policy: PolicyName,
+) -> Vec<Episode> {
     play(case, seeds, |seed| {
         policy.player(seed, Streams::Independent)
     })

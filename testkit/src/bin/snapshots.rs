@@ -17,12 +17,12 @@ fn main() -> ExitCode {
 #[cfg(not(target_arch = "wasm32"))]
 fn write() -> anyhow::Result<()> {
     use anyhow::Context as _;
-    use sentinel_env::polyguard::Case;
+    use sentinel_env::polyguard::TaskSpec;
     use sentinel_testkit::snapshot::{file_name, folder, render};
 
     let folder = folder();
     std::fs::create_dir_all(&folder)?;
-    for case in Case::ALL {
+    for case in TaskSpec::ALL {
         let file = folder.join(file_name(case));
         std::fs::write(&file, render(case))
             .with_context(|| format!("writing {}", file.display()))?;

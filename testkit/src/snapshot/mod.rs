@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use sentinel_env::polyguard::{
-    Case, Episode, PolyguardEnv, Rules, Session, Setup, Step, TraceReset, text,
+    Episode, PolyguardEnv, Rules, Session, Setup, Step, TaskSpec, TraceReset, text,
 };
 use sentinel_policy::policy::Player;
 use sentinel_policy::polyguard::RulesOnly;
@@ -32,17 +32,17 @@ pub fn folder() -> PathBuf {
 
 /// Returns the file name of a case.
 #[must_use]
-pub fn file_name(case: Case) -> String {
+pub fn file_name(case: TaskSpec) -> String {
     format!("{}.txt", case.name())
 }
 
 /// Returns the episode of a case as text.
 #[must_use]
-pub fn render(case: Case) -> String {
-    let setup = Setup::new(case, SEED).under(Rules::HARDENED);
+pub fn render(case: TaskSpec) -> String {
+    let setup = Setup::new(case, SEED).with_rules(Rules::HARDENED);
     let mut session = Session::new(&setup);
     let mut player = Player::<PolyguardEnv>::Public(Box::new(RulesOnly));
-    let reset = TraceReset::of(&session);
+    let reset = TraceReset::new(&session);
     let mut out = head(&setup, &reset);
     chart::start(&mut out, session.episode());
     hidden::truth(&mut out, session.episode(), &reset);

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use sentinel_env::WorldName;
-use sentinel_env::polyguard::{Case, PolyguardEnv, Rules, Setup};
+use sentinel_env::polyguard::{PolyguardEnv, Rules, Setup, TaskSpec};
 use sentinel_env::rng::Streams;
 use sentinel_policy::rollout::drive;
 use sentinel_policy::text::PromptStyle;
@@ -91,7 +91,7 @@ pub struct Plan {
     /// The rules.
     pub rules: Rules,
     /// The cells, in order.
-    pub cells: Vec<Case>,
+    pub cells: Vec<TaskSpec>,
     /// The seeds of each cell.
     pub seeds: SeedRange,
 }
@@ -146,7 +146,7 @@ pub fn ablate(
 fn played(plan: &Plan, key: RowKey, progress: Progress<'_>) -> Vec<Vec<Ended>> {
     let by_cell = plan.cells.iter().map(|case| {
         let play = |seed| {
-            let ended = one(key, &Setup::new(*case, seed).under(plan.rules))?;
+            let ended = one(key, &Setup::new(*case, seed).with_rules(plan.rules))?;
             progress();
             Some(ended)
         };

@@ -57,7 +57,8 @@ pub(super) fn cells(
 ) -> Result<Vec<Vec<Ended>>, RolloutError> {
     let mut all = Vec::with_capacity(plan.cells.len());
     for case in &plan.cells {
-        let setups = (plan.seeds.range()).map(|seed| Setup::new(*case, seed).under(plan.rules));
+        let setups =
+            (plan.seeds.range()).map(|seed| Setup::new(*case, seed).with_rules(plan.rules));
         let mut slots: Vec<LmEpisode> = setups.filter_map(|setup| key.lm_episode(&setup)).collect();
         run_batched(&mut slots, words.style, words.generator, progress)?;
         // No critic stands behind a model: nothing takes the place of what it said.

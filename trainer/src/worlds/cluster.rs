@@ -138,15 +138,15 @@ impl Evaluated for ClusterEnv {
 
 impl Traced for ClusterEnv {
     fn reset_row(session: &Session) -> impl Serialize {
-        TraceReset::of(session.episode())
+        TraceReset::new(session.episode())
     }
 
     fn step_row(session: &Session, step: &Step) -> impl Serialize {
-        TraceStep::of(session.episode(), step)
+        TraceStep::new(session.episode(), step)
     }
 
     fn final_row(session: &Session, random_next: Option<f64>) -> Option<impl Serialize> {
         let last = session.steps().last()?;
-        TraceFinal::of(session.episode(), last, random_next)
+        TraceFinal::new(session.episode(), last, random_next)
     }
 }

@@ -130,14 +130,14 @@ impl Evaluated for PolyguardEnv {
 
 impl Traced for PolyguardEnv {
     fn reset_row(session: &Session) -> impl Serialize {
-        TraceReset::of(session)
+        TraceReset::new(session)
     }
 
     fn step_row(session: &Session, step: &Step) -> impl Serialize {
-        TraceStep::of(session, step)
+        TraceStep::new(session, step)
     }
 
     fn final_row(session: &Session, random_next: Option<f64>) -> Option<impl Serialize> {
-        TraceFinal::of(session, random_next)
+        TraceFinal::new(session, random_next)
     }
 }

@@ -51,7 +51,7 @@ pub struct Session {
 }
 
 fn setup(view: &View<Cluster>) -> Setup {
-    Setup::new(view.task, view.seed, view.streams).under(view.rules)
+    Setup::new(view.task, view.seed, view.streams).with_rules(view.rules)
 }
 
 impl Named for PolicyName {

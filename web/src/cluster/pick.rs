@@ -101,7 +101,7 @@ pub(super) fn warning(o: &Observation, action: Action) -> Option<String> {
     };
     match action {
         Action::Allocate { gpu, .. } => is(JobStatus::Queued, "allocated").or_else(|| {
-            let gpu = gpu.filter(|gpu| !o.looks_open(*gpu))?;
+            let gpu = gpu.filter(|gpu| !o.appears_operational(*gpu))?;
             Some(format!("{gpu} is down: it takes no jobs"))
         }),
         Action::Verify { .. } => is(JobStatus::Running, "verified"),

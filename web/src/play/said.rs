@@ -50,7 +50,7 @@ pub fn said<P: Recordable>(replay: &Replay<P>, setup: &P::Setup, before: &P) -> 
 mod tests {
     use super::*;
     use sentinel_env::Environment;
-    use sentinel_env::polyguard::{Action, Case, PolyguardEnv, Violation};
+    use sentinel_env::polyguard::{Action, PolyguardEnv, TaskSpec, Violation};
     use sentinel_env::rng::Streams;
     use sentinel_env::rules::Rules;
     use sentinel_env::trust::{Setup, Task, TrustEnv};
@@ -92,7 +92,7 @@ mod tests {
     fn what_is_no_action_of_polyguard_is_a_step() {
         let streams = PolyguardEnv::streams_or_default(Streams::Reference);
         let setup = Origin::<PolyguardEnv> {
-            task: Case::ALL[0],
+            task: TaskSpec::ALL[0],
             seed: 1,
             streams,
             rules: Rules::HARDENED,

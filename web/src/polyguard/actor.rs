@@ -177,10 +177,10 @@ mod tests {
     use crate::play::play;
     use crate::state::Branch;
     use sentinel_env::Environment;
-    use sentinel_env::polyguard::{CandidateId, Case};
+    use sentinel_env::polyguard::{CandidateId, TaskSpec};
     use sentinel_policy::nn::{ModelConfig, Weights};
 
-    fn view(case: Case) -> View<Polyguard> {
+    fn view(case: TaskSpec) -> View<Polyguard> {
         View {
             task: case,
             seed: 11,
@@ -191,7 +191,7 @@ mod tests {
     /// The page asks the agents itself, to hear them; it plays what the policy of that name plays.
     #[test]
     fn every_player_does_what_it_does_elsewhere_and_stacks_are_heard() {
-        for case in Case::ALL.into_iter().step_by(5) {
+        for case in TaskSpec::ALL.into_iter().step_by(5) {
             for policy in PLAYERS {
                 let view = view(case);
                 let run = play(&view, &Source::Policy(policy), None, Files::default());
@@ -217,7 +217,7 @@ mod tests {
             actions: vec![Pick::Explained(CandidateId::FIRST)],
             resume: false,
         };
-        let view = view(Case::ALL[4]);
+        let view = view(TaskSpec::ALL[4]);
         let stack = Source::Policy(PolicyName::Stack);
         let run = play(&view, &stack, Some(&branch), Files::default());
         let heard: Vec<bool> = run
@@ -239,7 +239,7 @@ mod tests {
             model: Some(&model),
             replay: None,
         };
-        let run = play(&view(Case::ALL[0]), &Source::Trained, None, files);
+        let run = play(&view(TaskSpec::ALL[0]), &Source::Trained, None, files);
         assert!(run.done() && run.whole);
         for frame in &run.frames[..run.last()] {
             let all = frame.mind.probabilities.expect("before the end");
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(run.at(usize::MAX).mind.probabilities, None);
         // Nobody stands in for weights that are missing.
         let nobody = play(
-            &view(Case::ALL[0]),
+            &view(TaskSpec::ALL[0]),
             &Source::Trained,
             None,
             Files::default(),

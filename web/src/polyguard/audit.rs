@@ -103,14 +103,14 @@ mod tests {
     use crate::play::play;
     use crate::state::{Source, View};
     use crate::world::Files;
-    use sentinel_env::polyguard::Case;
+    use sentinel_env::polyguard::TaskSpec;
     use sentinel_policy::polyguard::PolicyName;
 
     /// Keeping and keeping again is caught, and the card says by which rule.
     #[test]
     fn what_is_caught_is_named() {
         let mut caught = 0;
-        for case in Case::ALL {
+        for case in TaskSpec::ALL {
             let view = View::<Polyguard> {
                 task: case,
                 seed: 2,

@@ -151,12 +151,12 @@ fn told(episode: &Episode, issue: Issue) -> String {
 mod tests {
     use super::*;
     use sentinel_env::Environment;
-    use sentinel_env::polyguard::{Case, Setup};
+    use sentinel_env::polyguard::{Setup, TaskSpec};
 
     #[test]
     fn every_issue_and_every_withheld_candidate_is_told() {
         let mut gone = 0;
-        for case in Case::ALL {
+        for case in TaskSpec::ALL {
             for seed in 0..5 {
                 let episode = Episode::reset(&Setup::new(case, seed));
                 let markup = hidden(&episode);

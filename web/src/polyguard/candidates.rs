@@ -188,9 +188,9 @@ mod tests {
     use crate::state::{Source, View};
     use crate::world::Files;
     use sentinel_env::Environment;
-    use sentinel_env::polyguard::Case;
+    use sentinel_env::polyguard::TaskSpec;
 
-    fn frames(case: Case, seed: u64) -> crate::play::Frames<Polyguard> {
+    fn frames(case: TaskSpec, seed: u64) -> crate::play::Frames<Polyguard> {
         let view = View::<Polyguard> {
             task: case,
             seed,
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn cards_are_the_shown_candidates_and_gaps_are_told() {
         let mut gaps_seen = 0;
-        for case in Case::ALL {
+        for case in TaskSpec::ALL {
             for seed in 0..4 {
                 let run = frames(case, seed);
                 let frame = run.at(0);

@@ -1,7 +1,7 @@
 //! The choice of a case: sub-environment, difficulty, split and formulary.
 
 use leptos::prelude::*;
-use sentinel_env::polyguard::{Case, Difficulty, FormularyName, Split, SubEnvironment};
+use sentinel_env::polyguard::{Difficulty, FormularyName, Split, SubEnvironment, TaskSpec};
 
 use super::{Polyguard, words};
 use crate::page::Page;
@@ -13,21 +13,21 @@ fn nearest(
     sub: SubEnvironment,
     difficulty: Difficulty,
     split: Split,
-) -> Case {
-    Case::new(formulary, sub, difficulty, split)
-        .unwrap_or_else(|_| Case::new_extended(sub, difficulty, split))
+) -> TaskSpec {
+    TaskSpec::new(formulary, sub, difficulty, split)
+        .unwrap_or_else(|_| TaskSpec::new_extended(sub, difficulty, split))
 }
 
 /// Whether the reference formulary has this cell.
-fn has_reference(case: Case) -> bool {
+fn has_reference(case: TaskSpec) -> bool {
     let (sub, difficulty) = (case.sub(), case.difficulty());
-    Case::new(FormularyName::Reference, sub, difficulty, Split::All).is_ok()
+    TaskSpec::new(FormularyName::Reference, sub, difficulty, Split::All).is_ok()
 }
 
 /// The four choices.
 pub(super) fn choice(page: Page<Polyguard>) -> impl IntoView {
     let case = Memo::new(move |_| page.still.with(|view| view.task));
-    let play = move |case: Case| page.restart(|view| view.task = case);
+    let play = move |case: TaskSpec| page.restart(|view| view.task = case);
     view! {
         {subs(case, play)}
         {difficulties(case, play)}
@@ -36,7 +36,7 @@ pub(super) fn choice(page: Page<Polyguard>) -> impl IntoView {
     }
 }
 
-fn subs(case: Memo<Case>, play: impl Fn(Case) + Copy + 'static) -> impl IntoView {
+fn subs(case: Memo<TaskSpec>, play: impl Fn(TaskSpec) + Copy + 'static) -> impl IntoView {
     let options = move || {
         let now = case.get().sub();
         let all = SubEnvironment::ALL.iter();
@@ -61,8 +61,8 @@ fn subs(case: Memo<Case>, play: impl Fn(Case) + Copy + 'static) -> impl IntoView
 }
 
 fn difficulties(
-    case: Memo<Case>,
-    play: impl Fn(Case) + Copy + Send + Sync + 'static,
+    case: Memo<TaskSpec>,
+    play: impl Fn(TaskSpec) + Copy + Send + Sync + 'static,
 ) -> impl IntoView {
     let button = move |difficulty: &Difficulty| {
         let difficulty = *difficulty;
@@ -99,7 +99,7 @@ const fn hides(difficulty: Difficulty) -> &'static str {
     }
 }
 
-fn splits(case: Memo<Case>, play: impl Fn(Case) + Copy + 'static) -> impl IntoView {
+fn splits(case: Memo<TaskSpec>, play: impl Fn(TaskSpec) + Copy + 'static) -> impl IntoView {
     let title = "Train: nothing that is held out occurs. Holdout: what is planted first was never met in training. All: no restriction.";
     let options = move || {
         let now = case.get();
@@ -123,7 +123,7 @@ fn splits(case: Memo<Case>, play: impl Fn(Case) + Copy + 'static) -> impl IntoVi
     }
 }
 
-fn formularies(case: Memo<Case>, play: impl Fn(Case) + Copy + 'static) -> impl IntoView {
+fn formularies(case: Memo<TaskSpec>, play: impl Fn(TaskSpec) + Copy + 'static) -> impl IntoView {
     let title = "Extended: 46 archetypes made for this project. Reference: what PolyGuard's public pages state, for two cases, easy and medium.";
     let options = move || {
         let now = case.get();
@@ -160,7 +160,7 @@ mod tests {
     /// Whatever is chosen next, there is such a case, and what the choice does not touch stays.
     #[test]
     fn every_choice_leads_to_a_case() {
-        let all = || (0..100).filter_map(Case::from_number);
+        let all = || (0..100).filter_map(TaskSpec::from_number);
         for from in all() {
             for sub in SubEnvironment::ALL {
                 let to = nearest(from.formulary(), sub, from.difficulty(), from.split());
@@ -176,6 +176,6 @@ mod tests {
         }
         let reference = all().filter(|case| case.formulary() == FormularyName::Reference);
         assert!(reference.clone().all(has_reference) && reference.count() == 4);
-        assert!(!has_reference(Case::ALL[23]));
+        assert!(!has_reference(TaskSpec::ALL[23]));
     }
 }

@@ -56,12 +56,12 @@ fn product(formulary: &Formulary) -> &str {
 mod tests {
     use super::*;
     use sentinel_env::Environment;
-    use sentinel_env::polyguard::{Case, Episode, Setup};
+    use sentinel_env::polyguard::{Episode, Setup, TaskSpec};
 
     /// Every act of every cell is told in words of its own, and no two candidates of a step read alike.
     #[test]
     fn every_candidate_has_words_of_its_own() {
-        for case in Case::ALL {
+        for case in TaskSpec::ALL {
             for seed in 0..6 {
                 let episode = Episode::reset(&Setup::new(case, seed));
                 let o = episode.observation();

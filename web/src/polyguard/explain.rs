@@ -109,13 +109,13 @@ mod tests {
     use crate::play::{play, total};
     use crate::state::{Source, View};
     use crate::world::Files;
-    use sentinel_env::polyguard::{COMPONENTS, Case};
+    use sentinel_env::polyguard::{COMPONENTS, TaskSpec};
     use sentinel_policy::polyguard::PolicyName;
 
     /// The page's explanation and the environment's reward are the same number.
     #[test]
     fn terms_come_to_the_reward_and_to_the_score() {
-        for case in Case::ALL {
+        for case in TaskSpec::ALL {
             for policy in [
                 PolicyName::Random,
                 PolicyName::RulesOnly,

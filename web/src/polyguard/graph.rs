@@ -284,13 +284,13 @@ fn unflagged(episode: &Episode) -> Vec<Arc> {
 mod tests {
     use super::*;
     use sentinel_env::Environment;
-    use sentinel_env::polyguard::{Case, Setup};
+    use sentinel_env::polyguard::{Setup, TaskSpec};
 
     /// Flagged pairs are drawn, what is not flagged only with the truth, suspicions only on demand.
     #[test]
     fn the_graph_shows_what_may_be_seen() {
         let (mut flags, mut unseen, mut suspicions) = (0, 0, 0);
-        for case in Case::ALL {
+        for case in TaskSpec::ALL {
             for seed in 0..6 {
                 let episode = Episode::reset(&Setup::new(case, seed));
                 let o = episode.observation();

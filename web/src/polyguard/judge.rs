@@ -247,14 +247,14 @@ mod tests {
     use crate::world::Files;
     use sentinel_env::Environment;
     use sentinel_env::PrivilegedState;
-    use sentinel_env::polyguard::Case;
+    use sentinel_env::polyguard::TaskSpec;
     use sentinel_policy::polyguard::PolicyName;
 
     /// Reasons are not invented: each holds of the hidden state that the page may look up here.
     #[test]
     fn what_is_said_of_a_step_is_so() {
         let mut seen = std::collections::BTreeMap::<String, usize>::new();
-        for case in Case::ALL {
+        for case in TaskSpec::ALL {
             for policy in [
                 PolicyName::Random,
                 PolicyName::RulesOnly,

@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 use sentinel_env::polyguard::{
-    Case, Change, Difficulty, Episode, PolyguardEnv, Setup, Split, SubEnvironment,
+    Change, Difficulty, Episode, PolyguardEnv, Setup, Split, SubEnvironment, TaskSpec,
 };
 use sentinel_env::rng::Streams;
 use sentinel_policy::nn::Model;
@@ -53,7 +53,7 @@ pub use turn::{Session, Turn};
 pub struct Polyguard;
 
 fn setup(view: &View<Polyguard>) -> Setup {
-    Setup::new(view.task, view.seed).under(view.rules)
+    Setup::new(view.task, view.seed).with_rules(view.rules)
 }
 
 impl Named for PolicyName {
@@ -77,7 +77,7 @@ impl World for Polyguard {
         curves: None,
     });
     const REPLAYS: bool = true;
-    const TASK: Option<Case> = Some(Case::new_extended(
+    const TASK: Option<TaskSpec> = Some(TaskSpec::new_extended(
         SubEnvironment::Ddi,
         Difficulty::Medium,
         Split::All,
@@ -86,7 +86,7 @@ impl World for Polyguard {
     const FALLBACK: &'static str = "the regimen is kept";
     const HINTS: bool = true;
 
-    type Task = Case;
+    type Task = TaskSpec;
     type Change = Change;
     type Policy = PolicyName;
     type Action = Pick;
@@ -115,11 +115,11 @@ impl World for Polyguard {
         matches!(policy, PolicyName::Oracle)
     }
 
-    fn task_title(case: Case) -> String {
+    fn task_title(case: TaskSpec) -> String {
         words::sub(case.sub()).1.to_owned()
     }
 
-    fn task_label(case: Case) -> String {
+    fn task_label(case: TaskSpec) -> String {
         format!("{}, {}", words::sub(case.sub()).0, case.difficulty().name())
     }
 

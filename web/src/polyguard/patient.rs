@@ -120,13 +120,13 @@ fn values(o: &Observation, truth: Option<[f64; 5]>) -> String {
 mod tests {
     use super::*;
     use sentinel_env::Environment;
-    use sentinel_env::polyguard::{Case, Episode, Setup};
+    use sentinel_env::polyguard::{Episode, Setup, TaskSpec};
 
     /// A missing value is called missing, and no number stands in its place.
     #[test]
     fn what_is_missing_is_called_missing() {
         let (mut missing, mut known) = (0, 0);
-        for case in Case::ALL {
+        for case in TaskSpec::ALL {
             for seed in 0..10 {
                 let episode = Episode::reset(&Setup::new(case, seed));
                 let o = episode.observation();

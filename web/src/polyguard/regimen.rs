@@ -167,11 +167,11 @@ fn hidden(episode: &Episode, place: usize, row: &Medication) -> String {
 mod tests {
     use super::*;
     use sentinel_env::Environment;
-    use sentinel_env::polyguard::{Case, Setup};
+    use sentinel_env::polyguard::{Setup, TaskSpec};
 
     #[test]
     fn every_medicine_has_a_row_and_the_truth_stays_hidden() {
-        for case in Case::ALL {
+        for case in TaskSpec::ALL {
             let episode = Episode::reset(&Setup::new(case, 5));
             let rows = episode.observation().regimen.len();
             let seen = table(&episode, false);

@@ -59,7 +59,7 @@ impl Named for PolicyName {
 }
 
 fn setup(view: &View<Trust>) -> Setup {
-    Setup::new(view.task, view.seed, view.streams).under(view.rules)
+    Setup::new(view.task, view.seed, view.streams).with_rules(view.rules)
 }
 
 impl World for Trust {

@@ -65,7 +65,7 @@ fn generate_hidden(setup: &Setup) -> (Jobs, Hidden) {
     let seeds = ids.map(|id| setup.streams.seed(setup.seed, id));
     let [mut queue, mut slots, failures, attacks] = Mt19937::from_seeds(seeds).map(PyRandom::over);
     let (jobs, priorities) = generate_jobs(&size, profile, &mut queue);
-    let mut behaviours = Behaviour::cast(setup.task);
+    let mut behaviours = Behaviour::for_task(setup.task);
     slots.shuffle(&mut behaviours);
     let hidden = Hidden {
         assignment: PerSlot(behaviours),

@@ -52,7 +52,7 @@ impl Behaviour {
 
     /// Returns the behaviours in `task`, before they are shuffled over the slots.
     #[must_use]
-    pub const fn cast(task: Task) -> [Self; SLOTS] {
+    pub const fn for_task(task: Task) -> [Self; SLOTS] {
         match task {
             Task::Task1 => [Reliable; SLOTS],
             Task::Task2 => [Reliable, Overreporter, Slow, Reliable, Degrading],

@@ -131,7 +131,7 @@ impl Jobs {
     }
 
     /// Iterates over the queued and running jobs whose deadline is at most 10 steps away.
-    pub fn pressing(&self, step: u8) -> impl Iterator<Item = JobId> {
+    pub fn near_deadline(&self, step: u8) -> impl Iterator<Item = JobId> {
         self.iter()
             .filter(move |(_, job)| {
                 let open = matches!(job.status, JobStatus::Queued | JobStatus::Running);

@@ -173,7 +173,7 @@ impl Observation {
 
     /// Returns `true` if the GPU is shown in a state that accepts jobs.
     #[must_use]
-    pub fn looks_open(&self, gpu: GpuId) -> bool {
+    pub fn appears_operational(&self, gpu: GpuId) -> bool {
         let state = self.gpus().get(gpu.index()).map(|gpu| gpu.state);
         state.is_some_and(GpuState::operational)
     }

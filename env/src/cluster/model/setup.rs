@@ -73,7 +73,7 @@ impl Setup {
 
     /// Returns the same setup under other rules.
     #[must_use]
-    pub const fn under(mut self, rules: Rules) -> Self {
+    pub const fn with_rules(mut self, rules: Rules) -> Self {
         self.rules = rules;
         self
     }

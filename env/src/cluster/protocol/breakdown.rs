@@ -99,7 +99,7 @@ pub struct StepBreakdown {
 impl StepBreakdown {
     /// Creates the breakdown of a step from its grades and the counters after it.
     #[must_use]
-    pub fn of(g: &Grades, counters: &Counters) -> Self {
+    pub fn new(g: &Grades, counters: &Counters) -> Self {
         let reliability = &g.reliability;
         Self {
             global: Global {

@@ -48,7 +48,7 @@ impl Event {
         attack_id: impl FnOnce() -> String,
     ) -> Self {
         let o = episode.observation();
-        let breakdown = StepBreakdown::of(&step.grades, &o.counters);
+        let breakdown = StepBreakdown::new(&step.grades, &o.counters);
         Self {
             step_count: o.step_count,
             action,
@@ -58,7 +58,7 @@ impl Event {
             cluster_health: o.health,
             utilization_rate: o.utilization,
             trust_snapshot: o.ledger.snapshot(),
-            ai_failure_coverage: Coverage::of(episode),
+            ai_failure_coverage: Coverage::from_episode(episode),
             attack: step.attack.map(|attack| AttackEvent {
                 attack_id: attack_id(),
                 level: attack.level,
@@ -67,7 +67,7 @@ impl Event {
                 payload: AttackPayload(attack),
                 detected: attack.detected,
             }),
-            worker_report: step.report.map(|report| ReportEvent::of(episode, &report)),
+            worker_report: step.report.map(|report| ReportEvent::new(episode, &report)),
         }
     }
 
@@ -88,7 +88,7 @@ impl Event {
             cluster_health: o.health,
             utilization_rate: o.utilization,
             trust_snapshot: o.ledger.snapshot(),
-            ai_failure_coverage: Coverage::of(episode),
+            ai_failure_coverage: Coverage::from_episode(episode),
             attack: None,
             worker_report: None,
         })
@@ -229,7 +229,7 @@ impl Serialize for Metadata {
 }
 
 impl ReportEvent {
-    fn of(episode: &Episode, report: &WorkerReport) -> Self {
+    fn new(episode: &Episode, report: &WorkerReport) -> Self {
         let hidden = episode.hidden();
         Self {
             worker_id: report.worker,

@@ -88,7 +88,7 @@ impl Protocol for Episode {
 
     fn reply(session: &Session) -> StepResult {
         // Building the coverage takes longer than cloning it.
-        let coverage = Coverage::of(&session.episode);
+        let coverage = Coverage::from_episode(&session.episode);
         StepResult {
             observation: session.observation_payload(coverage.clone()),
             reward: session.reward_payload(),
@@ -131,7 +131,7 @@ impl Session {
             cluster_goal: text::goal(o.task),
             gpu_pool: GpuRow::all(o),
             job_queue_summary: JobRow::all(o),
-            deadline_pressure: o.jobs.pressing(o.step_count).collect(),
+            deadline_pressure: o.jobs.near_deadline(o.step_count).collect(),
             cluster_health: o.health,
             utilization_rate: o.utilization,
             trust_snapshot: o.ledger.snapshot(),
@@ -154,8 +154,8 @@ impl Session {
             total_reward: round_to(tally.total_reward, 4),
             step_count: o.step_count,
             max_steps: o.max_steps,
-            cluster: ClusterSummary::of(&self.episode),
-            jobs: JobsSummary::of(&self.episode),
+            cluster: ClusterSummary::from_episode(&self.episode),
+            jobs: JobsSummary::from_episode(&self.episode),
             attack_attempts: o.counters.attempts,
             attack_detections: o.counters.detections,
             attack_poisonings: o.counters.poisonings,
@@ -177,9 +177,9 @@ impl Session {
             reward_events: tally.reward_events,
             events: self.log.events.clone(),
             trust_snapshot: o.ledger.snapshot(),
-            cluster: ClusterSummary::of(&self.episode),
-            jobs: JobsSummary::of(&self.episode),
-            ai_failure_coverage: Coverage::of(&self.episode),
+            cluster: ClusterSummary::from_episode(&self.episode),
+            jobs: JobsSummary::from_episode(&self.episode),
+            ai_failure_coverage: Coverage::from_episode(&self.episode),
             difficulty_profile: self.profile(),
         }
     }
@@ -197,15 +197,15 @@ impl Session {
             done: o.done(),
             score: round_to(tally.score(), 4),
             total_reward: round_to(tally.total_reward, 4),
-            cluster: ClusterSummary::of(&self.episode),
-            jobs: JobsSummary::of(&self.episode),
+            cluster: ClusterSummary::from_episode(&self.episode),
+            jobs: JobsSummary::from_episode(&self.episode),
             trust_snapshot: o.ledger.snapshot(),
             behavioral_fingerprints: evidence_summaries(&o.ledger),
             audit_anomaly_scores: o.anomalies,
             attack_attempts: o.counters.attempts,
             attack_detections: o.counters.detections,
             attack_poisonings: o.counters.poisonings,
-            ai_failure_coverage: Coverage::of(&self.episode),
+            ai_failure_coverage: Coverage::from_episode(&self.episode),
             difficulty_profile: self.profile(),
             worker_profile_hidden: self.episode.hidden().assignment,
         }
@@ -223,13 +223,13 @@ impl Session {
             done: o.done(),
             trust_snapshot: o.ledger.snapshot(),
             behavioral_fingerprints: evidence_summaries(&o.ledger),
-            cluster: ClusterSummary::of(&self.episode),
-            jobs: JobsSummary::of(&self.episode),
+            cluster: ClusterSummary::from_episode(&self.episode),
+            jobs: JobsSummary::from_episode(&self.episode),
             audit_anomaly_scores: o.anomalies,
             attack_attempts: o.counters.attempts,
             attack_detections: o.counters.detections,
             attack_poisonings: o.counters.poisonings,
-            ai_failure_coverage: Coverage::of(&self.episode),
+            ai_failure_coverage: Coverage::from_episode(&self.episode),
             difficulty_profile: self.profile(),
             last_action_summary: self.last_step().map(text::summary),
             last_reward: self.log.events.last().map_or(0.0, |event| event.reward),

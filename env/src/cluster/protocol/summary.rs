@@ -54,7 +54,7 @@ pub struct ClusterSummary {
 impl ClusterSummary {
     /// Summarises the true state of an episode's pool.
     #[must_use]
-    pub fn of(episode: &Episode) -> Self {
+    pub fn from_episode(episode: &Episode) -> Self {
         let (o, pool) = (episode.observation(), &episode.hidden().pool);
         Self {
             num_gpus: pool.len(),
@@ -82,7 +82,7 @@ pub struct JobsSummary {
 impl JobsSummary {
     /// Summarises the queue of an episode.
     #[must_use]
-    pub fn of(episode: &Episode) -> Self {
+    pub fn from_episode(episode: &Episode) -> Self {
         let jobs = &episode.observation().jobs;
         Self {
             jobs_total: jobs.rows().len(),
@@ -171,7 +171,7 @@ pub struct Coverage {
 impl Coverage {
     /// Computes the coverage for the current state of an episode.
     #[must_use]
-    pub fn of(episode: &Episode) -> Self {
+    pub fn from_episode(episode: &Episode) -> Self {
         let (o, reliability) = (episode.observation(), episode.reliability());
         let c = &o.counters;
         let score = |score| Score { score };

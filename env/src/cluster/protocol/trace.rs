@@ -31,7 +31,7 @@ pub struct TraceReset {
 impl TraceReset {
     /// Creates the row of an episode that has not taken a step yet.
     #[must_use]
-    pub fn of(episode: &Episode) -> Self {
+    pub fn new(episode: &Episode) -> Self {
         let (o, hidden) = (episode.observation(), episode.hidden());
         let rows = o.jobs.rows().iter().zip(hidden.priorities);
         Self {
@@ -104,7 +104,7 @@ impl Serialize for AttackRow {
 impl TraceStep {
     /// Creates the row of the step that `episode` has just taken.
     #[must_use]
-    pub fn of(episode: &Episode, step: &Step) -> Self {
+    pub fn new(episode: &Episode, step: &Step) -> Self {
         let (o, g) = (episode.observation(), &step.grades);
         let (c, reliability) = (&o.counters, &g.reliability);
         Self {
@@ -194,7 +194,7 @@ impl TraceFinal {
     /// running. `policy_rng_next` is the next draw of the policy's own stream, if the caller has
     /// one.
     #[must_use]
-    pub fn of(episode: &Episode, last: &Step, policy_rng_next: Option<f64>) -> Option<Self> {
+    pub fn new(episode: &Episode, last: &Step, policy_rng_next: Option<f64>) -> Option<Self> {
         let end = last.terminal?;
         let (o, hidden, tally) = (episode.observation(), episode.hidden(), episode.tally());
         let mut seen_attacks: Vec<&str> = tally.attacks_seen().map(AttackType::name).collect();
@@ -210,8 +210,8 @@ impl TraceFinal {
             total_reward: tally.total_reward,
             terminal_reward: end.reward,
             breakdown: Breakdown::Terminal(end),
-            jobs: JobsSummary::of(episode),
-            cluster: ClusterSummary::of(episode),
+            jobs: JobsSummary::from_episode(episode),
+            cluster: ClusterSummary::from_episode(episode),
             coverage_modifier: episode.reliability().modifier,
             attack: [c.attempts, c.detections, c.poisonings],
             seen_attacks,

@@ -249,7 +249,7 @@ impl State {
         let Some(at) = self.observation.regimen.position(drug) else {
             return;
         };
-        let noise = self.hidden.stream.around_zero(0.1);
+        let noise = self.hidden.stream.uniform_symmetric(0.1);
         let row = &mut self.observation.regimen[at];
         row.level = Some(self.hidden.truths[at].exposure * (1.0 + noise));
         row.level_is_old = false;
@@ -270,7 +270,7 @@ impl State {
     pub(super) fn read_symptom(&mut self) {
         if self.hidden.culprit.is_some() {
             let noise = [0.1, 0.2, 0.3][self.observation.case.difficulty() as usize];
-            let read = self.hidden.symptom + self.hidden.stream.around_zero(noise);
+            let read = self.hidden.symptom + self.hidden.stream.uniform_symmetric(noise);
             self.observation.symptom = Some(clip01(read));
         }
     }

@@ -83,11 +83,11 @@ fn entering(o: &Observation, row: &Medication, target: ArchetypeId) -> Option<Vi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::polyguard::model::case::Case;
     use crate::polyguard::model::formulary::Formulary;
     use crate::polyguard::model::regimen::{Bucket, ROWS};
     use crate::polyguard::model::setup::Setup;
     use crate::polyguard::model::state::State;
+    use crate::polyguard::model::task_spec::TaskSpec;
     use crate::rng::PcgRandom;
 
     /// Returns a state whose first medicine must be tapered and has a substitute, with paused
@@ -101,7 +101,7 @@ mod tests {
             (old.taper && treats).then_some((id, new))
         });
         let (old, new) = pairs.next().expect("a medicine to taper");
-        let mut state = State::new(&Setup::new(Case::ALL[0], 1), PcgRandom::new(1, &[]));
+        let mut state = State::new(&Setup::new(TaskSpec::ALL[0], 1), PcgRandom::new(1, &[]));
         let regimen = &mut state.observation.regimen;
         let row = |id, bucket| Medication::new(Drug::Known(id), bucket, None);
         assert!(regimen.push(row(old, Bucket::Medium)).is_some());

@@ -1,10 +1,10 @@
 //! The safety risk and the burden of a set of medicines (spec polyguard §6.3).
 
-use crate::polyguard::model::case::FormularyName;
 use crate::polyguard::model::formulary::{
     ArchetypeId, Formulary, SetRule, each_archetype, each_pair,
 };
 use crate::polyguard::model::regimen::Bucket;
+use crate::polyguard::model::task_spec::FormularyName;
 
 /// Weight of a broken set rule in the risk (spec polyguard §2.3).
 const SET_WEIGHT: f64 = 0.35;

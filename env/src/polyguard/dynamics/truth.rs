@@ -3,11 +3,11 @@
 use super::risk::{self, Doses};
 use crate::num::clip01;
 use crate::polyguard::model::candidate::{Act, Kind};
-use crate::polyguard::model::case::SubEnvironment;
 use crate::polyguard::model::formulary::{ArchetypeId, Condition, Conditions, PairId};
 use crate::polyguard::model::hidden::Issue;
 use crate::polyguard::model::regimen::{Drug, Medication};
 use crate::polyguard::model::state::State;
+use crate::polyguard::model::task_spec::SubEnvironment;
 
 /// Fraction of the distance to its steady state that an exposure moves in one step.
 pub(super) const SETTLING: f64 = 0.6;
@@ -27,7 +27,7 @@ impl State {
     }
 
     /// Returns the steady-state exposure of a row at its dose (spec polyguard §6.2).
-    pub(crate) fn settles_at(&self, place: usize) -> f64 {
+    pub(crate) fn steady_state_exposure(&self, place: usize) -> f64 {
         self.settles_at_clearance(place, &self.clearance())
     }
 
@@ -38,7 +38,7 @@ impl State {
         [0.2, 0.6].map(|fraction| 1.0 - fraction + fraction * kidney)
     }
 
-    /// Returns the same as [`State::settles_at`], for a known result of [`State::clearance`].
+    /// Returns the same as [`State::steady_state_exposure`], for a known result of [`State::clearance`].
     pub(super) fn settles_at_clearance(&self, place: usize, clearance: &[f64; 2]) -> f64 {
         let row = &self.observation.regimen[place];
         let dose = row.bucket.dose() / self.hidden.truths[place].kappa;
@@ -180,7 +180,7 @@ impl State {
             Issue::Dose(id) => o.regimen.position(Drug::Known(id)).is_some_and(|place| {
                 let row = &o.regimen[place];
                 let (low, high) = row.window(self.formulary);
-                let level = self.settles_at(place);
+                let level = self.steady_state_exposure(place);
                 row.is_active() && row.level.is_some() && (low..=high).contains(&level)
             }),
             Issue::Info => o.egfr().is_some(),

@@ -1,7 +1,7 @@
 //! The history of an episode: its steps, the reasons of refusals, and the reason of its end.
 
 use super::candidate::{Act, Kind};
-use super::case::STEPS;
+use super::task_spec::STEPS;
 use crate::named_enum;
 
 /// A step that was taken.

@@ -3,7 +3,6 @@
 
 pub(crate) mod action;
 pub(crate) mod candidate;
-pub(crate) mod case;
 pub(crate) mod formulary;
 pub(crate) mod hidden;
 pub(crate) mod history;
@@ -13,4 +12,5 @@ pub(crate) mod regimen;
 pub(crate) mod setup;
 pub(crate) mod state;
 pub(crate) mod step;
+pub(crate) mod task_spec;
 pub(crate) mod terms;

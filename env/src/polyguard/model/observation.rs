@@ -1,18 +1,18 @@
 //! The observation: everything that an agent may see (spec polyguard §9).
 
 use super::candidate::{Candidates, Kind};
-use super::case::Case;
 use super::formulary::{ArchetypeId, Formulary};
 use super::history::{End, History, Violation};
 use super::patient::{Lab, Patient, ShownLabs};
 use super::regimen::{Drug, Regimen};
 use super::setup::Rules;
+use super::task_spec::TaskSpec;
 
 /// The observation that an agent receives, which contains everything it may know.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     /// The case that the episode is drawn from.
-    pub case: Case,
+    pub case: TaskSpec,
     /// The rules in force.
     pub rules: Rules,
     /// Number of steps taken.

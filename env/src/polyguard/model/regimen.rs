@@ -2,8 +2,8 @@
 
 use std::ops::{Deref, DerefMut};
 
-use super::case::STEPS;
 use super::formulary::{ArchetypeId, Condition, Formulary, PRODUCT};
+use super::task_spec::STEPS;
 use crate::named_enum;
 
 /// Maximum number of medicines of a patient at the start.

@@ -1,6 +1,6 @@
 //! The setup of an episode: its case, its seed and its rules.
 
-use super::case::Case;
+use super::task_spec::TaskSpec;
 use crate::rules::{self, changes};
 
 changes! {
@@ -19,7 +19,7 @@ pub type Rules = rules::Rules<Change>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
     /// The case to play.
-    pub case: Case,
+    pub case: TaskSpec,
     /// Seed of the random stream.
     pub seed: u64,
     /// The rules in force, as changes to the published rules.
@@ -29,7 +29,7 @@ pub struct Setup {
 impl Setup {
     /// Creates a setup under the published rules.
     #[must_use]
-    pub const fn new(case: Case, seed: u64) -> Self {
+    pub const fn new(case: TaskSpec, seed: u64) -> Self {
         Self {
             case,
             seed,
@@ -39,7 +39,7 @@ impl Setup {
 
     /// Returns the same setup under other rules.
     #[must_use]
-    pub const fn under(mut self, rules: Rules) -> Self {
+    pub const fn with_rules(mut self, rules: Rules) -> Self {
         self.rules = rules;
         self
     }

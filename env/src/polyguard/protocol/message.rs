@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::parse::{COMPLETION_MAX, FIELDS, Reading};
+use super::parse::{COMPLETION_MAX, FIELDS, ParsedCompletion};
 use crate::json::{Fields, Json, WrongType};
 use crate::polyguard::model::action::Action;
 use crate::polyguard::model::formulary::Formulary;
@@ -80,10 +80,10 @@ impl Message {
 
     /// Parses the message into an action.
     #[must_use]
-    pub fn read(&self, formulary: &Formulary) -> Reading {
+    pub fn read(&self, formulary: &Formulary) -> ParsedCompletion {
         match &self.said {
-            Said::Text(text) => Reading::of(text, formulary),
-            Said::Action(action) => Reading {
+            Said::Text(text) => ParsedCompletion::parse(text, formulary),
+            Said::Action(action) => ParsedCompletion {
                 action: *action,
                 detail: None,
             },

@@ -14,7 +14,7 @@ pub mod text;
 mod trace;
 
 pub use message::{Message, MessageError, ShapeError};
-pub use parse::Reading;
+pub use parse::ParsedCompletion;
 pub use payload::ObservationPayload;
 pub use prompt::{ANSWER_FORM, prompt, prompt_among};
 pub use reply::{Info, Reply};

@@ -73,7 +73,7 @@ pub struct Abstention {
 impl ObservationPayload {
     /// Builds the payload of an observation.
     #[must_use]
-    pub fn of(o: &Observation) -> Self {
+    pub fn from_observation(o: &Observation) -> Self {
         let formulary = o.formulary();
         let name = |drug: Drug| drug.name(formulary);
         let rows = || o.regimen.iter();
@@ -87,11 +87,11 @@ impl ObservationPayload {
                 max_steps: o.budget,
                 steps_left: o.budget.saturating_sub(o.step_count),
             },
-            patient_summary: PatientSummary::of(o),
+            patient_summary: PatientSummary::from_observation(o),
             comorbidities: o.patient.comorbidities.iter().map(|c| c.name()).collect(),
-            medication_table: rows().map(|row| MedicationRow::of(o, row)).collect(),
-            organ_function: OrganFunction::of(o),
-            graph_safety_summary: GraphSafety::of(o),
+            medication_table: rows().map(|row| MedicationRow::new(o, row)).collect(),
+            organ_function: OrganFunction::from_observation(o),
+            graph_safety_summary: GraphSafety::from_observation(o),
             burden_summary: BurdenSummary {
                 medicines,
                 anticholinergic_burden,
@@ -122,9 +122,9 @@ impl ObservationPayload {
             candidates: CandidateRow::all(o),
             action_history: (1..)
                 .zip(o.history.iter())
-                .map(|(step, past)| PastRow::of(step, past, formulary))
+                .map(|(step, past)| PastRow::new(step, past, formulary))
                 .collect(),
-            warning_summary: WarningSummary::of(o),
+            warning_summary: WarningSummary::from_observation(o),
             abstention: Abstention {
                 uncertainty: round_to(o.uncertainty, 3),
             },
@@ -205,7 +205,7 @@ pub struct Vitals {
 }
 
 impl PatientSummary {
-    fn of(o: &Observation) -> Self {
+    fn from_observation(o: &Observation) -> Self {
         let formulary = o.formulary();
         Self {
             age: o.patient.age,
@@ -220,7 +220,7 @@ impl PatientSummary {
 }
 
 impl MedicationRow {
-    fn of(o: &Observation, row: &Medication) -> Self {
+    fn new(o: &Observation, row: &Medication) -> Self {
         let formulary = o.formulary();
         let parts = || each_archetype(o.parts(row.drug)).map(|id| formulary.get(id));
         let tags = parts().fold(Tags::EMPTY, |tags, part| tags.or(part.tags));
@@ -250,7 +250,7 @@ impl MedicationRow {
 }
 
 impl OrganFunction {
-    const fn of(o: &Observation) -> Self {
+    const fn from_observation(o: &Observation) -> Self {
         Self {
             labs: LabRow(o.labs),
             labs_ordered: o.labs_ordered,
@@ -300,7 +300,7 @@ pub struct WarningSummary {
 }
 
 impl GraphSafety {
-    fn of(o: &Observation) -> Self {
+    fn from_observation(o: &Observation) -> Self {
         let formulary = o.formulary();
         // A component of a product is shown under the product's name, which is the name that acts
         // use.
@@ -330,7 +330,7 @@ impl GraphSafety {
 }
 
 impl WarningSummary {
-    fn of(o: &Observation) -> Self {
+    fn from_observation(o: &Observation) -> Self {
         let formulary = o.formulary();
         let missing = Lab::ALL.iter().filter(|lab| o.labs.get(**lab).is_none());
         let aimless = o.regimen.iter().filter(|row| row.indication.is_none());

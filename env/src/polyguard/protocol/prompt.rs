@@ -19,14 +19,14 @@ pub const ANSWER_FORM: &str = "candidate_id=<cand_xx>; rationale=<text>";
 /// Returns the prompt for an observation.
 #[must_use]
 pub fn prompt(o: &Observation) -> String {
-    of_payload(&ObservationPayload::of(o))
+    of_payload(&ObservationPayload::from_observation(o))
 }
 
 /// Returns the prompt for an observation that lists only some of the candidates, in the order in
 /// which they are shown.
 #[must_use]
 pub fn prompt_among(o: &Observation, ids: &[CandidateId]) -> String {
-    let mut payload = ObservationPayload::of(o);
+    let mut payload = ObservationPayload::from_observation(o);
     let rows = o.candidates.iter().zip(payload.candidates);
     let listed = rows.filter(|(candidate, _)| ids.contains(&candidate.id));
     payload.candidates = listed.map(|(_, row)| row).collect();

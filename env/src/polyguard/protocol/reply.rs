@@ -135,7 +135,7 @@ pub struct TransitionDelta {
 }
 
 impl TransitionDelta {
-    pub(super) fn of(step: &Step) -> Self {
+    pub(super) fn from_step(step: &Step) -> Self {
         let rounded = |pair: [f64; 2]| pair.map(|value| round_to(value, 4));
         Self {
             safety_risk: rounded(step.risk),
@@ -148,7 +148,7 @@ impl TransitionDelta {
 }
 
 impl Checks {
-    fn of(step: &Step) -> Self {
+    fn from_step(step: &Step) -> Self {
         let shown = step.act.is_some();
         Self {
             readable: Some(matches!(step.action, Action::Choose(_))),
@@ -197,7 +197,7 @@ impl Info {
             },
             failure_detail: step.and(context.detail).map(str::to_owned),
             invalid_action_count: o.invalid_count,
-            checks: step.map(Checks::of).unwrap_or_default(),
+            checks: step.map(Checks::from_step).unwrap_or_default(),
             step_timeout: o.end == Some(End::StepTimeout),
             wall_clock_timeout: o.end == Some(End::WallClockTimeout),
             safety_report: SafetyReport {
@@ -223,7 +223,7 @@ impl Info {
                 reward_breakdown: Breakdown(step.reward.components),
                 additive: step.reward.additive,
                 gated: step.reward.gated,
-                transition_delta: TransitionDelta::of(step),
+                transition_delta: TransitionDelta::from_step(step),
             }),
         }
     }

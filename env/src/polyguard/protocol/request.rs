@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use crate::digest::Digest;
 use crate::named::Named;
-use crate::polyguard::model::case::{Case, NoSuchCase};
 use crate::polyguard::model::setup::{Rules, Setup};
+use crate::polyguard::model::task_spec::{TaskSpec, UnknownTaskSpec};
 use crate::rules::RulesError;
 
 /// Seed that is used if the request has none.
@@ -68,7 +68,7 @@ pub enum ResetError {
     },
     /// The formulary does not support the combination.
     #[error(transparent)]
-    NoSuchCase(#[from] NoSuchCase),
+    UnknownTaskSpec(#[from] UnknownTaskSpec),
     /// The rule set is invalid.
     #[error(transparent)]
     Rules(#[from] RulesError),
@@ -98,8 +98,8 @@ impl ResetRequest {
             None => Rules::REFERENCE,
             Some(text) => Rules::parse(text)?,
         };
-        let case = Case::new(formulary, sub, difficulty, split)?;
-        let setup = Setup::new(case, self.seed).under(rules);
+        let case = TaskSpec::new(formulary, sub, difficulty, split)?;
+        let setup = Setup::new(case, self.seed).with_rules(rules);
         same(
             "scenario_id",
             self.scenario_id.as_deref(),

@@ -33,7 +33,7 @@ impl CandidateRow {
             candidate_id: candidate.id.name(),
             action_type: candidate.act.kind.name(),
             drug: candidate.act.drug.map(|drug| drug.name(formulary)),
-            args: ArgRow::of(candidate.act.arg, formulary),
+            args: ArgRow::new(candidate.act.arg, formulary),
             est_risk: round_to(candidate.est_risk, 3),
             est_delta: round_to(candidate.est_delta, 3),
         };
@@ -50,7 +50,7 @@ pub enum ArgRow {
 }
 
 impl ArgRow {
-    pub(super) fn of(arg: Arg, formulary: &'static Formulary) -> Self {
+    pub(super) fn new(arg: Arg, formulary: &'static Formulary) -> Self {
         match arg {
             Arg::None => Self::None,
             Arg::Dose(by) => Self::BucketDelta(by),
@@ -83,7 +83,7 @@ pub struct PastRow {
 }
 
 impl PastRow {
-    pub(super) fn of(step: u8, past: &PastStep, formulary: &'static Formulary) -> Self {
+    pub(super) fn new(step: u8, past: &PastStep, formulary: &'static Formulary) -> Self {
         let act = past.act;
         Self {
             step,
@@ -91,7 +91,7 @@ impl PastRow {
             drug: act
                 .and_then(|act| act.drug)
                 .map(|drug| drug.name(formulary)),
-            args: act.map_or(ArgRow::None, |act| ArgRow::of(act.arg, formulary)),
+            args: act.map_or(ArgRow::None, |act| ArgRow::new(act.arg, formulary)),
             refused: past.violation.map(Violation::name),
             brought_information: past.gained,
         }
@@ -133,7 +133,7 @@ impl ActionRow {
     /// Creates the row of an action. A repaired answer is written in its proper form, and a
     /// critic's fallback is not marked.
     #[must_use]
-    pub fn of(action: &Action, formulary: &'static Formulary) -> Self {
+    pub fn new(action: &Action, formulary: &'static Formulary) -> Self {
         match action {
             Action::Choose(choice) => Self::choice(choice, formulary),
             Action::Invalid(why) => Self::unreadable(why.name()),
@@ -164,7 +164,7 @@ impl ActionRow {
             confidence: choice.confidence.map(Confidence::value),
             action_type: claim.kind.map(Kind::name),
             drug: if claim.unknown { Some("?") } else { drug },
-            args: claim.arg.map(|arg| ArgRow::of(arg, formulary)),
+            args: claim.arg.map(|arg| ArgRow::new(arg, formulary)),
             ..Self::default()
         }
     }
@@ -179,11 +179,11 @@ pub struct ActRow {
 }
 
 impl ActRow {
-    pub(super) fn of(act: Act, formulary: &'static Formulary) -> Self {
+    pub(super) fn new(act: Act, formulary: &'static Formulary) -> Self {
         Self {
             action_type: act.kind.name(),
             drug: act.drug.map(|drug| drug.name(formulary)),
-            args: ArgRow::of(act.arg, formulary),
+            args: ArgRow::new(act.arg, formulary),
         }
     }
 }

@@ -3,8 +3,8 @@
 use crate::environment::{Environment, PrivilegedState};
 use crate::polyguard::model::hidden::Issue;
 use crate::polyguard::{
-    Action, CandidateId, Case, Conditions, Difficulty, Episode, Formulary, Message, Session, Setup,
-    Split, SubEnvironment, prompt,
+    Action, CandidateId, Conditions, Difficulty, Episode, Formulary, Message, Session, Setup,
+    Split, SubEnvironment, TaskSpec, prompt,
 };
 
 /// Returns an episode with the same observation but another hidden state.
@@ -31,7 +31,7 @@ fn with_other_truth(episode: &Episode) -> Episode {
 #[test]
 fn what_an_agent_is_told_does_not_depend_on_what_is_hidden() {
     for sub in SubEnvironment::ALL {
-        let case = Case::new_extended(sub, Difficulty::Hard, Split::All);
+        let case = TaskSpec::new_extended(sub, Difficulty::Hard, Split::All);
         for seed in 0..5 {
             let mut session = Session::new(&Setup::new(case, seed));
             for _ in 0..3 {

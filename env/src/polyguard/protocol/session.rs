@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use super::message::{Message, MessageError};
-use super::parse::Reading;
+use super::parse::ParsedCompletion;
 use super::payload::ObservationPayload;
 use super::reply::{Context, Info, Last, Reply};
 use super::request::{ResetError, ResetRequest, patient_id, scenario_id};
@@ -90,9 +90,9 @@ impl Session {
     /// measures the time. [`Session::step`](protocol::Session::step) has no time limits.
     ///
     /// ```
-    /// use sentinel_env::polyguard::{Case, Elapsed, Message, STEP_LIMIT_MS, Session, Setup};
+    /// use sentinel_env::polyguard::{TaskSpec, Elapsed, Message, STEP_LIMIT_MS, Session, Setup};
     ///
-    /// let mut session = Session::new(&Setup::new(Case::ALL[0], 1));
+    /// let mut session = Session::new(&Setup::new(TaskSpec::ALL[0], 1));
     /// let message: Message =
     ///     serde_json::from_str(r#"{"candidate_id": "cand_01", "rationale": "egfr"}"#)?;
     /// let mut elapsed = Elapsed { step_ms: 300, episode_ms: 300 };
@@ -136,7 +136,7 @@ impl Session {
             (None, None) => Last::Reset,
         };
         Reply {
-            observation: ObservationPayload::of(o),
+            observation: ObservationPayload::from_observation(o),
             reward: match last {
                 Last::Reset => 0.0,
                 Last::TimedOut(_) => TOO_LATE,
@@ -208,7 +208,7 @@ impl Protocol for Episode {
     }
 
     fn parse_message(&self, message: &Message) -> Result<(Action, Answer), Infallible> {
-        let Reading { action, detail } = message.read(self.observation().formulary());
+        let ParsedCompletion { action, detail } = message.read(self.observation().formulary());
         let said = message.text().map(str::to_owned);
         Ok((action, Answer { said, detail }))
     }

@@ -72,7 +72,7 @@ fn issue_name(issue: Issue, formulary: &Formulary) -> String {
 }
 
 impl TruthRow {
-    fn of(episode: &Episode) -> Self {
+    fn from_episode(episode: &Episode) -> Self {
         let (h, formulary) = (episode.hidden(), episode.observation().formulary());
         let name = |id| Drug::Known(id).name(formulary);
         Self {
@@ -92,7 +92,7 @@ impl TruthRow {
 impl TraceReset {
     /// Creates the row of an episode that has not taken a step yet.
     #[must_use]
-    pub fn of(session: &Session) -> Self {
+    pub fn new(session: &Session) -> Self {
         let o = session.episode().observation();
         Self {
             kind: "reset",
@@ -100,8 +100,8 @@ impl TraceReset {
             scenario_id: session.scenario_id(),
             patient_id: session.patient_id(),
             max_steps: o.budget,
-            observation: ObservationPayload::of(o),
-            truth: TruthRow::of(session.episode()),
+            observation: ObservationPayload::from_observation(o),
+            truth: TruthRow::from_episode(session.episode()),
         }
     }
 }
@@ -134,7 +134,7 @@ pub struct TraceStep {
 impl TraceStep {
     /// Creates the row of the step that `session` has just taken.
     #[must_use]
-    pub fn of(session: &Session, step: &Step) -> Self {
+    pub fn new(session: &Session, step: &Step) -> Self {
         let o = session.episode().observation();
         let formulary = o.formulary();
         Self {
@@ -142,9 +142,9 @@ impl TraceStep {
             step: o.step_count,
             action: match session.said() {
                 Some(text) => ActionRow::completion(text),
-                None => ActionRow::of(&step.action, formulary),
+                None => ActionRow::new(&step.action, formulary),
             },
-            act: step.act.map(|act| ActRow::of(act, formulary)),
+            act: step.act.map(|act| ActRow::new(act, formulary)),
             violation: step.violation.map(Violation::name),
             exploit: step.exploit.map(Exploit::name),
             reward: step.total,
@@ -153,7 +153,7 @@ impl TraceStep {
             counted: step.counted,
             components: Breakdown(step.reward.components),
             channels: Channels(step.reward.channels),
-            delta: TransitionDelta::of(step),
+            delta: TransitionDelta::from_step(step),
             gained: step.gained,
             done: o.done(),
             observed_risk: o.risk,
@@ -190,7 +190,7 @@ impl TraceFinal {
     /// Creates the row of an episode that has ended; `None` while it is running. `policy_rng_next`
     /// is the next draw of the policy's own stream, if the caller has one.
     #[must_use]
-    pub fn of(session: &Session, policy_rng_next: Option<f64>) -> Option<Self> {
+    pub fn new(session: &Session, policy_rng_next: Option<f64>) -> Option<Self> {
         let episode = session.episode();
         let (o, h) = (episode.observation(), episode.hidden());
         let end = o.end?;

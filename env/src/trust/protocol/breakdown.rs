@@ -137,7 +137,7 @@ pub struct EvidenceSummary(pub Evidence<{ Domain::COUNT }>);
 impl EvidenceSummary {
     /// Returns the evidence about all slots of a ledger.
     #[must_use]
-    pub fn of(ledger: &Ledger) -> PerSlot<Self> {
+    pub fn from_ledger(ledger: &Ledger) -> PerSlot<Self> {
         PerSlot(Slot::ALL.map(|slot| Self(ledger[slot])))
     }
 }

@@ -86,13 +86,13 @@ impl Mission {
     /// Returns the mission of the task called `name`, or that of task3 if the name is unknown, as
     /// in the reference.
     #[must_use]
-    pub fn named(name: &str) -> &'static Self {
-        Self::of(Task::parse(name).unwrap_or(Task::Task3))
+    pub fn from_name(name: &str) -> &'static Self {
+        Self::for_task(Task::parse(name).unwrap_or(Task::Task3))
     }
 
     /// Returns the mission of a task.
     #[must_use]
-    pub const fn of(task: Task) -> &'static Self {
+    pub const fn for_task(task: Task) -> &'static Self {
         match task {
             Task::Task1 => &PROBLEM.tasks.task1,
             Task::Task2 => &PROBLEM.tasks.task2,

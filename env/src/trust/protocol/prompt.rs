@@ -37,7 +37,7 @@ pub fn episode_prompt(episode: &Episode) -> String {
 }
 
 fn write(observation: &Observation, subtask: &str, profile: &DifficultyProfile) -> String {
-    let mission = Mission::of(observation.task);
+    let mission = Mission::for_task(observation.task);
     let left = observation.max_steps.saturating_sub(observation.step_count);
     let specialists = Slot::ALL.map(Slot::name).join(", ");
     let mut text = String::with_capacity(3000);
@@ -70,7 +70,7 @@ fn write(observation: &Observation, subtask: &str, profile: &DifficultyProfile) 
     let _ = writeln!(
         text,
         "Fingerprints: {}",
-        sorted_json(&EvidenceSummary::of(&observation.ledger))
+        sorted_json(&EvidenceSummary::from_ledger(&observation.ledger))
     );
     let _ = writeln!(text, "Difficulty: {}\n", sorted_json(profile));
     for (number, rule) in RULES.iter().enumerate() {

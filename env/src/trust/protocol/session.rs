@@ -128,7 +128,7 @@ impl Session {
             subtasks_remaining: o.progress.remaining(),
             available_specialists: Slot::ALL,
             trust_snapshot: o.ledger.snapshot(),
-            behavioral_fingerprints: EvidenceSummary::of(&o.ledger),
+            behavioral_fingerprints: EvidenceSummary::from_ledger(&o.ledger),
             difficulty_profile: self.episode.setup().profile,
             stakes_level: o.stakes,
             step_count: o.step_count,
@@ -220,7 +220,7 @@ impl Session {
             trust_snapshot: o.ledger.snapshot(),
             adversarial_detections: tally.detections,
             adversarial_poisonings: tally.poisonings,
-            behavioral_fingerprints: EvidenceSummary::of(&o.ledger),
+            behavioral_fingerprints: EvidenceSummary::from_ledger(&o.ledger),
             difficulty_profile: self.episode.setup().profile,
         }
     }
@@ -235,7 +235,7 @@ impl Session {
             max_steps: o.max_steps,
             done: o.done(),
             trust_snapshot: o.ledger.snapshot(),
-            behavioral_fingerprints: EvidenceSummary::of(&o.ledger),
+            behavioral_fingerprints: EvidenceSummary::from_ledger(&o.ledger),
             difficulty_profile: self.episode.setup().profile,
             last_action_summary: self.last_step().map(text::summary),
             last_reward: self.last_reward(),

@@ -33,7 +33,7 @@ pub struct TraceReset {
 impl TraceReset {
     /// Creates the row of a session that has not taken a step yet.
     #[must_use]
-    pub fn of(session: &Session) -> Self {
+    pub fn new(session: &Session) -> Self {
         let episode = session.episode();
         let profile = episode.setup().profile;
         Self {
@@ -80,7 +80,7 @@ pub struct TraceStep {
 impl TraceStep {
     /// Creates the row of the step that `session` has just taken.
     #[must_use]
-    pub fn of(session: &Session, step: &Step) -> Self {
+    pub fn new(session: &Session, step: &Step) -> Self {
         let (o, tally) = (session.episode().observation(), session.episode().tally());
         Self {
             kind: "step",
@@ -144,7 +144,7 @@ impl TraceFinal {
     /// Creates the row of an ended session; `None` while the session is running. `policy_rng_next`
     /// is the next draw of the policy's own stream, if the caller has one.
     #[must_use]
-    pub fn of(session: &Session, policy_rng_next: Option<f64>) -> Option<Self> {
+    pub fn new(session: &Session, policy_rng_next: Option<f64>) -> Option<Self> {
         let episode = session.episode();
         let (o, tally) = (episode.observation(), episode.tally());
         let end = session.last_step()?.terminal?;
@@ -168,7 +168,7 @@ impl TraceFinal {
             step_count: o.step_count,
             profile: episode.hidden().assignment.0,
             adversarial_slot: episode.hidden().slot_of(Behaviour::Adversarial),
-            fingerprints: EvidenceSummary::of(&o.ledger),
+            fingerprints: EvidenceSummary::from_ledger(&o.ledger),
             node_status: o.progress.nodes().to_vec(),
             component_averages: component_averages(session.events()),
             rng_next: episode.hidden().peek_draw(),

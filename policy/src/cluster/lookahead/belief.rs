@@ -139,7 +139,7 @@ impl Belief {
         let seed = derive_seed(u64::from(o.step_count), index + 1);
         let count = self.possible.len().max(1) as u64;
         let chosen = self.possible.get((seed % count) as usize);
-        let assignment = chosen.copied().unwrap_or(Behaviour::cast(o.task));
+        let assignment = chosen.copied().unwrap_or(Behaviour::for_task(o.task));
         let degrading = Slot::ALL.into_iter().zip(assignment);
         let calls = degrading
             .filter(|(_, behaviour)| *behaviour == Behaviour::Degrading)
@@ -167,7 +167,7 @@ fn finds_attacks(rules: Rules) -> bool {
 /// Returns every distinct assignment of the behaviours of a task to the slots.
 fn assignments(task: Task) -> Vec<[Behaviour; SLOTS]> {
     let mut all = Vec::new();
-    extend(&mut Behaviour::cast(task), 0, &mut all);
+    extend(&mut Behaviour::for_task(task), 0, &mut all);
     all
 }
 

@@ -40,7 +40,7 @@ fn placements(o: &Observation, planned: Action, all: &mut Vec<Action>) {
         gpu: Some(gpu),
         worker: Some(worker),
     };
-    let roomiest = o.most_free().filter(|gpu| o.looks_open(*gpu));
+    let roomiest = o.most_free().filter(|gpu| o.appears_operational(*gpu));
     let (Some(job), Some(gpu)) = (next(o), idle_gpus(o).next().or(roomiest)) else {
         return;
     };

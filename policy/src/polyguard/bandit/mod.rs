@@ -179,7 +179,7 @@ impl Policy<PolyguardEnv> for Bandit {
 #[cfg(test)]
 mod tests {
     use sentinel_env::Environment;
-    use sentinel_env::polyguard::{Case, Episode, Setup};
+    use sentinel_env::polyguard::{Episode, Setup, TaskSpec};
 
     use super::super::fitted::{FIT_SEEDS, assert_clean};
     use super::*;
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn the_best_candidates_come_in_order_and_begin_with_the_choice() {
         for seed in 0..50 {
-            let episode = Episode::reset(&Setup::new(Case::ALL[seed as usize % 24], seed));
+            let episode = Episode::reset(&Setup::new(TaskSpec::ALL[seed as usize % 24], seed));
             let o = episode.observation();
             let mut bandit = Bandit::new(Rule::LinUcb, seed);
             let top = bandit.top_k(o, 3);
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn thompson_draws_from_its_own_stream_and_repeats() {
-        let episode = Episode::reset(&Setup::new(Case::ALL[1], 5));
+        let episode = Episode::reset(&Setup::new(TaskSpec::ALL[1], 5));
         let values = |seed| {
             let mut bandit = Bandit::new(Rule::Thompson, seed);
             bandit.choose(episode.observation());

@@ -165,7 +165,7 @@ mod tests {
             } else {
                 Rules::HARDENED
             };
-            let setup = Setup::new(task, seed, Streams::Independent).under(rules);
+            let setup = Setup::new(task, seed, Streams::Independent).with_rules(rules);
             let mut episode = Episode::reset(&setup);
             let mut belief = Belief::default();
             let mut n = seed as usize;

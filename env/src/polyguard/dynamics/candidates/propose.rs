@@ -4,10 +4,10 @@
 use super::proposals::Proposals;
 use crate::polyguard::dynamics::risk;
 use crate::polyguard::model::candidate::{Arg, Kind};
-use crate::polyguard::model::case::{Split, SubEnvironment};
 use crate::polyguard::model::formulary::{Formulary, each_archetype};
 use crate::polyguard::model::observation::Observation;
 use crate::polyguard::model::regimen::{Drug, Medication};
+use crate::polyguard::model::task_spec::{Split, SubEnvironment};
 
 /// The facts that all rules use; the sets are bits of archetype ids.
 struct Chart<'a> {

@@ -9,10 +9,10 @@ use crate::polyguard::dynamics::risk::Doses;
 use crate::polyguard::model::candidate::{
     Act, Arg, CANDIDATES, Candidate, CandidateId, Candidates, Kind,
 };
-use crate::polyguard::model::case::{Difficulty, SubEnvironment};
 use crate::polyguard::model::hidden::Withheld;
 use crate::polyguard::model::observation::Observation;
 use crate::polyguard::model::state::State;
+use crate::polyguard::model::task_spec::{Difficulty, SubEnvironment};
 use crate::rng::PcgRandom;
 
 /// Maximum error of a candidate's estimated risk.
@@ -129,7 +129,7 @@ fn show(o: &mut Observation, stream: &mut PcgRandom, acts: &Acts, doses: Doses) 
     let estimate = Estimate::new(o, doses);
     let (mut withheld, mut shown) = (Withheld::default(), Candidates::default());
     for (id, act) in CandidateId::all().zip(&acts.rows[..acts.len]) {
-        let noise = stream.around_zero(NOISE);
+        let noise = stream.uniform_symmetric(NOISE);
         let row = act.drug.and_then(|drug| o.regimen.find(drug));
         match o.refusal_of(*act, row) {
             Some(why) => withheld[id.index()] = Some((*act, why)),

@@ -84,7 +84,7 @@ impl Draft {
         self.state.observation.patient.comorbidities = charted;
         for place in 0..self.state.observation.regimen.len() {
             if !self.state.observation.regimen[place].questioned {
-                self.state.hidden.truths[place].exposure = self.state.settles_at(place);
+                self.state.hidden.truths[place].exposure = self.state.steady_state_exposure(place);
             }
         }
         let (a, b) = (self.unit(), self.unit());

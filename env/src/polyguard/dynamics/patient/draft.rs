@@ -2,7 +2,6 @@
 
 use crate::num::clip01;
 use crate::polyguard::dynamics::risk;
-use crate::polyguard::model::case::{Split, SubEnvironment};
 use crate::polyguard::model::formulary::{
     ArchetypeId, Condition, Conditions, Formulary, each_archetype,
 };
@@ -12,6 +11,7 @@ use crate::polyguard::model::patient::Sex;
 use crate::polyguard::model::regimen::{Bucket, Drug, Medication, START_MAX};
 use crate::polyguard::model::setup::Setup;
 use crate::polyguard::model::state::State;
+use crate::polyguard::model::task_spec::{Split, SubEnvironment};
 use crate::rng::PcgRandom;
 
 /// Maximum number of tries for one planting.

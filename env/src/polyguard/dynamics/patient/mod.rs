@@ -9,10 +9,10 @@ mod sets;
 
 use draft::Draft;
 
-use crate::polyguard::model::case::{Case, Difficulty, SubEnvironment};
 use crate::polyguard::model::hidden::Issue;
 use crate::polyguard::model::setup::Setup;
 use crate::polyguard::model::state::State;
+use crate::polyguard::model::task_spec::{Difficulty, SubEnvironment, TaskSpec};
 use crate::rng::PcgRandom;
 
 /// Distance between a seed that yields no patient and the next one that is tried.
@@ -31,7 +31,7 @@ pub(crate) fn draw(setup: &Setup) -> State {
 }
 
 /// Returns the random stream of a case and a seed.
-fn stream(case: Case, seed: u64) -> PcgRandom {
+fn stream(case: TaskSpec, seed: u64) -> PcgRandom {
     let formulary = 8 * u64::from(case.formulary() as u8);
     let split = u64::from(case.split() as u8) + formulary;
     PcgRandom::new(seed, &[case.sub() as u64, case.difficulty() as u64, split])
@@ -108,8 +108,8 @@ mod tests {
     use super::*;
     use crate::polyguard::model::regimen::START_MAX;
 
-    fn cases() -> impl Iterator<Item = Case> {
-        (0..100).filter_map(Case::from_number)
+    fn cases() -> impl Iterator<Item = TaskSpec> {
+        (0..100).filter_map(TaskSpec::from_number)
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Planting of pairs, suspects, medicines under review, and questioned doses.
 
 use super::draft::{Draft, TRIES};
-use crate::polyguard::model::case::{Difficulty, Split};
 use crate::polyguard::model::formulary::{ArchetypeId, Condition, PairId};
 use crate::polyguard::model::hidden::Issue;
 use crate::polyguard::model::patient::Lab;
 use crate::polyguard::model::regimen::Bucket;
+use crate::polyguard::model::task_spec::{Difficulty, Split};
 
 /// Probability, by difficulty, that the chart shows from the start whether a medicine is needed.
 const VISIBLE: [f64; 3] = [0.6, 0.45, 0.3];

@@ -2,10 +2,10 @@
 //! components.
 
 use super::draft::{Draft, TRIES};
-use crate::polyguard::model::case::Split;
 use crate::polyguard::model::formulary::{ArchetypeId, each_archetype};
 use crate::polyguard::model::hidden::Issue;
 use crate::polyguard::model::regimen::{Bucket, Drug};
+use crate::polyguard::model::task_spec::Split;
 
 /// Probability, by difficulty, that the chart shows the intolerance from the start.
 const KNOWN_ADE: [f64; 3] = [1.0, 0.6, 0.3];

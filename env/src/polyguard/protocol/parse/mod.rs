@@ -23,7 +23,7 @@ mod reading;
 mod scan;
 
 pub(super) use object::FIELDS;
-pub use reading::Reading;
+pub use reading::ParsedCompletion;
 pub(super) use reading::{COMPLETION_MAX, RATIONALE_MAX};
 
 use crate::json::Json;
@@ -39,14 +39,14 @@ impl Action {
     /// Parses a completion, using the names of a formulary.
     #[must_use]
     pub fn parse(completion: &str, formulary: &Formulary) -> Self {
-        Reading::of(completion, formulary).action
+        ParsedCompletion::parse(completion, formulary).action
     }
 }
 
-impl Reading {
+impl ParsedCompletion {
     /// Parses a completion, using the names of a formulary.
     #[must_use]
-    pub fn of(completion: &str, formulary: &Formulary) -> Self {
+    pub fn parse(completion: &str, formulary: &Formulary) -> Self {
         if completion.chars().nth(COMPLETION_MAX).is_some() {
             return reading::exploit(&format!("more than {COMPLETION_MAX} characters"));
         }
@@ -69,7 +69,7 @@ impl Reading {
 }
 
 /// Parses a text that is expected to contain exactly one line of the requested form.
-fn lines(text: &str) -> Reading {
+fn lines(text: &str) -> ParsedCompletion {
     let mut forms = text.lines().filter_map(form);
     match (forms.next(), forms.next()) {
         (None, _) => formless(text),
@@ -81,7 +81,7 @@ fn lines(text: &str) -> Reading {
     }
 }
 
-fn answer(found: &Form<'_>, whole: bool) -> Reading {
+fn answer(found: &Form<'_>, whole: bool) -> ParsedCompletion {
     let Some(id) = found.candidate() else {
         return refuse(Violation::BadId, format!("candidate_id={}", found.id));
     };
@@ -98,14 +98,14 @@ fn answer(found: &Form<'_>, whole: bool) -> Reading {
         cites: Terms::from_text(found.rationale),
         ..Choice::new(id)
     };
-    Reading {
+    ParsedCompletion {
         action: Action::Choose(repaired_if(!(whole && found.strict), choice)),
         detail: None,
     }
 }
 
 /// Returns the refusal of a text without a line of the requested form.
-fn formless(text: &str) -> Reading {
+fn formless(text: &str) -> ParsedCompletion {
     let lower = text.to_ascii_lowercase();
     let mut ids = assigned(&lower, "candidate_id");
     if let Some(id) = ids.find(|id| CandidateId::parse(id).is_none()) {

@@ -1,6 +1,6 @@
 //! The alternative form of an answer: a JSON object.
 
-use super::reading::{RATIONALE_MAX, Reading, refuse, repaired_if};
+use super::reading::{ParsedCompletion, RATIONALE_MAX, refuse, repaired_if};
 use crate::json::{FieldFault, Fields, Json};
 use crate::named::Named as _;
 use crate::polyguard::model::action::{Action, Choice, Claim, Confidence};
@@ -25,9 +25,9 @@ const ARGS: [&str; 2] = ["bucket_delta", "target"];
 const NO_DRUG: &str = "none";
 
 /// Parses an object. A field that is `null` is treated as missing.
-pub(super) fn object(fields: &Fields, formulary: &Formulary) -> Reading {
+pub(super) fn object(fields: &Fields, formulary: &Formulary) -> ParsedCompletion {
     match read(fields, formulary) {
-        Ok(choice) => Reading {
+        Ok(choice) => ParsedCompletion {
             action: Action::Choose(choice),
             detail: None,
         },
@@ -35,7 +35,7 @@ pub(super) fn object(fields: &Fields, formulary: &Formulary) -> Reading {
     }
 }
 
-fn read(fields: &Fields, formulary: &Formulary) -> Result<Choice, Reading> {
+fn read(fields: &Fields, formulary: &Formulary) -> Result<Choice, ParsedCompletion> {
     known(fields, &FIELDS)?;
     let (id, exact) = match fields.get("candidate_id") {
         None => return Err(refuse(Violation::NoCandidate, "candidate_id is missing")),
@@ -87,7 +87,7 @@ fn read(fields: &Fields, formulary: &Formulary) -> Result<Choice, Reading> {
 
 /// Returns the details stated beside the id. A detail that names something unknown is a false
 /// claim.
-fn claim(fields: &Fields, formulary: &Formulary) -> Result<Claim, Reading> {
+fn claim(fields: &Fields, formulary: &Formulary) -> Result<Claim, ParsedCompletion> {
     let mut claim = Claim::default();
     match fields.get("action_type") {
         None => {}
@@ -132,7 +132,7 @@ fn arg(args: &Fields, formulary: &Formulary) -> Option<Arg> {
 }
 
 /// Returns an error unless every field is known and occurs once.
-fn known(fields: &Fields, names: &[&str]) -> Result<(), Reading> {
+fn known(fields: &Fields, names: &[&str]) -> Result<(), ParsedCompletion> {
     Err(match fields.fault(names) {
         None => return Ok(()),
         Some(FieldFault::Unknown(field)) => {

@@ -12,28 +12,28 @@ const DETAIL_MAX: usize = 160;
 
 /// The result of parsing a completion.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reading {
+pub struct ParsedCompletion {
     /// The action that the completion stands for.
     pub action: Action,
     /// Explanation of a refusal or an exploit, for a human reader.
     pub detail: Option<String>,
 }
 
-pub(super) fn exploit(what: &str) -> Reading {
-    Reading {
+pub(super) fn exploit(what: &str) -> ParsedCompletion {
+    ParsedCompletion {
         action: Action::Exploit,
         detail: Some(what.to_owned()),
     }
 }
 
 /// Creates a refusal with its explanation, truncated to [`DETAIL_MAX`] characters.
-pub(super) fn refuse(why: Violation, detail: impl Into<String>) -> Reading {
+pub(super) fn refuse(why: Violation, detail: impl Into<String>) -> ParsedCompletion {
     let mut detail = detail.into();
     if let Some((end, _)) = detail.char_indices().nth(DETAIL_MAX) {
         detail.truncate(end);
         detail.push('…');
     }
-    Reading {
+    ParsedCompletion {
         action: Action::Invalid(why),
         detail: Some(detail),
     }

@@ -2,13 +2,13 @@
 
 use sentinel_env::Environment;
 use sentinel_env::polyguard::{
-    Arg, Candidate, Case, Drug, Episode, Kind, Medication, Setup, Terms,
+    Arg, Candidate, Drug, Episode, Kind, Medication, Setup, TaskSpec, Terms,
 };
 
 use super::super::*;
 
 fn episode(case: &str, seed: u64) -> Episode {
-    Episode::reset(&Setup::new(Case::parse(case).expect("a case"), seed))
+    Episode::reset(&Setup::new(TaskSpec::parse(case).expect("a case"), seed))
 }
 
 /// Returns the first episode of a case whose observation satisfies `holds`.
@@ -233,7 +233,7 @@ fn the_fallback_is_a_review_else_keeping() {
 #[test]
 fn explanations_name_only_what_the_chart_contains() {
     for seed in 0..24 {
-        let episode = Episode::reset(&Setup::new(Case::ALL[seed as usize], seed));
+        let episode = Episode::reset(&Setup::new(TaskSpec::ALL[seed as usize], seed));
         let o = episode.observation();
         let sight = Terms::in_sight(o);
         for candidate in o.candidates.iter() {

@@ -1,7 +1,7 @@
 //! Tests of the cooperation of the agents over whole episodes.
 
 use sentinel_env::Environment;
-use sentinel_env::polyguard::{Case, Episode, Kind, Rules, Setup};
+use sentinel_env::polyguard::{Episode, Kind, Rules, Setup, TaskSpec};
 
 use super::super::*;
 use crate::rollout::drive;
@@ -9,9 +9,9 @@ use crate::rollout::drive;
 /// Plays episodes of all cases and calls `look` with the trace of each step.
 fn play(config: StackConfig, mut look: impl FnMut(&Episode, &Trace, Action)) -> Vec<f64> {
     let mut scores = Vec::new();
-    for (seed, case) in (0..72).zip(Case::ALL.into_iter().cycle()) {
+    for (seed, case) in (0..72).zip(TaskSpec::ALL.into_iter().cycle()) {
         let mut stack = Stack::new(config);
-        let setup = Setup::new(case, seed).under(Rules::HARDENED);
+        let setup = Setup::new(case, seed).with_rules(Rules::HARDENED);
         let end = drive::<PolyguardEnv>(
             &setup,
             |episode| {

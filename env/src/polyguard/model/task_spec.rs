@@ -88,12 +88,12 @@ impl Difficulty {
     }
 }
 
-/// Maximum number of steps in an episode: the largest [`Case::budget`].
+/// Maximum number of steps in an episode: the largest [`TaskSpec::budget`].
 pub const STEPS: usize = 10;
 
 /// A task: one distribution of episodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Case {
+pub struct TaskSpec {
     formulary: FormularyName,
     sub: SubEnvironment,
     difficulty: Difficulty,
@@ -102,7 +102,7 @@ pub struct Case {
 
 /// The error for a combination that is not a case.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoSuchCase {
+pub enum UnknownTaskSpec {
     /// The reference formulary does not support the combination.
     #[error(
         "formulary reference has {0}: it plays DDI and DEPRESCRIBING, easy and medium, split all"
@@ -110,20 +110,20 @@ pub enum NoSuchCase {
     Reference(&'static str),
 }
 
-/// Orders by [`Case::number`]; the extended formulary comes first.
-impl Ord for Case {
+/// Orders by [`TaskSpec::number`]; the extended formulary comes first.
+impl Ord for TaskSpec {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.number().cmp(&other.number())
     }
 }
 
-impl PartialOrd for Case {
+impl PartialOrd for TaskSpec {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Case {
+impl TaskSpec {
     /// The 24 cases of the extended formulary in the split `all`.
     pub const ALL: [Self; 24] = {
         let mut all = [Self::new_extended(SubEnvironment::Ddi, Difficulty::Easy, Split::All); 24];
@@ -156,7 +156,7 @@ impl Case {
         sub: SubEnvironment,
         difficulty: Difficulty,
         split: Split,
-    ) -> Result<Self, NoSuchCase> {
+    ) -> Result<Self, UnknownTaskSpec> {
         let case = Self {
             formulary,
             ..Self::new_extended(sub, difficulty, split)
@@ -164,13 +164,13 @@ impl Case {
         if formulary == FormularyName::Reference {
             use SubEnvironment::{Ddi, Deprescribing};
             if !matches!(sub, Ddi | Deprescribing) {
-                return Err(NoSuchCase::Reference("no such sub-environment"));
+                return Err(UnknownTaskSpec::Reference("no such sub-environment"));
             }
             if difficulty == Difficulty::Hard {
-                return Err(NoSuchCase::Reference("no difficulty hard"));
+                return Err(UnknownTaskSpec::Reference("no difficulty hard"));
             }
             if split != Split::All {
-                return Err(NoSuchCase::Reference("no splits"));
+                return Err(UnknownTaskSpec::Reference("no splits"));
             }
         }
         Ok(case)
@@ -204,7 +204,7 @@ impl Case {
     ///
     /// # Errors
     /// Returns an error if the formulary has no splits.
-    pub fn with_split(self, split: Split) -> Result<Self, NoSuchCase> {
+    pub fn with_split(self, split: Split) -> Result<Self, UnknownTaskSpec> {
         Self::new(self.formulary, self.sub, self.difficulty, split)
     }
 
@@ -265,7 +265,7 @@ impl Case {
     }
 }
 
-impl fmt::Display for Case {
+impl fmt::Display for TaskSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -300,16 +300,16 @@ mod tests {
 
     #[test]
     fn every_case_comes_back_from_its_name_and_number() {
-        let all: Vec<Case> = (0..200).filter_map(Case::from_number).collect();
+        let all: Vec<TaskSpec> = (0..200).filter_map(TaskSpec::from_number).collect();
         assert_eq!(all.len(), 24 * 3 + 4);
         for case in &all {
-            assert_eq!(Case::parse(case.name()), Some(*case));
-            assert_eq!(Case::from_number(case.number()), Some(*case));
+            assert_eq!(TaskSpec::parse(case.name()), Some(*case));
+            assert_eq!(TaskSpec::from_number(case.number()), Some(*case));
             assert!(case.name().starts_with(case.sub().name()), "{case}");
             assert!(case.name().contains(case.difficulty().name()), "{case}");
         }
-        assert_eq!(Case::parse("ddi-EASY"), Some(Case::ALL[0]));
-        assert_eq!(Case::parse("DDI"), None);
-        assert_eq!(Case::parse("REGIMEN_RISK-easy-reference"), None);
+        assert_eq!(TaskSpec::parse("ddi-EASY"), Some(TaskSpec::ALL[0]));
+        assert_eq!(TaskSpec::parse("DDI"), None);
+        assert_eq!(TaskSpec::parse("REGIMEN_RISK-easy-reference"), None);
     }
 }

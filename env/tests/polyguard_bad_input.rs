@@ -44,7 +44,8 @@ fn with_candidate(name: &str, kind: Kind) -> (Episode, sentinel_env::polyguard::
     panic!("no {kind:?} in {name}");
 }
 
-/// Checks that a completion that names no shown candidate is invalid and earns nothing (spec §9).
+/// Checks that a completion that names no shown candidate is invalid and earns nothing (spec
+/// polyguard §9.1).
 #[test]
 fn what_cannot_be_read_is_a_wasted_step() {
     for text in [

@@ -14,7 +14,7 @@ use sentinel_env::polyguard::{
     Violation,
 };
 
-/// Returns the exploits of the specification (§8, parser_exploit), each around an otherwise valid
+/// Returns the exploits of spec polyguard §8.3 (parser_exploit), each around an otherwise valid
 /// answer.
 fn exploits() -> Vec<String> {
     const GOOD: &str = "candidate_id=cand_01; rationale=egfr";

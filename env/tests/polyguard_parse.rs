@@ -204,7 +204,7 @@ fn a_field_too_many_is_named() {
     assert!(detail.unwrap().contains("colour"));
 }
 
-/// Checks the exploits listed in the specification, §8.
+/// Checks the exploits listed in spec polyguard §8.3.
 #[test]
 fn what_is_made_to_confuse_is_an_exploit() {
     const GOOD: &str = "candidate_id=cand_03; rationale=x";

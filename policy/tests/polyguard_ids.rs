@@ -17,7 +17,7 @@ use sentinel_policy::polyguard::PolicyName;
 use sentinel_policy::polyguard::policy_stream;
 
 const SEEDS: Range<u64> = 0..100;
-/// Largest difference that the specification allows.
+/// Largest difference that spec polyguard §11, 6 allows.
 const ROOM: f64 = 0.05;
 
 fn by(choose: impl FnMut(&Observation) -> Option<CandidateId> + 'static) -> Player<PolyguardEnv> {

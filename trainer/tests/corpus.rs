@@ -320,7 +320,7 @@ fn a_bad_line_is_named_and_an_empty_corpus_is_an_error() {
     );
 }
 
-/// The reference's dry run prints an average of 0.7286 over five episodes (spec training-eval §3).
+/// The reference's dry run prints an average of 0.7286 over five episodes (spec evaluation §3).
 #[test]
 fn the_dry_run_is_the_reference_s() {
     let found = run("lm rollout --dry-run");

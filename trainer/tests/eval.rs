@@ -14,7 +14,7 @@ use sentinel_policy::replay::{record_episode, to_lines};
 use sentinel_policy::trust::Heuristic;
 use serde_json::{Value, json as value};
 
-/// Score by task and overall over seeds 0..30, as published (spec training-eval §1).
+/// Score by task and overall over seeds 0..30, as published (spec evaluation §1.6).
 const PUBLISHED: [(&str, [f64; 4]); 4] = [
     ("random", [0.7635, 0.6472, 0.6606, 0.6904]),
     ("heuristic", [0.8504, 0.7497, 0.7449, 0.7817]),
@@ -22,7 +22,7 @@ const PUBLISHED: [(&str, [f64; 4]); 4] = [
     ("trained", [0.8504, 0.7497, 0.7637, 0.7880]),
 ];
 
-/// Completion, detection, calibration (three decimals) and steps (one), as the spec has them.
+/// Completion, detection, calibration (three decimals) and steps (one): spec evaluation §1.6.
 const AVERAGES: [(&str, &str, [f64; 4]); 10] = [
     ("task1", "random", [0.760, 1.0, 0.0, 15.1]),
     ("task1", "heuristic", [0.840, 1.0, 0.0, 13.8]),

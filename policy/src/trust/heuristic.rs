@@ -1,5 +1,5 @@
 //! The rule-based policy of the reference: call the most trusted slot, and verify it at high stakes
-//! (spec training-eval §1).
+//! (spec evaluation §1.2).
 
 use sentinel_env::ledger::HIGH_STAKES;
 use sentinel_env::slot::argmax;

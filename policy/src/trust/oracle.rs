@@ -1,4 +1,4 @@
-//! The privileged policy of the reference (spec training-eval §1).
+//! The privileged policy of the reference (spec evaluation §1.2).
 
 use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;

@@ -1,4 +1,4 @@
-//! The random policy of the reference (spec training-eval §1).
+//! The random policy of the reference (spec evaluation §1.2).
 
 use sentinel_env::rng::{PyRandom, Streams};
 use sentinel_env::slot::{SLOTS, Slot};

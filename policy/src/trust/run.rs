@@ -10,7 +10,7 @@ use sentinel_env::trust::{Event, Status, Task, TrustEnv};
 use crate::rollout::Run;
 
 /// One row of the evaluation's `episodes`, with the keys in the reference's order (spec
-/// training-eval §1).
+/// evaluation §1.3).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EpisodeRow {
     /// Name of the policy that acted.

@@ -1,5 +1,5 @@
 //! `sentinel eval`: policies on the same seeds, summed up as the reference does (spec
-//! training-eval §1).
+//! evaluation §1).
 
 mod origin;
 mod summary;

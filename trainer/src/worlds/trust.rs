@@ -1,4 +1,4 @@
-//! The trust world's evaluation (spec training-eval §1).
+//! The trust world's evaluation (spec evaluation §1).
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ use crate::trainable::Trainable;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(
     missing_docs,
-    reason = "the field names are the format, spec training-eval §1"
+    reason = "the field names are the format, spec evaluation §1.4"
 )]
 pub struct PolicySummary {
     pub episodes: usize,

@@ -208,7 +208,7 @@ impl TaskSpec {
         Self::new(self.formulary, self.sub, self.difficulty, split)
     }
 
-    /// Returns the maximum number of steps in an episode (spec §3, H).
+    /// Returns the maximum number of steps in an episode (spec polyguard §3.1).
     #[must_use]
     pub const fn budget(self) -> u8 {
         const BUDGETS: [[u8; 3]; 8] = [

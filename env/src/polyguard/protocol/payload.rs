@@ -1,9 +1,9 @@
-//! The observation as JSON, in the groups of the specification (spec polyguard §9).
+//! The observation as JSON, in the groups of spec polyguard §9.3.
 //!
 //! Everything here is built from an [`Observation`] only, so nothing hidden can be included.
 #![allow(
     missing_docs,
-    reason = "the field names are the protocol, spec polyguard §9"
+    reason = "the field names are the protocol, spec api §2.4"
 )]
 
 use serde::ser::{Serialize, Serializer};

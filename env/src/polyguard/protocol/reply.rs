@@ -1,7 +1,7 @@
-//! The reply to a reset or a step (spec polyguard §9, step info).
+//! The reply to a reset or a step (spec polyguard §9.4).
 #![allow(
     missing_docs,
-    reason = "the field names are the protocol, spec polyguard §9"
+    reason = "the field names are the protocol, spec api §2.4"
 )]
 
 use serde::ser::{Serialize, Serializer};

@@ -1,7 +1,7 @@
 //! Acts as rows of JSON: candidates, answers, and past steps.
 #![allow(
     missing_docs,
-    reason = "the field names are the protocol, spec polyguard §9"
+    reason = "the field names are the protocol, spec api §2.4"
 )]
 
 use serde::ser::{Serialize, SerializeMap, Serializer};

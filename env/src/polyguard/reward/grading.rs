@@ -79,7 +79,7 @@ pub(crate) fn grade(
     let choice = action.choice();
     let kind = verdict.carried_out().map(|act| act.kind);
     let yes = |holds: bool| if holds { 1.0 } else { 0.0 };
-    // A form that names no shown candidate counts as none (spec §9).
+    // A form that names no shown candidate counts as none (spec polyguard §9.1).
     let form = choice.filter(|_| act.is_some());
     let form = form.map_or(0.0, |choice| if choice.repaired { 0.4 } else { 1.0 });
     set(Component::FormatCompliance, form);

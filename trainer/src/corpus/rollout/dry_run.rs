@@ -1,5 +1,5 @@
 //! `sentinel lm rollout`: the bookkeeping of training. With --dry-run a script is in the model's place, to
-//! see that everything fits before a model is loaded (spec training-eval §3).
+//! see that everything fits before a model is loaded (spec evaluation §3).
 
 use rayon::prelude::*;
 use sentinel_env::Named;

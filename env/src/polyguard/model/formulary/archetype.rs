@@ -69,7 +69,7 @@ impl Archetype {
         self.renal_below.is_some_and(|below| egfr < below)
     }
 
-    /// Returns `true` if public traits suggest an interaction of the two (spec §2.3).
+    /// Returns `true` if public traits suggest an interaction of the two (spec polyguard §2.3).
     #[must_use]
     pub const fn suspect(&self, other: &Self) -> bool {
         const SHARED: Tags = Tags::of(&[

@@ -1,10 +1,10 @@
-//! The parser of completions: from a language model's text to an action (spec polyguard §9).
+//! The parser of completions: from a language model's text to an action (spec polyguard §9.2).
 //!
 //! The following tests are applied in order; the first one that holds decides:
 //!
 //! 1. more than 2,000 characters: [`Action::Exploit`], without further parsing;
 //! 2. nothing but white space: [`Violation::Empty`];
-//! 3. any exploit listed in §8 (two different ids, two JSON objects, a verdict, chat templates,
+//! 3. any exploit listed in §8.3 (two different ids, two JSON objects, a verdict, chat templates,
 //!    fences, invisible characters, forged ids): [`Action::Exploit`]. Strings within JSON are
 //!    checked after their escapes are resolved;
 //! 4. a text that is one JSON object: its fields decide;

@@ -50,6 +50,7 @@ pub use task::{Task, TaskName};
 
 /// Compiles the code examples of the book as doctests.
 #[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
 #[doc = include_str!("../../docs/trust.md")]
 #[doc = include_str!("../../docs/adding-a-world.md")]
 mod book {}

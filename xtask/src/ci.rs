@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything that CI runs, part by part, with a summary at the end.
+//! `cargo xtask test` and `cargo xtask lint`: everything that CI runs, part by part, with a summary at the end.
 
 use crate::browser;
 use crate::golden;
@@ -8,6 +8,7 @@ use crate::run::{Finished, Steps, logged, note, say};
 use crate::size;
 use crate::tally::{Tally, count};
 use crate::tidy;
+use crate::tools;
 use crate::wasm_target::{self, WasmTarget};
 use anyhow::{Context, Result, bail};
 use std::process::Command;
@@ -18,68 +19,123 @@ const WASM_TEST: &str = "wasm";
 /// How much of a failing part's output is shown, without the lines that say that all is well.
 const SHOWN: usize = 150;
 
-/// One part of the test run.
+/// One part of a run.
 pub struct Part {
-    /// The name for `--only`.
+    /// Name for `--only`.
     pub name: &'static str,
-    /// What it checks, and roughly how long.
+    /// What the part checks, and about how long it takes.
     pub what: &'static str,
+    /// The command that runs it.
+    pub set: Set,
     run: fn(&mut Ci) -> Result<Tally>,
 }
 
-/// All parts, in the order of the run: what is quick to tell comes first.
-pub const PARTS: [Part; 11] = [
-    part("fmt", "every file is formatted (seconds)", fmt),
-    part("tidy", "rules of this repository (seconds)", check_tidy),
+/// The commands that parts belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Set {
+    /// `cargo xtask lint`: checks that run nothing of ours.
+    Lint,
+    /// `cargo xtask test`: tests of code and page.
+    Test,
+    /// `cargo xtask test --full` alone: what takes long.
+    Full,
+}
+
+/// All parts, in the order of a run.
+pub const PARTS: [Part; 14] = [
+    part(Set::Lint, "fmt", "every file is formatted (seconds)", fmt),
     part(
+        Set::Lint,
+        "tidy",
+        "rules of this repository (seconds)",
+        check_tidy,
+    ),
+    part(
+        Set::Lint,
         "clippy",
         "no warning in any crate (about 3 min cold)",
         clippy,
     ),
     part(
-        "tests",
-        "unit, golden, property and doc tests (about 4 min cold)",
-        tests,
+        Set::Lint,
+        "features",
+        "the trainer compiles without a tensor library (seconds)",
+        features,
     ),
     part(
+        Set::Lint,
+        "docs",
+        "the documentation of the code has no broken link (about 1 min)",
+        docs,
+    ),
+    part(
+        Set::Lint,
+        "book",
+        "mdbook makes a book of docs/ (once about 3 min to install mdbook)",
+        book,
+    ),
+    part(
+        Set::Lint,
         "devices",
         "training compiles for wgpu and CUDA (about 4 min cold)",
         devices,
     ),
     part(
-        "docs",
-        "the documentation has no broken link (about 1 min)",
-        docs,
+        Set::Test,
+        "tests",
+        "unit, golden, property and doc tests (about 4 min cold)",
+        tests,
     ),
     part(
+        Set::Test,
         "wasm",
         "golden episodes and digests inside wasm, in headless Chromium (about 3 min cold)",
         wasm,
     ),
     part(
+        Set::Test,
         "page",
         "the page builds (about 4 min cold; once 10 min more where Trunk must be compiled)",
         build_page,
     ),
     part(
-        "offline",
-        "the page builds again with no network (seconds)",
-        offline,
-    ),
-    part(
+        Set::Test,
         "size",
         "the first load stays in its budget (seconds)",
         check_size,
     ),
     part(
+        Set::Test,
         "e2e",
         "the page works in headless Chromium (about 1 min)",
         e2e,
     ),
+    part(
+        Set::Full,
+        "offline",
+        "the page builds again with no network (seconds)",
+        offline,
+    ),
+    part(
+        Set::Full,
+        "long",
+        "tests marked `ignored`, which take long (minutes)",
+        long,
+    ),
 ];
 
-const fn part(name: &'static str, what: &'static str, run: fn(&mut Ci) -> Result<Tally>) -> Part {
-    Part { name, what, run }
+const fn part(
+    set: Set,
+    name: &'static str,
+    what: &'static str,
+    run: fn(&mut Ci) -> Result<Tally>,
+) -> Part {
+    Part {
+        name,
+        what,
+        set,
+        run,
+    }
 }
 
 /// What the parts share.
@@ -88,21 +144,22 @@ pub struct Ci {
     target: Option<WasmTarget>,
 }
 
-/// Runs all parts, or those in `only`; returns the sum of their counts.
+/// Runs the parts of `sets`, or those in `only`; returns the sum of their counts.
 ///
 /// # Errors
 /// When `only` names no part. A failing part is counted, not an error.
-pub fn run(place: &Place, only: &[String]) -> Result<Tally> {
+pub fn run(place: &Place, sets: &[Set], only: &[String]) -> Result<Tally> {
     for name in only {
         if !PARTS.iter().any(|part| part.name == name) {
             let names: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
             bail!("no part `{name}`: the parts are {}", names.join(", "));
         }
     }
-    let chosen: Vec<&Part> = PARTS
-        .iter()
-        .filter(|part| only.is_empty() || only.iter().any(|name| name == part.name))
-        .collect();
+    let is_chosen = |part: &&Part| match only {
+        [] => sets.contains(&part.set),
+        only => only.iter().any(|name| name == part.name),
+    };
+    let chosen: Vec<&Part> = PARTS.iter().filter(is_chosen).collect();
     let mut steps = Steps::new(chosen.len());
     let mut ci = Ci {
         place: place.clone(),
@@ -168,6 +225,23 @@ fn docs(ci: &mut Ci) -> Result<Tally> {
     ci.one_check("docs", &mut cargo)
 }
 
+fn features(ci: &mut Ci) -> Result<Tally> {
+    let mut cargo = ci.place.cargo();
+    cargo
+        .args(["check", "-p", "sentinel-trainer", "--lib"])
+        .arg("--no-default-features");
+    ci.one_check("features", &mut cargo)
+}
+
+fn book(ci: &mut Ci) -> Result<Tally> {
+    let mdbook = tools::mdbook().ensure(&ci.place, &mut Steps::inside(1))?;
+    let mut build = Command::new(mdbook);
+    let folder = ci.place.target.join("book");
+    build.arg("build").arg(ci.place.root.join("docs"));
+    build.arg("--dest-dir").arg(folder);
+    ci.one_check("book", &mut build)
+}
+
 /// No toolkit and no graphics processor is needed: nothing is linked or run. With `DOCS_RS` burn's
 /// build script for CUDA fetches no compiler.
 fn devices(ci: &mut Ci) -> Result<Tally> {
@@ -186,12 +260,20 @@ fn tests(ci: &mut Ci) -> Result<Tally> {
     ci.cargo_test("tests", &mut cargo)
 }
 
+fn long(ci: &mut Ci) -> Result<Tally> {
+    let mut cargo = ci.place.cargo();
+    cargo.args(["test", "--workspace", "--no-fail-fast"]);
+    cargo.args(["--exclude", "sentinel-e2e", "--", "--ignored"]);
+    ci.cargo_test("long", &mut cargo)
+}
+
 fn check_tidy(ci: &mut Ci) -> Result<Tally> {
     let report = tidy::check(&ci.place)?;
     for line in &report.broken {
         say(line);
     }
     note(&format!("{} files read", report.files));
+    note(&report.docs.summary());
     let failed = report.broken.len() as u64;
     Ok(Tally {
         passed: u64::from(failed == 0),
@@ -354,7 +436,7 @@ mod tests {
             target: folder.path().into(),
             cache: folder.path().into(),
         };
-        let error = run(&place, &["colour".into()]).expect_err("no such part");
+        let error = run(&place, &[Set::Lint], &["colour".into()]).expect_err("no such part");
         let text = error.to_string();
         assert!(
             text.contains("`colour`") && text.contains("clippy"),

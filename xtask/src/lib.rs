@@ -7,6 +7,7 @@
 pub mod apt;
 pub mod browser;
 pub mod ci;
+pub mod comments;
 pub mod debian;
 pub mod demo;
 pub mod golden;
@@ -16,7 +17,6 @@ pub mod place;
 pub mod run;
 pub mod serve;
 pub mod size;
-pub mod source;
 pub mod tally;
 pub mod tidy;
 pub mod tools;

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, bail};
 use lexopt::{Arg, Parser, ValueExt};
 use std::io::Write;
 use std::process::ExitCode;
+use xtask::ci::Set;
 use xtask::place::Place;
 use xtask::run::say;
 use xtask::{ci, demo, golden, size};
@@ -14,9 +15,11 @@ cargo xtask TASK
   demo        build the page and serve it on 127.0.0.1
                 --port N      exactly this port (default: the first free one from 8080 on)
                 --build-only  leave the page in dist/ and stop
-  test        everything that CI runs
+  test        tests of code and page
+                --full        all that lint checks, and what takes long
                 --only NAME…  only these parts
                 --list        name the parts
+  lint        formatting, lints, documentation, other devices; same options
   size        what the page's first load costs, against xtask/size-budget.json
   golden      record the episode digests in testdata/digests anew
   bench-wasm  time environment steps inside wasm, in headless Chromium
@@ -47,7 +50,8 @@ fn run() -> Result<ExitCode> {
     match task.as_str() {
         "help" => say(HELP.trim_end()),
         "demo" => demo::demo(&place, demo_options(&mut parser)?)?,
-        "test" => return test(&place, &mut parser),
+        "test" => return test(&place, &[Set::Test], &mut parser),
+        "lint" => return test(&place, &[Set::Lint], &mut parser),
         "size" => {
             no_more(&mut parser)?;
             say(size::check(&place)?.trim_end());
@@ -85,8 +89,8 @@ fn demo_options(parser: &mut Parser) -> Result<demo::Options> {
     Ok(options)
 }
 
-fn test(place: &Place, parser: &mut Parser) -> Result<ExitCode> {
-    let mut only = Vec::new();
+fn test(place: &Place, sets: &[Set], parser: &mut Parser) -> Result<ExitCode> {
+    let (mut sets, mut only) = (sets.to_vec(), Vec::new());
     while let Some(argument) = parser.next()? {
         match argument {
             Arg::Long("only") => {
@@ -94,16 +98,22 @@ fn test(place: &Place, parser: &mut Parser) -> Result<ExitCode> {
                     only.push(name.string()?);
                 }
             }
+            Arg::Long("full") => sets = vec![Set::Lint, Set::Test, Set::Full],
             Arg::Long("list") => {
                 for part in &ci::PARTS {
-                    say(&format!("{:<8} {}", part.name, part.what));
+                    let command = match part.set {
+                        Set::Lint => "lint",
+                        Set::Test => "test",
+                        Set::Full => "test --full",
+                    };
+                    say(&format!("{:<9} {command:<12} {}", part.name, part.what));
                 }
                 return Ok(ExitCode::SUCCESS);
             }
-            other => return Err(other.unexpected()).context("in `cargo xtask test`"),
+            other => return Err(other.unexpected()).context("in `cargo xtask test` or `lint`"),
         }
     }
-    let tally = ci::run(place, &only)?;
+    let tally = ci::run(place, &sets, &only)?;
     Ok(if tally.failed == 0 {
         ExitCode::SUCCESS
     } else {

@@ -26,11 +26,20 @@ pub fn build(place: &Place, steps: &mut Steps) -> Result<PathBuf> {
 /// # Errors
 /// As [`build`].
 pub fn build_with(place: &Place, target: &WasmTarget, steps: &mut Steps) -> Result<PathBuf> {
-    let bindgen = tools::wasm_bindgen(place)?.ensure(place, steps)?;
-    let trunk = tools::trunk().ensure(place, steps)?;
-    tools::clean(place);
-    steps.next("Page: compiles web/ into dist/ (about 4 min the first time, seconds later)…");
     fetch(place)?;
+    // Tools and page need each other only at the end, and neither alone keeps all cores busy.
+    let (bindgen, trunk) = std::thread::scope(|scope| {
+        let modules = scope.spawn(|| compile(place, target));
+        let bindgen = tools::wasm_bindgen(place)?.ensure(place, steps);
+        let trunk = tools::trunk().ensure(place, steps);
+        steps.next("Page: compiles web/ into dist/ (about 5 min the first time, seconds later)…");
+        let modules = modules
+            .join()
+            .unwrap_or_else(|_| bail!("the compilation panicked"));
+        modules?;
+        anyhow::Ok((bindgen?, trunk?))
+    })?;
+    tools::clean(place);
     run_trunk(place, target, &trunk, &bindgen)?;
     let dist = place.dist();
     if !dist.join("index.html").is_file() {
@@ -50,6 +59,20 @@ pub(crate) fn fetch(place: &Place) -> Result<()> {
     logged(&mut cargo, &place.log("fetch"), None)?.require(
         "downloading the libraries in Cargo.lock",
         "This step needs the network, once; with the libraries in cargo's cache it needs none",
+    )?;
+    Ok(())
+}
+
+/// Compiles the modules of all worlds at once; Trunk, which does it one after the other, finds them
+/// done.
+fn compile(place: &Place, target: &WasmTarget) -> Result<()> {
+    let mut cargo = target.cargo(place);
+    cargo
+        .args(["build", "--package", "sentinel-web", "--bins"])
+        .args(["--profile", "web", "--target", wasm_target::TARGET]);
+    logged(&mut cargo, &place.log("web"), None)?.require(
+        "compiling web/",
+        "An error in web/? Then `cargo check -p sentinel-web` shows it faster",
     )?;
     Ok(())
 }

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The Trunk that is installed when the machine has none.
-const TRUNK: &str = "0.22.1";
+const TRUNK: &str = "0.21.14";
+/// The mdbook that is installed when the machine has none.
+const MDBOOK: &str = "0.5.4";
 /// Settings that compile a tool in about half the time; the tool's own are made for its releases.
 const LEAN: [(&str, &str); 3] = [
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
@@ -77,7 +79,7 @@ pub fn trunk() -> Tool {
         version: TRUNK.into(),
         accepts: Accept::AtLeast(21),
         purpose: "builds the page around the wasm module",
-        minutes: 5,
+        minutes: 4,
         opt_level: "0", // only calls others: a third less to compile, and no build is slower
         // Its features are all for downloading tools, which we never let it do; but with none of them it
         // does not compile. `--ignore-rust-version`: it builds with older compilers than it declares.
@@ -88,6 +90,22 @@ pub fn trunk() -> Tool {
             "--features",
             "rustls",
         ],
+    }
+}
+
+/// The program that makes a book of the documentation.
+#[must_use]
+pub fn mdbook() -> Tool {
+    Tool {
+        program: "mdbook",
+        package: "mdbook",
+        version: MDBOOK.into(),
+        accepts: Accept::AtLeast(5),
+        purpose: "makes a book of docs/",
+        minutes: 3,
+        opt_level: "0", // runs for a second
+        // Neither a server nor a search index is needed to find mistakes.
+        arguments: &["--locked", "--no-default-features"],
     }
 }
 
@@ -202,7 +220,8 @@ fn build_folder(place: &Place) -> PathBuf {
 
 /// The version in `name 1.2.3 (…)`.
 fn version_word(text: &str) -> Option<&str> {
-    text.lines().next()?.split_whitespace().nth(1)
+    let version = text.lines().next()?.split_whitespace().nth(1)?;
+    Some(version.trim_start_matches('v'))
 }
 
 /// Whether `version` is 0.`minor` or later.
@@ -233,6 +252,7 @@ mod tests {
     fn the_version_is_the_second_word() {
         assert_eq!(version_word("wasm-bindgen 0.2.130 (abc)"), Some("0.2.130"));
         assert_eq!(version_word("trunk 0.22.1\n"), Some("0.22.1"));
+        assert_eq!(version_word("mdbook v0.5.2"), Some("0.5.2"));
         assert_eq!(version_word("trunk"), None);
     }
 

@@ -194,7 +194,7 @@ impl Checkpoint {
             let shape = parameter.get(false).dims();
             let Some(values) = self.tensors.take(&name, shape[0] * shape[1]) else {
                 let reason =
-                    format!("{name} is missing or has another shape: the checkpoint belongs to another model");
+                    format!("{name} is missing or has another shape: it belongs to another model");
                 return Err(Error::checkpoint(path, reason).into());
             };
             parameter.set(matrix(values, shape, &device));

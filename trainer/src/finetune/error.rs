@@ -52,7 +52,7 @@ pub enum RunError {
         longest: usize,
         /// Context length of the model, in tokens.
         positions: usize,
-        /// Value of `--max-length`.
+        /// Value of the option `--max-length`.
         asked: usize,
     },
     /// A value is not finite, so that training cannot continue.

@@ -138,7 +138,7 @@ pub struct RunOptions {
     )]
     #[serde(default)]
     pub early_stopping_patience: usize,
-    /// Device for tensors
+    /// Device that holds all tensors
     #[arg(long, value_name = "DEVICE", default_value_t, value_parser = named::<DeviceName>())]
     pub device: DeviceName,
     /// Train a tiny new model if the model cannot be found, and mark every output as a fallback

@@ -54,7 +54,7 @@ pub(super) fn write_card(
     files::write(&folder.join(CARD), text.as_bytes())
 }
 
-/// Writes `trainer_state.json`.
+/// Writes `trainer_state.json` of the run.
 pub(super) fn write_trainer_state(
     folder: &Path,
     job: &dyn Job,

@@ -32,7 +32,7 @@ pub struct GenerationArgs {
     /// Seed of the sampled tokens [default: 0]
     #[arg(long, value_name = "SEED", requires = "model")]
     pub seed: Option<u64>,
-    /// Device for tensors [default: cpu]
+    /// Device that holds all tensors [default: cpu]
     #[arg(long, value_name = "DEVICE", requires = "model", value_parser = named::<DeviceName>())]
     pub device: Option<DeviceName>,
 }

@@ -1,4 +1,4 @@
-//! The losses and advantages against numbers that TRL 1.16.0 computed, and the gradients against
+//! Compares losses and advantages with values computed by TRL 1.16.0, and gradients with finite
 //! differences of the loss. `SENTINEL_TESTDATA` names another folder of recorded data.
 #![allow(
     clippy::unwrap_used,
@@ -97,7 +97,7 @@ struct ScoreExpected {
     metrics: BTreeMap<String, Option<f64>>,
 }
 
-/// The recorded cases; none when another folder without them was named.
+/// Returns the recorded cases; `None` if `SENTINEL_TESTDATA` names a folder without them.
 fn oracle() -> Option<Oracle> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let other = std::env::var_os("SENTINEL_TESTDATA").filter(|folder| !folder.is_empty());
@@ -131,7 +131,7 @@ fn flags(table: &Table<u8>) -> Vec<bool> {
     table.iter().flatten().map(|on| *on != 0).collect()
 }
 
-/// Leaves of a mask what another one has as well.
+/// Combines two masks with a logical and, in place.
 fn both(mask: &mut [bool], other: &[bool]) {
     assert_eq!(mask.len(), other.len());
     for (on, other) in mask.iter_mut().zip(other) {
@@ -139,7 +139,7 @@ fn both(mask: &mut [bool], other: &[bool]) {
     }
 }
 
-/// Rows of any length as one table that is `tokens` wide.
+/// Joins rows of any length into one table with `tokens` columns.
 fn padded<T: Copy>(table: &Table<T>, tokens: usize, pad: T) -> Vec<T> {
     let row = |row: &Vec<T>| {
         let mut row = row.clone();
@@ -149,13 +149,13 @@ fn padded<T: Copy>(table: &Table<T>, tokens: usize, pad: T) -> Vec<T> {
     table.iter().flat_map(row).collect()
 }
 
-/// Both equal to within `tolerance`, absolute below 1 and relative above.
+/// Returns `true` if both values are equal within `tolerance`, absolute below 1 and relative above.
 fn near(got: f64, expected: f64, tolerance: f64) -> bool {
     (got.is_nan() && expected.is_nan())
         || (got - expected).abs() <= tolerance * expected.abs().max(1.0)
 }
 
-/// The greatest distances that were seen, by what was compared.
+/// The failures of a test, and the largest differences by name of the compared value.
 #[derive(Default)]
 struct Report {
     failures: Vec<String>,
@@ -262,7 +262,7 @@ fn losses_and_gradients_are_those_of_trl() {
     report.finish(oracle.loss_cases.len());
 }
 
-/// The masks of a case, compared with those recorded.
+/// Computes the loss mask of a case, and compares it with the recorded one.
 fn loss_mask(case: &ScoreCase, report: &mut Report) -> Vec<bool> {
     let (inputs, expected) = (&case.inputs, &case.expected);
     let tokens = expected.completion_mask[0].len();

@@ -1,9 +1,10 @@
-//! Plays the groups of one update and turns their scores into advantages.
+//! GRPO of a compact policy: plays the groups of one update and turns their scores into advantages.
 //!
-//! A group is one scenario, one hidden state and one stream of outcome draws; its members differ by
-//! the actions that they sample. In `step` mode a group starts from a snapshot in the middle of an episode,
-//! and only the first action of each member is learned from: the continuation rollout estimates its
-//! value (the Monte-Carlo values of VinePPO, arXiv:2410.01679, with GRPO's baseline).
+//! A group is one scenario, one hidden state and one stream of outcome draws; its members differ
+//! only in the actions that they sample. In `step` mode a group starts from a snapshot in the
+//! middle of an episode, and only the first action of each member is trained on: a continuation
+//! rollout estimates its value (the Monte-Carlo values of VinePPO, arXiv:2410.01679, with GRPO's
+//! baseline).
 
 use rayon::prelude::*;
 use sentinel_env::Origin;
@@ -23,34 +24,37 @@ use crate::rl::config::LossConfig;
 use crate::rl::loss::{Advantages, LossInput, grpo_loss};
 use crate::rng::Rng;
 
-/// A group: a batch whose advantages are not known yet, and the returns that decide them.
+/// A group of rollouts without advantages yet, and the returns that determine them.
 struct Group<W: Learn> {
     batch: Batch<W>,
-    /// One for each token of `batch`, or for each of its sequences.
+    /// Returns of each row of a group, one per member: one row in `episode` mode, one per step in
+    /// `reward_to_go` mode, one per snapshot in `step` mode.
     returns: Vec<Vec<f64>>,
     /// Scores of the episodes that were sampled from their start.
     scores: Vec<f64>,
-    /// Their lengths.
+    /// Lengths of the same episodes, in steps.
     lengths: Vec<f64>,
     steps: u64,
 }
 
-/// The data of an update, and what is logged about it.
+/// The data of an update with its metrics.
 pub struct Collected<W: Learn> {
-    /// Samples and tokens with advantages.
+    /// Samples and tokens with their advantages.
     pub batch: Batch<W>,
-    /// `reward`, `reward_std`, `frac_reward_zero_std`, `completions/mean_length`.
+    /// Metrics `reward`, `reward_std`, `frac_reward_zero_std`, `completions/mean_length` and
+    /// others.
     pub metrics: Metrics,
-    /// Environment steps taken.
+    /// Number of environment steps taken.
     pub steps: u64,
-    /// The seeds that were played, for error messages.
+    /// Seeds of the episodes, for error messages.
     pub seeds: std::ops::Range<u64>,
 }
 
-/// Plays the groups of update `update`.
+/// Plays the groups of update `update` and computes their advantages.
 ///
 /// # Errors
-/// If the rewards have no advantages or the rules are unknown, which no valid configuration causes.
+/// If the rewards have no advantages or the rules are unknown; neither occurs with a valid
+/// configuration.
 pub fn collect<W: Learn>(
     config: &TrainConfig,
     weights: &Weights<W::Net>,
@@ -87,12 +91,12 @@ pub fn collect<W: Learn>(
     })
 }
 
-/// The episodes of an update: an equal share of them on each task, the same seeds for all.
+/// The episodes of an update: an equal share on each task, with the same seeds for every task.
 pub(super) struct Episodes<'a, W: Learn> {
     config: &'a TrainConfig,
     rules: Rules<W::Change>,
     tasks: Vec<W::Task>,
-    /// Number of episodes.
+    /// Number of episodes in the update.
     pub(super) count: u64,
     first: u64,
 }
@@ -110,7 +114,7 @@ impl<'a, W: Learn> Episodes<'a, W> {
         })
     }
 
-    /// Returns the setup of the `index`-th episode.
+    /// Returns the setup of the episode with this index.
     pub(super) fn setup(&self, index: u64) -> W::Setup {
         let count = self.tasks.len() as u64;
         let task = self.tasks[(index % count) as usize];
@@ -124,14 +128,14 @@ impl<'a, W: Learn> Episodes<'a, W> {
         .setup()
     }
 
-    /// Returns the seeds of all of them.
+    /// Returns the range of the seeds of all episodes.
     pub(super) fn seeds(&self) -> std::ops::Range<u64> {
         let last = self.first + self.count.div_ceil(self.tasks.len() as u64) - 1;
         self.config.training_seed(self.first)..self.config.training_seed(last) + 1
     }
 }
 
-/// Returns the sample of a decision.
+/// Returns the sample that records a decision.
 pub(super) fn sample<W: Learn>(rollout: &Rollout<W>, decision: &Decision<W>) -> Sample<W> {
     Sample {
         features: decision.features.clone(),
@@ -193,16 +197,16 @@ fn episode_group<W: Learn>(
     group
 }
 
-/// The reward of an episode, and the part of it before each of its steps.
+/// Rewards of an episode: the total, and the part earned before each step.
 struct Earned {
     before: Vec<f64>,
     total: f64,
     events: f64,
 }
 
-/// Returns the reward-to-go of each member beyond the baseline, `[step][member]`, per event of an
-/// average episode. The baseline is the group's mean score per event. An episode that has ended has
-/// no reward to go.
+/// Returns the reward-to-go of each member minus the baseline, `[step][member]`, divided by the
+/// mean number of reward events of an episode. The baseline is the group's mean score for each
+/// remaining event. An episode that has ended has no reward to go.
 fn rewards_to_go(members: &[Earned], scores: &[f64]) -> Vec<Vec<f64>> {
     let count = members.len() as f64;
     let group_baseline = scores.iter().sum::<f64>() / count;
@@ -247,8 +251,8 @@ fn snapshot_group<W: Learn>(
         let offset = own.uniform();
         let mut returns = Vec::with_capacity(members);
         for member in 0..members {
-            // Evenly spaced in the distribution of the first factor: each value as often as it
-            // should be, give or take one (systematic sampling).
+            // Systematic sampling: the points are evenly spaced in the distribution of the first
+            // factor, so each value occurs as often as expected, give or take one.
             let place = (member as f64 + offset) / members as f64;
             let mut rng = rng(1 + (snapshot * members + member) as u64);
             let choice = decision.sample_at(place, &mut rng);
@@ -318,7 +322,7 @@ fn with_advantages<W: Learn>(
 }
 
 impl<W: Learn> Group<W> {
-    /// Sets the advantages of one row of `returns`.
+    /// Sets the advantages of the tokens that belong to one row of `returns`.
     fn assign(&mut self, mode: Advantage, row: usize, members: &[f64]) {
         let sequences = self.batch.sequences.iter_mut();
         match mode {
@@ -331,7 +335,7 @@ impl<W: Learn> Group<W> {
             }
             Advantage::RewardToGo => {
                 for (sequence, advantage) in sequences.zip(members) {
-                    // The tokens of one step point to one sample.
+                    // The tokens of one step refer to the same sample.
                     let steps = sequence.chunk_by_mut(|a, b| a.sample == b.sample);
                     for token in steps.skip(row).take(1).flatten() {
                         token.advantage = *advantage;
@@ -350,7 +354,7 @@ impl<W: Learn> Group<W> {
     }
 }
 
-/// Sets the log-probabilities under the reference policy, for the divergence.
+/// Sets the log-probabilities under the reference policy, for the KL term.
 fn add_reference<W: Learn>(batch: &mut Batch<W>, reference: &Weights<W::Net>) {
     let (mut scratch, mut output) = (reference.config().scratch(), Output::default());
     let logps: Vec<Vec<f64>> = (batch.samples.iter())

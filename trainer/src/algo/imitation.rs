@@ -1,5 +1,5 @@
-//! Imitation along the learner's own episodes: it acts, and the teacher labels every step (DAgger,
-//! arXiv:1011.0686).
+//! Imitation on the learner's own episodes: the learner acts, and the teacher labels every step
+//! (DAgger, arXiv:1011.0686).
 
 use rayon::prelude::*;
 use sentinel_policy::nn::{Choice, Network as _, Weights};
@@ -15,11 +15,11 @@ use crate::compact::step::{LossGrad, TokenTable};
 use crate::rl::Metrics;
 use crate::rng::Rng;
 
-/// Plays the episodes of an update and asks the teacher at every step. The `advantage` of a token is
-/// the teacher's probability of its action.
+/// Plays the episodes of an update and queries the teacher at every step. The `advantage` of a
+/// token is the teacher's probability of its action.
 ///
 /// # Errors
-/// If the world has no teacher of that name.
+/// If the world has no teacher with that name, or the teacher labels no step.
 pub fn collect<W: Learn>(
     config: &TrainConfig,
     weights: &Weights<W::Net>,
@@ -61,7 +61,7 @@ pub fn collect<W: Learn>(
     })
 }
 
-/// Plays an episode; returns its labelled steps and its score.
+/// Plays one episode, and returns its labelled steps and its score.
 fn one_episode<W: Learn>(
     mut teacher: Player<W>,
     actor: &mut Actor<'_, W>,
@@ -89,7 +89,7 @@ fn one_episode<W: Learn>(
     (batch, rollout.episode.score())
 }
 
-/// Returns the choices that the teacher finds best: several, where its values for them are equal.
+/// Returns the teacher's best choices: several if their values are equal.
 fn teacher_choices<W: Learn>(teacher: &mut Player<W>, episode: &W) -> Vec<Choice> {
     let chosen = teacher.act(episode);
     let chosen = chosen.and_then(|action| W::Net::encode_action(action, episode.observation()));
@@ -98,8 +98,8 @@ fn teacher_choices<W: Learn>(teacher: &mut Player<W>, episode: &W) -> Vec<Choice
     best.unwrap_or_else(|| chosen.into_iter().collect())
 }
 
-/// Computes the cross-entropy against the teacher, mean over samples. The `advantage` of a token is the
-/// teacher's probability of it.
+/// Computes the cross-entropy against the teacher, averaged over samples. The `advantage` of a
+/// token is the teacher's probability of it.
 pub fn loss<W: Learn>(tokens: &TokenTable<'_, W>, logps: &[f32]) -> LossGrad {
     let mut by_logp = vec![0.0; logps.len()];
     let (mut loss, each) = (0.0, 1.0 / tokens.samples.len() as f64);

@@ -1,6 +1,8 @@
-//! The state of a language model's run: what is trained, the optimizer's moments, how far the run and
-//! its log have come, so that every other file of the run's folder can be written again. Random streams
-//! and the order of the data follow from the seed and the step, so they have no state of their own.
+//! Checkpoints of a language model's run.
+//!
+//! A checkpoint holds the trained parameters, the optimizer's moments and the position of the run
+//! and of its log, from which every other file of the run's folder can be written again. Random
+//! streams and the order of the data follow from the seed and the step, so they are not stored.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,56 +24,57 @@ const FIRST: &str = "adam.first.";
 const SECOND: &str = "adam.second.";
 const BEST: &str = "best.";
 
-/// What the file says beside its tensors.
+/// The metadata of a checkpoint beside its tensors.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// `sft` or `grpo`.
+    /// Name of the method: `sft` or `grpo`.
     pub method: String,
-    /// All options.
+    /// All options of the run.
     pub config: Value,
-    /// Of the model's weights before the run.
+    /// Digest of the model's weights before the run.
     pub base: String,
-    /// Of the files that the run reads, by what they are. Older checkpoints name none.
+    /// Digests of the files that the run reads, keyed by a description; empty in older checkpoints.
     #[serde(default)]
     pub inputs: BTreeMap<String, String>,
-    /// Optimizer steps done.
+    /// Number of optimizer steps taken.
     pub done: usize,
-    /// Tokens read.
+    /// Number of tokens read in training.
     pub tokens: u64,
-    /// Steps of each parameter's moments.
+    /// Number of AdamW steps of each parameter.
     pub times: BTreeMap<String, usize>,
-    /// Step and score of the best model so far. Its numbers are in the file, unless it is the last one.
+    /// Step and score of the best model so far. Its weights are stored separately unless it is the
+    /// current model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best: Option<(usize, f64)>,
-    /// How far the log had come. In checkpoints of earlier versions, the events themselves.
+    /// Position of the log. Checkpoints of earlier versions hold the events themselves.
     #[serde(alias = "history")]
     pub log: LogPosition,
 }
 
 impl Header {
-    /// Reads what the checkpoint of a folder says, without its tensors; whether those are whole is
-    /// seen when they are read.
+    /// Reads the metadata of the checkpoint in a folder, without its tensors, which are not
+    /// checked.
     ///
     /// # Errors
-    /// If there is no checkpoint, or its beginning is cut off or something else.
+    /// If there is no checkpoint, or its header is truncated or invalid.
     pub fn read(folder: &Path) -> Result<Self, RunError> {
         Ok(checkpoint::read_header(&folder.join(CHECKPOINT), KEY)?)
     }
 }
 
-/// A checkpoint that was read.
+/// A checkpoint that was read from a file.
 pub struct Checkpoint {
-    /// What it says.
+    /// Metadata of the checkpoint.
     pub header: Header,
     tensors: Tensors,
 }
 
-/// Writes the state of a run into its folder. Steps, tokens, times and the best of `header` are filled
-/// in.
+/// Writes the checkpoint of a run into its folder. The fields `done`, `tokens`, `times` and `best`
+/// of `header` are filled in from `state`.
 ///
 /// # Errors
-/// If a number is not finite, or it cannot be written; the checkpoint before it stays then.
+/// If a weight is not finite, or the file cannot be written; the previous checkpoint then remains.
 pub fn save(state: &State, mut header: Header, folder: &Path) -> Result<(), RunError> {
     let moments = state.optimizer.moments()?;
     header.done = state.done;
@@ -98,7 +101,7 @@ pub fn save(state: &State, mut header: Header, folder: &Path) -> Result<(), RunE
     )?)
 }
 
-/// Adds what is trained of a model.
+/// Adds the trained parameters of a model.
 fn add_trained(
     tensors: &mut Tensors,
     prefix: &str,
@@ -126,16 +129,17 @@ impl Checkpoint {
     /// Reads the checkpoint of a folder.
     ///
     /// # Errors
-    /// If there is none, or it is cut off or something else.
+    /// If there is none, or it is truncated or invalid.
     pub fn read(folder: &Path) -> Result<Self, RunError> {
         let (header, tensors) = checkpoint::read(&folder.join(CHECKPOINT), KEY)?;
         Ok(Self { header, tensors })
     }
 
-    /// Puts a state, whose model is as it was before the run, where the run stood.
+    /// Restores `state`, whose model must be as it was before the run, and returns the position of
+    /// the log.
     ///
     /// # Errors
-    /// If the checkpoint is of another model.
+    /// If the checkpoint belongs to another model.
     pub fn restore(mut self, state: &mut State, folder: &Path) -> Result<LogPosition, RunError> {
         let path = folder.join(CHECKPOINT);
         let best = match self.header.best {
@@ -174,7 +178,7 @@ impl Checkpoint {
         Ok(self.header.log)
     }
 
-    /// Sets what is trained of a model.
+    /// Restores the trained parameters of a model.
     fn take_trained(
         &mut self,
         model: &mut Qwen2,
@@ -190,7 +194,7 @@ impl Checkpoint {
             let shape = parameter.get(false).dims();
             let Some(values) = self.tensors.take(&name, shape[0] * shape[1]) else {
                 let reason =
-                    format!("{name} is missing or has another shape: it is of another model");
+                    format!("{name} is missing or has another shape: it belongs to another model");
                 return Err(Error::checkpoint(path, reason).into());
             };
             parameter.set(matrix(values, shape, &device));

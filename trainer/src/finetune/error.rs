@@ -1,4 +1,4 @@
-//! Why the training of a language model stopped.
+//! Errors that stop the training of a language model.
 
 use std::path::PathBuf;
 
@@ -8,61 +8,61 @@ use crate::corpus::rollout::RolloutError;
 use crate::lm::LmError;
 use crate::rl::RlError;
 
-/// What can go wrong in a run.
+/// An error of a training run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// Files, text, device, or model.
+    /// A file, text, device or model is invalid.
     #[error(transparent)]
     Model(#[from] LmError),
     /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] Error),
-    /// Episodes could not be played.
+    /// The episodes could not be played.
     #[error(transparent)]
     Rollout(#[from] RolloutError),
-    /// An option of a loss, or an input that it needs.
+    /// A loss has an invalid option, or lacks an input.
     #[error(transparent)]
     Loss(#[from] RlError),
-    /// No such device.
+    /// The requested device does not exist.
     #[error(transparent)]
     NoDevice(#[from] DeviceError),
-    /// An option alone.
+    /// An option has an invalid value.
     #[error("option {option} should be {allowed}")]
     Option {
-        /// Its name.
+        /// Name of the option.
         option: &'static str,
-        /// What it may be.
+        /// Description of the allowed values.
         allowed: &'static str,
     },
-    /// A folder that the run reads from.
+    /// The output folder is a folder that the run reads from.
     #[error("--output-dir {} is the folder of {option}, which the run would write over: name another folder", folder.display())]
     Input {
-        /// The folder.
+        /// Path of the folder.
         folder: PathBuf,
-        /// The option that names it as well.
+        /// Option that names the same folder.
         option: &'static str,
     },
-    /// Rows that the model has no positions for.
+    /// Rows are longer than the model's context.
     #[error(
         "the longest row has {longest} tokens, but the model reads {positions} (max_position_embeddings in its \
          config.json): lower --max-length from {asked} to {positions}, with --too-long drop or cut"
     )]
     Positions {
-        /// Tokens of the longest row.
+        /// Number of tokens in the longest row.
         longest: usize,
-        /// Most tokens of a row that the model reads.
+        /// Context length of the model, in tokens.
         positions: usize,
-        /// `--max-length`.
+        /// Value of the option `--max-length`.
         asked: usize,
     },
-    /// Nothing can be learned from such a number.
+    /// A value is not finite, so that training cannot continue.
     #[error("step {step}: the {what} is not finite; {saved}")]
     NotFinite {
-        /// The optimizer step.
+        /// Number of the optimizer step.
         step: usize,
-        /// What was not.
+        /// Name of the value.
         what: &'static str,
-        /// Where training can go on from.
+        /// Description of the last good checkpoint.
         saved: String,
     },
 }
@@ -72,7 +72,7 @@ impl RunError {
         Self::Option { option, allowed }
     }
 
-    /// Adds to a number that was not finite where training can go on from.
+    /// Adds to [`Self::NotFinite`] the checkpoint from which training can resume.
     pub(super) fn saved(self, folder: &std::path::Path, at: Option<usize>) -> Self {
         let Self::NotFinite { step, what, .. } = self else {
             return self;

@@ -1,5 +1,5 @@
-//! A way to train a language model, as the run around it sees it: what an algorithm implements, and what changes from
-//! step to step.
+//! The interface between a training run and the algorithm that it runs, and the state that changes
+//! from step to step.
 
 use serde::Serialize;
 
@@ -8,91 +8,91 @@ use super::schedule::Schedule;
 use crate::lm::{Grads, Optimizer, Qwen2};
 use crate::rl::Metrics;
 
-/// What one update gave: one or several optimizer steps.
+/// The results of one update, which takes one or several optimizer steps.
 #[derive(Clone, Debug, Default)]
 pub struct Update {
-    /// What is logged about each step.
+    /// Metrics of each optimizer step.
     pub steps: Vec<Metrics>,
-    /// What a person should know about.
+    /// Warnings to show to the user.
     pub warnings: Vec<String>,
-    /// Completions that were learned from, for `completions/`; of a job that samples some.
+    /// Sampled completions of the update, for `completions/`; empty if the job samples none.
     pub completions: Vec<LoggedCompletion>,
 }
 
-/// A completion with what it earned: a row of `completions/`, with the columns that TRL writes.
+/// A completion with its rewards: a row of `completions/`, with the columns that TRL writes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoggedCompletion {
-    /// Number of its group within the update.
+    /// Index of its group within the update.
     pub group: usize,
-    /// What the model read.
+    /// Text of the prompt.
     pub prompt: String,
-    /// What it wrote.
+    /// Text of the completion.
     pub completion: String,
-    /// Rewards by name.
+    /// Rewards of the completion by name.
     #[serde(flatten)]
     pub rewards: Metrics,
-    /// How much better than its group it was.
+    /// Advantage relative to the completion's group.
     pub advantage: f64,
 }
 
-/// A way to train.
+/// A training algorithm for language models.
 pub trait Job {
-    /// `sft` or `grpo`.
+    /// Returns the name of the method: `sft` or `grpo`.
     fn method(&self) -> &'static str;
-    /// Rows that one optimizer step learns from.
+    /// Returns the number of rows per optimizer step.
     fn batch_size(&self) -> usize;
-    /// Optimizer steps of a pass over the data.
+    /// Returns the number of optimizer steps in a pass over the data.
     fn steps_per_epoch(&self) -> usize;
-    /// What there is to learn from.
+    /// Returns counts that describe the training data.
     fn data(&self) -> Metrics;
-    /// What a person should know before the first step.
+    /// Returns warnings to show before the first step.
     fn warnings(&self) -> Vec<String>;
-    /// Further options that may differ when a run goes on.
+    /// Returns the names of further options that may differ when a run is resumed.
     fn resumable_overrides(&self) -> &'static [&'static str] {
         &[]
     }
-    /// Learns until the next point at which a run can stop and go on. All that it draws follows
+    /// Trains until the next point at which a run can stop and resume. All random numbers follow
     /// from the seed and `state.done`.
     ///
     /// # Errors
-    /// If a number is not finite, or the device or an episode fails.
+    /// If a loss or gradient is not finite, or the device or an episode fails.
     fn update(&mut self, state: &mut State) -> Result<Update, RunError>;
 }
 
-/// A model in training.
+/// The training state of a model.
 pub struct State {
-    /// The model.
+    /// Model that is trained.
     pub model: Qwen2,
-    /// Its optimizer.
+    /// Optimizer with its moments.
     pub optimizer: Optimizer,
-    /// The learning rate by step.
+    /// Learning rate by optimizer step.
     pub schedule: Schedule,
-    /// Optimizer steps done.
+    /// Number of optimizer steps taken.
     pub done: usize,
-    /// Tokens read in training, without padding.
+    /// Number of tokens read in training, without padding.
     pub tokens: u64,
-    /// The model that scored best on the validation seeds so far. It shares every tensor that was not
+    /// Model with the best validation score so far. It shares the tensors that have not been
     /// trained since.
     pub best: Option<Best>,
 }
 
-/// A model of an earlier step.
+/// A copy of the model at an earlier step.
 #[derive(Clone)]
 pub struct Best {
-    /// Steps done by then.
+    /// Number of optimizer steps taken by then.
     pub step: usize,
-    /// Its score on the validation seeds.
+    /// Score on the validation seeds.
     pub score: f64,
-    /// The model.
+    /// Model at that step.
     pub model: Qwen2,
 }
 
 impl State {
-    /// Takes an optimizer step; adds loss, norm and learning rate to what is logged about it.
+    /// Takes an optimizer step, and adds loss, gradient norm and learning rate to `metrics`.
     ///
     /// # Errors
-    /// If the loss or the gradient is not finite, when nothing has changed, or the device cannot be
-    /// read.
+    /// If the loss or the gradient is not finite, in which case nothing changes, or the device
+    /// cannot be read.
     pub fn step(&mut self, loss: f64, grads: Grads, metrics: &mut Metrics) -> Result<(), RunError> {
         let not_finite = |what| RunError::NotFinite {
             step: self.done + 1,
@@ -115,13 +115,13 @@ impl State {
         Ok(())
     }
 
-    /// Returns the model that is handed out: the best one so far, or else the one that is trained.
+    /// Returns the model to save: the best one so far, or the trained one if there is none.
     #[must_use]
     pub fn best_model(&self) -> &Qwen2 {
         self.best.as_ref().map_or(&self.model, |best| &best.model)
     }
 
-    /// Whether all steps were taken.
+    /// Returns `true` if all steps were taken.
     #[must_use]
     pub const fn finished(&self) -> bool {
         self.done >= self.schedule.total

@@ -1,4 +1,4 @@
-//! What all files of a run say about it, and what it reads that must stay as it is.
+//! Metadata that all files of a run record, and digests of the inputs that must not change.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ use crate::options::upgraded;
 use crate::provenance::{Provenance, file_digest};
 use crate::run::Cadence;
 
-/// What a model's folder holds beside the weights, whose numbers are compared themselves, that decides
-/// how it reads and where its texts end.
+/// Files in a model's folder that determine how it reads text and where completions end. The
+/// weights are compared by their own digest.
 const READ: [&str; 5] = [
     "config.json",
     "generation_config.json",
@@ -27,34 +27,38 @@ const READ: [&str; 5] = [
     "chat_template.jinja",
 ];
 
-/// What all files of a run say about it.
+/// The metadata that all files of a run record.
 #[derive(Clone, Debug)]
 pub struct RunMetadata {
-    /// All options by name; with an adapter that is gone on with, its own in place of a new one's.
+    /// All options by name. If the run continues an existing adapter, the `lora_` options are those
+    /// of that adapter.
     pub config: Value,
-    /// The folder of the base model.
+    /// Path of the base model's folder.
     pub source: PathBuf,
-    /// Whether a tiny new model stands in for one that could not be found.
+    /// `true` if a tiny new model replaces one that could not be found.
     pub fallback: bool,
-    /// Steps that one entry of the log is the mean of.
+    /// Number of steps averaged in one log entry.
     pub logging_steps: usize,
-    /// When the run evaluates and saves.
+    /// Intervals of evaluations and checkpoints.
     pub cadence: Cadence,
-    /// Returns options of an earlier version under the names of this one, with what they left out.
+    /// Function that converts options of an earlier version: it renames them and adds the defaults
+    /// of new ones.
     pub normalised: fn(&Value) -> Value,
-    /// SHA-256 of each file that the run reads, by what it is. A run can only go on with the same.
+    /// SHA-256 digests of the files that the run reads, keyed by a description. A run can be
+    /// resumed only if they are unchanged.
     pub inputs: BTreeMap<String, String>,
-    /// The fallbacks that the run rests on: those of its model, adapter and data.
+    /// Fallbacks that the run depends on: those of its model, adapter and data.
     pub provenance: Provenance,
-    /// What a person should know about the model.
+    /// Warnings about the model to show to the user.
     pub warnings: Vec<String>,
 }
 
 impl RunMetadata {
-    /// Of a run with these options, `run` among them, that starts from the model in `source`.
+    /// Collects the metadata of a run with these options, which include `run`, starting from the
+    /// model in `source`.
     ///
     /// # Errors
-    /// If the options have no form as JSON, or a file cannot be read.
+    /// If the options cannot be represented as JSON, or a file cannot be read.
     pub fn new<C: clap::Args + Serialize + DeserializeOwned>(
         config: &C,
         run: &RunOptions,
@@ -78,7 +82,7 @@ impl RunMetadata {
         };
         metadata.provenance.inherit_model(&metadata.source)?;
         if fallback {
-            // The stand-in of a run that an earlier version began says nothing.
+            // Runs begun by an earlier version did not record their fallback.
             metadata.provenance.mark("init", stand_in_for(&run.model));
         }
         metadata.reads_folder("model", &metadata.source.clone(), &READ)?;
@@ -88,16 +92,16 @@ impl RunMetadata {
         }
         if (GenerationDefaults::read(&metadata.source)?.eos_token_ids).is_empty() {
             let text = "the model names no token that ends a text (eos_token_id in generation_config.json or \
-                        config.json): what it writes ends only where the room does";
+                        config.json): completions end only at the length limit";
             metadata.warnings.push(text.to_owned());
         }
         Ok(metadata)
     }
 
-    /// Notes that the run reads a file, which is `what`.
+    /// Records the digest of a file that the run reads, under the description `what`.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the file cannot be read.
     pub fn reads(&mut self, what: &str, path: &Path) -> Result<(), RunError> {
         let digest = file_digest(path).map_err(|error| LmError::read(path, error))?;
         self.inputs.insert(what.to_owned(), digest);
@@ -114,7 +118,7 @@ impl RunMetadata {
         Ok(())
     }
 
-    /// Where the run's model comes from, once it has learned from a base with this digest.
+    /// Returns the provenance of the trained model, whose base weights have the digest `base`.
     pub(super) fn provenance(&self, base: &str) -> Provenance {
         let mut provenance = self.provenance.clone();
         provenance.inputs.clone_from(&self.inputs);
@@ -123,14 +127,14 @@ impl RunMetadata {
         provenance
     }
 
-    /// The folder of the adapter that the run goes on with.
+    /// Returns the folder of the adapter that the run continues, if any.
     pub(super) fn adapter(&self) -> Option<&Path> {
         Some(Path::new(self.config.get("adapter")?.as_str()?))
     }
 }
 
-/// The first of its inputs that a run began with and that is another now. What was noted before there
-/// were digests says nothing.
+/// Describes the first input that differs from the one the run began with. Runs without recorded
+/// digests, from before these existed, never differ.
 pub(super) fn changed(
     then: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,

@@ -1,5 +1,5 @@
-//! What all trainers of language models share: options, the learning rate, a run in a folder with
-//! checkpoints, and its files.
+//! The parts shared by all trainers of language models: options, learning rate, the run in its
+//! folder with checkpoints, and its output files.
 
 pub mod checkpoint;
 mod error;

@@ -1,5 +1,5 @@
-//! Options that every training of a language model has: which model, what of it, how it steps,
-//! where results go. One struct for flags, configuration files and the first line of the log.
+//! Options shared by all training of language models: model, trained parameters, optimizer steps
+//! and outputs. One struct serves for flags, configuration files and the first line of the log.
 
 use std::path::PathBuf;
 
@@ -15,14 +15,14 @@ use crate::lm::random::Random;
 use crate::lm::{AdamOptions, LoraConfig, Pass, Target};
 use crate::run::{Cadence, SAVE_TOTAL_LIMIT};
 
-/// Streams of random numbers that every run's seed is split into; those of a method come after.
+/// Indices of the random streams that every run's seed is split into; those of a method follow.
 const ORDER: u64 = 1;
 const DROPOUT: u64 = 2;
 
 const LORA_RANK: usize = 16;
 const ALL_LINEAR: &str = "all-linear";
 
-/// Validation seeds of each task, where nobody says how many.
+/// Default number of validation seeds per task.
 const EVAL_EPISODES: usize = 32;
 
 const fn save_total_limit() -> usize {
@@ -37,7 +37,7 @@ const fn eval_episodes() -> usize {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
 #[command(next_help_heading = "Model and training")]
 pub struct RunOptions {
-    /// The model: a local folder, or a name on the Hugging Face Hub
+    /// Model: a local folder, or a name on the Hugging Face Hub
     #[arg(
         long,
         aliases = ["model-name-or-path", "model-id"],
@@ -45,7 +45,7 @@ pub struct RunOptions {
         default_value = "Qwen/Qwen2.5-1.5B-Instruct"
     )]
     pub model: String,
-    /// Go on with this LoRA adapter instead of a new one
+    /// Continue training this LoRA adapter instead of a new one
     #[arg(long, value_name = "DIR", conflicts_with = "full")]
     pub adapter: Option<PathBuf>,
     /// Train all weights instead of a LoRA adapter
@@ -54,22 +54,22 @@ pub struct RunOptions {
     /// Rank of a new LoRA adapter
     #[arg(long, alias = "lora-rank", value_name = "R", default_value_t = LORA_RANK)]
     pub lora_r: usize,
-    /// Scale of its part: ALPHA / R [default: R]
+    /// LoRA alpha: the adapter is scaled by ALPHA / R [default: R]
     #[arg(long, value_name = "ALPHA", value_parser = parse_number::<f64>)]
     pub lora_alpha: Option<f64>,
-    /// Share of its inputs that training leaves out
+    /// Dropout probability of the adapter's inputs
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_number::<f64>)]
     pub lora_dropout: f64,
-    /// Linear layers it stands beside, with commas between, or all-linear
+    /// Linear layers to adapt, separated by commas, or all-linear
     #[arg(long, alias = "lora-targets", value_name = "NAMES", default_value = ALL_LINEAR)]
     pub lora_target_modules: String,
-    /// Passes over the data
+    /// Number of passes over the data
     #[arg(long, alias = "epochs", value_name = "N", default_value_t = 1)]
     pub num_train_epochs: usize,
-    /// Optimizer steps instead of whole epochs; 0 for whole epochs
+    /// Number of optimizer steps instead of whole epochs; 0 for whole epochs
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub max_steps: usize,
-    /// How the learning rate falls
+    /// Decay of the learning rate after the warm-up
     #[arg(
         long,
         alias = "lr-scheduler",
@@ -78,13 +78,13 @@ pub struct RunOptions {
         default_value_t
     )]
     pub lr_scheduler_type: ScheduleKind,
-    /// Steps in which the learning rate rises from 0
+    /// Steps over which the learning rate rises from 0
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub warmup_steps: usize,
     /// Decoupled weight decay of matrices
     #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number::<f32>)]
     pub weight_decay: f32,
-    /// Largest global norm of a gradient; 0 leaves it as it is
+    /// Largest global norm of the gradient; 0 disables clipping
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = parse_number::<f64>)]
     pub max_grad_norm: f64,
     /// Longest row, prompt and completion together, in tokens
@@ -95,27 +95,27 @@ pub struct RunOptions {
         default_value_t = 1024
     )]
     pub max_length: usize,
-    /// Keep all activations for the backward pass: faster, with more memory
+    /// Keep all activations for the backward pass: faster, but needs more memory
     #[arg(long)]
     pub no_gradient_checkpointing: bool,
     /// Keep and multiply frozen weights in bf16; the adapter stays in f32
     #[arg(long, conflicts_with = "full")]
     pub bf16: bool,
-    /// Seed of everything that is drawn
+    /// Seed of all random numbers
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub seed: u64,
-    /// Steps that one entry of the log is the mean of
+    /// Number of steps averaged in one log entry
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub logging_steps: usize,
     /// Steps between two checkpoints
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub save_steps: usize,
-    /// Folders checkpoint-N that are kept, the best one not counted; 0 for none
+    /// Number of folders checkpoint-N to keep, not counting the best one; 0 for none
     #[arg(long, value_name = "N", default_value_t = SAVE_TOTAL_LIMIT)]
     #[serde(default = "save_total_limit")]
     pub save_total_limit: usize,
-    /// Steps between two evaluations by greedy play on validation seeds, after which the best model is
-    /// kept; 0 for none
+    /// Steps between two evaluations, by greedy decoding on validation seeds, that select the best
+    /// model; 0 for none
     #[arg(
         long,
         value_name = "N",
@@ -124,11 +124,12 @@ pub struct RunOptions {
     )]
     #[serde(default)]
     pub eval_steps: usize,
-    /// Validation seeds that an evaluation plays on each task
+    /// Number of validation seeds per task in an evaluation
     #[arg(long, value_name = "N", default_value_t = EVAL_EPISODES, help_heading = "Evaluation")]
     #[serde(default = "eval_episodes")]
     pub eval_episodes: usize,
-    /// Evaluations without a better score after which the run ends; 0 to run to the end
+    /// Number of evaluations without a better score after which the run stops; 0 to never stop
+    /// early
     #[arg(
         long,
         value_name = "N",
@@ -137,19 +138,19 @@ pub struct RunOptions {
     )]
     #[serde(default)]
     pub early_stopping_patience: usize,
-    /// Where tensors live
+    /// Device that holds all tensors
     #[arg(long, value_name = "DEVICE", default_value_t, value_parser = named::<DeviceName>())]
     pub device: DeviceName,
-    /// Train a tiny new model where the model cannot be found, and say so in every output
+    /// Train a tiny new model if the model cannot be found, and mark every output as a fallback
     #[arg(long)]
     pub allow_fallback: bool,
 }
 
 impl RunOptions {
-    /// Checks each option by itself.
+    /// Checks each option, and combinations that exclude each other.
     ///
     /// # Errors
-    /// Names the first that cannot be.
+    /// If an option is invalid; the error names the first one.
     pub fn check(&self) -> Result<(), RunError> {
         let counts = [
             ("num-train-epochs", self.num_train_epochs),
@@ -189,7 +190,7 @@ impl RunOptions {
         self.lora().map(|_| ())
     }
 
-    /// Returns when the run evaluates and saves, and when it stops early.
+    /// Returns the intervals of evaluations and checkpoints, and the patience of early stopping.
     #[must_use]
     pub fn cadence(&self) -> Cadence {
         Cadence {
@@ -200,10 +201,10 @@ impl RunOptions {
         }
     }
 
-    /// The options of a new adapter.
+    /// Returns the configuration of a new adapter.
     ///
     /// # Errors
-    /// If one cannot be.
+    /// If an option is invalid.
     pub fn lora(&self) -> Result<LoraConfig, RunError> {
         let mut targets = Vec::new();
         if self.lora_target_modules == ALL_LINEAR {
@@ -233,10 +234,11 @@ impl RunOptions {
         Ok(config)
     }
 
-    /// The options of the adapter that the run goes on with, if it is one.
+    /// Returns the configuration of the adapter that the run continues; `None` if it trains no
+    /// existing adapter.
     ///
     /// # Errors
-    /// If they cannot be read, or an option of a new adapter is set and says something else.
+    /// If it cannot be read, or differs from an option for new adapters that was given.
     pub fn named_adapter(&self) -> Result<Option<LoraConfig>, RunError> {
         let Some(folder) = &self.adapter else {
             return Ok(None);
@@ -263,7 +265,7 @@ impl RunOptions {
         }
     }
 
-    /// What the options of a new adapter would be for one like this.
+    /// Returns the options of a new adapter that would create one like `config`.
     pub(super) fn of_adapter(config: &LoraConfig) -> [(String, Value); 4] {
         let names: Vec<&str> = config.targets.iter().map(|target| target.name()).collect();
         let targets = if config.targets == Target::ALL {
@@ -279,7 +281,7 @@ impl RunOptions {
         ]
     }
 
-    /// The options of the optimizer.
+    /// Returns the options of the optimizer.
     #[must_use]
     pub fn adam(&self) -> AdamOptions {
         AdamOptions {
@@ -289,14 +291,15 @@ impl RunOptions {
         }
     }
 
-    /// The random numbers of one of the run's streams, at one place of it.
+    /// Returns the generator of random stream `stream` at step or epoch `index`.
     #[must_use]
     pub(crate) fn random(&self, stream: u64, index: usize) -> Random {
         let seed = Random::indexed(self.seed, stream).next();
         Random::indexed(seed, index as u64)
     }
 
-    /// The order of so many items in an epoch: it follows from the seed and the epoch's number.
+    /// Returns the order of `items` items in an epoch, which follows from the seed and the epoch's
+    /// number.
     #[must_use]
     pub fn order(&self, items: usize, epoch: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..items).collect();
@@ -304,14 +307,14 @@ impl RunOptions {
         order
     }
 
-    /// The pass that an optimizer step learns from.
+    /// Returns the training pass of an optimizer step.
     #[must_use]
     pub fn pass(&self, step: usize) -> Pass {
         let pass = Pass::training(self.random(DROPOUT, step).next());
         pass.checkpointed(!self.no_gradient_checkpointing)
     }
 
-    /// The learning rate over `total` steps.
+    /// Returns the learning rate schedule over `total` steps.
     #[must_use]
     pub const fn schedule(&self, peak: f64, total: usize) -> Schedule {
         Schedule {
@@ -322,7 +325,7 @@ impl RunOptions {
         }
     }
 
-    /// Optimizer steps of a run with so many in an epoch.
+    /// Returns the number of optimizer steps of a run with `per_epoch` steps in an epoch.
     #[must_use]
     pub const fn total(&self, per_epoch: usize) -> usize {
         if self.max_steps > 0 {

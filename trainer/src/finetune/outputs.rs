@@ -1,5 +1,5 @@
-//! The model, the card and the summaries in a run's folder, each written anew at every checkpoint: a reader sees
-//! an old file or a new one.
+//! The model, the model card and the summaries in a run's folder. Each file is written atomically
+//! at every checkpoint.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -15,10 +15,10 @@ use crate::run::card::{CARD, ModelCard, changed_options, markdown_table};
 use crate::run::{Event, TRAINER_STATE, TrainerState};
 use crate::{Error, files};
 
-/// Operations of a training step per token and number of the model: forward 2, backward 4.
+/// Floating-point operations of a training step per token and parameter: 2 forward, 4 backward.
 const FLOPS: f64 = 6.0;
 
-/// Writes a model or its adapter into a folder that exists, with the files that belong to its base
+/// Writes a model or its adapter into an existing folder, with the companion files of its base
 /// model. `base` is the digest of the base model's weights.
 pub(super) fn write_model(
     folder: &Path,
@@ -54,7 +54,7 @@ pub(super) fn write_card(
     files::write(&folder.join(CARD), text.as_bytes())
 }
 
-/// Writes `trainer_state.json`.
+/// Writes `trainer_state.json` of the run.
 pub(super) fn write_trainer_state(
     folder: &Path,
     job: &dyn Job,
@@ -93,7 +93,8 @@ pub(super) fn write_trainer_state(
     files::write(&folder.join(TRAINER_STATE), text.as_bytes())
 }
 
-/// Without the embedding, as transformers counts them.
+/// Returns the floating-point operations of training so far. Like transformers, it does not count
+/// the embedding.
 fn flops(state: &State) -> f64 {
     let all = state.model.parameters();
     let counted = all.iter().skip(1);
@@ -101,7 +102,7 @@ fn flops(state: &State) -> f64 {
     FLOPS * state.tokens as f64 * numbers as f64
 }
 
-/// Returns the model card. Every number comes from the run.
+/// Returns the text of the model card. Every number comes from the run.
 fn card(job: &dyn Job, state: &State, metadata: &RunMetadata, events: &[Event]) -> String {
     let adapter = state.model.adapter().is_some();
     let requested = metadata.config.get("model").and_then(Value::as_str);
@@ -151,7 +152,7 @@ fn card(job: &dyn Job, state: &State, metadata: &RunMetadata, events: &[Event]) 
     card.to_markdown()
 }
 
-/// Returns a sentence about each fallback that the model rests on.
+/// Returns a sentence for each fallback that the model depends on.
 fn fallbacks(metadata: &RunMetadata, requested: &str) -> Vec<String> {
     let own = metadata.fallback.then(|| {
         format!(
@@ -159,14 +160,14 @@ fn fallbacks(metadata: &RunMetadata, requested: &str) -> Vec<String> {
              was trained in its place."
         )
     });
-    // The stand-in of this run, which comes first, has just been named.
+    // The fallback of this run comes first and is already described above.
     let inherited = metadata.provenance.fallbacks.iter();
     let inherited = inherited.skip(usize::from(metadata.fallback));
     let inherited = inherited.map(|fallback| format!("The model rests on a {fallback}."));
     own.into_iter().chain(inherited).collect()
 }
 
-/// Returns a table of the first and the last step; nothing before the first one.
+/// Returns a table of metrics of the first and the last step; empty before the first step.
 fn first_and_last(events: &[Event]) -> String {
     const NAMES: [&str; 5] = [
         "loss",

@@ -1,4 +1,4 @@
-//! A run of a language model in its folder.
+//! The training run of a language model in its folder.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -15,7 +15,7 @@ use crate::lm_agent::Validation;
 use crate::run::{self, CHECKPOINT, Event, LogPosition, Outcome, RunDir, RunLog, unix_time};
 use crate::{Error, files};
 
-/// Whose options may differ when a run goes on: they do not change what is learned.
+/// Options that may differ when a run is resumed, because they do not change what is learned.
 const FREE: [&str; 5] = [
     "logging_steps",
     "save_steps",
@@ -23,14 +23,14 @@ const FREE: [&str; 5] = [
     "num_completions_to_log",
     "allow_fallback",
 ];
-/// The folder of what a job sampled, a file for each update.
+/// Folder of sampled completions, with one file per update.
 const COMPLETIONS: &str = "completions";
 
-/// Trains to the end, or until `stop` is set; tells `listen` what happens.
+/// Trains to the end or until `stop` is set, and reports each event to `listen`.
 ///
 /// # Errors
-/// If the folder holds another run, a file cannot be written, or a number is not finite. The last
-/// checkpoint stays valid whatever goes wrong.
+/// If the folder holds another run, a file cannot be written, or a value is not finite. The last
+/// checkpoint stays valid after any error.
 pub fn run(
     job: &mut dyn Job,
     mut state: State,
@@ -54,7 +54,7 @@ pub fn run(
     run::run(&mut training, &mut log, dir, &metadata.cadence, stop)
 }
 
-/// A language model and what trains it.
+/// A language model with the job that trains it.
 struct Training<'a> {
     job: &'a mut dyn Job,
     state: State,
@@ -186,7 +186,7 @@ impl run::Training for Training<'_> {
     }
 }
 
-/// Writes the completions of the update that ended with a step, if there are any.
+/// Writes the completions of the update that ended with `step`, if there are any.
 fn log_completions(
     folder: &Path,
     step: usize,
@@ -217,7 +217,7 @@ fn log_completions(
     )
 }
 
-/// Checks the folder and brings the state to where its checkpoint stands; returns the log.
+/// Checks the run's folder, restores the state if the run is resumed, and returns the log.
 fn open<'a>(
     job: &dyn Job,
     state: &mut State,
@@ -260,17 +260,17 @@ fn open<'a>(
     Ok(RunLog::create(folder, tasks.to_vec(), listen)?)
 }
 
-/// The first option that a run began with and that is another now.
+/// Describes the first option that differs from the one the run began with.
 fn other(then: &Value, now: &Value, of_job: &[&str]) -> Option<String> {
     let (then, now) = (then.as_object()?, now.as_object()?);
-    // An adapter that is gone on with has options of its own, whatever is said of a new one.
+    // A continued adapter has its own options, so those for new adapters do not matter.
     let adapter = now.get("adapter").is_some_and(|folder| !folder.is_null());
     let free = |name: &str| {
         let named = FREE.contains(&name) || of_job.contains(&name);
         named || adapter && name.starts_with("lora_")
     };
     let mut names = then.keys().chain(now.keys());
-    // An option that a run of an earlier version did not have is none.
+    // An option that a run of an earlier version did not have counts as null.
     let given = |of: &serde_json::Map<String, Value>, name: &str| {
         of.get(name).filter(|value| !value.is_null()).cloned()
     };
@@ -288,7 +288,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// A run of an earlier version goes on, unless what is new is asked for.
+    /// A run of an earlier version can be resumed unless a new option is set.
     #[test]
     fn an_option_that_did_not_exist_is_none() {
         let then = json!({"a": 1});

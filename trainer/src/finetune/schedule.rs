@@ -1,4 +1,4 @@
-//! How the learning rate changes over a run, as transformers computes it.
+//! Learning rate schedules, computed as in transformers.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,32 +7,32 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
 pub enum ScheduleKind {
-    /// Falls to 0 in a straight line.
+    /// Linear decay to 0
     #[default]
     Linear,
-    /// Falls to 0 along half a cosine.
+    /// Half-cosine decay to 0
     Cosine,
-    /// Stays as it is.
+    /// Constant after the warm-up
     #[serde(alias = "constant_with_warmup")]
     #[value(alias = "constant_with_warmup")]
     Constant,
 }
 
-/// A learning rate by optimizer step.
+/// A learning rate schedule by optimizer step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Schedule {
-    /// The shape.
+    /// Shape after the warm-up.
     pub kind: ScheduleKind,
-    /// The learning rate at its highest.
+    /// Largest learning rate, at the end of the warm-up.
     pub peak: f64,
-    /// Steps in which it rises from 0.
+    /// Number of steps over which the rate rises from 0.
     pub warmup: usize,
-    /// All steps of the run.
+    /// Total number of steps of the run.
     pub total: usize,
 }
 
 impl Schedule {
-    /// The learning rate of a step; the first one has number 0.
+    /// Returns the learning rate of a step, counted from 0.
     #[must_use]
     pub fn at(&self, step: usize) -> f64 {
         let (step, warmup) = (step as f64, self.warmup as f64);

@@ -1,5 +1,5 @@
-//! What a run starts from: its folder, and what may be in it; the model, its tokenizer, an adapter, and options from
-//! several places.
+//! The start of a run: checks of its folder, the model with tokenizer and adapter, and options from
+//! several sources.
 
 use std::path::{Path, PathBuf};
 
@@ -24,33 +24,34 @@ use crate::provenance::Provenance;
 use crate::run::{CHECKPOINT, EVENTS, RUNS, RunDir, RunLock, TRAINER_STATE};
 use crate::{Error, files};
 
-/// Tokens that Qwen2.5's small models read at most.
+/// Context length of Qwen2.5's small models, in tokens.
 const POSITIONS: usize = 32_768;
 
-/// A model that is ready to be trained.
+/// A model that is loaded and ready for training.
 pub struct Start {
-    /// The model.
+    /// Model with its trained parameters selected.
     pub model: Qwen2,
-    /// Its tokenizer.
+    /// Tokenizer of the model.
     pub tokenizer: Tokenizer,
-    /// Where its texts end.
+    /// Stop and padding tokens of the model.
     pub generation: GenerationDefaults,
-    /// The folder of the base model.
+    /// Path of the base model's folder.
     pub folder: PathBuf,
-    /// Whether a tiny new model stands in for one that could not be found.
+    /// `true` if a tiny new model replaces one that could not be found.
     pub fallback: bool,
-    /// The lock on the run's folder, to be held until the run ends.
+    /// Lock on the run's folder, which must be held until the run ends.
     pub lock: RunLock,
 }
 
 impl Start {
-    /// Checks that the run may write to its folder and locks it; finds and loads what the options name, and puts
-    /// the adapter beside it. A stand-in, where the options allow one, is written into the folder, with
-    /// a tokenizer that learns its words from `texts`.
+    /// Checks and locks the run's folder, and loads the model and adapter that the options name.
+    ///
+    /// If the model cannot be found and the options allow a fallback, a tiny new model is written
+    /// into the folder, with a tokenizer trained on `texts`.
     ///
     /// # Errors
-    /// If an option cannot be, something else is in the folder, or the model cannot be found, read or
-    /// run.
+    /// If an option is invalid, the folder holds something else, or the model cannot be found, read
+    /// or run.
     pub fn open(
         options: &RunOptions,
         run_dir: &RunDir,
@@ -79,7 +80,7 @@ impl Start {
         } else {
             let mut lora = options.lora()?;
             if fallback {
-                // The adapter is none of the model that was asked for.
+                // The adapter does not belong to the requested model.
                 lora.base_model = Some(folder.display().to_string());
             }
             Lora::attach(&mut model, lora, options.seed)?;
@@ -94,10 +95,10 @@ impl Start {
         })
     }
 
-    /// The state before the first step.
+    /// Creates the state before the first step.
     ///
     /// # Errors
-    /// If frozen weights should be in bf16, which the device has not.
+    /// If frozen weights should be in bf16, which the device does not support.
     pub fn state(
         mut model: Qwen2,
         options: &RunOptions,
@@ -116,7 +117,8 @@ impl Start {
         })
     }
 
-    /// What fills up rows: the checkpoint's own token, or its first end.
+    /// Returns the token that pads rows: the checkpoint's padding token, or else its first stop
+    /// token.
     #[must_use]
     pub fn pad(&self) -> u32 {
         let first = self.generation.eos_token_ids.first().copied();
@@ -124,13 +126,13 @@ impl Start {
     }
 }
 
-/// What a stand-in for the model `asked` is marked by.
+/// Returns the provenance note for a fallback of the model `asked`.
 pub(super) fn stand_in_for(asked: &str) -> String {
     format!("a tiny new model stands in for {asked}, which could not be found")
 }
 
-/// A tiny new model for a model that is not there; a run that goes on has one already. It takes texts
-/// as long as the models that it stands for do.
+/// Creates a tiny new model in place of one that was not found, or returns that of the resumed run.
+/// It accepts texts as long as the models that it replaces.
 fn stand_in(
     options: &RunOptions,
     dir: &RunDir,
@@ -150,11 +152,11 @@ fn stand_in(
     Ok(folder)
 }
 
-/// Options from several places: those that `given` says were on the command line, over those of
-/// `base` (a file, or the run that goes on), over the command line's defaults.
+/// Merges options from several sources: those that `given` reports as typed on the command line,
+/// over those of `base` (a file or the resumed run), over the command line's defaults.
 ///
 /// # Errors
-/// If a value of `base` is no value of its option.
+/// If `base` has an unknown option or an invalid value.
 pub fn overlaid<T: Args + Serialize + DeserializeOwned>(
     options: &T,
     base: Option<(&Path, Value)>,
@@ -192,10 +194,10 @@ fn no_options(path: &Path, reason: &str) -> RunError {
     Error::checkpoint(path, reason.to_owned()).into()
 }
 
-/// Options of a TOML or JSON file.
+/// Reads options from a TOML or JSON file.
 ///
 /// # Errors
-/// If it cannot be read or is no object.
+/// If it cannot be read or is not an object.
 pub fn options_file(path: &Path) -> Result<Value, RunError> {
     match read_options(path) {
         Ok(fields) => Ok(Value::Object(fields)),
@@ -204,7 +206,7 @@ pub fn options_file(path: &Path) -> Result<Value, RunError> {
     }
 }
 
-/// Writes the options of a run beside it, for `--config`.
+/// Writes the options of a run to `training_options.json` in its folder, for use with `--config`.
 ///
 /// # Errors
 /// If they cannot be written.
@@ -217,13 +219,13 @@ pub fn write_options(folder: &Path, config: &Value) -> Result<(), RunError> {
     )?)
 }
 
-/// The folder, in that of a run, of a tiny new model in place of one that could not be found.
+/// Folder, inside that of a run, of the tiny new model that replaces a missing one.
 pub(super) const STAND_IN: &str = "fallback-model";
-/// What a run writes before its first checkpoint.
+/// Names that a run writes before its first checkpoint.
 const OWN: [&str; 3] = [STAND_IN, EVENTS, RUNS];
 
-/// Checks that a run with these options may write to its folder: over nothing that it was not told to
-/// write over, and over nothing that it reads. For before a model is loaded, which takes long.
+/// Checks that a run may write to its folder: it must not overwrite anything without permission,
+/// nor anything that it reads. This happens before the model is loaded, which takes long.
 ///
 /// # Errors
 /// If it may not.
@@ -232,7 +234,8 @@ pub(super) fn check(dir: &RunDir, options: &RunOptions) -> Result<(), RunError> 
     Ok(dir.check_free(CHECKPOINT, &OWN[1..])?)
 }
 
-/// The same for a run whose model is in the folder `model`, and that may have made a stand-in.
+/// Repeats [`check`] with the resolved model folder `model`; the folder may hold a fallback model
+/// by now.
 pub(super) fn check_again(
     dir: &RunDir,
     model: &Path,
@@ -242,7 +245,8 @@ pub(super) fn check_again(
     Ok(dir.check_free(CHECKPOINT, &OWN)?)
 }
 
-/// A run that is resumed has begun here, whatever it read.
+/// Checks that the run does not overwrite the model or adapter that it reads. A resumed run is
+/// exempt, because its folder is its own.
 fn check_apart(dir: &RunDir, model: &Path, adapter: Option<&Path>) -> Result<(), RunError> {
     let Ok(output) = dir.path.canonicalize() else {
         return Ok(());
@@ -257,9 +261,12 @@ fn check_apart(dir: &RunDir, model: &Path, adapter: Option<&Path>) -> Result<(),
     Ok(())
 }
 
-/// Removes what an earlier run left and a new one over it does not write at once: its checkpoint, the
-/// other of model and adapter, which transformers would follow, and companions that the model in
-/// `source` does not have. Where no run was, nothing is touched.
+/// Removes files of an earlier run that a new run with permission to overwrite does not replace at
+/// once.
+///
+/// These are its checkpoint; the files of the model if an adapter is trained, or of the adapter if
+/// not, because transformers would load them; and companions that the model in `source` does not
+/// have. Nothing is removed if the folder holds no run.
 pub(super) fn clear(dir: &RunDir, adapter: bool, source: &Path) -> Result<(), RunError> {
     let marks = [CHECKPOINT, TRAINER_STATE];
     let was_run = marks.iter().any(|name| dir.path.join(name).is_file());
@@ -277,7 +284,7 @@ pub(super) fn clear(dir: &RunDir, adapter: bool, source: &Path) -> Result<(), Ru
 mod tests {
     use super::*;
 
-    /// A run that was started anew and killed at once must not go on as the one before it.
+    /// A run that was restarted and killed at once must not resume the previous run.
     #[test]
     fn the_checkpoint_of_the_run_before_is_gone() -> Result<(), Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;

@@ -1,199 +1,199 @@
-//! What can go wrong with a language model's files, its text and its device.
+//! Errors of language models: files, text, options and devices.
 
 use std::path::PathBuf;
 
 use crate::Error;
 
-/// Why a language model cannot be read, run or written.
+/// An error that occurs when a language model is read, run or written.
 #[derive(Debug, thiserror::Error)]
 pub enum LmError {
     /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] Error),
-    /// A file is not what its name says.
+    /// A file does not have the expected format.
     #[error("{} is not {kind}: {reason}", path.display())]
     Format {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What it should be.
+        /// Expected content with its article, such as "a tokenizer".
         kind: &'static str,
-        /// Why it is not.
+        /// Reason why the content is rejected.
         reason: String,
     },
-    /// A key of a JSON file.
+    /// A key of a JSON file is missing or has an invalid value.
     #[error("{}: key {key:?} {problem}; {remedy}", path.display())]
     Key {
-        /// The file.
+        /// Path of the JSON file.
         path: PathBuf,
-        /// The key.
+        /// Name of the offending key.
         key: String,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
-        /// The way out.
+        /// Suggestion how to fix it.
         remedy: String,
     },
-    /// Tensors that a checkpoint should hold and does not, or holds and should not.
+    /// A checkpoint lacks expected tensors or holds unexpected ones.
     #[error("{}: {problem}: {}; {remedy}", path.display(), listed(names))]
     Tensors {
-        /// The file, or the folder of a sharded checkpoint.
+        /// Path of the file, or of the folder of a sharded checkpoint.
         path: PathBuf,
-        /// What is wrong with them.
+        /// Description of the problem.
         problem: &'static str,
-        /// Their names.
+        /// Names of the affected tensors.
         names: Vec<String>,
-        /// The way out.
+        /// Suggestion how to fix it.
         remedy: &'static str,
     },
-    /// A tensor of another shape than the configuration asks for.
+    /// A tensor has a different shape than the configuration requires.
     #[error("{}: tensor {name} has shape {found:?}, but {asked_by} asks for {expected:?}", path.display())]
     Shape {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The tensor.
+        /// Name of the tensor.
         name: String,
-        /// Its shape.
+        /// Shape found in the file.
         found: Vec<usize>,
-        /// What it should be.
+        /// Shape required by `asked_by`.
         expected: Vec<usize>,
-        /// Who says so.
+        /// Source of the expected shape, such as `config.json`.
         asked_by: &'static str,
     },
-    /// A tokenizer with more tokens than the model has rows for.
+    /// The tokenizer has a token id that is outside the model's vocabulary.
     #[error(
         "{}: the tokenizer has {tokens} tokens (largest id {largest}), but the model's vocabulary holds {vocabulary}: \
          take the tokenizer.json that belongs to the model", path.display()
     )]
     Vocabulary {
-        /// The tokenizer's file.
+        /// Path of the tokenizer file.
         path: PathBuf,
-        /// Its tokens.
+        /// Number of tokens in the tokenizer.
         tokens: usize,
-        /// The largest id among them.
+        /// Largest token id in the tokenizer.
         largest: u32,
-        /// The model's `vocab_size`.
+        /// Size of the model's vocabulary.
         vocabulary: usize,
     },
-    /// A token id that the model does not have.
+    /// A batch holds a token id that is outside the model's vocabulary.
     #[error("row {row} holds token {token}, but the model's vocabulary ends at {vocabulary}")]
     Token {
-        /// The row of the batch.
+        /// Row index in the batch.
         row: usize,
-        /// The id.
+        /// The invalid token id.
         token: u32,
-        /// The model's `vocab_size`.
+        /// Size of the model's vocabulary.
         vocabulary: usize,
     },
-    /// Prompts that do not fit. None was cut.
+    /// Prompts are longer than allowed; none was truncated.
     #[error(
         "{count} of {prompts} prompts are longer than {limit} tokens (the longest has {longest}, in row {row}): \
          shorten them or raise the limit (in training --max-length, less --max-completion-length)"
     )]
     PromptTooLong {
-        /// How many.
+        /// Number of prompts that are too long.
         count: usize,
-        /// Of how many.
+        /// Total number of prompts.
         prompts: usize,
-        /// The length of the longest.
+        /// Length of the longest prompt, in tokens.
         longest: usize,
-        /// Its row.
+        /// Row index of the longest prompt.
         row: usize,
-        /// What is allowed.
+        /// Largest allowed length, in tokens.
         limit: usize,
     },
-    /// Rows of a corpus that do not fit.
+    /// Rows of a corpus are longer than allowed.
     #[error(
         "{count} of {rows} rows are longer than {limit} tokens (the longest has {longest}, line {line}): raise \
          --max-length, or leave them out with --too-long drop"
     )]
     RowsTooLong {
-        /// How many.
+        /// Number of rows that are too long.
         count: usize,
-        /// Of how many.
+        /// Total number of rows.
         rows: usize,
-        /// The length of the longest.
+        /// Length of the longest row, in tokens.
         longest: usize,
-        /// Its line.
+        /// Line number of the longest row.
         line: usize,
-        /// What is allowed.
+        /// Largest allowed length, in tokens.
         limit: usize,
     },
-    /// Sequences that do not fit.
+    /// A sequence has the wrong length.
     #[error("{what} has length {found}, expected {expected}")]
     Length {
-        /// Of what.
+        /// Name of the sequence.
         what: &'static str,
-        /// Its length.
+        /// Length that was found.
         found: usize,
-        /// What it should be.
+        /// Length that is required.
         expected: usize,
     },
-    /// An option's value.
+    /// An option has an invalid value.
     #[error("option {option} is {value}: it must be {allowed}")]
     Option {
-        /// The option.
+        /// Name of the option.
         option: &'static str,
-        /// What it was set to.
+        /// Value that was given.
         value: String,
-        /// What it may be.
+        /// Description of the allowed values.
         allowed: &'static str,
     },
-    /// A chat template that does not parse, or that refuses the messages.
+    /// A chat template does not parse, or rejects the messages.
     #[error("chat template of {}: {reason}", path.display())]
     Template {
-        /// Where the template is from.
+        /// Path of the file that holds the template.
         path: PathBuf,
-        /// What it says.
+        /// Error message of the template engine.
         reason: String,
     },
-    /// Text that the tokenizer cannot take or give.
+    /// The tokenizer cannot encode or decode a text.
     #[error("tokenizer {}: {reason}", path.display())]
     Tokenizer {
-        /// The tokenizer's file.
+        /// Path of the tokenizer file.
         path: PathBuf,
-        /// Why.
+        /// Error message of the tokenizer.
         reason: String,
     },
-    /// An adapter that does not belong to the model.
+    /// An adapter does not belong to the model.
     #[error("adapter {} does not fit the model: {reason}; load it with the base model that it was trained on", path.display())]
     AdapterMismatch {
-        /// The adapter's folder.
+        /// Path of the adapter's folder.
         path: PathBuf,
-        /// Why.
+        /// Reason of the mismatch.
         reason: String,
     },
-    /// A merge whose result is not what base and adapter say.
+    /// The merged model's output differs from that of base and adapter.
     #[error(
         "the merged model's logits differ by {difference:e} from base and adapter, more than {tolerance:e}: nothing was written"
     )]
     Merge {
-        /// The largest difference.
+        /// Largest absolute difference of a logit.
         difference: f32,
-        /// What is allowed.
+        /// Largest difference that is accepted.
         tolerance: f32,
     },
-    /// A model that is nowhere.
+    /// A model was not found in any of the searched places.
     #[error(
         "no model {asked:?}: looked in {}; {reason}. Give the path of a local folder with config.json and *.safetensors, \
          or download it where there is a network and set HF_HOME",
         listed(looked)
     )]
     NotFound {
-        /// What was asked for.
+        /// Path or name that was requested.
         asked: String,
-        /// Where it was looked for.
+        /// Places that were searched.
         looked: Vec<String>,
-        /// Why it could not be fetched.
+        /// Reason why it could not be downloaded.
         reason: String,
     },
-    /// An error of the closure that computes a loss.
+    /// The closure that computes a loss returned an error.
     #[error(transparent)]
     Loss(Box<dyn std::error::Error + Send + Sync>),
-    /// The device gave something back that is no number.
+    /// The device failed to return the values of a tensor.
     #[error("the device failed: {0}")]
     Device(String),
 }
 
-/// The first few names of a list, and how many there are more.
+/// Joins the first names of a list, and adds the number of names left out.
 fn listed(names: &[String]) -> String {
     const SHOWN: usize = 6;
     let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>();
@@ -204,7 +204,7 @@ fn listed(names: &[String]) -> String {
 }
 
 impl LmError {
-    /// Wraps an error of the closure that computes a loss.
+    /// Wraps an error of a closure that computes a loss.
     pub fn loss(error: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::Loss(Box::new(error))
     }

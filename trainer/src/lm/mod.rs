@@ -1,27 +1,33 @@
-//! Language models: Qwen2 and Qwen2.5 on burn, with LoRA, in Hugging Face's files.
+//! Qwen2 and Qwen2.5 language models on burn, with LoRA, in Hugging Face's file formats.
 //!
-//! What a trainer needs, in the order in which it needs it:
+//! The items in the order in which a trainer needs them:
 //!
-//! * A model: [`find_model`] (local folder, Hugging Face's cache, the Hub), then [`Qwen2::load`], or
-//!   [`Qwen2::initialise`] for a new one. [`Qwen2::save`] writes it back. [`ModelKind`] tells its folder
-//!   from that of a compact policy.
-//! * Text: [`Tokenizer::load`], [`Tokenizer::check_fits`], [`Tokenizer::encode_chat`] with the mask of
-//!   what the assistant wrote.
-//! * What is trained: [`Lora::attach`] or [`Lora::load`] puts an adapter beside the layers;
-//!   [`Qwen2::train`] says whether the adapter, everything or nothing is trained.
-//! * Passes: a [`Batch`] (padded on either side) and a [`Pass`]: [`Pass::training`] records gradients
-//!   and drops out, [`Pass::EVALUATION`] does neither, [`Pass::REFERENCE`] also leaves the adapter out,
-//!   which makes it the reference model of a KL term. [`Qwen2::forward`] gives all logits;
-//!   [`Qwen2::hidden`] and [`Qwen2::token_logprobs`] apply the head to chosen tokens ([`TokenSelection`]) alone.
-//! * Completions: [`Qwen2::generate`], with the log-probabilities that a training pass would find.
-//! * Gradients: [`Qwen2::backward`] of a loss, or [`Qwen2::backward_by_block`], which gives the same
-//!   with the activations of one layer in memory. [`Grads::add`] sums over micro-batches. An analytic
-//!   gradient of [`crate::rl`] enters as the loss `sum(logps * gradient)`.
-//! * Steps: [`Optimizer::step`], AdamW after clipping by the global norm; [`Optimizer::moments`] for
-//!   checkpoints. [`Qwen2::parameters`] and [`Grads::get`] have one order, for anything else.
-//! * Results: [`Lora::save`] in PEFT's layout, [`Lora::merge_into`] as a plain checkpoint.
+//! * Model: [`find_model`] (local folder, Hugging Face's cache, the Hub), then [`Qwen2::load`], or
+//!   [`Qwen2::initialise`] for a new one. [`Qwen2::save`] writes it.
+//!   [`ModelKind`](crate::compact_model::ModelKind) distinguishes its folder from that of a compact
+//!   policy.
+//! * Text: [`Tokenizer::load`], [`Tokenizer::check_fits`], and [`Tokenizer::encode_chat`], which
+//!   also returns the mask of the assistant's tokens.
+//! * Trained parameters: [`Lora::attach`] or [`Lora::load`] adds an adapter to the linear layers;
+//!   [`Qwen2::train`] selects whether the adapter, all base weights or nothing is trained.
+//! * Passes: a [`Batch`] (padded on either side) and a [`Pass`]: [`Pass::training`] records
+//!   gradients and applies dropout, [`Pass::EVALUATION`] does neither, and [`Pass::REFERENCE`] also
+//!   disables the adapter, which gives the reference model of a KL term. [`Qwen2::forward`] returns
+//!   all logits; [`Qwen2::hidden`] with [`Qwen2::token_logprobs`] applies the head to selected
+//!   tokens ([`TokenSelection`]) only.
+//! * Completions: [`Qwen2::generate`], with the log-probabilities that a training pass would
+//!   compute.
+//! * Gradients: [`Qwen2::backward`] of a loss, or [`Qwen2::backward_by_block`], which returns the
+//!   same gradients while it keeps the activations of one layer in memory. [`Grads::add`] sums over
+//!   micro-batches. An analytic gradient of [`crate::rl`] is applied as the loss
+//!   `sum(logps * gradient)`.
+//! * Steps: [`Optimizer::step`] is AdamW after clipping by the global norm; [`Optimizer::moments`]
+//!   exports its state for checkpoints. [`Qwen2::parameters`] and [`Grads::get`] use the same
+//!   order.
+//! * Results: [`Lora::save`] writes PEFT's layout, [`Lora::merge_into`] a plain checkpoint.
 //!
-//! All numbers are f32, whatever a checkpoint holds.
+//! Weights are converted to f32 on loading, whatever type a checkpoint has;
+//! [`Qwen2::freeze_in_bf16`] then rounds the frozen matrices to bf16.
 //!
 //! ```no_run
 //! use burn::tensor::Device;

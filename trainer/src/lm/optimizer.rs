@@ -7,18 +7,19 @@ use burn::optim::{AdamW, AdamWConfig, AdamWState, AdaptiveMomentumState, Optimiz
 use super::parameter::{Grads, matrix, numbers};
 use super::{LmError, Qwen2};
 
-/// The options, with the names and defaults of TRL.
+/// Options of [`Optimizer`], with the defaults of transformers' `TrainingArguments`, which TRL
+/// uses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdamOptions {
-    /// Decay of the first moment.
+    /// Decay rate of the first moment.
     pub beta1: f32,
-    /// Decay of the second moment.
+    /// Decay rate of the second moment.
     pub beta2: f32,
-    /// Added to the root of the second moment.
+    /// Term added to the square root of the second moment.
     pub epsilon: f32,
-    /// Decoupled weight decay. Norms and biases are left alone, as transformers' trainer does.
+    /// Decoupled weight decay. It is not applied to norms and biases, as in transformers' trainer.
     pub weight_decay: f32,
-    /// Largest global norm of a gradient; 0 leaves it as it is.
+    /// Largest global norm of the gradient; 0 disables clipping.
     pub max_grad_norm: f64,
 }
 
@@ -34,18 +35,18 @@ impl Default for AdamOptions {
     }
 }
 
-/// The moments of one parameter.
+/// The AdamW moments of one parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moments {
-    /// Steps taken.
+    /// Number of steps taken.
     pub time: usize,
-    /// Mean of gradients.
+    /// Running mean of the gradients, in row-major order.
     pub first: Vec<f32>,
-    /// Mean of their squares.
+    /// Running mean of the squared gradients, in row-major order.
     pub second: Vec<f32>,
 }
 
-/// The optimizer with its moments, by the parameters' names.
+/// An AdamW optimizer with its moments, keyed by parameter name.
 pub struct Optimizer {
     decaying: AdamW,
     keeping: AdamW,
@@ -54,7 +55,7 @@ pub struct Optimizer {
 }
 
 impl Optimizer {
-    /// An optimizer that has taken no step.
+    /// Creates an optimizer that has taken no step.
     #[must_use]
     pub fn new(options: &AdamOptions) -> Self {
         let rule = |weight_decay| {
@@ -73,8 +74,8 @@ impl Optimizer {
         }
     }
 
-    /// Takes a step; gives the norm of the gradient before it was clipped. Nothing changes when
-    /// that is not finite.
+    /// Applies one update and returns the gradient norm before clipping. Nothing changes if the
+    /// norm is not finite.
     ///
     /// # Errors
     /// If the device cannot be read.
@@ -89,7 +90,7 @@ impl Optimizer {
             return Ok(norm);
         }
         let clip = self.max_grad_norm > 0.0 && norm > self.max_grad_norm;
-        // As torch does: a little more than the norm, so that the result stays below the bound.
+        // As in torch, the norm is increased slightly, so that the result stays below the bound.
         let scale = clip.then(|| self.max_grad_norm / (norm + 1e-6));
         for (parameter, gradient) in model.parameters_mut().into_iter().zip(grads.tensors) {
             let Some(mut gradient) = gradient.filter(|_| parameter.is_trainable()) else {
@@ -113,7 +114,7 @@ impl Optimizer {
         Ok(norm)
     }
 
-    /// The moments by parameter, for a checkpoint.
+    /// Returns the moments by parameter name, for a checkpoint.
     ///
     /// # Errors
     /// If the device cannot be read.
@@ -130,10 +131,10 @@ impl Optimizer {
         self.states.iter().map(plain).collect()
     }
 
-    /// Takes up moments of a checkpoint.
+    /// Restores the moments from a checkpoint.
     ///
     /// # Errors
-    /// If the model has no parameter of that name or size.
+    /// If the model has no parameter with that name or size.
     pub fn restore(
         &mut self,
         moments: BTreeMap<String, Moments>,

@@ -1,16 +1,16 @@
-//! Work in parts, side by side on a processor's cores.
+//! Parallel execution of independent parts on the cores of a processor.
 //!
-//! Products of matrices use all cores, but what lies between them uses one: two parts at once are
-//! nearly twice as fast. An accelerator gets one part at a time.
+//! Matrix products use all cores, but the operations between them use one: on two cores, two parts
+//! at once are nearly twice as fast. An accelerator gets one part at a time.
 
 use burn::tensor::Device;
 use rayon::prelude::*;
 
-/// Does `work` on each part and hands what it makes to `take`, in order. The parts must not depend
-/// on the machine, so that its number of cores changes no result.
+/// Runs `work` on each part and passes the results to `take` in order.
 ///
-/// As many parts are under way as there are cores, and no more results are kept: a micro-batch's are
-/// the gradients of a whole model.
+/// The division into parts must not depend on the machine, so that the number of cores does not
+/// change any result. At most as many parts run, and as many results are held, as there are cores:
+/// the result of a micro-batch is the gradient of a whole model.
 pub(crate) fn in_parts<T, R, E>(
     device: &Device,
     parts: Vec<T>,

@@ -1,10 +1,11 @@
-//! A named tensor of a model, and gradients in the order of the model's parameters.
+//! Named tensors of a model, and gradients in the order of the model's parameters.
 
 use burn::tensor::{Device, Gradients, Int, Tensor, TensorData};
 
 use super::LmError;
 
-/// A named tensor. Vectors are kept as one row, so that all parameters have one type.
+/// A named tensor of a model. Vectors are stored as a single row, so that all parameters have the
+/// same type.
 #[derive(Clone, Debug)]
 pub struct Parameter {
     name: String,
@@ -13,38 +14,38 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// Brings numbers to a device. `shape` has one or two axes and as many places as there are
-    /// numbers.
+    /// Creates a parameter on a device. `shape` has one or two axes and as many elements as
+    /// `values`.
     pub(crate) fn new(name: String, shape: Vec<usize>, values: Vec<f32>, device: &Device) -> Self {
         let value = matrix(values, sides(&shape), device);
         Self { name, shape, value }
     }
 
-    /// The name in a checkpoint.
+    /// Returns the name in a checkpoint.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The shape in a checkpoint: one axis or two.
+    /// Returns the shape in a checkpoint, with one or two axes.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// Whether it is a norm or a bias, which weight decay leaves alone.
+    /// Returns `true` for a norm or a bias, to which weight decay is not applied.
     #[must_use]
     pub fn is_vector(&self) -> bool {
         self.shape.len() == 1
     }
 
-    /// Whether it is trained.
+    /// Returns `true` if the parameter is trained.
     #[must_use]
     pub fn is_trainable(&self) -> bool {
         self.value.is_require_grad()
     }
 
-    /// Starts or stops training it.
+    /// Starts or stops training the parameter.
     pub(crate) fn train(&mut self, on: bool) {
         let plain = self.value.clone().without_autodiff();
         self.value = if on {
@@ -54,7 +55,7 @@ impl Parameter {
         };
     }
 
-    /// The tensor, with its gradient recorded or not.
+    /// Returns the tensor, with gradients recorded if `track`.
     pub(crate) fn get(&self, track: bool) -> Tensor<2> {
         if track {
             self.value.clone()
@@ -63,14 +64,14 @@ impl Parameter {
         }
     }
 
-    /// Replaces the numbers; whether it is trained stays as it was.
+    /// Replaces the values; the parameter stays trained or frozen as before.
     pub(crate) fn set(&mut self, value: Tensor<2>) {
         let trained = self.is_trainable();
         self.value = value;
         self.train(trained);
     }
 
-    /// Its numbers, row by row.
+    /// Returns the values in row-major order.
     ///
     /// # Errors
     /// If the device cannot be read.
@@ -79,14 +80,15 @@ impl Parameter {
     }
 }
 
-/// One gradient per parameter of a model, in their order; absent where nothing is trained.
+/// The gradients of a model: one entry per parameter, in the same order, `None` for frozen
+/// parameters.
 #[derive(Clone, Debug, Default)]
 pub struct Grads {
     pub(crate) tensors: Vec<Option<Tensor<2>>>,
 }
 
 impl Grads {
-    /// The gradients of these parameters after a backward pass.
+    /// Collects the gradients of `parameters` after a backward pass.
     pub(crate) fn collect(parameters: &[&Parameter], gradients: &Gradients) -> Self {
         let of = |parameter: &&Parameter| parameter.value.grad(gradients);
         Self {
@@ -94,7 +96,7 @@ impl Grads {
         }
     }
 
-    /// Adds another pass's gradients: of a later micro-batch, or of other layers.
+    /// Adds the gradients of another pass, such as that of another micro-batch or of other layers.
     pub fn add(&mut self, other: Self) {
         if self.tensors.len() < other.tensors.len() {
             self.tensors.resize(other.tensors.len(), None);
@@ -107,13 +109,13 @@ impl Grads {
         }
     }
 
-    /// The gradient of the parameter at a place in [`super::Qwen2::parameters`].
+    /// Returns the gradient of the parameter at `index` in [`super::Qwen2::parameters`].
     #[must_use]
     pub fn get(&self, index: usize) -> Option<&Tensor<2>> {
         self.tensors.get(index)?.as_ref()
     }
 
-    /// The norm of all gradients together.
+    /// Returns the global L2 norm of all gradients.
     ///
     /// # Errors
     /// If the device cannot be read.
@@ -127,7 +129,7 @@ impl Grads {
     }
 }
 
-/// The sides of a matrix, or of a vector as one row.
+/// Returns the two-dimensional shape of a parameter; a vector becomes one row.
 fn sides(shape: &[usize]) -> [usize; 2] {
     match shape {
         [rows, columns] => [*rows, *columns],
@@ -135,14 +137,14 @@ fn sides(shape: &[usize]) -> [usize; 2] {
     }
 }
 
-/// A matrix of numbers, row by row.
+/// Creates a matrix on a device from values in row-major order.
 pub(crate) fn matrix(values: Vec<f32>, shape: [usize; 2], device: &Device) -> Tensor<2> {
     Tensor::from_data(TensorData::new(values, shape), device)
 }
 
-/// Places in a tensor, for picking rows.
+/// Creates an index tensor for selecting rows.
 pub(crate) fn indices(places: impl IntoIterator<Item = usize>, device: &Device) -> Tensor<1, Int> {
-    // No tensor in memory has more rows than an i64 counts.
+    // No tensor in memory has more rows than an i64 can count.
     let places = places
         .into_iter()
         .map(|place| i64::try_from(place).unwrap_or(i64::MAX));
@@ -151,7 +153,7 @@ pub(crate) fn indices(places: impl IntoIterator<Item = usize>, device: &Device) 
     Tensor::from_data(TensorData::new(places, [count]), device)
 }
 
-/// A tensor's numbers, row by row.
+/// Returns the values of a tensor in row-major order.
 pub(crate) fn numbers<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, LmError> {
     let read = tensor.try_into_vec_as::<f32>();
     read.map_err(|error| LmError::Device(format!("{error:?}")))

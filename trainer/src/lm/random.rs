@@ -2,27 +2,30 @@
 
 use crate::rng::{SPLITMIX64_INCREMENT, derive_seed};
 
-/// SplitMix64 (Steele, Lea, Flood 2014): small, seedable by any number, good enough to draw tokens,
-/// masks and first weights.
+/// The SplitMix64 generator (Steele, Lea, Flood 2014).
+///
+/// Any seed is valid; the quality is sufficient for sampling tokens, dropout masks and initial
+/// weights.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The stream of a seed.
+    /// Returns a generator with the given seed.
     pub(crate) const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// A stream of its own for each index.
+    /// Returns a generator with a separate stream for each pair of seed and index.
     pub(crate) const fn indexed(seed: u64, index: u64) -> Self {
-        // One after the other: mixed side by side, seed 5's stream 0 would be seed 0's stream 5.
+        // The seed is scrambled before the index is mixed in: a plain XOR of both would give seed 5
+        // with index 0 the stream of seed 0 with index 5.
         let mixed = Self(seed).next() ^ index;
         Self(Self(mixed).next())
     }
 
-    /// A stream of its own for each name.
+    /// Returns a generator with a separate stream for each pair of seed and name.
     pub(crate) fn named(seed: u64, name: &str) -> Self {
-        // FNV-1a.
+        // FNV-1a hash of the name.
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
@@ -35,19 +38,19 @@ impl Random {
         mixed
     }
 
-    /// At least 0, below 1.
+    /// Returns a uniform number in `[0, 1)`.
     pub(crate) const fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Puts values into an order in which each is as likely as any other (Fisher and Yates).
+    /// Shuffles `values` with equal probability for each order (Fisher-Yates).
     pub(crate) fn shuffle<T>(&mut self, values: &mut [T]) {
         for last in (1..values.len()).rev() {
             values.swap(last, (self.unit() * (last + 1) as f64) as usize);
         }
     }
 
-    /// Normally distributed around 0 (Box and Muller).
+    /// Returns a normally distributed number with mean 0 (Box-Muller).
     pub(crate) fn normal(&mut self, deviation: f64) -> f32 {
         let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
         let angle = std::f64::consts::TAU * self.unit();

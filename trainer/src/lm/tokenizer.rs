@@ -1,4 +1,4 @@
-//! Text to token ids and back, by a model's `tokenizer.json`.
+//! Conversion between text and token ids with a model's `tokenizer.json`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,22 +18,22 @@ pub struct Tokenizer {
     template: Option<ChatTemplate>,
 }
 
-/// A conversation as tokens.
+/// A conversation encoded as tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
-    /// The ids.
+    /// Token ids of the conversation.
     pub ids: Vec<u32>,
-    /// For each, whether the assistant wrote it. All false where the template has no
+    /// `[tokens]`: `true` for tokens that the assistant wrote. All `false` if the template has no
     /// `{% generation %}` tags.
     pub assistant: Vec<bool>,
 }
 
 impl Tokenizer {
-    /// Loads a folder's `tokenizer.json` with, if they are there, `tokenizer_config.json` and
+    /// Loads `tokenizer.json` of a folder and, if present, `tokenizer_config.json` and
     /// `chat_template.jinja`.
     ///
     /// # Errors
-    /// If a file cannot be read or understood.
+    /// If a file cannot be read or parsed.
     pub fn load(folder: &Path) -> Result<Self, LmError> {
         let path = folder.join("tokenizer.json");
         let bytes = std::fs::read(&path).map_err(|error| LmError::read(&path, error))?;
@@ -44,7 +44,8 @@ impl Tokenizer {
         };
         let mut inner =
             tokenizers::Tokenizer::from_bytes(bytes).map_err(|error| wrong(error.to_string()))?;
-        // What a file says about length is not meant here: nothing is cut or filled silently.
+        // Truncation and padding that the file asks for are disabled: no text is cut or filled
+        // silently.
         inner.with_padding(None);
         inner
             .with_truncation(None)
@@ -64,10 +65,10 @@ impl Tokenizer {
         })
     }
 
-    /// The chat template.
+    /// Returns the chat template.
     ///
     /// # Errors
-    /// If the model came without one.
+    /// If the model has no chat template.
     pub fn template(&self) -> Result<&ChatTemplate, LmError> {
         self.template.as_ref().ok_or_else(|| LmError::Template {
             path: self.path.clone(),
@@ -76,33 +77,34 @@ impl Tokenizer {
         })
     }
 
-    /// Uses another template.
+    /// Replaces the chat template.
     pub fn set_template(&mut self, template: ChatTemplate) {
         self.template = Some(template);
     }
 
-    /// The special tokens that the configuration names, such as `eos_token`.
+    /// Returns the special tokens that the configuration names, keyed by their role, such as
+    /// `eos_token`.
     #[must_use]
     pub const fn special_tokens(&self) -> &BTreeMap<String, String> {
         &self.special
     }
 
-    /// How many tokens there are, the added ones among them.
+    /// Returns the number of tokens, including added ones.
     #[must_use]
     pub fn len(&self) -> usize {
         self.inner.get_vocab_size(true)
     }
 
-    /// Whether there is no token at all.
+    /// Returns `true` if the tokenizer has no tokens.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Sees whether the model has a row for each token.
+    /// Checks that every token id is within the model's vocabulary.
     ///
     /// # Errors
-    /// If it has not.
+    /// If a token id is outside of it.
     pub fn check_fits(&self, config: &ModelConfig) -> Result<(), LmError> {
         let largest = self.inner.get_vocab(true).into_values().max().unwrap_or(0);
         if (largest as usize) < config.vocab_size {
@@ -116,29 +118,29 @@ impl Tokenizer {
         })
     }
 
-    /// The ids of a text. Special tokens in it are recognised, none is added.
+    /// Encodes a text. Special tokens in the text are recognised; none is added.
     ///
     /// # Errors
-    /// If the tokenizer cannot take it.
+    /// If the tokenizer cannot encode the text.
     pub fn encode(&self, text: &str) -> Result<Vec<u32>, LmError> {
         let encoding = self.inner.encode_fast(text, false);
         let encoding = encoding.map_err(|error| self.failed(error.to_string()))?;
         Ok(encoding.get_ids().to_vec())
     }
 
-    /// The text of ids; special tokens are left out if `skip_special`.
+    /// Decodes token ids to text, without special tokens if `skip_special`.
     ///
     /// # Errors
-    /// If the tokenizer cannot give it.
+    /// If the tokenizer cannot decode the ids.
     pub fn decode(&self, ids: &[u32], skip_special: bool) -> Result<String, LmError> {
         let text = self.inner.decode(ids, skip_special);
         text.map_err(|error| self.failed(error.to_string()))
     }
 
-    /// A conversation as tokens, with the mask of what the assistant wrote.
+    /// Encodes a conversation and marks the tokens that the assistant wrote.
     ///
     /// # Errors
-    /// If there is no template, or it refuses the messages.
+    /// If there is no template, or it rejects the messages.
     pub fn encode_chat(
         &self,
         messages: &[Message],
@@ -169,7 +171,7 @@ impl Tokenizer {
     }
 }
 
-/// `bos_token` and the like: a text, or an object with its content.
+/// Returns `bos_token` and the like; each is a string, or an object with a `content` key.
 fn special_tokens(fields: &Fields) -> BTreeMap<String, String> {
     let named = fields
         .values()
@@ -185,7 +187,8 @@ fn special_tokens(fields: &Fields) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The file of its own goes before the configuration's text or list of named texts.
+/// Reads the chat template of a folder. `chat_template.jinja` takes precedence over the
+/// `chat_template` key of `tokenizer_config.json`, which is a string or a list of named templates.
 fn template(
     folder: &Path,
     config: Option<&Fields>,

@@ -1,4 +1,4 @@
-//! A language model that speaks in a world, and remembers its words as tokens.
+//! A language model as the generator of a rollout, which records its completions as tokens.
 
 use sentinel_policy::text::TextWorld;
 
@@ -7,36 +7,38 @@ use crate::finetune::RunError;
 use crate::lm::random::Random;
 use crate::lm::{Completion, GenerateOptions, LmError, Message, Qwen2, Tokenizer};
 
-/// One answer as tokens.
+/// A prompt and its completion as tokens.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Generation {
-    /// The episode that asked.
+    /// Index of the episode that the prompt belongs to.
     pub episode: usize,
-    /// The prompt, with the template around it.
+    /// Tokens of the prompt, including the chat template.
     pub prompt: Vec<u32>,
-    /// The answer.
+    /// Completion that the model generated.
     pub completion: Completion,
 }
 
-/// A model behind a world's prompts. Each call draws from a stream of its own.
+/// A language model that completes the prompts of a world. Each batch uses a random stream of its
+/// own.
 pub struct LmAgent<'a> {
     model: &'a Qwen2,
     tokenizer: &'a Tokenizer,
     options: GenerateOptions,
-    /// What the options say of it.
+    /// Value of `options.greedy` before [`Generator::set_greedy`] changes it.
     greedy: bool,
-    /// Most prompts that are completed side by side.
+    /// Largest number of prompts that are completed together.
     batch: usize,
     seed: u64,
     calls: u64,
-    /// All answers so far, in the order in which they were asked for.
+    /// All completions so far, in the order of their prompts.
     pub generations: Vec<Generation>,
-    /// Why the model fell silent. A speaker can only say too little, which stops a rollout.
+    /// Error of the last failed generation. A [`Generator`] cannot return errors; it returns too
+    /// few completions instead, which stops the rollout.
     pub failure: Option<LmError>,
 }
 
 impl<'a> LmAgent<'a> {
-    /// Speaks with these options; their seed is where all streams come from.
+    /// Creates an agent with these options. All random streams are derived from their seed.
     #[must_use]
     pub const fn new(
         model: &'a Qwen2,
@@ -58,20 +60,20 @@ impl<'a> LmAgent<'a> {
         }
     }
 
-    /// A prompt as the model reads it.
+    /// Encodes a prompt as a user message with the chat template.
     ///
     /// # Errors
-    /// If the template refuses it.
+    /// If the template rejects it.
     pub fn encode(tokenizer: &Tokenizer, prompt: &str) -> Result<Vec<u32>, LmError> {
         let messages = [Message::new("user", prompt)];
         Ok(tokenizer.encode_chat(&messages, None, true)?.ids)
     }
 
-    /// Plays; where the model fell silent, which a player can only see as a completion that is not
-    /// there, the error says why it did.
+    /// Runs `play` with this agent. If the model failed, its error replaces that of the rollout,
+    /// which reports only a missing completion.
     ///
     /// # Errors
-    /// The model's, else the player's.
+    /// The model's error, or else the rollout's.
     pub fn run<T>(
         &mut self,
         play: impl FnOnce(&mut Self) -> Result<T, RolloutError>,
@@ -89,7 +91,7 @@ impl<'a> LmAgent<'a> {
         for (prompts, episodes) in prompts.chunks(size).zip(episodes.chunks(size)) {
             let mut rows: Vec<Vec<u32>> = Vec::with_capacity(prompts.len());
             for (at, prompt) in prompts.iter().enumerate() {
-                // The members of a group ask the same.
+                // All members of a group have the same prompt.
                 let same = at
                     .checked_sub(1)
                     .filter(|before| &prompts[*before] == prompt);

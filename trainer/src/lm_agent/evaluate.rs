@@ -1,4 +1,4 @@
-//! Episodes of a language model, to measure it: how often it names an action, and what it scores.
+//! Evaluation of a language model on episodes: score and share of valid actions.
 
 use std::path::{Path, PathBuf};
 
@@ -19,23 +19,23 @@ use crate::interval::Interval;
 use crate::trainable::Trainable;
 use crate::{EpisodeArgs, Error, Progress, SeedRange, files};
 
-/// The seeds that are played by default.
+/// The seeds of an evaluation by default.
 const SEEDS: SeedRange = SeedRange::new(1_000, 1_030);
 
-/// Whom to measure, and in what.
+/// Options of `sentinel lm eval`: the model and the episodes.
 #[derive(Clone, Debug, clap::Args)]
 #[command(mut_arg("seeds", |arg| with_default(arg, SEEDS)))]
 pub struct PlayConfig {
-    /// The model: a local folder, or a name on the Hugging Face Hub
+    /// Model: a local folder, or a name on the Hugging Face Hub
     #[arg(long, aliases = ["model-name-or-path", "model-id"], value_name = "MODEL")]
     pub model: String,
-    /// How an observation is put into words
+    /// Style of the prompts
     #[arg(long, value_name = "STYLE", default_value_t, value_parser = named::<PromptStyle>())]
     pub prompt: PromptStyle,
-    /// How a completion is read: repair leaves out what is around the action
+    /// Parser of completions; repair ignores text around the action
     #[arg(long, value_name = "READER", default_value_t, value_parser = named::<Reader>())]
     pub reader: Reader,
-    /// Write the result to this file, too
+    /// File to write the result to as well
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     #[command(flatten)]
@@ -46,53 +46,54 @@ pub struct PlayConfig {
     pub generation: GenerationArgs,
 }
 
-/// Makes sure that a result can be written, and that this destroys nothing but an earlier one.
+/// Checks that a result can be written to `path`, where nothing except an earlier result is
+/// overwritten.
 ///
 /// # Errors
-/// If it cannot, or something else is there.
+/// If it cannot be written, or another file is there.
 pub fn check_replaces(path: &Path) -> Result<(), Error> {
     files::check_replaces(path, "result of lm eval", &["score", "validity"])
 }
 
-/// What was measured.
+/// The results of an evaluation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
-    /// The world.
+    /// World of the episodes.
     pub world: WorldName,
-    /// Score of each task's episodes.
+    /// Score of each task with its confidence interval.
     pub tasks: Vec<(String, Interval)>,
-    /// Score, the tasks counting alike. A completion that is no action ends its episode, and earns
-    /// nothing from there on, where the world has no action for it.
+    /// Mean score over tasks, weighted equally. Where the world has no action for an invalid
+    /// completion, such a completion ends its episode, and the missing events count 0.
     pub score: Interval,
-    /// Share of the completions that are an action.
+    /// Share of completions that are a valid action, in `[0, 1]`.
     pub validity: f64,
-    /// Everything else that is watched.
+    /// Further statistics of the rollouts.
     pub signals: Signals,
-    /// Tokens that were written.
+    /// Number of generated tokens.
     pub tokens: usize,
 }
 
-/// The same with what was played, by which program, and what it rests on.
+/// The results of an evaluation with their origin.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Played {
-    /// What was measured.
+    /// Results of the evaluation.
     #[serde(flatten)]
     pub measured: Measured,
-    /// Where it comes from.
+    /// Model, episodes and program version that produced the results.
     pub sentinel: EvalOrigin,
 }
 
-/// Episodes to measure a model on.
+/// Settings of the episodes that a model is evaluated on.
 #[derive(Clone, Debug)]
 pub struct EvalEpisodes {
-    /// The episodes.
+    /// World, tasks, seeds and rules of the episodes.
     pub episode: EpisodeArgs,
-    /// How prompts are made and completions read.
+    /// Style of the prompts and parser of the completions.
     pub rollout_config: RolloutConfig,
 }
 
 impl PlayConfig {
-    /// Returns the episodes that the options choose.
+    /// Returns the settings of the episodes that the options select.
     #[must_use]
     pub fn episodes(&self) -> EvalEpisodes {
         EvalEpisodes {
@@ -106,10 +107,10 @@ impl PlayConfig {
     }
 }
 
-/// Plays the episodes.
+/// Loads the model and evaluates it.
 ///
 /// # Errors
-/// If an option cannot be, or the model cannot be found, read or run.
+/// If an option is invalid, or the model cannot be found, read or run.
 pub fn play(config: &PlayConfig, progress: Progress<'_>) -> Result<Played, RunError> {
     let loaded = LoadedModel::load(&config.model, &config.generation)?;
     let mut agent = loaded.agent();
@@ -134,10 +135,10 @@ pub fn play(config: &PlayConfig, progress: Progress<'_>) -> Result<Played, RunEr
     })
 }
 
-/// Measures a model on episodes.
+/// Evaluates a model on episodes.
 ///
 /// # Errors
-/// If an option of the episodes cannot be, or the model cannot be run.
+/// If an option of the episodes is invalid, or the model cannot be run.
 pub fn measure(
     episodes: &EvalEpisodes,
     agent: &mut LmAgent<'_>,
@@ -200,7 +201,7 @@ fn measure_in<W: TextWorld + Trainable>(
     })
 }
 
-/// `sentinel lm rollout --model`: the bookkeeping of a rollout with the model itself.
+/// Plays the episodes of `sentinel lm rollout --model` and returns the same summary as a dry run.
 ///
 /// # Errors
 /// As [`play`].

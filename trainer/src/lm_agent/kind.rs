@@ -1,4 +1,4 @@
-//! Which kind of model a name on the command line stands for.
+//! Detection of the kind of model that a name on the command line refers to.
 
 use std::path::Path;
 
@@ -7,11 +7,11 @@ pub use crate::compact_model::ModelKind;
 use crate::lm::{HubOptions, find_model};
 
 impl ModelKind {
-    /// Tells by what the folder holds; where there is none, by whether a language model of that name is
-    /// found elsewhere. Whether the files can be read is seen when they are.
+    /// Detects the kind from the files in the folder or, without such a folder, by searching for a
+    /// language model with that name. Whether the files are valid is checked when they are read.
     ///
     /// # Errors
-    /// If it is neither kind, with what each is made of.
+    /// If it is neither kind; the error lists the files that each kind consists of.
     pub fn detect(asked: &Path) -> Result<Self, Error> {
         let name = asked.display();
         let neither = |reason: String| Error::argument("--model", reason);

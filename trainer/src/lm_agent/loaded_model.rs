@@ -1,4 +1,4 @@
-//! A model that was loaded to play, with how it chooses its words.
+//! A loaded language model with its generation options.
 
 use std::path::{Path, PathBuf};
 
@@ -11,33 +11,34 @@ use crate::lm::{
 };
 use crate::provenance::{Provenance, marked_name};
 
-/// Which adapter speaks, and how. Only what was given is set, so that a command without a language
-/// model can refuse it.
+/// Options of an adapter and of generation.
+///
+/// Only given options are set, so that a command without a language model can reject them.
 #[derive(Clone, Debug, Default, PartialEq, clap::Args)]
 #[command(next_help_heading = "Language model")]
 pub struct GenerationArgs {
-    /// A LoRA adapter of the language model
+    /// LoRA adapter of the language model
     #[arg(long, alias = "adapter-dir", value_name = "DIR", requires = "model")]
     pub adapter: Option<PathBuf>,
-    /// Draw tokens at this temperature; 0 takes the best one [default: 0]
+    /// Sampling temperature; 0 selects greedy decoding [default: 0]
     #[arg(long, value_name = "T", requires = "model", value_parser = parse_number::<f64>)]
     pub temperature: Option<f64>,
     /// Longest completion, in tokens [default: 192]
     #[arg(long, value_name = "N", requires = "model")]
     pub max_completion_length: Option<usize>,
-    /// Prompts that are completed side by side [default: 64]
+    /// Number of prompts completed together [default: 64]
     #[arg(long, alias = "batch-size", value_name = "N", requires = "model")]
     pub generation_batch_size: Option<usize>,
-    /// Seed of the draws [default: 0]
+    /// Seed of the sampled tokens [default: 0]
     #[arg(long, value_name = "SEED", requires = "model")]
     pub seed: Option<u64>,
-    /// Where tensors live [default: cpu]
+    /// Device that holds all tensors [default: cpu]
     #[arg(long, value_name = "DEVICE", requires = "model", value_parser = named::<DeviceName>())]
     pub device: Option<DeviceName>,
 }
 
 impl GenerationArgs {
-    /// The same with every default said.
+    /// Returns the options with every default filled in.
     #[must_use]
     pub fn with_defaults(&self) -> Self {
         Self {
@@ -50,7 +51,7 @@ impl GenerationArgs {
         }
     }
 
-    /// The options that were given, as they are typed: names and values.
+    /// Returns the names and values of the options that were given, as on the command line.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, String)> {
         let folder = |folder: &PathBuf| folder.display().to_string();
         let all = [
@@ -72,17 +73,17 @@ impl GenerationArgs {
     }
 }
 
-/// A model with its tokenizer.
+/// A language model with its tokenizer and generation options.
 #[derive(Debug)]
 pub struct LoadedModel {
     model: Qwen2,
     tokenizer: Tokenizer,
     options: GenerateOptions,
     batch: usize,
-    /// What it is called: the name on the Hub or the folder's, and behind a `+` the adapter's; with a mark
-    /// where the model is a fallback.
+    /// Display name: the Hub name or the folder's, then `+` and the adapter's name; marked if the
+    /// model is a fallback.
     pub name: String,
-    /// Where model and adapter come from.
+    /// Origin of model and adapter.
     pub provenance: Provenance,
 }
 
@@ -90,7 +91,7 @@ impl LoadedModel {
     /// Loads the model `asked`, a local folder or a name on the Hub.
     ///
     /// # Errors
-    /// If it cannot be found or read, or the adapter is of another model.
+    /// If it cannot be found or read, or the adapter belongs to another model.
     pub fn load(asked: &str, options: &GenerationArgs) -> Result<Self, RunError> {
         let said = options.with_defaults();
         let batch = said.generation_batch_size.unwrap_or_default();
@@ -128,7 +129,7 @@ impl LoadedModel {
         })
     }
 
-    /// The model behind a world's prompts.
+    /// Creates an agent that completes prompts with this model.
     #[must_use]
     pub fn agent(&self) -> LmAgent<'_> {
         let options = self.options.clone();
@@ -136,10 +137,10 @@ impl LoadedModel {
     }
 }
 
-/// What rows of a replay say of who acted.
+/// Returns the policy name that rows of a replay record.
 fn name(asked: &str, adapter: Option<&Path>) -> String {
     let folder = |path: &Path| {
-        // `.` has a name too.
+        // `canonicalize` also resolves `.` to a folder with a name.
         let whole = path.canonicalize().ok()?;
         Some(whole.file_name()?.to_string_lossy().into_owned())
     };

@@ -1,9 +1,10 @@
-//! A language model that plays a world in words: to be measured, recorded, or trained on what it says.
+//! Language models that play a world by text: evaluation, recording, and rollouts for training.
 //!
-//! * [`LmAgent`]: a model as a [`crate::corpus::rollout::Generator`], which keeps what it said as tokens.
-//! * [`LoadedModel`]: a model that was loaded to play, by the options that all such commands have.
-//! * [`play`]: episodes of a model, to measure it; [`play_rollout`]: the same as `sentinel rollout`.
-//! * [`Validation`]: the measurement that a training run repeats.
+//! * [`LmAgent`]: a model as a [`crate::corpus::rollout::Generator`], which records its completions
+//!   as tokens.
+//! * [`LoadedModel`]: a loaded model with the generation options that all commands share.
+//! * [`play`]: evaluates a model on episodes; [`play_rollout`]: the same for `sentinel lm rollout`.
+//! * [`Validation`]: the evaluation that a training run repeats.
 
 mod agent;
 mod evaluate;

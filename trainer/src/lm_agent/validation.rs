@@ -1,4 +1,4 @@
-//! The measurement that a training run repeats: greedy play on validation seeds.
+//! The evaluation that a training run repeats: greedy decoding on validation seeds.
 
 use sentinel_env::{WorldName, in_world};
 
@@ -11,7 +11,7 @@ use crate::lm::{GenerateOptions, GenerationDefaults, Qwen2, Tokenizer};
 use crate::run::{Evaluation, Scores};
 use crate::{Cells, EpisodeArgs, SeedRange, chosen};
 
-/// Episodes on validation seeds, and how a model plays them.
+/// Validation episodes with the generation options that they are played with.
 #[derive(Clone, Debug)]
 pub struct Validation {
     episodes: EvalEpisodes,
@@ -24,24 +24,25 @@ pub struct Validation {
 /// The world that a run is validated in.
 #[derive(Clone, Debug)]
 pub struct ValidationWorld<'a> {
-    /// The world.
+    /// World of the episodes.
     pub world: WorldName,
-    /// Its rules.
+    /// Rules of the world.
     pub rules: &'a str,
-    /// Names of tasks with commas between; `None` for all that `cells` choose.
+    /// Comma-separated names of tasks; `None` for all that `cells` selects.
     pub tasks: Option<&'a str>,
-    /// Tasks by row and column; where they name no part of the tasks, none that is held out is played.
+    /// Tasks by row and column. Without `split`, held-out parts of the tasks are not played.
     pub cells: &'a Cells,
-    /// How prompts are made and completions read.
+    /// Style of the prompts and parser of the completions.
     pub rollout_config: RolloutConfig,
 }
 
 impl Validation {
-    /// The validation that the options of a run ask for; `None` where they ask for none. At most
-    /// `max_new_tokens` tokens are written for a prompt, `batch` of them side by side.
+    /// Creates the validation that the options of a run request; `None` if they disable it.
+    /// Completions have at most `max_new_tokens` tokens, and `batch` prompts are completed
+    /// together.
     ///
     /// # Errors
-    /// If there are not so many validation seeds, or the world has no such tasks.
+    /// If there are fewer validation seeds than requested, or the world has no such tasks.
     pub fn new(
         run: &RunOptions,
         world: &ValidationWorld<'_>,
@@ -83,16 +84,16 @@ impl Validation {
         }))
     }
 
-    /// Returns the names of the tasks that are played.
+    /// Returns the names of the evaluated tasks.
     #[must_use]
     pub fn tasks(&self) -> &[String] {
         &self.names
     }
 
-    /// Measures a model.
+    /// Evaluates a model on the validation episodes.
     ///
     /// # Errors
-    /// If it cannot be run.
+    /// If the model cannot be run.
     pub fn evaluate(&self, model: &Qwen2) -> Result<Evaluation, RunError> {
         let options = self.options.clone();
         let mut agent = LmAgent::new(model, &self.tokenizer, options, self.batch);

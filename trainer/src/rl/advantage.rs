@@ -1,4 +1,4 @@
-//! Advantages from rewards: each completion against the others of its group.
+//! Advantages from rewards: each completion relative to the others of its group.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,39 +6,40 @@ use super::error::check_length;
 use super::stats::{nan_mean, nan_std, nan_sum};
 use super::{Metrics, RlError};
 
-/// Added to every deviation before dividing by it.
+/// Term added to every deviation before dividing by it.
 const STD_FLOOR: f64 = 1e-4;
-/// A deviation up to this counts as none in `frac_reward_zero_std`.
+/// Largest deviation that counts as zero in `frac_reward_zero_std`.
 const STD_ZERO: f64 = 1e-8;
 
-/// TRL's `scale_rewards`: what a centred reward is divided by.
+/// TRL's `scale_rewards`: the deviation that a centred reward is divided by.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum,
 )]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
 pub enum ScaleRewards {
-    /// The deviation of its group (DeepSeekMath, 2402.03300).
+    /// Divide by the deviation of the group (DeepSeekMath, 2402.03300)
     #[default]
     Group,
-    /// The deviation of the whole batch (2508.08221).
+    /// Divide by the deviation of the whole batch (2508.08221)
     Batch,
-    /// Nothing (Dr. GRPO, 2503.20783).
+    /// Do not divide (Dr. GRPO, 2503.20783)
     None,
 }
 
-/// TRL's `multi_objective_aggregation`: when several rewards become one.
+/// TRL's `multi_objective_aggregation`: the order in which several rewards are summed and
+/// normalised.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum,
 )]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
 pub enum MultiObjectiveAggregation {
-    /// Weigh and sum the rewards, then centre and scale the sum.
+    /// Weight and sum the rewards, then centre and scale the sum
     #[default]
     SumThenNormalize,
-    /// Centre and scale each reward in its group, weigh and sum, then normalise over the batch
-    /// (GDPO, 2601.05242).
+    /// Centre and scale each reward in its group, weight and sum, then normalise over the batch
+    /// (GDPO, 2601.05242)
     NormalizeThenSum,
 }
 
@@ -46,13 +47,13 @@ pub enum MultiObjectiveAggregation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdvantageConfig {
-    /// Completions per group; they follow one another.
+    /// Number of completions per group; those of a group are consecutive.
     pub num_generations: usize,
-    /// What a centred reward is divided by; not read by `normalize_then_sum`.
+    /// Deviation that a centred reward is divided by; ignored by `normalize_then_sum`.
     pub scale_rewards: ScaleRewards,
-    /// When several rewards become one.
+    /// Order in which several rewards are summed and normalised.
     pub multi_objective_aggregation: MultiObjectiveAggregation,
-    /// The weight of each reward; 1 for all when not given.
+    /// Weight of each reward; `None` weights all by 1.
     pub reward_weights: Option<Vec<f64>>,
 }
 
@@ -67,31 +68,31 @@ impl Default for AdvantageConfig {
     }
 }
 
-/// What the advantages come from.
+/// The rewards that advantages are computed from.
 #[derive(Clone, Copy, Debug)]
 pub struct Rewards<'a> {
-    /// The name of each reward, as it is logged.
+    /// Name of each reward in the metrics.
     pub names: &'a [&'a str],
-    /// `[completions, names]`: absent where a reward does not apply.
+    /// `[completions, names]`: rewards; `None` where a reward does not apply.
     pub values: &'a [Option<f64>],
 }
 
-/// Advantages and what is logged about the rewards.
+/// Advantages with the metrics of the rewards.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdvantageOutput {
-    /// `[completions]`; 0 for one that no reward applies to.
+    /// `[completions]`: advantages; 0 for a completion without rewards.
     pub advantages: Vec<f64>,
-    /// `reward`, `reward_std`, `frac_reward_zero_std`, `rewards/NAME/mean` and `/std`.
+    /// Metrics `reward`, `reward_std`, `frac_reward_zero_std`, `rewards/NAME/mean` and `/std`.
     pub metrics: Metrics,
 }
 
-/// The advantage of each completion (TRL: `_generate_and_score_completions`).
+/// Computes the advantage of each completion (TRL: `_generate_and_score_completions`).
 ///
-/// Means and deviations (divisor n - 1) pass over what has no reward. An advantage that is not a
-/// number, such as that of the only rewarded completion of a group, is 0.
+/// Means and deviations (divisor n - 1) skip missing rewards. An advantage that is not a number,
+/// such as that of the only rewarded completion of a group, is set to 0.
 ///
 /// # Errors
-/// If the values are no table, the groups are not all full, or the weights are not one per reward.
+/// If the values do not form a table, a group is not full, or there is not one weight per reward.
 pub fn advantages(
     config: &AdvantageConfig,
     rewards: Rewards<'_>,
@@ -124,17 +125,17 @@ pub fn advantages(
     })
 }
 
-/// The values of one column of a table of `width`.
+/// Returns one column of a table with `width` columns.
 fn column(values: &[f64], width: usize, index: usize) -> Vec<f64> {
     values.iter().skip(index).step_by(width).copied().collect()
 }
 
 /// The rewards as numbers, NaN where there is none.
 struct Table {
-    /// `[completions, weights]`.
+    /// `[completions, weights]`: reward values.
     values: Vec<f64>,
     weights: Vec<f64>,
-    /// Completions per group.
+    /// Number of completions per group.
     group: usize,
 }
 
@@ -165,8 +166,8 @@ impl Table {
         })
     }
 
-    /// `[completions]`: the weighted sum of each row of `values`; NaN for a completion without
-    /// any reward.
+    /// Returns the weighted sum of each row of `values`, `[completions]`; NaN for a completion
+    /// without any reward.
     fn weighted(&self, values: &[f64]) -> Vec<f64> {
         let width = self.weights.len();
         let rows = values.chunks(width).zip(self.values.chunks(width));
@@ -179,7 +180,7 @@ impl Table {
         .collect()
     }
 
-    /// Advantages, and the deviation of each completion's group or batch.
+    /// Returns advantages, and the deviation of each completion's group or batch.
     fn sum_then_normalize(&self, config: &AdvantageConfig, summed: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let over_batch = match (config.scale_rewards, summed.len()) {
             (ScaleRewards::Batch, 1) => Some(0.0),
@@ -203,7 +204,7 @@ impl Table {
         (raw, deviations)
     }
 
-    /// Advantages, and the deviation of the batch after each reward was normalised.
+    /// Returns advantages, and the deviation of the batch after each reward was normalised.
     fn normalize_then_sum(&self) -> (Vec<f64>, Vec<f64>) {
         let width = self.weights.len();
         let mut scaled = Vec::with_capacity(self.values.len());
@@ -227,7 +228,7 @@ impl Table {
         (raw.collect(), vec![std; summed.len()])
     }
 
-    /// The deviation of a group; 0 when groups have one member.
+    /// Returns the deviation of a group; 0 for groups with one member.
     fn group_std(&self, values: &[f64]) -> f64 {
         if self.group > 1 { nan_std(values) } else { 0.0 }
     }

@@ -1,4 +1,4 @@
-//! Options of the loss that every GRPO command has, by TRL's names.
+//! Options of the loss that all GRPO commands share, with TRL's names.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::args::parse_number;
 #[serde(default)]
 #[command(next_help_heading = "Loss")]
 pub struct LossArgs {
-    /// What one importance ratio belongs to: a token, or the whole sequence as in GSPO
+    /// Level of the importance ratio: token, or sequence as in GSPO
     #[arg(long, value_enum, value_name = "LEVEL", default_value_t)]
     pub importance_sampling_level: ImportanceSamplingLevel,
     /// Multiply the divergence from the reference policy by the importance ratio
@@ -20,12 +20,12 @@ pub struct LossArgs {
     /// Upper bound of the ratio that is not clipped: two-sided clipping
     #[arg(long, value_name = "X", value_parser = parse_number::<f64>)]
     pub delta: Option<f64>,
-    /// Share of tokens, those of highest entropy, that carry the policy loss
+    /// Share of tokens with the highest entropy that carry the policy loss
     #[arg(long, value_name = "SHARE", value_parser = parse_number::<f64>,
         default_value_t = LossConfig::default().top_entropy_quantile)]
     pub top_entropy_quantile: f64,
-    /// Leave out sequences of negative advantage that drifted further than this from the policy that
-    /// sampled them
+    /// Leave out sequences with negative advantage that differ by more than this from the policy
+    /// that sampled them
     #[arg(long, value_name = "X", allow_hyphen_values = true, value_parser = parse_number::<f64>)]
     pub off_policy_mask_threshold: Option<f64>,
     /// Loss type sapo: temperature of positive advantages

@@ -4,43 +4,43 @@ use serde::{Deserialize, Serialize};
 
 use super::RlError;
 
-/// TRL's `loss_type`: the objective of a token and how tokens are averaged.
+/// TRL's `loss_type`: the objective of a token and the average over tokens.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum,
 )]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
 pub enum LossType {
-    /// Clipped ratio, mean per sequence, then over sequences (DeepSeekMath, 2402.03300).
+    /// Clipped ratio, mean per sequence, then over sequences (DeepSeekMath, 2402.03300)
     Grpo,
-    /// Clipped ratio, mean over the tokens of the local batch.
+    /// Clipped ratio, mean over the tokens of the local batch
     Bnpo,
-    /// Clipped ratio, divided by a constant length (Dr. GRPO, 2503.20783).
+    /// Clipped ratio, divided by a constant length (Dr. GRPO, 2503.20783)
     DrGrpo,
-    /// Clipped ratio, mean over the tokens of the whole accumulated batch (DAPO, 2503.14476).
+    /// Clipped ratio, mean over the tokens of the whole accumulated batch (DAPO, 2503.14476)
     #[default]
     Dapo,
-    /// Truncated, detached ratio times the log-probability (CISPO, MiniMax-M1, 2506.13585).
+    /// Truncated, detached ratio times the log-probability (CISPO, MiniMax-M1, 2506.13585)
     Cispo,
-    /// A sigmoid gate in place of the clip (SAPO, 2511.20347).
+    /// Sigmoid gate instead of the clip (SAPO, 2511.20347)
     Sapo,
-    /// Clipped ratio, summed over each sequence (LUSPO, 2602.05261).
+    /// Clipped ratio, summed over each sequence (LUSPO, 2602.05261)
     Luspo,
-    /// A detached gamma weight of the sequence's ratio times the log-probability (VESPO, 2602.10693).
+    /// Detached gamma weight of the sequence's ratio times the log-probability (VESPO, 2602.10693)
     Vespo,
 }
 
-/// TRL's `importance_sampling_level`: what one importance ratio belongs to.
+/// TRL's `importance_sampling_level`: the level at which importance ratios are computed.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum,
 )]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
 pub enum ImportanceSamplingLevel {
-    /// One ratio per token.
+    /// One ratio per token
     #[default]
     Token,
-    /// One ratio per sequence, the geometric mean of its tokens' (GSPO, 2507.18071).
+    /// One ratio per sequence, the geometric mean of its tokens' (GSPO, 2507.18071)
     Sequence,
 }
 
@@ -48,18 +48,19 @@ pub enum ImportanceSamplingLevel {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LossConfig {
-    /// The objective and its normalisation.
+    /// Objective of a token and its normalisation.
     pub loss_type: LossType,
-    /// One importance ratio per token or per sequence.
+    /// Level of the importance ratio: token or sequence.
     pub importance_sampling_level: ImportanceSamplingLevel,
-    /// Weight of the divergence from the reference policy; 0 leaves it out.
+    /// Weight of the KL divergence from the reference policy; 0 disables it.
     pub beta: f64,
-    /// Multiplies the divergence estimate by the importance ratio (DeepSeek-V3.2, 2512.02556).
+    /// `true` to multiply the divergence estimate by the importance ratio (DeepSeek-V3.2,
+    /// 2512.02556).
     pub use_bias_correction_kl: bool,
-    /// The ratio is clipped below at `1 - epsilon`.
+    /// Lower clip: the ratio is clipped below at `1 - epsilon`.
     pub epsilon: f64,
-    /// The ratio is clipped above at `1 + epsilon_high` (CISPO: at `epsilon_high` itself);
-    /// `epsilon` when not given.
+    /// Upper clip: the ratio is clipped above at `1 + epsilon_high` (CISPO: at `epsilon_high`
+    /// itself); `None` uses `epsilon`.
     pub epsilon_high: Option<f64>,
     /// Upper bound of the ratio that is not clipped (two-sided clipping, INTELLECT-2, 2505.07291).
     pub delta: Option<f64>,
@@ -75,20 +76,21 @@ pub struct LossConfig {
     pub vespo_k_neg: f64,
     /// VESPO: decay of the ratio, advantage below 0.
     pub vespo_lambda_neg: f64,
-    /// The share of tokens, those of highest entropy, that carry the policy loss.
+    /// Share of tokens with the highest entropy that carry the policy loss, in `[0, 1]`.
     pub top_entropy_quantile: f64,
-    /// Sequences of negative advantage that drifted further than this are left out.
+    /// Mean log-probability difference to the sampler above which sequences with negative advantage
+    /// are left out; `None` keeps all.
     pub off_policy_mask_threshold: Option<f64>,
-    /// Weight of the entropy bonus; 0 leaves it out.
+    /// Weight of the entropy bonus; 0 disables it.
     pub entropy_coef: f64,
-    /// The constant length of `dr_grpo`.
+    /// Constant length that `dr_grpo` divides by, in tokens.
     pub max_completion_length: usize,
-    /// Micro-batches of one optimizer step; where they are not equally large, the rows of the step over
-    /// those of the micro-batch.
+    /// Number of micro-batches in an optimizer step. If their sizes differ, the rows of the step
+    /// divided by those of the micro-batch.
     pub gradient_accumulation_steps: f64,
-    /// Micro-batches of one generation; `gradient_accumulation_steps` when not given.
+    /// Number of micro-batches in a generation; `None` uses `gradient_accumulation_steps`.
     pub steps_per_generation: Option<usize>,
-    /// Processes that share one generation.
+    /// Number of processes that share one generation.
     pub num_processes: usize,
 }
 
@@ -120,16 +122,16 @@ impl Default for LossConfig {
 }
 
 impl LossConfig {
-    /// The upper clip, which is `epsilon` unless it was given.
+    /// Returns the upper clip, which defaults to `epsilon`.
     #[must_use]
     pub fn epsilon_high(&self) -> f64 {
         self.epsilon_high.unwrap_or(self.epsilon)
     }
 
-    /// Checks every option by itself.
+    /// Checks each option by itself.
     ///
     /// # Errors
-    /// Names the first option whose value no formula can use.
+    /// If an option has a value that no formula can use; the error names the first one.
     pub fn check(&self) -> Result<(), RlError> {
         let not_negative = [
             ("beta", self.beta),

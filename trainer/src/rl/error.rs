@@ -1,36 +1,36 @@
-//! Why a loss or an advantage cannot be computed.
+//! Errors of losses and advantages.
 
-/// Inputs or options that do not fit together.
+/// An error about inputs or options that do not match.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RlError {
-    /// A slice of another length than its shape asks for.
+    /// A slice does not have the length of its shape.
     #[error("{name} holds {got} values, but its shape {shape} asks for {expected}")]
     Shape {
-        /// The input.
+        /// Name of the input.
         name: &'static str,
-        /// What it holds.
+        /// Number of values in the input.
         got: usize,
-        /// What its shape asks for.
+        /// Number of values that the shape requires.
         expected: usize,
-        /// The shape in words.
+        /// Description of the shape, such as `[batch, tokens]`.
         shape: &'static str,
     },
-    /// An option that needs an input which was not given.
+    /// An option needs an input that was not given.
     #[error("{option} needs {input}, which was not given")]
     Missing {
-        /// The option.
+        /// Name of the option.
         option: &'static str,
-        /// The input.
+        /// Name of the missing input.
         input: &'static str,
     },
-    /// A value outside of what the option allows.
+    /// An option has a value that is not allowed.
     #[error("{option} is {value}: it must be {allowed}")]
     Option {
-        /// The option.
+        /// Name of the option.
         option: &'static str,
-        /// What it was set to.
+        /// Value that was given.
         value: f64,
-        /// What it may be.
+        /// Description of the allowed values.
         allowed: &'static str,
     },
 }
@@ -38,7 +38,7 @@ pub enum RlError {
 /// Checks that an input has the length of its shape.
 ///
 /// # Errors
-/// If it has not.
+/// If the length differs.
 pub(crate) fn check_length(
     name: &'static str,
     got: usize,

@@ -1,5 +1,5 @@
-//! The mask of a completion, and the correction for a sampler that is not quite the policy: another engine,
-//! or other arithmetic.
+//! The loss mask of a completion, and importance sampling for a sampler that differs from the
+//! policy, such as another engine or another precision.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,62 +7,64 @@ use super::error::check_length;
 use super::stats::min_mean_max;
 use super::{Metrics, RlError};
 
-/// TRL's `vllm_importance_sampling_mode`: one ratio per token or sequence, bounded or dropped.
+/// TRL's `vllm_importance_sampling_mode`: ratios per token or per sequence, clipped or masked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
 pub enum SamplingMode {
-    /// Per token, clipped into the bounds.
+    /// One ratio per token, clipped to the bounds
     TokenTruncate,
-    /// Per token, 0 outside of the bounds.
+    /// One ratio per token, 0 outside of the bounds
     TokenMask,
-    /// Per sequence, clipped into the bounds.
+    /// One ratio per sequence, clipped to the bounds
     SequenceTruncate,
-    /// Per sequence, 0 outside of the bounds.
+    /// One ratio per sequence, 0 outside of the bounds
     SequenceMask,
 }
 
 impl SamplingMode {
-    /// Whether a sequence has one ratio.
+    /// Returns `true` if there is one ratio per sequence.
     #[must_use]
     pub const fn per_sequence(self) -> bool {
         matches!(self, Self::SequenceTruncate | Self::SequenceMask)
     }
 }
 
-/// How ratios are bounded: `vllm_importance_sampling_mode`, `_clip_min` and `_clip_max`.
+/// The options of [`importance_sampling_ratio`]: TRL's `vllm_importance_sampling_mode`, `_clip_min`
+/// and `_clip_max`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SamplingConfig {
-    /// Per token or sequence, bounded or dropped.
+    /// Level of the ratios, and the treatment of those outside of the bounds.
     pub mode: SamplingMode,
-    /// No ratio below this.
+    /// Lower bound of the ratio; `None` for no bound.
     pub clip_min: Option<f64>,
-    /// No ratio above this.
+    /// Upper bound of the ratio; `None` for no bound.
     pub clip_max: Option<f64>,
 }
 
-/// Returns which tokens of a completion carry loss: all of them, or with `mask_truncated` (TRL:
-/// `mask_truncated_completions`, DAPO's overlong filter) none of one that was truncated.
+/// Returns the loss mask of a completion of `length` tokens: all `true`, except that a truncated
+/// completion is all `false` if `mask_truncated` (TRL: `mask_truncated_completions`, DAPO's
+/// overlong filter).
 #[must_use]
 pub fn completion_mask(length: usize, truncated: bool, mask_truncated: bool) -> Vec<bool> {
     vec![!(truncated && mask_truncated); length]
 }
 
-/// The ratios of old policy over sampler, and what is logged about them.
+/// The ratios of old policy over sampler, with their metrics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SamplingRatio {
-    /// `[batch]` per sequence, else `[batch, tokens]`.
+    /// Ratios with shape `[batch]` per sequence, or else `[batch, tokens]`.
     pub ratios: Vec<f64>,
-    /// `sampling/sampling_logp_difference/mean`, `/max` and
+    /// Metrics `sampling/sampling_logp_difference/mean`, `/max` and
     /// `sampling/importance_sampling_ratio/min`, `/mean`, `/max`.
     pub metrics: Metrics,
 }
 
-/// The ratios of old policy over sampler (truncated and masked importance sampling).
+/// Computes the ratios of old policy over sampler (truncated and masked importance sampling).
 ///
-/// `old_logps`, `sampling_logps` and `loss_mask` are `[batch, tokens]`, `tokens` wide. A token
-/// outside of the mask, or that the sampler gave no log-probability (NaN), differs by nothing. A
-/// sequence's ratio is the product of its tokens'.
+/// `old_logps`, `sampling_logps` and `loss_mask` have shape `[batch, tokens]`. A token that is
+/// outside of the mask, or for which the sampler reported no log-probability (NaN), counts as equal
+/// under both. The ratio of a sequence is the product of its tokens' ratios.
 ///
 /// # Errors
 /// If a slice does not have its shape.
@@ -122,7 +124,7 @@ pub fn importance_sampling_ratio(
     })
 }
 
-/// A ratio within the bounds: moved there, or 0 when it is outside.
+/// Applies the bounds to a ratio: clips it, or returns 0 if it is outside.
 fn bound(config: SamplingConfig, ratio: f64) -> f64 {
     let low = config.clip_min.unwrap_or(f64::NEG_INFINITY);
     let high = config.clip_max.unwrap_or(f64::INFINITY);

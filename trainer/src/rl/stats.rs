@@ -1,13 +1,14 @@
-//! Means and deviations that pass over what is not a number.
+//! Means and deviations that skip NaN values.
 
-/// The mean of what is a number; NaN when nothing is.
+/// Returns the mean of all values except NaN; NaN if there are none.
 pub(crate) fn nan_mean(values: &[f64]) -> f64 {
     let known = values.iter().filter(|value| !value.is_nan());
     let (count, sum) = known.fold((0.0, 0.0), |(count, sum), value| (count + 1.0, sum + value));
     sum / count
 }
 
-/// The sample standard deviation (divisor n - 1) of what is a number; NaN for fewer than two.
+/// Returns the sample standard deviation (divisor n - 1) of all values except NaN; NaN for fewer
+/// than two.
 pub(crate) fn nan_std(values: &[f64]) -> f64 {
     let mean = nan_mean(values);
     let known: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
@@ -18,12 +19,12 @@ pub(crate) fn nan_std(values: &[f64]) -> f64 {
     (squares / (known.len() - 1) as f64).sqrt()
 }
 
-/// The sum of what is a number; 0 when nothing is.
+/// Returns the sum of all values except NaN; 0 if there are none.
 pub(crate) fn nan_sum(values: impl Iterator<Item = f64>) -> f64 {
     values.filter(|value| !value.is_nan()).sum()
 }
 
-/// Least, mean and greatest value; zeros when there is none.
+/// Returns minimum, mean and maximum; zeros for an empty slice.
 pub(crate) fn min_mean_max(values: &[f64]) -> (f64, f64, f64) {
     if values.is_empty() {
         return (0.0, 0.0, 0.0);

@@ -8,7 +8,7 @@ fn succeeds(words: &str) {
     run(words).succeeds();
 }
 
-/// A corpus of trust task1, and a very small model whose tokenizer knows its words.
+/// Creates a corpus of trust task1, and a very small model whose tokenizer was trained on it.
 pub(crate) fn untrained(folder: &Path) -> (String, String) {
     let path = |name: &str| folder.join(name).display().to_string();
     let (corpus, model) = (path("corpus.jsonl"), path("model"));
@@ -22,7 +22,8 @@ pub(crate) fn untrained(folder: &Path) -> (String, String) {
     (corpus, model)
 }
 
-/// Such a model after some supervised fine-tuning: most of what it says is an action of trust task1.
+/// Creates such a model after some supervised fine-tuning: most of its completions are actions of
+/// trust task1.
 pub(crate) fn speaking(folder: &Path) -> String {
     let (corpus, model) = untrained(folder);
     let speaking = folder.join("speaking").display().to_string();

@@ -1,4 +1,4 @@
-//! Running the built command, and reading recorded data.
+//! Helpers that run the built command and read recorded data.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -16,7 +16,7 @@ use sentinel_policy::text::TextWorld;
 use sentinel_trainer::corpus::rollout::{GenerationRequest, Generator};
 use serde_json::Value;
 
-/// A model, which sees prompts and nothing else.
+/// A model that sees only prompts.
 pub(crate) struct Callback<F>(pub(crate) F);
 
 impl<W: TextWorld, F: FnMut(&[String]) -> Vec<String>> Generator<W> for Callback<F> {
@@ -25,7 +25,7 @@ impl<W: TextWorld, F: FnMut(&[String]) -> Vec<String>> Generator<W> for Callback
     }
 }
 
-/// What a run of the command left.
+/// The result of running the command.
 pub(crate) struct Run {
     pub(crate) code: i32,
     pub(crate) stdout: String,
@@ -33,8 +33,8 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Sees that the run failed as a failure should: in one line that holds all of `words`, or, where the
-    /// command line is wrong, as clap shows it.
+    /// Checks that the run failed as intended: with a single line that contains all `words`, or, if
+    /// the command line is invalid, with clap's message.
     #[track_caller]
     pub(crate) fn fails(&self, words: &[&str]) {
         assert_ne!(self.code, 0, "{}", self.stdout);
@@ -54,7 +54,7 @@ impl Run {
         }
     }
 
-    /// Sees that the run succeeded; its output.
+    /// Checks that the run succeeded, and returns its output.
     #[track_caller]
     pub(crate) fn succeeds(&self) -> &str {
         assert_eq!(self.code, 0, "{}", self.stderr);
@@ -62,12 +62,12 @@ impl Run {
     }
 }
 
-/// Runs `sentinel`.
+/// Runs `sentinel` with these arguments.
 pub(crate) fn sentinel<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Run {
     sentinel_in(Path::new("."), args)
 }
 
-/// Runs `sentinel` in a folder.
+/// Runs `sentinel` with these arguments in a folder.
 pub(crate) fn sentinel_in<S: AsRef<OsStr>>(
     folder: &Path,
     args: impl IntoIterator<Item = S>,
@@ -86,24 +86,24 @@ pub(crate) fn sentinel_in<S: AsRef<OsStr>>(
     }
 }
 
-/// Runs `sentinel` with words between spaces.
+/// Runs `sentinel` with arguments separated by spaces.
 pub(crate) fn run(line: &str) -> Run {
     sentinel(line.split_whitespace())
 }
 
-/// Runs `sentinel` with words between spaces, in a folder.
+/// Runs `sentinel` in a folder with arguments separated by spaces.
 pub(crate) fn run_in(folder: &Path, line: &str) -> Run {
     sentinel_in(folder, line.split_whitespace())
 }
 
-/// A folder of the repository.
+/// Returns the path of a folder in the repository.
 pub(crate) fn repository(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("..")
         .join(folder)
 }
 
-/// The lines of a recorded file of the repository: these tests name single episodes of it.
+/// Returns the lines of a recorded file in the repository; tests refer to single episodes of it.
 pub(crate) fn golden(name: &str) -> Vec<String> {
     let file = std::fs::File::open(repository("testdata/golden").join(name)).unwrap();
     let mut text = String::new();
@@ -113,14 +113,14 @@ pub(crate) fn golden(name: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Parses JSON.
+/// Parses a text as JSON.
 #[track_caller]
 pub(crate) fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// The file of an evaluation as the reference writes it: without the object `sentinel`, which must be its last
-/// key and say where the result comes from.
+/// Returns the part of an evaluation file that the reference also writes. The object `sentinel` is
+/// removed; it must be the last key and record the origin of the result.
 #[track_caller]
 pub(crate) fn reference_part(text: &str, world: &str) -> String {
     let (before, own) = text.split_once(",\n  \"sentinel\": {\n").unwrap();

@@ -1,5 +1,5 @@
-//! Gradients against slopes of the loss, and what holds for any batch. A module of the test
-//! `tests/grpo_oracle.rs`, not of the library.
+//! Gradients compared with finite differences of the loss, and properties of any batch. A module of
+//! the test `tests/grpo_oracle.rs`, not of the library.
 
 use sentinel_env::rng::derive_seed;
 use sentinel_trainer::rl::RlError;
@@ -9,7 +9,7 @@ use sentinel_trainer::rl::loss::{Advantages, LossInput, grpo_loss};
 
 use super::near;
 
-/// Numbers without a pattern, the same on every run.
+/// A deterministic generator of random numbers.
 struct Noise {
     seed: u64,
     drawn: u64,
@@ -31,7 +31,7 @@ impl Noise {
 const ROWS: usize = 3;
 const TOKENS: usize = 5;
 
-/// A random batch.
+/// A batch of random inputs.
 struct Random {
     logps: Vec<f64>,
     old_logps: Vec<f64>,
@@ -99,8 +99,10 @@ const ALL: [LossType; 8] = [
     LossType::Vespo,
 ];
 
-/// CISPO's and VESPO's weights are constants of the gradient but not of the loss: there the old
-/// log-probability moves along, which leaves every ratio, and so every weight, as it is.
+/// Compares the gradients of a loss type with finite differences of the loss.
+///
+/// The weights of CISPO and VESPO are constants of the gradient but not of the loss. For these the
+/// old log-probability is shifted as well, which keeps every ratio, and so every weight, unchanged.
 fn gradient_is_the_slope(loss_type: LossType, level: ImportanceSamplingLevel, seed: u64) {
     let weighted = matches!(loss_type, LossType::Cispo | LossType::Vespo);
     let per_token = seed % 2 == 1;

@@ -1,4 +1,4 @@
-//! Adapters: output, merging, files.
+//! Adapters: model output, merging and files.
 
 use std::fs;
 use std::path::Path;
@@ -61,7 +61,7 @@ fn logits_are_those_of_peft() {
     }
 }
 
-/// The first recorded model that has an adapter.
+/// Returns the first recorded model that has an adapter, with the folders of both.
 fn first() -> Option<(Qwen2, std::path::PathBuf, std::path::PathBuf)> {
     let oracle = oracle();
     let mut pairs = oracle.variants().into_iter().filter_map(|variant| {
@@ -94,7 +94,7 @@ fn files_are_those_of_peft() {
     let read = |folder: &Path| -> Value {
         let text = fs::read(folder.join("adapter_config.json")).unwrap();
         let mut config: Value = serde_json::from_slice(&text).unwrap();
-        // A set in PEFT: its order in the file means nothing.
+        // PEFT stores a set, so the order in the file is arbitrary.
         let targets = config["target_modules"].as_array_mut().unwrap();
         targets.sort_by_key(Value::to_string);
         config
@@ -108,7 +108,8 @@ fn files_are_those_of_peft() {
     assert_eq!(again.adapter(), model.adapter());
 }
 
-/// Of a base without `generation_config.json`, what `config.json` says is all there is.
+/// For a base model without `generation_config.json`, `config.json` is the only source of the stop
+/// tokens.
 #[test]
 fn a_merged_model_ends_its_texts_as_its_base_does() {
     let Some((model, base, _)) = first() else {
@@ -167,7 +168,7 @@ fn adapters_of_other_models_are_refused() {
         );
         assert!(other.adapter().is_none());
     }
-    // Of the same shape: told apart by the digest that we write.
+    // A model of the same shape is detected by the digest, which only Sentinel writes.
     let folder = tempfile::tempdir().unwrap();
     Lora::save(&model, folder.path(), &model.base_digest().unwrap()).unwrap();
     let mut other = Qwen2::initialise(config, 0, &device()).unwrap();

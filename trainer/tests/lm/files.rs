@@ -1,4 +1,4 @@
-//! Damaged and foreign files: the error names file, thing and way out.
+//! Damaged and unsupported files: the error names the file, the problem and the remedy.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::oracle::{device, oracle};
 
-/// A copy of the first recorded model, or of one of this name.
+/// Copies the recorded model with this name, or the first one.
 fn copy(name: Option<&str>) -> Option<TempDir> {
     let oracle = oracle();
     let folder = match name {
@@ -131,7 +131,7 @@ fn heads_are_tied_or_not() {
     let Some(folder) = copy(Some("model_tied")) else {
         return;
     };
-    // Written with its head although that is the embedding.
+    // Add a head although the embedding serves as head.
     let tied = Qwen2::load(folder.path(), &device()).unwrap();
     set(folder.path(), "tie_word_embeddings", json!(false));
     fails(
@@ -152,7 +152,7 @@ fn heads_are_tied_or_not() {
     assert_eq!(again.base_digest().unwrap(), tied.base_digest().unwrap());
 }
 
-/// The same file with one of its tensors once more under another name.
+/// Returns the file with a copy of tensor `of` under the name `name`.
 fn with(bytes: &[u8], name: &str, of: &str) -> Vec<u8> {
     let file = safetensors::SafeTensors::deserialize(bytes).unwrap();
     let mut tensors: Vec<(String, _)> = file.tensors();
@@ -239,7 +239,8 @@ fn texts_end_where_the_checkpoint_says() {
         (list.eos_token_ids, list.pad_token_id, list.top_k),
         (vec![7, 8], Some(8), None)
     );
-    // A key that is not there hides nothing; one that is null says that there is none.
+    // A missing key does not override the other file; a key that is null means that there is no
+    // such token.
     let other = write(name, json!({"pad_token_id": 3})).unwrap();
     assert_eq!(
         (other.eos_token_ids, other.pad_token_id),

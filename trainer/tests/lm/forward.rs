@@ -1,4 +1,4 @@
-//! Hidden states, logits and log-probabilities of a pass.
+//! Hidden states, logits and log-probabilities of forward passes.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ type File = std::collections::BTreeMap<String, Recorded>;
 fn compare(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
     let config = model.config();
     let batch = file["a.input_ids"].batch(config, None);
-    // As transformers' `output_hidden_states`: the last one after the last norm.
+    // As in transformers' `output_hidden_states`, the last state is taken after the last norm.
     let mut states = Vec::new();
     let last = model.hidden_observed(&batch, Pass::EVALUATION, |x| states.push(x.clone()));
     states.pop();
@@ -145,7 +145,7 @@ fn half_precision_is_read() {
     let Some(file) = oracle.tensors("forward_untied.safetensors") else {
         return;
     };
-    // Eight bits of mantissa: near, not equal.
+    // The mantissa of bf16 has eight bits, so the results are only close.
     let batch = file["a.input_ids"].batch(rounded.config(), None);
     let logits = numbers(rounded.forward(&batch, Pass::EVALUATION));
     let most = logits.iter().fold(1.0_f32, |most, x| most.max(x.abs()));

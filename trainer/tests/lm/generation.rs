@@ -1,4 +1,4 @@
-//! Completions: greedy ones exactly, drawn ones by their distribution.
+//! Completions: greedy decoding is compared exactly, sampling by its distribution.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ fn case(oracle: &Oracle, variant: &str) -> Option<(Qwen2, GenerationDefaults, Re
 }
 
 fn greedy(recorded: &Recorded, defaults: &GenerationDefaults) -> GenerateOptions {
-    // Transformers takes the penalty of generation_config.json also when it draws nothing.
+    // transformers applies the penalty of generation_config.json to greedy decoding as well.
     let sampling = Sampling {
         repetition_penalty: defaults.repetition_penalty.unwrap_or(1.0),
         ..Sampling::default()
@@ -105,7 +105,8 @@ fn the_best_tokens_are_those_of_transformers() {
     }
 }
 
-/// The log-probabilities that came with tokens are those of a pass over prompt and completion.
+/// Checks that the log-probabilities of completions equal those of a pass over prompt and
+/// completion.
 fn check_logps(
     model: &Qwen2,
     prompts: &[Vec<u32>],
@@ -152,7 +153,7 @@ fn distributions_are_those_of_transformers() {
     }
 }
 
-/// Many draws of one token: each about as often as it should be.
+/// Samples one token many times, and checks that each token occurs as often as expected.
 fn drawn_as_often(
     model: &Qwen2,
     defaults: &GenerationDefaults,
@@ -175,7 +176,7 @@ fn drawn_as_often(
     for (id, share) in expected {
         let count = counts.remove(id).unwrap_or(0.0);
         let spread = (all * share * (1.0 - share)).sqrt();
-        // Six deviations, and some more where the distribution is not normal.
+        // Six standard deviations, with a margin for distributions that are not normal.
         assert!(
             (count - all * share).abs() < 6.0 * spread + 4.0,
             "{id}: {count} of {share}"
@@ -210,7 +211,7 @@ fn draws_belong_to_seed_and_row() {
         for (all, fewer) in all.iter().zip(&fewer) {
             assert_eq!(all.ids, fewer.ids, "other rows change nothing");
         }
-        // Equal prompts are read once and go on as if each were alone.
+        // Equal prompts are read once, but sampled independently.
         let copies = vec![recorded.prompt_ids[1].clone(); 3];
         let same = model.generate(&copies, &options).unwrap();
         assert_eq!(same[1].ids, all[1].ids);

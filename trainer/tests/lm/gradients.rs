@@ -58,7 +58,7 @@ fn case(oracle: &Oracle, variant: &str) -> Option<Case> {
     })
 }
 
-/// A case with the recorded adapter, which alone is trained.
+/// Returns a case with the recorded adapter, which is the only trained part.
 fn adapted(oracle: &Oracle, variant: &str) -> Option<Case> {
     let mut case = case(oracle, variant)?;
     let adapter = oracle.adapter(&format!("adapter_{variant}"))?;
@@ -67,13 +67,13 @@ fn adapted(oracle: &Oracle, variant: &str) -> Option<Case> {
     Some(case)
 }
 
-/// The mean of the negative log-probabilities.
+/// Returns the mean of the negative log-probabilities.
 fn loss(case: &Case, hidden: Tensor<2>, pass: Pass) -> Tensor<1> {
     let found = (case.model).token_logprobs(hidden, &case.selection, 1.0, Entropy::Skipped, pass);
     found.logps.mean().neg()
 }
 
-/// Gradients in one pass and block by block: the same.
+/// Computes gradients in one pass and block by block, and checks that they agree.
 fn gradients(case: &Case) -> (f32, Grads) {
     let pass = Pass::training(0);
     let whole = loss(case, case.model.hidden(&case.batch, pass), pass);
@@ -194,7 +194,7 @@ fn steps_are_those_of_torch() {
                 "{norm} {}",
                 step.grad_norm
             );
-            // A step from a checkpoint's moments is the same step.
+            // A step after restoring the moments is the same step.
             let moments = optimizer.moments().unwrap();
             optimizer = Optimizer::new(&options);
             optimizer.restore(moments, &case.model).unwrap();
@@ -218,7 +218,7 @@ fn dropout_belongs_to_its_seed() {
         let Some(adapter) = oracle.adapter(&format!("adapter_{variant}")) else {
             continue;
         };
-        // The recorded adapter, as if it had been trained with dropout.
+        // The recorded adapter with dropout set in its configuration.
         let folder = tempfile::tempdir().unwrap();
         let name = "adapter_model.safetensors";
         std::fs::copy(adapter.join(name), folder.path().join(name)).unwrap();
@@ -235,7 +235,7 @@ fn dropout_belongs_to_its_seed() {
         assert_eq!(one, again);
         assert_ne!(one, other);
         assert_ne!(one, logits(Pass::EVALUATION));
-        // Block by block the same inputs are left out.
+        // Block by block, dropout masks the same inputs.
         gradients(&case);
     }
 }

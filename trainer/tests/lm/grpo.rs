@@ -1,4 +1,4 @@
-//! A step of GRPO held to TRL's `GRPOTrainer`.
+//! A GRPO step compared with TRL's `GRPOTrainer`.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::oracle::{LOGITS, Oracle, Recorded, close, device, numbers, oracle};
 
-/// A row of a table where its mask is on.
+/// Returns the values of a table's row where its mask is `true`.
 fn row<T: Copy>(values: &[T], mask: &[bool], row: usize, columns: usize) -> Vec<T> {
     let places = row * columns..(row + 1) * columns;
     places.filter(|at| mask[*at]).map(|at| values[at]).collect()
@@ -65,7 +65,7 @@ fn objective(run: &Value) -> Objective {
     }
 }
 
-/// A recorded step: the model with its adapter, the samples, the options, what came of it.
+/// A recorded step: the model with its adapter, the samples, the options and the results.
 struct Case {
     model: Qwen2,
     samples: Vec<Sample>,
@@ -90,7 +90,7 @@ fn case(oracle: &Oracle, variant: &str) -> Option<Case> {
     })
 }
 
-/// The first case that is there.
+/// Returns the first case that exists.
 fn first() -> Option<Case> {
     let oracle = oracle();
     let variants = oracle.variants();
@@ -165,8 +165,9 @@ fn a_step_is_that_of_trl() {
     }
 }
 
-/// Losses whose weights do not depend on the micro-batch give the same in any division; what the
-/// reference says is what TRL computed with the adapter switched off.
+/// Losses with weights that do not depend on the micro-batch are equal for any division into
+/// micro-batches, and the reference log-probabilities equal those that TRL computed with the
+/// adapter disabled.
 #[test]
 fn divisions_and_references_agree() {
     let Some(case) = first() else {
@@ -200,7 +201,7 @@ fn divisions_and_references_agree() {
     }
 }
 
-/// Every kind of loss goes through the model; what does not count moves nothing.
+/// Every loss type gives finite gradients through the model; masked tokens give none.
 #[test]
 fn every_loss_passes_through() {
     let Some(case) = first() else {

@@ -11,7 +11,7 @@ use crate::oracle::{device, numbers};
 use crate::runs::{adapter, curve, fails, made, refused, succeeds};
 use crate::segments::{config, ids};
 
-/// A model with an adapter that changes what it says.
+/// Creates a model with an adapter that changes its output.
 fn model() -> Qwen2 {
     let config = ModelConfig {
         hidden_size: 32,
@@ -23,14 +23,14 @@ fn model() -> Qwen2 {
     };
     let mut model = Qwen2::initialise(config, 7, &device()).unwrap();
     Lora::attach(&mut model, LoraConfig::default(), 3).unwrap();
-    // A new adapter is none: its second matrices are 0.
+    // A new adapter has no effect, because its B matrices are 0.
     let grads = learned(&model, Pass::training(0)).grads;
     let mut optimizer = Optimizer::new(&AdamOptions::default());
     optimizer.step(&mut model, grads, 0.02).unwrap();
     model
 }
 
-/// A step's gradients of some completions.
+/// Computes the gradients of a step on some completions.
 fn learned(model: &Qwen2, pass: Pass) -> Accumulated {
     let sample = |row: u32| Sample {
         prompt: ids(row / 4, 9),
@@ -49,7 +49,7 @@ fn learned(model: &Qwen2, pass: Pass) -> Accumulated {
     accumulate(model, &samples, 4, &objective, pass).unwrap()
 }
 
-/// The greatest distance as a share of the greatest value.
+/// Returns the largest difference relative to the largest expected value.
 fn apart(found: &[f32], expected: &[f32]) -> f32 {
     assert_eq!(found.len(), expected.len());
     let most = expected.iter().fold(1e-9_f32, |most, x| most.max(x.abs()));
@@ -89,7 +89,8 @@ fn numbers_are_near_those_of_f32_and_not_the_same() {
     }
 }
 
-/// Few rows are multiplied the other way round, and the adapter is added to the weights.
+/// Decoding in bf16 works: with few rows the product is transposed, and the adapter is added to the
+/// weights.
 #[test]
 fn it_writes() {
     let mut half = model();
@@ -136,14 +137,14 @@ fn runs_train_an_adapter_of_the_f32_model() {
     std::fs::write(&out, "{\"mine\": 1}").unwrap();
     let said = fails(&measure);
     assert!(said.contains("is no result of lm eval"), "{said}");
-    // With the divergence from the adapter that it goes on from, whose sum with the base is bf16 too.
+    // The KL term compares with the continued adapter, whose merged weights are bf16 too.
     succeeds(&format!(
         "lm grpo --model {model} --adapter {} --bf16 --beta 0.1 --task task1 --episodes 1 --batch-size 1 \
          --num-generations 2 --groups-per-update 1 --max-completion-length 4 --output-dir {}",
         at("sft"),
         at("grpo")
     ));
-    // It is an option like others where a run goes on.
+    // A resumed run cannot change this option.
     let plain = format!("lm sft --model {model} --data {corpus} --max-steps 1");
     succeeds(&format!("{plain} --output-dir {}", at("plain")));
     let said = fails(&format!(

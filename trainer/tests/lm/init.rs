@@ -1,10 +1,10 @@
-//! New models: how their tokenizer cuts numbers.
+//! New models: treatment of numbers by their tokenizer.
 
 use sentinel_trainer::lm::init::{InitOptions, Numbers, create};
 use sentinel_trainer::lm::{Completion, Tokenizer};
 use sentinel_trainer::provenance::Provenance;
 
-/// What a tokenizer made with `numbers` cuts `text` into.
+/// Splits `text` with a new tokenizer that treats numbers as `numbers` says.
 fn words(numbers: Numbers, text: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let options = InitOptions {
@@ -38,7 +38,7 @@ fn numbers_are_cut_into_digits_where_that_is_asked_for() {
     assert_eq!(cut, ["S", "3", " ", "0", ".", "8", "6"]);
 }
 
-/// A special token within a completion is part of what was said; the one that ended it is not.
+/// Special tokens within a completion are kept as text; the stop token is not.
 #[test]
 fn no_special_token_is_overlooked() {
     let folder = tempfile::tempdir().unwrap();
@@ -60,7 +60,7 @@ fn no_special_token_is_overlooked() {
     assert_eq!(said("", true), "");
 }
 
-/// A number that was never seen, a version, letters after digits: nothing is lost.
+/// Unseen numbers, versions and letters after digits are split without loss.
 #[test]
 fn what_was_not_learned_is_cut_and_kept() {
     for numbers in [Numbers::Whole, Numbers::Digits] {

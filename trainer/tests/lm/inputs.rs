@@ -1,4 +1,4 @@
-//! What a run reads: options and files that would be passed over, or that changed while it stood still.
+//! Inputs of a run: options that would be ignored, and files that changed before it was resumed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::refused::says;
 use crate::runs::{curve, fails, made, succeeds};
 
-/// A run of one step.
+/// Returns the command of a run with one step.
 fn short(corpus: &Path, model: &Path, out: &Path, more: &str) -> String {
     format!(
         "lm sft --model {} --data {} --max-steps 1 --batch-size 2 {more} --output-dir {}",
@@ -73,7 +73,7 @@ fn a_run_goes_on_with_the_files_that_it_began_with() {
     }
     fs::remove_file(model.join("generation_config.json")).unwrap();
     says(&fails(&resume), &["generation_config.json of the model"]);
-    // A checkpoint from before files were noted says nothing about them.
+    // A checkpoint from before digests were recorded accepts any files.
     let checkpoint = out.join("checkpoint.safetensors");
     let bytes = fs::read(&checkpoint).unwrap();
     let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
@@ -88,7 +88,7 @@ fn a_run_goes_on_with_the_files_that_it_began_with() {
     succeeds(&resume);
 }
 
-/// An adapter that is gone on with has a rank of its own: that is what is said, and no other is taken.
+/// A continued adapter has its own rank: the outputs report it, and other values are rejected.
 #[test]
 fn options_that_would_do_nothing_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -133,7 +133,7 @@ fn options_that_would_do_nothing_are_refused() {
     }
     succeeds(&format!("lm sft --resume --output-dir {}", out.display()));
 
-    // From a file as from the command line.
+    // Options in a file are treated as on the command line.
     let file = folder.path().join("options.json");
     let other = folder.path().join("other");
     let run = short(
@@ -180,8 +180,7 @@ fn rows_that_the_model_has_no_room_for_are_refused_before_training() {
     assert_eq!(events(&out, "data")[0]["counts"]["longest"], 64.0);
 }
 
-/// Rows of which the template shows no answer are counted and told; where there are no others, nothing can
-/// be learned.
+/// Rows without a rendered answer are counted and reported; without other rows, training fails.
 #[test]
 fn rows_without_a_token_to_train_are_left_out() {
     let folder = tempfile::tempdir().unwrap();
@@ -221,8 +220,8 @@ fn rows_without_a_token_to_train_are_left_out() {
     says(&said, &["data", "something to learn"]);
 }
 
-/// Where a text ends is said by either file; a trained model says it as its base did, and a model that
-/// does not say it is warned about.
+/// Either file can name the stop tokens. A trained model keeps those of its base, and a model
+/// without any causes a warning.
 #[test]
 fn the_end_of_texts_is_kept_or_missed() {
     let folder = tempfile::tempdir().unwrap();
@@ -252,7 +251,8 @@ fn the_end_of_texts_is_kept_or_missed() {
     }
 }
 
-/// The stand-in is what an adapter of it is an adapter for, and takes prompts that the model would take.
+/// An adapter of a fallback model names that as its base, and the fallback accepts prompts that the
+/// model would accept.
 #[test]
 fn a_stand_in_is_named_and_takes_long_prompts() {
     let folder = tempfile::tempdir().unwrap();
@@ -282,7 +282,7 @@ fn a_stand_in_is_named_and_takes_long_prompts() {
         card.contains(&base) && card.contains("`no/such-model`, could not"),
         "{card}"
     );
-    // It has words, not bytes alone.
+    // The tokenizer has learned words, not only bytes.
     let text = fs::read_to_string(&corpus).unwrap();
     let bytes = text.lines().map(str::len).max().unwrap() as f64;
     let longest = events(&out, "data")[0]["counts"]["longest"]
@@ -290,13 +290,13 @@ fn a_stand_in_is_named_and_takes_long_prompts() {
         .unwrap();
     assert!(longest * 2.0 < bytes, "{longest} {bytes}");
     succeeds(&format!("lm sft --resume --output-dir {}", out.display()));
-    // Anew on other words.
+    // A new run trains the tokenizer on the new corpus.
     fs::write(&corpus, r#"{"prompt":"aaaa aaaa","completion":"aaaa"}"#).unwrap();
     let before = fs::read(stand_in.join("tokenizer.json")).unwrap();
     succeeds(&format!("{run} --force"));
     assert!(before != fs::read(stand_in.join("tokenizer.json")).unwrap());
 
-    // Prompts that would have no room as bytes.
+    // These prompts would be too long as single bytes.
     let grpo = "lm grpo --model no/such-model --allow-fallback --world cluster --task task1 --episodes 2 \
                 --batch-size 1 --max-steps 1 --num-generations 2 --groups-per-update 1 --prompt reference \
                 --max-completion-length 4";
@@ -304,14 +304,15 @@ fn a_stand_in_is_named_and_takes_long_prompts() {
     succeeds(&format!("{grpo} --output-dir {}", played.display()));
 }
 
-/// What was learned before a prompt that is too long is kept, and the run goes on with more room.
+/// A run that stops at a prompt that is too long keeps its progress, and can be resumed with a
+/// larger limit.
 #[test]
 fn a_run_that_stopped_at_a_long_prompt_goes_on_with_more_room() {
     let folder = tempfile::tempdir().unwrap();
     let (_, model) = made(folder.path());
     let out = folder.path().join("out");
     let run = |more: &str| format!("lm grpo --output-dir {} {more}", out.display());
-    // The prompts of task1 have room in 496 tokens, those of task3 do not; this seed begins with task1.
+    // Prompts of task1 fit into 496 tokens, those of task3 do not; this seed begins with task1.
     let said = fails(&run(&format!(
         "--model {model} --world cluster --task task1,task3 --seed 1 --episodes 6 --batch-size 1 \
          --num-generations 2 --groups-per-update 2 --max-completion-length 4 --max-length 500"

@@ -1,11 +1,11 @@
-//! Log-probabilities and entropies of completions, for the policy and for its reference.
+//! Log-probabilities and entropies of completions, for the policy and the reference.
 
 use sentinel_trainer::lm::{BaseCheck, Batch, Entropy, Lora, Pass, Qwen2, TokenSelection, Trained};
 use serde_json::Value;
 
 use crate::oracle::{LOGITS, Recorded, close, device, numbers, oracle};
 
-/// Rows of one table behind those of another.
+/// Joins two tables row by row.
 fn joined<T: Copy>(left: &[T], right: &[T], rows: usize) -> Vec<T> {
     let left = left.chunks(left.len() / rows);
     let rows = left.zip(right.chunks(right.len() / rows));

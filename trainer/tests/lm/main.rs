@@ -1,4 +1,4 @@
-//! The language model against numbers that transformers and PEFT recorded
+//! Compares the language model with values recorded from transformers and PEFT
 //! (`testdata/oracle/qwen2/README.md`). `SENTINEL_TESTDATA` names another folder of recorded data,
 //! which may hold other shapes and fewer files.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]

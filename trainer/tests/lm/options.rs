@@ -1,8 +1,8 @@
-//! Options of `sentinel lm grpo` that are looked at before a model is.
+//! Options of `sentinel lm grpo` that are checked before a model is loaded.
 
 use crate::runs::{fails, refused, succeeds};
 
-/// Nothing may be learned from streams that betray who sits where.
+/// Streams that reveal hidden state must not be used for training.
 #[test]
 fn the_reference_streams_are_not_trained_on() {
     for world in ["trust", "cluster"] {
@@ -29,7 +29,7 @@ fn numbers_that_cannot_be_are_named() {
         ));
         assert!(said.contains(option) && said.contains("1048576"), "{said}");
     }
-    // JSON, which options are kept as, has no word for these.
+    // Options are stored as JSON, which cannot represent these values.
     for option in ["format-weight", "beta", "epsilon-high", "invalid-penalty"] {
         for value in ["nan", "inf", "1e999"] {
             let said = refused(&format!("lm grpo --model none --{option}={value}"));
@@ -38,7 +38,7 @@ fn numbers_that_cannot_be_are_named() {
     }
 }
 
-/// Bounds belong to a correction, and are in order.
+/// Bounds require a correction mode, and must be in order.
 #[test]
 fn bounds_of_a_correction_need_one() {
     for (options, what) in [
@@ -64,7 +64,7 @@ fn bounds_of_a_correction_need_one() {
     assert!(said.contains("token_truncate"), "{said}");
 }
 
-/// A dry run takes what the file says, and refuses what no run can have.
+/// A dry run uses the options of a configuration file, and rejects values that no run accepts.
 #[test]
 fn a_dry_run_has_the_run_s_own_options() {
     let folder = tempfile::tempdir().unwrap();
@@ -97,14 +97,14 @@ fn an_estimate_needs_no_network() {
     ] {
         assert!(table.contains(word), "{word}: {table}");
     }
-    // The weights of 3 billion numbers, in GiB.
+    // The weights of 3 billion parameters, in GiB.
     assert!(
         table.contains(" 11.6") && !table.contains("bf16"),
         "{table}"
     );
     let half = succeeds("lm grpo --estimate --bf16");
     assert!(half.contains(" 5.8") && half.contains("bf16"), "{half}");
-    // One that is in the table anyway need not be here.
+    // A model of the table need not be available locally.
     assert_eq!(
         succeeds("lm grpo --estimate --model Qwen/Qwen2.5-0.5B-Instruct"),
         table
@@ -113,7 +113,7 @@ fn an_estimate_needs_no_network() {
     assert!(said.contains("Someone/Else"), "{said}");
 }
 
-/// The rank that counts is the adapter's own.
+/// The rank in the estimate is the adapter's own.
 #[test]
 fn an_estimate_of_an_adapter_is_of_that_adapter() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The recorded files.
+//! Access to the recorded files.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -10,7 +10,7 @@ use sentinel_trainer::algo::sft::SftRow;
 use sentinel_trainer::lm::{Batch, ModelConfig, Tokenizer};
 use serde::de::DeserializeOwned;
 
-/// How far logits and log-probabilities may be from the recorded ones.
+/// Largest accepted difference of logits and log-probabilities from the recorded ones.
 pub(crate) const LOGITS: f32 = 2e-4;
 
 /// A folder of recorded data.
@@ -19,14 +19,14 @@ pub(crate) struct Oracle {
     ours: bool,
 }
 
-/// A recorded tensor.
+/// A tensor of a recorded file.
 pub(crate) struct Recorded {
     pub(crate) shape: Vec<usize>,
     pub(crate) values: Vec<f32>,
     pub(crate) whole: Vec<i64>,
 }
 
-/// The recorded data.
+/// Opens the recorded data.
 pub(crate) fn oracle() -> Oracle {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let other = std::env::var_os("SENTINEL_TESTDATA").filter(|folder| !folder.is_empty());
@@ -37,19 +37,20 @@ pub(crate) fn oracle() -> Oracle {
     }
 }
 
-/// Says what is left out, also where a test passes: what it prints is shown only when it fails.
+/// Prints that a comparison is skipped, even if the test passes: captured output is shown only on
+/// failure.
 pub(crate) fn format_action(line: &str) {
-    // Nobody is left to tell when this fails.
+    // A failure to write cannot be reported.
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// A device for tests.
+/// Returns the device used in tests.
 pub(crate) fn device() -> Device {
     Device::flex()
 }
 
 impl Oracle {
-    /// A file or folder; none when somebody else's data lack it.
+    /// Returns the path of a file or folder; `None` if another testdata folder lacks it.
     pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
         let path = self.folder.join(name);
         assert!(!self.ours || path.exists(), "{} is missing", path.display());
@@ -62,7 +63,7 @@ impl Oracle {
         path.exists().then_some(path)
     }
 
-    /// A model's folder with what loading it takes.
+    /// Returns a model's folder if all files needed to load it exist.
     pub(crate) fn checkpoint(&self, name: &str) -> Option<PathBuf> {
         let folder = self.path(name)?;
         self.path(&format!("{name}/config.json"))?;
@@ -81,19 +82,19 @@ impl Oracle {
         Some(folder)
     }
 
-    /// A model of [`Self::variants`].
+    /// Returns the folder of a model named by [`Self::variants`].
     pub(crate) fn model(&self, variant: &str) -> Option<PathBuf> {
         self.checkpoint(&format!("model_{variant}"))
     }
 
-    /// An adapter's folder.
+    /// Returns the folder of an adapter.
     pub(crate) fn adapter(&self, name: &str) -> Option<PathBuf> {
         self.path(&format!("{name}/adapter_config.json"))?;
         self.path(&format!("{name}/adapter_model.safetensors"))?;
         self.path(name)
     }
 
-    /// A tokenizer in a folder, with the template that it is recorded with.
+    /// Loads the tokenizer of a folder, with its recorded template.
     pub(crate) fn tokenizer(&self, folder: &str) -> Option<Tokenizer> {
         let path = self.path(folder)?;
         for file in [
@@ -106,7 +107,7 @@ impl Oracle {
         Some(Tokenizer::load(&path).unwrap())
     }
 
-    /// Entries that start and end so, without the ending.
+    /// Returns the names of entries with this start and ending, without the ending.
     pub(crate) fn named(&self, start: &str, end: &str) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(&self.folder) else {
             assert!(!self.ours, "{} is missing", self.folder.display());
@@ -124,7 +125,7 @@ impl Oracle {
         names
     }
 
-    /// The plain models: `untied`, `tied`.
+    /// Returns the names of the unsharded models: `untied`, `tied`.
     pub(crate) fn variants(&self) -> Vec<String> {
         let names = self.named("model_", "");
         let plain = names.iter().filter(|name| !name.ends_with("_sharded"));
@@ -143,7 +144,7 @@ impl Oracle {
     }
 }
 
-/// All tensors of a file.
+/// Reads all tensors of a file.
 pub(crate) fn tensors(path: &Path) -> BTreeMap<String, Recorded> {
     let bytes = std::fs::read(path).unwrap();
     let file = SafeTensors::deserialize(&bytes).unwrap();
@@ -182,7 +183,7 @@ impl Recorded {
         self.whole.iter().map(|on| *on != 0).collect()
     }
 
-    /// A batch of these ids, all of which count unless a mask says otherwise.
+    /// Creates a batch of these ids; without a mask, all of them count.
     pub(crate) fn batch(&self, config: &ModelConfig, mask: Option<&Self>) -> Batch {
         let all = vec![true; self.whole.len()];
         let mask = mask.map_or(all, Self::flags);
@@ -190,7 +191,7 @@ impl Recorded {
     }
 }
 
-/// Holds numbers to recorded ones.
+/// Checks that values are within `tolerance` of the recorded ones.
 #[track_caller]
 pub(crate) fn close(what: &str, ours: &[f32], recorded: &[f32], tolerance: f32) {
     assert_eq!(ours.len(), recorded.len(), "{what}");
@@ -209,7 +210,7 @@ pub(crate) fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     tensor.try_into_vec_as::<f32>().unwrap()
 }
 
-/// Rows that share nothing with others.
+/// Places every row in a batch row of its own.
 pub(crate) fn alone<'a>(rows: &[&'a SftRow]) -> Vec<Vec<&'a SftRow>> {
     rows.iter().map(|row| vec![*row]).collect()
 }

@@ -1,4 +1,4 @@
-//! Examples that share rows are learned as if each had a row of its own.
+//! Packed examples are trained as if each had a row of its own.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::oracle::{alone, close, numbers, oracle};
 use crate::runs::{adapter, curve, made, succeeds};
 use crate::sft::{adapted, recorded_rows};
 
-/// Holds gradients to others, each number to 1e-5 of its tensor's largest.
+/// Checks that gradients agree within 1e-5 of the largest value of each tensor.
 fn alike(model: &Qwen2, found: &Grads, expected: &Grads) {
     for (index, parameter) in model.parameters().into_iter().enumerate() {
         let (Some(found), Some(expected)) = (found.get(index), expected.get(index)) else {
@@ -45,7 +45,7 @@ fn shared_rows_have_the_gradient_of_rows_of_their_own() {
             let pass = Pass::training(0);
             let each: Vec<&SftRow> = rows.iter().collect();
             let alone = packed_gradient(&model, &alone(&each), rows.len(), 0, pass).unwrap();
-            // In as few rows as hold them, and all in one.
+            // Once in as few rows as possible, and once all in one row.
             for limit in [2 * longest, all] {
                 let packs = pack(&lengths, limit);
                 assert!(packs.len() < rows.len(), "nothing shares a row");
@@ -63,7 +63,8 @@ fn shared_rows_have_the_gradient_of_rows_of_their_own() {
     }
 }
 
-/// One step over a whole corpus, with and without; then an epoch of several steps.
+/// Compares one step over a whole corpus with and without packing; then checks an epoch of several
+/// steps.
 #[test]
 fn runs_that_pack_learn_the_same() {
     let folder = tempfile::tempdir().unwrap();
@@ -98,7 +99,8 @@ fn runs_that_pack_learn_the_same() {
         let (one, two) = (read(&one), read(&two));
         assert!((one - two).abs() <= 1e-5 * one.abs(), "{name}: {one} {two}");
     }
-    // B starts at zero, so that the first step of AdamW hangs on signs: those must be the same.
+    // B starts at zero, so the first AdamW step depends on the signs of the gradient: those must
+    // agree.
     let (one, two) = (adapter(&alone), adapter(&packed));
     for (name, one) in one.iter().filter(|(name, _)| name.contains("lora_B")) {
         let near = one
@@ -116,6 +118,6 @@ fn runs_that_pack_learn_the_same() {
     let (several, counts) = run("--batch-size 3 --packing --max-length 400", "several");
     let curve = curve(&several);
     assert_eq!(curve.len(), rows(&counts, "packed_rows").div_ceil(3));
-    // Each example once an epoch.
+    // Each example is trained once per epoch.
     assert_eq!(curve[curve.len() - 1]["num_tokens"], counts["tokens"]);
 }

@@ -1,6 +1,6 @@
-//! What is trained here, opened by the Python stack: the adapter in PEFT, the merged checkpoint in
-//! transformers. `PYTHON` names an interpreter that has both; without one nothing is compared, and
-//! that is said.
+//! Trained models opened with the Python stack: the adapter in PEFT, the merged checkpoint in
+//! transformers. `PYTHON` names an interpreter that has both; without one, the tests print that the
+//! comparison is skipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,8 @@ use crate::oracle::{Oracle, alone, device, format_action, numbers, oracle};
 const ROWS: usize = 2;
 const TOKENS: usize = 8;
 
-/// Logits of a plain checkpoint, `CHECKPOINT CLAIM`; fails where they are not those claimed.
+/// Python script `CHECKPOINT CLAIM`: computes the logits of a plain checkpoint, and fails if they
+/// differ from the recorded ones.
 const MERGED: &str = r#"
 import os, sys, warnings
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -39,7 +40,7 @@ print("max abs logit diff", apart)
 sys.exit(apart > 2e-4)
 "#;
 
-/// The interpreter; `None`, and said, where it has no PEFT.
+/// Returns the interpreter; prints a note and returns `None` if it lacks PEFT.
 fn python() -> Option<String> {
     let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let probe = Command::new(&python)
@@ -54,7 +55,7 @@ fn python() -> Option<String> {
     None
 }
 
-/// A base model with a new adapter after some steps on made-up rows.
+/// Returns a base model with a new adapter after some steps on synthetic rows.
 fn trained(base: &Path, config: LoraConfig) -> Qwen2 {
     let mut model = Qwen2::load(base, &device()).unwrap();
     Lora::attach(&mut model, config, 3).unwrap();
@@ -76,7 +77,7 @@ fn trained(base: &Path, config: LoraConfig) -> Qwen2 {
     model
 }
 
-/// Some tokens and the logits that the model gives them, as a file.
+/// Writes some tokens and the model's logits for them to a file.
 fn claim(model: &Qwen2, path: &Path) {
     let ids: Vec<u32> = (0..16).map(|at| at * 37 % 500).collect();
     let vocabulary = model.config().vocab_size;
@@ -86,7 +87,7 @@ fn claim(model: &Qwen2, path: &Path) {
     let logits = numbers(model.forward(&batch, Pass::EVALUATION));
     let reference = numbers(model.forward(&batch, Pass::REFERENCE));
     let apart = logits.iter().zip(&reference).map(|(a, b)| (a - b).abs());
-    // Otherwise an adapter that is not read at all would look right.
+    // Otherwise an adapter that is not loaded at all would pass.
     assert!(apart.fold(0.0, f32::max) > 0.1, "training changed nothing");
     let ids: Vec<u8> = (ids.iter())
         .flat_map(|id| i64::from(*id).to_le_bytes())
@@ -103,7 +104,7 @@ fn claim(model: &Qwen2, path: &Path) {
     fs::write(path, safetensors::serialize(claim, None).unwrap()).unwrap();
 }
 
-/// Runs the script, which fails where logits are 2e-4 apart, and repeats what it measured.
+/// Runs the script, which fails if logits differ by more than 2e-4, and prints its measurement.
 #[track_caller]
 fn agrees(what: &str, command: &mut Command) {
     let output = command.output().unwrap();
@@ -157,7 +158,7 @@ fn peft_roundtrip() {
         command.args(["-c", MERGED]).args([&merged, &path]);
         agrees(&format!("merged {variant} in transformers"), &mut command);
 
-        // What was saved is what plays on here.
+        // The saved adapter gives the same output when it is loaded here.
         let mut again = Qwen2::load(&base, &device()).unwrap();
         Lora::load(&mut again, &adapter, BaseCheck::Weights).unwrap();
         let second = folder.path().join("again.safetensors");

@@ -1,4 +1,4 @@
-//! Folders of runs: what is in them is written over only where that is asked for.
+//! Folders of runs: existing content is overwritten only on request.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use sentinel_trainer::finetune::checkpoint::{Checkpoint, Header};
 use crate::refused::says;
 use crate::runs::{fails, made, succeeds};
 
-/// A run of one step.
+/// Returns the command of a run with one step.
 fn short(corpus: &str, model: &str, out: &Path, more: &str) -> String {
     format!(
         "lm sft --model {model} --data {corpus} --max-steps 1 --batch-size 2 {more} --output-dir {}",
@@ -16,7 +16,7 @@ fn short(corpus: &str, model: &str, out: &Path, more: &str) -> String {
     )
 }
 
-/// Which of the files of an adapter, and of a model, a folder holds.
+/// Returns which files of an adapter and of a model a folder holds.
 fn kinds(folder: &Path) -> [bool; 4] {
     let names = [
         "adapter_config.json",
@@ -36,7 +36,7 @@ fn a_run_does_not_write_over_what_it_reads() {
     let (corpus, model) = made(folder.path());
     let weights = || fs::read(Path::new(&model).join("model.safetensors")).unwrap();
     let before = weights();
-    // Not even by another name for the same folder.
+    // Another path to the same folder is recognised.
     for out in [model.clone(), format!("{model}/../model")] {
         for more in ["--full", "--full --force", "--force"] {
             let said = fails(&short(&corpus, &model, Path::new(&out), more));
@@ -60,7 +60,7 @@ fn a_folder_that_is_not_empty_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let out = folder.path().join("out");
-    // An empty one is as good as none.
+    // An empty folder is treated like a missing one.
     fs::create_dir(&out).unwrap();
     succeeds(&short(&corpus, &model, &out, ""));
     says(
@@ -82,7 +82,7 @@ fn a_folder_that_is_not_empty_is_left_alone() {
     };
     let parts = ["other is not an empty folder", "--overwrite-output-dir"];
     says(&fails(&short(&corpus, &model, &other, "")), &parts);
-    // Before a model is looked for, and before one is made in its place.
+    // The check comes before the model is searched, and before a fallback is created.
     let run = short(&corpus, "no/such-model", &other, "");
     says(&fails(&run), &parts);
     says(&fails(&format!("{run} --allow-fallback")), &parts);
@@ -92,7 +92,7 @@ fn a_folder_that_is_not_empty_is_left_alone() {
     ));
     says(&said, &parts);
     untouched();
-    // A file is no folder to write into.
+    // A file is not a folder to write into.
     let said = fails(&short(&corpus, &model, &other.join("README.md"), ""));
     says(&said, &["README.md", "is not an empty folder"]);
     untouched();
@@ -107,7 +107,7 @@ fn a_new_run_over_another_leaves_one_kind_of_model() {
     let out = folder.path().join("out");
     succeeds(&short(&corpus, &model, &out, ""));
     assert_eq!(kinds(&out), ADAPTER);
-    // What a run would have written beside another model, and what none writes.
+    // A companion file of another model, and a file that no run writes.
     fs::write(out.join("merges.txt"), "of another tokenizer").unwrap();
     fs::write(out.join("notes.txt"), "mine").unwrap();
     succeeds(&short(&corpus, &model, &out, "--full --force"));
@@ -116,7 +116,7 @@ fn a_new_run_over_another_leaves_one_kind_of_model() {
     succeeds(&short(&corpus, &model, &out, "--force"));
     assert_eq!(kinds(&out), ADAPTER);
 
-    // Where there was no run, nothing is taken away.
+    // Without an earlier run, nothing is removed.
     let model_of_others = folder.path().join("others");
     succeeds(&format!(
         "lm init --output-dir {} --hidden-size 32 --intermediate-size 64 --num-hidden-layers 1 --num-attention-heads 2 --num-key-value-heads 1",
@@ -129,7 +129,8 @@ fn a_new_run_over_another_leaves_one_kind_of_model() {
     assert!(before == weights());
 }
 
-/// Killed between its last checkpoint and its last files: going on writes them, as they would have been.
+/// A run killed between its last checkpoint and its last files writes these files when it is
+/// resumed.
 #[test]
 fn a_finished_run_that_goes_on_writes_its_files() {
     let folder = tempfile::tempdir().unwrap();
@@ -160,7 +161,7 @@ fn a_finished_run_that_goes_on_writes_its_files() {
     }
 }
 
-/// The options of a run are read without its tensors.
+/// The header of a checkpoint can be read without its tensors.
 #[test]
 fn the_header_of_a_checkpoint_is_read_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -176,7 +177,7 @@ fn the_header_of_a_checkpoint_is_read_alone() {
     let path = out.join("checkpoint.safetensors");
     let bytes = fs::read(&path).unwrap();
     let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
-    // Cut off within the tensors, which is for others to see.
+    // Truncated within the tensors, which are not read here.
     fs::write(&path, &bytes[..length + 16]).unwrap();
     same(Header::read(&out).unwrap());
     assert!(Checkpoint::read(&out).is_err());

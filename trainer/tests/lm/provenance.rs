@@ -1,4 +1,4 @@
-//! A fallback leaves a mark that every later stage carries; without one nothing is marked.
+//! A fallback leaves a mark that every later stage inherits; without a fallback nothing is marked.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,15 @@ fn read(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// What a model's folder says of itself.
+/// Returns the provenance in a model's folder.
 fn own(folder: &Path) -> Value {
     read(&folder.join("sentinel.json"))
 }
 
-/// The folders and files that each stage of a chain made.
+/// The files and folders that each stage of a chain created.
 struct Chain {
     folder: PathBuf,
-    /// What each stage says it rests on, with its name.
+    /// Name and provenance of each stage.
     stages: Vec<(&'static str, Value)>,
 }
 
@@ -37,7 +37,8 @@ impl Chain {
         self.stages.push((stage, own));
     }
 
-    /// From a model to its evaluation. `start` is how the first run names its model.
+    /// Runs the chain from a model to its evaluation. `start` holds the model options of the first
+    /// run.
     fn play(folder: &Path, corpus: &str, start: &str) -> Self {
         let folder = folder.to_owned();
         let mut chain = Self {
@@ -91,7 +92,7 @@ impl Chain {
         chain
     }
 
-    /// Who acted, by the rows of the replay.
+    /// Returns the name of the policy in the rows of the replay.
     fn actor(&self) -> String {
         let text = fs::read_to_string(self.folder.join("a.jsonl")).unwrap();
         let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
@@ -122,7 +123,7 @@ fn a_stand_in_is_marked_to_the_end() {
         assert!(marked.contains(stage));
         assert_eq!(own["fallbacks"], json!([mark]), "{stage}");
     }
-    // A replay has the mark in the name of who acted.
+    // A replay marks the name of the policy.
     assert_eq!(chain.actor(), "merged (fallback)");
     let (_, evaluated) = &chain.stages[marked.len()];
     let what = evaluated["fallbacks"][0]["what"].as_str().unwrap();
@@ -148,7 +149,8 @@ fn without_a_fallback_nothing_is_marked() {
     let chain = Chain::play(folder.path(), &corpus, &format!("--model {model}"));
     for (stage, own) in &chain.stages {
         if *stage == "eval" {
-            // What so small a model says is no action, so that the replay's fallback acted: no mark of the model.
+            // So small a model generates no valid action, so the replay's fallback acted. That is
+            // not a mark of the model.
             let all = own["fallbacks"].as_array().unwrap();
             assert!(all.iter().all(|mark| mark["stage"] == "eval"), "{own}");
         } else {
@@ -160,7 +162,7 @@ fn without_a_fallback_nothing_is_marked() {
     for run in ["sft", "grpo"] {
         assert_eq!(chain.state(run)["fallback"], false, "{run}");
     }
-    // A run says which files it read; the digest of the corpus is that of its bytes.
+    // A run lists the files it read; the digest of the corpus is that of its bytes.
     let inputs = &chain.stages[0].1["inputs"];
     for name in [
         "the corpus",
@@ -171,7 +173,7 @@ fn without_a_fallback_nothing_is_marked() {
     }
 }
 
-/// A model from before there was such a file has no mark, and a file that is broken is no such model.
+/// A model from before this file existed has no mark; a model with a broken file is rejected.
 #[test]
 fn a_folder_without_the_file_is_unmarked() {
     let folder = tempfile::tempdir().unwrap();
@@ -190,7 +192,7 @@ fn a_folder_without_the_file_is_unmarked() {
     );
 }
 
-/// Rows of a replay whose completion was no action are marked where they are learned from.
+/// Training on replay rows whose completion was no valid action marks the model.
 #[test]
 fn rows_of_a_fallback_mark_what_learns_from_them() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,11 +1,11 @@
-//! `sentinel record` and `sentinel lm rollout` with a language model: what is written, and what is refused.
+//! `sentinel record` and `sentinel lm rollout` with a language model: outputs and rejected options.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// A model or adapter of the recorded data.
+/// Returns the path of a recorded model or adapter.
 fn oracle(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/oracle/qwen2");
     folder.join(name)
@@ -14,14 +14,14 @@ fn oracle(name: &str) -> PathBuf {
 fn sentinel_in(folder: &Path, words: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sentinel"));
     command.args(words.split_whitespace()).current_dir(folder);
-    // Nothing may be fetched, and nothing be found by chance.
+    // Prevents downloads and the use of a local cache.
     command
         .env("HF_HUB_OFFLINE", "1")
         .env("HF_HUB_CACHE", folder.join("none"));
     command.output().unwrap()
 }
 
-/// What it printed, and what it noted.
+/// Returns the standard output and the standard error of a successful run.
 #[track_caller]
 fn succeeds(folder: &Path, words: &str) -> (String, String) {
     let found = sentinel_in(folder, words);
@@ -52,7 +52,7 @@ fn rows(file: &Path) -> Vec<Value> {
         .collect()
 }
 
-/// A model that was never shown an action names none: every row is the fallback's, and everybody says so.
+/// An untrained model generates no valid action: every row is a fallback, which all outputs report.
 #[test]
 fn a_model_that_says_nonsense_is_recorded_as_such() {
     let folder = tempfile::tempdir().unwrap();
@@ -76,7 +76,7 @@ fn a_model_that_says_nonsense_is_recorded_as_such() {
         assert!(row["prompt"].as_str().unwrap().starts_with("trust task1"));
         assert!(row["completion"].is_string());
     }
-    // The manifest's command makes the same file.
+    // The command in the manifest reproduces the same file.
     let manifest = std::fs::read_to_string(folder.join("manifest.json")).unwrap();
     let manifest: Value = serde_json::from_str(&manifest).unwrap();
     let command = manifest["files"][0]["command"].as_str().unwrap();
@@ -98,7 +98,7 @@ fn a_model_that_says_nonsense_is_recorded_as_such() {
         &format!("{} --force", command.strip_prefix("sentinel ").unwrap()),
     );
     assert_eq!(std::fs::read(folder.join("a.jsonl")).unwrap(), before);
-    // Played again, also as policy `trained`.
+    // The replay can be verified, and played as policy `trained`.
     let (said, _) = succeeds(folder, "replay verify a.jsonl");
     assert!(said.contains(&counted), "{said}");
     let eval = "eval --policies trained --replay a.jsonl --task task1 --seeds 1000..1002 --streams independent";
@@ -155,7 +155,8 @@ fn an_adapter_speaks_when_it_is_the_models() {
     assert!(!sentinel_in(folder, &cold).status.success());
 }
 
-/// In PolyGuard what cannot be read is a step of the model's own; the cluster has a fallback like the trust world.
+/// In PolyGuard an invalid completion is a step of the model's own; the cluster world has a
+/// fallback like the trust world.
 #[test]
 fn all_worlds_are_recorded() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Whole runs that cannot begin, or cannot go on: one line that names the thing and the way out.
+//! Runs that cannot start or continue: a one-line error names the problem and the remedy.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::runs::{adapter, curve, fails, made, succeeds};
 
-/// One line of error, the last, that holds all of these.
+/// Checks that there is one error, on the last line, which contains all `parts`.
 #[track_caller]
 pub(crate) fn says(said: &str, parts: &[&str]) {
     let errors = said.lines().filter(|line| line.starts_with("error: "));
@@ -42,7 +42,7 @@ fn what_cannot_be_is_said_in_one_line() {
     assert_eq!(said.lines().count(), 1, "{said}");
 }
 
-/// A number that is not finite stops the run; what was saved before it stays, and is finite.
+/// A value that is not finite stops the run; the previous checkpoint remains, and is finite.
 #[test]
 fn a_run_that_explodes_stops_at_its_last_good_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
@@ -59,7 +59,7 @@ fn a_run_that_explodes_stops_at_its_last_good_checkpoint() {
     );
     finite(&folder.path().join("out"));
 
-    // Weights that overflow in the very step after which they would be saved.
+    // Weights that overflow in the step after which they would be saved.
     let other = folder.path().join("other");
     let run = run
         .replace("1e30", "1e39")
@@ -69,7 +69,7 @@ fn a_run_that_explodes_stops_at_its_last_good_checkpoint() {
     assert!(!other.join("checkpoint.safetensors").exists());
 }
 
-/// What a checkpoint holds can be gone on from.
+/// Checks that all values of a checkpoint are finite.
 fn finite(folder: &Path) {
     let all = crate::oracle::tensors(&folder.join("checkpoint.safetensors"));
     assert!(!all.is_empty());
@@ -87,7 +87,7 @@ fn files_of_another_model_are_refused() {
     let (corpus, other) = made(folder.path());
     let at = |name: &str| folder.path().join(name).display().to_string();
     let (out, model) = (at("out"), at("smaller"));
-    // As wide and deep, with other weights for fewer tokens.
+    // The same width and depth, with different weights and fewer tokens.
     succeeds(&format!(
         "lm init --output-dir {model} --data {corpus} --vocab-size 300 --hidden-size 32 --intermediate-size 64 \
          --num-hidden-layers 1 --num-attention-heads 2 --num-key-value-heads 1 --seed 1"
@@ -146,7 +146,8 @@ fn data_without_anything_to_learn_are_refused() {
     assert!(!Path::new(&out).exists());
 }
 
-/// What is too long is counted and told, in every file; nothing is cut unless that is asked for.
+/// Rows that are too long are counted and reported in every output; none is truncated without
+/// request.
 #[test]
 fn what_is_too_long_is_counted() {
     let folder = tempfile::tempdir().unwrap();
@@ -195,7 +196,7 @@ fn what_is_too_long_is_counted() {
         );
         assert!(text.contains(&format!("line {}", rows + 1)), "{text}");
     }
-    // Prompts of a world, which nobody can leave out.
+    // Prompts of a world cannot be left out.
     let said = fails(&format!(
         "lm grpo --model {model} --task task1 --max-length 40 --max-completion-length 8 --output-dir {}",
         folder.path().join("played").display()
@@ -206,14 +207,15 @@ fn what_is_too_long_is_counted() {
     );
 }
 
-/// Groups in which nobody did better: counted, told, and nothing is learned from them.
+/// Groups with equal rewards are counted and reported, and do not change the model.
 #[test]
 fn groups_without_variance_teach_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (_, model) = made(folder.path());
     let out = folder.path().join("out");
     let run = "--world trust --task task1 --episodes 2 --batch-size 1 --num-generations 3 --groups-per-update 2";
-    // A third of thrice -0.7 is not -0.7: what rounding leaves is no advantage.
+    // The mean of three times -0.7 is not exactly -0.7; the rounding error must not become an
+    // advantage.
     for (scale, penalty) in [
         ("group", "0"),
         ("group", "-0.7"),
@@ -228,7 +230,8 @@ fn groups_without_variance_teach_nothing() {
         let steps = curve(&out);
         assert_eq!(steps.len(), 2);
         for step in &steps {
-            // No four tokens of so small a model are an action, so every completion earns the same.
+            // Four tokens of so small a model are never an action, so every completion has the same
+            // reward.
             assert!(step["reward_std"].as_f64().unwrap() < 1e-12);
             assert_eq!(step["frac_reward_zero_std"], 1.0);
             assert_eq!(step["groups/zero_variance"], step["groups"]);
@@ -239,7 +242,7 @@ fn groups_without_variance_teach_nothing() {
         }
         let events = fs::read_to_string(out.join("events.jsonl")).unwrap();
         assert!(events.contains("groups have equal rewards: they teach nothing"));
-        // A new adapter's B is zero, and stays so.
+        // A new adapter's B is zero, and stays zero.
         for (name, values) in adapter(&out) {
             assert!(
                 !name.contains("lora_B") || values.iter().all(|value| *value == 0.0),

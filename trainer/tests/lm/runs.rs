@@ -1,4 +1,4 @@
-//! Whole runs with the program itself: killed, interrupted, resumed, refused.
+//! Complete runs of the program: killed, interrupted, resumed, rejected.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ fn sentinel(words: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sentinel"));
     command.args(words.split_whitespace());
     command.env_remove("SENTINEL_ALLOW_TRAIN_FALLBACK");
-    // Nothing may be fetched.
+    // Prevents downloads during tests.
     command
         .env("HF_HUB_OFFLINE", "1")
         .env("RUST_BACKTRACE", "0");
@@ -37,7 +37,7 @@ pub(crate) fn fails(words: &str) -> String {
     String::from_utf8(found.stderr).unwrap()
 }
 
-/// What the command line itself does not take.
+/// Runs a command line that clap rejects, and returns the standard error.
 #[track_caller]
 pub(crate) fn refused(words: &str) -> String {
     let found = output(words);
@@ -45,7 +45,7 @@ pub(crate) fn refused(words: &str) -> String {
     String::from_utf8(found.stderr).unwrap()
 }
 
-/// A corpus, and a very small model whose tokenizer knows its words.
+/// Creates a corpus, and a very small model whose tokenizer was trained on it.
 pub(crate) fn made(folder: &Path) -> (String, String) {
     let (corpus, model) = (folder.join("corpus.jsonl"), folder.join("model"));
     let (corpus, model) = (corpus.display().to_string(), model.display().to_string());
@@ -59,7 +59,7 @@ pub(crate) fn made(folder: &Path) -> (String, String) {
     (corpus, model)
 }
 
-/// What every step logged, without the clock.
+/// Returns the metrics of every step, without times.
 pub(crate) fn curve(folder: &Path) -> Vec<BTreeMap<String, Value>> {
     let text = std::fs::read_to_string(folder.join("events.jsonl")).unwrap();
     let events = text
@@ -78,7 +78,7 @@ pub(crate) fn curve(folder: &Path) -> Vec<BTreeMap<String, Value>> {
         .collect()
 }
 
-/// The tensors of an adapter; the order of the words in its file's header means nothing.
+/// Returns the tensors of an adapter; the order of keys in the file's header does not matter.
 pub(crate) fn adapter(folder: &Path) -> BTreeMap<String, Vec<f32>> {
     let all = crate::oracle::tensors(&folder.join("adapter_model.safetensors"));
     all.into_iter()
@@ -86,7 +86,8 @@ pub(crate) fn adapter(folder: &Path) -> BTreeMap<String, Vec<f32>> {
         .collect()
 }
 
-/// Waits until a run has come so far, and sends it a signal. Gives its exit code, if it has one.
+/// Waits for a run's first checkpoint, and sends the run a signal. Returns its exit code, if there
+/// is one.
 fn cut_short(words: &str, folder: &Path, signal: &str) -> Option<i32> {
     let mut child = sentinel(words)
         .stderr(Stdio::null())
@@ -115,7 +116,7 @@ fn cut_short(words: &str, folder: &Path, signal: &str) -> Option<i32> {
     child.wait().unwrap().code()
 }
 
-/// What transformers logs at the end of a run, which a checkpoint on the way does not hold yet.
+/// Keys that transformers logs at the end of a run, which intermediate checkpoints lack.
 const SUMMARY: [&str; 7] = [
     "epoch",
     "step",
@@ -126,8 +127,8 @@ const SUMMARY: [&str; 7] = [
     "train_steps_per_second",
 ];
 
-/// Holds `trainer_state.json` to TRL's: its keys, and those of the entries. Rewards have names of
-/// their own.
+/// Checks that `trainer_state.json` has TRL's keys at the top level and in its entries. Rewards
+/// have different names.
 fn has_keys_of(recorded: &Value, state: &Value) {
     let holds = |what: &str, recorded: &Value, ours: &Value| {
         for key in recorded.as_object().unwrap().keys() {
@@ -162,7 +163,7 @@ fn same_after(command: &str, folder: &Path, steps: usize) {
     assert!(expected[0] != expected[steps - 1]);
 
     assert_eq!(cut_short(&to(&killed), &killed, "-KILL"), None);
-    // The log goes on where the checkpoint left it, whatever came after.
+    // The log continues from the checkpoint, whatever was appended after it.
     let log = killed.join("events.jsonl");
     let mut text = std::fs::read_to_string(&log).unwrap();
     text.push_str("{\"event\":\"st");
@@ -219,7 +220,7 @@ fn fine_tuning_goes_on_where_it_was_killed_or_interrupted() {
         has_keys_of(&recorded, &state);
     }
     assert_eq!(state["global_step"], 12);
-    // The result is what PEFT would load, and can be merged.
+    // PEFT can load the result, and it can be merged.
     let (adapter, merged) = (whole.display(), folder.path().join("merged"));
     succeeds(&format!(
         "lm merge --model {model} --adapter {adapter} --out {}",
@@ -257,19 +258,19 @@ fn playing_goes_on_where_it_was_killed_or_interrupted() {
             assert!(state["log_history"][0][&name].is_number(), "{name}");
         }
     }
-    // Nothing that so small a model says is an action, which is counted and warned about.
+    // So small a model generates no action, which is counted and reported.
     assert_eq!(first["completions/invalid_rate"], 1.0);
     let events = std::fs::read_to_string(folder.path().join("whole/events.jsonl")).unwrap();
     assert!(events.contains("groups have equal rewards"));
 }
 
-/// The best model on the validation seeds is handed out; a run without progress ends early.
+/// The model with the best validation score is saved, and a run without improvement stops early.
 #[test]
 fn the_best_model_stays_and_patience_ends() {
     let folder = tempfile::tempdir().unwrap();
     let model = crate::common::lm::speaking(folder.path());
     let out = folder.path().join("out");
-    // So large a step spoils the model: nothing after step 0 is better.
+    // So large a learning rate damages the model: no later step is better than step 0.
     let run = format!(
         "lm grpo --model {model} --world trust --task task1 --episodes 8 --batch-size 1 --learning-rate 1 \
          --num-generations 4 --groups-per-update 4 --max-completion-length 40 --eval-steps 1 \
@@ -292,10 +293,10 @@ fn the_best_model_stays_and_patience_ends() {
     assert_eq!(snapshots, [0, 2, 3], "two latest and the best");
     let at = |step: usize| adapter(&out.join(format!("checkpoint-{step}")));
     assert!(adapter(&out) == at(0) && at(0) != at(3));
-    // What is over stays as it is.
+    // Resuming a finished run changes nothing.
     succeeds(&format!("lm grpo --resume --output-dir {}", out.display()));
     assert!(adapter(&out) == at(0) && curve(&out).len() == 3);
-    // From an earlier checkpoint the same steps follow again.
+    // Resuming from an earlier checkpoint repeats the same steps.
     let (steps, last) = (curve(&out), at(3));
     let checkpoint = out.join("checkpoint-2");
     succeeds(&format!(
@@ -316,7 +317,7 @@ fn the_best_model_stays_and_patience_ends() {
     assert!(said.contains("early-stopping-patience"), "{said}");
 }
 
-/// From play to weights: completions that earned more than their group are reinforced.
+/// From rollouts to weights: completions with a larger reward than their group are reinforced.
 #[test]
 fn an_update_learns_from_differences_of_reward() {
     let folder = tempfile::tempdir().unwrap();
@@ -328,7 +329,7 @@ fn an_update_learns_from_differences_of_reward() {
          --output-dir {}",
         out.display()
     ));
-    // Two steps of one update: its completions are logged once, with what the last step ended.
+    // Two steps of one update: its completions are logged once, under the number of the last step.
     let text = std::fs::read_to_string(out.join("completions/completions_00002.jsonl")).unwrap();
     let rows: Vec<Value> = text
         .lines()
@@ -360,8 +361,8 @@ fn an_update_learns_from_differences_of_reward() {
     assert!(moved.count() > 0, "the adapter never moved");
 }
 
-/// The sampler here is the policy itself, so that its correction is about 1, to the rounding of another order
-/// of sums; the further options of the loss are those of the run.
+/// The sampler is the policy itself, so its correction is about 1, up to rounding from another
+/// order of sums. The additional loss options are recorded with the run.
 #[test]
 fn a_sampler_is_corrected_for_where_that_is_asked() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Several texts in one row give the numbers of texts in rows of their own.
+//! Several segments in one row give the same results as separate rows.
 
 use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate};
 use sentinel_trainer::lm::{
@@ -8,7 +8,7 @@ use sentinel_trainer::rl::config::{LossConfig, LossType};
 
 use crate::oracle::{close, device, numbers};
 
-/// A very small shape.
+/// Returns the configuration of a very small model.
 pub(crate) fn config() -> ModelConfig {
     ModelConfig {
         vocab_size: 50,
@@ -31,12 +31,12 @@ fn model() -> Qwen2 {
     model
 }
 
-/// Tokens of its vocabulary.
+/// Returns token ids within the vocabulary of [`config`].
 pub(crate) fn ids(start: u32, tokens: u32) -> Vec<u32> {
     (0..tokens).map(|at| (start * 13 + at * 7) % 50).collect()
 }
 
-/// Log-probabilities of the chosen tokens, and the gradients of their sum.
+/// Returns the log-probabilities of the selected tokens, and the gradients of their sum.
 fn learned(model: &Qwen2, batch: &Batch, chosen: &[bool]) -> (Vec<f32>, Grads) {
     let selection = TokenSelection::new(batch, chosen).unwrap();
     let pass = Pass::training(0);
@@ -82,7 +82,7 @@ fn completions_that_share_a_prompt_are_those_of_rows_of_their_own() {
         ids,
         prefix: Some(0),
     }));
-    // A longer row beside it, so that this one is padded.
+    // A second, longer row, so that the first one is padded.
     let other = ids(5, 20);
     let beside = vec![Segment {
         ids: &other,
@@ -114,7 +114,7 @@ fn texts_packed_into_a_row_do_not_see_each_other() {
     let (found, grads) = learned(&model, &packed, &chosen);
     close("log-probabilities", &found, &expected, 1e-5);
     alike(&model, &grads, &slopes);
-    // A text's first token follows nothing, wherever in a row it stands.
+    // The first token of a segment has no preceding token, wherever it is in a row.
     let chosen: Vec<bool> = (0..18).map(|at| at == 6).collect();
     let refused = TokenSelection::new(&packed, &chosen)
         .unwrap_err()
@@ -128,7 +128,7 @@ fn a_row_that_cannot_be_is_refused() {
     let (long, short) = (ids(1, 20), ids(2, 5));
     let batch = |row: Vec<Segment<'_>>| Batch::packed(model.config(), &[row], 0);
     let text = |ids, prefix| Segment { ids, prefix };
-    // Each fits alone: together they are longer than the model reads.
+    // Each segment fits alone, but together they are longer than the model's context.
     let found = batch(vec![text(&long, None), text(&short, Some(0))]);
     assert!(
         matches!(found, Err(LmError::PromptTooLong { longest: 25, .. })),
@@ -152,7 +152,8 @@ fn a_row_that_cannot_be_is_refused() {
     ));
 }
 
-/// Samples of one prompt, of several, and of one that is shorter than what is said to it.
+/// Covers samples that share one prompt, several prompts, and a prompt shorter than its
+/// completions.
 #[test]
 fn a_step_does_not_depend_on_what_shares_a_row() {
     let model = model();
@@ -181,8 +182,8 @@ fn a_step_does_not_depend_on_what_shares_a_row() {
     alike(&model, &together.grads, &alone.grads);
 }
 
-/// A last micro-batch that is smaller than the others weighs as much as it has rows: what is learned does
-/// not depend on how many are computed at a time.
+/// A smaller last micro-batch is weighted by its number of rows, so the result does not depend on
+/// the size of micro-batches.
 #[test]
 fn a_smaller_last_micro_batch_weighs_less() {
     let model = model();

@@ -1,4 +1,4 @@
-//! Supervised fine-tuning held to TRL's `SFTTrainer`.
+//! Supervised fine-tuning compared with TRL's `SFTTrainer`.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ fn rows(tokenizer: &Tokenizer, run: &Run, options: RowOptions) -> Result<Prepare
     prepare(tokenizer, &examples(run), options)
 }
 
-/// A recorded run of TRL and the tokenizer of its model.
+/// Returns a recorded run of TRL and the tokenizer of its model.
 fn run(oracle: &Oracle, variant: &str) -> Option<(Run, Tokenizer)> {
     let run = oracle.json(&format!("sft_trainer_run_{variant}.json"))?;
     Some((run, oracle.tokenizer(&format!("model_{variant}"))?))
@@ -106,7 +106,7 @@ fn long_rows_are_refused_dropped_or_cut_as_asked() {
     let lengths: Vec<usize> = run.input_ids.iter().map(Vec::len).collect();
     let longest = (0..lengths.len()).max_by_key(|at| lengths[*at]).unwrap();
     let start = untrained(&run.labels[longest]);
-    // So short that nothing of the longest completion is left, and so long that one token is missing.
+    // One limit leaves nothing of the longest completion, the other cuts one token.
     limited(&run, &tokenizer, start);
     limited(&run, &tokenizer, lengths[longest] - 1);
 }
@@ -115,7 +115,7 @@ fn untrained(labels: &[i64]) -> usize {
     labels.iter().take_while(|label| **label == -100).count()
 }
 
-/// Rows that may not be longer than `limit`, which the longest one is.
+/// Checks the treatment of rows longer than `limit`; the longest row is.
 fn limited(run: &Run, tokenizer: &Tokenizer, limit: usize) {
     let with = |too_long| {
         let options = RowOptions {
@@ -145,7 +145,7 @@ fn limited(run: &Run, tokenizer: &Tokenizer, limit: usize) {
     assert!(cut.rows.iter().all(fits));
 }
 
-/// The recorded batch as rows.
+/// Returns the recorded batch as rows.
 pub(crate) fn recorded_rows(file: &BTreeMap<String, Recorded>) -> Vec<SftRow> {
     let columns = file["input_ids"].shape[1];
     let ids = file["input_ids"].ids();
@@ -183,7 +183,7 @@ struct Step {
     grad_norm: f64,
 }
 
-/// However rows are divided into micro-batches, every label weighs the same.
+/// For any division into micro-batches, every label has the same weight.
 #[test]
 fn windows_are_those_of_torch_in_any_division() {
     let oracle = oracle();
@@ -237,8 +237,8 @@ fn windows_are_those_of_torch_in_any_division() {
     }
 }
 
-/// The whole recorded run: learning rate, loss, norm, accuracy and tokens of every step, and the
-/// adapter at its end.
+/// Compares a whole recorded run: learning rate, loss, norm, accuracy and tokens of every step, and
+/// the final adapter.
 #[test]
 fn a_run_is_that_of_trl() {
     let oracle = oracle();
@@ -264,7 +264,7 @@ fn a_run_is_that_of_trl() {
         };
         let mut tokens = 0;
         for (step, point) in run.curve.iter().enumerate() {
-            // The last window of an epoch holds what is left of the rows.
+            // The last step of an epoch takes the remaining rows.
             let window = rows.chunks(4).nth(step % rows.len().div_ceil(4)).unwrap();
             let found = packed_gradient(&model, &alone(window), 2, 0, Pass::training(0)).unwrap();
             tokens += found.tokens;

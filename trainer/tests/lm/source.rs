@@ -1,4 +1,4 @@
-//! Where models are found, and what is said when they are not.
+//! Search for models, and the errors when none is found.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ fn folders_and_caches_are_searched() {
     assert_eq!(find_model(local, &options).unwrap(), main);
 }
 
-/// A download that was cut off is no model: it is gone on with, or what is missing is said.
+/// An interrupted download is not used as a model: it is completed, or the missing files are named.
 #[test]
 fn an_incomplete_snapshot_is_not_taken_for_a_model() {
     let place = tempfile::tempdir().unwrap();
@@ -63,7 +63,7 @@ fn an_incomplete_snapshot_is_not_taken_for_a_model() {
         write(name, "{}");
         found();
     }
-    // In shards, of which each must be there.
+    // With shards, each of them must exist.
     remove("model.safetensors");
     let index = r#"{"weight_map":{"a":"1.safetensors","b":"2.safetensors","c":"2.safetensors"}}"#;
     write("model.safetensors.index.json", index);
@@ -74,13 +74,13 @@ fn an_incomplete_snapshot_is_not_taken_for_a_model() {
     found();
     write("model.safetensors.index.json", "cut o");
     says("model.safetensors is missing");
-    // An adapter has other files.
+    // An adapter consists of other files.
     remove("config.json");
     write("adapter_config.json", "{}");
     says("adapter_model.safetensors is missing");
     write("adapter_model.safetensors", "");
     found();
-    // With a network, what is there is not enough.
+    // With a network, an incomplete snapshot is downloaded again.
     remove("adapter_model.safetensors");
     let options = HubOptions {
         offline: false,
@@ -110,7 +110,7 @@ fn what_is_nowhere_is_said_with_the_way_out() {
     for part in parts {
         assert!(error.contains(part), "{part} is not in: {error}");
     }
-    // An address where nobody answers stands for a machine without network.
+    // An unreachable address simulates a machine without network.
     let options = HubOptions {
         offline: false,
         endpoint: Some("http://127.0.0.1:1".to_owned()),

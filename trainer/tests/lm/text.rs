@@ -1,4 +1,4 @@
-//! Token ids, texts, chats and masks.
+//! Token ids, texts, chat templates and masks.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -138,7 +138,8 @@ fn a_folder_brings_its_template() {
         .unwrap();
     assert!(expected.text.contains("Hello") && expected.written.is_empty());
 
-    // The same template where older checkpoints have it, as a text or by name.
+    // The same template in the places where older checkpoints store it: as a string or in a list of
+    // named templates.
     let source = std::fs::read_to_string(folder.join("chat_template.jinja")).unwrap();
     let copy = tempfile::tempdir().unwrap();
     std::fs::copy(

@@ -13,47 +13,48 @@ use crate::rl::config::{LossConfig, LossType};
 use crate::rl::sampling::{SamplingConfig, SamplingMode};
 use crate::{EpisodeArgs, SeedRange};
 
-/// Counts above are typing errors, and their products would be no numbers.
+/// Largest accepted count. Larger ones are typing errors, and their products would overflow.
 const MOST: usize = 1 << 20;
 
-/// Completions of an update that are logged, where nobody says how many.
+/// Default number of completions of an update that are logged.
 const COMPLETIONS: usize = 64;
 
 const fn completions() -> usize {
     COMPLETIONS
 }
 
-/// What a completion is rewarded by, and whom it is compared with.
+/// The reward of a completion, and the completions that it is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
 pub enum Credit {
-    /// What it led to, against other completions of a copy of the same state.
+    /// Score of the episode after a continuation, compared with other completions of the same state
     #[default]
     Step,
-    /// The reward of its own step, against other completions of the same state, as the reference
-    /// trains.
+    /// Reward of the completion's own step, compared with other completions of the same state, as
+    /// in the reference
     #[value(alias = "single-step")]
     SingleStep,
-    /// The mean reward from its step on, against whole episodes from the same start at that step.
+    /// Mean reward from the completion's step on, compared with episodes from the same start at
+    /// that step
     #[value(alias = "reward-to-go")]
     RewardToGo,
 }
 
-/// Who plays on after a completion under [`Credit::Step`].
+/// The policy that plays on after a completion under [`Credit::Step`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
 pub enum Continue {
-    /// The world's scripted heuristic: cheap and without noise, but another player's future, which made
-    /// the best token worse where it was measured (docs/log.md).
+    /// Scripted heuristic of the world: cheap and without noise, but the values are those of
+    /// another policy, which made greedy decoding worse when it was measured (docs/log.md)
     Scripted,
-    /// The model itself, by sampling.
+    /// The model itself, sampled
     #[serde(alias = "own")]
     #[value(alias = "own")]
     Sampled,
-    /// The model itself with its best token each time: its own future, with the noise of no further
-    /// draw. What is the same is played once.
+    /// The model itself with greedy decoding, which adds no sampling noise; equal states are played
+    /// once
     #[default]
     Greedy,
 }
@@ -72,13 +73,13 @@ pub enum Continue {
     ))
 )]
 pub struct GrpoConfig {
-    /// How an observation is put into words
+    /// Style of the prompts
     #[arg(long, value_name = "STYLE", default_value_t, value_parser = named::<PromptStyle>())]
     pub prompt: PromptStyle,
-    /// How a completion is read: repair leaves out what is around the action
+    /// Parser of completions; repair ignores text around the action
     #[arg(long, value_name = "READER", default_value_t, value_parser = named::<Reader>())]
     pub reader: Reader,
-    /// Reward of a completion that is no action and ends its sample, from -1 to 0
+    /// Reward of an invalid completion that ends its sample, from -1 to 0
     #[arg(
         long,
         value_name = "REWARD",
@@ -87,13 +88,13 @@ pub struct GrpoConfig {
         value_parser = parse_number::<f64>
     )]
     pub invalid_penalty: f64,
-    /// Weight of a reward of 1 for every completion that is an action as it stands
+    /// Weight of a reward of 1 for every completion that is an action without repair
     #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number::<f64>)]
     pub format_weight: f64,
-    /// What a completion is rewarded by
+    /// Reward of a completion, and its comparison group
     #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
     pub credit: Credit,
-    /// Who plays on after a completion with --credit step
+    /// Policy that plays on after a completion with --credit step
     #[arg(
         long,
         alias = "continue",
@@ -102,19 +103,19 @@ pub struct GrpoConfig {
         default_value_t
     )]
     pub continuation: Continue,
-    /// The highest learning rate
+    /// Peak of the learning rate
     #[arg(long, value_name = "X", default_value_t = 5e-6, value_parser = parse_number::<f64>)]
     pub learning_rate: f64,
-    /// Episodes that one update plays
+    /// Number of episodes per update
     #[arg(long, alias = "batch-size", value_name = "N", default_value_t = 2)]
     pub episodes_per_update: usize,
-    /// Most groups that one update learns from, drawn from all steps of its episodes
+    /// Largest number of groups per update, sampled from all steps of its episodes
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub groups_per_update: usize,
-    /// Completions of a group
+    /// Number of completions per group
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub num_generations: usize,
-    /// Completions that are computed at a time
+    /// Number of completions per micro-batch
     #[arg(
         long,
         alias = "micro-batch-size",
@@ -122,19 +123,19 @@ pub struct GrpoConfig {
         default_value_t = 8
     )]
     pub per_device_train_batch_size: usize,
-    /// Prompts that are completed side by side
+    /// Number of prompts completed together
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub generation_batch_size: usize,
     /// Longest completion, in tokens
     #[arg(long, value_name = "N", default_value_t = 192)]
     pub max_completion_length: usize,
-    /// Temperature of the policy
+    /// Sampling temperature of the policy
     #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = parse_number::<f64>)]
     pub temperature: f64,
-    /// Optimizer steps per generation
+    /// Number of optimizer steps per generation
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub num_iterations: usize,
-    /// The objective and its normalisation
+    /// Objective of a token and its normalisation
     #[arg(
         long,
         value_enum,
@@ -143,7 +144,7 @@ pub struct GrpoConfig {
         help_heading = "Loss"
     )]
     pub loss_type: LossType,
-    /// What a centred reward is divided by
+    /// Deviation that centred rewards are divided by
     #[arg(
         long,
         value_enum,
@@ -152,22 +153,22 @@ pub struct GrpoConfig {
         help_heading = "Loss"
     )]
     pub scale_rewards: ScaleRewards,
-    /// Weight of the divergence from the model before training
+    /// Weight of the KL divergence from the model before training
     #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number::<f64>, help_heading = "Loss")]
     pub beta: f64,
-    /// The ratio is clipped below at 1 - EPSILON
+    /// Clip the ratio below at 1 - EPSILON
     #[arg(long, value_name = "EPSILON", default_value_t = 0.2, value_parser = parse_number::<f64>, help_heading = "Loss")]
     pub epsilon: f64,
-    /// The ratio is clipped above at 1 + EPSILON [default: --epsilon]
+    /// Clip the ratio above at 1 + EPSILON [default: --epsilon]
     #[arg(long, value_name = "EPSILON", value_parser = parse_number::<f64>, help_heading = "Loss")]
     pub epsilon_high: Option<f64>,
     /// Weight of the entropy bonus
     #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number::<f64>, help_heading = "Loss")]
     pub entropy_coef: f64,
-    /// Leave completions out that ended because the room did
+    /// Leave truncated completions out of the loss
     #[arg(long, help_heading = "Loss")]
     pub mask_truncated_completions: bool,
-    /// Completions of each update that are written to completions/, whole groups of them; 0 for none
+    /// Number of completions of each update to write to completions/, in whole groups; 0 for none
     #[arg(long, value_name = "N", default_value_t = COMPLETIONS, help_heading = "Run")]
     #[serde(default = "completions")]
     pub num_completions_to_log: usize,
@@ -190,10 +191,10 @@ pub struct GrpoConfig {
 }
 
 impl GrpoConfig {
-    /// Checks all options that no other part checks.
+    /// Checks the options that no other part checks.
     ///
     /// # Errors
-    /// Names the first that cannot be.
+    /// If an option is invalid; the error names the first one.
     pub fn check(&self) -> Result<(), RunError> {
         let counts = [
             ("episodes", self.episode.episodes.unwrap_or(1) as usize),
@@ -222,7 +223,7 @@ impl GrpoConfig {
             ));
         }
         let positive = |value: f64| value.is_finite() && value > 0.0;
-        // Logits are divided by it as f32.
+        // Logits are divided by the temperature as f32.
         let temperature = f64::from(self.temperature as f32);
         if !positive(self.learning_rate) || !positive(temperature) {
             return Err(RunError::option("learning-rate and temperature", "above 0"));
@@ -234,10 +235,10 @@ impl GrpoConfig {
         Ok(())
     }
 
-    /// Returns the seeds of the episodes, one each.
+    /// Returns the seeds of the episodes, one per episode.
     ///
     /// # Errors
-    /// If they are not all training seeds.
+    /// If any of them is not a training seed.
     pub fn seeds(&self) -> Result<SeedRange, RunError> {
         let training = training_seeds();
         let seeds = self.episode.seeds.unwrap_or_else(|| {
@@ -255,10 +256,10 @@ impl GrpoConfig {
         }
     }
 
-    /// How prompts are made, completions read and unreadable ones rewarded.
+    /// Returns the prompt style, the parser of completions and the reward of invalid ones.
     ///
     /// # Errors
-    /// If the penalty is no penalty.
+    /// If the penalty is not from -1 to 0.
     pub fn rollout_config(&self) -> Result<RolloutConfig, RunError> {
         let invalid = InvalidReward::new(self.invalid_penalty);
         Ok(RolloutConfig {
@@ -268,7 +269,7 @@ impl GrpoConfig {
         })
     }
 
-    /// The loss.
+    /// Returns the options of the loss.
     #[must_use]
     pub fn loss(&self) -> LossConfig {
         self.loss_args.loss(LossConfig {
@@ -282,7 +283,7 @@ impl GrpoConfig {
         })
     }
 
-    /// How rewards become advantages.
+    /// Returns the options that turn rewards into advantages.
     #[must_use]
     pub fn advantages(&self) -> AdvantageConfig {
         AdvantageConfig {
@@ -297,15 +298,16 @@ impl GrpoConfig {
     }
 }
 
-/// TRL's bound of the correction.
+/// Default upper bound of the correction, as in TRL.
 const CLIP_MAX: f64 = 3.0;
 
-/// The options of the loss that only a language model has; the others are [`LossArgs`](crate::rl::LossArgs).
+/// Options of the loss that only a language model has; the others are
+/// [`LossArgs`](crate::rl::LossArgs).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, clap::Args)]
 #[command(next_help_heading = "Loss")]
 pub struct LossOptions {
-    /// Correct for a sampler that is not quite the policy, such as one in another precision [default: no
-    /// correction]
+    /// Correct for a sampler that differs from the policy, such as one in another precision
+    /// [default: no correction]
     #[arg(
         long,
         alias = "vllm-importance-sampling-mode",
@@ -313,19 +315,19 @@ pub struct LossOptions {
         value_name = "MODE"
     )]
     pub importance_sampling_mode: Option<SamplingMode>,
-    /// No correction below this [default: none]
+    /// Lower bound of the correction [default: none]
     #[arg(long, value_name = "RATIO", value_parser = parse_number::<f64>)]
     pub importance_sampling_clip_min: Option<f64>,
-    /// No correction above this [default: 3]
+    /// Upper bound of the correction [default: 3]
     #[arg(long, value_name = "RATIO", value_parser = parse_number::<f64>)]
     pub importance_sampling_clip_max: Option<f64>,
-    /// When several rewards become one [default: sum_then_normalize]
+    /// Order of summing and normalising several rewards [default: sum_then_normalize]
     #[arg(long, value_enum, value_name = "WHEN")]
     pub multi_objective_aggregation: Option<MultiObjectiveAggregation>,
 }
 
 impl LossOptions {
-    /// Returns how the sampler is corrected for; `None` where it is not.
+    /// Returns the correction for the sampler, or `None` if there is none.
     #[must_use]
     pub fn sampling(&self) -> Option<SamplingConfig> {
         Some(SamplingConfig {
@@ -335,10 +337,10 @@ impl LossOptions {
         })
     }
 
-    /// Checks what no other part checks.
+    /// Checks the options that no other part checks.
     ///
     /// # Errors
-    /// Names the first option that cannot be.
+    /// If an option is invalid; the error names the first one.
     pub fn check(&self) -> Result<(), RunError> {
         let bounds = [
             self.importance_sampling_clip_min,

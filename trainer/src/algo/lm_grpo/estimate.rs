@@ -1,64 +1,69 @@
-//! How much memory a run takes, from the tensors that it makes.
+//! Estimate of the memory that a run needs, computed from the tensors that it allocates.
 //!
-//! Everything is f32, but frozen weights with `--bf16`. Counted are weights, adapter, gradients, moments, the inputs of all blocks
-//! that gradient checkpointing keeps, one block with all that its backward pass needs, the logits of
-//! a micro-batch, and the generation's cached keys and values with its merged weights. What is not
-//! counted (the program itself, text, what an allocator holds back) is small beside these.
+//! Everything is f32 except frozen weights with `--bf16`. The estimate includes weights, adapter,
+//! gradients, moments, the inputs of all blocks that gradient checkpointing keeps, one block with
+//! everything that its backward pass needs, the logits of a micro-batch, and the generation's
+//! key-value cache with its merged weights. It excludes the program itself, text and the
+//! allocator's reserve, which are small in comparison.
 
 use super::GrpoConfig;
 use crate::lm::ModelConfig;
 use crate::lm::lora::LoraConfig;
 use crate::lm::weights::{linear_shape, specs};
 
-/// Bytes of a number.
+/// Bytes of an f32 number.
 const NUMBER: u128 = 4;
-/// The same in bf16.
+/// Bytes of a bf16 number.
 const HALF: u128 = 2;
-/// Tensors as wide as the hidden state that a block's backward pass needs: inputs and outputs of
-/// both norms, queries with and without rotation, the mix, both sums.
+/// Number of tensors as wide as the hidden state that a block's backward pass needs: inputs and
+/// outputs of both norms, queries with and without rotation, the attention output, both residual
+/// sums.
 const HIDDEN_TENSORS: u128 = 10;
-/// The same as wide as the feed-forward part: gate, its activation, up, their product.
+/// Number of tensors as wide as the feed-forward layers: gate, its activation, up, their product.
 const INNER_TENSORS: u128 = 5;
-/// The same for scores of attention: before and after the mask, after softmax, their slopes.
+/// Number of tensors of attention scores: before and after the mask, after softmax, their
+/// gradients.
 const SCORE_TENSORS: u128 = 4;
-/// The same for logits: logits, their logarithms, slopes, entropies.
+/// Number of tensors of logits: logits, log-probabilities, gradients, entropies.
 const LOGIT_TENSORS: u128 = 4;
-/// Copies of each trained number while a checkpoint is written: moments as they are read (2), all three
-/// as bytes (3), and the file (3).
+/// Copies of each trained number while a checkpoint is written: moments as read (2), weight and
+/// moments as bytes (3), and the file (3).
 const SAVED: u128 = 8;
 
-/// Bytes of a run.
+/// The memory of a run in bytes, with the counts it depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Estimate {
-    /// Numbers of the base model.
+    /// Number of scalars in the base model.
     pub parameters: u128,
-    /// Numbers that are trained.
+    /// Number of scalars that are trained.
     pub trained: u128,
-    /// Weights, base and adapter.
+    /// Bytes of base weights and adapter.
     pub weights: u128,
-    /// Gradients and both moments.
+    /// Bytes of gradients and both moments.
     pub optimizer: u128,
-    /// A micro-batch's forward and backward pass.
+    /// Bytes of a micro-batch's forward and backward pass.
     pub activations: u128,
-    /// Merged weights and the cache while completions are written.
+    /// Bytes of merged weights and cache during generation.
     pub generation: u128,
-    /// Micro-batches of a step.
+    /// Number of micro-batches in an optimizer step.
     pub parts: u128,
-    /// A second model, where the divergence from it counts and the adapter cannot be switched off.
+    /// Bytes of a second model, needed for the KL term if disabling the adapter does not give the
+    /// reference.
     pub reference: u128,
 }
 
 impl Estimate {
-    /// The most at any time: passes and generation take turns.
+    /// Returns the peak memory in bytes; training passes and generation alternate.
     #[must_use]
     pub fn total(&self) -> u128 {
         let turn = self.activations.max(self.generation);
         self.weights + self.optimizer + self.reference + turn
     }
 
-    /// The most on a processor with so many cores. It computes as many micro-batches at a time, each
-    /// with gradients of its own, and has no other memory to make a checkpoint in: values, moments and
-    /// the bytes of the file.
+    /// Returns the peak memory in bytes on a processor with `cores` cores.
+    ///
+    /// It computes up to `cores` micro-batches at a time, each with gradients of its own, and also
+    /// writes checkpoints in the same memory: values, moments and the bytes of the file.
     #[must_use]
     pub fn on_processor(&self, cores: usize) -> u128 {
         let together = self.parts.min(cores as u128).max(1);
@@ -70,7 +75,7 @@ impl Estimate {
     }
 }
 
-/// The shapes of Qwen2.5's small models, as their `config.json` has them.
+/// Returns the configurations of Qwen2.5's small models, as in their `config.json`.
 #[must_use]
 pub fn known() -> [(&'static str, ModelConfig); 3] {
     let shape =
@@ -94,7 +99,7 @@ pub fn known() -> [(&'static str, ModelConfig); 3] {
     ]
 }
 
-/// What a run with these options takes for a model of this shape.
+/// Estimates the memory of a run with these options for a model of this shape.
 #[must_use]
 pub fn estimate(config: &GrpoConfig, lora: &LoraConfig, model: &ModelConfig) -> Estimate {
     let wide = |count: usize| count as u128;
@@ -134,9 +139,9 @@ pub fn estimate(config: &GrpoConfig, lora: &LoraConfig, model: &ModelConfig) -> 
     let head = wide(model.head_dim() * model.num_key_value_heads);
     let cache = 2 * layers * speakers * length * head;
     let table = wide(model.vocab_size) * hidden;
-    // Joined and transposed copies of all but the embedding.
+    // Concatenated and transposed copies of everything except the embedding.
     let merged = parameters - table;
-    // Norms and biases, which stay f32, are next to nothing.
+    // Norms and biases stay f32, but are negligible.
     let frozen = if config.run.bf16 { HALF } else { NUMBER };
     let reading = speakers * length * (hidden * 4 + inner * 2);
     let apart = config.run.full || config.run.adapter.is_some();

@@ -1,8 +1,10 @@
-//! The loss of [`crate::rl`] through a language model: log-probabilities out, their gradients back in.
+//! The loss of [`crate::rl`] for a language model, from log-probabilities to gradients of the
+//! weights.
 //!
-//! A micro-batch is read with completions of one prompt in one row. [`correct`] makes up for a sampler that is not
-//! quite the policy that is trained: it may compute in another precision, in another order, or on another machine
-//! (truncated importance sampling, TRL's `vllm_importance_sampling_correction`).
+//! Completions of one prompt can share a row of a micro-batch. [`correct`] compensates for a
+//! sampler that differs from the trained policy, such as one with another precision, order of
+//! operations or machine (truncated importance sampling, TRL's
+//! `vllm_importance_sampling_correction`).
 
 use std::collections::BTreeMap;
 
@@ -15,44 +17,45 @@ use crate::rl::loss::{Advantages, LossInput, LossOutput, grpo_loss};
 use crate::rl::sampling::{SamplingConfig, importance_sampling_ratio};
 use crate::rl::{Metrics, RlError};
 
-/// A completion of a prompt with what is known about it. Slices have one place for each token of
-/// the completion.
+/// A completion of a prompt with its data for the loss. Vectors have one element per token of the
+/// completion.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     /// Tokens of the prompt.
     pub prompt: Vec<u32>,
-    /// Tokens of the completion, with the one that stopped it.
+    /// Tokens of the completion, including the stop token.
     pub completion: Vec<u32>,
-    /// Which tokens carry loss; all of them where it is absent.
+    /// `true` for tokens that carry loss; `None` if all do.
     pub mask: Option<Vec<bool>>,
-    /// How much better than expected it was.
+    /// Advantage of the completion.
     pub advantage: f64,
-    /// Log-probabilities under the policy that wrote it; none while that is the one trained.
+    /// Log-probabilities under the policy that generated it; `None` while that is the trained
+    /// policy.
     pub old: Option<Vec<f64>>,
     /// Log-probabilities under the reference policy.
     pub reference: Option<Vec<f64>>,
-    /// Log-probabilities that the sampler reported; NaN for a token that it reported none of.
+    /// Log-probabilities that the sampler reported; NaN for tokens without one.
     pub sampled: Option<Vec<f64>>,
-    /// What makes up for a sampler that is not quite the policy.
+    /// Correction for a sampler that differs from the policy.
     pub correction: Option<Correction>,
 }
 
 /// The ratio of the old policy over the sampler, within its bounds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Correction {
-    /// One for each token of the completion.
+    /// One ratio for each token of the completion.
     Token(Vec<f64>),
-    /// One for the whole completion.
+    /// One ratio for the whole completion.
     Sequence(f64),
 }
 
 impl Sample {
-    /// Whether a token carries loss.
+    /// Returns `true` if the token at `at` carries loss.
     pub(super) fn carries(&self, at: usize) -> bool {
         at < self.completion.len() && self.mask.as_ref().is_none_or(|mask| mask[at])
     }
 
-    /// Tokens that carry loss.
+    /// Returns the number of tokens that carry loss.
     #[must_use]
     pub fn items(&self) -> usize {
         (0..self.completion.len())
@@ -61,33 +64,33 @@ impl Sample {
     }
 }
 
-/// What is minimised.
+/// The objective that is minimised.
 #[derive(Clone, Debug)]
 pub struct Objective {
-    /// The loss; its `gradient_accumulation_steps` follows from the samples.
+    /// Options of the loss; `gradient_accumulation_steps` is set from the samples.
     pub loss: LossConfig,
-    /// Divides the logits before log-probabilities are taken.
+    /// Divisor of the logits before log-probabilities are computed.
     pub temperature: f64,
-    /// TRL's `num_items_in_batch`: tokens with loss in the whole generation.
+    /// Number of tokens with loss in the whole generation; TRL's `num_items_in_batch`.
     pub num_items: f64,
-    /// What fills up rows.
+    /// Token that pads rows.
     pub pad: u32,
 }
 
-/// What the samples of an optimizer step gave.
+/// The results of the samples of one optimizer step.
 #[derive(Debug)]
 pub struct Accumulated {
-    /// The loss.
+    /// Loss summed over the micro-batches.
     pub loss: f64,
-    /// Its gradients.
+    /// Gradients of the loss.
     pub grads: Grads,
-    /// What TRL logs, each the mean over micro-batches, as there.
+    /// TRL's metrics, averaged over micro-batches as there.
     pub metrics: Metrics,
-    /// Of each sample, the log-probabilities of its tokens under the policy as it is trained.
+    /// Log-probabilities of each sample's tokens under the current policy.
     pub logps: Vec<Vec<f64>>,
 }
 
-/// Numbers of all completions' tokens, one after the other, as a table with `width` columns.
+/// Arranges the values of all completions' tokens as `[samples, width]`, padded with 0.
 fn table(samples: &[&Sample], width: usize, values: &[f32]) -> Vec<f64> {
     let mut all = vec![0.0; samples.len() * width];
     let mut rest = values.iter();
@@ -99,7 +102,7 @@ fn table(samples: &[&Sample], width: usize, values: &[f32]) -> Vec<f64> {
     all
 }
 
-/// The same from numbers that samples have; nothing if one has none.
+/// Arranges values that samples hold as `[samples, width]`; `None` if a sample has none.
 fn known(
     samples: &[&Sample],
     width: usize,
@@ -113,7 +116,7 @@ fn known(
     Some(all)
 }
 
-/// The corrections of samples, `[batch, tokens]` or `[batch]`; nothing if one has none.
+/// Returns the corrections of samples, `[batch, tokens]` or `[batch]`; `None` if a sample has none.
 fn corrections(samples: &[&Sample], width: usize) -> Option<Vec<f64>> {
     let mut all = Vec::with_capacity(samples.len() * width);
     for sample in samples {
@@ -129,10 +132,10 @@ fn corrections(samples: &[&Sample], width: usize) -> Option<Vec<f64>> {
     Some(all)
 }
 
-/// Loss and gradients of the samples of one optimizer step, `micro` at a time.
+/// Computes loss and gradients of the samples of one optimizer step, `micro` at a time.
 ///
 /// # Errors
-/// If an option cannot be or needs an input that is missing, a sample has no prompt, nothing is
+/// If an option is invalid or needs an input that is missing, a sample has no prompt, nothing is
 /// trained, or the device cannot be read.
 pub fn accumulate(
     model: &Qwen2,
@@ -151,7 +154,7 @@ pub fn accumulate(
     let parts: Vec<(u64, &[&Sample])> = (0..).zip(samples.chunks(micro.max(1))).collect();
     let work = |(index, part): (u64, _)| {
         let part: &[&Sample] = part;
-        // A smaller last part counts for the rows that it has.
+        // A smaller last micro-batch is weighted by its number of rows.
         let steps = samples.len() as f64 / part.len() as f64;
         let found = micro_batch(&model.fork(), part, objective, steps, pass.part(index));
         found.map(|found| (part, found))
@@ -243,7 +246,8 @@ fn micro_batch(
     Ok((output, grads, logps))
 }
 
-/// The entries of a table that are tokens, as the device holds log-probabilities.
+/// Returns the entries of a `[samples, width]` table that are tokens, in the order of the
+/// log-probabilities on the device.
 fn slopes(
     samples: &[&Sample],
     width: usize,
@@ -264,8 +268,8 @@ fn slopes(
     )
 }
 
-/// Log-probabilities of the samples' completions without gradients: under the base model for
-/// [`Pass::REFERENCE`], under the policy as it is for [`Pass::EVALUATION`].
+/// Computes the log-probabilities of the samples' completions without gradients: of the base model
+/// for [`Pass::REFERENCE`], of the current policy for [`Pass::EVALUATION`].
 ///
 /// # Errors
 /// If a sample does not fit the model, or the device cannot be read.
@@ -295,16 +299,18 @@ pub fn reference_logps(
     Ok(all)
 }
 
-/// Rows, and the tokens whose log-probabilities are asked for: those of all completions, in the
-/// order of the samples.
+/// A packed micro-batch, and the selection of the tokens of all completions in the order of the
+/// samples.
 pub(super) struct Micro {
     pub(super) batch: Batch,
     pub(super) selection: TokenSelection,
-    /// The longest completion.
+    /// Number of tokens in the longest completion.
     pub(super) width: usize,
 }
 
 impl Micro {
+    /// Packs samples into the rows of a batch.
+    ///
     /// # Errors
     /// If a sample has no prompt or does not fit the model.
     pub(super) fn new(
@@ -339,8 +345,9 @@ impl Micro {
     }
 }
 
-/// The samples row by row. Neighbours with the same prompt share a row as long as their completions
-/// are together no longer than it: attention's cost grows with the square of a row.
+/// Groups samples into rows. Neighbours with the same prompt share a row while their completions
+/// together are no longer than the prompt, because the cost of attention is quadratic in the row's
+/// length.
 fn shared<'a>(samples: &[&'a Sample]) -> Vec<Vec<&'a Sample>> {
     let mut rows: Vec<Vec<&Sample>> = Vec::new();
     let mut written = 0;
@@ -374,8 +381,8 @@ fn texts<'a>(row: &[&'a Sample]) -> Vec<Segment<'a>> {
         .collect()
 }
 
-/// Gives each sample the log-probabilities `old` of its tokens under the policy before the update, and its
-/// correction. Returns TRL's metrics of the distance.
+/// Sets the log-probabilities `old` and the correction of each sample. `old` holds those under the
+/// policy before the update. Returns TRL's metrics of the difference.
 ///
 /// # Errors
 /// If a sample has no log-probabilities of its sampler, or not one for each token.

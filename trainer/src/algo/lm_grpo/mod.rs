@@ -1,12 +1,12 @@
-//! Group-relative policy optimization (GRPO) of a language model that plays a world in words, `sentinel lm grpo`:
-//! play, reward, learn.
+//! Group-relative policy optimization (GRPO) of a language model that plays a world by text,
+//! `sentinel lm grpo`.
 //!
 //! * [`GrpoConfig`]: the options.
-//! * `rollout`: episodes become groups of completions with rewards and advantages.
-//! * [`accumulate`]: loss, gradients and metrics of the samples of one optimizer step, by the
-//!   [`Objective`]: the loss of [`crate::rl`] and the temperature of the policy.
-//! * [`train`]: a whole run.
-//! * [`estimate`]: how much memory a run takes.
+//! * `rollout`: turns episodes into groups of completions with rewards and advantages.
+//! * [`accumulate`]: computes loss, gradients and metrics of the samples of one optimizer step for
+//!   an [`Objective`], which holds the loss of [`crate::rl`] and the temperature of the policy.
+//! * [`train`]: runs a whole training.
+//! * [`estimate`]: estimates the memory that a run needs.
 
 use std::sync::atomic::AtomicBool;
 
@@ -31,20 +31,22 @@ mod rollout;
 pub use config::{Continue, Credit, GrpoConfig, LossOptions};
 pub use loss::{Accumulated, Correction, Objective, Sample, accumulate, reference_logps};
 
-/// Streams of random numbers beside those that every run has.
+/// Indices of the random streams of this algorithm, beside those of
+/// [`RunOptions`](crate::finetune::RunOptions): sampled tokens and selected states.
 const SPEECH: u64 = 3;
 const STATES: u64 = 4;
-/// Episodes whose first prompts a stand-in's tokenizer learns its words from.
+/// Number of episodes whose first prompts train the tokenizer of a fallback model.
 const WORDS: usize = 64;
 
-/// Episodes of a world, and a model that learns to play them.
+/// The training of a language model on the episodes of a world.
 struct GrpoJob<W: TextWorld> {
     config: GrpoConfig,
     setups: Vec<W::Setup>,
     tokenizer: Tokenizer,
     generation: GenerationDefaults,
     pad: u32,
-    /// The model before training, where switching the adapter off does not give it.
+    /// Model before training; `None` if it is not needed, or is the model with its adapter
+    /// disabled.
     reference: Option<Qwen2>,
 }
 
@@ -53,7 +55,8 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
         self.setups.len().div_ceil(self.config.episodes_per_update)
     }
 
-    /// The episodes of an update. The order of an epoch follows from the seed and its number.
+    /// Returns the episodes of an update. Their order within an epoch follows from the seed and the
+    /// epoch's number.
     fn episodes(&self, update: usize) -> Vec<&W::Setup> {
         let per_epoch = self.updates_per_epoch();
         let order = (self.config.run).order(self.setups.len(), update / per_epoch);
@@ -85,7 +88,7 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
         }
     }
 
-    /// Returns completions as they are logged.
+    /// Decodes completions for the log.
     fn logged(&self, completions: &[Scored]) -> Result<Vec<LoggedCompletion>, RunError> {
         let text = |ids: &[u32]| self.tokenizer.decode(ids, false);
         let row = |scored: &Scored| {
@@ -100,7 +103,7 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
         completions.iter().map(row).collect()
     }
 
-    /// Asks the policy before training for its log-probabilities.
+    /// Sets the log-probabilities of the samples under the policy before training.
     fn compute_ref_logps(
         &self,
         model: &Qwen2,
@@ -142,7 +145,8 @@ impl<W: TextWorld + Trainable> Job for GrpoJob<W> {
         Vec::new()
     }
 
-    /// A prompt that was too long may have its room.
+    /// Allows a larger `max_length`, so that a run stopped by a prompt that was too long can be
+    /// resumed.
     fn resumable_overrides(&self) -> &'static [&'static str] {
         &["max_length"]
     }
@@ -155,7 +159,7 @@ impl<W: TextWorld + Trainable> Job for GrpoJob<W> {
             warnings,
             completions,
         } = self.collect(&state.model, update)?;
-        // Neighbours of like length need little padding.
+        // Sorting by length reduces padding.
         samples.sort_by_key(|sample| sample.prompt.len() + sample.completion.len());
         let objective = self.objective(&samples);
         if self.config.beta != 0.0 {
@@ -200,10 +204,10 @@ impl<W: TextWorld + Trainable> Job for GrpoJob<W> {
     }
 }
 
-/// Trains a model by playing, in a folder.
+/// Trains a model by playing episodes, with the run in a folder.
 ///
 /// # Errors
-/// If an option cannot be, the model cannot be read, or the run stops.
+/// If an option is invalid, the model cannot be read, or the run stops.
 pub fn train(
     config: &GrpoConfig,
     dir: &RunDir,
@@ -221,7 +225,7 @@ fn train_in<W: TextWorld + Trainable>(
 ) -> Result<Outcome, RunError> {
     config.check()?;
     let setups = setups::<W>(config)?;
-    // What a stand-in learns its words from.
+    // Texts that train the tokenizer of a fallback model.
     let words = || {
         let starts = setups.iter().take(WORDS).map(PromptState::<W>::new);
         starts.map(|start| start.prompt(config.prompt)).collect()

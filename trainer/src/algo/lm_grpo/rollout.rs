@@ -1,4 +1,4 @@
-//! Playing and rewarding: from episodes to groups of completions with advantages.
+//! Rollouts and rewards: turns episodes into groups of completions with advantages.
 
 use sentinel_env::rng::Streams;
 use sentinel_env::{Named, Origin};
@@ -20,48 +20,48 @@ use crate::trainable::Trainable;
 /// Names of the rewards, in the order of their weights.
 const REWARDS: [&str; 2] = ["environment", "valid_format"];
 
-/// The mean of equal rewards may differ from them by rounding, which divided by a deviation of nothing
-/// is still less than this, and no advantage.
+/// Advantages smaller than this are set to 0. They are rounding errors: the mean of equal rewards
+/// may differ from them slightly, and the difference is divided by a deviation near 0.
 const ROUNDING: f64 = 1e-9;
 
-/// A completion with what it earned; `valid` where it was read without a repair.
+/// A completion with its reward; `valid` if it was parsed without a repair.
 struct Slot {
     generation: Generation,
     reward: f64,
     valid: bool,
 }
 
-/// Whether a completion is an action without a repair.
+/// Returns `true` if a completion was parsed as an action without a repair.
 fn as_it_stands<A>(parsed: &Result<ParsedAction<A>, ParseError>) -> bool {
     parsed.as_ref().is_ok_and(|parsed| !parsed.repaired)
 }
 
-/// What an update learns from.
+/// The samples of an update, with metrics and warnings.
 pub(super) struct Collected {
-    /// Completions that are there, group by group.
+    /// Existing completions of all groups, group by group.
     pub(super) samples: Vec<Sample>,
     pub(super) metrics: Metrics,
     pub(super) warnings: Vec<String>,
-    /// Those of the first groups, to be logged.
+    /// Completions of the first groups, for the log.
     pub(super) completions: Vec<Scored>,
 }
 
-/// A completion with what it earned.
+/// A completion with its rewards and advantage, for the log.
 pub(super) struct Scored {
-    /// Number of its group.
+    /// Index of the completion's group.
     pub(super) group: usize,
     pub(super) prompt: Vec<u32>,
     pub(super) completion: Vec<u32>,
-    /// By name.
+    /// Rewards of the completion by name.
     pub(super) rewards: Metrics,
     pub(super) advantage: f64,
 }
 
-/// The episodes of a run: the tasks in turn, on training seeds from the first on.
+/// Creates the setups of a run's episodes: the tasks in turn, on the seeds of the configuration.
 pub(super) fn setups<W: TextWorld>(config: &GrpoConfig) -> Result<Vec<W::Setup>, RunError> {
     let rules = config.episode.rules::<W>()?;
     let streams = config.episode.streams_or::<W>(Streams::Independent)?;
-    // The reference's streams betray who sits where (docs/trust.md): nobody should learn that.
+    // The reference streams reveal hidden state (docs/trust.md), which must not be learned.
     if streams == Streams::Reference && W::STREAMS.contains(&Streams::Independent) {
         return Err(RunError::option("streams", "independent in training"));
     }
@@ -78,7 +78,7 @@ pub(super) fn setups<W: TextWorld>(config: &GrpoConfig) -> Result<Vec<W::Setup>,
     Ok(config.seeds()?.range().enumerate().map(setup).collect())
 }
 
-/// Plays episodes with the policy, and makes groups of what it says in their states.
+/// Plays episodes with the policy, and forms groups of completions from their states.
 pub(super) fn collect<W: TextWorld + Trainable>(
     config: &GrpoConfig,
     setups: &[&W::Setup],
@@ -109,7 +109,8 @@ pub(super) fn collect<W: TextWorld + Trainable>(
     finish(config, all, &mut metrics)
 }
 
-/// Groups of completions of single states, drawn from all steps of what was played.
+/// Forms groups of completions of single states, which are sampled from all steps of the played
+/// episodes.
 fn of_states<W: TextWorld + Trainable>(
     config: &GrpoConfig,
     played: &[Trajectory<W>],
@@ -132,7 +133,7 @@ fn of_states<W: TextWorld + Trainable>(
     let size = config.num_generations;
     let rollout_config = config.rollout_config()?;
     let found = agent.run(|agent| groups(&states, size, continuation, rollout_config, agent))?;
-    // Completions of the groups come first, those that play on come after.
+    // The completions of the groups come first, those of continuations after them.
     let mut generation = std::mem::take(&mut agent.generations).into_iter();
     let mut slot = |member: Member<W>| {
         Some(Slot {
@@ -148,12 +149,12 @@ fn of_states<W: TextWorld + Trainable>(
 fn heuristic<W: Playable>() -> Result<W::PolicyName, RunError> {
     let found = W::PolicyName::parse(W::ROLES.heuristic);
     found.ok_or(RunError::option(
-        "continue",
-        "own in a world without a heuristic",
+        "continuation",
+        "sampled or greedy in a world without a heuristic",
     ))
 }
 
-/// Groups of the rows that whole episodes from one start have at the same step.
+/// Forms groups of the rows that episodes from the same start have at the same step.
 fn reward_to_go<W: TextWorld>(
     config: &GrpoConfig,
     played: &[Trajectory<W>],
@@ -170,7 +171,7 @@ fn reward_to_go<W: TextWorld>(
         let longest = episodes.iter().map(|t| t.rows.len()).max().unwrap_or(0);
         all.extend((0..longest).map(|row| (start, row)));
     }
-    // One episode alone at a step is compared with nobody.
+    // A step that only one episode reaches has nothing to be compared with.
     let there = |(start, row): &(usize, usize)| {
         let episodes = &played[start * size..(start + 1) * size];
         episodes.iter().filter(|t| t.rows.len() > *row).count() > 1
@@ -195,7 +196,7 @@ fn reward_to_go<W: TextWorld>(
     places.iter().map(group).collect()
 }
 
-/// At most so many of these, in their order.
+/// Selects at most `most` items at random, and keeps their order.
 fn drawn<T>(mut all: Vec<T>, most: usize, seed: u64) -> Vec<T> {
     let mut order: Vec<usize> = (0..all.len()).collect();
     Random::new(seed).shuffle(&mut order);
@@ -206,7 +207,7 @@ fn drawn<T>(mut all: Vec<T>, most: usize, seed: u64) -> Vec<T> {
     all
 }
 
-/// Advantages, and what is logged about completions and rewards.
+/// Computes advantages, and records metrics of completions and rewards.
 fn finish(
     config: &GrpoConfig,
     groups: Vec<Vec<Option<Slot>>>,
@@ -278,7 +279,7 @@ fn finish(
     })
 }
 
-/// Returns the completions of as many whole groups as are to be logged.
+/// Returns the completions to log, in whole groups.
 fn scored(config: &GrpoConfig, groups: &[Vec<Option<Slot>>], advantages: &[f64]) -> Vec<Scored> {
     let size = config.num_generations;
     let logged = config.num_completions_to_log / size;
@@ -303,7 +304,8 @@ fn scored(config: &GrpoConfig, groups: &[Vec<Option<Slot>>], advantages: &[f64])
     rows.collect()
 }
 
-/// TRL's lengths, and how many completions are no action.
+/// Records TRL's completion lengths, and the share of completions that are not a valid action
+/// without repair.
 fn lengths(generation: &[&Slot], metrics: &mut Metrics) {
     let mut note = |name: &str, lengths: Vec<f64>| {
         let (min, mean, max) = crate::rl::min_mean_max(&lengths);
@@ -326,7 +328,7 @@ fn lengths(generation: &[&Slot], metrics: &mut Metrics) {
     metrics.insert("completions/invalid_rate".into(), invalid);
 }
 
-/// What the episodes show, under names of their own.
+/// Returns the statistics of the played episodes under `rollout/`.
 fn signals<W: TextWorld>(played: &[Trajectory<W>]) -> Metrics {
     let signals = Signals::from_trajectories(played);
     let values = [
@@ -349,7 +351,7 @@ mod tests {
     use super::as_it_stands;
     use sentinel_policy::text::{ParseError, ParsedAction, Reason};
 
-    /// The format's reward is for what needs no repair.
+    /// The format reward is only for completions that need no repair.
     #[test]
     fn a_repaired_completion_is_no_valid_format() {
         let parsed = |repaired| {

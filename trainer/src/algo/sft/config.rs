@@ -13,43 +13,43 @@ use crate::corpus::rollout::RolloutConfig;
 use crate::finetune::{RunError, RunOptions, Start};
 use crate::lm_agent::{Validation, ValidationWorld};
 
-/// Heading of the options of evaluations in help.
+/// Help heading of the options of evaluations.
 const EVALUATION: &str = "Evaluation";
 
 /// The options of `sentinel lm sft`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
 #[command(next_help_heading = "Fine-tuning")]
 pub struct SftConfig {
-    /// The corpus, JSON lines with prompt and completion, or messages
+    /// Corpus in JSON lines with prompt and completion, or messages
     #[arg(long, alias = "dataset-name", value_name = "FILE")]
     pub data: Option<PathBuf>,
-    /// The highest learning rate
+    /// Peak of the learning rate
     #[arg(long, value_name = "X", default_value_t = 2e-5, value_parser = parse_number::<f64>)]
     pub learning_rate: f64,
-    /// Rows that are computed at a time
+    /// Number of rows per micro-batch
     #[arg(long, alias = "batch-size", value_name = "N", default_value_t = 8)]
     pub per_device_train_batch_size: usize,
-    /// Batches that one optimizer step learns from
+    /// Number of micro-batches per optimizer step
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub gradient_accumulation_steps: usize,
-    /// What becomes of rows longer than --max-length
+    /// Treatment of rows longer than --max-length
     #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
     pub too_long: TooLong,
-    /// Put several examples into a row of up to --max-length tokens; none of them sees another.
-    /// --per-device-train-batch-size then counts such rows
+    /// Pack several examples into a row of up to --max-length tokens, without attention between
+    /// them. --per-device-train-batch-size then counts such rows
     #[arg(long)]
     pub packing: bool,
-    /// Train prompts as well, not completions alone
+    /// Train on prompts as well as completions
     #[arg(long)]
     pub train_on_prompt: bool,
     /// Keep the order of the file
     #[arg(long)]
     pub no_shuffle: bool,
-    /// The world of the evaluations that --eval-steps asks for
+    /// World of the evaluations that --eval-steps requests
     #[arg(long, value_name = "WORLD", value_parser = args::world(), help_heading = EVALUATION)]
     #[serde(default)]
     pub eval_world: Option<WorldName>,
-    /// Tasks of --eval-world with commas between, or all
+    /// Tasks of --eval-world, separated by commas, or all
     #[arg(long, alias = "eval-tasks", value_name = "TASKS", default_value = "all", help_heading = EVALUATION)]
     #[serde(default = "all_tasks")]
     pub eval_task: String,
@@ -57,7 +57,7 @@ pub struct SftConfig {
     #[arg(long, value_name = "RULES", default_value = "reference", help_heading = EVALUATION)]
     #[serde(default = "reference_rules")]
     pub eval_rules: String,
-    /// How the evaluations put an observation into words
+    /// Style of the prompts in evaluations
     #[arg(long, value_name = "STYLE", default_value_t, value_parser = named::<PromptStyle>(),
         help_heading = EVALUATION)]
     #[serde(default)]
@@ -76,12 +76,12 @@ fn reference_rules() -> String {
     "reference".to_owned()
 }
 
-/// Longest completion of an evaluation, in tokens, and prompts that are completed side by side.
+/// Longest completion of an evaluation, in tokens, and number of prompts completed together.
 const EVAL_TOKENS: usize = 192;
 const EVAL_BATCH: usize = 64;
 
 impl SftConfig {
-    /// Returns the evaluation that the options ask for.
+    /// Returns the evaluation that the options request, if any.
     pub(super) fn validation(&self, start: &Start) -> Result<Option<Validation>, RunError> {
         if self.run.eval_steps == 0 {
             return Ok(None);

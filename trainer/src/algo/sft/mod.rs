@@ -1,12 +1,14 @@
-//! Supervised fine-tuning of a language model, `sentinel lm sft`: rows of prompt and completion, and the loss of
-//! TRL's `SFTTrainer`.
+//! Supervised fine-tuning of a language model, `sentinel lm sft`, with the loss of TRL's
+//! `SFTTrainer`.
 //!
-//! * [`prepare`]: examples become tokens; what is too long is counted, and never cut unasked.
-//! * [`SftJob`]: the rows of each optimizer step.
-//! * [`packed_gradient`]: the loss of these rows, in micro-batches; examples may share rows.
-//! * [`train`]: a whole run.
+//! * [`prepare`]: encodes examples as rows; rows that are too long are counted, and truncated only
+//!   on request.
+//! * [`SftJob`]: selects the rows of each optimizer step.
+//! * [`packed_gradient`]: computes the loss of these rows in micro-batches; examples can share
+//!   rows.
+//! * [`train`]: runs a whole training.
 //!
-//! All labels of a window weigh the same, whatever micro-batch they are in.
+//! All labels between two optimizer steps have the same weight, whatever micro-batch they are in.
 
 use std::sync::atomic::AtomicBool;
 
@@ -25,20 +27,20 @@ mod rows;
 pub use config::SftConfig;
 pub use rows::{Prepared, RowOptions, SftRow, TooLong, pack, prepare};
 
-/// Rows, and the order in which they are learned.
+/// The training rows with the order in which they are trained.
 pub struct SftJob {
     config: SftConfig,
     prepared: Prepared,
-    /// Which of the rows are read as one.
+    /// Indices of the rows that are packed into one, for each packed row.
     packs: Vec<Vec<usize>>,
     pad: u32,
 }
 
 impl SftJob {
-    /// A job of these rows.
+    /// Creates a job that trains on these rows.
     ///
     /// # Errors
-    /// If an option cannot be, or there is no row.
+    /// If an option is invalid, or there are no rows.
     pub fn new(config: SftConfig, prepared: Prepared, pad: u32) -> Result<Self, RunError> {
         config.check()?;
         if prepared.rows.is_empty() {
@@ -61,12 +63,14 @@ impl SftJob {
         })
     }
 
-    /// [`SftConfig::check`] has seen that there is such a number.
+    /// Returns the number of rows per optimizer step. [`SftConfig::check`] ensures that it does not
+    /// overflow.
     fn window(&self) -> usize {
         self.config.per_device_train_batch_size * self.config.gradient_accumulation_steps
     }
 
-    /// The rows of an optimizer step. The order of an epoch follows from the seed and its number.
+    /// Returns the rows of an optimizer step. Their order within an epoch follows from the seed and
+    /// the epoch's number.
     fn rows(&self, step: usize) -> Vec<Vec<&SftRow>> {
         let all = &self.packs;
         let per_epoch = self.steps_per_epoch();
@@ -108,7 +112,7 @@ impl Job for SftJob {
             ("cut", self.prepared.cut.len()),
             ("unlabelled", self.prepared.unlabelled.len()),
         ];
-        // Where each row is one of its own, that is no further count.
+        // Without packing this count would equal `rows`.
         let packed = (self.config.packing).then_some(("packed_rows", self.packs.len()));
         let counts = counts.into_iter().chain(packed);
         let counts = counts.map(|(name, count)| (name.to_owned(), count as f64));
@@ -141,7 +145,7 @@ impl Job for SftJob {
 
     fn update(&mut self, state: &mut State) -> Result<Update, RunError> {
         let mut rows = self.rows(state.done);
-        // Neighbours of like length need little padding; the loss of a window has no order.
+        // Sorting by length reduces padding; the loss does not depend on the order.
         rows.sort_by_key(|row| row.iter().map(|example| example.ids.len()).sum::<usize>());
         let pass = self.config.run.pass(state.done);
         let found = packed_gradient(
@@ -163,7 +167,7 @@ impl Job for SftJob {
     }
 }
 
-/// Trains a model on a corpus in a folder.
+/// Trains a model on a corpus, with the run in a folder.
 ///
 /// # Errors
 /// If the model or the corpus cannot be read, rows do not fit, or the run stops.
@@ -205,7 +209,7 @@ pub fn train(
     run(&mut job, state, &metadata, validation, dir, stop, listen)
 }
 
-/// All that is said in a corpus, which a new tokenizer learns its words from.
+/// Returns all texts of a corpus, on which the tokenizer of a fallback model is trained.
 fn texts(examples: &[Example]) -> Vec<String> {
     let of_example = |example: &Example| {
         let mut all = match &example.prompt {
@@ -218,30 +222,33 @@ fn texts(examples: &[Example]) -> Vec<String> {
     examples.iter().flat_map(of_example).collect()
 }
 
-/// What a window gave.
+/// The results of the rows between two optimizer steps.
 #[derive(Debug)]
 pub struct WindowLoss {
-    /// Mean of `-log p` over the labels of the window.
+    /// Mean of `-log p` over all labels.
     pub loss: f64,
-    /// Its gradients.
+    /// Gradients of the loss.
     pub grads: Grads,
-    /// Share of the labels that were the most likely token; mean over micro-batches, as TRL logs it.
+    /// Share of labels that were the most likely token; mean over micro-batches, as TRL logs it.
     pub accuracy: f64,
-    /// Mean entropy of the labels' distributions; mean over micro-batches.
+    /// Mean entropy of the labels' distributions, in nats; mean over micro-batches.
     pub entropy: f64,
-    /// Tokens that were read, without padding.
+    /// Number of tokens that were read, without padding.
     pub tokens: usize,
-    /// Tokens that were trained.
+    /// Number of tokens that were trained.
     pub labels: usize,
 }
 
-/// The loss of the rows between two optimizer steps and its gradients, `micro` rows at a time
-/// (TRL: the sum of `-log p` over the number of labels in the whole window, not a mean of means). A row
-/// may hold several examples, of which none sees another: loss and gradients are those of the examples
-/// in rows of their own.
+/// Computes the loss of the rows between two optimizer steps and its gradients, `micro` rows at a
+/// time.
+///
+/// As in TRL, the loss is the sum of `-log p` divided by the number of labels in all micro-batches,
+/// not a mean of means. A row can hold several examples without attention between them: loss and
+/// gradients are those of the examples in rows of their own.
 ///
 /// # Errors
-/// If there is no label, in all or in one micro-batch, nothing is trained, or the device cannot be read.
+/// If there is no label, in all or in one micro-batch, nothing is trained, or the device cannot be
+/// read.
 pub fn packed_gradient(
     model: &Qwen2,
     rows: &[Vec<&SftRow>],
@@ -311,7 +318,7 @@ fn micro_batch(
     })
 }
 
-/// A device has no tensor without numbers.
+/// Creates the error for a batch without labels, because tensors cannot be empty.
 const fn no_labels(what: &'static str) -> LmError {
     LmError::Length {
         what,
@@ -320,7 +327,7 @@ const fn no_labels(what: &'static str) -> LmError {
     }
 }
 
-/// Rows as a model reads them, and the tokens that are trained.
+/// Packs rows into a batch, and selects the tokens that are trained.
 fn read(
     model: &Qwen2,
     rows: &[Vec<&SftRow>],

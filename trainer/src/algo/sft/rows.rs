@@ -1,5 +1,5 @@
-//! Rows of tokens: from examples to rows that know where their completion begins, and which examples share a
-//! row.
+//! Encoding of examples as token rows with the start of their completion, and packing of several
+//! examples into a row.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,69 +8,73 @@ use serde::{Deserialize, Serialize};
 use crate::corpus::{Example, Prompt, Role, Turn};
 use crate::lm::{LmError, Message, Tokenizer};
 
-/// What becomes of a row that is longer than the limit.
+/// The treatment of rows that are longer than the limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
 pub enum TooLong {
-    /// Training does not begin.
+    /// Stop before training begins
     #[default]
     Refuse,
-    /// It is left out, counted and reported.
+    /// Leave the row out, and report the number of such rows
     Drop,
-    /// Its end is cut off, as TRL does; left out where no part of the completion is left.
+    /// Cut off its end, as TRL does; leave it out if no trained token remains
     Cut,
 }
 
-/// How rows are made.
+/// Options of [`prepare`], which encodes examples as rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowOptions {
-    /// Most tokens of a row.
+    /// Largest number of tokens in a row.
     pub max_length: usize,
-    /// What becomes of longer ones.
+    /// Treatment of longer rows.
     pub too_long: TooLong,
-    /// Whether only the completion is trained, not the prompt.
+    /// `true` to train on the completion only, not on the prompt.
     pub completion_only: bool,
 }
 
-/// A row of tokens.
+/// A row of tokens to train on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SftRow {
-    /// Prompt and completion.
+    /// Tokens of prompt and completion.
     pub ids: Vec<u32>,
-    /// Tokens before the first one that is trained.
+    /// Index of the first token that is trained.
     pub start: usize,
 }
 
 impl SftRow {
-    /// Tokens that are trained. The first token of a row has nothing before it to be predicted by.
+    /// Returns the number of trained tokens. The first token of a row cannot be trained, because no
+    /// token before it predicts it.
     #[must_use]
     pub fn labels(&self) -> usize {
         self.ids.len().saturating_sub(self.start.max(1))
     }
 }
 
-/// All rows, and what could not be one.
+/// The encoded rows, and the lines of the corpus that were left out or cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prepared {
     /// Rows in the order of the examples.
     pub rows: Vec<SftRow>,
     /// Lines of the corpus that were left out as too long.
     pub dropped: Vec<usize>,
-    /// Lines whose end was cut off.
+    /// Lines of the corpus whose end was cut off.
     pub cut: Vec<usize>,
-    /// Lines that were left out because no token of theirs would be trained, as where a template
-    /// shows nothing of the answer.
+    /// Lines that were left out because none of their tokens would be trained, for example because
+    /// the template does not render the answer.
     pub unlabelled: Vec<usize>,
-    /// Tokens of the longest row that was kept.
+    /// Number of tokens in the longest row.
     pub longest: usize,
 }
 
-/// Makes rows of examples. A chat goes through the template: its prompt is what the chat without
-/// the answer, with the answer begun, and the whole chat have in common at their start.
+/// Encodes examples as rows.
+///
+/// A chat is rendered with the chat template. Its prompt is the common beginning of two renderings:
+/// the chat without the answer but with the generation prompt, and the whole chat.
 ///
 /// # Errors
-/// If there is no template for a chat, or a row is too long and that is refused.
+/// If a chat needs a template and there is none, or a row is too long and `too_long` is
+/// [`TooLong::Refuse`].
 pub fn prepare(
     tokenizer: &Tokenizer,
     examples: &[Example],
@@ -128,7 +132,7 @@ fn encode(tokenizer: &Tokenizer, example: &Example) -> Result<SftRow, LmError> {
         }
         Prompt::Text(text) => {
             let asked = tokenizer.encode(text)?;
-            // A text does not say where it ends, as a template does.
+            // Without a template, nothing marks the end of the text.
             let end = tokenizer.special_tokens().get("eos_token");
             let end = end.filter(|end| !example.completion.ends_with(*end));
             let end = end.map_or("", String::as_str);
@@ -140,7 +144,7 @@ fn encode(tokenizer: &Tokenizer, example: &Example) -> Result<SftRow, LmError> {
     }
 }
 
-/// A turn as templates know it.
+/// Converts a turn to a message of a chat template.
 fn message(turn: &Turn) -> Message {
     let role = match turn.role {
         Role::System => "system",
@@ -150,17 +154,19 @@ fn message(turn: &Turn) -> Message {
     Message::new(role, &turn.content)
 }
 
-/// Puts lengths into rows of at most `limit`: the longest first, each into the row that it leaves the
-/// least room in, into a new one where it fits nowhere. Of equal lengths the earlier comes first, of rows
-/// with equal room the one that has had it longest. A length above the limit gets a row of its own.
+/// Packs lengths into rows of at most `limit` by best-fit decreasing, as TRL's `bfd` strategy.
 ///
-/// Gives the places of the lengths, row by row.
+/// The longest comes first, and goes into the row that it leaves the least room in, or into a new
+/// row if it fits in none. Of equal lengths the earlier comes first; of rows with equal room the
+/// one that has had it longest is used. A length above the limit gets a row of its own.
+///
+/// Returns the indices of the lengths, row by row.
 #[must_use]
 pub fn pack(lengths: &[usize], limit: usize) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..lengths.len()).collect();
     order.sort_by_key(|place| std::cmp::Reverse(lengths[*place]));
     let mut rows: Vec<Vec<usize>> = Vec::new();
-    // Rows with room, by how much it is.
+    // Rows with remaining room, keyed by the amount.
     let mut open: BTreeMap<usize, VecDeque<usize>> = BTreeMap::new();
     for place in order {
         let length = lengths[place];
@@ -188,7 +194,8 @@ mod tests {
 
     use super::*;
 
-    /// `trl.data_utils.pack_dataset(…, strategy="bfd")` of TRL 1.16.0 on rows of these lengths.
+    /// Results of `trl.data_utils.pack_dataset(…, strategy="bfd")` of TRL 1.16.0 for rows of these
+    /// lengths.
     #[test]
     fn rows_are_those_of_trl() {
         let found = pack(&[5, 3, 7, 2, 6, 1, 4, 8, 3, 5], 8);

@@ -1,16 +1,18 @@
-//! `{% generation %}` tags: they enclose what the assistant writes. The template engine knows no
-//! such tag; a block filter of its own takes their place and leaves marks in the text.
+//! `{% generation %}` tags, which enclose the assistant's text in a chat template.
+//!
+//! The template engine does not know these tags. They are replaced by a block filter that encloses
+//! the text in two reserved characters, from which the ranges are recovered after rendering.
 
 use std::ops::Range;
 
-/// The filter that the tags become.
+/// Name of the filter that replaces the tags.
 pub(super) const FILTER: &str = "sentinel_generation";
 
-/// Code points that Unicode keeps free of characters.
+/// Unicode noncharacters, which are reserved for internal use.
 const OPEN: char = '\u{fdd0}';
 const CLOSE: char = '\u{fdd1}';
 
-/// Puts the filter's tags in the place of the generation tags.
+/// Replaces the generation tags of a template by tags of the filter.
 pub(super) fn translate(source: &str) -> String {
     let mut out = String::with_capacity(source.len());
     let mut rest = source;
@@ -36,9 +38,9 @@ pub(super) fn enclose(text: &str) -> String {
     format!("{OPEN}{text}{CLOSE}")
 }
 
-/// Takes the marks out of a text; gives what they enclosed.
+/// Removes the markers from a text, and returns it with the ranges of bytes that they enclosed.
 pub(super) fn cut(text: &str) -> Result<(String, Vec<Range<usize>>), &'static str> {
-    let odd = "a message holds U+FDD0 or U+FDD1, which are no characters: remove them";
+    let odd = "a message holds U+FDD0 or U+FDD1, which are not characters: remove them";
     let mut plain = String::with_capacity(text.len());
     let (mut written, mut open) = (Vec::new(), None);
     for character in text.chars() {

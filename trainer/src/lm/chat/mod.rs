@@ -1,4 +1,4 @@
-//! Chat templates: messages to the text that a model was trained on.
+//! Chat templates, which turn messages into the text format that a model was trained on.
 
 mod marks;
 mod python;

@@ -1,4 +1,5 @@
-//! JSON as Python's `json.dumps(.., ensure_ascii=False)` writes it: models were trained on that.
+//! JSON formatted like Python's `json.dumps(.., ensure_ascii=False)`, the format that models were
+//! trained on.
 
 use std::io::{self, Write};
 
@@ -7,7 +8,7 @@ use minijinja::{Error, ErrorKind};
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
-/// The filter `tojson` of chat templates.
+/// Implements the `tojson` filter of chat templates.
 pub(super) fn to_json(value: &Value, options: Kwargs) -> Result<String, Error> {
     let indent: Option<usize> = options.get("indent")?;
     let _: Option<Value> = options.get("ensure_ascii")?;
@@ -26,11 +27,11 @@ pub(super) fn to_json(value: &Value, options: Kwargs) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|e| failed(e.to_string()))
 }
 
-/// Blanks where Python puts them.
+/// A formatter that places whitespace as Python does.
 struct Style {
     indent: Option<usize>,
     depth: usize,
-    /// Whether the list or object that was written last holds anything.
+    /// `true` if the list or object written last is not empty.
     filled: bool,
 }
 
@@ -109,7 +110,7 @@ impl Formatter for Style {
     }
 }
 
-/// A number as Python's `repr` writes it: the shortest digits, with an exponent below 1e-4 and from
+/// Formats a number like Python's `repr`: the shortest digits, with an exponent below 1e-4 and from
 /// 1e16.
 fn number(value: f64) -> String {
     let text = format!("{value:e}");

@@ -1,4 +1,4 @@
-//! A template with the surroundings that transformers gives it.
+//! Chat templates rendered in the same environment as in transformers.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,43 +11,43 @@ use serde::{Deserialize, Serialize};
 use super::{marks, python, time};
 use crate::lm::LmError;
 
-/// A message, or the description of a tool: JSON whose keys keep their order.
+/// A message or a tool description: a JSON value whose keys keep their order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Message(Value);
 
 impl Message {
-    /// A message of plain text.
+    /// Creates a message of plain text.
     #[must_use]
     pub fn new(role: &str, content: &str) -> Self {
         Self(context! { role, content })
     }
 }
 
-/// A text, and which parts of it the assistant wrote.
+/// A rendered conversation with the ranges that the assistant wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rendered {
-    /// The text.
+    /// Text of the conversation.
     pub text: String,
-    /// What stands between the template's `{% generation %}` tags, as ranges of bytes; nothing
-    /// where the template has no such tags.
+    /// Byte ranges enclosed by the template's `{% generation %}` tags; empty if the template has
+    /// none.
     pub written: Vec<Range<usize>>,
 }
 
-/// A chat template.
+/// A parsed chat template.
 #[derive(Clone, Debug)]
 pub struct ChatTemplate {
     path: PathBuf,
     source: String,
-    /// For conversations with tools, where the file has one of its own.
+    /// Template for conversations with tools, if the file has a separate one.
     with_tools: Option<String>,
-    /// `bos_token` and so on.
+    /// Special tokens by role, such as `bos_token`.
     special: BTreeMap<String, String>,
 }
 
 impl ChatTemplate {
-    /// A template from its text. `path` says in errors where it is from; `special` are tokens that
-    /// it may name, such as `eos_token`.
+    /// Parses a template. `path` names its source in errors; `special` holds tokens that it may
+    /// refer to, such as `eos_token`.
     ///
     /// # Errors
     /// If it does not parse.
@@ -66,7 +66,7 @@ impl ChatTemplate {
         Ok(template)
     }
 
-    /// The same with another text for conversations with tools.
+    /// Adds a separate template for conversations with tools.
     ///
     /// # Errors
     /// If it does not parse.
@@ -83,10 +83,11 @@ impl ChatTemplate {
         parsed.map(|_| ()).map_err(|error| self.failed(&error))
     }
 
-    /// The text of a conversation. With `add_generation_prompt` the assistant's turn is begun.
+    /// Renders a conversation. `add_generation_prompt` appends the beginning of the assistant's
+    /// turn.
     ///
     /// # Errors
-    /// If the template refuses the messages.
+    /// If the template rejects the messages.
     pub fn render(
         &self,
         messages: &[Message],
@@ -127,7 +128,7 @@ impl ChatTemplate {
     }
 }
 
-/// What transformers sets up around a template.
+/// Creates an environment with the settings, filters and functions of transformers.
 fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_trim_blocks(true);

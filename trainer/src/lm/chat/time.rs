@@ -1,4 +1,5 @@
-//! `strftime_now` of chat templates, in UTC so that one text does not depend on where it is made.
+//! The `strftime_now` function of chat templates, in UTC, so that a text does not depend on the
+//! time zone.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -28,13 +29,13 @@ const DAYS: [&str; 7] = [
     "Wednesday",
 ];
 
-/// The present moment in a format of C's `strftime`.
+/// Formats the current time like C's `strftime`.
 pub(super) fn now(format: &str) -> Result<String, Error> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     at(since.map_or(0, |since| since.as_secs()), format)
 }
 
-/// A moment, in seconds since 1970.
+/// Formats a time given in seconds since 1970.
 fn at(seconds: u64, format: &str) -> Result<String, Error> {
     let (days, time) = (seconds / 86_400, seconds % 86_400);
     let (year, month, day) = date(days);
@@ -76,7 +77,7 @@ fn at(seconds: u64, format: &str) -> Result<String, Error> {
     Ok(out)
 }
 
-/// Year, month and day of the Gregorian calendar.
+/// Converts days since 1970 to year, month and day of the Gregorian calendar.
 fn date(mut days: u64) -> (u64, usize, u64) {
     let leap = |year: u64| {
         year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))

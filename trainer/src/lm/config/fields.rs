@@ -1,4 +1,4 @@
-//! Keys of a JSON object, each error with file, key and the way out.
+//! Typed access to the keys of a JSON object, with errors that name file, key and remedy.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::lm::LmError;
 
-/// An object of a file.
+/// A JSON object read from a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Fields {
     path: PathBuf,
@@ -14,7 +14,7 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    /// Reads a file that holds one object.
+    /// Reads a file that holds one JSON object. `kind` names the expected content in errors.
     pub(crate) fn read(path: &Path, kind: &'static str) -> Result<Self, LmError> {
         let bytes = std::fs::read(path).map_err(|error| LmError::read(path, error))?;
         let format = |reason: String| LmError::Format {
@@ -31,17 +31,17 @@ impl Fields {
         }
     }
 
-    /// A value that is there and not null.
+    /// Returns a value that is present and not null.
     pub(crate) fn get(&self, key: &str) -> Option<&Value> {
         self.values.get(key).filter(|value| !value.is_null())
     }
 
-    /// All of them.
+    /// Returns all keys and values of the object.
     pub(crate) const fn values(&self) -> &Map<String, Value> {
         &self.values
     }
 
-    /// An object within the object.
+    /// Returns a nested object, or `None` if the key is missing or null.
     pub(crate) fn inner(&self, key: &str) -> Result<Option<Self>, LmError> {
         match self.get(key) {
             None => Ok(None),
@@ -53,13 +53,13 @@ impl Fields {
         }
     }
 
-    /// A whole number of at least 1.
+    /// Returns an integer of at least 1.
     pub(crate) fn count(&self, key: &str) -> Result<usize, LmError> {
         self.optional_count(key)?
             .ok_or_else(|| self.wrong(key, "is missing", "write a whole number of at least 1"))
     }
 
-    /// The same, if it is there.
+    /// Returns an integer of at least 1, or `None` if the key is missing or null.
     pub(crate) fn optional_count(&self, key: &str) -> Result<Option<usize>, LmError> {
         let Some(value) = self.get(key) else {
             return Ok(None);
@@ -76,7 +76,7 @@ impl Fields {
         number.map(Some).ok_or_else(wrong)
     }
 
-    /// A finite number, if it is there.
+    /// Returns a finite number, or `None` if the key is missing or null.
     pub(crate) fn number(&self, key: &str) -> Result<Option<f64>, LmError> {
         let Some(value) = self.get(key) else {
             return Ok(None);
@@ -86,7 +86,7 @@ impl Fields {
         number.map(Some).ok_or_else(wrong)
     }
 
-    /// True or false; false when it is not there.
+    /// Returns a boolean; `false` if the key is missing or null.
     pub(crate) fn flag(&self, key: &str) -> Result<bool, LmError> {
         match self.get(key) {
             None => Ok(false),
@@ -95,7 +95,7 @@ impl Fields {
         }
     }
 
-    /// A text, if it is there.
+    /// Returns a string, or `None` if the key is missing or null.
     pub(crate) fn text(&self, key: &str) -> Result<Option<&str>, LmError> {
         match self.get(key) {
             None => Ok(None),
@@ -104,7 +104,7 @@ impl Fields {
         }
     }
 
-    /// A token id, several, or none.
+    /// Returns token ids from a single id or a list; empty if the key is missing or null.
     pub(crate) fn tokens(&self, key: &str) -> Result<Vec<u32>, LmError> {
         let id = |value: &Value| value.as_u64().and_then(|id| u32::try_from(id).ok());
         let Some(value) = self.get(key) else {
@@ -120,7 +120,7 @@ impl Fields {
         })
     }
 
-    /// The error about a key.
+    /// Creates an error about a key.
     pub(crate) fn wrong(&self, key: &str, problem: &str, remedy: &str) -> LmError {
         LmError::Key {
             path: self.path.clone(),

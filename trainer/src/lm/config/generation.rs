@@ -1,36 +1,37 @@
-//! `generation_config.json`: how a model wants to be sampled, and where it ends.
+//! `generation_config.json`: suggested sampling parameters and stop tokens.
 
 use std::path::Path;
 
 use super::Fields;
 use crate::lm::LmError;
 
-/// What a checkpoint suggests for generation. Nothing of it applies unless a caller takes it up.
+/// The generation parameters that a checkpoint suggests. They apply only if a caller uses them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GenerationDefaults {
-    /// Tokens that end a text: one or several in the file.
+    /// Ids of the tokens that end a text; the file holds one or several.
     pub eos_token_ids: Vec<u32>,
-    /// What fills the rows of a batch.
+    /// Id of the token that pads the rows of a batch.
     pub pad_token_id: Option<u32>,
-    /// Whether to sample instead of taking the best token.
+    /// `true` for sampling, `false` for greedy decoding.
     pub do_sample: bool,
-    /// Divides the logits.
+    /// Divisor of the logits when sampling.
     pub temperature: Option<f64>,
-    /// Keeps the most likely tokens up to this mass.
+    /// Probability mass for nucleus sampling: the most likely tokens up to this mass are kept.
     pub top_p: Option<f64>,
-    /// Keeps so many tokens.
+    /// Number of most likely tokens that are kept; `None` keeps all.
     pub top_k: Option<usize>,
-    /// Weakens tokens that are in the text.
+    /// Penalty for tokens that already occur in the text.
     pub repetition_penalty: Option<f64>,
 }
 
 impl GenerationDefaults {
-    /// Reads a folder's `generation_config.json`. Where a text ends and what fills rows is in its
-    /// `config.json` if the former is not there or has no such key; a key that is null says that there
-    /// is none.
+    /// Reads `generation_config.json` of a folder.
+    ///
+    /// Stop and padding tokens come from `config.json` if `generation_config.json` does not exist
+    /// or lacks the key; a key that is null means that there is no such token.
     ///
     /// # Errors
-    /// If a file cannot be read or a key makes no sense.
+    /// If a file cannot be read or a value is invalid.
     pub fn read(folder: &Path) -> Result<Self, LmError> {
         let read = |path: &Path| Fields::read(path, "a generation configuration");
         let own = folder.join("generation_config.json");

@@ -1,4 +1,4 @@
-//! What a checkpoint's JSON files say: the model's shape and how it wants to be sampled.
+//! The JSON files of a checkpoint: model configuration and suggested sampling parameters.
 
 mod fields;
 mod generation;

@@ -1,5 +1,5 @@
-//! `config.json` of a Qwen2 or Qwen2.5 model, in the spelling of the Hub (`rope_theta`,
-//! `torch_dtype`) and in that of transformers 5 (`rope_parameters`, `dtype`).
+//! `config.json` of a Qwen2 or Qwen2.5 model, with the key names of existing checkpoints
+//! (`rope_theta`, `torch_dtype`) and those of transformers 5 (`rope_parameters`, `dtype`).
 
 use std::path::Path;
 
@@ -8,43 +8,43 @@ use serde_json::{Value, json};
 use super::Fields;
 use crate::lm::LmError;
 
-/// The shape of a Qwen2 model.
+/// The configuration of a Qwen2 model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelConfig {
-    /// Rows of the embedding.
+    /// Number of token ids: rows of the embedding.
     pub vocab_size: usize,
     /// Width of the residual stream.
     pub hidden_size: usize,
-    /// Width within the feed-forward part.
+    /// Width of the feed-forward layers.
     pub intermediate_size: usize,
-    /// Decoder layers.
+    /// Number of decoder layers.
     pub num_hidden_layers: usize,
-    /// Heads of queries.
+    /// Number of query heads.
     pub num_attention_heads: usize,
-    /// Heads of keys and values; divides the former.
+    /// Number of key and value heads; a divisor of `num_attention_heads`.
     pub num_key_value_heads: usize,
-    /// Longest sequence, in tokens.
+    /// Length of the longest sequence, in tokens.
     pub max_position_embeddings: usize,
     /// Base of the rotary frequencies.
     pub rope_theta: f64,
-    /// Added to the mean square in a norm.
+    /// Term added to the mean square in RMS norms.
     pub rms_norm_eps: f64,
-    /// Whether the head is the embedding.
+    /// `true` if the output head is the embedding.
     pub tie_word_embeddings: bool,
-    /// Standard deviation of new weights.
+    /// Standard deviation of newly initialised weights.
     pub initializer_range: f64,
 }
 
 impl ModelConfig {
-    /// Reads a folder's `config.json`.
+    /// Reads `config.json` of a folder.
     ///
     /// # Errors
-    /// If it cannot be read, or describes no model that is understood here.
+    /// If it cannot be read, or describes an unsupported model.
     pub fn read(folder: &Path) -> Result<Self, LmError> {
         Self::read_file(&folder.join("config.json"))
     }
 
-    /// Reads such a file by any name.
+    /// Reads a configuration from a file of any name.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -94,19 +94,19 @@ impl ModelConfig {
         Ok(())
     }
 
-    /// Width of a head.
+    /// Returns the width of one attention head.
     #[must_use]
     pub const fn head_dim(&self) -> usize {
         self.hidden_size / self.num_attention_heads
     }
 
-    /// Width of all keys, or all values, of a token.
+    /// Returns the width of all keys, or of all values, of a token.
     #[must_use]
     pub const fn key_value_size(&self) -> usize {
         self.num_key_value_heads * self.head_dim()
     }
 
-    /// The content of a `config.json` with both spellings, so that old and new readers take it.
+    /// Returns the content of a `config.json` with both sets of key names, for old and new readers.
     #[must_use]
     pub fn to_json(&self) -> Value {
         json!({
@@ -160,7 +160,8 @@ fn check_kind(fields: &Fields) -> Result<(), LmError> {
     Ok(())
 }
 
-/// A window of attention is not computed here; most checkpoints name one and switch it off.
+/// Rejects sliding-window attention, which is not implemented. Most checkpoints configure a window
+/// but disable it.
 fn check_window(fields: &Fields) -> Result<(), LmError> {
     let remedy = "only full attention can be run";
     if fields.flag("use_sliding_window")? {
@@ -181,8 +182,8 @@ fn check_window(fields: &Fields) -> Result<(), LmError> {
     }
 }
 
-/// The base of the rotary frequencies in either spelling; 10000 as in transformers when neither is
-/// there.
+/// Returns the base of the rotary frequencies under either key name; 10000 as in transformers if
+/// neither exists.
 fn rope_theta(fields: &Fields) -> Result<f64, LmError> {
     let inner = fields.inner("rope_parameters")?;
     let scaling = fields.inner("rope_scaling")?;

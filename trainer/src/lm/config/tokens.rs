@@ -1,5 +1,4 @@
-//! Tokens that `config.json` names and that are no part of a model's shape: where texts begin and end,
-//! and what fills rows.
+//! Token ids in `config.json` that are not part of a model's shape: begin, end and padding.
 
 use std::path::Path;
 
@@ -10,8 +9,9 @@ use crate::lm::LmError;
 
 const KEYS: [&str; 3] = ["bos_token_id", "eos_token_id", "pad_token_id"];
 
-/// Those that a folder's `config.json` names, for the `config.json` of a model made from it: where
-/// there is no `generation_config.json`, nothing else says where a text ends.
+/// Returns the token ids named in a folder's `config.json`, for the `config.json` of a model
+/// derived from it. Without a `generation_config.json` these keys are the only record of the stop
+/// token.
 pub(crate) fn special_tokens(folder: &Path) -> Result<Map<String, Value>, LmError> {
     let fields = Fields::read(&folder.join("config.json"), "a model configuration")?;
     let named = |key: &str| Some((key.to_owned(), fields.get(key)?.clone()));

@@ -1,5 +1,4 @@
-//! A model prepared for reading and writing token by token: adapters merged, layers that read the
-//! same input joined into one product.
+//! A model prepared for decoding: adapters merged, and layers with the same input concatenated.
 
 use burn::tensor::{DType, Int, Tensor};
 
@@ -8,20 +7,20 @@ use crate::lm::model::{
 };
 use crate::lm::parameter::indices;
 
-/// A model with the keys and values of what it has read.
+/// A decoder with the key-value cache of the tokens it has read.
 pub(super) struct Decoder<'a> {
     model: &'a Qwen2,
     pass: Pass,
     blocks: &'a [DecodeLayer],
     cache: Cache,
-    /// `[rows, 1, 1, capacity]`.
+    /// Attention mask of generated tokens, `[rows, 1, 1, capacity]`.
     mask: Option<Tensor<4>>,
-    /// Where the next token of each row stands.
+    /// `[rows]`: position of the next token.
     positions: Vec<usize>,
 }
 
 impl<'a> Decoder<'a> {
-    /// The layers of a model as decoders read them: the work that all of them share.
+    /// Prepares the layers of a model for decoding; several decoders can share the result.
     pub(super) fn blocks(model: &Qwen2) -> Vec<DecodeLayer> {
         let decode_layer = |block: &Block| block.decode_layer(Pass::EVALUATION);
         model.blocks.iter().map(decode_layer).collect()
@@ -38,7 +37,8 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Reads prompts, padded on the left; gives the logits of each one's next token.
+    /// Reads prompts, padded on the left, and returns the logits of their next tokens,
+    /// `[rows, vocabulary]`.
     pub(super) fn read(&mut self, prompts: &Batch) -> Tensor<2> {
         let (model, rows, tokens) = (self.model, prompts.rows(), prompts.tokens());
         self.cache = Cache::new(model.config(), rows, tokens, model.device());
@@ -48,7 +48,8 @@ impl<'a> Decoder<'a> {
         self.finish(x.select(0, last))
     }
 
-    /// Gives each row of a batch the prompt at its place, and room for `more` tokens.
+    /// Expands the cache to one row per completion, with room for `more` tokens each. `of_row`
+    /// holds the prompt index of each row, and `places` the same as a tensor.
     pub(super) fn spread(
         &mut self,
         places: &Tensor<1, Int>,
@@ -68,7 +69,7 @@ impl<'a> Decoder<'a> {
         self.positions = of_row.iter().map(|at| lengths[*at]).collect();
     }
 
-    /// Goes on with these rows alone.
+    /// Continues with the given rows only.
     pub(super) fn keep(&mut self, rows: &[usize]) {
         let places = indices(rows.iter().copied(), self.model.device());
         self.cache.select(&places);
@@ -76,7 +77,7 @@ impl<'a> Decoder<'a> {
         self.positions = rows.iter().map(|row| self.positions[*row]).collect();
     }
 
-    /// Reads one token in each row; gives the logits of the next.
+    /// Reads one token per row and returns the logits of the next, `[rows, vocabulary]`.
     pub(super) fn step(&mut self, ids: &[u32]) -> Tensor<2> {
         let (model, rows) = (self.model, ids.len());
         let rope = Rope::new(model.config(), &self.positions, rows, model.device());

@@ -1,4 +1,4 @@
-//! Writing completions: batched, with cached keys and values.
+//! Batched generation of completions with a key-value cache.
 
 mod decoder;
 mod options;
@@ -17,26 +17,25 @@ use super::parameter::{indices, numbers};
 use super::random::Random;
 use super::{Batch, LmError, Qwen2, Tokenizer};
 
-/// Rows that are written side by side at least, and into how many parts they are divided at most:
+/// Target number of rows in a part, and largest number of parts that a batch is divided into:
 /// enough for a few cores, and few enough that each reads the weights for many rows.
 const PART: usize = 8;
 const PARTS: usize = 4;
 
-/// A completion of one prompt.
+/// A completion of a prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Completion {
-    /// Its tokens, with the one that stopped it.
+    /// Tokens of the completion, including the stop token.
     pub ids: Vec<u32>,
-    /// Their log-probabilities under the model at the options' temperature (1 when the best token
-    /// is taken), before anything is cut off or penalised: what a training pass computes.
+    /// Log-probabilities of the tokens under the model at the options' temperature (1 for greedy
+    /// decoding), before filters and penalty, as a training pass computes them.
     pub logps: Vec<f32>,
-    /// Whether a stop token ended it; else the room did.
+    /// `true` if a stop token ended the completion, `false` if it reached `max_new_tokens`.
     pub stopped: bool,
 }
 
 impl Completion {
-    /// The text without the token that ended it. Any other special token stays in it, so that a reader
-    /// sees what was said.
+    /// Decodes the completion without its stop token. Other special tokens are kept as text.
     ///
     /// # Errors
     /// If the tokenizer cannot decode it.
@@ -46,7 +45,7 @@ impl Completion {
     }
 }
 
-/// A row that is being written.
+/// A row that is being generated.
 struct Row<'a> {
     prompt: &'a [u32],
     random: Random,
@@ -54,12 +53,12 @@ struct Row<'a> {
 }
 
 impl Qwen2 {
-    /// Completes prompts. Row `i` draws from a stream of its own made of the seed and `i`; equal
-    /// prompts are read once.
+    /// Generates one completion per prompt. Row `i` is sampled with a random stream derived from
+    /// the seed and `i`. Equal prompts of a part are read once.
     ///
     /// # Errors
-    /// If an option makes no sense, a prompt is empty, has unknown tokens or is too long (none is
-    /// cut), or the device cannot be read.
+    /// If an option is invalid, a prompt is empty, has unknown tokens or is too long (prompts are
+    /// never truncated), or the device cannot be read.
     pub fn generate(
         &self,
         prompts: &[impl AsRef<[u32]>],
@@ -87,7 +86,7 @@ impl Qwen2 {
         Ok(rows.into_iter().map(|row| row.done).collect())
     }
 
-    /// Completes some of the rows.
+    /// Generates the completions of a part of the rows.
     fn write(
         &self,
         rows: &mut [Row<'_>],
@@ -102,7 +101,7 @@ impl Qwen2 {
         let places = indices(of_row.iter().copied(), self.device());
         let mut logits = logits.select(0, places.clone());
         decoder.spread(&places, &of_row, &read, options.max_new_tokens);
-        // Rows that are still written, as indices into `rows`.
+        // Rows that are not removed yet, as indices into `rows`.
         let mut open: Vec<usize> = (0..rows.len()).collect();
         loop {
             let table = numbers(logits)?;
@@ -113,7 +112,7 @@ impl Qwen2 {
                 break;
             }
             let mut next = drawn;
-            // Rows that ended cost as much as others: leave them behind when they are many.
+            // Finished rows cost as much as others, so they are removed once they are a quarter.
             if kept.len() * 4 <= open.len() * 3 {
                 decoder.keep(&kept);
                 next = kept.iter().map(|at| next[*at]).collect();
@@ -142,7 +141,7 @@ impl Qwen2 {
     }
 }
 
-/// The different prompts, and which one each row has.
+/// Returns the distinct prompts, and for each row the index of its prompt.
 fn unique_prompts<'a>(rows: &[Row<'a>]) -> (Vec<&'a [u32]>, Vec<usize>) {
     let mut unique = Vec::new();
     let mut places = BTreeMap::new();
@@ -156,13 +155,13 @@ fn unique_prompts<'a>(rows: &[Row<'a>]) -> (Vec<&'a [u32]>, Vec<usize>) {
     (unique, of_row)
 }
 
-/// Whether a row has ended.
+/// Returns `true` if the row's completion has ended.
 fn drawn_end(row: &Row<'_>, options: &GenerateOptions) -> bool {
     row.done.stopped || row.done.ids.len() >= options.max_new_tokens
 }
 
-/// Draws the next token of each open row that has not ended, and notes it there. Gives one token
-/// for each open row; `pad_token` for those that have ended.
+/// Selects the next token of each open row that has not ended, and appends it there. Returns one
+/// token per open row; `pad_token` for those that have ended.
 fn draw(
     rows: &mut [Row<'_>],
     open: &[usize],

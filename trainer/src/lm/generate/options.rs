@@ -1,22 +1,24 @@
-//! How completions are written.
+//! Options of generation and sampling.
 
 use crate::lm::LmError;
 use crate::lm::config::{GenerationDefaults, ModelConfig};
 
-/// How a token is chosen, with the names of Hugging Face. The default is the model's own
-/// distribution.
+/// Sampling parameters with the names of Hugging Face. The defaults leave the model's distribution
+/// unchanged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampling {
-    /// Divides the logits; above 0.
+    /// Divisor of the logits; above 0.
     pub temperature: f64,
-    /// Keeps so many tokens; 0 keeps all.
+    /// Number of most likely tokens that are kept; 0 keeps all.
     pub top_k: usize,
-    /// Keeps the most likely tokens up to this mass; 1 keeps all.
+    /// Probability mass of the most likely tokens that are kept, in `(0, 1]`; 1 keeps all.
     pub top_p: f64,
-    /// Drops tokens less likely than this share of the most likely one; 0 keeps all.
+    /// Lowest probability that is kept, relative to the most likely token, in `[0, 1]`; 0 keeps
+    /// all.
     pub min_p: f64,
-    /// Divides positive and multiplies negative logits of tokens in the text; 1 changes nothing.
-    /// Padding is no text, other than in Hugging Face's batches.
+    /// Penalty for tokens that occur in the text: positive logits are divided by it, negative ones
+    /// multiplied; 1 has no effect. Unlike in Hugging Face's batches, padding does not count as
+    /// text.
     pub repetition_penalty: f64,
 }
 
@@ -32,27 +34,29 @@ impl Default for Sampling {
     }
 }
 
-/// Options of [`crate::lm::Qwen2::generate`].
+/// Options for generating completions with [`crate::lm::Qwen2::generate`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GenerateOptions {
-    /// Longest completion, in tokens.
+    /// Length of the longest completion, in tokens.
     pub max_new_tokens: usize,
-    /// Longest prompt, in tokens; without it what the model reads less `max_new_tokens`.
+    /// Length of the longest accepted prompt, in tokens. `None`, or a larger value, means the
+    /// model's context less `max_new_tokens`.
     pub max_prompt_tokens: Option<usize>,
-    /// Takes the best token instead of drawing; of `sampling` only the penalty counts then.
+    /// `true` for greedy decoding, which uses only the repetition penalty of `sampling`.
     pub greedy: bool,
-    /// How tokens are drawn.
+    /// Sampling parameters of the tokens.
     pub sampling: Sampling,
     /// Tokens that end a completion; usually a checkpoint's `eos_token_ids`.
     pub stop_tokens: Vec<u32>,
-    /// What fills rows; never seen by the model.
+    /// Token that fills padding and finished rows; it does not affect any completion.
     pub pad_token: u32,
-    /// Of the draws.
+    /// Seed of the sampled tokens.
     pub seed: u64,
 }
 
 impl GenerateOptions {
-    /// Draws from the model's own distribution, and ends where the checkpoint says.
+    /// Creates options that sample from the model's own distribution and stop at the checkpoint's
+    /// stop tokens.
     #[must_use]
     pub fn new(max_new_tokens: usize, defaults: &GenerationDefaults, seed: u64) -> Self {
         let first = defaults.eos_token_ids.first().copied();
@@ -95,7 +99,7 @@ impl Sampling {
             (
                 "temperature",
                 self.temperature,
-                // Logits are divided by it as f32.
+                // Logits are divided by the temperature as f32.
                 above(f64::from(self.temperature as f32)),
                 "above 0",
             ),

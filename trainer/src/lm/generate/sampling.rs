@@ -1,14 +1,15 @@
-//! From logits to a token, in the order of Hugging Face: penalty, temperature, top-k, top-p, min-p.
+//! Selection of a token from logits, in the order of Hugging Face: penalty, temperature, top-k,
+//! top-p, min-p.
 
 use super::{GenerateOptions, Sampling};
 use crate::lm::random::Random;
 
-/// What is dropped.
+/// Score of an excluded token.
 const OUT: f32 = f32::NEG_INFINITY;
 
 impl Sampling {
-    /// The tokens that may be drawn, in order, and how likely each is. `text` is what the penalty
-    /// looks at.
+    /// Returns the tokens that can be sampled, in order of their ids, with their probabilities. The
+    /// repetition penalty applies to tokens in `text`.
     #[must_use]
     pub fn distribution(
         &self,
@@ -51,7 +52,7 @@ impl Sampling {
         scores
     }
 
-    /// Whether any token may be drawn, as likely as the model says.
+    /// Returns `true` if no token is filtered or penalised.
     fn is_plain(&self) -> bool {
         let penalty = (self.repetition_penalty - 1.0).abs() > 0.0;
         self.top_k == 0 && self.top_p >= 1.0 && self.min_p <= 0.0 && !penalty
@@ -59,7 +60,8 @@ impl Sampling {
 }
 
 impl GenerateOptions {
-    /// A token, and its log-probability under the model at the options' temperature.
+    /// Selects a token, and returns it with its log-probability under the model at the options'
+    /// temperature (1 for greedy decoding).
     pub(super) fn draw(
         &self,
         logits: &[f32],
@@ -87,8 +89,8 @@ impl GenerateOptions {
     }
 }
 
-/// The item in which a running sum passes `point`; the last one that weighs anything if rounding
-/// keeps it below.
+/// Returns the item at which the running sum of weights exceeds `point`, or the last item with a
+/// positive weight if rounding keeps the sum below.
 fn pick(weights: impl Iterator<Item = (usize, f64)>, point: f64) -> usize {
     let (mut sum, mut last) = (0.0, 0);
     for (id, weight) in weights {
@@ -103,7 +105,7 @@ fn pick(weights: impl Iterator<Item = (usize, f64)>, point: f64) -> usize {
     last
 }
 
-/// The largest logit, and the sum of all weights relative to it.
+/// Returns the largest logit, and the sum of `exp` of all logits relative to it.
 fn mass(logits: &[f32], temperature: f32) -> (f32, f64) {
     let most = largest(logits);
     let weight = |logit: &f32| f64::from(((logit - most) / temperature).exp());
@@ -118,7 +120,7 @@ fn largest(scores: &[f32]) -> f32 {
     scores.iter().copied().fold(OUT, f32::max)
 }
 
-/// The first of the best.
+/// Returns the index of the first largest score.
 fn best(scores: &[f32]) -> usize {
     let better = |best: (usize, f32), next: (usize, f32)| if next.1 > best.1 { next } else { best };
     scores.iter().copied().enumerate().fold((0, OUT), better).0
@@ -126,7 +128,7 @@ fn best(scores: &[f32]) -> usize {
 
 fn penalise(scores: &mut [f32], logits: &[f32], text: impl IntoIterator<Item = u32>, penalty: f32) {
     for id in text {
-        // From the logits: a token that comes twice is penalised once.
+        // Computed from the logits, so that a token that occurs twice is penalised once.
         if let (Some(score), Some(logit)) = (scores.get_mut(id as usize), logits.get(id as usize)) {
             *score = if *logit < 0.0 {
                 logit * penalty
@@ -137,7 +139,7 @@ fn penalise(scores: &mut [f32], logits: &[f32], text: impl IntoIterator<Item = u
     }
 }
 
-/// Keeps the `count` best, and what is as good as the last of them.
+/// Keeps the `count` largest scores, and those that equal the smallest of them.
 fn keep_best(scores: &mut [f32], count: usize) {
     let mut sorted = scores.to_vec();
     let (_, bound, _) = sorted.select_nth_unstable_by(count - 1, |a, b| b.total_cmp(a));
@@ -145,7 +147,8 @@ fn keep_best(scores: &mut [f32], count: usize) {
     drop_where(scores, |score| score < bound);
 }
 
-/// Drops the least likely tokens whose mass together is at most `1 - share`; never the best one.
+/// Drops the least likely tokens with a total probability of at most `1 - share`, but never the
+/// most likely one.
 fn keep_mass(scores: &mut [f32], share: f64) {
     let most = largest(scores);
     let mut order: Vec<(f32, usize)> = scores
@@ -168,7 +171,7 @@ fn keep_mass(scores: &mut [f32], share: f64) {
     }
 }
 
-/// Drops what is less likely than a share of the best.
+/// Drops tokens whose probability is below `share` of the largest.
 fn keep_near(scores: &mut [f32], share: f64) {
     let most = largest(scores);
     drop_where(scores, |score| f64::from(score - most).exp() < share);

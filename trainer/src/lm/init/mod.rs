@@ -1,4 +1,4 @@
-//! `sentinel lm init`: a new small model with a tokenizer of its own, in Hugging Face's files.
+//! `sentinel lm init`: creates a small new model and its tokenizer in Hugging Face's file formats.
 
 mod tokenizer;
 
@@ -13,62 +13,62 @@ use crate::{Error, files};
 
 pub use tokenizer::{CHAT_TEMPLATE, Numbers, SPECIAL};
 
-/// Sizes that go together.
+/// A set of matching model sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Preset {
-    /// About a million numbers: learns a world's form in minutes on two cores.
+    /// About one million parameters; learns the output format of a world in minutes on two cores
     #[default]
     Tiny,
-    /// About three million numbers.
+    /// About three million parameters
     Small,
 }
 
-/// What to make.
+/// Options of `sentinel lm init`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct InitOptions {
-    /// Sizes that go together; single ones can be given beside
+    /// Set of matching sizes; the options below override single ones
     #[arg(long, value_enum, default_value_t)]
     pub preset: Preset,
-    /// The folder to write
+    /// Folder to write the model to
     #[arg(long, value_name = "DIR")]
     pub output_dir: PathBuf,
-    /// A corpus of JSON lines whose texts the tokenizer learns its words from
+    /// Corpus of JSON lines that the tokenizer is trained on
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
-    /// Most tokens
+    /// Largest number of tokens in the vocabulary
     #[arg(long, value_name = "N", default_value_t = 1024)]
     pub vocab_size: usize,
-    /// How the tokenizer cuts numbers
+    /// Splitting of numbers in the tokenizer
     #[arg(long, value_enum, default_value_t)]
     pub numbers: Numbers,
-    /// Width of the model
+    /// Width of the residual stream
     #[arg(long, value_name = "N")]
     pub hidden_size: Option<usize>,
-    /// Width within its feed-forward parts
+    /// Width of the feed-forward layers
     #[arg(long, value_name = "N")]
     pub intermediate_size: Option<usize>,
-    /// Layers
+    /// Number of decoder layers
     #[arg(long, alias = "layers", value_name = "N")]
     pub num_hidden_layers: Option<usize>,
-    /// Heads of queries
+    /// Number of query heads
     #[arg(long, alias = "heads", value_name = "N")]
     pub num_attention_heads: Option<usize>,
-    /// Heads of keys and values
+    /// Number of key and value heads
     #[arg(long, alias = "kv-heads", value_name = "N")]
     pub num_key_value_heads: Option<usize>,
     /// Longest sequence, in tokens
     #[arg(long, value_name = "N", default_value_t = 2048)]
     pub max_position_embeddings: usize,
-    /// Seed of the weights
+    /// Seed of the initial weights
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub seed: u64,
-    /// Overwrite a model that is there already
+    /// Overwrite an existing model
     #[arg(long, alias = "force")]
     pub overwrite_output_dir: bool,
 }
 
 impl InitOptions {
-    /// The tiny preset.
+    /// Returns the options of the tiny preset.
     #[must_use]
     pub const fn tiny(output_dir: PathBuf) -> Self {
         Self {
@@ -89,7 +89,7 @@ impl InitOptions {
     }
 
     fn config(&self, vocabulary: usize) -> Result<ModelConfig, LmError> {
-        // Hidden, intermediate, layers, heads, heads of keys and values.
+        // Hidden size, intermediate size, layers, query heads, key and value heads.
         let sizes = match self.preset {
             Preset::Tiny => [128, 384, 4, 4, 2],
             Preset::Small => [256, 768, 4, 4, 2],
@@ -122,21 +122,22 @@ impl InitOptions {
     }
 }
 
-/// What was made.
+/// The size of a created model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Created {
-    /// Numbers in the model.
+    /// Number of scalars in the model.
     pub parameters: usize,
-    /// Tokens.
+    /// Number of tokens in the tokenizer.
     pub tokens: usize,
 }
 
-/// Makes the model and writes it: configuration, weights, tokenizer with ChatML template. `texts`
-/// are what the tokenizer learns from; without any its words are single bytes. `provenance` says what
-/// the model rests on.
+/// Creates a model and writes configuration, weights, and a tokenizer with the ChatML template.
+///
+/// The tokenizer is trained on `texts`; without any, its tokens are single bytes. `provenance`
+/// records the origin of the model.
 ///
 /// # Errors
-/// If sizes do not fit together, the folder holds something, or a file cannot be written.
+/// If the sizes do not match, the folder is not empty, or a file cannot be written.
 pub fn create(
     options: &InitOptions,
     texts: &[String],
@@ -190,7 +191,7 @@ pub fn create(
     )?;
     provenance.write(folder)?;
     model.save(folder)?;
-    // What was written must be what can be read.
+    // Check that the written files can be loaded.
     Tokenizer::load(folder)?.check_fits(model.config())?;
     let sizes = model.parameters().into_iter();
     Ok(Created {

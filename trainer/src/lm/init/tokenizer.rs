@@ -1,4 +1,4 @@
-//! A byte-level BPE tokenizer like Qwen2's, with words learned from a corpus.
+//! A byte-level BPE tokenizer like Qwen2's, trained on a corpus.
 
 use std::path::PathBuf;
 
@@ -12,10 +12,10 @@ use tokenizers::{AddedToken, SplitDelimiterBehavior, TokenizerBuilder, Tokenizer
 
 use crate::lm::LmError;
 
-/// End of text, begin of a turn, end of a turn, by the names that Qwen2 gives them.
+/// The special tokens end of text, start of a turn and end of a turn, with Qwen2's names.
 pub const SPECIAL: [&str; 3] = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"];
 
-/// ChatML.
+/// Chat template in the ChatML format.
 pub const CHAT_TEMPLATE: &str = "{%- for message in messages %}
 {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}
 {%- endfor %}
@@ -24,18 +24,20 @@ pub const CHAT_TEMPLATE: &str = "{%- for message in messages %}
 {%- endif %}
 ";
 
-/// How a new tokenizer cuts numbers.
+/// The pre-tokenization of numbers in a new tokenizer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Numbers {
-    /// `0.86` is one word, and a name keeps its number: `S3`. A small model can compare such words
+    /// Keep a number, such as `0.86`, and a name with its number, such as `S3`, as one word, so
+    /// that a small model can compare them
     #[default]
     Whole,
-    /// Digit by digit, as Qwen2's own files do
+    /// Split numbers into digits, as Qwen2's own tokenizer does
     Digits,
 }
 
 impl Numbers {
-    /// The expression that cuts text into words, before bytes are joined within each.
+    /// Returns the regular expression that splits text into words before BPE joins bytes within
+    /// each.
     const fn words(self) -> &'static str {
         match self {
             Self::Whole => {
@@ -48,10 +50,10 @@ impl Numbers {
     }
 }
 
-/// The tokenizer.
+/// The concrete type of a new tokenizer.
 pub(super) type Trained = TokenizerImpl<BPE, NFC, Sequence, ByteLevel, ByteLevel>;
 
-/// Learns at most `size` tokens, the special ones among them, from texts.
+/// Trains a tokenizer with at most `size` tokens, including the special ones.
 pub(super) fn train(size: usize, numbers: Numbers, texts: &[String]) -> Result<Trained, LmError> {
     let failed = |reason: String| LmError::Tokenizer {
         path: PathBuf::from("tokenizer.json"),

@@ -1,4 +1,4 @@
-//! Putting an adapter's matrices beside the linear layers of a model.
+//! Attaching an adapter's matrices to the linear layers of a model.
 
 use super::{Lora, LoraConfig, Target};
 use crate::lm::parameter::Parameter;
@@ -6,7 +6,7 @@ use crate::lm::random::Random;
 use crate::lm::weights::{BLOCK_LINEARS, linear_shape};
 use crate::lm::{LmError, LoraPair, Qwen2, Trained};
 
-/// The two matrices of one linear layer: names as in PEFT's files, and shapes.
+/// Names, as in PEFT's files, and shapes of the two matrices of a linear layer.
 pub(super) struct PairSpec {
     pub(super) layer: usize,
     pub(super) target: Target,
@@ -14,7 +14,7 @@ pub(super) struct PairSpec {
     pub(super) b: (String, [usize; 2]),
 }
 
-/// All pairs of an adapter for a model.
+/// Returns the specifications of all pairs that an adapter has for a model.
 pub(super) fn pairs(model: &Qwen2, config: &LoraConfig) -> Vec<PairSpec> {
     let layers = 0..model.config.num_hidden_layers;
     let of_layer = |layer: usize| {
@@ -34,11 +34,13 @@ pub(super) fn pairs(model: &Qwen2, config: &LoraConfig) -> Vec<PairSpec> {
 }
 
 impl Lora {
-    /// Puts a new adapter beside the layers of a model, in place of an earlier one, and makes it
-    /// what is trained. A is uniform as in PEFT, B is 0: the model's output stays as it was.
+    /// Attaches a new adapter, replaces an existing one, and makes the adapter the trained part.
+    ///
+    /// As in PEFT, A is uniformly distributed and B is 0, so that the model's output does not
+    /// change.
     ///
     /// # Errors
-    /// If an option makes no sense.
+    /// If an option is invalid.
     pub fn attach(model: &mut Qwen2, config: LoraConfig, seed: u64) -> Result<(), LmError> {
         config.check()?;
         let fill = |name: &str, [rows, columns]: [usize; 2]| {
@@ -56,7 +58,7 @@ impl Lora {
         Ok(())
     }
 
-    /// Takes the adapter away.
+    /// Removes the adapter from the model.
     pub fn detach(model: &mut Qwen2) {
         for block in &mut model.blocks {
             for linear in &mut block.linears {
@@ -67,7 +69,7 @@ impl Lora {
     }
 }
 
-/// Puts matrices with the numbers that `fill` gives by name and shape.
+/// Attaches matrices with the values that `fill` returns for a name and shape.
 pub(super) fn place(
     model: &mut Qwen2,
     config: LoraConfig,

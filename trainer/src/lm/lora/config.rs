@@ -8,27 +8,27 @@ use crate::lm::LmError;
 use crate::lm::config::Fields;
 use crate::lm::weights::BLOCK_LINEARS;
 
-/// A kind of linear layer that an adapter stands beside.
+/// A kind of linear layer that an adapter can be attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
-    /// Queries.
+    /// Query projection of attention, `q_proj`.
     Query,
-    /// Keys.
+    /// Key projection of attention, `k_proj`.
     Key,
-    /// Values.
+    /// Value projection of attention, `v_proj`.
     Value,
-    /// The output of attention.
+    /// Output projection of attention, `o_proj`.
     Output,
-    /// The gate of the feed-forward part.
+    /// Gate of the feed-forward block, `gate_proj`.
     Gate,
-    /// Its first layer.
+    /// First layer of the feed-forward block, `up_proj`.
     Up,
-    /// Its last layer.
+    /// Last layer of the feed-forward block, `down_proj`.
     Down,
 }
 
 impl Target {
-    /// All of them, in the order of a block.
+    /// All targets in the order of a block.
     pub const ALL: [Self; 7] = [
         Self::Query,
         Self::Key,
@@ -39,38 +39,38 @@ impl Target {
         Self::Down,
     ];
 
-    /// The name of the layer, as PEFT's `target_modules` has it.
+    /// Returns the layer's name in PEFT's `target_modules`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         BLOCK_LINEARS[self as usize].1
     }
 
-    /// The target of a name.
+    /// Returns the target with a name, or `None` if there is none.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|target| target.name() == name)
     }
 }
 
-/// The options of an adapter.
+/// The options of a LoRA adapter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoraConfig {
-    /// PEFT's `r`: rows of A.
+    /// Rank of the matrices; PEFT's `r`.
     pub rank: usize,
-    /// PEFT's `lora_alpha`: the adapter's part is scaled by `alpha / rank`.
+    /// PEFT's `lora_alpha`: the product is scaled by `alpha / rank`.
     pub alpha: f64,
-    /// The share of inputs that training leaves out, from 0 to below 1.
+    /// Dropout probability of the inputs during training, in `[0, 1)`.
     pub dropout: f64,
-    /// Scale by `alpha / sqrt(rank)` instead (arXiv:2312.03732).
+    /// `true` to scale by `alpha / sqrt(rank)` instead (rsLoRA, arXiv:2312.03732).
     pub rslora: bool,
-    /// Where it stands.
+    /// Linear layers that the adapter is attached to.
     pub targets: Vec<Target>,
-    /// PEFT's `base_model_name_or_path`.
+    /// Name or path of the base model; PEFT's `base_model_name_or_path`.
     pub base_model: Option<String>,
 }
 
 impl Default for LoraConfig {
-    /// PEFT's rank and alpha, beside all linear layers.
+    /// Returns PEFT's default rank and alpha, attached to all linear layers.
     fn default() -> Self {
         Self {
             rank: 8,
@@ -84,17 +84,17 @@ impl Default for LoraConfig {
 }
 
 impl LoraConfig {
-    /// What the product of both matrices is multiplied by.
+    /// Returns the factor of the product of both matrices.
     #[must_use]
     pub fn scale(&self) -> f64 {
         let rank = self.rank as f64;
         self.alpha / if self.rslora { rank.sqrt() } else { rank }
     }
 
-    /// Sees whether the options make sense.
+    /// Checks that the options are valid.
     ///
     /// # Errors
-    /// If one does not.
+    /// If an option is invalid.
     pub fn check(&self) -> Result<(), LmError> {
         let option = |option, value: String, allowed| LmError::Option {
             option,
@@ -118,10 +118,10 @@ impl LoraConfig {
         Ok(())
     }
 
-    /// Reads an `adapter_config.json`.
+    /// Reads an `adapter_config.json` file.
     ///
     /// # Errors
-    /// If it cannot be read, or asks for a kind of adapter that is not computed here.
+    /// If it cannot be read, or describes an unsupported kind of adapter.
     pub fn read(path: &Path) -> Result<Self, LmError> {
         let fields = Fields::read(path, "an adapter configuration")?;
         check_plain(&fields)?;
@@ -139,12 +139,12 @@ impl LoraConfig {
         Ok(config)
     }
 
-    /// The content of an `adapter_config.json`.
+    /// Returns the content of an `adapter_config.json`.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut names: Vec<&str> = self.targets.iter().map(|target| target.name()).collect();
         names.sort_unstable();
-        // A whole alpha is written as PEFT does it.
+        // PEFT writes an alpha without fraction as an integer.
         let alpha = if self.alpha.fract().abs() > 0.0 {
             json!(self.alpha)
         } else {
@@ -171,7 +171,7 @@ impl LoraConfig {
     }
 }
 
-/// Refuses what would be left out silently.
+/// Rejects settings that would otherwise be ignored silently.
 fn check_plain(fields: &Fields) -> Result<(), LmError> {
     let kind = fields.text("peft_type")?.unwrap_or_default();
     if kind != "LORA" {

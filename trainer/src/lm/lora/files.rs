@@ -1,4 +1,4 @@
-//! PEFT's folder of an adapter: `adapter_config.json` and `adapter_model.safetensors`.
+//! PEFT's files of an adapter: `adapter_config.json` and `adapter_model.safetensors`.
 
 use std::path::Path;
 
@@ -11,27 +11,27 @@ use crate::lm::{LmError, Qwen2};
 
 const CONFIG: &str = "adapter_config.json";
 const WEIGHTS: &str = "adapter_model.safetensors";
-/// What an adapter's folder is made of.
+/// Names of the files in an adapter's folder.
 pub(crate) const ADAPTER_FILES: [&str; 2] = [CONFIG, WEIGHTS];
-/// The key, in the header of the weights, of a digest of the base model. PEFT reads past it.
+/// Key in the metadata of the weights that holds the digest of the base model. PEFT ignores it.
 const BASE_DIGEST: &str = "base_sha256";
 
-/// How sure one wants to be that an adapter belongs to the model.
+/// Strictness of the check that an adapter belongs to the base model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BaseCheck {
-    /// The weights are those that it was trained on, if the adapter says which those were; adapters
-    /// written by PEFT do not.
+    /// The base weights must be those that the adapter was trained on, if it records their digest.
+    /// Adapters written by PEFT do not.
     Weights,
-    /// Names and shapes fit. For a base in another precision.
+    /// Only names and shapes must match, as for a base model in another precision.
     Shapes,
 }
 
 impl Lora {
-    /// Puts a saved adapter beside the layers of a model, in place of an earlier one. Nothing is
-    /// trained afterwards until [`Qwen2::train`] says so.
+    /// Loads an adapter and attaches it to a model in place of an existing one. Nothing is trained
+    /// until [`Qwen2::train`] is called.
     ///
     /// # Errors
-    /// If a file cannot be read, or the adapter is of another base model.
+    /// If a file cannot be read, or the adapter belongs to another base model.
     pub fn load(model: &mut Qwen2, folder: &Path, check: BaseCheck) -> Result<(), LmError> {
         let config = LoraConfig::read(&folder.join(CONFIG))?;
         let path = folder.join(WEIGHTS);
@@ -73,8 +73,11 @@ impl Lora {
         Ok(())
     }
 
-    /// Writes a model's adapter into a folder, which is made if need be; each file whole or not at
-    /// all. `digest` is that of the base model ([`Qwen2::base_digest`]), which takes long to compute.
+    /// Writes a model's adapter into a folder, which is created if needed. Each file is written
+    /// atomically.
+    ///
+    /// `digest` is that of the base model ([`Qwen2::base_digest`]), passed in because it takes long
+    /// to compute.
     ///
     /// # Errors
     /// If there is no adapter, or a file cannot be written.
@@ -105,7 +108,7 @@ pub(super) fn no_adapter() -> LmError {
 }
 
 impl Qwen2 {
-    /// SHA-256 over names, shapes and numbers of the base model, in hexadecimal digits.
+    /// Returns the SHA-256 of names, shapes and values of the base model, in hexadecimal digits.
     ///
     /// # Errors
     /// If the device cannot be read.

@@ -1,4 +1,5 @@
-//! Adding an adapter to the weights of its base, and writing the result as a plain checkpoint.
+//! Merging an adapter into the weights of its base model, and writing the result as a plain
+//! checkpoint.
 
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use crate::lm::parameter::numbers;
 use crate::lm::{Batch, LmError, Pass, Qwen2};
 use crate::provenance::Provenance;
 
-/// What a folder of a model holds beside the weights.
+/// Names of the files that a model's folder can hold beside configuration and weights.
 pub(crate) const COMPANIONS: [&str; 8] = [
     "generation_config.json",
     "tokenizer.json",
@@ -24,21 +25,22 @@ pub(crate) const COMPANIONS: [&str; 8] = [
     "merges.txt",
 ];
 
-/// The largest allowed difference of a logit, as a share of the largest logit.
+/// Largest allowed difference of a logit, relative to the largest absolute logit or 1.
 const TOLERANCE: f32 = 1e-4;
 
-/// What a merge was checked by.
+/// The result of the check that follows a merge.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MergeReport {
-    /// The largest difference between logits of the merged checkpoint, read back, and those of
-    /// base and adapter.
+    /// Largest absolute difference between the logits of the merged checkpoint, after it was
+    /// written and read back, and those of base and adapter.
     pub difference: f32,
-    /// What would have been allowed.
+    /// Largest difference that is accepted.
     pub tolerance: f32,
 }
 
 impl Lora {
-    /// The model without an adapter that gives the same output: `W + scale B A` everywhere.
+    /// Returns a model without an adapter and with the same output: each adapted weight is
+    /// `W + scale B A`.
     #[must_use]
     pub fn merged(model: &Qwen2) -> Qwen2 {
         let mut merged = model.clone();
@@ -58,13 +60,15 @@ impl Lora {
         merged
     }
 
-    /// Writes the merged model as a plain checkpoint into folder `target`, with what `source` (the
-    /// base model's folder) has beside the weights, and with `provenance`. The result is read back and compared with base
-    /// and adapter before it takes its place, which it does whole or not at all.
+    /// Writes the merged model as a plain checkpoint into folder `target`.
+    ///
+    /// The other files of the base model's folder `source`, such as the tokenizer, are copied, and
+    /// `provenance` is written beside them. The result is read back and compared with base and
+    /// adapter before it replaces `target` as a whole.
     ///
     /// # Errors
-    /// If there is no adapter, `target` holds something and `force` is false, the comparison
-    /// fails, or something cannot be written.
+    /// If there is no adapter, `target` is not empty and `force` is false, the comparison fails, or
+    /// a file cannot be written.
     pub fn merge_into(
         model: &Qwen2,
         source: &Path,
@@ -105,7 +109,7 @@ impl Lora {
     }
 }
 
-/// Logits of two rows of tokens from all over the vocabulary.
+/// Compares the logits of both models on two rows of random tokens.
 fn compare(model: &Qwen2, merged: &Qwen2) -> Result<MergeReport, LmError> {
     let tokens = model.config.max_position_embeddings.min(16);
     let vocabulary = model.config.vocab_size as u64;
@@ -127,7 +131,7 @@ fn compare(model: &Qwen2, merged: &Qwen2) -> Result<MergeReport, LmError> {
     })
 }
 
-/// Puts a finished folder in the place of another.
+/// Moves a finished folder to `target`, and restores the previous one if that fails.
 fn swap(new: tempfile::TempDir, target: &Path) -> std::io::Result<()> {
     let old = target.exists().then(|| {
         let mut aside = new.path().as_os_str().to_owned();

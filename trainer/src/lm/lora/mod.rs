@@ -1,4 +1,4 @@
-//! Low-rank adapters (LoRA, arXiv:2106.09685) beside the linear layers of a model, in PEFT's files.
+//! Low-rank adapters (LoRA, arXiv:2106.09685) of a model's linear layers, in PEFT's file formats.
 
 mod attach;
 mod config;
@@ -11,7 +11,7 @@ pub use files::BaseCheck;
 pub(crate) use merge::COMPANIONS;
 pub use merge::MergeReport;
 
-/// Adapters of a model: [`Self::attach`] a new one, [`Self::load`] a saved one, [`Self::save`] it,
-/// or [`Self::merge_into`] a checkpoint of its own.
+/// Operations on the adapter of a model: [`Self::attach`] a new one, [`Self::load`] a saved one,
+/// [`Self::save`] it, or [`Self::merge_into`] a plain checkpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Lora;

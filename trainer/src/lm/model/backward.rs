@@ -1,4 +1,4 @@
-//! Gradients with little memory: block by block, each computed again when its gradient is due.
+//! Backward passes, optionally block by block, which recomputes activations to save memory.
 
 use burn::tensor::Tensor;
 
@@ -8,10 +8,10 @@ use crate::lm::LmError;
 use crate::lm::parameter::{Grads, numbers};
 
 impl Qwen2 {
-    /// The gradients of all trained parameters after `loss` was computed from tracked tensors.
+    /// Returns the gradients of all trained parameters for a `loss` computed from tracked tensors.
     ///
     /// # Errors
-    /// If nothing that is trained takes part in the loss.
+    /// If no trained parameter takes part in the loss.
     pub fn backward(&self, loss: &Tensor<1>) -> Result<Grads, LmError> {
         if !loss.is_tracked() {
             return Err(untrained());
@@ -20,8 +20,8 @@ impl Qwen2 {
         Ok(Grads::collect(&self.parameters(), &gradients))
     }
 
-    /// A loss of the hidden states of a batch and its gradients, with gradient checkpointing or
-    /// without as the pass says.
+    /// Computes a loss of a batch's hidden states and its gradients, with gradient checkpointing if
+    /// `pass.by_block`.
     ///
     /// # Errors
     /// As [`Self::backward_by_block`].
@@ -37,13 +37,13 @@ impl Qwen2 {
         Ok((value, self.backward(&loss)?))
     }
 
-    /// A loss and its gradients as [`Self::hidden`] and [`Self::backward`] give them, with the
+    /// Computes the same loss and gradients as [`Self::hidden`] and [`Self::backward`] with the
     /// activations of one block in memory at a time, at the cost of a second forward pass.
     ///
-    /// `loss` turns hidden states (`[rows * tokens, hidden]`) into a scalar.
+    /// `loss` maps hidden states (`[rows * tokens, hidden]`) to a scalar.
     ///
     /// # Errors
-    /// What `loss` says, or when nothing is trained or the device cannot be read.
+    /// If `loss` fails, nothing is trained, or the device cannot be read.
     pub fn backward_by_block<F>(
         &self,
         batch: &Batch,

@@ -1,31 +1,34 @@
-//! Token ids of several rows, with what each token follows and may see.
+//! Batches of token rows, with the positions and attention limits of their tokens.
 //!
-//! A row holds one text, or several segments: examples packed side by side, or completions that share their prompt.
-//! A prompt with a group of completions is read once, each completion going on from its end, so that `g` completions
-//! of `c` tokens cost `p + g c` tokens and not `g (p + c)`. The numbers are those of separate rows: positions go on
-//! where the prompt ends, and no completion sees another.
+//! A row holds one sequence, or several segments: examples packed side by side, or completions that
+//! share a prompt. A prompt with a group of completions is read once, and each completion continues
+//! from its end, so that `g` completions of `c` tokens cost `p + g c` tokens instead of
+//! `g (p + c)`. The results equal those of separate rows: positions continue where the prompt ends,
+//! and no completion attends to another.
 
 use crate::lm::LmError;
 use crate::lm::config::ModelConfig;
 
-/// Rows of equal length, padded on either side. A row is one text, or several
-/// ([`Self::packed`]).
+/// A batch of rows of equal length, padded on either side.
+///
+/// A row holds one sequence, or several segments ([`Self::packed`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     pub(super) ids: Vec<u32>,
     pub(super) mask: Vec<bool>,
     pub(super) rows: usize,
     pub(super) tokens: usize,
-    /// `[rows * tokens]` where rows hold several texts.
+    /// `[rows * tokens]`: the segment of each token; `None` if every row holds one sequence.
     pub(super) segment_tokens: Option<Vec<SegmentToken>>,
 }
 
 impl Batch {
-    /// Rows of `tokens` ids each, one after the other, and which of them count.
+    /// Creates a batch from rows of `tokens` ids each, concatenated, and a mask that is `false` on
+    /// padding.
     ///
     /// # Errors
-    /// If lengths do not fit, a row is longer than the model reads, or an id is not in its
-    /// vocabulary.
+    /// If the lengths do not match, a row is longer than the model's context, or an id is not in
+    /// its vocabulary.
     pub fn new(
         config: &ModelConfig,
         ids: Vec<u32>,
@@ -61,7 +64,7 @@ impl Batch {
         })
     }
 
-    /// Rows of any length, padded on the left with `pad`.
+    /// Creates a batch from rows of any length, padded on the left with `pad`.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -81,31 +84,32 @@ impl Batch {
         Self::new(config, ids, mask, tokens)
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     #[must_use]
     pub const fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Columns.
+    /// Returns the number of columns: the tokens of each row, including padding.
     #[must_use]
     pub const fn tokens(&self) -> usize {
         self.tokens
     }
 
-    /// `[rows * tokens]`.
+    /// Returns the token ids, `[rows * tokens]`.
     #[must_use]
     pub fn ids(&self) -> &[u32] {
         &self.ids
     }
 
-    /// `[rows * tokens]`: false on padding.
+    /// Returns the mask, `[rows * tokens]`: `false` on padding.
     #[must_use]
     pub fn mask(&self) -> &[bool] {
         &self.mask
     }
 
-    /// `[rows * tokens]`: the place of each token in its text, counted without padding.
+    /// Returns the position of each token in its sequence, `[rows * tokens]`, counted without
+    /// padding.
     #[must_use]
     pub fn positions(&self) -> Vec<usize> {
         if let Some(segment_tokens) = &self.segment_tokens {
@@ -125,8 +129,8 @@ impl Batch {
         all
     }
 
-    /// Where the token before this one in its text stands in the flat batch; nothing for a text's
-    /// first token, and for padding.
+    /// Returns the flat index of the token before token `at` in its sequence. `None` for padding
+    /// and for the first token of a sequence.
     #[must_use]
     pub fn before(&self, at: usize) -> Option<usize> {
         if let Some(segment_tokens) = &self.segment_tokens {
@@ -136,7 +140,8 @@ impl Batch {
         (inside && self.mask[at] && self.mask[at - 1]).then(|| at - 1)
     }
 
-    /// Whether the token in column `query` of a row may see that in column `key`.
+    /// Returns `true` if the token in column `query` of a row may attend to the token in column
+    /// `key`.
     pub(super) fn sees(&self, row: usize, query: usize, key: usize) -> bool {
         let start = row * self.tokens;
         if key > query || !self.mask[start + key] {
@@ -149,7 +154,7 @@ impl Batch {
     }
 }
 
-/// Sees whether all ids are in the vocabulary.
+/// Checks that all ids are in the vocabulary.
 pub(super) fn check_ids(ids: &[u32], tokens: usize, config: &ModelConfig) -> Result<(), LmError> {
     let unknown = |id: &u32| *id as usize >= config.vocab_size;
     ids.iter().position(unknown).map_or(Ok(()), |at| {
@@ -161,10 +166,10 @@ pub(super) fn check_ids(ids: &[u32], tokens: usize, config: &ModelConfig) -> Res
     })
 }
 
-/// Sees whether prompts fit.
+/// Checks that no prompt is longer than `limit` tokens.
 ///
 /// # Errors
-/// If one is longer than the limit: says how many, and how long the longest is.
+/// If one is longer: the error holds the number of such prompts and the length of the longest.
 pub(crate) fn check_lengths(lengths: &[usize], limit: usize) -> Result<(), LmError> {
     let count = lengths.iter().filter(|length| **length > limit).count();
     let longest = lengths
@@ -183,42 +188,43 @@ pub(crate) fn check_lengths(lengths: &[usize], limit: usize) -> Result<(), LmErr
     }
 }
 
-/// One of the texts of a row.
+/// A sequence of tokens in a row, which may continue an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment<'a> {
-    /// Its tokens.
+    /// Token ids of the segment.
     pub ids: &'a [u32],
-    /// The text of the same row that it goes on from, as a place in the row: an earlier one that
-    /// stands for itself.
+    /// Index in the row of the segment that this one continues: an earlier one without a prefix of
+    /// its own. `None` for an independent segment.
     pub prefix: Option<usize>,
 }
 
-/// What a token of such a row belongs to.
+/// Segment and position of one token in a packed row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SegmentToken {
-    /// Its text, from 1 on; padding is in none.
+    /// 1-based index of the token's segment in its row; 0 marks padding.
     text: usize,
-    /// The text that its own goes on from; its own where it stands for itself.
+    /// 1-based index of the segment that the token's segment continues, or of its own segment if it
+    /// continues none.
     prefix: usize,
-    /// Its place in what it reads.
+    /// Position of the token, counted from the start of the prefix.
     pub(super) position: usize,
-    /// The token before it, in the flat batch.
+    /// Flat index of the token before it, as in [`Batch::before`].
     pub(super) before: Option<usize>,
 }
 
 impl SegmentToken {
-    /// Whether a token's text is this one's or what it goes on from.
+    /// Returns `true` if `earlier` is in this token's segment or in its prefix.
     pub(super) const fn reads(self, earlier: Self) -> bool {
         self.text > 0 && (earlier.text == self.text || earlier.text == self.prefix)
     }
 }
 
 impl Batch {
-    /// Rows of several texts each, padded on the right with `pad`.
+    /// Creates a batch with several segments in each row, padded on the right with `pad`.
     ///
     /// # Errors
-    /// As [`Self::new`], the length of a text being that of what it reads; or if a text goes on from
-    /// one that does not come before it, or that itself goes on from another.
+    /// As [`Self::new`], where the length of a segment includes its prefix; or if a prefix does not
+    /// come before its segment, or has a prefix of its own.
     pub fn packed(
         config: &ModelConfig,
         rows: &[Vec<Segment<'_>>],
@@ -258,13 +264,14 @@ impl Batch {
     }
 }
 
-/// Adds the tokens of a row, and the length of what each of its texts reads.
+/// Appends the tokens of a row to `segment_tokens`, and the length of each segment, including its
+/// prefix, to `lengths`.
 fn pack_row(
     row: &[Segment<'_>],
     segment_tokens: &mut Vec<SegmentToken>,
     lengths: &mut Vec<usize>,
 ) -> Result<(), LmError> {
-    // Where each text ends in the flat batch, and how many tokens that is from its beginning.
+    // For each segment: the flat index of its last token, and its length including the prefix.
     let mut ends: Vec<(Option<usize>, usize)> = Vec::with_capacity(row.len());
     for (place, text) in row.iter().enumerate() {
         let (prefix, mut before, start) = match text.prefix {
@@ -274,9 +281,9 @@ fn pack_row(
             }
             Some(prefix) => {
                 return Err(LmError::Option {
-                    option: "the text that another goes on from",
+                    option: "the prefix of a segment",
                     value: prefix.to_string(),
-                    allowed: "an earlier text of the row that goes on from none",
+                    allowed: "an earlier segment of the row without a prefix",
                 });
             }
         };

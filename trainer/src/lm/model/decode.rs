@@ -1,6 +1,7 @@
-//! Decoding: keys and values of the tokens that were read, so that the next one costs one token, and decoder layers
-//! for reading alone, with the adapter added to the weights and layers of one input joined, so that a step is four
-//! products.
+//! Decoding with a key-value cache, so that each new token costs one token of computation.
+//!
+//! Decoder layers are prepared for inference: the adapter is added to the weights, and layers with
+//! the same input are concatenated, so that a step takes four matrix products per layer.
 
 use burn::tensor::activation::silu;
 use burn::tensor::{DType, Device, Int, Tensor};
@@ -10,23 +11,25 @@ use super::layers::{AttentionContext, Block, Linear, rms};
 use super::precision::matmul_weight;
 use crate::lm::config::ModelConfig;
 
-/// One layer's keys and values, `[rows, groups, capacity, head]` each. Room for all tokens is made
-/// at once and written in place.
+/// The cached keys and values of one layer, `[rows, groups, capacity, head]` each.
+///
+/// The memory for all tokens is allocated at once and written in place.
 #[derive(Clone, Debug)]
 pub(crate) struct LayerCache {
-    /// Absent only while it is written: what nobody else holds is written in place.
+    /// Keys and values; `None` only during a write, because a tensor with one owner is updated in
+    /// place.
     stored: Option<(Tensor<4>, Tensor<4>)>,
     filled: usize,
 }
 
-/// All layers' keys and values.
+/// The cached keys and values of all layers.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
     pub(crate) layers: Vec<LayerCache>,
 }
 
 impl Cache {
-    /// Room for `capacity` tokens in each row.
+    /// Creates a cache with room for `capacity` tokens in each row.
     pub(crate) fn new(config: &ModelConfig, rows: usize, capacity: usize, device: &Device) -> Self {
         let shape = [
             rows,
@@ -43,13 +46,12 @@ impl Cache {
         }
     }
 
-    /// The tokens that it holds.
+    /// Returns the number of cached tokens per row.
     pub(crate) fn filled(&self) -> usize {
         self.layers.first().map_or(0, |layer| layer.filled)
     }
 
-    /// The cache of these rows, in this order, a row possibly several times, with room for
-    /// `capacity` tokens.
+    /// Selects rows as [`Self::select`] does, and makes room for `capacity` tokens in each.
     pub(crate) fn spread(&mut self, rows: &Tensor<1, Int>, capacity: usize) {
         self.select(rows);
         for layer in &mut self.layers {
@@ -63,7 +65,7 @@ impl Cache {
         }
     }
 
-    /// The cache of these rows, in this order; a row may come several times.
+    /// Keeps the given rows in this order; a row may occur several times.
     pub(crate) fn select(&mut self, rows: &Tensor<1, Int>) {
         for layer in &mut self.layers {
             let Some((keys, values)) = layer.stored.take() else {
@@ -76,7 +78,7 @@ impl Cache {
 }
 
 impl LayerCache {
-    /// Adds tokens; gives all keys and values so far.
+    /// Appends keys and values of new tokens; returns views of all cached ones.
     pub(super) fn push(&mut self, key: Tensor<4>, value: Tensor<4>) -> (Tensor<4>, Tensor<4>) {
         let [rows, groups, tokens, head] = key.dims();
         let end = self.filled + tokens;
@@ -96,12 +98,14 @@ impl LayerCache {
     }
 }
 
-/// Up to so many rows a product is made the other way round.
+/// Largest number of rows for which [`matmul_weight_few_rows`] computes `W xᵀ`.
 const FEW: usize = 64;
 
-/// `x Wᵀ` for a weight `[outputs, inputs]`. With few rows, as when a token is written, it is `W xᵀ`,
-/// turned: a processor's matrix product then reads the weight as it lies, where it would first copy
-/// it into another order (two fifths of the time of writing).
+/// Computes `x Wᵀ` for a weight `[outputs, inputs]`.
+///
+/// With few rows, as in decoding, it computes `W xᵀ` and transposes the result: the matrix product
+/// then reads the weight in its own memory layout. Otherwise it first copies the weight to another
+/// layout, which took two fifths of generation time on a processor.
 pub(crate) fn matmul_weight_few_rows(x: Tensor<2>, weight: &Tensor<2>) -> Tensor<2> {
     let weight = weight.clone();
     if x.dims()[0] > FEW {
@@ -111,26 +115,26 @@ pub(crate) fn matmul_weight_few_rows(x: Tensor<2>, weight: &Tensor<2>) -> Tensor
     weight.matmul(x).transpose().cast(DType::F32)
 }
 
-/// A decoder layer. Weights are `[outputs, inputs]`.
+/// A decoder layer prepared for inference. Weights are `[outputs, inputs]`.
 #[derive(Clone, Debug)]
 pub(crate) struct DecodeLayer {
     input_norm: Tensor<2>,
-    /// Queries, keys and values.
+    /// Concatenated weights of queries, keys and values.
     qkv: Tensor<2>,
     qkv_bias: Option<Tensor<2>>,
     output: Tensor<2>,
     post_norm: Tensor<2>,
-    /// Gate and up.
+    /// Concatenated weights of gate and up projection.
     gate_up: Tensor<2>,
     down: Tensor<2>,
-    /// Widths of queries and of keys.
+    /// Output widths of the query and the key projection.
     widths: [usize; 2],
     inner: usize,
     epsilon: f64,
 }
 
 impl Block {
-    /// The layer with its adapter, if the pass has one, added to the weights.
+    /// Returns the layer for inference, with its adapter added to the weights if the pass uses it.
     pub(crate) fn decode_layer(&self, pass: Pass) -> DecodeLayer {
         let weight = |linear: &Linear| {
             let weight = linear.weight.get(false);
@@ -167,7 +171,7 @@ impl Block {
 }
 
 impl DecodeLayer {
-    /// `[rows * tokens, hidden]` to the same.
+    /// Maps `[rows * tokens, hidden]` to the same shape, and extends the cache.
     pub(crate) fn forward(
         &self,
         x: Tensor<2>,

@@ -1,5 +1,5 @@
-//! Log-probabilities of given tokens. The head is applied to those alone: its output is by far the
-//! widest tensor of a pass.
+//! Log-probabilities of selected tokens. The head is applied to these alone, because its output is
+//! by far the widest tensor of a pass.
 
 use burn::tensor::Tensor;
 use burn::tensor::activation::log_softmax;
@@ -8,18 +8,18 @@ use super::{Batch, Pass, Qwen2};
 use crate::lm::LmError;
 use crate::lm::parameter::indices;
 
-/// Whether the entropy of each distribution is computed.
+/// Controls the computation of the entropy of each token's distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entropy {
-    /// It is not.
+    /// The entropy is not computed.
     Skipped,
-    /// As a number without gradient.
+    /// The entropy is computed without gradient.
     Value,
-    /// With gradient, for a bonus in the loss.
+    /// The entropy is computed with gradient, for a bonus in the loss.
     Gradient,
 }
 
-/// Which tokens of a batch are asked about, as predicted by the token before them.
+/// The tokens of a batch to score, each predicted from the token before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenSelection {
     before: Vec<usize>,
@@ -27,11 +27,11 @@ pub struct TokenSelection {
 }
 
 impl TokenSelection {
-    /// The tokens of `batch` where `chosen` (`[rows * tokens]`) is true. A text's first token has
-    /// nothing before it, and cannot be chosen.
+    /// Selects the tokens of `batch` where `chosen` (`[rows * tokens]`) is `true`. The first token
+    /// of a sequence has no token before it and cannot be selected.
     ///
     /// # Errors
-    /// If `chosen` has another length, or chooses one of those.
+    /// If `chosen` has another length, or selects a first token or padding.
     pub fn new(batch: &Batch, chosen: &[bool]) -> Result<Self, LmError> {
         let length = |what, found| LmError::Length {
             what,
@@ -45,9 +45,9 @@ impl TokenSelection {
         for (at, _) in chosen.iter().enumerate().filter(|(_, on)| **on) {
             let Some(before) = batch.before(at) else {
                 return Err(LmError::Option {
-                    option: "chosen tokens",
+                    option: "selected tokens",
                     value: format!("row {} column {}", at / batch.tokens(), at % batch.tokens()),
-                    allowed: "a token of the text with a token of the text before it",
+                    allowed: "a token that follows another token of its sequence",
                 });
             };
             selection.before.push(before);
@@ -56,36 +56,37 @@ impl TokenSelection {
         Ok(selection)
     }
 
-    /// How many tokens.
+    /// Returns the number of selected tokens.
     #[must_use]
     pub fn len(&self) -> usize {
         self.targets.len()
     }
 
-    /// Whether there is none.
+    /// Returns `true` if no token is selected.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.targets.is_empty()
     }
 }
 
-/// Log-probabilities of tokens, and the entropies of the distributions that they are from.
+/// Log-probabilities of selected tokens, and statistics of the distributions they come from.
 #[derive(Clone, Debug)]
 pub struct TokenLogProbs {
-    /// `[n]`.
+    /// `[n]`: log-probability of each selected token.
     pub logps: Tensor<1>,
-    /// `[n]`, if they were asked for.
+    /// `[n]`: entropy of each distribution, in nats, if requested.
     pub entropies: Option<Tensor<1>>,
-    /// `[n]`: of the most likely token in each place, without gradient; with the entropies.
+    /// `[n]`: log-probability of the most likely token at each position, without gradient; present
+    /// if the entropies are.
     pub greatest: Option<Tensor<1>>,
 }
 
 impl Qwen2 {
-    /// What the chosen tokens' log-probabilities are under the distribution at `temperature`.
-    /// `hidden` is that of [`Self::hidden`].
+    /// Computes the log-probabilities of the selected tokens under the distribution at
+    /// `temperature`. `hidden` is the result of [`Self::hidden`].
     ///
     /// # Panics
-    /// If there is no pick: a device has no empty tensor.
+    /// If `selection` is empty, because tensors cannot be empty.
     #[must_use]
     pub fn token_logprobs(
         &self,

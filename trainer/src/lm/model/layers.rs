@@ -1,8 +1,9 @@
-//! The layers of Qwen2: linear layers with or without a LoRA pair, the norm, rotary positions, grouped-query
-//! attention, and the decoder layer that they make up.
+//! The layers of Qwen2: linear layers with an optional LoRA pair, RMS norm, rotary position
+//! embeddings, grouped-query attention, and the decoder layer made of them.
 //!
-//! Rotary positions are those of Hugging Face's checkpoints: the two halves of a head turn together, not neighbouring
-//! numbers. Several heads of queries share one of keys and values.
+//! Rotary embeddings follow Hugging Face's checkpoints: they rotate the two halves of a head
+//! against each other, not neighbouring elements. In grouped-query attention several query heads
+//! share one head of keys and values.
 
 use burn::tensor::activation::{silu, softmax};
 use burn::tensor::{Device, Tensor, TensorData};
@@ -14,31 +15,31 @@ use crate::lm::config::ModelConfig;
 use crate::lm::parameter::Parameter;
 use crate::lm::random::Random;
 
-/// Two thin matrices beside a weight: `x Aᵀ Bᵀ` times a scale is added to the output. The product of
-/// the two is never formed.
+/// The two LoRA matrices of a linear layer: `x Aᵀ Bᵀ` times `scale` is added to its output. The
+/// product `B A` is never computed.
 #[derive(Clone, Debug)]
 pub(crate) struct LoraPair {
-    /// `[rank, inputs]`.
+    /// Matrix A with shape `[rank, inputs]`.
     pub(crate) a: Parameter,
-    /// `[outputs, rank]`.
+    /// Matrix B with shape `[outputs, rank]`.
     pub(crate) b: Parameter,
-    /// `alpha / rank`, or `alpha / sqrt(rank)`.
+    /// Scale of the product: `alpha / rank`, or `alpha / sqrt(rank)` for rsLoRA.
     pub(crate) scale: f64,
-    /// The share of inputs that training leaves out.
+    /// Dropout probability of the inputs during training.
     pub(crate) dropout: f64,
 }
 
-/// `x Wᵀ + b`, and the adapter's part.
+/// A linear layer, `x Wᵀ + b`, with an optional adapter.
 #[derive(Clone, Debug)]
 pub(crate) struct Linear {
-    /// `[outputs, inputs]`, as in a checkpoint.
+    /// Weight with shape `[outputs, inputs]`, as in a checkpoint.
     pub(crate) weight: Parameter,
     pub(crate) bias: Option<Parameter>,
     pub(crate) lora: Option<LoraPair>,
 }
 
 impl Linear {
-    /// `[n, outputs]` from `[n, inputs]`.
+    /// Maps `[n, inputs]` to `[n, outputs]`.
     pub(super) fn forward(&self, x: Tensor<2>, pass: Pass) -> Tensor<2> {
         let lora = self.lora.as_ref().filter(|_| pass.adapter);
         let beside = lora.map(|lora| {
@@ -77,14 +78,15 @@ impl Linear {
     }
 }
 
-/// Each row over the root of its mean square, times the weight.
+/// Applies the RMS norm to each row, and multiplies the result by `weight`.
 pub(super) fn rms(x: Tensor<2>, weight: Tensor<2>, epsilon: f64) -> Tensor<2> {
     let mean = x.clone().square().mean_dim(1);
     let scale = mean.add_scalar(epsilon).sqrt().recip();
     x * scale * weight
 }
 
-/// Leaves out a share of the numbers and scales the others up.
+/// Sets each element to 0 with probability `share` and scales the others by `1 / (1 - share)`.
+/// `seed` and `place` determine the mask.
 pub(super) fn apply_dropout(x: Tensor<2>, share: f64, seed: u64, place: &str) -> Tensor<2> {
     let shape = x.dims();
     let mut random = Random::named(seed, place);
@@ -95,7 +97,8 @@ pub(super) fn apply_dropout(x: Tensor<2>, share: f64, seed: u64, place: &str) ->
     x * Tensor::from_data(TensorData::new(mask, shape), &device)
 }
 
-/// Cosines and sines of tokens, each `[rows, tokens, 1, head / 2]`.
+/// The rotary position embeddings of a batch: cosines and sines, each
+/// `[rows, tokens, 1, head / 2]`.
 #[derive(Clone, Debug)]
 pub(crate) struct Rope {
     cosine: Tensor<4>,
@@ -103,7 +106,7 @@ pub(crate) struct Rope {
 }
 
 impl Rope {
-    /// For tokens at `positions`, `[rows * tokens]`.
+    /// Creates the embeddings of tokens at `positions`, `[rows * tokens]`.
     pub(crate) fn new(
         config: &ModelConfig,
         positions: &[usize],
@@ -111,7 +114,7 @@ impl Rope {
         device: &Device,
     ) -> Self {
         let half = config.head_dim() / 2;
-        // Rounded as the reference rounds them: at far positions the angle feels it.
+        // Rounded to f32 as in Hugging Face; the difference is visible at large positions.
         let frequencies: Vec<f32> = (0..half)
             .map(|i| (1.0 / config.rope_theta.powf(i as f64 / half as f64)) as f32)
             .collect();
@@ -130,7 +133,7 @@ impl Rope {
         }
     }
 
-    /// Turns `[rows, tokens, heads, head]`.
+    /// Rotates queries or keys, `[rows, tokens, heads, head]`.
     pub(crate) fn apply(&self, x: Tensor<4>) -> Tensor<4> {
         let half = x.dims()[3] / 2;
         let (a, b) = (x.clone().narrow(3, 0, half), x.narrow(3, half, half));
@@ -141,11 +144,11 @@ impl Rope {
     }
 }
 
-/// Added to the score of what must not be seen. Finite, so that a row that sees nothing (padding)
-/// stays a number.
+/// Score offset of masked positions. It is finite, so that a row that attends to nothing (padding)
+/// does not become NaN.
 const HIDDEN: f32 = -1e30;
 
-/// What a pass needs to know about its tokens: how many, where they are, what they may see.
+/// The shape, rotary embeddings and attention mask of a pass.
 #[derive(Clone, Debug)]
 pub(crate) struct AttentionContext {
     pub(crate) rows: usize,
@@ -154,12 +157,13 @@ pub(crate) struct AttentionContext {
     pub(crate) groups: usize,
     pub(crate) head_dim: usize,
     pub(crate) rope: Rope,
-    /// `[rows, 1, tokens, seen]`, added to the scores.
+    /// `[rows, 1, tokens, seen]`: offset that is added to the attention scores.
     pub(crate) mask: Tensor<4>,
 }
 
 impl AttentionContext {
-    /// Of a whole batch: a token sees those before it that are no padding.
+    /// Creates the context of a whole batch. The mask is causal, hides padding and separates the
+    /// segments of packed rows.
     pub(crate) fn from_batch(config: &ModelConfig, batch: &Batch, device: &Device) -> Self {
         let (rows, tokens) = (batch.rows(), batch.tokens());
         let mut mask = Vec::with_capacity(rows * tokens * tokens);
@@ -192,7 +196,8 @@ impl AttentionContext {
         }
     }
 
-    /// What generated tokens may see: `[rows, 1, 1, capacity]`, all but the padding of the prompts.
+    /// Returns the mask of generated tokens, `[rows, 1, 1, capacity]`: everything except the
+    /// padding of the prompts is visible.
     pub(crate) fn seen_by_new(prompts: &Batch, capacity: usize, device: &Device) -> Tensor<4> {
         let tokens = prompts.tokens();
         let mut mask = Vec::with_capacity(prompts.rows() * capacity);
@@ -206,7 +211,8 @@ impl AttentionContext {
         )
     }
 
-    /// `[rows * tokens, hidden]` from queries, keys and values of the same rows.
+    /// Computes attention from queries, keys and values of the same rows, and returns
+    /// `[rows * tokens, hidden]`.
     pub(super) fn attend(
         &self,
         query: Tensor<2>,
@@ -228,7 +234,7 @@ impl AttentionContext {
             None => (key, value),
         };
         let seen = key.dims()[2];
-        // Queries of one group are rows of one matrix: keys and values need not be repeated.
+        // The queries of a group are rows of one matrix, so keys and values need not be repeated.
         let grouped = [rows, self.groups, self.heads / self.groups * tokens];
         let [r, g, q] = grouped;
         let scores = query.reshape([r, g, q, head]).matmul(key.swap_dims(2, 3));
@@ -243,19 +249,19 @@ impl AttentionContext {
     }
 }
 
-/// A decoder layer.
+/// A decoder layer with trainable parameters.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub(crate) input_norm: Parameter,
-    /// In the order of [`crate::lm::weights::BLOCK_LINEARS`]: queries, keys, values, output, gate,
-    /// up, down.
+    /// Linear layers in the order of [`crate::lm::weights::BLOCK_LINEARS`]: query, key, value,
+    /// output, gate, up, down.
     pub(crate) linears: [Linear; 7],
     pub(crate) post_norm: Parameter,
     pub(crate) epsilon: f64,
 }
 
 impl Block {
-    /// `[rows * tokens, hidden]` to the same.
+    /// Maps `[rows * tokens, hidden]` to the same shape.
     pub(crate) fn forward(
         &self,
         x: Tensor<2>,

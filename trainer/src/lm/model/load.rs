@@ -1,4 +1,4 @@
-//! A model from a checkpoint's folder, or a new one from a seed.
+//! Loading a model from a checkpoint, creating a new one, and writing it.
 
 use std::path::Path;
 
@@ -12,18 +12,18 @@ use crate::lm::parameter::Parameter;
 use crate::lm::random::Random;
 use crate::lm::weights::{HEAD, Initial, read_checkpoint, safetensors_bytes, specs};
 
-/// What [`Qwen2::save`] writes.
+/// The files that [`Qwen2::save`] writes.
 pub(crate) const MODEL_FILES: [&str; 2] = ["config.json", "model.safetensors"];
 
 impl Qwen2 {
     /// Loads a folder with `config.json` and `model.safetensors`, or shards with their index.
     ///
     /// # Errors
-    /// If a file is missing or damaged, or tensors are missing, too many or of another shape.
+    /// If a file is missing or damaged, or tensors are missing, unexpected or of the wrong shape.
     pub fn load(folder: &Path, device: &Device) -> Result<Self, LmError> {
         let config = ModelConfig::read(folder)?;
         let mut tensors = read_checkpoint(folder)?;
-        // Old checkpoints hold what follows from the configuration.
+        // Old checkpoints also store the rotary frequencies, which follow from the configuration.
         tensors.retain(|name, _| !name.ends_with("rotary_emb.inv_freq"));
         let specs = specs(&config);
         let absent = specs
@@ -81,10 +81,11 @@ impl Qwen2 {
         Self::assemble(config, parameters, device)
     }
 
-    /// A new model: weights normally distributed as transformers does it, norms 1, biases 0.
+    /// Creates a new model, initialised as in transformers: normally distributed weights, norms 1,
+    /// biases 0.
     ///
     /// # Errors
-    /// None that a valid configuration could cause.
+    /// None for a valid configuration.
     pub fn initialise(config: ModelConfig, seed: u64, device: &Device) -> Result<Self, LmError> {
         let deviation = config.initializer_range;
         let fill = |spec: crate::lm::weights::Spec| {
@@ -101,7 +102,7 @@ impl Qwen2 {
         Self::assemble(config, parameters, device)
     }
 
-    /// From parameters in the order of [`specs`].
+    /// Assembles a model from parameters in the order of [`specs`].
     fn assemble(
         config: ModelConfig,
         parameters: Vec<Parameter>,
@@ -135,8 +136,8 @@ impl Qwen2 {
         parts().ok_or(lost)
     }
 
-    /// Writes `config.json` and `model.safetensors` of the base model, without its adapter, into a
-    /// folder that is there; each file whole or not at all.
+    /// Writes `config.json` and `model.safetensors` of the base model, without its adapter, into an
+    /// existing folder. Each file is written atomically.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -144,7 +145,7 @@ impl Qwen2 {
         self.save_with(folder, Map::new())
     }
 
-    /// The same with more keys in `config.json`.
+    /// Writes the model as [`Self::save`] does, with additional keys in `config.json`.
     pub(crate) fn save_with(&self, folder: &Path, more: Map<String, Value>) -> Result<(), LmError> {
         let path = folder.join("model.safetensors");
         let base = self
@@ -162,7 +163,7 @@ impl Qwen2 {
     }
 }
 
-/// The next layer from parameters in the order of a checkpoint.
+/// Builds the next layer from parameters in the order of a checkpoint.
 fn block<I>(rest: &mut std::iter::Peekable<I>, epsilon: f64) -> Option<Block>
 where
     I: Iterator<Item = Parameter>,

@@ -1,4 +1,5 @@
-//! A Qwen2 model on a device: loading, the forward pass, what is trained.
+//! A Qwen2 model on a device: loading, forward and backward passes, and selection of the trained
+//! parameters.
 
 mod backward;
 mod batch;
@@ -22,22 +23,22 @@ use super::config::ModelConfig;
 use super::lora::LoraConfig;
 use super::parameter::{Parameter, indices};
 
-/// How a forward pass is made.
+/// Settings of a forward pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {
-    /// Whether gradients are recorded.
+    /// `true` if gradients are recorded.
     pub track: bool,
-    /// Whether the LoRA adapter takes part; without it the model is the reference.
+    /// `true` if the LoRA adapter is applied; without it the model is the reference.
     pub adapter: bool,
-    /// The seed of LoRA's dropout; none outside of training.
+    /// Seed of LoRA's dropout; `None` disables it.
     pub dropout: Option<u64>,
-    /// Whether [`Qwen2::gradients`] keeps the activations of one layer at a time (gradient
-    /// checkpointing) or of all: less memory, or a forward pass less.
+    /// `true` if [`Qwen2::gradients`] keeps the activations of one layer at a time (gradient
+    /// checkpointing), which saves memory but costs a second forward pass.
     pub by_block: bool,
 }
 
 impl Pass {
-    /// For training: gradients, adapter, dropout drawn from the seed.
+    /// Creates a training pass: gradients, adapter, dropout from `seed`, gradient checkpointing.
     #[must_use]
     pub const fn training(seed: u64) -> Self {
         Self {
@@ -48,13 +49,13 @@ impl Pass {
         }
     }
 
-    /// The same with or without gradient checkpointing.
+    /// Returns the pass with or without gradient checkpointing.
     #[must_use]
     pub const fn checkpointed(self, by_block: bool) -> Self {
         Self { by_block, ..self }
     }
 
-    /// The same pass for one of several micro-batches: dropout draws anew for each.
+    /// Returns the pass for micro-batch `index`, with a dropout seed of its own.
     #[must_use]
     pub const fn part(self, index: u64) -> Self {
         let dropout = match self.dropout {
@@ -64,7 +65,7 @@ impl Pass {
         Self { dropout, ..self }
     }
 
-    /// Without gradients and dropout.
+    /// A pass with the adapter, without gradients and dropout.
     pub const EVALUATION: Self = Self {
         track: false,
         adapter: true,
@@ -72,7 +73,7 @@ impl Pass {
         by_block: true,
     };
 
-    /// The base model alone, without gradients.
+    /// A pass of the base model alone, without gradients and dropout.
     pub const REFERENCE: Self = Self {
         track: false,
         adapter: false,
@@ -81,18 +82,18 @@ impl Pass {
     };
 }
 
-/// What is trained.
+/// The part of a model that is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trained {
-    /// Nothing: the model is only run.
+    /// No parameters: the model is used for inference only.
     Nothing,
-    /// The adapter's matrices.
+    /// The matrices of the adapter.
     Adapter,
     /// All weights of the base model.
     Everything,
 }
 
-/// A Qwen2 model.
+/// A Qwen2 model on a device.
 #[derive(Clone, Debug)]
 pub struct Qwen2 {
     pub(crate) config: ModelConfig,
@@ -100,34 +101,34 @@ pub struct Qwen2 {
     pub(crate) embedding: Parameter,
     pub(crate) blocks: Vec<Block>,
     pub(crate) norm: Parameter,
-    /// Absent where it is the embedding.
+    /// Output head; `None` if it is tied to the embedding.
     pub(crate) head: Option<Parameter>,
     pub(crate) adapter: Option<LoraConfig>,
-    /// Of the base model's numbers as they were read, where they were rounded since.
+    /// Digest of the base weights before they were rounded to bf16; `None` if they were not.
     pub(crate) digest: Option<String>,
 }
 
 impl Qwen2 {
-    /// The shape of the model.
+    /// Returns the model's configuration.
     #[must_use]
     pub const fn config(&self) -> &ModelConfig {
         &self.config
     }
 
-    /// Where the model is.
+    /// Returns the device that holds the model.
     #[must_use]
     pub const fn device(&self) -> &Device {
         &self.device
     }
 
-    /// The options of the adapter, if there is one.
+    /// Returns the options of the adapter, if one is attached.
     #[must_use]
     pub const fn adapter(&self) -> Option<&LoraConfig> {
         self.adapter.as_ref()
     }
 
-    /// All parameters: those of the base model in the order of a checkpoint, each linear layer's
-    /// adapter behind it.
+    /// Returns all parameters in the order of a checkpoint; a linear layer's adapter follows its
+    /// weight and bias.
     #[must_use]
     pub fn parameters(&self) -> Vec<&Parameter> {
         let mut all = vec![&self.embedding];
@@ -139,7 +140,7 @@ impl Qwen2 {
         all
     }
 
-    /// The same, to change them.
+    /// Returns all parameters as mutable references, in the order of [`Self::parameters`].
     pub fn parameters_mut(&mut self) -> Vec<&mut Parameter> {
         let mut all = vec![&mut self.embedding];
         for block in &mut self.blocks {
@@ -150,7 +151,7 @@ impl Qwen2 {
         all
     }
 
-    /// Says what is trained from now on.
+    /// Sets which parameters are trained.
     pub fn train(&mut self, trained: Trained) {
         for parameter in self.parameters_mut() {
             let of_adapter = parameter.name().contains(".lora_");
@@ -162,8 +163,8 @@ impl Qwen2 {
         }
     }
 
-    /// The same model, the same numbers, with gradients of its own: two of them can be at work at
-    /// once.
+    /// Clones the model with separate gradient tracking, so that several backward passes can run at
+    /// the same time.
     pub(crate) fn fork(&self) -> Self {
         let mut fork = self.clone();
         let trained = fork.parameters_mut().into_iter();
@@ -173,27 +174,29 @@ impl Qwen2 {
         fork
     }
 
-    /// The numbers that are trained.
+    /// Returns the number of trained scalars.
     #[must_use]
     pub fn trainable_count(&self) -> usize {
         let trained = self.parameters().into_iter().filter(|p| p.is_trainable());
         trained.map(|p| p.shape().iter().product::<usize>()).sum()
     }
 
-    /// `[rows * tokens, hidden]`: the embeddings of a batch.
+    /// Returns the embeddings of a batch, `[rows * tokens, hidden]`.
     pub(crate) fn embed(&self, batch: &Batch, pass: Pass) -> Tensor<2> {
         let ids = indices(batch.ids().iter().map(|id| *id as usize), &self.device);
         let rows = self.embedding.get(pass.track).select(0, ids);
         rows.cast(DType::F32)
     }
 
-    /// `[rows * tokens, hidden]`: what the head is applied to, after the last norm.
+    /// Returns the hidden states after the last norm, `[rows * tokens, hidden]`, to which the head
+    /// is applied.
     #[must_use]
     pub fn hidden(&self, batch: &Batch, pass: Pass) -> Tensor<2> {
         self.hidden_observed(batch, pass, |_| ())
     }
 
-    /// The same; `observe` is shown the embeddings and what each layer gives, before the last norm.
+    /// Returns the same as [`Self::hidden`], and calls `observe` with the embeddings and with the
+    /// output of each layer before the last norm.
     #[must_use]
     pub fn hidden_observed(
         &self,
@@ -215,20 +218,21 @@ impl Qwen2 {
         layers::rms(x, self.norm.get(pass.track), self.config.rms_norm_eps)
     }
 
-    /// `[rows, tokens, vocabulary]`: the logits of a batch. What padding gets means nothing.
+    /// Returns the logits of a batch, `[rows, tokens, vocabulary]`. The logits at padding are
+    /// meaningless.
     #[must_use]
     pub fn forward(&self, batch: &Batch, pass: Pass) -> Tensor<3> {
         let logits = self.logits(self.hidden(batch, pass), pass);
         logits.reshape([batch.rows(), batch.tokens(), self.config.vocab_size])
     }
 
-    /// `[n, vocabulary]` from `[n, hidden]`.
+    /// Applies the head to hidden states: `[n, hidden]` to `[n, vocabulary]`.
     #[must_use]
     pub fn logits(&self, hidden: Tensor<2>, pass: Pass) -> Tensor<2> {
         matmul_weight(hidden, self.head_weight(pass))
     }
 
-    /// `[vocabulary, hidden]`.
+    /// Returns the weight of the head, `[vocabulary, hidden]`.
     pub(crate) fn head_weight(&self, pass: Pass) -> Tensor<2> {
         self.head
             .as_ref()

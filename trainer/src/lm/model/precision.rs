@@ -1,24 +1,25 @@
-//! Frozen weights in bf16, beside an adapter in f32: half the memory, and the products of tensor cores
-//! on devices that have them. Norms, biases, rotations, softmax, the sums between layers and the loss
-//! stay in f32, as under PyTorch's autocast.
+//! Frozen weights in bf16 beside an adapter in f32.
+//!
+//! This halves the memory and uses tensor cores where the device has them. Norms, biases, rotary
+//! embeddings, softmax, residual sums and the loss stay in f32, as under PyTorch's autocast.
 
 use burn::tensor::{DType, Tensor};
 
 use super::Qwen2;
 use crate::lm::LmError;
 
-/// `x Wᵀ` for a weight `[outputs, inputs]`, computed in the weight's type; f32 comes out.
+/// Computes `x Wᵀ` for a weight `[outputs, inputs]` in the weight's type, and returns it in f32.
 pub(crate) fn matmul_weight(x: Tensor<2>, weight: Tensor<2>) -> Tensor<2> {
     let product = x.cast(weight.dtype()).matmul(weight.transpose());
     product.cast(DType::F32)
 }
 
 impl Qwen2 {
-    /// Rounds the matrices that are not trained to bf16. The digest of the model stays that of the
-    /// numbers as they were, so that an adapter still belongs to its base.
+    /// Rounds the frozen matrices to bf16. The digest of the model remains that of the original
+    /// weights, so that an adapter still matches its base.
     ///
     /// # Errors
-    /// If the device has no bf16, or cannot be read.
+    /// If the device does not support bf16, or cannot be read.
     pub fn freeze_in_bf16(&mut self) -> Result<(), LmError> {
         if !self.device.supports_dtype(DType::BF16) {
             return Err(LmError::Option {

@@ -9,22 +9,22 @@ const WEIGHTS: &str = "model.safetensors";
 const INDEX: &str = "model.safetensors.index.json";
 const ADAPTER: [&str; 2] = ["adapter_config.json", "adapter_model.safetensors"];
 
-/// What the cache has of a repository.
+/// The cached state of a repository.
 pub(super) enum Cached {
-    /// Nothing.
+    /// The repository is not in the cache.
     Nothing,
-    /// A download that was cut off: these files are not there.
+    /// An interrupted download; holds the names of the missing files.
     Part(Vec<String>),
-    /// All files that a model or an adapter is made of.
+    /// The folder of a complete model or adapter.
     Whole(PathBuf),
 }
 
-/// The folder of a repository.
+/// Returns the cache folder of a repository.
 pub(super) fn folder(cache: &Path, repository: &str) -> PathBuf {
     cache.join(format!("models--{}", repository.replace('/', "--")))
 }
 
-/// The snapshot that a branch or tag points to, or that a commit names.
+/// Finds the snapshot of a branch, tag or commit.
 pub(super) fn snapshot(folder: &Path, revision: &str) -> Cached {
     let plain = |name: &str| !name.is_empty() && !name.split('/').any(|part| part == "..");
     if !plain(revision) {
@@ -47,8 +47,8 @@ pub(super) fn snapshot(folder: &Path, revision: &str) -> Cached {
     }
 }
 
-/// What a snapshot lacks. Files are put there one by one, each when it is whole, and those that say
-/// what the others are come first.
+/// Lists the files that a snapshot lacks. Files are added one at a time, each when complete; the
+/// configuration and index files, which name the others, come first.
 fn missing(snapshot: &Path) -> Vec<String> {
     let absent = |names: &[&str]| -> Vec<String> {
         let absent = names.iter().filter(|name| !snapshot.join(name).is_file());
@@ -72,7 +72,7 @@ fn missing(snapshot: &Path) -> Vec<String> {
     missing
 }
 
-/// The files that an index of shards names.
+/// Returns the names of the files that an index of shards lists.
 fn shards(index: &Path) -> Option<BTreeSet<String>> {
     let index: Value = serde_json::from_slice(&std::fs::read(index).ok()?).ok()?;
     let names = index.get("weight_map")?.as_object()?.values();

@@ -1,4 +1,4 @@
-//! Fetching from the Hub into the cache.
+//! Downloads from the Hugging Face Hub into the cache.
 
 use std::path::PathBuf;
 
@@ -7,13 +7,13 @@ use hf_hub::{Repo, RepoType};
 
 use super::HubOptions;
 
-/// The endings of the files that a model or an adapter is made of.
+/// Name endings of the files that a model or an adapter consists of.
 const WANTED: [&str; 4] = [".json", ".jinja", ".safetensors", "merges.txt"];
 
-/// Fetches what is not in the cache yet; gives the folder.
+/// Downloads the files that are not in the cache yet, and returns the snapshot's folder.
 pub(super) fn download(repository: &str, options: &HubOptions) -> Result<PathBuf, ApiError> {
     let mut builder = ApiBuilder::new().with_progress(false);
-    // Without one of ours, the one that `hf auth login` left stays.
+    // Without a token in the options, the one stored by `hf auth login` is used.
     if options.token.is_some() {
         builder = builder.with_token(options.token.clone());
     }
@@ -29,7 +29,7 @@ pub(super) fn download(repository: &str, options: &HubOptions) -> Result<PathBuf
     let mut folder = None;
     for file in repo.info()?.siblings {
         let name = file.rfilename;
-        // What lies in folders of a repository belongs to other libraries.
+        // Files in subfolders of a repository belong to other libraries.
         if name.contains('/') || !WANTED.iter().any(|ending| name.ends_with(ending)) {
             continue;
         }
@@ -37,7 +37,7 @@ pub(super) fn download(repository: &str, options: &HubOptions) -> Result<PathBuf
         folder = path.parent().map(PathBuf::from);
     }
     folder.ok_or_else(|| {
-        let reason = "the repository has no file of a model";
+        let reason = "the repository has no model files";
         ApiError::IoError(std::io::Error::other(reason))
     })
 }

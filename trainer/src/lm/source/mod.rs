@@ -1,4 +1,4 @@
-//! Where a model is: a local folder, the cache of Hugging Face, or the Hub.
+//! Search for models: in local folders, in Hugging Face's cache, and on the Hub.
 
 mod cache;
 mod hub;
@@ -8,30 +8,31 @@ use std::path::{Path, PathBuf};
 use self::cache::Cached;
 use super::LmError;
 
-/// What decides where a model is looked for. [`Self::from_environment`] reads the variables that
-/// Hugging Face's own tools read.
+/// Options of the search for a model. [`Self::from_environment`] reads the environment variables
+/// that Hugging Face's own tools read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HubOptions {
-    /// The folder with `models--*`; none where there is no home.
+    /// The cache folder, which holds `models--*`; `None` if there is no home folder.
     pub cache: Option<PathBuf>,
-    /// A branch, tag or commit; empty is `main`.
+    /// A branch, tag or commit; empty for `main`.
     pub revision: String,
-    /// For models that are not public.
+    /// Access token for repositories that are not public.
     pub token: Option<String>,
-    /// Another address of the Hub.
+    /// Base URL of another Hub.
     pub endpoint: Option<String>,
-    /// Looks into folders only.
+    /// `true` to search local folders and the cache only.
     pub offline: bool,
 }
 
 impl HubOptions {
-    /// What `HF_HUB_CACHE`, `HF_HOME`, `HF_TOKEN`, `HF_ENDPOINT` and `HF_HUB_OFFLINE` say.
+    /// Reads `HF_HUB_CACHE`, `HF_HOME`, `HF_TOKEN`, `HF_ENDPOINT` and `HF_HUB_OFFLINE` from the
+    /// environment.
     #[must_use]
     pub fn from_environment() -> Self {
         Self::from_variables(|name| std::env::var(name).ok())
     }
 
-    /// The same from any variables.
+    /// Reads the options from a function that maps variable names to values.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let folder = |name: &str| set(name).map(PathBuf::from);
@@ -69,11 +70,14 @@ impl HubOptions {
     }
 }
 
-/// The folder of a model or an adapter: `asked` itself if there is such a folder, else that of the
-/// cache if it holds all files, else, unless offline, what the Hub sends into the cache.
+/// Finds the folder of a model or an adapter.
+///
+/// Returns `asked` itself if it is such a folder, else the snapshot in the cache if that is
+/// complete, else, unless offline, downloads the repository from the Hub into the cache.
 ///
 /// # Errors
-/// If it is nowhere: says what was asked for, where it was looked for, and how to name a folder.
+/// If it is not found: the error holds the requested name, the places searched and how to pass a
+/// folder.
 pub fn find_model(asked: &str, options: &HubOptions) -> Result<PathBuf, LmError> {
     let local = Path::new(asked);
     let mut looked = vec![format!("folder {asked}")];
@@ -91,7 +95,7 @@ pub fn find_model(asked: &str, options: &HubOptions) -> Result<PathBuf, LmError>
         };
     }
     if !is_repository(asked) {
-        let reason = "it is no folder, nor a name as the Hub has them (owner/name)".to_owned();
+        let reason = "it is neither a folder nor a Hub repository (owner/name)".to_owned();
         return Err(nowhere(looked, reason));
     }
     if let Some(cache) = &options.cache {
@@ -104,7 +108,7 @@ pub fn find_model(asked: &str, options: &HubOptions) -> Result<PathBuf, LmError>
         });
     }
     if options.offline {
-        let reason = "HF_HUB_OFFLINE forbids asking the Hub".to_owned();
+        let reason = "HF_HUB_OFFLINE is set, so nothing was downloaded".to_owned();
         return Err(nowhere(looked, reason));
     }
     hub::download(asked, options).map_err(|error| {
@@ -113,11 +117,11 @@ pub fn find_model(asked: &str, options: &HubOptions) -> Result<PathBuf, LmError>
             .as_deref()
             .unwrap_or("https://huggingface.co");
         looked.push(format!("{address}/{asked}"));
-        nowhere(looked, format!("the Hub gave nothing ({error})"))
+        nowhere(looked, format!("the Hub download failed ({error})"))
     })
 }
 
-/// The first of what is missing.
+/// Describes the missing files by the first name and the number of others.
 fn lacks(missing: &[String]) -> String {
     match missing {
         [] => String::new(),
@@ -130,7 +134,8 @@ fn is_model(folder: &Path) -> bool {
     folder.join("config.json").is_file() || folder.join("adapter_config.json").is_file()
 }
 
-/// Whether it could be a name on the Hub: one or two parts of letters, digits, `.`, `_` and `-`.
+/// Returns `true` for a valid repository name: one or two parts of letters, digits, `.`, `_` and
+/// `-`.
 fn is_repository(asked: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let part = |part: &str| !part.is_empty() && !part.starts_with('.') && part.chars().all(plain);

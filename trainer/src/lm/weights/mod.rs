@@ -1,4 +1,4 @@
-//! Weights in safetensors files: which tensors a model has, reading them, writing them.
+//! Weights in safetensors files: names and shapes of a model's tensors, reading and writing.
 
 mod names;
 mod read;

@@ -1,16 +1,15 @@
-//! The tensors of a Qwen2 checkpoint: names and shapes, as transformers writes them.
+//! Names and shapes of the tensors of a Qwen2 checkpoint, as transformers writes them.
 
 use crate::lm::config::ModelConfig;
 
-/// The embedding.
+/// Name of the token embedding.
 pub(crate) const EMBEDDING: &str = "model.embed_tokens.weight";
-/// The norm before the head.
+/// Name of the norm before the head.
 pub(crate) const LAST_NORM: &str = "model.norm.weight";
-/// The head, absent where it is the embedding.
+/// Name of the output head, which is absent if tied to the embedding.
 pub(crate) const HEAD: &str = "lm_head.weight";
 
-/// The linear layers of a block in the order in which transformers has them, each with its part
-/// of the block.
+/// The linear layers of a block in the order of transformers, each with its part of the block.
 pub(crate) const BLOCK_LINEARS: [(&str, &str); 7] = [
     ("self_attn", "q_proj"),
     ("self_attn", "k_proj"),
@@ -21,18 +20,18 @@ pub(crate) const BLOCK_LINEARS: [(&str, &str); 7] = [
     ("mlp", "down_proj"),
 ];
 
-/// What a new tensor is filled with.
+/// The initial values of a new tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Initial {
-    /// Ones, as norms are.
+    /// Ones, used for norms.
     Ones,
-    /// Zeros, as biases are.
+    /// Zeros, used for biases.
     Zeros,
-    /// Normally distributed with the configuration's `initializer_range`.
+    /// Normally distributed values with the configuration's `initializer_range` as deviation.
     Normal,
 }
 
-/// A tensor that a checkpoint holds.
+/// Name, shape and initial values of a tensor in a checkpoint.
 #[derive(Clone, Debug)]
 pub(crate) struct Spec {
     pub(crate) name: String,
@@ -40,7 +39,7 @@ pub(crate) struct Spec {
     pub(crate) initial: Initial,
 }
 
-/// Outputs and inputs of a linear layer of a block.
+/// Returns the number of outputs and inputs of a block's linear layer.
 pub(crate) fn linear_shape(config: &ModelConfig, linear: &str) -> [usize; 2] {
     let (hidden, inner) = (config.hidden_size, config.intermediate_size);
     match linear {
@@ -51,7 +50,7 @@ pub(crate) fn linear_shape(config: &ModelConfig, linear: &str) -> [usize; 2] {
     }
 }
 
-/// All tensors of a model. The order is that of [`crate::lm::Qwen2::parameters`].
+/// Returns all tensors of a model in the order of [`crate::lm::Qwen2::parameters`].
 pub(crate) fn specs(config: &ModelConfig) -> Vec<Spec> {
     let hidden = config.hidden_size;
     let table = |name: &str| Spec {

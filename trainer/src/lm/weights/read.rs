@@ -1,4 +1,5 @@
-//! Reading safetensors: one file or shards with an index, in f32, bf16 or f16, always to f32.
+//! Reading safetensors, as one file or as shards with an index; f32, bf16 and f16 are converted to
+//! f32.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use crate::lm::config::Fields;
 const SINGLE: &str = "model.safetensors";
 const INDEX: &str = "model.safetensors.index.json";
 
-/// A tensor of a file.
+/// A tensor read from a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Loaded {
     pub(crate) path: PathBuf,
@@ -21,7 +22,7 @@ pub(crate) struct Loaded {
     pub(crate) values: Vec<f32>,
 }
 
-/// Tensors by name.
+/// Tensors of a checkpoint by name.
 pub(crate) type Tensors = BTreeMap<String, Loaded>;
 
 /// Reads all tensors of a checkpoint's folder.
@@ -45,7 +46,8 @@ pub(crate) fn read_checkpoint(folder: &Path) -> Result<Tensors, LmError> {
     })
 }
 
-/// The shards that an index names; each must hold what the index says, and nothing else.
+/// Reads the shards that an index lists. Each must hold exactly the tensors that the index assigns
+/// to it.
 fn read_shards(folder: &Path, index: &Path) -> Result<Tensors, LmError> {
     let fields = Fields::read(index, "an index of shards")?;
     let wrong = |problem: &str| {
@@ -60,7 +62,7 @@ fn read_shards(folder: &Path, index: &Path) -> Result<Tensors, LmError> {
         let Value::String(file) = file else {
             return Err(wrong(&format!("gives {name} the file {file}")));
         };
-        // A name from a file must not lead out of the folder.
+        // A file name from the index must not point outside of the folder.
         if Path::new(file)
             .file_name()
             .is_none_or(|plain| plain != file.as_str())
@@ -132,7 +134,7 @@ pub(crate) fn read_file(path: &Path) -> Result<Tensors, LmError> {
     Ok(tensors)
 }
 
-/// The texts in the header of a file, by key.
+/// Returns the string entries of a file's metadata.
 pub(crate) fn read_metadata(path: &Path) -> Result<BTreeMap<String, String>, LmError> {
     let bytes = std::fs::read(path).map_err(|error| LmError::read(path, error))?;
     let header = SafeTensors::read_metadata(&bytes).map_err(|error| LmError::Format {

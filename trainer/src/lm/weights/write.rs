@@ -1,4 +1,4 @@
-//! Writing safetensors as transformers and PEFT do.
+//! Writing safetensors files as transformers and PEFT do.
 
 use std::path::Path;
 
@@ -6,7 +6,8 @@ use safetensors::{Dtype, tensor::TensorView};
 
 use crate::lm::{LmError, Parameter};
 
-/// The bytes of a file that holds these parameters in f32, with `more` in its header.
+/// Returns the content of a safetensors file with these parameters in f32 and `more` in its
+/// metadata.
 pub(crate) fn safetensors_bytes<'a>(
     path: &Path,
     parameters: impl IntoIterator<Item = &'a Parameter>,
@@ -34,7 +35,7 @@ pub(crate) fn safetensors_bytes<'a>(
         })
         .collect();
     let views = views.map_err(|error| format(format!("{error:?}")))?;
-    // The readers of both refuse a file that does not say for whom it is.
+    // transformers rejects a file whose metadata has no `format`.
     let more = more
         .iter()
         .map(|(key, value)| ((*key).to_owned(), value.clone()));

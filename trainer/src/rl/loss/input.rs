@@ -1,4 +1,4 @@
-//! What the loss is computed from, and what it returns.
+//! The inputs and outputs of the loss.
 
 use std::ops::Range;
 
@@ -6,72 +6,76 @@ use crate::rl::config::LossConfig;
 use crate::rl::error::check_length;
 use crate::rl::{Metrics, RlError};
 
-/// The shape of most inputs.
+/// Description of the shape of most inputs.
 const TOKENS: &str = "[batch, tokens]";
 
-/// How much better than expected an action was.
+/// The advantages of a batch, per sequence or per token.
 #[derive(Clone, Copy, Debug)]
 pub enum Advantages<'a> {
-    /// `[batch]`: one for all tokens of a sequence.
+    /// `[batch]`: one advantage for all tokens of a sequence.
     PerSequence(&'a [f64]),
-    /// `[batch, tokens]`: one per token, such as an advantage of the step it belongs to.
+    /// `[batch, tokens]`: one advantage per token, such as that of the step it belongs to.
     PerToken(&'a [f64]),
 }
 
-/// One micro-batch. Slices of shape `[batch, tokens]` hold row after row; values where the mask
-/// is false are never read.
+/// One micro-batch. Slices of shape `[batch, tokens]` are in row-major order; values where the mask
+/// is `false` are never read.
 #[derive(Clone, Copy, Debug)]
 pub struct LossInput<'a> {
-    /// Columns of each row.
+    /// Number of columns of each row.
     pub tokens: usize,
-    /// `[batch, tokens]`: log-probabilities under the policy that is trained.
+    /// `[batch, tokens]`: log-probabilities under the trained policy.
     pub logps: &'a [f64],
-    /// `[batch, tokens]`: under the policy at the time of the rollout; `logps` itself if absent.
+    /// `[batch, tokens]`: log-probabilities under the policy at the time of the rollout; `None`
+    /// uses `logps`.
     pub old_logps: Option<&'a [f64]>,
-    /// `[batch, tokens]`: under the reference policy; needed when `beta` is not 0.
+    /// `[batch, tokens]`: log-probabilities under the reference policy; required if `beta` is not
+    /// 0.
     pub ref_logps: Option<&'a [f64]>,
-    /// `[batch, tokens]`: entropy of each token's distribution; needed for the bonus and for
-    /// `top_entropy_quantile`.
+    /// `[batch, tokens]`: entropy of each token's distribution; required for the entropy bonus and
+    /// for `top_entropy_quantile`.
     pub entropies: Option<&'a [f64]>,
-    /// `[batch, tokens]`: true on the tokens that the policy wrote and that count; false on padding.
+    /// `[batch, tokens]`: `true` for tokens that the policy generated and that count; `false` for
+    /// padding.
     pub completion_mask: &'a [bool],
-    /// One advantage per sequence or per token.
+    /// Advantages per sequence or per token.
     pub advantages: Advantages<'a>,
-    /// Tokens of the whole generation over all processes; needed by `dapo`, `cispo`, `vespo`.
+    /// Number of tokens in the whole generation over all processes; required by `dapo`, `cispo`,
+    /// `vespo`.
     pub num_items_in_batch: Option<f64>,
-    /// `[batch, tokens]` or `[batch]`: old policy over sampler, see
+    /// `[batch, tokens]` or `[batch]`: ratio of old policy over sampler, see
     /// [`sampling`](crate::rl::sampling).
     pub importance_sampling_ratio: Option<&'a [f64]>,
-    /// `[batch, tokens]`: log-probabilities that the sampler reported, NaN where it had none.
+    /// `[batch, tokens]`: log-probabilities that the sampler reported; NaN where it reported none.
     pub sampling_logps: Option<&'a [f64]>,
 }
 
-/// The loss and its gradients.
+/// The loss with its gradients and metrics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LossOutput {
-    /// What is minimised.
+    /// Value of the loss, which is minimised.
     pub loss: f64,
     /// `[batch, tokens]`: derivative of the loss by `logps`.
     pub grad_logps: Vec<f64>,
-    /// `[batch, tokens]`: derivative by `entropies`, when the bonus is on.
+    /// `[batch, tokens]`: derivative of the loss by `entropies`; `None` without entropy bonus.
     pub grad_entropies: Option<Vec<f64>>,
-    /// Logged values.
+    /// Logged values by name.
     pub metrics: Metrics,
 }
 
-/// An input whose shapes were checked, with its mask and lengths.
+/// An input with checked shapes, its mask and lengths.
 pub(super) struct Batch<'a> {
     pub(super) input: &'a LossInput<'a>,
     pub(super) rows: usize,
     pub(super) tokens: usize,
-    /// Completion tokens that the policy wrote.
+    /// `[batch, tokens]`: `true` for completion tokens that count.
     pub(super) mask: Vec<bool>,
-    /// Tokens of each row in the mask.
+    /// `[batch]`: number of tokens of each row in the mask.
     pub(super) lengths: Vec<f64>,
 }
 
 impl<'a> Batch<'a> {
-    /// Checks the shapes and joins the masks.
+    /// Checks the shapes of the input, and counts the tokens of each row.
     pub(super) fn new(config: &LossConfig, input: &'a LossInput<'a>) -> Result<Self, RlError> {
         let (size, tokens) = (input.logps.len(), input.tokens);
         let rows = size.checked_div(tokens).unwrap_or(0);
@@ -114,12 +118,12 @@ impl<'a> Batch<'a> {
         })
     }
 
-    /// The positions of a row.
+    /// Returns the flat indices of a row.
     pub(super) const fn row(&self, row: usize) -> Range<usize> {
         row * self.tokens..(row + 1) * self.tokens
     }
 
-    /// The advantage of a position.
+    /// Returns the advantage at a flat index.
     pub(super) fn advantage(&self, at: usize) -> f64 {
         match self.input.advantages {
             Advantages::PerSequence(all) => all[at / self.tokens],
@@ -127,19 +131,19 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Whether all tokens of a row share one advantage.
+    /// Returns `true` if all tokens of a row share one advantage.
     pub(super) const fn shares_advantage(&self) -> bool {
         matches!(self.input.advantages, Advantages::PerSequence(_))
     }
 
-    /// The log of new over old probability at a position.
+    /// Returns the log of new over old probability at a flat index.
     pub(super) fn log_ratio(&self, at: usize) -> f64 {
         self.input
             .old_logps
             .map_or(0.0, |old| self.input.logps[at] - old[at])
     }
 
-    /// The sum over the masked positions of a row.
+    /// Sums `value` over the masked positions of a row.
     pub(super) fn row_sum(&self, row: usize, value: impl Fn(usize) -> f64) -> f64 {
         self.row(row).filter(|at| self.mask[*at]).map(value).sum()
     }

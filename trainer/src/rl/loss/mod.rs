@@ -1,9 +1,10 @@
-//! The loss of the GRPO family: its value, its gradients, and what TRL logs about it.
+//! The loss of the GRPO family: its value, its gradients, and the metrics that TRL logs.
 //!
-//! Per token the policy term is `terms::term`, times `terms::gates`, plus `beta` times `terms::k3`;
-//! `Normaliser` weighs the tokens; the entropy bonus is subtracted last. Every term keeps two
-//! derivatives apart, by the log-probability itself and by the log of its importance ratio,
-//! since one ratio may belong to a whole sequence (`Ratio` brings the second to the tokens).
+//! The policy loss of a token is `terms::term` times `terms::gates`, plus `beta` times `terms::k3`.
+//! `Normaliser` weights the tokens, and the entropy bonus is subtracted last. Every term has two
+//! separate derivatives, by the log-probability itself and by the log of its importance ratio,
+//! because one ratio may belong to a whole sequence (`Ratio` distributes the second one over the
+//! tokens).
 
 mod input;
 mod terms;
@@ -15,16 +16,16 @@ use super::{Metrics, RlError};
 use input::Batch;
 use terms::{Normaliser, Ratio, Term};
 
-/// The loss of one micro-batch and its gradients (TRL: `_compute_loss` in training).
+/// Computes the loss of one micro-batch and its gradients (TRL: `_compute_loss` in training).
 ///
-/// For an evaluation set `gradient_accumulation_steps` and `steps_per_generation` to 1. The
-/// gradients are those of automatic differentiation: old, reference and sampler's
-/// log-probabilities, advantages, every mask, CISPO's truncated ratio and VESPO's weight are
-/// constants.
+/// For an evaluation, set `gradient_accumulation_steps` and `steps_per_generation` to 1. The
+/// gradients equal those of automatic differentiation with these values held constant: the old,
+/// reference and sampler's log-probabilities, advantages, all masks, CISPO's truncated ratio and
+/// VESPO's weight.
 ///
 /// # Errors
-/// If an option is out of range, a slice does not have its shape, or an option needs an input
-/// that is missing.
+/// If an option is out of range, a slice does not have its shape, or an option needs an input that
+/// is missing.
 pub fn grpo_loss(config: &LossConfig, input: &LossInput<'_>) -> Result<LossOutput, RlError> {
     config.check()?;
     let batch = Batch::new(config, input)?;
@@ -86,7 +87,7 @@ pub fn grpo_loss(config: &LossConfig, input: &LossInput<'_>) -> Result<LossOutpu
     Ok(output)
 }
 
-/// Subtracts `entropy_coef` times the mean entropy of the tokens that carry the loss.
+/// Subtracts `entropy_coef` times the mean entropy of the tokens that carry loss.
 fn add_entropy_bonus(
     config: &LossConfig,
     batch: &Batch<'_>,

@@ -1,22 +1,23 @@
-//! The parts of the loss: the policy term of one token per loss type, importance ratios, the KL term, which tokens
-//! carry the loss, how much each of them weighs, and what is logged.
+//! The parts of the loss: policy terms per loss type, importance ratios, the KL term, token masks
+//! and weights, and metrics.
 
 use super::input::Batch;
 use crate::rl::config::{ImportanceSamplingLevel, LossConfig, LossType};
 use crate::rl::{Metrics, RlError};
 
-/// A value and its two derivatives.
+/// A value with its two derivatives.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Term {
     pub(super) value: f64,
-    /// By the log-probability, the importance ratio held constant.
+    /// Derivative by the log-probability, with the importance ratio held constant.
     pub(super) by_logp: f64,
-    /// By the logarithm of the importance ratio.
+    /// Derivative by the logarithm of the importance ratio.
     pub(super) by_ratio: f64,
 }
 
 impl Term {
-    /// Scaled. A factor of 0 removes the term, even one that is not finite.
+    /// Returns the term scaled by a factor. A factor of 0 removes the term, even one that is not
+    /// finite.
     pub(super) fn times(self, factor: f64) -> Self {
         if factor == 0.0 {
             return Self::default();
@@ -28,7 +29,7 @@ impl Term {
         }
     }
 
-    /// The sum of two.
+    /// Returns the sum of two terms.
     pub(super) fn plus(self, other: Self) -> Self {
         Self {
             value: self.value + other.value,
@@ -38,8 +39,8 @@ impl Term {
     }
 }
 
-/// The term to minimise for a token of ratio `coef` and log-probability `logp`; `phi` is VESPO's
-/// weight and not read by the others.
+/// Returns the term to minimise for a token with ratio `coef` and log-probability `logp`. `phi` is
+/// VESPO's weight; other loss types ignore it.
 pub(super) fn term(config: &LossConfig, coef: f64, advantage: f64, logp: f64, phi: f64) -> Term {
     match config.loss_type {
         LossType::Grpo | LossType::Bnpo | LossType::DrGrpo | LossType::Dapo | LossType::Luspo => {
@@ -51,10 +52,10 @@ pub(super) fn term(config: &LossConfig, coef: f64, advantage: f64, logp: f64, ph
     }
 }
 
-/// PPO's clip: the smaller of `A * min(r, delta)` and `A * clip(r)`, negated.
+/// Applies PPO's clip: the smaller of `A * min(r, delta)` and `A * clip(r)`, negated.
 ///
-/// The derivative of a bound is 1 up to and including the bound and 0 beyond. Of two branches
-/// that are equal each counts half, which is what automatic differentiation does.
+/// The derivative of a bound is 1 up to and including the bound and 0 beyond it. If both branches
+/// are equal, each counts half, as in automatic differentiation.
 fn clipped(config: &LossConfig, coef: f64, advantage: f64) -> Term {
     let (low, high) = (1.0 - config.epsilon, 1.0 + config.epsilon_high());
     let delta = config.delta.unwrap_or(f64::INFINITY);
@@ -78,7 +79,7 @@ fn clipped(config: &LossConfig, coef: f64, advantage: f64) -> Term {
     }
 }
 
-/// REINFORCE with a constant weight: `-w * A * logp` (CISPO, VESPO).
+/// Returns REINFORCE with a constant weight, `-w * A * logp` (CISPO, VESPO).
 fn weighted(weight: f64, advantage: f64, logp: f64) -> Term {
     Term {
         value: -weight * advantage * logp,
@@ -87,7 +88,8 @@ fn weighted(weight: f64, advantage: f64, logp: f64) -> Term {
     }
 }
 
-/// SAPO's soft gate: `-A * 4 / t * sigmoid(t * (r - 1))`, `t` by the sign of the advantage.
+/// Returns SAPO's soft gate, `-A * 4 / t * sigmoid(t * (r - 1))`, where `t` depends on the sign of
+/// the advantage.
 fn gated(config: &LossConfig, coef: f64, advantage: f64) -> Term {
     let temperature = if advantage > 0.0 {
         config.sapo_temperature_pos
@@ -95,7 +97,7 @@ fn gated(config: &LossConfig, coef: f64, advantage: f64) -> Term {
         config.sapo_temperature_neg
     };
     let sigmoid = 1.0 / (1.0 + (-temperature * (coef - 1.0)).exp());
-    // At a huge ratio the slope is 0, not 0 times infinity.
+    // At a very large ratio the slope is 0, not 0 times infinity.
     let slope = sigmoid * (1.0 - sigmoid);
     let slope = if slope == 0.0 { 0.0 } else { slope * coef };
     Term {
@@ -105,17 +107,18 @@ fn gated(config: &LossConfig, coef: f64, advantage: f64) -> Term {
     }
 }
 
-/// Bound of a log-ratio, per token and per sequence.
+/// Bound of the absolute log-ratio, per token and per sequence.
 const LOG_MAX: f64 = 20.0;
-/// The least ratio, of a sequence or of the sampler's correction.
+/// Smallest ratio of a sequence or of the sampler's correction.
 const RATIO_MIN: f64 = 1e-8;
-/// The least decay.
+/// Smallest value of the decay lambda.
 const LAMBDA_MIN: f64 = 1e-4;
 
-/// `[batch, tokens]`: the gamma weight `w^k * exp(lambda * (1 - w))`, which is 1 at `w = 1`.
+/// Returns VESPO's gamma weights `w^k * exp(lambda * (1 - w))`, `[batch, tokens]`, which are 1 at
+/// `w = 1`.
 ///
 /// `w` is the ratio of the whole sequence (a product, not GSPO's mean), times the sampler's
-/// correction when there is one; `k` and `lambda` go by the sign of the advantage.
+/// correction if there is one; `k` and `lambda` depend on the sign of the advantage.
 pub(super) fn vespo_weights(config: &LossConfig, batch: &Batch<'_>) -> Vec<f64> {
     let mut phi = vec![0.0; batch.mask.len()];
     for row in 0..batch.rows {
@@ -136,7 +139,7 @@ pub(super) fn vespo_weights(config: &LossConfig, batch: &Batch<'_>) -> Vec<f64> 
     phi
 }
 
-/// The log of the sampler's correction of a row; where the mask is off it is 1.
+/// Returns the log of the sampler's correction of a row; tokens outside of the mask do not count.
 fn log_correction(batch: &Batch<'_>, row: usize) -> f64 {
     let log = |ratio: f64| ratio.ln().clamp(RATIO_MIN.ln(), LOG_MAX);
     match batch.input.importance_sampling_ratio {
@@ -146,16 +149,17 @@ fn log_correction(batch: &Batch<'_>, row: usize) -> f64 {
     }
 }
 
-/// The ratio at every position.
+/// The importance ratio at every position.
 pub(super) struct Ratio {
     level: ImportanceSamplingLevel,
-    /// `[batch, tokens]`: the ratio; in a row all the same at the level of sequences, and 1
-    /// outside of the mask at the level of tokens.
+    /// `[batch, tokens]`: the ratio. At the level of sequences it is equal within a row; at the
+    /// level of tokens it is 1 outside of the mask.
     pub(super) coef: Vec<f64>,
 }
 
 impl Ratio {
-    /// `exp(logp - old)` per token, or its geometric mean over a sequence's tokens (GSPO eq. 7).
+    /// Computes `exp(logp - old)` per token, or its geometric mean over a sequence's tokens (GSPO
+    /// eq. 7).
     pub(super) fn new(level: ImportanceSamplingLevel, batch: &Batch<'_>) -> Self {
         let mut coef = vec![1.0; batch.mask.len()];
         for row in 0..batch.rows {
@@ -174,16 +178,16 @@ impl Ratio {
         Self { level, coef }
     }
 
-    /// Whether all tokens of a row share one ratio.
+    /// Returns `true` if all tokens of a row share one ratio.
     pub(super) fn is_shared(&self) -> bool {
         self.level == ImportanceSamplingLevel::Sequence
     }
 
-    /// The gradient by log-probabilities, from that which is `direct` and that `through` the
-    /// logarithm of the ratio, both `[batch, tokens]`.
+    /// Returns the gradient by log-probabilities, `[batch, tokens]`, from the `direct` part and the
+    /// part `through` the logarithm of the ratio.
     ///
-    /// A sequence's log-ratio is the mean of its tokens', so each of them receives an equal share
-    /// of all that goes through it.
+    /// The log-ratio of a sequence is the mean over its tokens, so each token receives an equal
+    /// share of the gradient through it.
     pub(super) fn gradient(
         &self,
         batch: &Batch<'_>,
@@ -200,9 +204,9 @@ impl Ratio {
     }
 }
 
-/// Schulman's k3 estimate `exp(d) - d - 1` for `d = ref - logp`; never negative.
+/// Returns Schulman's k3 estimate `exp(d) - d - 1` for `d = ref - logp`, which is never negative.
 ///
-/// With `corrected`, the importance ratio, the estimate is multiplied by it, which makes it
+/// If `corrected` holds the importance ratio, the estimate is multiplied by it, which makes it
 /// unbiased for actions of the old policy (DeepSeek-V3.2; TRL: `use_bias_correction_kl`).
 pub(super) fn k3(difference: f64, corrected: Option<f64>) -> Term {
     let value = difference.exp() - difference - 1.0;
@@ -215,9 +219,11 @@ pub(super) fn k3(difference: f64, corrected: Option<f64>) -> Term {
     }
 }
 
-/// `[batch, tokens]`: the factor of the policy term (not of the divergence): 0 for a sequence
-/// that is too far off policy or a token of low entropy, else the sampler's correction or 1.
-/// VESPO's weight has the correction inside.
+/// Returns the factor of the policy term (not of the divergence), `[batch, tokens]`.
+///
+/// It is 0 for tokens with negative advantage in a sequence that is too far off policy, and for
+/// tokens of low entropy; otherwise it is the sampler's correction or 1. VESPO's weight already
+/// includes the correction.
 pub(super) fn gates(
     config: &LossConfig,
     batch: &Batch<'_>,
@@ -240,9 +246,9 @@ pub(super) fn gates(
     gates
 }
 
-/// The mean of `log sampler - log policy` over a sequence (DeepSeek-V3.2's off-policy mask; TRL:
-/// `off_policy_mask_threshold`). The sampler is the old policy where it reported nothing at all;
-/// a single token without a report counts 0.
+/// Returns the mean of `log sampler - log policy` over a sequence (DeepSeek-V3.2's off-policy mask;
+/// TRL: `off_policy_mask_threshold`). If the sampler reported nothing, the old policy is used
+/// instead; a single token without a report counts 0.
 fn drift(batch: &Batch<'_>, row: usize) -> f64 {
     let input = batch.input;
     let sampler = input.sampling_logps.or(input.old_logps);
@@ -251,11 +257,11 @@ fn drift(batch: &Batch<'_>, row: usize) -> f64 {
     batch.row_sum(row, |at| token(at).unwrap_or(0.0)) / batch.lengths[row].max(1.0)
 }
 
-/// `[batch, tokens]`: the tokens whose entropy is among the highest `top_entropy_quantile` of
-/// the batch ("beyond the 80/20 rule", 2506.01939); none when all of them count.
+/// Returns the tokens whose entropy is among the highest `top_entropy_quantile` of the batch,
+/// `[batch, tokens]` ("beyond the 80/20 rule", 2506.01939); `None` if all tokens count.
 ///
 /// # Errors
-/// If the option asks for entropies that are not there.
+/// If the option needs entropies that are missing.
 pub(super) fn high_entropy(
     config: &LossConfig,
     batch: &Batch<'_>,
@@ -275,8 +281,8 @@ pub(super) fn high_entropy(
     Ok(Some((0..entropies.len()).map(high).collect()))
 }
 
-/// The quantile between the two nearest of `sorted`, in single precision as TRL takes it, so
-/// that the same tokens are chosen; infinity of nothing.
+/// Returns a quantile of `sorted` by linear interpolation, in single precision as in TRL, so that
+/// the same tokens are chosen; infinity for an empty slice.
 fn quantile(sorted: &[f32], share: f32) -> f32 {
     let Some(last) = sorted.len().checked_sub(1) else {
         return f32::INFINITY;
@@ -296,15 +302,15 @@ fn quantile(sorted: &[f32], share: f32) -> f32 {
 /// The weights of the tokens of each row.
 pub(super) struct Normaliser {
     weights: Vec<f64>,
-    /// The loss over this is the loss of a micro-batch; `policy_loss` is logged before.
+    /// Divisor of the summed loss of a micro-batch; `policy_loss` is logged before the division.
     pub(super) accumulation: f64,
 }
 
 impl Normaliser {
-    /// The weights for a batch.
+    /// Computes the weights for a batch.
     ///
     /// # Errors
-    /// If the loss type divides by the tokens of the generation, and their number is missing.
+    /// If the loss type divides by the number of tokens of the generation, and that is missing.
     pub(super) fn new(config: &LossConfig, batch: &Batch<'_>) -> Result<Self, RlError> {
         let rows = batch.rows as f64;
         let each = |weight: f64| vec![weight; batch.rows];
@@ -332,13 +338,14 @@ impl Normaliser {
         })
     }
 
-    /// The weight of each token of a row.
+    /// Returns the weight of each token of a row.
     pub(super) fn weight(&self, row: usize) -> f64 {
         self.weights[row]
     }
 }
 
-/// The tokens of one process in one optimizer step, from those of a generation over all.
+/// Returns the number of tokens of one process in one optimizer step, from the `items` tokens of a
+/// generation over all processes.
 fn window(config: &LossConfig, items: f64) -> f64 {
     let accumulation = config.gradient_accumulation_steps;
     let steps = config.steps_per_generation;
@@ -346,7 +353,7 @@ fn window(config: &LossConfig, items: f64) -> f64 {
     items.max(1.0) / config.num_processes as f64 * per_step
 }
 
-/// The mean over all tokens of the mask, 0 when it is empty.
+/// Returns the mean over all tokens of the mask; 0 if it is empty.
 pub(super) fn token_mean(batch: &Batch<'_>, values: &[f64]) -> f64 {
     let sum: f64 = (0..batch.rows)
         .map(|row| batch.row_sum(row, |at| values[at]))
@@ -354,7 +361,7 @@ pub(super) fn token_mean(batch: &Batch<'_>, values: &[f64]) -> f64 {
     sum / batch.lengths.iter().sum::<f64>().max(1.0)
 }
 
-/// Entropy, and the clip fractions or the weight of the loss type.
+/// Records the entropy, and the clip fractions or the mean weight of the loss type.
 pub(super) fn record_metrics(
     config: &LossConfig,
     batch: &Batch<'_>,
@@ -384,7 +391,7 @@ pub(super) fn record_metrics(
     }
 }
 
-/// How often the clip holds a ratio back, below, above and either.
+/// Records the fractions of ratios that are clipped below, above and on either side.
 fn clip_fractions(
     config: &LossConfig,
     batch: &Batch<'_>,
@@ -398,7 +405,7 @@ fn clip_fractions(
     let low = flags(batch, |at| coef(at) < low && batch.advantage(at) < 0.0);
     let high = flags(batch, |at| coef(at) > high && batch.advantage(at) > 0.0);
     let region: Vec<f64> = low.iter().zip(&high).map(|(a, b)| a.max(*b)).collect();
-    // NaN, the mean of a row without tokens, is passed over by both.
+    // NaN, the mean of a row without tokens, is skipped by `min` and `max`.
     let least = row_means(batch, &low, shared).fold(f64::NAN, f64::min);
     let most = row_means(batch, &high, shared).fold(f64::NAN, f64::max);
     let values = [
@@ -411,13 +418,13 @@ fn clip_fractions(
     metrics.extend(values.map(|(name, value)| (name.to_owned(), value)));
 }
 
-/// `[batch, tokens]`: 1 where something holds, else 0.
+/// Returns 1 where a condition holds and 0 elsewhere, `[batch, tokens]`.
 fn flags(batch: &Batch<'_>, holds: impl Fn(usize) -> bool) -> Vec<f64> {
     let all = 0..batch.mask.len();
     all.map(|at| f64::from(u8::from(holds(at)))).collect()
 }
 
-/// The mean over sequences when each has one value, else over tokens.
+/// Returns the mean over sequences if each has one value, or else over tokens.
 fn mean(batch: &Batch<'_>, values: &[f64], shared: bool) -> f64 {
     if !shared {
         return token_mean(batch, values);
@@ -425,7 +432,8 @@ fn mean(batch: &Batch<'_>, values: &[f64], shared: bool) -> f64 {
     row_means(batch, values, true).sum::<f64>() / (batch.rows.max(1) as f64)
 }
 
-/// The value of each sequence: its only one, or the mean over its tokens (NaN without any).
+/// Returns the value of each sequence: its shared value, or the mean over its tokens (NaN without
+/// any).
 fn row_means<'a>(
     batch: &'a Batch<'_>,
     values: &'a [f64],

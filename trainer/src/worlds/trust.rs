@@ -1,4 +1,4 @@
-//! The trust world's evaluation (spec training-eval §1).
+//! The evaluation of the trust world (spec training-eval §1).
 
 use std::path::PathBuf;
 

@@ -15,19 +15,19 @@ use std::time::{Duration, Instant};
 
 /// The one test file of `e2e` that needs the test kit's module instead of the page.
 const WASM_TEST: &str = "wasm";
-/// How much of a failing part's output is shown, without the lines that say that all is well.
+/// The maximum number of lines of a failing part that are shown, without those that report success.
 const SHOWN: usize = 150;
 
 /// One part of the test run.
 pub struct Part {
     /// The name for `--only`.
     pub name: &'static str,
-    /// What it checks, and roughly how long.
+    /// A description of the checks, with their approximate duration.
     pub what: &'static str,
     run: fn(&mut Ci) -> Result<Tally>,
 }
 
-/// All parts, in the order of the run: what is quick to tell comes first.
+/// All parts, in the order of the run: quick ones come first.
 pub const PARTS: [Part; 11] = [
     part("fmt", "every file is formatted (seconds)", fmt),
     part("tidy", "rules of this repository (seconds)", check_tidy),
@@ -82,7 +82,7 @@ const fn part(name: &'static str, what: &'static str, run: fn(&mut Ci) -> Result
     Part { name, what, run }
 }
 
-/// What the parts share.
+/// State that the parts share.
 pub struct Ci {
     place: Place,
     target: Option<WasmTarget>,
@@ -91,7 +91,7 @@ pub struct Ci {
 /// Runs all parts, or those in `only`; returns the sum of their counts.
 ///
 /// # Errors
-/// When `only` names no part. A failing part is counted, not an error.
+/// Returns an error if `only` names an unknown part. A failing part is counted, not an error.
 pub fn run(place: &Place, only: &[String]) -> Result<Tally> {
     for name in only {
         if !PARTS.iter().any(|part| part.name == name) {
@@ -124,7 +124,7 @@ pub fn run(place: &Place, only: &[String]) -> Result<Tally> {
     Ok(summarize(&results))
 }
 
-/// Prints one line a part and the sum alone on the last line.
+/// Prints one line per part and the sum alone on the last line.
 fn summarize(results: &[(&str, Tally, Duration)]) -> Tally {
     say("");
     let mut sum = Tally::default();
@@ -148,7 +148,7 @@ fn fmt(ci: &mut Ci) -> Result<Tally> {
     cargo.args(["fmt", "--all", "--check", "--", "--color", "never"]);
     let tally = ci.one_check("fmt", &mut cargo)?;
     if tally.failed > 0 {
-        say("`cargo fmt --all` does it");
+        say("`cargo fmt --all` fixes it");
     }
     Ok(tally)
 }
@@ -168,8 +168,9 @@ fn docs(ci: &mut Ci) -> Result<Tally> {
     ci.one_check("docs", &mut cargo)
 }
 
-/// No toolkit and no graphics processor is needed: nothing is linked or run. With `DOCS_RS` burn's
-/// build script for CUDA fetches no compiler.
+/// Checks that training compiles for wgpu and CUDA. This needs no toolkit and no graphics
+/// processor: nothing is linked or run. With `DOCS_RS` burn's build script for CUDA downloads no
+/// compiler.
 fn devices(ci: &mut Ci) -> Result<Tally> {
     let mut cargo = ci.place.cargo();
     cargo
@@ -222,7 +223,7 @@ fn build_page(ci: &mut Ci) -> Result<Tally> {
     })
 }
 
-/// `cargo xtask demo` once more, with cargo told that it is offline and proxies that lead nowhere.
+/// Runs `cargo xtask demo` again, with cargo offline and with proxies that do not exist.
 fn offline(ci: &mut Ci) -> Result<Tally> {
     let xtask = std::env::current_exe().context("cannot find the running xtask")?;
     let mut demo = Command::new(xtask);
@@ -263,7 +264,7 @@ fn e2e(ci: &mut Ci) -> Result<Tally> {
     ci.cargo_test("e2e", &mut cargo)
 }
 
-/// The test files of `e2e` that want the page.
+/// Returns the test files of `e2e` that need the page.
 fn page_tests(place: &Place) -> Result<Vec<String>> {
     let folder = place.root.join("e2e/tests");
     let mut names = Vec::new();
@@ -291,7 +292,7 @@ impl Ci {
         Ok(target)
     }
 
-    /// A command that either passes or fails as a whole.
+    /// Runs a command that either passes or fails as a whole.
     fn one_check(&self, name: &str, command: &mut Command) -> Result<Tally> {
         let finished = logged(command, &self.place.log(name), None)?;
         if !finished.ok {
@@ -303,9 +304,9 @@ impl Ci {
         })
     }
 
-    /// A `cargo test`, counted by its tests.
+    /// Runs a `cargo test` and counts its tests.
     fn cargo_test(&self, name: &str, command: &mut Command) -> Result<Tally> {
-        // A failed assertion names its line; traces would push it out of what is shown.
+        // A failed assertion names its line; traces would push it out of the lines that are shown.
         command.env("RUST_BACKTRACE", "0");
         let finished = logged(command, &self.place.log(name), None)?;
         let mut tally = count(&finished.lines);
@@ -321,7 +322,7 @@ impl Ci {
     }
 }
 
-/// Prints what is worth reading of a failed command.
+/// Prints the relevant lines of a failed command.
 fn show(finished: &Finished) {
     let noise = [
         "Compiling ",

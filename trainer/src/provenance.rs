@@ -143,8 +143,8 @@ impl Provenance {
         Ok(found.is_fallback())
     }
 
-    /// Adds the fallbacks of a model or an adapter, and the digests of its files under names such as
-    /// `config.json of the {what}`.
+    /// Adds the fallbacks of a model or an adapter, and the digests of its files under names such
+    /// as `config.json of the {what}`.
     ///
     /// # Errors
     /// Returns an error if a file cannot be read.

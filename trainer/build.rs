@@ -1,10 +1,12 @@
-//! Tells the crate the commit that it is built from, as `SENTINEL_COMMIT`: 40 hexadecimal digits, with
-//! `-dirty` behind them where the sources differ from it; `unknown` where there is no repository.
+//! Passes the commit that the crate is built from to the compiler as `SENTINEL_COMMIT`: 40
+//! hexadecimal digits, followed by `-dirty` if the sources differ from it; `unknown` without a
+//! repository.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What decides what the command does, from this folder: changes elsewhere leave it as it is.
+/// Paths, relative to this folder, that determine the behaviour of the command; changes elsewhere
+/// do not make it `-dirty`.
 const SOURCES: [&str; 9] = [
     "src",
     "build.rs",
@@ -18,11 +20,12 @@ const SOURCES: [&str; 9] = [
 ];
 
 fn main() {
-    // A change of the sources compiles the crate again in any case, and may make them differ from the commit.
+    // A change of the sources recompiles the crate in any case, and may make them differ from the
+    // commit.
     for source in SOURCES {
         watch(Path::new(source));
     }
-    // In a worktree the first two are elsewhere; the second is added to with every commit.
+    // In a worktree the first two are elsewhere; every commit appends to the second.
     for name in ["HEAD", "logs/HEAD"] {
         if let Some(path) = git(&["rev-parse", "--git-path", name]) {
             watch(&PathBuf::from(path));
@@ -39,7 +42,8 @@ fn main() {
     );
 }
 
-/// Runs this again when a file changes. Of one that is missing cargo would say that it always does.
+/// Runs this script again when a file changes. Only for files that exist: cargo treats a missing
+/// one as always changed.
 fn watch(path: &Path) {
     if path.exists() {
         println!("cargo::rerun-if-changed={}", path.display());
@@ -47,7 +51,7 @@ fn watch(path: &Path) {
 }
 
 fn commit() -> Option<String> {
-    // The sources may lie, as those of a package do, in a repository of something else.
+    // The sources may be inside an unrelated repository, as those of a package can be.
     git(&["ls-files", "--error-unmatch", "Cargo.toml"])?;
     let commit = git(&["rev-parse", "HEAD"])?;
     let changed = git(&[&["status", "--porcelain", "--"][..], &SOURCES].concat())?;

@@ -10,11 +10,12 @@ use std::ops::Deref;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long [`Browser::wait_until`] waits: long, since machines that test are busy machines.
+/// The time limit of [`Browser::wait_until`]; generous, since test machines are often busy.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long one script may run; millions of steps inside wasm are one script.
+/// The time limit of one script in milliseconds; millions of steps inside wasm are one script.
 const SCRIPT_LIMIT_MS: u64 = 300_000;
-/// Quiet and alone: no first-run pages, no calls home, no sandbox (which root cannot have).
+/// Flags for an isolated run: no first-run pages, no background network traffic, and no sandbox
+/// (which root cannot have).
 const FLAGS: [&str; 10] = [
     "--headless",
     "--no-sandbox",
@@ -28,11 +29,12 @@ const FLAGS: [&str; 10] = [
     "--hide-scrollbars",
 ];
 
-/// A running browser. It derefs to fantoccini's client, so `browser.goto(…)` and `browser.find(…)` work.
+/// A running browser, which dereferences to fantoccini's client: `browser.goto(…)` and
+/// `browser.find(…)` work.
 #[derive(Debug)]
 pub struct Browser {
     client: Client,
-    // In this order: the driver stops before its profile folder goes.
+    // Field order matters: the driver stops before its profile folder is removed.
     _driver: Driver,
     _profile: tempfile::TempDir,
 }
@@ -46,10 +48,10 @@ impl Deref for Browser {
 }
 
 impl Browser {
-    /// A browser with a window of 1280 × 800 CSS pixels.
+    /// Starts a browser with a window of 1280 × 800 CSS pixels.
     ///
     /// # Errors
-    /// When Chromium or its driver is missing or does not start.
+    /// Returns an error if Chromium or its driver is missing or does not start.
     pub async fn start() -> Result<Self> {
         let programs = xtask::browser::find().context(
             "no Chromium or no chromedriver on PATH: run `cargo xtask test`, which installs them",
@@ -79,10 +81,11 @@ impl Browser {
         Ok(browser)
     }
 
-    /// Makes the page `width` × `height` CSS pixels; also narrower than a window can be.
+    /// Sets the page's size to `width` × `height` CSS pixels, which may be narrower than a window
+    /// can be.
     ///
     /// # Errors
-    /// When the browser is gone.
+    /// Returns an error if the browser is gone.
     pub async fn viewport(&self, width: u32, height: u32) -> Result<()> {
         let parameters = json!({
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false,
@@ -92,10 +95,10 @@ impl Browser {
         Ok(())
     }
 
-    /// Makes the page believe that the user prefers dark (or light) colours.
+    /// Emulates a user who prefers dark (or light) colours.
     ///
     /// # Errors
-    /// When the browser is gone.
+    /// Returns an error if the browser is gone.
     pub async fn prefer_dark(&self, dark: bool) -> Result<()> {
         let value = if dark { "dark" } else { "light" };
         let feature = json!({"name": "prefers-color-scheme", "value": value});
@@ -107,18 +110,18 @@ impl Browser {
     /// Runs a command of the DevTools protocol.
     ///
     /// # Errors
-    /// When the browser refuses it.
+    /// Returns an error if the browser refuses the command.
     pub async fn dev_tools(&self, name: &'static str, parameters: Value) -> Result<Value> {
         let command = ChromeCommand::DevTools { name, parameters };
         let answer = self.client.issue_cmd(command).await;
         answer.with_context(|| format!("the browser refused {name}"))
     }
 
-    /// What went wrong in the page since the last call: `console.error`, uncaught exceptions, panics and
-    /// files that did not load.
+    /// Returns the errors that the page logged since the last call: `console.error`, uncaught
+    /// exceptions, panics and files that did not load.
     ///
     /// # Errors
-    /// When the browser is gone.
+    /// Returns an error if the browser is gone.
     pub async fn console_errors(&self) -> Result<Vec<String>> {
         let log = self.client.issue_cmd(ChromeCommand::TakeLog).await?;
         let entries = log.as_array().cloned().unwrap_or_default();
@@ -126,7 +129,8 @@ impl Browser {
             .iter()
             .filter(|entry| entry["level"] == "SEVERE")
             .filter_map(|entry| entry["message"].as_str())
-            // The browser asks every host for one; whether there is one is the host's matter.
+            // The browser requests a favicon from every host; a missing one is not an error of the
+            // page.
             .filter(|message| !message.contains("/favicon.ico"))
             .map(String::from)
             .collect())
@@ -135,7 +139,8 @@ impl Browser {
     /// Waits until a JavaScript expression is true.
     ///
     /// # Errors
-    /// When it stays false for half a minute; the error shows what the page says and its errors.
+    /// Returns an error if it stays false for half a minute; the error quotes the page's text and
+    /// its console errors.
     pub async fn wait_until(&self, expression: &str) -> Result<()> {
         let script = format!("return Boolean({expression});");
         let start = Instant::now();
@@ -155,24 +160,26 @@ impl Browser {
         )
     }
 
-    /// The shown text of the first element that fits a CSS selector, waiting until there is one.
+    /// Returns the visible text of the first element that matches a CSS selector, after waiting for
+    /// one.
     ///
     /// # Errors
-    /// When none appears.
+    /// Returns an error if no such element appears.
     pub async fn text(&self, selector: &str) -> Result<String> {
         self.wait_for(selector).await?;
         let element = self.client.find(Locator::Css(selector)).await?;
         Ok(element.text().await?)
     }
 
-    /// Clicks the first element that fits a CSS selector, waiting until there is one.
+    /// Clicks the first element that matches a CSS selector, after waiting for one.
     ///
     /// # Errors
-    /// When none appears or something covers it.
+    /// Returns an error if no such element appears or something covers it.
     pub async fn click(&self, selector: &str) -> Result<()> {
         self.wait_for(selector).await?;
         let element = self.client.find(Locator::Css(selector)).await?;
-        // The driver scrolls only to what is out of sight, not to what a fixed bar covers.
+        // The driver scrolls only to elements outside the window, not to those that a fixed bar
+        // covers.
         let quoted = Value::from(selector);
         let center =
             format!("document.querySelector({quoted}).scrollIntoView({{block: 'center'}});");
@@ -181,19 +188,20 @@ impl Browser {
         clicked.with_context(|| format!("cannot click {selector}"))
     }
 
-    /// Sends keys to the page as a user would type them; `fantoccini::key::Key` names the special ones.
+    /// Sends keys to the page as a user would type them; `fantoccini::key::Key` names the special
+    /// ones.
     ///
     /// # Errors
-    /// When the browser is gone.
+    /// Returns an error if the browser is gone.
     pub async fn press(&self, keys: &str) -> Result<()> {
         let body = self.client.active_element().await?;
         Ok(body.send_keys(keys).await?)
     }
 
-    /// Waits until an element fits a CSS selector.
+    /// Waits until an element matches a CSS selector.
     ///
     /// # Errors
-    /// When none appears.
+    /// Returns an error if no such element appears.
     pub async fn wait_for(&self, selector: &str) -> Result<()> {
         let quoted = Value::from(selector);
         self.wait_until(&format!("document.querySelector({quoted})"))
@@ -203,7 +211,7 @@ impl Browser {
     /// Writes a PNG of the visible part of the page.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub async fn save_screenshot(&self, file: &Path) -> Result<()> {
         let png = self.client.screenshot().await?;
         if let Some(folder) = file.parent() {

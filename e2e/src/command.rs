@@ -1,20 +1,20 @@
-//! ChromeDriver's own commands, which the WebDriver standard does not have.
+//! The ChromeDriver commands that are not part of the WebDriver standard.
 
 use fantoccini::wd::WebDriverCompatibleCommand;
 use http::Method;
 use serde_json::{Value, json};
 use url::{ParseError, Url};
 
-/// A command of ChromeDriver.
+/// A command that only ChromeDriver understands.
 #[derive(Debug)]
 pub enum ChromeCommand {
-    /// Takes what the browser logged since the last time.
+    /// Takes the browser's log entries since the last call.
     TakeLog,
     /// Runs a command of the DevTools protocol, such as `Emulation.setEmulatedMedia`.
     DevTools {
-        /// The command's name.
+        /// The name of the command.
         name: &'static str,
-        /// Its parameters.
+        /// The parameters of the command.
         parameters: Value,
     },
 }

@@ -1,4 +1,4 @@
-//! The ChromeDriver process: one for each browser, on a free port, gone when dropped.
+//! The ChromeDriver process: one per browser, on a free port, stopped on drop.
 
 use anyhow::{Context, Result};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,13 +8,13 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use xtask::browser::Programs;
 
-/// A loaded machine starts programs slowly.
+/// The time limit for starting the driver; a loaded machine starts programs slowly.
 const START_LIMIT: Duration = Duration::from_secs(60);
 const STOP_LIMIT: Duration = Duration::from_secs(5);
-/// How often it is started at most.
+/// The maximum number of attempts to start the driver.
 const STARTS: usize = 5;
 
-/// A running ChromeDriver.
+/// A running ChromeDriver process.
 #[derive(Debug)]
 pub struct Driver {
     process: Child,
@@ -25,11 +25,13 @@ impl Driver {
     /// Starts the driver and waits until it listens.
     ///
     /// # Errors
-    /// When it cannot be started, or names no port in time or in several tries.
+    /// Returns an error if the driver cannot be started, or names no port in time or in several
+    /// attempts.
     pub fn start(programs: &Programs) -> Result<Self> {
         let start = Instant::now();
         let mut tried = Self::start_once(programs);
-        // It takes a port that is free for IPv4, and exits where somebody has the same one for IPv6.
+        // The driver takes a port that is free for IPv4, and exits if another process has it for
+        // IPv6.
         for _ in 1..STARTS {
             if tried.is_ok() || start.elapsed() > START_LIMIT {
                 break;
@@ -42,7 +44,8 @@ impl Driver {
     fn start_once(programs: &Programs) -> Result<Self> {
         let shown = programs.driver.display();
         let mut process = Command::new(&programs.driver)
-            // It takes a free port itself and says which: asking for one first would be a race.
+            // The driver takes a free port itself and prints it: choosing one first would be a
+            // race.
             .arg("--port=0")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -53,7 +56,7 @@ impl Driver {
         let mut driver = Self { process, port: 0 };
         let (sender, receiver) = mpsc::channel();
         std::thread::spawn(move || {
-            // To the end, also after the port: a full pipe would stop the driver.
+            // Read to the end, also after the port: a full pipe would block the driver.
             for line in stdout.into_iter().flat_map(|s| BufReader::new(s).lines()) {
                 let _ = sender.send(line.unwrap_or_default());
             }
@@ -62,7 +65,7 @@ impl Driver {
         while driver.port == 0 {
             let left = START_LIMIT.saturating_sub(start.elapsed());
             let line = receiver.recv_timeout(left).with_context(|| {
-                format!("{shown} named no port: does `{shown} --version` work? It said: {said}")
+                format!("{shown} named no port: does `{shown} --version` work? It printed: {said}")
             })?;
             driver.port = port_in(&line).unwrap_or(0);
             said.push_str(&line);
@@ -71,13 +74,13 @@ impl Driver {
         Ok(driver)
     }
 
-    /// Its address for a WebDriver client.
+    /// Returns the driver's address for a WebDriver client.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Asks it to stop, which also ends every browser that it started.
+    /// Asks the driver to stop, which also ends every browser that it started.
     fn shut_down(&self) -> std::io::Result<()> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
         stream.set_read_timeout(Some(STOP_LIMIT))?;
@@ -93,8 +96,8 @@ impl Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        // A test that panics never closes its browser, so the driver has to; the kill is for a driver
-        // that does not answer any more.
+        // A test that panics never closes its browser, so the driver has to; the kill is for a
+        // driver that no longer answers.
         let asked = self.shut_down().is_ok();
         let start = Instant::now();
         while asked && start.elapsed() < STOP_LIMIT {
@@ -108,7 +111,7 @@ impl Drop for Driver {
     }
 }
 
-/// The port in `ChromeDriver was started successfully on port 41234.`
+/// Returns the port in `ChromeDriver was started successfully on port 41234.`
 fn port_in(line: &str) -> Option<u16> {
     let (_, rest) = line.split_once("successfully on port ")?;
     rest.trim_end_matches('.').parse().ok()
@@ -118,7 +121,7 @@ fn port_in(line: &str) -> Option<u16> {
 mod tests {
     use super::*;
 
-    /// A driver that exits in its first try, as over a port that is taken, and greets in its second.
+    /// A driver that exits at the first attempt, as if its port were taken, starts at the second.
     #[cfg(unix)]
     #[test]
     fn a_driver_that_exits_is_started_again() -> Result<()> {

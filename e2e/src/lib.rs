@@ -1,7 +1,8 @@
 //! Drives a real headless Chromium: the built page, and the environments compiled to wasm.
 //!
-//! Tests read their input from variables that `cargo xtask test` sets: `SENTINEL_DIST` (the built page)
-//! and `SENTINEL_TESTKIT_WASM` (the test kit's module). `SENTINEL_TESTDATA` names other recorded data.
+//! Tests read their input from variables that `cargo xtask test` sets: `SENTINEL_DIST` (the built
+//! page) and `SENTINEL_TESTKIT_WASM` (the test kit's module). `SENTINEL_TESTDATA` names other
+//! recorded data.
 
 pub mod browser;
 pub mod command;
@@ -15,13 +16,15 @@ use anyhow::{Context, Result, ensure};
 use serde_json::json;
 use std::path::PathBuf;
 
-/// A sub-path as a static host would have it: a page that only works at the root of a host fails there.
+/// The sub-path under which tests serve the page, as a static host would: a page that only works at
+/// the root of a host fails there.
 pub const SUB_PATH: &str = "/some/sub/path/";
 
-/// The path in the variable `name`.
+/// Returns the path that the environment variable `name` holds.
 ///
 /// # Errors
-/// When it is not set: the test was not started by `cargo xtask test`.
+/// Returns an error if the variable is not set, because the test was not started by
+/// `cargo xtask test`, or if the path cannot be read.
 pub fn input(name: &str) -> Result<PathBuf> {
     let value = std::env::var_os(name).filter(|value| !value.is_empty());
     let path = value
@@ -39,17 +42,17 @@ pub fn input(name: &str) -> Result<PathBuf> {
 /// Serves the built page under [`SUB_PATH`] on a free port.
 ///
 /// # Errors
-/// When `SENTINEL_DIST` names no folder, or no port is free.
+/// Returns an error if `SENTINEL_DIST` names no folder, or no port is free.
 pub fn serve_page() -> Result<Server> {
     let dist = input("SENTINEL_DIST")?;
     serve(&dist, SUB_PATH, 0).with_context(|| format!("cannot serve {}", dist.display()))
 }
 
-/// Serves the built page, opens it with a query in a new browser, and waits until it is there. The
-/// server goes when it is dropped: keep it as long as the browser.
+/// Serves the built page, opens it with a query in a new browser, and waits until it has loaded.
+/// The server stops when it is dropped: keep it as long as the browser.
 ///
 /// # Errors
-/// When the page cannot be served or does not start.
+/// Returns an error if the page cannot be served or does not start.
 pub async fn open_page(query: &str) -> Result<(Server, Browser)> {
     let server = serve_page()?;
     let browser = Browser::start().await?;
@@ -58,10 +61,10 @@ pub async fn open_page(query: &str) -> Result<(Server, Browser)> {
     Ok((server, browser))
 }
 
-/// Drops a file of this name and text onto the page.
+/// Drops a file with this name and text onto the page.
 ///
 /// # Errors
-/// When the browser is gone.
+/// Returns an error if the browser is gone.
 pub async fn drop_file(browser: &Browser, name: &str, text: &str) -> Result<()> {
     let script = "const data = new DataTransfer();
         data.items.add(new File([arguments[1]], arguments[0]));
@@ -72,14 +75,15 @@ pub async fn drop_file(browser: &Browser, name: &str, text: &str) -> Result<()> 
     Ok(())
 }
 
-/// A view of the page: the name of its screenshot, width and height of the window, and its address.
+/// A view of the page: the name of its screenshot, the width and height of the window, and the
+/// query of its address.
 pub type Look<'a> = (&'a str, u32, u32, &'a str);
 
-/// Looks at views of a world: nothing sticks out, all that acts has a name, no error was logged; each is kept as a
-/// screenshot.
+/// Checks views of a world and saves a screenshot of each: nothing overflows the width, every
+/// control has a name, and no error was logged.
 ///
 /// # Errors
-/// When a view does not come, or does not look so.
+/// Returns an error if a view does not load or fails one of these checks.
 pub async fn looks_right(
     server: &Server,
     browser: &Browser,
@@ -109,7 +113,8 @@ pub async fn looks_right(
     Ok(())
 }
 
-/// Where screenshots go: `target/screenshots`, or the folder that `SENTINEL_SCREENSHOTS` names.
+/// Returns the folder of screenshots: `target/screenshots`, or the one that `SENTINEL_SCREENSHOTS`
+/// names.
 #[must_use]
 pub fn screenshots() -> PathBuf {
     std::env::var_os("SENTINEL_SCREENSHOTS").map_or_else(

@@ -1,15 +1,16 @@
-//! Runs the test kit's wasm module inside the browser: the very code of the page, checked there.
+//! Runs the test kit's wasm module inside the browser, to check there the same code that the page
+//! runs.
 //!
 //! The module has a plain C interface and imports nothing: `alloc(len)`, `dealloc(ptr, len)`,
-//! `check_golden(ptr, len)` and `check_digests(ptr, len)` (both return the address of a JSON text with
-//! its length in four bytes before it), `bench(kind, n)`.
+//! `check_golden(ptr, len)` and `check_digests(ptr, len)` (both return the address of a JSON text,
+//! whose length is in the first four bytes), `bench(kind, n)`.
 
 use crate::{Browser, Server, serve};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Loads the module; `window.kit` becomes its exports.
+/// The page that loads the module; `window.kit` becomes its exports.
 const PAGE: &str = "<!doctype html><meta charset='utf-8'><title>test kit</title>
 <link rel='icon' href='data:,'>
 <script type='module'>
@@ -17,7 +18,8 @@ const PAGE: &str = "<!doctype html><meta charset='utf-8'><title>test kit</title>
   window.kit = instance.exports;
 </script>";
 
-/// Hands a file to one of the checks. Addresses come back as signed numbers: `>>> 0` undoes that.
+/// A script that passes a file to one of the checks. Addresses come back as signed numbers, which
+/// `>>> 0` makes unsigned.
 const CHECK: &str = "
 const [check, file, done] = arguments;
 (async () => {
@@ -33,7 +35,7 @@ const [check, file, done] = arguments;
 })().catch(error => done({error: String(error.stack || error)}));
 ";
 
-/// Times steps.
+/// A script that times steps and returns milliseconds and a checksum.
 const BENCH: &str = "
 const [kind, steps, done] = arguments;
 try {
@@ -45,27 +47,27 @@ try {
 }
 ";
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, PartialEq)]
 pub struct Report {
-    /// Rows or digests that were compared.
+    /// The number of rows or digests that were compared.
     pub checked: u64,
-    /// Those that differ.
+    /// The number of rows or digests that differ.
     pub failed: u64,
-    /// The first differences, in words: task, seed, policy, step.
+    /// The first differences as text: task, seed, policy, step.
     pub messages: Vec<String>,
 }
 
-/// One timed run.
+/// The result of one timed run.
 #[derive(Debug, Clone, Copy)]
 pub struct Timing {
-    /// Wall time in milliseconds.
+    /// The wall time in milliseconds.
     pub ms: f64,
-    /// A sum over the steps, so that nothing is optimized away.
+    /// A sum over the steps, so that no step is optimized away.
     pub checksum: f64,
 }
 
-/// The module in a browser of its own.
+/// The test kit's module, loaded in its own browser.
 #[derive(Debug)]
 pub struct Testkit {
     browser: Browser,
@@ -77,7 +79,7 @@ impl Testkit {
     /// Loads `module` into a new browser.
     ///
     /// # Errors
-    /// When the browser does not start or cannot load the module.
+    /// Returns an error if the browser does not start or cannot load the module.
     pub async fn start(module: &Path) -> Result<Self> {
         let folder = tempfile::tempdir().context("no folder to serve the module from")?;
         std::fs::copy(module, folder.path().join("testkit.wasm"))
@@ -97,22 +99,23 @@ impl Testkit {
         })
     }
 
-    /// Runs `check` (`check_golden` or `check_digests`) over the text of a file; `name` is for errors.
+    /// Runs `check` (`check_golden` or `check_digests`) over the text of a file; `name` is for
+    /// errors.
     ///
     /// # Errors
-    /// When the module traps, or answers with anything but a report.
+    /// Returns an error if the module traps or does not return a report.
     pub async fn check(&self, check: &str, name: &str, text: &[u8]) -> Result<Report> {
-        // Always the same file: a name from outside need not be one that an address can hold.
+        // Always use the same file name: the caller's name may not be valid in a URL.
         std::fs::write(self.folder.path().join("input.txt"), text)?;
         let arguments = vec![json!(check), json!("input.txt")];
         let answer = self.browser.execute_async(CHECK, arguments).await?;
         report(&answer).with_context(|| format!("{check} of {name}"))
     }
 
-    /// Plays `steps` steps of one of `sentinel_testkit::bench::KINDS`.
+    /// Runs `steps` steps of one of `sentinel_testkit::bench::KINDS`.
     ///
     /// # Errors
-    /// When the module traps.
+    /// Returns an error if the module traps.
     pub async fn bench(&self, kind: u32, steps: u32) -> Result<Timing> {
         let arguments = vec![json!(kind), json!(steps)];
         let answer = self.browser.execute_async(BENCH, arguments).await?;
@@ -123,7 +126,7 @@ impl Testkit {
     }
 }
 
-/// Reads `{"checked": 3, "failed": 1, "messages": ["…"]}`.
+/// Parses `{"checked": 3, "failed": 1, "messages": ["…"]}`.
 fn report(answer: &Value) -> Result<Report> {
     if let Some(error) = answer["error"].as_str() {
         bail!("the module stopped: {error}");
@@ -131,14 +134,14 @@ fn report(answer: &Value) -> Result<Report> {
     let number = |key: &str| {
         answer[key]
             .as_u64()
-            .with_context(|| format!("`{key}` is no number in {answer}"))
+            .with_context(|| format!("`{key}` is not a number in {answer}"))
     };
     let messages = answer["messages"].as_array();
     Ok(Report {
         checked: number("checked")?,
         failed: number("failed")?,
         messages: messages
-            .with_context(|| format!("`messages` is no list in {answer}"))?
+            .with_context(|| format!("`messages` is not a list in {answer}"))?
             .iter()
             .map(|message| message.as_str().unwrap_or_default().to_owned())
             .collect(),

@@ -1,4 +1,4 @@
-//! The harness itself: a test of a page is worth as much as what it would notice.
+//! Tests of the harness: it must notice the faults that tests of the page rely on it to report.
 
 use anyhow::Result;
 use sentinel_e2e::{Browser, SUB_PATH, Server, serve};

@@ -1,5 +1,5 @@
 //! The built page in a real browser, served from a sub-path as a static host does: play, step, act,
-//! and compare what is shown with a native run of the same crates.
+//! and compare the page with a native run of the same crates.
 
 use anyhow::Result;
 use fantoccini::key::Key;
@@ -27,7 +27,7 @@ async fn the_page_loads_from_a_sub_path() -> Result<()> {
     Ok(())
 }
 
-/// Every policy, played in the page, gives the trajectory that it gives natively: same digest.
+/// Every policy, played in the page, gives the same trajectory digest as natively.
 #[tokio::test]
 async fn what_is_shown_is_what_a_native_run_gives() -> Result<()> {
     for policy in PolicyName::ALL {
@@ -88,7 +88,7 @@ async fn buttons_and_keys_move_through_the_episode() -> Result<()> {
     Ok(())
 }
 
-/// The whole view is in the address: after own actions, a reload shows the same.
+/// The address holds the whole view: after own actions, a reload shows the same.
 #[tokio::test]
 async fn own_actions_branch_and_the_address_keeps_them() -> Result<()> {
     let (_server, browser) = open_page("task=2&seed=9&policy=bayes&t=2").await?;
@@ -111,7 +111,8 @@ async fn own_actions_branch_and_the_address_keeps_them() -> Result<()> {
     Ok(())
 }
 
-/// The episode beside may be longer; acting at its end acts at the end of one's own.
+/// The other pane's episode may be longer; acting after the end of one's own episode acts at its
+/// end.
 #[tokio::test]
 async fn acting_beyond_ones_own_end_keeps_what_was_done() -> Result<()> {
     let (_server, browser) =
@@ -126,7 +127,7 @@ async fn acting_beyond_ones_own_end_keeps_what_was_done() -> Result<()> {
     Ok(())
 }
 
-/// Standings are computed in the page, and lead to the episodes behind them.
+/// Standings are computed in the page, and link to the episodes behind them.
 #[tokio::test]
 async fn standings_are_played_in_the_tab() -> Result<()> {
     let (_server, browser) = open_page("task=1&seed=5&policy=heuristic&streams=reference").await?;

@@ -1,5 +1,5 @@
-//! The cluster world in the page: plays, scrubs, branches, keeps its address, and shows what a native run of the
-//! same crates gives; nothing hidden stands in the document before it is asked for.
+//! The cluster world in the page: it plays, scrubs, branches, keeps its address and agrees with a
+//! native run of the same crates; no hidden state is in the document before the viewer asks for it.
 
 use anyhow::Result;
 use fantoccini::Locator;
@@ -14,7 +14,7 @@ use sentinel_env::slot::Slot;
 use sentinel_policy::cluster::PolicyName;
 use serde_json::{Value, json};
 
-/// A native run: the episode at its end, and the digest of its trajectory.
+/// Runs an episode natively and returns it at its end, with the digest of its trajectory.
 fn native(setup: &Setup, policy: PolicyName) -> (Episode, String) {
     let mut player = policy.player(setup.seed, setup.streams);
     let (mut episode, mut digest) = (Episode::reset(setup), TrajectoryDigest::default());
@@ -34,7 +34,7 @@ async fn no_errors(browser: &Browser) -> Result<()> {
     Ok(())
 }
 
-/// Every quick policy, on every task, gives the trajectory that it gives natively: same digest, same score.
+/// Every quick policy, on every task, gives the same trajectory digest and score as natively.
 #[tokio::test]
 async fn what_is_shown_is_what_a_native_run_gives() -> Result<()> {
     let (server, browser) = open_page("world=cluster").await?;
@@ -61,7 +61,7 @@ async fn what_is_shown_is_what_a_native_run_gives() -> Result<()> {
     no_errors(&browser).await
 }
 
-/// A policy that thinks long arrives piece by piece, and what has come can be looked at meanwhile.
+/// A slow policy's episode arrives piece by piece, and the part that has arrived can be viewed.
 #[tokio::test]
 async fn a_slow_policy_does_not_stop_the_page() -> Result<()> {
     let (_server, browser) = open_page("world=cluster&task=1&seed=3&policy=lookahead").await?;
@@ -127,7 +127,8 @@ async fn scrubbing_shows_the_moment_and_the_address_keeps_it() -> Result<()> {
     no_errors(&browser).await
 }
 
-/// Who is who, true progress and the kinds of attacks are not in the document until they are asked for.
+/// Identities, true progress and kinds of attacks are not in the document until the viewer asks for
+/// the truth.
 #[tokio::test]
 async fn nothing_hidden_is_in_the_document_before_it_is_asked_for() -> Result<()> {
     let (_server, browser) =
@@ -143,7 +144,7 @@ async fn nothing_hidden_is_in_the_document_before_it_is_asked_for() -> Result<()
         "identity",
     ];
     for secret in Behaviour::ALL.map(Behaviour::name).iter().chain(&kinds) {
-        // The word for trustworthiness in general is no secret.
+        // `reliable` is an ordinary word that the page also uses elsewhere.
         if *secret != "reliable" {
             assert!(!page.contains(secret), "the agent's view has {secret:?}");
         }
@@ -170,14 +171,14 @@ async fn two_policies_stand_side_by_side() -> Result<()> {
         .await?;
     let differs = browser.text(".differs").await?;
     assert!(differs.starts_with("First differs at action"), "{differs}");
-    // Only one's own pane is acted in.
+    // Only the user's own pane accepts actions.
     browser
         .wait_until("document.querySelectorAll('#act').length === 1")
         .await?;
     no_errors(&browser).await
 }
 
-/// By the keyboard alone: kind, job, GPU and worker from the form, then the button.
+/// With the keyboard alone: kind, job, GPU and worker in the form, then the button.
 #[tokio::test]
 async fn own_actions_by_keyboard_branch_and_the_address_keeps_them() -> Result<()> {
     let (_server, browser) = open_page("world=cluster&task=1&seed=5&policy=blind&t=2").await?;
@@ -231,7 +232,7 @@ async fn own_actions_by_keyboard_branch_and_the_address_keeps_them() -> Result<(
         "{reward}"
     );
     assert_eq!(browser.text("#count").await?, "4 / 4");
-    // The policy goes on from there, and a reload shows the same.
+    // The policy continues from there, and a reload shows the same.
     browser.click("#resume").await?;
     browser
         .wait_until("location.search.includes('resume=1')")
@@ -283,7 +284,7 @@ async fn bad_values_in_the_address_are_named() -> Result<()> {
     ] {
         assert!(notices.contains(part), "{part} is not named in {notices}");
     }
-    // An action that the task has no job for is told where it is played.
+    // An action on a job that the task lacks is reported at the step where it is played.
     let query = "world=cluster&task=1&seed=5&policy=blind&at=1&acts=vj29";
     browser.goto(&format!("{}?{query}", server.url())).await?;
     let note = browser.text("[data-note=branch]").await?;
@@ -291,7 +292,7 @@ async fn bad_values_in_the_address_are_named() -> Result<()> {
         note.contains("JOB-029") && note.contains("cannot be taken"),
         "{note}"
     );
-    // A world that there is not: the first one plays, and says so.
+    // For an unknown world the first one plays, and a notice says so.
     browser
         .goto(&format!("{}?world=atlantis", server.url()))
         .await?;
@@ -300,7 +301,8 @@ async fn bad_values_in_the_address_are_named() -> Result<()> {
     no_errors(&browser).await
 }
 
-/// Rules are a part of the address; another world is a link that keeps what makes sense there.
+/// The rules are part of the address; a link to another world keeps the parameters that apply
+/// there.
 #[tokio::test]
 async fn rules_and_worlds_are_chosen_in_the_page() -> Result<()> {
     let (_server, browser) = open_page("world=cluster&task=2&seed=11&policy=trust&t=5").await?;
@@ -319,7 +321,7 @@ async fn rules_and_worlds_are_chosen_in_the_page() -> Result<()> {
     browser
         .wait_until("document.querySelector('#rules').value === 'hardened'")
         .await?;
-    // Other rules of the address are in the menu too.
+    // Rule sets that only the address names appear in the menu too.
     let url = browser.current_url().await?;
     browser
         .goto(

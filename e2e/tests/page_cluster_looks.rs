@@ -1,9 +1,10 @@
-//! How the cluster page looks, alone, in a frame and on a phone: nothing sticks out, and screenshots to look at.
+//! The layout of the cluster page alone, in a frame and on a phone: nothing overflows, and
+//! screenshots are saved for review.
 
 use anyhow::Result;
 use sentinel_e2e::{looks_right, open_page};
 
-/// Nothing sticks out on a phone, in light and in dark, alone and in a frame.
+/// Nothing overflows on a phone, in light and in dark, alone and in a frame.
 #[tokio::test]
 async fn a_phone_shows_all_of_it() -> Result<()> {
     let (server, browser) = open_page("world=cluster").await?;

@@ -1,11 +1,11 @@
-//! The page with bad input: nonsense in the address, replays that do not fit, files that are broken.
-//! Every case ends in a sentence on the page, and the page goes on.
+//! The page with bad input: invalid values in the address, replays that do not fit, broken files.
+//! Every case shows a message on the page, and the page still works.
 
 use anyhow::Result;
 use sentinel_e2e::{Browser, drop_file, open_page};
 use serde_json::json;
 
-/// The page still plays: a step forward counts.
+/// Checks that the page still plays: a step forward counts.
 async fn goes_on(browser: &Browser) -> Result<()> {
     browser
         .execute(
@@ -106,7 +106,7 @@ async fn a_broken_file_shows_line_and_reason_and_the_rest_plays() -> Result<()> 
     Ok(())
 }
 
-/// A replay of a stand-in says so by the name of who acted.
+/// A replay of a stand-in model names the stand-in as the player.
 #[tokio::test]
 async fn a_replay_of_a_stand_in_is_marked() -> Result<()> {
     let (_server, browser) = open_page("").await?;

@@ -1,5 +1,5 @@
-//! How the page looks at several widths: nothing sticks out, and screenshots to look at, written to
-//! `target/screenshots` (or the folder that `SENTINEL_SCREENSHOTS` names).
+//! The layout of the page at several widths: nothing overflows, and screenshots for review are
+//! written to `target/screenshots` (or the folder that `SENTINEL_SCREENSHOTS` names).
 
 use anyhow::Result;
 use sentinel_e2e::{Browser, screenshots, serve_page};
@@ -95,7 +95,7 @@ async fn the_system_may_ask_for_dark_and_the_embed_is_bare() -> Result<()> {
     Ok(())
 }
 
-/// What can be pressed or changed has a name for those who cannot see it.
+/// Every control has an accessible name.
 #[tokio::test]
 async fn everything_that_acts_has_a_name() -> Result<()> {
     let server = serve_page()?;

@@ -1,6 +1,6 @@
-//! The PolyGuard world in the page: a case is played by clicks and keys, the address holds it, agents are heard, and
-//! everything is what a native run of the same crates gives; nothing hidden stands in the document before it is
-//! asked for.
+//! The PolyGuard world in the page: a case is played by clicks and keys, the address holds it, the
+//! agents' messages are shown, and everything agrees with a native run of the same crates; no
+//! hidden state is in the document before the viewer asks for it.
 
 use anyhow::Result;
 use fantoccini::Locator;
@@ -14,7 +14,8 @@ use sentinel_policy::polyguard::PolicyName;
 use sentinel_policy::replay::{record_episode, to_lines};
 use serde_json::json;
 
-/// A native run: the numbers of the candidates, the episode at its end, and the digest of its trajectory.
+/// Runs an episode natively and returns the numbers of the chosen candidates, the episode at its
+/// end, and the digest of its trajectory.
 fn native(setup: &Setup, policy: PolicyName) -> (Vec<u8>, Episode, String) {
     let mut player = policy.player(setup.seed, Streams::Independent);
     let (mut episode, mut digest) = (Episode::reset(setup), TrajectoryDigest::default());
@@ -31,13 +32,13 @@ fn case(name: &str) -> TaskSpec {
     TaskSpec::parse(name).expect("a case")
 }
 
-/// The first seed of a case for which something holds.
+/// Returns the first seed below 500 for which `holds` is true; panics if there is none.
 fn seed(case: TaskSpec, holds: impl Fn(u64) -> bool) -> u64 {
     let found = (0..500).find(|seed| holds(*seed));
     found.unwrap_or_else(|| panic!("no seed of {case} does"))
 }
 
-/// The quick policies that the page plays.
+/// The quick policies that these tests play.
 const PLAYERS: [PolicyName; 9] = [
     PolicyName::Random,
     PolicyName::NoChange,
@@ -55,7 +56,7 @@ async fn no_errors(browser: &Browser) -> Result<()> {
     Ok(())
 }
 
-/// Policies on cases of every kind give the trajectory that they give natively: same digest, same score.
+/// Policies on cases of every kind give the same trajectory digest and score as natively.
 #[tokio::test]
 async fn what_is_shown_is_what_a_native_run_gives() -> Result<()> {
     let (server, browser) = open_page("world=polyguard").await?;
@@ -77,7 +78,7 @@ async fn what_is_shown_is_what_a_native_run_gives() -> Result<()> {
     no_errors(&browser).await
 }
 
-/// What a person who plays does: reads, clicks, and is told why each step was good.
+/// A person reads, clicks, and is shown the reasons for each step's reward.
 #[tokio::test]
 async fn a_case_is_played_by_clicks_and_the_address_holds_it() -> Result<()> {
     let case = case("DDI-medium");
@@ -110,7 +111,7 @@ async fn a_case_is_played_by_clicks_and_the_address_holds_it() -> Result<()> {
     }
     let situation = browser.text(".situation").await?;
     assert!(situation.contains("safe resolution"), "{situation}");
-    // Four channels and thirteen components stand beside the last step, and what they come to.
+    // Four channels, thirteen components and their totals are shown beside the last step.
     let script = "return [document.querySelectorAll('.rewards [data-channel]').length,
         document.querySelectorAll('.rewards tr').length, document.querySelectorAll('.log li').length];";
     let shown = browser.execute(script, vec![]).await?;
@@ -126,7 +127,8 @@ async fn a_case_is_played_by_clicks_and_the_address_holds_it() -> Result<()> {
     no_errors(&browser).await
 }
 
-/// By the keyboard alone, in a player's episode: it branches, and the player can go on from there.
+/// With the keyboard alone in a policy's episode: it branches, and the policy can continue from
+/// there.
 #[tokio::test]
 async fn a_key_branches_and_two_episodes_stand_side_by_side() -> Result<()> {
     let query = "world=polyguard&task=DDI-hard&seed=5&policy=stack_replan&vs=rules_only&t=1";
@@ -135,7 +137,7 @@ async fn a_key_branches_and_two_episodes_stand_side_by_side() -> Result<()> {
         .wait_until("document.querySelectorAll('article.pane').length === 2")
         .await?;
     browser.wait_for(".differs").await?;
-    // Only one's own pane is acted in.
+    // Only the user's own pane accepts actions.
     let own = "document.querySelectorAll('article.pane')[1].querySelectorAll('[data-candidate]').length === 0";
     browser.wait_until(own).await?;
     browser.press("1").await?;
@@ -173,7 +175,7 @@ async fn a_key_branches_and_two_episodes_stand_side_by_side() -> Result<()> {
     no_errors(&browser).await
 }
 
-/// A missing value is called missing, in words.
+/// A missing value is labelled as missing.
 #[tokio::test]
 async fn a_missing_value_is_shown_as_missing() -> Result<()> {
     let case = case("WEB_SEARCH_MISSING_DATA-hard");
@@ -194,11 +196,11 @@ async fn a_missing_value_is_shown_as_missing() -> Result<()> {
     no_errors(&browser).await
 }
 
-/// The hidden state is not in the document until it is asked for.
+/// The hidden state is not in the document until the viewer asks for it.
 #[tokio::test]
 async fn nothing_hidden_is_in_the_document_before_it_is_asked_for() -> Result<()> {
     let case = case("DDI-hard");
-    // A case in which something is not flagged and something is withheld.
+    // A case with a serious interaction that is not flagged, and with a withheld value.
     let has = |seed| {
         let episode = Episode::reset(&Setup::new(case, seed));
         let o = episode.observation();
@@ -230,7 +232,8 @@ async fn nothing_hidden_is_in_the_document_before_it_is_asked_for() -> Result<()
     no_errors(&browser).await
 }
 
-/// Sub-environment, difficulty, split and formulary are chosen in the page, and the address has them.
+/// Sub-environment, difficulty, split and formulary are chosen in the page, and the address holds
+/// them.
 #[tokio::test]
 async fn the_cell_is_chosen_and_the_address_has_it() -> Result<()> {
     let (_server, browser) = open_page("world=polyguard&seed=3").await?;
@@ -253,7 +256,7 @@ async fn the_cell_is_chosen_and_the_address_has_it() -> Result<()> {
     address("DEPRESCRIBING-easy-holdout").await?;
     select("#formulary", "reference").await?;
     address("DEPRESCRIBING-easy-reference").await?;
-    // A cell that the reference lacks is one of the extended formulary.
+    // A cell that the reference lacks belongs to the extended formulary.
     select("#sub", "REGIMEN_RISK").await?;
     address("REGIMEN_RISK-easy").await?;
     let situation = browser.text(".situation").await?;
@@ -261,7 +264,7 @@ async fn the_cell_is_chosen_and_the_address_has_it() -> Result<()> {
     no_errors(&browser).await
 }
 
-/// Where agents play, each is heard; a critic, a planner and a supervisor among them.
+/// The messages of every agent are shown, among them those of a critic, a planner and a supervisor.
 #[tokio::test]
 async fn agents_are_heard() -> Result<()> {
     let query = "world=polyguard&task=REGIMEN_RISK-medium&seed=4&policy=stack&t=0";
@@ -277,7 +280,7 @@ async fn agents_are_heard() -> Result<()> {
     assert!(said.contains("sequential_pipeline"), "{said}");
     let next = format!("[data-candidate='{}'].next", chosen[0]);
     browser.wait_for(&next).await?;
-    // Who has no agents says nothing.
+    // A policy without agents shows no messages.
     let query = query.replace("policy=stack", "policy=rules_only");
     browser.goto(&format!("{}?{query}", server.url())).await?;
     browser.wait_for(".candidates").await?;
@@ -287,7 +290,7 @@ async fn agents_are_heard() -> Result<()> {
     no_errors(&browser).await
 }
 
-/// A file that records a scripted policy plays as the policy does.
+/// A replay of a scripted policy plays as the policy does.
 #[tokio::test]
 async fn a_recorded_episode_is_played_again() -> Result<()> {
     let setup = Setup::new(case("BANDIT_MINING-easy"), 6);
@@ -319,7 +322,7 @@ async fn a_recorded_episode_is_played_again() -> Result<()> {
     no_errors(&browser).await
 }
 
-/// The anti-cheat's verdict is shown, and a candidate that would be caught is marked before.
+/// The anti-cheat's verdict is shown, and a candidate that it would flag is marked beforehand.
 #[tokio::test]
 async fn what_the_anti_cheat_sees_is_shown() -> Result<()> {
     let case = case("DDI-easy");
@@ -338,7 +341,7 @@ async fn what_the_anti_cheat_sees_is_shown() -> Result<()> {
     no_errors(&browser).await
 }
 
-/// Whatever the address says that there is not becomes a sentence; the page plays on.
+/// Every invalid value in the address gives a message, and the page plays on.
 #[tokio::test]
 async fn bad_values_in_the_address_are_named() -> Result<()> {
     let query = "world=polyguard&task=DDI-impossible&seed=-1&policy=god&vs=bayes&rules=soft&acts=x9&at=99&t=x";
@@ -357,7 +360,7 @@ async fn bad_values_in_the_address_are_named() -> Result<()> {
         assert!(notices.contains(part), "{part} is not named in {notices}");
     }
     browser.wait_for(".candidates").await?;
-    // A candidate that is not shown is refused by the world, and the page says so.
+    // A candidate that is not shown is refused by the world, and the page reports it.
     let query = "world=polyguard&task=DDI-easy&seed=2&policy=you&acts=0&t=1";
     browser.goto(&format!("{}?{query}", server.url())).await?;
     let shown = Episode::reset(&Setup::new(case("DDI-easy"), 2));
@@ -366,7 +369,7 @@ async fn bad_values_in_the_address_are_named() -> Result<()> {
         let situation = browser.text(".situation").await?;
         assert!(situation.contains("refused"), "{situation}");
     }
-    // Weights that are not there are named, and nobody stands in; those that are play.
+    // Missing weights are named, and no other policy plays in their place; weights that exist play.
     let query = "world=polyguard&task=DDI-easy&seed=2&policy=grpo";
     browser.goto(&format!("{}?{query}", server.url())).await?;
     browser

@@ -1,5 +1,5 @@
-//! How the PolyGuard page looks on a screen, on a phone and in a frame, in light and in dark: nothing sticks out, and
-//! screenshots to look at.
+//! The layout of the PolyGuard page on a screen, on a phone and in a frame, in light and in dark:
+//! nothing overflows, and screenshots are saved for review.
 
 use anyhow::Result;
 use sentinel_e2e::{looks_right, open_page};

@@ -31,7 +31,8 @@ async fn grpo_plays_to_the_end_and_says_how_likely_each_action_is() -> Result<()
     Ok(())
 }
 
-/// A host with the page alone: both files are named, and nobody plays in place of the policy.
+/// On a host with the page alone both missing files are named, and no other policy plays in place
+/// of the trained one.
 #[tokio::test]
 async fn missing_files_are_named_and_nobody_stands_in() -> Result<()> {
     let folder = tempfile::tempdir()?;
@@ -63,7 +64,7 @@ async fn missing_files_are_named_and_nobody_stands_in() -> Result<()> {
     Ok(())
 }
 
-/// Curves where the run is committed; else the file is named.
+/// The page draws curves where the run is committed; else it names the missing file.
 #[tokio::test]
 async fn the_training_page_draws_or_says_what_is_missing() -> Result<()> {
     let there = input("SENTINEL_DIST")?.join("replays/grpo/trainer_state.json");
@@ -98,7 +99,7 @@ async fn the_training_page_draws_or_says_what_is_missing() -> Result<()> {
     Ok(())
 }
 
-/// The cluster's policy, live from its weights and from its recorded actions: the same episode.
+/// The cluster's policy gives the same episode from its weights as from its recorded actions.
 #[tokio::test]
 async fn the_clusters_policy_plays_as_it_was_recorded() -> Result<()> {
     let (server, browser) = open_page("world=cluster").await?;

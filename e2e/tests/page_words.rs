@@ -1,4 +1,5 @@
-//! Replays of what a language model was shown and said: the panel beside the action, in every world.
+//! Replays with prompts and completions of a language model: the panel beside the action, in every
+//! world.
 
 use anyhow::Result;
 use fantoccini::key::Key;
@@ -14,10 +15,11 @@ use sentinel_policy::replay::{LmTranscript, Recordable, RecordedAction, ReplayRo
 use sentinel_policy::text::{InvalidActionPolicy, PromptState, PromptStyle, Reader, TextWorld};
 use serde_json::{Value, json};
 
-/// What is no action, and no markup either.
+/// A completion that is neither an action nor markup.
 const NONSENSE: &str = "<b>I would rather</b> &amp; not <script>say</script>";
 
-/// An episode of a script that says its action plainly, then with words around it, then not at all.
+/// Records an episode of a script that answers with a plain action, then with text around it, then
+/// with no action.
 fn episode<W: TextWorld>(setup: &W::Setup, style: PromptStyle) -> Vec<ReplayRow<W>> {
     let mut situation = PromptState::<W>::new(setup);
     let mut rows = Vec::new();
@@ -68,7 +70,8 @@ fn setup<W: World>(task: W::Task, rules: Rules<W::Change>) -> W::Setup {
     .setup()
 }
 
-/// The panel of the first pane: how it was read, and the three texts; null where it is not shown.
+/// Returns the panel of the first pane: its verdict on the parsing and the three texts; null if it
+/// is not shown.
 async fn panel(browser: &Browser) -> Result<Value> {
     let script = "const panel = document.querySelector('.words');
         if (!panel || getComputedStyle(panel).display === 'none') return null;
@@ -76,7 +79,7 @@ async fn panel(browser: &Browser) -> Result<Value> {
     Ok(browser.execute(script, vec![]).await?)
 }
 
-/// Presses a key and waits for the action that it leads to.
+/// Presses a key and waits until the page shows action `action`.
 async fn to_action(browser: &Browser, key: Key, action: usize) -> Result<()> {
     browser.press(&key.to_string()).await?;
     let there = format!("document.querySelector('#count').textContent.startsWith('{action} /')");
@@ -92,7 +95,7 @@ async fn drop_rows<W: Recordable>(browser: &Browser, rows: &[ReplayRow<W>]) -> R
         .await
 }
 
-/// The first three actions of a world, each with what was shown, said and done.
+/// Checks the first three actions of a world: each with its prompt, completion and action.
 async fn steps_along<W: TextWorld>(
     setup: &W::Setup,
     style: PromptStyle,
@@ -149,10 +152,11 @@ async fn cluster_shows_what_was_said() -> Result<()> {
     steps_along::<ClusterEnv>(&setup, PromptStyle::Reference, readings, done).await
 }
 
-/// PolyGuard has a step for what is no action.
+/// In PolyGuard a completion without an action is itself a step.
 #[tokio::test]
 async fn polyguard_shows_what_was_said() -> Result<()> {
-    // Its JSON stands alone; what may have words around it is the line that the long prompt asks for.
+    // A bare JSON object may have no text around it; only the line that the long prompt asks for
+    // may.
     let setup = setup::<PolyguardEnv>(Case::ALL[8], Rules::HARDENED);
     let counted = "not an action: a step that counts against it";
     let done = ["candidate_id", "candidate_id", "invalid"];
@@ -160,7 +164,7 @@ async fn polyguard_shows_what_was_said() -> Result<()> {
     steps_along::<PolyguardEnv>(&setup, PromptStyle::Reference, readings, done).await
 }
 
-/// A score that is in part the fallback's says so; own actions and other players have no words.
+/// A score that the fallback contributed to says so; own actions and other policies have no texts.
 #[tokio::test]
 async fn the_fallback_is_counted_and_words_are_only_the_model_s() -> Result<()> {
     let (_server, browser) = open_page("").await?;
@@ -197,7 +201,7 @@ async fn the_fallback_is_counted_and_words_are_only_the_model_s() -> Result<()> 
     Ok(())
 }
 
-/// The panel opens and closes by keys, stays as it was left, and markup in a file is only text.
+/// The panel opens and closes by keys, keeps its state, and shows markup in a file as text.
 #[tokio::test]
 async fn the_panel_obeys_keys_and_shows_text_as_text() -> Result<()> {
     let (_server, browser) = open_page("").await?;
@@ -245,7 +249,7 @@ async fn the_panel_obeys_keys_and_shows_text_as_text() -> Result<()> {
     Ok(())
 }
 
-/// Nothing sticks out in light and dark, on a desk, on a phone and side by side.
+/// Nothing overflows in light and dark, on a wide screen, on a phone and side by side.
 #[tokio::test]
 async fn the_panel_looks_right() -> Result<()> {
     let (_server, browser) = open_page("").await?;

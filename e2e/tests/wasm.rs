@@ -1,5 +1,4 @@
-//! One episode everywhere: the golden rows and digests that native tests check, checked inside wasm in a
-//! real browser.
+//! The golden rows and digests that native tests check, checked inside wasm in a real browser.
 
 use anyhow::{Context, Result};
 use sentinel_e2e::input;
@@ -13,7 +12,7 @@ async fn kit() -> Result<Testkit> {
     Testkit::start(&input("SENTINEL_TESTKIT_WASM")?).await
 }
 
-/// Panics when anything differs; returns how much was compared.
+/// Returns the number of items compared; panics if any differs.
 fn clean(name: &str, report: &Report) -> u64 {
     assert_eq!(
         report.failed,
@@ -72,7 +71,7 @@ async fn digests_hold_inside_wasm() -> Result<()> {
     Ok(())
 }
 
-/// Without this, a check that compares nothing would pass the tests above.
+/// Without this test, a check that compares nothing would pass the tests above.
 #[tokio::test]
 async fn a_wrong_row_is_found_inside_wasm() -> Result<()> {
     let golden = TestData::find().golden()?;
@@ -88,13 +87,13 @@ async fn a_wrong_row_is_found_inside_wasm() -> Result<()> {
     Ok(())
 }
 
-/// The digests that are compared have the whole episode in them: one changed digit is found, and where.
+/// The compared digests cover the whole episode: one changed digit is found and located.
 #[tokio::test]
 async fn a_wrong_digest_is_found_inside_wasm() -> Result<()> {
     let kit = kit().await?;
     for (name, text) in TestData::find().digests()? {
         let mut list: DigestList = serde_json::from_str(&text)?;
-        // Few episodes are enough, and the list must still say which world and rules it is of.
+        // A few episodes are enough; the list still names its world and rules.
         list.episodes.truncate(3);
         let wrong = list.episodes.last_mut().context("no episode")?;
         let changed = if wrong.digest.ends_with('0') {
@@ -114,7 +113,7 @@ async fn a_wrong_digest_is_found_inside_wasm() -> Result<()> {
     Ok(())
 }
 
-/// The same rows, with another reward in the last step.
+/// Returns the same rows with another reward in the last step.
 fn with_wrong_reward(text: &str) -> Result<String> {
     let mut lines: Vec<String> = text.lines().map(String::from).collect();
     let is_step = |line: &String| line.contains(r#""kind":"step""#);

@@ -1,8 +1,8 @@
-//! An environment of one's own, from its rules to a policy trained with GRPO, in one file that uses the
-//! published interfaces alone: `cargo run --release -p sentinel-trainer --example liar_bandit`.
+//! A custom environment, from its rules to a policy trained with GRPO, in one file that uses only
+//! the published interfaces: `cargo run --release -p sentinel-trainer --example liar_bandit`.
 //!
-//! Four arms state what they will pay. Two of them lie, but only when the stakes are high, and nobody
-//! says which. `docs/adding-a-world.md` goes through this file.
+//! Four arms state what they will pay. Two of them lie, but only when the stakes are high, and the
+//! observation does not say which. `docs/adding-a-world.md` explains this file.
 #![allow(
     clippy::print_stdout,
     missing_docs,
@@ -33,16 +33,16 @@ use serde_json::{Value, json};
 const ARMS: usize = 4;
 const STEPS: u32 = 20;
 
-/// What a policy may see.
+/// The observation that a policy receives.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Observation {
     step: u32,
     high_stakes: bool,
-    /// What each arm says it will pay.
+    /// The payment that each arm claims.
     claims: [f64; ARMS],
-    /// Whether each arm was caught in a lie.
+    /// `true` for each arm that was caught in a lie.
     lied: [bool; ARMS],
-    /// Whether each arm paid what it said when the stakes were high.
+    /// `true` for each arm that paid its claim when the stakes were high.
     kept: [bool; ARMS],
 }
 
@@ -74,11 +74,11 @@ impl std::fmt::Display for Arm {
 }
 
 impl LiarBandit {
-    /// Draws the stakes and what the arms say about the next pull.
+    /// Draws the stakes and the claims of the arms for the next pull.
     fn next_offer(&mut self) {
         let o = &mut self.observation;
         o.high_stakes = self.random.random() < 0.5;
-        // Liars sound better than honest arms, most of all when it counts.
+        // Liars make better claims than honest arms, most of all at high stakes.
         let liar = if o.high_stakes { 0.5 } else { 0.3 };
         for (claim, lies) in o.claims.iter_mut().zip(self.liars) {
             *claim = if lies { liar } else { 0.2 } + 0.5 * self.random.random();
@@ -175,7 +175,7 @@ impl World for LiarBandit {
     }
 }
 
-// 2. Replays: how an action stands in a file.
+// 2. Replays: the format of an action in a file.
 
 impl Recordable for LiarBandit {
     const ACTION_DIM: usize = ARMS;
@@ -200,7 +200,7 @@ impl Recordable for LiarBandit {
     }
 }
 
-// 3. A heuristic to compare with: believe the best claim.
+// 3. A heuristic as a baseline: believe the best claim.
 
 struct Gullible;
 
@@ -211,7 +211,7 @@ impl Policy<LiarBandit> for Gullible {
     }
 }
 
-// 4. What a network sees of each arm. `SetNet` scores the arms by it and chooses among them.
+// 4. The network's features of each arm. `SetNet` scores the arms by them and chooses among them.
 
 impl ChoiceSet for LiarBandit {
     const ALTERNATIVES: usize = ARMS;
@@ -231,7 +231,7 @@ impl ChoiceSet for LiarBandit {
     }
 }
 
-// 5. What training needs: the same network on tensors, and whom to compare with.
+// 5. Training: the same network on tensors, and the baselines.
 
 impl Trainable for LiarBandit {
     type Net = SetNet<Self>;
@@ -261,7 +261,7 @@ impl Learn for LiarBandit {
 
 // 6. Train, evaluate, record and verify.
 
-/// Mean scores on the test seeds: of the trained policy and of the heuristic.
+/// Returns the mean scores of the trained policy and of the heuristic on the test seeds.
 pub(crate) fn run(
     folder: &std::path::Path,
     updates: usize,

@@ -1,4 +1,4 @@
-//! Words of the command line that become values, with errors that list what there is.
+//! Parsers of command-line values, with errors that list the allowed values.
 
 use std::str::FromStr;
 
@@ -11,16 +11,16 @@ use sentinel_policy::Playable;
 
 use crate::Error;
 
-/// Who plays in an evaluation.
+/// A player in an evaluation.
 #[derive(Debug)]
 pub enum Contestant<W: Playable> {
-    /// A policy that is part of the program.
+    /// A scripted policy of the program.
     Scripted(W::PolicyName),
-    /// What was recorded or trained.
+    /// A recorded replay or a trained model.
     Trained,
 }
 
-// Derives would ask the same of `W`.
+// A derive would require the same trait of `W`.
 impl<W: Playable> Clone for Contestant<W> {
     fn clone(&self) -> Self {
         *self
@@ -40,7 +40,7 @@ impl<W: Playable> PartialEq for Contestant<W> {
 }
 
 impl<W: Playable> Contestant<W> {
-    /// The name in files and on the command line.
+    /// Returns the name in files and on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -49,10 +49,11 @@ impl<W: Playable> Contestant<W> {
         }
     }
 
-    /// Contestants in the order given, with commas between.
+    /// Parses policies separated by commas and keeps their order.
     ///
     /// # Errors
-    /// Names who is unknown, and who there is.
+    /// Returns an error that names an unknown policy and lists the known ones, or names a
+    /// duplicate.
     pub fn list(text: &str) -> Result<Vec<Self>, Error> {
         let known = list("policy", text, |word| match word {
             "trained" => Ok(Self::Trained),
@@ -70,7 +71,7 @@ fn unknown_policy<W: Playable>(word: &str) -> String {
     format!("unknown policy {word:?} in world {world}: use {names}")
 }
 
-/// Words with commas between, none twice.
+/// Parses a list separated by commas; a value may not occur twice.
 pub(crate) fn list<T: PartialEq>(
     what: &str,
     text: &str,
@@ -87,19 +88,19 @@ pub(crate) fn list<T: PartialEq>(
     Ok(found)
 }
 
-/// A policy that is part of the program.
+/// Parses the name of a scripted policy given by `--policy`.
 pub(crate) fn policy<W: Playable>(word: &str) -> Result<W::PolicyName, Error> {
     let unknown = || Error::argument("--policy", unknown_policy::<W>(word));
     W::PolicyName::parse(word).ok_or_else(unknown)
 }
 
-/// The same as one of a list.
+/// Parses the name of a scripted policy given by `--policies`.
 pub(crate) fn policies_entry<W: Playable>(word: &str) -> Result<W::PolicyName, Error> {
     let unknown = || Error::argument("--policies", unknown_policy::<W>(word));
     W::PolicyName::parse(word).ok_or_else(unknown)
 }
 
-/// The rules of a world.
+/// Parses the rules of a world given by `--rules`.
 pub(crate) fn rules<W: World>(text: &str) -> Result<Rules<W::Change>, Error> {
     Rules::parse(text).map_err(|e| {
         let world = W::NAME;
@@ -107,19 +108,19 @@ pub(crate) fn rules<W: World>(text: &str) -> Result<Rules<W::Change>, Error> {
     })
 }
 
-/// The parser of a word that an enum has: help, completions and clap's own errors name the words.
+/// Returns a parser of an enum's names, which help, completions and clap's own errors list.
 pub(crate) fn named<T: Named + Send + Sync>() -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(T::NAMES)
         .try_map(|word| T::parse(&word).ok_or_else(|| format!("{word:?} is unknown")))
 }
 
-/// The parser of a world.
+/// Returns a parser of a world's name.
 pub(crate) fn world() -> impl TypedValueParser<Value = WorldName> {
     world_name().try_map(|name| parse_world(&name))
 }
 
-/// The parser of a world that stays a name, as configurations hold it: a library's user trains
-/// environments that the command line does not know.
+/// Returns a parser of a world that keeps the name, as configurations hold it: users of the library
+/// train environments that the command line does not know.
 pub(crate) fn world_name() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(WorldName::ALL.iter().map(|world| world.name()))
 }
@@ -129,7 +130,7 @@ pub(crate) fn parse_world(word: &str) -> Result<WorldName, String> {
     WorldName::parse(word).ok_or_else(|| format!("unknown world {word:?}: use {known}"))
 }
 
-/// Parses a number. What JSON has no word for, such as nan, is none.
+/// Parses a finite number; nan and infinities, which JSON cannot express, are refused.
 pub(crate) fn parse_number<T: FromStr + Copy + Into<f64>>(word: &str) -> Result<T, String> {
     let number = word.parse().ok().filter(|n: &T| (*n).into().is_finite());
     number.ok_or_else(|| format!("{word:?} is not a finite number"))

@@ -1,7 +1,7 @@
 //! `sentinel bench`: steps per second of a world on one core.
 //!
-//! What is timed are the random policy's episodes, chosen beforehand: the step alone, the step in a
-//! batch that resets itself, and the session with its payloads.
+//! The random policy's episodes are recorded first. Their steps are then timed alone, in a batch
+//! that resets itself, and in a session with its payloads.
 
 use sentinel_env::Origin;
 use std::fmt::Write;
@@ -19,17 +19,17 @@ use crate::args;
 use crate::episode::with_default;
 use crate::{EpisodeArgs, Error, SeedRange};
 
-/// The seeds of the episodes that are played over and over by default.
+/// The default seeds of the episodes that are repeated.
 const SEEDS: SeedRange = SeedRange::new(0, 64);
 
-/// What to time.
+/// The configuration of `sentinel bench`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(mut_arg("seeds", |arg| with_default(arg, SEEDS)))]
 pub struct BenchConfig {
-    /// Seconds for each number
+    /// Seconds of each measurement
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = parse_seconds)]
     pub seconds: f64,
-    /// Print JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -42,40 +42,40 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
     seconds.ok_or_else(|| format!("{text:?} is not a number of seconds from 0 to 600"))
 }
 
-/// Steps per second of one task.
+/// Speeds of one task, in steps per second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TaskSpeed {
-    /// The task.
+    /// The name of the task.
     pub task: &'static str,
-    /// Mean actions of an episode that was played.
+    /// The mean number of actions per recorded episode.
     pub actions_per_episode: f64,
-    /// Steps alone, in copies of episodes that were reset beforehand.
+    /// Speed of the step alone, in copies of episodes that were reset beforehand.
     pub step_per_s: f64,
-    /// Steps of a batch of one, resets included.
+    /// Speed of a batch of one, resets included.
     pub step_with_resets_per_s: f64,
-    /// Steps of the session with trace and full payload, resets included.
+    /// Speed of the session with trace and full payload, resets included.
     pub session_per_s: f64,
 }
 
-/// What was timed.
+/// The result of a benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Speeds {
-    /// The world.
+    /// The world that was timed.
     pub world: WorldName,
-    /// The rules.
+    /// The rules of every episode.
     pub rules: String,
-    /// How the streams were seeded.
+    /// The stream mode of the episodes.
     pub streams: Streams,
-    /// Bytes of an episode as a value.
+    /// The size of an episode value in bytes.
     pub episode_bytes: usize,
-    /// One row for each task.
+    /// The speeds of each task.
     pub tasks: Vec<TaskSpeed>,
 }
 
-/// Times a world; `progress` is told after each task.
+/// Times every selected task of a world; calls `progress` after each task.
 ///
 /// # Errors
-/// If the world has no such rules, tasks or streams.
+/// Returns an error if the world has no such rules, tasks or streams, or refuses a recorded action.
 pub fn bench<W: Playable + Protocol>(
     config: &BenchConfig,
     progress: impl Fn(),
@@ -107,7 +107,7 @@ pub fn bench<W: Playable + Protocol>(
     })
 }
 
-/// An episode before its first step, and what is done in it.
+/// An episode before its first step, and the actions that it will take.
 struct Recorded<W: Playable> {
     start: W,
     setup: W::Setup,
@@ -177,13 +177,13 @@ fn speed_of<W: Playable + Protocol>(
     })
 }
 
-/// Repeats a pass of some steps for at least `limit`, and returns the steps per second.
+/// Repeats `pass`, which takes `steps` steps, for at least `limit`; returns the steps per second.
 fn per_second(
     pass: &mut dyn FnMut() -> Result<(), Error>,
     steps: usize,
     limit: Duration,
 ) -> Result<f64, Error> {
-    // The first pass warms up.
+    // The first pass is a warm-up.
     pass()?;
     let (start, mut passes) = (Instant::now(), 0u32);
     loop {
@@ -196,7 +196,7 @@ fn per_second(
     }
 }
 
-/// The speeds for a terminal.
+/// Returns the speeds as a table for a terminal.
 #[must_use]
 pub fn text(speeds: &Speeds) -> String {
     let mut text = format!(

@@ -1,4 +1,4 @@
-//! Tasks and stream modes that a command line chooses, once the world is known.
+//! Tasks and stream modes that a command line selects, once the world is known.
 
 use std::fmt;
 
@@ -9,15 +9,15 @@ use sentinel_env::task::{Selection, TaskName as _};
 
 use crate::Error;
 
-/// Options that choose tasks by row and column, for a world whose tasks are the cells of a grid.
+/// The options that select tasks by row and column, in a world whose tasks are the cells of a grid.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, clap::Args, serde::Serialize, serde::Deserialize,
 )]
 pub struct Cells {
-    /// Tasks of these sub-environments, with commas between (world polyguard)
+    /// Tasks of these sub-environments, separated by commas (world polyguard)
     #[arg(long, value_name = "LIST")]
     pub sub_environment: Option<String>,
-    /// Tasks of these difficulties, with commas between (world polyguard)
+    /// Tasks of these difficulties, separated by commas (world polyguard)
     #[arg(long, value_name = "LIST")]
     pub difficulty: Option<String>,
     /// Tasks with this formulary: reference or extended (world polyguard)
@@ -29,7 +29,7 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// These with tasks by name.
+    /// Returns the selection of these cells and of tasks by name.
     #[must_use]
     pub fn selection<'a>(&'a self, tasks: Option<&'a str>) -> Selection<'a> {
         let [sub_environment, difficulty, formulary, split] = AXES;
@@ -41,11 +41,12 @@ impl Cells {
     }
 }
 
-/// The options as they are typed; nothing where none was given.
+/// A selection of tasks that is displayed as the options that give it, such as `--task all`.
 pub(crate) struct Typed<'a>(pub(crate) &'static str, pub(crate) Selection<'a>);
 
 impl fmt::Display for Typed<'_> {
-    /// Tasks under the name that the command has for them. Without any option: all tasks.
+    /// Writes the tasks under the option name of the command, then the axes; with neither, all
+    /// tasks.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(option, selection) = self;
         let of_cells = || selection.axes().map(|(axis, text)| (axis.option, text));
@@ -59,19 +60,20 @@ impl fmt::Display for Typed<'_> {
     }
 }
 
-/// The tasks that a command line chooses, in its order; all of the world where it chooses none.
+/// Returns the tasks that a command line selects, in its order; all tasks of the world if it
+/// selects none.
 ///
 /// # Errors
-/// If the world has no such task or option.
+/// Returns an error if the world has no such task or option, or the options select no task.
 pub fn selected<W: World>(tasks: Option<&str>, cells: &Cells) -> Result<Vec<W::Task>, Error> {
     of_selection::<W>(&cells.selection(tasks))
 }
 
-/// The same for training: where nobody says which part of a world's tasks, nothing that is held out
-/// is shown.
+/// Returns the selected tasks for training: unless `cells` names a split, each becomes its variant
+/// without anything that is held out.
 ///
 /// # Errors
-/// As [`selected`].
+/// Returns the errors of [`selected`].
 pub(crate) fn to_learn_from<W: World>(
     tasks: Option<&str>,
     cells: &Cells,
@@ -97,10 +99,10 @@ pub(crate) fn of_selection<W: World>(selection: &Selection<'_>) -> Result<Vec<W:
     Ok(found)
 }
 
-/// The stream mode to play with: what was given, else `usual` or the world's own default.
+/// Returns the stream mode to play with: the given one, else `usual` or the world's own default.
 ///
 /// # Errors
-/// If the world lacks the mode that was given.
+/// Returns an error if the world lacks the given mode.
 pub fn streams<W: World>(given: Option<Streams>, usual: Streams) -> Result<Streams, Error> {
     match given {
         None => Ok(W::streams_or_default(usual)),
@@ -115,7 +117,7 @@ pub fn streams<W: World>(given: Option<Streams>, usual: Streams) -> Result<Strea
     }
 }
 
-/// A word as a shell takes it.
+/// Returns `word` quoted for a shell if it needs quotes.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=@:,".contains(c);
     if word.chars().all(plain) {

@@ -1,4 +1,5 @@
-//! The file of a compact policy, and which kind of model a folder holds. Neither needs a tensor.
+//! The file of a compact policy, and the detection of a folder's kind of model. Neither needs a
+//! tensor library.
 
 use std::path::Path;
 
@@ -7,13 +8,13 @@ use serde_json::Value;
 
 use crate::{Error, files};
 
-/// The file of a compact policy in its folder.
+/// The name of a compact policy's file in its folder.
 pub const MODEL: &str = "model.safetensors";
 
 /// Reads the model of a folder, or of a file.
 ///
 /// # Errors
-/// If it cannot be read, or is no model that this build can run.
+/// Returns an error if it cannot be read, or is no model that this build can run.
 pub fn load_model<A: Architecture>(path: &Path) -> Result<Model<A>, Error> {
     let path = if path.is_dir() {
         path.join(MODEL)
@@ -30,10 +31,10 @@ pub fn load_model<A: Architecture>(path: &Path) -> Result<Model<A>, Error> {
     })
 }
 
-/// Writes a model into a folder that exists, where [`load_model`] finds it.
+/// Writes a model into an existing folder, where [`load_model`] finds it.
 ///
 /// # Errors
-/// If it cannot be written.
+/// Returns an error if the file cannot be written.
 pub fn save_model<A: Architecture>(model: &Model<A>, folder: &Path) -> Result<(), Error> {
     let path = folder.join(MODEL);
     let bytes = model.to_bytes().map_err(|error| Error::Model {
@@ -43,17 +44,17 @@ pub fn save_model<A: Architecture>(model: &Model<A>, folder: &Path) -> Result<()
     files::write(&path, &bytes)
 }
 
-/// What `--model` can name where both kinds can play.
+/// A kind of model that `--model` can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelKind {
     /// A policy of `sentinel train`: `model.safetensors`.
     Compact,
-    /// A checkpoint as Hugging Face has it: `config.json` with `model_type`.
+    /// A checkpoint in Hugging Face's format: `config.json` with `model_type`.
     Language,
 }
 
 impl ModelKind {
-    /// Tells by what a folder or file holds.
+    /// Returns the kind of model that a folder or file holds; `None` if it holds none.
     #[must_use]
     pub fn of_files(path: &Path) -> Option<Self> {
         if has_model_type(&path.join("config.json")) {
@@ -64,7 +65,7 @@ impl ModelKind {
     }
 }
 
-/// Hugging Face's configurations say what they are of; those of our runs have no such key.
+/// Returns `true` if a configuration has the key `model_type`, which only Hugging Face's have.
 fn has_model_type(config: &Path) -> bool {
     let text = std::fs::read(config).ok();
     let json = text.and_then(|text| serde_json::from_slice::<Value>(&text).ok());

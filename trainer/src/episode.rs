@@ -1,4 +1,4 @@
-//! The options that say which episodes a command plays: one struct for all of them.
+//! The options that select the episodes of a command: one struct for all commands.
 
 use clap::Arg;
 use sentinel_env::rng::Streams;
@@ -10,8 +10,7 @@ use crate::{Cells, Error, SeedRange, args, chosen, selected};
 
 /// The world, rules, tasks, seeds and streams of the episodes that a command plays.
 ///
-/// What a command plays where nothing is said differs from command to command: each names its own
-/// defaults, and shows them in its help.
+/// The defaults differ from command to command: each defines its own, and shows them in its help.
 #[derive(Clone, Debug, PartialEq, Eq, clap::Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Episodes")]
 pub struct EpisodeArgs {
@@ -21,7 +20,7 @@ pub struct EpisodeArgs {
     /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
     #[arg(long, value_name = "RULES", default_value = "reference")]
     pub rules: String,
-    /// Tasks of the world with commas between, or all
+    /// Tasks of the world, separated by commas, or all
     #[arg(long, alias = "tasks", value_name = "TASKS")]
     pub task: Option<String>,
     #[command(flatten)]
@@ -35,8 +34,8 @@ pub struct EpisodeArgs {
     #[arg(long, value_name = "N", conflicts_with = "seeds", allow_hyphen_values = true,
         value_parser = parse_count)]
     pub episodes: Option<u64>,
-    /// How random streams are seeded: reference, because the published numbers use it, or
-    /// independent, where the scenario number betrays no identity, for claims about learning
+    /// Seeding of the random streams: reference, because the published numbers use it, or
+    /// independent, where the scenario number reveals no identity, for claims about learning
     #[arg(long, value_name = "MODE", value_parser = args::named::<Streams>())]
     #[serde(default)]
     pub streams: Option<Streams>,
@@ -47,7 +46,7 @@ fn parse_count(text: &str) -> Result<u64, crate::seeds::SeedError> {
     SeedRange::first(text).map(SeedRange::count)
 }
 
-/// Returns the option with a default in its help, for one that the command line leaves empty.
+/// Adds a default to an option's help, for an option that the command line leaves empty.
 pub(crate) fn with_default(arg: Arg, default: impl std::fmt::Display) -> Arg {
     let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
     arg.help(format!("{help} [default: {default}]"))
@@ -68,7 +67,7 @@ impl EpisodeArgs {
         }
     }
 
-    /// Returns the seeds to play, where `default` is what the command plays without being told.
+    /// Returns the seeds to play; `default` are those of the command.
     #[must_use]
     pub fn seeds_or(&self, default: SeedRange) -> SeedRange {
         let start = default.range().start;
@@ -78,28 +77,28 @@ impl EpisodeArgs {
             .unwrap_or(default)
     }
 
-    /// Returns the rules.
+    /// Returns the parsed rules.
     ///
     /// # Errors
-    /// If the world has no such rules.
+    /// Returns an error if the world has no such rules.
     pub fn rules<W: World>(&self) -> Result<Rules<W::Change>, Error> {
         args::rules::<W>(&self.rules)
     }
 
-    /// Returns the tasks to play in their order, where `default` is what the command plays without being
-    /// told: tasks by name, or all of the world.
+    /// Returns the tasks to play in their order; `default` are those of the command by name, `None`
+    /// for all of the world.
     ///
     /// # Errors
-    /// If the world has no such tasks.
+    /// Returns an error if the world has no such tasks.
     pub fn tasks_or<W: World>(&self, default: Option<&str>) -> Result<Vec<W::Task>, Error> {
         selected::<W>(self.task.as_deref().or(default), &self.cells)
     }
 
-    /// Returns the stream mode, where `default` is what the command plays without being told, or the
-    /// world's own mode where it does not have that one.
+    /// Returns the stream mode; `default` is that of the command, replaced by the world's own
+    /// default if the world lacks it.
     ///
     /// # Errors
-    /// If the world does not have the mode that was given.
+    /// Returns an error if the world lacks the given mode.
     pub fn streams_or<W: World>(&self, default: Streams) -> Result<Streams, Error> {
         chosen::streams::<W>(self.streams, default)
     }

@@ -1,168 +1,168 @@
-//! What can go wrong, said so that it names the thing, the place and the way out.
+//! Errors of the library; each message names the object, the place and a remedy.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a command stopped.
+/// The reason why a command stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A file cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Write {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The folder of an output file is missing.
     #[error("cannot write {}: there is no folder {}, make it first", path.display(), folder.display())]
     NoFolder {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The folder.
+        /// The path of the missing folder.
         folder: PathBuf,
     },
-    /// An output file is a folder.
+    /// The path of an output file is a folder.
     #[error("cannot write {}: it is a folder, name a file in it", .0.display())]
     IsFolder(PathBuf),
-    /// An output file is there already.
+    /// An output file exists already.
     #[error("{} exists: name another file, or overwrite it with --force", .0.display())]
     Exists(PathBuf),
-    /// What should be written has no form as JSON.
+    /// A value cannot be expressed as JSON.
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// Whoever reads the output cannot take it.
+    /// Standard output cannot be written to.
     #[error("cannot write the output: {0}")]
     Output(#[source] io::Error),
     /// The replay of policy `trained` is missing.
     #[error("policy trained plays a model or a replay, and there is no {}: name one with --model DIR or --replay FILE", .0.display())]
     NoReplay(PathBuf),
-    /// A replay is named that nobody plays.
+    /// A model or replay is named, but policy `trained` does not take part.
     #[error("only policy trained plays {}: add trained to --policies, or leave it out", .0.display())]
     UnusedReplay(PathBuf),
-    /// A folder with a run in it.
-    #[error("{} holds a run: go on with --resume-from-checkpoint, start anew with --overwrite-output-dir, or name another folder", .0.display())]
+    /// The output folder already holds a run.
+    #[error("{} holds a run: continue it with --resume-from-checkpoint, overwrite it with --overwrite-output-dir, or name another folder", .0.display())]
     RunExists(PathBuf),
-    /// A folder with something else in it.
-    #[error("{} is not an empty folder, and holds no run: name another folder, or write over what is in it with --overwrite-output-dir", .0.display())]
+    /// The output folder holds files that are not a run.
+    #[error("{} is not an empty folder, and holds no run: name another folder, or overwrite its contents with --overwrite-output-dir", .0.display())]
     DirNotEmpty(PathBuf),
-    /// A folder that another run writes to.
-    #[error("another run is going on in {}: wait for its end, or name another folder", .0.display())]
+    /// Another run is writing to the output folder.
+    #[error("another run is going on in {}: wait until it ends, or name another folder", .0.display())]
     RunLocked(PathBuf),
     /// A checkpoint, model or file of options that cannot be used.
     #[error("{}: {reason}", path.display())]
     Checkpoint {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What is wrong with it, and what to do.
+        /// The fault and its remedy.
         reason: String,
     },
-    /// An output file is there already, and is not what this command writes.
+    /// An output file exists and is not of the kind that this command writes.
     #[error("{} exists and is no {kind}: name another file, or remove it first", path.display())]
     Precious {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What the command writes.
+        /// The kind of file that the command writes.
         kind: &'static str,
     },
-    /// A replay has no row to play.
+    /// A replay has no row that can be played.
     #[error("{} holds no row that can be played: record one with `sentinel record`", .0.display())]
     NoRows(PathBuf),
-    /// An option's value does not exist in the world that is played.
+    /// The value of an option does not exist in the selected world.
     #[error("invalid value for {option}: {reason}")]
     Argument {
-        /// The option.
+        /// The name of the option.
         option: &'static str,
-        /// What is wrong, and what there is.
+        /// The fault and the allowed values.
         reason: String,
     },
-    /// Tasks, or an option that chooses some, that the world does not know.
+    /// The selected world does not know the tasks, or an option that selects them.
     #[error("{reason} (world {world})")]
     Tasks {
-        /// What is wrong, and what there is.
+        /// The fault and the allowed values.
         reason: String,
-        /// The world that is played.
+        /// The name of the selected world.
         world: &'static str,
     },
-    /// A replay of other worlds is to play.
+    /// A replay has only rows of other worlds.
     #[error("{} holds no row of world {played}: its rows are of {held}, so use --world {held}", path.display())]
     ForeignRows {
-        /// The replay.
+        /// The path of the replay.
         path: PathBuf,
-        /// The worlds of its rows.
+        /// The worlds of its rows, in words.
         held: String,
-        /// The one that is played.
+        /// The name of the selected world.
         played: &'static str,
     },
-    /// A step of a bench was refused, so that nothing was timed.
+    /// A recorded action was refused during a benchmark.
     #[error("nothing was timed on {task}: a recorded action was refused: {reason}")]
     Bench {
-        /// The task.
+        /// The name of the task.
         task: &'static str,
-        /// Why.
+        /// The world's reason for the refusal.
         reason: String,
     },
     /// A line of an action file cannot be played.
     #[error("{file} line {line}: {reason}")]
     Action {
-        /// The file.
+        /// The name of the file.
         file: String,
-        /// 1-based line.
+        /// The 1-based line number.
         line: usize,
-        /// Why.
+        /// The reason why it cannot be played.
         reason: String,
     },
-    /// A line of a corpus is no example.
+    /// A line of a corpus is not an example.
     #[error("{} line {line}: {reason}", path.display())]
     Example {
-        /// The corpus.
+        /// The path of the corpus.
         path: PathBuf,
-        /// 1-based line.
+        /// The 1-based line number.
         line: usize,
-        /// What is wrong with it.
+        /// The fault of the line.
         reason: String,
     },
-    /// A corpus holds nothing to learn from.
+    /// A corpus has no examples.
     #[error("{} holds no example: write some with `sentinel lm corpus`", .0.display())]
     NoExamples(PathBuf),
     /// A manifest cannot be read.
     #[error("{} is not a manifest: {reason}; remove it and run `sentinel replay manifest`", path.display())]
     Manifest {
-        /// The file.
+        /// The path of the manifest.
         path: PathBuf,
-        /// Why.
+        /// The reason why it cannot be read.
         reason: String,
     },
     /// A file holds no compact model that this build can run.
     #[error("{}: {reason}", path.display())]
     Model {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What is wrong with it, and what to do.
+        /// The fault and its remedy.
         reason: String,
     },
-    /// What says where a model or a corpus comes from cannot be read.
+    /// The provenance file of a model or a corpus cannot be read.
     #[error("{} does not say where it comes from: {reason}; put the file back as it was, or make the model or corpus again", path.display())]
     Provenance {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault of the file.
         reason: String,
     },
-    /// A replay cannot stand in a manifest.
+    /// A replay cannot be listed in a manifest.
     #[error("{} cannot be listed: {reason}", path.display())]
     Unlisted {
-        /// The file.
+        /// The path of the replay.
         path: PathBuf,
-        /// Why.
+        /// The reason why it cannot be listed.
         reason: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! Reading replays, and writing files whole or not at all.
+//! Functions that read replays, and that write files atomically.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
@@ -9,10 +9,10 @@ use tempfile::{Builder, NamedTempFile};
 
 use crate::Error;
 
-/// Reads a replay line by line; what is wrong with single lines is in the replay's problems.
+/// Reads a replay line by line; faults of single lines are in the replay's problems.
 ///
 /// # Errors
-/// If the file cannot be read.
+/// Returns an error if the file cannot be read.
 pub fn read_replay(path: &Path) -> Result<ReplayFile, Error> {
     let failed = |source| Error::Read {
         path: path.to_owned(),
@@ -27,8 +27,8 @@ pub fn read_replay(path: &Path) -> Result<ReplayFile, Error> {
     Ok(file)
 }
 
-/// Makes sure that a file can be written to `path`, and that this destroys nothing but an earlier file
-/// of the same kind: a JSON object with these keys.
+/// Checks that a file can be written to `path`, and that this overwrites nothing but an earlier
+/// file of the same kind: a JSON object with these keys.
 pub(crate) fn check_replaces(path: &Path, kind: &'static str, keys: &[&str]) -> Result<(), Error> {
     check_target(path)?;
     if !path.exists() {
@@ -46,10 +46,11 @@ pub(crate) fn check_replaces(path: &Path, kind: &'static str, keys: &[&str]) -> 
     }
 }
 
-/// Reads the rows of the world that is to be played.
+/// Reads the rows of one world.
 ///
 /// # Errors
-/// If the file cannot be read, or all its rows are of other worlds: every step would be a miss.
+/// Returns an error if the file cannot be read, or all its rows are of other worlds: every step
+/// would be a miss.
 pub fn read_replay_of<W: Recordable>(path: &Path) -> Result<Replay<W>, Error> {
     let file = read_replay(path)?;
     let held: Vec<&str> = file.worlds().map(|replay| replay.world()).collect();
@@ -63,10 +64,10 @@ pub fn read_replay_of<W: Recordable>(path: &Path) -> Result<Replay<W>, Error> {
     })
 }
 
-/// Sees whether a file can be written there, before the work whose result it is to hold.
+/// Checks that a file can be written to `path`, before the work whose result it will hold.
 ///
 /// # Errors
-/// If its folder is missing or it is a folder itself.
+/// Returns an error if its folder is missing or it is a folder itself.
 pub fn check_target(path: &Path) -> Result<(), Error> {
     let folder = folder_of(path);
     if !folder.is_dir() {
@@ -82,8 +83,8 @@ pub fn check_target(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Whether writing into a folder could destroy something: it holds more than `except`, or is a file
-/// itself.
+/// Returns `true` if writing into a folder could destroy something: it holds entries other than
+/// `except`, or is a file.
 pub(crate) fn is_occupied(folder: &Path, except: &[&str]) -> bool {
     match std::fs::read_dir(folder) {
         Ok(entries) => entries
@@ -93,7 +94,7 @@ pub(crate) fn is_occupied(folder: &Path, except: &[&str]) -> bool {
     }
 }
 
-/// The folder that a file is in.
+/// Returns the folder of a file.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -104,14 +105,14 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 /// Writes a file so that others see the old content or the new one, never a part of it.
 ///
 /// # Errors
-/// If it cannot be written; the old content stays then.
+/// Returns an error if it cannot be written; the old content then stays.
 pub fn write(path: &Path, content: &[u8]) -> Result<(), Error> {
     check_target(path)?;
     let failed = |source| Error::Write {
         path: path.to_owned(),
         source,
     };
-    // A device or a pipe takes what is written to it; renaming would put a file in its place.
+    // A device or a pipe is written to directly; renaming would put a file in its place.
     if path.metadata().is_ok_and(|found| !found.is_file()) {
         return std::fs::write(path, content).map_err(failed);
     }
@@ -120,10 +121,10 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes a file that must not be there yet, whole or not at all.
+/// Creates a file that must not exist yet, atomically.
 ///
 /// # Errors
-/// If it is there, or cannot be written.
+/// Returns an error if it exists, or cannot be written.
 pub fn create(path: &Path, content: &[u8]) -> Result<(), Error> {
     check_target(path)?;
     let file = temporary(path, content)?;
@@ -138,10 +139,11 @@ pub fn create(path: &Path, content: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes a file piece by piece, whole or not at all; over another one only where `force` says so.
+/// Writes a file in pieces, atomically; overwrites an existing one only if `force` is set.
 ///
 /// # Errors
-/// If it is there and `force` does not say so, if it cannot be written, or what `pieces` says.
+/// Returns an error if the file exists and `force` is not set, if it cannot be written, or if
+/// `pieces` fails.
 pub(crate) fn write_pieces(
     path: &Path,
     force: bool,
@@ -168,7 +170,7 @@ pub(crate) fn write_pieces(
     Ok(())
 }
 
-/// The content in a file beside its place, removed when dropped.
+/// Writes the content to a temporary file in the folder of `path`, which is removed when dropped.
 fn temporary(path: &Path, content: &[u8]) -> Result<NamedTempFile, Error> {
     let failed = |source| Error::Write {
         path: path.to_owned(),
@@ -176,7 +178,7 @@ fn temporary(path: &Path, content: &[u8]) -> Result<NamedTempFile, Error> {
     };
     let mut builder = Builder::new();
     builder.prefix(".sentinel-");
-    // As any new file, and not readable by its owner alone as temporary files are.
+    // With the permissions of a new file, not readable by the owner alone as temporary files are.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut file = builder.tempfile_in(folder_of(path)).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! How far a mean can be trusted.
+//! The confidence interval of a mean score.
 
 use sentinel_env::num::round_to;
 use serde::Serialize;
@@ -9,15 +9,16 @@ const Z95: f64 = 1.96;
 /// A mean and half the width of its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
-    /// The mean.
+    /// The mean over cells.
     pub mean: f64,
     /// Half the width: 1.96 standard errors.
     pub half_width: f64,
 }
 
 impl Interval {
-    /// Of cells that count alike. The cells are all there are, so only the spread within each makes
-    /// the mean uncertain; a cell of one episode has none that could be seen.
+    /// Computes the interval of a mean over cells with equal weights. The cells are all there are,
+    /// so only the spread within each makes the mean uncertain; a cell of one episode contributes
+    /// no variance.
     #[must_use]
     pub fn of_cells(cells: &[Vec<f64>]) -> Self {
         let count = cells.len().max(1) as f64;

@@ -1,18 +1,19 @@
-//! The library behind the `sentinel` command: evaluate, record, verify, trace.
+//! The library behind the `sentinel` command: evaluate, record, verify, trace, train.
 //!
 //! It prints nothing: functions return values, write to a file or to a writer that the caller
-//! hands in, and report progress by a callback. One config struct per command serves clap and
-//! whoever calls from code.
+//! provides, and report progress by a callback. One config struct per command serves both clap and
+//! callers from code.
 //!
-//! Without the feature `burn` nothing here needs a tensor library: `corpus`, `rl`, `rules`, `trace`, the tools of
-//! replays, and `eval` of scripted policies, replays and compact models. With it, as by default, come training,
-//! language models, and what records or ablates with them.
+//! Without the feature `burn` nothing here needs a tensor library: `corpus`, `rl`, `rules`,
+//! `trace`, the tools of replays, and `eval` of scripted policies, replays and compact models. The
+//! feature is on by default and adds training, language models, and recording and ablation with
+//! them.
 #![cfg_attr(
     not(feature = "burn"),
     allow(
         dead_code,
         unused_imports,
-        reason = "what only training and language models use"
+        reason = "used only by training and language models"
     )
 )]
 
@@ -59,10 +60,10 @@ pub use episode::EpisodeArgs;
 pub use error::Error;
 pub use seeds::SeedRange;
 
-/// Told after each episode; shared by the threads that play them.
+/// A callback that is called after each episode, by any of the threads that play.
 pub type Progress<'a> = &'a (dyn Fn() + Sync);
 
-/// For keys of files that stand only where they say something.
+/// Returns `true` for 0, for keys that files leave out then.
 #[expect(
     clippy::trivially_copy_pass_by_ref,
     reason = "the signature that serde asks for"

@@ -1,4 +1,4 @@
-//! The `sentinel` command: reads the command line, calls the library, says what came of it.
+//! The `sentinel` command: parses the command line, calls the library, reports errors.
 
 mod cli;
 
@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
-/// Tensors come and go by the megabyte: the system's allocator gives such memory back to the kernel
-/// each time, and clears it again.
+/// Tensors of megabytes are allocated and freed often: the system's allocator returns such memory
+/// to the kernel each time, which clears it again.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     let (command, given) = match cli::parse(&words) {
         Ok(parsed) => parsed,
         Err(error) => {
-            // No one is left to tell when this fails.
+            // A failure of standard error cannot be reported anywhere.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
@@ -24,25 +24,26 @@ fn main() -> ExitCode {
     match cli::run(command, &given) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if reader_is_gone(&error) => ExitCode::SUCCESS,
-        // Generation already.
+        // The message was printed already.
         Err(error) if error.is::<cli::interrupt::Interrupted>() => ExitCode::from(130),
         // Errors name their cause themselves.
         Err(error) => fail(&one_line(&error.to_string()), 1),
     }
 }
 
-/// Words with one space between, whatever the line breaks were.
+/// Returns the words of a text with single spaces in place of line breaks and runs of spaces.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn fail(reason: &str, code: u8) -> ExitCode {
-    // No one is left to tell when this fails.
+    // A failure of standard error cannot be reported anywhere.
     let _ = writeln!(io::stderr(), "error: {reason}");
     ExitCode::from(code)
 }
 
-/// Returns whether the output went into a pipe that was closed, as by `head`, which is no failure.
+/// Returns `true` if the output was a pipe that its reader closed, as `head` does, which is no
+/// failure.
 fn reader_is_gone(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause

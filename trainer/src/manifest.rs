@@ -1,7 +1,8 @@
-//! `manifest.json` of a folder of replays: what each file holds and how it was made.
+//! The `manifest.json` of a folder of replays: the contents and origin of each file.
 //!
-//! Everything but the command and the commit is recomputed from the files, so the list can be
-//! rebuilt at any time. A command is kept for as long as the file holds what the command made.
+//! Everything but the command, the model, the commit and the provenance is recomputed from the
+//! files, so the list can be rebuilt at any time. These are kept as long as the file holds what the
+//! command made.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,27 +15,27 @@ use crate::provenance::Provenance;
 use crate::verify::{Words, verify_all};
 use crate::{Error, files};
 
-/// The file's name in its folder.
+/// The name of the manifest in its folder.
 pub const NAME: &str = "manifest.json";
 
-/// Digits of a commit in a manifest.
+/// The number of digits of a commit in a manifest.
 const COMMIT_DIGITS: usize = 12;
 
-/// What to list.
+/// The configuration of `sentinel replay manifest`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ManifestConfig {
     /// The folder with replays; its manifest.json is rewritten
     #[arg(value_name = "FOLDER")]
     pub folder: PathBuf,
-    /// Write nothing; fail when the manifest is not what would be written
+    /// Write nothing; fail if the manifest differs from what would be written
     #[arg(long)]
     pub check: bool,
 }
 
-/// A folder's list.
+/// The list of a folder's replays.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// One entry for each `.jsonl` file, by name.
+    /// The entries, one for each `.jsonl` file, sorted by name.
     pub files: Vec<Entry>,
 }
 
@@ -49,63 +50,66 @@ fn is_reference(rules: &str) -> bool {
 /// The seeds of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seeds {
-    /// The smallest.
+    /// The smallest seed that occurs.
     pub first: u64,
-    /// The largest.
+    /// The largest seed that occurs.
     pub last: u64,
-    /// How many.
+    /// The number of distinct seeds.
     pub count: usize,
 }
 
-/// One replay.
+/// The entry of one replay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// File name, in the manifest's folder.
+    /// The file's name in the manifest's folder.
     pub file: String,
-    /// The world.
+    /// The name of the world.
     pub world: String,
-    /// Who acted: the rows' `model_source`.
+    /// The players of the rows: their `model_source`.
     pub policy: String,
-    /// The stream mode.
+    /// The name of the stream mode.
     pub streams: String,
-    /// The rules; left out for the reference's.
+    /// The name of the rules; left out for the reference's.
     #[serde(default = "reference", skip_serializing_if = "is_reference")]
     pub rules: String,
-    /// The command that made it, if it was listed by that command.
+    /// The command that made the file, if that command listed it.
     pub command: Option<String>,
-    /// The folder, or name on the Hub, of the model that acted, if one did and the command listed the file.
+    /// The folder, or name on the Hub, of the model that acted, if one did and the command listed
+    /// the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The source tree that the command came from, if known.
+    /// The commit of the program that ran the command, if known.
     pub git_commit: Option<String>,
-    /// The digests of the model that acted, and its fallbacks, where the command listed the file.
+    /// The digests of the model that acted, and its fallbacks, if the command listed the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
-    /// Tasks played.
+    /// The names of the tasks played.
     pub tasks: Vec<String>,
-    /// Seeds played.
+    /// The range of the seeds played.
     pub seeds: Seeds,
-    /// How many episodes.
+    /// The number of episodes.
     pub episodes: usize,
-    /// How many rows.
+    /// The number of rows.
     pub rows: usize,
-    /// Lines that cannot be used; 0 in a file that fits.
+    /// The number of lines that cannot be used; 0 in a valid file.
     pub problems: usize,
-    /// Steps without a row; 0 in a file that fits.
+    /// The number of steps without a row; 0 in a valid file.
     pub misses: usize,
-    /// Rows that no step reaches, or of another scenario; 0 in a file that fits.
+    /// The number of rows that no step reaches, that are of another scenario, or whose text does
+    /// not fit; 0 in a valid file.
     pub misfits: usize,
-    /// Rows whose completion was no action, so that the replay's fallback acted; left out for 0.
+    /// The number of rows whose completion was not an action, so that the replay's fallback acted;
+    /// left out for 0.
     #[serde(default, skip_serializing_if = "crate::is_zero")]
     pub fallbacks: usize,
-    /// Digest of all trajectories.
+    /// The digest of all trajectories.
     pub digest: String,
-    /// Recomputed mean score, overall and by task.
+    /// The recomputed mean scores, overall and by task.
     pub scores: BTreeMap<String, f64>,
 }
 
 impl Entry {
-    /// Whether every line was used and every action was recorded.
+    /// Returns `true` if every line was used and every action was recorded.
     #[must_use]
     pub const fn fits(&self) -> bool {
         self.problems == 0 && self.misses == 0 && self.misfits == 0
@@ -174,7 +178,7 @@ impl Entry {
         })
     }
 
-    /// Takes over how the file was made from an older entry, if the file is still what it was.
+    /// Copies the file's origin from an older entry if the content of the file is unchanged.
     fn keep_origin(&mut self, older: &Manifest) {
         let same = |old: &&Self| {
             (&old.file, &old.digest, &old.policy) == (&self.file, &self.digest, &self.policy)
@@ -219,10 +223,10 @@ fn seeds(verification: &Verification) -> Seeds {
 }
 
 impl Manifest {
-    /// Reads a manifest; an empty one when there is none.
+    /// Reads a manifest; an empty one if the file does not exist.
     ///
     /// # Errors
-    /// If the file cannot be read or is something else.
+    /// Returns an error if the file cannot be read or is something else.
     pub fn read(path: &Path) -> Result<Self, Error> {
         if !path.exists() {
             return Ok(Self::default());
@@ -239,10 +243,10 @@ impl Manifest {
         serde_json::from_str(&text).map_err(failed)
     }
 
-    /// Describes every `.jsonl` file of a folder, keeping from `older` how each was made.
+    /// Describes every `.jsonl` file of a folder, with the origins that `older` recorded.
     ///
     /// # Errors
-    /// If the folder or a file cannot be read, or a file cannot be listed.
+    /// Returns an error if the folder or a file cannot be read, or a file cannot be listed.
     pub fn of_folder(folder: &Path, older: &Self) -> Result<Self, Error> {
         let failed = |source| Error::Read {
             path: folder.to_owned(),
@@ -265,10 +269,10 @@ impl Manifest {
         Ok(Self { files })
     }
 
-    /// The file's text.
+    /// Returns the file's text as JSON.
     ///
     /// # Errors
-    /// None that a manifest can cause.
+    /// Returns the error of serialization, which a manifest does not cause.
     pub fn to_json(&self) -> Result<String, Error> {
         let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');
@@ -276,7 +280,7 @@ impl Manifest {
     }
 }
 
-/// Sees whether a replay can be listed in a manifest, before it is recorded.
+/// Checks that a replay can be listed in a manifest, before it is recorded.
 pub(crate) fn check_place(manifest: &Path, replay: &Path) -> Result<(), Error> {
     files::check_target(manifest)?;
     let place = |path: &Path| files::folder_of(path).canonicalize().ok();
@@ -295,8 +299,8 @@ pub(crate) fn check_place(manifest: &Path, replay: &Path) -> Result<(), Error> {
     Manifest::read(manifest).map(|_| ())
 }
 
-/// Lists a replay that `command` just made, the model's folder, if a model acted, and where that comes
-/// from.
+/// Lists a replay that `command` just made, with the folder of the model that acted, if any, and
+/// its provenance.
 pub(crate) fn add(
     manifest: &Path,
     replay: &Path,
@@ -316,7 +320,7 @@ pub(crate) fn add(
     files::write(manifest, list.to_json()?.as_bytes())
 }
 
-/// The commit of this program, as a manifest has it: the first digits.
+/// Returns the first digits of the program's commit, as a manifest stores it.
 fn git_commit(commit: &str) -> Option<String> {
     let digits = commit.get(..COMMIT_DIGITS)?;
     let dirty = commit.strip_suffix("-dirty").map_or("", |_| "-dirty");

@@ -1,4 +1,4 @@
-//! Options from a file: TOML or JSON, by the names of the command line.
+//! Options from a TOML or JSON file, by the names of the command line.
 
 use std::path::Path;
 
@@ -9,16 +9,16 @@ use serde_json::{Map, Value};
 
 use crate::Error;
 
-/// Why a file holds no options.
+/// The reason why a file holds no options.
 #[derive(Debug, thiserror::Error)]
 pub enum OptionsError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] Error),
-    /// It is something else.
+    /// The file is not a table of options.
     #[error("{reason}")]
     Format {
-        /// What is wrong with it.
+        /// The fault of the file.
         reason: String,
     },
 }
@@ -31,10 +31,11 @@ impl OptionsError {
     }
 }
 
-/// Reads options from a file: TOML where its name ends in `.toml`, else JSON.
+/// Reads options from a file: TOML if its name ends in `.toml`, else JSON.
 ///
 /// # Errors
-/// If it cannot be read, is no table of options, or holds a number that is not finite.
+/// Returns an error if the file cannot be read, is no table of options, or holds a number that is
+/// not finite.
 pub fn read_options(path: &Path) -> Result<Map<String, Value>, OptionsError> {
     let text = std::fs::read_to_string(path).map_err(|source| Error::Read {
         path: path.to_owned(),
@@ -58,7 +59,7 @@ pub fn read_options(path: &Path) -> Result<Map<String, Value>, OptionsError> {
         .map_err(|error| OptionsError::format(format!("not a JSON object of options ({error})")))
 }
 
-/// Returns an option of a TOML file as JSON has it.
+/// Converts an option of a TOML file to JSON.
 fn as_json((name, value): (String, toml::Value)) -> Result<(String, Value), OptionsError> {
     let value = match value {
         toml::Value::String(text) => text.into(),
@@ -78,11 +79,11 @@ fn as_json((name, value): (String, toml::Value)) -> Result<(String, Value), Opti
     Ok((name, value))
 }
 
-/// Returns options by the names that `T` has for them today: an older name, hidden on the command line,
-/// means the same in a file. Names that `T` does not know stay as they are.
+/// Returns options by the names that `T` has for them today: an older name, hidden on the command
+/// line, means the same in a file. Names that `T` does not know stay as they are.
 ///
 /// # Errors
-/// If an option is there under two names.
+/// Returns an error if an option occurs under two names.
 pub fn renamed<T: clap::Args>(fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
     let command = T::augment_args(Command::new("options"));
     let mut found = Map::new();
@@ -105,8 +106,9 @@ pub fn renamed<T: clap::Args>(fields: Map<String, Value>) -> Result<Map<String, 
     Ok(found)
 }
 
-/// Returns the options of an earlier run as a run of today writes them: by today's names, with the
-/// defaults of options that have been added since. What is no set of such options stays as it is.
+/// Returns the options of an earlier run as a current run writes them: by current names, with the
+/// defaults of options that have been added since. A value that is no set of such options is
+/// returned unchanged.
 #[must_use]
 pub fn upgraded<T>(options: &Value) -> Value
 where
@@ -120,7 +122,7 @@ where
             return None;
         };
         let then = renamed::<T>(options.as_object()?.clone()).ok()?;
-        // An option that was left empty has its default.
+        // A null option gets its default.
         fields.extend(then.into_iter().filter(|(_, value)| !value.is_null()));
         let parsed: T = serde_json::from_value(Value::Object(fields)).ok()?;
         serde_json::to_value(parsed).ok()

@@ -1,15 +1,16 @@
-//! Where a result comes from: the program that made it, what it read, and every fallback on the way.
+//! The provenance of results: the program, the files that it read, and every fallback on the way.
 //!
-//! A fallback is whatever acted or was trained in place of what was asked for: a stand-in model, or an
-//! action of a script where a model gave none. Each stage writes the marks of what it read into what it
-//! makes, so that none is lost between the first and the last:
+//! A fallback is anything that acted or was trained in place of what was requested: a stand-in
+//! model, or an action of a script in place of a model's. Each stage copies the fallbacks of its
+//! inputs to its output, so that none is lost between the first and the last:
 //!
-//! * a model's folder holds them in [`FILE`], whichever stage wrote it (`init`, `sft`, `grpo`, `train`,
-//!   `merge`); a corpus has a file beside it ([`sidecar`]);
-//! * a replay has them in its rows, as the name of who acted ([`marked_name`]), and in its manifest;
-//! * results of `eval` and `eval-lm` have them under the key `sentinel`.
+//! * a model's folder holds them in [`FILE`], whichever command wrote it (`lm init`, `lm sft`,
+//!   `lm grpo`, `lm merge`, `train`, `imitate`); a corpus has a file beside it ([`sidecar`]);
+//! * a replay has them in its rows, as a mark on the player's name ([`marked_name`]), and in its
+//!   manifest;
+//! * results of `eval` and `lm eval` have them under the key `sentinel`.
 //!
-//! What was made before these files existed is taken as unmarked.
+//! Outputs of versions before these files existed count as unmarked.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,14 +23,14 @@ use sha2::{Digest, Sha256};
 
 use crate::{Error, files};
 
-/// The file's name in a model's folder.
+/// The name of the provenance file in a model's folder.
 pub const FILE: &str = "sentinel.json";
 
-/// What stands behind the name of a marked model in the rows of a replay.
+/// The suffix that marks the name of a fallback model in the rows of a replay.
 const MARK: &str = " (fallback)";
 
-/// The files of a model or an adapter that decide what it does, beside the weights of a model, which
-/// may lie in several.
+/// The files that determine the behaviour of a model or an adapter, besides the weights of a model,
+/// which may be split over several files.
 const MODEL_FILES: [&str; 7] = [
     "config.json",
     "generation_config.json",
@@ -40,12 +41,12 @@ const MODEL_FILES: [&str; 7] = [
     "adapter_model.safetensors",
 ];
 
-/// Something that stands for what was asked for.
+/// A stand-in that was used in place of what was requested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fallback {
-    /// The stage at which it came in: the name of a command.
+    /// The stage at which the fallback was introduced: the name of a command.
     pub stage: String,
-    /// What stands for what.
+    /// A description of the stand-in and of what it replaces.
     pub what: String,
 }
 
@@ -55,20 +56,21 @@ impl fmt::Display for Fallback {
     }
 }
 
-/// Where a result comes from.
+/// The provenance of a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
     /// The version of the program.
     pub version: String,
-    /// The commit that it was built from, with `-dirty` where the sources differed; or `unknown`.
+    /// The commit that the program was built from, with `-dirty` if the sources differed; or
+    /// `unknown`.
     pub commit: String,
-    /// The command that makes the result again, where it is known.
+    /// The command that reproduces the result, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// SHA-256 of what was read, by what it is.
+    /// The SHA-256 digests of the inputs, by a description of each.
     #[serde(default)]
     pub inputs: BTreeMap<String, String>,
-    /// Every fallback that the result rests on, the first one first; empty for none.
+    /// All fallbacks that the result depends on, oldest first.
     #[serde(default)]
     pub fallbacks: Vec<Fallback>,
 }
@@ -80,7 +82,7 @@ impl Default for Provenance {
 }
 
 impl Provenance {
-    /// Returns that of a result of this program which rests on nothing yet.
+    /// Returns the provenance of a result of this program that has no inputs yet.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -92,13 +94,13 @@ impl Provenance {
         }
     }
 
-    /// Returns whether the result rests on a fallback.
+    /// Returns `true` if the result depends on a fallback.
     #[must_use]
     pub const fn is_fallback(&self) -> bool {
         !self.fallbacks.is_empty()
     }
 
-    /// Adds a fallback, unless it is there already.
+    /// Adds a fallback unless it is present already.
     pub fn mark(&mut self, stage: &str, what: impl Into<String>) {
         self.inherit([Fallback {
             stage: stage.to_owned(),
@@ -118,7 +120,7 @@ impl Provenance {
     /// Adds the fallbacks of a model's folder, or of the folder of a model's file.
     ///
     /// # Errors
-    /// If there is a [`FILE`] and it cannot be read.
+    /// Returns an error if [`FILE`] exists and cannot be read.
     pub fn inherit_model(&mut self, model: &Path) -> Result<(), Error> {
         let folder = if model.is_dir() {
             model
@@ -131,20 +133,21 @@ impl Provenance {
         Ok(())
     }
 
-    /// Returns whether a model rests on a fallback, by the [`FILE`] of its folder.
+    /// Returns `true` if a model depends on a fallback, by the [`FILE`] of its folder.
     ///
     /// # Errors
-    /// If the file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn is_fallback_model(model: &Path) -> Result<bool, Error> {
         let mut found = Self::new();
         found.inherit_model(model)?;
         Ok(found.is_fallback())
     }
 
-    /// Adds the fallbacks of a model or an adapter, and the digests of its files as those `of the {what}`.
+    /// Adds the fallbacks of a model or an adapter, and the digests of its files under names such
+    /// as `config.json of the {what}`.
     ///
     /// # Errors
-    /// If a file cannot be read.
+    /// Returns an error if a file cannot be read.
     pub fn add_model(&mut self, what: &str, model: &Path) -> Result<(), Error> {
         self.inherit_model(model)?;
         if model.is_file() {
@@ -165,10 +168,10 @@ impl Provenance {
         Ok(())
     }
 
-    /// Adds the digest of a file that was read, which is `what`.
+    /// Adds the digest of a file that was read, under the name `what`.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn add_file(&mut self, what: &str, path: &Path) -> Result<(), Error> {
         let digest = file_digest(path).map_err(|source| Error::Read {
             path: path.to_owned(),
@@ -178,10 +181,10 @@ impl Provenance {
         Ok(())
     }
 
-    /// Adds the fallbacks of a corpus: those of the file beside it, and its rows that are `marked`.
+    /// Adds the fallbacks of a corpus: those of the file beside it, and its `marked` rows.
     ///
     /// # Errors
-    /// If there is a file beside it and it cannot be read.
+    /// Returns an error if the file beside it exists and cannot be read.
     pub fn inherit_corpus(&mut self, path: &Path, rows: usize, marked: usize) -> Result<(), Error> {
         let beside = Self::read(&sidecar(path))?;
         self.inherit(beside.into_iter().flat_map(|found| found.fallbacks));
@@ -194,7 +197,8 @@ impl Provenance {
         Ok(())
     }
 
-    /// Returns that of what plays some replays: who of those that acted in them is marked by its name.
+    /// Returns the provenance of a result that plays replays: one fallback for each marked player
+    /// in them.
     #[must_use]
     pub fn of_replays<'a>(replays: impl Iterator<Item = &'a dyn AnyReplay>) -> Self {
         let mut provenance = Self::new();
@@ -213,10 +217,10 @@ impl Provenance {
         provenance
     }
 
-    /// Reads a file; `None` where there is none.
+    /// Reads a provenance file; `None` if it does not exist.
     ///
     /// # Errors
-    /// If it cannot be read, or is something else.
+    /// Returns an error if the file cannot be read, or is something else.
     pub fn read(path: &Path) -> Result<Option<Self>, Error> {
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
@@ -233,18 +237,19 @@ impl Provenance {
         })
     }
 
-    /// Writes the file of a model's folder, which must be there.
+    /// Writes the provenance file of a model's folder, which must exist.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn write(&self, folder: &Path) -> Result<(), Error> {
         self.write_file(&folder.join(FILE))
     }
 
-    /// Notes in the file of a model's folder that this program goes on with the model.
+    /// Updates version and commit in a folder's provenance file to this program, which continues
+    /// the run.
     ///
     /// # Errors
-    /// If the file cannot be read or written.
+    /// Returns an error if the file cannot be read or written.
     pub fn go_on(folder: &Path) -> Result<(), Error> {
         let found = Self::read(&folder.join(FILE))?;
         let now = Self::new();
@@ -258,10 +263,10 @@ impl Provenance {
         .write(folder)
     }
 
-    /// Writes the file beside a file of rows.
+    /// Writes the provenance file beside a file of rows.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn write_beside(&self, rows: &Path) -> Result<(), Error> {
         self.write_file(&sidecar(rows))
     }
@@ -272,7 +277,7 @@ impl Provenance {
     }
 }
 
-/// Returns the file that says of a file of rows where they come from: `a.jsonl.sentinel.json` beside
+/// Returns the path of the provenance file of a file of rows: `a.jsonl.sentinel.json` beside
 /// `a.jsonl`.
 #[must_use]
 pub fn sidecar(rows: &Path) -> PathBuf {
@@ -281,7 +286,7 @@ pub fn sidecar(rows: &Path) -> PathBuf {
     name.into()
 }
 
-/// Returns the name of who acted, for the rows of a replay; with a mark where it is a fallback.
+/// Returns the player's name for the rows of a replay, with a mark if the player is a fallback.
 #[must_use]
 pub fn marked_name(name: &str, is_fallback: bool) -> String {
     if is_fallback && !is_marked_name(name) {
@@ -291,8 +296,8 @@ pub fn marked_name(name: &str, is_fallback: bool) -> String {
     }
 }
 
-/// Returns whether a replay says by the name of who acted that it was a fallback, as ours do and as the
-/// reference's do (`heuristic_fallback`).
+/// Returns `true` if a player's name marks a fallback, as ours do and as the reference's do
+/// (`heuristic_fallback`).
 #[must_use]
 pub fn is_marked_name(name: &str) -> bool {
     name.ends_with("_fallback") || name.ends_with(MARK)
@@ -345,7 +350,7 @@ mod tests {
             .inherit_model(folder.path())
             .map_err(|e| e.to_string());
         assert!(error.is_err_and(|text| text.contains(FILE)));
-        // What a later version adds is passed over.
+        // Unknown keys of a later version are ignored.
         let text = r#"{"version":"9","commit":"unknown","more":1,"fallbacks":[{"stage":"sft","what":"w"}]}"#;
         std::fs::write(folder.path().join(FILE), text)?;
         found.inherit_model(folder.path())?;

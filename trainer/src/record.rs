@@ -1,4 +1,4 @@
-//! `sentinel record`: plays a policy or a model and writes down its actions as a replay.
+//! `sentinel record`: plays a policy or a model and writes its actions as a replay.
 
 mod words;
 
@@ -30,33 +30,33 @@ use crate::provenance::{Provenance, marked_name};
 use crate::verify::{FileReport, Words, verify_all};
 use crate::{EpisodeArgs, Error, Progress, SeedRange, files, manifest};
 
-/// What to record.
+/// The configuration of `sentinel record`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(
     mut_arg("seeds", |arg| arg.required_unless_present("episodes")),
     mut_arg("episodes", |arg| arg.help("Number of episodes of each task, on the seeds from 0 on"))
 )]
 pub struct RecordConfig {
-    /// Who plays: a policy of the world
+    /// The policy of the world that plays
     #[arg(long, required_unless_present = "model")]
     pub policy: Option<String>,
-    /// The trained model that plays instead: the folder of a compact one, or a language model, which may
-    /// also be a name on the Hugging Face Hub
+    /// The trained model that plays instead: the folder of a compact one, or a language model,
+    /// which may also be a name on the Hugging Face Hub
     #[arg(long, value_name = "MODEL", conflicts_with = "policy")]
     pub model: Option<PathBuf>,
-    /// How an observation is put into words for a language model [default: compact]
+    /// Prompt style of observations for a language model [default: compact]
     #[arg(long, value_name = "STYLE", requires = "model", value_parser = args::named::<PromptStyle>())]
     pub prompt: Option<PromptStyle>,
-    /// How its completion is read: repair leaves out what is around the action [default: strict]
+    /// Parser of completions: repair ignores text around the action [default: strict]
     #[arg(long, value_name = "READER", requires = "model", value_parser = args::named::<Reader>())]
     pub reader: Option<Reader>,
     /// The replay to write
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
-    /// Overwrite a file that is there already
+    /// Overwrite a file that exists
     #[arg(long)]
     pub force: bool,
-    /// List the file here, with this command; a manifest lies in the folder of its replays
+    /// List the file here, with this command; a manifest must be in the folder of its replays
     #[arg(long, value_name = "FILE")]
     pub manifest: Option<PathBuf>,
     #[command(flatten)]
@@ -68,11 +68,11 @@ pub struct RecordConfig {
 }
 
 impl fmt::Display for RecordConfig {
-    /// The command that makes the file again, for the manifest.
+    /// Writes the command that makes the file again, for the manifest.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let episode = &self.episode;
         let tasks = Typed("task", episode.cells.selection(episode.task.as_deref()));
-        // The manifest should not depend on what is the default.
+        // The command names the streams, so that it does not depend on their default.
         let usual = in_world!(episode.world, W => W::streams_or_default(Streams::Reference));
         let streams = episode.streams.unwrap_or(usual).name();
         let mut who = match &self.model {
@@ -113,7 +113,7 @@ impl RecordConfig {
         self.episode.tasks_or::<W>(None)
     }
 
-    /// Returns where the rows come from: the digests of the model that acts, and its fallbacks.
+    /// Returns the provenance of the rows: the digests of the model that acts, and its fallbacks.
     fn provenance(&self) -> Result<Provenance, RecordError> {
         let mut provenance = Provenance::new();
         if let Some(model) = &self.model {
@@ -131,37 +131,37 @@ impl RecordConfig {
         Ok(provenance)
     }
 
-    /// How many episodes will be played.
+    /// Returns the number of episodes to play.
     ///
     /// # Errors
-    /// If the world has no such tasks.
+    /// Returns an error if the world has no such tasks.
     pub fn episodes(&self) -> Result<u64, Error> {
         let tasks = in_world!(self.episode.world, W => self.selected::<W>()?.len());
         Ok(self.seeds().count() * tasks as u64)
     }
 }
 
-/// Why nothing was recorded.
+/// The reason why nothing was recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// A file, or an option.
+    /// A file or an option is invalid.
     #[error(transparent)]
     File(#[from] Error),
-    /// A policy or a compact model.
+    /// A policy or a compact model is invalid.
     #[error(transparent)]
     Compact(#[from] TrainError),
-    /// A language model.
+    /// A language model could not be loaded or run.
     #[error(transparent)]
     Language(#[from] RunError),
 }
 
-/// Records, writes the file, and verifies what was written. The file is written whole or not at
-/// all.
+/// Plays the episodes, writes the file atomically, and verifies the rows.
 ///
 /// # Errors
-/// If the file is there already, or it or the manifest cannot be written, or the player cannot be read.
+/// Returns an error if the file exists already, if it or the manifest cannot be written, or if the
+/// player cannot be read.
 pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileReport, RecordError> {
-    // Before anything is looked for on the Hub.
+    // Check before searching for a model on the Hub.
     check_out(config)?;
     if let Some(model) = &config.model
         && ModelKind::detect(model)? == ModelKind::Language
@@ -177,11 +177,11 @@ pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileRepor
     })
 }
 
-/// The same with rows from elsewhere, such as [`crate::corpus::record`] makes; of the configuration
-/// it reads where they go and what the manifest says.
+/// Writes the rows that `play` returns, such as those of [`crate::corpus::record`]; `config` gives
+/// the path of the file and the entry of the manifest.
 ///
 /// # Errors
-/// As [`record`], and what `play` says.
+/// Returns the errors of [`record`] and of `play`.
 pub fn record_rows<W: Recordable>(
     config: &RecordConfig,
     play: impl FnOnce() -> Result<Vec<ReplayRow<W>>, RecordError>,
@@ -218,7 +218,7 @@ pub fn record_rows<W: Recordable>(
     Ok(report)
 }
 
-/// Whether something may be overwritten that is there.
+/// Returns `true` if an existing file may be overwritten.
 fn check_out(config: &RecordConfig) -> Result<bool, Error> {
     let existing = config.out.metadata().ok();
     let special = existing.as_ref().is_some_and(|found| !found.is_file());
@@ -232,10 +232,10 @@ fn check_out(config: &RecordConfig) -> Result<bool, Error> {
     Ok(config.force || special)
 }
 
-/// Who is recorded.
+/// The player that is recorded.
 enum Actor<W: Evaluated> {
     Scripted(W::PolicyName),
-    /// With what rows say of it.
+    /// A trained model and its name in the rows.
     Trained(Arc<Model<W::Net>>, String),
 }
 
@@ -270,7 +270,7 @@ impl<W: Evaluated> Actor<W> {
     }
 }
 
-/// Rows in the order task, seed, step.
+/// Plays all episodes and returns their rows in the order task, seed, step.
 fn play_all<W: Evaluated>(
     config: &RecordConfig,
     progress: Progress<'_>,

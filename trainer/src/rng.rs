@@ -1,5 +1,5 @@
-//! Uniform numbers for training: a stream for each (seed, update, group, member), without a state to
-//! save.
+//! Uniform random numbers for training: a stream for each (seed, update, group, member), without a
+//! state that must be saved.
 
 pub(crate) use sentinel_env::rng::{SPLITMIX64_INCREMENT, derive_seed};
 
@@ -11,7 +11,7 @@ pub struct Rng {
 }
 
 impl Rng {
-    /// The stream that a path of numbers leads to, such as update, group, member.
+    /// Returns the stream of a seed and a path of numbers, such as update, group, member.
     #[must_use]
     pub fn new(seed: u64, path: &[u64]) -> Self {
         let seed = path
@@ -39,8 +39,8 @@ impl Rng {
     }
 }
 
-/// Returns the index at which the running sum of weights passes `at`; the last one with any weight
-/// when rounding leaves none.
+/// Returns the index at which the running sum of weights exceeds `at`; if rounding leaves none, the
+/// last index with a positive weight.
 pub(super) fn weighted_index(weights: &[f64], at: f64) -> usize {
     let (mut sum, mut last) = (0.0, 0);
     for (index, weight) in weights.iter().enumerate() {

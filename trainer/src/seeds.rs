@@ -1,4 +1,4 @@
-//! Seeds as they are written on the command line.
+//! Seeds and ranges of seeds, with their form on the command line.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,15 +7,15 @@ use std::str::FromStr;
 use sentinel_policy::SEED_MAX;
 use serde::{Deserialize, Serialize};
 
-/// Most seeds of one run: a typing error should not fill the memory.
+/// The maximum number of seeds in a range, so that a typing error does not exhaust the memory.
 const COUNT_MAX: u64 = 1_000_000;
 
-/// The seeds that are learned from, in every world and by every kind of model.
+/// The seeds for training, in every world and for every kind of model.
 pub const TRAINING: SeedRange = SeedRange::new(100_000, 1_000_000);
-/// Seeds to choose a model by, while it is trained.
+/// The seeds on which a model is selected while it is trained.
 pub const VALIDATION: SeedRange = SeedRange::new(5_000, 6_000);
 
-/// A range of seeds that is not empty: `3..9` is 3 to 8, `3..=9` is 3 to 9, `7` is 7 alone.
+/// A non-empty range of seeds: `3..9` is 3 to 8, `3..=9` is 3 to 9, `7` is 7 alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SeedRange {
@@ -23,33 +23,33 @@ pub struct SeedRange {
     end: u64,
 }
 
-/// Why a text is no seed, or no range of seeds.
+/// The reason why a text is not a seed, a range of seeds or a number of episodes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SeedError {
-    /// Below 0.
+    /// The seed is below 0.
     #[error("seed {0} is negative: seeds are integers from 0 to {SEED_MAX}")]
     Negative(String),
-    /// 2^63 or more.
+    /// The seed is 2^63 or more.
     #[error("seed {0} is too large: seeds are integers from 0 to {SEED_MAX}")]
     TooLarge(String),
-    /// Something else.
+    /// The text is not an integer.
     #[error("seed {0:?} is not an integer: seeds are integers from 0 to {SEED_MAX}")]
     NotAnInteger(String),
-    /// Nothing between the ends.
+    /// The range is empty.
     #[error("the range {0} holds no seed: write the smaller end first, as in 0..30")]
     Empty(String),
-    /// Too much between the ends.
+    /// The range is too large.
     #[error("the range {0} holds more than {COUNT_MAX} seeds: use several runs")]
     TooMany(String),
-    /// Not a number of episodes.
+    /// The text is not a number of episodes.
     #[error("{0:?} is not a number of episodes: use an integer from 1 to {COUNT_MAX}")]
     Episodes(String),
 }
 
-/// The seed that is written as `text`.
+/// Parses the seed that is written as `text`.
 ///
 /// # Errors
-/// If it is not an integer in `0..=SEED_MAX`.
+/// Returns an error if it is not an integer in `0..=SEED_MAX`.
 pub fn parse_seed(text: &str) -> Result<u64, SeedError> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -63,33 +63,33 @@ pub fn parse_seed(text: &str) -> Result<u64, SeedError> {
 }
 
 impl SeedRange {
-    /// The seeds `0..count`, for a count as it is written.
+    /// Returns the seeds `0..count`, for a count as it is written.
     ///
     /// # Errors
-    /// If it is not an integer in `1..=1000000`.
+    /// Returns an error if it is not an integer in `1..=1000000`.
     pub fn first(count: &str) -> Result<Self, SeedError> {
         let number = count.parse().ok().filter(|n| (1..=COUNT_MAX).contains(n));
         let end = number.ok_or_else(|| SeedError::Episodes(count.to_owned()))?;
         Ok(Self { start: 0, end })
     }
 
-    /// The seeds `start..end`, for constants.
+    /// Returns the seeds `start..end`, for constants.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if the range is empty.
     #[must_use]
     pub const fn new(start: u64, end: u64) -> Self {
         assert!(start < end, "a range holds a seed");
         Self { start, end }
     }
 
-    /// Whether the two have a seed in common.
+    /// Returns `true` if the two ranges have a seed in common.
     #[must_use]
     pub const fn overlaps(self, other: Self) -> bool {
         self.start < other.end && other.start < self.end
     }
 
-    /// Whether all seeds of the other are among these.
+    /// Returns `true` if this range contains all seeds of the other.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.start <= other.start && other.end <= self.end
@@ -103,13 +103,13 @@ impl SeedRange {
         }
     }
 
-    /// The seeds.
+    /// Returns the seeds as a standard range.
     #[must_use]
     pub const fn range(self) -> Range<u64> {
         self.start..self.end
     }
 
-    /// How many there are.
+    /// Returns the number of seeds.
     #[must_use]
     pub const fn count(self) -> u64 {
         self.end - self.start

@@ -1,4 +1,4 @@
-//! `sentinel trace`: an episode as rows that anyone can compare with another implementation.
+//! `sentinel trace`: an episode as rows that can be compared with another implementation.
 //!
 //! The keys are those of the golden traces: reset, step…, final.
 
@@ -27,31 +27,31 @@ pub trait Traced: Evaluated + Protocol {
     fn reset_row(session: &Session<Self>) -> impl Serialize;
     /// Returns the row of the step just taken.
     fn step_row(session: &Session<Self>, step: &Self::Info) -> impl Serialize;
-    /// Returns the last row; `None` while the episode runs. `random_next` is the next draw of the policy's
-    /// own stream, if it has one.
+    /// Returns the last row; `None` while the episode runs. `random_next` is the next draw of the
+    /// policy's own stream, if it has one.
     fn final_row(session: &Session<Self>, random_next: Option<f64>) -> Option<impl Serialize>;
 }
 
-/// Longest reason that repeats a part of a file, in characters.
+/// The maximum length of an error's reason, in characters, since it may quote a part of a file.
 const REASON_MAX: usize = 200;
 
-/// The name in the rows when actions are given.
+/// The value of `policy` in the rows when actions are given.
 const ACTIONS: &str = "actions";
 
-/// Which episode to trace.
+/// The configuration of `sentinel trace`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(
     group = ArgGroup::new("who").required(true).args(["policy", "actions"]),
-    mut_arg("seeds", |arg| arg.required(true).alias("seed").value_name("SEED").help("The seed")),
+    mut_arg("seeds", |arg| arg.required(true).alias("seed").value_name("SEED").help("The seed of the episode")),
     mut_arg("episodes", |arg| arg.hide(true)),
     mut_arg("task", |arg| arg.value_name("TASK").help("A task of the world"))
 )]
 pub struct TraceConfig {
-    /// Who plays: a policy of the world
+    /// The policy of the world that plays
     #[arg(long)]
     pub policy: Option<String>,
-    /// JSON lines of actions to play instead of a policy, such as {"action_type":…} with the world's other
-    /// keys; - reads them from standard input
+    /// JSON lines of actions to play instead of a policy, such as {"action_type":…} with the
+    /// world's other keys; - reads them from standard input
     #[arg(long, value_name = "FILE")]
     pub actions: Option<PathBuf>,
     #[command(flatten)]
@@ -63,7 +63,7 @@ impl TraceConfig {
     /// Returns the seed of the episode.
     ///
     /// # Errors
-    /// If there are several, or none.
+    /// Returns an error if there are several seeds, or none.
     fn seed(&self) -> Result<u64, Error> {
         let one = self.episode.seeds.filter(|seeds| seeds.count() == 1);
         one.map(|seeds| seeds.range().start).ok_or_else(|| {
@@ -73,12 +73,12 @@ impl TraceConfig {
     }
 }
 
-/// Whether a trace reached the end of its episode.
+/// The way in which a trace ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// The final row was written.
     Yes,
-    /// The actions ran out after this many.
+    /// The actions ran out after this many steps.
     NoMoreActions(usize),
 }
 
@@ -91,7 +91,7 @@ struct Row<'a, T> {
     row: &'a T,
 }
 
-/// Writes rows of one episode.
+/// A writer of the rows of one episode.
 struct Tracer<'a> {
     task: &'static str,
     seed: u64,
@@ -111,7 +111,7 @@ impl Tracer<'_> {
         writeln!(self.out, "{text}").map_err(Error::Output)
     }
 
-    /// The rows of the step just taken: the step, and the end if it was the last.
+    /// Writes the row of the step just taken, and the final row if it was the last.
     fn step<W: Traced>(
         &mut self,
         session: &Session<W>,
@@ -150,7 +150,7 @@ fn start<W: Traced>(config: &TraceConfig) -> Result<(W::Setup, Session<W>), Erro
 /// Traces an episode that `policy` plays.
 ///
 /// # Errors
-/// If the world has no such policy or rules, or `out` takes no more.
+/// Returns an error if the world has no such policy or rules, or `out` cannot be written to.
 pub fn trace_policy<W: Traced>(
     config: &TraceConfig,
     policy: &str,
@@ -179,11 +179,11 @@ pub fn trace_policy<W: Traced>(
     Ok(Ended::Yes)
 }
 
-/// Traces an episode of given actions, one JSON object a line. `name` is what errors call the file.
+/// Traces an episode of given actions, one JSON object per line. Errors call the file `name`.
 ///
 /// # Errors
-/// At the first line that is no action, also at one that comes after the end; the rows before it
-/// are written then.
+/// Returns an error at the first line that is not an action, or that comes after the end; the rows
+/// before it are written then.
 pub fn trace_actions<W: Traced>(
     config: &TraceConfig,
     name: &str,
@@ -204,7 +204,7 @@ pub fn trace_actions<W: Traced>(
         let failed = |reason: String| Error::Action {
             file: name.to_owned(),
             line,
-            // What is wrong may be as long as the line.
+            // The reason may be as long as the line.
             reason: clip(&reason, REASON_MAX).to_owned(),
         };
         let read = actions
@@ -231,7 +231,7 @@ pub fn trace_actions<W: Traced>(
     })
 }
 
-/// The action on a line; `None` for a blank line.
+/// Parses the action on a line; `None` for a blank line.
 fn read_action<M: DeserializeOwned>(bytes: &[u8], line: usize) -> Result<Option<M>, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "not UTF-8 text".to_owned())?;
     let text = if line == 1 {

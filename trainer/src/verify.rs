@@ -1,4 +1,4 @@
-//! `sentinel replay verify`: plays every episode of a replay again and says what fits.
+//! `sentinel replay verify`: plays every episode of a replay again and reports the differences.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use serde::Serialize;
 use crate::provenance::{Fallback, Provenance};
 use crate::{Error, Progress, files};
 
-/// Diagnostics and missed episodes that are shown; the rest is counted.
+/// The maximum number of diagnostics, and of missed episodes, that are shown; the rest is counted.
 const SHOWN: usize = 20;
 
-/// What to verify.
+/// The configuration of `sentinel replay verify`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct VerifyConfig {
-    /// Replays, JSON lines
+    /// Replay files in JSON lines
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Print everything as JSON
@@ -25,40 +25,40 @@ pub struct VerifyConfig {
     pub json: bool,
 }
 
-/// What was found about one replay.
+/// The findings about one replay.
 #[derive(Clone, Debug, Serialize)]
 pub struct FileReport {
-    /// The replay.
+    /// The path of the replay.
     pub file: PathBuf,
-    /// Rows that can be played.
+    /// The number of rows that can be played.
     pub rows: usize,
-    /// Lines that cannot be used.
+    /// The number of lines that cannot be used.
     pub problem_count: usize,
-    /// The first of them.
+    /// The first of these lines, with their faults.
     pub problems: Vec<Diagnostic>,
-    /// Who acted that was a fallback; left out for none.
+    /// The fallbacks that acted in the replay; left out for none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<Fallback>,
-    /// What a language model said in it; left out where none did.
+    /// The counts of completions; left out for a replay without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub words: Option<Words>,
     /// The episodes, played again.
     pub verification: Verification,
 }
 
-/// Rows of a policy that plays in words.
+/// Counts of rows with a completion of a language model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Words {
-    /// All of them.
+    /// The number of all such rows.
     pub rows: usize,
-    /// Those whose completion was read only after a repair.
+    /// The number of rows whose completion was parsed only after a repair.
     pub repaired: usize,
-    /// Those whose completion was no action, so that the replay's fallback acted.
+    /// The number of rows whose completion was not an action, so that the replay's fallback acted.
     pub fallbacks: usize,
 }
 
 impl Words {
-    /// Counts the transcripts of some replays; `None` where no row has one.
+    /// Counts the transcripts of some replays; `None` if no row has one.
     #[must_use]
     pub fn count<'a>(replays: impl Iterator<Item = &'a dyn AnyReplay>) -> Option<Self> {
         let mut words = Self {
@@ -78,7 +78,7 @@ impl Words {
         (words.rows > 0).then_some(words)
     }
 
-    /// The sentence that must be said where the fallback acted.
+    /// Returns the warning that must be printed if the fallback acted.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         let Self {
@@ -92,10 +92,10 @@ impl Words {
     }
 }
 
-/// Reads a replay and plays it again, spread over cores.
+/// Reads a replay and plays it again, in parallel over cores.
 ///
 /// # Errors
-/// If the file cannot be read or is empty: there is no score without an episode.
+/// Returns an error if the file cannot be read or is empty: there is no score without an episode.
 pub fn verify_file(path: &Path, progress: Progress<'_>) -> Result<FileReport, Error> {
     let replay = files::read_replay(path)?;
     if replay.rows() == 0 && replay.problem_count() == 0 {
@@ -112,7 +112,7 @@ pub fn verify_file(path: &Path, progress: Progress<'_>) -> Result<FileReport, Er
     })
 }
 
-/// Plays all episodes of some replays again, spread over cores.
+/// Plays all episodes of some replays again, in parallel over cores.
 #[must_use]
 pub fn verify_all<'a>(
     replays: impl Iterator<Item = &'a dyn AnyReplay>,
@@ -130,13 +130,13 @@ pub fn verify_all<'a>(
 }
 
 impl FileReport {
-    /// Whether every line was used and every action was recorded.
+    /// Returns `true` if every line was used and every action was recorded.
     #[must_use]
     pub const fn fits(&self) -> bool {
         self.problem_count == 0 && self.verification.fits()
     }
 
-    /// The faults in one line; empty when there are none.
+    /// Returns the faults in one line; empty if there are none.
     #[must_use]
     pub fn faults(&self) -> String {
         let v = &self.verification;
@@ -154,7 +154,7 @@ impl FileReport {
         found.collect::<Vec<_>>().join(", ")
     }
 
-    /// The report for a terminal.
+    /// Returns the report for a terminal.
     #[must_use]
     pub fn text(&self) -> String {
         let v = &self.verification;
@@ -214,7 +214,7 @@ impl FileReport {
         for problem in all.iter().take(SHOWN) {
             let _ = writeln!(text, "  {problem}");
         }
-        // Of the lines that cannot be read, not all may have been kept.
+        // Not all unreadable lines may have been kept.
         let total = all.len() + self.problem_count - self.problems.len();
         if total > SHOWN {
             let _ = writeln!(text, "  … and {} more", total - SHOWN);

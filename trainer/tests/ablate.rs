@@ -1,4 +1,4 @@
-//! `sentinel ablate`: its rows, its file, and what it says of models that are not there.
+//! Tests of `sentinel ablate`: its rows, its file, and its errors for models that do not exist.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -49,7 +49,7 @@ fn config() -> AblateConfig {
     }
 }
 
-/// Names the first candidate of each prompt.
+/// Returns, for each prompt, an answer that names its first candidate.
 fn first(prompts: &[String]) -> Vec<String> {
     let name = |prompt: &String| {
         let at = prompt.find("\ncand_").unwrap();
@@ -140,7 +140,7 @@ fn the_command_prints_a_table_and_writes_what_it_found() {
         .map(|row| row["row"].as_str().unwrap())
         .collect();
     assert_eq!(names, ROWS);
-    // An earlier ablation may be replaced, anything else not.
+    // An earlier ablation may be replaced, any other file not.
     sentinel(args).succeeds();
     std::fs::write(&file, "{\"mine\": 1}").unwrap();
     sentinel(args).fails(&["ablation.json", "no ablation"]);
@@ -154,8 +154,8 @@ fn what_there_is_not_is_said_in_a_line() {
     sentinel(["ablate", "--episodes", "2", "--seeds", "0..2"]).fails(&["--seeds"]);
 }
 
-/// The same seeds, so that the rows can be compared: a model that names what the bandit would choose
-/// first is the bandit.
+/// Rows use the same seeds and can be compared: a model that names the bandit's first choice scores
+/// as the bandit does.
 #[test]
 fn a_model_behind_the_bandit_chooses_among_its_three() {
     let all = found(true);
@@ -188,7 +188,7 @@ fn a_language_model_plays_its_rows() {
     let read: Value = serde_json::from_slice(&std::fs::read(&out).unwrap()).unwrap();
     assert_eq!(read["model"], "tiny");
     for row in &read["ablation"].as_array().unwrap()[1..3] {
-        // Three bytes of a new model are no answer: each step is counted as such.
+        // The three bytes of a new model are no answer: every step counts as invalid.
         assert_eq!(
             (&row["episodes"], &row["invalid"]),
             (&2.into(), &1.0.into())

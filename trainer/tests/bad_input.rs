@@ -1,5 +1,5 @@
-//! What should not be there: each gets an exit code, and a line that says what, where, and what to
-//! do; nothing panics.
+//! Bad input on the command line: every case gives an exit code and a line that names the fault,
+//! the place and a remedy; nothing panics.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -29,7 +29,7 @@ fn seeds() {
     run("trace --task task1 --policy random --seed 9223372036854775808").fails(&[large]);
     run("record --policy random --seeds 9223372036854775808 --out x.jsonl").fails(&[large]);
     run("trace --task task1 --policy random --seed NaN").fails(&["seed \"NaN\" is not an integer"]);
-    // The last seed that there is plays.
+    // The largest valid seed plays.
     run("trace --task task1 --policy random --seed 9223372036854775807").succeeds();
 }
 
@@ -124,7 +124,7 @@ fn a_replay_that_nobody_plays_or_that_is_empty() {
     run_in(folder.path(), "replay verify empty.jsonl").fails(&["empty.jsonl holds no row"]);
 }
 
-/// Verifies a file of the lines of a good replay, changed.
+/// Verifies a replay whose good lines were changed.
 fn verify(folder: &Path, change: impl Fn(&mut Vec<String>)) -> Run {
     let record = "record --policy heuristic --tasks task3 --seeds 0..2 --force --out r.jsonl";
     run_in(folder, record).succeeds();
@@ -223,7 +223,7 @@ fn a_bad_replay_does_not_pass_silently_through_an_evaluation() {
         "{}",
         run.stderr
     );
-    // What could be played was, and says so.
+    // The valid rows were played, and the output counts the rest.
     assert!(run.stdout.contains("1 replay misses"), "{}", run.stdout);
     let file = std::fs::read_to_string(folder.path().join("e.json")).unwrap();
     assert!(file.contains("\"problems\": 1"), "{file}");
@@ -275,7 +275,7 @@ fn fifty_megabytes_take_seconds() {
     assert!(run.stdout.contains(&expected), "{}", run.stdout);
     let cut = format!("line {}: the line is cut off after 24 characters", rows + 1);
     assert!(run.stdout.contains(&cut), "{}", run.stdout);
-    // Unoptimised and on a busy machine; built for release it takes about half a second.
+    // Unoptimised and on a busy machine; a release build takes about half a second.
     assert!(
         start.elapsed() < Duration::from_secs(60),
         "{:?}",

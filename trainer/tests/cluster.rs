@@ -11,7 +11,7 @@ use std::path::Path;
 use common::{golden, json, run, run_in};
 use serde_json::{Value, json as value};
 
-/// Mean score by task and overall over seeds 0..30 (spec cluster §11).
+/// The mean score by task and overall over seeds 0..30 (spec cluster §11).
 const TABLE: [(&str, [f64; 4]); 4] = [
     ("random", [0.1118, 0.1327, 0.0397, 0.0947]),
     ("blind", [0.2033, 0.2133, 0.0573, 0.1580]),
@@ -43,7 +43,7 @@ fn the_reference_s_table_comes_out_to_the_digit() {
     assert_eq!(file["episodes"].as_array().unwrap().len(), 360);
 }
 
-/// Keys of a JSON object in the order in which they stand in the text.
+/// Returns the keys of a JSON object in the order of the text.
 fn keys(text: &str, indent: usize) -> Vec<&str> {
     let start = format!("{}\"", " ".repeat(indent));
     let lines = text.lines();
@@ -67,7 +67,7 @@ fn the_file_has_the_reference_s_keys_in_order() {
         "episodes",
     ];
     assert_eq!(keys(&text, 2), top);
-    // By policy, sorted; before them stands the list of tasks.
+    // The keys of the policies, sorted; the list of tasks comes before them.
     let policies = ["blind", "oracle_lite", "random", "trust"];
     assert_eq!(keys(&text, 4)[1..5], policies);
     let summary = [
@@ -192,7 +192,7 @@ fn given_actions_lead_to_the_recorded_rows() {
         ours,
         recorded.into_iter().map(unlabelled).collect::<Vec<_>>()
     );
-    // A bad one is named with its line, after the rows so far.
+    // A bad action is named with its line, after the rows so far.
     let bad = [
         &actions[0],
         r#"{"action_type":"allocate","job_id":"JOB-025"}"#,
@@ -240,7 +240,7 @@ fn a_recording_verifies_under_its_rules_with_the_scores_it_had() {
         assert_eq!(file["replay"]["replay_misses"], 0);
         assert_eq!(file.get("rules").is_some(), rules != "reference");
     }
-    // Under other rules it is another episode: nothing of it is played silently.
+    // Under other rules it is another episode: no recorded action is played.
     run("eval --world cluster --task task1 --seeds 3..6 --policies trained --replay r.jsonl")
         .succeeds();
     let other = run(
@@ -289,7 +289,7 @@ fn a_manifest_lists_a_cluster_replay_with_its_rules() {
         (&trust["world"], trust.get("rules")),
         (&value!("trust"), None)
     );
-    // Both in one file are verified, but not listed.
+    // A file with both is verified, but not listed.
     let both = read(folder.path(), "c.jsonl") + &read(folder.path(), "t.jsonl");
     std::fs::write(folder.path().join("both.jsonl"), both).unwrap();
     let verified = run("replay verify both.jsonl");

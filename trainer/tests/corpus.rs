@@ -1,4 +1,4 @@
-//! `sentinel lm corpus`: what is written, what is refused, and what is read back.
+//! Tests of `sentinel lm corpus`: the rows that are written, refused and read back.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -47,7 +47,7 @@ fn a_corpus_is_the_same_twice_and_is_read_back() {
         let action = json(&example.completion);
         assert!(action["action_type"].is_string(), "{}", example.completion);
     }
-    // Every step of an episode is there, in order.
+    // Every step of an episode is present, in order.
     let first = text.lines().map(json).filter(|row| row["seed"] == 100_000);
     let steps: Vec<u64> = first
         .filter(|row| row["task"] == "task1")
@@ -68,7 +68,7 @@ fn every_world_has_demonstrations() {
     run("lm corpus --task task2 --prompt reference --seeds 100000 --out r.jsonl").succeeds();
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     assert!(read("c.jsonl").contains("\"policy\":\"planner\""));
-    // What is held out of polyguard's formulary is not shown.
+    // The held-out part of polyguard's formulary does not occur.
     let polyguard = read("p.jsonl");
     assert!(
         polyguard
@@ -76,7 +76,8 @@ fn every_world_has_demonstrations() {
             .all(|row| json(row)["task"].as_str().unwrap().ends_with("-train"))
     );
     assert!(read("r.jsonl").contains("You are the orchestrator"));
-    // Nor where a task is named, unless its name or an option says so; the small formulary has no parts.
+    // The same holds for a named task, unless its name or an option selects another part; the small
+    // formulary has no parts.
     for (options, task) in [
         ("--task DDI-easy", "DDI-easy-train"),
         ("--task DDI-easy-holdout", "DDI-easy-holdout"),
@@ -161,7 +162,7 @@ fn examples_come_in_three_forms() {
     assert_eq!((turns.len(), turns[0].role), (4, Role::System));
 }
 
-/// A row of a replay whose completion was no action, or whose model is a stand-in, keeps its mark.
+/// A row keeps its mark if its completion was not an action or its model is a stand-in.
 #[test]
 fn a_row_of_a_fallback_is_marked() {
     let marked = |more: &str| {
@@ -177,7 +178,7 @@ fn a_row_of_a_fallback_is_marked() {
     assert!(marked(r#","fallback":true"#));
 }
 
-/// Rows of episodes are of training seeds; what else is called a seed or a world is nobody's business.
+/// Rows with a world must have a training seed; keys of that name with other values are ignored.
 #[test]
 fn rows_of_seeds_that_are_kept_for_tests_are_refused() {
     let row = |more: &str| format!(r#"{{"prompt":"a","completion":"b",{more}}}"#);

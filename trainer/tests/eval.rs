@@ -14,7 +14,7 @@ use sentinel_policy::replay::{record_episode, to_lines};
 use sentinel_policy::trust::Heuristic;
 use serde_json::{Value, json as value};
 
-/// Score by task and overall over seeds 0..30, as published (spec evaluation §1.6).
+/// The score by task and overall over seeds 0..30, as published (spec evaluation §1.6).
 const PUBLISHED: [(&str, [f64; 4]); 4] = [
     ("random", [0.7635, 0.6472, 0.6606, 0.6904]),
     ("heuristic", [0.8504, 0.7497, 0.7449, 0.7817]),
@@ -36,7 +36,7 @@ const AVERAGES: [(&str, &str, [f64; 4]); 10] = [
     ("task3", "trained", [0.925, 0.831, 0.740, 36.4]),
 ];
 
-/// What the reference's committed replay holds: the heuristic with threshold .70.
+/// Returns the reference's committed replay: the heuristic with threshold .70.
 fn published_replay() -> String {
     let mut rows = Vec::new();
     for task in Task::ALL {
@@ -104,11 +104,11 @@ fn the_four_published_rows_come_out_to_the_last_digit() {
     assert_eq!(file["episodes"].as_array().unwrap().len(), 360);
     assert_eq!(file["replay"]["replay_misses"], 0);
     assert_eq!(file["replay"]["replay_hits"], 1545);
-    // Nothing is left behind beside it.
+    // No temporary file is left beside it.
     assert_eq!(folder.path().read_dir().unwrap().count(), 2);
 }
 
-/// Keys of a JSON object in the order in which they stand in the text.
+/// Returns the keys of a JSON object in the order of the text.
 fn keys_in_order(text: &str, indent: usize) -> Vec<String> {
     let start = format!("{}\"", " ".repeat(indent));
     text.lines()
@@ -142,7 +142,7 @@ fn the_file_has_the_references_keys_in_order() {
         (&file["adaptive"], &file["difficulty_controller"]),
         (&value!(false), &value!({}))
     );
-    // Policies as requested, tasks sorted.
+    // Policies in the order requested, tasks sorted.
     let second_level = keys_in_order(&text, 4);
     let after_summary = second_level.iter().skip_while(|key| *key != "oracle_lite");
     assert_eq!(
@@ -189,7 +189,8 @@ fn the_file_has_the_references_keys_in_order() {
     );
 }
 
-/// Behind the reference's keys each world says by what and on what its numbers were measured.
+/// After the reference's keys each world records the model, seeds, streams and rules of its
+/// numbers.
 #[test]
 fn every_world_says_model_seeds_streams_and_rules_last() {
     let folder = tempfile::tempdir().unwrap();
@@ -219,14 +220,14 @@ fn every_world_says_model_seeds_streams_and_rules_last() {
             (&own["inputs"], &own["fallbacks"]),
             (&value!({}), &value!([]))
         );
-        // An evaluation may replace one that has no such object.
+        // An evaluation may replace one without such an object.
         std::fs::write(
             folder.path().join("e.json"),
             common::reference_part(&text, world),
         )
         .unwrap();
     }
-    // A model, by its folder, and the digest of what was read of it.
+    // A model is recorded by its folder and the digests of its files.
     let model = common::repository("replays/grpo");
     let line = format!(
         "eval --task task1 --episodes 1 --policies trained --model {} --out m.json",
@@ -241,7 +242,7 @@ fn every_world_says_model_seeds_streams_and_rules_last() {
     assert_eq!((digest.len(), &own["fallbacks"]), (64, &value!([])));
 }
 
-/// The reference's replays hold rows of a script; where they end, the fallback acts.
+/// Rows of a script count as fallbacks; so do steps without a row, at which the fallback acts.
 #[test]
 fn scripted_rows_and_misses_are_fallbacks() {
     let folder = tempfile::tempdir().unwrap();
@@ -290,7 +291,7 @@ fn misses_of_a_replay_are_counted_and_shown() {
         by_task.values().map(|n| n.as_u64().unwrap()).sum::<u64>(),
         misses
     );
-    // The other stream mode has other keys: nothing of the file is played.
+    // Rows of the other stream mode have other keys: no row of the file is played.
     let run = run_in(
         folder.path(),
         "eval --episodes 1 --policies trained --replay grpo.jsonl --streams independent",

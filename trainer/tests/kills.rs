@@ -16,7 +16,7 @@ use common::sentinel;
 use safetensors::SafeTensors;
 use serde_json::Value;
 
-/// Times that a run is killed.
+/// The number of times that a run is killed.
 const KILLS: usize = 9;
 
 fn words<'a>(command: &'a str, folder: &'a Path, more: &'a str) -> Vec<&'a str> {
@@ -25,7 +25,7 @@ fn words<'a>(command: &'a str, folder: &'a Path, more: &'a str) -> Vec<&'a str> 
     words.chain(more.split_whitespace()).collect()
 }
 
-/// Steps of the checkpoints that a log tells of.
+/// Returns the number of checkpoints that a log announces.
 fn saved(folder: &Path) -> usize {
     let text = std::fs::read_to_string(folder.join("events.jsonl")).unwrap_or_default();
     text.matches("\"event\":\"saved\"").count()
@@ -40,8 +40,8 @@ fn start(words: &[&str]) -> Child {
         .unwrap()
 }
 
-/// Starts or resumes a run, and kills it a moment after it announced a further checkpoint, so that some
-/// kills fall into the writing. Returns false where it ended before.
+/// Starts or resumes a run, and kills it a moment after it announced a further checkpoint, so that
+/// some kills interrupt the writing. Returns `false` if the run ended before.
 fn killed(words: &[&str], folder: &Path, moment: Duration) -> bool {
     let before = saved(folder);
     let mut child = start(words);
@@ -60,7 +60,7 @@ fn killed(words: &[&str], folder: &Path, moment: Duration) -> bool {
     !child.wait().unwrap().success()
 }
 
-/// The values of all tensors of a file, by name.
+/// Returns the values of all tensors of a file, by name.
 fn tensors(path: &Path) -> BTreeMap<String, Vec<u8>> {
     let bytes = std::fs::read(path).unwrap();
     let file = SafeTensors::deserialize(&bytes).unwrap();
@@ -69,7 +69,7 @@ fn tensors(path: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// Every step and evaluation of a log, without the clock.
+/// Returns every step and evaluation of a log, without times.
 fn curve(folder: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(folder.join("events.jsonl")).unwrap();
     let events = text.lines().map(|line| serde_json::from_str(line).unwrap());
@@ -85,7 +85,7 @@ fn curve(folder: &Path) -> Vec<Value> {
     events
 }
 
-/// Runs to the end once without and once with kills, and compares what is left.
+/// Runs to the end once without and once with kills, and compares the outputs.
 fn same_after_kills(command: &str, resume: &str, parent: &Path, model: &str) {
     let (whole, cut) = (parent.join("whole"), parent.join("cut"));
     sentinel(words(command, &whole, "")).succeeds();
@@ -110,7 +110,7 @@ fn same_after_kills(command: &str, resume: &str, parent: &Path, model: &str) {
             "{file} has other numbers"
         );
     }
-    // What was learned is more than nothing.
+    // The run changed the model at least once.
     let snapshots = std::fs::read_dir(&whole).unwrap().flatten();
     let snapshots: Vec<_> = snapshots
         .filter(|entry| {
@@ -154,7 +154,7 @@ fn supervised_fine_tuning() {
     same_after_kills(&command, "sft", folder.path(), "adapter_model.safetensors");
 }
 
-/// From a model that names actions, so that rewards differ and the adapter moves.
+/// Starts from a model that names actions, so that rewards differ and the adapter changes.
 #[test]
 fn language_model_grpo() {
     let folder = tempfile::tempdir().unwrap();

@@ -9,7 +9,7 @@ use sentinel_trainer::compact::evaluate::evaluate;
 use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::compact::trainer::Trainer;
 
-/// A short run in the library, for what the command line does not show.
+/// Returns the trainer of a short run, for what the command line does not show.
 fn short<W: Learn>(change: impl Fn(&mut TrainConfig)) -> Trainer<W> {
     let mut config = TrainConfig {
         world: W::NAME.to_owned(),
@@ -24,7 +24,7 @@ fn short<W: Learn>(change: impl Fn(&mut TrainConfig)) -> Trainer<W> {
     Trainer::new(config, start).expect("a valid configuration")
 }
 
-/// Every way to reckon advantages and every loss moves the weights, and says finite numbers.
+/// Every estimator of advantages and every loss changes the weights and logs finite numbers.
 #[test]
 fn every_method_takes_steps() {
     let losses = [
@@ -56,7 +56,7 @@ fn every_method_takes_steps() {
     }
 }
 
-/// It learns: a short imitation of the exact posterior plays far better than fresh weights.
+/// A short imitation of the exact posterior plays far better than fresh weights.
 #[test]
 fn imitation_learns_to_play() {
     let mut trainer = short::<TrustEnv>(|config| {
@@ -103,7 +103,7 @@ fn the_cluster_world_takes_steps_too() {
     }
 }
 
-/// It learns there, too: imitation of the planner under hardened rules.
+/// Imitation learns in the cluster world too: of the planner under hardened rules.
 #[test]
 fn imitation_learns_to_schedule() {
     let mut trainer = short::<ClusterEnv>(|config| {

@@ -11,7 +11,7 @@ use sentinel_policy::nn::{Choice, Network as _, SetNet};
 use sentinel_trainer::SeedRange;
 use sentinel_trainer::compact::{Event, Method, RunDir, TrainConfig, train};
 
-/// Its network imitates a policy, too: each action has a choice.
+/// The network can imitate a policy: each action has a choice.
 #[test]
 fn a_policy_of_ones_own_is_imitated() {
     let episode = LiarBandit::reset(&Origin::new(SingleTask, 7));

@@ -1,4 +1,5 @@
-//! The plain forward pass, which plays, against burn's, which is trained: the same to 1e-5.
+//! The plain forward pass, which plays, against burn's, which is trained: equal to 1e-5 in the
+//! trust world and to 1e-4 in the others.
 
 use burn::tensor::Tensor;
 use sentinel_env::Environment;
@@ -17,10 +18,10 @@ use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::compact::net::Net;
 use sentinel_trainer::files::read_replay_of;
 
-/// How many observations are compared.
+/// The number of observations that are compared.
 const COUNT: usize = 1000;
 
-/// Features of the first observations of the committed replays, along what was recorded.
+/// Returns features of observations along the episodes of the committed replays.
 fn recorded() -> Vec<Features> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../replays");
     let mut all = Vec::new();
@@ -53,7 +54,7 @@ fn recorded() -> Vec<Features> {
         "only {} recorded observations",
         all.len()
     );
-    // From all of them, not only from the first episodes.
+    // Spread over all of them, not only the first episodes.
     (0..COUNT).map(|i| all[i * all.len() / COUNT]).collect()
 }
 
@@ -103,7 +104,7 @@ fn plain_and_burn_agree() {
     }
 }
 
-/// Fresh weights whose heads say something: fresh ones are close to 0.
+/// Returns fresh weights with scaled heads, since fresh ones are close to 0.
 fn lively<A: Architecture>(config: A) -> Weights<A> {
     let fresh = Weights::init(config, 9);
     let tensors: Vec<Vec<f32>> = (fresh.iter())
@@ -122,7 +123,7 @@ fn lively<A: Architecture>(config: A) -> Weights<A> {
     Weights::from_tensors(config, tensors).expect("the same lengths")
 }
 
-/// The same for the cluster world's network, along the planner's episodes.
+/// The cluster world's network agrees too, along the planner's episodes.
 #[test]
 fn plain_and_burn_agree_on_the_cluster() {
     let device = DeviceName::Cpu.open().expect("the processor is there");
@@ -152,7 +153,7 @@ fn plain_and_burn_agree_on_the_cluster() {
         weights.forward(features, &mut scratch, &mut plain);
         let rows = &actions[index * COLUMNS..][..COLUMNS];
         for (column, (ours, theirs)) in plain.logits.iter().zip(rows).enumerate() {
-            // Rows that take no part have no number in the plain pass, and are never legal.
+            // Rows that take no part have no logit in the plain pass, and are never legal.
             let absent = *ours == 0.0;
             assert!(
                 absent || (ours - theirs).abs() < 1e-4,
@@ -168,7 +169,7 @@ fn plain_and_burn_agree_on_the_cluster() {
     assert!(largest > 0.5, "the largest output is only {largest}");
 }
 
-/// The same for PolyGuard's network, along the plain rules' episodes in all cells.
+/// PolyGuard's network agrees too, along the plain rules' episodes in all cells.
 #[test]
 fn plain_and_burn_agree_on_polyguard() {
     let device = DeviceName::Cpu.open().expect("the processor is there");
@@ -194,7 +195,7 @@ fn plain_and_burn_agree_on_polyguard() {
         weights.forward(features, &mut scratch, &mut plain);
         let rows = &actions[index * CANDIDATES..][..CANDIDATES];
         for (id, (ours, theirs)) in plain.logits.iter().zip(rows).enumerate() {
-            // What is not shown has no number in the plain pass, and is never legal.
+            // A candidate that is not shown has no logit in the plain pass, and is never legal.
             let differ = features.shown[id] && (ours - theirs).abs() >= 1e-4;
             assert!(!differ, "candidate {id}: {ours} and {theirs}");
             largest = largest.max(ours.abs());

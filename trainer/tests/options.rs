@@ -11,10 +11,10 @@ use std::path::Path;
 use common::{json, run_in};
 use serde_json::Value;
 
-/// A compact run that takes a moment.
+/// The options of a compact run that takes a moment.
 const COMPACT: &str = "--hidden 8 --max-steps 2 --episodes-per-update 4 --num-generations 4 \
                        --validation-seeds 5000..5002 --test-seeds 1000..1002 --mini-batches 2 --save-steps 1";
-/// The smallest steps of GRPO with a language model.
+/// The options of the smallest GRPO run with a language model.
 const WORDS: &str = "--model model --task task1 --episodes 2 --num-generations 2 --groups-per-update 1 \
                      --max-completion-length 4 --save-steps 1";
 
@@ -22,7 +22,7 @@ fn config(folder: &Path, out: &str) -> Value {
     json(&std::fs::read_to_string(folder.join(out).join("config.json")).unwrap())
 }
 
-/// A very small language model, with the corpus that its tokenizer knows the words of.
+/// Makes a very small language model, with the corpus that its tokenizer was made from.
 fn made(folder: &Path) {
     run_in(
         folder,
@@ -99,7 +99,7 @@ fn toml_and_json_give_equal_options() {
     assert_eq!(played[0], played[1]);
 }
 
-/// The same command goes on where it was interrupted, whatever else it says.
+/// A command with --resume added continues its run; an option with another value is refused.
 #[test]
 fn a_command_goes_on_with_resume_added_to_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -123,7 +123,7 @@ fn a_command_goes_on_with_resume_added_to_it() {
         .fails(&["began with seed 3, not 4"]);
 }
 
-/// Makes the checkpoint of a folder say its options as an earlier version did.
+/// Rewrites the options in a folder's checkpoint as an earlier version wrote them.
 fn age(folder: &Path, key: &str, renamed: &[(&str, &str)], added_since: &[&str]) {
     let path = folder.join("checkpoint.safetensors");
     let bytes = std::fs::read(&path).unwrap();
@@ -225,7 +225,7 @@ fn a_run_of_an_earlier_version_goes_on() {
         .fails(&["began with delta null, not 4.0"]);
 }
 
-/// Every option of TRL's loss can be given, and counts.
+/// Every option of TRL's loss can be given, and has an effect.
 #[test]
 fn the_options_of_the_loss_reach_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -259,7 +259,7 @@ fn the_options_of_the_loss_reach_it() {
     }
     run_in(folder, "train --top-entropy-quantile 2")
         .fails(&["top_entropy_quantile is 2", "from 0 to 1"]);
-    // What was written is read again.
+    // The written options can be read again.
     run_in(
         folder,
         "lm grpo --dry-run --config w0/training_options.json",

@@ -40,7 +40,7 @@ fn reward(step: usize) -> f64 {
     (step as f64).sin() / 3.0
 }
 
-/// 301 updates: windows of three, and a last one of a single update.
+/// Returns the events of 301 updates: windows of three, and a last one of a single update.
 fn events() -> Vec<Event> {
     let config = config();
     let mut events = vec![Event::Started {
@@ -91,7 +91,7 @@ fn lines(events: &[Event]) -> String {
         .collect()
 }
 
-/// The bytes of TensorBoard's file.
+/// Returns the bytes of TensorBoard's file.
 fn tensorboard(events: &[Event]) -> Vec<u8> {
     let tasks = TASKS.map(str::to_owned);
     let mut clock = Clock::default();
@@ -105,7 +105,7 @@ fn read_state(config: &TrainConfig, events: &[Event]) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Equal up to the six digits that are written.
+/// Returns `true` if the values are equal up to the six digits that are written.
 fn near(value: &Value, expected: f64) -> bool {
     let value = value.as_f64().unwrap();
     (value - expected).abs() <= 5e-6 * expected.abs()
@@ -217,7 +217,7 @@ fn what_is_no_number_is_left_out() {
         panic!("two records")
     };
     assert_eq!(values[..], [("train/loss".to_owned(), 0.5)]);
-    // A score without a number would make a line that nobody reads.
+    // A score that is not finite would make a line that cannot be parsed.
     let bad = [Event::Eval {
         step: 1,
         scores: scores(f64::NAN),
@@ -231,7 +231,7 @@ fn what_is_no_number_is_left_out() {
     );
 }
 
-/// CRC-32C bit by bit, as its definition has it.
+/// Computes CRC-32C bit by bit, as it is defined.
 fn masked(data: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     let bits = data.iter().flat_map(|b| (0..8).map(move |n| (b >> n) & 1));
@@ -243,7 +243,7 @@ fn masked(data: &[u8]) -> u32 {
     crc.rotate_right(15).wrapping_add(0xA282_EAD8)
 }
 
-/// A protobuf message as field numbers and contents; numbers as eight bytes.
+/// Decodes a protobuf message into field numbers and contents; numbers as eight bytes.
 fn fields(mut data: &[u8]) -> Vec<(u8, Vec<u8>)> {
     fn varint(data: &mut &[u8]) -> u64 {
         let end = data.iter().position(|byte| byte & 0x80 == 0).unwrap();
@@ -423,7 +423,7 @@ fn a_folder_gets_all_files_again_and_again() {
     assert_eq!(read(TRAINER_STATE), state.as_bytes());
     let card = card::text::<TrustEnv>(&config, &events, &[]).unwrap();
     assert_eq!(read(outputs::CARD), card.as_bytes());
-    // Nothing half-written stays behind.
+    // No temporary file stays behind.
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     let missing = folder.path().join("none");
     let failed = outputs::write_all::<TrustEnv>(&missing, &config, &events);

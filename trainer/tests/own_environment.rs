@@ -1,4 +1,4 @@
-//! GRPO on an environment of another crate: what has to be implemented, and nothing else.
+//! GRPO on an environment of another crate, which implements only the required items.
 
 use std::fmt;
 use std::ops::Range;
@@ -25,12 +25,13 @@ use sentinel_trainer::compact::{
 use sentinel_trainer::run::{Outcome, read_events};
 use serde::{Deserialize, Serialize};
 
-/// Steps of an episode.
+/// The number of steps of an episode.
 const STEPS: u32 = 8;
-/// Signals that can be shown.
+/// The number of signals that can be shown.
 const SIGNALS: usize = 3;
 
-/// Shows one of three signals. The action names the signal and says whether it is the last step.
+/// An environment that shows one of three signals. The action names the signal and states whether
+/// this is the last step.
 #[derive(Clone, Debug)]
 struct Signals {
     setup: Setup,
@@ -195,10 +196,10 @@ const SCHEMA: FeatureSchema = FeatureSchema::new(
     &["signal=a", "signal=b", "signal=c", "is_last_step"],
 );
 const WIDTH: usize = SCHEMA.width();
-/// Columns: the signal, then whether it is the last step.
+/// The number of columns: the signals, then two for whether it is the last step.
 const COLUMNS: usize = SIGNALS + 2;
 
-/// One linear layer.
+/// A network with one linear layer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct SignalsNet {
     hidden: usize,
@@ -224,7 +225,7 @@ impl Architecture for SignalsNet {
     }
 }
 
-/// Remembers nothing.
+/// An observer without memory.
 #[derive(Clone, Debug)]
 struct Memoryless;
 
@@ -271,7 +272,7 @@ impl Network for SignalsNet {
     }
 }
 
-/// Always gives the same answer.
+/// A policy that always gives the same answer.
 struct Stubborn;
 
 impl Policy<Signals> for Stubborn {

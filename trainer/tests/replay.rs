@@ -1,4 +1,4 @@
-//! Recording, verifying, listing; and the replays that are part of the repository.
+//! Recording, verifying and listing replays; and the replays that are part of the repository.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -97,7 +97,7 @@ fn a_manifest_keeps_a_command_only_while_the_file_is_what_it_made() {
     assert_eq!(b["seeds"], value!({"first": 5, "last": 5, "count": 1}));
     assert_eq!(b["tasks"], value!(["task2"]));
     assert_eq!(a["scores"].as_object().unwrap().len(), 4);
-    // Another file in its place was not made by that command.
+    // Another file under the same name was not made by that command.
     std::fs::rename(folder.path().join("b.jsonl"), folder.path().join("a.jsonl")).unwrap();
     run_in(folder.path(), "replay manifest .").succeeds();
     let list = read();

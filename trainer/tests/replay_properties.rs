@@ -1,4 +1,4 @@
-//! Whatever a file holds, reading it ends well.
+//! Reading and playing a replay never panics, for any content of the file.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -20,7 +20,7 @@ fn streams() -> impl Strategy<Value = Streams> {
     prop::sample::select(vec![Streams::Reference, Streams::Independent])
 }
 
-/// An episode of any actions, as rows.
+/// Generates an episode of random actions, as rows.
 fn episode() -> impl Strategy<Value = Vec<ReplayRow<TrustEnv>>> {
     let actions = prop::collection::vec(prop::sample::select(Action::ALL.to_vec()), 45);
     (
@@ -60,7 +60,8 @@ fn episode() -> impl Strategy<Value = Vec<ReplayRow<TrustEnv>>> {
         })
 }
 
-/// Text close to a replay: pieces of rows in any order, so that more than the first check is met.
+/// Generates text close to a replay: pieces of rows in any order, so that more than the first check
+/// is reached.
 fn almost_rows() -> impl Strategy<Value = String> {
     let pieces = [
         "{",

@@ -1,4 +1,4 @@
-//! Rollouts in words: rewards, credit, groups, signals, and replays of what was said.
+//! Rollouts by prompts and completions: rewards, credit, groups, signals, and recorded transcripts.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -50,12 +50,13 @@ fn starts<W: TextWorld>(task: W::Task, count: u64) -> Vec<PromptState<W>> {
         .collect()
 }
 
-/// A model that says the same whatever it is asked.
+/// Returns a model that gives the same completion for every prompt.
 fn always(text: &str) -> Callback<impl FnMut(&[String]) -> Vec<String>> {
     Callback(move |prompts: &[String]| vec![text.to_owned(); prompts.len()])
 }
 
-/// A script's score in words is its score, and the credit of its first step is the score too.
+/// A script gets its usual score through completions, and the credit of its first step is that
+/// score too.
 fn words_change_nothing<W: TextWorld + Learn>(task: W::Task, policy: &str, mean: bool) {
     let policy = W::PolicyName::parse(policy).unwrap();
     let setups = setups::<W>(task, 4);
@@ -124,8 +125,8 @@ fn nonsense_ends_a_sample_and_is_worth_less_than_anything() {
     }
 }
 
-/// Breaking off at any step of any episode is worse than the worst that an action leads to: here
-/// than skipping all that is left.
+/// Aborting at any step of any episode is worse than the worst actions: here than skipping all
+/// remaining steps.
 #[test]
 fn breaking_off_never_pays() {
     for task in Task::ALL {
@@ -265,7 +266,7 @@ fn a_repair_is_counted() {
     assert_eq!(Signals::from_trajectories(&strict).reasons["code_fence"], 1);
 }
 
-/// Draws one thing and then the other; decided it solves alone.
+/// A generator that alternates between two answers when sampling, and solves alone when greedy.
 #[derive(Default)]
 struct Decided {
     set_greedy: bool,
@@ -296,7 +297,7 @@ impl Generator<TrustEnv> for Decided {
     }
 }
 
-/// Members of a group differ by what was said alone.
+/// Members of a group differ only by their completions.
 #[test]
 fn a_group_compares_completions_of_one_state() {
     let mut bayes = starts::<TrustEnv>(Task::Task3, 2);
@@ -323,7 +324,7 @@ fn a_group_compares_completions_of_one_state() {
             "{group:?}"
         );
         assert!(solve.reward > skip.reward && skip.reward > nonsense.reward);
-        // The scripted continuation of an action is the policy that saw all before it.
+        // The scripted continuation of an action is the policy that observed all earlier steps.
         let mut own = state.clone();
         own.step(Action::SolveIndependently).unwrap();
         while let Some(action) = own.player(PolicyName::Bayes).act(own.episode()) {
@@ -348,7 +349,7 @@ fn a_group_compares_completions_of_one_state() {
     assert!(own.iter().all(|g| g.members[0].value == g.members[1].value));
     let one = groups(&bayes, 1, Continuation::Stop, rollout_config, &mut speaks());
     assert_eq!(one.unwrap_err(), RolloutError::Group(1));
-    // Values go to the advantages as they are.
+    // Values become advantages unchanged.
     let values: Vec<Option<f64>> = (found.iter().flat_map(|g| &g.members))
         .map(|m| Some(m.value))
         .collect();
@@ -364,7 +365,7 @@ fn a_group_compares_completions_of_one_state() {
     assert!(advantages(&options, rewards).unwrap().advantages[1] > 0.0);
 }
 
-/// The speaker's own future, decided: what members did alike is played once.
+/// Under greedy continuation, members with the same action are played on once.
 #[test]
 fn a_greedy_future_is_played_once_for_each_action() {
     let states = starts::<TrustEnv>(Task::Task3, 2);
@@ -387,7 +388,7 @@ fn a_greedy_future_is_played_once_for_each_action() {
         );
         assert_ne!(values[0], values[1]);
     }
-    // Drawn once for each member, then decided, once for each action of a group.
+    // Sampled once for each member, then greedy once for each action of a group.
     let (drawn, then) = decided.asked.split_first().unwrap();
     assert_eq!(*drawn, (8, false));
     assert_eq!(then[0], (4, true));

@@ -1,4 +1,4 @@
-//! The log of a run: written event by event, and cut where a checkpoint left it.
+//! The log of a run: written event by event, and cut at the position of a checkpoint.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -48,7 +48,7 @@ fn events() -> Vec<Event> {
     events
 }
 
-/// The bytes of TensorBoard's file.
+/// Returns the bytes of TensorBoard's file.
 fn tensorboard(events: &[Event]) -> Vec<u8> {
     let tasks = TASKS.map(str::to_owned);
     let mut clock = Clock::default();
@@ -57,7 +57,7 @@ fn tensorboard(events: &[Event]) -> Vec<u8> {
         .collect()
 }
 
-/// What a folder's log holds.
+/// Returns the events and the TensorBoard bytes of a folder's log.
 fn logged(folder: &Path) -> (Vec<Event>, Vec<u8>) {
     let board = folder.join("runs/events.out.tfevents.0.sentinel");
     let events = read_events(&folder.join("events.jsonl")).unwrap();
@@ -74,7 +74,7 @@ fn a_log_is_written_event_by_event_and_cut_where_a_checkpoint_left_it() {
     let (path, events) = (folder.path().to_owned(), events());
     let mut seen = 0;
     let mut listen = |event: &Event| {
-        // Whoever watches sees what has just happened.
+        // A reader of the file sees the event that has just happened.
         seen += 1;
         let (found, _) = logged(&path);
         assert_eq!((found.len(), found.last()), (seen, Some(event)));
@@ -91,7 +91,7 @@ fn a_log_is_written_event_by_event_and_cut_where_a_checkpoint_left_it() {
     let position = position.unwrap();
     assert!(matches!(position, LogPosition::Bytes(_)));
 
-    // A run that was killed in the middle of a line goes on from its checkpoint.
+    // A run that was killed in the middle of a line continues from its checkpoint.
     let file = path.join("events.jsonl");
     let mut text = std::fs::read_to_string(&file).unwrap();
     text.push_str("{\"event\":\"st");
@@ -110,7 +110,7 @@ fn a_log_is_written_event_by_event_and_cut_where_a_checkpoint_left_it() {
         (events[..9].to_vec(), tensorboard(&events[..9]))
     );
 
-    // Without the file it goes on, too, and says what is lost.
+    // Without the file the run continues too, and a warning says what is lost.
     std::fs::remove_file(&file).unwrap();
     let log = RunLog::resume(&path, tasks(), position, 7, &mut nobody).unwrap();
     let [Event::Warning { step: 7, text }] = log.events() else {

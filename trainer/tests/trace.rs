@@ -36,7 +36,7 @@ fn rows_are_the_recorded_rows_character_for_character() {
     assert_eq!(rows, 496);
 }
 
-/// The actions of a recorded episode, one a line.
+/// Returns the actions of a recorded episode, one per line.
 fn recorded_actions(task: &str, seed: u64, policy: &str) -> Vec<String> {
     let start = format!(r#"{{"task":"{task}","seed":{seed},"policy":"{policy}","kind":"step""#);
     let rows = golden("trust.jsonl.gz")

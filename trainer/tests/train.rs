@@ -1,4 +1,5 @@
-//! `sentinel train`: it learns, it can be killed and gone on with, and it refuses what cannot be.
+//! Tests of `sentinel train`: it learns, it can be killed and resumed, and it refuses invalid
+//! options.
 
 mod common;
 
@@ -12,7 +13,7 @@ use sentinel_trainer::compact::config::TrainConfig;
 use sentinel_trainer::compact::load_model;
 use serde_json::Value;
 
-/// A run that takes a moment, also without optimization.
+/// The options of a run that takes a moment, also without optimization.
 const TINY: [&str; 18] = [
     "--hidden",
     "8",
@@ -95,7 +96,8 @@ fn a_run_leaves_a_model_that_plays() {
     assert!(text.contains("\"model_source\":\"grpo\""), "{text}");
 }
 
-/// How long its episodes were: what was played decides.
+/// Returns the number of environment steps of the first update, which depends on the episodes
+/// played.
 fn steps_of_first_update(out: &Path) -> Value {
     let text = std::fs::read_to_string(out.join("events.jsonl")).expect("it was written");
     let mut events = text.lines().map(json);
@@ -103,8 +105,8 @@ fn steps_of_first_update(out: &Path) -> Value {
     first.expect("an update was done")["metrics"]["num_env_steps"].clone()
 }
 
-/// Only the tasks that are named are played, measured and written down; without any, no file says
-/// more than it did before tasks could be named.
+/// Only the named tasks are played, measured and recorded; without any, no file has more keys than
+/// before tasks could be named.
 #[test]
 fn a_run_plays_the_tasks_that_are_named() {
     let out = folder("train-tasks");
@@ -133,7 +135,7 @@ fn a_run_plays_the_tasks_that_are_named() {
     resumed.fails(&["task = \"task3,task1\"", "\"task1\" is asked for"]);
 }
 
-/// The same numbers on any run: nothing depends on time or on threads.
+/// The numbers of a run do not depend on time or on threads.
 #[test]
 fn a_run_is_the_same_again() {
     let (a, b) = (folder("train-same-a"), folder("train-same-b"));
@@ -146,7 +148,7 @@ fn a_run_is_the_same_again() {
     assert_eq!(model(&a), model(&b));
 }
 
-/// Starts a run and kills it when it has said `lines` lines: in the middle of what follows.
+/// Starts a run and kills it once it has printed `lines` lines.
 fn kill_after(lines: usize, out: &Path, more: &[&str]) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sentinel"));
     command
@@ -161,8 +163,8 @@ fn kill_after(lines: usize, out: &Path, more: &[&str]) {
     child.wait().expect("it was killed");
 }
 
-/// Killed at several places, and gone on with each time: the same weights to the bit. An update is
-/// said before its checkpoint is written, so that some of the kills fall into the writing.
+/// A run that is killed at several places and resumed gives the same weights to the bit. An update
+/// is announced before its checkpoint is written, so that some of the kills interrupt the writing.
 #[test]
 fn a_killed_run_goes_on_to_the_same_weights() {
     let (whole, killed) = (folder("train-whole"), folder("train-killed"));
@@ -182,7 +184,7 @@ fn a_killed_run_goes_on_to_the_same_weights() {
     assert_eq!(model(&whole), model(&killed));
 }
 
-/// Without pooling a parameter has no number at all, and no moments.
+/// Without pooling a parameter is empty, and has no moments.
 #[test]
 fn a_run_without_pooling_goes_on_too() {
     let (whole, killed) = (folder("train-none-whole"), folder("train-none-killed"));
@@ -311,7 +313,7 @@ fn a_checkpoint_that_does_not_fit_is_refused() {
     train(&out, &["--resume"]).fails(&["checkpoint.safetensors", "says nothing of a run"]);
 }
 
-/// What is not of a run is written over only where that is asked for.
+/// Files that are not of a run are overwritten only on request.
 #[test]
 fn a_folder_with_something_else_is_left_alone() {
     let out = folder("train-occupied");
@@ -324,7 +326,7 @@ fn a_folder_with_something_else_is_left_alone() {
         "--overwrite-output-dir",
     ]);
     assert_eq!(std::fs::read_to_string(&kept).expect("it is there"), "mine");
-    // Options alone are of a run that was killed early.
+    // A folder with options alone is that of a run that was killed early.
     std::fs::rename(&kept, out.join("config.json")).expect("it can be renamed");
     train(&out, &["--max-steps", "1"]).succeeds();
 }
@@ -354,7 +356,7 @@ fn a_model_of_another_world_is_refused() {
     sentinel(["eval", "--policies", "random", "--model", path]).fails(&["trained", "--policies"]);
 }
 
-/// What is not a number stops the run before it spoils the checkpoint.
+/// A number that is not finite stops the run before it spoils the checkpoint.
 #[test]
 fn a_run_that_diverges_says_where() {
     let out = folder("train-diverges");
@@ -374,7 +376,7 @@ fn a_run_that_diverges_says_where() {
     assert_eq!(model.config.net.hidden, 8);
 }
 
-/// A file that cannot grow is what a full disk looks like; the checkpoint before it stays.
+/// A file that cannot grow simulates a full disk; the previous checkpoint stays.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_leaves_the_last_checkpoint() {

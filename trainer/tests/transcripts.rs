@@ -1,4 +1,4 @@
-//! Replays of what a model was asked and said: kept, and checked against episode and action.
+//! Replays with prompts and completions: kept, and checked against episode and action.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -36,7 +36,7 @@ fn setups<W: World>(task: W::Task, count: u64) -> Vec<W::Setup> {
     (100_000..100_000 + count).map(setup).collect()
 }
 
-/// A model that says the same whatever it is asked.
+/// Returns a model that gives the same completion for every prompt.
 fn always(text: &str) -> Callback<impl FnMut(&[String]) -> Vec<String>> {
     Callback(move |prompts: &[String]| vec![text.to_owned(); prompts.len()])
 }
@@ -177,7 +177,7 @@ fn the_new_keys_are_checked_and_may_be_missing() {
     );
 }
 
-/// The other worlds record what was said as well, unreadable answers of polyguard as its own.
+/// The other worlds record transcripts too; in polyguard an unreadable answer is a step of its own.
 #[test]
 fn all_worlds_record_words() {
     let says = || always(r#"{"candidate_id":"cand_01","rationale":"egfr","confidence":0.5}"#);

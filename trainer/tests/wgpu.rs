@@ -12,7 +12,7 @@ use sentinel_trainer::compact::device::DeviceName;
 use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::compact::trainer::Trainer;
 
-/// Weights after a few updates.
+/// Returns the weights after a few updates.
 fn trained(device: DeviceName) -> Weights<NetConfig> {
     let config = TrainConfig {
         device,

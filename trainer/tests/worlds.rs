@@ -1,4 +1,4 @@
-//! What is said when a world lacks what is named, and the two commands that look at worlds.
+//! Errors for names that a world lacks, and the commands `bench` and `rules`.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -113,7 +113,7 @@ fn verify(folder: &Path, change: impl Fn(&mut String)) -> Run {
     run_in(folder, "replay verify r.jsonl")
 }
 
-/// A piece of the first row, what stands in its place, and what is said.
+/// A piece of the first row, its replacement, and the resulting error.
 const BAD: &[(&str, &str, &str)] = &[
     ("\"JOB-", "\"JOB-9", "line 1: unknown job_id"),
     (
@@ -184,7 +184,7 @@ fn bad_rows_of_a_cluster_replay_are_named_and_the_rest_is_played() {
         cut.stdout
             .contains("the line is cut off after 60 characters")
     );
-    // A row of the trust world in the same file is an episode of its own.
+    // A row of the trust world in the same file is a separate episode.
     let moved = verify(folder.path(), |line| {
         *line = line.replacen(",\"world\":\"cluster\"", "", 1);
     });
@@ -253,7 +253,7 @@ fn rules_are_compared_and_judged() {
         let file = json(&std::fs::read_to_string(folder.path().join("r.json")).unwrap());
         assert_eq!(file["cells"].as_array().unwrap().len(), 9);
         assert_eq!(file["verdicts"].as_array().unwrap().len(), 3);
-        // Only the set with a change has something to be compared with.
+        // Only the set with a change has a set to be compared with.
         let with_effect = file["cells"].as_array().unwrap().iter();
         assert_eq!(
             with_effect
@@ -270,7 +270,7 @@ fn rules_are_compared_and_judged() {
             assert!(verdict["constants_above"].is_array());
         }
     }
-    // The means are those of an evaluation of the same seeds.
+    // The means equal those of an evaluation of the same seeds.
     run("eval --task task1 --seeds 0..4 --streams independent --policies heuristic --out e.json")
         .succeeds();
     run("rules --task task1 --seeds 0..4 --rules reference --policies heuristic --out t.json")
@@ -314,7 +314,7 @@ fn help_names_worlds_and_rules() {
     }
 }
 
-/// The defaults of imitation as they are typed, and a usage that works.
+/// The help of imitation shows its defaults as they are typed, and a usage line that works.
 #[test]
 fn help_of_imitation() {
     let help = run("imitate --help");

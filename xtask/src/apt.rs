@@ -1,14 +1,15 @@
-//! Debian packages: installed when we may, else named with the exact line to type.
+//! Debian packages: installed if permitted, else named with the command to type.
 
 use crate::place::{Place, on_path, plain};
 use crate::run::{logged, note, output};
 use anyhow::{Result, bail};
 use std::process::Command;
 
-/// Makes sure of Debian `packages`; `why` says what needs them.
+/// Ensures that the Debian `packages` are installed; `why` says what needs them.
 ///
 /// # Errors
-/// When there is no apt-get, when we are not root, or when apt-get fails: each with the line to type.
+/// Returns an error without apt-get, without root, or if apt-get fails; it names the command to
+/// type.
 pub fn install(place: &Place, packages: &[&str], why: &str) -> Result<()> {
     if installed(packages) {
         return Ok(());
@@ -25,7 +26,7 @@ pub fn install(place: &Place, packages: &[&str], why: &str) -> Result<()> {
         "installing Debian packages: {names} (about 1 min)…"
     ));
     let log = place.log("apt");
-    // A failing update is no reason to stop: the lists on the machine may do.
+    // A failing update does not stop the task: the lists on the machine may be sufficient.
     logged(&mut apt_get(&["update", "-q"]), &log, None)?;
     let mut arguments = vec!["install", "-yq", "--no-install-recommends", "--no-remove"];
     arguments.extend(packages);
@@ -36,7 +37,7 @@ pub fn install(place: &Place, packages: &[&str], why: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether dpkg knows all of `packages` as installed.
+/// Returns `true` if dpkg lists all of `packages` as installed.
 #[must_use]
 pub fn installed(packages: &[&str]) -> bool {
     packages.iter().all(|package| {

@@ -8,16 +8,16 @@ use std::path::PathBuf;
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 const PACKAGES: [&str; 2] = ["chromium", "chromium-driver"];
 
-/// A browser and the program that drives it.
+/// The paths of a browser and of the program that drives it.
 #[derive(Debug, Clone)]
 pub struct Programs {
-    /// Chromium or Chrome; `SENTINEL_CHROMIUM` names another one.
+    /// The path of Chromium or Chrome; `SENTINEL_CHROMIUM` overrides it.
     pub browser: PathBuf,
-    /// ChromeDriver of the same version; `SENTINEL_CHROMEDRIVER` names another one.
+    /// The path of ChromeDriver of the same version; `SENTINEL_CHROMEDRIVER` overrides it.
     pub driver: PathBuf,
 }
 
-/// Both programs, from the variables or PATH.
+/// Returns both programs, from the variables or PATH.
 #[must_use]
 pub fn find() -> Option<Programs> {
     let named = |name: &str| variable(name).map(PathBuf::from);
@@ -27,10 +27,10 @@ pub fn find() -> Option<Programs> {
     Some(Programs { browser, driver })
 }
 
-/// [`find`], installing the Debian packages where that is possible.
+/// Returns the result of [`find`], after installing the Debian packages if necessary and possible.
 ///
 /// # Errors
-/// When they are missing and cannot be installed; with the line to type.
+/// Returns an error if they are missing and cannot be installed; it names the command to type.
 pub fn ensure(place: &Place) -> Result<Programs> {
     if let Some(found) = find() {
         return Ok(found);

@@ -16,14 +16,14 @@ use std::time::{Duration, Instant};
 
 /// The one test file of `e2e` that needs the test kit's module instead of the page.
 const WASM_TEST: &str = "wasm";
-/// How much of a failing part's output is shown, without the lines that say that all is well.
+/// The maximum number of lines of a failing part that are shown, without those that report success.
 const SHOWN: usize = 150;
 
 /// One part of a run.
 pub struct Part {
     /// Name for `--only`.
     pub name: &'static str,
-    /// What the part checks, and about how long it takes.
+    /// A description of the checks, with their approximate duration.
     pub what: &'static str,
     /// The command that runs it.
     pub set: Set,
@@ -138,7 +138,7 @@ const fn part(
     }
 }
 
-/// What the parts share.
+/// State that the parts share.
 pub struct Ci {
     place: Place,
     target: Option<WasmTarget>,
@@ -147,7 +147,7 @@ pub struct Ci {
 /// Runs the parts of `sets`, or those in `only`; returns the sum of their counts.
 ///
 /// # Errors
-/// When `only` names no part. A failing part is counted, not an error.
+/// Returns an error if `only` names an unknown part. A failing part is counted, not an error.
 pub fn run(place: &Place, sets: &[Set], only: &[String]) -> Result<Tally> {
     for name in only {
         if !PARTS.iter().any(|part| part.name == name) {
@@ -181,7 +181,7 @@ pub fn run(place: &Place, sets: &[Set], only: &[String]) -> Result<Tally> {
     Ok(summarize(&results))
 }
 
-/// Prints one line a part and the sum alone on the last line.
+/// Prints one line per part and the sum alone on the last line.
 fn summarize(results: &[(&str, Tally, Duration)]) -> Tally {
     say("");
     let mut sum = Tally::default();
@@ -205,7 +205,7 @@ fn fmt(ci: &mut Ci) -> Result<Tally> {
     cargo.args(["fmt", "--all", "--check", "--", "--color", "never"]);
     let tally = ci.one_check("fmt", &mut cargo)?;
     if tally.failed > 0 {
-        say("`cargo fmt --all` does it");
+        say("`cargo fmt --all` fixes it");
     }
     Ok(tally)
 }
@@ -242,8 +242,9 @@ fn book(ci: &mut Ci) -> Result<Tally> {
     ci.one_check("book", &mut build)
 }
 
-/// No toolkit and no graphics processor is needed: nothing is linked or run. With `DOCS_RS` burn's
-/// build script for CUDA fetches no compiler.
+/// Checks that training compiles for wgpu and CUDA. This needs no toolkit and no graphics
+/// processor: nothing is linked or run. With `DOCS_RS` burn's build script for CUDA downloads no
+/// compiler.
 fn devices(ci: &mut Ci) -> Result<Tally> {
     let mut cargo = ci.place.cargo();
     cargo
@@ -304,7 +305,7 @@ fn build_page(ci: &mut Ci) -> Result<Tally> {
     })
 }
 
-/// `cargo xtask demo` once more, with cargo told that it is offline and proxies that lead nowhere.
+/// Runs `cargo xtask demo` again, with cargo offline and with proxies that do not exist.
 fn offline(ci: &mut Ci) -> Result<Tally> {
     let xtask = std::env::current_exe().context("cannot find the running xtask")?;
     let mut demo = Command::new(xtask);
@@ -345,7 +346,7 @@ fn e2e(ci: &mut Ci) -> Result<Tally> {
     ci.cargo_test("e2e", &mut cargo)
 }
 
-/// The test files of `e2e` that want the page.
+/// Returns the test files of `e2e` that need the page.
 fn page_tests(place: &Place) -> Result<Vec<String>> {
     let folder = place.root.join("e2e/tests");
     let mut names = Vec::new();
@@ -373,7 +374,7 @@ impl Ci {
         Ok(target)
     }
 
-    /// A command that either passes or fails as a whole.
+    /// Runs a command that either passes or fails as a whole.
     fn one_check(&self, name: &str, command: &mut Command) -> Result<Tally> {
         let finished = logged(command, &self.place.log(name), None)?;
         if !finished.ok {
@@ -385,9 +386,9 @@ impl Ci {
         })
     }
 
-    /// A `cargo test`, counted by its tests.
+    /// Runs a `cargo test` and counts its tests.
     fn cargo_test(&self, name: &str, command: &mut Command) -> Result<Tally> {
-        // A failed assertion names its line; traces would push it out of what is shown.
+        // A failed assertion names its line; traces would push it out of the lines that are shown.
         command.env("RUST_BACKTRACE", "0");
         let finished = logged(command, &self.place.log(name), None)?;
         let mut tally = count(&finished.lines);
@@ -403,7 +404,7 @@ impl Ci {
     }
 }
 
-/// Prints what is worth reading of a failed command.
+/// Prints the relevant lines of a failed command.
 fn show(finished: &Finished) {
     let noise = [
         "Compiling ",

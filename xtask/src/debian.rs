@@ -1,8 +1,8 @@
 //! A wasm toolchain made of Debian packages, for machines where rustup may not download one.
 //!
-//! `rustc-web` has no wasm standard library, but `rust-web-src` has its source. The library is built
-//! once, into a folder laid out so that rustup takes it for a toolchain: after that, naming the folder
-//! in `RUSTUP_TOOLCHAIN` is all that a build needs.
+//! `rustc-web` has no wasm standard library, but `rust-web-src` has its source. The library is
+//! built once, into a folder with the layout of a rustup toolchain: after that, a build only needs
+//! the folder in `RUSTUP_TOOLCHAIN`.
 
 use crate::apt;
 use crate::place::{Place, on_path, plain};
@@ -15,10 +15,10 @@ use std::process::Command;
 const PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 const RUSTC: &str = "/usr/bin/rustc";
 const CARGO: &str = "/usr/bin/cargo";
-/// Raised when this file changes what it builds, so that old folders are built anew.
+/// The version of this file's output; increase it to rebuild existing folders.
 const LAYOUT: &str = "1";
 
-/// What [`ensure`] is going to do, for the step's line.
+/// Returns a description of what [`ensure`] will do, for the step's line.
 #[must_use]
 pub fn plan(place: &Place) -> &'static str {
     let same = Parts::find().is_ok_and(|parts| parts.is_built(&folder(place)));
@@ -29,10 +29,11 @@ pub fn plan(place: &Place) -> &'static str {
     }
 }
 
-/// Makes sure of the toolchain; returns its folder and a text that changes with its contents.
+/// Ensures that the toolchain exists; returns its folder and a text that changes with its contents.
 ///
 /// # Errors
-/// When a package is missing and cannot be installed, or when the library does not compile.
+/// Returns an error if a package is missing and cannot be installed, or the library does not
+/// compile.
 pub fn ensure(place: &Place) -> Result<(PathBuf, String)> {
     apt::install(
         place,
@@ -53,13 +54,13 @@ fn folder(place: &Place) -> PathBuf {
     place.cache.join("wasm-toolchain")
 }
 
-/// What the toolchain is made of.
+/// The parts of the toolchain.
 struct Parts {
-    /// `rustc -V` of Debian's compiler.
+    /// The output of `rustc -V` of Debian's compiler.
     version: String,
-    /// The machine's own target.
+    /// The target triple of this machine.
     host: String,
-    /// The linker, which Debian's packages lack and every rustup toolchain has.
+    /// The path of the linker, which Debian's packages lack and every rustup toolchain has.
     lld: PathBuf,
 }
 
@@ -97,7 +98,8 @@ impl Parts {
             .is_ok_and(|found| found.trim() == self.stamp())
     }
 
-    /// Builds beside the final folder and moves it there at the end: no half toolchain is ever found.
+    /// Builds beside the final folder and moves it there at the end, so that no partial toolchain
+    /// is found.
     fn build(&self, place: &Place, folder: &Path) -> Result<()> {
         note("building the wasm standard library once (about 1 min)…");
         let new = folder.with_extension(format!("new-{}", std::process::id()));
@@ -113,7 +115,7 @@ impl Parts {
             .with_context(|| format!("cannot move {} to {}", new.display(), folder.display()))
     }
 
-    /// The skeleton that rustup takes for a toolchain; `home` is where it will stand.
+    /// Creates the folder layout that rustup accepts as a toolchain; `home` is its final path.
     #[cfg(unix)]
     fn lay_out(&self, new: &Path, home: &Path) -> Result<()> {
         use std::os::unix::fs::{PermissionsExt, symlink};
@@ -190,7 +192,7 @@ impl Parts {
     }
 }
 
-/// Copies the libraries, without the empty crate that was only the reason to build them.
+/// Copies the libraries, without the empty crate that was only built for its dependencies.
 fn copy_rlibs(from: &Path, to: &Path) -> Result<()> {
     for entry in from.read_dir()? {
         let path = entry?.path();

@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: from a fresh checkout to the page in a browser.
+//! `cargo xtask demo`: builds the page from a fresh checkout and serves it.
 
 use crate::page;
 use crate::place::Place;
@@ -9,22 +9,22 @@ use std::io::ErrorKind;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-/// The ports that are tried when none is asked for.
+/// The ports that are tried if none is given.
 const PORTS: RangeInclusive<u16> = 8080..=8099;
 
-/// What the command line asked for.
+/// The options of the command line.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// Serve on exactly this port.
+    /// The port to serve on; `None` for the first free one of the default ports.
     pub port: Option<u16>,
-    /// Stop when `dist/` is there.
+    /// `true` to stop after `dist/` is built.
     pub build_only: bool,
 }
 
 /// Builds the page and serves it until the process is stopped.
 ///
 /// # Errors
-/// When a step fails, or when the port is taken.
+/// Returns an error if a step fails, or the port is taken.
 pub fn demo(place: &Place, options: Options) -> Result<()> {
     let mut steps = Steps::new(page::STEPS + 1);
     if options.build_only {
@@ -32,7 +32,7 @@ pub fn demo(place: &Place, options: Options) -> Result<()> {
         steps.next(&format!("Done: the page is in {}", dist.display()));
         return Ok(());
     }
-    // Before the build: nobody should wait for minutes to hear that the port is taken.
+    // Before the build, so that a taken port is reported at once.
     if let Some(port) = options.port {
         drop(bind(&place.root, Some(port))?);
     }

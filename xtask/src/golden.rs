@@ -9,10 +9,10 @@ use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Records the episode digests anew and prints what changed.
+/// Records the episode digests again and prints the changes.
 ///
 /// # Errors
-/// When the recorder fails.
+/// Returns an error if the recorder fails.
 pub fn record(place: &Place) -> Result<()> {
     let file = place.root.join("testdata/digests/trust.json");
     let mut steps = Steps::new(1);
@@ -24,7 +24,7 @@ pub fn record(place: &Place) -> Result<()> {
         .arg(&file);
     let finished = logged(&mut cargo, &place.log("golden"), None)?.require(
         "recording the digests",
-        "Whether every golden row still fits says `cargo test -p sentinel-testkit`",
+        "`cargo test -p sentinel-testkit` checks every golden row",
     )?;
     finished.lines.iter().for_each(|line| say(line));
     let mut git = Command::new("git");
@@ -45,7 +45,7 @@ pub fn record(place: &Place) -> Result<()> {
 /// Builds the test kit as a wasm module; returns its file.
 ///
 /// # Errors
-/// When it does not compile.
+/// Returns an error if it does not compile.
 pub fn testkit_wasm(place: &Place, target: &WasmTarget) -> Result<PathBuf> {
     page::fetch(place)?;
     let mut cargo = target.cargo(place);
@@ -68,7 +68,7 @@ pub fn testkit_wasm(place: &Place, target: &WasmTarget) -> Result<PathBuf> {
 /// Times environment steps natively and inside wasm in headless Chromium, and prints both tables.
 ///
 /// # Errors
-/// When the module cannot be built or the browser cannot run it.
+/// Returns an error if the module cannot be built or the browser cannot run it.
 pub fn bench_wasm(place: &Place) -> Result<()> {
     let mut steps = Steps::new(4);
     let target = wasm_target::ensure(place, &mut steps)?;

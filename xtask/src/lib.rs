@@ -1,8 +1,9 @@
-//! What `cargo xtask` does, one module per task or tool; the browser tests share [`serve`] and [`browser`].
+//! The tasks of `cargo xtask`, one module per task or tool; the browser tests share [`serve`] and
+//! [`browser`].
 //!
-//! Bird's-eye view: `main` reads the command line; [`demo`], [`ci`], [`size`] and [`golden`] are the
+//! Overview: `main` reads the command line; [`demo`], [`ci`], [`size`] and [`golden`] are the
 //! tasks; [`page`] builds the page from [`wasm_target`] (with [`debian`] and [`apt`] below it) and
-//! [`tools`]; [`run`] runs every child process; [`place`] knows every folder.
+//! [`tools`]; [`run`] runs every child process; [`place`] has every folder.
 
 pub mod apt;
 pub mod browser;

@@ -1,13 +1,13 @@
-//! Links of the Markdown files: each leads to a file of the repository and to a heading that it has, and
-//! those of the book (`docs/`) stay in it, since a built book holds nothing else.
+//! Checks of links in Markdown files: each must lead to a file of the repository and to a heading
+//! that it has; those of the book (`docs/`) must stay in it, since a built book holds nothing else.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
-/// The folder that `mdbook build docs` makes a book of.
+/// The folder of which `mdbook build docs` makes a book.
 const BOOK: &str = "docs";
 
-/// The links of a file that lead nowhere, one line each; `name` is its path from `root`.
+/// Returns the broken links of a file, one line each; `name` is its path from `root`.
 #[must_use]
 pub fn check(root: &Path, name: &Path, text: &str) -> Vec<String> {
     let mut broken = Vec::new();
@@ -22,7 +22,7 @@ pub fn check(root: &Path, name: &Path, text: &str) -> Vec<String> {
     broken
 }
 
-/// What is wrong with a link, if anything is. Addresses on the web are not looked at.
+/// Returns the fault of a link, if any. Addresses on the web are not checked.
 fn fault(root: &Path, name: &Path, text: &str, target: &str) -> Option<&'static str> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;
@@ -47,7 +47,7 @@ fn fault(root: &Path, name: &Path, text: &str, target: &str) -> Option<&'static 
     (!has_heading(&other, heading)).then_some("names no heading of that file")
 }
 
-/// `path` from `folder`, without `.` and `..`; none where it goes above the root.
+/// Returns `path` relative to `folder`, without `.` and `..`; `None` if it leaves the root.
 fn joined(folder: &Path, path: &str) -> Option<PathBuf> {
     let mut joined = PathBuf::new();
     for part in folder.join(path).components() {
@@ -65,7 +65,7 @@ fn joined(folder: &Path, path: &str) -> Option<PathBuf> {
     Some(joined)
 }
 
-/// The lines that are no code block, with their numbers from 1.
+/// Returns the lines outside code blocks, with their numbers from 1.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut in_block = false;
     (1..).zip(text.lines()).filter(move |(_, line)| {
@@ -75,12 +75,12 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The line without what stands between backticks.
+/// Returns the line without the parts between backticks.
 fn without_code(line: &str) -> String {
     line.split('`').step_by(2).collect()
 }
 
-/// What the links of a line lead to.
+/// Returns the targets of the links in a line.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
     line.split("](").skip(1).filter_map(|rest| {
         let (target, _) = rest.split_once(')')?;
@@ -88,7 +88,7 @@ fn targets(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a Markdown file has a heading that links call `wanted`.
+/// Returns `true` if a Markdown file has a heading with the anchor `wanted`.
 fn has_heading(text: &str, wanted: &str) -> bool {
     let mut seen: HashMap<String, usize> = HashMap::new();
     prose(text).any(|(_, line)| {
@@ -100,14 +100,14 @@ fn has_heading(text: &str, wanted: &str) -> bool {
             *before += 1;
             match *before {
                 1 => name == wanted,
-                // The second of one name has -1 behind it.
+                // The second heading of the same name gets the suffix -1.
                 count => format!("{name}-{}", count - 1) == wanted,
             }
         }
     })
 }
 
-/// A heading as links name it: small letters and digits, dashes for spaces.
+/// Returns the anchor of a heading: lower-case letters and digits, dashes for spaces.
 fn slug(title: &str) -> String {
     let kept = title.to_lowercase().replace(' ', "-");
     kept.chars()
@@ -119,7 +119,7 @@ fn slug(title: &str) -> String {
 mod tests {
     use super::*;
 
-    /// What is said of a link in `docs/sub/a.md`.
+    /// Returns the faults of a link in `docs/sub/a.md`.
     fn broken(link: &str) -> Vec<String> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let write = |name: &str, text: &str| {

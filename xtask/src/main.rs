@@ -20,19 +20,19 @@ cargo xtask TASK
                 --only NAME…  only these parts
                 --list        name the parts
   lint        formatting, lints, documentation, other devices; same options
-  size        what the page's first load costs, against xtask/size-budget.json
-  golden      record the episode digests in testdata/digests anew
+  size        compare the page's first load with xtask/size-budget.json
+  golden      record the episode digests in testdata/digests again
   bench-wasm  time environment steps inside wasm, in headless Chromium
 
 Variables: SENTINEL_CACHE (tools; default ~/.cache/sentinel), SENTINEL_WASM_TOOLCHAIN (auto, rustup
-or debian: where the wasm standard library comes from), SENTINEL_CHROMIUM, SENTINEL_CHROMEDRIVER.
+or debian: the source of the wasm standard library), SENTINEL_CHROMIUM, SENTINEL_CHROMEDRIVER.
 ";
 
 fn main() -> ExitCode {
     match run() {
         Ok(code) => code,
         Err(error) => {
-            // Nothing is left to do when even this cannot be written.
+            // A failure of standard error cannot be reported anywhere.
             let _ = writeln!(std::io::stderr(), "error: {error:#}");
             ExitCode::FAILURE
         }

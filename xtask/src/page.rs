@@ -1,4 +1,4 @@
-//! Builds the page: tools, wasm target, Trunk.
+//! Builds the page with its tools, the wasm target and Trunk.
 
 use crate::place::Place;
 use crate::run::{Steps, logged};
@@ -9,22 +9,22 @@ use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// How many steps [`build`] announces.
+/// The number of steps that [`build`] announces.
 pub const STEPS: usize = 4;
 
-/// Makes sure of all that the page needs and leaves it in `dist/`.
+/// Ensures everything that the page needs and builds it into `dist/`.
 ///
 /// # Errors
-/// When a step fails; the message names it, its log and a way out.
+/// Returns an error if a step fails; the message names it, its log and a remedy.
 pub fn build(place: &Place, steps: &mut Steps) -> Result<PathBuf> {
     let target = wasm_target::ensure(place, steps)?;
     build_with(place, &target, steps)
 }
 
-/// [`build`] for a target that is already there: three steps.
+/// Builds the page like [`build`] for an existing target, in three steps.
 ///
 /// # Errors
-/// As [`build`].
+/// Returns the errors of [`build`].
 pub fn build_with(place: &Place, target: &WasmTarget, steps: &mut Steps) -> Result<PathBuf> {
     fetch(place)?;
     // Tools and page need each other only at the end, and neither alone keeps all cores busy.
@@ -44,7 +44,7 @@ pub fn build_with(place: &Place, target: &WasmTarget, steps: &mut Steps) -> Resu
     let dist = place.dist();
     if !dist.join("index.html").is_file() {
         bail!(
-            "Trunk ended well but left no {}/index.html: does Trunk.toml name another folder?",
+            "Trunk succeeded but wrote no {}/index.html: does Trunk.toml name another folder?",
             dist.display()
         );
     }
@@ -52,7 +52,8 @@ pub fn build_with(place: &Place, target: &WasmTarget, steps: &mut Steps) -> Resu
     Ok(dist)
 }
 
-/// Downloads what Cargo.lock names; without a network this is fine once everything was downloaded.
+/// Downloads the dependencies in Cargo.lock; works without a network once they are in cargo's
+/// cache.
 pub(crate) fn fetch(place: &Place) -> Result<()> {
     let mut cargo = place.cargo();
     cargo.args(["fetch", "--target", wasm_target::TARGET]);
@@ -81,7 +82,7 @@ fn run_trunk(place: &Place, target: &WasmTarget, trunk: &Path, bindgen: &Path) -
     let mut build = Command::new(trunk);
     target
         .apply(place, &mut build)
-        // Offline: a missing tool is an error here, not a download behind our back.
+        // Offline: a missing tool is an error here, not a silent download.
         .args(["build", "--release", "--offline", "--skip-version-check"])
         .env("PATH", path_with(bindgen)?)
         // Trunk 0.21 takes this for a boolean option and stops at `1`.
@@ -93,7 +94,7 @@ fn run_trunk(place: &Place, target: &WasmTarget, trunk: &Path, bindgen: &Path) -
     Ok(())
 }
 
-/// PATH with the folder of `program` first, so that Trunk finds it.
+/// Returns PATH with the folder of `program` first, so that Trunk finds it.
 fn path_with(program: &Path) -> Result<std::ffi::OsString> {
     let first = program.parent().map(Path::to_owned);
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -1,17 +1,17 @@
-//! Where things are: the repository, its build folder, and the cache of tools.
+//! The folders of the repository, its build and the cache of tools.
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The folders that every task works in.
+/// The folders that every task uses.
 #[derive(Debug, Clone)]
 pub struct Place {
-    /// The repository's root.
+    /// The root of the repository.
     pub root: PathBuf,
     /// Cargo's target folder for native builds.
     pub target: PathBuf,
-    /// Tools and toolchains that outlive one checkout.
+    /// The folder of tools and toolchains that several checkouts share.
     pub cache: PathBuf,
 }
 
@@ -19,7 +19,7 @@ impl Place {
     /// Finds the folders from the environment that `cargo xtask` runs in.
     ///
     /// # Errors
-    /// When there is neither a home folder nor a variable that names the cache.
+    /// Returns an error if neither a home folder nor a variable names the cache.
     pub fn find() -> Result<Self> {
         // The run-time value first: a checkout may have moved since xtask was compiled.
         let manifest = std::env::var("CARGO_MANIFEST_DIR")
@@ -42,25 +42,26 @@ impl Place {
         })
     }
 
-    /// The wasm builds' own target folder: two toolchains in one folder would rebuild each other's work.
+    /// Returns the wasm builds' own target folder: two toolchains in one folder would rebuild each
+    /// other's work.
     #[must_use]
     pub fn web_target(&self) -> PathBuf {
         self.target.join("web")
     }
 
-    /// Where Trunk leaves the finished page.
+    /// Returns the folder of the finished page.
     #[must_use]
     pub fn dist(&self) -> PathBuf {
         self.root.join("dist")
     }
 
-    /// The log file of one step.
+    /// Returns the log file of one step.
     #[must_use]
     pub fn log(&self, step: &str) -> PathBuf {
         self.target.join("xtask").join(format!("{step}.log"))
     }
 
-    /// A cargo call in the repository, with the toolchain that runs xtask.
+    /// Returns a cargo command in the repository, with the toolchain that runs xtask.
     #[must_use]
     pub fn cargo(&self) -> Command {
         let mut cargo = Command::new(variable("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -69,7 +70,7 @@ impl Place {
     }
 }
 
-/// Output without colours or bars, since it goes to a log file, and nobody to answer questions.
+/// Disables colours, progress bars and standard input, since the output goes to a log file.
 pub fn plain(command: &mut Command) -> &mut Command {
     command
         .env("CARGO_TERM_COLOR", "never")
@@ -77,13 +78,13 @@ pub fn plain(command: &mut Command) -> &mut Command {
         .stdin(Stdio::null())
 }
 
-/// A variable of the environment; an empty one counts as not set.
+/// Returns a variable of the environment; an empty one counts as not set.
 #[must_use]
 pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// `$SENTINEL_CACHE`, else `$XDG_CACHE_HOME/sentinel`, else `~/.cache/sentinel`.
+/// Returns `$SENTINEL_CACHE`, else `$XDG_CACHE_HOME/sentinel`, else `~/.cache/sentinel`.
 fn cache_folder(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
     if let Some(folder) = variable("SENTINEL_CACHE") {
         return std::path::absolute(folder).ok();
@@ -95,7 +96,7 @@ fn cache_folder(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
     Some(Path::new(&home).join(".cache").join("sentinel"))
 }
 
-/// The version of `name` that a Cargo.lock fixes; the first one when there are several.
+/// Returns the version of `name` that a Cargo.lock fixes; the first one if there are several.
 #[must_use]
 pub fn locked_version(lock: &str, name: &str) -> Option<String> {
     let wanted = format!("name = \"{name}\"");
@@ -105,7 +106,7 @@ pub fn locked_version(lock: &str, name: &str) -> Option<String> {
     Some(version.strip_suffix('"')?.to_owned())
 }
 
-/// The program `name` on PATH.
+/// Returns the program `name` on PATH.
 #[must_use]
 pub fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
@@ -114,7 +115,7 @@ pub fn on_path(name: &str) -> Option<PathBuf> {
         .find(|file| is_program(file))
 }
 
-/// Whether `file` can be run: a file that is not executable is passed over, as a shell does.
+/// Returns `true` if `file` can be run: like a shell, it skips files that are not executable.
 #[must_use]
 pub fn is_program(file: &Path) -> bool {
     let Ok(meta) = file.metadata() else {

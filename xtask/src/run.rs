@@ -1,4 +1,5 @@
-//! Child processes: a log file for everything, a line of progress now and then for the reader.
+//! Child processes: all output goes to a log file, with a progress line on the terminal now and
+//! then.
 
 use anyhow::{Context, Result, bail};
 use std::fs::File;
@@ -8,24 +9,24 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-/// How long a child may be silent on the terminal.
+/// The interval between progress lines on the terminal.
 const PROGRESS_EVERY: Duration = Duration::from_secs(12);
-/// How long to wait for output after a child ended: a grandchild may hold the pipe open for ever.
+/// The time to wait for output after a child ended: a grandchild may keep the pipe open.
 const DRAIN: Duration = Duration::from_secs(2);
-/// How much of a failed step's log is shown.
+/// The number of lines of a failed step's log that are shown.
 const TAIL: usize = 25;
 
-/// Numbers the steps of a task, one line each.
+/// A counter that numbers the steps of a task, one line each.
 #[derive(Debug)]
 pub struct Steps {
     done: usize,
     total: usize,
-    /// Steps of a step stand below it.
+    /// The indentation of the step's line, for steps inside another step.
     indent: &'static str,
 }
 
 impl Steps {
-    /// A task of `total` steps.
+    /// Creates the counter of a task with `total` steps.
     #[must_use]
     pub fn new(total: usize) -> Self {
         Self {
@@ -35,7 +36,7 @@ impl Steps {
         }
     }
 
-    /// A part of `total` steps inside another task's step.
+    /// Creates the counter of `total` steps inside another task's step.
     #[must_use]
     pub fn inside(total: usize) -> Self {
         Self {
@@ -44,7 +45,7 @@ impl Steps {
         }
     }
 
-    /// Starts the next step: what it does, why, and roughly how long.
+    /// Announces the next step: its action, its purpose, and its approximate duration.
     pub fn next(&mut self, line: &str) {
         self.done += 1;
         let (indent, done, total) = (self.indent, self.done, self.total);
@@ -52,34 +53,36 @@ impl Steps {
     }
 }
 
-/// Adds a line below the current step.
+/// Prints a line below the current step.
 pub fn note(line: &str) {
     say(&format!("      {line}"));
 }
 
-/// Prints a line. A reader that went away (`| head`) is no reason to stop a build, so errors are dropped.
+/// Prints a line. Errors are ignored: a reader that closed the pipe (`| head`) must not stop a
+/// build.
 pub fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
-/// What a finished child left behind.
+/// The result of a finished child process.
 #[derive(Debug)]
 pub struct Finished {
-    /// Whether it exited with 0 and in time.
+    /// `true` if it exited with 0 and in time.
     pub ok: bool,
-    /// Everything that it printed, both streams in the order of arrival.
+    /// All lines that it printed, both streams in the order of arrival.
     pub lines: Vec<String>,
-    /// The file with the same lines.
+    /// The log file with the same lines.
     pub log: PathBuf,
-    /// How it ended, in words.
+    /// The exit status as text.
     ending: String,
 }
 
 impl Finished {
-    /// Passes a success on; turns a failure into an error with the end of the log and its path.
+    /// Returns a success unchanged; turns a failure into an error with the end of the log and its
+    /// path.
     ///
     /// # Errors
-    /// When the child failed; `what` names the step and `way_out` says what to try.
+    /// Returns an error if the child failed; `what` names the step and `way_out` a remedy.
     pub fn require(self, what: &str, way_out: &str) -> Result<Self> {
         if self.ok {
             return Ok(self);
@@ -97,7 +100,8 @@ impl Finished {
 /// Runs `command` to its end, or to `limit`, with its output in `log`.
 ///
 /// # Errors
-/// When the program cannot be started or the log cannot be written. A failing child is no error here.
+/// Returns an error if the program cannot be started or the log cannot be written. A failing child
+/// is not an error here.
 pub fn logged(command: &mut Command, log: &Path, limit: Option<Duration>) -> Result<Finished> {
     if let Some(folder) = log.parent() {
         std::fs::create_dir_all(folder)
@@ -136,7 +140,8 @@ pub fn logged(command: &mut Command, log: &Path, limit: Option<Duration>) -> Res
     })
 }
 
-/// Hands the child's lines to `take` and prints progress, until it ends; `None` when the time was up.
+/// Passes the child's lines to `take` and prints progress until it ends; returns `None` at the time
+/// limit.
 fn follow(
     child: &mut Child,
     lines: &Receiver<String>,
@@ -179,7 +184,7 @@ fn follow(
     }
 }
 
-/// One line of a log, short enough for a terminal.
+/// Returns one line of a log, shortened for a terminal.
 fn progress_text(line: &str) -> String {
     let line = line.trim();
     let short: String = line.chars().take(88).collect();
@@ -206,7 +211,7 @@ fn read_lines(stream: Option<impl Read + Send + 'static>, sender: Sender<String>
     });
 }
 
-/// What a short command prints, or `None` when it cannot run or fails.
+/// Returns the output of a short command, or `None` if it cannot run or fails.
 #[must_use]
 pub fn output(command: &mut Command) -> Option<String> {
     let output = command.stdin(Stdio::null()).output().ok()?;

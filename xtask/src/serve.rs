@@ -1,5 +1,4 @@
-//! A small static file server on the loopback address: `demo` shows the page with it, and so do the
-//! browser tests.
+//! A small static file server on the loopback address, for `demo` and the browser tests.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -8,7 +7,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use tiny_http::{Header, Method, Request, Response, StatusCode};
 
-/// Enough for a browser's parallel requests.
+/// The number of worker threads, enough for a browser's parallel requests.
 const THREADS: usize = 4;
 
 /// A running server; it stops when dropped.
@@ -23,7 +22,7 @@ pub struct Server {
 /// 127.0.0.1; port 0 takes any free one.
 ///
 /// # Errors
-/// When the port cannot be had; `AddrInUse` when something else has it.
+/// Returns an error if the port is not available; `AddrInUse` if another process has it.
 pub fn serve(folder: &Path, prefix: &str, port: u16) -> io::Result<Server> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
     let address = listener.local_addr()?;
@@ -35,7 +34,7 @@ pub fn serve(folder: &Path, prefix: &str, port: u16) -> io::Result<Server> {
             let (http, folder, prefix) = (Arc::clone(&http), folder.to_owned(), prefix.clone());
             std::thread::spawn(move || {
                 while let Ok(request) = http.recv() {
-                    // A browser that went away is nobody's error.
+                    // A browser that closed the connection is not an error.
                     let _ = answer(request, &folder, &prefix);
                 }
             })
@@ -50,7 +49,7 @@ pub fn serve(folder: &Path, prefix: &str, port: u16) -> io::Result<Server> {
 }
 
 impl Server {
-    /// The address to open, with the prefix and a slash at the end.
+    /// Returns the address to open, with the prefix and a slash at the end.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}{}", self.address, self.prefix)
@@ -92,7 +91,7 @@ fn answer(request: Request, folder: &Path, prefix: &str) -> io::Result<()> {
     };
     let response = Response::from_data(bytes)
         .with_header(header("Content-Type", mime(&file)))
-        // The page is rebuilt under the same address: the browser must ask again.
+        // The page is rebuilt under the same address: the browser must revalidate.
         .with_header(header("Cache-Control", "no-cache"));
     request.respond(response)
 }
@@ -105,8 +104,8 @@ fn header(name: &str, value: &str) -> Header {
     Header::from_bytes(name, value).expect("both are constants of this file, in ASCII")
 }
 
-/// The file, relative to the folder, that a request's path asks for; `None` when it leaves the folder
-/// or the prefix.
+/// Returns the file, relative to the folder, of a request's path; `None` if it leaves the folder or
+/// the prefix.
 fn resolve(url: &str, prefix: &str) -> Option<PathBuf> {
     let path = url.split(['?', '#']).next()?;
     let path = percent_decode(path)?;
@@ -121,7 +120,7 @@ fn resolve(url: &str, prefix: &str) -> Option<PathBuf> {
     (inside && !path.contains(['\\', '\0'])).then_some(file)
 }
 
-/// Decodes `%41` and the like; `None` when that is no UTF-8 or a `%` stands alone.
+/// Decodes `%41` and the like; returns `None` for invalid UTF-8 or an incomplete escape.
 fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -140,7 +139,8 @@ fn percent_decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The media type of a file by its name; a browser compiles wasm while it loads only with the right one.
+/// Returns the media type of a file by its name; a browser compiles wasm while loading it only with
+/// the right one.
 #[must_use]
 pub fn mime(file: &Path) -> &'static str {
     let extension = file.extension().unwrap_or_default().to_string_lossy();

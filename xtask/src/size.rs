@@ -1,4 +1,4 @@
-//! `cargo xtask size`: what the page's first load costs, against a budget.
+//! `cargo xtask size`: compares the size of the page's first load with a budget.
 
 use crate::place::Place;
 use crate::worlds::{WORLDS, of_file};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The file with the budget, relative to the repository.
 const BUDGET: &str = "xtask/size-budget.json";
-/// Kinds of files that the first load fetches.
+/// The kinds of files that the first load fetches.
 const KINDS: [&str; 5] = ["html", "js", "mjs", "css", "wasm"];
 /// Folders of `dist/` that the page fetches later, or never.
 const LATER: [&str; 1] = ["replays"];
@@ -16,18 +16,19 @@ const LATER: [&str; 1] = ["replays"];
 /// One file of the first load.
 #[derive(Debug)]
 pub struct Entry {
-    /// Its name in `dist/`.
+    /// The path of the file in `dist/`.
     pub name: String,
-    /// Bytes as they are.
+    /// The uncompressed size in bytes.
     pub raw: u64,
-    /// Bytes after brotli at its best.
+    /// The size in bytes after brotli at its best level.
     pub brotli: u64,
 }
 
 /// Measures `dist/` and compares it with the budget; returns the table.
 ///
 /// # Errors
-/// When there is no built page, when the budget file is wrong, or when the page is over the budget.
+/// Returns an error if there is no built page, the budget file is invalid, or the page is over the
+/// budget.
 pub fn check(place: &Place) -> Result<String> {
     let file = place.root.join(BUDGET);
     let text = std::fs::read_to_string(&file)
@@ -48,8 +49,8 @@ pub fn check(place: &Place) -> Result<String> {
     Ok(table)
 }
 
-/// What the first load of a world costs: bytes as they are, and after brotli. That is its own files, and those
-/// that every world loads.
+/// Returns the size of a world's first load in bytes, uncompressed and after brotli: its own files,
+/// and those that every world loads.
 fn first_load(entries: &[Entry], world: &str) -> (u64, u64) {
     let of = |entry: &&Entry| of_file(&entry.name).is_none_or(|of| of == world);
     let all = entries.iter().filter(of);
@@ -58,7 +59,7 @@ fn first_load(entries: &[Entry], world: &str) -> (u64, u64) {
     })
 }
 
-/// The budget of each world in bytes: one for all, and those of worlds that have one of their own.
+/// Returns the budget of each world in bytes: the common one, or the world's own.
 fn parse_budgets(text: &str) -> Result<Vec<(&'static str, u64)>> {
     let json: serde_json::Value = serde_json::from_str(text).context("not JSON")?;
     let all = json["first_load_brotli_bytes"]
@@ -74,10 +75,10 @@ fn parse_budgets(text: &str) -> Result<Vec<(&'static str, u64)>> {
     WORLDS.into_iter().map(|(world, _)| of(world)).collect()
 }
 
-/// The files of the first load, largest first.
+/// Returns the files of the first load, largest first.
 ///
 /// # Errors
-/// When `dist` holds no built page.
+/// Returns an error if `dist` holds no built page.
 pub fn measure(dist: &Path) -> Result<Vec<Entry>> {
     let mut files = Vec::new();
     collect(dist, &mut files).with_context(|| {
@@ -112,7 +113,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if path.is_dir() {
-            // A folder with a dot is Trunk's own, left over from a stopped build.
+            // A folder that begins with a dot is Trunk's own, left over from a stopped build.
             if !LATER.contains(&&*name) && !name.starts_with('.') {
                 collect(&path, files)?;
             }
@@ -126,7 +127,8 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The size after brotli at quality 11 with its largest usual window, as static hosts do it.
+/// Returns the size after brotli at quality 11 with its largest usual window, as static hosts use
+/// it.
 fn compressed(bytes: &[u8]) -> Result<u64> {
     let params = brotli::enc::BrotliEncoderParams {
         quality: 11,

@@ -1,11 +1,11 @@
-//! How many checks passed and failed.
+//! Counts of passed and failed checks.
 
-/// Counts of checks.
+/// The counts of a run's checks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Checks that passed.
+    /// The number of checks that passed.
     pub passed: u64,
-    /// Checks that failed.
+    /// The number of checks that failed.
     pub failed: u64,
 }
 

@@ -25,7 +25,7 @@ struct Layer {
     /// The folders, with the slash at their end.
     folders: &'static [&'static str],
     forbidden: &'static [&'static str],
-    /// What the folders are, as the end of a sentence.
+    /// The reason, as the end of a sentence.
     because: &'static str,
 }
 
@@ -92,7 +92,7 @@ const MAY_USE: [(&str, &[&str]); 3] = [
 /// Nothing depends on these.
 const TOPS: [&str; 2] = ["sentinel-web", "sentinel-trainer"];
 
-/// What a check of the whole repository found.
+/// The result of a check of the whole repository.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Files that were read.

@@ -1,4 +1,4 @@
-//! Trunk and wasm-bindgen: taken from the machine when they are there, else installed once.
+//! Trunk and wasm-bindgen: taken from the machine if present, else installed once.
 
 use crate::place::{Place, is_program, locked_version, on_path, plain};
 use crate::run::{Steps, logged, note, output};
@@ -6,11 +6,11 @@ use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The Trunk that is installed when the machine has none.
+/// The version of Trunk that is installed if the machine has none.
 const TRUNK: &str = "0.21.14";
-/// The mdbook that is installed when the machine has none.
+/// The version of mdbook that is installed if the machine has none.
 const MDBOOK: &str = "0.5.4";
-/// Settings that compile a tool in about half the time; the tool's own are made for its releases.
+/// Settings that compile a tool in about half the time; the tool's own are meant for its releases.
 const LEAN: [(&str, &str); 3] = [
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
@@ -20,37 +20,37 @@ const LEAN: [(&str, &str); 3] = [
 /// A program that the page's build calls.
 #[derive(Debug)]
 pub struct Tool {
-    /// Its file name, and what `--version` prints first.
+    /// The file name, which is also the first word that `--version` prints.
     program: &'static str,
     /// The package to install.
     package: &'static str,
     /// The version to install.
     version: String,
-    /// Which versions found on the machine will do.
+    /// The versions on the machine that are accepted.
     accepts: Accept,
-    /// What it is for.
+    /// The purpose of the tool, as the end of a line.
     purpose: &'static str,
-    /// How long compiling it takes.
+    /// The approximate minutes that compiling it takes.
     minutes: u32,
-    /// How well it is worth optimizing: as much as it computes.
+    /// The optimization level: higher for a tool that computes more.
     opt_level: &'static str,
-    /// More arguments of `cargo install`.
+    /// Additional arguments of `cargo install`.
     arguments: &'static [&'static str],
 }
 
-/// Which versions of a tool will do.
+/// The versions of a tool that are accepted.
 #[derive(Debug, Clone, Copy)]
 enum Accept {
-    /// Only the very version.
+    /// Only the exact version.
     Exactly,
     /// This minor version of 0.x, or any later version.
     AtLeast(u64),
 }
 
-/// wasm-bindgen's program; it must equal the library that Cargo.lock fixes.
+/// Returns wasm-bindgen's program, whose version must equal the library's in Cargo.lock.
 ///
 /// # Errors
-/// When Cargo.lock cannot be read or does not name wasm-bindgen.
+/// Returns an error if Cargo.lock cannot be read or does not name wasm-bindgen.
 pub fn wasm_bindgen(place: &Place) -> Result<Tool> {
     let file = place.root.join("Cargo.lock");
     let lock = std::fs::read_to_string(&file)
@@ -65,12 +65,13 @@ pub fn wasm_bindgen(place: &Place) -> Result<Tool> {
         purpose: "connects the wasm module with JavaScript",
         minutes: 2,
         opt_level: "1", // reads and writes the whole module in every build
-        // Not `--locked`: the lock file of its release names a package that registries no longer list.
+        // Not `--locked`: the lock file of its release names a package that registries no longer
+        // list.
         arguments: &[],
     })
 }
 
-/// Trunk.
+/// Returns Trunk, which builds the page.
 #[must_use]
 pub fn trunk() -> Tool {
     Tool {
@@ -81,8 +82,9 @@ pub fn trunk() -> Tool {
         purpose: "builds the page around the wasm module",
         minutes: 4,
         opt_level: "0", // only calls others: a third less to compile, and no build is slower
-        // Its features are all for downloading tools, which we never let it do; but with none of them it
-        // does not compile. `--ignore-rust-version`: it builds with older compilers than it declares.
+        // Its features only serve to download tools, which is never used here; but with none of
+        // them it does not compile. `--ignore-rust-version`: it builds with older compilers than it
+        // declares.
         arguments: &[
             "--locked",
             "--ignore-rust-version",
@@ -110,10 +112,10 @@ pub fn mdbook() -> Tool {
 }
 
 impl Tool {
-    /// Makes sure of the tool; returns the path of its program.
+    /// Ensures that the tool is installed; returns the path of its program.
     ///
     /// # Errors
-    /// When it is not on the machine and cannot be installed.
+    /// Returns an error if it is not on the machine and cannot be installed.
     pub fn ensure(&self, place: &Place, steps: &mut Steps) -> Result<PathBuf> {
         let what = format!("{} {}: {}", self.program, self.version, self.purpose);
         if let Some(found) = self.find(place) {
@@ -134,7 +136,7 @@ impl Tool {
         }
     }
 
-    /// The tool on PATH or in the cache, in a version that will do.
+    /// Returns the tool on PATH or in the cache, in a version that is accepted.
     #[must_use]
     pub fn find(&self, place: &Place) -> Option<PathBuf> {
         on_path(self.program)
@@ -148,7 +150,7 @@ impl Tool {
         (is_program(&program) && self.fits(&program)).then_some(program)
     }
 
-    /// Whether the program's version will do.
+    /// Returns `true` if the program's version is accepted.
     fn fits(&self, program: &Path) -> bool {
         let found = output(Command::new(program).arg("--version"));
         let found = found.as_deref().and_then(version_word);
@@ -158,7 +160,7 @@ impl Tool {
         })
     }
 
-    /// Tries a ready-made program; a failure is no error, since compiling comes next.
+    /// Tries to install a prebuilt program; a failure is no error, since compiling comes next.
     fn binstall(&self, place: &Place) -> Result<()> {
         note("asking cargo binstall for a ready-made program…");
         let mut binstall = place.cargo();
@@ -190,7 +192,8 @@ impl Tool {
             .args(self.arguments)
             .arg("--root")
             .arg(place.cache.join("tools"))
-            // A folder of its own that stays until the end: an interrupted build goes on where it stopped.
+            // A separate folder that stays until the end: an interrupted build continues where it
+            // stopped.
             .arg("--target-dir")
             .arg(build_folder(place))
             .envs(LEAN)
@@ -198,7 +201,7 @@ impl Tool {
             .env_remove("CARGO_TARGET_DIR");
         let log = place.log(&format!("install-{}", self.package));
         let by_hand = format!(
-            "This step needs the network, once. A {} {} on PATH, from anywhere, is taken instead",
+            "This step needs the network, once. Without it, put {} {} on PATH",
             self.program, self.version
         );
         logged(&mut cargo, &log, None)?
@@ -208,9 +211,9 @@ impl Tool {
     }
 }
 
-/// Frees the space of [`Tool::ensure`]'s builds (about 1 GB); call it when all tools are there.
+/// Frees the space of [`Tool::ensure`]'s builds (about 1 GB); call it once all tools are installed.
 pub fn clean(place: &Place) {
-    // Nothing depends on it: what cannot be removed now is removed or reused next time.
+    // Nothing depends on it: files that cannot be removed now are removed or reused next time.
     let _ = std::fs::remove_dir_all(build_folder(place));
 }
 
@@ -218,13 +221,13 @@ fn build_folder(place: &Place) -> PathBuf {
     place.cache.join("tools-build")
 }
 
-/// The version in `name 1.2.3 (…)`.
+/// Returns the version in `name 1.2.3 (…)`.
 fn version_word(text: &str) -> Option<&str> {
     let version = text.lines().next()?.split_whitespace().nth(1)?;
     Some(version.trim_start_matches('v'))
 }
 
-/// Whether `version` is 0.`minor` or later.
+/// Returns `true` if `version` is 0.`minor` or later.
 fn at_least(version: &str, minor: u64) -> bool {
     let mut numbers = version.split('.').map(str::parse::<u64>);
     match (numbers.next(), numbers.next()) {

@@ -10,28 +10,29 @@ use std::time::Duration;
 
 /// The target that browsers run.
 pub const TARGET: &str = "wasm32-unknown-unknown";
-/// The variable that chooses where its standard library comes from.
+/// The variable that selects the source of the standard library.
 pub const CHOICE: &str = "SENTINEL_WASM_TOOLCHAIN";
-/// A refused download can hang instead of failing.
+/// The time limit for rustup: a refused download can hang instead of failing.
 const RUSTUP_LIMIT: Duration = Duration::from_secs(120);
 
 /// A toolchain that can build for [`TARGET`].
 #[derive(Debug, Clone)]
 pub struct WasmTarget {
-    /// The folder that `RUSTUP_TOOLCHAIN` must name, when it is not the toolchain in use.
+    /// The folder for `RUSTUP_TOOLCHAIN`; `None` for the toolchain in use.
     toolchain: Option<PathBuf>,
-    /// Changes whenever the standard library does.
+    /// A text that changes whenever the standard library does.
     identity: String,
 }
 
 impl WasmTarget {
-    /// Makes `command` build with this toolchain, into the wasm builds' own target folder.
+    /// Configures `command` to build with this toolchain, into the wasm builds' own target folder.
     pub fn apply<'a>(&self, place: &Place, command: &'a mut Command) -> &'a mut Command {
         plain(command)
             .current_dir(&place.root)
             .env("CARGO_TARGET_DIR", place.web_target());
         if let Some(folder) = &self.toolchain {
-            // What the outer `cargo xtask` set for its own toolchain must not reach this one.
+            // The settings of the outer `cargo xtask` for its own toolchain must not reach this
+            // one.
             for name in ["CARGO", "RUSTC", "RUSTDOC", "RUSTC_WRAPPER"] {
                 command.env_remove(name);
             }
@@ -41,7 +42,7 @@ impl WasmTarget {
         command
     }
 
-    /// A cargo call with this toolchain.
+    /// Returns a cargo command with this toolchain.
     #[must_use]
     pub fn cargo(&self, place: &Place) -> Command {
         let mut cargo = match &self.toolchain {
@@ -53,7 +54,8 @@ impl WasmTarget {
         cargo
     }
 
-    /// Removes objects that were built against another standard library: rustc refuses them (E0460).
+    /// Removes objects that were built against another standard library: rustc refuses them
+    /// (E0460).
     fn sweep(&self, place: &Place) -> Result<()> {
         let folder = place.web_target();
         let stamp = folder.join("built-with");
@@ -62,7 +64,7 @@ impl WasmTarget {
         }
         let objects = folder.join(TARGET);
         if objects.exists() {
-            note("the wasm toolchain changed: the page is built anew");
+            note("the wasm toolchain changed: the page is rebuilt");
             std::fs::remove_dir_all(&objects)
                 .with_context(|| format!("cannot remove {}", objects.display()))?;
         }
@@ -72,10 +74,10 @@ impl WasmTarget {
     }
 }
 
-/// Makes sure of a toolchain for [`TARGET`], as [`CHOICE`] says.
+/// Ensures that a toolchain for [`TARGET`] exists, selected by [`CHOICE`].
 ///
 /// # Errors
-/// When none can be had; the message names the way out.
+/// Returns an error if none is available; the message names a remedy.
 pub fn ensure(place: &Place, steps: &mut Steps) -> Result<WasmTarget> {
     let choice = variable(CHOICE).unwrap_or_else(|| "auto".into());
     let purpose = format!("Wasm target {TARGET}: lets rustc build for the browser");
@@ -136,14 +138,14 @@ fn by_debian(place: &Place) -> Result<WasmTarget> {
     })
 }
 
-/// Whether the rustc in use has the standard library for [`TARGET`].
+/// Returns `true` if the rustc in use has the standard library for [`TARGET`].
 fn in_use() -> bool {
     let mut query = Command::new("rustc");
     query.args(["--print", "target-libdir", "--target", TARGET]);
     output(&mut query).is_some_and(|folder| has_std(Path::new(&folder)))
 }
 
-/// Whether `folder` holds a compiled `std`.
+/// Returns `true` if `folder` holds a compiled `std`.
 fn has_std(folder: &Path) -> bool {
     let Ok(entries) = folder.read_dir() else {
         return false;
@@ -155,8 +157,8 @@ fn has_std(folder: &Path) -> bool {
     })
 }
 
-/// Whether the user lets rustup install what is missing: `RUSTUP_AUTO_INSTALL=0` says no, and a target
-/// that nobody asked for by name is of the same kind as a toolchain.
+/// Returns `true` unless `RUSTUP_AUTO_INSTALL=0` forbids rustup to install missing parts: an
+/// implicitly added target counts as such a part.
 fn rustup_may_install() -> bool {
     variable("RUSTUP_AUTO_INSTALL").is_none_or(|value| value != "0")
 }
@@ -172,7 +174,7 @@ fn add_by_rustup(place: &Place) -> Result<()> {
     Ok(())
 }
 
-/// Drops cargo's own additions to the library path: they would load another rustc's libraries.
+/// Removes cargo's own additions to the library path: they would load another rustc's libraries.
 fn clear_library_path(place: &Place, command: &mut Command) {
     let Some(path) = std::env::var_os("LD_LIBRARY_PATH") else {
         return;

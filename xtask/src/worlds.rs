@@ -1,21 +1,21 @@
-//! The page's modules: one for each world, and what each world's first load fetches.
+//! The page's modules, one for each world, and the files of each world's first load.
 //!
-//! Trunk puts a hash into the names of its main program's files only; those of the others are named by the
-//! content here, so that a browser never mixes files of two builds.
+//! Trunk adds a hash only to the file names of its main program; those of the others get a hash of
+//! their content here, so that a browser never mixes files of two builds.
 
 use anyhow::{Context, Result};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::path::Path;
 
-/// Every world with the start of its files' names. The first is Trunk's main program.
+/// The worlds with the prefix of their files' names. The first is Trunk's main program.
 pub const WORLDS: [(&str, &str); 3] = [
     ("trust", "sentinel-web"),
     ("cluster", "sentinel-cluster"),
     ("polyguard", "sentinel-polyguard"),
 ];
 
-/// The world that a file of `dist/` is of; `None` for what every world loads.
+/// Returns the world that a file of `dist/` belongs to; `None` for files that every world loads.
 #[must_use]
 pub fn of_file(name: &str) -> Option<&'static str> {
     let of = |stem: &str| {
@@ -28,10 +28,10 @@ pub fn of_file(name: &str) -> Option<&'static str> {
         .map(|(world, _)| *world)
 }
 
-/// Renames the files that Trunk left without a hash, and says so in `index.html`.
+/// Renames the files that Trunk left without a hash, and updates `index.html`.
 ///
 /// # Errors
-/// When a file cannot be read or renamed.
+/// Returns an error if a file cannot be read or renamed.
 pub fn stamp(dist: &Path) -> Result<()> {
     let index = dist.join("index.html");
     let mut html = std::fs::read_to_string(&index)
@@ -83,7 +83,7 @@ mod tests {
             let html = std::fs::read_to_string(dist.join("index.html")).expect("a file");
             let name = html.split('\'').nth(1).expect("a name").to_owned();
             assert!(dist.join(&name).is_file(), "{name}");
-            // No module was built: its name stays.
+            // No module was built, so its name stays.
             assert!(html.contains("sentinel-cluster_bg.wasm"), "{html}");
             names.push(name);
         }

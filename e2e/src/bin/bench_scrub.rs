@@ -1,4 +1,5 @@
-//! How smoothly the built page scrubs: frames a second while the bar is dragged from end to end and back.
+//! Measures how smoothly the built page scrubs: frames per second while the time bar is dragged
+//! from end to end and back.
 //!
 //! `SENTINEL_DIST=dist cargo run --release -p sentinel-e2e --bin bench_scrub`
 
@@ -7,7 +8,7 @@ use sentinel_e2e::{Browser, open_page};
 use serde_json::json;
 use std::io::Write;
 
-/// What is scrubbed.
+/// The views that are measured: name and query of the page's address.
 const VIEWS: [(&str, &str); 6] = [
     ("trust task3", "task=3&seed=42&policy=bayes"),
     ("cluster task1", "world=cluster&task=1&seed=42&policy=trust"),
@@ -23,7 +24,7 @@ const VIEWS: [(&str, &str); 6] = [
     ),
 ];
 
-/// Moves the bar in every frame, 300 times, and gives the times between frames.
+/// A script that moves the bar in each of 300 frames and returns the milliseconds between frames.
 const DRAG: &str = "const done = arguments[arguments.length - 1];
     const bar = document.querySelector('#scrubber'), last = Number(bar.max);
     const gaps = [];
@@ -38,9 +39,9 @@ const DRAG: &str = "const done = arguments[arguments.length - 1];
         if (--left > 0) requestAnimationFrame(frame); else setTimeout(() => done(gaps), 100);
     }
     requestAnimationFrame(frame);";
-/// How often [`DRAG`] moves the bar.
+/// The number of frames in which [`DRAG`] moves the bar.
 const FRAMES: f64 = 300.0;
-/// What the browser counts of its main thread, in seconds of processor time.
+/// The metrics of the browser's main thread that are reported, in seconds of processor time.
 const PARTS: [&str; 4] = [
     "TaskDuration",
     "ScriptDuration",
@@ -48,7 +49,7 @@ const PARTS: [&str; 4] = [
     "LayoutDuration",
 ];
 
-/// Mean, median and 95th percentile.
+/// Returns the mean, the median and the 95th percentile of `values`.
 fn spread(values: &serde_json::Value) -> Option<(f64, f64, f64)> {
     let values = values.as_array()?.iter().map(serde_json::Value::as_f64);
     let mut values = values.collect::<Option<Vec<f64>>>()?;
@@ -61,7 +62,7 @@ fn spread(values: &serde_json::Value) -> Option<(f64, f64, f64)> {
     ))
 }
 
-/// Processor time of the page's main thread so far.
+/// Returns the processor time of the page's main thread so far, in seconds, for each of [`PARTS`].
 async fn spent(browser: &Browser) -> Result<[f64; 4]> {
     let found = browser
         .dev_tools("Performance.getMetrics", json!({}))
@@ -76,14 +77,15 @@ async fn spent(browser: &Browser) -> Result<[f64; 4]> {
     Ok(PARTS.map(value))
 }
 
-/// Times between frames, and milliseconds of processor time a frame for each of [`PARTS`].
+/// Returns the spread of the times between frames, and the milliseconds of processor time per frame
+/// for each of [`PARTS`].
 async fn measure(browser: &Browser, url: &str) -> Result<((f64, f64, f64), [f64; 4])> {
     browser.goto(url).await?;
     browser.wait_for("#count").await?;
     browser
         .wait_until("Number(document.querySelector('#scrubber').max) > 5")
         .await?;
-    // Whoever else works on this machine must not count: time of the thread, not of the clock.
+    // Measure thread time, not wall time, so that other load on the machine does not count.
     let domain = json!({"timeDomain": "threadTicks"});
     browser.dev_tools("Performance.enable", domain).await?;
     let before = spent(browser).await?;

@@ -1,6 +1,6 @@
 //! Times environment steps inside wasm in headless Chromium: `cargo xtask bench-wasm`.
 
-// A command line program talks on the terminal.
+// A command-line program prints to the terminal.
 #![allow(clippy::print_stdout)]
 
 use anyhow::Result;
@@ -8,7 +8,7 @@ use sentinel_e2e::input;
 use sentinel_e2e::testkit::{Testkit, Timing};
 use sentinel_testkit::bench::KINDS;
 
-/// The best of these counts: noise only ever adds time.
+/// The number of runs; the fastest one counts, since noise only ever adds time.
 const RUNS: usize = 5;
 
 #[tokio::main(flavor = "current_thread")]
@@ -16,7 +16,8 @@ async fn main() -> Result<()> {
     let kit = Testkit::start(&input("SENTINEL_TESTKIT_WASM")?).await?;
     println!("step         steps     best ms      steps/s   checksum");
     for (kind, name, steps) in KINDS {
-        // Once for nothing: the browser compiles wasm twice, the better code comes while it runs.
+        // A warm-up run: the browser compiles wasm twice, and the faster code arrives while it
+        // runs.
         let mut best = kit.bench(kind, steps / 10).await?;
         best.ms = f64::INFINITY;
         for _ in 0..RUNS {

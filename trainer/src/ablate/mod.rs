@@ -1,4 +1,4 @@
-//! `sentinel ablate`: the stack of agents of the polyguard world against its parts, on the same
+//! `sentinel ablate`: compares the stack of agents of world polyguard with its parts on the same
 //! seeds (spec polyguard §10).
 
 mod rows;
@@ -27,13 +27,13 @@ use crate::provenance::Provenance;
 use crate::{EpisodeArgs, Error, Progress, SeedRange, args, files};
 use summary::Ended;
 
-/// Seeds from here on are never learned from.
+/// The first seed of the range that training never uses.
 const HOLDOUT: u64 = 1_000_000;
 
 /// The seeds that are played by default.
 const SEEDS: SeedRange = SeedRange::new(HOLDOUT, HOLDOUT + 50);
 
-/// What to ablate.
+/// The configuration of `sentinel ablate`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(
     mut_arg("world", |arg| arg.default_value(WorldName::Polyguard.name()).hide(true)),
@@ -42,10 +42,11 @@ const SEEDS: SeedRange = SeedRange::new(HOLDOUT, HOLDOUT + 50);
     mut_arg("streams", |arg| arg.hide(true))
 )]
 pub struct AblateConfig {
-    /// A language model for the rows that need one: a local folder, or a name on the Hugging Face Hub
+    /// A language model for the rows that need one: a local folder, or a name on the Hugging Face
+    /// Hub
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
-    /// How it is asked [default: compact]
+    /// Prompt style [default: compact]
     #[arg(long, value_name = "STYLE", value_parser = args::named::<PromptStyle>(), requires = "model")]
     pub prompt: Option<PromptStyle>,
     /// Write everything as JSON
@@ -60,16 +61,16 @@ pub struct AblateConfig {
 }
 
 impl AblateConfig {
-    /// The seeds to play.
+    /// Returns the seeds to play.
     #[must_use]
     pub fn seed_range(&self) -> SeedRange {
         self.episode.seeds_or(SEEDS)
     }
 
-    /// Looks up what is named.
+    /// Resolves the names of the rules and cells.
     ///
     /// # Errors
-    /// If the world has no such rules or cells.
+    /// Returns an error if the world is not polyguard, or has no such rules, cells or streams.
     pub fn plan(&self) -> Result<Plan, Error> {
         if self.episode.world != WorldName::Polyguard {
             let reason = "the stack of agents is of world polyguard: leave the option out";
@@ -85,19 +86,19 @@ impl AblateConfig {
     }
 }
 
-/// An ablation in words that the world knows.
+/// The plan of an ablation: rules, cells and seeds that the world knows.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The rules.
+    /// The rules of every episode.
     pub rules: Rules,
-    /// The cells, in order.
+    /// The cells to play, in order.
     pub cells: Vec<TaskSpec>,
-    /// The seeds of each cell.
+    /// The seeds that are played in each cell.
     pub seeds: SeedRange,
 }
 
 impl Plan {
-    /// How many episodes will be played.
+    /// Returns the number of episodes to play.
     #[must_use]
     pub fn episodes(&self, with_model: bool) -> u64 {
         let rows = RowKey::all().filter(|row| with_model || !row.needs_model());
@@ -105,18 +106,18 @@ impl Plan {
     }
 }
 
-/// Makes sure that writing to `path` destroys nothing but an earlier ablation.
+/// Checks that writing to `path` overwrites nothing but an earlier ablation.
 ///
 /// # Errors
-/// If the file is there and is something else.
+/// Returns an error if the file exists and is something else, or cannot be written.
 pub fn check_replaces(path: &Path) -> Result<(), Error> {
     files::check_replaces(path, "ablation", &["ablation", "cells"])
 }
 
-/// Plays all rows, spread over cores; those of a language model only where there is one.
+/// Plays all rows: scripted ones in parallel, those of a language model only if `words` has one.
 ///
 /// # Errors
-/// If a speaker does not complete each prompt.
+/// Returns an error if the generator fails to complete a prompt or the world refuses a step.
 pub fn ablate(
     plan: &Plan,
     mut words: Option<Words<'_>>,
@@ -142,7 +143,7 @@ pub fn ablate(
     })
 }
 
-/// The episodes of a row that needs no model, cell by cell.
+/// Plays a row that needs no model and returns its episodes by cell.
 fn played(plan: &Plan, key: RowKey, progress: Progress<'_>) -> Vec<Vec<Ended>> {
     let by_cell = plan.cells.iter().map(|case| {
         let play = |seed| {
@@ -156,7 +157,7 @@ fn played(plan: &Plan, key: RowKey, progress: Progress<'_>) -> Vec<Vec<Ended>> {
     by_cell.collect()
 }
 
-/// An episode of a row; `None` if it needs a model.
+/// Plays one episode of a row; returns `None` if the row needs a model.
 fn one(key: RowKey, setup: &Setup) -> Option<Ended> {
     let mut player = key.player(setup.seed)?;
     let mut fallbacks = 0;

@@ -1,4 +1,4 @@
-//! The rows of an ablation: the stack, what it is without a part, and its parts alone.
+//! The rows of an ablation: the full stack, the stack without each part, and parts alone.
 
 use sentinel_env::polyguard::Setup;
 use sentinel_policy::policy::Player;
@@ -6,23 +6,23 @@ use sentinel_policy::polyguard::{
     Bandit, LmEpisode, Mode, Part, Player as PolyguardPlayer, Rule, Stack, StackConfig,
 };
 
-/// Who plays a row.
+/// The player of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowKey {
-    /// LinUCB alone.
+    /// The bandit LinUCB alone.
     BanditOnly,
-    /// A language model alone.
+    /// A language model alone, without the stack.
     LlmOnly,
-    /// A language model over the three candidates that LinUCB leaves it.
+    /// A language model that chooses among the three candidates that LinUCB preselects.
     LlmBandit,
-    /// The full stack.
+    /// The full stack in one of its modes.
     Full(Mode),
-    /// The sequential stack without a part.
+    /// The sequential stack without one part.
     Without(Part),
 }
 
 impl RowKey {
-    /// All rows, in order.
+    /// Returns all rows, in order.
     pub fn all() -> impl Iterator<Item = Self> {
         let parts = [Self::BanditOnly, Self::LlmOnly, Self::LlmBandit].into_iter();
         let full = Mode::ALL.into_iter().map(Self::Full);
@@ -30,7 +30,7 @@ impl RowKey {
         parts.chain(full).chain(without)
     }
 
-    /// The key in files.
+    /// Returns the row's name in files.
     #[must_use]
     pub fn name(self) -> String {
         match self {
@@ -42,13 +42,13 @@ impl RowKey {
         }
     }
 
-    /// Whether a language model plays.
+    /// Returns `true` if a language model plays the row.
     #[must_use]
     pub const fn needs_model(self) -> bool {
         matches!(self, Self::LlmOnly | Self::LlmBandit)
     }
 
-    /// A fresh player for the episode `seed`; `None` where a language model plays.
+    /// Returns a new player for the episode `seed`; `None` if a language model plays.
     #[must_use]
     pub fn player(self, seed: u64) -> Option<PolyguardPlayer> {
         let stack = |config| Player::Public(Box::new(Stack::new(config)));
@@ -60,7 +60,7 @@ impl RowKey {
         })
     }
 
-    /// A fresh episode for a language model; `None` where none plays.
+    /// Returns a new episode for a language model; `None` if none plays.
     #[must_use]
     pub fn lm_episode(self, setup: &Setup) -> Option<LmEpisode> {
         match self {

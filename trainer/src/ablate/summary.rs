@@ -1,4 +1,4 @@
-//! What came of the episodes of a row.
+//! Summaries of the episodes of a row.
 
 use sentinel_env::Environment;
 use sentinel_env::num::round_to;
@@ -10,7 +10,7 @@ use crate::SeedRange;
 use crate::interval::Interval;
 use crate::provenance::Provenance;
 
-/// An episode that has ended.
+/// The outcome of an episode that has ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ended {
     score: f64,
@@ -20,7 +20,7 @@ pub(super) struct Ended {
     fallbacks: u32,
 }
 
-/// Whether a critic put something in the place of a choice.
+/// Returns `true` if a critic replaced the choice of this step.
 pub(super) const fn is_fallback(step: &Step) -> bool {
     match step.action {
         Action::Choose(choice) => choice.fallback,
@@ -41,45 +41,45 @@ impl Ended {
     }
 }
 
-/// One row.
+/// A row of an ablation: its player and the summary of its episodes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Who played.
+    /// The name of the row's player.
     pub row: String,
-    /// What came of it; absent where no model was given.
+    /// The summary of the row's episodes; absent if the row needs a model and none was given.
     #[serde(flatten)]
     pub found: Option<Found>,
 }
 
-/// What came of the episodes of a row. Shares are of episodes unless they say otherwise.
+/// The summary of a row's episodes. Shares are of episodes unless they say otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Found {
-    /// Episodes.
+    /// The number of episodes.
     pub episodes: usize,
-    /// Score, cells counting alike.
+    /// The mean score with its 95 % interval; every cell has the same weight.
     pub score: Interval,
-    /// Mean score cell by cell, in the order of the cells.
+    /// The mean score of each cell, in the order of the cells.
     pub by_cell: Vec<f64>,
-    /// Ended with everything put right.
+    /// Share that ended with all problems resolved.
     pub safe_resolution: f64,
-    /// Ended with a review that was justified.
+    /// Share that ended with a justified review.
     pub justified_review: f64,
-    /// Ended as cheating.
+    /// Share that ended because an exploit was detected.
     pub exploit_detection: f64,
-    /// Ended because a critic stepped in three times.
+    /// Share that ended because a critic intervened three times.
     pub safety_veto: f64,
-    /// Ended with the patient's conditions out of control.
+    /// Share that ended with the patient's conditions out of control.
     pub destabilised: f64,
-    /// Steps that were refused, of all steps.
+    /// Share of steps that were refused, of all steps.
     pub invalid: f64,
-    /// Steps that a critic's fallback took, of all steps.
+    /// Share of steps that a critic's fallback took, of all steps.
     pub fallback_rate: f64,
-    /// Mean number of steps.
+    /// The mean number of steps.
     pub steps: f64,
 }
 
 impl Row {
-    /// Sums up the episodes, cell by cell; `None` where there was no model.
+    /// Summarizes the episodes of each cell; `found` is `None` if there was no model.
     pub(super) fn new(key: RowKey, cells: Option<Vec<Vec<Ended>>>) -> Self {
         Self {
             row: key.name(),
@@ -119,31 +119,31 @@ impl Found {
     }
 }
 
-/// What an ablation found.
+/// The result of an ablation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ablation {
-    /// The world.
+    /// The name of the world.
     pub world: &'static str,
-    /// The rules.
+    /// The rules of every episode.
     pub rules: String,
-    /// The seeds of each cell.
+    /// The seeds that were played in each cell.
     pub seeds: SeedRange,
-    /// The cells, in order.
+    /// The names of the cells, in order.
     pub cells: Vec<&'static str>,
-    /// The language model, where one played.
+    /// The name of the language model, if one played.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Row by row.
+    /// The rows, in the order of `RowKey::all`.
     pub ablation: Vec<Row>,
-    /// The program, and where the language model comes from.
+    /// The provenance of the program and of the language model.
     pub sentinel: Provenance,
 }
 
 impl Ablation {
-    /// The file: indented by two, with a final line break.
+    /// Returns the file's text: JSON indented by two, with a final line break.
     ///
     /// # Errors
-    /// None that a finished ablation can cause.
+    /// Returns the error of serialization, which a finished ablation does not cause.
     pub fn to_json(&self) -> Result<String, crate::Error> {
         let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');

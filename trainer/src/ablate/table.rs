@@ -5,10 +5,11 @@ use std::fmt::Write;
 use super::Ablation;
 use super::summary::Found;
 
-/// Width of the rows' names.
+/// The width of the column of row names.
 const NAME: usize = 26;
 
-/// A row for each key: scores with 95 % intervals, how episodes ended in per cent, steps.
+/// Returns a table with a line for each row: scores with 95 % intervals, how episodes ended in per
+/// cent, steps.
 #[must_use]
 pub fn table(found: &Ablation) -> String {
     let (cells, seeds, rules) = (found.cells.len(), found.seeds, &found.rules);

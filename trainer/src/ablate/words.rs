@@ -1,4 +1,4 @@
-//! The rows that a language model plays: many episodes side by side, each asked at its step.
+//! The rows that a language model plays: many episodes in parallel, prompted step by step.
 
 use sentinel_env::polyguard::{PolyguardEnv, Setup, StepError};
 use sentinel_policy::polyguard::LmEpisode;
@@ -12,22 +12,22 @@ use crate::finetune::RunError;
 use crate::lm_agent::LoadedModel;
 use crate::provenance::Provenance;
 
-/// A language model and how it is asked.
+/// A language model and its prompt style.
 pub struct Words<'a> {
-    /// What it is called.
+    /// The name of the model.
     pub name: &'a str,
-    /// Where it comes from.
+    /// The provenance of the model.
     pub provenance: &'a Provenance,
-    /// How an observation is put into words.
+    /// The style in which an observation is written as a prompt.
     pub style: PromptStyle,
-    /// Who answers.
+    /// The generator of completions.
     pub generator: &'a mut dyn Generator<PolyguardEnv>,
 }
 
-/// Plays all rows, with the language model that the options name, if they name one.
+/// Plays all rows, those of a language model only if the options name one.
 ///
 /// # Errors
-/// If the model cannot be found, read or run.
+/// Returns an error if the model cannot be found, read or run.
 pub fn play(
     config: &AblateConfig,
     plan: &Plan,
@@ -48,7 +48,7 @@ pub fn play(
     })
 }
 
-/// The episodes of a row, cell by cell.
+/// Plays a row of a language model and returns its episodes by cell.
 pub(super) fn cells(
     plan: &Plan,
     key: RowKey,
@@ -61,7 +61,7 @@ pub(super) fn cells(
             (plan.seeds.range()).map(|seed| Setup::new(*case, seed).with_rules(plan.rules));
         let mut slots: Vec<LmEpisode> = setups.filter_map(|setup| key.lm_episode(&setup)).collect();
         run_batched(&mut slots, words.style, words.generator, progress)?;
-        // No critic stands behind a model: nothing takes the place of what it said.
+        // A model has no critic, so no fallback replaces its choices.
         let ended = slots
             .iter()
             .map(|slot| Ended::from_episode(slot.episode(), 0));

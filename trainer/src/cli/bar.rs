@@ -1,4 +1,4 @@
-//! Progress on standard error: bars for a person who waits, lines for a log.
+//! Progress on standard error: a bar on a terminal, lines in a log.
 
 use std::fmt::Write;
 use std::io::{IsTerminal, Write as _, stderr};
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-/// Shorter runs show none.
+/// The minimum run time before a progress bar appears.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Counts episodes; appears once a run takes long, and only on a terminal.
+/// A counter of episodes that appears on a terminal once a run takes long.
 pub(crate) struct Bar {
     total: Option<u64>,
     done: AtomicU64,
@@ -21,7 +21,7 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    /// A bar for a run of `total` episodes, or of a number that is not known.
+    /// Creates a bar for a run of `total` episodes, or of an unknown number.
     pub(crate) fn new(total: Option<u64>) -> Self {
         Self {
             total,
@@ -32,7 +32,7 @@ impl Bar {
         }
     }
 
-    /// One more episode is done.
+    /// Counts one more finished episode.
     pub(crate) fn step(&self) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if self.terminal && (self.shown.get().is_some() || self.start.elapsed() > PATIENCE) {
@@ -65,21 +65,21 @@ fn bar(total: Option<u64>) -> ProgressBar {
     )
 }
 
-/// Episodes a second, whole.
+/// Writes the number of episodes per second, without decimals.
 fn rate(state: &ProgressState, out: &mut dyn Write) {
     let _ = write!(out, "{:.0}", state.per_sec());
 }
 
-/// The progress of a training run: a bar on a terminal, and lines above it or alone.
+/// The progress of a training run: a bar on a terminal with lines above it, or lines alone.
 pub(crate) struct RunBar {
-    /// The bar; hidden where there is no terminal.
+    /// The progress bar; hidden without a terminal.
     pub(crate) bar: ProgressBar,
-    /// Whether standard error is a terminal.
+    /// `true` if standard error is a terminal.
     pub(crate) terminal: bool,
 }
 
 impl RunBar {
-    /// A bar of `width` characters for a run of `total` steps.
+    /// Creates a bar of `width` characters for a run of `total` steps.
     pub(crate) fn new(total: usize, width: usize) -> Self {
         let terminal = stderr().is_terminal();
         let bar = if terminal {
@@ -94,27 +94,27 @@ impl RunBar {
         Self { bar, terminal }
     }
 
-    /// Begins at a step; returns what to add to the first line where that is not the first step.
+    /// Starts the bar at a step; returns the text that the first line adds for a resumed run.
     pub(crate) fn begin(&self, resumed_at: usize, unit: &str) -> String {
         self.bar.set_position(resumed_at as u64);
         self.bar.reset_eta();
         match resumed_at {
             0 => String::new(),
-            step => format!(", going on after {unit} {step}"),
+            step => format!(", resumed after {unit} {step}"),
         }
     }
 
-    /// Writes a line above the bar, or by itself where there is no terminal.
+    /// Writes a line above the bar, or by itself without a terminal.
     pub(crate) fn line(&self, text: &str) {
         if self.terminal {
             self.bar.println(text);
         } else {
-            // Nobody is left to tell when this fails.
+            // A failure of standard error cannot be reported anywhere.
             let _ = writeln!(stderr(), "{text}");
         }
     }
 
-    /// Removes the bar.
+    /// Removes the bar from the terminal.
     pub(crate) fn close(&self) {
         self.bar.finish_and_clear();
     }

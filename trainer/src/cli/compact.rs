@@ -1,4 +1,4 @@
-//! `sentinel train` and `sentinel imitate`: a bar for a person who waits, lines for a log.
+//! `sentinel train` and `sentinel imitate`: a bar on a terminal, lines in a log.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use sentinel_trainer::run::Outcome;
 use super::bar::RunBar;
 use super::interrupt::{interrupted, on_interrupt};
 
-/// `sentinel train` and `sentinel imitate`
+/// Runs `sentinel train` and `sentinel imitate`.
 pub(crate) fn train(command: &TrainCommand, method: Method, matches: &ArgMatches) -> Result<()> {
     let config = command.config(method, matches)?;
     let world = command::world(&config)?;
@@ -22,7 +22,7 @@ pub(crate) fn train(command: &TrainCommand, method: Method, matches: &ArgMatches
     let (tasks, baselines) = in_world!(world, W => {
         (config.task_names::<W>(), <W as Learn>::BASELINES.join(","))
     });
-    // Tasks that do not exist stop the run before anything is shown.
+    // Unknown tasks stop the run before anything is shown.
     let mut view = View::new(&config, tasks.unwrap_or_default());
     let stop = on_interrupt()?;
     let done = in_world!(world, W => {
@@ -62,7 +62,7 @@ fn describe_scores(tasks: &[&str], scores: &Scores) -> String {
     format!("score {:.4} ({})", scores.overall, tasks.join(", "))
 }
 
-/// What is shown while training goes on.
+/// The progress display of a training run.
 struct View {
     progress: RunBar,
     total: usize,

@@ -1,4 +1,4 @@
-//! The commands of the environments: what they print, and when they fail.
+//! The commands of the environments: their output and their failures.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
@@ -20,7 +20,7 @@ use sentinel_trainer::{Error, files};
 
 use super::bar::Bar;
 
-/// Lines of a bad replay that `eval` repeats.
+/// The maximum number of bad lines of a replay that `eval` reports.
 const PROBLEMS_SHOWN: usize = 20;
 
 pub(crate) fn print(text: &str) -> Result<()> {
@@ -32,11 +32,11 @@ pub(crate) fn print(text: &str) -> Result<()> {
 }
 
 fn note(text: &str) {
-    // A note that nobody reads is no reason to stop.
+    // A failure to print a note does not stop the command.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// `sentinel eval`
+/// Runs `sentinel eval`, which prints a table.
 pub(crate) fn eval(config: &EvalConfig) -> Result<()> {
     in_world!(config.episode.world, W => eval_in::<W>(config))
 }
@@ -52,7 +52,7 @@ fn eval_in<W: Evaluated>(config: &EvalConfig) -> Result<()> {
     let found = eval::evaluate(&plan, trained.as_ref(), &|| bar.step());
     drop(bar);
     let mut text = format!("seeds {seeds}, {}", eval::table(&found));
-    // The file first: whoever reads the output may stop before its end.
+    // Write the file first: a reader of the output may stop before its end.
     if let Some(path) = &config.out {
         files::write(path, found.to_json()?.as_bytes())?;
         text.push_str(&format!("\nwrote {}\n", path.display()));
@@ -66,12 +66,12 @@ fn eval_in<W: Evaluated>(config: &EvalConfig) -> Result<()> {
     }
     if replay.problem_count() > 0 {
         let (file, count) = (path.display(), replay.problem_count());
-        bail!("{count} bad lines in {file} were not played: mend or remove them");
+        bail!("{count} bad lines in {file} were not played: correct or remove them");
     }
     Ok(())
 }
 
-/// `sentinel record`
+/// Runs `sentinel record`, which writes a replay.
 pub(crate) fn record(config: &RecordConfig) -> Result<()> {
     let bar = Bar::new(Some(config.episodes()?));
     let report = record::record(config, &|| bar.step())?;
@@ -82,7 +82,7 @@ pub(crate) fn record(config: &RecordConfig) -> Result<()> {
     print(&report.text())
 }
 
-/// `sentinel replay verify`
+/// Runs `sentinel replay verify`, which prints a report per file.
 pub(crate) fn verify(config: &VerifyConfig) -> Result<()> {
     let mut reports = Vec::new();
     let mut faults = Vec::new();
@@ -90,7 +90,7 @@ pub(crate) fn verify(config: &VerifyConfig) -> Result<()> {
         let bar = Bar::new(None);
         let report = match verify_file(path, &|| bar.step()) {
             Ok(report) => report,
-            // The other files are verified all the same.
+            // An unreadable file does not stop the verification of the others.
             Err(error) => {
                 faults.push(error.to_string());
                 continue;
@@ -110,14 +110,14 @@ pub(crate) fn verify(config: &VerifyConfig) -> Result<()> {
     }
     if !faults.is_empty() {
         bail!(
-            "{}; mend the lines named above, or record again",
+            "{}; correct the lines named above, or record again",
             faults.join("; ")
         );
     }
     Ok(())
 }
 
-/// `sentinel replay manifest`
+/// Runs `sentinel replay manifest`, which writes or checks the manifest.
 pub(crate) fn manifest(config: &ManifestConfig) -> Result<()> {
     let path = config.folder.join(NAME);
     let older = Manifest::read(&path)?;
@@ -152,7 +152,7 @@ pub(crate) fn manifest(config: &ManifestConfig) -> Result<()> {
     ))
 }
 
-/// `sentinel trace`
+/// Runs `sentinel trace`, which prints JSON lines.
 pub(crate) fn trace(config: &TraceConfig) -> Result<()> {
     in_world!(config.episode.world, W => trace_in::<W>(config))
 }
@@ -172,10 +172,10 @@ fn trace_in<W: Traced>(config: &TraceConfig) -> Result<()> {
             let mut file = BufReader::new(File::open(path).map_err(failed)?);
             trace_actions::<W>(config, &path.display().to_string(), &mut file, &mut out)
         }
-        // The command line asks for one of them.
+        // clap requires one of them.
         (None, None) => bail!("name a policy with --policy or actions with --actions"),
     };
-    // The rows so far come before whatever is wrong.
+    // Print the rows so far before reporting an error.
     out.flush().map_err(Error::Output)?;
     if let Ended::NoMoreActions(taken) = ended? {
         note(&format!(
@@ -185,7 +185,7 @@ fn trace_in<W: Traced>(config: &TraceConfig) -> Result<()> {
     Ok(())
 }
 
-/// `sentinel bench`
+/// Runs `sentinel bench`, which prints speeds.
 pub(crate) fn bench(config: &BenchConfig) -> Result<()> {
     let bar = Bar::new(None);
     let speeds = in_world!(config.episode.world, W => bench::bench::<W>(config, || bar.step()))?;
@@ -197,7 +197,7 @@ pub(crate) fn bench(config: &BenchConfig) -> Result<()> {
     }
 }
 
-/// `sentinel rules`
+/// Runs `sentinel rules`, which prints a comparison of rules.
 pub(crate) fn rules(config: &RulesConfig) -> Result<()> {
     if let Some(path) = &config.out {
         rules::check_replaces(path)?;
@@ -220,7 +220,7 @@ fn compare<W: Playable>(config: &RulesConfig) -> Result<Findings> {
     Ok(rules::compare(config, &comparison, &|| bar.step()))
 }
 
-/// `sentinel ablate`
+/// Runs `sentinel ablate`, which prints a table.
 pub(crate) fn ablate(config: &AblateConfig) -> Result<()> {
     let plan = config.plan()?;
     if let Some(path) = &config.out {

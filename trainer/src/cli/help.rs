@@ -1,4 +1,4 @@
-//! Help: the groups of commands, and the defaults of the world that was chosen.
+//! Help texts: the groups of commands, and the defaults of the chosen world.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use sentinel_trainer::compact::command::with_defaults;
 use sentinel_trainer::compact::config::Method;
 use sentinel_trainer::eval::Evaluated;
 
-/// The groups of commands. Of a command with commands of its own, those are listed.
+/// The groups of commands; of `lm`, the help lists the subcommands.
 const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Environments",
@@ -23,17 +23,17 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Language models", &["lm"]),
     ("Other", &["completions", "help"]),
 ];
-/// With more tasks than this, help does not list them.
+/// The largest number of tasks that help lists.
 const TASKS_LISTED: usize = 6;
 
-/// What is known of a command line before it is read.
+/// The options that the help depends on, read before the command line is parsed.
 struct FirstLook {
     world: WorldName,
     quick: bool,
 }
 
 impl FirstLook {
-    /// Looks for `--world` and `--quick`, whatever else there is: what is wrong is said later.
+    /// Looks for `--world` and `--quick` and ignores all else; errors are reported later.
     fn new(words: &[OsString]) -> Self {
         let mut look = Self {
             world: WorldName::default(),
@@ -53,8 +53,8 @@ impl FirstLook {
     }
 }
 
-/// Returns the command with its help: groups, the defaults of the world that `words` choose, and names
-/// of options that may be written with `_` for `-`, as Hugging Face's are.
+/// Returns the command with its help: groups, the defaults of the world that `words` choose, and
+/// option names that may be written with `_` for `-`, as Hugging Face's are.
 pub(super) fn prepared(root: Command, words: &[OsString]) -> Command {
     let FirstLook { world, quick } = FirstLook::new(words);
     let train = |command| with_defaults(command, Method::Grpo, world, quick);
@@ -65,7 +65,7 @@ pub(super) fn prepared(root: Command, words: &[OsString]) -> Command {
     underscored(root.help_template(template(&groups)))
 }
 
-/// Returns the command without what help hides.
+/// Returns the command without the subcommands that help hides.
 pub(super) fn visible(root: Command) -> Command {
     let shown = |command: &&Command| !command.is_hide_set();
     let kept: Vec<Command> = root.get_subcommands().filter(shown).cloned().collect();
@@ -82,7 +82,7 @@ fn template(groups: &str) -> StyledStr {
     text.into()
 }
 
-/// Returns the commands by group, one a line.
+/// Returns the text of the groups of commands, one command per line.
 fn groups(root: &Command) -> String {
     let styles = root.get_styles();
     let (header, literal) = (styles.get_header(), styles.get_literal());
@@ -121,7 +121,7 @@ fn groups(root: &Command) -> String {
     text
 }
 
-/// Returns the command whose options may be written with `_` for `-`.
+/// Returns the command with option names that may be written with `_` for `-`.
 fn underscored(command: Command) -> Command {
     let command = command.mut_args(|arg| {
         let names = arg.get_long().into_iter().map(str::to_owned);
@@ -138,8 +138,8 @@ fn underscored(command: Command) -> Command {
     command.mut_subcommands(underscored)
 }
 
-/// The commands that play episodes: where, the stream mode that they play by default, and whether they
-/// play the tasks of an evaluation by default, or all.
+/// The commands that play episodes: path, default stream mode, and `true` if they play the tasks of
+/// an evaluation by default, `false` if they play all.
 const EPISODES: [(&[&str], Streams, bool); 8] = [
     (&["eval"], Streams::Reference, true),
     (&["record"], Streams::Reference, false),
@@ -151,7 +151,7 @@ const EPISODES: [(&[&str], Streams, bool); 8] = [
     (&["lm", "grpo"], Streams::Independent, false),
 ];
 
-/// Returns the command whose help names tasks, policies and defaults of a world.
+/// Returns the command whose help names the tasks, policies and defaults of a world.
 fn with_world_help(root: Command, world: WorldName) -> Command {
     in_world!(world, W => {
         EPISODES.into_iter().fold(root, |root, (path, streams, evaluates)| {
@@ -161,11 +161,11 @@ fn with_world_help(root: Command, world: WorldName) -> Command {
     })
 }
 
-/// Changes a command that lies below others.
+/// Applies `change` to the subcommand at `path`.
 fn at(command: Command, path: &[&str], change: &dyn Fn(Command) -> Command) -> Command {
     match path {
         [] => change(command),
-        // `mut_subcommand` would put it behind the others.
+        // `mut_subcommand` would move it behind the others.
         [first, rest @ ..] => command.mut_subcommands(|next| {
             if next.get_name() == *first {
                 at(next, rest, change)
@@ -190,7 +190,7 @@ fn of_world<W: Evaluated>(command: Command, streams: Streams, task: Option<&str>
             } else {
                 format!(": {}", tasks.join(", "))
             };
-            // A trace has no default: it is of one task.
+            // A trace plays a single task and has no default.
             let usual = task.filter(|_| {
                 arg.get_help()
                     .is_some_and(|help| help.to_string().contains("or all"))
@@ -209,7 +209,7 @@ fn default(value: &str) -> String {
     format!(" [default: {value}]")
 }
 
-/// Returns the option with something added to its help.
+/// Returns the option with `more` appended to its help.
 fn with_help(arg: Arg, more: &str) -> Arg {
     let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
     arg.help(help + more)

@@ -7,24 +7,28 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Result;
 use sentinel_trainer::Error;
 
-/// A run that was asked to stop, and did: exit code 130, as of a program that Ctrl-C ended.
+/// The error of a run that stopped on request: exit code 130, as of a program that Ctrl-C ended.
 #[derive(Debug, thiserror::Error)]
-#[error("interrupted; go on with --resume-from-checkpoint")]
+#[error("interrupted; continue with --resume-from-checkpoint")]
 pub(crate) struct Interrupted;
 
-/// Says that a run was stopped, and how to go on.
+/// Prints that a run was stopped and how to resume it, and returns [`Interrupted`].
 pub(crate) fn interrupted(folder: &Path) -> anyhow::Error {
     let folder = folder.display();
-    // Nobody is left to tell when this fails.
+    // A failure of standard error cannot be reported anywhere.
     let _ = writeln!(
         stderr(),
-        "stopped; {folder} holds a checkpoint: go on with --resume-from-checkpoint"
+        "stopped; {folder} holds a checkpoint: continue with --resume-from-checkpoint"
     );
     Interrupted.into()
 }
 
-/// Set by the first Ctrl-C, when a run writes a checkpoint and stops. The second one ends the program.
-#[expect(clippy::exit, reason = "whoever asks twice does not want to wait")]
+/// Returns a flag that the first Ctrl-C sets, so that a run writes a checkpoint and stops. The
+/// second Ctrl-C ends the program.
+///
+/// # Errors
+/// Returns an error if the signal handler's runtime cannot start.
+#[expect(clippy::exit, reason = "the second Ctrl-C must not wait")]
 pub(crate) fn on_interrupt() -> Result<&'static AtomicBool> {
     static STOP: AtomicBool = AtomicBool::new(false);
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -37,8 +41,11 @@ pub(crate) fn on_interrupt() -> Result<&'static AtomicBool> {
                 if STOP.swap(true, Ordering::Relaxed) {
                     std::process::exit(130);
                 }
-                // Nobody is left to tell when this fails.
-                let _ = writeln!(stderr(), "stopping after this step; again to stop at once");
+                // A failure of standard error cannot be reported anywhere.
+                let _ = writeln!(
+                    stderr(),
+                    "stopping after this step; press Ctrl-C again to stop at once"
+                );
             }
         });
     });

@@ -1,4 +1,4 @@
-//! The commands of language models: what they print, and Ctrl-C.
+//! The commands of language models: their output, and Ctrl-C.
 
 use std::path::PathBuf;
 
@@ -30,9 +30,9 @@ use super::interrupt::{interrupted, on_interrupt};
 use super::lm_estimate::print_estimates;
 use super::lm_view::View;
 
-/// The folder of a run that is not told another.
+/// The default output folder of a run.
 const OUTPUTS: &str = "outputs/lm";
-/// The variable that stands for --allow-fallback.
+/// The environment variable that has the effect of --allow-fallback.
 const FALLBACK: &str = "SENTINEL_ALLOW_TRAIN_FALLBACK";
 
 /// The command line of `sentinel lm sft`.
@@ -67,7 +67,7 @@ pub(crate) struct MergeCommand {
     /// The base model: a local folder, or a name on the Hugging Face Hub
     #[arg(long, aliases = ["model-name-or-path", "model-id"], value_name = "MODEL")]
     model: String,
-    /// The adapter's folder
+    /// The folder of the adapter
     #[arg(long, alias = "adapter-dir", value_name = "DIR")]
     adapter: PathBuf,
     /// The folder to write
@@ -94,7 +94,7 @@ pub(crate) struct RolloutCommand {
     generation: GenerationArgs,
 }
 
-/// Which options the command line or the file says something of.
+/// Returns, for each of `names`, `true` if the command line or the file of options sets it.
 fn says<const N: usize>(
     run: &RunDirArgs,
     names: [&str; N],
@@ -107,7 +107,8 @@ fn says<const N: usize>(
     }))
 }
 
-/// Flags over the file, over the run that is resumed, over defaults.
+/// Returns the options: the command line overrides the file, the file overrides the resumed run,
+/// and that overrides the defaults.
 fn options<T>(run: &RunDirArgs, options: &T, matches: &ArgMatches) -> Result<T, RunError>
 where
     T: Args + Serialize + DeserializeOwned,
@@ -128,14 +129,14 @@ where
     if saved.is_none() {
         return overlaid(options, Some((file, base)), given);
     }
-    // The file counts as if it had been typed, and what was typed counts more.
+    // The file has the precedence of the command line over the saved run, but below typed options.
     let resumed = overlaid(options, saved, |_| false)?;
     let with_file = overlaid(&resumed, Some((file, base)), |_| false)?;
     let typed = serde_json::to_value(with_file).map_err(Error::from)?;
     overlaid(options, Some((file, typed)), given)
 }
 
-/// `sentinel lm corpus`
+/// Runs `sentinel lm corpus`, which writes demonstrations.
 pub(crate) fn corpus(config: &CorpusConfig) -> Result<()> {
     let bar = Bar::new(Some(config.episodes()?));
     let summary = corpus::demonstrate(config, &|| bar.step())?;
@@ -143,7 +144,7 @@ pub(crate) fn corpus(config: &CorpusConfig) -> Result<()> {
     print(&format!("wrote {}: {summary}\n", config.out.display()))
 }
 
-/// `sentinel lm init`
+/// Runs `sentinel lm init`, which creates a model.
 pub(crate) fn init(options: &InitOptions) -> Result<()> {
     let (mut texts, mut provenance) = (Vec::new(), Provenance::new());
     if let Some(data) = &options.data {
@@ -162,7 +163,7 @@ pub(crate) fn init(options: &InitOptions) -> Result<()> {
     ))
 }
 
-/// `sentinel lm sft`
+/// Runs `sentinel lm sft`, which fine-tunes a model.
 pub(crate) fn sft(command: &SftCommand, matches: &ArgMatches) -> Result<()> {
     let mut config = options(&command.run_dir, &command.config, matches)?;
     allow_fallback(&mut config.run);
@@ -173,7 +174,7 @@ pub(crate) fn sft(command: &SftCommand, matches: &ArgMatches) -> Result<()> {
     finish(done, &view, &dir, &config)
 }
 
-/// `sentinel lm grpo`
+/// Runs `sentinel lm grpo`, which trains a model by playing.
 pub(crate) fn grpo(command: &GrpoCommand, matches: &ArgMatches) -> Result<()> {
     let mut config = options(&command.run_dir, &command.config, matches)?;
     if command.dry_run {
@@ -191,7 +192,7 @@ pub(crate) fn grpo(command: &GrpoCommand, matches: &ArgMatches) -> Result<()> {
     finish(done, &view, &dir, &config)
 }
 
-/// `sentinel lm merge`
+/// Runs `sentinel lm merge`, which adds an adapter to its base model.
 pub(crate) fn merge(command: &MergeCommand) -> Result<()> {
     let folder = find_model(&command.model, &HubOptions::from_environment())?;
     let mut model = Qwen2::load(&folder, &burn::tensor::Device::flex())?;
@@ -208,7 +209,7 @@ pub(crate) fn merge(command: &MergeCommand) -> Result<()> {
     ))
 }
 
-/// `sentinel lm eval`
+/// Runs `sentinel lm eval`, which prints the scores of a model.
 pub(crate) fn eval(config: &PlayConfig) -> Result<()> {
     if let Some(path) = &config.out {
         lm_agent::check_replaces(path)?;
@@ -217,18 +218,18 @@ pub(crate) fn eval(config: &PlayConfig) -> Result<()> {
     let played = lm_agent::play(config, &|| bar.step())?;
     drop(bar);
     let text = serde_json::to_string_pretty(&played).map_err(Error::from)? + "\n";
-    // The file first: whoever reads the output may stop before its end.
+    // Write the file first: a reader of the output may stop before its end.
     if let Some(path) = &config.out {
         files::write(path, text.as_bytes())?;
     }
     print(&text)
 }
 
-/// `sentinel lm rollout`
+/// Runs `sentinel lm rollout`, which plays episodes as training does.
 pub(crate) fn rollout(command: &RolloutCommand) -> Result<()> {
-    // clap asks for --model with these, unless something is there that excludes it.
+    // clap requires --model with these options, unless an option that excludes it is given.
     if let (None, Some((name, _))) = (&command.model, command.generation.given().next()) {
-        bail!("a script plays: --{name} is for a language model, name one with --model");
+        bail!("a script plays: --{name} is only for language models, so name one with --model");
     }
     let bar = Bar::new(None);
     let found = match &command.model {
@@ -246,7 +247,7 @@ fn allow_fallback(run: &mut RunOptions) {
     run.allow_fallback |= said.eq_ignore_ascii_case("true") || said == "1";
 }
 
-/// What is left when a run is over.
+/// Writes the options, prints the result and reports an interruption after a run.
 fn finish(
     done: Result<Outcome, RunError>,
     view: &View,
@@ -271,8 +272,8 @@ fn finish(
     }
 }
 
-/// `sentinel lm grpo --dry-run`: as `sentinel lm rollout --dry-run`, with the run's own options. Where
-/// nobody says otherwise, of episodes or task, it is the dry run of the reference: five episodes of one
+/// Runs `sentinel lm grpo --dry-run`: `sentinel lm rollout --dry-run` with the run's own options.
+/// Unless episodes or task are given, it is the dry run of the reference: five episodes of one
 /// task.
 fn play_script(config: &GrpoConfig, says_episodes: bool, says_task: bool) -> Result<()> {
     let said = config.episode.episodes.filter(|_| says_episodes);

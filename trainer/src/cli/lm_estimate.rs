@@ -1,4 +1,4 @@
-//! `sentinel lm grpo --estimate`: a table of what a run takes, before anybody waits for a model.
+//! `sentinel lm grpo --estimate`: a table of the memory that a run takes, without loading a model.
 
 use anyhow::Result;
 use clap::ArgMatches;
@@ -9,13 +9,13 @@ use sentinel_trainer::lm::{HubOptions, ModelConfig, find_model};
 
 use super::environments::print;
 
-/// Memory of the accelerators that the table is for, in GB of 10^9 bytes.
+/// The accelerator sizes of the table, in GB of 10^9 bytes.
 const SIZES: [u64; 3] = [16, 24, 80];
-/// What a driver and an allocator keep for themselves.
+/// The share of memory that a driver and an allocator keep.
 const SPARE: f64 = 0.05;
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// Qwen2.5's small models; with --model, that model too, which must be on this machine.
+/// Prints the estimates of Qwen2.5's small models, and of `--model` if it is on this machine.
 pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Result<()> {
     config.check()?;
     let lora = match config.run.named_adapter()? {
@@ -25,7 +25,7 @@ pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Resu
     let mut shapes: Vec<(String, ModelConfig)> = Vec::new();
     let listed = |model: &str| known().iter().any(|(name, _)| model.ends_with(name));
     if matches.value_source("model") == Some(ValueSource::CommandLine) {
-        // An estimate should not fetch gigabytes.
+        // An estimate must not download a model.
         let offline = HubOptions {
             offline: true,
             ..HubOptions::from_environment()

@@ -1,4 +1,4 @@
-//! What is shown while a language model trains: a bar on a terminal, lines in a log.
+//! The progress display of language-model training: a bar on a terminal, lines in a log.
 
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use sentinel_trainer::rl::Metrics;
 
 use super::bar::RunBar;
 
-/// Metrics that are shown, with the words for them.
+/// The metrics that are shown, with their labels.
 const SHOWN: [(&str, &str); 7] = [
     ("loss", "loss"),
     ("reward", "reward"),
@@ -18,10 +18,10 @@ const SHOWN: [(&str, &str); 7] = [
     ("kl", "kl"),
     ("grad_norm", "norm"),
 ];
-/// Seconds between two lines where there is no terminal.
+/// The seconds between two lines without a terminal.
 const PAUSE: u64 = 10;
 
-/// What a person sees.
+/// The progress display of a training run.
 pub(crate) struct View {
     progress: RunBar,
     total: usize,
@@ -39,7 +39,7 @@ impl View {
         }
     }
 
-    /// Whether the run rests on a stand-in for what was asked for.
+    /// Returns `true` if the run uses a stand-in for a requested model or data.
     pub(crate) const fn fallback(&self) -> bool {
         self.fallback
     }
@@ -64,7 +64,7 @@ impl View {
                 self.progress.bar.set_length(*total as u64);
                 if *fallback {
                     self.progress.line(
-                        "fallback: the run rests on a stand-in, sentinel.json in its folder says which",
+                        "fallback: the run uses a stand-in, which sentinel.json in its folder names",
                     );
                 }
                 let from = self.progress.begin(*resumed_at, "step");
@@ -123,7 +123,7 @@ impl View {
     }
 }
 
-/// Memory that the program holds, in GiB, where the system says it as Linux does.
+/// Returns the resident memory of the program in GiB, or `None` on a system without `/proc`.
 fn resident() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;

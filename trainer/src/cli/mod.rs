@@ -1,4 +1,5 @@
-//! The command line: what there is, what older spellings mean, and who answers.
+//! The command line: its commands, the spellings of earlier versions, and the dispatch to the
+//! library.
 
 mod bar;
 mod compact;
@@ -32,7 +33,7 @@ use sentinel_trainer::verify::VerifyConfig;
 /// The name of the program, in help and in completions.
 const NAME: &str = "sentinel";
 
-/// Environments for the oversight of agents: play them, and train policies in them.
+/// Environments for agent oversight: play them, and train policies in them.
 #[derive(Debug, Parser)]
 #[command(name = NAME, version)]
 struct Cli {
@@ -40,7 +41,7 @@ struct Cli {
     command: Command,
 }
 
-/// What the program can do. The groups that `--help` shows are in [`help`].
+/// The commands of the program. The groups that `--help` shows are in [`help`].
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// Play policies on the same seeds and compare them
@@ -54,7 +55,8 @@ pub(crate) enum Command {
     Trace(TraceConfig),
     /// Measure the steps per second of a world on one core
     Bench(BenchConfig),
-    /// Compare rules: the effect of each change on each policy, and whether better policies score better
+    /// Compare rules: the effect of each change on each policy, and whether better policies score
+    /// better
     Rules(RulesConfig),
     /// Compare the stack of agents of world polyguard with its parts
     Ablate(AblateConfig),
@@ -62,12 +64,12 @@ pub(crate) enum Command {
     Train(Box<TrainCommand>),
     /// Train a compact policy by imitation of a teacher along its own episodes (DAgger)
     Imitate(Box<TrainCommand>),
-    /// Train and measure language models
+    /// Train and evaluate language models
     #[command(subcommand)]
     Lm(LmCommand),
     /// Print completions for a shell
     Completions {
-        /// The shell
+        /// The shell to complete for
         #[arg(value_name = "SHELL")]
         shell: clap_complete::Shell,
     },
@@ -75,7 +77,7 @@ pub(crate) enum Command {
     Old(OldCommand),
 }
 
-/// What can be done with replays.
+/// The commands for replays.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum ReplayCommand {
     /// Play every episode again; exit code 1 when a line is bad or a row does not fit
@@ -84,7 +86,7 @@ pub(crate) enum ReplayCommand {
     Manifest(ManifestConfig),
 }
 
-/// What can be done with language models.
+/// The commands for language models.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum LmCommand {
     /// Write the actions of a policy as chat rows for a language model to learn from
@@ -95,15 +97,15 @@ pub(crate) enum LmCommand {
     Sft(Box<lm::SftCommand>),
     /// Train a language model by playing: GRPO on the rewards of a world
     Grpo(Box<lm::GrpoCommand>),
-    /// Measure a language model in episodes: how often it names an action, and its score
+    /// Evaluate a language model: its score, and how often it names an action
     Eval(Box<PlayConfig>),
     /// Add a LoRA adapter to the weights of its base model
     Merge(lm::MergeCommand),
-    /// Play episodes in words as training does, with a language model or a script in its place
+    /// Play episodes as training does, with a language model or a script in its place
     Rollout(Box<lm::RolloutCommand>),
 }
 
-/// The spellings of earlier versions.
+/// The commands of earlier versions.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum OldCommand {
     /// Same as `lm corpus`
@@ -133,10 +135,10 @@ pub(crate) enum OldCommand {
     Rollout(Box<lm::RolloutCommand>),
 }
 
-/// Reads a command line. The second value says which of the command's options were given.
+/// Parses a command line. The second value tells which of the command's options were given.
 ///
 /// # Errors
-/// If the words are no command line, or ask for help or the version.
+/// Returns an error if the words are no valid command line, or ask for help or the version.
 pub(crate) fn parse(words: &[OsString]) -> Result<(Command, ArgMatches), clap::Error> {
     let mut root = help::prepared(Cli::command(), words);
     let matches = root.try_get_matches_from_mut(words)?;
@@ -153,7 +155,7 @@ pub(crate) fn parse(words: &[OsString]) -> Result<(Command, ArgMatches), clap::E
     Ok((command, given.clone()))
 }
 
-/// Reads the options behind the old `sft`, which are those of one of two commands.
+/// Parses the options of the old `sft`, which are those of one of two commands.
 fn parse_old_sft(
     root: &clap::Command,
     words: &[OsString],
@@ -177,7 +179,7 @@ fn parse_old_sft(
                 .hide(true),
         );
     if is_compact {
-        // Where such a run of an earlier version is.
+        // The folder where earlier versions wrote such a run.
         command = command.mut_arg("output_dir", |arg| arg.default_value("outputs/sft"));
     }
     let matches = command.try_get_matches_from_mut(words)?;
@@ -191,7 +193,7 @@ fn parse_old_sft(
 }
 
 impl OldCommand {
-    /// Returns the command by its name of today.
+    /// Returns the command under its current name.
     fn renamed(self) -> Command {
         Command::Lm(match self {
             Self::Corpus(config) => LmCommand::Corpus(config),
@@ -200,17 +202,17 @@ impl OldCommand {
             Self::EvalLm(config) => LmCommand::Eval(config),
             Self::Merge(command) => LmCommand::Merge(command),
             Self::Rollout(command) => LmCommand::Rollout(command),
-            // Read again before, as one of two commands.
+            // `parse` has already turned it into one of two commands.
             sft @ Self::Sft { .. } => return Command::Old(sft),
         })
     }
 }
 
-/// Runs a command. `given` says which of its options were given, which decides between them and a
+/// Runs a command. `given` tells which of its options were given, which decides between them and a
 /// file.
 ///
 /// # Errors
-/// If the command fails.
+/// Returns the error of the command.
 pub(crate) fn run(command: Command, given: &ArgMatches) -> Result<()> {
     match command {
         Command::Eval(config) => environments::eval(&config),
@@ -244,7 +246,7 @@ fn run_lm(command: LmCommand, given: &ArgMatches) -> Result<()> {
     }
 }
 
-/// `sentinel completions`
+/// Runs `sentinel completions`, which prints a shell's completions.
 fn completions(shell: clap_complete::Shell) -> Result<()> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut help::visible(Cli::command()), NAME, &mut text);

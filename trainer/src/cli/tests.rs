@@ -1,17 +1,17 @@
-//! What the command line means, and what its help says.
+//! The meaning of command lines, and the text of the help.
 
 use clap::CommandFactory as _;
 use clap::error::ErrorKind;
 
 use super::*;
 
-/// Reads a line of words.
+/// Parses a command line given as one string.
 fn read(line: &str) -> Result<(Command, ArgMatches), clap::Error> {
     let words = std::iter::once(NAME).chain(line.split_whitespace());
     parse(&words.map(OsString::from).collect::<Vec<_>>())
 }
 
-/// The command of a line, with all its options.
+/// Returns the command of a line, with all its options, as debug text.
 #[track_caller]
 fn meant(line: &str) -> String {
     match read(line) {
@@ -20,7 +20,7 @@ fn meant(line: &str) -> String {
     }
 }
 
-/// What a line prints that is refused, or asks for help.
+/// Returns the message of a line that is refused or asks for help.
 #[track_caller]
 fn answer(line: &str) -> (ErrorKind, String) {
     match read(line) {
@@ -141,7 +141,7 @@ fn older_names_of_options_mean_the_same() {
     }
 }
 
-/// The commands of the manifest of replays, and of the two documents that the program follows.
+/// Checks the commands of the replay manifest and of the two documents that the program follows.
 #[test]
 fn recorded_command_lines_are_still_read() {
     let manifest = include_str!("../../../replays/manifest.json");
@@ -172,7 +172,7 @@ fn recorded_command_lines_are_still_read() {
 fn help_shows_the_defaults_of_the_world() {
     let default = |line: &str, option: &str| {
         let (_, text) = answer(line);
-        // The explanation stands beside a short option, and below one of a group with a long one.
+        // The explanation is beside a short option, and below one of a group with a long option.
         let mut rows = text
             .lines()
             .skip_while(|row| !row.trim().starts_with(option));
@@ -225,10 +225,10 @@ fn help_shows_the_defaults_of_the_world() {
         let row = default(line, option);
         assert!(row.contains(value), "{line}: {row}");
     }
-    // What belongs to the other method is not shown.
+    // The options of the other method are not shown.
     assert_eq!(default("train -h", "--teacher"), "");
     assert_eq!(default("imitate -h", "--vespo-k-pos"), "");
-    // A world that there is not is no reason for the first look to fail.
+    // An unknown world does not break the search for `--world`.
     let (kind, text) = answer("train --world moon");
     assert_eq!(kind, ErrorKind::InvalidValue);
     assert!(
@@ -237,7 +237,7 @@ fn help_shows_the_defaults_of_the_world() {
     );
 }
 
-/// The first lines of the help of every command have a sentence for each option.
+/// Every option of every command has a help text.
 #[test]
 fn every_option_has_a_help_text() {
     fn check(command: &clap::Command) {
@@ -282,13 +282,13 @@ fn mistakes_are_answered_by_clap() {
     );
 }
 
-/// JSON, which options are kept as, has no word for what is not finite.
+/// Options are stored as JSON, which cannot express infinities or nan.
 #[test]
 fn a_number_is_finite() {
     fn options(path: &str, command: &clap::Command, all: &mut Vec<String>) {
         let path = format!("{path} {}", command.get_name());
         for arg in command.get_arguments() {
-            // A number is what has a number as its default, or a parser of one.
+            // An option is numeric if its default is a number, or if it is one of `optional` below.
             let number = arg.get_default_values().iter().any(|text| {
                 let text = text.to_str().unwrap_or_default();
                 text.parse::<f64>().is_ok()

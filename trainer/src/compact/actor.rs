@@ -1,4 +1,4 @@
-//! Acting while training: an episode under way, and a network that plays it.
+//! Acting while training: an episode in progress, and a network that plays it.
 
 use std::ops::Range;
 
@@ -7,26 +7,26 @@ use sentinel_policy::nn::{Choice, Inference, Network, Observe as _, Weights};
 use super::learn::{FeaturesOf, Learn, ObserverOf};
 use crate::rng::{Rng, weighted_index};
 
-/// An episode under way with what its policy remembers. A clone continues from the same point.
+/// An episode in progress with the policy's memory. A clone continues from the same point.
 #[derive(Clone)]
 pub struct Rollout<W: Learn> {
-    /// The episode.
+    /// The episode in its current state.
     pub episode: W,
     observer: ObserverOf<W>,
 }
 
-/// The policy at one observation.
+/// The output of the policy at one observation.
 #[derive(Clone, Debug)]
 pub struct Decision<W: Learn> {
-    /// The input of the network.
+    /// The input features of the network.
     pub features: FeaturesOf<W>,
-    /// Which columns can be chosen.
+    /// `true` for each column that can be chosen.
     pub action_mask: Vec<bool>,
     /// The probability of each column within its factor, at temperature 1.
     pub probabilities: Vec<f64>,
 }
 
-/// A network with buffers to play with.
+/// A network with its inference buffers.
 pub struct Actor<'a, W: Learn> {
     weights: &'a Weights<W::Net>,
     inference: Inference<W::Net>,
@@ -41,13 +41,13 @@ impl<W: Learn> Rollout<W> {
         Self { episode, observer }
     }
 
-    /// Returns whether the episode has ended.
+    /// Returns `true` if the episode has ended.
     #[must_use]
     pub fn is_done(&self) -> bool {
         W::is_done(self.episode.observation())
     }
 
-    /// Takes an action. Nothing happens after the end.
+    /// Applies a choice as the next action; does nothing after the end.
     pub fn step(&mut self, choice: &Choice) {
         let action = W::Net::action(choice, self.episode.observation());
         if self.episode.step(action).is_ok() {
@@ -63,14 +63,14 @@ impl<W: Learn> Rollout<W> {
 }
 
 impl<W: Learn> Decision<W> {
-    /// Samples each factor.
+    /// Samples a value for each factor.
     pub fn sample(&self, rng: &mut Rng) -> Choice {
         W::Net::select(|range: Range<usize>| {
             range.start + rng.weighted_index(&self.probabilities[range])
         })
     }
 
-    /// Samples each factor, the first one at a given place in `[0, 1)` of its distribution.
+    /// Samples a value for each factor, the first one at the quantile `place` in `[0, 1)`.
     pub fn sample_at(&self, place: f64, rng: &mut Rng) -> Choice {
         let mut first = Some(place);
         W::Net::select(|range: Range<usize>| {
@@ -81,7 +81,7 @@ impl<W: Learn> Decision<W> {
 }
 
 impl<'a, W: Learn> Actor<'a, W> {
-    /// An actor with buffers of its own.
+    /// Creates an actor with its own buffers.
     #[must_use]
     pub fn new(weights: &'a Weights<W::Net>) -> Self {
         Self {
@@ -102,7 +102,7 @@ impl<'a, W: Learn> Actor<'a, W> {
         }
     }
 
-    /// Samples actions to the end; returns the number of steps.
+    /// Samples actions until the episode ends; returns the number of steps.
     pub fn finish(&mut self, rollout: &mut Rollout<W>, rng: &mut Rng) -> u64 {
         let mut steps = 0;
         while !rollout.is_done() {
@@ -113,7 +113,8 @@ impl<'a, W: Learn> Actor<'a, W> {
         steps
     }
 
-    /// Takes the most probable value of each factor, to the end; returns the number of steps.
+    /// Takes the most probable value of each factor until the episode ends; returns the number of
+    /// steps.
     pub fn finish_greedily(&mut self, rollout: &mut Rollout<W>) -> u64 {
         let mut steps = 0;
         while !rollout.is_done() {

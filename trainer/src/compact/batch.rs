@@ -1,40 +1,40 @@
-//! The data of one update: observations, and actions taken there with their advantage.
+//! The data of one update: observations, and the actions taken there with their advantages.
 
 use super::learn::{FeaturesOf, Learn};
 
-/// An observation that was acted on.
+/// An observation at which an action was taken.
 #[derive(Clone, Debug)]
 pub struct Sample<W: Learn> {
-    /// The input of the network.
+    /// The input features of the network.
     pub features: FeaturesOf<W>,
-    /// Which columns could be chosen.
+    /// `true` for each column that could be chosen.
     pub action_mask: Vec<bool>,
-    /// Classes that the belief is trained on, see [`Learn::belief_targets`].
+    /// The classes that the belief is trained on, see [`Learn::belief_targets`].
     pub belief_targets: Vec<u8>,
 }
 
 /// One factor of an action taken at a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Token {
-    /// Index of the sample in its batch.
+    /// The index of the sample in its batch.
     pub sample: u32,
-    /// The column that was chosen, see [`Network::SEGMENTS`](sentinel_policy::nn::Network::SEGMENTS).
+    /// The chosen column, see [`Network::SEGMENTS`](sentinel_policy::nn::Network::SEGMENTS).
     pub column: u16,
-    /// Log-probability when it was taken.
+    /// The log-probability of the choice when it was made.
     pub old_logp: f64,
-    /// Log-probability under the reference policy, where one is kept.
+    /// The log-probability under the reference policy, if there is one.
     pub ref_logp: f64,
-    /// How much better than its group it was.
+    /// The advantage of the action over its group.
     pub advantage: f64,
 }
 
 /// Samples with the sequences of tokens chosen there. A sequence is an episode, or a single action
-/// where groups start from one step.
+/// if groups start from one step.
 #[derive(Clone, Debug)]
 pub struct Batch<W: Learn> {
-    /// Observations.
+    /// The observations of the batch.
     pub samples: Vec<Sample<W>>,
-    /// Tokens, sequence by sequence, each pointing to its sample.
+    /// The tokens of each sequence, each with the index of its sample.
     pub sequences: Vec<Vec<Token>>,
 }
 
@@ -48,7 +48,7 @@ impl<W: Learn> Default for Batch<W> {
 }
 
 impl<W: Learn> Batch<W> {
-    /// Appends another batch.
+    /// Appends another batch and shifts the sample indices of its tokens.
     pub fn append(&mut self, mut other: Self) {
         let shift = self.samples.len() as u32;
         self.samples.append(&mut other.samples);

@@ -1,6 +1,5 @@
-//! The state of a run of a compact policy: parameters, the optimizer's moments, the number of updates
-//! done and how far the log had come, so that every other file of the run's folder can be written
-//! again.
+//! The checkpoint of a compact policy's run: parameters, optimizer moments, number of updates and
+//! position in the log, from which every other file of the run's folder can be written again.
 
 use std::path::Path;
 
@@ -17,7 +16,8 @@ use crate::run::{CHECKPOINT, LogPosition};
 
 /// The key of the file's metadata.
 const KEY: &str = "sentinel-checkpoint";
-/// Groups of tensors: parameters, moments, and the policy that training started from.
+/// Prefixes of tensor names: moments, the policy that training started from, the best policy.
+/// Parameters have none.
 const FIRST: &str = "adam.first.";
 const SECOND: &str = "adam.second.";
 const REFERENCE: &str = "reference.";
@@ -30,16 +30,16 @@ struct Header {
     config: TrainConfig,
     done: usize,
     env_steps: u64,
-    /// Optimizer steps.
+    /// The number of optimizer steps.
     time: usize,
     /// The step and the score of the best policy.
     best: Option<(usize, f64)>,
-    /// In checkpoints of earlier versions, the events themselves.
+    /// The position in the log; in checkpoints of earlier versions, the events themselves.
     #[serde(alias = "history")]
     log: LogPosition,
 }
 
-/// A run as it was saved.
+/// A saved state of a run.
 pub struct Checkpoint<W: Learn> {
     header: Header,
     weights: Weights<W::Net>,
@@ -48,10 +48,10 @@ pub struct Checkpoint<W: Learn> {
     best: Option<Best<W::Net>>,
 }
 
-/// Reads the configuration of the run in a folder, whatever its environment.
+/// Reads the configuration of the run in a folder, for any environment.
 ///
 /// # Errors
-/// If there is no checkpoint, or it is cut off or something else.
+/// Returns an error if there is no checkpoint, or the file is truncated or something else.
 pub fn config(folder: &Path) -> Result<TrainConfig, TrainError> {
     let header: Header = checkpoint::read_header(&folder.join(CHECKPOINT), KEY)?;
     Ok(header.config)
@@ -60,7 +60,7 @@ pub fn config(folder: &Path) -> Result<TrainConfig, TrainError> {
 /// Writes the state of a run into its folder.
 ///
 /// # Errors
-/// If it cannot be written; the checkpoint before it stays then.
+/// Returns an error if the file cannot be written; the previous checkpoint then stays.
 pub fn save<W: Learn>(
     trainer: &Trainer<W>,
     log: LogPosition,
@@ -106,7 +106,7 @@ impl<W: Learn> Checkpoint<W> {
     /// Reads the checkpoint of a folder.
     ///
     /// # Errors
-    /// If there is none, or it is cut off or something else.
+    /// Returns an error if there is none, or the file is truncated or something else.
     pub fn read(folder: &Path) -> Result<Self, TrainError> {
         let path = folder.join(CHECKPOINT);
         let (header, tensors) = checkpoint::read(&path, KEY)?;
@@ -119,7 +119,7 @@ impl<W: Learn> Checkpoint<W> {
         let shapes = net.shapes();
         let mut group = |prefix: &str| -> Result<Vec<Vec<f32>>, String> {
             let mut all = vec![Vec::new(); shapes.len()];
-            // Without pooling one shape has no number: nothing is trained there, or kept.
+            // Without pooling one shape is empty: it is neither trained nor stored.
             let kept = |(shape, _): &(&Shape, _)| shape.rows * shape.columns > 0;
             for (shape, values) in shapes.iter().zip(&mut all).filter(kept) {
                 let name = format!("{prefix}{}", shape.name);
@@ -171,10 +171,10 @@ impl<W: Learn> Checkpoint<W> {
         &self.header.config
     }
 
-    /// Returns a trainer that continues the run, and how far its log had come.
+    /// Returns a trainer that continues the run, and the position of its log.
     ///
     /// # Errors
-    /// If the device is not available.
+    /// Returns an error if the device is not available.
     pub fn resume(self) -> Result<(Trainer<W>, LogPosition), TrainError> {
         let mut trainer = Trainer::new(self.header.config, self.weights)?;
         trainer.done = self.header.done;

@@ -1,5 +1,5 @@
-//! `sentinel train` and `sentinel imitate`: flags over a file over defaults, and the environment by its
-//! name.
+//! `sentinel train` and `sentinel imitate`: options from flags, a file and defaults, and the
+//! environment by its name.
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, Id};
@@ -15,8 +15,8 @@ use crate::options::{OptionsError, read_options, renamed};
 use crate::rl::LossArgs;
 use crate::run::RunDirArgs;
 
-/// The command line of a training run. A flag overrides the file, and the file overrides the defaults
-/// or those of --quick.
+/// The command line of a training run. A flag overrides the file, and the file overrides the
+/// defaults or those of --quick.
 #[derive(Clone, Debug, clap::Args)]
 #[command(
     args_override_self = true,
@@ -34,7 +34,7 @@ pub struct TrainCommand {
     pub options: TrainConfig,
 }
 
-/// Returns the folder of a run that is not told another.
+/// Returns the default output folder of a run.
 const fn output_dir(method: Method) -> &'static str {
     match method {
         Method::Grpo => "outputs/grpo",
@@ -42,12 +42,12 @@ const fn output_dir(method: Method) -> &'static str {
     }
 }
 
-/// Returns a command with the options of [`TrainCommand`] whose help shows the defaults of `world`, and
-/// no option of another method.
+/// Returns a command with the options of [`TrainCommand`] whose help shows the defaults of `world`,
+/// and hides the options of other methods.
 #[must_use]
 pub fn with_defaults(command: Command, method: Method, world: WorldName, quick: bool) -> Command {
     let preset = in_world!(world, W => TrainConfig::preset::<W>(method, quick));
-    // Through text: a value would show an f32 with the digits of an f64.
+    // Convert via text: a value would show an f32 with the digits of an f64.
     let text = serde_json::to_string(&preset).unwrap_or_default();
     let fields: Map<String, Value> = serde_json::from_str(&text).unwrap_or_default();
     let command = command.mut_arg("output_dir", |arg| arg.default_value(output_dir(method)));
@@ -79,10 +79,11 @@ pub fn with_defaults(command: Command, method: Method, world: WorldName, quick: 
 }
 
 impl TrainCommand {
-    /// Returns the configuration of the run. `matches` tells flags that were given from defaults.
+    /// Returns the configuration of the run. `matches` distinguishes given flags from defaults.
     ///
     /// # Errors
-    /// If the file, or the checkpoint to resume from, cannot be read, or names no world.
+    /// Returns an error if the file or the checkpoint to resume cannot be read, or the world is
+    /// unknown.
     pub fn config(&self, method: Method, matches: &ArgMatches) -> Result<TrainConfig, TrainError> {
         let from = self.run.config.as_ref().unwrap_or(&self.run.output_dir);
         let failed = |reason: String| Error::checkpoint(from, reason);
@@ -114,8 +115,8 @@ impl TrainCommand {
             .map_err(|error| failed(format!("{error}: see --help")).into())
     }
 
-    /// Checks that `--quick` fits a run that is resumed, whose options count: a run of the full length
-    /// would not become a quick one.
+    /// Checks that `--quick` fits a run that is resumed: the saved options of a full-length run
+    /// take precedence, so it cannot become a quick one.
     fn check_quick(&self, saved: &TrainConfig) -> Result<(), String> {
         let Ok(world) = parse_world(&saved.world) else {
             return Ok(());
@@ -134,7 +135,7 @@ impl TrainCommand {
         Ok(())
     }
 
-    /// Returns the world, whose defaults count: a flag over the file.
+    /// Returns the world whose defaults apply; a flag overrides the file.
     fn world(&self, file: &Map<String, Value>, matches: &ArgMatches) -> Result<WorldName, Error> {
         let flag = matches.value_source("world") == Some(ValueSource::CommandLine);
         let name = match file.get("world").and_then(Value::as_str) {
@@ -148,7 +149,7 @@ impl TrainCommand {
 /// Returns the world of a configuration.
 ///
 /// # Errors
-/// If there is no world of its name.
+/// Returns an error if no world has the configured name.
 pub fn world(config: &TrainConfig) -> Result<WorldName, Error> {
     parse_world(&config.world).map_err(|reason| Error::argument("--world", reason))
 }

@@ -1,5 +1,5 @@
-//! The configuration of a training run: one struct for the file, the flags and the first line of the
-//! log. Names and meanings are those of TRL where TRL has them.
+//! The configuration of a training run: one struct for the file, the flags and the first line of
+//! the log. Names and meanings are those of TRL where TRL has them.
 
 use sentinel_env::polyguard::AXES;
 use sentinel_env::rules::Rules;
@@ -20,7 +20,7 @@ use crate::rl::config::{LossConfig, LossType};
 use crate::run::{Cadence, SAVE_TOTAL_LIMIT};
 use crate::{Error, SeedRange, seeds};
 
-/// How a policy is trained.
+/// The algorithm that trains a policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
@@ -32,41 +32,42 @@ pub enum Method {
     Sft,
 }
 
-/// How the advantage of an action is estimated.
+/// The estimator of an action's advantage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
 pub enum Advantage {
-    /// The score of its whole episode against the other episodes of its group: plain GRPO.
+    /// The score of the whole episode minus that of the other episodes of its group: plain GRPO.
     Episode,
-    /// The reward from its step on against that of the other members at the same step.
+    /// The reward from this step on, minus that of the other members at the same step.
     RewardToGo,
-    /// The score of its continuation rollout against those of other actions from the same snapshot.
+    /// The score of the continuation rollout minus those of other actions from the same snapshot.
     #[default]
     Step,
 }
 
-/// How continuation rollouts choose actions after the one that is learned from.
+/// The rule by which continuation rollouts choose actions after the one that is trained on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
 pub enum Continuation {
-    /// By sampling: the value of the action for the policy that explores.
+    /// Sampled actions: estimates the value of the action under the exploring policy.
     #[default]
     Sampled,
-    /// Greedily: the value of the action for the policy that will play, with far less noise.
+    /// Greedy actions: estimates the value under the policy that will be deployed, with far less
+    /// noise.
     Greedy,
 }
 
-/// How the learning rate changes.
+/// The schedule of the learning rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
 pub enum Schedule {
-    /// Linearly to 0 at the last step.
+    /// Decays linearly to 0 at the last step.
     #[default]
     Linear,
-    /// Not at all.
+    /// Keeps the initial value.
     Constant,
 }
 
@@ -94,16 +95,16 @@ fields! {
         #[arg(value_name = "RULES")]
         #[arg(help_heading = EPISODES)]
         rules: String = "reference".to_owned(),
-        /// Tasks of the world with commas between, or all
+        /// Tasks of the world, separated by commas, or all
         #[serde(alias = "tasks", skip_serializing_if = "String::is_empty")]
         #[arg(alias = "tasks", value_name = "TASKS")]
         #[arg(help_heading = EPISODES)]
         task: String = String::new(),
-        /// Tasks of these sub-environments, with commas between (world polyguard)
+        /// Tasks of these sub-environments, separated by commas (world polyguard)
         #[serde(skip_serializing_if = "String::is_empty")]
         #[arg(help_heading = EPISODES, value_name = "LIST")]
         sub_environment: String = String::new(),
-        /// Tasks of these difficulties, with commas between (world polyguard)
+        /// Tasks of these difficulties, separated by commas (world polyguard)
         #[serde(skip_serializing_if = "String::is_empty")]
         #[arg(help_heading = EPISODES, value_name = "LIST")]
         difficulty: String = String::new(),
@@ -124,46 +125,46 @@ fields! {
         seed: u64 = 1,
         /// Device of the tensors
         device: DeviceName = DeviceName::Cpu,
-        /// Units of each hidden layer
+        /// Number of units of each hidden layer
         #[arg(help_heading = POLICY)]
         hidden: usize = 64,
         /// Pooling between slots (world trust)
         #[arg(help_heading = POLICY)]
         pooling: Pooling = Pooling::Mean,
-        /// What the network sees; no_history is an ablation without earlier steps (world trust)
+        /// Input features; no_history is an ablation without earlier steps (world trust)
         #[arg(help_heading = POLICY)]
         features: FeatureSet = FeatureSet::Full,
-        /// Seeds to learn from, A..B without B
+        /// Seeds to train on, A..B without B
         #[arg(help_heading = EPISODES, value_name = "A..B")]
         train_seeds: SeedRange = seeds::TRAINING,
-        /// Seeds to choose by, while training
+        /// Seeds to validate on while training
         #[arg(help_heading = EPISODES, value_name = "A..B")]
         validation_seeds: SeedRange = seeds::VALIDATION,
-        /// Seeds to report, once, at the end
+        /// Seeds to test on, once, at the end
         #[arg(help_heading = EPISODES, value_name = "A..B")]
         test_seeds: SeedRange = SeedRange::new(1_000, 3_000),
-        /// Updates
+        /// Number of updates of the run
         max_steps: usize = 500,
-        /// Episodes of one update, an equal share of them on each task: a group each, or with advantage
-        /// step snapshots_per_episode groups each
+        /// Episodes of one update, an equal share of them on each task: one group each, or with
+        /// advantage step snapshots_per_episode groups each
         #[serde(alias = "groups_per_update")]
         #[arg(alias = "groups-per-update")]
         episodes_per_update: usize = 384,
-        /// Members of a group
+        /// Number of members of a group
         num_generations: usize = 16,
-        /// step: with advantage step, snapshots of each episode that a group starts from
+        /// step: with advantage step, snapshots of each episode from which groups start
         snapshots_per_episode: usize = 2,
-        /// step: how a continuation rollout acts with advantage step
+        /// step: the rule by which continuation rollouts choose actions with advantage step
         continuation: Continuation = Continuation::Sampled,
-        /// grpo: how an action's advantage is estimated
+        /// grpo: the estimator of an action's advantage
         #[arg(help_heading = LOSS)]
         advantage: Advantage = Advantage::Step,
-        /// grpo: what advantages are divided by
+        /// grpo: the scale that advantages are divided by
         #[arg(help_heading = LOSS)]
         scale_rewards: ScaleRewards = ScaleRewards::Batch,
-        /// Times that an update's episodes are gone through
+        /// Passes over the episodes of an update
         num_iterations: usize = 2,
-        /// Optimizer steps of each time
+        /// Optimizer steps of each pass
         mini_batches: usize = 4,
         /// grpo: the objective and its normalisation
         #[arg(help_heading = LOSS)]
@@ -180,57 +181,57 @@ fields! {
         /// grpo: weight of the divergence from the policy that training started from
         #[arg(help_heading = LOSS)]
         beta: f64 = 0.0,
-        /// Weight of the entropy bonus; goes down with the learning rate
+        /// Weight of the entropy bonus; decays with the learning rate
         #[arg(help_heading = LOSS)]
         entropy_coef: f64 = 0.05,
         /// Weight of the belief's cross-entropy
         #[arg(help_heading = LOSS)]
         belief_coef: f64 = 0.1,
-        /// Step size at the start
+        /// Learning rate at the start
         #[arg(help_heading = OPTIMIZER)]
         learning_rate: f64 = 0.002,
-        /// How the learning rate changes
+        /// Schedule of the learning rate
         #[arg(help_heading = OPTIMIZER)]
         lr_scheduler_type: Schedule = Schedule::Linear,
-        /// Decay of the first moment
+        /// Decay rate of the first moment
         #[arg(help_heading = OPTIMIZER)]
         adam_beta1: f32 = 0.9,
-        /// Decay of the second moment
+        /// Decay rate of the second moment
         #[arg(help_heading = OPTIMIZER)]
         adam_beta2: f32 = 0.999,
-        /// Added to the root of the second moment
+        /// Number added to the root of the second moment
         #[arg(help_heading = OPTIMIZER)]
         adam_epsilon: f32 = 1e-8,
-        /// Decoupled weight decay
+        /// Decoupled weight decay of AdamW
         #[arg(help_heading = OPTIMIZER)]
         weight_decay: f32 = 0.0,
-        /// Largest global norm of a gradient; 0 leaves it as it is
+        /// Largest global norm of a gradient; 0 turns clipping off
         #[arg(help_heading = OPTIMIZER)]
         max_grad_norm: f64 = 1.0,
-        /// Updates between two measurements on the validation seeds
+        /// Updates between two evaluations on the validation seeds
         eval_steps: usize = 25,
         /// Updates between two checkpoints
         save_steps: usize = 25,
-        /// Folders checkpoint-N that are kept, the best one not counted; 0 for none
+        /// Number of folders checkpoint-N to keep, the best one not counted; 0 for none
         save_total_limit: usize = SAVE_TOTAL_LIMIT,
-        /// Measurements without a better score after which the run ends; 0 to run to the end
+        /// Evaluations without a better score after which the run ends; 0 to run to the end
         early_stopping_patience: usize = 0,
     } flatten {
-        /// grpo: further options of the loss, the same for every policy.
+        /// grpo: additional options of the loss, the same for every policy.
         loss_args: LossArgs,
     }
 }
 
 impl TrainConfig {
-    /// Returns the rules.
+    /// Returns the parsed rules.
     ///
     /// # Errors
-    /// If the environment does not know them.
+    /// Returns an error if the environment does not know them.
     pub fn rules<W: World>(&self) -> Result<Rules<W::Change>, TrainError> {
         Rules::parse(&self.rules).map_err(|error| TrainError::Rules(error.to_string()))
     }
 
-    /// Returns the options that choose tasks.
+    /// Returns the options that select tasks.
     #[must_use]
     pub fn selection(&self) -> Selection<'_> {
         fn given(text: &str) -> Option<&str> {
@@ -244,7 +245,8 @@ impl TrainConfig {
             .with_axis(split, given(&self.split))
     }
 
-    /// Returns them as they are typed for a command that calls its tasks `option`.
+    /// Returns the task options as they are typed for a command whose task option is called
+    /// `option`.
     #[must_use]
     pub fn words_for(&self, option: &'static str) -> String {
         Typed(option, self.selection()).to_string()
@@ -253,7 +255,7 @@ impl TrainConfig {
     /// Returns the tasks to play, in order.
     ///
     /// # Errors
-    /// If the environment has no such tasks.
+    /// Returns an error if the environment has no such tasks.
     pub fn selected<W: World>(&self) -> Result<Vec<W::Task>, Error> {
         of_selection::<W>(&self.selection())
     }
@@ -261,13 +263,13 @@ impl TrainConfig {
     /// Returns the names of the tasks to play.
     ///
     /// # Errors
-    /// As [`TrainConfig::selected`].
+    /// Returns the errors of [`TrainConfig::selected`].
     pub fn task_names<W: World>(&self) -> Result<Vec<&'static str>, Error> {
         let tasks = self.selected::<W>()?;
         Ok(tasks.into_iter().map(TaskName::name).collect())
     }
 
-    /// Returns when the run evaluates and saves, and when it stops early.
+    /// Returns the steps at which the run evaluates and saves, and its early stopping.
     #[must_use]
     pub fn cadence(&self) -> Cadence {
         Cadence {
@@ -278,7 +280,7 @@ impl TrainConfig {
         }
     }
 
-    /// Returns the optimizer's options.
+    /// Returns the options of the optimizer.
     #[must_use]
     pub const fn adam(&self) -> AdamOptions {
         AdamOptions {
@@ -290,7 +292,7 @@ impl TrainConfig {
         }
     }
 
-    /// Returns the share of the learning rate and of the entropy bonus that is left at an update.
+    /// Returns the factor in `[0, 1]` of the learning rate and of the entropy bonus at an update.
     #[must_use]
     pub fn schedule(&self, update: usize) -> f64 {
         match self.lr_scheduler_type {
@@ -313,7 +315,8 @@ impl TrainConfig {
         })
     }
 
-    /// Returns the seed of the `index`-th training episode; after the last one the first follows.
+    /// Returns the seed of the `index`-th training episode; after the last seed comes the first
+    /// again.
     #[must_use]
     pub fn training_seed(&self, index: u64) -> u64 {
         self.train_seeds.range().start + index % self.train_seeds.count()
@@ -363,7 +366,7 @@ impl TrainConfig {
         Ok(self.loss(0).check()?)
     }
 
-    /// Describes the first option in which another configuration differs, if one does.
+    /// Describes the first option that differs from those of a saved configuration, if any does.
     #[must_use]
     pub fn differs_from(&self, saved: &Self) -> Option<String> {
         let fields = |config: &Self| match serde_json::to_value(config) {
@@ -376,12 +379,12 @@ impl TrainConfig {
             .find(|(name, value)| theirs.get(*name) != Some(value))?;
         let other = theirs.get(name).cloned().unwrap_or_default();
         Some(format!(
-            "it was made with {name} = {other}, and {value} is asked for: go on with the same, or \
+            "it was made with {name} = {other}, and {value} is asked for: use the same value, or \
              start another run"
         ))
     }
 
-    /// Checks that no seed serves two purposes.
+    /// Checks that no seed belongs to two of the ranges for training, validation and testing.
     pub(super) fn check_seeds(&self) -> Result<(), TrainError> {
         let ranges = [
             ("train_seeds", self.train_seeds),

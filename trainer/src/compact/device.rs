@@ -1,4 +1,4 @@
-//! The device of tensors: chosen when the program runs, among those that it was built with.
+//! The device of tensors, chosen at run time among those that the program was built with.
 
 use std::str::FromStr;
 
@@ -6,20 +6,20 @@ use burn::tensor::Device;
 use sentinel_env::named_enum;
 
 named_enum! {
-    /// A kind of device, by its word on the command line.
+    /// A kind of device, by its name on the command line.
     #[derive(Default)]
     pub enum DeviceName {
-        /// The processor, through burn's flex backend. Bit-identical from run to run.
+        /// The processor, through burn's flex backend; bit-identical from run to run.
         #[default]
         Cpu = "cpu",
         /// A graphics processor through WebGPU: Vulkan, Metal or DirectX.
         Wgpu = "wgpu",
-        /// An NVIDIA graphics processor.
+        /// An NVIDIA graphics processor through CUDA.
         Cuda = "cuda",
     }
 }
 
-/// Returns the devices of this build, with commas between.
+/// Returns the devices of this build, separated by commas.
 #[must_use]
 pub fn available() -> String {
     let built = |name: &DeviceName| match name {
@@ -35,10 +35,10 @@ pub fn available() -> String {
 }
 
 impl DeviceName {
-    /// Opens the device.
+    /// Opens the device and returns its handle.
     ///
     /// # Errors
-    /// If this program was built without it.
+    /// Returns an error if this program was built without the device.
     pub fn open(self) -> Result<Device, DeviceError> {
         match self {
             Self::Cpu => Ok(Device::flex()),
@@ -52,13 +52,13 @@ impl DeviceName {
     }
 }
 
-/// Why a device is not available.
+/// The reason why a device is not available.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
     /// No device has this name.
     #[error("unknown device {0:?}: this build has {have}", have = available())]
     Unknown(String),
-    /// It needs a cargo feature.
+    /// The device needs a cargo feature that is not enabled.
     #[error("device {0} is not in this build, which has {have}: build with `--features {0}`", have = available())]
     NotBuilt(DeviceName),
 }

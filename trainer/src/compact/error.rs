@@ -1,4 +1,4 @@
-//! Errors of training.
+//! Errors of compact training.
 
 use sentinel_policy::nn::ModelError;
 
@@ -6,30 +6,30 @@ use super::device::DeviceError;
 use crate::rl::RlError;
 use crate::{Error, SeedRange};
 
-/// Why training could not start or stopped.
+/// The reason why training could not start or stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {
     /// An option with an invalid value.
     #[error("option {option} should be {allowed}")]
     Option {
-        /// Its name.
+        /// The name of the option.
         option: &'static str,
-        /// The allowed values.
+        /// The allowed values, in words.
         allowed: &'static str,
     },
     /// Two ranges of seeds overlap.
     #[error("{one} {a} and {other} {b} overlap: a seed must not serve both, move one of them")]
     Seeds {
-        /// The name of one.
+        /// The name of the first range.
         one: &'static str,
-        /// The seeds.
+        /// The seeds of the first range.
         a: SeedRange,
-        /// The name of the other.
+        /// The name of the second range.
         other: &'static str,
-        /// The seeds.
+        /// The seeds of the second range.
         b: SeedRange,
     },
-    /// The configuration names another environment.
+    /// The configuration is for another environment.
     #[error("the configuration is for world {found}, and this is {wanted}")]
     World {
         /// The environment of the configuration.
@@ -43,12 +43,12 @@ pub enum TrainError {
     /// A teacher that the world does not have.
     #[error("no teacher {name:?}: the world has {}", known.join(", "))]
     Teacher {
-        /// The name.
+        /// The name that was given.
         name: String,
-        /// The policies that there are.
+        /// The names of the policies that exist.
         known: Vec<String>,
     },
-    /// A teacher from whose actions the network cannot learn.
+    /// A teacher whose actions the network cannot represent.
     #[error(
         "teacher {0} took no action that the network has a choice for (Network::choice_of): name another teacher"
     )]
@@ -59,28 +59,28 @@ pub enum TrainError {
     /// A model that this build cannot run.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// No such device.
+    /// A device that is not available.
     #[error(transparent)]
     NoDevice(#[from] DeviceError),
-    /// The device returned something that is not a number.
+    /// The device returned data that cannot be read as numbers.
     #[error("the device failed: {0}")]
     Device(String),
     /// A loss or gradient is infinite or not a number.
     #[error("the {0} is not finite")]
     NotFinite(&'static str),
-    /// The same, with what is needed to reproduce it.
+    /// A loss or gradient that is not finite, with the information that reproduces it.
     #[error(
         "update {update}: {source}; it played seeds {}..{} of each task; {saved}",
         seeds.start, seeds.end
     )]
     Diverged {
-        /// The update.
+        /// The number of the update.
         update: usize,
-        /// What was not finite.
+        /// The value that was not finite.
         source: Box<TrainError>,
-        /// The seeds of its episodes.
+        /// The range of seeds that the update played.
         seeds: std::ops::Range<u64>,
-        /// Where training can resume from.
+        /// The checkpoint from which training can resume, in words.
         saved: String,
     },
     /// A file cannot be read or written.
@@ -89,7 +89,7 @@ pub enum TrainError {
 }
 
 impl TrainError {
-    /// Adds to a divergence where training can resume from.
+    /// Adds the checkpoint from which training can resume to a divergence.
     pub(super) fn saved(self, folder: &std::path::Path, step: usize) -> Self {
         match self {
             Self::Diverged {

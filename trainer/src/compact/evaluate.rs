@@ -1,4 +1,4 @@
-//! Evaluation while training: the greedy policy, on seeds that are not trained on.
+//! Evaluation while training: the greedy policy on seeds that are not trained on.
 
 use rayon::prelude::*;
 use sentinel_env::Origin;
@@ -12,7 +12,8 @@ use super::learn::{Learn, NamedPolicy};
 use crate::SeedRange;
 pub use crate::run::Scores;
 
-/// Plays every seed of a range on each of the tasks, greedily and with independent streams.
+/// Plays every seed of a range on each task, greedily and with independent streams, and returns the
+/// mean scores.
 #[must_use]
 pub fn evaluate<W: Learn>(
     weights: &Weights<W::Net>,
@@ -27,7 +28,7 @@ pub fn evaluate<W: Learn>(
     })
 }
 
-/// Plays every seed of a range on each of the tasks with a scripted policy.
+/// Plays every seed of a range on each task with a scripted policy, and returns the mean scores.
 #[must_use]
 pub fn evaluate_baseline<W: Learn>(
     policy: &NamedPolicy<W>,
@@ -60,7 +61,7 @@ fn mean<W: Learn>(
                 )
             })
             .collect();
-        // Summed in order: the same on any number of cores.
+        // Summed in order, so that the result is the same on any number of cores.
         scores.iter().sum::<f64>() / scores.len() as f64
     };
     let tasks: Vec<f64> = tasks.iter().map(mean).collect();

@@ -1,4 +1,4 @@
-//! One list of options as a struct for code, for a file and for the command line.
+//! A macro that declares options once for code, for a file and for the command line.
 
 use clap::builder::{
     EnumValueParser, OsStr, PossibleValuesParser, Resettable, TypedValueParser, ValueParser,
@@ -15,9 +15,9 @@ use crate::args::{self, parse_number};
 use crate::rl::advantage::ScaleRewards;
 use crate::rl::config::LossType;
 
-/// Declares a struct whose fields have a line of help and a default, and are read from a file by
-/// their name, and from the command line by their name with dashes. An `#[arg(…)]` on a field
-/// overrides how its flag is read. Structs behind `flatten` add their own fields to the list.
+/// Declares a struct whose fields have a help line and a default, and are read from a file by their
+/// name and from the command line by their name with dashes. An `#[arg(…)]` on a field overrides
+/// how its flag is parsed. Structs after `flatten` add their own fields.
 macro_rules! fields {
     ($(#[$meta:meta])* pub struct $name:ident {
         $($(#[$doc:meta])* $field:ident: $type:ty = $default:expr,)+
@@ -58,27 +58,27 @@ macro_rules! fields {
 
 pub(crate) use fields;
 
-/// Returns a value as it is typed: words without quotes, anything else as in JSON.
+/// Returns a value as it is typed: strings without quotes, anything else as JSON.
 pub(crate) fn display_value(value: &impl Serialize) -> String {
-    // Through text: a value would show an f32 with the digits of an f64.
+    // Convert via text: a value would show an f32 with the digits of an f64.
     let text = serde_json::to_string(value).unwrap_or_else(|error| error.to_string());
     serde_json::from_str::<String>(&text).unwrap_or(text)
 }
 
-/// Returns the default of an option as it is typed: none for an option that is left empty.
+/// Returns the default of an option as it is typed; none for an option that is null.
 pub(crate) fn default_text(value: &impl Serialize) -> Resettable<OsStr> {
     let text = Some(display_value(value)).filter(|text| text != "null");
     text.map(OsStr::from).into()
 }
 
-/// Returns whether an option is left empty by default, which help does not show.
+/// Returns `true` if an option's default is an empty string, which help does not show.
 pub(crate) fn is_empty(value: &impl Serialize) -> bool {
     display_value(value).is_empty()
 }
 
-/// The type of an option, and how its value is read from the command line.
+/// The type of an option, with the parser of its command-line value.
 pub(crate) trait OptionValue: Sized {
-    /// Returns the parser of [`display_value`]'s text.
+    /// Returns a parser of the text that [`display_value`] writes.
     fn parser() -> ValueParser;
 }
 
@@ -110,7 +110,7 @@ parsed_by! {
     FeatureSet: word::<FeatureSet>(["full", "no_history"]),
 }
 
-/// The parser of a value that files call by one of `names`.
+/// Returns a parser of a value that files name by one of `names`.
 fn word<T>(names: impl IntoIterator<Item = &'static str>) -> ValueParser
 where
     T: DeserializeOwned + Clone + Send + Sync + 'static,

@@ -5,15 +5,18 @@
 //! [`Network`](sentinel_policy::nn::Network) and [`Learn`]; [`train`] then runs GRPO on it:
 //!
 //! ```ignore
-//! let config = TrainConfig { max_steps: 100, ..TrainConfig::preset::<MyWorld>(Method::Grpo, false) };
+//! let config = TrainConfig {
+//!     max_steps: 100,
+//!     ..TrainConfig::preset::<MyWorld>(Method::Grpo, false)
+//! };
 //! train::<MyWorld>(&config, &RunDir::new("outputs/mine"), &mut |event| println!("{event:?}"))?;
 //! let model = load_model::<MyNet>("outputs/mine".as_ref())?;
 //! ```
 //!
-//! [`burn`] is the tensor library of [`Learn::forward`]. `run` is the loop of a run; `trainer` holds
-//! the state and one update, for which an algorithm of [`crate::algo`] plays and gives the loss, and `step`
-//! moves the parameters. Rollouts use the plain
-//! forward pass of `sentinel_policy::nn`; only gradients need tensors.
+//! [`burn`] is the tensor library of [`Learn::forward`]. `run` is the loop of a run. `trainer`
+//! holds the state and one update, for which an algorithm of [`crate::algo`] collects rollouts and
+//! computes the loss. `step` updates the parameters. Rollouts use the plain forward pass of
+//! `sentinel_policy::nn`; only gradients need tensors.
 
 pub mod actor;
 pub mod batch;

@@ -1,5 +1,5 @@
-//! A network's parameters as tensors with gradients, and the layers that are computed with them.
-//! Which layers is up to the environment, see [`super::learn::Learn::forward`].
+//! A network's parameters as tensors with gradients, and layers that are computed with them. The
+//! environment composes the layers, see [`super::learn::Learn::forward`].
 
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Gradients, Tensor, TensorData};
@@ -13,20 +13,20 @@ pub struct Net<A> {
     config: A,
     device: Device,
     shapes: Vec<Shape>,
-    /// `None` where a shape has no number at all.
+    /// The parameter tensors; `None` for an empty shape.
     pub(super) tensors: Vec<Option<Tensor<2>>>,
 }
 
-/// What the network computes for a batch.
+/// The outputs of the network for a batch.
 #[derive(Clone, Debug)]
 pub struct Outputs {
-    /// `[batch, columns]`: logits of all columns.
+    /// The logits of all columns, `[batch, columns]`.
     pub logits: Tensor<2>,
-    /// `[batch * rows, classes]`: logits of the belief, where the network has one.
+    /// The logits of the belief, `[batch * rows, classes]`, if the network has one.
     pub beliefs: Option<Tensor<2>>,
 }
 
-/// Brings numbers, row by row, to a device.
+/// Copies numbers, row by row, to a device.
 #[must_use]
 pub fn tensor(values: Vec<f32>, shape: [usize; 2], device: &Device) -> Tensor<2> {
     Tensor::from_data(TensorData::new(values, shape), device)
@@ -39,7 +39,7 @@ pub(super) fn numbers<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, Tra
 }
 
 impl<A: Architecture> Net<A> {
-    /// Brings weights to a device, with gradients when the device keeps them.
+    /// Copies weights to a device as tensors with gradients.
     #[must_use]
     pub fn new(weights: &Weights<A>, device: &Device) -> Self {
         let place = |(shape, values): (Shape, &[f32])| {
@@ -59,7 +59,7 @@ impl<A: Architecture> Net<A> {
         }
     }
 
-    /// Returns the shape of the network.
+    /// Returns the architecture of the network.
     #[must_use]
     pub const fn config(&self) -> &A {
         &self.config
@@ -74,7 +74,7 @@ impl<A: Architecture> Net<A> {
     /// Reads the parameters as plain numbers.
     ///
     /// # Errors
-    /// If the device cannot be read.
+    /// Returns an error if the device cannot be read.
     pub fn weights(&self) -> Result<Weights<A>, TrainError> {
         let read = |tensor: &Option<Tensor<2>>| match tensor {
             Some(tensor) => numbers(tensor.clone()),
@@ -103,8 +103,8 @@ impl<A: Architecture> Net<A> {
         self.product(x, weight) + self.parameter(bias)
     }
 
-    /// Computes `relu(rows W + shared)` for `rows` of shape `[batch * rows, inputs]` and `shared` of
-    /// shape `[batch, hidden]`: `[batch, rows, hidden]`.
+    /// Computes `relu(rows W + shared)`, `[batch, rows, hidden]`, from `rows`,
+    /// `[batch * rows, inputs]`, and `shared`, `[batch, hidden]`.
     #[must_use]
     pub fn set_layer(&self, rows: Tensor<2>, weight: usize, shared: Tensor<2>) -> Tensor<3> {
         let [batch, hidden] = shared.dims();
@@ -114,7 +114,7 @@ impl<A: Architecture> Net<A> {
         relu(own + shared.reshape([batch, 1, hidden]))
     }
 
-    /// Returns a parameter, by its index into the shapes.
+    /// Returns a parameter by its index into the shapes; zeros for an empty shape.
     #[must_use]
     pub fn parameter(&self, index: usize) -> Tensor<2> {
         match &self.tensors[index] {

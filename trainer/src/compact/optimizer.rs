@@ -7,18 +7,18 @@ use sentinel_policy::nn::Architecture;
 use super::TrainError;
 use super::net::{Net, numbers, tensor};
 
-/// The options, with the names and defaults of TRL.
+/// The options of AdamW, with the names and defaults of TRL.
 #[derive(Clone, Copy, Debug)]
 pub struct AdamOptions {
-    /// Decay of the first moment.
+    /// The decay rate of the first moment.
     pub adam_beta1: f32,
-    /// Decay of the second moment.
+    /// The decay rate of the second moment.
     pub adam_beta2: f32,
-    /// Added to the root of the second moment.
+    /// The number added to the root of the second moment.
     pub adam_epsilon: f32,
-    /// Decoupled weight decay.
+    /// The decoupled weight decay.
     pub weight_decay: f32,
-    /// Largest global norm of a gradient; 0 leaves it as it is.
+    /// The largest global norm of a gradient; 0 turns clipping off.
     pub max_grad_norm: f64,
 }
 
@@ -32,16 +32,16 @@ pub struct Optimizer {
 /// The moments of one parameter as plain numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Moments {
-    /// Steps taken.
+    /// The number of steps taken.
     pub time: usize,
-    /// Mean of gradients.
+    /// The running mean of gradients.
     pub first: Vec<f32>,
-    /// Mean of their squares.
+    /// The running mean of squared gradients.
     pub second: Vec<f32>,
 }
 
 impl Optimizer {
-    /// An optimizer before its first step.
+    /// Creates an optimizer before its first step.
     #[must_use]
     pub fn new(options: &AdamOptions, parameters: usize) -> Self {
         let rule = AdamWConfig::new()
@@ -57,11 +57,11 @@ impl Optimizer {
         }
     }
 
-    /// Takes a step; returns the norm of the gradient before it was clipped. Nothing changes when
-    /// that is not finite.
+    /// Takes a step; returns the norm of the gradient before clipping. A norm that is not finite
+    /// leaves the parameters unchanged.
     ///
     /// # Errors
-    /// If the device cannot be read.
+    /// Returns an error if the device cannot be read.
     pub fn step<A: Architecture>(
         &mut self,
         net: &mut Net<A>,
@@ -78,7 +78,8 @@ impl Optimizer {
             return Ok(norm);
         }
         let clip = self.max_grad_norm > 0.0 && norm > self.max_grad_norm;
-        // As torch does: a little more than the norm, so that the result stays below the bound.
+        // As torch does: divide by slightly more than the norm, so that the result stays below the
+        // bound.
         let scale = clip.then(|| self.max_grad_norm / (norm + 1e-6));
         let all = net.tensors.iter_mut().zip(gradients).zip(&mut self.states);
         for ((parameter, gradient), state) in all {
@@ -96,10 +97,10 @@ impl Optimizer {
         Ok(norm)
     }
 
-    /// Returns the moments, for a checkpoint; `None` before the first step.
+    /// Returns the moments for a checkpoint; `None` before the first step.
     ///
     /// # Errors
-    /// If the device cannot be read.
+    /// Returns an error if the device cannot be read.
     pub fn moments(&self) -> Result<Vec<Option<Moments>>, TrainError> {
         let plain = |state: &Option<AdamWState<2>>| {
             let Some(state) = state else { return Ok(None) };
@@ -113,7 +114,7 @@ impl Optimizer {
         self.states.iter().map(plain).collect()
     }
 
-    /// Restores the moments of a checkpoint, which fit the shapes.
+    /// Restores the moments of a checkpoint, whose lengths must fit the shapes.
     pub fn restore<A: Architecture>(&mut self, moments: Vec<Option<Moments>>, net: &Net<A>) {
         let states = net.tensors.iter().zip(moments).map(|(parameter, moments)| {
             let (shape, moments) = (parameter.as_ref()?.dims(), moments?);

@@ -22,15 +22,16 @@ use crate::run::{
 };
 use crate::{Error, files};
 
-/// The configuration's file in a run's folder.
+/// The name of the configuration file in a run's folder.
 pub const CONFIG: &str = "config.json";
 
-/// Trains to the end; `listen` is called with every event. The model is the policy that scored best
-/// on the validation seeds (Hugging Face's `load_best_model_at_end`).
+/// Trains to the end and calls `listen` with every event. The resulting model is the policy that
+/// scored best on the validation seeds (Hugging Face's `load_best_model_at_end`).
 ///
 /// # Errors
-/// If the configuration is invalid or for another environment, the folder holds another run, a file
-/// cannot be written, or a number is not finite. The last checkpoint stays valid whatever goes wrong.
+/// Returns an error if the configuration is invalid or for another environment, the folder holds
+/// another run, a file cannot be written, or a number is not finite. The last checkpoint stays
+/// valid in any case.
 pub fn train<W: Learn>(
     config: &TrainConfig,
     run_dir: &RunDir,
@@ -39,10 +40,11 @@ pub fn train<W: Learn>(
     train_until::<W>(config, run_dir, &AtomicBool::new(false), listen)
 }
 
-/// The same as [`train`], until `stop` is set: the run is saved then and can be resumed.
+/// Trains like [`train`] until the end or until `stop` is set; a stopped run is saved and can be
+/// resumed.
 ///
 /// # Errors
-/// As [`train`].
+/// Returns the errors of [`train`].
 pub fn train_until<W: Learn>(
     config: &TrainConfig,
     run_dir: &RunDir,
@@ -67,7 +69,7 @@ pub fn train_until<W: Learn>(
     run(&mut training, &mut log, run_dir, &config.cadence(), stop)
 }
 
-/// A trainer, and whether its model rests on a fallback.
+/// A trainer, with a flag for a model that was trained with a fallback.
 struct CompactRun<W: Learn> {
     trainer: Trainer<W>,
     fallback: bool,
@@ -155,7 +157,7 @@ impl<W: Learn> Training for CompactRun<W> {
 
 fn started<W: Learn>(trainer: &Trainer<W>, fallback: bool) -> Result<Event, Error> {
     let (config, parameters) = (trainer.config(), trainer.weights().count());
-    // Through text: a value would hold an f32 with the digits of an f64.
+    // Convert via text: a value would hold an f32 with the digits of an f64.
     let text = serde_json::to_string(config)?;
     Ok(Event::Started {
         method: match config.method {
@@ -192,7 +194,7 @@ fn finished<W: Learn>(trainer: &Trainer<W>) -> Result<Event, TrainError> {
 /// A trainer at its start or at a checkpoint.
 struct Opened<W: Learn> {
     trainer: Trainer<W>,
-    /// How far the log of the run had come; `None` for a new run.
+    /// The position in the log of a resumed run; `None` for a new run.
     position: Option<LogPosition>,
     lock: RunLock,
 }
@@ -220,7 +222,7 @@ fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, T
         "" => Weights::init(W::net(config), config.seed),
         folder => start_from::<W>(config, Path::new(folder))?,
     };
-    // The device is opened before anything is written.
+    // Open the device before writing anything.
     let trainer = Trainer::new(config.clone(), start)?;
     let lock = run_dir.lock()?;
     let text = serde_json::to_string_pretty(config).map_err(Error::from)? + "\n";

@@ -9,16 +9,16 @@ use super::net::{Net, Outputs, tensor};
 /// A batch of sets of rows on a device.
 #[derive(Clone, Debug)]
 pub struct SetInputs {
-    /// `[batch * rows, features]`.
+    /// The features of the rows, `[batch * rows, features]`.
     rows: Tensor<2>,
-    /// `[batch * rows, 1]`: 1 where a row counts, else 0.
+    /// The mask of the rows, `[batch * rows, 1]`: 1 for a row that counts, else 0.
     counts: Tensor<2>,
-    /// `[batch, 1]`: one over the number of rows that count.
+    /// The reciprocal of the number of rows that count, `[batch, 1]`.
     share: Tensor<2>,
 }
 
 impl SetInputs {
-    /// Brings the features of alternatives to a device.
+    /// Copies the features of alternatives to a device.
     #[must_use]
     pub fn new<'a, E: ChoiceSet>(
         features: impl Iterator<Item = &'a SetFeatures>,
@@ -28,8 +28,8 @@ impl SetInputs {
         Self::from_sets(sets, E::SCHEMA.width(), device)
     }
 
-    /// Brings sets of equally many rows to a device: of each the features, `width` for each row, and
-    /// which rows count.
+    /// Copies sets with equally many rows to a device. Each set is its features, `width` per row,
+    /// and the mask of rows that count.
     #[must_use]
     pub fn from_sets<'a>(
         sets: impl Iterator<Item = (&'a [f32], &'a [bool])>,
@@ -65,8 +65,8 @@ impl SetInputs {
         self.logits(net, &LAYERS, shared)
     }
 
-    /// Computes the logits of all rows, `[batch, rows]`, where `shared`, `[batch, hidden]`, is what the
-    /// rows of a set have in common. The formula is at [`SetLayers`].
+    /// Computes the logits of all rows, `[batch, rows]`, by the formula at [`SetLayers`]; `shared`,
+    /// `[batch, hidden]`, is the term that the rows of a set have in common.
     #[must_use]
     pub fn logits<A: Architecture>(
         &self,

@@ -1,4 +1,4 @@
-//! One optimizer step: the loss of a mini-batch, its gradient, and the parameters moved.
+//! One optimizer step: the loss of a mini-batch, its gradient, and the update of the parameters.
 
 use std::marker::PhantomData;
 
@@ -13,29 +13,29 @@ use super::net::{Net, numbers, tensor};
 use super::optimizer::Optimizer;
 use crate::rl::Metrics;
 
-/// Added to the logits of columns that cannot be chosen.
+/// The number added to the logits of columns that cannot be chosen.
 const MASKED: f32 = -1e9;
 
-/// Weights of the parts of a step.
+/// The options of an optimizer step.
 #[derive(Clone, Debug)]
 pub struct StepOptions {
-    /// Weight of the belief's cross-entropy.
+    /// The weight of the belief's cross-entropy.
     pub belief_coef: f64,
-    /// Step size.
+    /// The learning rate of the step.
     pub learning_rate: f64,
 }
 
-/// A loss, and its gradient with respect to the log-probabilities `[samples, columns]` and entropies
-/// `[samples, factors]`.
+/// A loss, and its gradient with respect to the log-probabilities `[samples, columns]` and
+/// entropies `[samples, factors]`.
 #[derive(Clone, Debug)]
 pub struct LossGrad {
     /// The loss of the mini-batch.
     pub loss: f64,
-    /// Gradient with respect to the log-probabilities.
+    /// The gradient with respect to the log-probabilities.
     pub by_logp: Vec<f32>,
-    /// Gradient with respect to the entropies, where the loss depends on them.
+    /// The gradient with respect to the entropies, if the loss depends on them.
     pub by_entropy: Option<Vec<f32>>,
-    /// What is logged about the mini-batch.
+    /// The logged metrics of the mini-batch.
     pub metrics: Metrics,
 }
 
@@ -48,11 +48,12 @@ struct PolicyOutputs {
 
 /// Takes one optimizer step on the sequences `rows` of a batch; returns its metrics.
 ///
-/// `policy_loss` computes the policy's part of the loss from log-probabilities `[samples, columns]` and
-/// entropies `[samples, factors]`.
+/// `policy_loss` computes the policy's part of the loss from log-probabilities `[samples, columns]`
+/// and entropies `[samples, factors]`.
 ///
 /// # Errors
-/// If the loss or the gradient is not finite; the parameters are as they were then.
+/// Returns an error if the loss or the gradient is not finite; the parameters then stay as they
+/// were.
 pub fn step<W: Learn>(
     net: &mut Net<W::Net>,
     optimizer: &mut Optimizer,
@@ -74,7 +75,7 @@ pub fn step<W: Learn>(
 
     let size = [chosen.samples.len(), <W::Net as Network>::LOGITS];
     let device = net.device().clone();
-    // The gradient of the pure function, carried through the network.
+    // Propagate the gradient of the pure function through the network.
     let mut objective = (outputs.logps * tensor(by_logp, size, &device)).sum();
     if let Some(by_entropy) = by_entropy {
         let by_entropy = tensor(
@@ -107,7 +108,7 @@ pub fn step<W: Learn>(
     Ok(metrics)
 }
 
-/// Runs the network on samples; masked columns have no probability.
+/// Runs the network on samples; masked columns get probability 0.
 fn policy_outputs<W: Learn>(net: &Net<W::Net>, batch: &Batch<W>, samples: &[u32]) -> PolicyOutputs {
     let of = |index: &u32| &batch.samples[*index as usize];
     let inputs = W::inputs(samples.iter().map(|i| &of(i).features), net.device());
@@ -143,7 +144,7 @@ fn policy_outputs<W: Learn>(net: &Net<W::Net>, batch: &Batch<W>, samples: &[u32]
     }
 }
 
-/// Computes the cross-entropy of the belief against the hidden state, mean over its rows.
+/// Computes the cross-entropy of the belief against the hidden state, averaged over its rows.
 fn belief_loss<W: Learn>(logits: Tensor<2>, batch: &Batch<W>, samples: &[u32]) -> Tensor<1> {
     let truth: Vec<i32> = (samples.iter())
         .flat_map(|index| &batch.samples[*index as usize].belief_targets)
@@ -156,16 +157,16 @@ fn belief_loss<W: Learn>(logits: Tensor<2>, batch: &Batch<W>, samples: &[u32]) -
     -log_softmax(logits, 1).gather(1, truth).mean()
 }
 
-/// Some sequences of a batch as a table of tokens, and the samples that they need.
+/// Some sequences of a batch as a table of tokens, with the samples that they refer to.
 pub struct TokenTable<'a, W: Learn> {
     environment: PhantomData<W>,
-    /// Tokens by sequence.
+    /// The tokens of each sequence.
     pub rows: Vec<&'a [Token]>,
-    /// Length of the longest sequence.
+    /// The length of the longest sequence.
     pub width: usize,
-    /// Indices into the batch's samples, none twice.
+    /// Indices into the batch's samples, without duplicates.
     pub samples: Vec<u32>,
-    /// For each position of the table, where its sample stands in `samples`.
+    /// For each cell of the table, the position of its sample in `samples`.
     places: Vec<u32>,
     /// The factor that each column belongs to.
     factor_of_column: Vec<u8>,
@@ -204,8 +205,8 @@ impl<'a, W: Learn> TokenTable<'a, W> {
         }
     }
 
-    /// Returns a table of one value per token, `[sequences, width]`; `empty` where a row has none. `value`
-    /// gets the place of the token's sample in `samples`, and the token.
+    /// Returns a table of one value per token, `[sequences, width]`, with `empty` in cells without
+    /// a token. `value` gets the position of the token's sample in `samples`, and the token.
     pub fn table<T: Copy>(&self, empty: T, value: impl Fn(usize, &Token) -> T) -> Vec<T> {
         let mut table = vec![empty; self.places.len()];
         for (cell, place, token) in self.cells() {
@@ -214,7 +215,7 @@ impl<'a, W: Learn> TokenTable<'a, W> {
         table
     }
 
-    /// Iterates over the tokens: position in the table, place of the sample in `samples`, token.
+    /// Iterates over the tokens: index of the cell, position of the sample in `samples`, token.
     pub fn cells(&self) -> impl Iterator<Item = (usize, usize, &'a Token)> {
         (self.rows.iter().enumerate()).flat_map(move |(row, tokens)| {
             tokens.iter().enumerate().map(move |(column, token)| {

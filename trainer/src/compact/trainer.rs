@@ -1,4 +1,4 @@
-//! The trainer: state between updates, and the update itself.
+//! The trainer: the state between updates, and the update itself.
 
 use sentinel_policy::nn::Weights;
 
@@ -14,42 +14,42 @@ use crate::algo::imitation;
 use crate::rl::Metrics;
 use crate::rng::Rng;
 
-/// Seeds the order of mini-batches; no update has this number.
+/// The seed of the order of mini-batches; no update has this number.
 const ORDER: u64 = u64::MAX - 1;
 
-/// Everything that changes from update to update.
+/// The state that changes from update to update.
 pub struct Trainer<W: Learn> {
     pub(super) config: TrainConfig,
     pub(super) net: Net<W::Net>,
     pub(super) optimizer: Optimizer,
     /// The parameters as plain numbers, for playing.
     pub(super) weights: Weights<W::Net>,
-    /// The policy that training started from, where the divergence from it is penalized.
+    /// The policy that training started from, if the divergence from it is penalized.
     pub(super) reference: Option<Weights<W::Net>>,
-    /// Updates done.
+    /// The number of updates done.
     pub(super) done: usize,
-    /// Environment steps taken for them.
+    /// The number of environment steps taken so far.
     pub(super) env_steps: u64,
-    /// The policy that scored best on the validation seeds so far.
+    /// The policy with the best score on the validation seeds so far.
     pub(super) best: Option<Best<W::Net>>,
 }
 
-/// A policy of an earlier update.
+/// The best policy so far, a copy from an earlier update.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Best<A> {
-    /// Updates done by then.
+    /// The number of updates done by then.
     pub step: usize,
-    /// Its score on the validation seeds.
+    /// The mean score on the validation seeds.
     pub score: f64,
-    /// Its parameters.
+    /// The parameters of the policy.
     pub weights: Weights<A>,
 }
 
 impl<W: Learn> Trainer<W> {
-    /// A trainer before its first update.
+    /// Creates a trainer before its first update.
     ///
     /// # Errors
-    /// If an option is invalid, or the device is not available.
+    /// Returns an error if an option is invalid, or the device is not available.
     pub fn new(config: TrainConfig, start: Weights<W::Net>) -> Result<Self, TrainError> {
         config.check::<W>()?;
         let device = config.device.open()?;
@@ -73,7 +73,7 @@ impl<W: Learn> Trainer<W> {
         &self.weights
     }
 
-    /// Keeps the current policy as the best one so far.
+    /// Stores the current policy as the best one so far.
     pub fn keep_best(&mut self, score: f64) {
         self.best = Some(Best {
             step: self.done,
@@ -82,8 +82,8 @@ impl<W: Learn> Trainer<W> {
         });
     }
 
-    /// Returns the policy that scored best on the validation seeds; the current one before any was
-    /// measured.
+    /// Returns the policy with the best score on the validation seeds; the current one before the
+    /// first evaluation.
     #[must_use]
     pub fn best_weights(&self) -> &Weights<W::Net> {
         self.best
@@ -91,7 +91,7 @@ impl<W: Learn> Trainer<W> {
             .map_or(&self.weights, |best| &best.weights)
     }
 
-    /// Returns the configuration.
+    /// Returns the configuration of the run.
     #[must_use]
     pub const fn config(&self) -> &TrainConfig {
         &self.config
@@ -103,16 +103,16 @@ impl<W: Learn> Trainer<W> {
         self.done
     }
 
-    /// Returns whether all updates are done.
+    /// Returns `true` if all updates are done.
     #[must_use]
     pub const fn finished(&self) -> bool {
         self.done >= self.config.max_steps
     }
 
-    /// Plays the episodes of an update and learns from them.
+    /// Plays the episodes of an update and trains on them.
     ///
     /// # Errors
-    /// If a number is not finite; the error names the update and its seeds.
+    /// Returns an error if a number is not finite; it names the update and its seeds.
     pub fn update(&mut self) -> Result<Metrics, TrainError> {
         let update = self.done as u64;
         let collected = match self.config.method {
@@ -138,7 +138,7 @@ impl<W: Learn> Trainer<W> {
         self.done += 1;
         self.env_steps += steps;
         metrics.insert("num_env_steps".into(), self.env_steps as f64);
-        // JSON has no other numbers, and a deviation of nothing is none.
+        // JSON has no infinities or nan; the deviation of an empty set is nan.
         metrics.retain(|_, value| value.is_finite());
         Ok(metrics)
     }
@@ -151,7 +151,7 @@ impl<W: Learn> Trainer<W> {
             learning_rate: self.config.learning_rate * left,
         };
         let (method, loss) = (self.config.method, self.config.loss(self.done));
-        // Sequences that share an observation stay together, so that it is computed once.
+        // Sequences that share an observation stay together, so that the network runs on it once.
         let size = match method {
             Method::Sft => 1,
             Method::Grpo => self.config.num_generations,

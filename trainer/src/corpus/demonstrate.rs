@@ -1,9 +1,10 @@
-//! `sentinel lm corpus`: what a scripted policy does, as chat rows to learn from.
+//! `sentinel lm corpus`: the actions of a scripted policy as chat rows for training.
 //!
-//! A row is one step: the prompt, and the action as the model is to say it, in TRL's conversational
-//! prompt and completion form, of which only the completion is trained. With `--random-action-prob` some
-//! steps take a random action in place of the label, so that states are seen from which the policy has to
-//! recover (the noise of DART, 1703.09327); labels are the policy's throughout.
+//! A row is one step: the prompt, and the action in the format that the model should write, in
+//! TRL's conversational prompt and completion form, of which only the completion is trained. With
+//! `--random-action-prob` some steps take a random action in place of the label, so that the corpus
+//! covers states from which the policy has to recover (the noise of DART, arXiv:1703.09327); labels
+//! are always the policy's.
 
 use sentinel_env::Named;
 use sentinel_env::Origin;
@@ -26,17 +27,17 @@ use crate::provenance::Provenance;
 use crate::rng::Rng;
 use crate::{EpisodeArgs, Error, Progress, SeedRange, chosen, files};
 
-/// Episodes that are held in memory at a time.
+/// The number of episodes that are held in memory at a time.
 const CHUNK: usize = 256;
 
 /// The seeds that are played by default.
 const SEEDS: SeedRange = SeedRange::new(100_000, 100_100);
 
-/// What to write.
+/// The configuration of `sentinel lm corpus`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(
     mut_arg("task", |arg| arg.help(
-        "Tasks of the world with commas between, or all; of polyguard without what is held out"
+        "Tasks of the world, separated by commas, or all; in polyguard without the held-out part"
     )),
     mut_arg("seeds", |arg| with_default(arg.help(
         "Seeds of each task, among those for training: A..B without B, or A..=B with B"
@@ -44,14 +45,14 @@ const SEEDS: SeedRange = SeedRange::new(100_000, 100_100);
     mut_arg("streams", |arg| arg.hide(true))
 )]
 pub struct CorpusConfig {
-    /// Whose actions are the labels: the best scripted policy of the world that sees only observations,
-    /// unless another is named
+    /// The policy whose actions are the labels: by default the best scripted policy of the world
+    /// that sees only observations
     #[arg(long)]
     pub policy: Option<String>,
     /// Allow a policy that reads hidden state: its labels cannot be learned from prompts alone
     #[arg(long)]
     pub allow_oracle: bool,
-    /// How an observation is put into words
+    /// Prompt style of observations
     #[arg(long, value_name = "STYLE", default_value_t, value_parser = args::named::<PromptStyle>())]
     pub prompt: PromptStyle,
     /// Probability that a step takes a random action in place of the label, 0 to 1
@@ -60,7 +61,7 @@ pub struct CorpusConfig {
     /// The corpus to write, JSON lines
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
-    /// Overwrite a file that is there already
+    /// Overwrite a file that exists
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]
@@ -68,7 +69,7 @@ pub struct CorpusConfig {
     pub episode: EpisodeArgs,
 }
 
-/// One row. The first two keys are TRL's; the others say where it is from.
+/// One row. The first two keys are TRL's; the others record where it comes from.
 #[derive(Serialize)]
 struct Row<'a> {
     prompt: [Message<'a>; 1],
@@ -81,7 +82,7 @@ struct Row<'a> {
     rules: &'a str,
     streams: Streams,
     style: PromptStyle,
-    /// Whether the episode went on with a random action.
+    /// `true` if the episode continued with a random action.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     explored: bool,
 }
@@ -92,7 +93,7 @@ struct Message<'a> {
     content: &'a str,
 }
 
-/// A corpus in words that the world knows.
+/// The plan of a corpus: policies, rules and tasks that the world knows.
 struct Plan<'a, W: TextWorld> {
     config: &'a CorpusConfig,
     policy: W::PolicyName,
@@ -103,10 +104,10 @@ struct Plan<'a, W: TextWorld> {
 }
 
 impl CorpusConfig {
-    /// How many episodes will be played.
+    /// Returns the number of episodes to play.
     ///
     /// # Errors
-    /// If the world has no such tasks.
+    /// Returns an error if the world has no such tasks.
     pub fn episodes(&self) -> Result<u64, Error> {
         in_world!(self.episode.world, W => Ok(self.seeds().count() * self.selected::<W>()?.len() as u64))
     }
@@ -132,7 +133,7 @@ impl CorpusConfig {
         }
         let streams = self.episode.streams_or::<W>(Streams::Independent)?;
         if streams != W::streams_or_default(Streams::Independent) {
-            let reason = "a corpus is of independent streams: leave the option out";
+            let reason = "a corpus has independent streams: leave the option out";
             return Err(Error::argument("--streams", reason.to_owned()));
         }
         let policy = match &self.policy {
@@ -157,18 +158,18 @@ impl CorpusConfig {
     }
 }
 
-/// The best scripted policy that sees observations only.
+/// Returns the best scripted policy that sees observations only.
 fn best<W: TextWorld>() -> Result<W::PolicyName, Error> {
     let by_name = |name| W::PolicyName::parse(name);
     let found = by_name(W::ROLES.planner).or_else(|| by_name(W::ROLES.heuristic));
     found.ok_or_else(|| Error::argument("--policy", "name one".to_owned()))
 }
 
-/// Plays and writes the rows, in the order task, seed, step. The file is written whole or not at all,
-/// and is the same for the same options.
+/// Plays the episodes and writes their rows, in the order task, seed, step. The file is written
+/// atomically, and is the same for the same options.
 ///
 /// # Errors
-/// If an option cannot be, the file is there already, or it cannot be written.
+/// Returns an error if an option is invalid, or the file exists already or cannot be written.
 pub fn demonstrate(config: &CorpusConfig, progress: Progress<'_>) -> Result<CorpusSummary, Error> {
     in_world!(config.episode.world, W => demonstrate_in::<W>(config, progress))
 }
@@ -207,7 +208,7 @@ fn demonstrate_in<W: TextWorld>(
         Ok(())
     })?;
     total.policy = plan.policy.name();
-    // Of a pipe or a device nothing is left that could lie beside it.
+    // A pipe or a device leaves no file that a second one could describe.
     if config.out.is_file() {
         Provenance::new().write_beside(&config.out)?;
     }
@@ -215,7 +216,7 @@ fn demonstrate_in<W: TextWorld>(
 }
 
 impl<W: TextWorld> Plan<'_, W> {
-    /// The rows of one episode.
+    /// Plays one episode and returns its rows as text.
     fn episode(&self, task: W::Task, seed: u64) -> Result<(String, CorpusSummary), Error> {
         let config = self.config;
         let setup = Origin::<W> {
@@ -261,7 +262,7 @@ impl<W: TextWorld> Plan<'_, W> {
             };
             serde_json::to_writer(&mut text, &row)?;
             text.push(b'\n');
-            // A player names only what it sees; should it not, the episode stands still.
+            // A player only names legal actions; if one is refused, the episode stops here.
             if prompt_state.step(other.unwrap_or(label)).is_err() {
                 break;
             }

@@ -1,13 +1,13 @@
-//! Language models without a tensor: demonstrations to learn from, rollouts to learn by, and
-//! replays of what was said.
+//! Language models without tensors: demonstrations and rollouts for training, and replays with
+//! prompts and completions.
 //!
 //! * [`demonstrate()`]: `sentinel lm corpus`, a scripted policy's actions as chat rows.
-//! * [`read`]: such rows, and those of others, back into examples.
-//! * [`rollout`]: episodes played by whoever completes prompts, with rewards and what betrays a
-//!   model that plays the rewards instead of the world.
+//! * [`read`]: such rows, and those of other tools, parsed into examples.
+//! * [`rollout`]: episodes played by any generator of completions, with rewards and signals of
+//!   reward hacking.
 //! * [`record`]: the same as rows of a replay.
 //!
-//! How a world is put into words is in `sentinel_policy::text`.
+//! The text format of each world is in `sentinel_policy::text`.
 
 pub mod demonstrate;
 pub mod read;
@@ -21,13 +21,14 @@ pub use summary::CorpusSummary;
 
 use sentinel_policy::text::InvalidReward;
 
-/// Seeds that are learned from; those below are for validation and tests, those above are held out.
+/// Returns the seeds for training; those below are for validation and tests, those above are held
+/// out.
 #[must_use]
 pub const fn training_seeds() -> crate::SeedRange {
     crate::seeds::TRAINING
 }
 
-/// Seeds to choose a model by, while it is trained.
+/// Returns the seeds on which a model is selected while it is trained.
 #[must_use]
 pub const fn validation_seeds() -> crate::SeedRange {
     crate::seeds::VALIDATION

@@ -1,4 +1,4 @@
-//! A corpus back into examples: our own rows, and the forms that TRL's trainers take.
+//! A parser of corpora into examples: our own rows, and the forms that TRL's trainers take.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -11,15 +11,15 @@ use super::training_seeds;
 use crate::Error;
 use crate::provenance::is_marked_name;
 
-/// Who speaks.
+/// The role of a chat message's author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Standing instructions.
+    /// The author of standing instructions.
     System,
-    /// Who asks.
+    /// The user, who writes the prompt.
     User,
-    /// The model.
+    /// The model, which writes the completion.
     Assistant,
 }
 
@@ -27,23 +27,23 @@ pub enum Role {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turn {
-    /// Who speaks.
+    /// The role of the author.
     pub role: Role,
-    /// What is said.
+    /// The text of the message.
     pub content: String,
 }
 
-/// What a model is given.
+/// The input of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Prompt {
-    /// A text as it is.
+    /// A text that is used verbatim.
     Text(String),
-    /// A chat, which a template makes into a text. Its last turn is not the model's.
+    /// A chat, which a template turns into a text. Its last turn is not the model's.
     Chat(Vec<Turn>),
 }
 
 impl Prompt {
-    /// What is asked: the text, or the last turn of the chat.
+    /// Returns the question to the model: the text, or the last turn of the chat.
     #[must_use]
     pub fn asked(&self) -> &str {
         match self {
@@ -53,20 +53,21 @@ impl Prompt {
     }
 }
 
-/// A prompt and what is to be said.
+/// A prompt with the completion that is trained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
-    /// What is given.
+    /// The input of the model.
     pub prompt: Prompt,
-    /// What is to be said; the only part that is trained.
+    /// The completion; the only part that is trained.
     pub completion: String,
-    /// 1-based line of the file.
+    /// The 1-based line of the file.
     pub line: usize,
-    /// Whether it is marked as a fallback's: by `fallback`, or by the name of who acted in a replay.
+    /// `true` if the row is marked as a fallback's: by `fallback`, or by the `model_source` of a
+    /// replay.
     pub fallback: bool,
 }
 
-/// The keys that say what an example is; others are passed over.
+/// The keys that an example may consist of; others are ignored.
 #[derive(Deserialize)]
 struct Raw {
     prompt: Option<Value>,
@@ -79,10 +80,10 @@ struct Raw {
     model_source: Option<Value>,
 }
 
-/// Reads a corpus, JSON lines. Empty lines are passed over.
+/// Reads a corpus in JSON lines. Empty lines are skipped.
 ///
 /// # Errors
-/// If it cannot be read, holds no example, or a line is none: the first such line is named.
+/// Returns an error if the file cannot be read or holds no example, or for the first invalid line.
 pub fn read_corpus(path: &Path) -> Result<Vec<Example>, Error> {
     let failed = |source| Error::Read {
         path: path.to_owned(),
@@ -110,12 +111,12 @@ pub fn read_corpus(path: &Path) -> Result<Vec<Example>, Error> {
     Ok(examples)
 }
 
-/// Reads the row of a line: `prompt` and `completion` as texts or as chats, or a chat as `messages` of which
-/// the last is the model's. A row that names the world and the seed of its episode must be of a seed
-/// to learn from.
+/// Parses the row of a line: `prompt` and `completion` as texts or as chats, or a chat as
+/// `messages` of which the last is the model's. If a row names the world and the seed of its
+/// episode, the seed must be one for training.
 ///
 /// # Errors
-/// Says what is wrong.
+/// Returns a description of the first fault.
 pub fn read_example(text: &str, line: usize) -> Result<Example, String> {
     if !text.starts_with('{') {
         return Err("it is no JSON object".to_owned());
@@ -162,7 +163,8 @@ pub fn read_example(text: &str, line: usize) -> Result<Example, String> {
     })
 }
 
-/// What is learned from other seeds cannot be measured on them any more.
+/// Refuses seeds that are not for training: a model cannot be measured on seeds that it was trained
+/// on.
 fn check_origin(world: Option<&Value>, seed: Option<&Value>) -> Result<(), String> {
     let (Some(world), Some(seed)) = (world, seed) else {
         return Ok(());
@@ -211,7 +213,7 @@ fn chat(name: &str, value: Value) -> Result<Vec<Turn>, String> {
         .collect::<Result<Vec<Turn>, String>>()
 }
 
-/// The text of a completion, which is one turn of the model.
+/// Returns the text of a completion, which must be one turn of the model.
 fn said(name: &str, turns: &[Turn]) -> Result<String, String> {
     match turns {
         [turn] if turn.role == Role::Assistant => Ok(turn.content.clone()),

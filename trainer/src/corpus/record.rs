@@ -1,7 +1,8 @@
-//! Replay rows of what was asked and said.
+//! Replay rows with prompts and completions of a language model.
 //!
-//! An episode must go on after a completion that is no action, where the world has none for that:
-//! the replay's own fallback acts then, and the row says so with the completion that it stands for.
+//! An episode must continue after a completion that is not an action, even in a world without an
+//! action for that case: the replay's own fallback then acts, and the row says so beside the
+//! completion.
 
 use sentinel_env::World;
 use sentinel_policy::replay::{LmTranscript, RecordedAction, ReplayRow};
@@ -10,23 +11,23 @@ use sentinel_policy::text::{InvalidActionPolicy, PromptState, PromptStyle, TextW
 use super::rollout::{EpisodeSlot, Generator, RolloutConfig, RolloutError, run_batched};
 use crate::Progress;
 
-/// What was recorded.
+/// The result of recording episodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording<W: World> {
-    /// In the order of the setups, step by step.
+    /// The rows in the order of the setups, step by step.
     pub rows: Vec<ReplayRow<W>>,
-    /// Score of each episode.
+    /// The score of each episode.
     pub scores: Vec<f64>,
-    /// Rows whose completion was read only after a repair.
+    /// The number of rows whose completion was parsed only after a repair.
     pub repaired: usize,
-    /// Rows whose completion was no action, so that the fallback acted.
+    /// The number of rows whose completion was not an action, so that the fallback acted.
     pub fallbacks: usize,
 }
 
-/// Plays episodes side by side and writes down what was asked, said and done.
+/// Plays episodes in parallel and records prompts, completions and actions.
 ///
 /// # Errors
-/// If a speaker does not complete each prompt.
+/// Returns an error if the generator does not complete every prompt, or the world refuses a step.
 pub fn record_transcripts<W: TextWorld>(
     setups: &[W::Setup],
     rollout_config: RolloutConfig,
@@ -58,7 +59,7 @@ pub fn record_transcripts<W: TextWorld>(
     })
 }
 
-/// An episode with what was written down of it.
+/// An episode with the rows that were recorded so far.
 struct Recorded<'a, W: TextWorld> {
     prompt_state: PromptState<W>,
     rows: Vec<ReplayRow<W>>,
@@ -85,7 +86,7 @@ impl<W: TextWorld> EpisodeSlot<W> for Recorded<'_, W> {
     }
 }
 
-/// The action that a completion stands for, and how it came to it.
+/// Returns the action that a completion stands for, and the transcript that explains it.
 fn parsed<W: TextWorld>(
     prompt_state: &PromptState<W>,
     rollout_config: RolloutConfig,

@@ -1,28 +1,28 @@
-//! What a corpus holds, in one line.
+//! A summary of a corpus, displayed as one line.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
 
-/// What was written.
+/// The contents of a corpus in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CorpusSummary {
     /// The scripted policy whose actions are the labels.
     pub policy: &'static str,
-    /// Episodes.
+    /// The number of episodes.
     pub episodes: u64,
-    /// Rows: steps of all episodes.
+    /// The number of rows: steps of all episodes.
     pub rows: u64,
-    /// Steps at which a random action was taken in place of the label.
+    /// The number of steps that took a random action in place of the label.
     pub explored: u64,
-    /// Characters of all prompts.
+    /// The number of characters of all prompts.
     pub prompt_characters: u64,
-    /// Characters of the longest prompt.
+    /// The number of characters of the longest prompt.
     pub longest_prompt: u64,
-    /// Characters of all completions.
+    /// The number of characters of all completions.
     pub completion_characters: u64,
-    /// How often each action is the label.
+    /// The number of rows labelled with each action.
     pub actions: BTreeMap<String, u64>,
 }
 
@@ -48,8 +48,8 @@ impl CorpusSummary {
         }
     }
 
-    /// Share of each kind of action among the labels, 0..1: its first word, without what it is
-    /// about.
+    /// Returns the share in `[0, 1]` of each kind of action among the labels; the kind is the first
+    /// word.
     #[must_use]
     pub fn shares(&self) -> BTreeMap<&str, f64> {
         let mut shares = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! `sentinel eval`: policies on the same seeds, summed up as the reference does (spec
+//! `sentinel eval`: policies on the same seeds, summarized as the reference does (spec
 //! evaluation §1).
 
 mod origin;
@@ -31,20 +31,21 @@ use crate::{Contestant, EpisodeArgs, Error, Progress, SeedRange, files};
 /// The seeds that are played by default.
 const SEEDS: SeedRange = SeedRange::new(0, 20);
 
-/// What to evaluate.
+/// The configuration of `sentinel eval`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(mut_arg("seeds", |arg| with_default(arg, SEEDS)))]
 pub struct EvalConfig {
-    /// Who plays, with commas between: policies of the world, and trained (see --model and --replay)
+    /// Policies to play, separated by commas: those of the world, and trained (see --model and
+    /// --replay)
     #[arg(long, value_name = "LIST")]
     pub policies: Option<String>,
-    /// Difficulty follows the detection rate, anew for each task and policy
+    /// Adapt the difficulty to the detection rate, separately for each task and policy
     #[arg(long)]
     pub adaptive: bool,
-    /// Stakes from which the adversary poisons, instead of .70: observations say so
+    /// Stakes from which the adversary poisons, instead of .70; observations include this value
     #[arg(long, value_name = "STAKES", conflicts_with = "adaptive", value_parser = parse_fraction)]
     pub adversary_threshold: Option<f64>,
-    /// The folder of the model that policy `trained` is
+    /// The folder of the model that plays as policy `trained`
     #[arg(long, value_name = "DIR", conflicts_with = "replay")]
     pub model: Option<PathBuf>,
     /// The recorded actions that policy `trained` plays [default: replays/trained.jsonl]
@@ -59,13 +60,13 @@ pub struct EvalConfig {
 }
 
 impl EvalConfig {
-    /// The seeds to play.
+    /// Returns the seeds to play.
     #[must_use]
     pub fn seed_range(&self) -> SeedRange {
         self.episode.seeds_or(SEEDS)
     }
 
-    /// The difficulty of an evaluation that does not adapt it.
+    /// Returns the difficulty of an evaluation that does not adapt it.
     fn profile(&self) -> DifficultyProfile {
         let usual = DifficultyProfile::default();
         DifficultyProfile {
@@ -77,26 +78,26 @@ impl EvalConfig {
     }
 }
 
-/// An evaluation in words that its world knows.
+/// The plan of an evaluation: tasks, streams, rules and policies that the world knows.
 #[derive(Clone, Debug)]
 pub struct Plan<'a, W: Evaluated> {
-    /// As given.
+    /// The configuration as it was given.
     pub config: &'a EvalConfig,
-    /// The tasks, in order.
+    /// The tasks to play, in order.
     pub tasks: Vec<W::Task>,
-    /// How the streams are seeded.
+    /// The mode in which random streams are seeded.
     pub streams: Streams,
-    /// The rules.
+    /// The rules of every episode.
     pub rules: Rules<W::Change>,
-    /// Who plays, in order.
+    /// The policies to play, in order.
     pub policies: Vec<Contestant<W>>,
 }
 
 impl EvalConfig {
-    /// Looks up what is named.
+    /// Resolves the names of tasks, streams, rules and policies.
     ///
     /// # Errors
-    /// If there is no such thing in the world.
+    /// Returns an error if the world does not have one of them.
     pub fn plan<W: Evaluated>(&self) -> Result<Plan<'_, W>, Error> {
         let policies = self.policies.as_deref().unwrap_or(W::POLICIES);
         for (option, given) in [
@@ -119,7 +120,7 @@ impl EvalConfig {
 }
 
 impl<W: Evaluated> Plan<'_, W> {
-    /// How many episodes will be played.
+    /// Returns the number of episodes to play.
     #[must_use]
     pub fn episodes(&self) -> u64 {
         let blocks = self.policies.len() * self.tasks.len();
@@ -141,22 +142,23 @@ impl<W: Evaluated> Plan<'_, W> {
     }
 }
 
-/// Makes sure that writing to `path` destroys nothing but an earlier evaluation.
+/// Checks that writing to `path` overwrites nothing but an earlier evaluation.
 ///
 /// # Errors
-/// If the file is there and is something else, a replay for instance.
+/// Returns an error if the file exists and is something else, such as a replay, or cannot be
+/// written.
 pub fn check_replaces(path: &Path) -> Result<(), Error> {
     files::check_replaces(path, "evaluation", &["summary", "episodes"])
 }
 
-/// One episode that was played.
+/// The row of an episode, with the counts of its replay.
 #[derive(Clone, Debug)]
 pub(crate) struct Played<W: Evaluated> {
     row: W::Row,
     replay: ReplayCounts,
 }
 
-/// How one episode of policy `trained` fits its replay.
+/// The counts of recorded and missing actions in one episode of policy `trained`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ReplayCounts {
     hits: usize,
@@ -173,9 +175,8 @@ pub(crate) struct Block<W: Evaluated> {
     difficulty: Option<DifficultyProfile>,
 }
 
-/// Plays all episodes. `trained` serves the policy of that name, which misses every step without.
-///
-/// Spread over cores; rows come in the order task, policy, seed.
+/// Plays all episodes, in parallel over cores; rows come in the order task, policy, seed. `trained`
+/// is the source of the policy of that name; without one every step of it is a replay miss.
 #[must_use]
 pub fn evaluate<W: Evaluated>(
     plan: &Plan<'_, W>,
@@ -217,7 +218,7 @@ pub fn evaluate<W: Evaluated>(
     Evaluation::new(plan, blocks.collect(), trained)
 }
 
-/// Episodes one after the other, each at the difficulty that those before it led to.
+/// Plays episodes one after the other, each at the difficulty that the earlier ones led to.
 fn adaptive<W: Evaluated>(
     seeds: SeedRange,
     one: impl Fn(u64, DifficultyProfile) -> (Run<W>, Played<W>),

@@ -1,4 +1,5 @@
-//! The last object of an evaluation's file: what was played, by which program, and what it rests on.
+//! The last object of an evaluation's file: what was played, by which program, and from which
+//! inputs.
 
 use std::path::PathBuf;
 
@@ -8,15 +9,14 @@ use serde::Serialize;
 use crate::SeedRange;
 use crate::provenance::Provenance;
 
-/// What a result was measured by and on. It stands under the key `sentinel`, behind the keys that the
-/// reference has.
+/// The origin of a result. It is stored under the key `sentinel`, after the keys of the reference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EvalOrigin {
-    /// The world, by name.
+    /// The name of the world.
     pub world: &'static str,
     /// The model that played, by folder or name; `null` for none.
     pub model: Option<String>,
-    /// Its adapter; left out for none.
+    /// The adapter of the model; left out for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adapter: Option<PathBuf>,
     /// The replay that was played; left out for none.
@@ -24,16 +24,16 @@ pub struct EvalOrigin {
     pub replay: Option<PathBuf>,
     /// The seeds of each task.
     pub seeds: SeedRange,
-    /// How the streams were seeded.
+    /// The mode in which random streams were seeded.
     pub streams: Streams,
-    /// The rules, by name.
+    /// The name of the rules.
     pub rules: String,
-    /// The program, the digests of what it read, and the fallbacks.
+    /// The program, the digests of the files that it read, and the fallbacks.
     #[serde(flatten)]
     pub provenance: Provenance,
 }
 
-/// A world's own file with [`EvalOrigin`] behind it.
+/// A world's own file with [`EvalOrigin`] appended.
 #[derive(Serialize)]
 pub(super) struct WithOrigin<'a, F> {
     #[serde(flatten)]

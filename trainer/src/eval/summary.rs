@@ -1,4 +1,4 @@
-//! What an evaluation found, summed up; each world writes it as the reference does.
+//! The results of an evaluation, summarized; each world writes them as the reference does.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,27 +20,26 @@ use crate::provenance::Provenance;
 use crate::trainable::Trainable;
 use crate::{Contestant, Error};
 
-/// A world with an evaluation as the reference summarizes it.
+/// A world with an evaluation that is summarized as in the reference.
 pub trait Evaluated: Trainable + Playable {
     /// One row of the file's `episodes`.
     type Row: Serialize + Clone + std::fmt::Debug + PartialEq + Send + Sync;
-    /// Means over rows.
+    /// The means over some rows.
     type Summary: Serialize + Clone + std::fmt::Debug + PartialEq + Send;
-    /// The policies that play by default.
+    /// The policies that play by default, separated by commas.
     const POLICIES: &'static str;
     /// The task that is played by default; `None` for all of the world.
     const TASK: Option<&'static str>;
-    /// Columns of the table, behind policy, task and episodes.
+    /// The columns of the table after policy, task and episodes.
     const COLUMNS: &'static [&'static str];
 
     /// Returns the row of an episode.
     fn row(policy: &str, run: &Run<Self>) -> Self::Row;
-    /// Returns the summary of some rows; all 0 without any.
+    /// Returns the summary of some rows; all 0 for no rows.
     fn summary(rows: &[&Self::Row]) -> Self::Summary;
     /// Returns the number of episodes, and the numbers of the table's columns.
     fn cells(summary: &Self::Summary) -> (usize, Vec<f64>);
-    /// Returns the file: the reference's keys in its order, and own keys only where a reader needs
-    /// them.
+    /// Returns the file: the reference's keys in its order, with additional keys only if needed.
     fn file(evaluation: &Evaluation<Self>) -> impl Serialize;
     /// Returns the greedy player of a model.
     #[must_use]
@@ -49,12 +48,12 @@ pub trait Evaluated: Trainable + Playable {
     }
 }
 
-/// A map in insertion order, as Python's are.
+/// A map in insertion order, as in Python.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ordered<T>(pub Vec<(String, T)>);
 
 impl<T> Ordered<T> {
-    /// The value under a key.
+    /// Returns the value of a key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&T> {
         self.0
@@ -92,7 +91,7 @@ impl<T: Serialize> Serialize for Ordered<T> {
     }
 }
 
-/// The state of a difficulty controller; `{}` when difficulty was fixed.
+/// The state of a difficulty controller; `None` (`{}` in a file) for fixed difficulty.
 pub type Difficulty = Option<DifficultyProfile>;
 
 pub(crate) fn or_empty<S: Serializer>(
@@ -110,65 +109,66 @@ pub(crate) fn or_empty<S: Serializer>(
 #[serde(transparent)]
 pub struct State(#[serde(serialize_with = "or_empty")] pub Difficulty);
 
-/// How much of policy `trained` was recorded, and how much the fallback filled in.
+/// Counts of recorded actions and of fallback actions of policy `trained`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReplayUse {
-    /// The replay.
+    /// The path of the replay.
     pub file: Option<PathBuf>,
-    /// Its rows that can be played.
+    /// The number of rows that can be played.
     pub rows: usize,
-    /// Its lines that cannot.
+    /// The number of lines that cannot be played.
     pub problems: usize,
-    /// Recorded actions that were played.
+    /// The number of recorded actions that were played.
     pub replay_hits: usize,
-    /// Actions of the fallback heuristic, for which there was no row.
+    /// The number of actions of the fallback heuristic, for steps without a row.
     pub replay_misses: usize,
-    /// Rows that name another scenario than the one played.
+    /// The number of rows that name another scenario than the one played.
     pub replay_mismatches: usize,
-    /// Recorded actions that are the fallback's, because what the model said was none; left out for 0.
+    /// The number of recorded actions that are the fallback's, because the completion was not an
+    /// action; left out for 0.
     #[serde(skip_serializing_if = "crate::is_zero")]
     pub replay_fallbacks: usize,
-    /// Misses by task.
+    /// The number of misses by task.
     pub replay_misses_by_task: Ordered<usize>,
 }
 
-/// Everything that an evaluation found.
+/// The result of an evaluation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation<W: Evaluated> {
     /// The tasks as given on the command line.
     pub task: String,
-    /// One by one.
+    /// The names of the tasks, in order.
     pub tasks: Vec<&'static str>,
-    /// How many seeds.
+    /// The number of seeds.
     pub episodes_per_policy: u64,
-    /// Whether difficulty followed the detection rate.
+    /// `true` if the difficulty followed the detection rate.
     pub adaptive: bool,
-    /// How the streams were seeded.
+    /// The mode in which random streams were seeded.
     pub streams: Streams,
-    /// The rules, by name.
+    /// The name of the rules.
     pub rules: String,
-    /// The controller's state at the end, when it was adaptive.
+    /// The controller's state after the last block, if difficulty was adaptive.
     pub difficulty: Difficulty,
-    /// The same for each task and policy.
+    /// The controller's state for each task and policy.
     pub difficulty_by_task_policy: Ordered<Ordered<State>>,
-    /// For each policy in the order given.
+    /// The summary of each policy, in the order given.
     pub summary: Ordered<W::Summary>,
-    /// The same for each task, sorted.
+    /// The summaries by task, sorted, and policy.
     pub by_task: Ordered<Ordered<W::Summary>>,
-    /// When policy `trained` took part and played a replay.
+    /// The use of the replay, if policy `trained` took part and played one.
     pub replay: Option<ReplayUse>,
-    /// When policy `trained` took part and is a model.
+    /// The folder of the model, if policy `trained` took part and is one.
     pub model: Option<PathBuf>,
-    /// When it was given.
+    /// The adversary's threshold, if one was given.
     pub adversary_threshold: Option<f64>,
-    /// Task by task, policy by policy, seed by seed.
+    /// The rows of all episodes: by task, then policy, then seed.
     pub episodes: Vec<W::Row>,
-    /// What was played, by which program, and what it rests on.
+    /// The origin of the result: what was played, by which program, and from which inputs.
     pub sentinel: EvalOrigin,
 }
 
 impl<W: Evaluated> Evaluation<W> {
-    /// Sums up what was played.
+    /// Summarizes the episodes that were played.
     pub(super) fn new(
         plan: &Plan<'_, W>,
         blocks: Vec<Block<W>>,
@@ -223,10 +223,10 @@ impl<W: Evaluated> Evaluation<W> {
         }
     }
 
-    /// The file: indented by two, with a final line break.
+    /// Returns the file's text: JSON indented by two, with a final line break.
     ///
     /// # Errors
-    /// None that a finished evaluation can cause.
+    /// Returns the error of serialization, which a finished evaluation does not cause.
     pub fn to_json(&self) -> Result<String, Error> {
         let mut text = serde_json::to_string_pretty(&WithOrigin {
             file: W::file(self),
@@ -252,7 +252,7 @@ fn summarise<W: Evaluated>(
     Ordered(summary.collect())
 }
 
-/// What was played, with the fallbacks of who played it and those that acted on the way.
+/// Returns the origin of the result, with the fallbacks of its sources and those that acted.
 fn origin<W: Evaluated>(
     plan: &Plan<'_, W>,
     trained: Option<&Source<W>>,

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use super::Evaluated;
 use super::{Evaluation, ReplayUse};
 
-/// A row for each policy and task, then one over all tasks when there are several.
+/// Returns a table with a line for each policy and task, and one over all tasks if there are
+/// several.
 #[must_use]
 pub fn table<W: Evaluated>(evaluation: &Evaluation<W>) -> String {
     let mut text = format!("{} streams, ", evaluation.streams.name());
@@ -42,7 +43,7 @@ pub fn table<W: Evaluated>(evaluation: &Evaluation<W>) -> String {
         text.push('\n');
         text.push_str(&replay_line(replay));
     }
-    // What the replay's own line does not say.
+    // The fallbacks that the replay's own line does not report.
     let fallbacks = evaluation.sentinel.provenance.fallbacks.iter();
     for fallback in fallbacks.filter(|fallback| fallback.stage != "eval") {
         let _ = writeln!(text, "{fallback}");
@@ -50,10 +51,10 @@ pub fn table<W: Evaluated>(evaluation: &Evaluation<W>) -> String {
     text
 }
 
-/// Least width of the tasks' column.
+/// The minimum width of the column of tasks.
 const TASK_WIDTH: usize = 6;
 
-/// Width of a column of numbers.
+/// The width of a column of numbers.
 const WIDTH: usize = 11;
 
 fn row<W: Evaluated>(
@@ -71,7 +72,7 @@ fn row<W: Evaluated>(
     text.push('\n');
 }
 
-/// How much of policy `trained` was recorded.
+/// Returns a line with the share of recorded actions of policy `trained`.
 fn replay_line(replay: &ReplayUse) -> String {
     let file = replay
         .file

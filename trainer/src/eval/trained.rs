@@ -1,4 +1,4 @@
-//! What stands behind policy `trained`: a model, or what one did once.
+//! The source of policy `trained`: a model, or a replay of one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,31 +14,31 @@ use crate::{Contestant, Error, files};
 /// The replay of policy `trained` unless another one or a model is named.
 pub const DEFAULT_REPLAY: &str = "replays/trained.jsonl";
 
-/// Where the actions of policy `trained` come from.
+/// The source of the actions of policy `trained`.
 #[derive(Clone, Debug)]
 pub enum Source<W: Evaluated> {
-    /// Recorded.
+    /// Recorded actions of a replay.
     Replay {
-        /// The file.
+        /// The path of the replay.
         path: PathBuf,
-        /// Its rows.
+        /// The rows of the replay.
         replay: Replay<W>,
-        /// Its digest, and who acted in it that was a fallback.
+        /// The digest of the file, and the fallbacks that acted in it.
         provenance: Provenance,
     },
-    /// Chosen anew, by a model.
+    /// Actions that a model chooses anew.
     Model {
-        /// Its folder.
+        /// The folder of the model.
         path: PathBuf,
-        /// The model.
+        /// The weights and configuration of the model.
         model: Arc<Model<W::Net>>,
-        /// The digests of its files, and its fallbacks.
+        /// The digests of the model's files, and its fallbacks.
         provenance: Provenance,
     },
 }
 
 impl<W: Evaluated> Source<W> {
-    /// The replay, if it is one.
+    /// Returns the path and the rows if the source is a replay.
     #[must_use]
     pub fn replay(&self) -> Option<(&Path, &Replay<W>)> {
         match self {
@@ -47,7 +47,7 @@ impl<W: Evaluated> Source<W> {
         }
     }
 
-    /// Where its actions come from.
+    /// Returns the provenance of the actions.
     #[must_use]
     pub const fn provenance(&self) -> &Provenance {
         match self {
@@ -57,10 +57,11 @@ impl<W: Evaluated> Source<W> {
 }
 
 impl<W: Evaluated> Plan<'_, W> {
-    /// What policy `trained` plays; `None` when that policy does not take part.
+    /// Loads the source of policy `trained`; `None` if that policy does not take part.
     ///
     /// # Errors
-    /// If it cannot be read, or is named although nobody plays it.
+    /// Returns an error if the source cannot be read, or is named although policy `trained` does
+    /// not play.
     pub fn load_trained(&self) -> Result<Option<Source<W>>, Error> {
         let config = self.config;
         let named = config.model.as_ref().or(config.replay.as_ref());
@@ -109,7 +110,7 @@ impl<W: Evaluated> Plan<'_, W> {
 /// Reads the model of a folder.
 ///
 /// # Errors
-/// If it cannot be read, or was trained for another world.
+/// Returns an error if it cannot be read, or was trained for another world.
 pub fn load_model<W: Evaluated>(folder: &Path) -> Result<Arc<Model<W::Net>>, Error> {
     compact_model::load_model(folder).map(Arc::new)
 }

@@ -1,4 +1,4 @@
-//! Recording a language model: what it was asked and said, beside what it did.
+//! Recording a language model: its prompts and completions beside its actions.
 
 use sentinel_env::Origin;
 use std::path::Path;
@@ -15,8 +15,8 @@ use crate::lm_agent::LoadedModel;
 use crate::{Error, Progress};
 
 impl RecordConfig {
-    /// The same with every option of a language model said, so that the manifest's command does not
-    /// depend on what is the default.
+    /// Returns the same configuration with every option of a language model set, so that the
+    /// manifest's command does not depend on defaults.
     pub(super) fn with_defaults(&self) -> Self {
         Self {
             prompt: Some(self.prompt.unwrap_or_default()),
@@ -26,7 +26,7 @@ impl RecordConfig {
         }
     }
 
-    /// The options that only a language model has, as they are typed.
+    /// Returns the options that only a language model has, as they are typed.
     pub(super) fn of_words(&self) -> impl Iterator<Item = (&'static str, String)> {
         let prompt = self.prompt.map(|style| ("prompt", style.name().to_owned()));
         let reader = self
@@ -38,7 +38,7 @@ impl RecordConfig {
             .chain(self.generation.given())
     }
 
-    /// Refuses them where no language model plays.
+    /// Refuses the options of language models if none plays.
     pub(super) fn check_wordless(&self) -> Result<(), Error> {
         let Some((name, _)) = self.of_words().next() else {
             return Ok(());
@@ -53,7 +53,7 @@ impl RecordConfig {
     }
 }
 
-/// Rows in the order task, seed, step; a task's episodes side by side.
+/// Plays the episodes of each task in parallel; returns the rows in the order task, seed, step.
 pub(super) fn play_all<W: TextWorld>(
     config: &RecordConfig,
     model: &Path,

@@ -1,5 +1,5 @@
-//! `sentinel rules`: what each change of the rules does to each policy, and whether the rules are
-//! worth learning under: better policies score better, and none that looks at nothing does well.
+//! `sentinel rules`: the effect of each change of the rules on each policy, and a verdict on the
+//! rules: better policies should score better, and no constant policy should beat the heuristic.
 
 mod table;
 mod verdict;
@@ -29,24 +29,25 @@ use crate::{EpisodeArgs, Error, Progress, SeedRange, files};
 
 /// The seeds that are played by default.
 const SEEDS: SeedRange = SeedRange::new(1_000, 1_500);
-/// The word for the reference, the hardened rules, and what is one change away from them.
+/// The value of `--rules` that selects the reference, the hardened rules, and all sets one change
+/// away.
 const FAMILY: &str = "family";
 
-/// What to compare.
+/// The configuration of `sentinel rules`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(
     mut_arg("seeds", |arg| with_default(arg, SEEDS)),
     mut_arg("rules", |arg| arg.default_value(FAMILY).value_name("LIST").help(
-        "Rules to compare, with commas between, or family: reference, each change added to it alone, \
+        "Rules to compare, separated by commas, or family: reference, each change added to it alone, \
          hardened, and hardened without each change"
     ))
 )]
 pub struct RulesConfig {
-    /// Who plays, with commas between: policies of the world, constant ones among them, or the words
-    /// roles and constants
+    /// Policies to play, separated by commas: those of the world, constant ones among them, or the
+    /// words roles and constants
     #[arg(long, value_name = "LIST", default_value = "roles,constants")]
     pub policies: String,
-    /// Print JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
     /// Write the JSON to a file
@@ -72,7 +73,7 @@ enum Who<W: Playable> {
     Constant(ConstantPolicy<W>),
 }
 
-// A derive would ask the same of `W`.
+// A derive would require the same trait of `W`.
 impl<W: Playable> PartialEq for Who<W> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -99,14 +100,14 @@ impl<W: Playable> Who<W> {
     }
 }
 
-/// Rules by name, and what they are compared with: the set without the change.
+/// A set of rules, and the set without its change that it is compared with.
 #[derive(Clone, Debug, PartialEq)]
 struct Set<W: Playable> {
     rules: Rules<W::Change>,
     base: Option<Rules<W::Change>>,
 }
 
-/// What is compared, in words that the world knows.
+/// The plan of a comparison: rules, policies, tasks and streams that the world knows.
 #[derive(Clone, Debug)]
 pub struct Comparison<W: Playable> {
     sets: Vec<Set<W>>,
@@ -116,10 +117,10 @@ pub struct Comparison<W: Playable> {
 }
 
 impl<W: Playable> Comparison<W> {
-    /// Looks up what is named.
+    /// Resolves the names of rules, policies, tasks and streams.
     ///
     /// # Errors
-    /// If the world has no such rules, policy, tasks or streams.
+    /// Returns an error if the world does not have one of them.
     pub fn new(config: &RulesConfig) -> Result<Self, Error> {
         Ok(Self {
             sets: sets::<W>(&config.episode.rules)?,
@@ -129,7 +130,7 @@ impl<W: Playable> Comparison<W> {
         })
     }
 
-    /// How many episodes will be played.
+    /// Returns the number of episodes to play.
     #[must_use]
     pub fn episodes(&self, config: &RulesConfig) -> u64 {
         let cells = self.sets.len() * self.players.len() * self.tasks.len();
@@ -159,7 +160,7 @@ fn sets<W: Playable>(named: &str) -> Result<Vec<Set<W>>, Error> {
     };
     let mut sets: Vec<Set<W>> = Vec::new();
     for rules in found {
-        // Where a world has few changes, two ways of writing may mean the same.
+        // In a world with few changes, two expressions may mean the same rules.
         if sets.iter().all(|set| set.rules != rules) {
             let base = base(rules).filter(|base| sets.iter().any(|set| set.rules == *base));
             sets.push(Set { rules, base });
@@ -174,7 +175,7 @@ fn players<W: Playable>(named: &str) -> Result<Vec<Who<W>>, Error> {
     for word in named.split(',').map(str::trim) {
         let add: Vec<Who<W>> = match word {
             "constants" => constants().collect(),
-            // A role may name a policy that this build does not have.
+            // A role may name a policy that this build lacks.
             "roles" => (W::ROLES.in_order().into_iter())
                 .filter_map(W::PolicyName::parse)
                 .map(Who::Scripted)
@@ -193,61 +194,61 @@ fn players<W: Playable>(named: &str) -> Result<Vec<Who<W>>, Error> {
     Ok(found)
 }
 
-/// Scores of one policy under one set of rules on one task.
+/// The scores of one policy under one set of rules on one task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cell {
-    /// Who played.
+    /// The name of the policy.
     pub policy: String,
-    /// The rules.
+    /// The name of the rules.
     pub rules: String,
-    /// The task.
+    /// The name of the task.
     pub task: &'static str,
-    /// Mean score.
+    /// The mean score over the seeds.
     pub mean: f64,
-    /// Its standard error.
+    /// The standard error of the mean score.
     pub se: f64,
-    /// What the change does: the mean of the differences, seed by seed, to the rules without it.
+    /// The effect of the change: the mean difference to the rules without it, on the same seeds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<Gap>,
     #[serde(skip)]
     scores: Vec<f64>,
 }
 
-/// What a comparison found.
+/// The result of a comparison of rules.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
-    /// The world.
+    /// The world that was played.
     pub world: WorldName,
-    /// How the streams were seeded.
+    /// The mode in which random streams were seeded.
     pub streams: Streams,
-    /// The seeds.
+    /// The seeds that were played.
     pub seeds: SeedRange,
-    /// What each change is, by name.
+    /// The name and description of each change.
     pub changes: Vec<(&'static str, &'static str)>,
-    /// The policies in order.
+    /// The names of the policies, in order.
     pub policies: Vec<String>,
-    /// The rules in order.
+    /// The names of the rules, in order.
     pub rules: Vec<String>,
-    /// Rules by rules, policy by policy, task by task.
+    /// The cells: by rules, then policy, then task.
     pub cells: Vec<Cell>,
-    /// The tasks as the world orders them.
+    /// The tasks in the order of the world.
     #[serde(skip)]
     pub tasks: Vec<&'static str>,
-    /// Rules by rules, task by task.
+    /// The verdicts: by rules, then task.
     pub verdicts: Vec<Verdict>,
-    /// The program.
+    /// The provenance of the program.
     pub sentinel: Provenance,
 }
 
-/// Makes sure that writing to `path` destroys nothing but an earlier comparison.
+/// Checks that writing to `path` overwrites nothing but an earlier comparison.
 ///
 /// # Errors
-/// If the file is there and is something else.
+/// Returns an error if the file exists and is something else, or cannot be written.
 pub fn check_replaces(path: &Path) -> Result<(), Error> {
     files::check_replaces(path, "comparison of rules", &["cells", "verdicts"])
 }
 
-/// Plays everything, spread over cores.
+/// Plays all episodes in parallel over cores and returns the findings.
 #[must_use]
 pub fn compare<W: Playable>(
     config: &RulesConfig,
@@ -319,7 +320,7 @@ fn cell<W: Playable>(
         score
     };
     let scores: Vec<f64> = config.seeds().range().into_par_iter().map(play).collect();
-    // Summed in order: the same on any number of cores.
+    // Summed in order, so that the result is the same on any number of cores.
     let Gap { mean, se } = Gap::from_values(scores.iter().copied());
     Cell {
         policy: who.name().to_owned(),
@@ -333,10 +334,10 @@ fn cell<W: Playable>(
 }
 
 impl Findings {
-    /// The findings as JSON, indented by two.
+    /// Returns the findings as JSON, indented by two, with a final line break.
     ///
     /// # Errors
-    /// None that findings can cause.
+    /// Returns the error of serialization, which findings do not cause.
     pub fn to_json(&self) -> Result<String, Error> {
         let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');

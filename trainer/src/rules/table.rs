@@ -1,13 +1,13 @@
-//! A comparison of rules for a terminal.
+//! A comparison of rules as a table for a terminal.
 
 use std::fmt::Write;
 
 use super::{Findings, Gap, Verdict};
 
-/// Width of a column: a mean and its standard error.
+/// The width of a column: a mean and its standard error.
 const WIDTH: usize = 13;
 
-/// A table of means and standard errors for each task, then what can be said of the rules.
+/// Returns a table of means and standard errors for each task, followed by the verdicts.
 #[must_use]
 pub fn text(findings: &Findings) -> String {
     let mut text = format!(
@@ -21,7 +21,7 @@ pub fn text(findings: &Findings) -> String {
         let _ = writeln!(text, "  {name}: {what}");
     }
     for task in &findings.tasks {
-        // A set and what is made of it stand beside each other.
+        // A set and its variants form one table.
         for family in findings.rules.chunk_by(|a, b| set_of(a) == set_of(b)) {
             block(&mut text, findings, task, family);
         }
@@ -33,17 +33,17 @@ pub fn text(findings: &Findings) -> String {
     text
 }
 
-/// The set that some rules are made of.
+/// Returns the base set of some rules: `reference` or `hardened`.
 fn set_of(rules: &str) -> &str {
     rules.split(['+', '-']).next().unwrap_or(rules)
 }
 
-/// Some columns of a task's table.
+/// Writes the columns of some rules for one task.
 fn block(text: &mut String, findings: &Findings, task: &str, rules: &[String]) {
     let first = findings.policies.iter().map(|p| p.len()).max();
     let first = first.unwrap_or(0).max(task.len());
     let _ = write!(text, "\n{task:<first$}");
-    // The change alone names a column behind the first.
+    // After the first column the heading is the change alone.
     let heads: Vec<&str> = (rules.iter().enumerate())
         .map(|(place, rules)| match place {
             0 => rules.as_str(),

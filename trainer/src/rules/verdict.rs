@@ -1,4 +1,4 @@
-//! Whether rules are worth learning under.
+//! Verdicts on rules: whether better policies score better, and constant ones do not.
 
 use sentinel_policy::Playable;
 use serde::Serialize;
@@ -8,14 +8,14 @@ use super::Cell;
 /// The mean of some differences, and its standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Gap {
-    /// The mean.
+    /// The mean of the values.
     pub mean: f64,
-    /// Its standard error; 0 for a single value.
+    /// The standard error of the mean; 0 for a single value.
     pub se: f64,
 }
 
 impl Gap {
-    /// Of some values.
+    /// Computes the mean and the standard error of some values.
     #[must_use]
     pub fn from_values(values: impl ExactSizeIterator<Item = f64> + Clone) -> Self {
         let count = values.len().max(1) as f64;
@@ -25,51 +25,51 @@ impl Gap {
         Self { mean, se }
     }
 
-    /// From scores to others on the same seeds.
+    /// Computes the gap from scores to others on the same seeds.
     #[must_use]
     pub fn between(from: &[f64], to: &[f64]) -> Self {
         Self::from_values(from.iter().zip(to).map(|(from, to)| to - from))
     }
 
-    /// Whether the difference is above 0 by more than two standard errors.
+    /// Returns `true` if the difference is above 0 by more than two standard errors.
     #[must_use]
     pub fn is_clear(&self) -> bool {
         self.mean > 2.0 * self.se
     }
 }
 
-/// One policy above another.
+/// A pair of policies, one expected or found above the other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Above {
-    /// The one that should score less.
+    /// The policy that should score less.
     pub lower: String,
-    /// The one that should score more.
+    /// The policy that should score more.
     pub upper: String,
-    /// By how much it does, on the same seeds.
+    /// The score of `upper` minus that of `lower`, on the same seeds.
     pub gap: Gap,
 }
 
-/// What can be said of a set of rules on a task.
+/// The verdict on a set of rules and a task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// The rules.
+    /// The name of the rules.
     pub rules: String,
-    /// The task.
+    /// The name of the task.
     pub task: &'static str,
-    /// Whether random < heuristic < planner < oracle, of those that played.
+    /// `true` if random < heuristic < planner < oracle holds, among those that played.
     pub order_holds: bool,
-    /// Whether each is above the one before by more than two standard errors.
+    /// `true` if each is above the one before by more than two standard errors.
     pub clearly: bool,
-    /// Neighbours in that order.
+    /// The neighbours in that order.
     pub order: Vec<Above>,
-    /// Roles of the world that did not play: not chosen, or not in this build.
+    /// Roles of the world that did not play: not selected, or not in this build.
     pub absent: Vec<&'static str>,
-    /// Constant policies that beat the heuristic, the best first; not asked when it did not play.
+    /// Constant policies that beat the heuristic, best first; `None` if the heuristic did not play.
     pub constants_above: Option<Vec<Above>>,
 }
 
 impl Verdict {
-    /// Judges rules by the cells of a comparison.
+    /// Computes the verdict from the cells of a comparison.
     #[must_use]
     pub fn from_cells<W: Playable>(rules: &str, task: &'static str, cells: &[Cell]) -> Self {
         let played = |policy: &str| {

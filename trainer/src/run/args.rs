@@ -1,12 +1,12 @@
-//! The options that say where a run lives and where its other options come from.
+//! The options that name a run's folder and the source of its other options.
 
 use std::path::PathBuf;
 
 use super::{RunDir, snapshot};
 use crate::Error;
 
-/// The folder of a run, and its file of options. A flag overrides the file, and the file overrides the
-/// defaults.
+/// The folder of a run, and its file of options. A flag overrides the file, and the file overrides
+/// the defaults.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Run")]
 pub struct RunDirArgs {
@@ -27,17 +27,18 @@ pub struct RunDirArgs {
 }
 
 impl RunDirArgs {
-    /// Returns whether a run is resumed.
+    /// Returns `true` if a run is resumed.
     #[must_use]
     pub const fn resumes(&self) -> bool {
         self.resume_from_checkpoint.is_some()
     }
 
-    /// Puts the run back to the checkpoint that is named, if one is. To be called once, before anything
-    /// of the run is read.
+    /// Rewinds the run to the checkpoint that is named, if any. Call this once, before anything of
+    /// the run is read.
     ///
     /// # Errors
-    /// If the folder is no checkpoint of the run in `--output-dir`, or it cannot be read or written.
+    /// Returns an error if the folder is no checkpoint of the run in `--output-dir`, or cannot be
+    /// read or written.
     pub fn rewind(&self) -> Result<(), Error> {
         match &self.resume_from_checkpoint {
             Some(Some(checkpoint)) => snapshot::rewind(&self.run_dir(), checkpoint),

@@ -1,31 +1,32 @@
-//! The model card (`README.md`) in the form that Hugging Face shows: front matter, and sections in Markdown.
+//! The model card (`README.md`) in the form that Hugging Face shows: front matter, and sections in
+//! Markdown.
 //!
-//! What a section says belongs to the algorithm; how a card, a table and a list of options are written is
-//! here, once for all.
+//! The algorithm provides the content of the sections; this module writes cards, tables and lists
+//! of options for all algorithms.
 
 use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
-/// The file of the card.
+/// The name of the card's file.
 pub const CARD: &str = "README.md";
 
-/// A model card.
+/// The contents of a model card.
 #[derive(Clone, Debug, Default)]
 pub struct ModelCard {
     /// The library that reads the files, as `library_name`.
     pub library: &'static str,
     /// The model that was trained further, as `base_model`.
     pub base_model: Option<String>,
-    /// Tags for the Hub.
+    /// The tags for the Hub.
     pub tags: Vec<String>,
     /// The model's name in the list of results.
     pub name: String,
     /// Measured results for the Hub's `model-index`.
     pub results: Vec<CardResult>,
-    /// The heading.
+    /// The heading of the card.
     pub title: String,
-    /// Fallbacks that the model rests on, each a sentence in bold type.
+    /// Fallbacks that the model depends on, each a sentence in bold type.
     pub fallbacks: Vec<String>,
     /// The text below the heading, one paragraph, table or section each.
     pub sections: Vec<String>,
@@ -34,11 +35,11 @@ pub struct ModelCard {
 /// A measured score in the form of the Hub's `model-index`.
 #[derive(Clone, Debug)]
 pub struct CardResult {
-    /// Name of the episodes that were played.
+    /// The name of the episodes that were played.
     pub dataset: String,
-    /// Identifier of the episodes.
+    /// The identifier of the episodes.
     pub dataset_type: String,
-    /// Mean episode score.
+    /// The mean score of the episodes.
     pub score: f64,
 }
 
@@ -86,12 +87,12 @@ impl ModelCard {
     }
 }
 
-/// Returns a string as YAML: in JSON's form.
+/// Returns a string as YAML, which accepts JSON's form.
 fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// Returns a table in Markdown; its first row holds the heads.
+/// Returns a table in Markdown; its first row holds the headings.
 #[must_use]
 pub fn markdown_table(rows: &[Vec<String>]) -> String {
     let mut lines: Vec<String> = rows
@@ -114,8 +115,8 @@ pub fn transposed(rows: &[Vec<String>]) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Returns a table of the options that differ from their defaults, without those of `omitted`. `display`
-/// writes a value.
+/// Returns a table of the options that differ from their defaults, without those of `omitted`.
+/// `display` formats a value.
 #[must_use]
 pub fn changed_options(
     options: &Map<String, Value>,
@@ -142,7 +143,7 @@ pub fn changed_options(
     format!("Options that differ from their defaults:\n\n{table}")
 }
 
-/// Escapes text for a cell of a table; nothing and `null` become `none`.
+/// Escapes text for a cell of a table; an empty text and `null` become `none`.
 #[must_use]
 pub fn table_cell(text: &str) -> String {
     match text {

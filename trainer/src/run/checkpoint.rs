@@ -1,7 +1,7 @@
 //! The file of a checkpoint: tensors of `f32` by name, and a header in JSON, as safetensors.
 //!
-//! The file is replaced as a whole: whenever the program is killed, the last one is valid. What the
-//! header says belongs to each kind of model; its key in the file's metadata names the kind.
+//! The file is replaced atomically: whenever the program is killed, the last one is valid. Each
+//! kind of model defines its header; the header's key in the file's metadata names the kind.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,29 +17,30 @@ use crate::{Error, files};
 /// A tensor of a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
-    /// Its shape.
+    /// The sizes of its axes.
     pub shape: Vec<usize>,
-    /// Its values, the last axis first.
+    /// The values in row-major order.
     pub values: Vec<f32>,
 }
 
-/// The tensors of a checkpoint by name, in the order of their names once they were read.
+/// The tensors of a checkpoint by name; sorted by name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tensors(BTreeMap<String, Tensor>);
 
 impl Tensors {
-    /// Adds a tensor.
+    /// Adds a tensor under a name.
     pub fn insert(&mut self, name: String, shape: Vec<usize>, values: Vec<f32>) {
         self.0.insert(name, Tensor { shape, values });
     }
 
-    /// Takes the values of a tensor; `None` where it is missing or has another number of values.
+    /// Removes a tensor and returns its values; `None` if it is missing or has another number of
+    /// values.
     pub fn take(&mut self, name: &str, count: usize) -> Option<Vec<f32>> {
         let tensor = self.0.remove(name)?;
         (tensor.values.len() == count).then_some(tensor.values)
     }
 
-    /// Takes the values of a tensor; an empty list where it is missing.
+    /// Removes a tensor and returns its values; an empty list if it is missing.
     pub fn take_any(&mut self, name: &str) -> Vec<f32> {
         self.0
             .remove(name)
@@ -51,7 +52,7 @@ impl Tensors {
 /// Writes a checkpoint. `key` is the name of the header in the file's metadata.
 ///
 /// # Errors
-/// If it cannot be written; the file that was there stays then.
+/// Returns an error if it cannot be written; the previous file then stays.
 pub fn write(
     path: &Path,
     key: &str,
@@ -76,10 +77,10 @@ pub fn write(
     files::write(path, &bytes)
 }
 
-/// Reads a checkpoint.
+/// Reads the header and tensors of a checkpoint.
 ///
 /// # Errors
-/// If there is none, or it is cut off or something else.
+/// Returns an error if there is none, or the file is truncated or something else.
 pub fn read<H: DeserializeOwned>(path: &Path, key: &str) -> Result<(H, Tensors), Error> {
     let bytes = std::fs::read(path).map_err(|source| unreadable(path, source))?;
     let read = || -> Result<(H, Tensors), String> {
@@ -100,13 +101,12 @@ pub fn read<H: DeserializeOwned>(path: &Path, key: &str) -> Result<(H, Tensors),
     read().map_err(|reason| no_checkpoint(path, &reason))
 }
 
-/// Reads the header of a checkpoint without its tensors; whether those are complete is seen when they
-/// are read.
+/// Reads the header of a checkpoint without its tensors, which may be incomplete.
 ///
 /// # Errors
-/// If there is no checkpoint, or its beginning is cut off or something else.
+/// Returns an error if there is no checkpoint, or its beginning is truncated or something else.
 pub fn read_header<H: DeserializeOwned>(path: &Path, key: &str) -> Result<H, Error> {
-    /// The beginning of a safetensors file, as far as it says anything about the run.
+    /// The beginning of a safetensors file, reduced to its metadata.
     #[derive(Deserialize)]
     struct Beginning {
         #[serde(rename = "__metadata__", default)]
@@ -118,8 +118,8 @@ pub fn read_header<H: DeserializeOwned>(path: &Path, key: &str) -> Result<H, Err
     header.map_err(|reason| no_checkpoint(path, &reason))
 }
 
-/// Returns what stands before the tensors: eight bytes say how long it is. Of a file that is shorter
-/// than it says, all there is.
+/// Returns the bytes before the tensors, whose length is in the first eight bytes. A file that is
+/// shorter is returned whole.
 fn beginning(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let (mut length, mut bytes) = (Vec::new(), Vec::new());
@@ -148,7 +148,7 @@ fn wrong(path: &Path, reason: String) -> Error {
     }
 }
 
-/// The error of a file that cannot be resumed from.
+/// Returns the error of a file that cannot be resumed from.
 pub(crate) fn no_checkpoint(path: &Path, reason: &str) -> Error {
     let reason =
         format!("no checkpoint, or cut off ({reason}): start again with --overwrite-output-dir");

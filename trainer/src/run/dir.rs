@@ -1,4 +1,4 @@
-//! The folder of a run: what may be in it before the run begins, and the lock while it goes on.
+//! The folder of a run: the checks before the run begins, and the lock while it runs.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
@@ -6,28 +6,28 @@ use std::path::{Path, PathBuf};
 
 use crate::{Error, files};
 
-/// The file of a run's checkpoint.
+/// The name of a run's checkpoint file.
 pub const CHECKPOINT: &str = "checkpoint.safetensors";
-/// The file in a run's folder that is locked while the run goes on.
+/// The name of the file that is locked while the run writes to its folder.
 pub const LOCK: &str = ".lock";
 
-/// The folder of a run, and what to do when it holds one already.
+/// The folder of a run, and the handling of a run that it already holds.
 #[derive(Clone, Debug)]
 pub struct RunDir {
-    /// The folder; made when it is missing.
+    /// The path of the folder, which is created if missing.
     pub path: PathBuf,
-    /// Resume from the checkpoint in the folder.
+    /// `true` to resume from the checkpoint in the folder.
     pub resume: bool,
-    /// Overwrite the run in the folder.
+    /// `true` to overwrite the run in the folder.
     pub force: bool,
 }
 
-/// The lock on a run's folder. The system takes it back when the program ends, however it does; when
-/// it is dropped, its file goes, and so does a folder that was made for a run that wrote nothing.
+/// The lock on a run's folder, which the system releases when the program ends for any reason.
+/// Dropping it removes its file, and the folder if it was created for a run that wrote nothing.
 #[derive(Debug)]
 pub struct RunLock {
     path: PathBuf,
-    /// The folder, where it was made with the lock.
+    /// The folder, if it was created with the lock.
     made: Option<PathBuf>,
     file: File,
 }
@@ -45,7 +45,7 @@ impl Drop for RunLock {
 }
 
 impl RunDir {
-    /// A folder for a new run.
+    /// Returns the folder of a new run.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
@@ -55,11 +55,11 @@ impl RunDir {
         }
     }
 
-    /// Checks that a run may write here: over nothing that it was not told to write over. `marker` is
-    /// the file by which a run is recognised; `own` are files that a run leaves before it.
+    /// Checks that a run may write here without destroying other files. `marker` is the file that
+    /// identifies a run; `own` are files that a run writes before it.
     ///
     /// # Errors
-    /// [`Error::RunExists`] or [`Error::DirNotEmpty`].
+    /// Returns [`Error::RunExists`] or [`Error::DirNotEmpty`].
     pub fn check_free(&self, marker: &str, own: &[&str]) -> Result<(), Error> {
         if self.resume || self.force {
             return Ok(());
@@ -75,11 +75,11 @@ impl RunDir {
         }
     }
 
-    /// Removes files of an earlier run that a new one over it would otherwise leave, such as its
-    /// checkpoint, which a resumed run would go on from.
+    /// Removes files of an earlier run that a new one would not overwrite, such as its checkpoint,
+    /// from which a resumed run would continue.
     ///
     /// # Errors
-    /// If one is there and cannot be removed.
+    /// Returns an error if one exists and cannot be removed.
     pub fn remove<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<(), Error> {
         for name in names {
             let path = self.path.join(name);
@@ -93,10 +93,11 @@ impl RunDir {
         Ok(())
     }
 
-    /// Makes the folder and locks it, so that no second run writes into it.
+    /// Creates the folder and locks it, so that no second run writes into it.
     ///
     /// # Errors
-    /// [`Error::RunLocked`] while another run goes on there, or if the folder cannot be written.
+    /// Returns [`Error::RunLocked`] while another run holds the lock, or an error if the folder
+    /// cannot be written.
     pub fn lock(&self) -> Result<RunLock, Error> {
         let failed = |path: &PathBuf, source| Error::Write {
             path: path.clone(),
@@ -112,7 +113,7 @@ impl RunDir {
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Err(Error::RunLocked(self.path.clone())),
-                // Some network file systems have no locks; a run there is as safe as its user.
+                // Some network file systems have no locks; the user must then avoid a second run.
                 Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {}
                 Err(TryLockError::Error(source)) => return Err(failed(&path, source)),
             }
@@ -124,7 +125,7 @@ impl RunDir {
     }
 }
 
-/// Returns whether an open file is the one at `path`.
+/// Returns `true` if an open file is the one at `path`.
 fn is_at(file: &File, path: &Path) -> bool {
     #[cfg(unix)]
     {

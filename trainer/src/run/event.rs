@@ -8,9 +8,9 @@ use crate::rl::Metrics;
 /// Mean scores over a range of seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scores {
-    /// Of each task, in the order of the run's tasks.
+    /// The mean score of each task, in the order of the run's tasks.
     pub tasks: Vec<f64>,
-    /// The mean of these.
+    /// The mean over the tasks.
     pub overall: f64,
 }
 
@@ -20,91 +20,93 @@ pub struct Scores {
 pub enum Event {
     /// Training began or resumed.
     Started {
-        /// `sft` or `grpo`. Empty in files of earlier versions.
+        /// `sft` or `grpo`; empty in files of earlier versions.
         #[serde(default)]
         method: String,
         /// All options by name.
         config: Value,
-        /// Steps that were done before.
+        /// The number of steps that were done before.
         resumed_at: usize,
-        /// Steps of the whole run. 0 in files of earlier versions.
+        /// The number of steps of the whole run; 0 in files of earlier versions.
         #[serde(default)]
         total: usize,
-        /// Number of parameters of the model.
+        /// The number of parameters of the model.
         parameters: usize,
-        /// Number of parameters that are trained. 0 in files of earlier versions.
+        /// The number of parameters that are trained; 0 in files of earlier versions.
         #[serde(default)]
         trained: usize,
-        /// Whether a tiny new model stands in for one that could not be found.
+        /// `true` if the model depends on a fallback, such as a tiny new model in place of one that
+        /// was not found.
         #[serde(default)]
         fallback: bool,
-        /// Time in seconds since 1970.
+        /// The time in seconds since 1970.
         unix_time: f64,
     },
-    /// What there is to learn from.
+    /// The amount of training data.
     Data {
-        /// Counts by name.
+        /// The counts by name.
         counts: Metrics,
     },
-    /// Something that a person should know about.
+    /// A warning for the user.
     Warning {
-        /// Steps done.
+        /// The number of steps done.
         step: usize,
-        /// The warning.
+        /// The text of the warning.
         text: String,
     },
-    /// A step was done.
+    /// A training step was done.
     Step {
-        /// Steps done.
+        /// The number of steps done.
         step: usize,
-        /// Passes over the data, where there is such a thing.
+        /// The number of passes over the data, if the method has such passes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         epoch: Option<f64>,
-        /// Its metrics.
+        /// The metrics of the step.
         metrics: Metrics,
     },
     /// The policy was evaluated on the validation seeds.
     Eval {
-        /// Steps done.
+        /// The number of steps done.
         step: usize,
-        /// Greedy scores.
+        /// The scores of the greedy policy.
         scores: Scores,
-        /// What else was measured.
+        /// The other metrics of the evaluation.
         #[serde(default, skip_serializing_if = "Metrics::is_empty")]
         metrics: Metrics,
     },
     /// A checkpoint was written.
     Saved {
-        /// Steps done.
+        /// The number of steps done.
         step: usize,
     },
-    /// The run was asked to stop; a checkpoint was written.
+    /// The run was asked to stop, and a checkpoint was written.
     Interrupted {
-        /// Steps done.
+        /// The number of steps done.
         step: usize,
     },
-    /// Training is over.
+    /// The run reached its end.
     Finished {
-        /// Steps done.
+        /// The number of steps done.
         step: usize,
-        /// Seconds of all steps together.
+        /// The seconds that all steps took together.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seconds: Option<f64>,
-        /// Greedy scores of the best policy on the test seeds, where it was evaluated.
+        /// Greedy scores of the best policy on the test seeds, if it was evaluated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         scores: Option<Scores>,
-        /// Scripted policies on the same seeds, by name.
+        /// Scores of scripted policies on the same seeds, by name.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         baselines: Vec<(String, Scores)>,
     },
 }
 
 impl Event {
-    /// Returns the event as a line of JSON. A metric that is not finite is left out: JSON cannot hold
-    /// it.
+    /// Returns the event as a line of JSON. Metrics that are not finite are left out, since JSON
+    /// cannot hold them.
     ///
     /// # Errors
-    /// If another number of the event is not finite, so that the line could not be read again.
+    /// Returns an error if another number of the event is not finite, so that the line could not be
+    /// parsed again.
     pub fn to_line(&self) -> Result<String, serde_json::Error> {
         let finite = match self {
             Self::Step {
@@ -124,7 +126,7 @@ impl Event {
             _ => None,
         };
         let line = serde_json::to_string(finite.as_ref().unwrap_or(self))?;
-        // NaN has become null, which is seen only by reading it.
+        // NaN has become null, which only parsing detects.
         serde_json::from_str::<Self>(&line)?;
         Ok(line + "\n")
     }
@@ -135,7 +137,7 @@ pub(crate) fn score_name(task: &str) -> String {
     format!("rewards/{task}/mean")
 }
 
-/// Returns scores under TRL's names for rewards; a score that is not finite is left out.
+/// Returns scores under TRL's names for rewards; scores that are not finite are left out.
 pub(crate) fn named_scores<T: AsRef<str>>(tasks: &[T], scores: &Scores) -> Vec<(String, f64)> {
     let tasks = tasks.iter().zip(scores.tasks.iter().copied());
     std::iter::once(("reward".to_owned(), scores.overall))

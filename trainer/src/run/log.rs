@@ -10,24 +10,25 @@ use super::event::Event;
 use super::tensorboard::{self, Clock};
 use crate::{Error, files};
 
-/// Every event, one per line.
+/// The name of the file with every event, one per line.
 pub const EVENTS: &str = "events.jsonl";
 /// The folder that TensorBoard is pointed at.
 pub const RUNS: &str = "runs";
-/// The file in it. A fixed name, so that a resumed run goes on in it; TensorBoard looks for `tfevents`.
+/// The name of TensorBoard's file, fixed so that a resumed run appends to it; TensorBoard looks for
+/// `tfevents`.
 pub const TENSORBOARD: &str = "events.out.tfevents.0.sentinel";
 
-/// How far a log had come when a checkpoint was written.
+/// The position in a log when a checkpoint was written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum LogPosition {
-    /// Bytes of `events.jsonl`.
+    /// The number of bytes of `events.jsonl`.
     Bytes(u64),
     /// The events themselves, which checkpoints of earlier versions hold.
     Events(Vec<Event>),
 }
 
-/// The events of a run: in memory, in its files, and told to a listener.
+/// The events of a run, kept in memory, written to its files, and passed to a listener.
 pub struct RunLog<'a> {
     events: Vec<Event>,
     listen: &'a mut dyn FnMut(&Event),
@@ -38,11 +39,11 @@ pub struct RunLog<'a> {
 }
 
 impl<'a> RunLog<'a> {
-    /// Starts the log of a new run in a folder that exists. `tasks` are the names of the tasks that
+    /// Starts the log of a new run in an existing folder. `tasks` are the names of the tasks that
     /// scores are of.
     ///
     /// # Errors
-    /// If its files cannot be written.
+    /// Returns an error if its files cannot be written.
     pub fn create(
         folder: &Path,
         tasks: Vec<String>,
@@ -51,11 +52,11 @@ impl<'a> RunLog<'a> {
         Self::with_events(folder, tasks, Vec::new(), listen)
     }
 
-    /// Goes on with the log where a checkpoint, of `step`, left it: what came after is cut off. Where
-    /// the file was changed since, the lines before the change stay, and a warning says so.
+    /// Continues the log at a checkpoint of `step` and cuts off everything after it. If the file
+    /// was changed since, the lines before the change stay, and a warning is logged.
     ///
     /// # Errors
-    /// If its files cannot be written.
+    /// Returns an error if its files cannot be written.
     pub fn resume(
         folder: &Path,
         tasks: Vec<String>,
@@ -70,7 +71,7 @@ impl<'a> RunLog<'a> {
         let path = folder.join(EVENTS);
         let mut content = Vec::new();
         if let Ok(file) = File::open(&path) {
-            // What cannot be read is missing, as below.
+            // An unreadable part counts as missing, as below.
             let _ = file.take(length).read_to_end(&mut content);
         }
         let (mut events, mut kept) = (Vec::new(), 0);
@@ -137,10 +138,10 @@ impl<'a> RunLog<'a> {
         })
     }
 
-    /// Appends an event to the files and tells the listener of it.
+    /// Appends an event to the files and passes it to the listener.
     ///
     /// # Errors
-    /// If the files cannot be written, or a number of the event is not finite.
+    /// Returns an error if the files cannot be written, or a number of the event is not finite.
     pub fn emit(&mut self, event: Event) -> Result<(), Error> {
         self.lines.write(event.to_line()?.as_bytes())?;
         let records = tensorboard::records(&event, &self.tasks, &mut self.clock);
@@ -150,12 +151,12 @@ impl<'a> RunLog<'a> {
         Ok(())
     }
 
-    /// Tells the listener of an event that is not logged, or was logged before.
+    /// Passes an event to the listener without logging it.
     pub fn announce(&mut self, event: &Event) {
         (self.listen)(event);
     }
 
-    /// Returns all events.
+    /// Returns all events in order.
     #[must_use]
     pub fn events(&self) -> &[Event] {
         &self.events
@@ -167,18 +168,18 @@ impl<'a> RunLog<'a> {
         self.clock.passed()
     }
 
-    /// Makes sure that the events are on the disk, and returns the position that a checkpoint keeps
-    /// for [`RunLog::resume`].
+    /// Flushes the events to the disk, and returns the position that a checkpoint stores for
+    /// [`RunLog::resume`].
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn sync(&mut self) -> Result<LogPosition, Error> {
         self.lines.sync()?;
         Ok(LogPosition::Bytes(self.lines.length))
     }
 }
 
-/// A file that grows.
+/// A file that is appended to.
 struct Appended {
     path: PathBuf,
     file: File,
@@ -203,7 +204,7 @@ impl Appended {
         }
     }
 
-    /// Appends in one call, unbuffered: a reader sees whole lines as they come.
+    /// Appends in one unbuffered call, so that a reader sees whole lines.
     fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let written = self.file.write_all(bytes);
         written.map_err(|source| self.failed(source))?;
@@ -216,28 +217,28 @@ impl Appended {
     }
 }
 
-/// Why a list of events cannot be read.
+/// The reason why a list of events cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum EventsError {
     /// The file cannot be read.
     #[error(transparent)]
     File(#[from] Error),
-    /// A line is no event.
-    #[error("{} line {line} is no event: {reason}; resume the run to go on from its checkpoint", path.display())]
+    /// A line is not an event.
+    #[error("{} line {line} is no event: {reason}; resume the run from its checkpoint", path.display())]
     Line {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// 1-based line.
+        /// The 1-based line number.
         line: usize,
-        /// Why.
+        /// The reason why it is not an event.
         reason: String,
     },
 }
 
-/// Reads JSON lines; `path` is only what an error calls them.
+/// Parses JSON lines into events; `path` is only named in errors.
 ///
 /// # Errors
-/// Names the first line that is no event.
+/// Returns an error that names the first line that is not an event.
 pub fn parse_events(path: &Path, content: &[u8]) -> Result<Vec<Event>, EventsError> {
     let mut events = Vec::new();
     for (index, line) in content.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -251,10 +252,10 @@ pub fn parse_events(path: &Path, content: &[u8]) -> Result<Vec<Event>, EventsErr
     Ok(events)
 }
 
-/// Reads a file of JSON lines.
+/// Reads events from a file of JSON lines.
 ///
 /// # Errors
-/// If it cannot be read, or a line of it is no event.
+/// Returns an error if the file cannot be read, or a line of it is not an event.
 pub fn read_events(path: &Path) -> Result<Vec<Event>, EventsError> {
     let content = std::fs::read(path).map_err(|source| Error::Read {
         path: path.to_owned(),

@@ -1,9 +1,9 @@
-//! Training runs: their folder, the lock on it, the loop, the checkpoints, and what is logged while
-//! they go on. The same for every algorithm: what learns implements [`Training`].
+//! Training runs: their folder, its lock, the loop, the checkpoints, and the log. They are the same
+//! for every algorithm, which implements [`Training`].
 //!
-//! A run appends each event to `events.jsonl` and each number to TensorBoard's file at once, so that
-//! both can be watched. A checkpoint holds how long the list of events was; a run that goes on cuts
-//! off what came after.
+//! A run appends each event to `events.jsonl` and each number to TensorBoard's file at once, so
+//! that both can be watched. A checkpoint stores the length of the list of events; a resumed run
+//! cuts off all later events.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -32,16 +32,16 @@ pub use trainer_state::{TRAINER_STATE, TrainerState, logging_steps};
 pub(crate) use training::best_score;
 pub use training::{Cadence, Evaluation, SAVE_TOTAL_LIMIT, Training, Update, run};
 
-/// How a run ended.
+/// The way in which a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// All steps were taken.
     Finished,
-    /// It was asked to stop, and can go on.
+    /// The run was asked to stop and can be resumed.
     Interrupted,
 }
 
-/// Returns the time in whole seconds since 1970, which are exact; a clock before counts as 1970.
+/// Returns the time in whole seconds since 1970, which are exact; earlier times count as 0.
 pub(crate) fn unix_time() -> f64 {
     let passed = SystemTime::now().duration_since(UNIX_EPOCH);
     passed.map_or(0.0, |passed| passed.as_secs() as f64)

@@ -1,5 +1,5 @@
-//! The folders `checkpoint-N` of a run: the model after step `N` as its users load it, the trainer's
-//! state, and the checkpoint that a run can be resumed from.
+//! The folders `checkpoint-N` of a run: the model after step `N` as its users load it, the
+//! trainer's state, and the checkpoint that a run can be resumed from.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -9,18 +9,18 @@ use super::dir::{CHECKPOINT, RunDir};
 use super::trainer_state::TRAINER_STATE;
 use crate::{Error, files, provenance};
 
-/// What the names of the folders begin with, as those of Hugging Face's trainer.
+/// The prefix of the folders' names, as in Hugging Face's trainer.
 const PREFIX: &str = "checkpoint-";
-/// A folder that is being written.
+/// The name of a folder that is being written.
 const PARTIAL: &str = ".partial-checkpoint";
 
-/// Returns the name of a step's folder in that of the run.
+/// Returns the name of a step's folder in the run's folder.
 #[must_use]
 pub fn name(step: usize) -> String {
     format!("{PREFIX}{step}")
 }
 
-/// Returns the folder of a step.
+/// Returns the path of a step's folder.
 #[must_use]
 pub fn folder(run: &Path, step: usize) -> PathBuf {
     run.join(name(step))
@@ -29,7 +29,7 @@ pub fn folder(run: &Path, step: usize) -> PathBuf {
 /// Returns the steps of which a run's folder holds snapshots, in order.
 ///
 /// # Errors
-/// If the folder cannot be read.
+/// Returns an error if the folder cannot be read.
 pub fn steps(run: &Path) -> Result<Vec<usize>, Error> {
     let failed = |source| Error::Read {
         path: run.to_owned(),
@@ -40,21 +40,21 @@ pub fn steps(run: &Path) -> Result<Vec<usize>, Error> {
         let name = entry.map_err(failed)?.file_name();
         let step = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
         let step = step.and_then(|step| step.parse::<usize>().ok());
-        // Another folder of such a name is somebody's own.
+        // A folder with such a name but no checkpoint belongs to the user.
         found.extend(step.filter(|step| folder(run, *step).join(CHECKPOINT).is_file()));
     }
     found.sort_unstable();
     Ok(found)
 }
 
-/// Files of the run's folder that a snapshot holds as they are; those that are there.
+/// Files of the run's folder that a snapshot holds unchanged, if they exist.
 const SHARED: [&str; 3] = [CHECKPOINT, TRAINER_STATE, provenance::FILE];
 
-/// Writes the snapshot of a step as a whole: `fill` writes the model, and the checkpoint in the run's
-/// folder is added with the files that describe it.
+/// Writes the snapshot of a step atomically: `fill` writes the model, and the checkpoint in the
+/// run's folder is added with the files that describe it.
 ///
 /// # Errors
-/// What `fill` says, or if a file cannot be written.
+/// Returns the errors of `fill`, or an error if a file cannot be written.
 pub fn create<E: From<Error>>(
     run: &Path,
     step: usize,
@@ -70,7 +70,7 @@ pub fn create<E: From<Error>>(
     fill(&partial)?;
     for name in SHARED {
         let (from, to) = (run.join(name), partial.join(name));
-        // A file is never changed in place, so both names can share it; some file systems cannot.
+        // Files are never changed in place, so both names can share one; some file systems cannot.
         if from.is_file() && fs::hard_link(&from, &to).is_err() {
             fs::copy(&from, &to).map_err(|source| failed(&to, source))?;
         }
@@ -83,7 +83,7 @@ pub fn create<E: From<Error>>(
 /// Removes all snapshots but the `limit` latest ones and that of the step `best`.
 ///
 /// # Errors
-/// If one cannot be removed.
+/// Returns an error if one cannot be removed.
 pub fn keep_latest(run: &Path, limit: usize, best: Option<usize>) -> Result<(), Error> {
     let steps = steps(run)?;
     let surplus = steps.len().saturating_sub(limit);
@@ -95,11 +95,12 @@ pub fn keep_latest(run: &Path, limit: usize, best: Option<usize>) -> Result<(), 
     Ok(())
 }
 
-/// Puts a run back to where a snapshot in its folder left it, so that it is resumed from there: its
-/// checkpoint becomes that of the run, and later snapshots go.
+/// Rewinds a run to a snapshot in its folder, so that it is resumed from there: the snapshot's
+/// checkpoint becomes that of the run, and later snapshots are removed.
 ///
 /// # Errors
-/// If the folder is no snapshot of this run, another run goes on there, or a file cannot be written.
+/// Returns an error if the folder is no snapshot of this run, another run holds the lock, or a file
+/// cannot be written.
 pub fn rewind(dir: &RunDir, snapshot: &Path) -> Result<(), Error> {
     let _lock = dir.lock()?;
     let known = steps(&dir.path)?.into_iter().find(|step| {
@@ -122,7 +123,7 @@ pub fn rewind(dir: &RunDir, snapshot: &Path) -> Result<(), Error> {
 /// Removes the snapshots of an earlier run.
 ///
 /// # Errors
-/// If one cannot be removed.
+/// Returns an error if one cannot be removed.
 pub fn remove_all(run: &Path) -> Result<(), Error> {
     remove(&run.join(PARTIAL))?;
     steps(run)?

@@ -1,12 +1,12 @@
-//! A TensorBoard event file, written by hand: its two formats are small.
+//! A writer of TensorBoard event files; their two formats need no library.
 //!
 //! The file is a list of TFRecords, each a protobuf `Event`. Tags begin as Hugging Face's do:
 //! `train/`, `eval/` and `test/`.
 
 use super::event::{Event, named_scores};
 
-/// The time of each step: the start of the run and the durations of its steps, so that it is the same
-/// whenever the file is written.
+/// A clock that derives the time of each step from the start of the run and the durations of its
+/// steps, so that the file is always the same.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Clock {
     start: Option<f64>,
@@ -14,7 +14,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Takes in an event of the run. Returns whether the run began with it.
+    /// Advances by an event of the run. Returns `true` if the run began with it.
     pub fn advance(&mut self, event: &Event) -> bool {
         match event {
             Event::Started { unix_time, .. } if self.start.is_none() => {
@@ -42,8 +42,9 @@ impl Clock {
     }
 }
 
-/// Returns the bytes that an event of a run adds to the file: its beginning where the run begins, and
-/// a record where the event has numbers. `tasks` are the names of the tasks that scores are of.
+/// Returns the bytes that an event of a run adds to the file: its beginning at the start of the
+/// run, and a record if the event has numbers. `tasks` are the names of the tasks that scores are
+/// of.
 #[must_use]
 pub fn records(event: &Event, tasks: &[String], clock: &mut Clock) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -76,11 +77,11 @@ pub fn records(event: &Event, tasks: &[String], clock: &mut Clock) -> Vec<u8> {
     bytes
 }
 
-/// An `Event` with the values of one step. A value that is not finite is left out.
+/// Returns an `Event` with the values of one step, without those that are not finite.
 fn point(prefix: &str, step: usize, values: Vec<(String, f64)>, time: f64) -> Vec<u8> {
     let mut summary = Vec::new();
     for (name, value) in values {
-        // Finite as f64 is not enough: the file holds f32.
+        // A finite f64 may be too large for the file's f32.
         let value = value as f32;
         if value.is_finite() {
             field(&mut summary, 1, &scalar(&format!("{prefix}/{name}"), value));
@@ -93,14 +94,14 @@ fn point(prefix: &str, step: usize, values: Vec<(String, f64)>, time: f64) -> Ve
     message
 }
 
-/// An `Event` that holds only `wall_time`: field 1, 64 bits.
+/// Returns an `Event` that holds only `wall_time`: field 1, 64 bits.
 fn wall(seconds: f64) -> Vec<u8> {
     let mut message = vec![(1 << 3) | 1];
     message.extend(seconds.to_le_bytes());
     message
 }
 
-/// A `Summary.Value`: tag, and `simple_value` of 32 bits.
+/// Returns a `Summary.Value`: a tag, and `simple_value` of 32 bits.
 fn scalar(tag: &str, value: f32) -> Vec<u8> {
     let mut message = Vec::new();
     field(&mut message, 1, tag.as_bytes());
@@ -109,14 +110,14 @@ fn scalar(tag: &str, value: f32) -> Vec<u8> {
     message
 }
 
-/// A field with a length: text, or a message.
+/// Appends a field with a length: text, or a message.
 fn field(message: &mut Vec<u8>, number: u8, content: &[u8]) {
     message.push((number << 3) | 2);
     varint(message, content.len() as u64);
     message.extend(content);
 }
 
-/// Seven bits a byte, the lowest first; the top bit says that more follow.
+/// Appends a varint: seven bits per byte, the lowest first; the top bit marks that more follow.
 fn varint(message: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         message.push(value as u8 | 0x80);
@@ -125,7 +126,7 @@ fn varint(message: &mut Vec<u8>, mut value: u64) {
     message.push(value as u8);
 }
 
-/// A TFRecord: length, checksum of the length, data, checksum of the data.
+/// Appends a TFRecord: length, checksum of the length, data, checksum of the data.
 fn record(file: &mut Vec<u8>, data: &[u8]) {
     let length = (data.len() as u64).to_le_bytes();
     file.extend(length);
@@ -134,20 +135,21 @@ fn record(file: &mut Vec<u8>, data: &[u8]) {
     file.extend(masked(data).to_le_bytes());
 }
 
-/// TFRecord's checksum: CRC-32C, turned and moved, because a checksum of checksums is weak.
+/// Returns TFRecord's checksum: CRC-32C, rotated and offset, because a checksum of checksums is
+/// weak.
 fn masked(data: &[u8]) -> u32 {
     let crc = crc32c(data);
     crc.rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
-/// CRC-32C (Castagnoli), low bit first.
+/// Returns the CRC-32C (Castagnoli) of `data`, low bit first.
 fn crc32c(data: &[u8]) -> u32 {
     !data.iter().fold(!0, |crc: u32, byte| {
         TABLE[((crc ^ u32::from(*byte)) & 0xff) as usize] ^ (crc >> 8)
     })
 }
 
-/// The checksum of each byte.
+/// The CRC-32C of each byte.
 static TABLE: [u32; 256] = table();
 
 const fn table() -> [u32; 256] {

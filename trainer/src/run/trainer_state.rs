@@ -1,4 +1,4 @@
-//! `trainer_state.json`, with the keys of Hugging Face's trainer.
+//! The file `trainer_state.json`, with the keys of Hugging Face's trainer.
 
 use std::collections::BTreeMap;
 
@@ -10,47 +10,47 @@ use super::training::best_score;
 use crate::Error;
 use crate::rl::Metrics;
 
-/// The state that Hugging Face's trainer writes.
+/// The name of the state file of Hugging Face's trainer.
 pub const TRAINER_STATE: &str = "trainer_state.json";
 
-/// Most training entries of a log: a curve needs no more.
+/// The maximum number of training entries of a log: a curve needs no more.
 const ENTRIES: usize = 150;
 
-/// Metrics that say where the run is, so that their mean over a window means nothing.
+/// Metrics that grow or follow a schedule, so that their last value is logged instead of a mean.
 const LAST: [&str; 3] = ["learning_rate", "num_env_steps", "num_tokens"];
 
-/// What a run knows beside its events.
+/// The properties of a run that its events do not hold.
 #[derive(Clone, Debug)]
 pub struct TrainerState<'a> {
-    /// Whether the run keeps its best checkpoint in a folder of its own.
+    /// `true` if the run keeps its best checkpoint in a folder of its own.
     pub snapshots: bool,
-    /// Names of the tasks that scores are of.
+    /// The names of the tasks that scores are of.
     pub tasks: &'a [String],
-    /// Steps done.
+    /// The number of steps done.
     pub step: usize,
-    /// Steps of the whole run.
+    /// The number of steps of the whole run.
     pub max_steps: usize,
-    /// Steps of a pass over the data.
+    /// The number of steps of a pass over the data.
     pub steps_per_epoch: usize,
-    /// Steps that one training entry of the log is the mean of. A window is logged once it is full, or
-    /// ends with the last step.
+    /// The number of steps that one training entry of the log averages. A window is logged once it
+    /// is full, or at the last step.
     pub logging_steps: usize,
-    /// Steps between two evaluations; `None` for a run without any.
+    /// The number of steps between two evaluations; `None` for a run without any.
     pub eval_steps: Option<usize>,
-    /// Steps between two checkpoints.
+    /// The number of steps between two checkpoints.
     pub save_steps: usize,
-    /// Samples that one step learns from.
+    /// The number of samples that one step trains on.
     pub train_batch_size: usize,
-    /// Tokens and floating-point operations so far, of a model that reads tokens: its log then ends with
-    /// a summary, as that of transformers does.
+    /// Tokens and floating-point operations so far, of a model that reads tokens: its log then ends
+    /// with a summary, as in transformers.
     pub tokens: Option<(u64, f64)>,
-    /// Keys of our own.
+    /// Additional keys that Hugging Face's trainer does not have.
     pub extra: Map<String, Value>,
-    /// Whether numbers are rounded to six significant digits.
+    /// `true` to round numbers to six significant digits.
     pub rounded: bool,
 }
 
-/// Returns how many steps one training entry of the log is the mean of, where nobody says so.
+/// Returns the default number of steps that one training entry of the log averages.
 #[must_use]
 pub fn logging_steps(max_steps: usize) -> usize {
     max_steps.div_ceil(ENTRIES).max(1)
@@ -65,10 +65,10 @@ pub(crate) fn rounded(value: f64) -> f64 {
 }
 
 impl TrainerState<'_> {
-    /// Returns the file.
+    /// Returns the text of the file.
     ///
     /// # Errors
-    /// If it has no form as JSON, which no list of events causes.
+    /// Returns an error if it cannot be expressed as JSON, which no list of events causes.
     pub fn to_json(&self, events: &[Event]) -> Result<String, Error> {
         let mut log = self.history(events);
         let seconds = events.iter().rev().find_map(|event| match event {
@@ -82,7 +82,7 @@ impl TrainerState<'_> {
         let best = best_score(events);
         let checkpoint = best.filter(|_| self.snapshots);
         let checkpoint = checkpoint.map(|(step, _)| snapshot::name(step));
-        // Without tokens the number is a count of ours, which is whole.
+        // Without tokens the number is a count of our own, which is an integer.
         let flops = if self.tokens.is_some() {
             Value::from(flops)
         } else {
@@ -175,7 +175,7 @@ impl TrainerState<'_> {
         Value::Object(entry)
     }
 
-    /// The last entry of a run of transformers.
+    /// Returns the last entry of a log of transformers.
     fn summary(&self, events: &[Event], seconds: f64, flops: f64) -> Value {
         let losses: Vec<f64> = (events.iter())
             .filter_map(|event| match event {
@@ -197,7 +197,7 @@ impl TrainerState<'_> {
     }
 }
 
-/// The mean of each metric where it is a number; without any, the metric is left out.
+/// Returns the mean of each metric over its finite values; a metric without any is left out.
 fn means(window: &[&Metrics]) -> Metrics {
     let mut sums = BTreeMap::<&String, (f64, f64)>::new();
     let known = window.iter().copied().flatten();

@@ -1,5 +1,5 @@
-//! The loop of a training run, the same for every algorithm: update, log, evaluate, save, stop when
-//! asked, resume after an interruption.
+//! The loop of a training run, the same for every algorithm: update, log, evaluate, save, stop on
+//! request, resume after an interruption.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,55 +13,57 @@ use super::snapshot;
 use crate::Error;
 use crate::rl::Metrics;
 
-/// Folders `checkpoint-N` that a run keeps where nobody says how many.
+/// The default number of `checkpoint-N` folders that a run keeps.
 pub const SAVE_TOTAL_LIMIT: usize = 2;
 
-/// What one update gave: one or several optimizer steps.
+/// The result of one update: one or several optimizer steps.
 #[derive(Clone, Debug, Default)]
 pub struct Update {
     /// The metrics of each step.
     pub steps: Vec<Metrics>,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// Tokens that were read, for models that read tokens.
+    /// The number of tokens that were read, for models that read tokens.
     pub tokens: Option<u64>,
 }
 
-/// Scores on the validation seeds.
+/// The result of an evaluation on the validation seeds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
-    /// Greedy scores.
+    /// The scores of the greedy policy.
     pub scores: Scores,
-    /// What else was measured.
+    /// The other metrics of the evaluation.
     pub metrics: Metrics,
 }
 
-/// When a run evaluates and saves, and when it stops early. Steps are those of [`Training::done`].
+/// The intervals at which a run evaluates and saves, and its early stopping. Steps are those of
+/// [`Training::done`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cadence {
-    /// Steps between two evaluations; `None` for a run without any.
+    /// The number of steps between two evaluations; `None` for a run without any.
     pub eval_steps: Option<usize>,
-    /// Steps between two checkpoints.
+    /// The number of steps between two checkpoints.
     pub save_steps: usize,
-    /// Most `checkpoint-N` folders that are kept, the best one not counted; 0 for none at all.
+    /// The maximum number of `checkpoint-N` folders, the best one not counted; 0 for none at all.
     pub save_total_limit: usize,
-    /// Evaluations without a better score after which the run ends; `None` to run to the end.
+    /// The number of evaluations without a better score after which the run ends; `None` to run to
+    /// the end.
     pub early_stopping_patience: Option<usize>,
 }
 
 /// A training run as the loop sees it. Every random number follows from the seed and the number of
 /// steps done, so that a resumed run equals one that was never interrupted.
 pub trait Training {
-    /// Why it can stop.
+    /// The error type of the algorithm.
     type Error: From<Error>;
 
     /// Returns the event that announces the run.
     ///
     /// # Errors
-    /// If the options have no form as JSON.
+    /// Returns an error if the options cannot be expressed as JSON.
     fn started(&self) -> Result<Event, Self::Error>;
 
-    /// Returns what is logged once, before the first step.
+    /// Returns the events that are logged once, before the first step.
     fn introduction(&self) -> Vec<Event> {
         Vec::new()
     }
@@ -69,78 +71,79 @@ pub trait Training {
     /// Returns the number of steps done.
     fn done(&self) -> usize;
 
-    /// Returns whether all steps are done.
+    /// Returns `true` if all steps are done.
     fn is_finished(&self) -> bool;
 
-    /// Returns the passes over the data after a step, where there is such a thing.
+    /// Returns the number of passes over the data after a step, if the method has such passes.
     fn epoch(&self, _step: usize) -> Option<f64> {
         None
     }
 
-    /// Learns until the next point at which the run can stop and be resumed.
+    /// Trains until the next point at which the run can stop and be resumed.
     ///
     /// # Errors
-    /// If a number is not finite, or an episode, a device or a file fails.
+    /// Returns an error if a number is not finite, or an episode, a device or a file fails.
     fn update(&mut self) -> Result<Update, Self::Error>;
 
-    /// Evaluates the current policy on the validation seeds. Only called where
-    /// [`Cadence::eval_steps`] is set.
+    /// Evaluates the current policy on the validation seeds. Only called if [`Cadence::eval_steps`]
+    /// is set.
     ///
     /// # Errors
-    /// As [`Training::update`].
+    /// Returns the errors of [`Training::update`].
     fn evaluate(&mut self) -> Result<Evaluation, Self::Error>;
 
     /// Returns the step and the score of the best policy so far.
     fn best(&self) -> Option<(usize, f64)>;
 
-    /// Keeps the current policy as the best one so far.
+    /// Stores the current policy as the best one so far.
     ///
     /// # Errors
-    /// If it cannot be read from the device.
+    /// Returns an error if it cannot be read from the device.
     fn keep_best(&mut self, score: f64) -> Result<(), Self::Error>;
 
-    /// Returns the event that ends the run, which took so many seconds.
+    /// Returns the event that ends the run; `seconds` is the time that all steps took.
     ///
     /// # Errors
-    /// If the last evaluation fails.
+    /// Returns an error if the last evaluation fails.
     fn finish(&mut self, seconds: f64) -> Result<Event, Self::Error>;
 
-    /// Writes the checkpoint, from which everything else can be written again.
+    /// Writes the checkpoint, from which all other files can be written again.
     ///
     /// # Errors
-    /// If it cannot be written; the checkpoint before it stays then.
+    /// Returns an error if it cannot be written; the previous checkpoint then stays.
     fn save_checkpoint(&self, folder: &Path, position: LogPosition) -> Result<(), Self::Error>;
 
-    /// Writes the model, as its users load it: the best one so far where the run evaluates, with
-    /// `current` the one that is trained.
+    /// Writes the model as its users load it: with `current` the one that is trained, else the best
+    /// one so far if the run evaluates.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if it cannot be written.
     fn save_model(&self, folder: &Path, current: bool) -> Result<(), Self::Error>;
 
     /// Writes the summaries of the run: `trainer_state.json`, the model card and the provenance.
     ///
     /// # Errors
-    /// If they cannot be written.
+    /// Returns an error if they cannot be written.
     fn save_summaries(&self, folder: &Path, events: &[Event]) -> Result<(), Self::Error>;
 
-    /// Returns whether an error left the state as it was before the update, so that it can be saved.
+    /// Returns `true` if an error left the state as it was before the update, so that it can be
+    /// saved.
     fn is_unharmed(&self, _error: &Self::Error) -> bool {
         false
     }
 
-    /// Adds to an error where training can resume from: the step of the last checkpoint.
+    /// Adds the checkpoint from which training can resume to an error: the step of the last one.
     fn with_checkpoint(error: Self::Error, _folder: &Path, _step: Option<usize>) -> Self::Error {
         error
     }
 }
 
-/// Trains to the end, or until `stop` is set. `resumed` tells whether the training stands where a
-/// checkpoint in the folder left it.
+/// Trains to the end, or until `stop` is set. A run whose log has ended only writes its outputs
+/// again.
 ///
 /// # Errors
-/// If a file cannot be written, or what the training says. The last checkpoint stays valid whatever
-/// goes wrong.
+/// Returns an error if a file cannot be written, or an error of `training`. The last checkpoint
+/// stays valid in any case.
 pub fn run<T: Training>(
     training: &mut T,
     log: &mut RunLog<'_>,
@@ -151,7 +154,7 @@ pub fn run<T: Training>(
     let started = training.started()?;
     let is_end = |event: &&Event| matches!(event, Event::Finished { .. });
     if let Some(end) = log.events().iter().find(is_end).cloned() {
-        // A kill after the last checkpoint may have come before the other files.
+        // The program may have been killed between the last checkpoint and the other files.
         log.announce(&started);
         write_outputs(training, &dir.path, log.events())?;
         log.announce(&end);
@@ -179,7 +182,8 @@ pub fn run<T: Training>(
         }
         let before = training.done();
         if let Err(error) = update(training, log) {
-            // What was learned until here is not lost to a prompt that is too long, or the like.
+            // An error that leaves the state intact, such as a prompt that is too long, must not
+            // lose the progress.
             let unharmed = training.done() == before && training.is_unharmed(&error);
             if unharmed && before > 0 && saved != Some(before) {
                 saved = Some(save(training, log, dir, cadence)?);
@@ -190,7 +194,8 @@ pub fn run<T: Training>(
         let is_due = |every: usize| step / every > before / every;
         let evaluates = cadence.eval_steps.is_some_and(|n| is_due(n) || last);
         let is_best = evaluates && evaluate(training, log)?;
-        // The end is saved below; what comes before it may take long where the run evaluates.
+        // The end is saved below; a run that evaluates saves before it too, since the final test
+        // may take long.
         let is_saved = is_best || is_due(cadence.save_steps) && !last || last && evaluates;
         if is_saved {
             let done = save(training, log, dir, cadence);
@@ -209,7 +214,7 @@ pub fn run<T: Training>(
     Ok(Outcome::Finished)
 }
 
-/// Learns from one update and logs its steps.
+/// Runs one update and logs its steps.
 fn update<T: Training>(training: &mut T, log: &mut RunLog<'_>) -> Result<(), T::Error> {
     let (start, before) = (Instant::now(), training.done());
     let update = training.update()?;
@@ -224,7 +229,7 @@ fn update<T: Training>(training: &mut T, log: &mut RunLog<'_>) -> Result<(), T::
             let rate = tokens as f64 / seconds.max(1e-9);
             metrics.insert("tokens_per_second".into(), rate);
         }
-        // JSON has no other numbers, and a deviation of nothing is none.
+        // JSON has no infinities or nan; the deviation of an empty set is nan.
         metrics.retain(|_, value| value.is_finite());
         let epoch = training.epoch(step);
         log.emit(Event::Step {
@@ -236,7 +241,7 @@ fn update<T: Training>(training: &mut T, log: &mut RunLog<'_>) -> Result<(), T::
     Ok(())
 }
 
-/// Evaluates the policy; returns whether it is the best one so far.
+/// Evaluates the policy; returns `true` if it is the best one so far.
 fn evaluate<T: Training>(training: &mut T, log: &mut RunLog<'_>) -> Result<bool, T::Error> {
     let Evaluation {
         scores,
@@ -275,7 +280,7 @@ fn evaluations(events: &[Event]) -> impl Iterator<Item = (usize, f64)> {
     })
 }
 
-/// Returns whether so many evaluations came after the best one.
+/// Returns `true` if at least `early_stopping_patience` evaluations came after the best one.
 fn is_out_of_patience(best: Option<(usize, f64)>, events: &[Event], cadence: &Cadence) -> bool {
     let (Some(patience), Some((best, _))) = (cadence.early_stopping_patience, best) else {
         return false;
@@ -283,8 +288,8 @@ fn is_out_of_patience(best: Option<(usize, f64)>, events: &[Event], cadence: &Ca
     evaluations(events).filter(|(step, _)| *step > best).count() >= patience
 }
 
-/// Saves the run: the checkpoint first, from which everything else could be written again. Returns its
-/// step.
+/// Saves the run: the checkpoint first, from which all other files can be written again. Returns
+/// its step.
 fn save<T: Training>(
     training: &T,
     log: &mut RunLog<'_>,

@@ -1,4 +1,4 @@
-//! The cluster world's evaluation (spec cluster §11).
+//! The evaluation of the cluster world (spec cluster §11).
 
 use sentinel_env::cluster::{ClusterEnv, Session, Step, TraceFinal, TraceReset, TraceStep};
 use sentinel_env::rng::Streams;
@@ -38,9 +38,9 @@ struct File<'a> {
     adaptive: bool,
     #[serde(serialize_with = "or_empty")]
     difficulty_controller: Difficulty,
-    /// By policy, sorted.
+    /// The means over all tasks by policy, sorted.
     summary: Ordered<ClusterSummary>,
-    /// The reference has the means over all tasks alone: only when there are several.
+    /// The means by task, only if there are several tasks; the reference does not have them.
     #[serde(skip_serializing_if = "Option::is_none")]
     by_task: Option<&'a Ordered<Ordered<ClusterSummary>>>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! The polyguard world's evaluation.
+//! The evaluation of the polyguard world.
 
 use sentinel_env::polyguard::{
     End, PolyguardEnv, Session, Step, TraceFinal, TraceReset, TraceStep,
@@ -48,7 +48,7 @@ struct File<'a> {
     episodes: &'a [EpisodeRow],
 }
 
-/// 1 where it holds.
+/// Returns 1 if `holds`, else 0.
 fn rate(holds: bool) -> f64 {
     if holds { 1.0 } else { 0.0 }
 }

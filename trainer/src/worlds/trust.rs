@@ -1,4 +1,4 @@
-//! The trust world's evaluation (spec evaluation §1).
+//! The evaluation of the trust world (spec evaluation §1).
 
 use std::path::PathBuf;
 

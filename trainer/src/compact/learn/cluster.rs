@@ -14,17 +14,17 @@ use crate::SeedRange;
 use crate::compact::config::{Continuation, Method, TrainConfig};
 use crate::compact::net::{Net, Outputs, tensor};
 
-/// Rows of each set: jobs, GPUs, workers.
+/// The number of rows of each set: jobs, GPUs, workers.
 const ROWS: [usize; 3] = [JOBS_MAX, GPUS_MAX, SLOTS];
 
 /// A batch of observations on a device.
 #[derive(Clone, Debug)]
 pub struct Inputs {
-    /// `[batch * rows, features]` for jobs, GPUs and workers.
+    /// The features of jobs, GPUs and workers, each `[batch * rows, features]`.
     sets: [Tensor<2>; 3],
-    /// `[batch * rows, 1]`: 1 where a row takes part, else 0.
+    /// Masks of the sets, each `[batch * rows, 1]`: 1 for a row that takes part, else 0.
     open: [Tensor<2>; 3],
-    /// `[batch, features]`.
+    /// The global features, `[batch, features]`.
     global: Tensor<2>,
 }
 
@@ -51,8 +51,8 @@ impl Learn for ClusterEnv {
         )
     }
 
-    /// Episodes are longer and a network costs more than in the trust world: fewer groups, which
-    /// start from more snapshots of each episode and continue greedily.
+    /// Sets fewer groups than in the trust world, since episodes are longer and a network costs
+    /// more. They start from more snapshots of each episode and continue greedily.
     fn preset(config: &mut TrainConfig, quick: bool) {
         config.teacher = "planner".to_owned();
         config.hidden = 48;
@@ -118,7 +118,7 @@ impl Learn for ClusterEnv {
         }
     }
 
-    /// The formula is at the plain pass in `sentinel_policy::cluster::learned`.
+    /// Computes the formula that `sentinel_policy::cluster::learned` documents at the plain pass.
     fn forward(net: &Net<ClusterNet>, x: &Inputs) -> Outputs {
         let hidden = net.config().hidden;
         let [batch, _] = x.global.dims();
@@ -147,7 +147,7 @@ impl Learn for ClusterEnv {
     }
 }
 
-/// Puts the logits of the context and of the sets into the order of the columns.
+/// Reorders the logits of the context and of the sets into the order of the columns.
 fn columns(context: Tensor<2>, sets: Vec<Tensor<3>>, batch: usize) -> Outputs {
     let types = ActionType::ALL.len();
     let of = |set: usize, head: usize| -> Tensor<2> {

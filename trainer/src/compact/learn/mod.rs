@@ -1,4 +1,4 @@
-//! What an environment needs to be trained on, beyond the network that plays it.
+//! The requirements for training on an environment, beyond the network that plays it.
 
 mod cluster;
 mod polyguard;
@@ -15,26 +15,26 @@ use super::config::{Method, TrainConfig};
 use super::net::{Net, Outputs};
 use crate::trainable::Trainable;
 
-/// The features of an environment's network.
+/// The feature type of an environment's network.
 pub type FeaturesOf<W> = <<W as Trainable>::Net as Network>::Features;
-/// The memory of an environment's network over an episode.
+/// The per-episode memory of an environment's network.
 pub type ObserverOf<W> = <<W as Trainable>::Net as Network>::Observer;
 
 /// An environment that can be trained on: its network, and the same forward pass on tensors.
 ///
-/// Everything else has a default: a teacher is needed for imitation alone, belief targets for an
-/// auxiliary loss, presets and a description for the command line and the model card.
+/// Everything else has a default: a teacher is needed only for imitation, belief targets only for
+/// an auxiliary loss, presets and a description only for the command line and the model card.
 pub trait Learn: Trainable {
     /// A batch of features on a device.
     type Inputs;
 
-    /// The policies of [`Learn::policies`] that the model card compares with.
+    /// The names of the policies in [`Learn::policies`] that the model card compares with.
     const BASELINES: &'static [&'static str] = &[];
 
-    /// Returns the network that a configuration asks for. It reads the options that it knows.
+    /// Returns the network that a configuration asks for, from the options that apply to it.
     fn net(config: &TrainConfig) -> Self::Net;
 
-    /// Brings features to a device.
+    /// Copies features to a device as one batch.
     fn inputs<'a>(
         features: impl Iterator<Item = &'a FeaturesOf<Self>>,
         device: &Device,
@@ -68,14 +68,14 @@ pub trait Learn: Trainable {
         })
     }
 
-    /// Returns all choices that a teacher with these action values holds for as good as its best;
-    /// `None` where only the action that it takes counts.
+    /// Returns all choices whose action value ties with the teacher's best; `None` if only the
+    /// action that the teacher takes is a label.
     fn best_choices(_action_values: &[f64]) -> Option<Vec<Choice>> {
         None
     }
 
     /// Returns the true class of each row of the network's belief, which only the auxiliary loss
-    /// sees.
+    /// uses.
     fn belief_targets(&self) -> Vec<u8> {
         Vec::new()
     }
@@ -91,7 +91,7 @@ pub struct NamedPolicy<E: Environment> {
 type StartPolicy<E> = Box<dyn Fn(&<E as Environment>::Setup) -> Player<E> + Send + Sync>;
 
 impl<E: Environment> NamedPolicy<E> {
-    /// A policy whose player for an episode `start` makes.
+    /// Creates a policy; `start` makes its player for an episode.
     pub fn new(
         name: &str,
         is_privileged: bool,
@@ -104,19 +104,19 @@ impl<E: Environment> NamedPolicy<E> {
         }
     }
 
-    /// Returns its name.
+    /// Returns the policy's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns whether it reads hidden state.
+    /// Returns `true` if the policy reads hidden state.
     #[must_use]
     pub const fn is_privileged(&self) -> bool {
         self.is_privileged
     }
 
-    /// Returns a fresh player for an episode.
+    /// Returns a new player for an episode.
     #[must_use]
     pub fn start(&self, setup: &E::Setup) -> Player<E> {
         (self.start)(setup)
@@ -135,7 +135,8 @@ fn scripted<W: Playable>() -> Vec<NamedPolicy<W>> {
 }
 
 impl TrainConfig {
-    /// The defaults of a method in an environment; with `quick`, those of a run of about a minute.
+    /// Returns the defaults of a method in an environment; with `quick`, those of a run of about a
+    /// minute.
     #[must_use]
     pub fn preset<W: Learn>(method: Method, quick: bool) -> Self {
         let mut config = Self {
@@ -161,7 +162,7 @@ impl TrainConfig {
     /// Returns the policy to imitate.
     ///
     /// # Errors
-    /// If the environment has no policy of that name.
+    /// Returns an error if the environment has no policy of that name.
     pub fn teacher<W: Learn>(&self) -> Result<NamedPolicy<W>, TrainError> {
         let mut policies = W::policies();
         match policies.iter().position(|p| p.name() == self.teacher) {
@@ -176,7 +177,7 @@ impl TrainConfig {
     /// Checks all options together.
     ///
     /// # Errors
-    /// Names the first invalid option, or two ranges of seeds that overlap.
+    /// Returns an error that names the first invalid option, or two ranges of seeds that overlap.
     pub fn check<W: Learn>(&self) -> Result<(), TrainError> {
         if self.world != W::NAME {
             return Err(TrainError::World {

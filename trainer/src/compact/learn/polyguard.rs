@@ -15,9 +15,9 @@ use crate::compact::set_net::SetInputs;
 /// A batch of observations on a device.
 #[derive(Clone, Debug)]
 pub struct Inputs {
-    /// The candidates, of which those count that are shown.
+    /// The features of the candidates; only those that are shown count.
     candidates: SetInputs,
-    /// `[batch, features]`.
+    /// The global features, `[batch, features]`.
     global: Tensor<2>,
 }
 
@@ -44,8 +44,8 @@ impl Learn for PolyguardEnv {
         )
     }
 
-    /// Trains on the archetypes and pairs that are not held out, under gated rewards: what is held
-    /// out is for measuring afterwards. Twenty-four cells share the groups of an update.
+    /// Trains on the archetypes and pairs that are not held out, with the hardened rules: the
+    /// held-out ones are for measuring afterwards. Twenty-four cells share the groups of an update.
     fn preset(config: &mut TrainConfig, quick: bool) {
         config.rules = "hardened".to_owned();
         config.split = "train".to_owned();

@@ -15,15 +15,15 @@ use crate::compact::config::{Method, TrainConfig};
 use crate::compact::fields::display_value;
 use crate::compact::net::{Net, Outputs, tensor};
 
-/// Values of a teacher this close to its best count as equal to it.
+/// The tolerance within which a teacher's action values tie with its best.
 const TIE: f64 = 1e-9;
 
 /// A batch of observations on a device.
 #[derive(Clone, Debug)]
 pub struct Inputs {
-    /// `[batch * slots, features]`.
+    /// The features of the specialists' slots, `[batch * slots, features]`.
     slots: Tensor<2>,
-    /// `[batch, features]`.
+    /// The global features, `[batch, features]`.
     global: Tensor<2>,
 }
 
@@ -66,7 +66,7 @@ impl Learn for TrustEnv {
             Method::Grpo => (config.max_steps, config.episodes_per_update) = (150, 192),
             Method::Sft => config.max_steps = 25,
         }
-        // Fewer episodes are measured, too; most of their time goes to the look-ahead of `bayes`.
+        // Evaluations play fewer episodes too; the look-ahead of `bayes` takes most of their time.
         config.validation_seeds = SeedRange::new(5_000, 5_300);
         config.test_seeds = SeedRange::new(1_000, 1_400);
     }
@@ -99,7 +99,7 @@ impl Learn for TrustEnv {
         }
     }
 
-    /// The formula is at the plain pass in `sentinel_policy::trust::learned`.
+    /// Computes the formula that `sentinel_policy::trust::learned` documents at the plain pass.
     fn forward(net: &Net<NetConfig>, inputs: &Inputs) -> Outputs {
         let config = net.config();
         let hidden = config.hidden;

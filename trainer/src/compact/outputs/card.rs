@@ -1,5 +1,5 @@
-//! The model card (`README.md`): what a model is, how it was trained and what it scored, in the form
-//! that Hugging Face shows.
+//! The model card (`README.md`): the description, training and scores of a model, in the form that
+//! Hugging Face shows.
 //!
 //! Every number comes from the configuration, the events or the baselines.
 
@@ -16,14 +16,14 @@ use crate::run::card::{
 };
 use crate::run::{Event, Scores, best_score, named_scores, rounded, score_name};
 
-/// Options that the card shows elsewhere.
+/// The options that the card shows outside the table of options.
 const ELSEWHERE: [&str; 4] = ["name", "train_seeds", "validation_seeds", "test_seeds"];
 
-/// Returns the card. The baselines must be measured on the test seeds of `config` with independent
-/// streams, as the policy was.
+/// Returns the text of the card. The baselines must be measured on the test seeds of `config` with
+/// independent streams, as the policy was.
 ///
 /// # Errors
-/// If the configuration names tasks that the environment does not have.
+/// Returns an error if the configuration names tasks that the environment does not have.
 pub fn text<W: Learn>(
     config: &TrainConfig,
     events: &[Event],
@@ -69,7 +69,7 @@ another world. Scores are means over the seeds that are named; other seeds give 
 fn tags(method: Method) -> Vec<String> {
     let tags = match method {
         Method::Grpo => ["reinforcement-learning", "grpo"],
-        // No reward is learned from.
+        // Imitation learns from no reward.
         Method::Sft => ["imitation-learning", "dagger"],
     };
     tags.map(str::to_owned).to_vec()
@@ -127,7 +127,7 @@ fn method<W: Learn>(config: &TrainConfig) -> String {
     )
 }
 
-/// Returns whether the policy of this name reads hidden state.
+/// Returns `true` if the policy of this name reads hidden state.
 fn is_privileged<W: Learn>(name: &str) -> bool {
     let policies = W::policies();
     let named = policies.iter().find(|policy| policy.name() == name);
@@ -171,7 +171,7 @@ fn training<W: Learn>(
 
 /// Returns a table of the options that differ from their defaults.
 fn options(config: &TrainConfig) -> Result<String, serde_json::Error> {
-    // Through text, which keeps an `f32` as short as it is written.
+    // Convert via text, which keeps an `f32` as short as it is written.
     let fields = |config: &TrainConfig| -> Result<Map<String, Value>, _> {
         serde_json::from_str(&serde_json::to_string(config)?)
     };
@@ -184,7 +184,7 @@ fn options(config: &TrainConfig) -> Result<String, serde_json::Error> {
     ))
 }
 
-/// With more tasks than this the table is transposed.
+/// The largest number of tasks that are columns; with more, the table is transposed.
 const ACROSS: usize = 6;
 
 /// Returns the section with the scores of the model and of the baselines.

@@ -1,5 +1,5 @@
-//! The summaries in a run's folder, each written anew from the list of events at every checkpoint: a
-//! reader sees an old file or a new one, never half of one.
+//! The summaries in a run's folder, each written anew from the list of events at every checkpoint.
+//! A reader sees the old file or the new one, never a part of one.
 
 pub mod card;
 
@@ -14,10 +14,10 @@ use crate::{Error, files};
 
 pub use crate::run::card::CARD;
 
-/// Writes all of them into a folder that exists.
+/// Writes `trainer_state.json` and the model card into an existing folder.
 ///
 /// # Errors
-/// If a file cannot be written, or an event has no form as JSON.
+/// Returns an error if a file cannot be written, or an event cannot be expressed as JSON.
 pub fn write_all<W: Learn>(
     folder: &Path,
     config: &TrainConfig,
@@ -31,7 +31,7 @@ pub fn write_all<W: Learn>(
     )
 }
 
-/// Returns the scores of the baselines, once they were measured.
+/// Returns the scores of the baselines; empty before they were measured.
 fn baselines(events: &[Event]) -> &[(String, Scores)] {
     let measured = events.iter().rev().find_map(|event| match event {
         Event::Finished { baselines, .. } => Some(&baselines[..]),
@@ -40,10 +40,10 @@ fn baselines(events: &[Event]) -> &[(String, Scores)] {
     measured.unwrap_or_default()
 }
 
-/// Returns `trainer_state.json`. The whole run counts as one epoch.
+/// Returns the text of `trainer_state.json`. The whole run counts as one epoch.
 ///
 /// # Errors
-/// If the configuration names tasks that the environment does not have.
+/// Returns an error if the configuration names tasks that the environment does not have.
 pub fn trainer_state<W: Learn>(config: &TrainConfig, events: &[Event]) -> Result<String, Error> {
     let tasks = config.task_names::<W>()?.into_iter().map(str::to_owned);
     let tasks: Vec<String> = tasks.collect();

@@ -1,5 +1,5 @@
-//! `sentinel lm rollout`: the bookkeeping of training. With --dry-run a script is in the model's place, to
-//! see that everything fits before a model is loaded (spec evaluation §3).
+//! `sentinel lm rollout`: the bookkeeping of training. With --dry-run a script takes the model's
+//! place, to check that everything works before a model is loaded (spec evaluation §3).
 
 use rayon::prelude::*;
 use sentinel_env::Named;
@@ -26,21 +26,21 @@ use crate::{EpisodeArgs, Error, Progress, SeedRange};
 /// The seeds that are played by default.
 const SEEDS: SeedRange = SeedRange::new(0, 5);
 
-/// What to play.
+/// The configuration of `sentinel lm rollout`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(mut_arg("seeds", |arg| with_default(arg, SEEDS)))]
 pub struct RolloutArgs {
-    /// Who stands in for a model: coin, the script of the reference's dry run (world trust), or a policy of the
-    /// world [default: coin in trust, random elsewhere]
+    /// The script in the model's place: coin, the reference's dry run (world trust), or a policy of
+    /// the world [default: coin in trust, random elsewhere]
     #[arg(long)]
     pub policy: Option<String>,
-    /// How an observation is put into words
+    /// Prompt style of observations
     #[arg(long, value_name = "STYLE", default_value_t, value_parser = args::named::<PromptStyle>())]
     pub prompt: PromptStyle,
-    /// How a completion is read: repair leaves out what is around the action
+    /// Parser of completions: repair ignores text around the action
     #[arg(long, value_name = "READER", default_value_t, value_parser = args::named::<Reader>())]
     pub reader: Reader,
-    /// Reward of a completion that is no action and ends its sample, from -1 to 0
+    /// Reward of a completion that is not an action and ends its sample, from -1 to 0
     #[arg(long, value_name = "REWARD", default_value = "0", allow_hyphen_values = true,
         value_parser = parse_invalid)]
     pub invalid_penalty: InvalidReward,
@@ -49,37 +49,37 @@ pub struct RolloutArgs {
     pub episode: EpisodeArgs,
 }
 
-/// What came of it.
+/// The result of a rollout.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DryRun {
-    /// Episodes.
+    /// The number of episodes.
     pub episodes: usize,
-    /// Mean score, four decimals.
+    /// The mean score, rounded to four decimals.
     pub avg_score: f64,
-    /// The world.
+    /// The world that was played.
     pub world: WorldName,
-    /// Who played, or stood in for a model.
+    /// The name of the model, or of the policy in its place.
     pub policy: String,
-    /// What to watch.
+    /// The signals of the rollout.
     pub signals: Signals,
 }
 
-/// The script of the reference's dry run: the most trusted slot; from stakes of .70 on a coin
+/// The script of the reference's dry run: the most trusted slot; from stakes of .70 on a coin flip
 /// decides whether it is verified. One stream of draws serves all episodes, in their order.
 #[derive(Clone, Debug)]
 pub struct StandIn(PyRandom);
 
 impl StandIn {
-    /// The name on the command line.
+    /// The script's name on the command line.
     pub const NAME: &'static str = "coin";
 
-    /// Draws from the stream of a seed.
+    /// Creates the script with the random stream of a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(PyRandom::new(seed))
     }
 
-    /// What it does.
+    /// Returns the script's action at an observation.
     pub fn choose(&mut self, o: &Observation) -> Action {
         let slot = argmax(&o.ledger.snapshot().0);
         if o.stakes >= HIGH_STAKES && self.0.random() < 0.5 {
@@ -90,10 +90,10 @@ impl StandIn {
     }
 }
 
-/// The reference's dry run on setups, one episode after the other.
+/// Plays the reference's dry run on setups, one episode after the other.
 ///
 /// # Errors
-/// Not for a script, which completes each prompt.
+/// Returns the errors of [`rollout`], which a script does not cause.
 pub fn reference_dry_run(
     setups: &[Setup],
     seed: u64,
@@ -113,10 +113,10 @@ pub fn reference_dry_run(
     Ok(played)
 }
 
-/// Plays the dry run.
+/// Plays the dry run and returns its result.
 ///
 /// # Errors
-/// If the world has no such policy, tasks, rules or streams.
+/// Returns an error if the world has no such policy, tasks, rules or streams.
 pub fn dry_run(config: &RolloutArgs, progress: Progress<'_>) -> Result<DryRun, Error> {
     let is_coin = |name: &str| name == StandIn::NAME;
     let by_coin = config.policy.as_deref().is_none_or(is_coin);
@@ -145,7 +145,7 @@ fn scripted<W: TextWorld + Trainable>(
         let mut player = policy.start(setup);
         let mut script = Script {
             style: rollout_config.style,
-            // Requested only while the episode goes on, when every player has an action.
+            // Requested only while the episode runs, when every player has an action.
             choose: |_, s: &PromptState<W>| {
                 let action = player.act(s.episode());
                 action.unwrap_or_else(|| W::fallback(s.observation()))
@@ -164,13 +164,13 @@ fn scripted<W: TextWorld + Trainable>(
 }
 
 impl RolloutArgs {
-    /// The seeds to play.
+    /// Returns the seeds to play.
     #[must_use]
     pub fn seed_range(&self) -> SeedRange {
         self.episode.seeds_or(SEEDS)
     }
 
-    /// How prompts are made, completions read and unreadable ones rewarded.
+    /// Returns the prompt style, the parser of completions and the reward of invalid ones.
     #[must_use]
     pub const fn rollout_config(&self) -> RolloutConfig {
         RolloutConfig {
@@ -180,7 +180,7 @@ impl RolloutArgs {
         }
     }
 
-    /// What is played where nothing is said of tasks; without it all that the world has.
+    /// Returns the default tasks; `None` for all tasks of the world.
     const fn usual(&self) -> Option<&'static str> {
         match self.episode.world {
             WorldName::Trust | WorldName::Cluster => Some("task3"),
@@ -188,7 +188,7 @@ impl RolloutArgs {
         }
     }
 
-    /// In the order task, seed.
+    /// Returns the setups in the order task, seed.
     pub(crate) fn setups<W: World>(&self) -> Result<Vec<W::Setup>, Error> {
         let rules: Rules<W::Change> = self.episode.rules::<W>()?;
         let streams = self.episode.streams_or::<W>(Streams::Reference)?;

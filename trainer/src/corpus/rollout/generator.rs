@@ -1,56 +1,57 @@
-//! Who completes prompts, and how episodes ask side by side.
+//! The generator of completions, and the loop in which many episodes request them as one batch.
 
 use sentinel_policy::text::{PromptState, PromptStyle, TextWorld};
 
 use crate::Progress;
 
-/// Why a rollout stopped.
+/// The reason why a rollout stopped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RolloutError {
-    /// Not one completion for each prompt.
+    /// The number of completions differs from the number of prompts.
     #[error("{prompts} prompts got {completions} completions: there must be one for each")]
     Count {
-        /// Number of prompts.
+        /// The number of prompts.
         prompts: usize,
-        /// Number of completions.
+        /// The number of completions.
         completions: usize,
     },
-    /// A fallback that the episode does not take, which no world has.
+    /// The world refused an action that it parsed or proposed itself, which no current world does.
     #[error("the world refuses its own fallback: {0}")]
     Refused(String),
-    /// A group of one is no group.
+    /// A group with fewer than two members.
     #[error("a group of {0}: it needs at least 2 members, as it is its own baseline")]
     Group(usize),
 }
 
-/// One prompt, and where it comes from.
+/// One prompt's origin: the episode and its state.
 #[derive(Debug)]
 pub struct GenerationRequest<'a, W: TextWorld> {
-    /// Which of the episodes it belongs to, by their order at the start.
+    /// The index of the episode, by the order at the start.
     pub episode: usize,
-    /// Where that episode stands; a model has no business here, a script has.
+    /// The state of the episode, which scripts read and a model must not.
     pub prompt_state: &'a PromptState<W>,
 }
 
-/// Completes prompts.
+/// A generator of completions.
 pub trait Generator<W: TextWorld> {
-    /// One completion for each prompt, in their order.
+    /// Returns one completion for each prompt, in their order.
     fn generate(
         &mut self,
         prompts: &[String],
         requests: &[GenerationRequest<'_, W>],
     ) -> Vec<String>;
 
-    /// From now on the best answer each time, or a drawn one again. Who does not draw has one anyway.
+    /// Switches between greedy decoding (`true`) and sampling; a generator that never samples
+    /// ignores it.
     fn set_greedy(&mut self, _on: bool) {}
 }
 
-/// A script in a model's place: it chooses an action and says it.
+/// A script in a model's place: it chooses an action and formats it as a completion.
 #[derive(Debug)]
 pub struct Script<F> {
-    /// The form in which actions are said.
+    /// The style in which actions are formatted.
     pub style: PromptStyle,
-    /// The action for the episode of this number.
+    /// The function that chooses an action, by the episode's index and its state.
     pub choose: F,
 }
 
@@ -68,26 +69,26 @@ impl<W: TextWorld, F: FnMut(usize, &PromptState<W>) -> W::Action> Generator<W> f
     }
 }
 
-/// An episode that asks in words.
+/// An episode that is played by prompts and completions.
 pub(crate) trait EpisodeSlot<W: TextWorld> {
-    /// What it asks next; nothing once it is over.
+    /// Returns the next prompt; `None` after the end.
     fn ask(&mut self, style: PromptStyle) -> Option<String>;
 
-    /// Where it stands.
+    /// Returns the state of the episode.
     fn prompt_state(&self) -> &PromptState<W>;
 
-    /// Takes in the answer to what it asked, and says whether it is over.
+    /// Applies the completion of the last prompt and returns `true` if the episode is over.
     ///
     /// # Errors
-    /// If the world refuses what stands for an unreadable answer.
+    /// Returns an error if the world refuses the action that replaces an unreadable completion.
     fn answer(&mut self, prompt: String, said: String) -> Result<bool, RolloutError>;
 }
 
-/// Plays all to their ends, one prompt of each at a time, so that a model completes them as one
-/// batch.
+/// Plays all episodes to their ends, one prompt of each at a time, so that a model completes them
+/// as one batch.
 ///
 /// # Errors
-/// If a speaker does not complete each prompt, or a seat fails.
+/// Returns an error if the generator does not complete every prompt, or an episode fails.
 pub(crate) fn run_batched<W: TextWorld, S: EpisodeSlot<W>>(
     slots: &mut [S],
     style: PromptStyle,
@@ -116,7 +117,7 @@ pub(crate) fn run_batched<W: TextWorld, S: EpisodeSlot<W>>(
     }
 }
 
-/// Asks, and sees that everybody answered.
+/// Requests completions and checks that there is one for each prompt.
 pub(crate) fn ask<W: TextWorld>(
     generator: &mut dyn Generator<W>,
     prompts: &[String],

@@ -1,7 +1,7 @@
 //! Groups of completions of one state: credit step by step.
 //!
-//! Each member continues a copy of the same state under the same luck, so that what they led to
-//! differs by what was said (the Monte-Carlo values of VinePPO, 2410.01679).
+//! Each member continues a copy of the same state with the same random draws, so that their values
+//! differ only by the completions (the Monte-Carlo values of VinePPO, arXiv:2410.01679).
 
 use sentinel_policy::Playable;
 use sentinel_policy::text::{ParseError, ParsedAction, PromptState, TextWorld};
@@ -10,47 +10,47 @@ use super::generator::{GenerationRequest, Generator, RolloutError, ask};
 use super::play::{RolloutConfig, Sample, rollout};
 use crate::trainable::Trainable;
 
-/// How a member goes on after its completion.
+/// The rule by which a member continues after its completion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Continuation<W: Playable> {
-    /// Not at all: the value is the reward of the step, as the reference trains.
+    /// No continuation: the value is the reward of the step, as the reference trains.
     Stop,
     /// A scripted policy plays to the end; the value is the score.
     Scripted(W::PolicyName),
-    /// Whoever spoke goes on; the value is the score.
+    /// The model itself plays to the end by sampling; the value is the score.
     Sampled,
-    /// The same with the best answer each time, so that what members led to differs by what they said
-    /// and by no further draw.
+    /// The model itself plays to the end by greedy decoding, so that the values of members differ
+    /// by their completions and by no further draw.
     Greedy,
 }
 
 /// One completion of a state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member<W: TextWorld> {
-    /// What was said.
+    /// The text of the completion.
     pub completion: String,
-    /// The action that it names, or why it names none.
+    /// The parsed action, or the reason why there is none.
     pub parsed: Result<ParsedAction<W::Action>, ParseError>,
-    /// Reward of the step.
+    /// The reward of the step.
     pub reward: f64,
-    /// What it led to.
+    /// The value of the completion, by the [`Continuation`].
     pub value: f64,
 }
 
 /// All completions of a state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group<W: TextWorld> {
-    /// What was asked.
+    /// The prompt of the state.
     pub prompt: String,
-    /// What was said.
+    /// The completions of the prompt.
     pub members: Vec<Member<W>>,
 }
 
-/// `size` completions of each state, and what each led to. The prompts of a group are asked for in
-/// one batch, one after the other.
+/// Generates `size` completions of each state and computes the value of each. The prompts of a
+/// group are next to each other in one batch.
 ///
 /// # Errors
-/// If a group has less than two members, or a speaker does not complete each prompt.
+/// Returns an error if `size` is below 2, or the generator does not complete every prompt.
 pub fn groups<W: TextWorld + Trainable>(
     states: &[PromptState<W>],
     size: usize,
@@ -142,8 +142,8 @@ fn values<W: TextWorld + Trainable>(
     }
 }
 
-/// The scores of all samples; of those in `open` when the speaker plays on, the first of each list for
-/// the others in it.
+/// Returns the scores of all samples. Those in `open` are played on by the generator: the first of
+/// each list, for all in the list.
 fn continuation_scores<W: TextWorld + Trainable>(
     samples: &[Sample<W>],
     open: Vec<Vec<usize>>,
@@ -165,8 +165,8 @@ fn continuation_scores<W: TextWorld + Trainable>(
     Ok(scores)
 }
 
-/// The samples that go on; in one list those of a group that took the same action, and so stand in the
-/// same state.
+/// Returns the samples that are not over, in lists of those in a group that took the same action
+/// and so are in the same state.
 fn group_by_state<W: TextWorld + Trainable>(samples: &[Sample<W>], size: usize) -> Vec<Vec<usize>> {
     let mut lists: Vec<Vec<usize>> = Vec::new();
     let action = |index: usize| samples[index].rows.first().and_then(|row| row.action);
@@ -182,7 +182,8 @@ fn group_by_state<W: TextWorld + Trainable>(samples: &[Sample<W>], size: usize) 
     lists
 }
 
-/// The score when a scripted policy plays on; it has seen all that came before.
+/// Returns the score when a scripted policy, which has observed all earlier steps, plays to the
+/// end.
 fn scripted<W: TextWorld + Trainable>(
     sample: &Sample<W>,
     policy: W::PolicyName,

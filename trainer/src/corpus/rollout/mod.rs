@@ -1,14 +1,15 @@
-//! Episodes played in words, and what comes of them: the bookkeeping of a policy-gradient step.
+//! Episodes played by prompts and completions, and their rewards: the bookkeeping of a
+//! policy-gradient step.
 //!
-//! Whoever completes prompts is a [`Generator`]: a language model, or a script that says its
-//! actions in words. Episodes go on side by side, one prompt of each at a time, so that a
-//! model completes them as one batch.
+//! A [`Generator`] completes prompts: a language model, or a script that formats its actions as
+//! text. Episodes run in parallel, one prompt of each at a time, so that a model completes them as
+//! one batch.
 //!
-//! Three ways to credit a completion:
+//! A completion can be credited in three ways:
 //!
-//! * the reward of its own step ([`Row::reward`]), as the reference trains on first steps;
-//! * the mean reward of all events from its step on ([`Row::reward_to_go`]);
-//! * what it led to against other completions of a copy of the same state ([`groups`]).
+//! * by the reward of its own step ([`Row::reward`]), as the reference trains on first steps;
+//! * by the mean reward of all events from its step on ([`Row::reward_to_go`]);
+//! * by its value against other completions of a copy of the same state ([`groups`]).
 
 mod dry_run;
 mod generator;

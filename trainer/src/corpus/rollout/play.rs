@@ -1,8 +1,9 @@
-//! Playing episodes side by side.
+//! Playing many episodes in parallel.
 //!
-//! A sample that breaks off (see [`InvalidActionPolicy::EndSample`]) earns the invalid reward for this row and
-//! for every event that its budget still had room for, the end included. Any action instead would
-//! have earned more in each of at most as many events, so breaking off never pays, at any step.
+//! A sample that is aborted (see [`InvalidActionPolicy::EndSample`]) earns the invalid reward for
+//! this row and for every event that its budget still had room for, the end included. Any action
+//! instead would have earned more in each of at most as many events, so aborting never pays, at any
+//! step.
 
 use sentinel_env::World;
 use sentinel_policy::text::{
@@ -14,67 +15,68 @@ use super::generator::{EpisodeSlot, Generator, RolloutError, run_batched};
 use crate::Progress;
 use crate::trainable::Trainable;
 
-/// How prompts are made, completions read, and unreadable ones rewarded.
+/// The prompt style, the parser of completions, and the reward of invalid ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RolloutConfig {
-    /// How an observation is put into words.
+    /// The prompt style of observations.
     pub style: PromptStyle,
-    /// How strictly a completion is read.
+    /// The strictness with which a completion is parsed.
     pub reader: Reader,
-    /// What a completion earns that ends its sample.
+    /// The reward of a completion that ends its sample.
     pub invalid: InvalidReward,
 }
 
-/// One completion and what came of it.
+/// One completion with its action and rewards.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row<W: TextWorld> {
-    /// The observation's step count before it.
+    /// The observation's step count before the completion.
     pub step: u32,
-    /// What was asked.
+    /// The prompt of the step.
     pub prompt: String,
-    /// What was said.
+    /// The text of the completion.
     pub completion: String,
-    /// The action that it names, or why it names none.
+    /// The parsed action, or the reason why there is none.
     pub parsed: Result<ParsedAction<W::Action>, ParseError>,
-    /// The action that was taken; none where the sample broke off.
+    /// The action that was taken; `None` if the completion aborted the sample.
     pub action: Option<W::Action>,
-    /// Reward of the step itself; the invalid reward where the sample broke off.
+    /// The reward of the step itself; the invalid reward if the completion aborted the sample.
     pub reward: f64,
-    /// Reward of the end, where the step ended the episode and the world rewards that.
+    /// The terminal reward, if the step ended the episode and the world has one.
     pub terminal: Option<f64>,
-    /// Mean reward of the events from this one to the last. A mean, because a sum would pay for
-    /// doing a subtask wrong and again.
+    /// The mean reward of the events from this one to the last. A sum would reward repeating a
+    /// subtask after doing it wrong.
     pub reward_to_go: f64,
 }
 
-/// How a sample ended.
+/// The way in which a sample ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The episode ended.
+    /// The episode reached its end.
     Done,
-    /// A completion was no action of a world that has none for that.
+    /// A completion was not an action, in a world without an action for that case.
     Aborted,
 }
 
-/// An episode, or what was left of one, played in words.
+/// An episode, or the rest of one, played by prompts and completions.
 #[derive(Clone, Debug)]
 pub struct Trajectory<W: TextWorld> {
     start: PromptState<W>,
-    /// One for each completion.
+    /// The rows, one for each completion.
     pub rows: Vec<Row<W>>,
-    /// How it ended.
+    /// The way in which the episode ended.
     pub ending: Ending,
-    /// Score of the episode, 0..1; where it broke off, with the events that are missing.
+    /// The score of the episode in `[0, 1]`; an aborted one includes the missing events.
     pub score: f64,
 }
 
 impl<W: TextWorld> Trajectory<W> {
-    /// A copy of the state in which the row `index` was asked for; the end for one past the last.
+    /// Returns a copy of the state in which row `index` was prompted; the final state for one past
+    /// the last.
     #[must_use]
     pub fn state(&self, index: usize) -> PromptState<W> {
         let mut state = self.start.clone();
         for action in self.rows.iter().take(index).filter_map(|row| row.action) {
-            // The same state took the same action before.
+            // The same state accepted the same action before.
             if state.step(action).is_err() {
                 break;
             }
@@ -83,10 +85,10 @@ impl<W: TextWorld> Trajectory<W> {
     }
 }
 
-/// Plays situations to their ends.
+/// Plays episodes from `starts` to their ends.
 ///
 /// # Errors
-/// If a speaker does not complete each prompt.
+/// Returns an error if the generator does not complete every prompt.
 pub fn rollout<W: TextWorld + Trainable>(
     starts: Vec<PromptState<W>>,
     rollout_config: RolloutConfig,
@@ -103,7 +105,7 @@ pub fn rollout<W: TextWorld + Trainable>(
     Ok(slots.into_iter().map(finish).collect())
 }
 
-/// A sample with the terms under which it is played.
+/// A sample with the configuration under which it is played.
 struct Playing<W: TextWorld> {
     sample: Sample<W>,
     rollout_config: RolloutConfig,
@@ -146,7 +148,7 @@ impl<W: TextWorld + Trainable> Sample<W> {
         self.aborted || self.now.done()
     }
 
-    /// Takes in what was said.
+    /// Applies a completion and appends its row.
     pub(super) fn take(
         &mut self,
         rollout_config: RolloutConfig,
@@ -170,7 +172,7 @@ impl<W: TextWorld + Trainable> Sample<W> {
                 (action, reward, terminal)
             }
             Some(Err(error)) => {
-                // Readers know what a task has, so this is for worlds to come.
+                // Parsers know the actions of a task, so only a future world can get here.
                 parsed = Err(ParseError {
                     reason: Reason::NotHere,
                     detail: error.to_string(),
@@ -192,7 +194,7 @@ impl<W: TextWorld + Trainable> Sample<W> {
         });
     }
 
-    /// Score of the episode as it stands, with the events that are missing where it broke off.
+    /// Returns the score of the episode so far; an aborted one includes the missing events.
     pub(super) fn score(&self, rollout_config: RolloutConfig) -> f64 {
         let episode = self.now.episode();
         if !self.aborted {
@@ -205,7 +207,7 @@ impl<W: TextWorld + Trainable> Sample<W> {
 
     pub(super) fn finish(mut self, rollout_config: RolloutConfig) -> Trajectory<W> {
         let score = self.score(rollout_config);
-        // The row that broke off is one of the events that are missing.
+        // The row that aborted the sample is one of the missing events.
         let after = if self.aborted {
             missing::<W>(self.now.episode()) - 1
         } else {
@@ -231,8 +233,8 @@ impl<W: TextWorld + Trainable> Sample<W> {
     }
 }
 
-/// The most events that could still come: a step costs at least one of the budget, and the end is
-/// an event too.
+/// Returns the maximum number of events that could still come: each step uses at least one of the
+/// budget, and the end is an event too.
 fn missing<W: World>(episode: &W) -> u32 {
     let task = W::origin(W::setup(episode)).task;
     let used = W::step_count(W::observation(episode));

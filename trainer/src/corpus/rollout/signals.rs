@@ -1,4 +1,4 @@
-//! What to watch while a model trains: numbers that go wrong before the score does.
+//! Signals to watch while a model trains: numbers that degrade before the score does.
 
 use std::collections::BTreeMap;
 
@@ -7,38 +7,38 @@ use serde::Serialize;
 
 use super::play::{Ending, Trajectory};
 
-/// Rates over the rows or trajectories of a batch, 0..1.
+/// Counts and means over the rows or trajectories of a batch; rates are in `[0, 1]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Signals {
-    /// Trajectories.
+    /// The number of trajectories.
     pub episodes: usize,
-    /// Completions.
+    /// The number of completions.
     pub rows: usize,
-    /// Mean score.
+    /// The mean score of the trajectories.
     pub avg_score: f64,
-    /// Share of the completions that are no action.
+    /// The share of completions that are not an action.
     pub invalid_rate: f64,
-    /// Share of the completions that were read only after a repair.
+    /// The share of completions that were parsed only after a repair.
     pub repaired_rate: f64,
-    /// Share of the trajectories that broke off.
+    /// The share of trajectories that were aborted.
     pub broken_off_rate: f64,
-    /// Share of the rows after the first that repeat the action before: a policy that found one
+    /// The share of rows after the first that repeat the previous action: a policy that found one
     /// action that pays.
     pub repeated_action_rate: f64,
-    /// Share of the trajectories of one action alone.
+    /// The share of trajectories that consist of one repeated action.
     pub constant_policy_rate: f64,
-    /// Mean reward of first steps. Training on first steps alone lifts this one only.
+    /// The mean reward of first steps. Training on first steps alone raises only this signal.
     pub first_step_reward: f64,
-    /// Mean reward of later steps.
+    /// The mean reward of later steps.
     pub later_reward: f64,
-    /// Mean characters of a completion.
+    /// The mean number of characters per completion.
     pub completion_characters: f64,
-    /// How often each reason made a completion no action.
+    /// The number of invalid completions by reason.
     pub reasons: BTreeMap<&'static str, usize>,
 }
 
 impl Signals {
-    /// Of a batch; all 0 without any.
+    /// Computes the signals of a batch; all 0 for an empty one.
     #[must_use]
     pub fn from_trajectories<W: TextWorld>(trajectories: &[Trajectory<W>]) -> Self {
         let rows = || trajectories.iter().flat_map(|t| t.rows.iter());
@@ -81,18 +81,19 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / f64::from(count.max(1))
 }
 
-/// What a row did, in words: what an action states beside itself does not count.
+/// Returns the action of a row as text; reasons that an action states are not part of it.
 fn done<W: TextWorld>(t: &Trajectory<W>, row: usize) -> Option<String> {
     t.rows.get(row)?.action.map(|action| action.to_string())
 }
 
-/// Whether a row repeats the action of the one before; none at the first, and where there is none.
+/// Returns `true` if a row repeats the previous action; `None` for the first row or without an
+/// action.
 fn repeats<W: TextWorld>(t: &Trajectory<W>, row: usize) -> Option<bool> {
     let before = done(t, row.checked_sub(1)?)?;
     Some(done(t, row)? == before)
 }
 
-/// Whether all rows have the same action; none where there are not two.
+/// Returns `true` if all rows have the same action; `None` if there are not two actions to compare.
 fn is_constant<W: TextWorld>(t: &Trajectory<W>) -> Option<bool> {
     let mut pairs = (1..t.rows.len())
         .filter_map(|row| repeats(t, row))

@@ -7,7 +7,7 @@ use sentinel_e2e::{Browser, drop_file, open_page, screenshots};
 use sentinel_env::Origin;
 use sentinel_env::World;
 use sentinel_env::cluster::ClusterEnv;
-use sentinel_env::polyguard::{Case, PolyguardEnv};
+use sentinel_env::polyguard::{PolyguardEnv, TaskSpec};
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::trust::{Task, TrustEnv};
@@ -25,16 +25,16 @@ fn episode<W: TextWorld>(setup: &W::Setup, style: PromptStyle) -> Vec<ReplayRow<
     let mut rows = Vec::new();
     while !situation.done() {
         let observation = situation.observation();
-        let plain = W::say(style, observation, W::fallback(observation));
+        let plain = W::format_action(style, observation, W::fallback(observation));
         let completion = match rows.len() % 3 {
             0 => plain,
             1 => format!("So I say:\n{plain}"),
             _ => NONSENSE.to_owned(),
         };
-        let heard = W::hear(Reader::Repair, &completion, observation);
+        let heard = W::parse_action(Reader::Repair, &completion, observation);
         let (action, repaired, fallback) = match heard {
             Ok(heard) => (heard.action, heard.repaired, false),
-            Err(_) => match W::consequence(&completion, observation) {
+            Err(_) => match W::invalid_action_policy(&completion, observation) {
                 InvalidActionPolicy::Step(action) => (action, false, false),
                 InvalidActionPolicy::EndSample => (W::fallback(observation), false, true),
             },
@@ -157,7 +157,7 @@ async fn cluster_shows_what_was_said() -> Result<()> {
 async fn polyguard_shows_what_was_said() -> Result<()> {
     // A bare JSON object may have no text around it; only the line that the long prompt asks for
     // may.
-    let setup = setup::<PolyguardEnv>(Case::ALL[8], Rules::HARDENED);
+    let setup = setup::<PolyguardEnv>(TaskSpec::ALL[8], Rules::HARDENED);
     let counted = "not an action: a step that counts against it";
     let done = ["candidate_id", "candidate_id", "invalid"];
     let readings = [STANDS, REPAIRED, counted];

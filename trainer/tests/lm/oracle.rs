@@ -39,7 +39,7 @@ pub(crate) fn oracle() -> Oracle {
 
 /// Prints that a comparison is skipped, even if the test passes: captured output is shown only on
 /// failure.
-pub(crate) fn format_action(line: &str) {
+pub(crate) fn print_note(line: &str) {
     // A failure to write cannot be reported.
     let _ = writeln!(std::io::stderr(), "{line}");
 }
@@ -55,7 +55,7 @@ impl Oracle {
         let path = self.folder.join(name);
         assert!(!self.ours || path.exists(), "{} is missing", path.display());
         if !path.exists() {
-            format_action(&format!(
+            print_note(&format!(
                 "{} is not there: nothing is compared",
                 path.display()
             ));
@@ -112,7 +112,7 @@ impl Oracle {
         let Ok(entries) = std::fs::read_dir(&self.folder) else {
             assert!(!self.ours, "{} is missing", self.folder.display());
             let folder = self.folder.display();
-            format_action(&format!("{folder} is not there: nothing is compared"));
+            print_note(&format!("{folder} is not there: nothing is compared"));
             return Vec::new();
         };
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());

@@ -13,7 +13,7 @@ use sentinel_trainer::lm::{
 };
 use sentinel_trainer::provenance::Provenance;
 
-use crate::oracle::{Oracle, alone, device, format_action, numbers, oracle};
+use crate::oracle::{Oracle, alone, device, numbers, oracle, print_note};
 
 const ROWS: usize = 2;
 const TOKENS: usize = 8;
@@ -49,7 +49,7 @@ fn python() -> Option<String> {
     if probe.is_ok_and(|probe| probe.status.success()) {
         return Some(python);
     }
-    format_action(&format!(
+    print_note(&format!(
         "{python} has no peft: nothing is compared with it (PYTHON names another interpreter)"
     ));
     None
@@ -111,7 +111,7 @@ fn agrees(what: &str, command: &mut Command) {
     let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let trouble = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{what}: {said} {trouble}");
-    format_action(&format!("{what}: {said}"));
+    print_note(&format!("{what}: {said}"));
 }
 
 fn bases(oracle: &Oracle) -> Vec<(String, PathBuf)> {

@@ -140,10 +140,9 @@ impl Block {
             let weight = linear.weight.get(false);
             match linear.lora.as_ref().filter(|_| pass.adapter) {
                 Some(lora) => {
-                    let matmul_weight_few_rows = lora.b.get(false).matmul(lora.a.get(false));
+                    let delta = lora.b.get(false).matmul(lora.a.get(false));
                     let kind = weight.dtype();
-                    let sum =
-                        weight.cast(DType::F32) + matmul_weight_few_rows.mul_scalar(lora.scale);
+                    let sum = weight.cast(DType::F32) + delta.mul_scalar(lora.scale);
                     sum.cast(kind)
                 }
                 None => weight,

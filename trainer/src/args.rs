@@ -13,7 +13,7 @@ use crate::Error;
 
 /// A player in an evaluation.
 #[derive(Debug)]
-pub enum Contestant<W: Playable> {
+pub enum EvalPolicy<W: Playable> {
     /// A scripted policy of the program.
     Scripted(W::PolicyName),
     /// A recorded replay or a trained model.
@@ -21,15 +21,15 @@ pub enum Contestant<W: Playable> {
 }
 
 // A derive would require the same trait of `W`.
-impl<W: Playable> Clone for Contestant<W> {
+impl<W: Playable> Clone for EvalPolicy<W> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<W: Playable> Copy for Contestant<W> {}
+impl<W: Playable> Copy for EvalPolicy<W> {}
 
-impl<W: Playable> PartialEq for Contestant<W> {
+impl<W: Playable> PartialEq for EvalPolicy<W> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Scripted(a), Self::Scripted(b)) => a == b,
@@ -39,7 +39,7 @@ impl<W: Playable> PartialEq for Contestant<W> {
     }
 }
 
-impl<W: Playable> Contestant<W> {
+impl<W: Playable> EvalPolicy<W> {
     /// Returns the name in files and on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {

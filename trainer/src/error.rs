@@ -67,7 +67,7 @@ pub enum Error {
     },
     /// An output file exists and is not of the kind that this command writes.
     #[error("{} exists and is no {kind}: name another file, or remove it first", path.display())]
-    Precious {
+    NotReplaceable {
         /// The path of the file.
         path: PathBuf,
         /// The kind of file that the command writes.
@@ -94,7 +94,7 @@ pub enum Error {
     },
     /// A replay has only rows of other worlds.
     #[error("{} holds no row of world {played}: its rows are of {held}, so use --world {held}", path.display())]
-    ForeignRows {
+    WrongWorld {
         /// The path of the replay.
         path: PathBuf,
         /// The worlds of its rows, in words.
@@ -159,7 +159,7 @@ pub enum Error {
     },
     /// A replay cannot be listed in a manifest.
     #[error("{} cannot be listed: {reason}", path.display())]
-    Unlisted {
+    CannotList {
         /// The path of the replay.
         path: PathBuf,
         /// The reason why it cannot be listed.

@@ -42,7 +42,7 @@ pub(crate) fn check_replaces(path: &Path, kind: &'static str, keys: &[&str]) -> 
         Ok(())
     } else {
         let path = path.to_owned();
-        Err(Error::Precious { path, kind })
+        Err(Error::NotReplaceable { path, kind })
     }
 }
 
@@ -57,7 +57,7 @@ pub fn read_replay_of<W: Recordable>(path: &Path) -> Result<Replay<W>, Error> {
     if held.is_empty() || held.contains(&W::NAME) {
         return Ok(file.into_replay());
     }
-    Err(Error::ForeignRows {
+    Err(Error::WrongWorld {
         path: path.to_owned(),
         held: held.join(" and "),
         played: W::NAME,

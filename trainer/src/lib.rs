@@ -54,7 +54,7 @@ pub mod trainable;
 pub mod verify;
 pub mod worlds;
 
-pub use args::Contestant;
+pub use args::EvalPolicy;
 pub use chosen::{Cells, selected};
 pub use episode::EpisodeArgs;
 pub use error::Error;

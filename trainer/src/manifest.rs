@@ -119,7 +119,7 @@ impl Entry {
     fn read(path: &Path) -> Result<Self, Error> {
         let replay = files::read_replay(path)?;
         let verification = verify_all(replay.worlds(), &|| {});
-        let unlisted = |reason| Error::Unlisted {
+        let unlisted = |reason| Error::CannotList {
             path: path.to_owned(),
             reason,
         };
@@ -285,7 +285,7 @@ pub(crate) fn check_place(manifest: &Path, replay: &Path) -> Result<(), Error> {
     files::check_target(manifest)?;
     let place = |path: &Path| files::folder_of(path).canonicalize().ok();
     let unlisted = |reason| {
-        Err(Error::Unlisted {
+        Err(Error::CannotList {
             path: replay.to_owned(),
             reason,
         })

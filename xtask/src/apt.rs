@@ -1,7 +1,7 @@
 //! Debian packages: installed if permitted, else named with the command to type.
 
-use crate::place::{Place, on_path, plain};
-use crate::run::{logged, note, output};
+use crate::dirs::{Dirs, on_path, plain};
+use crate::run::{logged, output, print_note};
 use anyhow::{Result, bail};
 use std::process::Command;
 
@@ -10,7 +10,7 @@ use std::process::Command;
 /// # Errors
 /// Returns an error without apt-get, without root, or if apt-get fails; it names the command to
 /// type.
-pub fn install(place: &Place, packages: &[&str], why: &str) -> Result<()> {
+pub fn install(place: &Dirs, packages: &[&str], why: &str) -> Result<()> {
     if installed(packages) {
         return Ok(());
     }
@@ -22,7 +22,7 @@ pub fn install(place: &Place, packages: &[&str], why: &str) -> Result<()> {
     if !is_root() {
         bail!("{why} needs system packages, and only root may install them. Type this:\n  {line}");
     }
-    note(&format!(
+    print_note(&format!(
         "installing Debian packages: {names} (about 1 min)…"
     ));
     let log = place.log("apt");

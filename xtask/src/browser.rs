@@ -1,7 +1,7 @@
 //! Finds Chromium and its driver, for the tests in a real browser.
 
 use crate::apt;
-use crate::place::{Place, on_path, variable};
+use crate::dirs::{Dirs, on_path, variable};
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ pub fn find() -> Option<Programs> {
 ///
 /// # Errors
 /// Returns an error if they are missing and cannot be installed; it names the command to type.
-pub fn ensure(place: &Place) -> Result<Programs> {
+pub fn ensure(place: &Dirs) -> Result<Programs> {
     if let Some(found) = find() {
         return Ok(found);
     }

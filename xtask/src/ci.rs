@@ -1,10 +1,10 @@
 //! `cargo xtask test` and `cargo xtask lint`: everything that CI runs, part by part, with a summary at the end.
 
 use crate::browser;
+use crate::dirs::Dirs;
 use crate::golden;
 use crate::page;
-use crate::place::Place;
-use crate::run::{Finished, Steps, logged, note, say};
+use crate::run::{Finished, Steps, logged, print_line, print_note};
 use crate::size;
 use crate::tally::{Tally, count};
 use crate::tidy;
@@ -140,7 +140,7 @@ const fn part(
 
 /// State that the parts share.
 pub struct Ci {
-    place: Place,
+    place: Dirs,
     target: Option<WasmTarget>,
 }
 
@@ -148,7 +148,7 @@ pub struct Ci {
 ///
 /// # Errors
 /// Returns an error if `only` names an unknown part. A failing part is counted, not an error.
-pub fn run(place: &Place, sets: &[Set], only: &[String]) -> Result<Tally> {
+pub fn run(place: &Dirs, sets: &[Set], only: &[String]) -> Result<Tally> {
     for name in only {
         if !PARTS.iter().any(|part| part.name == name) {
             let names: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
@@ -170,7 +170,7 @@ pub fn run(place: &Place, sets: &[Set], only: &[String]) -> Result<Tally> {
         steps.next(&format!("{}: {}…", part.name, part.what));
         let start = Instant::now();
         let tally = (part.run)(&mut ci).unwrap_or_else(|error| {
-            say(&format!("{error:#}"));
+            print_line(&format!("{error:#}"));
             Tally {
                 passed: 0,
                 failed: 1,
@@ -183,11 +183,11 @@ pub fn run(place: &Place, sets: &[Set], only: &[String]) -> Result<Tally> {
 
 /// Prints one line per part and the sum alone on the last line.
 fn summarize(results: &[(&str, Tally, Duration)]) -> Tally {
-    say("");
+    print_line("");
     let mut sum = Tally::default();
     for (name, tally, time) in results {
         let mark = if tally.failed == 0 { "ok  " } else { "FAIL" };
-        say(&format!(
+        print_line(&format!(
             "{mark} {name:<8} {:>5} passed {:>4} failed {:>5} s",
             tally.passed,
             tally.failed,
@@ -196,7 +196,7 @@ fn summarize(results: &[(&str, Tally, Duration)]) -> Tally {
         sum.passed += tally.passed;
         sum.failed += tally.failed;
     }
-    say(&format!("{} passed, {} failed", sum.passed, sum.failed));
+    print_line(&format!("{} passed, {} failed", sum.passed, sum.failed));
     sum
 }
 
@@ -205,7 +205,7 @@ fn fmt(ci: &mut Ci) -> Result<Tally> {
     cargo.args(["fmt", "--all", "--check", "--", "--color", "never"]);
     let tally = ci.one_check("fmt", &mut cargo)?;
     if tally.failed > 0 {
-        say("`cargo fmt --all` fixes it");
+        print_line("`cargo fmt --all` fixes it");
     }
     Ok(tally)
 }
@@ -271,10 +271,10 @@ fn long(ci: &mut Ci) -> Result<Tally> {
 fn check_tidy(ci: &mut Ci) -> Result<Tally> {
     let report = tidy::check(&ci.place)?;
     for line in &report.broken {
-        say(line);
+        print_line(line);
     }
-    note(&format!("{} files read", report.files));
-    note(&report.docs.summary());
+    print_note(&format!("{} files read", report.files));
+    print_note(&report.docs.summary());
     let failed = report.broken.len() as u64;
     Ok(Tally {
         passed: u64::from(failed == 0),
@@ -320,7 +320,7 @@ fn offline(ci: &mut Ci) -> Result<Tally> {
 }
 
 fn check_size(ci: &mut Ci) -> Result<Tally> {
-    say(size::check(&ci.place)?.trim_end());
+    print_line(size::check(&ci.place)?.trim_end());
     Ok(Tally {
         passed: 1,
         failed: 0,
@@ -347,7 +347,7 @@ fn e2e(ci: &mut Ci) -> Result<Tally> {
 }
 
 /// Returns the test files of `e2e` that need the page.
-fn page_tests(place: &Place) -> Result<Vec<String>> {
+fn page_tests(place: &Dirs) -> Result<Vec<String>> {
     let folder = place.root.join("e2e/tests");
     let mut names = Vec::new();
     for entry in folder
@@ -397,7 +397,7 @@ impl Ci {
             // It did not compile, or a test process died before it could count.
             tally.failed = tally.failed.max(1);
         } else if tally.passed == 0 {
-            say(&format!("no test ran: {}", finished.log.display()));
+            print_line(&format!("no test ran: {}", finished.log.display()));
             tally.failed += 1;
         }
         Ok(tally)
@@ -420,9 +420,9 @@ fn show(finished: &Finished) {
         .filter(|line| !(line.starts_with("test ") && line.ends_with(" ok")))
         .collect();
     for line in telling.iter().skip(telling.len().saturating_sub(SHOWN)) {
-        say(line);
+        print_line(line);
     }
-    say(&format!("full log: {}", finished.log.display()));
+    print_line(&format!("full log: {}", finished.log.display()));
 }
 
 #[cfg(test)]
@@ -432,7 +432,7 @@ mod tests {
     #[test]
     fn an_unknown_part_is_told_with_the_known_ones() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let place = Place {
+        let place = Dirs {
             root: folder.path().into(),
             target: folder.path().into(),
             cache: folder.path().into(),

@@ -5,8 +5,8 @@
 //! the folder in `RUSTUP_TOOLCHAIN`.
 
 use crate::apt;
-use crate::place::{Place, on_path, plain};
-use crate::run::{logged, note, output};
+use crate::dirs::{Dirs, on_path, plain};
+use crate::run::{logged, output, print_note};
 use crate::wasm_target::TARGET;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ const LAYOUT: &str = "1";
 
 /// Returns a description of what [`ensure`] will do, for the step's line.
 #[must_use]
-pub fn plan(place: &Place) -> &'static str {
+pub fn plan(place: &Dirs) -> &'static str {
     let same = Parts::find().is_ok_and(|parts| parts.is_built(&folder(place)));
     if apt::installed(&PACKAGES) && same {
         "found, made of Debian packages"
@@ -34,7 +34,7 @@ pub fn plan(place: &Place) -> &'static str {
 /// # Errors
 /// Returns an error if a package is missing and cannot be installed, or the library does not
 /// compile.
-pub fn ensure(place: &Place) -> Result<(PathBuf, String)> {
+pub fn ensure(place: &Dirs) -> Result<(PathBuf, String)> {
     apt::install(
         place,
         &PACKAGES,
@@ -50,7 +50,7 @@ pub fn ensure(place: &Place) -> Result<(PathBuf, String)> {
     Ok((folder, format!("{} {when:?}", parts.stamp())))
 }
 
-fn folder(place: &Place) -> PathBuf {
+fn folder(place: &Dirs) -> PathBuf {
     place.cache.join("wasm-toolchain")
 }
 
@@ -100,8 +100,8 @@ impl Parts {
 
     /// Builds beside the final folder and moves it there at the end, so that no partial toolchain
     /// is found.
-    fn build(&self, place: &Place, folder: &Path) -> Result<()> {
-        note("building the wasm standard library once (about 1 min)…");
+    fn build(&self, place: &Dirs, folder: &Path) -> Result<()> {
+        print_note("building the wasm standard library once (about 1 min)…");
         let new = folder.with_extension(format!("new-{}", std::process::id()));
         remove(&new)?;
         self.lay_out(&new, folder)
@@ -152,7 +152,7 @@ impl Parts {
     }
 
     /// Compiles std as the dependency of an empty crate; returns the folder with the libraries.
-    fn compile_std(&self, place: &Place, tmp: &Path) -> Result<PathBuf> {
+    fn compile_std(&self, place: &Dirs, tmp: &Path) -> Result<PathBuf> {
         std::fs::create_dir_all(tmp.join("src"))?;
         std::fs::write(
             tmp.join("Cargo.toml"),

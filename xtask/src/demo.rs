@@ -1,7 +1,7 @@
 //! `cargo xtask demo`: builds the page from a fresh checkout and serves it.
 
+use crate::dirs::Dirs;
 use crate::page;
-use crate::place::Place;
 use crate::run::Steps;
 use crate::serve::{Server, serve};
 use anyhow::{Context, Result, bail};
@@ -25,7 +25,7 @@ pub struct Options {
 ///
 /// # Errors
 /// Returns an error if a step fails, or the port is taken.
-pub fn demo(place: &Place, options: Options) -> Result<()> {
+pub fn demo(place: &Dirs, options: Options) -> Result<()> {
     let mut steps = Steps::new(page::STEPS + 1);
     if options.build_only {
         let dist = page::build(place, &mut steps)?;

@@ -1,9 +1,9 @@
 //! `cargo xtask golden` and `bench-wasm`: tasks that call the test kit's programs.
 
 use crate::browser;
+use crate::dirs::{Dirs, plain};
 use crate::page;
-use crate::place::{Place, plain};
-use crate::run::{Steps, logged, output, say};
+use crate::run::{Steps, logged, output, print_line};
 use crate::wasm_target::{self, TARGET, WasmTarget};
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use std::process::Command;
 ///
 /// # Errors
 /// Returns an error if the recorder fails.
-pub fn record(place: &Place) -> Result<()> {
+pub fn record(place: &Dirs) -> Result<()> {
     let file = place.root.join("testdata/digests/trust.json");
     let mut steps = Steps::new(1);
     steps.next("Digests: plays every golden episode and records its digest (about 1 min)…");
@@ -26,15 +26,15 @@ pub fn record(place: &Place) -> Result<()> {
         "recording the digests",
         "`cargo test -p sentinel-testkit` checks every golden row",
     )?;
-    finished.lines.iter().for_each(|line| say(line));
+    finished.lines.iter().for_each(|line| print_line(line));
     let mut git = Command::new("git");
     plain(&mut git)
         .current_dir(&place.root)
         .args(["status", "--short", "--", "testdata/digests"]);
     match output(&mut git) {
-        Some(changes) if !changes.is_empty() => say(&changes),
-        Some(_) => say("no digest changed"),
-        None => say(&format!(
+        Some(changes) if !changes.is_empty() => print_line(&changes),
+        Some(_) => print_line("no digest changed"),
+        None => print_line(&format!(
             "written to {} (no git to compare with)",
             file.display()
         )),
@@ -46,7 +46,7 @@ pub fn record(place: &Place) -> Result<()> {
 ///
 /// # Errors
 /// Returns an error if it does not compile.
-pub fn testkit_wasm(place: &Place, target: &WasmTarget) -> Result<PathBuf> {
+pub fn testkit_wasm(place: &Dirs, target: &WasmTarget) -> Result<PathBuf> {
     page::fetch(place)?;
     let mut cargo = target.cargo(place);
     cargo
@@ -69,7 +69,7 @@ pub fn testkit_wasm(place: &Place, target: &WasmTarget) -> Result<PathBuf> {
 ///
 /// # Errors
 /// Returns an error if the module cannot be built or the browser cannot run it.
-pub fn bench_wasm(place: &Place) -> Result<()> {
+pub fn bench_wasm(place: &Dirs) -> Result<()> {
     let mut steps = Steps::new(4);
     let target = wasm_target::ensure(place, &mut steps)?;
     steps.next("Test kit: compiled for wasm with the page's profile (about 1 min)…");
@@ -81,7 +81,7 @@ pub fn bench_wasm(place: &Place) -> Result<()> {
         .args(["--bin", "bench-native"]);
     let finished = logged(&mut cargo, &place.log("bench-native"), None)?
         .require("the benchmark outside the browser", "")?;
-    finished.lines.iter().for_each(|line| say(line));
+    finished.lines.iter().for_each(|line| print_line(line));
     steps.next("Browser: runs the steps in headless Chromium (about 1 min)…");
     browser::ensure(place)?;
     let mut cargo = place.cargo();
@@ -91,6 +91,6 @@ pub fn bench_wasm(place: &Place) -> Result<()> {
     let finished = logged(&mut cargo, &place.log("bench-wasm"), None)?
         .require("the benchmark in the browser", "")
         .context("bench-wasm")?;
-    finished.lines.iter().for_each(|line| say(line));
+    finished.lines.iter().for_each(|line| print_line(line));
     Ok(())
 }

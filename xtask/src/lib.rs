@@ -3,7 +3,7 @@
 //!
 //! Overview: `main` reads the command line; [`demo`], [`ci`], [`size`] and [`golden`] are the
 //! tasks; [`page`] builds the page from [`wasm_target`] (with [`debian`] and [`apt`] below it) and
-//! [`tools`]; [`run`] runs every child process; [`place`] has every folder.
+//! [`tools`]; [`run`] runs every child process; [`dirs`] has every folder.
 
 pub mod apt;
 pub mod browser;
@@ -11,10 +11,10 @@ pub mod ci;
 pub mod comments;
 pub mod debian;
 pub mod demo;
+pub mod dirs;
 pub mod golden;
 pub mod links;
 pub mod page;
-pub mod place;
 pub mod run;
 pub mod serve;
 pub mod size;

@@ -5,8 +5,8 @@ use lexopt::{Arg, Parser, ValueExt};
 use std::io::Write;
 use std::process::ExitCode;
 use xtask::ci::Set;
-use xtask::place::Place;
-use xtask::run::say;
+use xtask::dirs::Dirs;
+use xtask::run::print_line;
 use xtask::{ci, demo, golden, size};
 
 const HELP: &str = "\
@@ -46,15 +46,15 @@ fn run() -> Result<ExitCode> {
         None | Some(Arg::Long("help") | Arg::Short('h')) => "help".into(),
         Some(other) => return Err(other.unexpected()).context("name a task first"),
     };
-    let place = Place::find()?;
+    let place = Dirs::find()?;
     match task.as_str() {
-        "help" => say(HELP.trim_end()),
+        "help" => print_line(HELP.trim_end()),
         "demo" => demo::demo(&place, demo_options(&mut parser)?)?,
         "test" => return test(&place, &[Set::Test], &mut parser),
         "lint" => return test(&place, &[Set::Lint], &mut parser),
         "size" => {
             no_more(&mut parser)?;
-            say(size::check(&place)?.trim_end());
+            print_line(size::check(&place)?.trim_end());
         }
         "golden" => {
             no_more(&mut parser)?;
@@ -89,7 +89,7 @@ fn demo_options(parser: &mut Parser) -> Result<demo::Options> {
     Ok(options)
 }
 
-fn test(place: &Place, sets: &[Set], parser: &mut Parser) -> Result<ExitCode> {
+fn test(place: &Dirs, sets: &[Set], parser: &mut Parser) -> Result<ExitCode> {
     let (mut sets, mut only) = (sets.to_vec(), Vec::new());
     while let Some(argument) = parser.next()? {
         match argument {
@@ -106,7 +106,7 @@ fn test(place: &Place, sets: &[Set], parser: &mut Parser) -> Result<ExitCode> {
                         Set::Test => "test",
                         Set::Full => "test --full",
                     };
-                    say(&format!("{:<9} {command:<12} {}", part.name, part.what));
+                    print_line(&format!("{:<9} {command:<12} {}", part.name, part.what));
                 }
                 return Ok(ExitCode::SUCCESS);
             }

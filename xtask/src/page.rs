@@ -1,6 +1,6 @@
 //! Builds the page with its tools, the wasm target and Trunk.
 
-use crate::place::Place;
+use crate::dirs::Dirs;
 use crate::run::{Steps, logged};
 use crate::tools;
 use crate::wasm_target::{self, WasmTarget};
@@ -16,7 +16,7 @@ pub const STEPS: usize = 4;
 ///
 /// # Errors
 /// Returns an error if a step fails; the message names it, its log and a remedy.
-pub fn build(place: &Place, steps: &mut Steps) -> Result<PathBuf> {
+pub fn build(place: &Dirs, steps: &mut Steps) -> Result<PathBuf> {
     let target = wasm_target::ensure(place, steps)?;
     build_with(place, &target, steps)
 }
@@ -25,7 +25,7 @@ pub fn build(place: &Place, steps: &mut Steps) -> Result<PathBuf> {
 ///
 /// # Errors
 /// Returns the errors of [`build`].
-pub fn build_with(place: &Place, target: &WasmTarget, steps: &mut Steps) -> Result<PathBuf> {
+pub fn build_with(place: &Dirs, target: &WasmTarget, steps: &mut Steps) -> Result<PathBuf> {
     fetch(place)?;
     // Tools and page need each other only at the end, and neither alone keeps all cores busy.
     let (bindgen, trunk) = std::thread::scope(|scope| {
@@ -54,7 +54,7 @@ pub fn build_with(place: &Place, target: &WasmTarget, steps: &mut Steps) -> Resu
 
 /// Downloads the dependencies in Cargo.lock; works without a network once they are in cargo's
 /// cache.
-pub(crate) fn fetch(place: &Place) -> Result<()> {
+pub(crate) fn fetch(place: &Dirs) -> Result<()> {
     let mut cargo = place.cargo();
     cargo.args(["fetch", "--target", wasm_target::TARGET]);
     logged(&mut cargo, &place.log("fetch"), None)?.require(
@@ -66,7 +66,7 @@ pub(crate) fn fetch(place: &Place) -> Result<()> {
 
 /// Compiles the modules of all worlds at once; Trunk, which does it one after the other, finds them
 /// done.
-fn compile(place: &Place, target: &WasmTarget) -> Result<()> {
+fn compile(place: &Dirs, target: &WasmTarget) -> Result<()> {
     let mut cargo = target.cargo(place);
     cargo
         .args(["build", "--package", "sentinel-web", "--bins"])
@@ -78,7 +78,7 @@ fn compile(place: &Place, target: &WasmTarget) -> Result<()> {
     Ok(())
 }
 
-fn run_trunk(place: &Place, target: &WasmTarget, trunk: &Path, bindgen: &Path) -> Result<()> {
+fn run_trunk(place: &Dirs, target: &WasmTarget, trunk: &Path, bindgen: &Path) -> Result<()> {
     let mut build = Command::new(trunk);
     target
         .apply(place, &mut build)

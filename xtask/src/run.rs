@@ -49,18 +49,18 @@ impl Steps {
     pub fn next(&mut self, line: &str) {
         self.done += 1;
         let (indent, done, total) = (self.indent, self.done, self.total);
-        say(&format!("{indent}[{done}/{total}] {line}"));
+        print_line(&format!("{indent}[{done}/{total}] {line}"));
     }
 }
 
 /// Prints a line below the current step.
-pub fn note(line: &str) {
-    say(&format!("      {line}"));
+pub fn print_note(line: &str) {
+    print_line(&format!("      {line}"));
 }
 
 /// Prints a line. Errors are ignored: a reader that closed the pipe (`| head`) must not stop a
 /// build.
-pub fn say(line: &str) {
+pub fn print_line(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
@@ -127,7 +127,7 @@ pub fn logged(command: &mut Command, log: &Path, limit: Option<Duration>) -> Res
         Ok(())
     })?;
     if start.elapsed() >= PROGRESS_EVERY {
-        note(&format!("{:>4} s  ended", start.elapsed().as_secs()));
+        print_note(&format!("{:>4} s  ended", start.elapsed().as_secs()));
     }
     Ok(Finished {
         ok: status.is_some_and(|status| status.success()),
@@ -178,7 +178,7 @@ fn follow(
             return Ok(None);
         }
         if start.elapsed() >= next_progress {
-            note(&format!("{:>4} s  {last}", start.elapsed().as_secs()));
+            print_note(&format!("{:>4} s  {last}", start.elapsed().as_secs()));
             next_progress = start.elapsed() + PROGRESS_EVERY;
         }
     }

@@ -1,6 +1,6 @@
 //! `cargo xtask size`: compares the size of the page's first load with a budget.
 
-use crate::place::Place;
+use crate::dirs::Dirs;
 use crate::worlds::{WORLDS, of_file};
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
@@ -11,7 +11,7 @@ const BUDGET: &str = "xtask/size-budget.json";
 /// The kinds of files that the first load fetches.
 const KINDS: [&str; 5] = ["html", "js", "mjs", "css", "wasm"];
 /// Folders of `dist/` that the page fetches later, or never.
-const LATER: [&str; 1] = ["replays"];
+const LAZY_FOLDERS: [&str; 1] = ["replays"];
 
 /// One file of the first load.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub struct Entry {
 /// # Errors
 /// Returns an error if there is no built page, the budget file is invalid, or the page is over the
 /// budget.
-pub fn check(place: &Place) -> Result<String> {
+pub fn check(place: &Dirs) -> Result<String> {
     let file = place.root.join(BUDGET);
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("cannot read the budget {}", file.display()))?;
@@ -114,7 +114,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if path.is_dir() {
             // A folder that begins with a dot is Trunk's own, left over from a stopped build.
-            if !LATER.contains(&&*name) && !name.starts_with('.') {
+            if !LAZY_FOLDERS.contains(&&*name) && !name.starts_with('.') {
                 collect(&path, files)?;
             }
         } else if KINDS
@@ -198,7 +198,7 @@ mod tests {
         }
     }
 
-    fn place(budget: u64) -> (tempfile::TempDir, Place) {
+    fn place(budget: u64) -> (tempfile::TempDir, Dirs) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let root = folder.path().to_owned();
         std::fs::create_dir_all(root.join("xtask")).expect("a folder");
@@ -208,7 +208,7 @@ mod tests {
         std::fs::write(root.join("dist/a.wasm"), [7_u8; 5000]).expect("a file");
         std::fs::write(root.join("dist/replays/b.js"), "later").expect("a file");
         std::fs::write(root.join("dist/c.jsonl"), "later").expect("a file");
-        let place = Place {
+        let place = Dirs {
             target: root.join("target"),
             cache: root.join("cache"),
             root,

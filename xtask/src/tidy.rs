@@ -1,8 +1,8 @@
 //! `cargo xtask test --only tidy`: rules of this repository that no other tool checks.
 
 use crate::comments;
+use crate::dirs::Dirs;
 use crate::links;
-use crate::place::Place;
 use crate::run::output;
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -107,7 +107,7 @@ pub struct Report {
 ///
 /// # Errors
 /// When a file cannot be read or cargo cannot describe the workspace.
-pub fn check(place: &Place) -> Result<Report> {
+pub fn check(place: &Dirs) -> Result<Report> {
     let mut files = Vec::new();
     collect(&place.root, &mut files)
         .with_context(|| format!("cannot walk {}", place.root.display()))?;

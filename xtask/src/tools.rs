@@ -1,7 +1,7 @@
 //! Trunk and wasm-bindgen: taken from the machine if present, else installed once.
 
-use crate::place::{Place, is_program, locked_version, on_path, plain};
-use crate::run::{Steps, logged, note, output};
+use crate::dirs::{Dirs, is_program, locked_version, on_path, plain};
+use crate::run::{Steps, logged, output, print_note};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +11,7 @@ const TRUNK: &str = "0.21.14";
 /// The version of mdbook that is installed if the machine has none.
 const MDBOOK: &str = "0.5.4";
 /// Settings that compile a tool in about half the time; the tool's own are meant for its releases.
-const LEAN: [(&str, &str); 3] = [
+const FAST_BUILD: [(&str, &str); 3] = [
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
     ("CARGO_PROFILE_RELEASE_DEBUG", "0"),
@@ -51,7 +51,7 @@ enum Accept {
 ///
 /// # Errors
 /// Returns an error if Cargo.lock cannot be read or does not name wasm-bindgen.
-pub fn wasm_bindgen(place: &Place) -> Result<Tool> {
+pub fn wasm_bindgen(place: &Dirs) -> Result<Tool> {
     let file = place.root.join("Cargo.lock");
     let lock = std::fs::read_to_string(&file)
         .with_context(|| format!("cannot read {}", file.display()))?;
@@ -116,7 +116,7 @@ impl Tool {
     ///
     /// # Errors
     /// Returns an error if it is not on the machine and cannot be installed.
-    pub fn ensure(&self, place: &Place, steps: &mut Steps) -> Result<PathBuf> {
+    pub fn ensure(&self, place: &Dirs, steps: &mut Steps) -> Result<PathBuf> {
         let what = format!("{} {}: {}", self.program, self.version, self.purpose);
         if let Some(found) = self.find(place) {
             steps.next(&format!("{what}; found {}", found.display()));
@@ -138,13 +138,13 @@ impl Tool {
 
     /// Returns the tool on PATH or in the cache, in a version that is accepted.
     #[must_use]
-    pub fn find(&self, place: &Place) -> Option<PathBuf> {
+    pub fn find(&self, place: &Dirs) -> Option<PathBuf> {
         on_path(self.program)
             .filter(|program| self.fits(program))
             .or_else(|| self.cached(place))
     }
 
-    fn cached(&self, place: &Place) -> Option<PathBuf> {
+    fn cached(&self, place: &Dirs) -> Option<PathBuf> {
         let name = format!("{}{}", self.program, std::env::consts::EXE_SUFFIX);
         let program = place.cache.join("tools/bin").join(name);
         (is_program(&program) && self.fits(&program)).then_some(program)
@@ -161,8 +161,8 @@ impl Tool {
     }
 
     /// Tries to install a prebuilt program; a failure is no error, since compiling comes next.
-    fn binstall(&self, place: &Place) -> Result<()> {
-        note("asking cargo binstall for a ready-made program…");
+    fn binstall(&self, place: &Dirs) -> Result<()> {
+        print_note("asking cargo binstall for a ready-made program…");
         let mut binstall = place.cargo();
         binstall
             .args([
@@ -176,12 +176,12 @@ impl Tool {
             .arg(format!("{}@{}", self.package, self.version));
         let log = place.log(&format!("binstall-{}", self.package));
         if !logged(&mut binstall, &log, None)?.ok {
-            note(&format!("it has none (log: {}); compiling", log.display()));
+            print_note(&format!("it has none (log: {}); compiling", log.display()));
         }
         Ok(())
     }
 
-    fn compile(&self, place: &Place) -> Result<PathBuf> {
+    fn compile(&self, place: &Dirs) -> Result<PathBuf> {
         // Not in the repository: its cargo settings and profiles are not the tool's.
         std::fs::create_dir_all(&place.cache)
             .with_context(|| format!("cannot make {}", place.cache.display()))?;
@@ -196,7 +196,7 @@ impl Tool {
             // stopped.
             .arg("--target-dir")
             .arg(build_folder(place))
-            .envs(LEAN)
+            .envs(FAST_BUILD)
             .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", self.opt_level)
             .env_remove("CARGO_TARGET_DIR");
         let log = place.log(&format!("install-{}", self.package));
@@ -212,12 +212,12 @@ impl Tool {
 }
 
 /// Frees the space of [`Tool::ensure`]'s builds (about 1 GB); call it once all tools are installed.
-pub fn clean(place: &Place) {
+pub fn clean(place: &Dirs) {
     // Nothing depends on it: files that cannot be removed now are removed or reused next time.
     let _ = std::fs::remove_dir_all(build_folder(place));
 }
 
-fn build_folder(place: &Place) -> PathBuf {
+fn build_folder(place: &Dirs) -> PathBuf {
     place.cache.join("tools-build")
 }
 

@@ -1,8 +1,8 @@
 //! The wasm target: the toolchain's own, rustup's, or one made of Debian packages.
 
 use crate::debian;
-use crate::place::{Place, on_path, plain, variable};
-use crate::run::{Steps, logged, note, output};
+use crate::dirs::{Dirs, on_path, plain, variable};
+use crate::run::{Steps, logged, output, print_note};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,7 +26,7 @@ pub struct WasmTarget {
 
 impl WasmTarget {
     /// Configures `command` to build with this toolchain, into the wasm builds' own target folder.
-    pub fn apply<'a>(&self, place: &Place, command: &'a mut Command) -> &'a mut Command {
+    pub fn apply<'a>(&self, place: &Dirs, command: &'a mut Command) -> &'a mut Command {
         plain(command)
             .current_dir(&place.root)
             .env("CARGO_TARGET_DIR", place.web_target());
@@ -44,7 +44,7 @@ impl WasmTarget {
 
     /// Returns a cargo command with this toolchain.
     #[must_use]
-    pub fn cargo(&self, place: &Place) -> Command {
+    pub fn cargo(&self, place: &Dirs) -> Command {
         let mut cargo = match &self.toolchain {
             // Rustup's proxy, which reads RUSTUP_TOOLCHAIN.
             Some(_) => Command::new("cargo"),
@@ -56,7 +56,7 @@ impl WasmTarget {
 
     /// Removes objects that were built against another standard library: rustc refuses them
     /// (E0460).
-    fn sweep(&self, place: &Place) -> Result<()> {
+    fn sweep(&self, place: &Dirs) -> Result<()> {
         let folder = place.web_target();
         let stamp = folder.join("built-with");
         if std::fs::read_to_string(&stamp).ok().as_ref() == Some(&self.identity) {
@@ -64,7 +64,7 @@ impl WasmTarget {
         }
         let objects = folder.join(TARGET);
         if objects.exists() {
-            note("the wasm toolchain changed: the page is rebuilt");
+            print_note("the wasm toolchain changed: the page is rebuilt");
             std::fs::remove_dir_all(&objects)
                 .with_context(|| format!("cannot remove {}", objects.display()))?;
         }
@@ -78,7 +78,7 @@ impl WasmTarget {
 ///
 /// # Errors
 /// Returns an error if none is available; the message names a remedy.
-pub fn ensure(place: &Place, steps: &mut Steps) -> Result<WasmTarget> {
+pub fn ensure(place: &Dirs, steps: &mut Steps) -> Result<WasmTarget> {
     let choice = variable(CHOICE).unwrap_or_else(|| "auto".into());
     let purpose = format!("Wasm target {TARGET}: lets rustc build for the browser");
     let found = match choice.as_str() {
@@ -98,8 +98,8 @@ pub fn ensure(place: &Place, steps: &mut Steps) -> Result<WasmTarget> {
                 Ok(()) => WasmTarget::in_use(),
                 Err(_) if choice == "auto" && on_path("apt-get").is_some() => {
                     let log = place.log("rustup");
-                    note(&format!("rustup could not add it (log: {})", log.display()));
-                    note("falling back to Debian's packages");
+                    print_note(&format!("rustup could not add it (log: {})", log.display()));
+                    print_note("falling back to Debian's packages");
                     by_debian(place)?
                 }
                 Err(error) => {
@@ -130,7 +130,7 @@ impl WasmTarget {
     }
 }
 
-fn by_debian(place: &Place) -> Result<WasmTarget> {
+fn by_debian(place: &Dirs) -> Result<WasmTarget> {
     let (folder, identity) = debian::ensure(place)?;
     Ok(WasmTarget {
         toolchain: Some(folder),
@@ -163,7 +163,7 @@ fn rustup_may_install() -> bool {
     variable("RUSTUP_AUTO_INSTALL").is_none_or(|value| value != "0")
 }
 
-fn add_by_rustup(place: &Place) -> Result<()> {
+fn add_by_rustup(place: &Dirs) -> Result<()> {
     let mut rustup = Command::new("rustup");
     plain(&mut rustup).args(["target", "add", TARGET]);
     let log = place.log("rustup");
@@ -175,7 +175,7 @@ fn add_by_rustup(place: &Place) -> Result<()> {
 }
 
 /// Removes cargo's own additions to the library path: they would load another rustc's libraries.
-fn clear_library_path(place: &Place, command: &mut Command) {
+fn clear_library_path(place: &Dirs, command: &mut Command) {
     let Some(path) = std::env::var_os("LD_LIBRARY_PATH") else {
         return;
     };
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn another_toolchain_sweeps_the_objects_and_the_same_keeps_them() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let place = Place {
+        let place = Dirs {
             root: folder.path().into(),
             target: folder.path().into(),
             cache: folder.path().into(),

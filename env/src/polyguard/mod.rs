@@ -16,7 +16,7 @@ mod protocol;
 mod reward;
 mod world;
 
-pub use dynamics::{REFUSALS, UNSURE};
+pub use dynamics::{REFUSALS_MAX, REVIEW_UNCERTAINTY};
 pub use episode::Episode;
 pub use model::action::{Action, Choice, Claim, Confidence};
 pub use model::candidate::{Act, Arg, CANDIDATES, Candidate, CandidateId, Candidates, Kind};

@@ -7,7 +7,7 @@ mod table;
 mod words;
 
 pub use rows::RowKey;
-pub use summary::{Ablation, Found, Row};
+pub use summary::{Ablation, Row, RowSummary};
 pub use table::table;
 pub use words::{Words, play};
 
@@ -25,7 +25,7 @@ use crate::episode::with_default;
 use crate::lm_agent::GenerationArgs;
 use crate::provenance::Provenance;
 use crate::{EpisodeArgs, Error, Progress, SeedRange, args, files};
-use summary::Ended;
+use summary::EpisodeOutcome;
 
 /// The first seed of the range that training never uses.
 const HOLDOUT: u64 = 1_000_000;
@@ -144,7 +144,7 @@ pub fn ablate(
 }
 
 /// Plays a row that needs no model and returns its episodes by cell.
-fn played(plan: &Plan, key: RowKey, progress: Progress<'_>) -> Vec<Vec<Ended>> {
+fn played(plan: &Plan, key: RowKey, progress: Progress<'_>) -> Vec<Vec<EpisodeOutcome>> {
     let by_cell = plan.cells.iter().map(|case| {
         let play = |seed| {
             let ended = one(key, &Setup::new(*case, seed).with_rules(plan.rules))?;
@@ -158,7 +158,7 @@ fn played(plan: &Plan, key: RowKey, progress: Progress<'_>) -> Vec<Vec<Ended>> {
 }
 
 /// Plays one episode of a row; returns `None` if the row needs a model.
-fn one(key: RowKey, setup: &Setup) -> Option<Ended> {
+fn one(key: RowKey, setup: &Setup) -> Option<EpisodeOutcome> {
     let mut player = key.player(setup.seed)?;
     let mut fallbacks = 0;
     let episode = drive::<PolyguardEnv>(
@@ -166,5 +166,5 @@ fn one(key: RowKey, setup: &Setup) -> Option<Ended> {
         |episode| player.act(episode),
         |_, step| fallbacks += u32::from(summary::is_fallback(&step.info)),
     );
-    Some(Ended::from_episode(&episode, fallbacks))
+    Some(EpisodeOutcome::from_episode(&episode, fallbacks))
 }

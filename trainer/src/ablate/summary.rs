@@ -12,7 +12,7 @@ use crate::provenance::Provenance;
 
 /// The outcome of an episode that has ended.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ended {
+pub(super) struct EpisodeOutcome {
     score: f64,
     end: Option<End>,
     steps: u32,
@@ -28,7 +28,7 @@ pub(super) const fn is_fallback(step: &Step) -> bool {
     }
 }
 
-impl Ended {
+impl EpisodeOutcome {
     pub(super) fn from_episode(episode: &Episode, fallbacks: u32) -> Self {
         let o = episode.observation();
         Self {
@@ -48,12 +48,12 @@ pub struct Row {
     pub row: String,
     /// The summary of the row's episodes; absent if the row needs a model and none was given.
     #[serde(flatten)]
-    pub found: Option<Found>,
+    pub found: Option<RowSummary>,
 }
 
 /// The summary of a row's episodes. Shares are of episodes unless they say otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Found {
+pub struct RowSummary {
     /// The number of episodes.
     pub episodes: usize,
     /// The mean score with its 95 % interval; every cell has the same weight.
@@ -80,16 +80,16 @@ pub struct Found {
 
 impl Row {
     /// Summarizes the episodes of each cell; `found` is `None` if there was no model.
-    pub(super) fn new(key: RowKey, cells: Option<Vec<Vec<Ended>>>) -> Self {
+    pub(super) fn new(key: RowKey, cells: Option<Vec<Vec<EpisodeOutcome>>>) -> Self {
         Self {
             row: key.name(),
-            found: cells.map(|cells| Found::from_cells(&cells)),
+            found: cells.map(|cells| RowSummary::from_cells(&cells)),
         }
     }
 }
 
-impl Found {
-    fn from_cells(cells: &[Vec<Ended>]) -> Self {
+impl RowSummary {
+    fn from_cells(cells: &[Vec<EpisodeOutcome>]) -> Self {
         let scores: Vec<Vec<f64>> = cells
             .iter()
             .map(|cell| cell.iter().map(|ended| ended.score).collect())
@@ -100,7 +100,7 @@ impl Found {
             let with = all().filter(|ended| ended.end == Some(end)).count();
             round_to(with as f64 / count, 4)
         };
-        let sum = |of: fn(&Ended) -> u32| f64::from(all().map(of).sum::<u32>());
+        let sum = |of: fn(&EpisodeOutcome) -> u32| f64::from(all().map(of).sum::<u32>());
         let steps = sum(|ended| ended.steps).max(1.0);
         let mean = |scores: &Vec<f64>| scores.iter().sum::<f64>() / scores.len().max(1) as f64;
         Self {

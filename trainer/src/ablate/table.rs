@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::Ablation;
-use super::summary::Found;
+use super::summary::RowSummary;
 
 /// The width of the column of row names.
 const NAME: usize = 26;
@@ -37,7 +37,7 @@ pub fn table(found: &Ablation) -> String {
     text
 }
 
-fn line(text: &mut String, name: &str, found: &Found) {
+fn line(text: &mut String, name: &str, found: &RowSummary) {
     let per_cent = |share: f64| 100.0 * share;
     let _ = writeln!(
         text,

@@ -4,7 +4,7 @@ use sentinel_env::polyguard::{PolyguardEnv, Setup, StepError};
 use sentinel_policy::polyguard::LmEpisode;
 use sentinel_policy::text::{PromptState, PromptStyle};
 
-use super::summary::Ended;
+use super::summary::EpisodeOutcome;
 use super::{AblateConfig, Ablation, Plan, RowKey, ablate};
 use crate::Progress;
 use crate::corpus::rollout::{EpisodeSlot, Generator, RolloutError, run_batched};
@@ -54,7 +54,7 @@ pub(super) fn cells(
     key: RowKey,
     words: &mut Words<'_>,
     progress: Progress<'_>,
-) -> Result<Vec<Vec<Ended>>, RolloutError> {
+) -> Result<Vec<Vec<EpisodeOutcome>>, RolloutError> {
     let mut all = Vec::with_capacity(plan.cells.len());
     for case in &plan.cells {
         let setups =
@@ -64,7 +64,7 @@ pub(super) fn cells(
         // A model has no critic, so no fallback replaces its choices.
         let ended = slots
             .iter()
-            .map(|slot| Ended::from_episode(slot.episode(), 0));
+            .map(|slot| EpisodeOutcome::from_episode(slot.episode(), 0));
         all.push(ended.collect());
     }
     Ok(all)

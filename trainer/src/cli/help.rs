@@ -27,12 +27,12 @@ const GROUPS: [(&str, &[&str]); 4] = [
 const TASKS_LISTED: usize = 6;
 
 /// The options that the help depends on, read before the command line is parsed.
-struct FirstLook {
+struct HelpContext {
     world: WorldName,
     quick: bool,
 }
 
-impl FirstLook {
+impl HelpContext {
     /// Looks for `--world` and `--quick` and ignores all else; errors are reported later.
     fn new(words: &[OsString]) -> Self {
         let mut look = Self {
@@ -56,7 +56,7 @@ impl FirstLook {
 /// Returns the command with its help: groups, the defaults of the world that `words` choose, and
 /// option names that may be written with `_` for `-`, as Hugging Face's are.
 pub(super) fn prepared(root: Command, words: &[OsString]) -> Command {
-    let FirstLook { world, quick } = FirstLook::new(words);
+    let HelpContext { world, quick } = HelpContext::new(words);
     let train = |command| with_defaults(command, Method::Grpo, world, quick);
     let imitate = |command| with_defaults(command, Method::Sft, world, quick);
     let root = at(at(root, &["train"], &train), &["imitate"], &imitate);

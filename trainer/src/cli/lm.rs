@@ -11,11 +11,11 @@ use sentinel_trainer::corpus::rollout::{RolloutArgs, dry_run};
 use sentinel_trainer::corpus::{self, CorpusConfig, read_corpus};
 use sentinel_trainer::finetune::checkpoint::Header;
 use sentinel_trainer::finetune::{
-    Outcome, RunError, RunOptions, options_file, overlaid, write_options,
+    Outcome, RunError, RunOptions, merge_options, options_file, write_options,
 };
 use sentinel_trainer::lm::init::{InitOptions, create};
 use sentinel_trainer::lm::{BaseCheck, HubOptions, Lora, Qwen2, find_model};
-use sentinel_trainer::lm_agent::{self, GenerationArgs, PlayConfig};
+use sentinel_trainer::lm_agent::{self, EvalArgs, GenerationArgs};
 use sentinel_trainer::options::upgraded;
 use sentinel_trainer::provenance::Provenance;
 use sentinel_trainer::run::{RunDir, RunDirArgs};
@@ -123,17 +123,17 @@ where
         saved = Some((run.output_dir.as_path(), upgraded::<T>(&header.config)));
     }
     let Some(file) = &run.config else {
-        return overlaid(options, saved, given);
+        return merge_options(options, saved, given);
     };
     let base = options_file(file)?;
     if saved.is_none() {
-        return overlaid(options, Some((file, base)), given);
+        return merge_options(options, Some((file, base)), given);
     }
     // The file has the precedence of the command line over the saved run, but below typed options.
-    let resumed = overlaid(options, saved, |_| false)?;
-    let with_file = overlaid(&resumed, Some((file, base)), |_| false)?;
+    let resumed = merge_options(options, saved, |_| false)?;
+    let with_file = merge_options(&resumed, Some((file, base)), |_| false)?;
     let typed = serde_json::to_value(with_file).map_err(Error::from)?;
-    overlaid(options, Some((file, typed)), given)
+    merge_options(options, Some((file, typed)), given)
 }
 
 /// Runs `sentinel lm corpus`, which writes demonstrations.
@@ -210,7 +210,7 @@ pub(crate) fn merge(command: &MergeCommand) -> Result<()> {
 }
 
 /// Runs `sentinel lm eval`, which prints the scores of a model.
-pub(crate) fn eval(config: &PlayConfig) -> Result<()> {
+pub(crate) fn eval(config: &EvalArgs) -> Result<()> {
     if let Some(path) = &config.out {
         lm_agent::check_replaces(path)?;
     }

@@ -23,7 +23,7 @@ use sentinel_trainer::compact::config::Method;
 use sentinel_trainer::corpus::CorpusConfig;
 use sentinel_trainer::eval::EvalConfig;
 use sentinel_trainer::lm::init::InitOptions;
-use sentinel_trainer::lm_agent::PlayConfig;
+use sentinel_trainer::lm_agent::EvalArgs;
 use sentinel_trainer::manifest::ManifestConfig;
 use sentinel_trainer::record::RecordConfig;
 use sentinel_trainer::rules::RulesConfig;
@@ -98,7 +98,7 @@ pub(crate) enum LmCommand {
     /// Train a language model by playing: GRPO on the rewards of a world
     Grpo(Box<lm::GrpoCommand>),
     /// Evaluate a language model: its score, and how often it names an action
-    Eval(Box<PlayConfig>),
+    Eval(Box<EvalArgs>),
     /// Add a LoRA adapter to the weights of its base model
     Merge(lm::MergeCommand),
     /// Play episodes as training does, with a language model or a script in its place
@@ -126,7 +126,7 @@ pub(crate) enum OldCommand {
     Grpo(Box<lm::GrpoCommand>),
     /// Same as `lm eval`
     #[command(hide = true)]
-    EvalLm(Box<PlayConfig>),
+    EvalLm(Box<EvalArgs>),
     /// Same as `lm merge`
     #[command(hide = true)]
     Merge(lm::MergeCommand),

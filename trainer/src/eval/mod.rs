@@ -26,7 +26,7 @@ use sentinel_policy::{Scripted, run_episode};
 
 use crate::args::parse_fraction;
 use crate::episode::with_default;
-use crate::{Contestant, EpisodeArgs, Error, Progress, SeedRange, files};
+use crate::{EpisodeArgs, Error, EvalPolicy, Progress, SeedRange, files};
 
 /// The seeds that are played by default.
 const SEEDS: SeedRange = SeedRange::new(0, 20);
@@ -90,7 +90,7 @@ pub struct Plan<'a, W: Evaluated> {
     /// The rules of every episode.
     pub rules: Rules<W::Change>,
     /// The policies to play, in order.
-    pub policies: Vec<Contestant<W>>,
+    pub policies: Vec<EvalPolicy<W>>,
 }
 
 impl EvalConfig {
@@ -114,7 +114,7 @@ impl EvalConfig {
             tasks: self.episode.tasks_or::<W>(W::TASK)?,
             streams: self.episode.streams_or::<W>(Streams::Reference)?,
             rules: self.episode.rules::<W>()?,
-            policies: Contestant::list(policies)?,
+            policies: EvalPolicy::list(policies)?,
         })
     }
 }
@@ -170,7 +170,7 @@ pub(crate) struct ReplayCounts {
 /// The episodes of one policy on one task, and the difficulty after them.
 pub(crate) struct Block<W: Evaluated> {
     task: W::Task,
-    policy: Contestant<W>,
+    policy: EvalPolicy<W>,
     played: Vec<Played<W>>,
     difficulty: Option<DifficultyProfile>,
 }
@@ -190,7 +190,7 @@ pub fn evaluate<W: Evaluated>(
         (run, played)
     };
     let tasks = plan.tasks.iter();
-    let pairs: Vec<(W::Task, Contestant<W>)> = tasks
+    let pairs: Vec<(W::Task, EvalPolicy<W>)> = tasks
         .flat_map(|task| plan.policies.iter().map(move |policy| (*task, *policy)))
         .collect();
     let blocks = pairs.into_par_iter().map(|(task, policy)| {
@@ -236,19 +236,19 @@ fn adaptive<W: Evaluated>(
 }
 
 fn play_one<W: Evaluated>(
-    policy: Contestant<W>,
+    policy: EvalPolicy<W>,
     setup: &W::Setup,
     trained: Option<&Source<W>>,
 ) -> (Run<W>, Played<W>) {
     let act = |mut player: Player<W>| (run_episode(setup, &mut player), ReplayCounts::default());
     let model = match (policy, trained) {
-        (Contestant::Trained, Some(Source::Model { model, .. })) => Some(W::trained(model)),
+        (EvalPolicy::Trained, Some(Source::Model { model, .. })) => Some(W::trained(model)),
         _ => None,
     };
     let (run, replay) = match (policy, model) {
-        (Contestant::Scripted(name), _) => act(name.start(setup)),
-        (Contestant::Trained, Some(player)) => act(player),
-        (Contestant::Trained, None) => {
+        (EvalPolicy::Scripted(name), _) => act(name.start(setup)),
+        (EvalPolicy::Trained, Some(player)) => act(player),
+        (EvalPolicy::Trained, None) => {
             let empty = Replay::default();
             let replay = trained.and_then(Source::replay);
             let played = play(replay.map_or(&empty, |(_, replay)| replay), setup);

@@ -18,7 +18,7 @@ use super::origin::{EvalOrigin, WithOrigin};
 use super::{Block, Plan, ReplayCounts, Source};
 use crate::provenance::Provenance;
 use crate::trainable::Trainable;
-use crate::{Contestant, Error};
+use crate::{Error, EvalPolicy};
 
 /// A world with an evaluation that is summarized as in the reference.
 pub trait Evaluated: Trainable + Playable {
@@ -189,7 +189,7 @@ impl<W: Evaluated> Evaluation<W> {
             let summary = summarise(plan, &blocks, |other| other == *task);
             (task.name().to_owned(), summary)
         });
-        let takes_part = plan.policies.contains(&Contestant::Trained);
+        let takes_part = plan.policies.contains(&EvalPolicy::Trained);
         let model = match trained {
             Some(Source::Model { path, .. }) => Some(path.clone()),
             _ => None,
@@ -282,7 +282,7 @@ fn replay_use<W: Evaluated>(blocks: &[Block<W>], replay: Option<(&Path, &Replay<
     let mut sum = ReplayCounts::default();
     for block in blocks
         .iter()
-        .filter(|block| block.policy == Contestant::Trained)
+        .filter(|block| block.policy == EvalPolicy::Trained)
     {
         let of_task = misses.get_or_insert_with(block.task.name(), || 0);
         for counts in block.played.iter().map(|played| played.replay) {

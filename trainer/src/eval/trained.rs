@@ -9,7 +9,7 @@ use sentinel_policy::replay::{AnyReplay, Replay};
 use super::{Evaluated, Plan};
 use crate::compact_model::{self, ModelKind};
 use crate::provenance::Provenance;
-use crate::{Contestant, Error, files};
+use crate::{Error, EvalPolicy, files};
 
 /// The replay of policy `trained` unless another one or a model is named.
 pub const DEFAULT_REPLAY: &str = "replays/trained.jsonl";
@@ -65,7 +65,7 @@ impl<W: Evaluated> Plan<'_, W> {
     pub fn load_trained(&self) -> Result<Option<Source<W>>, Error> {
         let config = self.config;
         let named = config.model.as_ref().or(config.replay.as_ref());
-        if !self.policies.contains(&Contestant::Trained) {
+        if !self.policies.contains(&EvalPolicy::Trained) {
             return match named {
                 None => Ok(None),
                 Some(path) => Err(Error::UnusedReplay(path.clone())),

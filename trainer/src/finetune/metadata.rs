@@ -135,7 +135,7 @@ impl RunMetadata {
 
 /// Describes the first input that differs from the one the run began with. Runs without recorded
 /// digests, from before these existed, never differ.
-pub(super) fn changed(
+pub(super) fn describe_changed_input(
     then: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,
 ) -> Option<String> {
@@ -160,14 +160,14 @@ mod tests {
             all.iter().map(own).collect()
         };
         let then = of(&[("a", "1"), ("b", "2")]);
-        assert_eq!(changed(&then, &then), None);
+        assert_eq!(describe_changed_input(&then, &then), None);
         for (now, name) in [
             (of(&[("a", "1"), ("b", "3")]), "b is"),
             (of(&[("b", "2")]), "a is"),
             (of(&[("a", "1"), ("b", "2"), ("c", "1")]), "c is"),
         ] {
-            assert!(changed(&then, &now).is_some_and(|said| said.starts_with(name)));
+            assert!(describe_changed_input(&then, &now).is_some_and(|said| said.starts_with(name)));
         }
-        assert_eq!(changed(&of(&[]), &then), None);
+        assert_eq!(describe_changed_input(&of(&[]), &then), None);
     }
 }

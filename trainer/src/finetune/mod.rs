@@ -17,6 +17,6 @@ pub use metadata::RunMetadata;
 pub use options::RunOptions;
 pub use run::run;
 pub use schedule::{Schedule, ScheduleKind};
-pub use start::{Start, options_file, overlaid, write_options};
+pub use start::{PreparedModel, merge_options, options_file, write_options};
 
 pub use crate::run::{Event, Outcome, RunDir};

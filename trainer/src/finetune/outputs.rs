@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::job::{Job, State};
 use super::metadata::RunMetadata;
 use crate::lm::config::special_tokens;
-use crate::lm::lora::{COMPANIONS, Lora};
+use crate::lm::lora::{COMPANION_FILES, Lora};
 use crate::lm::{LmError, Qwen2};
 use crate::run::card::{CARD, ModelCard, changed_options, markdown_table};
 use crate::run::{Event, TRAINER_STATE, TrainerState};
@@ -32,7 +32,7 @@ pub(super) fn write_model(
         let tokens = special_tokens(&metadata.source)?;
         model.save_with(folder, tokens)?;
     }
-    for name in COMPANIONS {
+    for name in COMPANION_FILES {
         let from = metadata.source.join(name);
         if from.is_file() {
             let bytes = std::fs::read(&from).map_err(|error| LmError::read(&from, error))?;

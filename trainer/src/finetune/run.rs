@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::checkpoint::{self, Checkpoint, Header};
 use super::error::RunError;
 use super::job::{Best, Job, LoggedCompletion, State};
-use super::metadata::{RunMetadata, changed};
+use super::metadata::{RunMetadata, describe_changed_input};
 use super::outputs;
 use super::start::{check_again, clear};
 use crate::lm_agent::Validation;
@@ -16,7 +16,7 @@ use crate::run::{self, CHECKPOINT, Event, LogPosition, Outcome, RunDir, RunLog, 
 use crate::{Error, files};
 
 /// Options that may differ when a run is resumed, because they do not change what is learned.
-const FREE: [&str; 5] = [
+const RESUMABLE_OPTIONS: [&str; 5] = [
     "logging_steps",
     "save_steps",
     "save_total_limit",
@@ -247,8 +247,10 @@ fn open<'a>(
         }
         let then = &found.header;
         let config = (metadata.normalised)(&then.config);
-        let reason = other(&config, &metadata.config, job.resumable_overrides());
-        if let Some(reason) = reason.or_else(|| changed(&then.inputs, &metadata.inputs)) {
+        let reason = describe_changed_option(&config, &metadata.config, job.resumable_overrides());
+        if let Some(reason) =
+            reason.or_else(|| describe_changed_input(&then.inputs, &metadata.inputs))
+        {
             return Err(differs(reason));
         }
         let position = found.restore(state, folder)?;
@@ -261,12 +263,12 @@ fn open<'a>(
 }
 
 /// Describes the first option that differs from the one the run began with.
-fn other(then: &Value, now: &Value, of_job: &[&str]) -> Option<String> {
+fn describe_changed_option(then: &Value, now: &Value, of_job: &[&str]) -> Option<String> {
     let (then, now) = (then.as_object()?, now.as_object()?);
     // A continued adapter has its own options, so those for new adapters do not matter.
     let adapter = now.get("adapter").is_some_and(|folder| !folder.is_null());
     let free = |name: &str| {
-        let named = FREE.contains(&name) || of_job.contains(&name);
+        let named = RESUMABLE_OPTIONS.contains(&name) || of_job.contains(&name);
         named || adapter && name.starts_with("lora_")
     };
     let mut names = then.keys().chain(now.keys());
@@ -292,9 +294,12 @@ mod tests {
     #[test]
     fn an_option_that_did_not_exist_is_none() {
         let then = json!({"a": 1});
-        assert_eq!(other(&then, &json!({"a": 1, "new": null}), &[]), None);
+        assert_eq!(
+            describe_changed_option(&then, &json!({"a": 1, "new": null}), &[]),
+            None
+        );
         for now in [json!({"a": 1, "new": 2}), json!({"a": null})] {
-            assert!(other(&then, &now, &[]).is_some(), "{now}");
+            assert!(describe_changed_option(&then, &now, &[]).is_some(), "{now}");
         }
     }
 }

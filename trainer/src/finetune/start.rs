@@ -13,7 +13,7 @@ use super::job::State;
 use super::options::RunOptions;
 use super::schedule::Schedule;
 use crate::lm::init::{InitOptions, create};
-use crate::lm::lora::{ADAPTER_FILES, COMPANIONS};
+use crate::lm::lora::{ADAPTER_FILES, COMPANION_FILES};
 use crate::lm::model::MODEL_FILES;
 use crate::lm::{
     BaseCheck, GenerationDefaults, HubOptions, LmError, Lora, Optimizer, Qwen2, Tokenizer, Trained,
@@ -28,7 +28,7 @@ use crate::{Error, files};
 const POSITIONS: usize = 32_768;
 
 /// A model that is loaded and ready for training.
-pub struct Start {
+pub struct PreparedModel {
     /// Model with its trained parameters selected.
     pub model: Qwen2,
     /// Tokenizer of the model.
@@ -43,7 +43,7 @@ pub struct Start {
     pub lock: RunLock,
 }
 
-impl Start {
+impl PreparedModel {
     /// Checks and locks the run's folder, and loads the model and adapter that the options name.
     ///
     /// If the model cannot be found and the options allow a fallback, a tiny new model is written
@@ -65,7 +65,7 @@ impl Start {
         let (folder, fallback) = match find_model(&options.model, &HubOptions::from_environment()) {
             Ok(folder) => (folder, false),
             Err(LmError::NotFound { .. }) if options.allow_fallback => {
-                (stand_in(options, run_dir, texts)?, true)
+                (create_fallback(options, run_dir, texts)?, true)
             }
             Err(error) => return Err(error.into()),
         };
@@ -133,12 +133,12 @@ pub(super) fn stand_in_for(asked: &str) -> String {
 
 /// Creates a tiny new model in place of one that was not found, or returns that of the resumed run.
 /// It accepts texts as long as the models that it replaces.
-fn stand_in(
+fn create_fallback(
     options: &RunOptions,
     dir: &RunDir,
     texts: &dyn Fn() -> Vec<String>,
 ) -> Result<PathBuf, RunError> {
-    let folder = dir.path.join(STAND_IN);
+    let folder = dir.path.join(FALLBACK_DIR);
     if !(dir.resume && folder.join("config.json").is_file()) {
         let init = InitOptions {
             max_position_embeddings: POSITIONS.max(options.max_length),
@@ -157,7 +157,7 @@ fn stand_in(
 ///
 /// # Errors
 /// If `base` has an unknown option or an invalid value.
-pub fn overlaid<T: Args + Serialize + DeserializeOwned>(
+pub fn merge_options<T: Args + Serialize + DeserializeOwned>(
     options: &T,
     base: Option<(&Path, Value)>,
     given: impl Fn(&str) -> bool,
@@ -220,9 +220,9 @@ pub fn write_options(folder: &Path, config: &Value) -> Result<(), RunError> {
 }
 
 /// Folder, inside that of a run, of the tiny new model that replaces a missing one.
-pub(super) const STAND_IN: &str = "fallback-model";
+pub(super) const FALLBACK_DIR: &str = "fallback-model";
 /// Names that a run writes before its first checkpoint.
-const OWN: [&str; 3] = [STAND_IN, EVENTS, RUNS];
+const EARLY_FILES: [&str; 3] = [FALLBACK_DIR, EVENTS, RUNS];
 
 /// Checks that a run may write to its folder: it must not overwrite anything without permission,
 /// nor anything that it reads. This happens before the model is loaded, which takes long.
@@ -231,7 +231,7 @@ const OWN: [&str; 3] = [STAND_IN, EVENTS, RUNS];
 /// If it may not.
 pub(super) fn check(dir: &RunDir, options: &RunOptions) -> Result<(), RunError> {
     check_apart(dir, Path::new(&options.model), options.adapter.as_deref())?;
-    Ok(dir.check_free(CHECKPOINT, &OWN[1..])?)
+    Ok(dir.check_free(CHECKPOINT, &EARLY_FILES[1..])?)
 }
 
 /// Repeats [`check`] with the resolved model folder `model`; the folder may hold a fallback model
@@ -242,7 +242,7 @@ pub(super) fn check_again(
     adapter: Option<&Path>,
 ) -> Result<(), RunError> {
     check_apart(dir, model, adapter)?;
-    Ok(dir.check_free(CHECKPOINT, &OWN)?)
+    Ok(dir.check_free(CHECKPOINT, &EARLY_FILES)?)
 }
 
 /// Checks that the run does not overwrite the model or adapter that it reads. A resumed run is
@@ -274,7 +274,7 @@ pub(super) fn clear(dir: &RunDir, adapter: bool, source: &Path) -> Result<(), Ru
         return Ok(());
     }
     let other = if adapter { MODEL_FILES } else { ADAPTER_FILES };
-    let foreign = COMPANIONS.into_iter();
+    let foreign = COMPANION_FILES.into_iter();
     let foreign = foreign.filter(|name| !source.join(name).is_file());
     let names = [CHECKPOINT].into_iter().chain(other).chain(foreign);
     Ok(dir.remove(names)?)

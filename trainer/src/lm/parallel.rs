@@ -11,7 +11,7 @@ use rayon::prelude::*;
 /// The division into parts must not depend on the machine, so that the number of cores does not
 /// change any result. At most as many parts run, and as many results are held, as there are cores:
 /// the result of a micro-batch is the gradient of a whole model.
-pub(crate) fn in_parts<T, R, E>(
+pub(crate) fn par_map_ordered<T, R, E>(
     device: &Device,
     parts: Vec<T>,
     work: impl Fn(T) -> Result<R, E> + Sync,

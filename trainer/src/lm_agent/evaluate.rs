@@ -11,7 +11,9 @@ use serde::Serialize;
 use super::agent::LmAgent;
 use super::loaded_model::{GenerationArgs, LoadedModel};
 use crate::args::named;
-use crate::corpus::rollout::{DryRun, RolloutArgs, RolloutConfig, Signals, Trajectory, rollout};
+use crate::corpus::rollout::{
+    RolloutArgs, RolloutConfig, RolloutReport, Signals, Trajectory, rollout,
+};
 use crate::episode::with_default;
 use crate::eval::EvalOrigin;
 use crate::finetune::RunError;
@@ -25,7 +27,7 @@ const SEEDS: SeedRange = SeedRange::new(1_000, 1_030);
 /// Options of `sentinel lm eval`: the model and the episodes.
 #[derive(Clone, Debug, clap::Args)]
 #[command(mut_arg("seeds", |arg| with_default(arg, SEEDS)))]
-pub struct PlayConfig {
+pub struct EvalArgs {
     /// Model: a local folder, or a name on the Hugging Face Hub
     #[arg(long, aliases = ["model-name-or-path", "model-id"], value_name = "MODEL")]
     pub model: String,
@@ -57,7 +59,7 @@ pub fn check_replaces(path: &Path) -> Result<(), Error> {
 
 /// The results of an evaluation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Measured {
+pub struct EvalResult {
     /// World of the episodes.
     pub world: WorldName,
     /// Score of each task with its confidence interval.
@@ -75,10 +77,10 @@ pub struct Measured {
 
 /// The results of an evaluation with their origin.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Played {
+pub struct EvalReport {
     /// Results of the evaluation.
     #[serde(flatten)]
-    pub measured: Measured,
+    pub measured: EvalResult,
     /// Model, episodes and program version that produced the results.
     pub sentinel: EvalOrigin,
 }
@@ -92,7 +94,7 @@ pub struct EvalEpisodes {
     pub rollout_config: RolloutConfig,
 }
 
-impl PlayConfig {
+impl EvalArgs {
     /// Returns the settings of the episodes that the options select.
     #[must_use]
     pub fn episodes(&self) -> EvalEpisodes {
@@ -111,16 +113,16 @@ impl PlayConfig {
 ///
 /// # Errors
 /// If an option is invalid, or the model cannot be found, read or run.
-pub fn play(config: &PlayConfig, progress: Progress<'_>) -> Result<Played, RunError> {
+pub fn play(config: &EvalArgs, progress: Progress<'_>) -> Result<EvalReport, RunError> {
     let loaded = LoadedModel::load(&config.model, &config.generation)?;
     let mut agent = loaded.agent();
     let episodes = config.episodes();
-    let measured = measure(&episodes, &mut agent, progress)?;
+    let measured = evaluate_agent(&episodes, &mut agent, progress)?;
     let (rules, streams) = in_world!(config.episode.world, W => {
         let rules = config.episode.rules::<W>()?.to_string();
         (rules, config.episode.streams_or::<W>(Streams::Independent)?)
     });
-    Ok(Played {
+    Ok(EvalReport {
         measured,
         sentinel: EvalOrigin {
             world: config.episode.world.name(),
@@ -139,11 +141,11 @@ pub fn play(config: &PlayConfig, progress: Progress<'_>) -> Result<Played, RunEr
 ///
 /// # Errors
 /// If an option of the episodes is invalid, or the model cannot be run.
-pub fn measure(
+pub fn evaluate_agent(
     episodes: &EvalEpisodes,
     agent: &mut LmAgent<'_>,
     progress: Progress<'_>,
-) -> Result<Measured, RunError> {
+) -> Result<EvalResult, RunError> {
     in_world!(episodes.episode.world, W => measure_in::<W>(episodes, agent, progress))
 }
 
@@ -151,7 +153,7 @@ fn measure_in<W: TextWorld + Trainable>(
     episodes: &EvalEpisodes,
     agent: &mut LmAgent<'_>,
     progress: Progress<'_>,
-) -> Result<Measured, RunError> {
+) -> Result<EvalResult, RunError> {
     use sentinel_env::TaskName;
 
     let rules = episodes.episode.rules::<W>()?;
@@ -187,7 +189,7 @@ fn measure_in<W: TextWorld + Trainable>(
         let interval = Interval::of_cells(std::slice::from_ref(scores));
         (task.name().to_owned(), interval)
     };
-    Ok(Measured {
+    Ok(EvalResult {
         world: episodes.episode.world,
         score: Interval::of_cells(&scores),
         tasks: tasks.iter().zip(&scores).map(of_task).collect(),
@@ -210,7 +212,7 @@ pub fn play_rollout(
     model: &str,
     generation: &GenerationArgs,
     progress: Progress<'_>,
-) -> Result<DryRun, RunError> {
+) -> Result<RolloutReport, RunError> {
     let loaded = LoadedModel::load(model, generation)?;
     in_world!(config.episode.world, W => {
         let setups = config.setups::<W>()?;

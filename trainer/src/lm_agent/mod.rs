@@ -14,7 +14,8 @@ mod validation;
 
 pub use agent::{Generation, LmAgent};
 pub use evaluate::{
-    EvalEpisodes, Measured, PlayConfig, Played, check_replaces, measure, play, play_rollout,
+    EvalArgs, EvalEpisodes, EvalReport, EvalResult, check_replaces, evaluate_agent, play,
+    play_rollout,
 };
 pub use kind::ModelKind;
 pub use loaded_model::{GenerationArgs, LoadedModel};

@@ -3,7 +3,7 @@
 use sentinel_env::{WorldName, in_world};
 
 use super::agent::LmAgent;
-use super::evaluate::{EvalEpisodes, measure};
+use super::evaluate::{EvalEpisodes, evaluate_agent};
 use crate::corpus::rollout::RolloutConfig;
 use crate::corpus::validation_seeds;
 use crate::finetune::{RunError, RunOptions};
@@ -97,7 +97,7 @@ impl Validation {
     pub fn evaluate(&self, model: &Qwen2) -> Result<Evaluation, RunError> {
         let options = self.options.clone();
         let mut agent = LmAgent::new(model, &self.tokenizer, options, self.batch);
-        let played = measure(&self.episodes, &mut agent, &|| ())?;
+        let played = evaluate_agent(&self.episodes, &mut agent, &|| ())?;
         let rows = played.signals.rows.max(1) as f64;
         let metrics = [
             ("completions/invalid_rate", played.signals.invalid_rate),

@@ -5,7 +5,7 @@ mod table;
 mod verdict;
 
 pub use table::text;
-pub use verdict::{Above, Gap, Verdict};
+pub use verdict::{Gap, OrderedPair, Verdict};
 
 use sentinel_env::Named;
 use sentinel_env::Origin;
@@ -68,13 +68,13 @@ impl RulesConfig {
 
 /// A policy of the comparison.
 #[derive(Clone, Debug)]
-enum Who<W: Playable> {
+enum ComparedPolicy<W: Playable> {
     Scripted(W::PolicyName),
     Constant(ConstantPolicy<W>),
 }
 
 // A derive would require the same trait of `W`.
-impl<W: Playable> PartialEq for Who<W> {
+impl<W: Playable> PartialEq for ComparedPolicy<W> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Scripted(a), Self::Scripted(b)) => a == b,
@@ -84,7 +84,7 @@ impl<W: Playable> PartialEq for Who<W> {
     }
 }
 
-impl<W: Playable> Who<W> {
+impl<W: Playable> ComparedPolicy<W> {
     fn name(&self) -> &str {
         match self {
             Self::Scripted(policy) => policy.name(),
@@ -111,7 +111,7 @@ struct Set<W: Playable> {
 #[derive(Clone, Debug)]
 pub struct Comparison<W: Playable> {
     sets: Vec<Set<W>>,
-    players: Vec<Who<W>>,
+    players: Vec<ComparedPolicy<W>>,
     tasks: Vec<W::Task>,
     streams: Streams,
 }
@@ -169,20 +169,20 @@ fn sets<W: Playable>(named: &str) -> Result<Vec<Set<W>>, Error> {
     Ok(sets)
 }
 
-fn players<W: Playable>(named: &str) -> Result<Vec<Who<W>>, Error> {
-    let constants = || W::constants().into_iter().map(Who::Constant);
-    let mut found: Vec<Who<W>> = Vec::new();
+fn players<W: Playable>(named: &str) -> Result<Vec<ComparedPolicy<W>>, Error> {
+    let constants = || W::constants().into_iter().map(ComparedPolicy::Constant);
+    let mut found: Vec<ComparedPolicy<W>> = Vec::new();
     for word in named.split(',').map(str::trim) {
-        let add: Vec<Who<W>> = match word {
+        let add: Vec<ComparedPolicy<W>> = match word {
             "constants" => constants().collect(),
             // A role may name a policy that this build lacks.
             "roles" => (W::ROLES.in_order().into_iter())
                 .filter_map(W::PolicyName::parse)
-                .map(Who::Scripted)
+                .map(ComparedPolicy::Scripted)
                 .collect(),
             _ => match constants().find(|who| who.name() == word) {
                 Some(constant) => vec![constant],
-                None => vec![Who::Scripted(args::policies_entry::<W>(word)?)],
+                None => vec![ComparedPolicy::Scripted(args::policies_entry::<W>(word)?)],
             },
         };
         for who in add {
@@ -303,7 +303,7 @@ pub fn compare<W: Playable>(
 fn cell<W: Playable>(
     (config, comparison): (&RulesConfig, &Comparison<W>),
     set: &Set<W>,
-    who: &Who<W>,
+    who: &ComparedPolicy<W>,
     task: W::Task,
     progress: Progress<'_>,
 ) -> Cell {

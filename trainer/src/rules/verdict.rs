@@ -40,7 +40,7 @@ impl Gap {
 
 /// A pair of policies, one expected or found above the other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Above {
+pub struct OrderedPair {
     /// The policy that should score less.
     pub lower: String,
     /// The policy that should score more.
@@ -61,11 +61,11 @@ pub struct Verdict {
     /// `true` if each is above the one before by more than two standard errors.
     pub clearly: bool,
     /// The neighbours in that order.
-    pub order: Vec<Above>,
+    pub order: Vec<OrderedPair>,
     /// Roles of the world that did not play: not selected, or not in this build.
     pub absent: Vec<&'static str>,
     /// Constant policies that beat the heuristic, best first; `None` if the heuristic did not play.
-    pub constants_above: Option<Vec<Above>>,
+    pub constants_above: Option<Vec<OrderedPair>>,
 }
 
 impl Verdict {
@@ -83,11 +83,11 @@ impl Verdict {
             .copied()
             .partition(|name| played(name).is_some());
         let cells: Vec<&Cell> = there.into_iter().filter_map(played).collect();
-        let order: Vec<Above> = cells.windows(2).map(|two| above(two[0], two[1])).collect();
+        let order: Vec<OrderedPair> = cells.windows(2).map(|two| above(two[0], two[1])).collect();
         let constants_above = played(W::ROLES.heuristic).map(|heuristic| {
             let constants = W::constants().into_iter();
             let constants = constants.filter_map(|constant| played(&constant.name));
-            let mut better: Vec<Above> = constants
+            let mut better: Vec<OrderedPair> = constants
                 .map(|constant| above(heuristic, constant))
                 .filter(|above| above.gap.mean > 0.0)
                 .collect();
@@ -110,8 +110,8 @@ impl Verdict {
     }
 }
 
-fn above(lower: &Cell, upper: &Cell) -> Above {
-    Above {
+fn above(lower: &Cell, upper: &Cell) -> OrderedPair {
+    OrderedPair {
         lower: lower.policy.clone(),
         upper: upper.policy.clone(),
         gap: Gap::between(&lower.scores, &upper.scores),

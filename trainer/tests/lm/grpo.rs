@@ -107,8 +107,11 @@ fn a_step_is_that_of_trl() {
         let (file, run, objective) = (case.file, case.run, case.objective);
         let (mut model, samples) = (case.model, case.samples);
         let samples: Vec<&Sample> = samples.iter().collect();
-        let items: usize = samples.iter().map(|sample| sample.items()).sum();
-        assert!((items as f64 - objective.num_items).abs() < 1e-9, "{items}");
+        let loss_tokens: usize = samples.iter().map(|sample| sample.loss_tokens()).sum();
+        assert!(
+            (loss_tokens as f64 - objective.num_items).abs() < 1e-9,
+            "{loss_tokens}"
+        );
 
         let pass = Pass::training(0);
         let found = accumulate(&model, &samples, 4, &objective, pass).unwrap();

@@ -211,11 +211,11 @@ fn a_smaller_last_micro_batch_weighs_less() {
             num_items: 33.0,
             pad: 0,
         };
-        let in_parts = |micro| {
+        let par_map_ordered = |micro| {
             let found = accumulate(&model, &samples, micro, &objective, Pass::training(0));
             found.unwrap()
         };
-        let (whole, ragged) = (in_parts(11), in_parts(4));
+        let (whole, ragged) = (par_map_ordered(11), par_map_ordered(4));
         assert!(
             (whole.loss - ragged.loss).abs() < 1e-6 * whole.loss.abs().max(1.0),
             "{loss_type:?}"

@@ -3,7 +3,7 @@
 use sentinel_env::Environment;
 use std::fmt::Write;
 
-use sentinel_env::polyguard::{Observation, REFUSALS};
+use sentinel_env::polyguard::{Observation, REFUSALS_MAX};
 
 use super::judge::{Judged, Verdict, judge};
 use super::turn::Turn;
@@ -66,7 +66,7 @@ fn told(turn: &Turn, after: &Observation, truth: bool) -> String {
     if turn.step.violation.is_some() && !after.done() {
         let _ = write!(
             out,
-            "<p class=\"quiet\">Refused {} of {REFUSALS} times: the last of them ends the episode.</p>",
+            "<p class=\"quiet\">Refused {} of {REFUSALS_MAX} times: the last of them ends the episode.</p>",
             after.invalid_count
         );
     }

@@ -6,11 +6,11 @@ use crate::polyguard::model::observation::Observation;
 use crate::polyguard::model::state::State;
 
 /// Number of refused steps, or of a critic's fallbacks, that ends an episode.
-pub const REFUSALS: u8 = 3;
+pub const REFUSALS_MAX: u8 = 3;
 /// Stability below which the episode ends as destabilised.
 const STABILITY_MIN: f64 = 0.25;
 /// Uncertainty at or above which a review is justified.
-pub const UNSURE: f64 = 0.6;
+pub const REVIEW_UNCERTAINTY: f64 = 0.6;
 /// Uncertainty at or above which a specialist review of an open conflict is justified.
 const UNSURE_IN_CONFLICT: f64 = 0.45;
 
@@ -30,9 +30,9 @@ pub(crate) fn termination(state: &State, closing: &Closing) -> Option<End> {
     let (o, h) = (&state.observation, &state.hidden);
     if closing.exploit.is_some() {
         Some(End::ExploitDetection)
-    } else if o.invalid_count >= REFUSALS {
+    } else if o.invalid_count >= REFUSALS_MAX {
         Some(End::RepeatedInvalid)
-    } else if h.tally.vetoes >= REFUSALS {
+    } else if h.tally.vetoes >= REFUSALS_MAX {
         Some(End::SafetyVeto)
     } else if h.stability < STABILITY_MIN {
         Some(End::Destabilised)
@@ -59,5 +59,5 @@ fn is_safe(state: &State) -> bool {
 pub(crate) fn justifies_review(o: &Observation, kind: Kind) -> bool {
     let open_conflict =
         kind == Kind::RequestSpecialistReview && o.conflict && o.uncertainty >= UNSURE_IN_CONFLICT;
-    kind.is_review() && (o.uncertainty >= UNSURE || open_conflict) && o.evidence_tried()
+    kind.is_review() && (o.uncertainty >= REVIEW_UNCERTAINTY || open_conflict) && o.evidence_tried()
 }

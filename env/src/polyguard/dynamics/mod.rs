@@ -13,5 +13,5 @@ mod truth;
 
 pub(crate) use candidates::refresh_observation;
 pub(crate) use ending::{Closing, justifies_review, termination};
-pub use ending::{REFUSALS, UNSURE};
+pub use ending::{REFUSALS_MAX, REVIEW_UNCERTAINTY};
 pub(crate) use patient::draw;

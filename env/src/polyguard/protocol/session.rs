@@ -20,7 +20,7 @@ pub const STEP_LIMIT_MS: u64 = 2_500;
 /// Maximum time for an episode, in milliseconds.
 pub const EPISODE_LIMIT_MS: u64 = 45_000;
 /// Reward of an answer that came too late.
-const TOO_LATE: f64 = 0.001;
+const TIMEOUT_REWARD: f64 = 0.001;
 
 /// The time that has passed by the caller's clock; the world itself has no clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -139,7 +139,7 @@ impl Session {
             observation: ObservationPayload::from_observation(o),
             reward: match last {
                 Last::Reset => 0.0,
-                Last::TimedOut(_) => TOO_LATE,
+                Last::TimedOut(_) => TIMEOUT_REWARD,
                 Last::Step(step) => step.total,
             },
             done: end.is_some(),

@@ -3,7 +3,7 @@
 
 use super::verdict::Verdict;
 use crate::num::clip01;
-use crate::polyguard::dynamics::{UNSURE, justifies_review};
+use crate::polyguard::dynamics::{REVIEW_UNCERTAINTY, justifies_review};
 use crate::polyguard::model::action::{Action, Choice, Confidence};
 use crate::polyguard::model::candidate::{Act, Kind};
 use crate::polyguard::model::formulary::Formulary;
@@ -143,7 +143,7 @@ fn improvement(best: f64, before: f64, after: f64) -> f64 {
 /// Grades how appropriate a review, an information act, keeping or a change was, given the
 /// uncertainty.
 fn abstention(kind: Kind, gained: bool, before: &Before) -> f64 {
-    let unsure = before.uncertainty >= UNSURE;
+    let unsure = before.uncertainty >= REVIEW_UNCERTAINTY;
     if kind.is_review() {
         match (before.reviewed, unsure || before.justified) {
             (true, _) => 0.1,

@@ -1,8 +1,8 @@
 //! Features of the case as a whole.
 
 use sentinel_env::polyguard::{
-    Change, Difficulty, Kind, LABS, Lab, Medication as Medicine, Observation, ROWS, STEPS,
-    SubEnvironment, UNSURE,
+    Change, Difficulty, Kind, LABS, Lab, Medication as Medicine, Observation, REVIEW_UNCERTAINTY,
+    ROWS, STEPS, SubEnvironment,
 };
 
 use super::candidate::Chart;
@@ -87,7 +87,7 @@ pub(super) fn features(before: Option<f64>, chart: &Chart<'_>, o: &Observation) 
     row.flag("last_step", left == 1);
     row.flag("first_step", o.step_count == 0);
     row.push("uncertainty", o.uncertainty);
-    row.flag("uncertain", o.uncertainty >= UNSURE);
+    row.flag("uncertain", o.uncertainty >= REVIEW_UNCERTAINTY);
     row.push("risk", o.risk);
     row.push("burden", o.burden);
     labs(&mut row, o);

@@ -1,7 +1,7 @@
 //! The supervisor: sets the focus of a step.
 
 use sentinel_env::named_enum;
-use sentinel_env::polyguard::{Kind, Medication, Observation, UNSURE};
+use sentinel_env::polyguard::{Kind, Medication, Observation, REVIEW_UNCERTAINTY};
 
 use super::scores::Scores;
 
@@ -57,7 +57,7 @@ pub(super) fn supervise(o: &Observation, may_hand_over: bool) -> Supervision {
     };
     let focus = if o.regimen.iter().any(delicate) {
         Focus::DoseOpt
-    } else if may_hand_over && o.uncertainty >= UNSURE && o.evidence_tried() {
+    } else if may_hand_over && o.uncertainty >= REVIEW_UNCERTAINTY && o.evidence_tried() {
         Focus::Review
     } else {
         Focus::RegimenOpt

@@ -1,7 +1,7 @@
 //! The loss of [`crate::rl`] for a language model, from log-probabilities to gradients of the
 //! weights.
 //!
-//! Completions of one prompt can share a row of a micro-batch. [`correct`] compensates for a
+//! Completions of one prompt can share a row of a micro-batch. [`apply_sampling_correction`] compensates for a
 //! sampler that differs from the trained policy, such as one with another precision, order of
 //! operations or machine (truncated importance sampling, TRL's
 //! `vllm_importance_sampling_correction`).
@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use crate::lm::config::ModelConfig;
-use crate::lm::parallel::in_parts;
+use crate::lm::parallel::par_map_ordered;
 use crate::lm::parameter::numbers;
 use crate::lm::{Batch, Entropy, Grads, LmError, Pass, Qwen2, Segment, TokenSelection};
 use crate::rl::config::LossConfig;
@@ -57,7 +57,7 @@ impl Sample {
 
     /// Returns the number of tokens that carry loss.
     #[must_use]
-    pub fn items(&self) -> usize {
+    pub fn loss_tokens(&self) -> usize {
         (0..self.completion.len())
             .filter(|at| self.carries(*at))
             .count()
@@ -172,7 +172,7 @@ pub fn accumulate(
                 .push(logps[start..start + sample.completion.len()].to_vec());
         }
     };
-    in_parts(model.device(), parts, work, take)?;
+    par_map_ordered(model.device(), parts, work, take)?;
     for (name, values) in seen {
         all.metrics.insert(name, crate::rl::nan_mean(&values));
     }
@@ -186,11 +186,11 @@ fn micro_batch(
     steps: f64,
     pass: Pass,
 ) -> Result<(LossOutput, Grads, Vec<f64>), LmError> {
-    let Micro {
+    let MicroBatch {
         batch,
         selection,
         width,
-    } = Micro::new(model.config(), samples, objective.pad)?;
+    } = MicroBatch::new(model.config(), samples, objective.pad)?;
     let config = &LossConfig {
         gradient_accumulation_steps: steps,
         ..objective.loss.clone()
@@ -229,10 +229,10 @@ fn micro_batch(
             sampling_logps: sampled.as_deref(),
         };
         let computed = grpo_loss(config, &input).map_err(LmError::loss)?;
-        let slopes = |table: &[f64]| slopes(samples, width, table, model);
-        let mut surrogate = (found.logps * slopes(&computed.grad_logps)).sum();
+        let gradient_tensor = |table: &[f64]| gradient_tensor(samples, width, table, model);
+        let mut surrogate = (found.logps * gradient_tensor(&computed.grad_logps)).sum();
         if let (Some(slope), Some(entropies)) = (&computed.grad_entropies, found.entropies) {
-            surrogate = surrogate + (entropies * slopes(slope)).sum();
+            surrogate = surrogate + (entropies * gradient_tensor(slope)).sum();
         }
         output = Some((computed, logps));
         Ok(surrogate)
@@ -248,7 +248,7 @@ fn micro_batch(
 
 /// Returns the entries of a `[samples, width]` table that are tokens, in the order of the
 /// log-probabilities on the device.
-fn slopes(
+fn gradient_tensor(
     samples: &[&Sample],
     width: usize,
     table: &[f64],
@@ -282,7 +282,7 @@ pub fn reference_logps(
 ) -> Result<Vec<Vec<f64>>, LmError> {
     let parts = samples.chunks(micro.max(1)).collect();
     let work = |part: &[&Sample]| {
-        let made = Micro::new(model.config(), part, objective.pad)?;
+        let made = MicroBatch::new(model.config(), part, objective.pad)?;
         let hidden = model.hidden(&made.batch, pass);
         let temperature = objective.temperature;
         let found =
@@ -295,20 +295,20 @@ pub fn reference_logps(
         Ok::<_, LmError>(part.iter().enumerate().map(row).collect::<Vec<_>>())
     };
     let mut all = Vec::with_capacity(samples.len());
-    in_parts(model.device(), parts, work, |found| all.extend(found))?;
+    par_map_ordered(model.device(), parts, work, |found| all.extend(found))?;
     Ok(all)
 }
 
 /// A packed micro-batch, and the selection of the tokens of all completions in the order of the
 /// samples.
-pub(super) struct Micro {
+pub(super) struct MicroBatch {
     pub(super) batch: Batch,
     pub(super) selection: TokenSelection,
     /// Number of tokens in the longest completion.
     pub(super) width: usize,
 }
 
-impl Micro {
+impl MicroBatch {
     /// Packs samples into the rows of a batch.
     ///
     /// # Errors
@@ -386,7 +386,7 @@ fn texts<'a>(row: &[&'a Sample]) -> Vec<Segment<'a>> {
 ///
 /// # Errors
 /// If a sample has no log-probabilities of its sampler, or not one for each token.
-pub(super) fn correct(
+pub(super) fn apply_sampling_correction(
     config: SamplingConfig,
     samples: &mut [Sample],
     old: Vec<Vec<f64>>,
@@ -448,7 +448,7 @@ mod tests {
             clip_max: Some(clip_max),
         };
         let old = vec![vec![-1.0; 2], vec![-1.0; 3]];
-        let metrics = correct(config, &mut samples, old.clone())?;
+        let metrics = apply_sampling_correction(config, &mut samples, old.clone())?;
         assert_eq!(metrics.len(), 5);
         assert!(
             samples
@@ -491,6 +491,6 @@ mod tests {
             clip_max: None,
         };
         let old = vec![vec![-1.0; 2], vec![-1.0; 3]];
-        assert!(correct(config, &mut samples, old).is_err());
+        assert!(apply_sampling_correction(config, &mut samples, old).is_err());
     }
 }

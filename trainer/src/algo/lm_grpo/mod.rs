@@ -13,10 +13,11 @@ use std::sync::atomic::AtomicBool;
 use sentinel_env::in_world;
 use sentinel_policy::text::{PromptState, TextWorld};
 
-use self::loss::correct;
-use self::rollout::{Collected, Scored, collect, setups};
+use self::loss::apply_sampling_correction;
+use self::rollout::{Collected, ScoredCompletion, collect, setups};
 use crate::finetune::{
-    Event, Job, LoggedCompletion, Outcome, RunDir, RunError, RunMetadata, Start, State, Update, run,
+    Event, Job, LoggedCompletion, Outcome, PreparedModel, RunDir, RunError, RunMetadata, State,
+    Update, run,
 };
 use crate::lm::{GenerateOptions, GenerationDefaults, Lora, Pass, Qwen2, Tokenizer, Trained};
 use crate::lm_agent::{LmAgent, Validation, ValidationWorld};
@@ -33,10 +34,10 @@ pub use loss::{Accumulated, Correction, Objective, Sample, accumulate, reference
 
 /// Indices of the random streams of this algorithm, beside those of
 /// [`RunOptions`](crate::finetune::RunOptions): sampled tokens and selected states.
-const SPEECH: u64 = 3;
-const STATES: u64 = 4;
+const GENERATION_STREAM: u64 = 3;
+const STATE_STREAM: u64 = 4;
 /// Number of episodes whose first prompts train the tokenizer of a fallback model.
-const WORDS: usize = 64;
+const TOKENIZER_EPISODES: usize = 64;
 
 /// The training of a language model on the episodes of a world.
 struct GrpoJob<W: TextWorld> {
@@ -67,31 +68,31 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
 
     fn collect(&self, model: &Qwen2, update: usize) -> Result<Collected, RunError> {
         let config = &self.config;
-        let seed = config.run.random(SPEECH, update).next();
+        let seed = config.run.random(GENERATION_STREAM, update).next();
         let mut options =
             GenerateOptions::new(config.max_completion_length, &self.generation, seed);
         options.sampling.temperature = config.temperature;
         options.max_prompt_tokens = Some(config.run.max_length - config.max_completion_length);
         let batch = config.generation_batch_size;
         let mut agent = LmAgent::new(model, &self.tokenizer, options, batch);
-        let seed = config.run.random(STATES, update).next();
+        let seed = config.run.random(STATE_STREAM, update).next();
         collect::<W>(config, &self.episodes(update), &mut agent, seed)
     }
 
     fn objective(&self, samples: &[Sample]) -> Objective {
-        let items: usize = samples.iter().map(Sample::items).sum();
+        let loss_tokens: usize = samples.iter().map(Sample::loss_tokens).sum();
         Objective {
             loss: self.config.loss(),
             temperature: self.config.temperature,
-            num_items: items as f64,
+            num_items: loss_tokens as f64,
             pad: self.pad,
         }
     }
 
     /// Decodes completions for the log.
-    fn logged(&self, completions: &[Scored]) -> Result<Vec<LoggedCompletion>, RunError> {
+    fn logged(&self, completions: &[ScoredCompletion]) -> Result<Vec<LoggedCompletion>, RunError> {
         let text = |ids: &[u32]| self.tokenizer.decode(ids, false);
-        let row = |scored: &Scored| {
+        let row = |scored: &ScoredCompletion| {
             Ok(LoggedCompletion {
                 group: scored.group,
                 prompt: text(&scored.prompt)?,
@@ -169,7 +170,7 @@ impl<W: TextWorld + Trainable> Job for GrpoJob<W> {
             let rows: Vec<&Sample> = samples.iter().collect();
             let (micro, pass) = (self.config.per_device_train_batch_size, Pass::EVALUATION);
             let old = reference_logps(&state.model, &rows, micro, &objective, pass)?;
-            let found = correct(sampling, &mut samples, old)?;
+            let found = apply_sampling_correction(sampling, &mut samples, old)?;
             common.extend(found);
         }
         let read: usize = (samples.iter())
@@ -227,10 +228,13 @@ fn train_in<W: TextWorld + Trainable>(
     let setups = setups::<W>(config)?;
     // Texts that train the tokenizer of a fallback model.
     let words = || {
-        let starts = setups.iter().take(WORDS).map(PromptState::<W>::new);
+        let starts = setups
+            .iter()
+            .take(TOKENIZER_EPISODES)
+            .map(PromptState::<W>::new);
         starts.map(|start| start.prompt(config.prompt)).collect()
     };
-    let start = Start::open(&config.run, dir, &words)?;
+    let start = PreparedModel::open(&config.run, dir, &words)?;
     let switched = !config.run.full && config.run.adapter.is_none();
     let mut reference = None;
     if config.beta != 0.0 && !switched {
@@ -263,7 +267,7 @@ fn train_in<W: TextWorld + Trainable>(
     let total = config.run.total(job.steps_per_epoch());
     let schedule = config.run.schedule(config.learning_rate, total);
     let metadata = RunMetadata::new(config, &config.run, start.folder, start.fallback)?;
-    let state = Start::state(start.model, &config.run, schedule)?;
+    let state = PreparedModel::state(start.model, &config.run, schedule)?;
     let validation = validation.as_ref();
     run(&mut job, state, &metadata, validation, dir, stop, listen)
 }

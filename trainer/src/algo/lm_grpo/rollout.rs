@@ -25,14 +25,14 @@ const REWARDS: [&str; 2] = ["environment", "valid_format"];
 const ROUNDING: f64 = 1e-9;
 
 /// A completion with its reward; `valid` if it was parsed without a repair.
-struct Slot {
+struct RewardedGeneration {
     generation: Generation,
     reward: f64,
     valid: bool,
 }
 
 /// Returns `true` if a completion was parsed as an action without a repair.
-fn as_it_stands<A>(parsed: &Result<ParsedAction<A>, ParseError>) -> bool {
+fn is_valid_unrepaired<A>(parsed: &Result<ParsedAction<A>, ParseError>) -> bool {
     parsed.as_ref().is_ok_and(|parsed| !parsed.repaired)
 }
 
@@ -43,11 +43,11 @@ pub(super) struct Collected {
     pub(super) metrics: Metrics,
     pub(super) warnings: Vec<String>,
     /// Completions of the first groups, for the log.
-    pub(super) completions: Vec<Scored>,
+    pub(super) completions: Vec<ScoredCompletion>,
 }
 
 /// A completion with its rewards and advantage, for the log.
-pub(super) struct Scored {
+pub(super) struct ScoredCompletion {
     /// Index of the completion's group.
     pub(super) group: usize,
     pub(super) prompt: Vec<u32>,
@@ -104,22 +104,22 @@ pub(super) fn collect<W: TextWorld + Trainable>(
             seed,
         )
     } else {
-        of_states(config, &played, agent, seed)?
+        state_groups(config, &played, agent, seed)?
     };
     finish(config, all, &mut metrics)
 }
 
 /// Forms groups of completions of single states, which are sampled from all steps of the played
 /// episodes.
-fn of_states<W: TextWorld + Trainable>(
+fn state_groups<W: TextWorld + Trainable>(
     config: &GrpoConfig,
     played: &[Trajectory<W>],
     agent: &mut LmAgent<'_>,
     seed: u64,
-) -> Result<Vec<Vec<Option<Slot>>>, RunError> {
+) -> Result<Vec<Vec<Option<RewardedGeneration>>>, RunError> {
     let places = (played.iter().enumerate())
         .flat_map(|(index, t)| (0..t.rows.len()).map(move |row| (index, row)));
-    let places = drawn(places.collect(), config.groups_per_update, seed);
+    let places = sample_subset(places.collect(), config.groups_per_update, seed);
     let states: Vec<PromptState<W>> = (places.iter())
         .map(|(index, row)| played[*index].state(*row))
         .collect();
@@ -136,10 +136,10 @@ fn of_states<W: TextWorld + Trainable>(
     // The completions of the groups come first, those of continuations after them.
     let mut generation = std::mem::take(&mut agent.generations).into_iter();
     let mut slot = |member: Member<W>| {
-        Some(Slot {
+        Some(RewardedGeneration {
             generation: generation.next()?,
             reward: member.value,
-            valid: as_it_stands(&member.parsed),
+            valid: is_valid_unrepaired(&member.parsed),
         })
     };
     let members = |group: Group<W>| group.members.into_iter().map(&mut slot).collect();
@@ -160,7 +160,7 @@ fn reward_to_go<W: TextWorld>(
     played: &[Trajectory<W>],
     generation: Vec<Generation>,
     seed: u64,
-) -> Vec<Vec<Option<Slot>>> {
+) -> Vec<Vec<Option<RewardedGeneration>>> {
     let mut by_episode: Vec<Vec<Generation>> = played.iter().map(|_| Vec::new()).collect();
     for generation in generation {
         by_episode[generation.episode].push(generation);
@@ -177,7 +177,7 @@ fn reward_to_go<W: TextWorld>(
         episodes.iter().filter(|t| t.rows.len() > *row).count() > 1
     };
     all.retain(there);
-    let places = drawn(all, config.groups_per_update, seed);
+    let places = sample_subset(all, config.groups_per_update, seed);
     let group = |(start, row): &(usize, usize)| {
         let episodes = start * size..(start + 1) * size;
         let slot = |episode: usize| {
@@ -185,10 +185,10 @@ fn reward_to_go<W: TextWorld>(
                 played[episode].rows.get(*row)?,
                 by_episode[episode].get(*row)?,
             );
-            Some(Slot {
+            Some(RewardedGeneration {
                 generation: generation.clone(),
                 reward: row.reward_to_go,
-                valid: as_it_stands(&row.parsed),
+                valid: is_valid_unrepaired(&row.parsed),
             })
         };
         episodes.map(slot).collect()
@@ -197,7 +197,7 @@ fn reward_to_go<W: TextWorld>(
 }
 
 /// Selects at most `most` items at random, and keeps their order.
-fn drawn<T>(mut all: Vec<T>, most: usize, seed: u64) -> Vec<T> {
+fn sample_subset<T>(mut all: Vec<T>, most: usize, seed: u64) -> Vec<T> {
     let mut order: Vec<usize> = (0..all.len()).collect();
     Random::new(seed).shuffle(&mut order);
     let mut kept = vec![false; all.len()];
@@ -210,7 +210,7 @@ fn drawn<T>(mut all: Vec<T>, most: usize, seed: u64) -> Vec<T> {
 /// Computes advantages, and records metrics of completions and rewards.
 fn finish(
     config: &GrpoConfig,
-    groups: Vec<Vec<Option<Slot>>>,
+    groups: Vec<Vec<Option<RewardedGeneration>>>,
     metrics: &mut Metrics,
 ) -> Result<Collected, RunError> {
     let slots = || groups.iter().flatten();
@@ -232,7 +232,7 @@ fn finish(
         }
     }
     metrics.extend(found.metrics);
-    let generation: Vec<&Slot> = slots().flatten().collect();
+    let generation: Vec<&RewardedGeneration> = slots().flatten().collect();
     lengths(&generation, metrics);
     let mut warnings = Vec::new();
     let size = config.num_generations;
@@ -246,7 +246,7 @@ fn finish(
             "{flat} of {all} groups have equal rewards: they teach nothing"
         ));
     }
-    let completions = scored(config, &groups, &found.advantages);
+    let completions = completions_to_log(config, &groups, &found.advantages);
     let samples = (groups.into_iter().flatten().zip(found.advantages))
         .filter_map(|(slot, advantage)| {
             let generation = slot?.generation;
@@ -280,7 +280,11 @@ fn finish(
 }
 
 /// Returns the completions to log, in whole groups.
-fn scored(config: &GrpoConfig, groups: &[Vec<Option<Slot>>], advantages: &[f64]) -> Vec<Scored> {
+fn completions_to_log(
+    config: &GrpoConfig,
+    groups: &[Vec<Option<RewardedGeneration>>],
+    advantages: &[f64],
+) -> Vec<ScoredCompletion> {
     let size = config.num_generations;
     let logged = config.num_completions_to_log / size;
     let groups = groups.iter().zip(advantages.chunks(size)).enumerate();
@@ -292,7 +296,7 @@ fn scored(config: &GrpoConfig, groups: &[Vec<Option<Slot>>], advantages: &[f64])
                 let slot = slot.as_ref()?;
                 let earned = [slot.reward, f64::from(u8::from(slot.valid))];
                 let rewards = REWARDS.into_iter().map(str::to_owned).zip(earned);
-                Some(Scored {
+                Some(ScoredCompletion {
                     group,
                     prompt: slot.generation.prompt.clone(),
                     completion: slot.generation.completion.ids.clone(),
@@ -306,22 +310,23 @@ fn scored(config: &GrpoConfig, groups: &[Vec<Option<Slot>>], advantages: &[f64])
 
 /// Records TRL's completion lengths, and the share of completions that are not a valid action
 /// without repair.
-fn lengths(generation: &[&Slot], metrics: &mut Metrics) {
+fn lengths(generation: &[&RewardedGeneration], metrics: &mut Metrics) {
     let mut note = |name: &str, lengths: Vec<f64>| {
         let (min, mean, max) = crate::rl::min_mean_max(&lengths);
         for (what, value) in [("min", min), ("mean", mean), ("max", max)] {
             metrics.insert(format!("completions/{what}_{name}"), value);
         }
     };
-    let length = |slot: &&Slot| slot.generation.completion.ids.len() as f64;
+    let length = |slot: &&RewardedGeneration| slot.generation.completion.ids.len() as f64;
     note("length", generation.iter().map(length).collect());
     let ended = generation
         .iter()
         .filter(|slot| slot.generation.completion.stopped);
     note("terminated_length", ended.map(length).collect());
     let count = generation.len().max(1) as f64;
-    let share =
-        |is: fn(&Slot) -> bool| generation.iter().filter(|slot| is(slot)).count() as f64 / count;
+    let share = |is: fn(&RewardedGeneration) -> bool| {
+        generation.iter().filter(|slot| is(slot)).count() as f64 / count
+    };
     let cut = share(|slot| !slot.generation.completion.stopped);
     let invalid = share(|slot| !slot.valid);
     metrics.insert("completions/clipped_ratio".into(), cut);
@@ -348,7 +353,7 @@ fn signals<W: TextWorld>(played: &[Trajectory<W>]) -> Metrics {
 
 #[cfg(test)]
 mod tests {
-    use super::as_it_stands;
+    use super::is_valid_unrepaired;
     use sentinel_policy::text::{ParseError, ParsedAction, Reason};
 
     /// The format reward is only for completions that need no repair.
@@ -360,10 +365,13 @@ mod tests {
                 repaired,
             })
         };
-        assert!(as_it_stands(&parsed(false)));
-        assert!(!as_it_stands(&parsed(true)));
+        assert!(is_valid_unrepaired(&parsed(false)));
+        assert!(!is_valid_unrepaired(&parsed(true)));
         let reason = Reason::NotJson;
         let detail = String::new();
-        assert!(!as_it_stands::<()>(&Err(ParseError { reason, detail })));
+        assert!(!is_valid_unrepaired::<()>(&Err(ParseError {
+            reason,
+            detail
+        })));
     }
 }

@@ -10,7 +10,7 @@ use super::rows::TooLong;
 use crate::Cells;
 use crate::args::{self, named, parse_number};
 use crate::corpus::rollout::RolloutConfig;
-use crate::finetune::{RunError, RunOptions, Start};
+use crate::finetune::{PreparedModel, RunError, RunOptions};
 use crate::lm_agent::{Validation, ValidationWorld};
 
 /// Help heading of the options of evaluations.
@@ -82,7 +82,7 @@ const EVAL_BATCH: usize = 64;
 
 impl SftConfig {
     /// Returns the evaluation that the options request, if any.
-    pub(super) fn validation(&self, start: &Start) -> Result<Option<Validation>, RunError> {
+    pub(super) fn validation(&self, start: &PreparedModel) -> Result<Option<Validation>, RunError> {
         if self.run.eval_steps == 0 {
             return Ok(None);
         }

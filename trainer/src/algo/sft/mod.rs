@@ -14,9 +14,9 @@ use std::sync::atomic::AtomicBool;
 
 use crate::corpus::{Example, Prompt, read_corpus};
 use crate::finetune::{
-    Event, Job, Outcome, RunDir, RunError, RunMetadata, Start, State, Update, run,
+    Event, Job, Outcome, PreparedModel, RunDir, RunError, RunMetadata, State, Update, run,
 };
-use crate::lm::parallel::in_parts;
+use crate::lm::parallel::par_map_ordered;
 use crate::lm::parameter::numbers;
 use crate::lm::{Batch, Entropy, Grads, LmError, Pass, Qwen2, Segment, TokenSelection};
 use crate::rl::Metrics;
@@ -181,7 +181,7 @@ pub fn train(
     let data = config.data.as_ref();
     let data = data.ok_or(RunError::option("data", "a corpus in JSON lines"))?;
     let examples = read_corpus(data)?;
-    let start = Start::open(&config.run, dir, &|| texts(&examples))?;
+    let start = PreparedModel::open(&config.run, dir, &|| texts(&examples))?;
     let options = RowOptions {
         max_length: config.run.max_length,
         too_long: config.too_long,
@@ -204,7 +204,7 @@ pub fn train(
     metadata.reads("the corpus", data)?;
     let marked = examples.iter().filter(|example| example.fallback).count();
     (metadata.provenance).inherit_corpus(data, examples.len(), marked)?;
-    let state = Start::state(start.model, &config.run, schedule)?;
+    let state = PreparedModel::state(start.model, &config.run, schedule)?;
     let validation = validation.as_ref();
     run(&mut job, state, &metadata, validation, dir, stop, listen)
 }
@@ -272,7 +272,7 @@ pub fn packed_gradient(
     let share = 1.0 / parts.len() as f64;
     let work =
         |(index, part): (u64, _)| micro_batch(&model.fork(), part, labels, pad, pass.part(index));
-    in_parts(model.device(), parts, work, |found: WindowLoss| {
+    par_map_ordered(model.device(), parts, work, |found: WindowLoss| {
         window.loss += found.loss;
         window.grads.add(found.grads);
         window.accuracy += share * found.accuracy;
@@ -299,14 +299,14 @@ fn micro_batch(
         let found = model.token_logprobs(hidden, &selection, 1.0, Entropy::Value, pass);
         let values = |tensor: Option<_>| tensor.map_or(Ok(Vec::new()), numbers::<1>);
         seen.0 = numbers(found.logps.clone())?;
-        seen.1 = values(found.greatest)?;
+        seen.1 = values(found.max_logps)?;
         seen.2 = values(found.entropies)?;
         Ok(found.logps.sum().neg().div_scalar(labels as f64))
     };
     let (value, grads) = model.gradients(&batch, pass, loss)?;
-    let (logps, greatest, entropies) = seen;
+    let (logps, max_logps, entropies) = seen;
     let hit = |(logp, best): &(&f32, &f32)| logp >= best;
-    let hits = logps.iter().zip(&greatest).filter(hit).count();
+    let hits = logps.iter().zip(&max_logps).filter(hit).count();
     let sum: f64 = entropies.iter().map(|entropy| f64::from(*entropy)).sum();
     Ok(WindowLoss {
         loss: f64::from(value),

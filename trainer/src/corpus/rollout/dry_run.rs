@@ -51,7 +51,7 @@ pub struct RolloutArgs {
 
 /// The result of a rollout.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct DryRun {
+pub struct RolloutReport {
     /// The number of episodes.
     pub episodes: usize,
     /// The mean score, rounded to four decimals.
@@ -67,9 +67,9 @@ pub struct DryRun {
 /// The script of the reference's dry run: the most trusted slot; from stakes of .70 on a coin flip
 /// decides whether it is verified. One stream of draws serves all episodes, in their order.
 #[derive(Clone, Debug)]
-pub struct StandIn(PyRandom);
+pub struct CoinScript(PyRandom);
 
-impl StandIn {
+impl CoinScript {
     /// The script's name on the command line.
     pub const NAME: &'static str = "coin";
 
@@ -100,7 +100,7 @@ pub fn reference_dry_run(
     rollout_config: RolloutConfig,
     progress: Progress<'_>,
 ) -> Result<Vec<Trajectory<TrustEnv>>, RolloutError> {
-    let mut stand_in = StandIn::new(seed);
+    let mut stand_in = CoinScript::new(seed);
     let mut played = Vec::with_capacity(setups.len());
     for setup in setups {
         let mut script = Script {
@@ -117,14 +117,14 @@ pub fn reference_dry_run(
 ///
 /// # Errors
 /// Returns an error if the world has no such policy, tasks, rules or streams.
-pub fn dry_run(config: &RolloutArgs, progress: Progress<'_>) -> Result<DryRun, Error> {
-    let is_coin = |name: &str| name == StandIn::NAME;
+pub fn dry_run(config: &RolloutArgs, progress: Progress<'_>) -> Result<RolloutReport, Error> {
+    let is_coin = |name: &str| name == CoinScript::NAME;
     let by_coin = config.policy.as_deref().is_none_or(is_coin);
     if config.episode.world == WorldName::Trust && by_coin {
         let setups = config.setups::<TrustEnv>()?;
         let seed = config.seed_range().range().start;
         let played = reference_dry_run(&setups, seed, config.rollout_config(), progress);
-        return Ok(config.found(StandIn::NAME, &played.map_err(stopped)?));
+        return Ok(config.found(CoinScript::NAME, &played.map_err(stopped)?));
     }
     in_world!(config.episode.world, W => scripted::<W>(config, progress))
 }
@@ -136,7 +136,7 @@ fn stopped(error: RolloutError) -> Error {
 fn scripted<W: TextWorld + Trainable>(
     config: &RolloutArgs,
     progress: Progress<'_>,
-) -> Result<DryRun, Error> {
+) -> Result<RolloutReport, Error> {
     let name = config.policy.as_deref().unwrap_or(W::ROLES.random);
     let policy = args::policy::<W>(name)?;
     let rollout_config = config.rollout_config();
@@ -208,9 +208,13 @@ impl RolloutArgs {
         Ok(tasks.into_iter().flat_map(setup).collect())
     }
 
-    pub(crate) fn found<W: TextWorld>(&self, policy: &str, played: &[Trajectory<W>]) -> DryRun {
+    pub(crate) fn found<W: TextWorld>(
+        &self,
+        policy: &str,
+        played: &[Trajectory<W>],
+    ) -> RolloutReport {
         let signals = Signals::from_trajectories(played);
-        DryRun {
+        RolloutReport {
             episodes: played.len(),
             avg_score: round_to(signals.avg_score, 4),
             world: self.episode.world,

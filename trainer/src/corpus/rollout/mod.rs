@@ -17,7 +17,7 @@ mod groups;
 mod play;
 mod signals;
 
-pub use dry_run::{DryRun, RolloutArgs, StandIn, dry_run, reference_dry_run};
+pub use dry_run::{CoinScript, RolloutArgs, RolloutReport, dry_run, reference_dry_run};
 pub(crate) use generator::{EpisodeSlot, run_batched};
 pub use generator::{GenerationRequest, Generator, RolloutError, Script};
 pub use groups::{Continuation, Group, Member, groups};

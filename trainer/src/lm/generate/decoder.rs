@@ -59,7 +59,7 @@ impl<'a> Decoder<'a> {
     ) {
         let (model, tokens) = (self.model, prompts.tokens());
         self.cache.spread(places, tokens + more);
-        let mask = AttentionContext::seen_by_new(prompts, tokens + more, model.device());
+        let mask = AttentionContext::decode_mask(prompts, tokens + more, model.device());
         self.mask = Some(mask.select(0, places.clone()));
         let lengths: Vec<usize> = prompts
             .mask()

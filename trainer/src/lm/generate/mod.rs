@@ -12,15 +12,15 @@ use rayon::prelude::*;
 
 use self::decoder::Decoder;
 use super::model::{DecodeLayer, check_lengths};
-use super::parallel::in_parts;
+use super::parallel::par_map_ordered;
 use super::parameter::{indices, numbers};
 use super::random::Random;
 use super::{Batch, LmError, Qwen2, Tokenizer};
 
 /// Target number of rows in a part, and largest number of parts that a batch is divided into:
 /// enough for a few cores, and few enough that each reads the weights for many rows.
-const PART: usize = 8;
-const PARTS: usize = 4;
+const ROWS_PER_PART: usize = 8;
+const MAX_PARTS: usize = 4;
 
 /// A completion of a prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,11 +78,11 @@ impl Qwen2 {
         }
         self.check_prompts(&rows, options)?;
         let blocks = Decoder::blocks(self);
-        let parts = rows.len().div_ceil(PART).clamp(1, PARTS);
+        let parts = rows.len().div_ceil(ROWS_PER_PART).clamp(1, MAX_PARTS);
         let size = rows.len().div_ceil(parts);
         let parts: Vec<&mut [Row<'_>]> = rows.chunks_mut(size).collect();
         let write = |rows: &mut [Row<'_>]| self.write(rows, &blocks, options);
-        in_parts(self.device(), parts, write, |()| ())?;
+        par_map_ordered(self.device(), parts, write, |()| ())?;
         Ok(rows.into_iter().map(|row| row.done).collect())
     }
 
@@ -106,7 +106,7 @@ impl Qwen2 {
         loop {
             let table = numbers(logits)?;
             let drawn = draw(rows, &open, &table, self.config().vocab_size, options);
-            let going = |row: usize| !drawn_end(&rows[row], options);
+            let going = |row: usize| !is_finished(&rows[row], options);
             let kept: Vec<usize> = (0..open.len()).filter(|at| going(open[*at])).collect();
             if kept.is_empty() {
                 break;
@@ -156,7 +156,7 @@ fn unique_prompts<'a>(rows: &[Row<'a>]) -> (Vec<&'a [u32]>, Vec<usize>) {
 }
 
 /// Returns `true` if the row's completion has ended.
-fn drawn_end(row: &Row<'_>, options: &GenerateOptions) -> bool {
+fn is_finished(row: &Row<'_>, options: &GenerateOptions) -> bool {
     row.done.stopped || row.done.ids.len() >= options.max_new_tokens
 }
 
@@ -178,7 +178,7 @@ fn draw(
         .zip(&places)
         .map(|(row, at)| {
             let at = (*at)?;
-            if drawn_end(row, options) {
+            if is_finished(row, options) {
                 return Some(options.pad_token);
             }
             let logits = &table[at * vocabulary..(at + 1) * vocabulary];

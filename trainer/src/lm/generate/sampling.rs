@@ -5,7 +5,7 @@ use super::{GenerateOptions, Sampling};
 use crate::lm::random::Random;
 
 /// Score of an excluded token.
-const OUT: f32 = f32::NEG_INFINITY;
+const EXCLUDED: f32 = f32::NEG_INFINITY;
 
 impl Sampling {
     /// Returns the tokens that can be sampled, in order of their ids, with their probabilities. The
@@ -22,19 +22,19 @@ impl Sampling {
             scores.iter_mut().for_each(|score| *score /= temperature);
         }
         if self.top_k > 0 && self.top_k < scores.len() {
-            keep_best(&mut scores, self.top_k);
+            filter_top_k(&mut scores, self.top_k);
         }
         if self.top_p < 1.0 {
-            keep_mass(&mut scores, self.top_p);
+            filter_top_p(&mut scores, self.top_p);
         }
         if self.min_p > 0.0 {
-            keep_near(&mut scores, self.min_p);
+            filter_min_p(&mut scores, self.min_p);
         }
         let kept = || {
             scores
                 .iter()
                 .zip(0_u32..)
-                .filter(|(score, _)| **score > OUT)
+                .filter(|(score, _)| **score > EXCLUDED)
         };
         let most = largest(&scores);
         let weight = |score: &f32| f64::from(score - most).exp();
@@ -70,7 +70,7 @@ impl GenerateOptions {
     ) -> (u32, f32) {
         let sampling = self.sampling;
         if self.greedy {
-            let id = best(&sampling.penalised(logits, text));
+            let id = argmax(&sampling.penalised(logits, text));
             let (most, total) = mass(logits, 1.0);
             return (id as u32, logp(logits[id], most, total, 1.0));
         }
@@ -79,11 +79,11 @@ impl GenerateOptions {
         let point = random.unit();
         let id = if sampling.is_plain() {
             let weight = |logit: &f32| f64::from(((logit - most) / temperature).exp());
-            pick(logits.iter().map(weight).enumerate(), point * total)
+            sample_index(logits.iter().map(weight).enumerate(), point * total)
         } else {
             let kept = sampling.distribution(logits, text);
             let kept = kept.into_iter().map(|(id, share)| (id as usize, share));
-            pick(kept, point)
+            sample_index(kept, point)
         };
         (id as u32, logp(logits[id], most, total, temperature))
     }
@@ -91,7 +91,7 @@ impl GenerateOptions {
 
 /// Returns the item at which the running sum of weights exceeds `point`, or the last item with a
 /// positive weight if rounding keeps the sum below.
-fn pick(weights: impl Iterator<Item = (usize, f64)>, point: f64) -> usize {
+fn sample_index(weights: impl Iterator<Item = (usize, f64)>, point: f64) -> usize {
     let (mut sum, mut last) = (0.0, 0);
     for (id, weight) in weights {
         if weight > 0.0 {
@@ -117,13 +117,18 @@ fn logp(logit: f32, most: f32, total: f64, temperature: f32) -> f32 {
 }
 
 fn largest(scores: &[f32]) -> f32 {
-    scores.iter().copied().fold(OUT, f32::max)
+    scores.iter().copied().fold(EXCLUDED, f32::max)
 }
 
 /// Returns the index of the first largest score.
-fn best(scores: &[f32]) -> usize {
+fn argmax(scores: &[f32]) -> usize {
     let better = |best: (usize, f32), next: (usize, f32)| if next.1 > best.1 { next } else { best };
-    scores.iter().copied().enumerate().fold((0, OUT), better).0
+    scores
+        .iter()
+        .copied()
+        .enumerate()
+        .fold((0, EXCLUDED), better)
+        .0
 }
 
 fn penalise(scores: &mut [f32], logits: &[f32], text: impl IntoIterator<Item = u32>, penalty: f32) {
@@ -140,7 +145,7 @@ fn penalise(scores: &mut [f32], logits: &[f32], text: impl IntoIterator<Item = u
 }
 
 /// Keeps the `count` largest scores, and those that equal the smallest of them.
-fn keep_best(scores: &mut [f32], count: usize) {
+fn filter_top_k(scores: &mut [f32], count: usize) {
     let mut sorted = scores.to_vec();
     let (_, bound, _) = sorted.select_nth_unstable_by(count - 1, |a, b| b.total_cmp(a));
     let bound = *bound;
@@ -149,12 +154,12 @@ fn keep_best(scores: &mut [f32], count: usize) {
 
 /// Drops the least likely tokens with a total probability of at most `1 - share`, but never the
 /// most likely one.
-fn keep_mass(scores: &mut [f32], share: f64) {
+fn filter_top_p(scores: &mut [f32], share: f64) {
     let most = largest(scores);
     let mut order: Vec<(f32, usize)> = scores
         .iter()
         .enumerate()
-        .filter(|(_, score)| **score > OUT)
+        .filter(|(_, score)| **score > EXCLUDED)
         .map(|(id, score)| (*score, id))
         .collect();
     order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -167,12 +172,12 @@ fn keep_mass(scores: &mut [f32], share: f64) {
         if sum > 1.0 - share {
             break;
         }
-        scores[id] = OUT;
+        scores[id] = EXCLUDED;
     }
 }
 
 /// Drops tokens whose probability is below `share` of the largest.
-fn keep_near(scores: &mut [f32], share: f64) {
+fn filter_min_p(scores: &mut [f32], share: f64) {
     let most = largest(scores);
     drop_where(scores, |score| f64::from(score - most).exp() < share);
 }
@@ -180,7 +185,7 @@ fn keep_near(scores: &mut [f32], share: f64) {
 fn drop_where(scores: &mut [f32], condition: impl Fn(f32) -> bool) {
     for score in scores.iter_mut() {
         if condition(*score) {
-            *score = OUT;
+            *score = EXCLUDED;
         }
     }
 }

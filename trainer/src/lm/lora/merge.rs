@@ -14,7 +14,7 @@ use crate::lm::{Batch, LmError, Pass, Qwen2};
 use crate::provenance::Provenance;
 
 /// Names of the files that a model's folder can hold beside configuration and weights.
-pub(crate) const COMPANIONS: [&str; 8] = [
+pub(crate) const COMPANION_FILES: [&str; 8] = [
     "generation_config.json",
     "tokenizer.json",
     "tokenizer_config.json",
@@ -90,7 +90,7 @@ impl Lora {
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
         let new = builder.tempdir_in(parent).map_err(failed)?;
         Self::merged(model).save_with(new.path(), special_tokens(source)?)?;
-        for name in COMPANIONS {
+        for name in COMPANION_FILES {
             let from = source.join(name);
             if from.is_file() {
                 std::fs::copy(&from, new.path().join(name)).map_err(failed)?;

@@ -8,7 +8,7 @@ mod merge;
 pub use config::{LoraConfig, Target};
 pub(crate) use files::ADAPTER_FILES;
 pub use files::BaseCheck;
-pub(crate) use merge::COMPANIONS;
+pub(crate) use merge::COMPANION_FILES;
 pub use merge::MergeReport;
 
 /// Operations on the adapter of a model: [`Self::attach`] a new one, [`Self::load`] a saved one,

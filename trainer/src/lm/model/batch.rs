@@ -142,13 +142,13 @@ impl Batch {
 
     /// Returns `true` if the token in column `query` of a row may attend to the token in column
     /// `key`.
-    pub(super) fn sees(&self, row: usize, query: usize, key: usize) -> bool {
+    pub(super) fn can_attend(&self, row: usize, query: usize, key: usize) -> bool {
         let start = row * self.tokens;
         if key > query || !self.mask[start + key] {
             return false;
         }
         let together = |segment_tokens: &Vec<SegmentToken>| {
-            segment_tokens[start + query].reads(segment_tokens[start + key])
+            segment_tokens[start + query].can_attend(segment_tokens[start + key])
         };
         self.segment_tokens.as_ref().is_none_or(together)
     }
@@ -214,7 +214,7 @@ pub(super) struct SegmentToken {
 
 impl SegmentToken {
     /// Returns `true` if `earlier` is in this token's segment or in its prefix.
-    pub(super) const fn reads(self, earlier: Self) -> bool {
+    pub(super) const fn can_attend(self, earlier: Self) -> bool {
         self.text > 0 && (earlier.text == self.text || earlier.text == self.prefix)
     }
 }

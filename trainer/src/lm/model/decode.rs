@@ -7,7 +7,7 @@ use burn::tensor::activation::silu;
 use burn::tensor::{DType, Device, Int, Tensor};
 
 use super::Pass;
-use super::layers::{AttentionContext, Block, Linear, rms};
+use super::layers::{AttentionContext, Block, Linear, rms_norm};
 use super::precision::matmul_weight;
 use crate::lm::config::ModelConfig;
 
@@ -99,7 +99,7 @@ impl LayerCache {
 }
 
 /// Largest number of rows for which [`matmul_weight_few_rows`] computes `W xᵀ`.
-const FEW: usize = 64;
+const MAX_TRANSPOSED_ROWS: usize = 64;
 
 /// Computes `x Wᵀ` for a weight `[outputs, inputs]`.
 ///
@@ -108,7 +108,7 @@ const FEW: usize = 64;
 /// layout, which took two fifths of generation time on a processor.
 pub(crate) fn matmul_weight_few_rows(x: Tensor<2>, weight: &Tensor<2>) -> Tensor<2> {
     let weight = weight.clone();
-    if x.dims()[0] > FEW {
+    if x.dims()[0] > MAX_TRANSPOSED_ROWS {
         return matmul_weight(x, weight);
     }
     let x = x.cast(weight.dtype()).transpose();
@@ -178,7 +178,7 @@ impl DecodeLayer {
         cache: &mut LayerCache,
     ) -> Tensor<2> {
         let [queries, keys] = self.widths;
-        let y = rms(x.clone(), self.input_norm.clone(), self.epsilon);
+        let y = rms_norm(x.clone(), self.input_norm.clone(), self.epsilon);
         let mut qkv = matmul_weight_few_rows(y, &self.qkv);
         if let Some(bias) = &self.qkv_bias {
             qkv = qkv + bias.clone();
@@ -188,7 +188,7 @@ impl DecodeLayer {
         let value = qkv.narrow(1, queries + keys, keys);
         let mixed = context.attend(query, key, value, Some(cache));
         let x = x + matmul_weight_few_rows(mixed, &self.output);
-        let y = rms(x.clone(), self.post_norm.clone(), self.epsilon);
+        let y = rms_norm(x.clone(), self.post_norm.clone(), self.epsilon);
         let wide = matmul_weight_few_rows(y, &self.gate_up);
         let gate = wide.clone().narrow(1, 0, self.inner);
         let up = wide.narrow(1, self.inner, self.inner);

@@ -78,7 +78,7 @@ pub struct TokenLogProbs {
     pub entropies: Option<Tensor<1>>,
     /// `[n]`: log-probability of the most likely token at each position, without gradient; present
     /// if the entropies are.
-    pub greatest: Option<Tensor<1>>,
+    pub max_logps: Option<Tensor<1>>,
 }
 
 impl Qwen2 {
@@ -116,11 +116,11 @@ impl Qwen2 {
             let sum = (all.clone().exp() * all).sum_dim(1).neg();
             sum.reshape([count])
         });
-        let greatest = (entropy != Entropy::Skipped)
+        let max_logps = (entropy != Entropy::Skipped)
             .then(|| all.clone().without_autodiff().max_dim(1).reshape([count]));
         let targets = targets.reshape([count, 1]);
         TokenLogProbs {
-            greatest,
+            max_logps,
             logps: all.gather(1, targets).reshape([count]),
             entropies,
         }

@@ -79,7 +79,7 @@ impl Linear {
 }
 
 /// Applies the RMS norm to each row, and multiplies the result by `weight`.
-pub(super) fn rms(x: Tensor<2>, weight: Tensor<2>, epsilon: f64) -> Tensor<2> {
+pub(super) fn rms_norm(x: Tensor<2>, weight: Tensor<2>, epsilon: f64) -> Tensor<2> {
     let mean = x.clone().square().mean_dim(1);
     let scale = mean.add_scalar(epsilon).sqrt().recip();
     x * scale * weight
@@ -146,7 +146,7 @@ impl Rope {
 
 /// Score offset of masked positions. It is finite, so that a row that attends to nothing (padding)
 /// does not become NaN.
-const HIDDEN: f32 = -1e30;
+const MASKED_SCORE: f32 = -1e30;
 
 /// The shape, rotary embeddings and attention mask of a pass.
 #[derive(Clone, Debug)]
@@ -169,8 +169,8 @@ impl AttentionContext {
         let mut mask = Vec::with_capacity(rows * tokens * tokens);
         for row in 0..rows {
             for query in 0..tokens {
-                let seen = |key: usize| batch.sees(row, query, key);
-                mask.extend((0..tokens).map(|key| if seen(key) { 0.0 } else { HIDDEN }));
+                let seen = |key: usize| batch.can_attend(row, query, key);
+                mask.extend((0..tokens).map(|key| if seen(key) { 0.0 } else { MASKED_SCORE }));
             }
         }
         let mask = TensorData::new(mask, [rows, 1, tokens, tokens]);
@@ -198,12 +198,12 @@ impl AttentionContext {
 
     /// Returns the mask of generated tokens, `[rows, 1, 1, capacity]`: everything except the
     /// padding of the prompts is visible.
-    pub(crate) fn seen_by_new(prompts: &Batch, capacity: usize, device: &Device) -> Tensor<4> {
+    pub(crate) fn decode_mask(prompts: &Batch, capacity: usize, device: &Device) -> Tensor<4> {
         let tokens = prompts.tokens();
         let mut mask = Vec::with_capacity(prompts.rows() * capacity);
         for row in prompts.mask().chunks(tokens) {
             let hidden = |key: usize| row.get(key).is_some_and(|on| !on);
-            mask.extend((0..capacity).map(|key| if hidden(key) { HIDDEN } else { 0.0 }));
+            mask.extend((0..capacity).map(|key| if hidden(key) { MASKED_SCORE } else { 0.0 }));
         }
         Tensor::from_data(
             TensorData::new(mask, [prompts.rows(), 1, 1, capacity]),
@@ -270,11 +270,11 @@ impl Block {
         cache: Option<&mut LayerCache>,
     ) -> Tensor<2> {
         let [query, key, value, output, gate, up, down] = &self.linears;
-        let y = rms(x.clone(), self.input_norm.get(pass.track), self.epsilon);
+        let y = rms_norm(x.clone(), self.input_norm.get(pass.track), self.epsilon);
         let (query, key) = (query.forward(y.clone(), pass), key.forward(y.clone(), pass));
         let mixed = context.attend(query, key, value.forward(y, pass), cache);
         let x = x + output.forward(mixed, pass);
-        let y = rms(x.clone(), self.post_norm.get(pass.track), self.epsilon);
+        let y = rms_norm(x.clone(), self.post_norm.get(pass.track), self.epsilon);
         let inner = silu(gate.forward(y.clone(), pass)) * up.forward(y, pass);
         x + down.forward(inner, pass)
     }

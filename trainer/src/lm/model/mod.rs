@@ -215,7 +215,7 @@ impl Qwen2 {
     }
 
     pub(crate) fn last_norm(&self, x: Tensor<2>, pass: Pass) -> Tensor<2> {
-        layers::rms(x, self.norm.get(pass.track), self.config.rms_norm_eps)
+        layers::rms_norm(x, self.norm.get(pass.track), self.config.rms_norm_eps)
     }
 
     /// Returns the logits of a batch, `[rows, tokens, vocabulary]`. The logits at padding are

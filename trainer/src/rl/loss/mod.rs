@@ -1,6 +1,6 @@
 //! The loss of the GRPO family: its value, its gradients, and the metrics that TRL logs.
 //!
-//! The policy loss of a token is `terms::term` times `terms::gates`, plus `beta` times `terms::k3`.
+//! The policy loss of a token is `terms::policy_term` times `terms::policy_weights`, plus `beta` times `terms::k3`.
 //! `Normaliser` weights the tokens, and the entropy bonus is subtracted last. Every term has two
 //! separate derivatives, by the log-probability itself and by the log of its importance ratio,
 //! because one ratio may belong to a whole sequence (`Ratio` distributes the second one over the
@@ -32,7 +32,7 @@ pub fn grpo_loss(config: &LossConfig, input: &LossInput<'_>) -> Result<LossOutpu
     let ratio = Ratio::new(config.importance_sampling_level, &batch);
     let normaliser = Normaliser::new(config, &batch)?;
     let high_entropy = terms::high_entropy(config, &batch)?;
-    let gates = terms::gates(config, &batch, high_entropy.as_deref());
+    let policy_weights = terms::policy_weights(config, &batch, high_entropy.as_deref());
     let phi = (config.loss_type == LossType::Vespo).then(|| terms::vespo_weights(config, &batch));
 
     let size = batch.rows * batch.tokens;
@@ -44,8 +44,8 @@ pub fn grpo_loss(config: &LossConfig, input: &LossInput<'_>) -> Result<LossOutpu
         for at in batch.row(row).filter(|at| batch.mask[*at]) {
             let phi = phi.as_ref().map_or(0.0, |phi| phi[at]);
             let (coef, advantage) = (ratio.coef[at], batch.advantage(at));
-            let term = terms::term(config, coef, advantage, input.logps[at], phi);
-            let mut term = term.times(gates[at]);
+            let term = terms::policy_term(config, coef, advantage, input.logps[at], phi);
+            let mut term = term.times(policy_weights[at]);
             if let Some(reference) = input.ref_logps.filter(|_| config.beta != 0.0) {
                 let corrected = config.use_bias_correction_kl.then_some(coef);
                 let kl = terms::k3(reference[at] - input.logps[at], corrected);

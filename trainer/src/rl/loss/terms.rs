@@ -41,7 +41,13 @@ impl Term {
 
 /// Returns the term to minimise for a token with ratio `coef` and log-probability `logp`. `phi` is
 /// VESPO's weight; other loss types ignore it.
-pub(super) fn term(config: &LossConfig, coef: f64, advantage: f64, logp: f64, phi: f64) -> Term {
+pub(super) fn policy_term(
+    config: &LossConfig,
+    coef: f64,
+    advantage: f64,
+    logp: f64,
+    phi: f64,
+) -> Term {
     match config.loss_type {
         LossType::Grpo | LossType::Bnpo | LossType::DrGrpo | LossType::Dapo | LossType::Luspo => {
             clipped(config, coef, advantage)
@@ -224,12 +230,12 @@ pub(super) fn k3(difference: f64, corrected: Option<f64>) -> Term {
 /// It is 0 for tokens with negative advantage in a sequence that is too far off policy, and for
 /// tokens of low entropy; otherwise it is the sampler's correction or 1. VESPO's weight already
 /// includes the correction.
-pub(super) fn gates(
+pub(super) fn policy_weights(
     config: &LossConfig,
     batch: &Batch<'_>,
     high_entropy: Option<&[bool]>,
 ) -> Vec<f64> {
-    let mut gates = vec![1.0; batch.mask.len()];
+    let mut policy_weights = vec![1.0; batch.mask.len()];
     let ratios = batch.input.importance_sampling_ratio;
     let ratios = ratios.filter(|_| config.loss_type != LossType::Vespo);
     for row in 0..batch.rows {
@@ -237,13 +243,13 @@ pub(super) fn gates(
         let far = limit.is_some_and(|limit| drift(batch, row) > limit);
         for at in batch.row(row) {
             if (far && batch.advantage(at) < 0.0) || high_entropy.is_some_and(|high| !high[at]) {
-                gates[at] = 0.0;
+                policy_weights[at] = 0.0;
             } else if let Some(ratios) = ratios {
-                gates[at] = ratios[if ratios.len() == batch.rows { row } else { at }];
+                policy_weights[at] = ratios[if ratios.len() == batch.rows { row } else { at }];
             }
         }
     }
-    gates
+    policy_weights
 }
 
 /// Returns the mean of `log sampler - log policy` over a sequence (DeepSeek-V3.2's off-policy mask;

@@ -10,13 +10,13 @@ const ROOM: usize = 256;
 pub(super) type Key = u32;
 
 /// Packed value that stands for no medicine.
-const NOBODY: u8 = 0xff;
+const NO_DRUG_KEY: u8 = 0xff;
 /// First packed value of an argument that is a medicine.
 const TARGETS: u8 = 3;
 
 /// Packs an act into a key.
 pub(super) fn key(act: Act) -> Key {
-    let drug = act.drug.map_or(NOBODY, Drug::number);
+    let drug = act.drug.map_or(NO_DRUG_KEY, Drug::number);
     let arg = match act.arg {
         Arg::None => 0,
         Arg::Dose(by) => 1 + u8::from(by > 0),
@@ -30,7 +30,7 @@ fn act(key: Key) -> Act {
     let [arg, drug, kind, _] = key.to_le_bytes();
     Act {
         kind: Kind::ALL[usize::from(kind)],
-        drug: (drug != NOBODY).then(|| Drug::from_number(drug)),
+        drug: (drug != NO_DRUG_KEY).then(|| Drug::from_number(drug)),
         arg: match arg {
             0 => Arg::None,
             1 | 2 => Arg::Dose(2 * arg.cast_signed() - 3),

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 /// The folders that every task uses.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct Dirs {
     /// The root of the repository.
     pub root: PathBuf,
     /// Cargo's target folder for native builds.
@@ -15,7 +15,7 @@ pub struct Place {
     pub cache: PathBuf,
 }
 
-impl Place {
+impl Dirs {
     /// Finds the folders from the environment that `cargo xtask` runs in.
     ///
     /// # Errors

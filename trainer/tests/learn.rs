@@ -36,7 +36,7 @@ fn every_method_takes_steps() {
         let loss = serde_json::from_value(loss.into()).expect("a loss");
         runs.extend(advantages.map(|advantage| (Method::Grpo, advantage, loss, 0.04)));
     }
-    runs.push((Method::Sft, Advantage::Step, runs[0].2, 0.0));
+    runs.push((Method::Imitation, Advantage::Step, runs[0].2, 0.0));
     for (method, advantage, loss, beta) in runs {
         let mut trainer = short::<TrustEnv>(|config| {
             (config.method, config.advantage) = (method, advantage);
@@ -60,7 +60,7 @@ fn every_method_takes_steps() {
 #[test]
 fn imitation_learns_to_play() {
     let mut trainer = short::<TrustEnv>(|config| {
-        config.method = Method::Sft;
+        config.method = Method::Imitation;
         config.hidden = 16;
         config.max_steps = 40;
         config.episodes_per_update = 12;
@@ -86,7 +86,7 @@ fn the_cluster_world_takes_steps_too() {
     for (method, advantage) in [
         (Method::Grpo, Advantage::Step),
         (Method::Grpo, Advantage::RewardToGo),
-        (Method::Sft, Advantage::Step),
+        (Method::Imitation, Advantage::Step),
     ] {
         let mut trainer = short::<ClusterEnv>(|config| {
             config.rules = "hardened".to_owned();
@@ -107,7 +107,7 @@ fn the_cluster_world_takes_steps_too() {
 #[test]
 fn imitation_learns_to_schedule() {
     let mut trainer = short::<ClusterEnv>(|config| {
-        config.method = Method::Sft;
+        config.method = Method::Imitation;
         config.rules = "hardened".to_owned();
         config.teacher = "planner".to_owned();
         config.hidden = 16;

@@ -24,7 +24,7 @@ fn a_policy_of_ones_own_is_imitated() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let config = TrainConfig {
         world: LiarBandit::NAME.to_owned(),
-        method: Method::Sft,
+        method: Method::Imitation,
         teacher: "gullible".to_owned(),
         max_steps: 30,
         episodes_per_update: 32,

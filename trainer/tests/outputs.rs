@@ -387,7 +387,7 @@ fn the_card_says_what_was_measured() {
 #[test]
 fn a_card_before_the_end_invents_nothing() {
     let config = TrainConfig {
-        method: Method::Sft,
+        method: Method::Imitation,
         teacher: "oracle_lite".to_owned(),
         init: "runs/a|b".to_owned(),
         ..TrainConfig::default()

@@ -411,7 +411,7 @@ fn a_stopped_run_goes_on_to_the_same_weights() {
 fn a_teacher_without_choices_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = TrainConfig {
-        method: Method::Sft,
+        method: Method::Imitation,
         teacher: "stubborn".to_owned(),
         ..config()
     };
@@ -433,7 +433,7 @@ fn a_configuration_is_for_its_environment() {
         "the configuration is for world trust, and this is signals"
     );
     let without_teacher = refused(&TrainConfig {
-        method: Method::Sft,
+        method: Method::Imitation,
         ..config()
     });
     assert!(

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The version of Trunk that is installed if the machine has none.
-const TRUNK: &str = "0.21.14";
+const TRUNK: &str = "0.22.1";
 /// The version of mdbook that is installed if the machine has none.
 const MDBOOK: &str = "0.5.4";
 /// Settings that compile a tool in about half the time; the tool's own are meant for its releases.
@@ -80,7 +80,7 @@ pub fn trunk() -> Tool {
         version: TRUNK.into(),
         accepts: Accept::AtLeast(21),
         purpose: "builds the page around the wasm module",
-        minutes: 4,
+        minutes: 5,
         opt_level: "0", // only calls others: a third less to compile, and no build is slower
         // Its features only serve to download tools, which is never used here; but with none of
         // them it does not compile. `--ignore-rust-version`: it builds with older compilers than it

@@ -58,7 +58,7 @@ impl HelpContext {
 pub(super) fn prepared(root: Command, words: &[OsString]) -> Command {
     let HelpContext { world, quick } = HelpContext::new(words);
     let train = |command| with_defaults(command, Method::Grpo, world, quick);
-    let imitate = |command| with_defaults(command, Method::Sft, world, quick);
+    let imitate = |command| with_defaults(command, Method::Imitation, world, quick);
     let root = at(at(root, &["train"], &train), &["imitate"], &imitate);
     let root = with_world_help(root, world);
     let groups = groups(&root);

@@ -224,7 +224,7 @@ pub(crate) fn run(command: Command, given: &ArgMatches) -> Result<()> {
         Command::Rules(config) => environments::rules(&config),
         Command::Ablate(config) => environments::ablate(&config),
         Command::Train(command) => compact::train(&command, Method::Grpo, given),
-        Command::Imitate(command) => compact::train(&command, Method::Sft, given),
+        Command::Imitate(command) => compact::train(&command, Method::Imitation, given),
         Command::Lm(command) => run_lm(command, given),
         Command::Completions { shell } => completions(shell),
         Command::Old(old) => match old.renamed() {

@@ -38,7 +38,7 @@ pub struct TrainCommand {
 const fn output_dir(method: Method) -> &'static str {
     match method {
         Method::Grpo => "outputs/grpo",
-        Method::Sft => "outputs/imitation",
+        Method::Imitation => "outputs/imitation",
     }
 }
 
@@ -64,7 +64,7 @@ pub fn with_defaults(command: Command, method: Method, world: WorldName, quick: 
         let of_sft = help.strip_prefix("imitate: ");
         let hidden = match method {
             Method::Grpo => of_sft.is_some(),
-            Method::Sft => of_grpo.is_some() || of_loss.contains(&arg.get_id()),
+            Method::Imitation => of_grpo.is_some() || of_loss.contains(&arg.get_id()),
         };
         let is_hidden = arg.is_hide_set() || hidden;
         let arg = arg.hide(is_hidden);
@@ -173,7 +173,7 @@ mod tests {
         let matches = command.try_get_matches_from(["train", "--quick"])?;
         let mut command = TrainCommand::from_arg_matches(&matches)?;
         for world in WorldName::ALL {
-            for method in [Method::Grpo, Method::Sft] {
+            for method in [Method::Grpo, Method::Imitation] {
                 let preset =
                     |quick| in_world!(*world, W => TrainConfig::preset::<W>(method, quick));
                 command.quick = true;

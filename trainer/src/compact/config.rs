@@ -28,8 +28,10 @@ pub enum Method {
     /// Group-relative policy optimization on its own episodes.
     #[default]
     Grpo,
-    /// Imitation of a teacher along its own episodes (DAgger, arXiv:1011.0686).
-    Sft,
+    /// Imitation of a teacher along its own episodes (DAgger, arXiv:1011.0686). Files call it `sft`.
+    #[serde(rename = "sft")]
+    #[value(name = "sft", alias = "imitation")]
+    Imitation,
 }
 
 /// The estimator of an action's advantage.
@@ -150,7 +152,7 @@ fields! {
         #[serde(alias = "groups_per_update")]
         #[arg(alias = "groups-per-update")]
         episodes_per_update: usize = 384,
-        /// Number of members of a group
+        /// grpo: number of members of a group
         num_generations: usize = 16,
         /// step: with advantage step, snapshots of each episode from which groups start
         snapshots_per_episode: usize = 2,
@@ -181,7 +183,7 @@ fields! {
         /// grpo: weight of the divergence from the policy that training started from
         #[arg(help_heading = LOSS)]
         beta: f64 = 0.0,
-        /// Weight of the entropy bonus; decays with the learning rate
+        /// grpo: weight of the entropy bonus; decays with the learning rate
         #[arg(help_heading = LOSS)]
         entropy_coef: f64 = 0.05,
         /// Weight of the belief's cross-entropy

@@ -116,7 +116,7 @@ impl<W: Learn> Trainer<W> {
     pub fn update(&mut self) -> Result<Metrics, TrainError> {
         let update = self.done as u64;
         let collected = match self.config.method {
-            Method::Sft => imitation::collect(&self.config, &self.weights, update)?,
+            Method::Imitation => imitation::collect(&self.config, &self.weights, update)?,
             Method::Grpo => {
                 grpo::collect(&self.config, &self.weights, self.reference.as_ref(), update)?
             }
@@ -153,7 +153,7 @@ impl<W: Learn> Trainer<W> {
         let (method, loss) = (self.config.method, self.config.loss(self.done));
         // Sequences that share an observation stay together, so that the network runs on it once.
         let size = match method {
-            Method::Sft => 1,
+            Method::Imitation => 1,
             Method::Grpo => self.config.num_generations,
         };
         let mut groups: Vec<usize> = (0..batch.sequences.len() / size).collect();
@@ -172,7 +172,7 @@ impl<W: Learn> Trainer<W> {
                     batch,
                     &rows,
                     |tokens, logps, entropies| match method {
-                        Method::Sft => Ok(imitation::loss(tokens, logps)),
+                        Method::Imitation => Ok(imitation::loss(tokens, logps)),
                         Method::Grpo => grpo::loss(&loss, tokens, logps, entropies),
                     },
                 )?;

@@ -67,7 +67,7 @@ impl Learn for ClusterEnv {
                 config.learning_rate = 0.001;
                 config.entropy_coef = 0.005;
             }
-            Method::Sft => (config.max_steps, config.episodes_per_update) = (30, 48),
+            Method::Imitation => (config.max_steps, config.episodes_per_update) = (30, 48),
         }
         if quick {
             config.max_steps = config.max_steps.div_ceil(6);

@@ -144,7 +144,7 @@ impl TrainConfig {
             method,
             ..Self::default()
         };
-        if method == Method::Sft {
+        if method == Method::Imitation {
             config.name = "sft".to_owned();
             config.max_steps = 60;
             config.learning_rate = 0.003;
@@ -189,7 +189,7 @@ impl TrainConfig {
         model_config::<W>(self).check()?;
         self.rules::<W>()?;
         self.selected::<W>()?;
-        if self.method == Method::Sft {
+        if self.method == Method::Imitation {
             self.teacher::<W>()?;
         }
         self.check_seeds()

@@ -62,7 +62,7 @@ impl Learn for PolyguardEnv {
                 config.learning_rate = 0.001;
                 config.entropy_coef = 0.01;
             }
-            Method::Sft => (config.max_steps, config.episodes_per_update) = (40, 192),
+            Method::Imitation => (config.max_steps, config.episodes_per_update) = (40, 192),
         }
         if quick {
             config.max_steps = config.max_steps.div_ceil(8);

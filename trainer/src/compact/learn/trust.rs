@@ -56,7 +56,7 @@ impl Learn for TrustEnv {
     }
 
     fn preset(config: &mut TrainConfig, quick: bool) {
-        if config.method == Method::Sft {
+        if config.method == Method::Imitation {
             config.episodes_per_update = 96;
         }
         if !quick {
@@ -64,7 +64,7 @@ impl Learn for TrustEnv {
         }
         match config.method {
             Method::Grpo => (config.max_steps, config.episodes_per_update) = (150, 192),
-            Method::Sft => config.max_steps = 25,
+            Method::Imitation => config.max_steps = 25,
         }
         // Evaluations play fewer episodes too; the look-ahead of `bayes` takes most of their time.
         config.validation_seeds = SeedRange::new(5_000, 5_300);

@@ -70,7 +70,7 @@ fn tags(method: Method) -> Vec<String> {
     let tags = match method {
         Method::Grpo => ["reinforcement-learning", "grpo"],
         // Imitation learns from no reward.
-        Method::Sft => ["imitation-learning", "dagger"],
+        Method::Imitation => ["imitation-learning", "dagger"],
     };
     tags.map(str::to_owned).to_vec()
 }

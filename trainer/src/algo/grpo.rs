@@ -1,10 +1,19 @@
-//! GRPO of a compact policy: plays the groups of one update and turns their scores into advantages.
+//! Group-relative policy optimization (GRPO, arXiv:2402.03300) of a compact policy, `sentinel train`.
 //!
 //! A group is one scenario, one hidden state and one stream of outcome draws; its members differ
-//! only in the actions that they sample. In `step` mode a group starts from a snapshot in the
-//! middle of an episode, and only the first action of each member is trained on: a continuation
-//! rollout estimates its value (the Monte-Carlo values of VinePPO, arXiv:2410.01679, with GRPO's
-//! baseline).
+//! only in the actions that they sample. An action is good if it did better than its group. In
+//! `step` mode a group starts from a snapshot in the middle of an episode, and only the first
+//! action of each member is trained on: a continuation rollout estimates its value (the
+//! Monte-Carlo values of VinePPO, arXiv:2410.01679, with GRPO's baseline).
+//!
+//! One update, in the order of [`Trainer::update`](crate::compact::Trainer::update):
+//!
+//! 1. [`collect`] plays one group per episode, in parallel: `snapshot_group` or `episode_group`.
+//! 2. `with_advantages` compares the returns of the members of each group.
+//! 3. `add_reference` adds log-probabilities of the start policy, if `beta` is above 0.
+//! 4. For each mini-batch [`loss`] computes the loss and its gradient by log-probabilities and
+//!    entropies; [`step`](crate::compact::step) carries them through the network and takes the
+//!    optimizer step.
 
 use rayon::prelude::*;
 use sentinel_env::Origin;

@@ -155,7 +155,8 @@ async fn a_key_branches_and_two_episodes_stand_side_by_side() -> Result<()> {
     while !episode.observation().done() {
         player.observe(&episode);
         let keep = sentinel_env::polyguard::CandidateId::FIRST;
-        let kept = sentinel_env::polyguard::Action::explained(episode.observation(), keep);
+        let kept =
+            sentinel_env::polyguard::Action::with_grounded_rationale(episode.observation(), keep);
         let action = if at == 1 {
             Some(kept)
         } else {

@@ -61,7 +61,7 @@ worlds! { $
 
 impl WorldName {
     /// The world of files that name none.
-    pub const UNNAMED: Self = Self::ALL[0];
+    pub const DEFAULT: Self = Self::ALL[0];
 
     /// Returns the world with this name, or `None` if there is none.
     #[must_use]
@@ -79,7 +79,7 @@ impl WorldName {
 
 impl Default for WorldName {
     fn default() -> Self {
-        Self::UNNAMED
+        Self::DEFAULT
     }
 }
 

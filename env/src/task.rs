@@ -79,7 +79,7 @@ pub trait TaskName: Copy + Eq + Ord + Hash + Debug + Display + Send + Sync + 'st
     /// evaluation override this method to exclude it, unless the task's name explicitly includes
     /// it.
     #[must_use]
-    fn to_learn_from(self) -> Self {
+    fn training_variant(self) -> Self {
         self
     }
 

@@ -19,7 +19,7 @@ fn a_step_does_not_allocate() {
                 let id = CandidateId::new((noise(n) % 10 + 1) as u8);
                 let id = id.filter(|id| episode.observation().candidates.get(*id).is_some());
                 let action = id.map_or_else(
-                    || Action::explained(episode.observation(), CandidateId::FIRST),
+                    || Action::with_grounded_rationale(episode.observation(), CandidateId::FIRST),
                     |id| Action::Choose(Choice::new(id)),
                 );
                 assert!(episode.step(action).is_ok());

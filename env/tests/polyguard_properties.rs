@@ -102,7 +102,7 @@ proptest! {
                 is_sound(&copy);
             }
             let id = shown(episode.observation(), noise(n));
-            episode.step(Action::explained(episode.observation(), id)).unwrap();
+            episode.step(Action::with_grounded_rationale(episode.observation(), id)).unwrap();
             if episode.observation().done() {
                 break;
             }

@@ -4,9 +4,9 @@
 //! type makes visible. A [`Player`] is one or the other.
 
 pub mod cluster;
+pub mod insertion_sort;
 mod ledger;
 pub mod nn;
-pub mod order;
 pub mod playable;
 pub mod policy;
 pub mod polyguard;

@@ -43,7 +43,7 @@ impl<W: World> Run<W> {
 
 /// Runs an episode with actions from `choose` until it returns `None` or the episode refuses an
 /// action. Calls `after` with the episode and the transition after every step.
-pub fn drive<E: Environment>(
+pub fn run_steps<E: Environment>(
     setup: &E::Setup,
     mut choose: impl FnMut(&E) -> Option<E::Action>,
     mut after: impl FnMut(&E, &Transition<E::Info>),
@@ -72,7 +72,7 @@ pub fn run_episode<W: World>(setup: &W::Setup, player: &mut Player<W>) -> Run<W>
 pub fn run_with<W: World>(setup: &W::Setup, choose: impl FnMut(&W) -> Option<W::Action>) -> Run<W> {
     let (mut rewards, mut last) = (Vec::new(), None);
     let mut digest = TrajectoryDigest::default();
-    let episode = drive(setup, choose, |episode, transition| {
+    let episode = run_steps(setup, choose, |episode, transition| {
         rewards.push(round_to(transition.reward, 4));
         digest.push(episode, &transition.info);
         last = Some(transition.info);
@@ -87,6 +87,6 @@ pub fn run_with<W: World>(setup: &W::Setup, choose: impl FnMut(&W) -> Option<W::
 
 /// Runs an episode with `player` to its end and returns only its score, in `[0, 1]`.
 #[must_use]
-pub fn score_of<E: Environment>(setup: &E::Setup, player: &mut Player<E>) -> f64 {
-    drive(setup, |episode| player.act(episode), |_, _| ()).score()
+pub fn run_score<E: Environment>(setup: &E::Setup, player: &mut Player<E>) -> f64 {
+    run_steps(setup, |episode| player.act(episode), |_, _| ()).score()
 }

@@ -4,7 +4,7 @@
 use sentinel_env::cluster::{ClusterEnv, Rules, Setup, Task};
 use sentinel_env::rng::Streams;
 use sentinel_policy::cluster::{Player, PolicyName};
-use sentinel_policy::rollout::score_of;
+use sentinel_policy::rollout::run_score;
 use sentinel_policy::{Playable, Scripted};
 
 /// Returns the mean score of each task.
@@ -17,7 +17,7 @@ fn mean(
     Task::ALL.map(|task| {
         let score = |seed| {
             let setup = Setup::new(task, seed, streams).with_rules(rules);
-            score_of::<ClusterEnv>(&setup, &mut player(&setup))
+            run_score::<ClusterEnv>(&setup, &mut player(&setup))
         };
         let count = seeds.clone().count() as f64;
         seeds.clone().map(score).sum::<f64>() / count

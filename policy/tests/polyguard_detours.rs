@@ -37,7 +37,7 @@ fn played(setup: &Setup) -> Played {
 fn take(episode: &mut Episode, act: Act) -> Option<()> {
     let o = episode.observation();
     let id = o.candidates.find(|candidate| candidate.act == act)?.id;
-    episode.step(Action::explained(o, id)).ok()?;
+    episode.step(Action::with_grounded_rationale(o, id)).ok()?;
     Some(())
 }
 

@@ -136,8 +136,10 @@ fn places_say_nothing_of_what_is_hidden() {
                     totals.push(correlation(&total));
                 }
                 let id = nth(episode.observation(), stream.below(9));
-                let act =
-                    Action::explained(episode.observation(), id.unwrap_or(CandidateId::FIRST));
+                let act = Action::with_grounded_rationale(
+                    episode.observation(),
+                    id.unwrap_or(CandidateId::FIRST),
+                );
                 episode.step(act).expect("the episode runs");
             }
         }

@@ -8,7 +8,7 @@ use sentinel_policy::policy::Player;
 use sentinel_policy::polyguard::{
     Bandit, Imitation, ImitationPolicy, PolicyName, Rule, fit_bandit, fit_imitation, oracle_choices,
 };
-use sentinel_policy::rollout::drive;
+use sentinel_policy::rollout::run_steps;
 
 /// Seeds that no policy is fitted on.
 const SEEDS: std::ops::Range<u64> = 1_000_000..1_000_010;
@@ -22,7 +22,7 @@ fn play(split: Split, mut player: impl FnMut(u64) -> Player<PolyguardEnv>) -> Ve
             let mut player = player(seed);
             let setup = Setup::new(case, seed).with_rules(Rules::HARDENED);
             let act = |episode: &Episode| player.act(episode);
-            all.push(drive::<PolyguardEnv>(&setup, act, |_, _| ()));
+            all.push(run_steps::<PolyguardEnv>(&setup, act, |_, _| ()));
         }
     }
     all

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use sentinel_env::WorldName;
 use sentinel_env::rng::Streams;
 use sentinel_env::{Batch, Protocol, Seeded as _, Session, TaskName as _};
-use sentinel_policy::rollout::drive;
+use sentinel_policy::rollout::run_steps;
 use sentinel_policy::{Playable, Scripted};
 use serde::Serialize;
 
@@ -130,7 +130,7 @@ fn speed_of<W: Playable + Protocol>(
         let mut player = policy.start(&setup);
         let mut actions = Vec::new();
         let choose = |episode: &W| player.act(episode).inspect(|a| actions.push(*a));
-        drive::<W>(&setup, choose, |_, _| ());
+        run_steps::<W>(&setup, choose, |_, _| ());
         let start = W::reset(&setup);
         Recorded::<W> {
             start,

@@ -6,7 +6,7 @@ use sentinel_env::rules::Rules;
 use sentinel_env::{World, WorldName};
 use serde::{Deserialize, Serialize};
 
-use crate::{Cells, Error, SeedRange, args, chosen, selected};
+use crate::{Cells, Error, SeedRange, args, selected, selection};
 
 /// The world, rules, tasks, seeds and streams of the episodes that a command plays.
 ///
@@ -100,6 +100,6 @@ impl EpisodeArgs {
     /// # Errors
     /// Returns an error if the world lacks the given mode.
     pub fn streams_or<W: World>(&self, default: Streams) -> Result<Streams, Error> {
-        chosen::streams::<W>(self.streams, default)
+        selection::streams::<W>(self.streams, default)
     }
 }

@@ -43,7 +43,7 @@ pub enum Error {
     #[error("cannot write the output: {0}")]
     Output(#[source] io::Error),
     /// The replay of policy `trained` is missing.
-    #[error("policy trained plays a model or a replay, and there is no {}: name one with --model DIR or --replay FILE", .0.display())]
+    #[error("policy trained needs --model DIR or --replay FILE: the default {} does not exist", .0.display())]
     NoReplay(PathBuf),
     /// A model or replay is named, but policy `trained` does not take part.
     #[error("only policy trained plays {}: add trained to --policies, or leave it out", .0.display())]
@@ -55,7 +55,7 @@ pub enum Error {
     #[error("{} is not an empty folder, and holds no run: name another folder, or overwrite its contents with --overwrite-output-dir", .0.display())]
     DirNotEmpty(PathBuf),
     /// Another run is writing to the output folder.
-    #[error("another run is going on in {}: wait until it ends, or name another folder", .0.display())]
+    #[error("another run is using {}: wait for it to end, or name another folder", .0.display())]
     RunLocked(PathBuf),
     /// A checkpoint, model or file of options that cannot be used.
     #[error("{}: {reason}", path.display())]

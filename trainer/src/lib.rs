@@ -23,7 +23,6 @@ pub mod ablate;
 pub mod algo;
 mod args;
 pub mod bench;
-pub mod chosen;
 #[cfg(feature = "burn")]
 pub mod compact;
 pub mod compact_model;
@@ -49,16 +48,17 @@ pub mod rng;
 pub mod rules;
 pub mod run;
 pub mod seeds;
+pub mod selection;
 pub mod trace;
 pub mod trainable;
 pub mod verify;
 pub mod worlds;
 
 pub use args::EvalPolicy;
-pub use chosen::{Cells, selected};
 pub use episode::EpisodeArgs;
 pub use error::Error;
 pub use seeds::SeedRange;
+pub use selection::{Cells, selected};
 
 /// A callback that is called after each episode, by any of the threads that play.
 pub type Progress<'a> = &'a (dyn Fn() + Sync);

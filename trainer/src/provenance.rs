@@ -250,7 +250,7 @@ impl Provenance {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or written.
-    pub fn go_on(folder: &Path) -> Result<(), Error> {
+    pub fn update_program_version(folder: &Path) -> Result<(), Error> {
         let found = Self::read(&folder.join(FILE))?;
         let now = Self::new();
         let (version, commit) = (now.version.clone(), now.commit.clone());
@@ -267,7 +267,7 @@ impl Provenance {
     ///
     /// # Errors
     /// Returns an error if it cannot be written.
-    pub fn write_beside(&self, rows: &Path) -> Result<(), Error> {
+    pub fn write_sidecar(&self, rows: &Path) -> Result<(), Error> {
         self.write_file(&sidecar(rows))
     }
 

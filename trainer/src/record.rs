@@ -1,6 +1,6 @@
 //! `sentinel record`: plays a policy or a model and writes its actions as a replay.
 
-mod words;
+mod language_model;
 
 use sentinel_env::Named;
 use sentinel_env::Origin;
@@ -19,7 +19,6 @@ use sentinel_policy::replay::{AnyReplay, Recordable, Replay, ReplayRow, record_e
 use sentinel_policy::text::{PromptStyle, Reader};
 
 use crate::args;
-use crate::chosen::{Typed, quoted};
 use crate::compact::TrainError;
 use crate::eval::{Evaluated, load_model};
 use crate::finetune::RunError;
@@ -27,6 +26,7 @@ use crate::lm::{HubOptions, find_model};
 use crate::lm_agent::GenerationArgs;
 use crate::lm_agent::ModelKind;
 use crate::provenance::{Provenance, marked_name};
+use crate::selection::{Typed, quoted};
 use crate::verify::{FileReport, Words, verify_all};
 use crate::{EpisodeArgs, Error, Progress, SeedRange, files, manifest};
 
@@ -79,7 +79,7 @@ impl fmt::Display for RecordConfig {
             Some(folder) => format!("--model {}", quoted(&folder.display().to_string())),
             None => format!("--policy {}", self.policy.as_deref().unwrap_or_default()),
         };
-        for (name, value) in self.of_words() {
+        for (name, value) in self.language_model_options() {
             who.push_str(&format!(" --{name} {}", quoted(&value)));
         }
         let mut place = String::new();
@@ -168,10 +168,10 @@ pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileRepor
     {
         let config = config.with_defaults();
         return in_world!(config.episode.world, W => {
-            record_rows::<W>(&config, || Ok(words::play_all(&config, model, progress)?))
+            record_rows::<W>(&config, || Ok(language_model::play_all(&config, model, progress)?))
         });
     }
-    config.check_wordless()?;
+    config.refuse_language_model_options()?;
     in_world!(config.episode.world, W => {
         record_rows::<W>(config, || Ok(play_all(config, progress)?))
     })

@@ -171,7 +171,7 @@ impl FileReport {
         );
         for mean in &v.means {
             let mut how = mean.streams.name().to_owned();
-            if mean.world != WorldName::UNNAMED.name() {
+            if mean.world != WorldName::DEFAULT.name() {
                 how = format!("{}, {how}", mean.world);
             }
             if mean.rules != "reference" {

@@ -147,7 +147,7 @@ fn the_command_prints_a_table_and_writes_what_it_found() {
 }
 
 #[test]
-fn what_there_is_not_is_said_in_a_line() {
+fn unknown_cells_rules_and_counts_are_refused() {
     sentinel(["ablate", "--sub-environment", "XYZ"]).fails(&["XYZ", "DDI"]);
     sentinel(["ablate", "--rules", "soft"]).fails(&["soft"]);
     sentinel(["ablate", "--episodes", "0"]).fails(&["episodes"]);

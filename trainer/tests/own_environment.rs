@@ -13,7 +13,7 @@ use sentinel_policy::nn::{
     Architecture, Choice, FeatureSchema, FeatureWriter, Init, Network, Observe, Output, Scratch,
     Shape, TrainedPolicy, Weights, linear,
 };
-use sentinel_policy::rollout::score_of;
+use sentinel_policy::rollout::run_score;
 use sentinel_policy::{Player, Policy};
 use sentinel_trainer::compact::burn::tensor::{Device, Tensor};
 use sentinel_trainer::compact::config::Advantage;
@@ -352,7 +352,7 @@ fn grpo_learns_an_environment_of_another_crate() {
         let model = load_model::<SignalsNet>(folder.path()).expect("the model of the run");
         let policy = TrainedPolicy::new(Arc::new(model));
         let mut player = Player::Public(Box::new(policy));
-        let replayed = score_of::<Signals>(&Setup { seed: 1000 }, &mut player);
+        let replayed = run_score::<Signals>(&Setup { seed: 1000 }, &mut player);
         assert!(replayed > 0.8, "{advantage:?}: the model scores {replayed}");
         let card = std::fs::read_to_string(folder.path().join("README.md")).expect("a card");
         assert!(card.contains("world `signals`"), "{card}");
@@ -381,7 +381,7 @@ fn a_stopped_run_goes_on_to_the_same_weights() {
     let outcome = train_until::<Signals>(&config(), &dir, &stop, &mut listen);
     assert_eq!(outcome.expect("a run"), Outcome::Interrupted);
     let locked = locked.expect("no second run in the same folder");
-    assert!(locked.contains("another run is going on"), "{locked}");
+    assert!(locked.contains("another run is using"), "{locked}");
     let resumed = RunDir {
         resume: true,
         ..dir

@@ -68,7 +68,7 @@ fn words_change_nothing<W: TextWorld + Learn>(task: W::Task, policy: &str, mean:
     let starts = setups.iter().map(PromptState::new).collect();
     let played = rollout::<W>(starts, RolloutConfig::default(), &mut script, &|| ()).unwrap();
     for (setup, t) in setups.iter().zip(&played) {
-        let score = sentinel_policy::rollout::score_of::<W>(setup, &mut policy.start(setup));
+        let score = sentinel_policy::rollout::run_score::<W>(setup, &mut policy.start(setup));
         assert_eq!((t.score, t.ending), (score, Ending::Done));
         if mean {
             assert!(
@@ -128,7 +128,7 @@ fn nonsense_ends_a_sample_and_is_worth_less_than_anything() {
 /// Aborting at any step of any episode is worse than the worst actions: here than skipping all
 /// remaining steps.
 #[test]
-fn breaking_off_never_pays() {
+fn aborting_scores_below_skipping() {
     for task in Task::ALL {
         for last in [1, 3, 9, 14] {
             let score = |text: &'static str| {
@@ -184,7 +184,7 @@ fn polyguard_counts_nonsense_as_a_step() {
 }
 
 #[test]
-fn a_speaker_must_answer_each_prompt() {
+fn generator_must_complete_every_prompt() {
     let mut model = Callback(|_: &[String]| vec![SKIP.to_owned()]);
     let error = rollout(
         starts::<TrustEnv>(Task::Task1, 2),

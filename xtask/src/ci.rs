@@ -6,7 +6,7 @@ use crate::golden;
 use crate::page;
 use crate::run::{Finished, Steps, logged, print_line, print_note};
 use crate::size;
-use crate::tally::{Tally, count};
+use crate::test_counts::{Tally, count};
 use crate::tidy;
 use crate::tools;
 use crate::wasm_target::{self, WasmTarget};

@@ -18,7 +18,7 @@ pub mod page;
 pub mod run;
 pub mod serve;
 pub mod size;
-pub mod tally;
+pub mod test_counts;
 pub mod tidy;
 pub mod tools;
 pub mod wasm_target;

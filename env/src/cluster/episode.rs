@@ -43,7 +43,7 @@ impl Environment for Episode {
         let outcome = state.act(action, attack.as_mut());
         // §4.6, §7: jobs progress, GPUs fail and recover.
         let completed = state.advance();
-        let tick = state.wear();
+        let tick = state.tick_pool();
         let states = state.hidden.pool.counts();
         state.observation.health = health(states, state.rules());
         state.observation.utilization = state.hidden.pool.utilization();

@@ -1,6 +1,6 @@
 //! The episode of the PolyGuard world: reset and step.
 
-use super::dynamics::{self, Closing};
+use super::dynamics::{self, StepFacts};
 use super::model::action::Action;
 use super::model::candidate::Candidates;
 use super::model::hidden::{Hidden, Issue};
@@ -9,7 +9,7 @@ use super::model::observation::Observation;
 use super::model::setup::{Change, Setup};
 use super::model::state::State;
 use super::model::step::{Reward, Step, StepError};
-use super::reward::grading::{Before, grade};
+use super::reward::grading::{StateBefore, grade};
 use super::reward::terminal;
 use super::reward::verdict::{Verdict, verify};
 use crate::environment::{Environment, PrivilegedState, Transition};
@@ -43,7 +43,7 @@ impl Environment for Episode {
         }
         let state = &mut self.state;
         let verdict = verify(state, action);
-        let before = Before::new(state, action, verdict.act);
+        let before = StateBefore::new(state, action, verdict.act);
         let act = verdict.carried_out();
         let arrived = state.deliver_labs();
         let found = act.is_some_and(|act| state.apply_act(act));
@@ -54,7 +54,7 @@ impl Environment for Episode {
         let (total, counted, progress) = record(state, &verdict, &reward, gained);
         let end = dynamics::termination(
             state,
-            &Closing {
+            &StepFacts {
                 kind: act.map(|act| act.kind),
                 exploit: verdict.exploit,
                 justified: act.is_some() && before.justified,

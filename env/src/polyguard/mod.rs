@@ -28,13 +28,13 @@ pub use model::hidden::{Hidden, Issue, Start, Tally, Truth};
 pub use model::history::{End, Exploit, History, PastStep, Violation};
 pub use model::observation::Observation;
 pub use model::patient::{LABS, Lab, Patient, Sex, ShownLabs, TrueLabs};
+pub use model::rationale_terms::Terms;
 pub use model::regimen::{Bucket, Drug, Medication, ROWS, Regimen};
 pub use model::setup::{Change, Rules, Setup};
 pub use model::step::{CHANNELS, COMPONENTS, Channel, Component, Reward, Step, StepError};
 pub use model::task_spec::{
     Difficulty, FormularyName, STEPS, Split, SubEnvironment, TaskSpec, UnknownTaskSpec,
 };
-pub use model::terms::Terms;
 pub use protocol::{
     ANSWER_FORM, ActionRow, Answer, ArgRow, CandidateRow, EPISODE_LIMIT_MS, Elapsed, Info, Message,
     MessageError, ObservationPayload, ParsedCompletion, Reply, ResetError, ResetRequest,

@@ -96,7 +96,7 @@ impl TaskName for TaskSpec {
         Self::parse(name)
     }
 
-    fn to_learn_from(self) -> Self {
+    fn training_variant(self) -> Self {
         match self.split() {
             // A formulary without splits holds nothing out.
             Split::All => self.with_split(Split::Train).unwrap_or(self),

@@ -52,7 +52,7 @@ pub(crate) fn answer(o: &Observation, n: u32) -> Action {
         1 => CandidateId::new((1 + (r >> 5) % 10) as u8)
             .map_or(Action::Exploit, |id| Action::Choose(Choice::new(id))),
         2 if r.is_multiple_of(5) => Action::Exploit,
-        3..14 => Action::explained(o, shown(o, r >> 5)),
+        3..14 => Action::with_grounded_rationale(o, shown(o, r >> 5)),
         _ => Action::Choose(Choice {
             repaired: r.is_multiple_of(3),
             fallback: r.is_multiple_of(31),

@@ -58,7 +58,7 @@ pub(crate) fn lies(o: &Observation, slot: Slot) -> u16 {
 
 /// Returns `true` for each GPU whose row is inconsistent: its used memory differs from that of its
 /// jobs, or it is shown as idle with a job on it.
-pub(crate) fn odd_gpus(o: &Observation) -> [bool; GPUS_MAX] {
+pub(crate) fn inconsistent_gpus(o: &Observation) -> [bool; GPUS_MAX] {
     let held = o.jobs.held();
     let mut odd = [false; GPUS_MAX];
     for ((odd, view), held) in odd.iter_mut().zip(o.gpus()).zip(held) {

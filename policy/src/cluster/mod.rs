@@ -3,13 +3,13 @@
 //! A [`Policy`] sees observations only. A [`PrivilegedPolicy`] also reads hidden state, which its
 //! type makes visible. A [`Player`] is one or the other.
 
-mod build;
+mod complete_action;
+mod episode_row;
 pub(crate) mod evidence;
 pub mod learned;
 mod lookahead;
 mod planner;
-mod players;
-mod run;
+mod reference_policies;
 mod text;
 mod world;
 
@@ -17,10 +17,10 @@ use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::named_enum;
 use sentinel_env::rng::Streams;
 
+pub use episode_row::EpisodeRow;
 pub use lookahead::{Lookahead, Oracle as LookaheadOracle};
 pub use planner::Planner;
-pub use players::{Blind, OracleLite, Random, Trust};
-pub use run::EpisodeRow;
+pub use reference_policies::{Blind, OracleLite, Random, Trust};
 pub use text::ClusterMemory;
 
 pub use crate::policy::{Policy, PrivilegedPolicy};

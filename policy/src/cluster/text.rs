@@ -9,7 +9,7 @@ use sentinel_env::cluster::{
 };
 use sentinel_env::slot::Slot;
 
-use super::evidence::{honesty, lies, odd_gpus};
+use super::evidence::{honesty, inconsistent_gpus, lies};
 use super::learned::history::History;
 use crate::text::{
     InvalidActionPolicy, Object, ParseError, ParsedAction, PromptStyle, Reader, Reason, TextWorld,
@@ -242,7 +242,7 @@ fn tenths(value: f64) -> String {
 /// Writes the open GPUs with the most free memory, and the GPUs whose row is inconsistent or marked
 /// as tampered with.
 fn gpus(out: &mut String, o: &Observation) -> fmt::Result {
-    let odd = odd_gpus(o);
+    let odd = inconsistent_gpus(o);
     let suspicious = |id: &GpuId| odd[id.index()] || o.gpus()[id.index()].tampered;
     let all = || (0..o.gpus().len() as u8).map(GpuId);
     let mut open: Vec<GpuId> = all()

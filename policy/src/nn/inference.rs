@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sentinel_env::Environment;
 
-use super::file::Model;
+use super::model_file::Model;
 use super::network::{Choice, Network, ObservationOf, Observe, Output, Scratch};
 use super::ops::{masked_argmax, masked_softmax};
 use super::weights::Weights;

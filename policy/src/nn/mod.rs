@@ -6,8 +6,8 @@
 //! with a tensor library.
 
 mod architecture;
-mod file;
 mod inference;
+mod model_file;
 mod network;
 mod ops;
 mod schema;
@@ -16,8 +16,8 @@ pub mod set_net;
 mod weights;
 
 pub use architecture::{Architecture, Init, Shape};
-pub use file::{Model, ModelConfig, ModelError};
 pub use inference::{Inference, TrainedPolicy, action_probabilities};
+pub use model_file::{Model, ModelConfig, ModelError};
 pub use network::{
     ActionOf, Choice, FACTORS_MAX, Network, ObservationOf, Observe, Output, Scratch,
 };

@@ -12,7 +12,7 @@ use sentinel_env::polyguard::{
 use crate::policy::Policy;
 
 use super::permitted::permitted;
-use crate::order::sort;
+use crate::insertion_sort::sort;
 
 /// Number of plans that are kept at each depth.
 const WIDTH: usize = 4;
@@ -37,7 +37,7 @@ struct Plan {
 
 impl Policy<PolyguardEnv> for BeamSearch {
     fn choose(&mut self, o: &Observation) -> Action {
-        Action::explained(o, search(o))
+        Action::with_grounded_rationale(o, search(o))
     }
 }
 
@@ -94,7 +94,7 @@ fn longer(plan: &Plan, indications: Conditions) -> Vec<Plan> {
         act.kind == Kind::KeepRegimen
             || !again(act)
                 && chart.refusal(*act).is_none()
-                && chart.foreseen_exploit(*act).is_none()
+                && chart.predicted_exploit(*act).is_none()
     });
     let step = |act| {
         let next = chart.simulate(act);
@@ -162,7 +162,7 @@ mod tests {
     use sentinel_env::polyguard::{Episode, Setup, TaskSpec};
 
     use super::*;
-    use crate::rollout::drive;
+    use crate::rollout::run_steps;
 
     fn easy(case: &str, seed: u64) -> Episode {
         Episode::reset(&Setup::new(TaskSpec::parse(case).expect("a case"), seed))
@@ -196,7 +196,7 @@ mod tests {
                 let o = episode.observation();
                 (!o.done()).then(|| policy.choose(o))
             };
-            let end = drive::<PolyguardEnv>(&Setup::new(case, *seed), choose, |_, _| ());
+            let end = run_steps::<PolyguardEnv>(&Setup::new(case, *seed), choose, |_, _| ());
             end.observation().history.did(Kind::DecomposeNewDrug)
         });
         assert!(looked.count() >= 10);

@@ -7,7 +7,7 @@ use crate::policy::{ConstantPolicy, Routine};
 type Habit = fn(&Observation) -> Action;
 
 fn take(o: &Observation, wanted: Option<CandidateId>) -> Action {
-    Action::explained(o, wanted.unwrap_or(CandidateId::FIRST))
+    Action::with_grounded_rationale(o, wanted.unwrap_or(CandidateId::FIRST))
 }
 
 fn of(o: &Observation, is: impl Fn(&Candidate) -> bool) -> Option<CandidateId> {

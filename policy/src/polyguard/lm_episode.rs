@@ -96,7 +96,7 @@ mod tests {
     /// Returns an answer that names a candidate, in the format of the prompt style.
     fn naming(episode: &LmEpisode, id: CandidateId, style: PromptStyle) -> String {
         let o = episode.prompt_state().observation();
-        PolyguardEnv::format_action(style, o, Action::explained(o, id))
+        PolyguardEnv::format_action(style, o, Action::with_grounded_rationale(o, id))
     }
 
     #[test]

@@ -6,35 +6,35 @@
 //! [`Policy`]: crate::policy::Policy
 
 mod bandit;
+mod baselines;
 mod beam;
 mod cholesky;
 mod constants;
+mod episode_row;
 mod features;
-mod fitted;
+mod fit_provenance;
 mod imitation;
 pub mod learned;
 mod lm_episode;
-mod names;
 mod oracle;
 mod permitted;
+mod policy_name;
 mod rules_only;
-mod run;
-mod simple;
 pub mod stack;
 mod text;
 mod world;
 
 pub use bandit::{Bandit, FittedBandit, Rule, Statistics, fit as fit_bandit};
+pub use baselines::{GreedyRegimen, NoChange, Random, policy_stream};
 pub use beam::BeamSearch;
+pub use episode_row::EpisodeRow;
 pub use features::{FEATURES, Features, feature_names, features};
-pub use fitted::{FIT_SEEDS, Provenance};
+pub use fit_provenance::{FIT_SEEDS, Provenance};
 pub use imitation::{Choices, Imitation, ImitationPolicy, fit as fit_imitation, oracle_choices};
 pub use lm_episode::LmEpisode;
-pub use names::PolicyName;
 pub use oracle::Oracle;
+pub use policy_name::PolicyName;
 pub use rules_only::RulesOnly;
-pub use run::EpisodeRow;
-pub use simple::{GreedyRegimen, NoChange, Random, policy_stream};
 pub use stack::{Mode, Part, Stack, StackConfig};
 
 /// A policy or privileged policy of the polyguard world.

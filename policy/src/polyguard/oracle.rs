@@ -25,7 +25,7 @@ impl PrivilegedPolicy<PolyguardEnv> for Oracle {
     fn choose(&mut self, episode: &Episode) -> Action {
         let o = episode.observation();
         let best = best(episode, self.depth).map_or(CandidateId::FIRST, |(id, _)| id);
-        Action::explained(o, best)
+        Action::with_grounded_rationale(o, best)
     }
 }
 
@@ -43,7 +43,8 @@ fn best(episode: &Episode, depth: u8) -> Option<(CandidateId, f64)> {
 
 fn value(episode: &Episode, id: CandidateId, depth: u8) -> f64 {
     let mut next = episode.clone();
-    let Ok(Transition { info: step, .. }) = next.step(Action::explained(episode.observation(), id))
+    let Ok(Transition { info: step, .. }) =
+        next.step(Action::with_grounded_rationale(episode.observation(), id))
     else {
         return f64::NEG_INFINITY;
     };

@@ -6,7 +6,7 @@ use sentinel_env::polyguard::{Candidate, CandidateId, Observation};
 pub(super) fn permitted(o: &Observation) -> impl Iterator<Item = &Candidate> + Clone {
     o.candidates
         .iter()
-        .filter(|candidate| o.foreseen_exploit(candidate.act).is_none())
+        .filter(|candidate| o.predicted_exploit(candidate.act).is_none())
 }
 
 /// Returns the permitted candidate with the highest value, the first one on a tie; the first shown
@@ -35,7 +35,7 @@ mod tests {
         let first = CandidateId::FIRST;
         assert!(permitted(episode.observation()).any(|c| c.id == first));
         while permitted(episode.observation()).any(|c| c.id == first) {
-            let action = Action::explained(episode.observation(), first);
+            let action = Action::with_grounded_rationale(episode.observation(), first);
             assert!(episode.step(action).is_ok());
         }
         let o = episode.observation();

@@ -16,7 +16,7 @@ pub struct RulesOnly;
 
 impl Policy<PolyguardEnv> for RulesOnly {
     fn choose(&mut self, o: &Observation) -> Action {
-        Action::explained(o, RulesOnly::candidate(o))
+        Action::with_grounded_rationale(o, RulesOnly::candidate(o))
     }
 }
 
@@ -45,7 +45,7 @@ impl RulesOnly {
     #[must_use]
     pub fn candidate(o: &Observation) -> CandidateId {
         let mut found = RULES.iter().filter_map(|rule| rule(o));
-        let found = found.find(|candidate| !leads_nowhere(o, candidate.act));
+        let found = found.find(|candidate| !is_futile(o, candidate.act));
         found.map_or(CandidateId::FIRST, |candidate| candidate.id)
     }
 }
@@ -67,7 +67,7 @@ const RULES: [fn(&Observation) -> Found<'_>; 16] = [
     conflict,
     evidence,
     keep,
-    look_further,
+    explore_further,
 ];
 
 fn decompose(o: &Observation) -> Found<'_> {
@@ -80,14 +80,14 @@ fn taper(o: &Observation) -> Found<'_> {
 
 /// Returns `true` if the act would be the fourth identical one in a row, or would repeat a request
 /// that found nothing.
-fn leads_nowhere(o: &Observation, act: Act) -> bool {
+fn is_futile(o: &Observation, act: Act) -> bool {
     let again = o
         .history
         .iter()
         .rev()
         .take_while(|past| past.act == Some(act))
         .count();
-    again >= 3 || act.kind.is_information() && was_in_vain(o, act)
+    again >= 3 || act.kind.is_information() && brought_nothing_before(o, act)
 }
 
 /// Keeps the regimen once, unless a serious pair is flagged.
@@ -100,15 +100,15 @@ fn keep(o: &Observation) -> Found<'_> {
 
 /// Returns `true` if the act was carried out before, and neither it nor any step since brought
 /// information.
-fn was_in_vain(o: &Observation, act: Act) -> bool {
+fn brought_nothing_before(o: &Observation, act: Act) -> bool {
     let since = o.history.iter().rev().take_while(|past| !past.gained);
     since.filter_map(|past| past.act).any(|past| past == act)
 }
 
 /// Continues after keeping did not end the episode: requests evidence, then monitoring, then one
 /// review, then a change that does not raise the estimated risk. Skips acts that brought nothing.
-fn look_further(o: &Observation) -> Found<'_> {
-    let fresh = |candidate: &Candidate| !was_in_vain(o, candidate.act);
+fn explore_further(o: &Observation) -> Found<'_> {
+    let fresh = |candidate: &Candidate| !brought_nothing_before(o, candidate.act);
     let reviewed = o
         .history
         .iter()

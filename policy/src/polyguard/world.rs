@@ -35,7 +35,7 @@ impl Recordable for PolyguardEnv {
 
     /// Returns the action that keeps the regimen.
     fn fallback(observation: &Observation) -> Action {
-        Action::explained(observation, CandidateId::FIRST)
+        Action::with_grounded_rationale(observation, CandidateId::FIRST)
     }
 
     fn to_recorded(observation: &Observation, action: Action) -> Action {

@@ -45,7 +45,7 @@ pub enum RowError {
     /// The world is not registered, or the file is not read for it.
     #[error(
         "unknown world {found:?}: use {} (which a row without the key means){known}",
-        WorldName::UNNAMED
+        WorldName::DEFAULT
     )]
     World {
         /// World name that was found.

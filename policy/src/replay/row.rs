@@ -224,7 +224,7 @@ impl<W: Recordable> Serialize for ReplayRow<W> {
         s.serialize_field("action", &self.action)?;
         s.serialize_field("scenario_id", &self.scenario_id)?;
         s.serialize_field("model_source", &self.model_source)?;
-        if W::NAME != WorldName::UNNAMED.name() {
+        if W::NAME != WorldName::DEFAULT.name() {
             s.serialize_field("world", W::NAME)?;
         }
         if origin.streams != Streams::Reference {
@@ -271,7 +271,7 @@ impl RawRow {
     /// Removes and returns the name of the row's world; the default world if the key is missing.
     pub(super) fn take_world(&mut self) -> Result<String, RowError> {
         let named = self.fields.text("world")?;
-        Ok(named.unwrap_or_else(|| WorldName::UNNAMED.name().to_owned()))
+        Ok(named.unwrap_or_else(|| WorldName::DEFAULT.name().to_owned()))
     }
 }
 

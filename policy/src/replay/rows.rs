@@ -71,7 +71,7 @@ impl serde::Serialize for EpisodeId {
 
 impl fmt::Display for EpisodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.world != WorldName::UNNAMED.name() {
+        if self.world != WorldName::DEFAULT.name() {
             write!(f, "{} ", self.world)?;
         }
         let (task, streams) = (self.task, self.streams.name());

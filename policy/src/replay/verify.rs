@@ -74,7 +74,7 @@ const fn is_zero(count: &usize) -> bool {
 }
 
 fn is_unnamed(world: &&str) -> bool {
-    *world == WorldName::UNNAMED.name()
+    *world == WorldName::DEFAULT.name()
 }
 
 fn is_reference(rules: &str) -> bool {

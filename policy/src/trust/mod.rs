@@ -1,21 +1,21 @@
 //! The scripted and learned policies of the trust world.
 
 mod bayes;
+mod episode_row;
 mod heuristic;
 pub mod learned;
 mod oracle;
 mod random;
-mod run;
 mod self_solve;
 mod text;
 mod world;
 
-pub use bayes::{Bayes, Belief, KnowingOracle};
+pub use bayes::{Bayes, Belief, PrivilegedLookahead};
+pub use episode_row::EpisodeRow;
 pub use heuristic::Heuristic;
 pub use learned::Trained;
 pub use oracle::OracleLite;
 pub use random::Random;
-pub use run::EpisodeRow;
 pub use self_solve::SelfSolve;
 pub use text::TrustMemory;
 
@@ -88,7 +88,7 @@ impl PolicyName {
             Self::OracleLite => Player::Privileged(Box::new(OracleLite)),
             Self::SelfSolve => Player::Public(Box::new(SelfSolve)),
             Self::Bayes => Player::Public(Box::new(Bayes::new())),
-            Self::Oracle => Player::Privileged(Box::new(KnowingOracle)),
+            Self::Oracle => Player::Privileged(Box::new(PrivilegedLookahead)),
         }
     }
 }

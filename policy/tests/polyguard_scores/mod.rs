@@ -8,14 +8,14 @@ use sentinel_env::polyguard::{
 use sentinel_env::rng::Streams;
 use sentinel_policy::policy::{Player, Policy};
 use sentinel_policy::polyguard::PolicyName;
-use sentinel_policy::rollout::drive;
+use sentinel_policy::rollout::run_steps;
 
 /// A policy defined by a function of the observation; `None` keeps the regimen.
 pub(crate) struct By<F>(pub(crate) F);
 
 impl<F: FnMut(&Observation) -> Option<CandidateId>> Policy<PolyguardEnv> for By<F> {
     fn choose(&mut self, o: &Observation) -> Action {
-        Action::explained(o, (self.0)(o).unwrap_or(CandidateId::FIRST))
+        Action::with_grounded_rationale(o, (self.0)(o).unwrap_or(CandidateId::FIRST))
     }
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn play(
         .map(|seed| {
             let mut player = player(seed);
             let setup = Setup::new(case, seed).with_rules(Rules::HARDENED);
-            drive::<PolyguardEnv>(&setup, |episode| player.act(episode), |_, _| ())
+            run_steps::<PolyguardEnv>(&setup, |episode| player.act(episode), |_, _| ())
         })
         .collect()
 }

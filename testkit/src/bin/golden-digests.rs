@@ -28,7 +28,7 @@ fn main() -> ExitCode {
 fn write(path: &std::path::Path) -> anyhow::Result<()> {
     for world in WorldName::ALL.iter().copied() {
         let path = match world {
-            WorldName::UNNAMED => path.to_owned(),
+            WorldName::DEFAULT => path.to_owned(),
             named => path.with_file_name(format!("{}.json", named.name())),
         };
         for rules in rule_sets(world) {
@@ -54,7 +54,7 @@ fn write_list(path: &std::path::Path, world: WorldName, rules: &str) -> anyhow::
         .map(serde_json::to_string)
         .collect::<Result<_, _>>()?;
     let world = match world {
-        WorldName::UNNAMED => String::new(),
+        WorldName::DEFAULT => String::new(),
         named => format!("\"world\": \"{}\", ", named.name()),
     };
     let rules = match rules {

@@ -1,15 +1,15 @@
 //! `sentinel ablate`: compares the stack of agents of world polyguard with its parts on the same
 //! seeds (spec polyguard §10).
 
+mod language_model;
 mod rows;
 mod summary;
 mod table;
-mod words;
 
+pub use language_model::{Words, play};
 pub use rows::RowKey;
 pub use summary::{Ablation, Row, RowSummary};
 pub use table::table;
-pub use words::{Words, play};
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use sentinel_env::WorldName;
 use sentinel_env::polyguard::{PolyguardEnv, Rules, Setup, TaskSpec};
 use sentinel_env::rng::Streams;
-use sentinel_policy::rollout::drive;
+use sentinel_policy::rollout::run_steps;
 use sentinel_policy::text::PromptStyle;
 
 use crate::corpus::rollout::RolloutError;
@@ -127,7 +127,7 @@ pub fn ablate(
     for key in RowKey::all() {
         let cells = match &mut words {
             _ if !key.needs_model() => Some(played(plan, key, progress)),
-            Some(words) => Some(words::cells(plan, key, words, progress)?),
+            Some(words) => Some(language_model::cells(plan, key, words, progress)?),
             None => None,
         };
         rows.push(Row::new(key, cells));
@@ -161,7 +161,7 @@ fn played(plan: &Plan, key: RowKey, progress: Progress<'_>) -> Vec<Vec<EpisodeOu
 fn one(key: RowKey, setup: &Setup) -> Option<EpisodeOutcome> {
     let mut player = key.player(setup.seed)?;
     let mut fallbacks = 0;
-    let episode = drive::<PolyguardEnv>(
+    let episode = run_steps::<PolyguardEnv>(
         setup,
         |episode| player.act(episode),
         |_, step| fallbacks += u32::from(summary::is_fallback(&step.info)),

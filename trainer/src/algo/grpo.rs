@@ -419,13 +419,10 @@ pub fn loss<W: Learn>(
             sums[tokens.entropy_index(place, token)] += by_cell[cell] as f32;
         }
     }
-    let mut metrics = output.metrics;
-    let mean = entropy.iter().sum::<f64>() / count.max(1) as f64;
-    metrics.insert("entropy".into(), mean);
     Ok(LossGrad {
         loss: output.loss,
         by_logp,
         by_entropy,
-        metrics,
+        metrics: output.metrics,
     })
 }

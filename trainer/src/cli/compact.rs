@@ -47,7 +47,7 @@ pub(crate) fn train(command: &TrainCommand, method: Method, matches: &ArgMatches
          --policies {},trained --model {}",
         config.world,
         config.rules,
-        config.words_for("task"),
+        config.task_options_text("task"),
         config.test_seeds,
         baselines,
         run_dir.path.display()

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use sentinel_trainer::algo::lm_grpo::GrpoConfig;
-use sentinel_trainer::algo::lm_grpo::estimate::{Estimate, estimate, known};
+use sentinel_trainer::algo::lm_grpo::estimate::{Estimate, estimate, qwen_presets};
 use sentinel_trainer::lm::{HubOptions, ModelConfig, find_model};
 
 use super::environments::print;
@@ -23,7 +23,7 @@ pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Resu
         None => config.run.lora()?,
     };
     let mut shapes: Vec<(String, ModelConfig)> = Vec::new();
-    let listed = |model: &str| known().iter().any(|(name, _)| model.ends_with(name));
+    let listed = |model: &str| qwen_presets().iter().any(|(name, _)| model.ends_with(name));
     if matches.value_source("model") == Some(ValueSource::CommandLine) {
         // An estimate must not download a model.
         let offline = HubOptions {
@@ -37,7 +37,7 @@ pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Resu
             Err(error) => return Err(error.into()),
         }
     }
-    shapes.extend(known().map(|(name, shape)| (name.to_owned(), shape)));
+    shapes.extend(qwen_presets().map(|(name, shape)| (name.to_owned(), shape)));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let fits = SIZES
         .map(|size| format!("{:>6}", format!("{size} GB")))

@@ -13,11 +13,11 @@ use super::device::DeviceName;
 use super::fields::fields;
 use super::optimizer::AdamOptions;
 use crate::args::world_name;
-use crate::chosen::{Typed, of_selection};
 use crate::rl::LossArgs;
 use crate::rl::advantage::ScaleRewards;
 use crate::rl::config::{LossConfig, LossType};
 use crate::run::{Cadence, SAVE_TOTAL_LIMIT};
+use crate::selection::{Typed, of_selection};
 use crate::{Error, SeedRange, seeds};
 
 /// The algorithm that trains a policy.
@@ -250,7 +250,7 @@ impl TrainConfig {
     /// Returns the task options as they are typed for a command whose task option is called
     /// `option`.
     #[must_use]
-    pub fn words_for(&self, option: &'static str) -> String {
+    pub fn task_options_text(&self, option: &'static str) -> String {
         Typed(option, self.selection()).to_string()
     }
 

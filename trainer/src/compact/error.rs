@@ -50,7 +50,7 @@ pub enum TrainError {
     },
     /// A teacher whose actions the network cannot represent.
     #[error(
-        "teacher {0} took no action that the network has a choice for (Network::choice_of): name another teacher"
+        "teacher {0}: none of its actions can be expressed by the network (Network::encode_action): choose another teacher"
     )]
     NoLabels(String),
     /// An option of the loss, or an input of it.

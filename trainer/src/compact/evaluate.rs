@@ -5,7 +5,7 @@ use sentinel_env::Origin;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_policy::nn::Weights;
-use sentinel_policy::rollout::score_of;
+use sentinel_policy::rollout::run_score;
 
 use super::actor::{Actor, Rollout};
 use super::learn::{Learn, NamedPolicy};
@@ -37,7 +37,7 @@ pub fn evaluate_baseline<W: Learn>(
     seeds: SeedRange,
 ) -> Scores {
     mean::<W>(rules, tasks, seeds, |setup| {
-        score_of(setup, &mut policy.start(setup))
+        run_score(setup, &mut policy.start(setup))
     })
 }
 

@@ -209,7 +209,7 @@ fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, T
             return Err(Error::checkpoint(&path, reason).into());
         }
         let (trainer, position) = checkpoint.resume()?;
-        Provenance::go_on(&run_dir.path)?;
+        Provenance::update_program_version(&run_dir.path)?;
         return Ok(Opened {
             trainer,
             position: Some(position),

@@ -25,7 +25,7 @@ use crate::args::{self, parse_fraction};
 use crate::episode::with_default;
 use crate::provenance::Provenance;
 use crate::rng::Rng;
-use crate::{EpisodeArgs, Error, Progress, SeedRange, chosen, files};
+use crate::{EpisodeArgs, Error, Progress, SeedRange, files, selection};
 
 /// The number of episodes that are held in memory at a time.
 const CHUNK: usize = 256;
@@ -113,7 +113,7 @@ impl CorpusConfig {
     }
 
     fn selected<W: World>(&self) -> Result<Vec<W::Task>, Error> {
-        chosen::to_learn_from::<W>(self.episode.task.as_deref(), &self.episode.cells)
+        selection::training_tasks::<W>(self.episode.task.as_deref(), &self.episode.cells)
     }
 
     /// Returns the seeds to play.
@@ -210,7 +210,7 @@ fn demonstrate_in<W: TextWorld>(
     total.policy = plan.policy.name();
     // A pipe or a device leaves no file that a second one could describe.
     if config.out.is_file() {
-        Provenance::new().write_beside(&config.out)?;
+        Provenance::new().write_sidecar(&config.out)?;
     }
     Ok(total)
 }

@@ -18,7 +18,7 @@ use sentinel_env::rng::Streams;
 use sentinel_env::rules::{RuleChange, Rules};
 use sentinel_policy::ConstantPolicy;
 use sentinel_policy::policy::Player;
-use sentinel_policy::rollout::score_of;
+use sentinel_policy::rollout::run_score;
 use sentinel_policy::{Playable, Scripted};
 use serde::Serialize;
 
@@ -315,7 +315,7 @@ fn cell<W: Playable>(
             rules: set.rules,
         }
         .setup();
-        let score = score_of(&setup, &mut who.player(&setup));
+        let score = run_score(&setup, &mut who.player(&setup));
         progress();
         score
     };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate, reference_logps};
+use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate, completion_logps};
 use sentinel_trainer::lm::{AdamOptions, BaseCheck, Lora, Optimizer, Pass, Qwen2, Trained};
 use sentinel_trainer::rl::config::{ImportanceSamplingLevel, LossConfig, LossType};
 use serde_json::Value;
@@ -178,7 +178,7 @@ fn divisions_and_references_agree() {
     };
     let (model, samples, mut objective) = (case.model, case.samples, case.objective);
     let samples: Vec<&Sample> = samples.iter().collect();
-    let found = reference_logps(&model, &samples, 2, &objective, Pass::REFERENCE).unwrap();
+    let found = completion_logps(&model, &samples, 2, &objective, Pass::REFERENCE).unwrap();
     for (sample, found) in samples.iter().zip(&found) {
         let narrow = |all: &[f64]| all.iter().map(|x| *x as f32).collect::<Vec<_>>();
         close(

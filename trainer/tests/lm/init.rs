@@ -62,7 +62,7 @@ fn no_special_token_is_overlooked() {
 
 /// Unseen numbers, versions and letters after digits are split without loss.
 #[test]
-fn what_was_not_learned_is_cut_and_kept() {
+fn unseen_numbers_are_tokenized_without_loss() {
     for numbers in [Numbers::Whole, Numbers::Digits] {
         for text in ["7.31", "1.2.3", "3rd", "x²½", " 0.99  .5. 5.", "S3's 0.86%"] {
             let cut = words(numbers, text);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::refused::says;
+use crate::run_errors::says;
 use crate::runs::{curve, fails, made, succeeds};
 
 /// Returns the command of a run with one step.

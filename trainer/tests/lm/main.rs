@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod adapter;
+mod bf16;
 #[path = "../common/mod.rs"]
 mod common;
 mod files;
@@ -11,18 +12,17 @@ mod forward;
 mod generation;
 mod gradients;
 mod grpo;
-mod half;
 mod init;
 mod inputs;
 mod logprobs;
 mod options;
 mod oracle;
+mod output_dir;
 mod packing;
 mod peft;
-mod place;
 mod provenance;
 mod record;
-mod refused;
+mod run_errors;
 mod runs;
 mod segments;
 mod sft;

@@ -15,19 +15,19 @@ pub fn explain(episode: &Episode, g: &Grades) -> Vec<Term> {
     let [idle, _, overloaded, failed, recovering] = episode.hidden().pool.counts();
     let down = failed + recovering;
     vec![
-        Term::share("orchestrator", 0.30, g.orchestrator, "").explained(format!(
+        Term::share("orchestrator", 0.30, g.orchestrator, "").with_grounded_rationale(format!(
             ".40 × jobs done {:.3} + .30 × how well the action fits {:.3} + .30 × mean health {:.3}",
             g.completion, g.coherence, g.recovery_speed
         )),
-        Term::share("resources", 0.30, g.resource_manager, "").explained(format!(
+        Term::share("resources", 0.30, g.resource_manager, "").with_grounded_rationale(format!(
             ".50 × memory in use {:.3} + .30 × deadlines kept {:.3} − .20 × waste {:.3} (idle, overloaded or lost GPUs: {idle}, {overloaded}, {down})",
             g.utilization, g.deadline_hit, g.waste
         )),
-        Term::share("auditor", 0.20, g.auditor, "").explained(format!(
+        Term::share("auditor", 0.20, g.auditor, "").with_grounded_rationale(format!(
             ".50 × detections per attack {:.3} − .30 × false alarms per check {:.3} + .20 × calibration of trust {:.3}",
             g.detection_rate, g.false_positive_rate, g.calibration
         )),
-        Term::share("workers", 0.20, g.worker, "").explained(format!(
+        Term::share("workers", 0.20, g.worker, "").with_grounded_rationale(format!(
             ".70 × jobs done {:.3} + .30 × honest reports {:.3}",
             g.completion, g.honesty
         )),

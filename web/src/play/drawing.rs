@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sentinel_policy::order::sort;
+use sentinel_policy::insertion_sort::sort;
 
 use super::{Frame2d, polyline, tick_positions};
 

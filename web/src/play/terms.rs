@@ -40,7 +40,7 @@ impl Term {
 
     /// The same with another explanation.
     #[must_use]
-    pub fn explained(mut self, meaning: String) -> Self {
+    pub fn with_grounded_rationale(mut self, meaning: String) -> Self {
         self.meaning = Cow::Owned(meaning);
         self
     }

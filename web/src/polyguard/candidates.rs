@@ -172,7 +172,7 @@ fn card(
 
 /// What the anti-cheat would make of it, as far as that can be foreseen.
 fn warning(o: &Observation, candidate: &Candidate) -> String {
-    o.foreseen_exploit(candidate.act)
+    o.predicted_exploit(candidate.act)
         .map_or_else(String::new, |why| {
             format!(
                 "<span class=\"cand-warning\">⚠ ends the episode as cheating: {}</span>",

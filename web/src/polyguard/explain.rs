@@ -17,7 +17,7 @@ fn terms(channel: Channel, judged: &[Judged]) -> Vec<Term> {
     of.map(|j| {
         let (name, formula) = words::component(j.component);
         let meaning = format!("Here {}. {formula}", j.reason);
-        Term::share(name, j.component.weight(), j.value, "").explained(meaning)
+        Term::share(name, j.component.weight(), j.value, "").with_grounded_rationale(meaning)
     })
     .collect()
 }

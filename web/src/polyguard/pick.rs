@@ -27,7 +27,7 @@ impl Pick {
         let Action::Choose(choice) = action else {
             return Self::Exact(action);
         };
-        if Choice::explained(o, choice.id) == choice {
+        if Choice::with_grounded_rationale(o, choice.id) == choice {
             return Self::Explained(choice.id);
         }
         Self::Exact(action.with_claim_checked(o))
@@ -37,7 +37,7 @@ impl Pick {
     #[must_use]
     pub fn action(self, o: &Observation) -> Action {
         match self {
-            Self::Explained(id) => Action::explained(o, id),
+            Self::Explained(id) => Action::with_grounded_rationale(o, id),
             Self::Exact(action) => action,
         }
     }

@@ -10,7 +10,7 @@ use super::turn::Turn;
 use super::{Polyguard, marks, words};
 use crate::play::Frame;
 use crate::text::three;
-use sentinel_policy::order::sort;
+use sentinel_policy::insertion_sort::sort;
 
 /// How many reasons are told.
 const TOLD: usize = 6;

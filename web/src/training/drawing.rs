@@ -142,7 +142,7 @@ mod tests {
             "Step 100, overall 0.800, task 1 no value"
         );
         assert!(
-            plot.explained()
+            plot.with_grounded_rationale()
                 .ends_with("Dashed: the best, 0.800 at step 100.")
         );
     }

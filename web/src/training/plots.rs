@@ -1,7 +1,7 @@
 //! Which curves are drawn, and what each one means. One without data is left out and named.
 
 use super::{TrainerState, short};
-use sentinel_policy::order::sort;
+use sentinel_policy::insertion_sort::sort;
 
 /// One curve.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +42,7 @@ impl Plot {
 
     /// What to see in it, and what its dashed line is.
     #[must_use]
-    pub fn explained(&self) -> String {
+    pub fn with_grounded_rationale(&self) -> String {
         let mut text = self.meaning.to_owned();
         if let Some((step, value)) = self.best {
             text.push_str(&format!(

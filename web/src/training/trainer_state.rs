@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sentinel_env::json::Json;
-use sentinel_policy::order::sort;
+use sentinel_policy::insertion_sort::sort;
 use serde::Deserialize;
 
 /// One entry of the log.

@@ -11,7 +11,7 @@ use super::probability::odds;
 use crate::play::Frame;
 use crate::text::three;
 use crate::ui::{Scene, tip};
-use sentinel_policy::order::sort;
+use sentinel_policy::insertion_sort::sort;
 
 /// A short name for a behaviour.
 const fn short(behaviour: Behaviour) -> &'static str {

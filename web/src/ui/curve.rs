@@ -20,7 +20,7 @@ pub(super) fn Curve(
     let end = steps.len().saturating_sub(1);
     let chosen = RwSignal::new(end);
     let (id, title, unit) = (plot.id, plot.title, plot.unit);
-    let meaning = plot.explained();
+    let meaning = plot.with_grounded_rationale();
     let plot = StoredValue::new(plot);
     let steps = StoredValue::new(steps);
     let space = move |width| plot.with_value(|plot| plane(plot, width, last));

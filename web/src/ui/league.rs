@@ -11,7 +11,7 @@ use crate::play::{Bout, League, SEEDS, Standing};
 use crate::state::{Source, View};
 use crate::text::three;
 use crate::world::{Named, World};
-use sentinel_policy::order::sort;
+use sentinel_policy::insertion_sort::sort;
 
 /// Time for one piece, in milliseconds.
 const PIECE_MS: f64 = 12.0;

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use super::tip;
-use sentinel_policy::order::sort;
+use sentinel_policy::insertion_sort::sort;
 
 /// A probability as a person reads it.
 #[must_use]

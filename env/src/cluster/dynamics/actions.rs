@@ -84,7 +84,7 @@ impl State {
             Some(id) => Some(id).filter(queued),
             None => o.jobs.next_queued(),
         };
-        let gpu = gpu.or_else(|| self.hidden.pool.roomiest());
+        let gpu = gpu.or_else(|| self.hidden.pool.most_free_allocatable());
         let (Some(job), Some(gpu)) = (job, gpu) else {
             return Outcome::FAILED;
         };
@@ -118,11 +118,11 @@ impl State {
 
     fn preempt(&mut self, job: Option<JobId>) -> Outcome {
         let choose = || self.least_trusted_job();
-        let Some(id) = job.or_else(|| self.unless_named(choose)) else {
+        let Some(id) = job.or_else(|| self.choose_if_allowed(choose)) else {
             return Outcome::FAILED;
         };
         self.record_action(Agent::ResourceManager);
-        let lifted = self.lift(id);
+        let lifted = self.remove_from_gpu(id);
         if lifted {
             let job = self.observation.jobs.get_mut(id);
             job.worker = None;
@@ -143,7 +143,7 @@ impl State {
 
     /// Returns the job that the environment chooses for an action without one, or `None` if the
     /// rules require actions to name their job.
-    fn unless_named(&self, choose: impl Fn() -> Option<JobId>) -> Option<JobId> {
+    fn choose_if_allowed(&self, choose: impl Fn() -> Option<JobId>) -> Option<JobId> {
         (!self.rules().has(Change::Choices)).then(choose).flatten()
     }
 
@@ -164,7 +164,7 @@ impl State {
     /// Returns the running job that the action refers to and the worker that reports on it.
     fn asked(&self, job: Option<JobId>, worker: Option<Slot>) -> Option<(JobId, Slot)> {
         let jobs = &self.observation.jobs;
-        let id = job.or_else(|| self.unless_named(|| jobs.most_urgent_running()))?;
+        let id = job.or_else(|| self.choose_if_allowed(|| jobs.most_urgent_running()))?;
         let job = jobs
             .get(id)
             .filter(|job| job.status == JobStatus::Running)?;

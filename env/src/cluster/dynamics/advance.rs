@@ -43,7 +43,7 @@ impl State {
     /// keeps its GPU memory (quirk C2).
     fn time_out(&mut self, id: JobId) {
         if self.rules().has(Change::Timeouts) {
-            self.lift(id);
+            self.remove_from_gpu(id);
         }
         let jobs = &mut self.observation.jobs;
         jobs.set_status(id, JobStatus::TimedOut);
@@ -52,7 +52,7 @@ impl State {
 
     fn complete(&mut self, id: JobId) {
         self.observation.jobs.set_status(id, JobStatus::Complete);
-        self.lift(id);
+        self.remove_from_gpu(id);
         let job = self.observation.jobs.get_mut(id);
         job.completed_at = Some(self.observation.step_count);
         job.assigned = None;
@@ -61,7 +61,7 @@ impl State {
     }
 
     /// Removes a job from the GPU whose memory it holds. Returns `false` if it holds none.
-    pub(crate) fn lift(&mut self, id: JobId) -> bool {
+    pub(crate) fn remove_from_gpu(&mut self, id: JobId) -> bool {
         let job = self.observation.jobs.get_mut(id);
         let Some(gpu) = job.placed.take() else {
             return false;
@@ -81,7 +81,7 @@ impl State {
 
     /// Advances the GPU pool by one step of failures and recoveries.
     #[inline]
-    pub(crate) fn wear(&mut self) -> PoolTick {
+    pub(crate) fn tick_pool(&mut self) -> PoolTick {
         let chance = Size::for_task(self.observation.task).failure_chance;
         let tick = self.hidden.pool.tick(chance, &mut self.hidden.failures);
         for _ in 0..tick.failed.count_ones() {
@@ -97,7 +97,7 @@ impl State {
             // Running jobs on the GPU are queued again; jobs that had timed out there release its
             // memory.
             self.each_on(tick.failed, |state, id| {
-                state.lift(id);
+                state.remove_from_gpu(id);
                 if state.observation.jobs.get_mut(id).status == JobStatus::Running {
                     state.requeue(id);
                 }

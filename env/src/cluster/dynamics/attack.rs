@@ -5,8 +5,8 @@
 //! finds it.
 
 use crate::cluster::model::{
-    AdversaryState, Agent, Attack, AttackType, Change, ClaimKind, GAP, GpuId, JobId, JobStatus,
-    Jobs, OPEN_STEPS, State,
+    AdversaryState, Agent, Attack, AttackType, Change, ClaimKind, GpuId, JobId, JobStatus, Jobs,
+    MIN_ATTACK_GAP, OPEN_STEPS, State,
 };
 use crate::rng::PyRandom;
 
@@ -43,7 +43,7 @@ impl State {
             // Counted before the agent could react (quirk C4).
             o.counters.poisonings += 1;
         }
-        self.harm(&attack);
+        self.apply_attack(&attack);
         if self.stays_open(attack.kind) {
             self.hidden.attacker.open = Some(attack.at(self.observation.step_count));
         }
@@ -58,7 +58,7 @@ impl State {
         rules.has(Change::Escalation) || (kind == FalseCompletion && level_one)
     }
 
-    fn harm(&mut self, attack: &Attack) {
+    fn apply_attack(&mut self, attack: &Attack) {
         let every_level = self.rules().has(Change::Escalation);
         let pool = &mut self.hidden.pool;
         match attack.kind {
@@ -149,7 +149,11 @@ impl AdversaryState {
         if self.chance == 0.0 {
             return None;
         }
-        if self.last_step.is_some_and(|last| step - last < GAP) || random.random() > self.chance {
+        if self
+            .last_step
+            .is_some_and(|last| step - last < MIN_ATTACK_GAP)
+            || random.random() > self.chance
+        {
             return None;
         }
         let gpu = GpuId(random.below(u32::from(gpus)) as u8);
@@ -209,7 +213,7 @@ mod tests {
             let Some(attack) = adversary.attack(step, &jobs, 16, &mut random) else {
                 continue;
             };
-            assert!(last.is_none_or(|last| step - last >= GAP));
+            assert!(last.is_none_or(|last| step - last >= MIN_ATTACK_GAP));
             let level = if step < 60 { 1 } else { 5 };
             assert_eq!(
                 (attack.level, attack.kind),

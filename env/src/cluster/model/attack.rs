@@ -7,10 +7,10 @@ use crate::named_enum;
 /// The highest level of the adversary.
 pub const LEVEL_MAX: u8 = 5;
 /// Minimum number of steps between two attacks.
-pub(crate) const GAP: u8 = 5;
+pub(crate) const MIN_ATTACK_GAP: u8 = 5;
 /// Number of steps in which an attack can be found if the rules keep it open. It equals the minimum
 /// gap, so two attacks are never open at once.
-pub const OPEN_STEPS: u8 = GAP;
+pub const OPEN_STEPS: u8 = MIN_ATTACK_GAP;
 named_enum! {
     /// The five kinds of attack, one for each level.
     pub enum AttackType {

@@ -5,7 +5,7 @@
 //! type.
 
 use super::attack::AdversaryState;
-use super::pool::Pool;
+use super::gpu_pool::Pool;
 use super::task::{GPUS_MAX, JOBS_MAX, JobId};
 use crate::controller::AdversaryProfile;
 use crate::named_enum;

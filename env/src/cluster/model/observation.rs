@@ -5,8 +5,8 @@
 
 use super::action::Action;
 use super::audit::Anomalies;
+use super::gpu_pool::{GpuState, GpuView};
 use super::jobs::{JobStatus, Jobs};
-use super::pool::{GpuState, GpuView};
 use super::setup::{Change, Rules};
 use super::task::{GPUS_MAX, GpuId, JobId};
 use crate::controller::DifficultyProfile;

@@ -2,7 +2,7 @@
 
 use super::action::Action;
 use super::attack::Attack;
-use super::pool::PoolTick;
+use super::gpu_pool::PoolTick;
 use super::task::{GpuId, JobId};
 use crate::slot::Slot;
 

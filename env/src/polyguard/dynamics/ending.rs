@@ -15,7 +15,7 @@ pub const REVIEW_UNCERTAINTY: f64 = 0.6;
 const UNSURE_IN_CONFLICT: f64 = 0.45;
 
 /// The facts about a step, besides the state, that decide whether the episode ends.
-pub(crate) struct Closing {
+pub(crate) struct StepFacts {
     /// The kind of act that was carried out, or `None` if the step was refused.
     pub(crate) kind: Option<Kind>,
     /// The exploit that the step was found to be, if any.
@@ -26,7 +26,7 @@ pub(crate) struct Closing {
 
 /// Returns the reason why the episode ends after a step, or `None` if it continues. The first
 /// condition that holds decides.
-pub(crate) fn termination(state: &State, closing: &Closing) -> Option<End> {
+pub(crate) fn termination(state: &State, closing: &StepFacts) -> Option<End> {
     let (o, h) = (&state.observation, &state.hidden);
     if closing.exploit.is_some() {
         Some(End::ExploitDetection)

@@ -12,6 +12,6 @@ mod simulate;
 mod truth;
 
 pub(crate) use candidates::refresh_observation;
-pub(crate) use ending::{Closing, justifies_review, termination};
 pub use ending::{REFUSALS_MAX, REVIEW_UNCERTAINTY};
+pub(crate) use ending::{StepFacts, justifies_review, termination};
 pub(crate) use patient::draw;

@@ -50,7 +50,7 @@ impl State {
     }
 
     /// Returns how far the exposure of a row is above and below its window, 0..=1 each.
-    pub(crate) fn off_window(&self, place: usize) -> (f64, f64) {
+    pub(crate) fn window_excess(&self, place: usize) -> (f64, f64) {
         let (low, high) = self.observation.regimen[place].window(self.formulary);
         let exposure = self.hidden.truths[place].exposure;
         (
@@ -80,7 +80,7 @@ impl State {
         let mut load = risk::load(self.formulary, name, doses, u64::MAX, egfr);
         for (place, row) in self.observation.regimen.iter().enumerate() {
             if row.is_active() {
-                load += 0.3 * self.off_window(place).0;
+                load += 0.3 * self.window_excess(place).0;
             }
         }
         if self.observation.case.sub() == SubEnvironment::BanditMining {
@@ -102,7 +102,7 @@ impl State {
         let mut best = [UNTREATED; Condition::ALL.len()];
         for (place, row) in self.observation.regimen.iter().enumerate() {
             if row.is_active() {
-                let (over, under) = self.off_window(place);
+                let (over, under) = self.window_excess(place);
                 let control = 1.0 - 0.8 * under - 0.4 * over;
                 for condition in self.treats(row.drug).and(self.hidden.needed).iter() {
                     let best = &mut best[condition as usize];

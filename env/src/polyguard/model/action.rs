@@ -6,8 +6,8 @@ use super::candidate::{Act, Arg, CandidateId, Kind};
 use super::history::{Exploit, Violation};
 use super::observation::Observation;
 use super::patient::Lab;
+use super::rationale_terms::Terms;
 use super::regimen::Drug;
-use super::terms::Terms;
 
 /// The confidence that an agent states, in thousandths, 0..=1000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -100,7 +100,7 @@ impl Choice {
     /// Creates a choice with a grounded rationale: it cites the subject of the act, and its
     /// confidence is 1 minus the shown uncertainty.
     #[must_use]
-    pub fn explained(o: &Observation, id: CandidateId) -> Self {
+    pub fn with_grounded_rationale(o: &Observation, id: CandidateId) -> Self {
         let act = o.candidates.get(id).map(|candidate| candidate.act);
         let mut cites = Terms::default();
         if let Some(drug) = act.and_then(|act| act.drug) {
@@ -144,10 +144,10 @@ impl Action {
         Self::Choose(choice)
     }
 
-    /// Creates an action from [`Choice::explained`].
+    /// Creates an action from [`Choice::with_grounded_rationale`].
     #[must_use]
-    pub fn explained(o: &Observation, id: CandidateId) -> Self {
-        Self::Choose(Choice::explained(o, id))
+    pub fn with_grounded_rationale(o: &Observation, id: CandidateId) -> Self {
+        Self::Choose(Choice::with_grounded_rationale(o, id))
     }
 
     /// Returns the id of the candidate, if the answer names one.

@@ -46,7 +46,7 @@ fn what_an_agent_is_told_does_not_depend_on_what_is_hidden() {
                 assert_eq!(reply, session.clone().with(other).reply());
                 let o = session.episode().observation();
                 let last = o.candidates.iter().last().map(|c| c.id);
-                let next = Action::explained(o, last.unwrap_or(CandidateId::FIRST));
+                let next = Action::with_grounded_rationale(o, last.unwrap_or(CandidateId::FIRST));
                 assert!(session.step(&Message::from(next), &mut ()).is_ok());
             }
         }

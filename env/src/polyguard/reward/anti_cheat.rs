@@ -57,7 +57,7 @@ impl Observation {
     /// whether a step lowered the true risk is not; a repeated act is therefore predicted to be a
     /// failed retry unless a step since made visible progress.
     #[must_use]
-    pub fn foreseen_exploit(&self, act: Act) -> Option<Exploit> {
+    pub fn predicted_exploit(&self, act: Act) -> Option<Exploit> {
         let attempt = Attempt {
             act: Some(act),
             mismatch: false,

@@ -7,16 +7,16 @@ use crate::polyguard::dynamics::{REVIEW_UNCERTAINTY, justifies_review};
 use crate::polyguard::model::action::{Action, Choice, Confidence};
 use crate::polyguard::model::candidate::{Act, Kind};
 use crate::polyguard::model::formulary::Formulary;
+use crate::polyguard::model::rationale_terms::Terms;
 use crate::polyguard::model::regimen::Medication;
 use crate::polyguard::model::state::State;
 use crate::polyguard::model::step::{COMPONENTS, Component, Reward};
-use crate::polyguard::model::terms::Terms;
 
 /// Confidence that is assumed if an answer states none.
 const DEFAULT_CONFIDENCE: f64 = 0.5;
 
 /// The state before a step, for comparison.
-pub(crate) struct Before {
+pub(crate) struct StateBefore {
     pub(crate) risk: f64,
     pub(crate) burden: f64,
     pub(crate) stability: f64,
@@ -36,7 +36,7 @@ pub(crate) struct Before {
     in_sight: Terms,
 }
 
-impl Before {
+impl StateBefore {
     /// Records the state before a step that answers with `action`, which stands for `act`.
     pub(crate) fn new(state: &State, action: Action, act: Option<Act>) -> Self {
         let (o, h) = (&state.observation, &state.hidden);
@@ -70,7 +70,7 @@ pub(crate) fn grade(
     action: Action,
     verdict: &Verdict,
     gained: bool,
-    before: &Before,
+    before: &StateBefore,
 ) -> Reward {
     let (o, h) = (&state.observation, &state.hidden);
     let (act, honest) = (verdict.act, verdict.is_honest());
@@ -142,7 +142,7 @@ fn improvement(best: f64, before: f64, after: f64) -> f64 {
 
 /// Grades how appropriate a review, an information act, keeping or a change was, given the
 /// uncertainty.
-fn abstention(kind: Kind, gained: bool, before: &Before) -> f64 {
+fn abstention(kind: Kind, gained: bool, before: &StateBefore) -> f64 {
     let unsure = before.uncertainty >= REVIEW_UNCERTAINTY;
     if kind.is_review() {
         match (before.reviewed, unsure || before.justified) {
@@ -162,7 +162,7 @@ fn abstention(kind: Kind, gained: bool, before: &Before) -> f64 {
 }
 
 /// Grades whether the information that an act needs was gathered before it.
-fn process(formulary: &Formulary, kind: Kind, gained: bool, before: &Before) -> f64 {
+fn process(formulary: &Formulary, kind: Kind, gained: bool, before: &StateBefore) -> f64 {
     if kind.is_information() {
         return if gained { 1.0 } else { 0.2 };
     }
@@ -185,7 +185,12 @@ fn process(formulary: &Formulary, kind: Kind, gained: bool, before: &Before) -> 
 }
 
 /// Grades whether the rationale cites terms in sight and the subject of the act.
-fn grounding(formulary: &Formulary, choice: &Choice, act: Option<Act>, before: &Before) -> f64 {
+fn grounding(
+    formulary: &Formulary,
+    choice: &Choice,
+    act: Option<Act>,
+    before: &StateBefore,
+) -> f64 {
     let cited = choice.cites;
     if cited.is_empty() {
         return 0.0;
@@ -204,7 +209,7 @@ fn dosing_quality(state: &State) -> f64 {
     let (mut sum, mut count) = (0.0, 0.0);
     for (place, row) in state.observation.regimen.iter().enumerate() {
         if row.is_active() && (row.questioned || row.drug.is_narrow(state.formulary)) {
-            let (over, under) = state.off_window(place);
+            let (over, under) = state.window_excess(place);
             sum += 1.0 - f64::max(over, under);
             count += 1.0;
         }

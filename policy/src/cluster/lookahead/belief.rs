@@ -35,14 +35,14 @@ impl Belief {
             Some(before) => {
                 let statement = o.last.as_ref().and_then(|last| last.statement);
                 if let Some(statement) = statement {
-                    self.hear(&before, o, &statement);
+                    self.update_from_report(&before, o, &statement);
                 }
-                self.see_speed(&before, o);
+                self.update_from_speed(&before, o);
                 let found = o.counters.detections > before.counters.detections;
                 self.level = (self.level + u8::from(found))
                     .min(LEVEL_MAX)
                     .max(o.attack_types);
-                self.notice_attack(&before, o);
+                self.update_open_attack(&before, o);
             }
         }
         for (id, job) in o.jobs.iter() {
@@ -63,7 +63,7 @@ impl Belief {
 
     /// Compares a report, and the ledger's decision on its honesty, with the report that each
     /// behaviour would have made.
-    fn hear(&mut self, before: &Observation, o: &Observation, said: &Statement) {
+    fn update_from_report(&mut self, before: &Observation, o: &Observation, said: &Statement) {
         let (was, is) = (&before.ledger[said.worker], &o.ledger[said.worker]);
         let honest = is.successes() > was.successes();
         // The weight of a report as evidence is `1 + 2 * stakes`.
@@ -88,7 +88,7 @@ impl Belief {
 
     /// Records an attack that was neither found nor missed yet, with the type that its visible
     /// effect suggests.
-    fn notice_attack(&mut self, before: &Observation, o: &Observation) {
+    fn update_open_attack(&mut self, before: &Observation, o: &Observation) {
         let over = |o: &Observation| o.counters.detections + o.counters.missed;
         if over(o) > over(before) {
             self.open = None;
@@ -117,7 +117,7 @@ impl Belief {
 
     /// Compares the progress of each running job with full and half speed, and removes the
     /// assignments that disagree.
-    fn see_speed(&mut self, before: &Observation, o: &Observation) {
+    fn update_from_speed(&mut self, before: &Observation, o: &Observation) {
         for ((_, was), (id, is)) in before.jobs.iter().zip(o.jobs.iter()) {
             let ran = was.status == JobStatus::Running && is.status == JobStatus::Running;
             let (Some(worker), true) = (is.worker, ran && is.reported < 1.0) else {
@@ -135,7 +135,7 @@ impl Belief {
 
     /// Samples full state number `index`: one of the possible assignments, with its own random
     /// outcomes.
-    pub(super) fn suppose(&self, o: &Observation, index: u64) -> Hypothesis {
+    pub(super) fn sample_hypothesis(&self, o: &Observation, index: u64) -> Hypothesis {
         let seed = derive_seed(u64::from(o.step_count), index + 1);
         let count = self.possible.len().max(1) as u64;
         let chosen = self.possible.get((seed % count) as usize);

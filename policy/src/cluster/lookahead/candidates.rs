@@ -40,8 +40,8 @@ fn placements(o: &Observation, planned: Action, all: &mut Vec<Action>) {
         gpu: Some(gpu),
         worker: Some(worker),
     };
-    let roomiest = o.most_free().filter(|gpu| o.appears_operational(*gpu));
-    let (Some(job), Some(gpu)) = (next(o), idle_gpus(o).next().or(roomiest)) else {
+    let most_free_allocatable = o.most_free().filter(|gpu| o.appears_operational(*gpu));
+    let (Some(job), Some(gpu)) = (next(o), idle_gpus(o).next().or(most_free_allocatable)) else {
         return;
     };
     all.extend(Slot::ALL.map(|slot| place(job, gpu, slot)));

@@ -15,19 +15,19 @@ use belief::Belief;
 use candidates::candidates;
 
 /// Number of sampled states in which each action is tried.
-const WORLDS: usize = 8;
+const SAMPLED_STATES: usize = 8;
 /// Score differences up to this count as equal, in which case the planner's own action is taken.
 const TIE: f64 = 1e-9;
 
 /// The state that both policies keep over the observations so far.
 #[derive(Clone, Debug, Default)]
-struct Watch {
+struct LookaheadTracker {
     planner: Planner,
     tally: Tally,
 }
 
-impl Watch {
-    fn take_in(&mut self, o: &Observation) {
+impl LookaheadTracker {
+    fn observe_all(&mut self, o: &Observation) {
         self.planner.observe(o);
         self.tally.record_observation(o);
     }
@@ -76,7 +76,7 @@ fn lower_bound(values: &[f64]) -> f64 {
 /// A policy that looks ahead in sampled states that agree with its observations.
 #[derive(Clone, Debug, Default)]
 pub struct Lookahead {
-    watch: Watch,
+    watch: LookaheadTracker,
     belief: Belief,
 }
 
@@ -90,16 +90,16 @@ impl Lookahead {
 
 impl Policy<ClusterEnv> for Lookahead {
     fn observe(&mut self, o: &Observation) {
-        self.watch.take_in(o);
+        self.watch.observe_all(o);
         self.belief.observe(o);
     }
 
     fn choose(&mut self, o: &Observation) -> Action {
-        let suppose = |index| {
-            let hypothesis = self.belief.suppose(o, index);
+        let sample_hypothesis = |index| {
+            let hypothesis = self.belief.sample_hypothesis(o, index);
             Episode::from_belief(o, &self.watch.tally, &hypothesis)
         };
-        let worlds: Vec<Episode> = (0..WORLDS as u64).map(suppose).collect();
+        let worlds: Vec<Episode> = (0..SAMPLED_STATES as u64).map(sample_hypothesis).collect();
         self.watch.best(o, &worlds)
     }
 }
@@ -108,7 +108,7 @@ impl Policy<ClusterEnv> for Lookahead {
 /// can know these, so it is an upper bound.
 #[derive(Clone, Debug, Default)]
 pub struct Oracle {
-    watch: Watch,
+    watch: LookaheadTracker,
 }
 
 impl Oracle {
@@ -121,7 +121,7 @@ impl Oracle {
 
 impl PrivilegedPolicy<ClusterEnv> for Oracle {
     fn observe(&mut self, episode: &Episode) {
-        self.watch.take_in(episode.observation());
+        self.watch.observe_all(episode.observation());
     }
 
     fn choose(&mut self, episode: &Episode) -> Action {
@@ -152,7 +152,7 @@ mod tests {
         }
         oracle.observe(&episode);
         lookahead.observe(episode.observation());
-        let kept = |watch: &Watch| format!("{watch:?}");
+        let kept = |watch: &LookaheadTracker| format!("{watch:?}");
         assert_eq!(kept(&oracle.watch), kept(&lookahead.watch));
         let mut late = Oracle::new();
         late.observe(&episode);

@@ -2,7 +2,7 @@
 
 use sentinel_env::cluster::{GpuId, GpuState, GpuView, Job, JobId, JobStatus, Observation};
 
-use crate::cluster::evidence::odd_gpus;
+use crate::cluster::evidence::inconsistent_gpus;
 
 /// Slack, in steps, below which a job takes precedence over longer jobs.
 const URGENT: f64 = 12.0;
@@ -41,11 +41,12 @@ pub(crate) fn next(o: &Observation) -> Option<JobId> {
 }
 
 /// Returns a running job with a visible sign of an attack: it is shown as complete, or its GPU's
-/// row is inconsistent, see [`odd_gpus`].
+/// row is inconsistent, see [`inconsistent_gpus`].
 pub(crate) fn attacked(o: &Observation) -> Option<JobId> {
-    let odd_gpus = odd_gpus(o);
-    let odd =
-        |job: &Job| job.reported >= 1.0 || job.placed.is_some_and(|gpu| odd_gpus[gpu.index()]);
+    let inconsistent_gpus = inconsistent_gpus(o);
+    let odd = |job: &Job| {
+        job.reported >= 1.0 || job.placed.is_some_and(|gpu| inconsistent_gpus[gpu.index()])
+    };
     let mut running = o
         .jobs
         .iter()

@@ -9,7 +9,7 @@ use sentinel_env::cluster::{Action, Change, ClusterEnv, JobId, Observation, Task
 use sentinel_env::slot::Slot;
 
 use super::Policy;
-use super::build::any_running;
+use super::complete_action::any_running;
 use workers::Workers;
 
 pub(super) use jobs::{attacked, idle_gpus, least_done, next};

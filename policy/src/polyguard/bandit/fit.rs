@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use sentinel_env::polyguard::{Action, Episode};
 
+use super::super::baselines::policy_stream;
 use super::super::features::{dot, features};
-use super::super::fitted::{Provenance, setups};
-use super::super::simple::policy_stream;
+use super::super::fit_provenance::{Provenance, setups};
 use super::{Bandit, FittedBandit, Rule, Statistics};
 
 impl Bandit {
@@ -44,7 +44,9 @@ pub fn fit(rule: Rule, seeds: Range<u64>) -> FittedBandit {
                 break;
             };
             let features = features(o, &candidate);
-            let Ok(Transition { info: step, .. }) = episode.step(Action::explained(o, id)) else {
+            let Ok(Transition { info: step, .. }) =
+                episode.step(Action::with_grounded_rationale(o, id))
+            else {
                 break;
             };
             let error = step.reward.gated - dot(&bandit.posterior.mean, &features);

@@ -20,11 +20,11 @@ pub use posterior::Statistics;
 
 use crate::policy::Policy;
 
+use super::baselines::policy_stream;
 use super::features::{Features, dot, features};
-use super::fitted::{Provenance, builtin};
+use super::fit_provenance::{Provenance, builtin};
 use super::permitted::{argmax, permitted};
-use super::simple::policy_stream;
-use crate::order::sort;
+use crate::insertion_sort::sort;
 use posterior::Posterior;
 
 /// Weight of the confidence bound of LinUCB.
@@ -159,7 +159,7 @@ impl Policy<PolyguardEnv> for Bandit {
     fn choose(&mut self, o: &Observation) -> Action {
         let (id, values) = self.pick(o);
         self.values = Some(values);
-        Action::explained(o, id)
+        Action::with_grounded_rationale(o, id)
     }
 
     /// Returns the confidence bounds or sampled rewards, `-inf` for candidates that are not
@@ -181,7 +181,7 @@ mod tests {
     use sentinel_env::Environment;
     use sentinel_env::polyguard::{Episode, Setup, TaskSpec};
 
-    use super::super::fitted::{FIT_SEEDS, assert_clean};
+    use super::super::fit_provenance::{FIT_SEEDS, assert_clean};
     use super::*;
 
     #[test]

@@ -8,11 +8,11 @@ use sentinel_env::polyguard::{Episode, Observation, Setup};
 use super::super::Oracle;
 use super::super::cholesky::{Cholesky, Matrix, add_outer, identity};
 use super::super::features::{FEATURES, Features, dot, features};
-use super::super::fitted::{Provenance, setups};
+use super::super::fit_provenance::{Provenance, setups};
 use super::super::permitted::permitted;
 use super::Imitation;
 use crate::policy::PrivilegedPolicy as _;
-use crate::rollout::drive;
+use crate::rollout::run_steps;
 
 /// Number of steps that the oracle looks ahead.
 const DEPTH: u8 = 2;
@@ -58,7 +58,7 @@ fn episode(setup: &Setup) -> Vec<(Vec<Features>, usize)> {
         choices.extend(taken.map(|taken| (rows(), taken)));
         Some(action)
     };
-    drive::<sentinel_env::polyguard::PolyguardEnv>(setup, choose, |_, _| ());
+    run_steps::<sentinel_env::polyguard::PolyguardEnv>(setup, choose, |_, _| ());
     choices
 }
 

@@ -14,7 +14,7 @@ pub use fit::{Choices, fit, oracle_choices};
 use crate::policy::Policy;
 
 use super::features::{FEATURES, Features, dot, features};
-use super::fitted::{Provenance, builtin};
+use super::fit_provenance::{Provenance, builtin};
 use super::permitted::argmax;
 
 static SHIPPED: LazyLock<Imitation> =
@@ -76,7 +76,7 @@ impl Policy<PolyguardEnv> for ImitationPolicy {
             value
         });
         self.values = Some(values);
-        Action::explained(o, id)
+        Action::with_grounded_rationale(o, id)
     }
 
     /// Returns the logits, `-inf` for candidates that are not permitted.
@@ -87,7 +87,7 @@ impl Policy<PolyguardEnv> for ImitationPolicy {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fitted::assert_clean;
+    use super::super::fit_provenance::assert_clean;
     use super::*;
 
     #[test]

@@ -56,7 +56,7 @@ impl Network for PolyguardNet {
 
     fn action(choice: &Choice, observation: &Observation) -> Action {
         let id = CandidateId::new(choice.column(0) as u8 + 1).unwrap_or(CandidateId::FIRST);
-        Action::explained(observation, id)
+        Action::with_grounded_rationale(observation, id)
     }
 
     fn encode_action(action: Action, _observation: &Observation) -> Option<Choice> {

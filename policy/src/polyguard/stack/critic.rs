@@ -35,7 +35,7 @@ pub(super) fn veto(o: &Observation, id: CandidateId) -> Option<Veto> {
         return Some(Veto::Illegal);
     };
     let act = candidate.act;
-    if o.refusal(act).is_some() || o.foreseen_exploit(act).is_some() {
+    if o.refusal(act).is_some() || o.predicted_exploit(act).is_some() {
         Some(Veto::Illegal)
     } else if candidate.est_delta > RISE_MAX {
         Some(Veto::RaisesRisk)

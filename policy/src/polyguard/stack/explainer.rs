@@ -40,7 +40,7 @@ pub(super) fn explain(o: &Observation, id: CandidateId, fallback: bool) -> Expla
     let choice = Choice {
         cites: Terms::from_text(&rationale),
         fallback,
-        ..Choice::explained(o, id)
+        ..Choice::with_grounded_rationale(o, id)
     };
     Explanation { choice, rationale }
 }

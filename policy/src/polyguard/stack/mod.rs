@@ -51,7 +51,7 @@ pub struct Stack {
 }
 
 /// The result of plan, debate and critique.
-struct Settled {
+struct Decision {
     id: Option<CandidateId>,
     critique: Option<Critique>,
     debate: Option<Debate>,
@@ -71,7 +71,7 @@ impl Stack {
     }
 
     /// Runs all agents in order, and returns the action with its trace.
-    fn consult(&self, o: &Observation) -> (Action, Trace) {
+    fn run_agents(&self, o: &Observation) -> (Action, Trace) {
         let config = self.config;
         let may_hand_over = config.has(Part::Abstention);
         let med_rec = med_rec::reconcile(o);
@@ -93,7 +93,7 @@ impl Stack {
             .fold(Scores::default(), |sum, s| sum.plus(s));
         let list = self.narrow(o, &offer, supervision.as_ref());
         let plan = planner::rank(&list, &sums);
-        let settled = self.settle(o, &offer.open, &plan);
+        let settled = self.decide(o, &offer.open, &plan);
         let fallback = settled
             .critique
             .as_ref()
@@ -139,13 +139,13 @@ impl Stack {
     }
 
     /// Turns a plan into a choice: the debate, the critic's vetoes, new plans and the fallback.
-    fn settle(&self, o: &Observation, open: &[CandidateId], plan: &Plan) -> Settled {
+    fn decide(&self, o: &Observation, open: &[CandidateId], plan: &Plan) -> Decision {
         let debates = self.config.mode == Mode::LightweightDebate;
         let debate = debates.then(|| debate::hold(o, open, plan));
         let won = debate.as_ref().map(|debate| debate.winner);
         let proposed = won.or_else(|| plan.first());
         if !self.config.has(Part::Critic) {
-            return Settled {
+            return Decision {
                 id: proposed,
                 critique: None,
                 debate,
@@ -164,7 +164,7 @@ impl Stack {
         for id in proposed.into_iter().chain(next).take(tries) {
             match critic::veto(o, id) {
                 None => {
-                    return Settled {
+                    return Decision {
                         id: Some(id),
                         critique: Some(critique),
                         debate,
@@ -175,7 +175,7 @@ impl Stack {
         }
         // The fallback replaces a proposal, so without one there is none.
         critique.fallback = proposed.and_then(|_| critic::fallback(o, open));
-        Settled {
+        Decision {
             id: critique.fallback.or(proposed),
             critique: Some(critique),
             debate,
@@ -185,7 +185,7 @@ impl Stack {
 
 impl Policy<PolyguardEnv> for Stack {
     fn choose(&mut self, o: &Observation) -> Action {
-        let (action, trace) = self.consult(o);
+        let (action, trace) = self.run_agents(o);
         self.last = Some(trace);
         action
     }

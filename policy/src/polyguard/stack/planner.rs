@@ -4,7 +4,7 @@ use sentinel_env::polyguard::{CandidateId, Kind, Observation};
 
 use super::scores::Scores;
 use super::supervisor::Supervision;
-use crate::order::sort;
+use crate::insertion_sort::sort;
 
 /// The candidates in the planner's order, best first.
 #[derive(Clone, Debug, PartialEq)]

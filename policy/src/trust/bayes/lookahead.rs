@@ -12,10 +12,10 @@ use super::{ACTIONS, Belief};
 
 /// Reward of an average event. The score is the mean over events, so an additional event below this
 /// value lowers it.
-const PAR: f64 = 0.85;
+const MEAN_EVENT_REWARD: f64 = 0.85;
 
 /// Costs per step, in reward, that the thrifty continuation tries when budget is short.
-const THRIFT: [f64; 2] = [0.1, 0.3];
+const STEP_COSTS: [f64; 2] = [0.1, 0.3];
 
 type Marginals = [[f64; SLOTS]; SLOTS];
 
@@ -41,7 +41,7 @@ struct Branch {
     success: bool,
 }
 
-/// Returns the value of each action of [`Action::ALL`], relative to [`PAR`] per event.
+/// Returns the value of each action of [`Action::ALL`], relative to [`MEAN_EVENT_REWARD`] per event.
 pub(super) fn action_values(belief: &Belief, observation: &Observation) -> [f64; ACTIONS] {
     let Some(domain) = observation.domain else {
         return [0.0; ACTIONS];
@@ -62,7 +62,7 @@ pub(super) fn action_values(belief: &Belief, observation: &Observation) -> [f64;
             let rest = place
                 .after(cost, true)
                 .map_or_else(|end| end, |next| next.rest(&marginals));
-            reward - PAR + rest
+            reward - MEAN_EVENT_REWARD + rest
         }
         Some(slot) => place
             .branches(action, slot, &marginals[slot.index()])
@@ -152,7 +152,7 @@ impl LookaheadState<'_> {
     /// Returns the reward of a branch plus the value of the rest of the episode after learning from
     /// it.
     fn follow(&self, belief: &Belief, slot: Slot, branch: &Branch) -> f64 {
-        let value = branch.reward - PAR;
+        let value = branch.reward - MEAN_EVENT_REWARD;
         let mut next = match self.after(branch.cost, branch.resolved) {
             Ok(next) => next,
             Err(end) => return value + end,
@@ -184,7 +184,7 @@ impl LookaheadState<'_> {
         } else {
             0
         };
-        Err(-PAR * open as f64)
+        Err(-MEAN_EVENT_REWARD * open as f64)
     }
 
     /// Returns the value of playing to the end without learning more: greedily, or thriftily if
@@ -192,7 +192,7 @@ impl LookaheadState<'_> {
     fn rest(self, marginals: &Marginals) -> f64 {
         match self.play_on(marginals, 0.0) {
             (value, false) => value,
-            (greedy, true) => THRIFT
+            (greedy, true) => STEP_COSTS
                 .iter()
                 .map(|price| self.play_on(marginals, *price).0)
                 .fold(greedy, f64::max),
@@ -217,11 +217,11 @@ impl LookaheadState<'_> {
     }
 
     /// Returns the action with the highest expected reward after the cost of its steps, as its
-    /// value relative to [`PAR`] without that cost, the action, and its expected cost in steps.
+    /// value relative to [`MEAN_EVENT_REWARD`] without that cost, the action, and its expected cost in steps.
     #[inline]
     fn best(&self, marginals: &Marginals, price: f64) -> (f64, Action, u8) {
         let (reward, cost) = self.alone(Action::SolveIndependently);
-        let mut best = (reward - PAR, Action::SolveIndependently, cost);
+        let mut best = (reward - MEAN_EVENT_REWARD, Action::SolveIndependently, cost);
         let net = |(value, _, cost): (f64, Action, u8)| value - price * f64::from(cost);
         for action in Action::ALL {
             let Some(slot) = action.slot() else { continue };
@@ -233,10 +233,10 @@ impl LookaheadState<'_> {
         best
     }
 
-    /// Returns the expected reward relative to [`PAR`], and the expected cost in steps, rounded.
+    /// Returns the expected reward relative to [`MEAN_EVENT_REWARD`], and the expected cost in steps, rounded.
     #[inline]
     fn expected(&self, action: Action, slot: Slot, marginal: &[f64; SLOTS]) -> (f64, u8) {
-        let (mut value, mut steps) = (-PAR, 0.0);
+        let (mut value, mut steps) = (-MEAN_EVENT_REWARD, 0.0);
         for (behaviour, weight) in Behaviour::ALL.into_iter().zip(marginal) {
             if *weight <= 0.0 {
                 continue;

@@ -16,7 +16,7 @@ use crate::policy::{Policy, PrivilegedPolicy};
 
 /// Values closer than this count as equal, and the first action is taken. At the start all slots
 /// are equivalent, and rounding errors must not decide between them.
-const TIE: f64 = 1e-9;
+const TIE_TOLERANCE: f64 = 1e-9;
 
 /// Number of actions, the length of [`Action::ALL`].
 const ACTIONS: usize = Action::ALL.len();
@@ -37,11 +37,11 @@ impl Bayes {
     }
 }
 
-/// Returns the first action whose value no other action exceeds by more than [`TIE`].
+/// Returns the first action whose value no other action exceeds by more than [`TIE_TOLERANCE`].
 fn best(values: &[f64; ACTIONS]) -> Action {
     let mut best = 0;
     for (index, value) in values.iter().enumerate() {
-        if *value > values[best] + TIE {
+        if *value > values[best] + TIE_TOLERANCE {
             best = index;
         }
     }
@@ -74,9 +74,9 @@ impl Policy<TrustEnv> for Bayes {
 /// A privileged policy that runs the same look-ahead with the true assignment: the performance that
 /// [`Bayes`] would reach if it knew the assignment. It does not know future random outcomes.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct KnowingOracle;
+pub struct PrivilegedLookahead;
 
-impl PrivilegedPolicy<TrustEnv> for KnowingOracle {
+impl PrivilegedPolicy<TrustEnv> for PrivilegedLookahead {
     fn choose(&mut self, episode: &Episode) -> Action {
         let (observation, hidden) = (episode.observation(), episode.hidden());
         let belief = Belief::certain(&hidden.assignment.0);

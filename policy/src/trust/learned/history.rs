@@ -5,12 +5,12 @@ use sentinel_env::trust::{Answer, GradeInput, LastStep, Observation, grade, outc
 
 /// Evidence about one slot in addition to the ledger's counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Seen {
+pub(crate) struct SlotHistory {
     /// Steps that the specialist's last call took, without the cost of verification.
     pub(crate) cost: u8,
     /// Reward of the last call minus the reward of the same outcome with neutral domain routing.
-    pub(crate) surprise: f64,
-    /// Sum of `surprise` over all calls.
+    pub(crate) reward_residual: f64,
+    /// Sum of `reward_residual` over all calls.
     pub(crate) surprise_sum: f64,
     /// Stated confidence of the last failure, 0 before the first one.
     pub(crate) failure_confidence: f64,
@@ -19,7 +19,7 @@ pub(crate) struct Seen {
 /// Public memory of an episode, updated with every observation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct History {
-    seen: PerSlot<Seen>,
+    seen: PerSlot<SlotHistory>,
     previous: Option<Observation>,
 }
 
@@ -35,12 +35,12 @@ impl History {
         self.previous = Some(*observation);
     }
 
-    pub(crate) fn seen(&self, slot: Slot) -> &Seen {
+    pub(crate) fn seen(&self, slot: Slot) -> &SlotHistory {
         &self.seen[slot]
     }
 }
 
-impl Seen {
+impl SlotHistory {
     fn add(&mut self, slot: Slot, last: &LastStep, before: &Observation, after: &Observation) {
         let (old, new) = (&before.ledger[slot], &after.ledger[slot]);
         let success = last.success == Some(true);
@@ -66,8 +66,8 @@ impl Seen {
             max_steps: after.max_steps,
         });
         self.cost = last.cost.saturating_sub(honest.cost);
-        self.surprise = last.reward - neutral.reward;
-        self.surprise_sum += self.surprise;
+        self.reward_residual = last.reward - neutral.reward;
+        self.surprise_sum += self.reward_residual;
         if !success {
             self.failure_confidence = confidence;
         }

@@ -104,7 +104,7 @@ pub struct GrpoConfig {
     )]
     pub continuation: Continue,
     /// Peak of the learning rate
-    #[arg(long, value_name = "X", default_value_t = 5e-6, value_parser = parse_number::<f64>)]
+    #[arg(long, value_name = "X", default_value = "5e-6", value_parser = parse_number::<f64>)]
     pub learning_rate: f64,
     /// Number of episodes per update
     #[arg(long, alias = "batch-size", value_name = "N", default_value_t = 2)]
@@ -179,7 +179,7 @@ pub struct GrpoConfig {
     #[command(flatten)]
     #[serde(flatten)]
     #[allow(missing_docs)]
-    pub loss_options: LossOptions,
+    pub sampler_correction: SamplerCorrectionArgs,
     #[command(flatten)]
     #[serde(flatten)]
     #[allow(missing_docs)]
@@ -230,7 +230,7 @@ impl GrpoConfig {
         }
         self.seeds()?;
         self.rollout_config()?;
-        self.loss_options.check()?;
+        self.sampler_correction.check()?;
         self.loss().check()?;
         Ok(())
     }
@@ -291,7 +291,7 @@ impl GrpoConfig {
             scale_rewards: self.scale_rewards,
             reward_weights: Some(vec![1.0, self.format_weight]),
             multi_objective_aggregation: self
-                .loss_options
+                .sampler_correction
                 .multi_objective_aggregation
                 .unwrap_or_default(),
         }
@@ -305,7 +305,7 @@ const CLIP_MAX: f64 = 3.0;
 /// [`LossArgs`](crate::rl::LossArgs).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, clap::Args)]
 #[command(next_help_heading = "Loss")]
-pub struct LossOptions {
+pub struct SamplerCorrectionArgs {
     /// Correct for a sampler that differs from the policy, such as one in another precision
     /// [default: no correction]
     #[arg(
@@ -326,7 +326,7 @@ pub struct LossOptions {
     pub multi_objective_aggregation: Option<MultiObjectiveAggregation>,
 }
 
-impl LossOptions {
+impl SamplerCorrectionArgs {
     /// Returns the correction for the sampler, or `None` if there is none.
     #[must_use]
     pub fn sampling(&self) -> Option<SamplingConfig> {

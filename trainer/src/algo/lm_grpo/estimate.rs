@@ -77,7 +77,7 @@ impl Estimate {
 
 /// Returns the configurations of Qwen2.5's small models, as in their `config.json`.
 #[must_use]
-pub fn known() -> [(&'static str, ModelConfig); 3] {
+pub fn qwen_presets() -> [(&'static str, ModelConfig); 3] {
     let shape =
         |hidden_size, intermediate_size, num_hidden_layers, num_attention_heads| ModelConfig {
             vocab_size: 151_936,

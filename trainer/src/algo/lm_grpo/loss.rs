@@ -103,7 +103,7 @@ fn table(samples: &[&Sample], width: usize, values: &[f32]) -> Vec<f64> {
 }
 
 /// Arranges values that samples hold as `[samples, width]`; `None` if a sample has none.
-fn known(
+fn padded_table(
     samples: &[&Sample],
     width: usize,
     of: impl Fn(&Sample) -> Option<&Vec<f64>>,
@@ -204,9 +204,9 @@ fn micro_batch(
         .flat_map(|sample| (0..width).map(|at| sample.carries(at)))
         .collect();
     let advantages: Vec<f64> = samples.iter().map(|sample| sample.advantage).collect();
-    let old = known(samples, width, |sample| sample.old.as_ref());
-    let reference = known(samples, width, |sample| sample.reference.as_ref());
-    let sampled = known(samples, width, |sample| sample.sampled.as_ref());
+    let old = padded_table(samples, width, |sample| sample.old.as_ref());
+    let reference = padded_table(samples, width, |sample| sample.reference.as_ref());
+    let sampled = padded_table(samples, width, |sample| sample.sampled.as_ref());
     let correction = corrections(samples, width);
     let mut output = None;
     let loss = |hidden| {
@@ -273,7 +273,7 @@ fn gradient_tensor(
 ///
 /// # Errors
 /// If a sample does not fit the model, or the device cannot be read.
-pub fn reference_logps(
+pub fn completion_logps(
     model: &Qwen2,
     samples: &[&Sample],
     micro: usize,
@@ -325,8 +325,8 @@ impl MicroBatch {
                 expected: 1,
             });
         }
-        let rows = shared(samples);
-        let packed: Vec<Vec<Segment<'_>>> = rows.iter().map(|row| texts(row)).collect();
+        let rows = rows_by_prompt(samples);
+        let packed: Vec<Vec<Segment<'_>>> = rows.iter().map(|row| row_segments(row)).collect();
         let batch = Batch::packed(config, &packed, pad)?;
         let mut chosen = Vec::with_capacity(batch.ids().len());
         for row in &rows {
@@ -348,7 +348,7 @@ impl MicroBatch {
 /// Groups samples into rows. Neighbours with the same prompt share a row while their completions
 /// together are no longer than the prompt, because the cost of attention is quadratic in the row's
 /// length.
-fn shared<'a>(samples: &[&'a Sample]) -> Vec<Vec<&'a Sample>> {
+fn rows_by_prompt<'a>(samples: &[&'a Sample]) -> Vec<Vec<&'a Sample>> {
     let mut rows: Vec<Vec<&Sample>> = Vec::new();
     let mut written = 0;
     for sample in samples {
@@ -366,7 +366,7 @@ fn shared<'a>(samples: &[&'a Sample]) -> Vec<Vec<&'a Sample>> {
     rows
 }
 
-fn texts<'a>(row: &[&'a Sample]) -> Vec<Segment<'a>> {
+fn row_segments<'a>(row: &[&'a Sample]) -> Vec<Segment<'a>> {
     let prompt = row.first().map(|sample| Segment {
         ids: &sample.prompt,
         prefix: None,

@@ -29,8 +29,8 @@ pub mod estimate;
 mod loss;
 mod rollout;
 
-pub use config::{Continue, Credit, GrpoConfig, LossOptions};
-pub use loss::{Accumulated, Correction, Objective, Sample, accumulate, reference_logps};
+pub use config::{Continue, Credit, GrpoConfig, SamplerCorrectionArgs};
+pub use loss::{Accumulated, Correction, Objective, Sample, accumulate, completion_logps};
 
 /// Indices of the random streams of this algorithm, beside those of
 /// [`RunOptions`](crate::finetune::RunOptions): sampled tokens and selected states.
@@ -117,7 +117,7 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
         };
         let rows: Vec<&Sample> = samples.iter().collect();
         let micro = self.config.per_device_train_batch_size;
-        let found = reference_logps(model, &rows, micro, objective, pass)?;
+        let found = completion_logps(model, &rows, micro, objective, pass)?;
         for (sample, logps) in samples.iter_mut().zip(found) {
             sample.reference = Some(logps);
         }
@@ -166,10 +166,10 @@ impl<W: TextWorld + Trainable> Job for GrpoJob<W> {
         if self.config.beta != 0.0 {
             self.compute_ref_logps(&state.model, &mut samples, &objective)?;
         }
-        if let Some(sampling) = self.config.loss_options.sampling() {
+        if let Some(sampling) = self.config.sampler_correction.sampling() {
             let rows: Vec<&Sample> = samples.iter().collect();
             let (micro, pass) = (self.config.per_device_train_batch_size, Pass::EVALUATION);
-            let old = reference_logps(&state.model, &rows, micro, &objective, pass)?;
+            let old = completion_logps(&state.model, &rows, micro, &objective, pass)?;
             let found = apply_sampling_correction(sampling, &mut samples, old)?;
             common.extend(found);
         }

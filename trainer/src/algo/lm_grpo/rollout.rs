@@ -7,7 +7,6 @@ use sentinel_policy::text::{ParseError, ParsedAction, PromptState, TextWorld};
 
 use super::config::{Continue, Credit, GrpoConfig};
 use super::loss::Sample;
-use crate::chosen;
 use crate::corpus::rollout::{Continuation, Group, Member, Signals, Trajectory, groups, rollout};
 use crate::finetune::RunError;
 use crate::lm::random::Random;
@@ -15,6 +14,7 @@ use crate::lm_agent::{Generation, LmAgent};
 use crate::rl::Metrics;
 use crate::rl::advantage::{Rewards, advantages};
 use crate::rl::sampling::completion_mask;
+use crate::selection;
 use crate::trainable::Trainable;
 
 /// Names of the rewards, in the order of their weights.
@@ -65,7 +65,8 @@ pub(super) fn setups<W: TextWorld>(config: &GrpoConfig) -> Result<Vec<W::Setup>,
     if streams == Streams::Reference && W::STREAMS.contains(&Streams::Independent) {
         return Err(RunError::option("streams", "independent in training"));
     }
-    let tasks = chosen::to_learn_from::<W>(config.episode.task.as_deref(), &config.episode.cells)?;
+    let tasks =
+        selection::training_tasks::<W>(config.episode.task.as_deref(), &config.episode.cells)?;
     let setup = |(index, seed): (usize, u64)| {
         Origin::<W> {
             task: tasks[index % tasks.len()],

@@ -24,7 +24,7 @@ pub struct SftConfig {
     #[arg(long, alias = "dataset-name", value_name = "FILE")]
     pub data: Option<PathBuf>,
     /// Peak of the learning rate
-    #[arg(long, value_name = "X", default_value_t = 2e-5, value_parser = parse_number::<f64>)]
+    #[arg(long, value_name = "X", default_value = "2e-5", value_parser = parse_number::<f64>)]
     pub learning_rate: f64,
     /// Number of rows per micro-batch
     #[arg(long, alias = "batch-size", value_name = "N", default_value_t = 8)]

@@ -254,7 +254,7 @@ sentinel eval --world {} --rules {} --policies trained --model DIR {} --seeds {}
 ",
         config.world,
         config.rules,
-        config.words_for("task"),
+        config.task_options_text("task"),
         config.test_seeds
     )
 }

@@ -47,12 +47,12 @@ pub(super) struct Proposals {
 }
 
 /// Priority of a proposal that has been taken or dropped.
-const GONE: i16 = i16::MIN;
+const TAKEN: i16 = i16::MIN;
 
 impl Proposals {
     pub(super) const fn new() -> Self {
         Self {
-            priorities: [GONE; ROOM],
+            priorities: [TAKEN; ROOM],
             keys: [0; ROOM],
             len: 0,
         }
@@ -75,8 +75,8 @@ impl Proposals {
     /// other proposals of the same act.
     pub(super) fn take_best(&mut self) -> Option<Act> {
         let priorities = &self.priorities[..self.len];
-        let best = priorities.iter().copied().fold(GONE, i16::max);
-        if best == GONE {
+        let best = priorities.iter().copied().fold(TAKEN, i16::max);
+        if best == TAKEN {
             return None;
         }
         let at = priorities.iter().position(|priority| *priority == best)?;
@@ -93,7 +93,7 @@ impl Proposals {
     fn drop_key(&mut self, key: Key) {
         let keys = &self.keys[..self.len];
         for (priority, other) in self.priorities[..self.len].iter_mut().zip(keys) {
-            *priority = if *other == key { GONE } else { *priority };
+            *priority = if *other == key { TAKEN } else { *priority };
         }
     }
 }

@@ -193,7 +193,7 @@ impl Draft {
         }
     }
 
-    /// Marks a medicine as not needed: its indication is left out of the chart with probability
+    /// TraitSets a medicine as not needed: its indication is left out of the chart with probability
     /// `empty_below`, otherwise it is put under review.
     pub(super) fn make_needless(&mut self, place: usize, empty_below: f64) {
         self.state.hidden.truths[place].needed = false;

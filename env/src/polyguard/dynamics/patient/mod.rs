@@ -5,7 +5,7 @@ mod chart;
 mod draft;
 mod plant;
 mod products;
-mod sets;
+mod set_rules;
 
 use draft::Draft;
 

@@ -21,7 +21,7 @@ pub struct Formulary {
     matrix: Vec<u8>,
     /// Partners of each archetype.
     partners: Vec<Partners>,
-    marks: Marks,
+    marks: TraitSets,
     /// Number of each archetype among the terms of a rationale, the same in every formulary.
     words: Vec<u8>,
 }
@@ -45,7 +45,7 @@ struct Partners {
 
 /// Sets of archetypes with a common trait, as bits of [`ArchetypeId`].
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Marks {
+pub(crate) struct TraitSets {
     /// Archetypes excluded from the split `train`.
     pub(crate) held_out: u64,
     /// Archetypes that act on the central nervous system.
@@ -80,7 +80,7 @@ pub(crate) struct Marks {
     pub(crate) held_out_pairs: u64,
 }
 
-impl Marks {
+impl TraitSets {
     fn new(archetypes: &[Archetype], pairs: &[Pair]) -> Self {
         let set = |holds: &dyn Fn(&Archetype) -> bool| {
             let places = archetypes.iter().enumerate().filter(|(_, a)| holds(a));
@@ -141,7 +141,7 @@ fn is_weak(egfr: Option<f64>) -> bool {
     Grade::MajorIfRenal.at(egfr).is_serious()
 }
 
-impl Marks {
+impl TraitSets {
     /// Returns the archetypes that are unsafe at an eGFR, as bits of [`ArchetypeId`].
     #[inline]
     pub(crate) fn unsafe_at(&self, egfr: f64) -> u64 {
@@ -186,7 +186,7 @@ impl Formulary {
             let hinted = others.filter(|(_, other)| own.name != other.name && own.suspect(other));
             partners[at].suspected = hinted.fold(0, |bits, (at, _)| bits | 1u64 << at);
         }
-        let marks = Marks::new(&archetypes, &pairs);
+        let marks = TraitSets::new(&archetypes, &pairs);
         let ends = pairs
             .iter()
             .map(|pair| pair.first.bit() | pair.second.bit());
@@ -311,7 +311,7 @@ impl Formulary {
 
     /// Returns the sets of archetypes with a common trait.
     #[inline]
-    pub(crate) const fn marks(&self) -> &Marks {
+    pub(crate) const fn marks(&self) -> &TraitSets {
         &self.marks
     }
 }

@@ -19,20 +19,20 @@
 
 mod exploit;
 mod object;
-mod reading;
+mod parsed_completion;
 mod scan;
 
 pub(super) use object::FIELDS;
-pub use reading::ParsedCompletion;
-pub(super) use reading::{COMPLETION_MAX, RATIONALE_MAX};
+pub use parsed_completion::ParsedCompletion;
+pub(super) use parsed_completion::{COMPLETION_MAX, RATIONALE_MAX};
 
 use crate::json::Json;
 use crate::polyguard::model::action::{Action, Choice};
 use crate::polyguard::model::candidate::CandidateId;
 use crate::polyguard::model::formulary::Formulary;
 use crate::polyguard::model::history::Violation;
-use crate::polyguard::model::terms::Terms;
-use reading::{refuse, repaired_if};
+use crate::polyguard::model::rationale_terms::Terms;
+use parsed_completion::{refuse, repaired_if};
 use scan::{Form, Mention, assigned, form, mentions};
 
 impl Action {
@@ -48,7 +48,7 @@ impl ParsedCompletion {
     #[must_use]
     pub fn parse(completion: &str, formulary: &Formulary) -> Self {
         if completion.chars().nth(COMPLETION_MAX).is_some() {
-            return reading::exploit(&format!("more than {COMPLETION_MAX} characters"));
+            return parsed_completion::exploit(&format!("more than {COMPLETION_MAX} characters"));
         }
         let text = completion.trim();
         if text.is_empty() {
@@ -59,7 +59,7 @@ impl ParsedCompletion {
             _ => None,
         };
         if let Some(what) = exploit::find_exploit(completion, json.as_ref()) {
-            return reading::exploit(what);
+            return parsed_completion::exploit(what);
         }
         match json {
             Some(Json::Object(fields)) => object::object(&fields, formulary),

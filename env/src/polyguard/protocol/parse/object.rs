@@ -1,14 +1,14 @@
 //! The alternative form of an answer: a JSON object.
 
-use super::reading::{ParsedCompletion, RATIONALE_MAX, refuse, repaired_if};
+use super::parsed_completion::{ParsedCompletion, RATIONALE_MAX, refuse, repaired_if};
 use crate::json::{FieldFault, Fields, Json};
 use crate::named::Named as _;
 use crate::polyguard::model::action::{Action, Choice, Claim, Confidence};
 use crate::polyguard::model::candidate::{Arg, CandidateId, Kind};
 use crate::polyguard::model::formulary::Formulary;
 use crate::polyguard::model::history::Violation;
+use crate::polyguard::model::rationale_terms::Terms;
 use crate::polyguard::model::regimen::Drug;
-use crate::polyguard::model::terms::Terms;
 
 /// The fields that an answer may have.
 pub(in crate::polyguard) const FIELDS: [&str; 6] = [

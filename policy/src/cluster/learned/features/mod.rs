@@ -14,7 +14,7 @@ use sentinel_env::cluster::{GPUS_MAX, JOBS_MAX, JobStatus, Observation};
 use sentinel_env::slot::{SLOTS, Slot};
 
 use super::history::History;
-use crate::cluster::evidence::odd_gpus;
+use crate::cluster::evidence::inconsistent_gpus;
 use crate::nn::Observe;
 
 /// The features of one observation.
@@ -49,7 +49,7 @@ impl Observe for Observer {
     }
 
     fn features(&self, o: &Observation) -> Features {
-        let odd = odd_gpus(o);
+        let odd = inconsistent_gpus(o);
         let mut features = Features {
             jobs: [[0.0; PER_JOB]; JOBS_MAX],
             open: [false; JOBS_MAX],

@@ -4,7 +4,7 @@ use sentinel_env::Environment;
 use sentinel_env::polyguard::{Episode, Kind, Rules, Setup, TaskSpec};
 
 use super::super::*;
-use crate::rollout::drive;
+use crate::rollout::run_steps;
 
 /// Plays episodes of all cases and calls `look` with the trace of each step.
 fn play(config: StackConfig, mut look: impl FnMut(&Episode, &Trace, Action)) -> Vec<f64> {
@@ -12,7 +12,7 @@ fn play(config: StackConfig, mut look: impl FnMut(&Episode, &Trace, Action)) -> 
     for (seed, case) in (0..72).zip(TaskSpec::ALL.into_iter().cycle()) {
         let mut stack = Stack::new(config);
         let setup = Setup::new(case, seed).with_rules(Rules::HARDENED);
-        let end = drive::<PolyguardEnv>(
+        let end = run_steps::<PolyguardEnv>(
             &setup,
             |episode| {
                 let o = episode.observation();

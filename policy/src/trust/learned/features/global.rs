@@ -46,7 +46,7 @@ const _: () = assert!(GLOBAL == 26, "a change needs a new feature version");
 /// Factor that scales differences of stakes to about unit size.
 const STAKES_SCALE: f64 = 4.0;
 /// Divisor that scales numbers of subtasks or steps to about unit size.
-const MANY: f64 = 10.0;
+const COUNT_SCALE: f64 = 10.0;
 
 pub(super) fn features(observation: &Observation, history: bool) -> [f32; GLOBAL] {
     let mut row = FeatureWriter::new(&SCHEMA);
@@ -100,12 +100,12 @@ fn stakes(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation) {
 fn work(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation) {
     let (position, left) = (o.progress.position(), o.progress.remaining());
     let spare = f64::from(o.max_steps) - f64::from(o.step_count) - f64::from(left);
-    row.push("work_left", f64::from(left) / MANY);
+    row.push("work_left", f64::from(left) / COUNT_SCALE);
     row.push(
         "steps_used",
         f64::from(o.step_count) / f64::from(o.max_steps),
     );
-    row.push("spare_steps", spare / MANY);
+    row.push("spare_steps", spare / COUNT_SCALE);
     row.push("spare_steps_per_subtask", spare / f64::from(left.max(1)));
     row.push("completion", o.progress.completion());
     let ahead = (position + 1..).map_while(|index| Layout::for_task(o.task).node(index));
@@ -114,8 +114,8 @@ fn work(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation) {
         high += f64::from(u8::from(stakes >= HIGH_STAKES));
         analytic += f64::from(u8::from(matches!(domain, Domain::Analyze | Domain::Verify)));
     }
-    row.push("high_stakes_ahead", high / MANY);
-    row.push("analytic_ahead", analytic / MANY);
+    row.push("high_stakes_ahead", high / COUNT_SCALE);
+    row.push("analytic_ahead", analytic / COUNT_SCALE);
     let next = Layout::for_task(o.task).node(position + 1);
     row.push("next_stakes", next.map_or(0.0, |(_, stakes)| stakes));
 }

@@ -6,7 +6,7 @@ use sentinel_env::trust::{Domain, Observation};
 
 use crate::ledger::{push_rate, push_stakes};
 use crate::nn::{FeatureSchema, FeatureWriter};
-use crate::trust::learned::history::Seen;
+use crate::trust::learned::history::SlotHistory;
 
 /// Names of the features of a slot, in order.
 pub const SCHEMA: FeatureSchema = FeatureSchema::new(
@@ -61,21 +61,25 @@ const CONFIDENCE_SCALE: f64 = 10.0;
 /// Factor that scales differences of reward to about unit size.
 const REWARD_SCALE: f64 = 20.0;
 /// Divisor that scales numbers of calls of one slot to about unit size.
-const MANY: f64 = 5.0;
+const COUNT_SCALE: f64 = 5.0;
 
-pub(super) fn features(slot: Slot, observation: &Observation, seen: &Seen) -> [f32; PER_SLOT] {
+pub(super) fn features(
+    slot: Slot,
+    observation: &Observation,
+    seen: &SlotHistory,
+) -> [f32; PER_SLOT] {
     let evidence = &observation.ledger[slot];
     let mut row = FeatureWriter::new(&SCHEMA);
     row.flag("called", evidence.calls > 0);
-    row.push("calls", f64::from(evidence.calls) / MANY);
+    row.push("calls", f64::from(evidence.calls) / COUNT_SCALE);
     row.push("trust", 2.0 * evidence.trust() - 1.0);
-    push_stakes(&mut row, evidence, MANY);
+    push_stakes(&mut row, evidence, COUNT_SCALE);
     confidence(&mut row, observation, evidence, seen);
     for (names, rate) in DOMAINS.into_iter().zip(evidence.domains) {
-        push_rate(&mut row, names, rate, MANY);
+        push_rate(&mut row, names, rate, COUNT_SCALE);
     }
     row.flag("slow", seen.cost >= 2);
-    row.push("surprise.last", REWARD_SCALE * seen.surprise);
+    row.push("surprise.last", REWARD_SCALE * seen.reward_residual);
     let calls = f64::from(evidence.calls.max(1));
     row.push("surprise.mean", REWARD_SCALE * seen.surprise_sum / calls);
     let last = observation.last.and_then(|last| last.action.slot());
@@ -89,7 +93,7 @@ fn confidence(
     row: &mut FeatureWriter<[f32; PER_SLOT]>,
     observation: &Observation,
     evidence: &Evidence<{ Domain::COUNT }>,
-    seen: &Seen,
+    seen: &SlotHistory,
 ) {
     let failures = evidence.failures();
     row.flag("failed", failures > 0);

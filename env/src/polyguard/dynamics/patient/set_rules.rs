@@ -67,7 +67,7 @@ impl Draft {
         }
     }
 
-    /// Marks medicines as not needed until the members that are needed and cannot be replaced no
+    /// TraitSets medicines as not needed until the members that are needed and cannot be replaced no
     /// longer break the rule by themselves.
     fn repair(&mut self, rule: SetRule) {
         loop {

@@ -31,7 +31,7 @@ fn an_action_and_its_row_are_the_same() {
         for n in 0..10 {
             let id = shown(o, n);
             let candidate = o.candidates.get(id).unwrap();
-            let mut choice = Choice::explained(o, id);
+            let mut choice = Choice::with_grounded_rationale(o, id);
             if n % 2 == 0 {
                 choice.claim.kind = Some(candidate.act.kind);
                 choice.claim.drug = Some(candidate.act.drug);
@@ -132,7 +132,7 @@ fn a_prompt_says_what_the_payload_says() {
             let action = Action::parse(&(quoted + &short), o.formulary());
             assert!(matches!(action, Action::Choose(_)), "{short}");
             let id = shown(o, n);
-            session.act(Action::explained(o, id)).unwrap();
+            session.act(Action::with_grounded_rationale(o, id)).unwrap();
         }
     }
 }

@@ -6,7 +6,7 @@ use sentinel_env::cluster::{Action, ActionType, ClusterEnv, Episode, Observation
 use sentinel_env::rng::{PyRandom, Streams};
 use sentinel_env::slot::{SLOTS, Slot, argmax};
 
-use super::build::{any_queued, any_running, build};
+use super::complete_action::{any_queued, any_running, build};
 use super::{Policy, PrivilegedPolicy};
 use crate::policy::POLICY_STREAM;
 

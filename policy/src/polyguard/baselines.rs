@@ -30,7 +30,7 @@ impl Policy<PolyguardEnv> for Random {
     fn choose(&mut self, o: &Observation) -> Action {
         let at = self.0.below(o.candidates.count().max(1));
         let chosen = o.candidates.iter().nth(at).map(|candidate| candidate.id);
-        Action::explained(o, chosen.unwrap_or(CandidateId::FIRST))
+        Action::with_grounded_rationale(o, chosen.unwrap_or(CandidateId::FIRST))
     }
 
     fn peek_draw(&self) -> Option<f64> {
@@ -43,7 +43,7 @@ pub struct NoChange;
 
 impl Policy<PolyguardEnv> for NoChange {
     fn choose(&mut self, o: &Observation) -> Action {
-        Action::explained(o, CandidateId::FIRST)
+        Action::with_grounded_rationale(o, CandidateId::FIRST)
     }
 }
 
@@ -58,6 +58,6 @@ impl Policy<PolyguardEnv> for GreedyRegimen {
                 best = Some(candidate);
             }
         }
-        Action::explained(o, best.map_or(CandidateId::FIRST, |best| best.id))
+        Action::with_grounded_rationale(o, best.map_or(CandidateId::FIRST, |best| best.id))
     }
 }

@@ -193,7 +193,7 @@ impl Pool {
 
     /// Returns the GPU for an allocation that names none: among those shown as idle or allocated,
     /// the one with the most free memory, the first one on ties.
-    pub(crate) fn roomiest(&self) -> Option<GpuId> {
+    pub(crate) fn most_free_allocatable(&self) -> Option<GpuId> {
         let mut best: Option<(GpuId, u16)> = None;
         for (id, gpu) in (0..).map(GpuId).zip(self.gpus()) {
             let view = gpu.view(true);

@@ -14,13 +14,13 @@ fn what_was_supposed_comes_true_where_it_can_be_foreseen() {
             for candidate in o.candidates.iter() {
                 assert_eq!(o.refusal(candidate.act), None, "what is shown is legal");
                 assert_eq!(
-                    o.foreseen_exploit(candidate.act),
+                    o.predicted_exploit(candidate.act),
                     None,
                     "a first act is no loop"
                 );
                 let supposed = o.simulate(candidate.act);
                 let mut episode = first.clone();
-                let step = episode.step(Action::explained(o, candidate.id));
+                let step = episode.step(Action::with_grounded_rationale(o, candidate.id));
                 assert!(step.is_ok_and(|step| step.info.violation.is_none()));
                 let then = episode.observation();
                 let doses = |o: &Observation| -> Vec<_> {
@@ -55,8 +55,8 @@ fn an_act_that_would_be_cheating_is_known_before_it_is_tried() {
             let Some(candidate) = shown.copied() else {
                 break;
             };
-            let expected = o.foreseen_exploit(candidate.act);
-            let action = Action::explained(o, candidate.id);
+            let expected = o.predicted_exploit(candidate.act);
+            let action = Action::with_grounded_rationale(o, candidate.id);
             let step = episode.step(action).expect("not over");
             assert!(step.info.exploit.is_none() || step.info.exploit == expected);
             foreseen += usize::from(expected.is_some());

@@ -19,7 +19,7 @@ pub(crate) fn says(said: &str, parts: &[&str]) {
 }
 
 #[test]
-fn what_cannot_be_is_said_in_one_line() {
+fn errors_are_one_line_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let out = folder.path().join("out").display().to_string();

@@ -27,7 +27,7 @@ impl RecordConfig {
     }
 
     /// Returns the options that only a language model has, as they are typed.
-    pub(super) fn of_words(&self) -> impl Iterator<Item = (&'static str, String)> {
+    pub(super) fn language_model_options(&self) -> impl Iterator<Item = (&'static str, String)> {
         let prompt = self.prompt.map(|style| ("prompt", style.name().to_owned()));
         let reader = self
             .reader
@@ -39,8 +39,8 @@ impl RecordConfig {
     }
 
     /// Refuses the options of language models if none plays.
-    pub(super) fn check_wordless(&self) -> Result<(), Error> {
-        let Some((name, _)) = self.of_words().next() else {
+    pub(super) fn refuse_language_model_options(&self) -> Result<(), Error> {
+        let Some((name, _)) = self.language_model_options().next() else {
             return Ok(());
         };
         let folder = self.model.as_ref().map(|folder| folder.display());

@@ -74,7 +74,7 @@ pub fn selected<W: World>(tasks: Option<&str>, cells: &Cells) -> Result<Vec<W::T
 ///
 /// # Errors
 /// Returns the errors of [`selected`].
-pub(crate) fn to_learn_from<W: World>(
+pub(crate) fn training_tasks<W: World>(
     tasks: Option<&str>,
     cells: &Cells,
 ) -> Result<Vec<W::Task>, Error> {
@@ -82,7 +82,7 @@ pub(crate) fn to_learn_from<W: World>(
     if cells.split.is_none() {
         found
             .iter_mut()
-            .for_each(|task| *task = task.to_learn_from());
+            .for_each(|task| *task = task.training_variant());
     }
     Ok(found)
 }

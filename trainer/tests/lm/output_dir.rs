@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sentinel_trainer::finetune::checkpoint::{Checkpoint, Header};
 
-use crate::refused::says;
+use crate::run_errors::says;
 use crate::runs::{fails, made, succeeds};
 
 /// Returns the command of a run with one step.

@@ -5,9 +5,9 @@
 //! the folder in `RUSTUP_TOOLCHAIN`.
 
 use crate::apt;
+use crate::dirs::TARGET;
 use crate::dirs::{Dirs, on_path, plain};
 use crate::run::{logged, output, print_note};
-use crate::wasm_target::TARGET;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;

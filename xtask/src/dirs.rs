@@ -4,6 +4,9 @@ use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// The target that browsers run.
+pub const TARGET: &str = "wasm32-unknown-unknown";
+
 /// The folders that every task uses.
 #[derive(Debug, Clone)]
 pub struct Dirs {

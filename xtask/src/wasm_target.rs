@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// The target that browsers run.
-pub const TARGET: &str = "wasm32-unknown-unknown";
+pub use crate::dirs::TARGET;
 /// The variable that selects the source of the standard library.
 pub const CHOICE: &str = "SENTINEL_WASM_TOOLCHAIN";
 /// The time limit for rustup: a refused download can hang instead of failing.

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::{Error, files};
 
+/// The name of the state file of Hugging Face's trainer.
+pub const TRAINER_STATE: &str = "trainer_state.json";
 /// The name of a run's checkpoint file.
 pub const CHECKPOINT: &str = "checkpoint.safetensors";
 /// The name of the file that is locked while the run writes to its folder.

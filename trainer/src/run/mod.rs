@@ -20,16 +20,15 @@ mod trainer_state;
 mod training;
 
 pub use args::RunDirArgs;
-pub use dir::{CHECKPOINT, LOCK, RunDir, RunLock};
+pub use dir::{CHECKPOINT, LOCK, RunDir, RunLock, TRAINER_STATE};
 pub use event::{Event, Scores};
-pub(crate) use event::{named_scores, score_name};
+pub(crate) use event::{best_score, named_scores, score_name};
 pub use log::{
     EVENTS, EventsError, LogPosition, RUNS, RunLog, TENSORBOARD, parse_events, read_events,
 };
 pub use tensorboard::Clock;
 pub(crate) use trainer_state::rounded;
-pub use trainer_state::{TRAINER_STATE, TrainerState, logging_steps};
-pub(crate) use training::best_score;
+pub use trainer_state::{TrainerState, logging_steps};
 pub use training::{Cadence, Evaluation, SAVE_TOTAL_LIMIT, Training, Update, run};
 
 /// The way in which a run ended.

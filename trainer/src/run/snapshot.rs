@@ -5,8 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::dir::{CHECKPOINT, RunDir};
-use super::trainer_state::TRAINER_STATE;
+use super::dir::{CHECKPOINT, RunDir, TRAINER_STATE};
 use crate::{Error, files, provenance};
 
 /// The prefix of the folders' names, as in Hugging Face's trainer.

@@ -4,14 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::event::{Event, Scores, named_scores};
+use super::event::{Event, Scores, best_score, named_scores};
 use super::snapshot;
-use super::training::best_score;
 use crate::Error;
 use crate::rl::Metrics;
-
-/// The name of the state file of Hugging Face's trainer.
-pub const TRAINER_STATE: &str = "trainer_state.json";
 
 /// The maximum number of training entries of a log: a curve needs no more.
 const ENTRIES: usize = 150;

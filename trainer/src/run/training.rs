@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::Outcome;
 use super::dir::RunDir;
-use super::event::{Event, Scores};
+use super::event::{Event, Scores, evaluations};
 use super::log::{LogPosition, RunLog};
 use super::snapshot;
 use crate::Error;
@@ -260,24 +260,6 @@ fn evaluate<T: Training>(training: &mut T, log: &mut RunLog<'_>) -> Result<bool,
         metrics,
     })?;
     Ok(is_best)
-}
-
-/// Returns the step and the score of the best evaluation, the first one of equals.
-pub(crate) fn best_score(events: &[Event]) -> Option<(usize, f64)> {
-    let mut best: Option<(usize, f64)> = None;
-    for (step, score) in evaluations(events) {
-        if score.is_finite() && best.is_none_or(|(_, best)| score > best) {
-            best = Some((step, score));
-        }
-    }
-    best
-}
-
-fn evaluations(events: &[Event]) -> impl Iterator<Item = (usize, f64)> {
-    events.iter().filter_map(|event| match event {
-        Event::Eval { step, scores, .. } => Some((*step, scores.overall)),
-        _ => None,
-    })
 }
 
 /// Returns `true` if at least `early_stopping_patience` evaluations came after the best one.

@@ -8,7 +8,7 @@
 use burn::tensor::activation::{silu, softmax};
 use burn::tensor::{Device, Tensor, TensorData};
 
-use super::decode::LayerCache;
+use super::cache::LayerCache;
 use super::precision::matmul_weight;
 use super::{Batch, Pass};
 use crate::lm::config::ModelConfig;

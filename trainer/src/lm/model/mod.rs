@@ -3,6 +3,7 @@
 
 mod backward;
 mod batch;
+mod cache;
 mod decode;
 mod head;
 mod layers;
@@ -13,7 +14,8 @@ use burn::tensor::{DType, Device, Tensor};
 
 pub(crate) use batch::check_lengths;
 pub use batch::{Batch, Segment};
-pub(crate) use decode::{Cache, DecodeLayer, matmul_weight_few_rows};
+pub(crate) use cache::Cache;
+pub(crate) use decode::{DecodeLayer, matmul_weight_few_rows};
 pub use head::{Entropy, TokenLogProbs, TokenSelection};
 pub(crate) use layers::{AttentionContext, Block, Linear, LoraPair, Rope};
 pub(crate) use load::MODEL_FILES;

@@ -36,8 +36,8 @@ pub trait Protocol: World {
     type Remark: Default;
     /// The error of a step after the end of the episode.
     const OVER: Self::StepError;
-    /// Salt of the episode id; the session id uses the next number. No two worlds may use the same
-    /// salt.
+    /// Salt of the episode id; the session id uses the next number. Both numbers belong to one world
+    /// alone, and are at least 10, because smaller ones number random streams.
     const ID_SALT: u64;
 
     /// Returns a number that distinguishes the ids of episodes with equal seeds, for example by

@@ -50,8 +50,8 @@ pub struct TraceConfig {
     /// The policy of the world that plays
     #[arg(long)]
     pub policy: Option<String>,
-    /// JSON lines of actions to play instead of a policy, such as {"action_type":…} with the
-    /// world's other keys; - reads them from standard input
+    /// JSON lines of actions to play instead of a policy, in the form of the world, such as
+    /// {"action_type":"skip"} in trust; - reads them from standard input
     #[arg(long, value_name = "FILE")]
     pub actions: Option<PathBuf>,
     #[command(flatten)]

@@ -3,6 +3,8 @@
 use clap::CommandFactory as _;
 use clap::error::ErrorKind;
 
+use sentinel_env::WorldName;
+
 use super::*;
 
 /// Parses a command line given as one string.
@@ -231,10 +233,8 @@ fn help_shows_the_defaults_of_the_world() {
     // An unknown world does not break the search for `--world`.
     let (kind, text) = answer("train --world moon");
     assert_eq!(kind, ErrorKind::InvalidValue);
-    assert!(
-        text.contains("[possible values: trust, cluster, polyguard]"),
-        "{text}"
-    );
+    let values = format!("[possible values: {}]", WorldName::list(", "));
+    assert!(text.contains(&values), "{text}");
 }
 
 /// Every option of every command has a help text.

@@ -179,7 +179,10 @@ mod tests {
                 command.quick = true;
                 assert_eq!(command.check_quick(&preset(true)), Ok(()));
                 let refused = command.check_quick(&preset(false));
-                assert!(refused.is_err_and(|reason| reason.contains("not started with --quick")));
+                assert!(
+                    refused.is_err_and(|reason| reason.contains("not started with --quick")),
+                    "{world} {method:?}: a quick run has the options of a full one"
+                );
                 let few_steps = TrainConfig {
                     max_steps: 8,
                     ..preset(true)

@@ -1,6 +1,6 @@
 //! The evaluation that a training run repeats: greedy decoding on validation seeds.
 
-use sentinel_env::{WorldName, in_world};
+use sentinel_env::{TaskName, WorldName, in_world};
 
 use super::agent::LmAgent;
 use super::evaluate::{EvalEpisodes, evaluate_agent};
@@ -63,7 +63,7 @@ impl Validation {
         let start = all.range().start;
         let names: Vec<String> = in_world!(world.world, W => {
             let tasks = selection::training_tasks::<W>(world.tasks, world.cells)?;
-            tasks.into_iter().map(|task| task.name().to_owned()).collect()
+            tasks.into_iter().map(|task| TaskName::name(task).to_owned()).collect()
         });
         let mut options = GenerateOptions::new(max_new_tokens, generation, 0);
         options.greedy = true;

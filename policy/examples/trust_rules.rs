@@ -1,5 +1,5 @@
 //! Measures the effect of each change to the trust world's rules and prints the tables of
-//! `docs/trust.md`: `cargo run --release -p sentinel-policy --example trust_rules -- 1000 1500`.
+//! `docs/trust-rules.md`: `cargo run --release -p sentinel-policy --example trust_rules -- 1000 1500`.
 //!
 //! Plays every scripted policy, every constant policy and some simple tricks over a range of seeds
 //! with independent streams.

@@ -7,7 +7,7 @@ use sentinel_env::trust::{Change, Rules, Setup, Task, TrustEnv};
 use sentinel_policy::trust::PolicyName;
 use sentinel_policy::{Playable, Player, run_episode};
 
-/// Validation seeds. The figures in `docs/trust.md` are measured on other seeds.
+/// Validation seeds. The figures in `docs/trust-rules.md` are measured on other seeds.
 const SEEDS: std::ops::Range<u64> = 5000..5100;
 
 fn mean(task: Task, rules: Rules, player: impl Fn(u64) -> Player<TrustEnv>) -> f64 {

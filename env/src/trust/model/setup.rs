@@ -8,7 +8,7 @@ use crate::rules::{self, changes};
 use crate::task::Task;
 
 changes! {
-    /// A change to the reference's rules. `docs/trust.md` has the reasons, formulas and effects.
+    /// A change to the reference's rules. `docs/trust-rules.md` has the reasons, formulas and effects.
     pub enum Change {
         /// A subtask solved alone earns half of the accuracy (quirk Q4).
         SelfSolving = "self_solving":

@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use kuva::plot::legend::LegendPosition;
+use kuva::plot::legend::{LegendEntry, LegendPosition, LegendShape};
 use kuva::plot::line::LineStyle;
 use kuva::plot::scatter::MarkerShape;
 use kuva::plot::{BandPlot, BarPlot, LinePlot, RadarPlot, ScatterPlot};
 use kuva::render::annotations::{ReferenceLine, TextAnnotation};
-use kuva::render::layout::{Layout, TickFormat};
+use kuva::render::layout::{ComputedLayout, Layout, TickFormat};
 use kuva::render::plots::Plot as Layer;
-use kuva::render::render::{Scene, render_multiple};
+use kuva::render::render::{Primitive, Scene, TextAnchor, render_multiple};
 use kuva::render::theme::Theme;
 
-use super::chart::{AreaSeries, Axis, BarRow, BarSeries, Chart, Plot, PointSeries, Reference};
+use super::chart::{
+    AreaSeries, Axis, BarRow, BarSeries, Chart, Estimate, Plot, PointSeries, Reference,
+};
 use super::fishbone;
 use super::palette::{self, GRID, INK, MUTED};
 
@@ -26,6 +28,11 @@ const MARGIN: f64 = 0.04;
 const WRAP: usize = 84;
 /// The largest number of bars that are labeled with their values.
 const LABELED_BARS: usize = 16;
+
+/// The height that the label of the vertical axis takes.
+const LABEL_ROOM: f64 = 20.0;
+/// The distance of that label from the left edge.
+const EDGE: f64 = 14.0;
 
 /// Draws a valid chart.
 pub(super) fn scene(chart: &Chart) -> Scene {
@@ -83,10 +90,30 @@ fn layout(chart: &Chart, layers: &[Layer]) -> Layout {
     if !chart.x.label.is_empty() {
         layout = layout.with_x_label(chart.x.text());
     }
-    if !chart.y.label.is_empty() {
-        layout = layout.with_y_label(chart.y.text());
-    }
     layout
+}
+
+/// Draws the layers. The label of the vertical axis stands above it, where it is read without
+/// turning the head.
+fn render(chart: &Chart, layers: Vec<Layer>, mut layout: Layout) -> Scene {
+    let label = chart.y.text();
+    if label.is_empty() {
+        return render_multiple(layers, layout);
+    }
+    layout.force_margin_top = Some(ComputedLayout::from_layout(&layout).margin_top + LABEL_ROOM);
+    let top = ComputedLayout::from_layout(&layout).margin_top;
+    let mut scene = render_multiple(layers, layout);
+    scene.add(Primitive::Text {
+        x: EDGE,
+        y: top - LABEL_ROOM / 2.0,
+        content: label,
+        size: 13,
+        anchor: TextAnchor::Start,
+        rotate: None,
+        bold: false,
+        color: Some(INK.into()),
+    });
+    scene
 }
 
 /// Returns the values at both ends of an axis over `values`.
@@ -165,10 +192,24 @@ fn bar_label(value: f64, largest: f64) -> String {
     }
 }
 
+/// Returns the lengths of the whiskers of a number that has an interval.
+fn whiskers(estimate: Estimate) -> Option<(f64, f64)> {
+    let (below, above) = estimate.whiskers()?;
+    Some((below.max(0.0), above.max(0.0)))
+}
+
+/// Returns points of no size, which only carry whiskers.
+fn invisible(at: Vec<(f64, f64)>) -> ScatterPlot {
+    ScatterPlot::new()
+        .with_data(at)
+        .with_color(INK)
+        .with_size(0.0)
+}
+
 fn grouped_bars(chart: &Chart, groups: &[String], series: &[BarSeries]) -> Scene {
     const WIDTH: f64 = 0.8;
     let mut plot = BarPlot::new().with_width(WIDTH).with_error_cap_width(0.3);
-    let (mut whiskers, mut labels) = (Vec::new(), Vec::new());
+    let (mut ends, mut labels) = (Vec::new(), Vec::new());
     let largest = extents(chart).fold(0.0, |largest: f64, value| largest.max(value.abs()));
     let is_labeled = groups.len() * series.len() <= LABELED_BARS;
     let slot = WIDTH / series.len().max(1) as f64;
@@ -181,12 +222,12 @@ fn grouped_bars(chart: &Chart, groups: &[String], series: &[BarSeries]) -> Scene
         });
         plot = plot.with_group(group.as_str(), bars.collect::<Vec<_>>());
         for (j, s) in series.iter().enumerate() {
-            whiskers.push(
-                s.values[i]
-                    .and_then(|estimate| estimate.whiskers())
-                    .map_or((0.0, 0.0), |(lo, hi)| (lo.max(0.0), hi.max(0.0))),
-            );
             let x = i as f64 + 1.0 - WIDTH / 2.0 + slot * (j as f64 + 0.5);
+            if let Some(estimate) = s.values[i]
+                && let Some(pair) = whiskers(estimate)
+            {
+                ends.push(((x, estimate.value), pair));
+            }
             match s.values[i] {
                 None => labels.push(TextAnnotation::new("none", x, above)),
                 Some(estimate) if is_labeled => {
@@ -198,13 +239,14 @@ fn grouped_bars(chart: &Chart, groups: &[String], series: &[BarSeries]) -> Scene
             }
         }
     }
-    if whiskers.iter().any(|pair| *pair != (0.0, 0.0)) {
-        plot = plot.with_asymmetric_error(whiskers).with_error_color(INK);
-    }
     if series.len() > 1 {
         plot = plot.with_legend(series.iter().map(|s| s.label.as_str()).collect());
     }
-    let layers = vec![Layer::Bar(plot)];
+    let mut layers = vec![Layer::Bar(plot)];
+    if !ends.is_empty() {
+        let (at, pairs): (Vec<_>, Vec<_>) = ends.into_iter().unzip();
+        layers.push(Layer::Scatter(invisible(at).with_y_err_asymmetric(pairs)));
+    }
     let mut layout = layout(chart, &layers);
     layout = with_y(layout, &chart.y, (low.min(0.0), high));
     if chart.y.range.is_none() && low >= -MARGIN * high * 2.0 {
@@ -216,27 +258,25 @@ fn grouped_bars(chart: &Chart, groups: &[String], series: &[BarSeries]) -> Scene
     if low < -MARGIN * high * 2.0 {
         layout = layout.with_reference_line(zero_line());
     }
-    render_multiple(layers, layout)
+    render(chart, layers, layout)
 }
 
 fn horizontal_bars(chart: &Chart, rows: &[BarRow]) -> Scene {
-    let mut plot = BarPlot::new()
-        .with_horizontal(true)
-        .with_width(0.7)
-        .with_error_cap_width(0.3);
-    let mut whiskers = Vec::new();
+    let mut plot = BarPlot::new().with_horizontal(true).with_width(0.7);
+    let (mut at, mut pairs) = (Vec::new(), Vec::new());
     // Rows are drawn from the bottom up.
-    for (i, row) in rows.iter().enumerate().rev() {
+    for (i, row) in rows.iter().rev().enumerate() {
         let color = row.color.as_deref().unwrap_or_else(|| palette::color(0));
-        let _ = i;
         plot = plot.with_group(row.label.as_str(), vec![(row.estimate.value, color)]);
-        let pair = row.estimate.whiskers().unwrap_or_default();
-        whiskers.push((pair.0.max(0.0), pair.1.max(0.0)));
+        if let Some(pair) = whiskers(row.estimate) {
+            at.push((row.estimate.value, i as f64 + 1.0));
+            pairs.push(pair);
+        }
     }
-    if whiskers.iter().any(|pair| *pair != (0.0, 0.0)) {
-        plot = plot.with_asymmetric_error(whiskers).with_error_color(INK);
+    let mut layers = vec![Layer::Bar(plot)];
+    if !at.is_empty() {
+        layers.push(Layer::Scatter(invisible(at).with_x_err_asymmetric(pairs)));
     }
-    let layers = vec![Layer::Bar(plot)];
     let mut layout = layout(chart, &layers);
     let (low, high) = range(&chart.x, extents(chart).chain([0.0]));
     let low = if low >= -MARGIN * high * 2.0 {
@@ -264,7 +304,7 @@ fn horizontal_bars(chart: &Chart, rows: &[BarRow]) -> Scene {
         let zero = ReferenceLine::vertical(0.0).with_color(INK);
         layout = layout.with_reference_line(zero.with_dasharray("none"));
     }
-    render_multiple(layers, layout)
+    render(chart, layers, layout)
 }
 
 fn zero_line() -> ReferenceLine {
@@ -339,7 +379,7 @@ fn points(
         };
         layout = layout.with_reference_line(line);
     }
-    render_multiple(layers, layout)
+    render(chart, layers, layout)
 }
 
 /// Returns the band of a line; points without an interval have one of no height.
@@ -370,7 +410,6 @@ fn stacked_area(chart: &Chart, x: &[f64], series: &[AreaSeries]) -> Scene {
     let mut layers = Vec::new();
     for (k, s) in series.iter().enumerate() {
         let color = series_color(s.color.as_ref(), k);
-        let mut is_named = false;
         for (base, sign) in [(&mut above, 1.0), (&mut below, -1.0)] {
             let from = base.clone();
             for (i, height) in base.iter_mut().enumerate() {
@@ -384,13 +423,9 @@ fn stacked_area(chart: &Chart, x: &[f64], series: &[AreaSeries]) -> Scene {
             } else {
                 (base.clone(), from)
             };
-            let mut area = BandPlot::new(widened.clone(), low, high)
+            let area = BandPlot::new(widened.clone(), low, high)
                 .with_color(color)
                 .with_opacity(0.85);
-            if !is_named {
-                area = area.with_legend(s.label.as_str());
-                is_named = true;
-            }
             layers.push(Layer::Band(area));
         }
     }
@@ -402,13 +437,20 @@ fn stacked_area(chart: &Chart, x: &[f64], series: &[AreaSeries]) -> Scene {
         y.0
     };
     let ends = (widened[0], widened[count - 1]);
-    let mut layout = layout(chart, &layers);
+    // From top to bottom, as the areas are seen.
+    let entries = series.iter().enumerate().rev().map(|(k, s)| LegendEntry {
+        label: s.label.clone(),
+        color: series_color(s.color.as_ref(), k).to_owned(),
+        shape: LegendShape::Rect,
+        dasharray: None,
+    });
+    let mut layout = layout(chart, &layers).with_legend_entries(entries.collect());
     layout = with_x(layout, &chart.x, chart.x.range.map_or(ends, Into::into));
     layout = with_y(layout, &chart.y, (low, y.1));
     if low < 0.0 {
         layout = layout.with_reference_line(zero_line());
     }
-    render_multiple(layers, layout)
+    render(chart, layers, layout)
 }
 
 fn radar(chart: &Chart, axes: &[String], [low, high]: [f64; 2], series: &[AreaSeries]) -> Scene {
@@ -418,12 +460,15 @@ fn radar(chart: &Chart, axes: &[String], [low, high]: [f64; 2], series: &[AreaSe
         .with_opacity(0.08)
         .with_stroke_width(2.2)
         .with_dot_size(3.2)
+        .with_grid_lines(4)
         .with_legend(true);
     for (i, s) in series.iter().enumerate() {
         let color = series_color(s.color.as_ref(), i);
         plot = plot.with_series_color(s.values.clone(), s.label.as_str(), color);
     }
     let layers = vec![Layer::Radar(plot)];
-    let layout = layout(chart, &layers);
-    render_multiple(layers, layout)
+    let mut layout = layout(chart, &layers);
+    layout.force_margin_bottom = Some(8.0);
+    layout.force_margin_left = Some(8.0);
+    render(chart, layers, layout)
 }

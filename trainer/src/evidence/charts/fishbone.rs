@@ -6,7 +6,7 @@ use kuva::render::render::{Primitive, Scene, TextAnchor};
 
 use super::chart::{Bone, Chart};
 use super::draw::SIZE;
-use super::palette::{INK, MUTED, VERMILLION};
+use super::palette::{GRID, INK, MUTED, VERMILLION};
 
 /// The height of the spine.
 const SPINE_Y: f64 = 272.0;
@@ -18,12 +18,15 @@ const HEAD: f64 = 632.0;
 const SLANT: f64 = 44.0;
 /// The vertical distance between both ends of a bone.
 const REACH: f64 = 118.0;
-/// The width of the bone of the largest cause.
-const WIDEST: f64 = 15.0;
+/// The length of the bar of the largest cause.
+const WIDEST: f64 = 110.0;
+/// The height of the bars.
+const BAR: f64 = 8.0;
 /// The number of characters of a label on one line.
 const LABEL: usize = 20;
 
-/// Draws the diagram. The width of a bone is in proportion to the amount of its cause.
+/// Draws the diagram. The bar at the tip of a bone is in proportion to the amount of
+/// its cause.
 pub(super) fn scene(chart: &Chart, effect: &Bone, causes: &[Bone]) -> Scene {
     let mut scene = Scene::new(SIZE.0, SIZE.1);
     scene.text_color = Some(INK.to_owned());
@@ -54,18 +57,14 @@ pub(super) fn scene(chart: &Chart, effect: &Bone, causes: &[Bone]) -> Scene {
         let foot = HEAD - 26.0 - (i / 2) as f64 * distance;
         let side = if i % 2 == 0 { -1.0 } else { 1.0 };
         let tip = (foot - SLANT, SPINE_Y + side * REACH);
+        line(&mut scene, (foot, SPINE_Y), tip, MUTED, 1.6);
         let share = if largest > 0.0 {
             cause.value.abs() / largest
         } else {
             0.0
         };
-        let (color, width) = if cause.value == 0.0 {
-            ("#B5B5B5", 1.0)
-        } else {
-            (VERMILLION, (share * WIDEST).max(1.5))
-        };
-        line(&mut scene, (foot, SPINE_Y), tip, color, width);
-        label(&mut scene, chart, effect, cause, tip, side);
+        bar(&mut scene, tip, side, share);
+        label(&mut scene, effect, cause, tip, side);
     }
     scene
 }
@@ -106,16 +105,25 @@ fn head(scene: &mut Scene, chart: &Chart, effect: &Bone) {
     }
 }
 
+/// Draws the bar of a cause at the tip of its bone, in proportion to the largest.
+fn bar(scene: &mut Scene, tip: (f64, f64), side: f64, share: f64) {
+    let y = if side < 0.0 { tip.1 - BAR } else { tip.1 };
+    for (width, color) in [(WIDEST, GRID), (WIDEST * share, VERMILLION)] {
+        scene.add(Primitive::Rect {
+            x: tip.0 - WIDEST / 2.0,
+            y,
+            width,
+            height: BAR,
+            fill: color.into(),
+            stroke: None,
+            stroke_width: None,
+            opacity: None,
+        });
+    }
+}
+
 /// Writes the name, amount, share and count of a cause at the tip of its bone.
-fn label(
-    scene: &mut Scene,
-    chart: &Chart,
-    effect: &Bone,
-    cause: &Bone,
-    tip: (f64, f64),
-    side: f64,
-) {
-    let _ = chart;
+fn label(scene: &mut Scene, effect: &Bone, cause: &Bone, tip: (f64, f64), side: f64) {
     let names = wrapped(&cause.label, LABEL);
     let share = if effect.value.abs() > f64::EPSILON {
         format!(" ({:.0} %)", 100.0 * cause.value / effect.value)
@@ -129,9 +137,9 @@ fn label(
     ];
     let count = (names.len() + numbers.len()) as f64;
     let mut y = if side < 0.0 {
-        14.0f64.mul_add(-count, tip.1) + 6.0
+        14.0f64.mul_add(-count, tip.1 - BAR) + 7.0
     } else {
-        tip.1 + 18.0
+        tip.1 + BAR + 15.0
     };
     let rows = names.iter().map(|name| (name, 12, INK, true));
     for (row, size, color, bold) in rows.chain(numbers.iter().map(|n| (n, 11, MUTED, false))) {

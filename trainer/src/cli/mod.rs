@@ -9,6 +9,7 @@ pub(crate) mod interrupt;
 mod lm;
 mod lm_estimate;
 mod lm_view;
+mod report;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +23,7 @@ use sentinel_trainer::compact::command::TrainCommand;
 use sentinel_trainer::compact::config::Method;
 use sentinel_trainer::corpus::CorpusConfig;
 use sentinel_trainer::eval::EvalConfig;
+use sentinel_trainer::evidence::report::ReportConfig;
 use sentinel_trainer::lm::init::InitOptions;
 use sentinel_trainer::lm_agent::EvalArgs;
 use sentinel_trainer::manifest::ManifestConfig;
@@ -67,6 +69,8 @@ pub(crate) enum Command {
     /// Train and evaluate language models
     #[command(subcommand)]
     Lm(LmCommand),
+    /// Write a report of runs, evaluations and sweeps: one HTML file with charts and data
+    Report(ReportConfig),
     /// Print completions for a shell
     Completions {
         /// The shell to complete for
@@ -226,6 +230,7 @@ pub(crate) fn run(command: Command, given: &ArgMatches) -> Result<()> {
         Command::Train(command) => compact::train(&command, Method::Grpo, given),
         Command::Imitate(command) => compact::train(&command, Method::Imitation, given),
         Command::Lm(command) => run_lm(command, given),
+        Command::Report(config) => report::report(&config),
         Command::Completions { shell } => completions(shell),
         Command::Old(old) => match old.renamed() {
             Command::Lm(command) => run_lm(command, given),

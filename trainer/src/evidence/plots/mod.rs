@@ -7,6 +7,8 @@ mod comparison;
 mod eval_file;
 mod report;
 mod report_file;
+#[cfg(test)]
+mod tests;
 mod training;
 
 use std::path::{Path, PathBuf};

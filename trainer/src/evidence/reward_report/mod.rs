@@ -7,6 +7,8 @@
 mod cluster;
 mod play;
 mod polyguard;
+#[cfg(test)]
+mod tests;
 mod trust;
 
 use std::path::PathBuf;
@@ -132,9 +134,9 @@ pub struct PlayerNote {
     /// The posterior over the hidden variables, `[variables, classes]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub belief: Option<Vec<Vec<f64>>>,
-    /// The value of each kind of action.
+    /// The value of each kind of action; `null` for a kind that it gave no value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub action_values: Option<Vec<f64>>,
+    pub action_values: Option<Vec<Option<f64>>>,
     /// The probability of each kind of action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probabilities: Option<Vec<f64>>,

@@ -68,7 +68,7 @@ impl<W: Reported> Actor<W> {
                 let action = player.act(episode)?;
                 let note = PlayerNote {
                     belief: player.belief(),
-                    action_values: player.action_values(),
+                    action_values: player.action_values().map(finite),
                     probabilities: player.probabilities(),
                     ..PlayerNote::default()
                 };
@@ -97,6 +97,14 @@ impl<W: Reported> Actor<W> {
             }
         }
     }
+}
+
+/// Returns the values that JSON can express.
+fn finite(values: Vec<f64>) -> Vec<Option<f64>> {
+    let checked = values
+        .into_iter()
+        .map(|value| Some(value).filter(|v| v.is_finite()));
+    checked.collect()
 }
 
 /// Plays an episode and returns its report. `source` is the model or replay of policy `trained`.

@@ -21,7 +21,10 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     ("Compact training", &["train", "imitate"]),
     ("Language models", &["lm"]),
-    ("Evidence", &["report"]),
+    (
+        "Evidence",
+        &["reward-report", "cluster-health", "plots", "report"],
+    ),
     ("Other", &["completions", "help"]),
 ];
 /// The largest number of tasks that help lists.

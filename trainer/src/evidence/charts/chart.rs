@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::ChartError;
 
+/// The smallest number of axes that a radar can have.
+const RADAR_AXES: usize = 3;
+
 /// A chart: its texts, its axes and the numbers that it draws.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chart {
@@ -331,6 +334,15 @@ impl Chart {
             | Plot::Points { .. }
             | Plot::Fishbone { .. } => return Ok(()),
         };
+        if let Plot::Radar { axes, .. } = &self.plot
+            && !lengths.is_empty()
+            && axes.len() < RADAR_AXES
+        {
+            let (count, least) = (axes.len(), RADAR_AXES);
+            return Err(self.fault(format!(
+                "a radar of {count} axes: at least {least} are needed"
+            )));
+        }
         match lengths.iter().find(|(_, length)| *length != expected) {
             Some((label, length)) => Err(self.fault(format!(
                 "series {label} has {length} values where {expected} are needed"

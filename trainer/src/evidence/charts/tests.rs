@@ -61,6 +61,8 @@ fn all_kinds(n: usize) -> Vec<Chart> {
             count: 3,
         })
         .collect();
+    let radar_axes: Vec<String> = (0..n.max(3)).map(|i| format!("axis{i}")).collect();
+    let shares: Vec<f64> = radar_axes.iter().map(|_| 0.5).collect();
     vec![
         chart(
             "bars",
@@ -109,9 +111,9 @@ fn all_kinds(n: usize) -> Vec<Chart> {
         chart(
             "radar",
             Plot::Radar {
-                axes: names,
+                axes: radar_axes,
                 range: [0.0, 1.0],
-                series: vec![area(&numbers)],
+                series: vec![area(&shares)],
             },
         ),
         chart(
@@ -232,6 +234,16 @@ fn numbers_that_do_not_fit_are_named() {
     );
     let error = uneven.to_svg().map_err(|error| error.to_string());
     assert!(error.is_err_and(|text| text.contains("series one has 1 values where 2 are needed")));
+    let two = chart(
+        "c",
+        Plot::Radar {
+            axes: vec!["a".into(), "b".into()],
+            range: [0.0, 1.0],
+            series: vec![area(&[0.1, 0.2])],
+        },
+    );
+    let error = two.to_svg().map_err(|error| error.to_string());
+    assert!(error.is_err_and(|text| text.contains("a radar of 2 axes: at least 3 are needed")));
     let mut named = chart("../c", Plot::HorizontalBars { rows: Vec::new() });
     assert!(matches!(named.to_svg(), Err(ChartError::Name(_))));
     named.name = "c".to_owned();

@@ -243,7 +243,8 @@ impl Subject {
         Diversity {
             choices: candidates.iter().sum(),
             kinds: kinds.len(),
-            kind_entropy: entropy.max(0.0) / (KINDS as f64).ln(),
+            // Adding 0 turns -0, the entropy of a single kind, into 0.
+            kind_entropy: entropy / (KINDS as f64).ln() + 0.0,
             largest_kind_share: share(&kinds),
             largest_candidate_share: share(&candidates),
         }

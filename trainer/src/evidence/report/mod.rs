@@ -18,7 +18,9 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use crate::provenance::Provenance;
+use sweep_results::SweepEntry;
+
+use crate::provenance::{Provenance, marked_name};
 use crate::selection::quoted;
 pub use error::ReportError;
 use read::{Input, Sources};
@@ -174,11 +176,32 @@ fn collect(config: &ReportConfig, sources: &mut Sources) -> Result<Results, Repo
             }
         }
     }
+    let mut entries: Vec<&mut SweepEntry> = (results.sweeps.iter_mut())
+        .flat_map(|sweep| &mut sweep.entries)
+        .collect();
+    unique_labels(&mut entries);
     for (raw, _) in sources.files() {
         let digest = raw.sha256.clone();
         results.provenance.inputs.insert(raw.source.clone(), digest);
     }
     Ok(results)
+}
+
+/// Names models by the ids of their entries where two have the same name, and by their places where
+/// two sweeps have the same id.
+fn unique_labels(entries: &mut [&mut SweepEntry]) {
+    let repeats =
+        |labels: &[String], label: &str| labels.iter().filter(|l| *l == label).count() > 1;
+    let labels: Vec<String> = entries.iter().map(|entry| entry.label.clone()).collect();
+    for entry in entries.iter_mut().filter(|e| repeats(&labels, &e.label)) {
+        entry.label = marked_name(&entry.run, !entry.fallbacks.is_empty());
+    }
+    let labels: Vec<String> = entries.iter().map(|entry| entry.label.clone()).collect();
+    for (index, entry) in entries.iter_mut().enumerate() {
+        if repeats(&labels, &entry.label) {
+            entry.label = format!("{} #{}", entry.label, index + 1);
+        }
+    }
 }
 
 /// Renames charts whose name another one has already, since the name is that of a file.

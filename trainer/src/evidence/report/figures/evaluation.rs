@@ -1,5 +1,6 @@
 //! The scores of an evaluation as bars.
 
+use super::sweep::SHARE_TOP;
 use super::{Figures, bars};
 use crate::evidence::charts::palette::{policy_color, policy_label};
 use crate::evidence::charts::{Axis, BarRow, BarSeries, Chart, Estimate, Plot};
@@ -28,7 +29,7 @@ pub(super) fn draw(evaluation: &Evaluation, figures: &mut Figures) {
             rows: evaluation.policies.iter().map(row).collect(),
         }
     };
-    let axis = Axis::new("mean score").with_range(0.0, 1.0);
+    let axis = Axis::new("mean score").with_range(0.0, SHARE_TOP);
     let (x, y) = if grouped {
         (Axis::new("task"), axis)
     } else {

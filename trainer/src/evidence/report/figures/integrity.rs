@@ -4,7 +4,7 @@ use sentinel_env::Named as _;
 use sentinel_env::polyguard::Component;
 
 use super::evaluation::estimate;
-use super::sweep::eval_command;
+use super::sweep::{SHARE_TOP, eval_command};
 use super::{Figures, bars, counted};
 use crate::evidence::charts::{Axis, BarRow, Chart, Estimate, Plot};
 use crate::evidence::report::integrity::Subject;
@@ -13,27 +13,29 @@ use crate::evidence::report::sweep_results::SweepEntry;
 
 /// The largest number of policies in one chart; more colors cannot be told apart.
 const SUBJECTS: usize = 6;
+/// The same in the chart of components, which has many groups.
+const COMPONENT_SUBJECTS: usize = 4;
 
 /// Draws the three charts.
 pub(super) fn draw(subjects: &[Subject], entries: &[&SweepEntry], figures: &mut Figures) {
-    let shown = &subjects[..subjects.len().min(SUBJECTS)];
-    components(shown, entries, figures);
-    exploit_rates(shown, entries, figures);
-    gap(shown, entries, figures);
+    components(subjects, entries, figures);
+    exploit_rates(subjects, entries, figures);
+    gap(subjects, entries, figures);
 }
 
-/// Returns the end of a caption that names the policies that are only in the tables.
-fn rest(subjects: &[Subject]) -> String {
-    if subjects.len() == SUBJECTS {
-        format!(" At most {SUBJECTS} policies are drawn; the table has all.")
+/// Returns the end of a caption about policies that are only in the data.
+fn rest(drawn: usize, all: usize) -> String {
+    if drawn < all {
+        format!(" Drawn are the first {drawn} of {all} policies.")
     } else {
         String::new()
     }
 }
 
-/// Lists the input that a chart lacks, by entry of the sweep.
+/// Lists the input that a chart lacks: for each entry of a sweep without an evaluation of the split,
+/// or once if there is no sweep.
 fn lacks(name: &str, entries: &[&SweepEntry], split: &str, figures: &mut Figures) {
-    let why = "with the key sentinel.diagnostics (world polyguard, and a program that writes it)";
+    let key = "the key sentinel.diagnostics, which world polyguard has";
     if entries.is_empty() {
         let seeds = if split == "holdout" {
             "1000000..1000100"
@@ -42,16 +44,28 @@ fn lacks(name: &str, entries: &[&SweepEntry], split: &str, figures: &mut Figures
         };
         figures.lacks(
             name,
-            format!("no evaluation of the split {split} {why} was named"),
-            format!("sentinel eval --world polyguard --split {split} --seeds {seeds} --out eval_{split}.json"),
+            format!("no evaluation of the split {split} with {key}, was named"),
+            format!(
+                "sentinel eval --world polyguard --split {split} --seeds {seeds} --out eval_{split}.json"
+            ),
         );
     }
     for entry in entries {
-        figures.lacks(
-            name,
-            format!("{} has no evaluation of the split {split} {why}", entry.run),
-            eval_command(entry, "grpo", Some(split)),
-        );
+        let mut found = entry.evaluations.iter();
+        let has = found.any(|(file, evaluation)| {
+            let mut splits = evaluation.diagnostics.iter().map(|found| &found.split);
+            file.starts_with("eval_grpo") && splits.any(|found| found == split)
+        });
+        if !has {
+            figures.lacks(
+                name,
+                format!(
+                    "{} has no evaluation of the split {split} with {key}",
+                    entry.run
+                ),
+                eval_command(entry, "grpo", Some(split)),
+            );
+        }
     }
 }
 
@@ -63,15 +77,18 @@ fn words(name: &str) -> String {
 fn components(subjects: &[Subject], entries: &[&SweepEntry], figures: &mut Figures) {
     let name = "reward_component_bars";
     let has = |subject: &&Subject| subject.component(Component::NAMES[0]).is_some();
-    let subjects: Vec<&Subject> = subjects.iter().filter(has).collect();
+    let mut subjects: Vec<&Subject> = subjects.iter().filter(has).collect();
     if subjects.is_empty() {
         lacks(name, entries, "train", figures);
         return;
     }
-    let caption = "Mean of each component of the reward over all steps that were evaluated; 1 is best, and .5 of the \
-                   safety and burden components means no change. The published weights of the components are in the \
-                   specification."
-        .to_owned();
+    let all = subjects.len();
+    subjects.truncate(COMPONENT_SUBJECTS);
+    let caption = format!(
+        "Mean of each component of the reward over all steps that were evaluated; 1 is best, and .5 of the safety \
+         and burden components means no change. The weights of the components are in the specification.{}",
+        rest(subjects.len(), all)
+    );
     let plot = if let [subject] = subjects[..] {
         let rows = Component::NAMES.iter().filter_map(|component| {
             Some(BarRow {
@@ -93,7 +110,7 @@ fn components(subjects: &[Subject], entries: &[&SweepEntry], figures: &mut Figur
             series: series.collect(),
         }
     };
-    let value = Axis::new("mean component").with_range(0.0, 1.0);
+    let value = Axis::new("mean component").with_range(0.0, SHARE_TOP);
     let (x, y) = match plot {
         Plot::HorizontalBars { .. } => (value, Axis::new("component")),
         _ => (Axis::new("component"), value),
@@ -130,6 +147,8 @@ fn exploit_rates(subjects: &[Subject], entries: &[&SweepEntry], figures: &mut Fi
         return;
     };
     let rules: Vec<&str> = first.rules();
+    let all = subjects.len();
+    let subjects = &subjects[..all.min(SUBJECTS)];
     let series = subjects.iter().map(|subject| {
         let value = |rule: &&str| {
             let rate = subject.exploits(rule);
@@ -144,7 +163,7 @@ fn exploit_rates(subjects: &[Subject], entries: &[&SweepEntry], figures: &mut Fi
     let caption = format!(
         "Share of the episodes that each anti-cheat rule ended, with 95 % Wilson intervals. A rule that never ended \
          an episode still has an upper bound, since only so many episodes were played.{}",
-        rest(subjects)
+        rest(subjects.len(), all)
     );
     let chart = Chart {
         name: name.to_owned(),
@@ -168,16 +187,20 @@ fn gap(subjects: &[Subject], entries: &[&SweepEntry], figures: &mut Figures) {
             .iter()
             .all(|split| subject.split(split).is_some())
     };
-    let drawn: Vec<&Subject> = subjects.iter().filter(both).collect();
-    if drawn.is_empty() {
-        for split in ["train", "holdout"] {
-            let has = |subject: &Subject| subject.split(split).is_some();
-            if !subjects.iter().any(has) {
-                lacks(name, entries, split, figures);
-            }
+    let mut drawn: Vec<&Subject> = subjects.iter().filter(both).collect();
+    for split in ["train", "holdout"] {
+        let is_there = subjects
+            .iter()
+            .any(|subject| subject.split(split).is_some());
+        if !entries.is_empty() || !is_there {
+            lacks(name, entries, split, figures);
         }
+    }
+    if drawn.is_empty() {
         return;
     }
+    let all = drawn.len();
+    drawn.truncate(SUBJECTS);
     let series = ["train", "holdout"].map(|split| {
         let score = |subject: &&Subject| Some(estimate(subject.split(split)?.score));
         bars(split, drawn.iter().map(score).collect())
@@ -185,7 +208,7 @@ fn gap(subjects: &[Subject], entries: &[&SweepEntry], figures: &mut Figures) {
     let caption = format!(
         "Mean score on tasks without any held-out archetype or pair (train) and on tasks that begin with one \
          (holdout), with 95 % intervals over episodes. Seeds of the two splits differ.{}",
-        rest(subjects)
+        rest(drawn.len(), all)
     );
     let chart = Chart {
         name: name.to_owned(),
@@ -193,7 +216,7 @@ fn gap(subjects: &[Subject], entries: &[&SweepEntry], figures: &mut Figures) {
         subtitle: Some(episodes(&drawn)),
         description: caption.clone(),
         x: Axis::new("policy"),
-        y: Axis::new("mean score").with_range(0.0, 1.0),
+        y: Axis::new("mean score").with_range(0.0, SHARE_TOP),
         plot: Plot::GroupedBars {
             groups: drawn.iter().map(|subject| subject.label.clone()).collect(),
             series: series.into(),

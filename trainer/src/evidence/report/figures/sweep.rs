@@ -11,6 +11,8 @@ use crate::evidence::report::sweep_results::{Postsave, StageReport, SweepEntry};
 
 /// Half the width of a 95 % interval in standard errors.
 const Z95: f64 = 1.96;
+/// The upper end of an axis of shares and scores, with room for the labels of bars.
+pub(super) const SHARE_TOP: f64 = 1.1;
 /// The stages in order: name in a chart, and evaluation file.
 const STAGES: [(&str, &str); 3] = [
     ("base", "eval_base"),
@@ -149,7 +151,7 @@ fn sft_vs_grpo(entries: &[&SweepEntry], figures: &mut Figures) {
         subtitle: Some(described(played)),
         description: caption.to_owned(),
         x: Axis::new("model"),
-        y: Axis::new("mean score").with_range(0.0, 1.0),
+        y: Axis::new("mean score").with_range(0.0, SHARE_TOP),
         plot: Plot::GroupedBars {
             groups,
             series: series
@@ -342,7 +344,7 @@ fn validity_reward(entries: &[&SweepEntry], figures: &mut Figures) {
         subtitle: Some(sources(&found)),
         description: caption.to_owned(),
         x: Axis::new("model"),
-        y: Axis::new("share, reward").with_range(0.0, 1.0),
+        y: Axis::new("share, reward").with_range(0.0, SHARE_TOP),
         plot: Plot::GroupedBars {
             groups: found.iter().map(|(entry, _)| entry.label.clone()).collect(),
             series: vec![
@@ -400,7 +402,7 @@ fn latency_validity(entries: &[&SweepEntry], figures: &mut Figures) {
         subtitle: None,
         description: caption.to_owned(),
         x: Axis::new("median latency").with_unit("ms"),
-        y: Axis::new("validity").with_range(0.0, 1.0),
+        y: Axis::new("validity").with_range(0.0, SHARE_TOP),
         plot: Plot::Points {
             series,
             references: Vec::new(),

@@ -34,16 +34,18 @@ fn reward(run: &TrainingRun, figures: &mut Figures) {
             value: *score,
         });
     let references: Vec<Reference> = references.collect();
-    let lines = if references.is_empty() {
-        String::new()
-    } else {
-        " The horizontal lines are scripted policies on the test seeds.".to_owned()
-    };
-    let caption = format!(
-        "Mean reward of the training episodes with sampled actions, and mean score on the validation seeds \
-         with greedy actions.{lines}{}",
-        window_note(windows)
-    );
+    let mut caption = String::new();
+    if run.series.contains_key("reward") {
+        caption.push_str("Mean reward of the training episodes, with sampled actions.");
+    }
+    if run.series.contains_key("eval_reward") {
+        caption.push_str(" Mean score on the validation seeds, with greedy actions.");
+    }
+    if !references.is_empty() {
+        caption.push_str(" The horizontal lines are scripted policies on the test seeds.");
+    }
+    caption.push_str(&window_note(windows));
+    let caption = caption.trim_start().to_owned();
     let chart = Chart {
         name: format!("{}-reward", run.id),
         title: format!("Reward of {}", run.id),
@@ -62,7 +64,8 @@ fn loss(run: &TrainingRun, figures: &mut Figures) {
     };
     let curve = Curve::new(values);
     let meaning = if run.method == "grpo" {
-        "Loss of GRPO. It is near 0 whatever is learned, since advantages have mean 0, and shows only faults."
+        "Loss of GRPO with the terms that are added to it, such as entropy. Advantages have mean 0, so the part of \
+         the policy is near 0 whatever is learned, and the curve shows faults rather than progress."
     } else {
         "Cross-entropy of the demonstrated actions in nats."
     };

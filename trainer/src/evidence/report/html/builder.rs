@@ -296,14 +296,14 @@ pub(super) fn escape(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// Returns a number to four decimals, or with four digits where it is small; whole numbers as they
-/// are.
+/// Returns a number to four decimals, or with four digits where these would be 0; whole numbers as
+/// they are.
 pub(super) fn number(value: f64) -> String {
     let text = if !value.is_finite() {
         return "not finite".to_owned();
     } else if value == 0.0 || (value.fract() == 0.0 && value.abs() < 1e9) {
-        format!("{value:.0}")
-    } else if value.abs() < 1e-3 {
+        format!("{:.0}", value + 0.0)
+    } else if value.abs() < 5e-5 {
         format!("{value:.3e}")
     } else if value.abs() < 100.0 {
         format!("{value:.4}")
@@ -337,7 +337,9 @@ mod tests {
             (0.5, "0.5000"),
             (-0.25, "\u{2212}0.2500"),
             (12.0, "12"),
-            (0.000_123_4, "1.234e\u{2212}4"),
+            (-0.0, "0"),
+            (0.000_123_4, "0.0001"),
+            (0.000_012_34, "1.234e\u{2212}5"),
             (1234.56, "1234.6"),
             (f64::NAN, "not finite"),
         ];

@@ -2,16 +2,18 @@
 
 use super::Drawings;
 use super::builder::{Cell, Column, Mark, Page};
+use crate::evidence::report::figures::counted;
 use crate::evidence::report::results::Section;
 use crate::evidence::report::summary::StageScores;
 use crate::evidence::report::sweep_results::{Gate, StageReport, Sweep, SweepEntry};
 
 /// Adds the section. The charts are of all sweeps together, so the first section shows them.
 pub(super) fn section(page: &mut Page, sweep: &Sweep, drawings: Drawings<'_>, is_first: bool) {
-    page.section(
-        &format!("sweep-{}", sweep.id),
-        &format!("Sweep {}", sweep.id),
+    let title = format!(
+        "Sweep of {}",
+        counted(sweep.entries.len(), "model", "models")
     );
+    page.section(&format!("sweep-{}", sweep.id), &title);
     models(page, sweep);
     if is_first {
         for (entry, svg) in drawings.of(Section::Sweep, None) {

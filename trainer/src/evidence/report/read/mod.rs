@@ -5,8 +5,6 @@ mod charts;
 mod evaluation;
 mod source;
 mod sweep;
-#[cfg(test)]
-mod tests;
 mod training;
 
 use std::path::{Path, PathBuf};

@@ -25,7 +25,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::bar::Bar;
-use super::environments::print;
+use super::environments::{arguments, print};
 use super::interrupt::{interrupted, on_interrupt};
 use super::lm_estimate::print_estimates;
 use super::lm_view::View;
@@ -215,8 +215,9 @@ pub(crate) fn eval(config: &EvalArgs) -> Result<()> {
         lm_agent::check_replaces(path)?;
     }
     let bar = Bar::new(None);
-    let played = lm_agent::play(config, &|| bar.step())?;
+    let mut played = lm_agent::play(config, &|| bar.step())?;
     drop(bar);
+    played.sentinel.provenance.record_command(arguments());
     let text = serde_json::to_string_pretty(&played).map_err(Error::from)? + "\n";
     // Write the file first: a reader of the output may stop before its end.
     if let Some(path) = &config.out {

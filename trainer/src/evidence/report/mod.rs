@@ -165,11 +165,12 @@ fn collect(config: &ReportConfig, sources: &mut Sources) -> Result<Results, Repo
             }
             Input::Charts(charts) => {
                 for (chart, provenance) in charts {
-                    all.inherit(provenance.fallbacks);
+                    all.inherit(provenance.fallbacks.iter().cloned());
                     results.charts.push(ChartEntry {
                         section: Section::Charts,
                         of: None,
                         caption: chart.description.clone(),
+                        provenance: Some(provenance),
                         chart,
                     });
                 }

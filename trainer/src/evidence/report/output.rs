@@ -96,7 +96,10 @@ fn write_parts(folder: &Path, parts: &Parts<'_>) -> Result<(), ReportError> {
     let mut drawings = Vec::new();
     for entry in &parts.results.charts {
         create(&charts)?;
-        entry.chart.write(&charts, &parts.results.provenance)?;
+        let own = entry.provenance.as_ref();
+        entry
+            .chart
+            .write(&charts, own.unwrap_or(&parts.results.provenance))?;
         drawings.push(entry.chart.to_svg()?);
     }
     for (raw, content) in parts.sources.files() {

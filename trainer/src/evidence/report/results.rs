@@ -214,6 +214,9 @@ pub struct ChartEntry {
     pub of: Option<String>,
     /// The caption: how to read the chart, and what its numbers are.
     pub caption: String,
+    /// The origin of a chart of a folder; that of the report for the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// The data that is drawn. Its files are `charts/NAME.svg`, `.png` and `.json`.
     pub chart: Chart,
 }

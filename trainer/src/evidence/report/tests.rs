@@ -319,6 +319,34 @@ fn a_sweep_without_reports_lists_the_commands_of_its_stages() -> Tested {
     Ok(())
 }
 
+#[test]
+fn an_evaluation_of_one_split_lacks_the_other() -> Tested {
+    let project = Project::new()?;
+    let sweep = project.sweep(&["a"])?;
+    let eval = sweep.join("a/eval_grpo.json");
+    let written = report(&[&eval], &project.path("out"))?;
+    let names: Vec<&str> = (written.results.charts.iter())
+        .map(|entry| entry.chart.name.as_str())
+        .collect();
+    let expected = [
+        "reward_component_bars",
+        "anti_cheat_failure_rates",
+        "eval_grpo-scores",
+    ];
+    assert_eq!(names, expected);
+    let missing = &written.results.missing;
+    assert_eq!(
+        (missing.len(), missing[0].chart.as_str()),
+        (1, "train_holdout_gap")
+    );
+    assert!(
+        missing[0]
+            .command
+            .contains("sentinel eval --world polyguard --split holdout")
+    );
+    Ok(())
+}
+
 /// Anti-cheat rules and splits are PolyGuard's: one line says so for all models of another world.
 #[test]
 fn a_sweep_of_another_world_lacks_three_charts() -> Tested {
@@ -393,6 +421,11 @@ fn charts_of_folders_are_shown_as_they_are() -> Tested {
         .map(|entry| entry.chart)
         .collect();
     assert_eq!(found, charts);
+    // The copies keep the origin of the first report.
+    let name = "charts/train_holdout_gap.json";
+    let [before, after] =
+        [out.join(name), project.path("again").join(name)].map(|path| read(&path));
+    assert_eq!(before?, after?);
     // A single chart is an input too.
     let one = out.join("charts/train_holdout_gap.json");
     let single = report(&[&one], &project.path("single"))?;

@@ -210,7 +210,7 @@ fn gap(subjects: &[Subject], entries: &[&SweepEntry], figures: &mut Figures) {
             .all(|split| subject.split(split).is_some())
     };
     let mut drawn: Vec<&Subject> = subjects.iter().filter(both).collect();
-    let splits: &[&str] = if entries.iter().any(|entry| is_polyguard(entry)) {
+    let splits: &[&str] = if entries.is_empty() || entries.iter().any(|entry| is_polyguard(entry)) {
         &["train", "holdout"]
     } else {
         // One line says that the whole sweep is of another world.

@@ -27,6 +27,7 @@ impl Figures {
             section,
             of: of.map(str::to_owned),
             caption,
+            provenance: None,
             chart,
         });
     }

@@ -213,6 +213,11 @@ pub(super) fn provenance(page: &mut Page, results: &Results) {
     for evaluation in &results.evaluations {
         add(&evaluation.id, "evaluation", &evaluation.provenance);
     }
+    for entry in &results.charts {
+        if let Some(found) = &entry.provenance {
+            add(&entry.chart.name, "chart", found);
+        }
+    }
     if rows.is_empty() {
         return;
     }

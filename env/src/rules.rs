@@ -142,6 +142,12 @@ impl<C: RuleChange> Rules<C> {
         self.bits >> change.index() & 1 == 1
     }
 
+    /// Returns `true` for the reference's rules, whose name payloads leave out.
+    #[must_use]
+    pub(crate) fn is_reference(&self) -> bool {
+        *self == Self::REFERENCE
+    }
+
     /// Returns the same rule set with one more change.
     #[must_use]
     pub fn with(self, change: C) -> Self {

@@ -293,8 +293,7 @@ fn play_script(config: &GrpoConfig, says_episodes: bool, says_task: bool) -> Res
                 ..config.episode.clone()
             },
             policy: None,
-            prompt: config.prompt,
-            reader: config.reader,
+            prompts: config.prompts,
             invalid_penalty: rollout_config.invalid,
         },
         &|| (),

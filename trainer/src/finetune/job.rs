@@ -4,9 +4,9 @@
 use serde::Serialize;
 
 use super::error::RunError;
-use super::schedule::Schedule;
 use crate::lm::{Grads, Optimizer, Qwen2};
 use crate::rl::Metrics;
+use crate::run::Schedule;
 
 /// The results of one update, which takes one or several optimizer steps.
 #[derive(Clone, Debug, Default)]

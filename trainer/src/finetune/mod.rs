@@ -8,7 +8,6 @@ mod metadata;
 mod options;
 mod outputs;
 mod run;
-mod schedule;
 mod start;
 
 pub use error::RunError;
@@ -16,7 +15,6 @@ pub use job::{Best, Job, LoggedCompletion, State, Update};
 pub use metadata::RunMetadata;
 pub use options::RunOptions;
 pub use run::run;
-pub use schedule::{Schedule, ScheduleKind};
 pub use start::{PreparedModel, merge_options, options_file, write_options};
 
 pub use crate::run::{Event, Outcome, RunDir};

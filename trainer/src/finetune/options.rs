@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::RunError;
-use super::schedule::{Schedule, ScheduleKind};
 use crate::args::{named, parse_number};
 use crate::compact::device::DeviceName;
 use crate::lm::lora::ADAPTER_FILES;
 use crate::lm::random::Random;
 use crate::lm::{AdamOptions, LoraConfig, Pass, Target};
 use crate::run::{Cadence, SAVE_TOTAL_LIMIT};
+use crate::run::{Schedule, ScheduleKind};
 
 /// Indices of the random streams that every run's seed is split into; those of a method follow.
 const ORDER: u64 = 1;

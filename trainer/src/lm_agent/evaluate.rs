@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use sentinel_env::Origin;
 use sentinel_env::rng::Streams;
 use sentinel_env::{WorldName, in_world};
-use sentinel_policy::text::{PromptState, PromptStyle, Reader, TextWorld};
+use sentinel_policy::text::{InvalidReward, PromptState, TextWorld};
 use serde::Serialize;
 
 use super::agent::LmAgent;
 use super::loaded_model::{GenerationArgs, LoadedModel};
-use crate::args::named;
 use crate::corpus::rollout::{
-    RolloutArgs, RolloutConfig, RolloutReport, Signals, Trajectory, rollout,
+    PromptArgs, RolloutArgs, RolloutConfig, RolloutReport, Signals, Trajectory, rollout,
 };
 use crate::episode::with_default;
 use crate::eval::EvalOrigin;
@@ -31,12 +30,9 @@ pub struct EvalArgs {
     /// Model: a local folder, or a name on the Hugging Face Hub
     #[arg(long, aliases = ["model-name-or-path", "model-id"], value_name = "MODEL")]
     pub model: String,
-    /// Style of the prompts
-    #[arg(long, value_name = "STYLE", default_value_t, value_parser = named::<PromptStyle>())]
-    pub prompt: PromptStyle,
-    /// Parser of completions; repair ignores text around the action
-    #[arg(long, value_name = "READER", default_value_t, value_parser = named::<Reader>())]
-    pub reader: Reader,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub prompts: PromptArgs,
     /// File to write the result to as well
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -100,11 +96,7 @@ impl EvalArgs {
     pub fn episodes(&self) -> EvalEpisodes {
         EvalEpisodes {
             episode: self.episode.clone(),
-            rollout_config: RolloutConfig {
-                style: self.prompt,
-                reader: self.reader,
-                ..RolloutConfig::default()
-            },
+            rollout_config: self.prompts.rollout_config(InvalidReward::default()),
         }
     }
 }

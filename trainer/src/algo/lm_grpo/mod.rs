@@ -29,7 +29,7 @@ pub mod estimate;
 mod loss;
 mod rollout;
 
-pub use config::{Continue, Credit, GrpoConfig, SamplerCorrectionArgs};
+pub use config::{GrpoConfig, SamplerCorrectionArgs};
 pub use loss::{Accumulated, Correction, Objective, Sample, accumulate, completion_logps};
 
 /// Indices of the random streams of this algorithm, beside those of
@@ -232,7 +232,9 @@ fn train_in<W: TextWorld + Trainable>(
             .iter()
             .take(TOKENIZER_EPISODES)
             .map(PromptState::<W>::new);
-        starts.map(|start| start.prompt(config.prompt)).collect()
+        starts
+            .map(|start| start.prompt(config.prompts.prompt))
+            .collect()
     };
     let start = PreparedModel::open(&config.run, dir, &words)?;
     let switched = !config.run.full && config.run.adapter.is_none();

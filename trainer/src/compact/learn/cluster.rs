@@ -11,8 +11,9 @@ use sentinel_policy::cluster::learned::{
 
 use super::{Learn, NamedPolicy, scripted};
 use crate::SeedRange;
-use crate::compact::config::{Continuation, Method, TrainConfig};
+use crate::compact::config::{Method, TrainConfig};
 use crate::compact::net::{Net, Outputs, tensor};
+use crate::rl::credit::Continuation;
 
 /// The number of rows of each set: jobs, GPUs, workers.
 const ROWS: [usize; 3] = [JOBS_MAX, GPUS_MAX, SLOTS];

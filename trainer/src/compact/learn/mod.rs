@@ -29,6 +29,10 @@ pub trait Learn: Trainable {
     /// A batch of features on a device.
     type Inputs;
 
+    /// The options of [`TrainConfig`] that this network reads and others do not: `pooling`,
+    /// `features`.
+    const OPTIONS: &'static [&'static str] = &[];
+
     /// The names of the policies in [`Learn::policies`] that the model card compares with.
     const BASELINES: &'static [&'static str] = &[];
 

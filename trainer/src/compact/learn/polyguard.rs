@@ -8,9 +8,10 @@ use sentinel_policy::polyguard::learned::{
 
 use super::{Learn, NamedPolicy, scripted};
 use crate::SeedRange;
-use crate::compact::config::{Continuation, Method, TrainConfig};
+use crate::compact::config::{Method, TrainConfig};
 use crate::compact::net::{Net, Outputs, tensor};
 use crate::compact::set_net::SetInputs;
+use crate::rl::credit::Continuation;
 
 /// A batch of observations on a device.
 #[derive(Clone, Debug)]

@@ -30,6 +30,7 @@ pub struct Inputs {
 impl Learn for TrustEnv {
     type Inputs = Inputs;
 
+    const OPTIONS: &'static [&'static str] = &["pooling", "features"];
     const BASELINES: &'static [&'static str] =
         &["random", "heuristic", "self_solve", "oracle_lite", "bayes"];
 

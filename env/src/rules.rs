@@ -178,7 +178,7 @@ impl<C: RuleChange> Rules<C> {
         let (set, mut rest) = text.split_at(end);
         let mut rules = match set {
             "reference" => Self::REFERENCE,
-            "hardened" => Self::HARDENED,
+            "hardened" if !C::ALL.is_empty() => Self::HARDENED,
             _ => {
                 let text = abbreviate(text, QUOTED_MAX);
                 return Err(match C::ALL.first() {

@@ -20,6 +20,8 @@
 #[cfg(feature = "burn")]
 pub mod ablate;
 #[cfg(feature = "burn")]
+pub mod adamw;
+#[cfg(feature = "burn")]
 pub mod algo;
 mod args;
 pub mod bench;
@@ -49,6 +51,8 @@ pub mod rules;
 pub mod run;
 pub mod seeds;
 pub mod selection;
+#[cfg(feature = "burn")]
+pub mod tensors;
 pub mod trace;
 pub mod trainable;
 pub mod verify;

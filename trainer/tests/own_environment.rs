@@ -16,13 +16,14 @@ use sentinel_policy::nn::{
 use sentinel_policy::rollout::run_score;
 use sentinel_policy::{Player, Policy};
 use sentinel_trainer::compact::burn::tensor::{Device, Tensor};
-use sentinel_trainer::compact::net::{Net, Outputs, tensor};
+use sentinel_trainer::compact::net::{Net, Outputs};
 use sentinel_trainer::compact::{
     Event, Learn, Method, NamedPolicy, RunDir, TrainConfig, Trainable, load_model, train,
     train_until,
 };
 use sentinel_trainer::rl::credit::Credit;
 use sentinel_trainer::run::{Outcome, read_events};
+use sentinel_trainer::tensors::matrix;
 use serde::{Deserialize, Serialize};
 
 /// The number of steps of an episode.
@@ -300,7 +301,7 @@ impl Learn for Signals {
     fn inputs<'a>(rows: impl Iterator<Item = &'a [f32; WIDTH]>, device: &Device) -> Tensor<2> {
         let values: Vec<f32> = rows.flatten().copied().collect();
         let batch = values.len() / WIDTH;
-        tensor(values, [batch, WIDTH], device)
+        matrix(values, [batch, WIDTH], device)
     }
 
     fn forward(net: &Net<SignalsNet>, inputs: &Tensor<2>) -> Outputs {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::TrainError;
 use super::device::DeviceName;
 use super::fields::fields;
-use super::optimizer::AdamOptions;
+use crate::adamw::AdamOptions;
 use crate::args::world_name;
 use crate::rl::LossArgs;
 use crate::rl::advantage::ScaleRewards;
@@ -253,9 +253,9 @@ impl TrainConfig {
     #[must_use]
     pub const fn adam(&self) -> AdamOptions {
         AdamOptions {
-            adam_beta1: self.adam_beta1,
-            adam_beta2: self.adam_beta2,
-            adam_epsilon: self.adam_epsilon,
+            beta1: self.adam_beta1,
+            beta2: self.adam_beta2,
+            epsilon: self.adam_epsilon,
             weight_decay: self.weight_decay,
             max_grad_norm: self.max_grad_norm,
         }

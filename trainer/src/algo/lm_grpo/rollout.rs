@@ -11,12 +11,12 @@ use crate::corpus::rollout::{
     CompletionValue, Group, Member, Signals, Trajectory, groups, rollout,
 };
 use crate::finetune::RunError;
-use crate::lm::random::Random;
 use crate::lm_agent::{Generation, LmAgent};
 use crate::rl::Metrics;
 use crate::rl::advantage::{Rewards, advantages};
 use crate::rl::credit::{Continuation, Credit};
 use crate::rl::sampling::completion_mask;
+use crate::rng::Rng;
 use crate::selection;
 use crate::trainable::Trainable;
 
@@ -207,7 +207,7 @@ fn episode_groups<W: TextWorld>(
 /// Selects at most `most` items at random, and keeps their order.
 fn sample_subset<T>(mut all: Vec<T>, most: usize, seed: u64) -> Vec<T> {
     let mut order: Vec<usize> = (0..all.len()).collect();
-    Random::new(seed).shuffle(&mut order);
+    Rng::new(seed, &[]).shuffle(&mut order);
     let mut kept = vec![false; all.len()];
     order.iter().take(most).for_each(|at| kept[*at] = true);
     let mut kept = kept.into_iter();

@@ -299,6 +299,19 @@ mod tests {
     }
 
     #[test]
+    fn rules_without_changes_have_one_name() {
+        type Fixed = Rules<NoChange>;
+        assert_eq!(Fixed::parse("reference"), Ok(Fixed::REFERENCE));
+        let error = Fixed::parse("hardened")
+            .expect_err("no changes")
+            .to_string();
+        assert!(
+            error.contains("hardened") && error.contains("no changes"),
+            "{error}"
+        );
+    }
+
+    #[test]
     fn what_is_unknown_is_named() {
         let error = Cluster::parse("harsh")
             .expect_err("no such set")

@@ -151,7 +151,7 @@ impl TrainConfig {
             ..Self::default()
         };
         if method == Method::Imitation {
-            config.name = "sft".to_owned();
+            config.name = "imitation".to_owned();
             config.max_steps = 60;
             config.learning_rate = 0.003;
             config.eval_steps = 10;

@@ -112,8 +112,7 @@ fields! {
         test_seeds: SeedRange = SeedRange::new(1_000, 3_000),
         /// Number of updates of the run
         max_steps: usize = 500,
-        /// Episodes of one update, an equal share of them on each task: one group each, or with
-        /// --credit step --snapshots-per-episode groups each
+        /// Number of episodes of an update, an equal share on each task
         #[serde(alias = "groups_per_update")]
         #[arg(alias = "groups-per-update")]
         episodes_per_update: usize = 384,

@@ -171,6 +171,15 @@ impl<C: RuleChange> Rules<C> {
     /// Parses `reference` or `hardened`, followed by the changes to add or remove:
     /// `reference+health`, `hardened-health-timeouts`. [`fmt::Display`] writes the same format.
     ///
+    /// ```
+    /// use sentinel_env::cluster::{Change, Rules};
+    ///
+    /// let rules = Rules::parse("hardened-timeouts")?;
+    /// assert!(rules.has(Change::Health) && !rules.has(Change::Timeouts));
+    /// assert_eq!(rules.to_string(), "hardened-timeouts");
+    /// # Ok::<(), sentinel_env::rules::RulesError>(())
+    /// ```
+    ///
     /// # Errors
     /// Returns an error that names the unknown part and the valid names.
     pub fn parse(text: &str) -> Result<Self, RulesError> {

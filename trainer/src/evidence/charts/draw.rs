@@ -26,6 +26,8 @@ const MARKED_POINTS: usize = 24;
 const MARGIN: f64 = 0.04;
 /// The number of characters of a title or subtitle on one line.
 const WRAP: usize = 84;
+/// The share of the height of a chart that a label above a bar takes.
+const LABEL_SHARE: f64 = 0.07;
 /// The largest number of bars that are labeled with their values.
 const LABELED_BARS: usize = 16;
 
@@ -213,8 +215,13 @@ fn grouped_bars(chart: &Chart, groups: &[String], series: &[BarSeries]) -> Scene
     let largest = extents(chart).fold(0.0, |largest: f64, value| largest.max(value.abs()));
     let is_labeled = groups.len() * series.len() <= LABELED_BARS;
     let slot = WIDTH / series.len().max(1) as f64;
-    let (low, high) = range(&chart.y, extents(chart).chain([0.0]));
+    let (low, mut high) = range(&chart.y, extents(chart).chain([0.0]));
+    if is_labeled && chart.y.range.is_none() {
+        high += (high - low) * LABEL_SHARE;
+    }
     let above = (high - low) * 0.02;
+    // The highest place at which a label is not cut off.
+    let ceiling = high - (high - low) * LABEL_SHARE;
     for (i, group) in groups.iter().enumerate() {
         let bars = series.iter().enumerate().map(|(j, s)| {
             let value = s.values[i].map_or(0.0, |estimate| estimate.value);
@@ -233,7 +240,8 @@ fn grouped_bars(chart: &Chart, groups: &[String], series: &[BarSeries]) -> Scene
                 Some(estimate) if is_labeled => {
                     let top = estimate.interval.map_or(estimate.value, |[_, high]| high);
                     let text = bar_label(estimate.value, largest);
-                    labels.push(TextAnnotation::new(text, x, top.max(0.0) + above));
+                    let y = (top.max(0.0) + above).min(ceiling);
+                    labels.push(TextAnnotation::new(text, x, y));
                 }
                 Some(_) => {}
             }
@@ -325,6 +333,8 @@ fn points(
         MarkerShape::Triangle,
         MarkerShape::Diamond,
     ];
+    // Of lines that coincide, the ones below can be seen at the sides.
+    let width = |i: usize| 1.8 + 0.6 * (series.len() - 1 - i).min(4) as f64;
     let mut layers = Vec::new();
     for (i, s) in series.iter().enumerate() {
         let color = series_color(s.color.as_ref(), i);
@@ -338,7 +348,7 @@ fn points(
             let mut line = LinePlot::new()
                 .with_data(pairs.clone())
                 .with_color(color)
-                .with_stroke_width(2.0)
+                .with_stroke_width(width(i))
                 .with_legend(s.label.as_str());
             if s.dashed {
                 line = line.with_line_style(LineStyle::Dashed);

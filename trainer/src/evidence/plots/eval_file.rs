@@ -147,7 +147,8 @@ impl EvalFile {
         )
     }
 
-    /// Returns what was played in words, such as `trust, 30 episodes per task, seeds 0..30`.
+    /// Returns what was played in words, such as `trust, 30 episodes per task and policy,
+    /// seeds 0 to 29`.
     pub(super) fn played(&self) -> String {
         let seeds = || self.episodes.iter().map(|row| row.seed);
         let (first, last) = (seeds().min().unwrap_or(0), seeds().max().unwrap_or(0));
@@ -155,7 +156,7 @@ impl EvalFile {
         let count = self.episodes.len() / cells.max(1);
         let episodes = if count == 1 { "episode" } else { "episodes" };
         format!(
-            "{}, {count} {episodes} per task and policy, seeds {first}..={last}",
+            "{}, {count} {episodes} per task and policy, seeds {first} to {last}",
             self.world()
         )
     }

@@ -77,11 +77,12 @@ impl Inputs {
         let report = RewardReportConfig {
             policy: Some("heuristic".to_owned()),
             model: None,
+            adapter: None,
             replay: None,
             out: folder.path().to_owned(),
             episode: EpisodeArgs::new(WorldName::Trust),
         };
-        write_reports::<TrustEnv>(&report, &|| {})?;
+        write_reports::<TrustEnv>(&report, None, &|| {})?;
         let health = ClusterHealthConfig {
             policies: "random,blind,trust".to_owned(),
             model: None,

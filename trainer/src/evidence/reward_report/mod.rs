@@ -43,9 +43,12 @@ pub struct RewardReportConfig {
     /// The policy of the world that plays
     #[arg(long, required_unless_present_any = ["model", "replay"])]
     pub policy: Option<String>,
-    /// The trained model that plays: its folder
+    /// The trained model that plays: the folder of a compact one, or of a language model
     #[arg(long, value_name = "DIR", conflicts_with_all = ["policy", "replay"])]
     pub model: Option<PathBuf>,
+    /// The LoRA adapter of the language model
+    #[arg(long, value_name = "DIR", requires = "model")]
+    pub adapter: Option<PathBuf>,
     /// The replay whose actions are played
     #[arg(long, value_name = "FILE", conflicts_with = "policy")]
     pub replay: Option<PathBuf>,
@@ -216,7 +219,16 @@ impl RewardReportConfig {
         self.episode.seeds_or(SEEDS)
     }
 
-    /// Returns the name of the policy that plays, which decides the text of the errors.
+    /// Returns the tasks to play: `task3` by default, in worlds that have it, else all.
+    ///
+    /// # Errors
+    /// Returns an error if the world has no such tasks.
+    pub fn tasks<W: Traced>(&self) -> Result<Vec<W::Task>, Error> {
+        let usual = <W::Task as sentinel_env::TaskName>::parse(TASK).map(|_| TASK);
+        self.episode.tasks_or::<W>(usual)
+    }
+
+    /// Returns the player, and checks that a policy of the world has its name.
     fn player<W: Traced>(&self) -> Result<EvalPolicy<W>, Error> {
         match self.policy.as_deref() {
             Some("trained") => Err(Error::argument(
@@ -229,8 +241,15 @@ impl RewardReportConfig {
         }
     }
 
-    /// Loads the model or the replay; `None` for a scripted policy.
-    fn source<W: Traced>(&self) -> Result<Option<Source<W>>, Error> {
+    /// Loads the compact model or the replay; `None` for a scripted policy.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be read.
+    pub fn source<W: Traced>(&self) -> Result<Option<Source<W>>, Error> {
+        if let Some(adapter) = &self.adapter {
+            let reason = format!("{} is for language models", adapter.display());
+            return Err(Error::argument("--adapter", reason));
+        }
         if self.policy.is_some() {
             return Ok(None);
         }
@@ -248,21 +267,20 @@ impl RewardReportConfig {
     }
 }
 
-/// Plays the episodes and writes `reward_report_<task>_seed<seed>.json` for each.
+/// Plays the episodes and writes `reward_report_<task>_seed<seed>.json` for each. `source` is the
+/// model or the replay of [`RewardReportConfig::source`], or the recording of a language model.
 ///
 /// # Errors
-/// Returns an error if a name is unknown, the model or replay cannot be read, or a file cannot be
-/// written or is no report.
+/// Returns an error if a name is unknown, or a file cannot be written or is no report.
 pub fn write_reports<W: Reported>(
     config: &RewardReportConfig,
+    source: Option<&Source<W>>,
     progress: Progress<'_>,
 ) -> Result<Vec<WrittenReport>, Error> {
     let policy = config.player::<W>()?;
     let rules = config.episode.rules::<W>()?;
     let streams = config.episode.streams_or::<W>(Streams::Reference)?;
-    let usual = <W::Task as sentinel_env::TaskName>::parse(TASK).map(|_| TASK);
-    let tasks = config.episode.tasks_or::<W>(usual)?;
-    let source = config.source::<W>()?;
+    let tasks = config.tasks::<W>()?;
     make_folder(&config.out)?;
     let mut written = Vec::new();
     for task in tasks {
@@ -277,7 +295,7 @@ pub fn write_reports<W: Reported>(
                 streams,
                 rules,
             };
-            let report = play(policy, source.as_ref(), origin)?;
+            let report = play(policy, source, config.model.as_deref(), origin)?;
             files::write(&path, report.text.as_bytes())?;
             progress();
             written.push(WrittenReport {

@@ -13,7 +13,7 @@ use sentinel_trainer::compact::config::Method;
 use sentinel_trainer::eval::Evaluated;
 
 /// The groups of commands; of `lm`, the help lists the subcommands.
-const GROUPS: [(&str, &[&str]); 4] = [
+const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Environments",
         &[
@@ -22,6 +22,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ),
     ("Compact training", &["train", "imitate"]),
     ("Language models", &["lm"]),
+    ("Evidence", &["reward-report", "cluster-health", "plots"]),
     ("Other", &["completions", "help"]),
 ];
 /// The largest number of tasks that help lists.

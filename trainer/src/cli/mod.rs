@@ -2,6 +2,7 @@
 //! library.
 
 mod bar;
+mod charts;
 mod compact;
 mod environments;
 mod help;
@@ -22,6 +23,9 @@ use sentinel_trainer::compact::command::TrainCommand;
 use sentinel_trainer::compact::config::Method;
 use sentinel_trainer::corpus::CorpusConfig;
 use sentinel_trainer::eval::EvalConfig;
+use sentinel_trainer::evidence::cluster_health::ClusterHealthConfig;
+use sentinel_trainer::evidence::plots::PlotsConfig;
+use sentinel_trainer::evidence::reward_report::RewardReportConfig;
 use sentinel_trainer::lm::init::InitOptions;
 use sentinel_trainer::lm_agent::EvalArgs;
 use sentinel_trainer::manifest::ManifestConfig;
@@ -67,6 +71,13 @@ pub(crate) enum Command {
     /// Train and evaluate language models
     #[command(subcommand)]
     Lm(LmCommand),
+    /// Write an episode step by step: rewards with their components, beliefs, reasons, and the
+    /// hidden truth
+    RewardReport(Box<RewardReportConfig>),
+    /// Write the health of the cluster after each step, for several policies
+    ClusterHealth(ClusterHealthConfig),
+    /// Draw charts of evaluations, training runs and reports, as SVG, PNG and JSON
+    Plots(PlotsConfig),
     /// Print completions for a shell
     Completions {
         /// The shell to complete for
@@ -226,6 +237,9 @@ pub(crate) fn run(command: Command, given: &ArgMatches) -> Result<()> {
         Command::Train(command) => compact::train(&command, Method::Grpo, given),
         Command::Imitate(command) => compact::train(&command, Method::Imitation, given),
         Command::Lm(command) => run_lm(command, given),
+        Command::RewardReport(config) => charts::reward_report(&config),
+        Command::ClusterHealth(config) => charts::cluster_health(&config),
+        Command::Plots(config) => charts::plots(&config),
         Command::Completions { shell } => completions(shell),
         Command::Old(old) => match old.renamed() {
             Command::Lm(command) => run_lm(command, given),

@@ -11,7 +11,7 @@ use crate::policy::Player;
 pub struct Run<W: World> {
     episode: W,
     rewards: Vec<f64>,
-    last: Option<W::Info>,
+    steps: Vec<W::Info>,
     digest: TrajectoryDigest,
 }
 
@@ -30,8 +30,14 @@ impl<W: World> Run<W> {
 
     /// Returns the info of the last transition; `None` if no action was taken.
     #[must_use]
-    pub const fn last_step(&self) -> Option<&W::Info> {
-        self.last.as_ref()
+    pub fn last_step(&self) -> Option<&W::Info> {
+        self.steps.last()
+    }
+
+    /// Returns the info of each transition in order.
+    #[must_use]
+    pub fn steps(&self) -> &[W::Info] {
+        &self.steps
     }
 
     /// Returns the digest of the whole trajectory.
@@ -80,17 +86,17 @@ pub fn run_episode<W: World>(setup: &W::Setup, player: &mut Player<W>) -> Run<W>
 /// digest.
 #[must_use]
 pub fn run_with<W: World>(setup: &W::Setup, choose: impl FnMut(&W) -> Option<W::Action>) -> Run<W> {
-    let (mut rewards, mut last) = (Vec::new(), None);
+    let (mut rewards, mut steps) = (Vec::new(), Vec::new());
     let mut digest = TrajectoryDigest::default();
     let episode = run_steps(setup, choose, |episode, transition| {
         rewards.push(round_to(transition.reward, 4));
         digest.push(episode, &transition.info);
-        last = Some(transition.info);
+        steps.push(transition.info);
     });
     Run {
         episode,
         rewards,
-        last,
+        steps,
         digest,
     }
 }

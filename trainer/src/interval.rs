@@ -1,13 +1,13 @@
 //! The confidence interval of a mean score.
 
 use sentinel_env::num::round_to;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Half the width of a 95 % interval in standard errors.
 const Z95: f64 = 1.96;
 
 /// A mean and half the width of its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// The mean over cells.
     pub mean: f64,

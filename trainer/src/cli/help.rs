@@ -22,7 +22,10 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     ("Compact training", &["train", "imitate"]),
     ("Language models", &["lm"]),
-    ("Evidence", &["reward-report", "cluster-health", "plots"]),
+    (
+        "Evidence",
+        &["reward-report", "cluster-health", "plots", "report"],
+    ),
     ("Other", &["completions", "help"]),
 ];
 /// The largest number of tasks that help lists.

@@ -10,6 +10,7 @@ pub(crate) mod interrupt;
 mod lm;
 mod lm_estimate;
 mod lm_view;
+mod report;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ use sentinel_trainer::corpus::CorpusConfig;
 use sentinel_trainer::eval::EvalConfig;
 use sentinel_trainer::evidence::cluster_health::ClusterHealthConfig;
 use sentinel_trainer::evidence::plots::PlotsConfig;
+use sentinel_trainer::evidence::report::ReportConfig;
 use sentinel_trainer::evidence::reward_report::RewardReportConfig;
 use sentinel_trainer::lm::init::InitOptions;
 use sentinel_trainer::lm_agent::EvalArgs;
@@ -78,6 +80,8 @@ pub(crate) enum Command {
     ClusterHealth(ClusterHealthConfig),
     /// Draw charts of evaluations, training runs and reports, as SVG, PNG and JSON
     Plots(PlotsConfig),
+    /// Write a report of runs, evaluations and sweeps: one HTML file with charts and data
+    Report(ReportConfig),
     /// Print completions for a shell
     Completions {
         /// The shell to complete for
@@ -240,6 +244,7 @@ pub(crate) fn run(command: Command, given: &ArgMatches) -> Result<()> {
         Command::RewardReport(config) => charts::reward_report(&config),
         Command::ClusterHealth(config) => charts::cluster_health(&config),
         Command::Plots(config) => charts::plots(&config),
+        Command::Report(config) => report::report(&config),
         Command::Completions { shell } => completions(shell),
         Command::Old(old) => match old.renamed() {
             Command::Lm(command) => run_lm(command, given),

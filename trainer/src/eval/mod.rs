@@ -1,11 +1,14 @@
 //! `sentinel eval`: policies on the same seeds, summarized as the reference does (spec
 //! evaluation §1).
 
+mod diagnostics;
 mod origin;
 mod summary;
 mod table;
 mod trained;
 
+pub(crate) use diagnostics::task_of;
+pub use diagnostics::{Diagnostics, EpisodeFacts, StepFacts};
 pub use origin::EvalOrigin;
 pub(crate) use summary::or_empty;
 pub use summary::{Difficulty, Evaluated, Evaluation, Ordered, ReplayUse, State};
@@ -151,11 +154,12 @@ pub fn check_replaces(path: &Path) -> Result<(), Error> {
     files::check_replaces(path, "evaluation", &["summary", "episodes"])
 }
 
-/// The row of an episode, with the counts of its replay.
+/// The row of an episode, with the counts of its replay and what it adds to the diagnostics.
 #[derive(Clone, Debug)]
 pub(crate) struct Played<W: Evaluated> {
     row: W::Row,
     replay: ReplayCounts,
+    facts: Option<EpisodeFacts>,
 }
 
 /// The counts of recorded and missing actions in one episode of policy `trained`.
@@ -262,5 +266,7 @@ fn play_one<W: Evaluated>(
         }
     };
     let row = W::row(policy.name(), &run);
-    (run, Played { row, replay })
+    let episode = run.episode();
+    let facts = EpisodeFacts::new::<W>(task_of(episode), episode.score(), run.steps());
+    (run, Played { row, replay, facts })
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use sentinel_env::rng::Streams;
 use serde::Serialize;
 
+use super::Diagnostics;
 use crate::SeedRange;
 use crate::provenance::Provenance;
 
@@ -28,6 +29,9 @@ pub struct EvalOrigin {
     pub streams: Streams,
     /// The name of the rules.
     pub rules: String,
+    /// The behavior of each policy by split; left out in worlds without such statistics.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub diagnostics: Vec<Diagnostics>,
     /// The program, the digests of the files that it read, and the fallbacks.
     #[serde(flatten)]
     pub provenance: Provenance,

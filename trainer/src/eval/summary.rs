@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::origin::{EvalOrigin, WithOrigin};
-use super::{Block, Plan, ReplayCounts, Source};
+use super::{Block, Diagnostics, EpisodeFacts, Plan, ReplayCounts, Source};
 use crate::provenance::Provenance;
 use crate::trainable::Trainable;
 use crate::{Error, EvalPolicy};
@@ -196,7 +196,10 @@ impl<W: Evaluated> Evaluation<W> {
         };
         let replay = (takes_part && model.is_none())
             .then(|| replay_use(&blocks, trained.and_then(Source::replay)));
-        let sentinel = origin(plan, trained, model.as_deref(), replay.as_ref());
+        let sentinel = EvalOrigin {
+            diagnostics: diagnostics(plan, &blocks),
+            ..origin(plan, trained, model.as_deref(), replay.as_ref())
+        };
         Self {
             task: (config.episode.task)
                 .as_deref()
@@ -252,6 +255,17 @@ fn summarise<W: Evaluated>(
     Ordered(summary.collect())
 }
 
+/// Returns the behavior of each policy, in the order given.
+fn diagnostics<W: Evaluated>(plan: &Plan<'_, W>, blocks: &[Block<W>]) -> Vec<Diagnostics> {
+    let of_policy = |policy: &EvalPolicy<W>| {
+        let blocks = blocks.iter().filter(|block| block.policy == *policy);
+        let played = blocks.flat_map(|block| &block.played);
+        let facts: Vec<EpisodeFacts> = played.filter_map(|one| one.facts.clone()).collect();
+        Diagnostics::of_episodes(policy.name(), &facts, W::EXPLOITS)
+    };
+    plan.policies.iter().flat_map(of_policy).collect()
+}
+
 /// Returns the origin of the result, with the fallbacks of its sources and those that acted.
 fn origin<W: Evaluated>(
     plan: &Plan<'_, W>,
@@ -273,6 +287,7 @@ fn origin<W: Evaluated>(
         seeds: plan.config.seed_range(),
         streams: plan.streams,
         rules: plan.rules.to_string(),
+        diagnostics: Vec::new(),
         provenance,
     }
 }

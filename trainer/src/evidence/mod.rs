@@ -5,6 +5,7 @@ pub mod cluster_health;
 mod input;
 mod ordered;
 pub mod plots;
+pub mod report;
 pub mod reward_report;
 
 pub use input::EvidenceError;

@@ -14,7 +14,7 @@ use crate::corpus::rollout::{
     PromptArgs, RolloutArgs, RolloutConfig, RolloutReport, Signals, Trajectory, rollout,
 };
 use crate::episode::with_default;
-use crate::eval::EvalOrigin;
+use crate::eval::{Diagnostics, EpisodeFacts, EvalOrigin};
 use crate::finetune::RunError;
 use crate::interval::Interval;
 use crate::trainable::Trainable;
@@ -22,6 +22,9 @@ use crate::{EpisodeArgs, Error, Progress, SeedRange, files};
 
 /// The seeds of an evaluation by default.
 const SEEDS: SeedRange = SeedRange::new(1_000, 1_030);
+
+/// The name of a language model in [`Diagnostics`].
+const MODEL: &str = "model";
 
 /// Options of `sentinel lm eval`: the model and the episodes.
 #[derive(Clone, Debug, clap::Args)]
@@ -109,7 +112,9 @@ pub fn play(config: &EvalArgs, progress: Progress<'_>) -> Result<EvalReport, Run
     let loaded = LoadedModel::load(&config.model, &config.generation)?;
     let mut agent = loaded.agent();
     let episodes = config.episodes();
-    let measured = evaluate_agent(&episodes, &mut agent, progress)?;
+    let (measured, diagnostics) = in_world!(episodes.episode.world, W => {
+        measure_in::<W>(&episodes, &mut agent, progress)?
+    });
     let (rules, streams) = in_world!(config.episode.world, W => {
         let rules = config.episode.rules::<W>()?.to_string();
         (rules, config.episode.streams_or::<W>(Streams::Independent)?)
@@ -124,6 +129,7 @@ pub fn play(config: &EvalArgs, progress: Progress<'_>) -> Result<EvalReport, Run
             seeds: episodes.episode.seeds_or(SEEDS),
             streams,
             rules,
+            diagnostics,
             provenance: loaded.provenance.clone(),
         },
     })
@@ -138,14 +144,16 @@ pub fn evaluate_agent(
     agent: &mut LmAgent<'_>,
     progress: Progress<'_>,
 ) -> Result<EvalResult, RunError> {
-    in_world!(episodes.episode.world, W => measure_in::<W>(episodes, agent, progress))
+    in_world!(episodes.episode.world, W => {
+        Ok(measure_in::<W>(episodes, agent, progress)?.0)
+    })
 }
 
 fn measure_in<W: TextWorld + Trainable>(
     episodes: &EvalEpisodes,
     agent: &mut LmAgent<'_>,
     progress: Progress<'_>,
-) -> Result<EvalResult, RunError> {
+) -> Result<(EvalResult, Vec<Diagnostics>), RunError> {
     use sentinel_env::TaskName;
 
     let rules = episodes.episode.rules::<W>()?;
@@ -177,11 +185,17 @@ fn measure_in<W: TextWorld + Trainable>(
         all.extend(played);
     }
     let signals = Signals::from_trajectories(&all);
+    let facts = all.iter().filter_map(|trajectory| {
+        let (task, steps) = trajectory.steps();
+        EpisodeFacts::new::<W>(task, trajectory.score, &steps)
+    });
+    let facts: Vec<EpisodeFacts> = facts.collect();
+    let diagnostics = Diagnostics::of_episodes(MODEL, &facts, W::EXPLOITS);
     let of_task = |(task, scores): (&W::Task, &Vec<f64>)| {
         let interval = Interval::of_cells(std::slice::from_ref(scores));
         (task.name().to_owned(), interval)
     };
-    Ok(EvalResult {
+    let measured = EvalResult {
         world: episodes.episode.world,
         score: Interval::of_cells(&scores),
         tasks: tasks.iter().zip(&scores).map(of_task).collect(),
@@ -192,7 +206,8 @@ fn measure_in<W: TextWorld + Trainable>(
             .iter()
             .map(|said| said.completion.ids.len())
             .sum(),
-    })
+    };
+    Ok((measured, diagnostics))
 }
 
 /// Plays the episodes of `sentinel lm rollout --model` and returns the same summary as a dry run.

@@ -1,17 +1,18 @@
 //! The evaluation of the polyguard world.
 
 use sentinel_env::polyguard::{
-    End, PolyguardEnv, Session, Step, TraceFinal, TraceReset, TraceStep,
+    Action, Component, End, Exploit, PolyguardEnv, Session, Step, TaskSpec, TraceFinal, TraceReset,
+    TraceStep,
 };
 use sentinel_env::rng::Streams;
-use sentinel_env::{Environment, PrivilegedState};
+use sentinel_env::{Environment, Named as _, PrivilegedState};
 use sentinel_policy::polyguard::EpisodeRow;
 use sentinel_policy::polyguard::learned::PolyguardNet;
 use sentinel_policy::rollout::Run;
 use serde::Serialize;
 
 use super::{is_reference, mean};
-use crate::eval::Evaluated;
+use crate::eval::{Evaluated, StepFacts};
 use crate::eval::{Evaluation, Ordered, ReplayUse};
 use crate::trace::Traced;
 use crate::trainable::Trainable;
@@ -62,6 +63,29 @@ impl Trainable for PolyguardEnv {
 
     fn reward_count(&self) -> f64 {
         f64::from(self.observation().step_count)
+    }
+
+    const EXPLOITS: &'static [&'static str] = Exploit::NAMES;
+
+    fn split(task: TaskSpec) -> Option<&'static str> {
+        Some(task.split().name())
+    }
+
+    fn step_facts(step: &Step) -> Option<StepFacts> {
+        let values = step.reward.components;
+        let candidate = match step.action {
+            Action::Choose(choice) => Some(choice.id.to_string()),
+            Action::Invalid(_) | Action::Exploit => None,
+        };
+        Some(StepFacts {
+            components: (Component::ALL.into_iter().map(Component::name))
+                .zip(values)
+                .collect(),
+            exploit: step.exploit.map(Exploit::name),
+            refused: step.violation.is_some(),
+            kind: step.act.map(|act| act.kind.name()),
+            candidate,
+        })
     }
 }
 

@@ -31,6 +31,11 @@ const LABEL_SHARE: f64 = 0.07;
 /// The largest number of bars that are labeled with their values.
 const LABELED_BARS: usize = 16;
 
+/// The width of a character of a tick label.
+const CHARACTER: f64 = 7.0;
+/// The angle of tick labels that are too long to stand side by side, in degrees.
+const SLANT: f64 = -35.0;
+
 /// The height that the label of the vertical axis takes.
 const LABEL_ROOM: f64 = 20.0;
 /// The distance of that label from the left edge.
@@ -257,6 +262,9 @@ fn grouped_bars(chart: &Chart, groups: &[String], series: &[BarSeries]) -> Scene
     }
     let mut layout = layout(chart, &layers);
     layout = with_y(layout, &chart.y, (low.min(0.0), high));
+    if !fits_in_slots(groups) {
+        layout = layout.with_x_tick_rotate(SLANT);
+    }
     if chart.y.range.is_none() && low >= -MARGIN * high * 2.0 {
         layout = layout.with_y_axis_min(0.0);
     }
@@ -267,6 +275,12 @@ fn grouped_bars(chart: &Chart, groups: &[String], series: &[BarSeries]) -> Scene
         layout = layout.with_reference_line(zero_line());
     }
     render(chart, layers, layout)
+}
+
+/// Returns `true` if the names of groups fit side by side below their bars.
+fn fits_in_slots(groups: &[String]) -> bool {
+    let longest = groups.iter().map(|group| group.chars().count()).max();
+    longest.unwrap_or(0) as f64 * CHARACTER <= SIZE.0 * 0.7 / groups.len().max(1) as f64
 }
 
 fn horizontal_bars(chart: &Chart, rows: &[BarRow]) -> Scene {

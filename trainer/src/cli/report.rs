@@ -1,0 +1,11 @@
+//! The command `report`.
+
+use anyhow::Result;
+use sentinel_trainer::evidence::report::{ReportConfig, write_report};
+
+use super::environments::print;
+
+/// Runs `sentinel report`, which writes a folder and prints what it could not draw.
+pub(crate) fn report(config: &ReportConfig) -> Result<()> {
+    print(&write_report(config)?.text())
+}

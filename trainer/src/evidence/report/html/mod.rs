@@ -1,0 +1,88 @@
+//! The report as one HTML file: text, tables and inline SVG, no script, and nothing to load.
+
+mod builder;
+mod integrity;
+mod runs;
+mod sources;
+mod sweep;
+
+use builder::{Cell, Column, Page};
+
+use super::integrity::OverfitReport;
+use super::results::{ChartEntry, Results, Section};
+
+/// The style sheet, which is part of the file.
+const STYLE: &str = include_str!("style.css");
+
+/// The charts with their drawings.
+#[derive(Clone, Copy)]
+struct Drawings<'a> {
+    charts: &'a [ChartEntry],
+    svgs: &'a [String],
+}
+
+impl<'a> Drawings<'a> {
+    /// Returns the charts of a section, of one run or evaluation if `of` names it.
+    fn of(
+        self,
+        section: Section,
+        of: Option<&'a str>,
+    ) -> impl Iterator<Item = (&'a ChartEntry, &'a str)> {
+        let all = self.charts.iter().zip(self.svgs.iter().map(String::as_str));
+        all.filter(move |(entry, _)| entry.section == section && entry.of.as_deref() == of)
+    }
+}
+
+/// Returns the HTML of a report. `svgs` are the drawings of its charts, in their order.
+pub(super) fn page(results: &Results, overfit: Option<&OverfitReport>, svgs: &[String]) -> String {
+    let drawings = Drawings {
+        charts: &results.charts,
+        svgs,
+    };
+    let mut page = Page::default();
+    sources::summary(&mut page, results, overfit);
+    for (index, found) in results.sweeps.iter().enumerate() {
+        sweep::section(&mut page, found, drawings, index == 0);
+    }
+    integrity::section(&mut page, overfit, drawings);
+    runs::runs(&mut page, &results.runs, drawings);
+    runs::evaluations(&mut page, &results.evaluations, drawings);
+    let mut of_folders = drawings.of(Section::Charts, None).peekable();
+    if of_folders.peek().is_some() {
+        page.section("charts", "Charts");
+        for (entry, svg) in of_folders {
+            page.figure(entry, svg);
+        }
+    }
+    missing(&mut page, results);
+    sources::provenance(&mut page, results);
+    sources::raw_data(&mut page, results);
+    page.finish(&results.title, &sources::lead(results), STYLE)
+}
+
+/// Lists the charts that could not be drawn.
+fn missing(page: &mut Page, results: &Results) {
+    if results.missing.is_empty() {
+        return;
+    }
+    page.section("missing", "Not drawn");
+    page.paragraph(
+        "These inputs are missing. Nothing was put in their place; the commands make them.",
+    );
+    let rows = results.missing.iter().map(|missing| {
+        vec![
+            Cell::code(&missing.chart),
+            Cell::text(&missing.reason),
+            Cell::code(&missing.command),
+        ]
+    });
+    page.table(
+        "Charts without an input",
+        &[
+            Column::text("Chart"),
+            Column::wide("Missing"),
+            Column::wide("Command"),
+        ],
+        rows.collect(),
+    );
+}

@@ -1,0 +1,197 @@
+//! Files of `eval --out` and `lm eval --out`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::source::Sources;
+use super::{ReportError, read_json};
+use crate::eval::Diagnostics;
+use crate::evidence::report::results::{Evaluation, EvaluationKind, PolicyScore, TaskScore};
+use crate::interval::Interval;
+use crate::provenance::Provenance;
+
+/// The kinds of file in errors.
+const EVAL: &str = "file of `eval --out`";
+const LM_EVAL: &str = "file of `lm eval --out`";
+/// The key of the mean score in a summary.
+const SCORE: &str = "avg_score";
+/// The name of a language model among policies.
+pub(super) const MODEL: &str = "model";
+
+/// The last object of an evaluation's file.
+#[derive(Debug, Deserialize)]
+struct Origin {
+    world: String,
+    model: Option<String>,
+    #[serde(default)]
+    adapter: Option<PathBuf>,
+    #[serde(default)]
+    replay: Option<PathBuf>,
+    seeds: String,
+    streams: String,
+    rules: String,
+    #[serde(default)]
+    diagnostics: Vec<Diagnostics>,
+    #[serde(flatten)]
+    provenance: Provenance,
+}
+
+/// A file of `eval --out`.
+#[derive(Debug, Deserialize)]
+struct EvalFile {
+    summary: Map<String, Value>,
+    episodes: Vec<EpisodeRow>,
+    sentinel: Origin,
+}
+
+/// The keys of a row that all worlds have.
+#[derive(Debug, Deserialize)]
+struct EpisodeRow {
+    policy: String,
+    task_type: String,
+    score: f64,
+}
+
+/// A file of `lm eval --out`.
+#[derive(Debug, Deserialize)]
+struct LmEvalFile {
+    tasks: Vec<(String, Interval)>,
+    score: Interval,
+    validity: f64,
+    signals: Map<String, Value>,
+    sentinel: Origin,
+}
+
+impl Origin {
+    fn evaluation(self, path: &Path, id: String, kind: EvaluationKind) -> Evaluation {
+        let text = |path: PathBuf| path.display().to_string();
+        Evaluation {
+            id,
+            path: path.display().to_string(),
+            kind,
+            world: self.world,
+            model: self.model,
+            adapter: self.adapter.map(text),
+            replay: self.replay.map(text),
+            seeds: self.seeds,
+            streams: self.streams,
+            rules: self.rules,
+            policies: Vec::new(),
+            validity: None,
+            signals: BTreeMap::new(),
+            diagnostics: self.diagnostics,
+            provenance: self.provenance,
+        }
+    }
+}
+
+/// Reads a file of `eval --out`.
+///
+/// # Errors
+/// Returns an error if it cannot be read or is truncated, a policy of its summary has no episode,
+/// or its origin is missing.
+pub(super) fn read_eval(
+    path: &Path,
+    id: String,
+    sources: &mut Sources,
+) -> Result<Evaluation, ReportError> {
+    let remedy = "make it again with `sentinel eval --out`";
+    let file: EvalFile = read_json(path, EVAL, remedy, sources)?;
+    let mut evaluation = file.sentinel.evaluation(path, id, EvaluationKind::Eval);
+    for (policy, summary) in &file.summary {
+        let found = policy_score(policy, summary, &file.episodes);
+        let found = found.map_err(|reason| ReportError::Invalid {
+            path: path.to_owned(),
+            kind: EVAL,
+            reason,
+            remedy: remedy.to_owned(),
+        })?;
+        evaluation.policies.push(found);
+    }
+    // The map of the file is sorted; the rows have the order in which policies were named.
+    let first = |policy: &str| (file.episodes.iter()).position(|row| row.policy == policy);
+    evaluation
+        .policies
+        .sort_by_key(|policy| first(&policy.policy));
+    Ok(evaluation)
+}
+
+/// Returns the score of a policy: its mean from the summary, its interval from the rows.
+fn policy_score(
+    policy: &str,
+    summary: &Value,
+    episodes: &[EpisodeRow],
+) -> Result<PolicyScore, String> {
+    let mean = summary.get(SCORE).and_then(Value::as_f64);
+    let mean = mean.ok_or_else(|| format!("summary.{policy} has no {SCORE}"))?;
+    let mut cells: Vec<(&str, Vec<f64>)> = Vec::new();
+    for row in episodes.iter().filter(|row| row.policy == policy) {
+        match cells.iter_mut().find(|(task, _)| *task == row.task_type) {
+            Some((_, scores)) => scores.push(row.score),
+            None => cells.push((&row.task_type, vec![row.score])),
+        }
+    }
+    if cells.is_empty() {
+        return Err(format!("episodes has no row of policy {policy}"));
+    }
+    let tasks = cells.iter().map(|(task, scores)| TaskScore {
+        task: (*task).to_owned(),
+        episodes: Some(scores.len()),
+        score: Interval::of_cells(std::slice::from_ref(scores)),
+    });
+    let tasks = tasks.collect();
+    let scores: Vec<Vec<f64>> = cells.into_iter().map(|(_, scores)| scores).collect();
+    let means = summary.as_object().into_iter().flatten();
+    let means = means.filter(|(key, _)| key.as_str() != SCORE && key.as_str() != "episodes");
+    Ok(PolicyScore {
+        policy: policy.to_owned(),
+        episodes: scores.iter().map(Vec::len).sum(),
+        score: Interval {
+            mean,
+            ..Interval::of_cells(&scores)
+        },
+        tasks,
+        means: numbers(means),
+    })
+}
+
+/// Reads a file of `lm eval --out`.
+///
+/// # Errors
+/// Returns an error if it cannot be read or is truncated, or its origin is missing.
+pub(super) fn read_lm_eval(
+    path: &Path,
+    id: String,
+    sources: &mut Sources,
+) -> Result<Evaluation, ReportError> {
+    let remedy = "make it again with `sentinel lm eval --out`";
+    let file: LmEvalFile = read_json(path, LM_EVAL, remedy, sources)?;
+    let mut evaluation = file.sentinel.evaluation(path, id, EvaluationKind::LmEval);
+    let mut signals = numbers(file.signals.iter());
+    let episodes = signals.remove("episodes").unwrap_or_default() as usize;
+    let tasks = file.tasks.into_iter().map(|(task, score)| TaskScore {
+        task,
+        episodes: None,
+        score,
+    });
+    evaluation.policies = vec![PolicyScore {
+        policy: MODEL.to_owned(),
+        episodes,
+        score: file.score,
+        tasks: tasks.collect(),
+        means: BTreeMap::new(),
+    }];
+    evaluation.validity = Some(file.validity);
+    evaluation.signals = signals;
+    Ok(evaluation)
+}
+
+/// Returns the members of an object that are numbers.
+fn numbers<'a>(members: impl Iterator<Item = (&'a String, &'a Value)>) -> BTreeMap<String, f64> {
+    members
+        .filter_map(|(key, value)| Some((key.clone(), value.as_f64()?)))
+        .collect()
+}

@@ -1,0 +1,264 @@
+//! The reports of a sweep: `sweep.json`, and a folder with the reports of each model.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::evaluation::{read_eval, read_lm_eval};
+use super::source::Sources;
+use super::training::read_log;
+use super::{ReportError, entries, name_of, read_json};
+use crate::evidence::report::error::folder_text;
+use crate::evidence::report::results::Evaluation;
+use crate::evidence::report::sweep_results::{
+    Gate, Improvement, Postsave, StageReport, Sweep, SweepEntry,
+};
+use crate::provenance::{Fallback, Provenance, marked_name};
+
+/// The manifest of a sweep.
+const MANIFEST: &str = "sweep.json";
+/// The reports of an entry.
+const SFT: &str = "sft_trl_run.json";
+const GRPO: &str = "grpo_trl_run.json";
+const POSTSAVE: &str = "postsave_inference.json";
+const IMPROVEMENT: &str = "improvement_report.json";
+const GATE: &str = "acceptance_gate.json";
+/// Further files of an entry that are copied but not read.
+const COPIED: [&str; 2] = ["policy_ablations.json", "artifact_index.json"];
+
+/// Returns `true` if a folder holds the reports of a sweep, or of one of its models.
+pub(super) fn is_sweep(folder: &Path) -> Result<bool, ReportError> {
+    Ok(folder.join(MANIFEST).is_file() || is_entry(folder) || !entry_folders(folder)?.is_empty())
+}
+
+fn is_entry(folder: &Path) -> bool {
+    [SFT, GRPO, POSTSAVE, IMPROVEMENT]
+        .iter()
+        .any(|name| folder.join(name).is_file())
+}
+
+fn entry_folders(folder: &Path) -> Result<Vec<PathBuf>, ReportError> {
+    let all = entries(folder)?;
+    Ok(all
+        .into_iter()
+        .filter(|path| path.is_dir() && is_entry(path))
+        .collect())
+}
+
+/// Reads the reports of a sweep, or of one of its models.
+///
+/// # Errors
+/// Returns an error if the manifest is all there is, or a report cannot be read, is truncated or is
+/// of another kind.
+pub(super) fn read(folder: &Path, id: String, sources: &mut Sources) -> Result<Sweep, ReportError> {
+    let mut folders = if is_entry(folder) {
+        vec![folder.to_owned()]
+    } else {
+        entry_folders(folder)?
+    };
+    let manifest = folder.join(MANIFEST);
+    if manifest.is_file() {
+        let remedy = "run `sentinel sweep` again, which continues the sweep";
+        let manifest: Value = read_json(&manifest, "manifest of a sweep", remedy, sources)?;
+        let order = order_of(&manifest);
+        let place = |path: &PathBuf| order.iter().position(|run| *run == name_of(path));
+        folders.sort_by_key(|path| place(path).unwrap_or(usize::MAX));
+    }
+    if folders.is_empty() {
+        return Err(ReportError::NoRun(folder.to_owned()));
+    }
+    let entries = folders.iter().map(|entry| read_entry(entry, &id, sources));
+    let entries = entries.collect::<Result<Vec<_>, _>>()?;
+    let gate = if is_entry(folder) {
+        None
+    } else {
+        optional(
+            &folder.join(GATE),
+            "verdict of the gate",
+            GATE_REMEDY,
+            sources,
+        )?
+    };
+    Ok(Sweep {
+        id,
+        path: folder.display().to_string(),
+        entries,
+        gate,
+    })
+}
+
+const SWEEP_REMEDY: &str = "run `sentinel sweep` again, which makes what is missing";
+const GATE_REMEDY: &str = "make it again with `sentinel gate`";
+
+/// Returns the ids of a manifest's entries in order.
+fn order_of(manifest: &Value) -> Vec<String> {
+    let entries = ["entries", "runs"].iter().find_map(|key| manifest.get(key));
+    let entries = entries.and_then(Value::as_array).into_iter().flatten();
+    let id = |entry: &Value| {
+        let named = ["run", "id"].iter().find_map(|key| entry.get(key));
+        named.unwrap_or(entry).as_str().map(str::to_owned)
+    };
+    entries.filter_map(id).collect()
+}
+
+fn read_entry(folder: &Path, id: &str, sources: &mut Sources) -> Result<SweepEntry, ReportError> {
+    let path = |name: &str| folder.join(name);
+    let sft = read_stage(&path(SFT), sources)?;
+    let grpo = read_stage(&path(GRPO), sources)?;
+    let postsave: Option<Postsave> = optional(
+        &path(POSTSAVE),
+        "report of a post-save check",
+        "make it again with `sentinel lm postsave`",
+        sources,
+    )?;
+    let improvement: Option<Improvement> = optional(
+        &path(IMPROVEMENT),
+        "comparison of SFT and GRPO",
+        SWEEP_REMEDY,
+        sources,
+    )?;
+    let gate: Option<Gate> = optional(&path(GATE), "verdict of the gate", GATE_REMEDY, sources)?;
+    let run = name_of(folder);
+    let evaluations = read_evaluations(folder, &format!("{id}-{run}"), sources)?;
+    for name in COPIED {
+        sources.copy_if_there(&path(name))?;
+    }
+    let stages = [&sft, &grpo];
+    let model_id = stages
+        .iter()
+        .find_map(|stage| stage.as_ref().map(|stage| stage.model_id.clone()));
+    let provenances = (stages.into_iter().flatten().map(|stage| &stage.provenance))
+        .chain(postsave.iter().map(|report| &report.provenance))
+        .chain(improvement.iter().map(|report| &report.provenance))
+        .chain(evaluations.values().map(|found| &found.provenance));
+    let mut fallbacks = Provenance::new();
+    fallbacks.inherit(provenances.flat_map(|found| found.fallbacks.iter().cloned()));
+    let mut named = |stage: &str, what: &str| fallbacks.inherit([fallback(stage, what)]);
+    for (name, stage) in [("sft", &sft), ("grpo", &grpo)] {
+        if stage
+            .as_ref()
+            .is_some_and(|stage| stage.backend == "fallback")
+        {
+            named(name, "the backend of the stage is `fallback`");
+        }
+    }
+    if let Some(source) = postsave.as_ref().map(|report| report.model_source.as_str())
+        && source.starts_with("fallback")
+    {
+        named(
+            "postsave",
+            "no saved artifact answered, a scripted policy did",
+        );
+    }
+    Ok(SweepEntry {
+        label: marked_name(&label(model_id.as_deref(), &run), fallbacks.is_fallback()),
+        run,
+        model_id,
+        sft,
+        grpo,
+        postsave,
+        improvement,
+        gate,
+        evaluations,
+        fallbacks: fallbacks.fallbacks,
+    })
+}
+
+fn fallback(stage: &str, what: &str) -> Fallback {
+    Fallback {
+        stage: stage.to_owned(),
+        what: what.to_owned(),
+    }
+}
+
+/// Returns the last part of a model's name, or the id of the run.
+fn label(model_id: Option<&str>, run: &str) -> String {
+    let last = model_id.and_then(|name| name.trim_end_matches('/').rsplit('/').next());
+    let last = last.filter(|name| !name.is_empty());
+    last.unwrap_or(run).to_owned()
+}
+
+/// Reads every evaluation of an entry: the files `eval_*.json`.
+fn read_evaluations(
+    folder: &Path,
+    id: &str,
+    sources: &mut Sources,
+) -> Result<BTreeMap<String, Evaluation>, ReportError> {
+    let mut all = BTreeMap::new();
+    for path in entries(folder)? {
+        let name = name_of(&path);
+        let Some(stem) = name
+            .strip_suffix(".json")
+            .filter(|s| s.starts_with("eval_"))
+        else {
+            continue;
+        };
+        let of_model = read_json::<Value>(&path, "evaluation", SWEEP_REMEDY, sources)?
+            .get("validity")
+            .is_some();
+        let id = format!("{id}-{stem}");
+        let found = if of_model {
+            read_lm_eval(&path, id, sources)?
+        } else {
+            read_eval(&path, id, sources)?
+        };
+        all.insert(stem.to_owned(), found);
+    }
+    Ok(all)
+}
+
+/// Reads the report of a stage with the log that it names.
+fn read_stage(path: &Path, sources: &mut Sources) -> Result<Option<StageReport>, ReportError> {
+    let found = optional(path, "report of a training stage", SWEEP_REMEDY, sources)?;
+    let Some(mut stage): Option<StageReport> = found else {
+        return Ok(None);
+    };
+    let Some(log) = stage.log_history.clone() else {
+        return Ok(Some(stage));
+    };
+    // A folder of reports that was copied elsewhere has no log, and then its curve is missing.
+    if let Some(file) = find_log(path, Path::new(&log.path)) {
+        let read = read_log(&file, sources)?;
+        if sources.digest_of(&file) != Some(&log.sha256) {
+            return Err(ReportError::Changed {
+                path: file,
+                report: path.to_owned(),
+                remedy: format!(
+                    "make the report again with `sentinel sweep`, or put the log back (reports of {})",
+                    folder_text(path)
+                ),
+            });
+        }
+        stage.series = read.series();
+    }
+    Ok(Some(stage))
+}
+
+/// Finds the log that a report names: at its path, or from a folder above the report, since paths
+/// begin where the sweep was started.
+fn find_log(report: &Path, log: &Path) -> Option<PathBuf> {
+    if log.is_file() {
+        return Some(log.to_owned());
+    }
+    if log.is_absolute() {
+        return None;
+    }
+    let above = report.ancestors().skip(1);
+    above
+        .map(|folder| folder.join(log))
+        .find(|path| path.is_file())
+}
+
+/// Reads a report that need not exist.
+fn optional<T: serde::de::DeserializeOwned>(
+    path: &Path,
+    kind: &'static str,
+    remedy: &str,
+    sources: &mut Sources,
+) -> Result<Option<T>, ReportError> {
+    if !path.is_file() {
+        return Ok(None);
+    }
+    read_json(path, kind, remedy, sources).map(Some)
+}

@@ -33,6 +33,7 @@ pub mod eval;
 pub mod files;
 #[cfg(feature = "burn")]
 pub mod finetune;
+pub mod http;
 pub mod interval;
 #[cfg(feature = "burn")]
 pub mod lm;

@@ -63,7 +63,11 @@ pub(super) fn fetch_api(
         let response = network.client.send(&request)?;
         let page = Page::parse(response.json()?, &url, &address)?;
         reader.read(&page, &address)?;
-        next = page.next.map(String::from);
+        // A server could link empty pages without end.
+        next = page
+            .next
+            .filter(|_| !page.items.is_empty())
+            .map(String::from);
     }
     reader.finish(url)
 }

@@ -107,7 +107,7 @@ enum Sink<'a> {
     File(&'a Path, &'a mut File),
 }
 
-/// A failed attempt.
+/// The failure of one attempt.
 struct Failure {
     error: HttpError,
     /// `true` if the same request may succeed later.

@@ -36,7 +36,7 @@ impl Received {
 /// The behavior of the server for one request.
 #[derive(Clone, Debug)]
 pub(crate) enum Reply {
-    /// A complete answer.
+    /// An answer of the announced length.
     Answer {
         status: u16,
         headers: Vec<(String, String)>,

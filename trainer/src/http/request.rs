@@ -77,7 +77,7 @@ impl fmt::Display for Token {
 /// The method of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Reads a resource.
+    /// Reads the data of a resource.
     Get,
     /// Reads the headers of a resource.
     Head,
@@ -85,7 +85,7 @@ pub enum Method {
     Post,
     /// Creates or replaces a resource.
     Put,
-    /// Removes a resource.
+    /// Removes the resource for good.
     Delete,
 }
 
@@ -106,9 +106,9 @@ impl Method {
 /// The data that a request sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// No data.
+    /// No data at all.
     None,
-    /// Bytes in memory.
+    /// Bytes that are in memory.
     Bytes(Vec<u8>),
     /// A part of a file, which each attempt reads anew.
     File {
@@ -199,7 +199,7 @@ impl Request {
         self
     }
 
-    /// Adds a header.
+    /// Adds a header of any name.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));

@@ -22,7 +22,7 @@ named_enum! {
         HeldOutArchetype = "held_out_archetype",
         /// It names both archetypes of a held-out pair of PolyGuard.
         HeldOutPair = "held_out_pair",
-        /// Its episode has a seed that is kept for validation or tests.
+        /// The seed of its episode is kept for validation or tests.
         EvaluationSeed = "evaluation_seed",
         /// It lacks a question or an answer.
         Incomplete = "incomplete",
@@ -30,7 +30,7 @@ named_enum! {
         Truncated = "truncated",
         /// It has more than 16 384 characters.
         TooLong = "too_long",
-        /// Its turns are not those of a chat that ends with the answer.
+        /// The turns are not those of a chat that ends with the answer.
         Malformed = "malformed",
     }
 }
@@ -39,7 +39,7 @@ named_enum! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SourceStatus {
-    /// Its rows are in the corpus.
+    /// The corpus holds rows of the source.
     Used,
     /// It was requested and gave no row.
     Skipped,

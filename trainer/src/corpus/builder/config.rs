@@ -274,8 +274,8 @@ impl BuildConfig {
             (self.with_synthetic, "--with-synthetic"),
             (self.skip_failed_sources, "--skip-failed-sources"),
         ];
-        words
-            .extend((flags.iter()).filter_map(|(is_set, flag)| is_set.then(|| (*flag).to_owned())));
+        let set = flags.iter().filter(|(is_set, _)| *is_set);
+        words.extend(set.map(|(_, flag)| (*flag).to_owned()));
         let text = |value: &dyn fmt::Display| Some(value.to_string());
         let address = |url: Option<&String>| url.map(|url| without_secrets(url));
         let columns = self.hf_columns.as_ref().map(|(a, b)| format!("{a},{b}"));

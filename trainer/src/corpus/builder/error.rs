@@ -23,9 +23,9 @@ pub enum BuildError {
              --skip-failed-sources"
     )]
     Source {
-        /// The source.
+        /// The source that failed.
         name: SourceName,
-        /// The failure.
+        /// The failure of the source.
         #[source]
         error: SourceError,
     },
@@ -34,7 +34,7 @@ pub enum BuildError {
     Empty {
         /// The file that would be empty.
         path: PathBuf,
-        /// What was read and refused.
+        /// The reason of each source for giving no row.
         reason: String,
     },
     /// The output folder holds a corpus.
@@ -75,7 +75,7 @@ pub enum SourceError {
     License {
         /// The address without its query, or the dataset.
         url: String,
-        /// The source.
+        /// The source that needs a license.
         name: SourceName,
     },
     /// The source has no rows.

@@ -1,4 +1,4 @@
-//! What all network sources share: the client, the rows that they return, and addresses.
+//! Common parts of all network sources: the client, the rows that they return, and addresses.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;

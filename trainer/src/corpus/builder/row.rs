@@ -51,7 +51,7 @@ pub enum RowOrigin {
     Table {
         /// The path of the table.
         table: &'static str,
-        /// The 1-based line.
+        /// The number of the line, from 1 on.
         line: usize,
         /// The sources that the line cites.
         cites: &'static str,
@@ -60,7 +60,7 @@ pub enum RowOrigin {
     Step(StepOrigin),
     /// An answer of a server.
     Url {
-        /// The address.
+        /// The address that gives the row.
         url: String,
         /// The row of the dataset, from 0 on; `None` if the server has no stable order.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,19 +71,19 @@ pub enum RowOrigin {
 /// The step of an episode that a row shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StepOrigin {
-    /// The world.
+    /// The name of the world.
     pub world: &'static str,
-    /// The task.
+    /// The name of the task.
     pub task: &'static str,
-    /// The seed.
+    /// The seed of the episode.
     pub seed: u64,
     /// The step count of the observation.
     pub step: u32,
     /// The policy that plays.
     pub policy: &'static str,
-    /// The rules.
+    /// The rules in force.
     pub rules: String,
-    /// The stream mode.
+    /// The mode of the random streams.
     pub streams: Streams,
     /// The style of the prompt.
     pub style: PromptStyle,

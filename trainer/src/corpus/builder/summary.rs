@@ -28,7 +28,7 @@ pub struct CorpusFile {
 pub struct Summary {
     /// The version of this form.
     pub format: u32,
-    /// The profile.
+    /// The name of the profile.
     pub profile: &'static str,
     /// The worlds of tables and episodes.
     pub worlds: Vec<&'static str>,

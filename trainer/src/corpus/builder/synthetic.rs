@@ -20,7 +20,7 @@ use crate::{Cells, Error, Progress, SeedRange, selection};
 pub(super) enum Content {
     /// The prompt, and the action of the policy as completion.
     Demonstration,
-    /// The prompt alone.
+    /// The prompt without a completion.
     Prompt,
 }
 

@@ -36,6 +36,7 @@ pub mod evidence;
 pub mod files;
 #[cfg(feature = "burn")]
 pub mod finetune;
+pub mod http;
 pub mod interval;
 #[cfg(feature = "burn")]
 pub mod lm;

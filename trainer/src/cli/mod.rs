@@ -4,6 +4,7 @@
 mod bar;
 mod charts;
 mod compact;
+mod corpus;
 mod environments;
 mod help;
 pub(crate) mod interrupt;
@@ -23,6 +24,7 @@ use sentinel_trainer::bench::BenchConfig;
 use sentinel_trainer::compact::command::TrainCommand;
 use sentinel_trainer::compact::config::Method;
 use sentinel_trainer::corpus::CorpusConfig;
+use sentinel_trainer::corpus::builder::BuildConfig;
 use sentinel_trainer::eval::EvalConfig;
 use sentinel_trainer::evidence::cluster_health::ClusterHealthConfig;
 use sentinel_trainer::evidence::plots::PlotsConfig;
@@ -106,6 +108,9 @@ pub(crate) enum ReplayCommand {
 pub(crate) enum LmCommand {
     /// Write the actions of a policy as chat rows for a language model to learn from
     Corpus(CorpusConfig),
+    /// Build a corpus from tables, episodes, a dataset and an API, with the license of every row
+    #[command(alias = "build-training-corpus")]
+    BuildCorpus(Box<BuildConfig>),
     /// Make a small new language model with a tokenizer of its own
     Init(InitOptions),
     /// Fine-tune a language model on a corpus
@@ -155,6 +160,7 @@ pub(crate) enum OldCommand {
 /// # Errors
 /// Returns an error if the words are no valid command line, or ask for help or the version.
 pub(crate) fn parse(words: &[OsString]) -> Result<(Command, ArgMatches), clap::Error> {
+    let words = &corpus::renamed(words);
     let mut root = help::prepared(Cli::command(), words);
     let matches = root.try_get_matches_from_mut(words)?;
     let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut root))?;
@@ -256,6 +262,7 @@ pub(crate) fn run(command: Command, given: &ArgMatches) -> Result<()> {
 fn run_lm(command: LmCommand, given: &ArgMatches) -> Result<()> {
     match command {
         LmCommand::Corpus(config) => lm::corpus(&config),
+        LmCommand::BuildCorpus(config) => corpus::build_corpus(&config),
         LmCommand::Init(options) => lm::init(&options),
         LmCommand::Sft(command) => lm::sft(&command, given),
         LmCommand::Grpo(command) => lm::grpo(&command, given),

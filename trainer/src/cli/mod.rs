@@ -5,6 +5,7 @@ mod bar;
 mod compact;
 mod environments;
 mod help;
+mod hub;
 pub(crate) mod interrupt;
 mod lm;
 mod lm_estimate;
@@ -22,6 +23,9 @@ use sentinel_trainer::compact::command::TrainCommand;
 use sentinel_trainer::compact::config::Method;
 use sentinel_trainer::corpus::CorpusConfig;
 use sentinel_trainer::eval::EvalConfig;
+use sentinel_trainer::hub::job::JobConfig;
+use sentinel_trainer::hub::pull::PullConfig;
+use sentinel_trainer::hub::upload::UploadConfig;
 use sentinel_trainer::lm::init::InitOptions;
 use sentinel_trainer::lm_agent::EvalArgs;
 use sentinel_trainer::manifest::ManifestConfig;
@@ -67,6 +71,12 @@ pub(crate) enum Command {
     /// Train and evaluate language models
     #[command(subcommand)]
     Lm(LmCommand),
+    /// Submit a training job to Hugging Face Jobs
+    HfJob(Box<JobConfig>),
+    /// Upload a model, an adapter, replays, results or the page to the Hugging Face Hub
+    Upload(UploadConfig),
+    /// Download a run from the Hugging Face Hub and verify its digests
+    Pull(PullConfig),
     /// Print completions for a shell
     Completions {
         /// The shell to complete for
@@ -226,6 +236,9 @@ pub(crate) fn run(command: Command, given: &ArgMatches) -> Result<()> {
         Command::Train(command) => compact::train(&command, Method::Grpo, given),
         Command::Imitate(command) => compact::train(&command, Method::Imitation, given),
         Command::Lm(command) => run_lm(command, given),
+        Command::HfJob(config) => hub::job(&config),
+        Command::Upload(config) => hub::upload(&config),
+        Command::Pull(config) => hub::pull(&config),
         Command::Completions { shell } => completions(shell),
         Command::Old(old) => match old.renamed() {
             Command::Lm(command) => run_lm(command, given),

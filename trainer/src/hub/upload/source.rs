@@ -160,6 +160,12 @@ impl Plan {
         let exclude = Pattern::list(&config.exclude)?;
         Pattern::list(&config.delete)?;
         let root = &config.path;
+        if !root.exists() {
+            return Err(HubError::WrongFolder {
+                path: root.clone(),
+                reason: "there is no such file or folder".to_owned(),
+            });
+        }
         let mut found = Vec::new();
         if root.is_dir() {
             walk(root, "", &mut found)?;
@@ -276,7 +282,6 @@ fn check_kind(config: &UploadConfig, items: &[Item]) -> Result<(), HubError> {
     let own = |item: &Item| item.name.rsplit('/').next().unwrap_or_default().to_owned();
     let has = |names: &[&str]| items.iter().any(|item| names.contains(&own(item).as_str()));
     match config.repo_type {
-        _ if !config.path.exists() => wrong("there is no such file or folder"),
         _ if items.is_empty() => wrong("there is no file to upload: check --include and --exclude"),
         RepoType::Model if config.path.is_dir() && !has(&MODEL) => wrong(
             "the folder holds no model and no adapter: name the folder of a run, or use --repo-type \

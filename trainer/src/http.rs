@@ -33,6 +33,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use ureq::config::RedirectAuthHeaders;
@@ -44,6 +45,8 @@ pub use request::{Content, HF_TOKEN, Method, Request, Response, Token};
 
 /// The number of characters of a server's error text that a message holds.
 const TEXT_SHOWN: usize = 300;
+/// The time between two looks at the flag that stops a pause.
+const TICK: Duration = Duration::from_millis(100);
 
 /// The limits of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,6 +162,22 @@ impl HttpClient {
     pub fn with_wait(mut self, wait: impl Fn(Duration) -> bool + Send + Sync + 'static) -> Self {
         self.wait = Arc::new(wait);
         self
+    }
+
+    /// Stops waiting between attempts when `stop` is set, as by Ctrl-C.
+    #[must_use]
+    pub fn stopped_by(self, stop: &'static AtomicBool) -> Self {
+        self.with_wait(move |pause| {
+            let end = Instant::now() + pause;
+            while !stop.load(Ordering::Relaxed) {
+                let left = end.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    return true;
+                }
+                std::thread::sleep(left.min(TICK));
+            }
+            false
+        })
     }
 
     /// Sends a request and returns the answer.

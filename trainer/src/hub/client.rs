@@ -32,15 +32,11 @@ impl HubClient {
     /// # Errors
     /// Returns an error if the address of the Hub is none, or network access is forbidden.
     pub fn new(access: &HubAccess) -> Result<Self, HubError> {
-        Self::with_limits(access, HttpConfig::default(), None)
+        Self::with_limits(access, HttpConfig::default())
     }
 
-    /// Returns a client with these limits and, if given, a function that waits between attempts.
-    pub(super) fn with_limits(
-        access: &HubAccess,
-        limits: HttpConfig,
-        wait: Option<fn(Duration) -> bool>,
-    ) -> Result<Self, HubError> {
+    /// Returns a client with these limits.
+    pub(super) fn with_limits(access: &HubAccess, limits: HttpConfig) -> Result<Self, HubError> {
         if access.offline {
             return Err(HubError::Offline);
         }
@@ -51,13 +47,7 @@ impl HubClient {
             },
             error => error.into(),
         })?;
-        let client = |limits| {
-            let client = HttpClient::new(limits).with_token(access.token.clone());
-            match wait {
-                Some(wait) => client.with_wait(wait),
-                None => client,
-            }
-        };
+        let client = |limits| HttpClient::new(limits).with_token(access.token.clone());
         let long = HttpConfig {
             deadline: TRANSFER_DEADLINE,
             ..limits.clone()
@@ -68,6 +58,19 @@ impl HubClient {
             questions: client(limits),
             transfers: client(long),
         })
+    }
+
+    /// Waits between attempts with `wait`, which returns `false` to stop.
+    #[must_use]
+    pub fn with_wait(
+        self,
+        wait: impl Fn(Duration) -> bool + Clone + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            questions: self.questions.with_wait(wait.clone()),
+            transfers: self.transfers.with_wait(wait),
+            ..self
+        }
     }
 
     /// Returns the address of the Hub.

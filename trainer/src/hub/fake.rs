@@ -109,7 +109,7 @@ impl Hub {
             retries,
             ..HttpConfig::default()
         };
-        HubClient::with_limits(&self.access()?, limits, Some(|_: Duration| true))
+        Ok(HubClient::with_limits(&self.access()?, limits)?.with_wait(|_: Duration| true))
     }
 
     /// Returns the requests so far as `METHOD /target`, without the query.

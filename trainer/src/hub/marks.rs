@@ -5,8 +5,10 @@
 //! * an entry of a list `fallbacks` in any JSON file or row;
 //! * `backend` that begins with `fallback`, or `model_source` that is a fallback's, in a report;
 //! * a row of a replay whose `model_source` is marked;
-//! * `fallback: true` in an event of a run or a row of a corpus.
+//! * `fallback: true` at the top of a row of a replay or a corpus, where a script acted because the
+//!   model's completion was no action, or of an event of a run.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -144,25 +146,40 @@ fn document(path: &Path, found: &mut Vec<String>) -> Result<(), HubError> {
         path: path.to_owned(),
         reason: format!("this is not JSON ({error}): make the file again, or leave it out"),
     })?;
-    collect(&value, found);
+    top(&value, found);
     Ok(())
 }
 
 fn rows(path: &Path, found: &mut Vec<String>) -> Result<(), HubError> {
     let failed = |source| read_error(path, source);
     let mut reader = BufReader::with_capacity(1 << 16, File::open(path).map_err(failed)?);
-    let mut line = Vec::new();
+    let (mut line, mut counts) = (Vec::new(), BTreeMap::<String, usize>::new());
     while reader.read_until(b'\n', &mut line).map_err(failed)? > 0 {
         let is_suspect = line.windows(WORD.len()).any(|part| part == WORD);
         // A broken row is not played, so that its mark does not matter.
         if is_suspect && let Ok(value) = serde_json::from_slice::<Value>(&line) {
-            collect(&value, found);
-            found.sort_unstable();
-            found.dedup();
+            let mut marks = Vec::new();
+            top(&value, &mut marks);
+            for mark in marks {
+                *counts.entry(mark).or_default() += 1;
+            }
         }
         line.clear();
     }
+    found.extend(counts.into_iter().map(|(mark, count)| match count {
+        1 => mark,
+        _ => format!("{mark}, in {count} rows"),
+    }));
     Ok(())
+}
+
+/// Adds the marks of a document or a row. Only here is `fallback: true` a mark: in an action of
+/// PolyGuard's stack it says that the critic chose.
+fn top(value: &Value, found: &mut Vec<String>) {
+    if value.get("fallback") == Some(&Value::Bool(true)) {
+        found.push("fallback: true".to_owned());
+    }
+    collect(value, found);
 }
 
 /// Adds the marks in a value and the values in it.
@@ -179,9 +196,6 @@ fn collect(value: &Value, found: &mut Vec<String>) {
                     }
                     "model_source" if text.starts_with("fallback") || is_marked_name(text) => {
                         found.push(format!("model_source {text}"));
-                    }
-                    "fallback" if *value == Value::Bool(true) => {
-                        found.push("fallback: true".to_owned());
                     }
                     // Texts of models and prompts contain no keys; nested values may.
                     _ => collect(value, found),
@@ -241,9 +255,14 @@ mod tests {
             (
                 "replay.jsonl",
                 "{\"model_source\":\"grpo (fallback)\"}\n{\"model_source\":\"grpo (fallback)\"}\n",
-                "model_source grpo (fallback)",
+                "model_source grpo (fallback), in 2 rows",
             ),
             ("events.jsonl", "{}\n{\"fallback\":true}", "fallback: true"),
+            (
+                "replay.jsonl",
+                "{\"action\":{},\"fallback\":true}\n{}\n{\"action\":{},\"fallback\":true}",
+                "fallback: true, in 2 rows",
+            ),
         ] {
             assert_eq!(marks(name, text)?, [expected], "{name}");
         }
@@ -255,6 +274,10 @@ mod tests {
             (
                 "a.jsonl",
                 r#"{"model_source":"grpo","completion":"{\"backend\":\"fallback\"}"}"#,
+            ),
+            (
+                "a.jsonl",
+                r#"{"action":{"candidate_id":"cand_05","fallback":true}}"#,
             ),
             ("a.txt", r#"{"backend":"fallback"}"#),
             ("a.jsonl", "cut off fallback {"),

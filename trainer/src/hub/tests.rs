@@ -337,7 +337,7 @@ fn a_hub_that_does_not_answer_is_named() -> Tested {
         timeout: Duration::from_millis(200),
         ..HttpConfig::default()
     };
-    let client = HubClient::with_limits(&hub.access()?, limits, None)?;
+    let client = HubClient::with_limits(&hub.access()?, limits)?;
     let place = tempfile::tempdir()?;
     let error = message(fetch(&client, &place.path().join("a"), &[]));
     assert!(
@@ -348,7 +348,7 @@ fn a_hub_that_does_not_answer_is_named() -> Tested {
         endpoint: "http://127.0.0.1:1".to_owned(),
         ..hub.access()?
     };
-    let client = HubClient::with_limits(&access, HttpConfig::default(), Some(|_| true))?;
+    let client = HubClient::new(&access)?.with_wait(|_| true);
     let error = message(fetch(&client, &place.path().join("a"), &[]));
     assert!(
         error.contains("http://127.0.0.1:1") && error.contains("HF_ENDPOINT"),

@@ -325,3 +325,51 @@ fn add_readme(config: &UploadConfig, items: &mut Vec<Item>) -> Result<(), HubErr
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_has_the_front_matter_that_is_made() {
+        let page = include_str!("../../../../docs/space.md");
+        assert!(page.contains(SPACE_README));
+    }
+
+    #[test]
+    fn states_are_those_to_resume_from() {
+        for name in [
+            "checkpoint.safetensors",
+            "a/checkpoint-10/model.safetensors",
+        ] {
+            assert!(is_state(name), "{name}");
+        }
+        for name in [
+            "model.safetensors",
+            "checkpoint-x/a",
+            "checkpoint-/a",
+            "checkpoint-5",
+        ] {
+            assert!(!is_state(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_hub_s_rules_decide_between_git_and_lfs() {
+        let item = |name: &str, size| Item {
+            name: name.to_owned(),
+            size,
+            source: Source::Text(""),
+        };
+        for (name, size, is_large) in [
+            ("model.safetensors", 1, true),
+            ("pkg/web_bg.WASM", 1, true),
+            ("runs/events.out.tfevents.1", 1, true),
+            ("tokenizer.json", LFS_SIZE + 1, true),
+            ("tokenizer.json", LFS_SIZE, false),
+            ("empty.bin", 0, false),
+        ] {
+            assert_eq!(item(name, size).is_large(), is_large, "{name}");
+        }
+    }
+}

@@ -33,7 +33,7 @@ pub enum HubError {
     TokenRefused {
         /// The object of the request.
         what: String,
-        /// The failed request.
+        /// The message of the failed request.
         detail: String,
     },
     /// The Hub asks for a token.
@@ -43,7 +43,7 @@ pub enum HubError {
     TokenNeeded {
         /// The object of the request.
         what: String,
-        /// The failed request.
+        /// The message of the failed request.
         detail: String,
     },
     /// The token lacks a permission.
@@ -53,7 +53,7 @@ pub enum HubError {
     Forbidden {
         /// The object of the request.
         what: String,
-        /// The failed request.
+        /// The message of the failed request.
         detail: String,
     },
     /// The account has to pay first.
@@ -61,7 +61,7 @@ pub enum HubError {
     Payment {
         /// The object of the request.
         what: String,
-        /// The failed request.
+        /// The message of the failed request.
         detail: String,
     },
     /// The Hub does not have the repository, revision or file.
@@ -69,13 +69,13 @@ pub enum HubError {
     NotFound {
         /// The object of the request.
         what: String,
-        /// The failed request.
+        /// The message of the failed request.
         detail: String,
     },
     /// The Hub limits the number of requests.
     #[error("the Hub limits the number of requests (429): {detail}; run the command again later")]
     RateLimited {
-        /// The failed request.
+        /// The message of the failed request.
         detail: String,
     },
     /// The Hub cannot be reached, or does not answer in time.
@@ -83,7 +83,7 @@ pub enum HubError {
     Unreachable {
         /// The address of the Hub.
         endpoint: String,
-        /// The failed request.
+        /// The message of the failed request.
         detail: String,
     },
     /// The address in `HF_ENDPOINT` is none.
@@ -111,7 +111,7 @@ pub enum HubError {
     /// A job cannot be submitted yet.
     #[error("the job cannot run: {}", .0.join("; "))]
     Incomplete(Vec<String>),
-    /// What to upload is not what the kind of repository holds.
+    /// The files to upload are not what the kind of repository holds.
     #[error("{}: {reason}", path.display())]
     WrongFolder {
         /// The path of the folder or file.
@@ -122,7 +122,7 @@ pub enum HubError {
     /// A file to upload contains the token.
     #[error("{} contains the token: remove it from the file, and revoke the token if others have read it", .0.display())]
     HoldsToken(PathBuf),
-    /// What to upload or to keep depends on a fallback.
+    /// Some file to upload or to keep depends on a fallback.
     #[error(
         "{place} depends on a fallback and is refused without --allow-fallback: {}",
         shown(marks)
@@ -136,7 +136,7 @@ pub enum HubError {
     /// A file on the Hub would be written outside the folder.
     #[error("{what} has a file with the unsafe name {name:?}: nothing was kept")]
     UnsafeName {
-        /// The repository.
+        /// The name of the repository.
         what: String,
         /// The name of the file.
         name: String,
@@ -146,7 +146,7 @@ pub enum HubError {
         "{what}: {name} has the digest {found}, and the Hub lists {expected}: nothing was kept, run the command again"
     )]
     Digest {
-        /// The repository.
+        /// The name of the repository.
         what: String,
         /// The name of the file.
         name: String,

@@ -27,7 +27,7 @@ pub(super) struct Stored {
     pub(super) is_lfs: bool,
 }
 
-/// What the Hub holds: one repository.
+/// The content of the Hub: one repository.
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) files: BTreeMap<String, Stored>,
@@ -50,7 +50,7 @@ pub(super) struct State {
     pub(super) refuses: bool,
 }
 
-/// A Hub.
+/// A running Hub with its content.
 pub(super) struct Hub {
     server: Loopback,
     state: Arc<Mutex<State>>,

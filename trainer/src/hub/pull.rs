@@ -15,7 +15,7 @@ use crate::{Error, files};
 /// The configuration of `sentinel pull`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct PullConfig {
-    /// The repository: owner/name
+    /// Name of the repository: owner/name
     #[arg(value_name = "REPO")]
     pub repo: String,
     /// The folder to write, which must be new or empty

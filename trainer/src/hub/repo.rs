@@ -15,7 +15,7 @@ pub enum RepoType {
     Model,
     /// Replays, reports and other files
     Dataset,
-    /// A page
+    /// The page, as a static Space
     Space,
 }
 
@@ -43,7 +43,7 @@ impl RepoType {
 /// A repository: kind and name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repo {
-    /// The kind.
+    /// The kind of the repository.
     pub kind: RepoType,
     /// The name with its owner, such as `owner/name`.
     id: String,

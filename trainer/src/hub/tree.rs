@@ -15,7 +15,7 @@ use crate::http::Request;
 /// A file on the Hub.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct RemoteFile {
-    /// `file` or `directory`.
+    /// The kind of entry: `file` or `directory`.
     #[serde(rename = "type")]
     kind: String,
     /// The name in the repository.

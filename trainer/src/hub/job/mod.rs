@@ -87,7 +87,7 @@ pub struct JobConfig {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Training")]
 pub struct TrainingArgs {
-    /// Model to train
+    /// Model to train: a name on the Hugging Face Hub
     #[arg(
         long,
         aliases = ["model-name-or-path", "model-id"],

@@ -30,19 +30,19 @@ const ARTIFACT_REPO: &str = "SENTINEL_ARTIFACT_REPO";
 /// A job before its submission. As JSON it names its secrets and does not hold them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct JobSpec {
-    /// The mode.
+    /// The name of the mode.
     pub mode: &'static str,
     /// The user or organization that pays; `None` for the token's user.
     pub namespace: Option<String>,
     /// The image of the container.
     pub image: String,
-    /// The machine.
+    /// The name of the machine.
     pub flavor: String,
     /// The time limit in seconds.
     pub timeout_seconds: u64,
     /// The command of the container.
     pub command: Vec<String>,
-    /// The environment variables.
+    /// The environment variables of the container.
     pub environment: BTreeMap<String, String>,
     /// The names of the environment variables with secrets.
     pub secrets: Vec<&'static str>,

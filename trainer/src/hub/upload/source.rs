@@ -139,7 +139,7 @@ fn read_error(path: &Path, source: std::io::Error) -> Error {
 /// The files of an upload.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The repository.
+    /// The repository that receives the files.
     pub repo: Repo,
     /// The files, sorted by their names in the repository.
     pub items: Vec<Item>,

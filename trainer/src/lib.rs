@@ -37,6 +37,7 @@ pub mod files;
 #[cfg(feature = "burn")]
 pub mod finetune;
 pub mod http;
+pub mod hub;
 pub mod interval;
 #[cfg(feature = "burn")]
 pub mod lm;

@@ -13,7 +13,7 @@ use sentinel_trainer::compact::config::Method;
 use sentinel_trainer::eval::Evaluated;
 
 /// The groups of commands; of `lm`, the help lists the subcommands.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Environments",
         &[
@@ -26,6 +26,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         "Evidence",
         &["reward-report", "cluster-health", "plots", "report"],
     ),
+    ("Hugging Face Hub", &["hf-job", "upload", "pull"]),
     ("Other", &["completions", "help"]),
 ];
 /// The largest number of tasks that help lists.

@@ -7,6 +7,7 @@ mod compact;
 mod corpus;
 mod environments;
 mod help;
+mod hub;
 pub(crate) mod interrupt;
 mod lm;
 mod lm_estimate;
@@ -30,6 +31,9 @@ use sentinel_trainer::evidence::cluster_health::ClusterHealthConfig;
 use sentinel_trainer::evidence::plots::PlotsConfig;
 use sentinel_trainer::evidence::report::ReportConfig;
 use sentinel_trainer::evidence::reward_report::RewardReportConfig;
+use sentinel_trainer::hub::job::JobConfig;
+use sentinel_trainer::hub::pull::PullConfig;
+use sentinel_trainer::hub::upload::UploadConfig;
 use sentinel_trainer::lm::init::InitOptions;
 use sentinel_trainer::lm_agent::EvalArgs;
 use sentinel_trainer::manifest::ManifestConfig;
@@ -84,6 +88,12 @@ pub(crate) enum Command {
     Plots(PlotsConfig),
     /// Write a report of runs, evaluations and sweeps: one HTML file with charts and data
     Report(ReportConfig),
+    /// Submit a training job to Hugging Face Jobs
+    HfJob(Box<JobConfig>),
+    /// Upload a model, an adapter, replays, results or the page to the Hugging Face Hub
+    Upload(UploadConfig),
+    /// Download a run from the Hugging Face Hub and verify its digests
+    Pull(PullConfig),
     /// Print completions for a shell
     Completions {
         /// The shell to complete for
@@ -251,6 +261,9 @@ pub(crate) fn run(command: Command, given: &ArgMatches) -> Result<()> {
         Command::ClusterHealth(config) => charts::cluster_health(&config),
         Command::Plots(config) => charts::plots(&config),
         Command::Report(config) => report::report(&config),
+        Command::HfJob(config) => hub::job(&config),
+        Command::Upload(config) => hub::upload(&config),
+        Command::Pull(config) => hub::pull(&config),
         Command::Completions { shell } => completions(shell),
         Command::Old(old) => match old.renamed() {
             Command::Lm(command) => run_lm(command, given),

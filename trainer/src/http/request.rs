@@ -51,7 +51,7 @@ impl Token {
     }
 
     /// Returns the secret, for the header of a request.
-    pub(super) fn secret(&self) -> &str {
+    pub(crate) fn secret(&self) -> &str {
         &self.0
     }
 

@@ -50,6 +50,8 @@ pub mod rules;
 pub mod run;
 pub mod seeds;
 pub mod selection;
+#[cfg(feature = "burn")]
+pub mod sweep;
 pub mod trace;
 pub mod trainable;
 pub mod verify;

@@ -12,7 +12,7 @@ use sentinel_trainer::compact::config::Method;
 use sentinel_trainer::eval::Evaluated;
 
 /// The groups of commands; of `lm`, the help lists the subcommands.
-const GROUPS: [(&str, &[&str]); 4] = [
+const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Environments",
         &[
@@ -21,6 +21,10 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ),
     ("Compact training", &["train", "imitate"]),
     ("Language models", &["lm"]),
+    (
+        "Evidence",
+        &["sweep", "gate", "activate", "model-status", "check"],
+    ),
     ("Other", &["completions", "help"]),
 ];
 /// The largest number of tasks that help lists.

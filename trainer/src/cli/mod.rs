@@ -1,6 +1,7 @@
 //! The command line: its commands, the spellings of earlier versions, and the dispatch to the
 //! library.
 
+mod active;
 mod bar;
 mod compact;
 mod environments;
@@ -9,6 +10,7 @@ pub(crate) mod interrupt;
 mod lm;
 mod lm_estimate;
 mod lm_view;
+mod sweep;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +29,7 @@ use sentinel_trainer::lm_agent::EvalArgs;
 use sentinel_trainer::manifest::ManifestConfig;
 use sentinel_trainer::record::RecordConfig;
 use sentinel_trainer::rules::RulesConfig;
+use sentinel_trainer::sweep::{ImprovementArgs, PostSaveArgs};
 use sentinel_trainer::trace::TraceConfig;
 use sentinel_trainer::verify::VerifyConfig;
 
@@ -67,6 +70,17 @@ pub(crate) enum Command {
     /// Train and evaluate language models
     #[command(subcommand)]
     Lm(LmCommand),
+    /// Run the chain for several models: corpus, SFT, merge, GRPO, checks of the saved models,
+    /// evaluation
+    Sweep(Box<sweep::SweepCommand>),
+    /// Judge the reports of a run; exit code 1 when it is not accepted
+    Gate(sweep::GateCommand),
+    /// Make a model of a run the one that commands use when none is named
+    Activate(sweep::ActivateCommand),
+    /// Print the active model and check its files
+    ModelStatus(sweep::StatusCommand),
+    /// Check the success criteria of a folder of results; exit code 1 when one is not met
+    Check(sweep::CheckCommand),
     /// Print completions for a shell
     Completions {
         /// The shell to complete for
@@ -103,6 +117,10 @@ pub(crate) enum LmCommand {
     Merge(lm::MergeCommand),
     /// Play episodes as training does, with a language model or a script in its place
     Rollout(Box<lm::RolloutCommand>),
+    /// Complete prompts with the saved models of a run, in the order of loading
+    Postsave(Box<PostSaveArgs>),
+    /// Compare SFT and GRPO of a run by greedy play on the same seeds
+    Compare(Box<ImprovementArgs>),
 }
 
 /// The commands of earlier versions.
@@ -226,6 +244,11 @@ pub(crate) fn run(command: Command, given: &ArgMatches) -> Result<()> {
         Command::Train(command) => compact::train(&command, Method::Grpo, given),
         Command::Imitate(command) => compact::train(&command, Method::Imitation, given),
         Command::Lm(command) => run_lm(command, given),
+        Command::Sweep(command) => sweep::sweep(&command),
+        Command::Gate(command) => sweep::gate(&command),
+        Command::Activate(command) => sweep::activate_model(&command),
+        Command::ModelStatus(command) => sweep::model_status(&command),
+        Command::Check(command) => sweep::check(&command),
         Command::Completions { shell } => completions(shell),
         Command::Old(old) => match old.renamed() {
             Command::Lm(command) => run_lm(command, given),
@@ -243,6 +266,8 @@ fn run_lm(command: LmCommand, given: &ArgMatches) -> Result<()> {
         LmCommand::Eval(config) => lm::eval(&config),
         LmCommand::Merge(command) => lm::merge(&command),
         LmCommand::Rollout(command) => lm::rollout(&command),
+        LmCommand::Postsave(args) => sweep::postsave(&args),
+        LmCommand::Compare(args) => sweep::improvement(&args),
     }
 }
 

@@ -8,7 +8,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use sentinel_policy::text::{PromptStyle, Reader};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::artifact::{self, Artifact, ArtifactKind};
 use super::gate::{GATE_REPORT, GateReport};
@@ -69,6 +71,10 @@ pub struct ActiveModel {
     pub task: String,
     /// The name of the rules that it was trained under.
     pub rules: String,
+    /// The style of the prompts that it was trained on; `null` if unknown.
+    pub prompt: Option<PromptStyle>,
+    /// The parser of completions that it was trained with; `null` if unknown.
+    pub reader: Option<Reader>,
     /// The verdict of the gate.
     pub gate: ActivationGate,
     /// The program, its inputs and every fallback on the way.
@@ -155,6 +161,8 @@ pub fn activate(activation: &Activation) -> Result<(ActiveModel, Vec<PathBuf>), 
         world: of_run(|run| &run.world),
         task: of_run(|run| &run.task),
         rules: of_run(|run| &run.rules),
+        prompt: option(&paths, "prompt").and_then(|name| PromptStyle::parse(&name)),
+        reader: option(&paths, "reader").and_then(|name| Reader::parse(&name)),
         gate: verdict,
         provenance,
     };
@@ -167,6 +175,13 @@ pub fn activate(activation: &Activation) -> Result<(ActiveModel, Vec<PathBuf>), 
         written.push(mirror);
     }
     Ok((model, written))
+}
+
+/// Returns an option of the run's GRPO; `None` if its folder has none.
+fn option(paths: &RunPaths, name: &str) -> Option<String> {
+    let folder = paths.checkpoints.join(ArtifactKind::GrpoAdapter.name());
+    let options: Value = report_file::read(&folder.join("training_options.json"), "").ok()?;
+    Some(options.get(name)?.as_str()?.to_owned())
 }
 
 /// Returns the path of the manifest in a folder of checkpoints.

@@ -135,6 +135,9 @@ fn base_of(config: &Path, checkpoints: &Path) -> Result<String, Error> {
     })
 }
 
+/// No digests, for a result that has no files yet.
+pub const NO_DIGESTS: BTreeMap<String, String> = BTreeMap::new();
+
 /// Returns the digests of the files in a folder that determine the behavior of its model, by their
 /// names.
 ///

@@ -28,8 +28,9 @@ const SEEDS: SeedRange = SeedRange::new(1_000, 1_030);
 #[derive(Clone, Debug, clap::Args)]
 #[command(mut_arg("seeds", |arg| with_default(arg, SEEDS)))]
 pub struct EvalArgs {
-    /// Model: a local folder, or a name on the Hugging Face Hub
-    #[arg(long, aliases = ["model-name-or-path", "model-id"], value_name = "MODEL")]
+    /// Model: a local folder, a name on the Hugging Face Hub, or the active model
+    #[arg(long, aliases = ["model-name-or-path", "model-id"], value_name = "MODEL",
+        default_value = "active")]
     pub model: String,
     /// Style of the prompts
     #[arg(long, value_name = "STYLE", default_value_t, value_parser = named::<PromptStyle>())]

@@ -55,6 +55,8 @@ pub mod run;
 pub mod seeds;
 pub mod selection;
 #[cfg(feature = "burn")]
+pub mod sweep;
+#[cfg(feature = "burn")]
 pub mod tensors;
 pub mod trace;
 pub mod trainable;

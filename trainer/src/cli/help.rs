@@ -24,7 +24,17 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Language models", &["lm"]),
     (
         "Evidence",
-        &["reward-report", "cluster-health", "plots", "report"],
+        &[
+            "reward-report",
+            "cluster-health",
+            "plots",
+            "report",
+            "sweep",
+            "gate",
+            "activate",
+            "model-status",
+            "check",
+        ],
     ),
     ("Hugging Face Hub", &["hf-job", "upload", "pull"]),
     ("Other", &["completions", "help"]),

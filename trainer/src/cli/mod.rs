@@ -1,6 +1,7 @@
 //! The command line: its commands, the spellings of earlier versions, and the dispatch to the
 //! library.
 
+mod active;
 mod bar;
 mod charts;
 mod compact;
@@ -13,6 +14,7 @@ mod lm;
 mod lm_estimate;
 mod lm_view;
 mod report;
+mod sweep;
 #[cfg(test)]
 mod tests;
 
@@ -39,6 +41,7 @@ use sentinel_trainer::lm_agent::EvalArgs;
 use sentinel_trainer::manifest::ManifestConfig;
 use sentinel_trainer::record::RecordConfig;
 use sentinel_trainer::rules::RulesConfig;
+use sentinel_trainer::sweep::{ImprovementArgs, PostSaveArgs};
 use sentinel_trainer::trace::TraceConfig;
 use sentinel_trainer::verify::VerifyConfig;
 
@@ -94,6 +97,17 @@ pub(crate) enum Command {
     Upload(UploadConfig),
     /// Download a run from the Hugging Face Hub and verify its digests
     Pull(PullConfig),
+    /// Run the chain for several models: corpus, SFT, merge, GRPO, checks of the saved models,
+    /// evaluation
+    Sweep(Box<sweep::SweepCommand>),
+    /// Judge the reports of a run; exit code 1 when it is not accepted
+    Gate(sweep::GateCommand),
+    /// Make a model of a run the one that commands use when none is named
+    Activate(sweep::ActivateCommand),
+    /// Print the active model and check its files
+    ModelStatus(sweep::StatusCommand),
+    /// Check the success criteria of a folder of results; exit code 1 when one is not met
+    Check(sweep::CheckCommand),
     /// Print completions for a shell
     Completions {
         /// The shell to complete for
@@ -133,6 +147,10 @@ pub(crate) enum LmCommand {
     Merge(lm::MergeCommand),
     /// Play episodes as training does, with a language model or a script in its place
     Rollout(Box<lm::RolloutCommand>),
+    /// Complete prompts with the saved models of a run, in the order of loading
+    Postsave(Box<PostSaveArgs>),
+    /// Compare SFT and GRPO of a run by greedy play on the same seeds
+    Compare(Box<ImprovementArgs>),
 }
 
 /// The commands of earlier versions.
@@ -264,6 +282,11 @@ pub(crate) fn run(command: Command, given: &ArgMatches) -> Result<()> {
         Command::HfJob(config) => hub::job(&config),
         Command::Upload(config) => hub::upload(&config),
         Command::Pull(config) => hub::pull(&config),
+        Command::Sweep(command) => sweep::sweep(&command),
+        Command::Gate(command) => sweep::gate(&command),
+        Command::Activate(command) => sweep::activate_model(&command),
+        Command::ModelStatus(command) => sweep::model_status(&command),
+        Command::Check(command) => sweep::check(&command),
         Command::Completions { shell } => completions(shell),
         Command::Old(old) => match old.renamed() {
             Command::Lm(command) => run_lm(command, given),
@@ -282,6 +305,8 @@ fn run_lm(command: LmCommand, given: &ArgMatches) -> Result<()> {
         LmCommand::Eval(config) => lm::eval(&config),
         LmCommand::Merge(command) => lm::merge(&command),
         LmCommand::Rollout(command) => lm::rollout(&command),
+        LmCommand::Postsave(args) => sweep::postsave(&args),
+        LmCommand::Compare(args) => sweep::improvement(&args),
     }
 }
 

@@ -57,8 +57,14 @@ fn help_shows_the_commands_by_group() {
     assert_eq!(after("Compact training:"), "train,imitate");
     assert_eq!(
         after("Language models:"),
-        "lm corpus,lm build-corpus,lm init,lm sft,lm grpo,lm eval,lm merge,lm rollout"
+        "lm corpus,lm build-corpus,lm init,lm sft,lm grpo,lm eval,lm merge,lm rollout,lm postsave,\
+         lm compare"
     );
+    assert_eq!(
+        after("Evidence:"),
+        "reward-report,cluster-health,plots,report,sweep,gate,activate,model-status,check"
+    );
+    assert_eq!(after("Hugging Face Hub:"), "hf-job,upload,pull");
     // Every command that is not hidden is in a group.
     for command in Cli::command().get_subcommands() {
         let line = format!("\n  {}", command.get_name());

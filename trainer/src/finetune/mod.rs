@@ -11,7 +11,7 @@ mod run;
 mod start;
 
 pub use error::RunError;
-pub use job::{Best, Job, LoggedCompletion, State, Update};
+pub use job::{Best, Job, LoggedCompletion, LoggedTokens, State, Update};
 pub use metadata::RunMetadata;
 pub use options::RunOptions;
 pub use run::run;

@@ -30,8 +30,9 @@ const MODEL: &str = "model";
 #[derive(Clone, Debug, clap::Args)]
 #[command(mut_arg("seeds", |arg| with_default(arg, SEEDS)))]
 pub struct EvalArgs {
-    /// Model: a local folder, or a name on the Hugging Face Hub
-    #[arg(long, aliases = ["model-name-or-path", "model-id"], value_name = "MODEL")]
+    /// Model: a local folder, a name on the Hugging Face Hub, or the active model
+    #[arg(long, aliases = ["model-name-or-path", "model-id"], value_name = "MODEL",
+        default_value = "active")]
     pub model: String,
     #[command(flatten)]
     #[allow(missing_docs)]

@@ -296,7 +296,7 @@ impl BuildConfig {
             ("--prompt", text(&self.prompt)),
             (
                 "--hf-endpoint",
-                text(&self.hf_endpoint).filter(|_| self.with_hf.is_some()),
+                address(Some(&self.hf_endpoint)).filter(|_| self.with_hf.is_some()),
             ),
             ("--hf-columns", columns),
             ("--max-rows", self.max_rows.map(|rows| rows.to_string())),

@@ -127,6 +127,21 @@ fn the_same_options_give_the_same_rows() -> Tested {
 }
 
 #[test]
+fn a_configuration_in_code_has_the_defaults_of_the_command_line() -> Tested {
+    use clap::{Args as _, FromArgMatches as _};
+
+    let command = BuildConfig::augment_args(clap::Command::new("build").no_binary_name(true));
+    let parsed = command.try_get_matches_from(["--output-dir", "x"])?;
+    let parsed = BuildConfig::from_arg_matches(&parsed)?;
+    let made = BuildConfig::new("x".into());
+    assert_eq!(format!("{parsed:?}"), format!("{made:?}"));
+    let command = "sentinel lm build-corpus --profile small --output-dir x --worlds polyguard \
+                   --prompt compact";
+    assert_eq!(made.command(), command);
+    Ok(())
+}
+
+#[test]
 fn a_source_that_was_not_asked_for_says_so() -> Tested {
     let folder = tempfile::tempdir()?;
     let config = local(folder.path().join("corpus"));

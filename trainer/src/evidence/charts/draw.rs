@@ -348,7 +348,8 @@ fn points(
         MarkerShape::Diamond,
     ];
     // Of lines that coincide, the ones below can be seen at the sides.
-    let width = |i: usize| 1.8 + 0.6 * (series.len() - 1 - i).min(4) as f64;
+    let wider = if coincide(series) { 0.6 } else { 0.0 };
+    let width = |i: usize| 2.0 + wider * (series.len() - 1 - i).min(4) as f64;
     let mut layers = Vec::new();
     for (i, s) in series.iter().enumerate() {
         let color = series_color(s.color.as_ref(), i);
@@ -404,6 +405,21 @@ fn points(
         layout = layout.with_reference_line(line);
     }
     render(chart, layers, layout)
+}
+
+/// Returns `true` if two series have half of their points in common.
+fn coincide(series: &[PointSeries]) -> bool {
+    let mut pairs = series
+        .iter()
+        .enumerate()
+        .flat_map(|(i, one)| series[..i].iter().map(move |other| (one, other)));
+    pairs.any(|(one, other)| {
+        let both = one.points.iter().zip(&other.points);
+        let shared = both
+            .filter(|(a, b)| a.x == b.x && a.value == b.value)
+            .count();
+        shared > 1 && shared * 2 >= one.points.len()
+    })
 }
 
 /// Returns the band of a line; points without an interval have one of no height.

@@ -21,7 +21,7 @@ const ROUNDING: f64 = 6e-4;
 /// The numbers of a summary by name.
 pub(super) type Summary = BTreeMap<String, f64>;
 
-/// An evaluation.
+/// The content of an evaluation's file.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct EvalFile {
     /// The path of the file.

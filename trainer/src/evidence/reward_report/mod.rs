@@ -123,15 +123,15 @@ pub struct StepNote {
     pub reason: String,
     /// The main cause for which the action earned less than 1.
     pub cause: String,
-    /// What the observation showed before the action.
+    /// The part of the state that the observation showed before the action.
     pub shown: Value,
-    /// What the player believed, if it says so.
+    /// The beliefs of the player, if it has any.
     pub player: PlayerNote,
     /// The hidden facts about the step, which no policy sees.
     pub hidden_truth: Value,
 }
 
-/// What a player says about a step.
+/// The information that a player gives about a step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlayerNote {
     /// The posterior over the hidden variables, `[variables, classes]`.
@@ -157,7 +157,7 @@ pub struct PlayerNote {
 /// Reward that was lost for one cause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loss {
-    /// The cause.
+    /// The name of the cause.
     pub cause: String,
     /// The number of reward events.
     pub events: usize,
@@ -190,7 +190,7 @@ pub struct ReportOrigin {
     pub rules: String,
     /// The hidden state of the episode, which no policy sees.
     pub hidden_truth: Value,
-    /// The steps.
+    /// The steps in order.
     pub steps: Vec<StepNote>,
     /// The causes of lost reward, largest first.
     pub losses: Vec<Loss>,

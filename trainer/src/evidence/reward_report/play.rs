@@ -21,9 +21,9 @@ const END: &str = "end of the episode";
 /// A report with its text.
 #[derive(Clone, Debug)]
 pub struct PlayedReport {
-    /// The file's text.
+    /// The text of the file.
     pub text: String,
-    /// The object `sentinel`.
+    /// The object `sentinel` of the file.
     pub origin: ReportOrigin,
     /// The score of the episode.
     pub score: f64,
@@ -153,11 +153,17 @@ pub fn play<W: Reported>(
     }
     let fallback_steps = steps.iter().filter(|step| step.player.fallback).count();
     let mut provenance = source.map_or_else(Provenance::new, |from| from.provenance().clone());
-    if fallback_steps > 0 {
-        provenance.mark(
-            "reward-report",
-            format!("{fallback_steps} steps are the fallback's, for want of a recorded action"),
-        );
+    let said = |step: &&StepNote| step.player.completion.is_some();
+    let acted = steps.iter().filter(|step| step.player.fallback);
+    let (spoken, missed): (Vec<&StepNote>, Vec<&StepNote>) = acted.partition(said);
+    for (count, why) in [
+        (spoken.len(), "the completion was no action"),
+        (missed.len(), "the replay has no row"),
+    ] {
+        if count > 0 {
+            let what = format!("{count} steps are the fallback's: {why}");
+            provenance.mark("reward-report", what);
+        }
     }
     let replay = source.and_then(Source::replay).filter(|_| model.is_none());
     let path = |path: &Path| path.display().to_string();

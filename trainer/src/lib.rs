@@ -30,6 +30,7 @@ pub mod corpus;
 pub mod episode;
 mod error;
 pub mod eval;
+pub mod evidence;
 pub mod files;
 #[cfg(feature = "burn")]
 pub mod finetune;

@@ -12,7 +12,7 @@ use sentinel_trainer::compact::config::Method;
 use sentinel_trainer::eval::Evaluated;
 
 /// The groups of commands; of `lm`, the help lists the subcommands.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Environments",
         &[
@@ -21,6 +21,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     ("Compact training", &["train", "imitate"]),
     ("Language models", &["lm"]),
+    ("Evidence", &["reward-report", "cluster-health", "plots"]),
     ("Hugging Face Hub", &["hf-job", "upload", "pull"]),
     ("Other", &["completions", "help"]),
 ];

@@ -2,6 +2,7 @@
 //! library.
 
 mod bar;
+mod charts;
 mod compact;
 mod environments;
 mod help;
@@ -23,6 +24,9 @@ use sentinel_trainer::compact::command::TrainCommand;
 use sentinel_trainer::compact::config::Method;
 use sentinel_trainer::corpus::CorpusConfig;
 use sentinel_trainer::eval::EvalConfig;
+use sentinel_trainer::evidence::cluster_health::ClusterHealthConfig;
+use sentinel_trainer::evidence::plots::PlotsConfig;
+use sentinel_trainer::evidence::reward_report::RewardReportConfig;
 use sentinel_trainer::hub::job::JobConfig;
 use sentinel_trainer::hub::pull::PullConfig;
 use sentinel_trainer::hub::upload::UploadConfig;
@@ -71,6 +75,13 @@ pub(crate) enum Command {
     /// Train and evaluate language models
     #[command(subcommand)]
     Lm(LmCommand),
+    /// Write an episode step by step: rewards with their components, beliefs, reasons, and the
+    /// hidden truth
+    RewardReport(Box<RewardReportConfig>),
+    /// Write the health of the cluster after each step, for several policies
+    ClusterHealth(ClusterHealthConfig),
+    /// Draw charts of evaluations, training runs and reports, as SVG, PNG and JSON
+    Plots(PlotsConfig),
     /// Submit a training job to Hugging Face Jobs
     HfJob(Box<JobConfig>),
     /// Upload a model, an adapter, replays, results or the page to the Hugging Face Hub
@@ -236,6 +247,9 @@ pub(crate) fn run(command: Command, given: &ArgMatches) -> Result<()> {
         Command::Train(command) => compact::train(&command, Method::Grpo, given),
         Command::Imitate(command) => compact::train(&command, Method::Imitation, given),
         Command::Lm(command) => run_lm(command, given),
+        Command::RewardReport(config) => charts::reward_report(&config),
+        Command::ClusterHealth(config) => charts::cluster_health(&config),
+        Command::Plots(config) => charts::plots(&config),
         Command::HfJob(config) => hub::job(&config),
         Command::Upload(config) => hub::upload(&config),
         Command::Pull(config) => hub::pull(&config),

@@ -1,0 +1,500 @@
+//! Drawing: from the description of a chart to the shapes of the library `kuva`.
+
+use std::sync::Arc;
+
+use kuva::plot::legend::{LegendEntry, LegendPosition, LegendShape};
+use kuva::plot::line::LineStyle;
+use kuva::plot::scatter::MarkerShape;
+use kuva::plot::{BandPlot, BarPlot, LinePlot, RadarPlot, ScatterPlot};
+use kuva::render::annotations::{ReferenceLine, TextAnnotation};
+use kuva::render::layout::{ComputedLayout, Layout, TickFormat};
+use kuva::render::plots::Plot as Layer;
+use kuva::render::render::{Primitive, Scene, TextAnchor, render_multiple};
+use kuva::render::theme::Theme;
+
+use super::chart::{
+    AreaSeries, Axis, BarRow, BarSeries, Chart, Estimate, Plot, PointSeries, Reference,
+};
+use super::fishbone;
+use super::palette::{self, GRID, INK, MUTED};
+
+/// The size of a chart in pixels; a README shows it about as wide.
+pub(super) const SIZE: (f64, f64) = (800.0, 480.0);
+/// Lines of at most this many points have a marker at each.
+const MARKED_POINTS: usize = 24;
+/// The share of the extent of the data that is left free at both ends of an axis.
+const MARGIN: f64 = 0.04;
+/// The number of characters of a title or subtitle on one line.
+const WRAP: usize = 84;
+/// The share of the height of a chart that a label above a bar takes.
+const LABEL_SHARE: f64 = 0.07;
+/// The largest number of bars that are labeled with their values.
+const LABELED_BARS: usize = 16;
+
+/// The height that the label of the vertical axis takes.
+const LABEL_ROOM: f64 = 20.0;
+/// The distance of that label from the left edge.
+const EDGE: f64 = 14.0;
+
+/// Draws a valid chart.
+pub(super) fn scene(chart: &Chart) -> Scene {
+    match &chart.plot {
+        Plot::GroupedBars { groups, series } => grouped_bars(chart, groups, series),
+        Plot::HorizontalBars { rows } => horizontal_bars(chart, rows),
+        Plot::Lines { series, references } => points(chart, series, references, true),
+        Plot::Points { series, references } => points(chart, series, references, false),
+        Plot::StackedArea { x, series } => stacked_area(chart, x, series),
+        Plot::Radar {
+            axes,
+            range,
+            series,
+        } => radar(chart, axes, *range, series),
+        Plot::Fishbone { effect, causes } => fishbone::scene(chart, effect, causes),
+    }
+}
+
+/// Returns the color of a series: its own, or the next of the palette.
+fn series_color(own: Option<&String>, index: usize) -> &str {
+    own.map_or_else(|| palette::color(index), String::as_str)
+}
+
+/// Returns the layout that all charts share.
+fn layout(chart: &Chart, layers: &[Layer]) -> Layout {
+    let theme = Theme {
+        background: "white".into(),
+        axis_color: INK.into(),
+        grid_color: GRID.into(),
+        tick_color: INK.into(),
+        text_color: INK.into(),
+        legend_bg: "white".into(),
+        legend_border: "none".into(),
+        ..Theme::default()
+    };
+    let mut layout = Layout::auto_from_plots(layers)
+        .with_theme(theme)
+        .with_width(SIZE.0)
+        .with_height(SIZE.1)
+        .with_title(chart.title.as_str())
+        .with_title_size(17)
+        .with_title_wrap(WRAP * 3 / 4)
+        .with_label_size(13)
+        .with_tick_size(12)
+        .with_body_size(12)
+        .with_grid_line_width(0.8)
+        .with_legend_position(LegendPosition::OutsideRightTop)
+        .with_legend_box(false);
+    if let Some(subtitle) = &chart.subtitle {
+        layout = layout
+            .with_subtitle(subtitle.as_str())
+            .with_subtitle_size(12)
+            .with_subtitle_wrap(WRAP);
+    }
+    if !chart.x.label.is_empty() {
+        layout = layout.with_x_label(chart.x.text());
+    }
+    layout
+}
+
+/// Draws the layers. The label of the vertical axis stands above it, where it is read without
+/// turning the head.
+fn render(chart: &Chart, layers: Vec<Layer>, mut layout: Layout) -> Scene {
+    let label = chart.y.text();
+    if label.is_empty() {
+        return render_multiple(layers, layout);
+    }
+    layout.force_margin_top = Some(ComputedLayout::from_layout(&layout).margin_top + LABEL_ROOM);
+    let top = ComputedLayout::from_layout(&layout).margin_top;
+    let mut scene = render_multiple(layers, layout);
+    scene.add(Primitive::Text {
+        x: EDGE,
+        y: top - LABEL_ROOM / 2.0,
+        content: label,
+        size: 13,
+        anchor: TextAnchor::Start,
+        rotate: None,
+        bold: false,
+        color: Some(INK.into()),
+    });
+    scene
+}
+
+/// Returns the values at both ends of an axis over `values`.
+fn range(axis: &Axis, values: impl Iterator<Item = f64>) -> (f64, f64) {
+    if let Some([low, high]) = axis.range {
+        return (low, high);
+    }
+    let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+        (low.min(value), high.max(value))
+    });
+    if high - low > f64::EPSILON * low.abs().max(high.abs()) {
+        let margin = (high - low) * MARGIN;
+        (low - margin, high + margin)
+    } else if low.is_finite() {
+        // One value: an extent in which it stands in the middle.
+        let half = if axis.whole {
+            1.0
+        } else {
+            (low.abs() * 0.1).max(0.05)
+        };
+        (low - half, high + half)
+    } else {
+        (0.0, 1.0)
+    }
+}
+
+/// Returns the tick labels of an axis; those of counts are left out between whole numbers.
+fn ticks(axis: &Axis) -> TickFormat {
+    if axis.whole {
+        let whole = |value: f64| {
+            if value.fract().abs() < 1e-9 {
+                format!("{value:.0}")
+            } else {
+                String::new()
+            }
+        };
+        TickFormat::Custom(Arc::new(whole))
+    } else {
+        TickFormat::Auto
+    }
+}
+
+fn with_x(mut layout: Layout, axis: &Axis, (low, high): (f64, f64)) -> Layout {
+    layout.x_range = (low, high);
+    layout.data_x_range = Some((low, high));
+    layout
+        .with_x_axis_min(low)
+        .with_x_axis_max(high)
+        .with_x_tick_format(ticks(axis))
+}
+
+fn with_y(mut layout: Layout, axis: &Axis, (low, high): (f64, f64)) -> Layout {
+    layout.y_range = (low, high);
+    layout.data_y_range = Some((low, high));
+    if axis.range.is_some() {
+        layout = layout.with_y_axis_min(low).with_y_axis_max(high);
+    }
+    layout.with_y_tick_format(ticks(axis))
+}
+
+/// Returns all values of a chart, with both ends of their intervals.
+fn extents(chart: &Chart) -> impl Iterator<Item = f64> {
+    chart.estimates().into_iter().flat_map(|(_, estimate)| {
+        std::iter::once(estimate.value).chain(estimate.interval.into_iter().flatten())
+    })
+}
+
+/// Formats the label of a bar, with as many decimals as tell bars apart.
+fn bar_label(value: f64, largest: f64) -> String {
+    if largest >= 100.0 {
+        format!("{value:.0}")
+    } else if largest >= 10.0 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.2}")
+    }
+}
+
+/// Returns the lengths of the whiskers of a number that has an interval.
+fn whiskers(estimate: Estimate) -> Option<(f64, f64)> {
+    let (below, above) = estimate.whiskers()?;
+    Some((below.max(0.0), above.max(0.0)))
+}
+
+/// Returns points of no size, which only carry whiskers.
+fn invisible(at: Vec<(f64, f64)>) -> ScatterPlot {
+    ScatterPlot::new()
+        .with_data(at)
+        .with_color(INK)
+        .with_size(0.0)
+}
+
+fn grouped_bars(chart: &Chart, groups: &[String], series: &[BarSeries]) -> Scene {
+    const WIDTH: f64 = 0.8;
+    let mut plot = BarPlot::new().with_width(WIDTH).with_error_cap_width(0.3);
+    let (mut ends, mut labels) = (Vec::new(), Vec::new());
+    let largest = extents(chart).fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    let is_labeled = groups.len() * series.len() <= LABELED_BARS;
+    let slot = WIDTH / series.len().max(1) as f64;
+    let (low, mut high) = range(&chart.y, extents(chart).chain([0.0]));
+    if is_labeled && chart.y.range.is_none() {
+        high += (high - low) * LABEL_SHARE;
+    }
+    let above = (high - low) * 0.02;
+    // The highest place at which a label is not cut off.
+    let ceiling = high - (high - low) * LABEL_SHARE;
+    for (i, group) in groups.iter().enumerate() {
+        let bars = series.iter().enumerate().map(|(j, s)| {
+            let value = s.values[i].map_or(0.0, |estimate| estimate.value);
+            (value, series_color(s.color.as_ref(), j).to_owned())
+        });
+        plot = plot.with_group(group.as_str(), bars.collect::<Vec<_>>());
+        for (j, s) in series.iter().enumerate() {
+            let x = i as f64 + 1.0 - WIDTH / 2.0 + slot * (j as f64 + 0.5);
+            if let Some(estimate) = s.values[i]
+                && let Some(pair) = whiskers(estimate)
+            {
+                ends.push(((x, estimate.value), pair));
+            }
+            match s.values[i] {
+                None => labels.push(TextAnnotation::new("none", x, above)),
+                Some(estimate) if is_labeled => {
+                    let top = estimate.interval.map_or(estimate.value, |[_, high]| high);
+                    let text = bar_label(estimate.value, largest);
+                    let y = (top.max(0.0) + above).min(ceiling);
+                    labels.push(TextAnnotation::new(text, x, y));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    if series.len() > 1 {
+        plot = plot.with_legend(series.iter().map(|s| s.label.as_str()).collect());
+    }
+    let mut layers = vec![Layer::Bar(plot)];
+    if !ends.is_empty() {
+        let (at, pairs): (Vec<_>, Vec<_>) = ends.into_iter().unzip();
+        layers.push(Layer::Scatter(invisible(at).with_y_err_asymmetric(pairs)));
+    }
+    let mut layout = layout(chart, &layers);
+    layout = with_y(layout, &chart.y, (low.min(0.0), high));
+    if chart.y.range.is_none() && low >= -MARGIN * high * 2.0 {
+        layout = layout.with_y_axis_min(0.0);
+    }
+    for label in labels {
+        layout = layout.with_annotation(label.with_font_size(10).with_color(MUTED));
+    }
+    if low < -MARGIN * high * 2.0 {
+        layout = layout.with_reference_line(zero_line());
+    }
+    render(chart, layers, layout)
+}
+
+fn horizontal_bars(chart: &Chart, rows: &[BarRow]) -> Scene {
+    let mut plot = BarPlot::new().with_horizontal(true).with_width(0.7);
+    let (mut at, mut pairs) = (Vec::new(), Vec::new());
+    // Rows are drawn from the bottom up.
+    for (i, row) in rows.iter().rev().enumerate() {
+        let color = row.color.as_deref().unwrap_or_else(|| palette::color(0));
+        plot = plot.with_group(row.label.as_str(), vec![(row.estimate.value, color)]);
+        if let Some(pair) = whiskers(row.estimate) {
+            at.push((row.estimate.value, i as f64 + 1.0));
+            pairs.push(pair);
+        }
+    }
+    let mut layers = vec![Layer::Bar(plot)];
+    if !at.is_empty() {
+        layers.push(Layer::Scatter(invisible(at).with_x_err_asymmetric(pairs)));
+    }
+    let mut layout = layout(chart, &layers);
+    let (low, high) = range(&chart.x, extents(chart).chain([0.0]));
+    let low = if low >= -MARGIN * high * 2.0 {
+        0.0
+    } else {
+        low
+    };
+    layout = with_x(layout, &chart.x, (low, high));
+    let largest = extents(chart).fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    let beside = (high - low) * 0.03;
+    for (i, row) in rows.iter().rev().enumerate() {
+        let end = row
+            .estimate
+            .interval
+            .map_or(row.estimate.value, |[_, high]| high);
+        let text = bar_label(row.estimate.value, largest);
+        let label = TextAnnotation::new(text, end.max(0.0) + beside, i as f64 + 1.0);
+        layout = layout.with_annotation(label.with_font_size(11).with_color(MUTED));
+    }
+    // Room for the labels behind the longest bar.
+    if chart.x.range.is_none() {
+        layout = layout.with_x_axis_max(high + beside * 2.0);
+    }
+    if low < 0.0 {
+        let zero = ReferenceLine::vertical(0.0).with_color(INK);
+        layout = layout.with_reference_line(zero.with_dasharray("none"));
+    }
+    render(chart, layers, layout)
+}
+
+fn zero_line() -> ReferenceLine {
+    ReferenceLine::horizontal(0.0)
+        .with_color(INK)
+        .with_dasharray("none")
+}
+
+fn points(
+    chart: &Chart,
+    series: &[PointSeries],
+    references: &[Reference],
+    connected: bool,
+) -> Scene {
+    const MARKERS: [MarkerShape; 4] = [
+        MarkerShape::Circle,
+        MarkerShape::Square,
+        MarkerShape::Triangle,
+        MarkerShape::Diamond,
+    ];
+    // Of lines that coincide, the ones below can be seen at the sides.
+    let wider = if coincide(series) { 0.6 } else { 0.0 };
+    let width = |i: usize| 2.0 + wider * (series.len() - 1 - i).min(4) as f64;
+    let mut layers = Vec::new();
+    for (i, s) in series.iter().enumerate() {
+        let color = series_color(s.color.as_ref(), i);
+        let pairs: Vec<(f64, f64)> = s.points.iter().map(|p| (p.x, p.value)).collect();
+        let is_marked = !connected || pairs.len() <= MARKED_POINTS;
+        let has_band = s.points.iter().any(|point| point.interval.is_some());
+        if connected && pairs.len() > 1 {
+            if has_band {
+                layers.push(Layer::Band(band(s, color)));
+            }
+            let mut line = LinePlot::new()
+                .with_data(pairs.clone())
+                .with_color(color)
+                .with_stroke_width(width(i))
+                .with_legend(s.label.as_str());
+            if s.dashed {
+                line = line.with_line_style(LineStyle::Dashed);
+            }
+            layers.push(Layer::Line(line));
+        }
+        if is_marked || pairs.len() == 1 {
+            let mut marks = ScatterPlot::new()
+                .with_data(pairs.clone())
+                .with_color(color)
+                .with_marker(MARKERS[i % MARKERS.len()])
+                .with_size(3.6);
+            if !connected || pairs.len() == 1 {
+                marks = marks.with_legend(s.label.as_str());
+                if has_band {
+                    let whiskers = s.points.iter().map(|p| {
+                        let (low, high) = p.estimate().whiskers().unwrap_or_default();
+                        (low.max(0.0), high.max(0.0))
+                    });
+                    marks = marks.with_y_err_asymmetric(whiskers.collect::<Vec<_>>());
+                }
+            }
+            layers.push(Layer::Scatter(marks));
+        }
+    }
+    let xs = series.iter().flat_map(|s| s.points.iter().map(|p| p.x));
+    let x = range(&chart.x, xs);
+    let reference_values = references.iter().map(|reference| reference.value);
+    let y = range(&chart.y, extents(chart).chain(reference_values));
+    let mut layout = with_y(with_x(layout(chart, &layers), &chart.x, x), &chart.y, y);
+    for reference in references {
+        let line = if reference.value == 0.0 && reference.label.is_empty() {
+            zero_line()
+        } else {
+            ReferenceLine::horizontal(reference.value)
+                .with_color(MUTED)
+                .with_label(reference.label.as_str())
+        };
+        layout = layout.with_reference_line(line);
+    }
+    render(chart, layers, layout)
+}
+
+/// Returns `true` if two series have half of their points in common.
+fn coincide(series: &[PointSeries]) -> bool {
+    let mut pairs = series
+        .iter()
+        .enumerate()
+        .flat_map(|(i, one)| series[..i].iter().map(move |other| (one, other)));
+    pairs.any(|(one, other)| {
+        let both = one.points.iter().zip(&other.points);
+        let shared = both
+            .filter(|(a, b)| a.x == b.x && a.value == b.value)
+            .count();
+        shared > 1 && shared * 2 >= one.points.len()
+    })
+}
+
+/// Returns the band of a line; points without an interval have one of no height.
+fn band(series: &PointSeries, color: &str) -> BandPlot {
+    let ends = |k: usize| {
+        let points = series.points.iter();
+        points.map(move |p| p.interval.map_or(p.value, |ends| ends[k]))
+    };
+    let xs = series.points.iter().map(|p| p.x);
+    BandPlot::new(
+        xs.collect::<Vec<_>>(),
+        ends(0).collect::<Vec<_>>(),
+        ends(1).collect::<Vec<_>>(),
+    )
+    .with_color(color)
+    .with_opacity(0.18)
+}
+
+fn stacked_area(chart: &Chart, x: &[f64], series: &[AreaSeries]) -> Scene {
+    // A single point is drawn as wide as the distance of two steps.
+    let widened: Vec<f64> = match x {
+        [only] => vec![only - 0.5, only + 0.5],
+        _ => x.to_vec(),
+    };
+    let at = |values: &[f64], i: usize| values[i.min(values.len() - 1)];
+    let count = widened.len();
+    let (mut above, mut below) = (vec![0.0; count], vec![0.0; count]);
+    let mut layers = Vec::new();
+    for (k, s) in series.iter().enumerate() {
+        let color = series_color(s.color.as_ref(), k);
+        for (base, sign) in [(&mut above, 1.0), (&mut below, -1.0)] {
+            let from = base.clone();
+            for (i, height) in base.iter_mut().enumerate() {
+                *height += sign * (sign * at(&s.values, i)).max(0.0);
+            }
+            if from == *base {
+                continue;
+            }
+            let (low, high) = if sign > 0.0 {
+                (from, base.clone())
+            } else {
+                (base.clone(), from)
+            };
+            let area = BandPlot::new(widened.clone(), low, high)
+                .with_color(color)
+                .with_opacity(0.85);
+            layers.push(Layer::Band(area));
+        }
+    }
+    let heights = above.iter().chain(&below).copied().chain([0.0]);
+    let y = range(&chart.y, heights);
+    let low = if below.iter().all(|height| *height == 0.0) {
+        0.0
+    } else {
+        y.0
+    };
+    let ends = (widened[0], widened[count - 1]);
+    // From top to bottom, as the areas are seen.
+    let entries = series.iter().enumerate().rev().map(|(k, s)| LegendEntry {
+        label: s.label.clone(),
+        color: series_color(s.color.as_ref(), k).to_owned(),
+        shape: LegendShape::Rect,
+        dasharray: None,
+    });
+    let mut layout = layout(chart, &layers).with_legend_entries(entries.collect());
+    layout = with_x(layout, &chart.x, chart.x.range.map_or(ends, Into::into));
+    layout = with_y(layout, &chart.y, (low, y.1));
+    if low < 0.0 {
+        layout = layout.with_reference_line(zero_line());
+    }
+    render(chart, layers, layout)
+}
+
+fn radar(chart: &Chart, axes: &[String], [low, high]: [f64; 2], series: &[AreaSeries]) -> Scene {
+    let mut plot = RadarPlot::new(axes.iter().map(String::as_str))
+        .with_range(low, high)
+        .with_filled(true)
+        .with_opacity(0.08)
+        .with_stroke_width(2.2)
+        .with_dot_size(3.2)
+        .with_grid_lines(4)
+        .with_legend(true);
+    for (i, s) in series.iter().enumerate() {
+        let color = series_color(s.color.as_ref(), i);
+        plot = plot.with_series_color(s.values.clone(), s.label.as_str(), color);
+    }
+    let layers = vec![Layer::Radar(plot)];
+    let mut layout = layout(chart, &layers);
+    layout.force_margin_bottom = Some(8.0);
+    layout.force_margin_left = Some(8.0);
+    render(chart, layers, layout)
+}

@@ -1,0 +1,252 @@
+//! Tests of drawing: every kind of chart, one point, and what cannot be drawn.
+
+use serde_json::Value;
+
+use super::*;
+use crate::provenance::Provenance;
+
+type Tested = Result<(), Box<dyn std::error::Error>>;
+
+fn chart(name: &str, plot: Plot) -> Chart {
+    Chart {
+        name: name.to_owned(),
+        title: "A <title> & more".to_owned(),
+        subtitle: Some("30 episodes per bar".to_owned()),
+        description: "In words.".to_owned(),
+        x: Axis::new("step").whole(),
+        y: Axis::new("reward").with_unit("per step"),
+        plot,
+    }
+}
+
+fn line(points: &[(f64, f64)]) -> PointSeries {
+    PointSeries {
+        label: "one".to_owned(),
+        points: points.iter().map(|(x, y)| Point::new(*x, *y)).collect(),
+        ..PointSeries::default()
+    }
+}
+
+fn area(values: &[f64]) -> AreaSeries {
+    AreaSeries {
+        label: "one".to_owned(),
+        color: None,
+        values: values.to_vec(),
+    }
+}
+
+/// Returns every kind of chart with `n` points, groups, axes or causes.
+fn all_kinds(n: usize) -> Vec<Chart> {
+    let numbers: Vec<f64> = (0..n).map(|i| 0.25 + 0.1 * i as f64).collect();
+    let pairs: Vec<(f64, f64)> = numbers.iter().map(|v| (*v * 10.0, *v)).collect();
+    let names: Vec<String> = (0..n).map(|i| format!("task{i}")).collect();
+    let mut points = line(&pairs);
+    for point in &mut points.points {
+        point.interval = Some([point.value - 0.05, point.value + 0.05]);
+    }
+    let bars = numbers
+        .iter()
+        .map(|v| Some(Estimate::with_half_width(*v, 0.02)));
+    let rows = names.iter().zip(&numbers).map(|(label, value)| BarRow {
+        label: label.clone(),
+        color: None,
+        estimate: Estimate::exact(*value),
+    });
+    let bones: Vec<Bone> = names
+        .iter()
+        .zip(&numbers)
+        .map(|(label, value)| Bone {
+            label: label.clone(),
+            value: *value,
+            count: 3,
+        })
+        .collect();
+    let radar_axes: Vec<String> = (0..n.max(3)).map(|i| format!("axis{i}")).collect();
+    let shares: Vec<f64> = radar_axes.iter().map(|_| 0.5).collect();
+    vec![
+        chart(
+            "bars",
+            Plot::GroupedBars {
+                groups: names.clone(),
+                series: vec![BarSeries {
+                    label: "one".into(),
+                    color: None,
+                    values: bars.collect(),
+                }],
+            },
+        ),
+        chart(
+            "rows",
+            Plot::HorizontalBars {
+                rows: rows.collect(),
+            },
+        ),
+        chart(
+            "lines",
+            Plot::Lines {
+                series: vec![points.clone()],
+                references: Vec::new(),
+            },
+        ),
+        chart(
+            "points",
+            Plot::Points {
+                series: vec![points],
+                references: vec![Reference {
+                    label: "chance".into(),
+                    value: 0.5,
+                }],
+            },
+        ),
+        chart(
+            "areas",
+            Plot::StackedArea {
+                x: numbers.clone(),
+                series: vec![
+                    area(&numbers),
+                    area(&numbers.iter().map(|v| -v).collect::<Vec<_>>()),
+                ],
+            },
+        ),
+        chart(
+            "radar",
+            Plot::Radar {
+                axes: radar_axes,
+                range: [0.0, 1.0],
+                series: vec![area(&shares)],
+            },
+        ),
+        chart(
+            "bones",
+            Plot::Fishbone {
+                effect: Bone {
+                    label: "lost".into(),
+                    value: numbers.iter().sum(),
+                    count: n,
+                },
+                causes: bones,
+            },
+        ),
+    ]
+}
+
+#[test]
+fn every_kind_is_drawn_with_one_point_and_with_seven() -> Tested {
+    for chart in all_kinds(1).into_iter().chain(all_kinds(7)) {
+        let svg = chart.to_svg().map_err(|e| format!("{}: {e}", chart.name))?;
+        assert!(
+            !svg.contains("NaN") && !svg.contains("inf"),
+            "{}",
+            chart.name
+        );
+        assert!(svg.contains("<desc id=") && svg.contains("A &lt;title&gt; &amp; more"));
+        assert!(!svg.contains("kuva-clip"), "{}", chart.name);
+        let png = chart.to_png()?;
+        assert!(png.starts_with(b"\x89PNG"), "{}", chart.name);
+    }
+    Ok(())
+}
+
+#[test]
+fn equal_values_have_an_axis_of_some_extent() -> Tested {
+    let flat = chart(
+        "flat",
+        Plot::Lines {
+            series: vec![line(&[(0.0, 0.5), (1.0, 0.5)])],
+            references: Vec::new(),
+        },
+    );
+    assert!(!flat.to_svg()?.contains("NaN"));
+    Ok(())
+}
+
+#[test]
+fn the_json_holds_exactly_what_is_drawn() -> Tested {
+    for chart in all_kinds(3) {
+        let text = chart.to_json(&Provenance::new())?;
+        let value: Value = serde_json::from_str(&text)?;
+        assert_eq!(value["format"], FORMAT);
+        assert!(value["provenance"]["version"].is_string());
+        assert_eq!(serde_json::from_str::<Chart>(&text)?, chart);
+    }
+    Ok(())
+}
+
+#[test]
+fn three_files_are_written() -> Tested {
+    let folder = tempfile::tempdir()?;
+    for chart in all_kinds(2) {
+        let files = chart.write(folder.path(), &Provenance::new())?;
+        assert!(files.svg.is_file() && files.png.is_file() && files.json.is_file());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_chart_without_a_number_is_an_error_that_names_it() {
+    for mut chart in all_kinds(1) {
+        match &mut chart.plot {
+            Plot::GroupedBars { groups, series } => {
+                groups.clear();
+                series.clear();
+            }
+            Plot::HorizontalBars { rows } => rows.clear(),
+            Plot::Lines { series, .. } | Plot::Points { series, .. } => series.clear(),
+            Plot::StackedArea { x, series } => {
+                x.clear();
+                series.clear();
+            }
+            Plot::Radar { series, .. } => series.clear(),
+            Plot::Fishbone { .. } => continue,
+        }
+        let error = chart.to_svg().map_err(|error| error.to_string());
+        let name = &chart.name;
+        assert_eq!(
+            error,
+            Err(format!("chart {name}: there is nothing to draw"))
+        );
+    }
+}
+
+#[test]
+fn numbers_that_do_not_fit_are_named() {
+    let faults = [
+        (line(&[(0.0, f64::NAN)]), "not finite"),
+        (line(&[(f64::INFINITY, 0.0)]), "not finite"),
+    ];
+    for (series, reason) in faults {
+        let chart = chart(
+            "c",
+            Plot::Lines {
+                series: vec![series],
+                references: Vec::new(),
+            },
+        );
+        let error = chart.to_png().map_err(|error| error.to_string());
+        assert!(error.is_err_and(|text| text.contains(reason)));
+    }
+    let uneven = chart(
+        "c",
+        Plot::StackedArea {
+            x: vec![0.0, 1.0],
+            series: vec![area(&[1.0])],
+        },
+    );
+    let error = uneven.to_svg().map_err(|error| error.to_string());
+    assert!(error.is_err_and(|text| text.contains("series one has 1 values where 2 are needed")));
+    let two = chart(
+        "c",
+        Plot::Radar {
+            axes: vec!["a".into(), "b".into()],
+            range: [0.0, 1.0],
+            series: vec![area(&[0.1, 0.2])],
+        },
+    );
+    let error = two.to_svg().map_err(|error| error.to_string());
+    assert!(error.is_err_and(|text| text.contains("a radar of 2 axes: at least 3 are needed")));
+    let mut named = chart("../c", Plot::HorizontalBars { rows: Vec::new() });
+    assert!(matches!(named.to_svg(), Err(ChartError::Name(_))));
+    named.name = "c".to_owned();
+    named.y.range = Some([1.0, 1.0]);
+    assert!(matches!(named.to_svg(), Err(ChartError::Data { .. })));
+}

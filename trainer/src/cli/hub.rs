@@ -263,6 +263,29 @@ mod tests {
         Ok(())
     }
 
+    /// The commands of the how-to pages are command lines of this program.
+    #[test]
+    fn documented_commands_are_valid() -> Tested {
+        let pages = [
+            include_str!("../../../docs/how-to/hugging-face.md"),
+            include_str!("../../../docs/how-to/gpu-box.md"),
+            include_str!("../../../docs/space.md"),
+        ];
+        let mut count = 0;
+        for page in pages {
+            let page = page
+                .replace("\\\n", " ")
+                .replace("$OPTIONS", "--device cuda --bf16");
+            for line in page.lines().filter(|line| line.starts_with("sentinel ")) {
+                let line = line.split(" #").next().unwrap_or(line);
+                parse(&words(line)).map_err(|error| format!("{line}: {error}"))?;
+                count += 1;
+            }
+        }
+        assert!(count > 20, "{count}");
+        Ok(())
+    }
+
     #[test]
     fn sizes_have_units() {
         for (bytes, text) in [

@@ -21,6 +21,7 @@ use sentinel_policy::replay::AnyReplay;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::selection::quoted;
 use crate::{Error, files};
 
 /// The name of the provenance file in a model's folder.
@@ -98,6 +99,15 @@ impl Provenance {
     #[must_use]
     pub const fn is_fallback(&self) -> bool {
         !self.fallbacks.is_empty()
+    }
+
+    /// Records the command line that makes the result: the arguments after the program's name.
+    pub fn record_command(&mut self, arguments: impl IntoIterator<Item = String>) {
+        let words = arguments.into_iter().map(|word| quoted(&word));
+        let words: Vec<String> = std::iter::once("sentinel".to_owned())
+            .chain(words)
+            .collect();
+        self.command = Some(words.join(" "));
     }
 
     /// Adds a fallback unless it is present already.
@@ -376,6 +386,16 @@ mod tests {
         let expected = names.map(|name| (name.to_owned(), abc.to_owned()));
         assert_eq!(found.inputs, BTreeMap::from(expected));
         Ok(())
+    }
+
+    #[test]
+    fn a_command_can_be_typed_again() {
+        let mut found = Provenance::new();
+        found.record_command(["eval", "--out", "a b.json"].map(str::to_owned));
+        assert_eq!(
+            found.command.as_deref(),
+            Some("sentinel eval --out 'a b.json'")
+        );
     }
 
     #[test]

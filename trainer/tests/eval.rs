@@ -220,6 +220,22 @@ fn every_world_says_model_seeds_streams_and_rules_last() {
             (&own["inputs"], &own["fallbacks"]),
             (&value!({}), &value!([]))
         );
+        assert_eq!(own["command"], format!("sentinel {line}"));
+        // PolyGuard alone counts what the policies did.
+        let found = &own["diagnostics"];
+        assert_eq!(found.is_array(), world == "polyguard", "{found}");
+        if let Some(found) = found.get(0) {
+            assert_eq!(
+                (&found["policy"], &found["split"]),
+                (&value!("random"), &value!("all"))
+            );
+            assert_eq!(found["episodes"], 16);
+            let chosen = found["kinds"].as_object().unwrap().values();
+            let chosen: u64 = chosen.map(|count| count.as_u64().unwrap()).sum();
+            assert_eq!(found["steps"], chosen);
+            assert_eq!(found["components"].as_object().unwrap().len(), 13);
+            assert_eq!(found["exploits"].as_object().unwrap().len(), 8);
+        }
         // An evaluation may replace one without such an object.
         std::fs::write(
             folder.path().join("e.json"),

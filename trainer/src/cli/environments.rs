@@ -33,6 +33,12 @@ pub(crate) fn print(text: &str) -> Result<()> {
     Ok(())
 }
 
+/// Returns the arguments of this program, for the provenance of what it writes.
+pub(crate) fn arguments() -> impl Iterator<Item = String> {
+    let words = std::env::args_os().skip(1);
+    words.map(|word| word.to_string_lossy().into_owned())
+}
+
 fn note(text: &str) {
     // A failure to print a note does not stop the command.
     let _ = writeln!(io::stderr(), "{text}");
@@ -51,8 +57,9 @@ fn eval_in<W: Evaluated + TextWorld>(config: &EvalConfig) -> Result<()> {
     }
     let trained = active::trained(config, &plan)?;
     let bar = Bar::new(Some(plan.episodes()));
-    let found = eval::evaluate(&plan, trained.as_ref(), &|| bar.step());
+    let mut found = eval::evaluate(&plan, trained.as_ref(), &|| bar.step());
     drop(bar);
+    found.sentinel.provenance.record_command(arguments());
     let mut text = format!("seeds {seeds}, {}", eval::table(&found));
     // Write the file first: a reader of the output may stop before its end.
     if let Some(path) = &config.out {

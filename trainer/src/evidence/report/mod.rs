@@ -77,17 +77,17 @@ impl WrittenReport {
             command,
         } in &results.missing
         {
-            text.push_str(&format!("not drawn: {chart}: {reason}\n  {command}\n"));
+            text.push_str(&format!("missing in {chart}: {reason}\n  {command}\n"));
         }
         for fallback in &results.provenance.fallbacks {
             text.push_str(&format!("{fallback}\n"));
         }
         let count = |count, one, many| figures::counted(count, one, many);
         text.push_str(&format!(
-            "wrote {}: {}, {} not drawn, {} of raw data\n",
+            "wrote {}: {}, {} missing, {} of raw data\n",
             self.index.display(),
             count(results.charts.len(), "chart", "charts"),
-            results.missing.len(),
+            count(results.missing.len(), "input", "inputs"),
             count(results.files.len(), "file", "files"),
         ));
         text

@@ -26,6 +26,8 @@ pub struct Sweep {
 pub struct SweepEntry {
     /// The id of the entry, which names its folders.
     pub run: String,
+    /// The folder of its reports.
+    pub path: String,
     /// The name of the model in tables and charts, with a mark if the chain holds a fallback.
     pub label: String,
     /// The model as it was requested.
@@ -42,8 +44,24 @@ pub struct SweepEntry {
     pub gate: Option<Gate>,
     /// The evaluations by name of their file: `eval_base`, `eval_sft`, `eval_grpo` and others.
     pub evaluations: BTreeMap<String, Evaluation>,
+    /// The records of the stages by name, if the sweep has some.
+    #[serde(default)]
+    pub stages: BTreeMap<String, StageRecord>,
     /// Every fallback that a report of the entry depends on.
     pub fallbacks: Vec<Fallback>,
+}
+
+/// The record of a stage in `stages.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageRecord {
+    /// `running`, `ok`, `failed` or `interrupted`.
+    pub status: String,
+    /// The command line that does the work of the stage.
+    #[serde(default)]
+    pub command: String,
+    /// The reason why it stopped.
+    #[serde(default)]
+    pub error: Option<String>,
 }
 
 /// The report of a training stage: `sft_trl_run.json` or `grpo_trl_run.json`.
@@ -55,6 +73,9 @@ pub struct StageReport {
     pub backend: String,
     /// The model as it was requested.
     pub model_id: String,
+    /// The folder or name of the model that training began with.
+    #[serde(default)]
+    pub base_model: String,
     /// The folder of the result; empty if there is none.
     #[serde(default)]
     pub artifact_path: String,

@@ -259,7 +259,9 @@ fn what_is_missing_is_listed_with_its_command_and_not_drawn() -> Tested {
         curve[0].reason
     );
     let page = std::fs::read_to_string(out.join("index.html"))?;
-    assert!(page.contains("Not drawn") && written.text().contains("not drawn: train_holdout_gap"));
+    assert!(
+        page.contains("Missing inputs") && written.text().contains("missing in train_holdout_gap")
+    );
     Ok(())
 }
 
@@ -295,6 +297,51 @@ fn fallbacks_are_marked_everywhere() -> Tested {
     let page = std::fs::read_to_string(out.join("index.html"))?;
     assert!(page.contains("Some results depend on a fallback"));
     assert!(written.text().contains("fallback (postsave)"));
+    Ok(())
+}
+
+/// A sweep that has only begun is reported with the commands of its stages.
+#[test]
+fn a_sweep_without_reports_lists_the_commands_of_its_stages() -> Tested {
+    let project = Project::new()?;
+    let folder = project.folder("sweeps/a")?;
+    let stages = r#"{"id": "a", "model": "tiny", "stages": {"sft": {"status": "failed",
+        "command": "sentinel lm sft --model b", "inputs": {}, "error": "no space left on device"}}}"#;
+    std::fs::write(folder.join("stages.json"), stages)?;
+    let written = report(&[&project.path("sweeps")], &project.path("out"))?;
+    assert_eq!(written.results.charts, []);
+    let curve = (written.results.missing.iter()).find(|m| m.chart == "sft_loss_curves");
+    let command = curve.map(|missing| missing.command.as_str());
+    assert_eq!(command, Some("sentinel lm sft --model b"));
+    assert_eq!(written.results.sweeps[0].entries[0].label, "tiny");
+    let page = std::fs::read_to_string(project.path("out/index.html"))?;
+    assert!(page.contains("no space left on device"));
+    Ok(())
+}
+
+/// Anti-cheat rules and splits are PolyGuard's: one line says so for all models of another world.
+#[test]
+fn a_sweep_of_another_world_lacks_three_charts() -> Tested {
+    let project = Project::new()?;
+    let sweep = project.sweep(&["a", "b"])?;
+    for run in ["a", "b"] {
+        for entry in std::fs::read_dir(sweep.join(run))? {
+            let path = entry?.path();
+            let text = std::fs::read_to_string(&path)?;
+            let text = text.replace("\"polyguard\"", "\"trust\"");
+            std::fs::write(&path, text.replace("\"diagnostics\"", "\"none\""))?;
+        }
+    }
+    let written = report(&[&sweep], &project.path("out"))?;
+    let missing: Vec<&str> = (written.results.missing.iter())
+        .map(|missing| missing.chart.as_str())
+        .collect();
+    assert_eq!(missing, &NINE[6..]);
+    assert!(
+        written.results.missing[0]
+            .command
+            .contains("--world polyguard")
+    );
     Ok(())
 }
 

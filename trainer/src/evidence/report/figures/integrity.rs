@@ -4,12 +4,13 @@ use sentinel_env::Named as _;
 use sentinel_env::polyguard::Component;
 
 use super::evaluation::estimate;
-use super::sweep::{SHARE_TOP, eval_command};
+use super::sweep::{POLYGUARD, SHARE_TOP, eval_command};
 use super::{Figures, bars, counted};
 use crate::evidence::charts::{Axis, BarRow, Chart, Estimate, Plot};
 use crate::evidence::report::integrity::Subject;
 use crate::evidence::report::results::Section;
 use crate::evidence::report::sweep_results::SweepEntry;
+use crate::selection::quoted;
 
 /// The largest number of policies in one chart; more colors cannot be told apart.
 const SUBJECTS: usize = 6;
@@ -50,7 +51,20 @@ fn lacks(name: &str, entries: &[&SweepEntry], split: &str, figures: &mut Figures
             ),
         );
     }
-    for entry in entries {
+    let (here, elsewhere): (Vec<&SweepEntry>, Vec<&SweepEntry>) = entries
+        .iter()
+        .copied()
+        .partition(|entry| is_polyguard(entry));
+    if let Some(entry) = elsewhere.first() {
+        let count = counted(elsewhere.len(), "model", "models");
+        let model = entry.model_id.as_ref().unwrap_or(&entry.run);
+        figures.lacks(
+            name,
+            format!("{count} of the sweep did not train in world polyguard, which alone has these figures"),
+            format!("sentinel sweep --models {} --world polyguard", quoted(model)),
+        );
+    }
+    for entry in here {
         let mut found = entry.evaluations.iter();
         let has = found.any(|(file, evaluation)| {
             let mut splits = evaluation.diagnostics.iter().map(|found| &found.split);
@@ -63,10 +77,18 @@ fn lacks(name: &str, entries: &[&SweepEntry], split: &str, figures: &mut Figures
                     "{} has no evaluation of the split {split} with {key}",
                     entry.run
                 ),
-                eval_command(entry, "grpo", Some(split)),
+                eval_command(entry, "grpo", Some(split), None),
             );
         }
     }
+}
+
+/// Returns `true` unless the reports of an entry name another world.
+fn is_polyguard(entry: &SweepEntry) -> bool {
+    let reports = [&entry.sft, &entry.grpo].into_iter().flatten();
+    let worlds = reports.filter_map(|report| report.world.as_deref());
+    let mut worlds = worlds.chain(entry.evaluations.values().map(|e| e.world.as_str()));
+    worlds.all(|world| world.is_empty() || world == POLYGUARD)
 }
 
 /// Returns a name of the environment as words.
@@ -188,7 +210,13 @@ fn gap(subjects: &[Subject], entries: &[&SweepEntry], figures: &mut Figures) {
             .all(|split| subject.split(split).is_some())
     };
     let mut drawn: Vec<&Subject> = subjects.iter().filter(both).collect();
-    for split in ["train", "holdout"] {
+    let splits: &[&str] = if entries.iter().any(|entry| is_polyguard(entry)) {
+        &["train", "holdout"]
+    } else {
+        // One line says that the whole sweep is of another world.
+        &["train"]
+    };
+    for split in splits {
         let is_there = subjects
             .iter()
             .any(|subject| subject.split(split).is_some());

@@ -8,7 +8,10 @@ use crate::evidence::charts::{Axis, Chart, Estimate, Plot, Point, PointSeries};
 use crate::evidence::report::integrity::wilson;
 use crate::evidence::report::results::{Evaluation, Section};
 use crate::evidence::report::sweep_results::{Postsave, StageReport, SweepEntry};
+use crate::selection::quoted;
 
+/// The world that has anti-cheat rules, and splits.
+pub(super) const POLYGUARD: &str = "polyguard";
 /// Half the width of a 95 % interval in standard errors.
 const Z95: f64 = 1.96;
 /// The upper end of an axis of shares and scores, with room for the labels of bars.
@@ -59,35 +62,60 @@ pub(super) fn draw(entries: &[&SweepEntry], figures: &mut Figures) {
     latency_validity(entries, figures);
 }
 
-/// Returns the command that continues a sweep, which makes whatever is missing.
-fn sweep_command() -> String {
-    "sentinel sweep --resume".to_owned()
+/// Returns the command of a stage of an entry, as the sweep recorded it.
+fn stage_command(entry: &SweepEntry, stage: &str) -> String {
+    let recorded = entry.stages.get(stage).map(|record| &record.command);
+    match recorded.filter(|command| !command.is_empty()) {
+        Some(command) => command.clone(),
+        None if stage == "postsave" => format!("sentinel lm postsave --run {}", entry.run),
+        None => {
+            let model = entry.model_id.as_ref().unwrap_or(&entry.run);
+            format!("sentinel sweep --models {}", quoted(model))
+        }
+    }
 }
 
-/// Returns the command that evaluates a stage of an entry.
-pub(super) fn eval_command(entry: &SweepEntry, stage: &str, split: Option<&str>) -> String {
+/// Returns the command that evaluates a stage of an entry, on a split or on the episodes of
+/// `like`.
+pub(super) fn eval_command(
+    entry: &SweepEntry,
+    stage: &str,
+    split: Option<&str>,
+    like: Option<&Evaluation>,
+) -> String {
     let report = if stage == "grpo" {
         &entry.grpo
     } else {
         &entry.sft
     };
-    let artifact = report.as_ref().map(|stage| stage.artifact_path.clone());
-    let model = artifact.filter(|path| !path.is_empty());
-    let model =
-        model.unwrap_or_else(|| format!("checkpoints/sweeps/{}/{stage}_adapter", entry.run));
-    let world = report.as_ref().and_then(|stage| stage.world.clone());
-    let world = world.unwrap_or_else(|| "polyguard".to_owned());
-    let seeds = match split {
-        Some("holdout") => "1000000..1000100",
-        Some(_) => "100200..100300",
-        None => "1000..1100",
+    let report = report.as_ref();
+    let artifact = report.map(|report| report.artifact_path.clone());
+    let artifact = artifact.filter(|path| !path.is_empty());
+    let artifact =
+        artifact.unwrap_or_else(|| format!("checkpoints/sweeps/{}/{stage}_adapter", entry.run));
+    let base = report.map_or("", |report| report.base_model.as_str());
+    let model = if artifact.ends_with("adapter") && !base.is_empty() {
+        format!("--model {} --adapter {}", quoted(base), quoted(&artifact))
+    } else {
+        format!("--model {}", quoted(&artifact))
     };
-    let of_split = split.map_or_else(String::new, |split| format!(" --split {split}"));
+    let world = report.and_then(|report| report.world.clone());
+    let world = world.or_else(|| like.map(|like| like.world.clone()));
+    let world = world.unwrap_or_else(|| POLYGUARD.to_owned());
+    let episodes = match (split, like) {
+        (Some("holdout"), _) => "--split holdout --seeds 1000000..1000100".to_owned(),
+        (Some(split), _) => format!("--split {split} --seeds 100200..100300"),
+        (None, Some(like)) => {
+            let tasks = like.policies.iter().flat_map(|policy| &policy.tasks);
+            let tasks: Vec<&str> = tasks.map(|task| task.task.as_str()).collect();
+            format!("--task {} --seeds {}", tasks.join(","), like.seeds)
+        }
+        (None, None) => "--seeds 1000..1100".to_owned(),
+    };
     let suffix = split.map_or_else(String::new, |split| format!("_{split}"));
     format!(
-        "sentinel lm eval --model {model} --world {world}{of_split} --seeds {seeds} \
-         --out outputs/reports/sweeps/{}/eval_{stage}{suffix}.json",
-        entry.run
+        "sentinel lm eval {model} --world {world} {episodes} --out {}/eval_{stage}{suffix}.json",
+        quoted(&entry.path)
     )
 }
 
@@ -114,7 +142,7 @@ fn sft_vs_grpo(entries: &[&SweepEntry], figures: &mut Figures) {
             figures.lacks(
                 name,
                 format!("{} has no eval_{stage}.json", entry.run),
-                eval_command(entry, stage, None),
+                eval_command(entry, stage, None, sft.or(grpo)),
             );
             continue;
         };
@@ -125,7 +153,7 @@ fn sft_vs_grpo(entries: &[&SweepEntry], figures: &mut Figures) {
                     "eval_sft.json and eval_grpo.json of {} played different episodes",
                     entry.run
                 ),
-                eval_command(entry, "grpo", None),
+                eval_command(entry, "grpo", None, Some(sft)),
             );
             continue;
         }
@@ -195,7 +223,7 @@ fn curves(
         let values = report.as_ref().and_then(|r| r.series.get(chart.metric));
         let Some(values) = values else {
             let reason = missing_log(entry, report.as_ref(), chart);
-            figures.lacks(chart.name, reason, sweep_command());
+            figures.lacks(chart.name, reason, stage_command(entry, chart.stage));
             continue;
         };
         let curve = Curve::new(values);
@@ -227,7 +255,10 @@ fn missing_log(entry: &SweepEntry, report: Option<&StageReport>, chart: &CurveCh
         None => format!("{run} has no {stage}_trl_run.json"),
         Some(report) if report.status != "ok" => {
             let error = report.error.as_deref().unwrap_or("no reason is given");
-            format!("the {stage} stage of {run} is {}: {error}", report.status)
+            format!(
+                "the {stage} stage of {run} has status {}: {error}",
+                report.status
+            )
         }
         Some(report) => match &report.log_history {
             Some(log) if report.series.is_empty() => {
@@ -245,7 +276,7 @@ fn model_reward(entries: &[&SweepEntry], figures: &mut Figures) {
         let series = entry.grpo.as_ref().and_then(|s| s.series.get("reward"));
         let Some(series) = series.filter(|series| !series.is_empty()) else {
             let reason = format!("the log of the grpo stage of {} has no reward", entry.run);
-            figures.lacks(name, reason, sweep_command());
+            figures.lacks(name, reason, stage_command(entry, "grpo"));
             continue;
         };
         let tenth = series.len().div_ceil(10);
@@ -303,7 +334,7 @@ fn with_postsave<'a>(
             _ => figures.lacks(
                 name,
                 format!("{} has no sample in postsave_inference.json", entry.run),
-                format!("sentinel lm postsave --run {}", entry.run),
+                stage_command(entry, "postsave"),
             ),
         }
     }

@@ -179,7 +179,7 @@ impl Page {
         let _ = writeln!(
             self.body,
             "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-labelledby=\"table-{n}\">\n<table>\n\
-             <caption id=\"table-{n}\"><b>Table {n}.</b> {}</caption>\n<thead><tr>",
+             <caption id=\"table-{n}\"><span><b>Table {n}.</b> {}</span></caption>\n<thead><tr>",
             escape(caption),
             n = self.tables,
         );
@@ -217,7 +217,7 @@ impl Page {
         });
         let _ = writeln!(
             self.body,
-            "<figure id=\"figure-{n}\">\n{svg}<figcaption><b>Figure {n}.</b> {} <code>{}</code> ({})\
+            "<figure id=\"figure-{n}\">\n<div class=\"plot\" tabindex=\"0\">{svg}</div>\n<figcaption><b>Figure {n}.</b> {} <code>{}</code> ({})\
              </figcaption>\n</figure>",
             escape(&entry.caption),
             escape(name),

@@ -65,9 +65,9 @@ fn missing(page: &mut Page, results: &Results) {
     if results.missing.is_empty() {
         return;
     }
-    page.section("missing", "Not drawn");
+    page.section("missing", "Missing inputs");
     page.paragraph(
-        "These inputs are missing. Nothing was put in their place; the commands make them.",
+        "Charts leave out what has no input, and nothing was put in its place. The commands make the inputs.",
     );
     let rows = results.missing.iter().map(|missing| {
         vec![

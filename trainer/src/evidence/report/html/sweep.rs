@@ -21,6 +21,7 @@ pub(super) fn section(page: &mut Page, sweep: &Sweep, drawings: Drawings<'_>, is
         }
     }
     stages(page, sweep);
+    unfinished(page, sweep);
     postsave(page, sweep);
     if let Some(gate) = &sweep.gate {
         conditions(page, "the sweep", gate);
@@ -77,7 +78,7 @@ fn difference(entry: &SweepEntry) -> Cell {
 fn improved(entry: &SweepEntry) -> Cell {
     match entry.improvement.as_ref().map(|report| report.improved) {
         Some(true) => Cell::mark(Mark::Good, "yes"),
-        Some(false) => Cell::mark(Mark::Warning, "not shown"),
+        Some(false) => Cell::mark(Mark::Warning, "not\u{a0}shown"),
         None => Cell::none(),
     }
 }
@@ -146,6 +147,38 @@ fn stage_row(entry: &SweepEntry, name: &str, report: &StageReport) -> Vec<Cell> 
         Cell::number(metric("reward")),
         Cell::count(report.seed),
     ]
+}
+
+/// Lists the stages that did not end well, as the sweep recorded them.
+fn unfinished(page: &mut Page, sweep: &Sweep) {
+    let mut rows = Vec::new();
+    for entry in &sweep.entries {
+        for (name, record) in &entry.stages {
+            if record.status != "ok" {
+                rows.push(vec![
+                    Cell::text(&entry.label),
+                    Cell::text(name),
+                    Cell::mark(Mark::Bad, &record.status),
+                    record.error.as_ref().map_or_else(Cell::none, Cell::text),
+                    Cell::code(&record.command),
+                ]);
+            }
+        }
+    }
+    if rows.is_empty() {
+        return;
+    }
+    page.table(
+        "Stages that are not finished, with the command that continues each",
+        &[
+            Column::text("Model"),
+            Column::text("Stage"),
+            Column::text("Status"),
+            Column::wide("Reason"),
+            Column::wide("Command"),
+        ],
+        rows,
+    );
 }
 
 fn postsave(page: &mut Page, sweep: &Sweep) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::evaluation::{read_eval, read_lm_eval};
@@ -12,9 +13,9 @@ use super::{ReportError, entries, name_of, read_json};
 use crate::evidence::report::error::folder_text;
 use crate::evidence::report::results::Evaluation;
 use crate::evidence::report::sweep_results::{
-    Gate, Improvement, Postsave, StageReport, Sweep, SweepEntry,
+    Gate, Improvement, Postsave, StageRecord, StageReport, Sweep, SweepEntry,
 };
-use crate::provenance::{Fallback, Provenance, marked_name};
+use crate::provenance::{Provenance, marked_name};
 
 /// The manifest of a sweep.
 const MANIFEST: &str = "sweep.json";
@@ -24,8 +25,18 @@ const GRPO: &str = "grpo_trl_run.json";
 const POSTSAVE: &str = "postsave_inference.json";
 const IMPROVEMENT: &str = "improvement_report.json";
 const GATE: &str = "acceptance_gate.json";
+/// The records of the stages of an entry.
+const STAGES: &str = "stages.json";
 /// Further files of an entry that are copied but not read.
 const COPIED: [&str; 2] = ["policy_ablations.json", "artifact_index.json"];
+
+/// The parts of `stages.json` that a report needs.
+#[derive(Debug, Default, Deserialize)]
+struct RunState {
+    #[serde(default)]
+    model: Option<String>,
+    stages: BTreeMap<String, StageRecord>,
+}
 
 /// Returns `true` if a folder holds the reports of a sweep, or of one of its models.
 pub(super) fn is_sweep(folder: &Path) -> Result<bool, ReportError> {
@@ -33,7 +44,7 @@ pub(super) fn is_sweep(folder: &Path) -> Result<bool, ReportError> {
 }
 
 fn is_entry(folder: &Path) -> bool {
-    [SFT, GRPO, POSTSAVE, IMPROVEMENT]
+    [SFT, GRPO, POSTSAVE, IMPROVEMENT, STAGES]
         .iter()
         .any(|name| folder.join(name).is_file())
 }
@@ -124,29 +135,37 @@ fn read_entry(folder: &Path, id: &str, sources: &mut Sources) -> Result<SweepEnt
     for name in COPIED {
         sources.copy_if_there(&path(name))?;
     }
-    let stages = [&sft, &grpo];
-    let model_id = stages
-        .iter()
-        .find_map(|stage| stage.as_ref().map(|stage| stage.model_id.clone()));
-    let provenances = (stages.into_iter().flatten().map(|stage| &stage.provenance))
+    let state: Option<RunState> = optional(
+        &path(STAGES),
+        "list of stages",
+        "remove it, and run `sentinel sweep` again",
+        sources,
+    )?;
+    let state = state.unwrap_or_default();
+    let reports = [&sft, &grpo];
+    let model_id = (reports.iter())
+        .find_map(|report| report.as_ref().map(|report| report.model_id.clone()))
+        .or(state.model);
+    let provenances = (reports.into_iter().flatten().map(|stage| &stage.provenance))
         .chain(postsave.iter().map(|report| &report.provenance))
         .chain(improvement.iter().map(|report| &report.provenance))
         .chain(evaluations.values().map(|found| &found.provenance));
     let mut fallbacks = Provenance::new();
     fallbacks.inherit(provenances.flat_map(|found| found.fallbacks.iter().cloned()));
-    let mut named = |stage: &str, what: &str| fallbacks.inherit([fallback(stage, what)]);
+    // A report that says so without naming the fallback.
     for (name, stage) in [("sft", &sft), ("grpo", &grpo)] {
-        if stage
-            .as_ref()
-            .is_some_and(|stage| stage.backend == "fallback")
+        if let Some(stage) = stage
+            && stage.backend == "fallback"
+            && !stage.provenance.is_fallback()
         {
-            named(name, "the backend of the stage is `fallback`");
+            fallbacks.mark(name, "the backend of the stage is `fallback`");
         }
     }
-    if let Some(source) = postsave.as_ref().map(|report| report.model_source.as_str())
-        && source.starts_with("fallback")
+    if let Some(report) = &postsave
+        && report.model_source.starts_with("fallback")
+        && !report.provenance.is_fallback()
     {
-        named(
+        fallbacks.mark(
             "postsave",
             "no saved artifact answered, a scripted policy did",
         );
@@ -154,6 +173,7 @@ fn read_entry(folder: &Path, id: &str, sources: &mut Sources) -> Result<SweepEnt
     Ok(SweepEntry {
         label: marked_name(&label(model_id.as_deref(), &run), fallbacks.is_fallback()),
         run,
+        path: folder.display().to_string(),
         model_id,
         sft,
         grpo,
@@ -161,15 +181,9 @@ fn read_entry(folder: &Path, id: &str, sources: &mut Sources) -> Result<SweepEnt
         improvement,
         gate,
         evaluations,
+        stages: state.stages,
         fallbacks: fallbacks.fallbacks,
     })
-}
-
-fn fallback(stage: &str, what: &str) -> Fallback {
-    Fallback {
-        stage: stage.to_owned(),
-        what: what.to_owned(),
-    }
 }
 
 /// Returns the last part of a model's name, or the id of the run.

@@ -114,7 +114,7 @@ fn groups(root: &Command) -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{header}{title}:{header:#}");
         for (name, about) in lines {
-            let _ = writeln!(text, "  {literal}{name:<12}{literal:#} {about}");
+            let _ = writeln!(text, "  {literal}{name:<14}{literal:#} {about}");
         }
         text.push('\n');
     }

@@ -47,7 +47,7 @@ fn help_shows_the_commands_by_group() {
             .and_then(|start| text.get(start..))
             .unwrap_or_default();
         let lines = rest.lines().skip(1).take_while(|line| !line.is_empty());
-        let names = lines.filter_map(|line| line.get(2..14).map(str::trim));
+        let names = lines.filter_map(|line| line.get(2..16).map(str::trim));
         names.collect::<Vec<_>>().join(",")
     };
     assert_eq!(
@@ -55,6 +55,7 @@ fn help_shows_the_commands_by_group() {
         "eval,record,replay,trace,bench,rules,ablate"
     );
     assert_eq!(after("Compact training:"), "train,imitate");
+    assert_eq!(after("Evidence:"), "reward-report,cluster-health,plots");
     assert_eq!(
         after("Language models:"),
         "lm corpus,lm init,lm sft,lm grpo,lm eval,lm merge,lm rollout"

@@ -45,12 +45,13 @@ pub(super) fn baseline_grouped_bars(
 ) -> Result<SourcedChart, EvidenceError> {
     let file = EvalFile::read(post)?;
     let pre = pre.map(EvalFile::read).transpose()?;
+    let groups = file.task_groups();
     let bars = |file: &EvalFile, policy: &str, label: String, color: Option<String>| {
-        let tasks = file.tasks.iter();
+        let values = groups.iter().map(|(_, tasks)| file.score(policy, tasks));
         BarSeries {
             label,
             color,
-            values: tasks.map(|task| file.score(policy, task)).collect(),
+            values: values.collect(),
         }
     };
     let mut series = Vec::new();
@@ -75,10 +76,14 @@ pub(super) fn baseline_grouped_bars(
                 better; the score is between 0 and 1. Whiskers are 95 % intervals of the mean \
                 over seeds."
                 .to_owned(),
-            x: Axis::new("task"),
+            x: Axis::new(if groups.len() == file.tasks.len() {
+                "task"
+            } else {
+                "difficulty"
+            }),
             y: Axis::new("mean score").with_range(0.0, 1.0),
             plot: Plot::GroupedBars {
-                groups: file.tasks.clone(),
+                groups: groups.iter().map(|(name, _)| name.clone()).collect(),
                 series,
             },
         },

@@ -52,7 +52,7 @@ fn charts_without_their_input_are_listed_and_fail() {
     run("reward-report --policy nobody").fails(&["nobody", "heuristic"]);
     run("reward-report").fails(&["--policy"]);
     run("reward-report --policy trained").fails(&["--model or --replay"]);
-    run("reward-report --policy heuristic --adapter here").fails(&["--model"]);
+    run("reward-report --policy heuristic --adapter here").fails(&["--adapter", "here", "--model"]);
     run("cluster-health --policies trained").fails(&["policy trained needs --model DIR"]);
     run("cluster-health --task task9").fails(&["task9"]);
 }

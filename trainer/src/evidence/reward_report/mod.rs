@@ -247,7 +247,10 @@ impl RewardReportConfig {
     /// Returns an error if it cannot be read.
     pub fn source<W: Traced>(&self) -> Result<Option<Source<W>>, Error> {
         if let Some(adapter) = &self.adapter {
-            let reason = format!("{} is for language models", adapter.display());
+            let reason = format!(
+                "only a language model has an adapter such as {}: name it with --model",
+                adapter.display()
+            );
             return Err(Error::argument("--adapter", reason));
         }
         if self.policy.is_some() {

@@ -82,8 +82,7 @@ pub(crate) enum Command {
     /// Train and evaluate language models
     #[command(subcommand)]
     Lm(LmCommand),
-    /// Write an episode step by step: rewards with their components, beliefs, reasons, and the
-    /// hidden truth
+    /// Write an episode step by step: rewards, beliefs, reasons and the hidden truth
     RewardReport(Box<RewardReportConfig>),
     /// Write the health of the cluster after each step, for several policies
     ClusterHealth(ClusterHealthConfig),

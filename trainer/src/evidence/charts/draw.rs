@@ -5,31 +5,25 @@ use std::sync::Arc;
 use kuva::plot::legend::{LegendEntry, LegendPosition, LegendShape};
 use kuva::plot::line::LineStyle;
 use kuva::plot::scatter::MarkerShape;
-use kuva::plot::{BandPlot, BarPlot, LinePlot, RadarPlot, ScatterPlot};
-use kuva::render::annotations::{ReferenceLine, TextAnnotation};
+use kuva::plot::{BandPlot, LinePlot, RadarPlot, ScatterPlot};
+use kuva::render::annotations::ReferenceLine;
 use kuva::render::layout::{ComputedLayout, Layout, TickFormat};
 use kuva::render::plots::Plot as Layer;
 use kuva::render::render::{Primitive, Scene, TextAnchor, render_multiple};
 use kuva::render::theme::Theme;
 
-use super::chart::{
-    AreaSeries, Axis, BarRow, BarSeries, Chart, Estimate, Plot, PointSeries, Reference,
-};
-use super::fishbone;
+use super::chart::{AreaSeries, Axis, Chart, Plot, PointSeries, Reference};
 use super::palette::{self, GRID, INK, MUTED};
+use super::{bars, fishbone};
 
 /// The size of a chart in pixels; a README shows it about as wide.
 pub(super) const SIZE: (f64, f64) = (800.0, 480.0);
 /// Lines of at most this many points have a marker at each.
 const MARKED_POINTS: usize = 24;
 /// The share of the extent of the data that is left free at both ends of an axis.
-const MARGIN: f64 = 0.04;
+pub(super) const MARGIN: f64 = 0.04;
 /// The number of characters of a title or subtitle on one line.
 const WRAP: usize = 84;
-/// The share of the height of a chart that a label above a bar takes.
-const LABEL_SHARE: f64 = 0.07;
-/// The largest number of bars that are labeled with their values.
-const LABELED_BARS: usize = 16;
 
 /// The width of a character of a tick label.
 const CHARACTER: f64 = 7.0;
@@ -44,8 +38,8 @@ const EDGE: f64 = 14.0;
 /// Draws a valid chart.
 pub(super) fn scene(chart: &Chart) -> Scene {
     match &chart.plot {
-        Plot::GroupedBars { groups, series } => grouped_bars(chart, groups, series),
-        Plot::HorizontalBars { rows } => horizontal_bars(chart, rows),
+        Plot::GroupedBars { groups, series } => bars::grouped(chart, groups, series),
+        Plot::HorizontalBars { rows } => bars::horizontal(chart, rows),
         Plot::Lines { series, references } => points(chart, series, references, true),
         Plot::Points { series, references } => points(chart, series, references, false),
         Plot::StackedArea { x, series } => stacked_area(chart, x, series),
@@ -59,12 +53,12 @@ pub(super) fn scene(chart: &Chart) -> Scene {
 }
 
 /// Returns the color of a series: its own, or the next of the palette.
-fn series_color(own: Option<&String>, index: usize) -> &str {
+pub(super) fn series_color(own: Option<&String>, index: usize) -> &str {
     own.map_or_else(|| palette::color(index), String::as_str)
 }
 
 /// Returns the layout that all charts share.
-fn layout(chart: &Chart, layers: &[Layer]) -> Layout {
+pub(super) fn layout(chart: &Chart, layers: &[Layer]) -> Layout {
     let theme = Theme {
         background: "white".into(),
         axis_color: INK.into(),
@@ -102,7 +96,7 @@ fn layout(chart: &Chart, layers: &[Layer]) -> Layout {
 
 /// Draws the layers. The label of the vertical axis stands above it, where it is read without
 /// turning the head.
-fn render(chart: &Chart, layers: Vec<Layer>, mut layout: Layout) -> Scene {
+pub(super) fn render(chart: &Chart, layers: Vec<Layer>, mut layout: Layout) -> Scene {
     let label = chart.y.text();
     if label.is_empty() {
         return render_multiple(layers, layout);
@@ -124,7 +118,7 @@ fn render(chart: &Chart, layers: Vec<Layer>, mut layout: Layout) -> Scene {
 }
 
 /// Returns the values at both ends of an axis over `values`.
-fn range(axis: &Axis, values: impl Iterator<Item = f64>) -> (f64, f64) {
+pub(super) fn range(axis: &Axis, values: impl Iterator<Item = f64>) -> (f64, f64) {
     if let Some([low, high]) = axis.range {
         return (low, high);
     }
@@ -163,7 +157,7 @@ fn ticks(axis: &Axis) -> TickFormat {
     }
 }
 
-fn with_x(mut layout: Layout, axis: &Axis, (low, high): (f64, f64)) -> Layout {
+pub(super) fn with_x(mut layout: Layout, axis: &Axis, (low, high): (f64, f64)) -> Layout {
     layout.x_range = (low, high);
     layout.data_x_range = Some((low, high));
     layout
@@ -172,7 +166,7 @@ fn with_x(mut layout: Layout, axis: &Axis, (low, high): (f64, f64)) -> Layout {
         .with_x_tick_format(ticks(axis))
 }
 
-fn with_y(mut layout: Layout, axis: &Axis, (low, high): (f64, f64)) -> Layout {
+pub(super) fn with_y(mut layout: Layout, axis: &Axis, (low, high): (f64, f64)) -> Layout {
     layout.y_range = (low, high);
     layout.data_y_range = Some((low, high));
     if axis.range.is_some() {
@@ -182,7 +176,7 @@ fn with_y(mut layout: Layout, axis: &Axis, (low, high): (f64, f64)) -> Layout {
 }
 
 /// Returns all values of a chart, with both ends of their intervals.
-fn extents(chart: &Chart) -> impl Iterator<Item = f64> {
+pub(super) fn extents(chart: &Chart) -> impl Iterator<Item = f64> {
     chart.estimates().into_iter().flat_map(|(_, estimate)| {
         std::iter::once(estimate.value).chain(estimate.interval.into_iter().flatten())
     })

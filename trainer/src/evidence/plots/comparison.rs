@@ -45,12 +45,18 @@ pub(super) fn baseline_grouped_bars(
 ) -> Result<SourcedChart, EvidenceError> {
     let file = EvalFile::read(post)?;
     let pre = pre.map(EvalFile::read).transpose()?;
+    let groups = file.task_groups();
+    let grouped_by = if groups.len() == file.tasks.len() {
+        "task"
+    } else {
+        "difficulty"
+    };
     let bars = |file: &EvalFile, policy: &str, label: String, color: Option<String>| {
-        let tasks = file.tasks.iter();
+        let values = groups.iter().map(|(_, tasks)| file.score(policy, tasks));
         BarSeries {
             label,
             color,
-            values: tasks.map(|task| file.score(policy, task)).collect(),
+            values: values.collect(),
         }
     };
     let mut series = Vec::new();
@@ -69,16 +75,17 @@ pub(super) fn baseline_grouped_bars(
         &file,
         Chart {
             name: "baseline_grouped_bars".to_owned(),
-            title: "Mean score of each policy by task".to_owned(),
+            title: format!("Mean score of each policy by {grouped_by}"),
             subtitle: Some(format!("{}; whiskers: 95 % intervals", file.played())),
-            description: "Bars of the mean score of each policy, grouped by task. Longer is \
+            description:
+                "Bars of the mean score of each policy, grouped by task or difficulty. Longer is \
                 better; the score is between 0 and 1. Whiskers are 95 % intervals of the mean \
                 over seeds."
-                .to_owned(),
-            x: Axis::new("task"),
+                    .to_owned(),
+            x: Axis::new(grouped_by),
             y: Axis::new("mean score").with_range(0.0, 1.0),
             plot: Plot::GroupedBars {
-                groups: file.tasks.clone(),
+                groups: groups.iter().map(|(name, _)| name.clone()).collect(),
                 series,
             },
         },

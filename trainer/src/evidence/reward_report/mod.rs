@@ -247,7 +247,10 @@ impl RewardReportConfig {
     /// Returns an error if it cannot be read.
     pub fn source<W: Traced>(&self) -> Result<Option<Source<W>>, Error> {
         if let Some(adapter) = &self.adapter {
-            let reason = format!("{} is for language models", adapter.display());
+            let reason = format!(
+                "only a language model has an adapter such as {}: name it with --model",
+                adapter.display()
+            );
             return Err(Error::argument("--adapter", reason));
         }
         if self.policy.is_some() {
@@ -344,6 +347,10 @@ fn plain_report<'a, W: Traced>(session: &'a Session<W>, notes: &'a [StepNote]) -
     let rewards = notes
         .iter()
         .map(|note| note.reward + note.terminal_reward.unwrap_or(0.0));
+    // As in the other reports, an event has the steps that were used after it.
+    let end = W::step_count(session.episode().observation());
+    let after = notes.iter().skip(1).map(|note| note.step_count);
+    let after = after.chain(std::iter::once(end));
     PlainReport {
         episode_id: session.episode_id(),
         session_id: session.session_id(),
@@ -354,21 +361,23 @@ fn plain_report<'a, W: Traced>(session: &'a Session<W>, notes: &'a [StepNote]) -
             .iter()
             .map(|note| 1 + usize::from(note.terminal_reward.is_some()))
             .sum(),
-        events: notes.iter().flat_map(plain_events).collect(),
+        events: (notes.iter().zip(after))
+            .flat_map(|(note, after)| plain_events(note, after))
+            .collect(),
     }
 }
 
 /// Returns the event of a step, and that of the end if the world pays it separately.
-fn plain_events(note: &StepNote) -> impl Iterator<Item = PlainEvent<'_>> {
+fn plain_events(note: &StepNote, step_count: u32) -> impl Iterator<Item = PlainEvent<'_>> {
     let step = PlainEvent {
-        step_count: note.step_count,
+        step_count,
         action: &note.action,
         reward: note.reward,
         reason: &note.reason,
         signal_breakdown: note.components.clone(),
     };
     let end = note.terminal_reward.map(|reward| PlainEvent {
-        step_count: note.step_count,
+        step_count,
         action: "terminal",
         reward,
         reason: "",

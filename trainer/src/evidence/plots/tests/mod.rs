@@ -383,6 +383,33 @@ fn the_policies_of_the_cluster_are_compared_too() -> Tested {
 }
 
 #[test]
+fn many_tasks_are_drawn_by_difficulty() -> Tested {
+    let inputs = Inputs::new(1)?;
+    let tasks: Vec<String> = ["easy", "hard"]
+        .iter()
+        .flat_map(|end| (0..6).map(move |i| format!("CASE{i}-{end}")))
+        .collect();
+    let rows: Vec<Value> = tasks
+        .iter()
+        .map(|task| {
+            let score = if task.ends_with("easy") { 1.0 } else { 0.5 };
+            json!({"policy": "random", "task_type": task, "seed": 0, "score": score})
+        })
+        .collect();
+    let file = json!({
+        "environment": "polyguard",
+        "tasks": tasks,
+        "summary": {"random": {"avg_score": 0.75}},
+        "episodes": rows,
+    });
+    write(&inputs.config().post, &file)?;
+    let drawn = inputs.drawn("baseline_grouped_bars")?;
+    assert_eq!(drawn["plot"]["groups"], json!(["easy", "hard"]));
+    assert_eq!(drawn["plot"]["series"][0]["values"][1]["value"], 0.5);
+    Ok(())
+}
+
+#[test]
 fn a_fallback_is_written_on_the_chart() -> Tested {
     let inputs = Inputs::new(1)?;
     let config = inputs.config();

@@ -26,7 +26,7 @@ pub enum ReportError {
         path.display()
     )]
     NoCheckpoint {
-        /// The folder.
+        /// The path of the folder.
         path: PathBuf,
         /// The file that is missing.
         missing: &'static str,
@@ -93,9 +93,9 @@ pub enum ReportError {
     /// An input lies in the output folder, which is replaced.
     #[error("{} lies in the output folder {}, which is replaced: name another folder with --out", input.display(), out.display())]
     InputInOutput {
-        /// The input.
+        /// The path of the input.
         input: PathBuf,
-        /// The output folder.
+        /// The path of the output folder.
         out: PathBuf,
     },
     /// A chart cannot be drawn.

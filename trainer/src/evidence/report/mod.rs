@@ -59,9 +59,9 @@ impl ReportConfig {
 /// The result of `sentinel report`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrittenReport {
-    /// The HTML file.
+    /// The path of the HTML file.
     pub index: PathBuf,
-    /// What the report shows.
+    /// The data that the report shows.
     pub results: Results,
 }
 

@@ -14,7 +14,7 @@ use super::results::Results;
 use super::summary::{SWEEP_SUMMARY, SweepSummary};
 use crate::{Error, files};
 
-/// The HTML file.
+/// The name of the HTML file.
 const INDEX: &str = "index.html";
 /// The data of the report.
 const RESULTS: &str = "results.json";

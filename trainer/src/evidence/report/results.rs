@@ -23,7 +23,7 @@ pub struct Results {
     pub format: u32,
     /// The title of the report.
     pub title: String,
-    /// The sweeps.
+    /// The sweeps, in the order of the command line.
     pub sweeps: Vec<Sweep>,
     /// The training runs that were named on their own.
     pub runs: Vec<TrainingRun>,
@@ -71,7 +71,7 @@ pub struct TrainingRun {
     pub max_steps: usize,
     /// The seconds that all steps took, of a run that has finished.
     pub seconds: Option<f64>,
-    /// The best evaluation.
+    /// The evaluation with the best score.
     pub best: Option<BestScore>,
     /// The scores on the test seeds, of a run that has finished and has some.
     pub test: Option<TestScores>,
@@ -114,7 +114,7 @@ impl RunStatus {
 pub struct BestScore {
     /// The step after which it was made.
     pub step: usize,
-    /// The score.
+    /// The score of the evaluation.
     pub score: f64,
     /// The folder of its checkpoint, if it was kept.
     pub checkpoint: Option<String>,
@@ -142,7 +142,7 @@ pub struct Evaluation {
     pub path: String,
     /// The command that wrote the file.
     pub kind: EvaluationKind,
-    /// The world.
+    /// The name of the world.
     pub world: String,
     /// The model that played, by folder or name.
     pub model: Option<String>,
@@ -172,7 +172,7 @@ pub struct Evaluation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EvaluationKind {
-    /// `sentinel eval --out`.
+    /// The command `sentinel eval --out`.
     Eval,
     /// `sentinel lm eval --out`.
     LmEval,
@@ -226,9 +226,9 @@ pub enum Section {
     Sweep,
     /// The checks against reward hacking and overfitting.
     Integrity,
-    /// A training run.
+    /// The curves of a training run.
     Run,
-    /// An evaluation.
+    /// The scores of an evaluation.
     Evaluation,
     /// The charts of a folder.
     Charts,

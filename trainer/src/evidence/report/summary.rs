@@ -10,7 +10,7 @@ use crate::provenance::{Fallback, Provenance};
 /// The name of the file.
 pub const SWEEP_SUMMARY: &str = "hf_sweep_summary.json";
 
-/// The file `hf_sweep_summary.json`.
+/// The content of the file `hf_sweep_summary.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepSummary {
     /// The version of the format.
@@ -30,9 +30,9 @@ pub struct ModelSummary {
     pub run: String,
     /// The model as it was requested.
     pub model_id: Option<String>,
-    /// Supervised fine-tuning.
+    /// The stage of supervised fine-tuning.
     pub sft: Option<StageSummary>,
-    /// GRPO.
+    /// The stage of GRPO.
     pub grpo: Option<StageSummary>,
     /// The scores of `eval_base.json`, `eval_sft.json` and `eval_grpo.json`.
     pub scores: StageScores,
@@ -51,7 +51,7 @@ pub struct ModelSummary {
 pub struct StageSummary {
     /// `ok`, `failed` or `interrupted`.
     pub status: String,
-    /// `sentinel_burn`, or `fallback`.
+    /// The part of the program that trained: `sentinel_burn`, or `fallback`.
     pub backend: String,
     /// The number of optimizer steps.
     pub steps: Option<u64>,
@@ -66,11 +66,11 @@ pub struct StageSummary {
 /// The scores of a model by stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageScores {
-    /// Before training.
+    /// The score before any training.
     pub base: Option<Interval>,
-    /// After SFT.
+    /// The score after supervised fine-tuning.
     pub sft: Option<Interval>,
-    /// After GRPO.
+    /// The score after GRPO.
     pub grpo: Option<Interval>,
 }
 
@@ -94,7 +94,7 @@ pub struct PostsaveSummary {
 pub struct ImprovementSummary {
     /// `true` if the interval lies above 0.
     pub improved: bool,
-    /// The mean difference.
+    /// The mean difference, candidate minus baseline.
     pub difference: f64,
     /// Both ends of its interval.
     pub interval: Option<[f64; 2]>,

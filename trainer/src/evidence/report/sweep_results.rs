@@ -32,9 +32,9 @@ pub struct SweepEntry {
     pub label: String,
     /// The model as it was requested.
     pub model_id: Option<String>,
-    /// Supervised fine-tuning.
+    /// The report of supervised fine-tuning.
     pub sft: Option<StageReport>,
-    /// GRPO.
+    /// The report of GRPO.
     pub grpo: Option<StageReport>,
     /// Generation from the saved artifacts.
     pub postsave: Option<Postsave>,
@@ -69,7 +69,7 @@ pub struct StageRecord {
 pub struct StageReport {
     /// `ok`, `failed` or `interrupted`.
     pub status: String,
-    /// `sentinel_burn`, or `fallback`.
+    /// The part of the program that trained: `sentinel_burn`, or `fallback`.
     pub backend: String,
     /// The model as it was requested.
     pub model_id: String,
@@ -79,13 +79,13 @@ pub struct StageReport {
     /// The folder of the result; empty if there is none.
     #[serde(default)]
     pub artifact_path: String,
-    /// The world.
+    /// The name of the world.
     #[serde(default)]
     pub world: Option<String>,
-    /// The tasks.
+    /// The tasks, separated by commas, or `all`.
     #[serde(default)]
     pub task: Option<String>,
-    /// The rules.
+    /// The name of the rules.
     #[serde(default)]
     pub rules: Option<String>,
     /// The number of optimizer steps.
@@ -126,7 +126,7 @@ pub struct LogHistory {
 /// The report of generation from saved artifacts: `postsave_inference.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Postsave {
-    /// `ok` or `failed`.
+    /// The outcome: `ok` or `failed`.
     pub status: String,
     /// The backend that generated.
     pub backend: String,
@@ -143,7 +143,7 @@ pub struct Postsave {
     /// The number of samples that are none.
     #[serde(default)]
     pub invalid: usize,
-    /// `valid` / `samples`.
+    /// The share of samples that are an action.
     pub validity: f64,
     /// The mean reward of the samples.
     #[serde(default)]
@@ -154,7 +154,7 @@ pub struct Postsave {
     /// The difference from the log-probabilities of training.
     #[serde(default)]
     pub logprob_difference: Option<LogprobDifference>,
-    /// The samples.
+    /// The samples in the order in which they were generated.
     #[serde(default)]
     pub rows: Vec<Sample>,
     /// The program, inputs and fallbacks of the check.
@@ -174,16 +174,16 @@ pub struct Sample {
     pub latency_ms: Option<f64>,
 }
 
-/// Latencies in milliseconds.
+/// The distribution of latencies in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
-    /// The mean.
+    /// The mean over the samples.
     pub mean: f64,
-    /// The median.
+    /// The median over the samples.
     pub p50: f64,
-    /// The 95th percentile.
+    /// The 95th percentile of the samples.
     pub p95: f64,
-    /// The maximum.
+    /// The maximum over the samples.
     pub max: f64,
 }
 
@@ -220,7 +220,7 @@ pub struct Improvement {
     pub baseline_mean: f64,
     /// The mean score of the candidate.
     pub candidate_mean: f64,
-    /// The mean difference.
+    /// The mean difference, candidate minus baseline.
     pub difference: f64,
     /// Both ends of its interval; `null` for too few pairs.
     #[serde(default)]
@@ -243,7 +243,7 @@ pub struct Gate {
     /// `true` if the strict conditions were checked.
     #[serde(default)]
     pub strict: bool,
-    /// The conditions.
+    /// The conditions in the order in which they were checked.
     pub conditions: Vec<GateCondition>,
     /// The program, inputs and fallbacks of the verdict.
     pub provenance: Provenance,
@@ -256,7 +256,7 @@ pub struct GateCondition {
     pub name: String,
     /// `true` if it holds.
     pub passed: bool,
-    /// What was read.
+    /// The values that were read.
     #[serde(default)]
     pub evidence: String,
     /// The file that was read.

@@ -168,7 +168,7 @@ impl Page {
         self.body.push_str("</dl>\n");
     }
 
-    /// Adds a command.
+    /// Adds a command in a box of its own.
     pub(super) fn command(&mut self, command: &str) {
         let _ = writeln!(self.body, "<pre><code>{}</code></pre>", escape(command));
     }

@@ -73,14 +73,14 @@ impl Judgment {
     }
 }
 
-/// The file `anti_hacking_overfit_report.json`.
+/// The content of the file `anti_hacking_overfit_report.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OverfitReport {
     /// The version of the format.
     pub format: u32,
     /// The worst judgment of all subjects.
     pub judgment: Judgment,
-    /// The thresholds.
+    /// The thresholds of the judgments, with their reasons.
     pub thresholds: Vec<Threshold>,
     /// The policies that were judged.
     pub subjects: Vec<SubjectReport>,
@@ -133,7 +133,7 @@ pub struct Gap {
     pub train: f64,
     /// The mean score on the split `holdout`.
     pub holdout: f64,
-    /// `train` - `holdout`.
+    /// The score on `train` less that on `holdout`.
     pub gap: f64,
     /// Half the width of its 95 % interval.
     pub half_width: f64,

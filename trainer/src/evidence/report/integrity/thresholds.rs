@@ -13,7 +13,7 @@ pub struct Threshold {
     pub name: String,
     /// The relation that holds in a good run: `<=` or `>=`.
     pub relation: String,
-    /// The value.
+    /// The value that is compared with.
     pub value: f64,
     /// The reason for the value.
     pub reason: String,

@@ -23,11 +23,11 @@ pub(super) use source::Sources;
 /// An input as it was read.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Input {
-    /// A run folder.
+    /// The training run of a run folder.
     Run(Box<TrainingRun>),
-    /// An evaluation file.
+    /// The scores of an evaluation file.
     Evaluation(Box<Evaluation>),
-    /// A sweep's reports.
+    /// The reports of a sweep, by model.
     Sweep(Sweep),
     /// Charts with their provenance.
     Charts(Vec<(Chart, Provenance)>),

@@ -46,7 +46,8 @@ pub(crate) struct SweepCommand {
     /// Largest number of runs at a time; fewer where the memory does not allow them
     #[arg(long, value_name = "N", default_value_t = 1)]
     jobs: usize,
-    /// Memory that the runs may use together, in GiB [default: what this machine has free]
+    /// Memory that the runs may use together, in GiB; a run that needs more is refused [default:
+    /// what this machine has free; a run that may need more runs alone]
     #[arg(long, value_name = "GIB")]
     memory: Option<f64>,
     /// Print the commands of every run and their memory, and run nothing
@@ -159,6 +160,7 @@ pub(crate) fn sweep(command: &SweepCommand) -> Result<()> {
     let options = SweepOptions {
         jobs: command.jobs,
         memory: bound,
+        refuse_too_large: command.memory.is_some(),
         overwrite: command.overwrite_output_dir,
         program: std::env::current_exe().map_err(Error::Output)?,
     };
@@ -237,6 +239,7 @@ impl Lines {
         match event.activity {
             Activity::Started(true) => note(&format!("{place}: continues")),
             Activity::Started(false) => note(&format!("{place}: begins")),
+            Activity::TooLarge(reason) => note(&format!("{place}: warning: {reason}")),
             Activity::Skipped => note(&format!("{place}: finished before")),
             Activity::Finished(seconds) => note(&format!("{place}: done in {seconds:.1} s")),
             Activity::Failed(reason) => note(&format!("{place}: failed: {reason}")),

@@ -110,7 +110,7 @@ fn scores_of<W: TextWorld + Trainable>(
                 streams,
                 rules,
             };
-            PromptState::new(&origin.setup())
+            PromptState::<W>::new(&origin.setup())
         };
         let starts = seeds.range().map(start).collect();
         let played = agent.run(|agent| rollout(starts, play.rollout_config, agent, progress))?;

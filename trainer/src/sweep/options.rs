@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clap::{Args, Command, FromArgMatches as _};
+use clap::{Args, Command};
 use serde_json::{Map, Value};
 
 use crate::Error;

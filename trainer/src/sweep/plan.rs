@@ -333,7 +333,7 @@ fn preset_options(stage: &str) -> Table {
             ("episodes-per-update", 8.into()),
             ("groups-per-update", 48.into()),
             ("num-generations", 6.into()),
-            ("per-device-train-batch-size", 72.into()),
+            ("per-device-train-batch-size", 24.into()),
             ("max-completion-length", 32.into()),
             ("scale-rewards", "batch".into()),
             ("beta", 0.01.into()),

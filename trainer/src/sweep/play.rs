@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use sentinel_env::{Named as _, TaskName as _, WorldName, in_world};
+use sentinel_env::{WorldName, in_world};
 use sentinel_policy::text::{PromptStyle, Reader};
 use serde_json::Value;
 

@@ -25,6 +25,9 @@ pub struct SweepOptions {
     pub jobs: usize,
     /// The bytes of memory that the entries may use together; `None` for no bound.
     pub memory: Option<u128>,
+    /// `true` to refuse an entry that needs more than all of that; else it runs alone, because the
+    /// estimate is an upper bound.
+    pub refuse_too_large: bool,
     /// `true` to overwrite stages whose options or inputs are others than before.
     pub overwrite: bool,
     /// The program that checks saved artifacts: this one.
@@ -47,6 +50,8 @@ pub struct SweepEvent<'a> {
 pub enum Activity<'a> {
     /// A stage began; `true` if it continues an earlier attempt.
     Started(bool),
+    /// The run may need more memory than there is, so it runs alone.
+    TooLarge(&'a str),
     /// A stage was finished before.
     Skipped,
     /// A training stage reports its progress.
@@ -179,9 +184,20 @@ fn guarded(
     stop: &AtomicBool,
     listen: &(dyn Fn(&SweepEvent<'_>) + Sync),
 ) -> Result<Outcome, String> {
+    let tell = |activity: Activity<'_>| {
+        listen(&SweepEvent {
+            run: &entry.id,
+            stage: None,
+            activity,
+        });
+    };
     let run = || -> Result<Outcome, RunError> {
         if let Some(bound) = options.memory.filter(|bound| need > *bound) {
-            return Err(too_large(entry, need, bound).into());
+            let error = too_large(entry, need, bound);
+            if options.refuse_too_large {
+                return Err(error.into());
+            }
+            tell(Activity::TooLarge(&error.to_string()));
         }
         run_entry(entry, options, stop, listen)
     };
@@ -189,14 +205,9 @@ fn guarded(
         Ok(found) => found.map_err(|error| error.to_string()),
         Err(payload) => Err(format!("the program stopped: {}", message(&*payload))),
     };
-    let whole = |activity| SweepEvent {
-        run: &entry.id,
-        stage: None,
-        activity,
-    };
     match &found {
-        Err(reason) => listen(&whole(Activity::Failed(reason))),
-        Ok(Outcome::Interrupted) => listen(&whole(Activity::Interrupted)),
+        Err(reason) => tell(Activity::Failed(reason)),
+        Ok(Outcome::Interrupted) => tell(Activity::Interrupted),
         Ok(Outcome::Finished) => {}
     }
     found
@@ -205,8 +216,8 @@ fn guarded(
 fn too_large(entry: &Entry, need: u128, bound: u128) -> Error {
     const GIB: f64 = (1_u64 << 30) as f64;
     let reason = format!(
-        "run {} needs {:.2} GiB, and {:.2} GiB may be used: lower its per_device_train_batch_size or max_length, or \
-         give more with --memory",
+        "run {} needs up to {:.2} GiB, and {:.2} GiB may be used: lower its per_device_train_batch_size or \
+         max_length, or give more",
         entry.id,
         need as f64 / GIB,
         bound as f64 / GIB

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sentinel_env::{Named as _, WorldName, in_world};
+use sentinel_env::{WorldName, in_world};
 use sentinel_policy::replay::AnyReplay;
 
 use crate::eval::{self, EvalConfig, Evaluated, Source};

@@ -58,11 +58,11 @@ pub(super) fn evaluated(config: &EvalArgs) -> Result<(EvalArgs, Option<Provenanc
     let model = require(config.episode.world)?;
     announce(&model);
     config.generation = generation(&model, &config.generation)?;
-    if config.prompt == Default::default() {
-        config.prompt = model.prompt.unwrap_or_default();
+    if config.prompts.prompt == Default::default() {
+        config.prompts.prompt = model.prompt.unwrap_or_default();
     }
-    if config.reader == Default::default() {
-        config.reader = model.reader.unwrap_or_default();
+    if config.prompts.reader == Default::default() {
+        config.prompts.reader = model.reader.unwrap_or_default();
     }
     config.model = model.artifact.model;
     Ok((config, Some(of_manifest()?)))

@@ -28,7 +28,7 @@ use serde::de::DeserializeOwned;
 
 use super::active;
 use super::bar::Bar;
-use super::environments::{arguments, print};
+use super::environments::print;
 use super::interrupt::{interrupted, on_interrupt};
 use super::lm_estimate::print_estimates;
 use super::lm_view::View;

@@ -100,6 +100,16 @@ impl Serialize for DifficultyProfile {
 
 /// A controller that raises or lowers the difficulty every 20 adaptive episodes, based on the
 /// fraction of attacks that were detected.
+///
+/// ```
+/// use sentinel_env::controller::Controller;
+///
+/// let mut controller = Controller::new();
+/// for _ in 0..20 {
+///     controller.update(5, 5); // every attack was detected
+/// }
+/// assert_ne!(controller.profile(true), controller.profile(false));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Controller {
     profile: DifficultyProfile,

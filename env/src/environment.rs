@@ -50,6 +50,18 @@ pub trait Seeded: Copy + Debug + PartialEq + Send + Sync + 'static {
 }
 
 /// An episode of an environment, as a plain value: a clone continues exactly as the original does.
+///
+/// ```
+/// use sentinel_env::cluster::{Action, ClusterEnv, Setup, Task};
+/// use sentinel_env::{Environment, rng::Streams};
+///
+/// let mut episode = ClusterEnv::reset(&Setup::new(Task::Task1, 7, Streams::Independent));
+/// let mut copy = episode.clone();
+/// let transition = episode.step(Action::Tick)?;
+/// assert_eq!(copy.step(Action::Tick)?.reward, transition.reward);
+/// assert!(!transition.is_last() && ClusterEnv::step_count(episode.observation()) == 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Environment: Clone + Debug + Send + Sync + 'static {
     /// Everything that determines an episode, apart from the actions.
     type Setup: Seeded;

@@ -142,6 +142,12 @@ impl<C: RuleChange> Rules<C> {
         self.bits >> change.index() & 1 == 1
     }
 
+    /// Returns `true` for the reference's rules, whose name payloads leave out.
+    #[must_use]
+    pub(crate) fn is_reference(&self) -> bool {
+        *self == Self::REFERENCE
+    }
+
     /// Returns the same rule set with one more change.
     #[must_use]
     pub fn with(self, change: C) -> Self {
@@ -165,6 +171,15 @@ impl<C: RuleChange> Rules<C> {
     /// Parses `reference` or `hardened`, followed by the changes to add or remove:
     /// `reference+health`, `hardened-health-timeouts`. [`fmt::Display`] writes the same format.
     ///
+    /// ```
+    /// use sentinel_env::cluster::{Change, Rules};
+    ///
+    /// let rules = Rules::parse("hardened-timeouts")?;
+    /// assert!(rules.has(Change::Health) && !rules.has(Change::Timeouts));
+    /// assert_eq!(rules.to_string(), "hardened-timeouts");
+    /// # Ok::<(), sentinel_env::rules::RulesError>(())
+    /// ```
+    ///
     /// # Errors
     /// Returns an error that names the unknown part and the valid names.
     pub fn parse(text: &str) -> Result<Self, RulesError> {
@@ -172,7 +187,7 @@ impl<C: RuleChange> Rules<C> {
         let (set, mut rest) = text.split_at(end);
         let mut rules = match set {
             "reference" => Self::REFERENCE,
-            "hardened" => Self::HARDENED,
+            "hardened" if !C::ALL.is_empty() => Self::HARDENED,
             _ => {
                 let text = abbreviate(text, QUOTED_MAX);
                 return Err(match C::ALL.first() {
@@ -290,6 +305,19 @@ mod tests {
         }
         assert_eq!(Cluster::REFERENCE.to_string(), "reference");
         assert_eq!(Cluster::HARDENED.to_string(), "hardened");
+    }
+
+    #[test]
+    fn rules_without_changes_have_one_name() {
+        type Fixed = Rules<NoChange>;
+        assert_eq!(Fixed::parse("reference"), Ok(Fixed::REFERENCE));
+        let error = Fixed::parse("hardened")
+            .expect_err("no changes")
+            .to_string();
+        assert!(
+            error.contains("hardened") && error.contains("no changes"),
+            "{error}"
+        );
     }
 
     #[test]

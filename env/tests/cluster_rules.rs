@@ -4,7 +4,8 @@
 use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
 use sentinel_env::cluster::{
-    Action, Change, Episode, GpuId, JobId, JobStatus, Rules, Setup, StepError, Task,
+    Action, Change, Episode, GpuId, JobId, JobStatus, Rules, Session, Setup, StepError, Task,
+    scheduler_prompt,
 };
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::RuleChange as _;
@@ -191,4 +192,22 @@ fn every_set_of_rules_can_be_played() {
             }
         }
     }
+}
+
+/// Checks that payload and prompt name the rules only where they differ from the reference's.
+#[test]
+fn payloads_and_prompts_state_the_rules() {
+    let setup = |rules| Setup::new(Task::Task1, 3, Streams::Independent).with_rules(rules);
+    let payload = |rules| {
+        let session = Session::new(&setup(rules));
+        let reply = serde_json::to_value(session.reply()).expect("a reply is JSON");
+        reply["observation"]["rules"].clone()
+    };
+    assert_eq!(payload(Rules::REFERENCE), serde_json::Value::Null);
+    assert_eq!(payload(Rules::HARDENED), "hardened");
+    assert_eq!(payload(only(Change::Health)), "reference+health");
+    let prompt = |rules| scheduler_prompt(Episode::reset(&setup(rules)).observation());
+    let sentence = "An action fails that does not name";
+    assert!(!prompt(Rules::REFERENCE).contains(sentence));
+    assert!(prompt(only(Change::Choices)).contains(sentence));
 }

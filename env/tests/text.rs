@@ -8,7 +8,7 @@ use sentinel_env::Environment;
 use sentinel_env::controller::Controller;
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::mission::{Mission, PROBLEM};
-use sentinel_env::trust::{Action, Session, Setup, Task, episode_prompt};
+use sentinel_env::trust::{Action, Change, Rules, Session, Setup, Task, episode_prompt};
 
 /// Checks that the blocks of the prompt are in the order of the spec (spec trust §13).
 #[test]
@@ -131,4 +131,35 @@ fn hardened_stakes_show_two_decimals() {
         described.contains(&format!("stakes {:.2})", node.stakes)),
         "{described}"
     );
+}
+
+/// Checks that the prompt's sentences are those of the rules in force.
+#[test]
+fn the_prompt_states_the_rules_in_force() {
+    let prompt = |rules| {
+        let setup = Setup::new(Task::Task3, 5, Streams::Independent).with_rules(rules);
+        episode_prompt(Session::new(&setup).episode())
+    };
+    let reference = prompt(Rules::REFERENCE);
+    assert!(reference.contains("4. verify costs one step more and catches poison.\n"));
+    assert!(reference.contains("always right") && !reference.contains("7. "));
+    let hardened = prompt(Rules::HARDENED);
+    assert!(!hardened.contains("always right") && hardened.contains("earns half of the accuracy"));
+    assert!(hardened.contains("7. A subtask that is open"));
+    for (change, sentence) in [
+        (Change::Verification, "An honest mistake is corrected"),
+        (Change::KnownLiar, "poison, which is corrected"),
+        (Change::SelfSolving, "never fails"),
+        (Change::Unfinished, "7. A subtask"),
+    ] {
+        let with = prompt(Rules::REFERENCE.with(change));
+        assert!(
+            with.contains(sentence) && !reference.contains(sentence),
+            "{sentence}"
+        );
+    }
+    // The other changes concern the grading at the end, about which the prompt says nothing.
+    for change in [Change::Completion, Change::Detection, Change::Calibration] {
+        assert_eq!(prompt(Rules::REFERENCE.with(change)), reference);
+    }
 }

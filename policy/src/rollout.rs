@@ -67,6 +67,16 @@ pub fn run_steps<E: Environment>(
 }
 
 /// Runs an episode with `player` to its end and records its rewards and digest.
+///
+/// ```
+/// use sentinel_env::{Environment, Named, rng::Streams, trust::{Setup, Task}};
+/// use sentinel_policy::{Scripted, rollout::run_episode, trust::PolicyName};
+///
+/// let setup = Setup::new(Task::Task3, 42, Streams::Independent);
+/// let run = run_episode(&setup, &mut PolicyName::Bayes.start(&setup));
+/// println!("{} actions, score {:.3}", run.rewards().len(), run.episode().score());
+/// # assert!(run.episode().score() > 0.5);
+/// ```
 #[must_use]
 pub fn run_episode<W: World>(setup: &W::Setup, player: &mut Player<W>) -> Run<W> {
     run_with(setup, |episode| player.act(episode))

@@ -13,6 +13,23 @@ pub const MODEL: &str = "model.safetensors";
 
 /// Reads the model of a folder, or of a file.
 ///
+/// ```
+/// use std::sync::Arc;
+///
+/// use sentinel_env::{Environment, rng::Streams, trust::{Setup, Task}};
+/// use sentinel_policy::nn::TrainedPolicy;
+/// use sentinel_policy::{Player, rollout::run_episode, trust::learned::NetConfig};
+/// use sentinel_trainer::compact_model::load_model;
+///
+/// # let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../replays/grpo"));
+/// let model = Arc::new(load_model::<NetConfig>(folder)?);
+/// let mut player = Player::Public(Box::new(TrainedPolicy::new(model)));
+/// let run = run_episode(&Setup::new(Task::Task3, 42, Streams::Independent), &mut player);
+/// println!("score {:.3}", run.episode().score());
+/// # assert!(run.episode().score() > 0.5);
+/// # Ok::<(), sentinel_trainer::Error>(())
+/// ```
+///
 /// # Errors
 /// Returns an error if it cannot be read, or is no model that this build can run.
 pub fn load_model<A: Architecture>(path: &Path) -> Result<Model<A>, Error> {

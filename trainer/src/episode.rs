@@ -34,8 +34,8 @@ pub struct EpisodeArgs {
     #[arg(long, value_name = "N", conflicts_with = "seeds", allow_hyphen_values = true,
         value_parser = parse_count)]
     pub episodes: Option<u64>,
-    /// Seeding of the random streams: reference, because the published numbers use it, or
-    /// independent, where the scenario number reveals no identity, for claims about learning
+    /// Seeding of the random streams: reference, as the published numbers, or independent, where the
+    /// scenario number reveals no identity: for claims about learning
     #[arg(long, value_name = "MODE", value_parser = args::named::<Streams>())]
     #[serde(default)]
     pub streams: Option<Streams>,

@@ -157,6 +157,16 @@ pub enum Error {
         /// The fault of the file.
         reason: String,
     },
+    /// A report of the chain of evidence is missing, cut off or invalid.
+    #[error("{}: {reason}; {remedy}", path.display())]
+    Report {
+        /// The path of the file or folder.
+        path: PathBuf,
+        /// The fault of the file.
+        reason: String,
+        /// The command that makes it.
+        remedy: String,
+    },
     /// A replay cannot be listed in a manifest.
     #[error("{} cannot be listed: {reason}", path.display())]
     CannotList {
@@ -172,6 +182,18 @@ impl Error {
         Self::Checkpoint {
             path: path.to_owned(),
             reason: reason.into(),
+        }
+    }
+
+    pub(crate) fn report(
+        path: &std::path::Path,
+        reason: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self::Report {
+            path: path.to_owned(),
+            reason: reason.into(),
+            remedy: remedy.into(),
         }
     }
 

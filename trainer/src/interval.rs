@@ -37,9 +37,109 @@ impl Interval {
     }
 }
 
+/// The mean of paired differences with its 95 % interval by Student's t, which is also right for
+/// few pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PairedInterval {
+    /// The mean over cells with equal weights.
+    pub mean: f64,
+    /// Half the width of the interval; `None` if a cell has fewer than two differences, so that its
+    /// spread is unknown.
+    pub half_width: Option<f64>,
+}
+
+impl PairedInterval {
+    /// The confidence of the interval.
+    pub const CONFIDENCE: f64 = 0.95;
+
+    /// Computes the interval of a mean over cells with equal weights. The degrees of freedom are
+    /// those of the smallest cell, which is conservative for several.
+    #[must_use]
+    pub fn of_cells(cells: &[Vec<f64>]) -> Self {
+        let count = cells.len().max(1) as f64;
+        let (mut sum, mut variance) = (0.0, 0.0);
+        for differences in cells {
+            let n = differences.len().max(1) as f64;
+            let mean = differences.iter().sum::<f64>() / n;
+            let squares: f64 = differences.iter().map(|d| (d - mean) * (d - mean)).sum();
+            sum += mean;
+            variance += squares / (n - 1.0).max(1.0) / n;
+        }
+        let freedom = cells.iter().map(|cell| cell.len().saturating_sub(1)).min();
+        let quantile = freedom.and_then(student_t95);
+        Self {
+            mean: sum / count,
+            half_width: quantile.map(|t| t * variance.sqrt() / count),
+        }
+    }
+
+    /// Returns the lower and the upper bound, if they are known.
+    #[must_use]
+    pub fn bounds(&self) -> Option<[f64; 2]> {
+        let half = self.half_width?;
+        Some([self.mean - half, self.mean + half])
+    }
+}
+
+/// The two-sided 95 % quantiles of Student's t with 1 to 10 degrees of freedom.
+const STUDENT: [f64; 10] = [
+    12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
+];
+/// The same quantile of the normal distribution.
+const NORMAL: f64 = 1.959_964;
+
+/// Returns the two-sided 95 % quantile of Student's t; `None` without a degree of freedom. From 11
+/// degrees on it is the expansion of Cornish and Fisher, which is right to three decimals.
+fn student_t95(freedom: usize) -> Option<f64> {
+    let at = freedom.checked_sub(1)?;
+    if let Some(quantile) = STUDENT.get(at) {
+        return Some(*quantile);
+    }
+    let (z, v) = (NORMAL, freedom as f64);
+    let first = (z.powi(3) + z) / 4.0;
+    let second = (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0;
+    let third = (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0;
+    Some(z + first / v + second / (v * v) + third / (v * v * v))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Compared with a table of the t distribution.
+    #[test]
+    fn the_quantiles_are_those_of_a_table() {
+        let table = [
+            (1, 12.706),
+            (10, 2.228),
+            (11, 2.201),
+            (20, 2.086),
+            (30, 2.042),
+            (120, 1.980),
+        ];
+        for (freedom, expected) in table {
+            let found = student_t95(freedom).unwrap_or(0.0);
+            assert!((found - expected).abs() < 1e-3, "{freedom}: {found}");
+        }
+        assert_eq!(student_t95(0), None);
+    }
+
+    #[test]
+    fn paired_intervals_know_when_the_spread_is_unknown() {
+        let found = PairedInterval::of_cells(&[vec![0.0, 1.0, 0.0, 1.0]]);
+        let half = 3.1824 * (1f64 / 12.0).sqrt();
+        assert!(
+            found
+                .half_width
+                .is_some_and(|width| (width - half).abs() < 1e-9)
+        );
+        assert_eq!(found.bounds(), Some([0.5 - half, 0.5 + half]));
+        assert_eq!(
+            PairedInterval::of_cells(&[vec![1.0], vec![1.0, 2.0]]).half_width,
+            None
+        );
+        assert_eq!(PairedInterval::of_cells(&[]).half_width, None);
+    }
 
     #[test]
     fn cells_count_alike_and_only_their_spread_widens_the_interval() {

@@ -20,6 +20,8 @@
 #[cfg(feature = "burn")]
 pub mod ablate;
 #[cfg(feature = "burn")]
+pub mod adamw;
+#[cfg(feature = "burn")]
 pub mod algo;
 mod args;
 pub mod bench;
@@ -34,6 +36,8 @@ pub mod evidence;
 pub mod files;
 #[cfg(feature = "burn")]
 pub mod finetune;
+pub mod http;
+pub mod hub;
 pub mod interval;
 #[cfg(feature = "burn")]
 pub mod lm;
@@ -50,6 +54,10 @@ pub mod rules;
 pub mod run;
 pub mod seeds;
 pub mod selection;
+#[cfg(feature = "burn")]
+pub mod sweep;
+#[cfg(feature = "burn")]
+pub mod tensors;
 pub mod trace;
 pub mod trainable;
 pub mod verify;

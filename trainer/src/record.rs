@@ -5,7 +5,7 @@ mod language_model;
 use sentinel_env::Named;
 use sentinel_env::Origin;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -16,7 +16,7 @@ use sentinel_policy::Scripted;
 use sentinel_policy::nn::Model;
 use sentinel_policy::policy::Player;
 use sentinel_policy::replay::{AnyReplay, Recordable, Replay, ReplayRow, record_episode, to_lines};
-use sentinel_policy::text::{PromptStyle, Reader};
+use sentinel_policy::text::{PromptStyle, Reader, TextWorld};
 
 use crate::args;
 use crate::compact::TrainError;
@@ -38,10 +38,10 @@ use crate::{EpisodeArgs, Error, Progress, SeedRange, files, manifest};
 )]
 pub struct RecordConfig {
     /// The policy of the world that plays
-    #[arg(long, required_unless_present = "model")]
+    #[arg(long)]
     pub policy: Option<String>,
     /// The trained model that plays instead: the folder of a compact one, or a language model,
-    /// which may also be a name on the Hugging Face Hub
+    /// which may also be a name on the Hugging Face Hub [default, without --policy: active]
     #[arg(long, value_name = "MODEL", conflicts_with = "policy")]
     pub model: Option<PathBuf>,
     /// Prompt style of observations for a language model [default: compact]
@@ -175,6 +175,18 @@ pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileRepor
     in_world!(config.episode.world, W => {
         record_rows::<W>(config, || Ok(play_all(config, progress)?))
     })
+}
+
+/// Plays the episodes with a language model; returns the rows in the order task, seed, step.
+///
+/// # Errors
+/// Returns an error if an option is invalid, or the model cannot be found, read or run.
+pub fn play_language_model<W: TextWorld>(
+    config: &RecordConfig,
+    model: &Path,
+    progress: Progress<'_>,
+) -> Result<Vec<ReplayRow<W>>, RunError> {
+    language_model::play_all(&config.with_defaults(), model, progress)
 }
 
 /// Writes the rows that `play` returns, such as those of [`crate::corpus::record`]; `config` gives

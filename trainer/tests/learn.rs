@@ -4,10 +4,11 @@ use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::rules::Rules;
 use sentinel_env::trust::{Task, TrustEnv};
 use sentinel_policy::nn::Weights;
-use sentinel_trainer::compact::config::{Advantage, Method, TrainConfig};
+use sentinel_trainer::compact::config::{Method, TrainConfig};
 use sentinel_trainer::compact::evaluate::evaluate;
 use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::compact::trainer::Trainer;
+use sentinel_trainer::rl::credit::Credit;
 
 /// Returns the trainer of a short run, for what the command line does not show.
 fn short<W: Learn>(change: impl Fn(&mut TrainConfig)) -> Trainer<W> {
@@ -24,22 +25,27 @@ fn short<W: Learn>(change: impl Fn(&mut TrainConfig)) -> Trainer<W> {
     Trainer::new(config, start).expect("a valid configuration")
 }
 
-/// Every estimator of advantages and every loss changes the weights and logs finite numbers.
+/// Every estimator of credits and every loss changes the weights and logs finite numbers.
 #[test]
 fn every_method_takes_steps() {
     let losses = [
         "grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo",
     ];
-    let advantages = [Advantage::Episode, Advantage::RewardToGo, Advantage::Step];
+    let credits = [
+        Credit::Episode,
+        Credit::RewardToGo,
+        Credit::Step,
+        Credit::SingleStep,
+    ];
     let mut runs = Vec::new();
     for loss in losses {
         let loss = serde_json::from_value(loss.into()).expect("a loss");
-        runs.extend(advantages.map(|advantage| (Method::Grpo, advantage, loss, 0.04)));
+        runs.extend(credits.map(|credit| (Method::Grpo, credit, loss, 0.04)));
     }
-    runs.push((Method::Imitation, Advantage::Step, runs[0].2, 0.0));
-    for (method, advantage, loss, beta) in runs {
+    runs.push((Method::Imitation, Credit::Step, runs[0].2, 0.0));
+    for (method, credit, loss, beta) in runs {
         let mut trainer = short::<TrustEnv>(|config| {
-            (config.method, config.advantage) = (method, advantage);
+            (config.method, config.credit) = (method, credit);
             (config.loss_type, config.beta) = (loss, beta);
         });
         let before = trainer.weights().clone();
@@ -48,11 +54,7 @@ fn every_method_takes_steps() {
             assert!(metrics["reward"] > 0.0 && metrics["grad_norm"] > 0.0);
             assert_eq!(metrics.contains_key("kl"), method == Method::Grpo);
         }
-        assert_ne!(
-            &before,
-            trainer.weights(),
-            "{method:?} {advantage:?} {loss:?}"
-        );
+        assert_ne!(&before, trainer.weights(), "{method:?} {credit:?} {loss:?}");
     }
 }
 
@@ -83,22 +85,22 @@ fn imitation_learns_to_play() {
 /// The cluster world's nine factors are trained by the same code, by every method.
 #[test]
 fn the_cluster_world_takes_steps_too() {
-    for (method, advantage) in [
-        (Method::Grpo, Advantage::Step),
-        (Method::Grpo, Advantage::RewardToGo),
-        (Method::Imitation, Advantage::Step),
+    for (method, credit) in [
+        (Method::Grpo, Credit::Step),
+        (Method::Grpo, Credit::RewardToGo),
+        (Method::Imitation, Credit::Step),
     ] {
         let mut trainer = short::<ClusterEnv>(|config| {
             config.rules = "hardened".to_owned();
             config.teacher = "planner".to_owned();
-            (config.method, config.advantage) = (method, advantage);
+            (config.method, config.credit) = (method, credit);
             (config.max_steps, config.num_generations) = (1, 2);
             (config.episodes_per_update, config.beta) = (3, 0.04);
         });
         let before = trainer.weights().clone();
         let metrics = trainer.update().expect("an update");
         assert!(metrics["reward"] > 0.0 && metrics["grad_norm"] > 0.0);
-        assert_ne!(&before, trainer.weights(), "{method:?} {advantage:?}");
+        assert_ne!(&before, trainer.weights(), "{method:?} {credit:?}");
         assert_eq!(trainer.config().world, "cluster");
     }
 }

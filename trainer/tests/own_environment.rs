@@ -16,13 +16,14 @@ use sentinel_policy::nn::{
 use sentinel_policy::rollout::run_score;
 use sentinel_policy::{Player, Policy};
 use sentinel_trainer::compact::burn::tensor::{Device, Tensor};
-use sentinel_trainer::compact::config::Advantage;
-use sentinel_trainer::compact::net::{Net, Outputs, tensor};
+use sentinel_trainer::compact::net::{Net, Outputs};
 use sentinel_trainer::compact::{
     Event, Learn, Method, NamedPolicy, RunDir, TrainConfig, Trainable, load_model, train,
     train_until,
 };
+use sentinel_trainer::rl::credit::Credit;
 use sentinel_trainer::run::{Outcome, read_events};
+use sentinel_trainer::tensors::matrix;
 use serde::{Deserialize, Serialize};
 
 /// The number of steps of an episode.
@@ -300,7 +301,7 @@ impl Learn for Signals {
     fn inputs<'a>(rows: impl Iterator<Item = &'a [f32; WIDTH]>, device: &Device) -> Tensor<2> {
         let values: Vec<f32> = rows.flatten().copied().collect();
         let batch = values.len() / WIDTH;
-        tensor(values, [batch, WIDTH], device)
+        matrix(values, [batch, WIDTH], device)
     }
 
     fn forward(net: &Net<SignalsNet>, inputs: &Tensor<2>) -> Outputs {
@@ -331,12 +332,9 @@ fn config() -> TrainConfig {
 
 #[test]
 fn grpo_learns_an_environment_of_another_crate() {
-    for advantage in [Advantage::Step, Advantage::RewardToGo, Advantage::Episode] {
+    for credit in [Credit::Step, Credit::RewardToGo, Credit::Episode] {
         let folder = tempfile::tempdir().expect("a folder");
-        let config = TrainConfig {
-            advantage,
-            ..config()
-        };
+        let config = TrainConfig { credit, ..config() };
         let mut score = 0.0;
         let mut listen = |event: &Event| {
             if let Event::Finished {
@@ -348,12 +346,12 @@ fn grpo_learns_an_environment_of_another_crate() {
             }
         };
         train::<Signals>(&config, &RunDir::new(folder.path()), &mut listen).expect("a run");
-        assert!(score > 0.9, "{advantage:?}: a score of {score}");
+        assert!(score > 0.9, "{credit:?}: a score of {score}");
         let model = load_model::<SignalsNet>(folder.path()).expect("the model of the run");
         let policy = TrainedPolicy::new(Arc::new(model));
         let mut player = Player::Public(Box::new(policy));
         let replayed = run_score::<Signals>(&Setup { seed: 1000 }, &mut player);
-        assert!(replayed > 0.8, "{advantage:?}: the model scores {replayed}");
+        assert!(replayed > 0.8, "{credit:?}: the model scores {replayed}");
         let card = std::fs::read_to_string(folder.path().join("README.md")).expect("a card");
         assert!(card.contains("world `signals`"), "{card}");
     }

@@ -21,8 +21,8 @@ use sentinel_policy::text::{InvalidReward, PromptState, PromptStyle, Reader, Tex
 use sentinel_policy::trust::PolicyName;
 use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::corpus::rollout::{
-    Continuation, Ending, GenerationRequest, Generator, Group, RolloutConfig, RolloutError, Script,
-    Signals, groups, rollout,
+    CompletionValue, Ending, GenerationRequest, Generator, Group, RolloutConfig, RolloutError,
+    Script, Signals, groups, rollout,
 };
 use sentinel_trainer::rl::advantage::{AdvantageConfig, advantages};
 
@@ -311,7 +311,7 @@ fn a_group_compares_completions_of_one_state() {
     let speaks =
         || Callback(move |prompts: &[String]| (0..prompts.len()).map(format_action).collect());
     let rollout_config = RolloutConfig::default();
-    let scripted = Continuation::Scripted(PolicyName::Bayes);
+    let scripted = CompletionValue::Scripted(PolicyName::Bayes);
     let found = groups(&bayes, 3, scripted, rollout_config, &mut speaks()).unwrap();
     assert_eq!(found.len(), 2);
     for (group, state) in found.iter().zip(&bayes) {
@@ -332,7 +332,14 @@ fn a_group_compares_completions_of_one_state() {
         }
         assert_eq!(solve.value, TrustEnv::score(own.episode()));
     }
-    let stop = groups(&bayes, 3, Continuation::Stop, rollout_config, &mut speaks()).unwrap();
+    let stop = groups(
+        &bayes,
+        3,
+        CompletionValue::StepReward,
+        rollout_config,
+        &mut speaks(),
+    )
+    .unwrap();
     assert!(
         stop.iter()
             .flat_map(|g| &g.members)
@@ -341,13 +348,19 @@ fn a_group_compares_completions_of_one_state() {
     let own = groups(
         &bayes,
         2,
-        Continuation::Sampled,
+        CompletionValue::Sampled,
         rollout_config,
         &mut always(SOLVE),
     )
     .unwrap();
     assert!(own.iter().all(|g| g.members[0].value == g.members[1].value));
-    let one = groups(&bayes, 1, Continuation::Stop, rollout_config, &mut speaks());
+    let one = groups(
+        &bayes,
+        1,
+        CompletionValue::StepReward,
+        rollout_config,
+        &mut speaks(),
+    );
     assert_eq!(one.unwrap_err(), RolloutError::Group(1));
     // Values become advantages unchanged.
     let values: Vec<Option<f64>> = (found.iter().flat_map(|g| &g.members))
@@ -374,7 +387,7 @@ fn a_greedy_future_is_played_once_for_each_action() {
     let best = groups(
         &states,
         4,
-        Continuation::Greedy,
+        CompletionValue::Greedy,
         rollout_config,
         &mut decided,
     )

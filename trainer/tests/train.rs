@@ -248,7 +248,17 @@ fn options_that_cannot_be_are_refused() {
     );
     said(&["--epsilon", "-0.1"], &["epsilon"]);
     said(&["--loss-type", "ppo"], &["ppo", "grpo"]);
-    said(&["--advantage", "gae"], &["gae", "reward_to_go"]);
+    said(&["--credit", "gae"], &["gae", "reward_to_go"]);
+    said(&["--advantage", "gae"], &["--credit", "reward_to_go"]);
+    said(&["--continuation", "scripted"], &["scripted", "greedy"]);
+    said(
+        &["--world", "cluster", "--pooling", "max"],
+        &["--pooling", "world cluster", "leave it out"],
+    );
+    said(
+        &["--world", "polyguard", "--features", "no_history"],
+        &["--features", "world polyguard"],
+    );
     said(&["--init", "nowhere"], &["nowhere", "cannot read"]);
     said(
         &["--config", "nowhere.json"],

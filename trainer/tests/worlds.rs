@@ -330,7 +330,7 @@ fn help_of_imitation() {
     );
     for default in [
         "outputs/imitation",
-        "sft",
+        "imitation",
         "60",
         "0.003",
         "0.9",

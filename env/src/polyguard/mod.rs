@@ -22,7 +22,7 @@ pub use model::action::{Action, Choice, Claim, Confidence};
 pub use model::candidate::{Act, Arg, CANDIDATES, Candidate, CandidateId, Candidates, Kind};
 pub use model::formulary::{
     Archetype, ArchetypeId, Condition, Conditions, Formulary, Grade, PRODUCT, Pair, PairId,
-    SetRule, Severity, Tag, Tags, each_archetype,
+    SetRule, Severity, TableFile, Tag, Tags, each_archetype,
 };
 pub use model::hidden::{Hidden, Issue, Start, Tally, Truth};
 pub use model::history::{End, Exploit, History, PastStep, Violation};

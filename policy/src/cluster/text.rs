@@ -39,7 +39,6 @@ pub struct ClusterMemory(History);
 
 impl TextWorld for ClusterEnv {
     type Memory = ClusterMemory;
-    const LEAST_REWARD: f64 = 0.01;
 
     fn update_memory(memory: &mut ClusterMemory, observation: &Observation) {
         memory.0.observe(observation);

@@ -7,6 +7,23 @@ use crate::policy::Player;
 use crate::rollout::{Run, run_with};
 
 /// Runs an episode with `player` to its end, and returns the run with one row per action.
+///
+/// ```
+/// use sentinel_env::{rng::Streams, trust::{Setup, Task}};
+/// use sentinel_policy::replay::{ReplayFile, record_episode, to_lines};
+/// use sentinel_policy::{Scripted, trust::PolicyName};
+///
+/// let setup = Setup::new(Task::Task1, 7, Streams::Independent);
+/// let mut player = PolicyName::Heuristic.start(&setup);
+/// let (run, rows) = record_episode(&setup, &mut player, "heuristic");
+/// let text = to_lines(&rows)?;
+/// // Every row is played again and compared.
+/// let file = ReplayFile::default().parse(&text);
+/// assert_eq!(file.rows(), run.rewards().len());
+/// let found = file.verify();
+/// assert_eq!((found.hits, found.misses, found.mismatches), (file.rows(), 0, 0));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[must_use]
 pub fn record_episode<W: Recordable>(
     setup: &W::Setup,

@@ -27,7 +27,7 @@ pub struct InvalidRewardError(f64);
 
 impl InvalidReward {
     /// Creates the reward from a number in `[-1, 0]`. Every action of a world with
-    /// [`InvalidActionPolicy::EndSample`] earns more than 0, see [`super::TextWorld::LEAST_REWARD`].
+    /// [`InvalidActionPolicy::EndSample`] earns more than 0.
     ///
     /// # Errors
     /// If the number is outside of that range or NaN.

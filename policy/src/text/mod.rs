@@ -60,8 +60,6 @@ pub trait TextWorld: Playable {
     /// Memory of earlier observations that prompts use. Like everything a policy knows, it is
     /// public.
     type Memory: Clone + std::fmt::Debug + Default + Send + Sync;
-    /// Lower bound of the reward of an action in this world.
-    const LEAST_REWARD: f64;
 
     /// Updates the memory with an observation. Called once for every observation of an episode, in
     /// order.

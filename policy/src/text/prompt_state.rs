@@ -8,6 +8,20 @@ use crate::policy::Player;
 
 /// An episode with the memory of its prompts and its past actions. A clone continues exactly like
 /// the original, with the same random outcomes.
+///
+/// ```
+/// use sentinel_env::{rng::Streams, trust::{Setup, Task, TrustEnv}};
+/// use sentinel_policy::text::{PromptState, PromptStyle, Reader, TextWorld};
+///
+/// let setup = Setup::new(Task::Task1, 7, Streams::Independent);
+/// let mut state = PromptState::<TrustEnv>::new(&setup);
+/// let prompt = state.prompt(PromptStyle::Reference);
+/// assert!(prompt.contains("Return exactly one JSON object"));
+/// let completion = r#"{"action_type": "verify", "specialist_id": "S2"}"#;
+/// let parsed = TrustEnv::parse_action(Reader::Strict, completion, state.observation())?;
+/// state.step(parsed.action)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct PromptState<W: TextWorld> {
     episode: W,

@@ -31,7 +31,6 @@ pub struct TrustMemory(History);
 
 impl TextWorld for TrustEnv {
     type Memory = TrustMemory;
-    const LEAST_REWARD: f64 = 0.01;
 
     fn update_memory(memory: &mut TrustMemory, observation: &Observation) {
         memory.0.observe(observation);

@@ -24,12 +24,13 @@ use sentinel_policy::nn::{Choice, Network as _, Output, Weights, action_probabil
 use crate::compact::TrainError;
 use crate::compact::actor::{Actor, Decision, Rollout};
 use crate::compact::batch::{Batch, Sample, Token};
-use crate::compact::config::{Advantage, Continuation, TrainConfig};
+use crate::compact::config::TrainConfig;
 use crate::compact::learn::Learn;
 use crate::compact::step::{LossGrad, TokenTable};
 use crate::rl::Metrics;
 use crate::rl::advantage::{AdvantageConfig, Rewards, advantages};
 use crate::rl::config::LossConfig;
+use crate::rl::credit::{Continuation, Credit};
 use crate::rl::loss::{Advantages, LossInput, grpo_loss};
 use crate::rng::Rng;
 
@@ -78,9 +79,9 @@ pub fn collect<W: Learn>(
             |actor, group| {
                 let start = Rollout::new(W::reset(&episodes.setup(group)), weights.config());
                 let rng = |member| Rng::new(config.seed, &[update, group, member]);
-                match config.advantage {
-                    Advantage::Step => snapshot_group(config, actor, start, rng),
-                    Advantage::Episode | Advantage::RewardToGo => {
+                match config.credit {
+                    Credit::Step | Credit::SingleStep => snapshot_group(config, actor, start, rng),
+                    Credit::Episode | Credit::RewardToGo => {
                         episode_group(config, actor, start, rng)
                     }
                 }
@@ -199,9 +200,9 @@ fn episode_group<W: Learn>(
         });
         group.batch.sequences.push(sequence);
     }
-    group.returns = match config.advantage {
-        Advantage::RewardToGo => rewards_to_go(&earned, &group.scores),
-        Advantage::Episode | Advantage::Step => vec![group.scores.clone()],
+    group.returns = match config.credit {
+        Credit::RewardToGo => rewards_to_go(&earned, &group.scores),
+        _ => vec![group.scores.clone()],
     };
     group
 }
@@ -267,11 +268,16 @@ fn snapshot_group<W: Learn>(
             let choice = decision.sample_at(place, &mut rng);
             let mut branch = snapshot_at.clone();
             branch.step(&choice);
-            group.steps += 1 + match config.continuation {
-                Continuation::Sampled => actor.finish(&mut branch, &mut rng),
-                Continuation::Greedy => actor.finish_greedily(&mut branch),
-            };
-            returns.push(branch.episode.score());
+            group.steps += 1;
+            returns.push(if config.credit == Credit::SingleStep {
+                branch.episode.total_reward() - snapshot_at.episode.total_reward()
+            } else {
+                group.steps += match config.continuation {
+                    Continuation::Greedy => actor.finish_greedily(&mut branch),
+                    _ => actor.finish(&mut branch, &mut rng),
+                };
+                branch.episode.score()
+            });
             let tokens = tokens(index, choice, decision);
             group.batch.sequences.push(tokens.collect());
         }
@@ -315,7 +321,7 @@ fn with_advantages<W: Learn>(
     let (mut batch, mut scores, mut lengths) = (Batch::default(), Vec::new(), Vec::new());
     for mut group in groups {
         for (row, members) in (0..group.returns.len()).zip(&mut next) {
-            group.assign(config.advantage, row, members);
+            group.assign(config.credit, row, members);
         }
         batch.append(group.batch);
         scores.append(&mut group.scores);
@@ -332,17 +338,17 @@ fn with_advantages<W: Learn>(
 
 impl<W: Learn> Group<W> {
     /// Sets the advantages of the tokens that belong to one row of `returns`.
-    fn assign(&mut self, mode: Advantage, row: usize, members: &[f64]) {
+    fn assign(&mut self, credit: Credit, row: usize, members: &[f64]) {
         let sequences = self.batch.sequences.iter_mut();
-        match mode {
-            Advantage::Episode => {
+        match credit {
+            Credit::Episode => {
                 for (sequence, advantage) in sequences.zip(members) {
                     for token in sequence {
                         token.advantage = *advantage;
                     }
                 }
             }
-            Advantage::RewardToGo => {
+            Credit::RewardToGo => {
                 for (sequence, advantage) in sequences.zip(members) {
                     // The tokens of one step refer to the same sample.
                     let steps = sequence.chunk_by_mut(|a, b| a.sample == b.sample);
@@ -351,7 +357,7 @@ impl<W: Learn> Group<W> {
                     }
                 }
             }
-            Advantage::Step => {
+            Credit::Step | Credit::SingleStep => {
                 let sequences = sequences.skip(row * members.len());
                 for (sequence, advantage) in sequences.zip(members) {
                     for token in sequence {

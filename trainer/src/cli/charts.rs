@@ -1,11 +1,20 @@
 //! The commands of evidence: reports of episodes, the health of the cluster, and charts.
 
+use std::path::PathBuf;
+
 use anyhow::{Result, bail};
-use sentinel_env::in_world;
+use sentinel_env::{TaskName as _, in_world};
+use sentinel_policy::replay::AnyReplay;
+use sentinel_trainer::compact_model::ModelKind;
+use sentinel_trainer::eval::Source;
 use sentinel_trainer::evidence::cluster_health::{self, ClusterHealthConfig};
 use sentinel_trainer::evidence::plots::{self, PlotsConfig};
 use sentinel_trainer::evidence::reward_report::{self, RewardReportConfig};
-use sentinel_trainer::files;
+use sentinel_trainer::lm_agent::GenerationArgs;
+use sentinel_trainer::provenance::Provenance;
+use sentinel_trainer::record::{self, RecordConfig};
+use sentinel_trainer::trace::Traced;
+use sentinel_trainer::{Cells, EpisodeArgs, Progress, files};
 
 use super::bar::Bar;
 use super::environments::print;
@@ -15,8 +24,9 @@ pub(super) fn reward_report(config: &RewardReportConfig) -> Result<()> {
     let bar = Bar::new(None);
     let step = || bar.step();
     let written = in_world!(config.episode.world, W => {
-        reward_report::write_reports::<W>(config, &step)
-    })?;
+        let source = source::<W>(config, &step)?;
+        reward_report::write_reports::<W>(config, source.as_ref(), &step)?
+    });
     drop(bar);
     let mut text = String::new();
     for report in written {
@@ -28,6 +38,53 @@ pub(super) fn reward_report(config: &RewardReportConfig) -> Result<()> {
         text.push('\n');
     }
     print(&text)
+}
+
+/// Loads what plays as policy `trained`. A language model plays first, and its recording is the
+/// source.
+fn source<W: Traced>(
+    config: &RewardReportConfig,
+    progress: Progress<'_>,
+) -> Result<Option<Source<W>>> {
+    let language = |model: &&PathBuf| ModelKind::of_files(model) == Some(ModelKind::Language);
+    let Some(model) = config.model.as_ref().filter(language) else {
+        return Ok(config.source::<W>()?);
+    };
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().join("recording.jsonl");
+    let tasks = config.tasks::<W>()?;
+    let names: Vec<&str> = tasks.iter().map(|task| task.name()).collect();
+    let recording = RecordConfig {
+        policy: None,
+        model: Some(model.clone()),
+        prompt: None,
+        reader: None,
+        out: out.clone(),
+        force: false,
+        manifest: None,
+        episode: EpisodeArgs {
+            task: Some(names.join(",")),
+            cells: Cells::default(),
+            seeds: Some(config.seed_range()),
+            ..config.episode.clone()
+        },
+        generation: GenerationArgs {
+            adapter: config.adapter.clone(),
+            ..GenerationArgs::default()
+        },
+    };
+    record::record(&recording, progress)?;
+    let replay = files::read_replay_of::<W>(&out)?;
+    let mut provenance = Provenance::of_replays(std::iter::once(&replay as &dyn AnyReplay));
+    provenance.add_model("model", model)?;
+    if let Some(adapter) = &config.adapter {
+        provenance.add_model("adapter", adapter)?;
+    }
+    Ok(Some(Source::Replay {
+        path: model.clone(),
+        replay,
+        provenance,
+    }))
 }
 
 /// Runs `sentinel cluster-health`, which writes a history and prints the mean of each policy.

@@ -6,6 +6,7 @@ use std::io::{self, BufReader, BufWriter, Write};
 use anyhow::{Result, bail};
 use sentinel_env::in_world;
 use sentinel_policy::Playable;
+use sentinel_policy::text::TextWorld;
 use sentinel_trainer::ablate::{self, AblateConfig};
 use sentinel_trainer::bench::{self, BenchConfig};
 use sentinel_trainer::eval::Evaluated;
@@ -18,6 +19,7 @@ use sentinel_trainer::trace::{Ended, TraceConfig, trace_actions, trace_policy};
 use sentinel_trainer::verify::{VerifyConfig, verify_file};
 use sentinel_trainer::{Error, files};
 
+use super::active;
 use super::bar::Bar;
 
 /// The maximum number of bad lines of a replay that `eval` reports.
@@ -47,13 +49,13 @@ pub(crate) fn eval(config: &EvalConfig) -> Result<()> {
     in_world!(config.episode.world, W => eval_in::<W>(config))
 }
 
-fn eval_in<W: Evaluated>(config: &EvalConfig) -> Result<()> {
+fn eval_in<W: Evaluated + TextWorld>(config: &EvalConfig) -> Result<()> {
     let seeds = config.seed_range();
     let plan = config.plan::<W>()?;
     if let Some(path) = &config.out {
         eval::check_replaces(path)?;
     }
-    let trained = plan.load_trained()?;
+    let trained = active::trained(config, &plan)?;
     let bar = Bar::new(Some(plan.episodes()));
     let mut found = eval::evaluate(&plan, trained.as_ref(), &|| bar.step());
     drop(bar);
@@ -80,6 +82,7 @@ fn eval_in<W: Evaluated>(config: &EvalConfig) -> Result<()> {
 
 /// Runs `sentinel record`, which writes a replay.
 pub(crate) fn record(config: &RecordConfig) -> Result<()> {
+    let config = &active::recorded(config)?;
     let bar = Bar::new(Some(config.episodes()?));
     let report = record::record(config, &|| bar.step())?;
     drop(bar);
@@ -229,6 +232,7 @@ fn compare<W: Playable>(config: &RulesConfig) -> Result<Findings> {
 
 /// Runs `sentinel ablate`, which prints a table.
 pub(crate) fn ablate(config: &AblateConfig) -> Result<()> {
+    let config = &active::ablated(config)?;
     let plan = config.plan()?;
     if let Some(path) = &config.out {
         ablate::check_replaces(path)?;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use clap::builder::StyledStr;
 use clap::{Arg, Command};
+use sentinel_env::polyguard::AXES;
 use sentinel_env::rng::Streams;
 use sentinel_env::{Named as _, TaskName as _, WorldName, in_world};
 use sentinel_trainer::compact::command::with_defaults;
@@ -12,7 +13,7 @@ use sentinel_trainer::compact::config::Method;
 use sentinel_trainer::eval::Evaluated;
 
 /// The groups of commands; of `lm`, the help lists the subcommands.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Environments",
         &[
@@ -23,8 +24,19 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Language models", &["lm"]),
     (
         "Evidence",
-        &["reward-report", "cluster-health", "plots", "report"],
+        &[
+            "reward-report",
+            "cluster-health",
+            "plots",
+            "report",
+            "sweep",
+            "gate",
+            "activate",
+            "model-status",
+            "check",
+        ],
     ),
+    ("Hugging Face Hub", &["hf-job", "upload", "pull"]),
     ("Other", &["completions", "help"]),
 ];
 /// The largest number of tasks that help lists.
@@ -64,7 +76,7 @@ pub(super) fn prepared(root: Command, words: &[OsString]) -> Command {
     let train = |command| with_defaults(command, Method::Grpo, world, quick);
     let imitate = |command| with_defaults(command, Method::Imitation, world, quick);
     let root = at(at(root, &["train"], &train), &["imitate"], &imitate);
-    let root = with_world_help(root, world);
+    let root = without_other_axes(with_world_help(root, world), world);
     let groups = groups(&root);
     underscored(root.help_template(template(&groups)))
 }
@@ -117,7 +129,7 @@ fn groups(root: &Command) -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{header}{title}:{header:#}");
         for (name, about) in lines {
-            let _ = writeln!(text, "  {literal}{name:<12}{literal:#} {about}");
+            let _ = writeln!(text, "  {literal}{name:<16}{literal:#} {about}");
         }
         text.push('\n');
     }
@@ -163,6 +175,24 @@ fn with_world_help(root: Command, world: WorldName) -> Command {
             at(root, path, &|command| of_world::<W>(command, streams, task))
         })
     })
+}
+
+/// Returns the command whose help hides the options that select tasks of other worlds only, in
+/// every subcommand with a choice of worlds.
+fn without_other_axes(command: Command, world: WorldName) -> Command {
+    let has_choice = command
+        .get_arguments()
+        .any(|arg| arg.get_id().as_str() == "world");
+    let is_other = |id: &str| {
+        let option = id.replace('_', "-");
+        let axis = AXES.iter().find(|axis| axis.option == option);
+        axis.is_some_and(|axis| axis.world != world.name())
+    };
+    let command = command.mut_args(|arg| {
+        let is_hidden = arg.is_hide_set() || (has_choice && is_other(arg.get_id().as_str()));
+        arg.hide(is_hidden)
+    });
+    command.mut_subcommands(|next| without_other_axes(next, world))
 }
 
 /// Applies `change` to the subcommand at `path`.

@@ -1,6 +1,6 @@
 //! The commands of language models: their output, and Ctrl-C.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::parser::ValueSource;
@@ -9,6 +9,8 @@ use sentinel_trainer::algo::lm_grpo::{self, GrpoConfig};
 use sentinel_trainer::algo::sft::{self, SftConfig};
 use sentinel_trainer::corpus::rollout::{RolloutArgs, dry_run};
 use sentinel_trainer::corpus::{self, CorpusConfig, read_corpus};
+use sentinel_trainer::evidence::report_file;
+use sentinel_trainer::evidence::run_report::{RunOrigin, RunReport, RunStatus};
 use sentinel_trainer::finetune::checkpoint::Header;
 use sentinel_trainer::finetune::{
     Outcome, RunError, RunOptions, merge_options, options_file, write_options,
@@ -24,8 +26,9 @@ use sentinel_trainer::{EpisodeArgs, Error, files};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::active;
 use super::bar::Bar;
-use super::environments::{arguments, print};
+use super::environments::print;
 use super::interrupt::{interrupted, on_interrupt};
 use super::lm_estimate::print_estimates;
 use super::lm_view::View;
@@ -41,6 +44,9 @@ const FALLBACK: &str = "SENTINEL_ALLOW_TRAIN_FALLBACK";
 pub(crate) struct SftCommand {
     #[command(flatten)]
     run_dir: RunDirArgs,
+    /// Write a report of the run, as sft_trl_run.json of a sweep
+    #[arg(long, value_name = "FILE", help_heading = "Run")]
+    report_path: Option<PathBuf>,
     #[command(flatten)]
     config: SftConfig,
 }
@@ -57,6 +63,9 @@ pub(crate) struct GrpoCommand {
     estimate: bool,
     #[command(flatten)]
     run_dir: RunDirArgs,
+    /// Write a report of the run, as grpo_trl_run.json of a sweep
+    #[arg(long, value_name = "FILE", help_heading = "Run")]
+    report_path: Option<PathBuf>,
     #[command(flatten)]
     config: GrpoConfig,
 }
@@ -171,7 +180,19 @@ pub(crate) fn sft(command: &SftCommand, matches: &ArgMatches) -> Result<()> {
     let mut view = View::new();
     let stop = on_interrupt()?;
     let done = sft::train(&config, &dir, stop, &mut |event| view.show(event));
-    finish(done, &view, &dir, &config)
+    let origin = RunOrigin {
+        model_id: config.run.model.clone(),
+        world: config
+            .eval_world
+            .map_or_else(String::new, |world| world.name().to_owned()),
+        task: config.eval_task.clone(),
+        rules: config.eval_rules.clone(),
+        command: None,
+    };
+    let report = Report::new(command.report_path.as_deref(), &done, origin);
+    let ended = finish(done, &view, &dir, &config);
+    report.write(&dir)?;
+    ended
 }
 
 /// Runs `sentinel lm grpo`, which trains a model by playing.
@@ -189,7 +210,15 @@ pub(crate) fn grpo(command: &GrpoCommand, matches: &ArgMatches) -> Result<()> {
     let mut view = View::new();
     let stop = on_interrupt()?;
     let done = lm_grpo::train(&config, &dir, stop, &mut |event| view.show(event));
-    finish(done, &view, &dir, &config)
+    let origin = RunOrigin {
+        model_id: config.run.model.clone(),
+        world: config.episode.world.name().to_owned(),
+        ..RunOrigin::default()
+    };
+    let report = Report::new(command.report_path.as_deref(), &done, origin);
+    let ended = finish(done, &view, &dir, &config);
+    report.write(&dir)?;
+    ended
 }
 
 /// Runs `sentinel lm merge`, which adds an adapter to its base model.
@@ -214,10 +243,12 @@ pub(crate) fn eval(config: &EvalArgs) -> Result<()> {
     if let Some(path) = &config.out {
         lm_agent::check_replaces(path)?;
     }
+    let (config, activated) = active::evaluated(config)?;
     let bar = Bar::new(None);
-    let mut played = lm_agent::play(config, &|| bar.step())?;
+    let mut played = lm_agent::play(&config, &|| bar.step())?;
     drop(bar);
-    played.sentinel.provenance.record_command(arguments());
+    let inputs = activated.into_iter().flat_map(|found| found.inputs);
+    played.sentinel.provenance.inputs.extend(inputs);
     let text = serde_json::to_string_pretty(&played).map_err(Error::from)? + "\n";
     // Write the file first: a reader of the output may stop before its end.
     if let Some(path) = &config.out {
@@ -246,6 +277,43 @@ pub(crate) fn rollout(command: &RolloutCommand) -> Result<()> {
 fn allow_fallback(run: &mut RunOptions) {
     let said = std::env::var(FALLBACK).unwrap_or_default();
     run.allow_fallback |= said.eq_ignore_ascii_case("true") || said == "1";
+}
+
+/// The report of a run that `--report-path` requests.
+struct Report<'a> {
+    path: Option<&'a Path>,
+    status: RunStatus,
+    error: Option<String>,
+    origin: RunOrigin,
+}
+
+impl<'a> Report<'a> {
+    fn new(path: Option<&'a Path>, done: &Result<Outcome, RunError>, origin: RunOrigin) -> Self {
+        let status = match done {
+            Ok(Outcome::Finished) => RunStatus::Ok,
+            Ok(Outcome::Interrupted) => RunStatus::Interrupted,
+            Err(_) => RunStatus::Failed,
+        };
+        let error = done.as_ref().err().map(ToString::to_string);
+        Self {
+            path,
+            status,
+            error,
+            origin,
+        }
+    }
+
+    fn write(self, dir: &RunDir) -> Result<()> {
+        let Some(path) = self.path else {
+            return Ok(());
+        };
+        let report = if self.status == RunStatus::Ok {
+            RunReport::of_folder(&dir.path, &self.origin)?
+        } else {
+            RunReport::stopped(self.status, self.error, &self.origin, &self.origin.model_id)
+        };
+        Ok(report_file::write(path, &report)?)
+    }
 }
 
 /// Writes the options, prints the result and reports an interruption after a run.
@@ -294,8 +362,7 @@ fn play_script(config: &GrpoConfig, says_episodes: bool, says_task: bool) -> Res
                 ..config.episode.clone()
             },
             policy: None,
-            prompt: config.prompt,
-            reader: config.reader,
+            prompts: config.prompts,
             invalid_penalty: rollout_config.invalid,
         },
         &|| (),

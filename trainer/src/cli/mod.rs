@@ -1,16 +1,20 @@
 //! The command line: its commands, the spellings of earlier versions, and the dispatch to the
 //! library.
 
+mod active;
 mod bar;
 mod charts;
 mod compact;
+mod corpus;
 mod environments;
 mod help;
+mod hub;
 pub(crate) mod interrupt;
 mod lm;
 mod lm_estimate;
 mod lm_view;
 mod report;
+mod sweep;
 #[cfg(test)]
 mod tests;
 
@@ -23,16 +27,21 @@ use sentinel_trainer::bench::BenchConfig;
 use sentinel_trainer::compact::command::TrainCommand;
 use sentinel_trainer::compact::config::Method;
 use sentinel_trainer::corpus::CorpusConfig;
+use sentinel_trainer::corpus::builder::BuildConfig;
 use sentinel_trainer::eval::EvalConfig;
 use sentinel_trainer::evidence::cluster_health::ClusterHealthConfig;
 use sentinel_trainer::evidence::plots::PlotsConfig;
 use sentinel_trainer::evidence::report::ReportConfig;
 use sentinel_trainer::evidence::reward_report::RewardReportConfig;
+use sentinel_trainer::hub::job::JobConfig;
+use sentinel_trainer::hub::pull::PullConfig;
+use sentinel_trainer::hub::upload::UploadConfig;
 use sentinel_trainer::lm::init::InitOptions;
 use sentinel_trainer::lm_agent::EvalArgs;
 use sentinel_trainer::manifest::ManifestConfig;
 use sentinel_trainer::record::RecordConfig;
 use sentinel_trainer::rules::RulesConfig;
+use sentinel_trainer::sweep::{ImprovementArgs, PostSaveArgs};
 use sentinel_trainer::trace::TraceConfig;
 use sentinel_trainer::verify::VerifyConfig;
 
@@ -73,8 +82,7 @@ pub(crate) enum Command {
     /// Train and evaluate language models
     #[command(subcommand)]
     Lm(LmCommand),
-    /// Write an episode step by step: rewards with their components, beliefs, reasons, and the
-    /// hidden truth
+    /// Write an episode step by step: rewards, beliefs, reasons and the hidden truth
     RewardReport(Box<RewardReportConfig>),
     /// Write the health of the cluster after each step, for several policies
     ClusterHealth(ClusterHealthConfig),
@@ -82,6 +90,23 @@ pub(crate) enum Command {
     Plots(PlotsConfig),
     /// Write a report of runs, evaluations and sweeps: one HTML file with charts and data
     Report(ReportConfig),
+    /// Submit a training job to Hugging Face Jobs
+    HfJob(Box<JobConfig>),
+    /// Upload a model, an adapter, replays, results or the page to the Hugging Face Hub
+    Upload(UploadConfig),
+    /// Download a run from the Hugging Face Hub and verify its digests
+    Pull(PullConfig),
+    /// Run the chain for several models: corpus, SFT, merge, GRPO, checks of the saved models,
+    /// evaluation
+    Sweep(Box<sweep::SweepCommand>),
+    /// Judge the reports of a run; exit code 1 when it is not accepted
+    Gate(sweep::GateCommand),
+    /// Make a model of a run the one that commands use when none is named
+    Activate(sweep::ActivateCommand),
+    /// Print the active model and check its files
+    ModelStatus(sweep::StatusCommand),
+    /// Check the success criteria of a folder of results; exit code 1 when one is not met
+    Check(sweep::CheckCommand),
     /// Print completions for a shell
     Completions {
         /// The shell to complete for
@@ -106,6 +131,9 @@ pub(crate) enum ReplayCommand {
 pub(crate) enum LmCommand {
     /// Write the actions of a policy as chat rows for a language model to learn from
     Corpus(CorpusConfig),
+    /// Build a corpus from tables, episodes, a dataset and an API, with the license of every row
+    #[command(alias = "build-training-corpus")]
+    BuildCorpus(Box<BuildConfig>),
     /// Make a small new language model with a tokenizer of its own
     Init(InitOptions),
     /// Fine-tune a language model on a corpus
@@ -118,6 +146,10 @@ pub(crate) enum LmCommand {
     Merge(lm::MergeCommand),
     /// Play episodes as training does, with a language model or a script in its place
     Rollout(Box<lm::RolloutCommand>),
+    /// Complete prompts with the saved models of a run, in the order of loading
+    Postsave(Box<PostSaveArgs>),
+    /// Compare SFT and GRPO of a run by greedy play on the same seeds
+    Compare(Box<ImprovementArgs>),
 }
 
 /// The commands of earlier versions.
@@ -155,6 +187,7 @@ pub(crate) enum OldCommand {
 /// # Errors
 /// Returns an error if the words are no valid command line, or ask for help or the version.
 pub(crate) fn parse(words: &[OsString]) -> Result<(Command, ArgMatches), clap::Error> {
+    let words = &corpus::renamed(words);
     let mut root = help::prepared(Cli::command(), words);
     let matches = root.try_get_matches_from_mut(words)?;
     let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut root))?;
@@ -245,6 +278,14 @@ pub(crate) fn run(command: Command, given: &ArgMatches) -> Result<()> {
         Command::ClusterHealth(config) => charts::cluster_health(&config),
         Command::Plots(config) => charts::plots(&config),
         Command::Report(config) => report::report(&config),
+        Command::HfJob(config) => hub::job(&config),
+        Command::Upload(config) => hub::upload(&config),
+        Command::Pull(config) => hub::pull(&config),
+        Command::Sweep(command) => sweep::sweep(&command),
+        Command::Gate(command) => sweep::gate(&command),
+        Command::Activate(command) => sweep::activate_model(&command),
+        Command::ModelStatus(command) => sweep::model_status(&command),
+        Command::Check(command) => sweep::check(&command),
         Command::Completions { shell } => completions(shell),
         Command::Old(old) => match old.renamed() {
             Command::Lm(command) => run_lm(command, given),
@@ -256,12 +297,15 @@ pub(crate) fn run(command: Command, given: &ArgMatches) -> Result<()> {
 fn run_lm(command: LmCommand, given: &ArgMatches) -> Result<()> {
     match command {
         LmCommand::Corpus(config) => lm::corpus(&config),
+        LmCommand::BuildCorpus(config) => corpus::build_corpus(&config),
         LmCommand::Init(options) => lm::init(&options),
         LmCommand::Sft(command) => lm::sft(&command, given),
         LmCommand::Grpo(command) => lm::grpo(&command, given),
         LmCommand::Eval(config) => lm::eval(&config),
         LmCommand::Merge(command) => lm::merge(&command),
         LmCommand::Rollout(command) => lm::rollout(&command),
+        LmCommand::Postsave(args) => sweep::postsave(&args),
+        LmCommand::Compare(args) => sweep::improvement(&args),
     }
 }
 

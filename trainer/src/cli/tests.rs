@@ -47,7 +47,7 @@ fn help_shows_the_commands_by_group() {
             .and_then(|start| text.get(start..))
             .unwrap_or_default();
         let lines = rest.lines().skip(1).take_while(|line| !line.is_empty());
-        let names = lines.filter_map(|line| line.get(2..14).map(str::trim));
+        let names = lines.filter_map(|line| line.get(2..18).map(str::trim));
         names.collect::<Vec<_>>().join(",")
     };
     assert_eq!(
@@ -55,10 +55,17 @@ fn help_shows_the_commands_by_group() {
         "eval,record,replay,trace,bench,rules,ablate"
     );
     assert_eq!(after("Compact training:"), "train,imitate");
+    assert_eq!(after("Evidence:"), "reward-report,cluster-health,plots");
     assert_eq!(
         after("Language models:"),
-        "lm corpus,lm init,lm sft,lm grpo,lm eval,lm merge,lm rollout"
+        "lm corpus,lm build-corpus,lm init,lm sft,lm grpo,lm eval,lm merge,lm rollout,lm postsave,\
+         lm compare"
     );
+    assert_eq!(
+        after("Evidence:"),
+        "reward-report,cluster-health,plots,report,sweep,gate,activate,model-status,check"
+    );
+    assert_eq!(after("Hugging Face Hub:"), "hf-job,upload,pull");
     // Every command that is not hidden is in a group.
     for command in Cli::command().get_subcommands() {
         let line = format!("\n  {}", command.get_name());
@@ -70,6 +77,14 @@ fn help_shows_the_commands_by_group() {
 fn older_spellings_of_commands_mean_the_same() {
     for (old, today) in [
         ("corpus --out c.jsonl", "lm corpus --out c.jsonl"),
+        (
+            "lm corpus --profile=small --with-hf --out-dir d --world trust",
+            "lm build-corpus --profile small --with-hf --output-dir d --worlds trust",
+        ),
+        (
+            "corpus --profile small --with-local --out d --force",
+            "lm build-training-corpus --with-local --output-dir d --overwrite-output-dir",
+        ),
         ("init --output-dir m", "lm init --output-dir m"),
         (
             "sft --data c.jsonl --packing",

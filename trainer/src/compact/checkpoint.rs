@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::TrainError;
 use super::config::TrainConfig;
 use super::learn::Learn;
-use super::optimizer::Moments;
 use super::trainer::{Best, Trainer};
+use crate::adamw::Moments;
 use crate::run::checkpoint::{self, Tensors};
 use crate::run::{CHECKPOINT, LogPosition};
 

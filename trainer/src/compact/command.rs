@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::TrainError;
 use super::config::{Method, TrainConfig};
 use super::fields::default_text;
+use super::learn::Learn;
 use crate::Error;
 use crate::args::parse_world;
 use crate::options::{OptionsError, read_options, renamed};
@@ -34,6 +35,27 @@ pub struct TrainCommand {
     pub options: TrainConfig,
 }
 
+/// The options that only GRPO has, besides those of the loss.
+const OF_GRPO: [&str; 11] = [
+    "num_generations",
+    "snapshots_per_episode",
+    "continuation",
+    "credit",
+    "scale_rewards",
+    "loss_type",
+    "epsilon",
+    "epsilon_high",
+    "max_completion_length",
+    "beta",
+    "entropy_coef",
+];
+/// The options that only imitation has.
+const OF_IMITATION: [&str; 1] = ["teacher"];
+/// The options that only some networks have, see [`Learn::OPTIONS`].
+const OF_NETWORKS: [&str; 2] = ["pooling", "features"];
+/// The same options as they are typed.
+const FLAGS_OF_NETWORKS: [&str; 2] = ["--pooling", "--features"];
+
 /// Returns the default output folder of a run.
 const fn output_dir(method: Method) -> &'static str {
     match method {
@@ -56,25 +78,16 @@ pub fn with_defaults(command: Command, method: Method, world: WorldName, quick: 
     });
     let of_loss = LossArgs::augment_args(Command::new("loss"));
     let of_loss: Vec<&Id> = of_loss.get_arguments().map(Arg::get_id).collect();
+    let of_network = in_world!(world, W => <W as Learn>::OPTIONS);
     command.mut_args(|arg| {
-        let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-        let of_grpo = ["grpo: ", "step: "]
-            .iter()
-            .find_map(|prefix| help.strip_prefix(prefix));
-        let of_sft = help.strip_prefix("imitate: ");
-        let hidden = match method {
-            Method::Grpo => of_sft.is_some(),
-            Method::Imitation => of_grpo.is_some() || of_loss.contains(&arg.get_id()),
+        let name = arg.get_id().as_str();
+        let is_other = match method {
+            Method::Grpo => OF_IMITATION.contains(&name),
+            Method::Imitation => OF_GRPO.contains(&name) || of_loss.contains(&arg.get_id()),
         };
-        let is_hidden = arg.is_hide_set() || hidden;
-        let arg = arg.hide(is_hidden);
-        match of_grpo.or(of_sft) {
-            Some(rest) => {
-                let (first, others) = rest.split_at(rest.len().min(1));
-                arg.help(first.to_uppercase() + others)
-            }
-            None => arg,
-        }
+        let is_foreign = OF_NETWORKS.contains(&name) && !of_network.contains(&name);
+        let is_hidden = arg.is_hide_set() || is_other || is_foreign;
+        arg.hide(is_hidden)
     })
 }
 
@@ -111,6 +124,7 @@ impl TrainCommand {
                 fields.insert(name, value);
             }
         }
+        check_network(&fields)?;
         serde_json::from_value(Value::Object(fields))
             .map_err(|error| failed(format!("{error}: see --help")).into())
     }
@@ -143,6 +157,25 @@ impl TrainCommand {
             _ => &self.options.world,
         };
         parse_world(name).map_err(|reason| Error::argument("--world", reason))
+    }
+}
+
+/// Checks that no option is changed that the world's network does not have.
+fn check_network(fields: &Map<String, Value>) -> Result<(), TrainError> {
+    let defaults = object(&TrainConfig::default())?;
+    let world = fields.get("world").and_then(Value::as_str);
+    let Some(world) = world.and_then(|name| parse_world(name).ok()) else {
+        return Ok(()); // refused by its own parser
+    };
+    let known = in_world!(world, W => <W as Learn>::OPTIONS);
+    let mut options = OF_NETWORKS.into_iter().zip(FLAGS_OF_NETWORKS);
+    let is_changed = |name: &str| fields.get(name) != defaults.get(name);
+    match options.find(|(name, _)| !known.contains(name) && is_changed(name)) {
+        None => Ok(()),
+        Some((_, flag)) => {
+            let reason = format!("the network of world {world} has no such option: leave it out");
+            Err(Error::argument(flag, reason).into())
+        }
     }
 }
 

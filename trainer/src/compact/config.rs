@@ -11,12 +11,13 @@ use serde::{Deserialize, Serialize};
 use super::TrainError;
 use super::device::DeviceName;
 use super::fields::fields;
-use super::optimizer::AdamOptions;
+use crate::adamw::AdamOptions;
 use crate::args::world_name;
 use crate::rl::LossArgs;
 use crate::rl::advantage::ScaleRewards;
 use crate::rl::config::{LossConfig, LossType};
-use crate::run::{Cadence, SAVE_TOTAL_LIMIT};
+use crate::rl::credit::{Continuation, Credit, one_of};
+use crate::run::{Cadence, SAVE_TOTAL_LIMIT, Schedule, ScheduleKind};
 use crate::selection::{Typed, of_selection};
 use crate::{Error, SeedRange, seeds};
 
@@ -34,44 +35,8 @@ pub enum Method {
     Imitation,
 }
 
-/// The estimator of an action's advantage.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[value(rename_all = "snake_case")]
-pub enum Advantage {
-    /// The score of the whole episode minus that of the other episodes of its group: plain GRPO.
-    Episode,
-    /// The reward from this step on, minus that of the other members at the same step.
-    RewardToGo,
-    /// The score of the continuation rollout minus those of other actions from the same snapshot.
-    #[default]
-    Step,
-}
-
-/// The rule by which continuation rollouts choose actions after the one that is trained on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[value(rename_all = "snake_case")]
-pub enum Continuation {
-    /// Sampled actions: estimates the value of the action under the exploring policy.
-    #[default]
-    Sampled,
-    /// Greedy actions: estimates the value under the policy that will be deployed, with far less
-    /// noise.
-    Greedy,
-}
-
-/// The schedule of the learning rate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[value(rename_all = "snake_case")]
-pub enum Schedule {
-    /// Decays linearly to 0 at the last step.
-    #[default]
-    Linear,
-    /// Keeps the initial value.
-    Constant,
-}
+/// The values of `--continuation` that the training of a compact policy supports.
+const CONTINUATIONS: [Continuation; 2] = [Continuation::Sampled, Continuation::Greedy];
 
 /// Headings of the options in help.
 const EPISODES: &str = "Episodes";
@@ -118,7 +83,7 @@ fields! {
         #[serde(skip_serializing_if = "String::is_empty")]
         #[arg(help_heading = EPISODES)]
         split: String = String::new(),
-        /// imitate: the policy to imitate, such as bayes or planner
+        /// The policy to imitate, such as bayes or planner
         teacher: String = "bayes".to_owned(),
         /// Start from the model in this folder instead of from fresh weights
         #[arg(help_heading = POLICY, value_name = "DIR")]
@@ -147,43 +112,44 @@ fields! {
         test_seeds: SeedRange = SeedRange::new(1_000, 3_000),
         /// Number of updates of the run
         max_steps: usize = 500,
-        /// Episodes of one update, an equal share of them on each task: one group each, or with
-        /// advantage step snapshots_per_episode groups each
+        /// Number of episodes of an update, an equal share on each task
         #[serde(alias = "groups_per_update")]
         #[arg(alias = "groups-per-update")]
         episodes_per_update: usize = 384,
-        /// grpo: number of members of a group
+        /// Number of members of a group
         num_generations: usize = 16,
-        /// step: with advantage step, snapshots of each episode from which groups start
+        /// With --credit step, snapshots of each episode from which groups start
         snapshots_per_episode: usize = 2,
-        /// step: the rule by which continuation rollouts choose actions with advantage step
+        /// Policy that plays on after an action with --credit step
+        #[arg(value_parser = one_of(&CONTINUATIONS))]
         continuation: Continuation = Continuation::Sampled,
-        /// grpo: the estimator of an action's advantage
-        #[arg(help_heading = LOSS)]
-        advantage: Advantage = Advantage::Step,
-        /// grpo: the scale that advantages are divided by
+        /// Return of an action, and what it is compared with
+        #[serde(alias = "advantage")]
+        #[arg(alias = "advantage")]
+        credit: Credit = Credit::Step,
+        /// The scale that advantages are divided by
         #[arg(help_heading = LOSS)]
         scale_rewards: ScaleRewards = ScaleRewards::Batch,
         /// Passes over the episodes of an update
         num_iterations: usize = 2,
         /// Optimizer steps of each pass
         mini_batches: usize = 4,
-        /// grpo: the objective and its normalisation
+        /// The objective and its normalisation
         #[arg(help_heading = LOSS)]
         loss_type: LossType = LossType::Dapo,
-        /// grpo: the ratio is clipped below at 1 - epsilon
+        /// The ratio is clipped below at 1 - epsilon
         #[arg(help_heading = LOSS)]
         epsilon: f64 = 0.2,
-        /// grpo: the ratio is clipped above at 1 + epsilon_high
+        /// The ratio is clipped above at 1 + epsilon_high
         #[arg(help_heading = LOSS)]
         epsilon_high: f64 = 0.2,
-        /// grpo: the constant length that loss type dr_grpo divides by, in choices of an action
+        /// The constant length that loss type dr_grpo divides by, in choices of an action
         #[arg(help_heading = LOSS)]
         max_completion_length: usize = LossConfig::default().max_completion_length,
-        /// grpo: weight of the divergence from the policy that training started from
+        /// Weight of the divergence from the policy that training started from
         #[arg(help_heading = LOSS)]
         beta: f64 = 0.0,
-        /// grpo: weight of the entropy bonus; decays with the learning rate
+        /// Weight of the entropy bonus; decays with the learning rate
         #[arg(help_heading = LOSS)]
         entropy_coef: f64 = 0.05,
         /// Weight of the belief's cross-entropy
@@ -194,7 +160,7 @@ fields! {
         learning_rate: f64 = 0.002,
         /// Schedule of the learning rate
         #[arg(help_heading = OPTIMIZER)]
-        lr_scheduler_type: Schedule = Schedule::Linear,
+        lr_scheduler_type: ScheduleKind = ScheduleKind::Linear,
         /// Decay rate of the first moment
         #[arg(help_heading = OPTIMIZER)]
         adam_beta1: f32 = 0.9,
@@ -219,7 +185,7 @@ fields! {
         /// Evaluations without a better score after which the run ends; 0 to run to the end
         early_stopping_patience: usize = 0,
     } flatten {
-        /// grpo: additional options of the loss, the same for every policy.
+        /// Additional options of the loss, the same for every policy.
         loss_args: LossArgs,
     }
 }
@@ -286,9 +252,9 @@ impl TrainConfig {
     #[must_use]
     pub const fn adam(&self) -> AdamOptions {
         AdamOptions {
-            adam_beta1: self.adam_beta1,
-            adam_beta2: self.adam_beta2,
-            adam_epsilon: self.adam_epsilon,
+            beta1: self.adam_beta1,
+            beta2: self.adam_beta2,
+            epsilon: self.adam_epsilon,
             weight_decay: self.weight_decay,
             max_grad_norm: self.max_grad_norm,
         }
@@ -297,10 +263,13 @@ impl TrainConfig {
     /// Returns the factor in `[0, 1]` of the learning rate and of the entropy bonus at an update.
     #[must_use]
     pub fn schedule(&self, update: usize) -> f64 {
-        match self.lr_scheduler_type {
-            Schedule::Linear => 1.0 - update as f64 / self.max_steps as f64,
-            Schedule::Constant => 1.0,
-        }
+        let schedule = Schedule {
+            kind: self.lr_scheduler_type,
+            peak: 1.0,
+            warmup: 0,
+            total: self.max_steps,
+        };
+        schedule.at(update)
     }
 
     /// Returns the options of the loss at an update.
@@ -343,6 +312,9 @@ impl TrainConfig {
         }
         if self.num_generations < 2 {
             return refuse("num_generations", "at least 2: a group is its own baseline");
+        }
+        if !CONTINUATIONS.contains(&self.continuation) {
+            return refuse("continuation", "sampled or greedy");
         }
         let numbers = [
             ("learning_rate", self.learning_rate),

@@ -4,6 +4,7 @@ use sentinel_policy::nn::ModelError;
 
 use super::device::DeviceError;
 use crate::rl::RlError;
+use crate::tensors::DeviceReadError;
 use crate::{Error, SeedRange};
 
 /// The reason why training could not start or stopped.
@@ -62,9 +63,9 @@ pub enum TrainError {
     /// A device that is not available.
     #[error(transparent)]
     NoDevice(#[from] DeviceError),
-    /// The device returned data that cannot be read as numbers.
-    #[error("the device failed: {0}")]
-    Device(String),
+    /// The device returned no numbers for a tensor.
+    #[error(transparent)]
+    Device(#[from] DeviceReadError),
     /// A loss or gradient is infinite or not a number.
     #[error("the {0} is not finite")]
     NotFinite(&'static str),

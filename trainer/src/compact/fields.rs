@@ -8,12 +8,14 @@ use sentinel_policy::trust::learned::{FeatureSet, Pooling};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::config::{Advantage, Continuation, Method, Schedule};
+use super::config::Method;
 use super::device::DeviceName;
 use crate::SeedRange;
 use crate::args::{self, parse_number};
 use crate::rl::advantage::ScaleRewards;
 use crate::rl::config::LossType;
+use crate::rl::credit::{Continuation, Credit};
+use crate::run::ScheduleKind;
 
 /// Declares a struct whose fields have a help line and a default, and are read from a file by their
 /// name and from the command line by their name with dashes. An `#[arg(…)]` on a field overrides
@@ -101,9 +103,9 @@ parsed_by! {
     SeedRange: str::parse::<SeedRange>,
     DeviceName: args::named::<DeviceName>(),
     Method: EnumValueParser::<Method>::new(),
-    Advantage: EnumValueParser::<Advantage>::new(),
+    Credit: EnumValueParser::<Credit>::new(),
     Continuation: EnumValueParser::<Continuation>::new(),
-    Schedule: EnumValueParser::<Schedule>::new(),
+    ScheduleKind: EnumValueParser::<ScheduleKind>::new(),
     ScaleRewards: EnumValueParser::<ScaleRewards>::new(),
     LossType: EnumValueParser::<LossType>::new(),
     Pooling: word::<Pooling>(["none", "mean", "max"]),

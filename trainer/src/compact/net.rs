@@ -2,10 +2,11 @@
 //! environment composes the layers, see [`super::learn::Learn::forward`].
 
 use burn::tensor::activation::relu;
-use burn::tensor::{Device, Gradients, Tensor, TensorData};
+use burn::tensor::{Device, Gradients, Tensor};
 use sentinel_policy::nn::{Architecture, Shape, Weights};
 
 use super::TrainError;
+use crate::tensors::{DeviceReadError, matrix, numbers};
 
 /// Parameters on a device, in the order of [`Architecture::shapes`].
 #[derive(Clone, Debug)]
@@ -26,18 +27,6 @@ pub struct Outputs {
     pub beliefs: Option<Tensor<2>>,
 }
 
-/// Copies numbers, row by row, to a device.
-#[must_use]
-pub fn tensor(values: Vec<f32>, shape: [usize; 2], device: &Device) -> Tensor<2> {
-    Tensor::from_data(TensorData::new(values, shape), device)
-}
-
-/// Reads a tensor's numbers, row by row.
-pub(super) fn numbers<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, TrainError> {
-    let read = tensor.try_into_vec_as::<f32>();
-    read.map_err(|error| TrainError::Device(format!("{error:?}")))
-}
-
 impl<A: Architecture> Net<A> {
     /// Copies weights to a device as tensors with gradients.
     #[must_use]
@@ -45,7 +34,7 @@ impl<A: Architecture> Net<A> {
         let place = |(shape, values): (Shape, &[f32])| {
             let whole = [shape.rows, shape.columns];
             let tensor = || {
-                tensor(values.to_vec(), whole, device)
+                matrix(values.to_vec(), whole, device)
                     .autodiff()
                     .require_grad()
             };
@@ -80,8 +69,9 @@ impl<A: Architecture> Net<A> {
             Some(tensor) => numbers(tensor.clone()),
             None => Ok(Vec::new()),
         };
-        let values: Result<_, _> = self.tensors.iter().map(read).collect();
-        let lost = || TrainError::Device("a parameter changed its shape".to_owned());
+        let values: Result<_, DeviceReadError> = self.tensors.iter().map(read).collect();
+        let lost =
+            || TrainError::Device(DeviceReadError("a parameter changed its shape".to_owned()));
         Weights::from_tensors(self.config, values?).ok_or_else(lost)
     }
 

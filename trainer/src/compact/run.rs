@@ -162,7 +162,7 @@ fn started<W: Learn>(trainer: &Trainer<W>, fallback: bool) -> Result<Event, Erro
     Ok(Event::Started {
         method: match config.method {
             Method::Grpo => "grpo".to_owned(),
-            Method::Imitation => "sft".to_owned(),
+            Method::Imitation => "imitation".to_owned(),
         },
         config: serde_json::from_str(&text)?,
         resumed_at: trainer.done(),

@@ -4,7 +4,8 @@ use burn::tensor::{Device, Tensor};
 use sentinel_policy::nn::set_net::{LAYERS, at};
 use sentinel_policy::nn::{Architecture, ChoiceSet, SetFeatures, SetLayers, SetNet};
 
-use super::net::{Net, Outputs, tensor};
+use super::net::{Net, Outputs};
+use crate::tensors::matrix;
 
 /// A batch of sets of rows on a device.
 #[derive(Clone, Debug)]
@@ -45,9 +46,9 @@ impl SetInputs {
         }
         let (batch, all) = (share.len(), counts.len());
         Self {
-            rows: tensor(rows, [all, width], device),
-            counts: tensor(counts, [all, 1], device),
-            share: tensor(share, [batch, 1], device),
+            rows: matrix(rows, [all, width], device),
+            counts: matrix(counts, [all, 1], device),
+            share: matrix(share, [batch, 1], device),
         }
     }
 

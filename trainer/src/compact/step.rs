@@ -9,9 +9,10 @@ use sentinel_policy::nn::Network;
 use super::TrainError;
 use super::batch::{Batch, Token};
 use super::learn::Learn;
-use super::net::{Net, numbers, tensor};
+use super::net::Net;
 use super::optimizer::Optimizer;
 use crate::rl::Metrics;
+use crate::tensors::{matrix, numbers};
 
 /// The number added to the logits of columns that cannot be chosen.
 const MASKED: f32 = -1e9;
@@ -76,9 +77,9 @@ pub fn step<W: Learn>(
     let size = [chosen.samples.len(), <W::Net as Network>::LOGITS];
     let device = net.device().clone();
     // Propagate the gradient of the pure function through the network.
-    let mut objective = (outputs.logps * tensor(by_logp, size, &device)).sum();
+    let mut objective = (outputs.logps * matrix(by_logp, size, &device)).sum();
     if let Some(by_entropy) = by_entropy {
-        let by_entropy = tensor(
+        let by_entropy = matrix(
             by_entropy,
             [size[0], <W::Net as Network>::SEGMENTS.len()],
             &device,
@@ -124,7 +125,7 @@ fn policy_outputs<W: Learn>(net: &Net<W::Net>, batch: &Batch<W>, samples: &[u32]
     let mut logits = outputs.logits;
     if mask.iter().any(|value| *value != 0.0) {
         logits = logits
-            + tensor(
+            + matrix(
                 mask,
                 [samples.len(), <W::Net as Network>::LOGITS],
                 net.device(),

@@ -159,7 +159,7 @@ impl CorpusConfig {
 }
 
 /// Returns the best scripted policy that sees observations only.
-fn best<W: TextWorld>() -> Result<W::PolicyName, Error> {
+pub(super) fn best<W: TextWorld>() -> Result<W::PolicyName, Error> {
     let by_name = |name| W::PolicyName::parse(name);
     let found = by_name(W::ROLES.planner).or_else(|| by_name(W::ROLES.heuristic));
     found.ok_or_else(|| Error::argument("--policy", "name one".to_owned()))

@@ -2,6 +2,7 @@
 //! prompts and completions.
 //!
 //! * [`demonstrate()`]: `sentinel lm corpus`, a scripted policy's actions as chat rows.
+//! * [`builder`]: `sentinel lm build-corpus`, a corpus from several sources with their licenses.
 //! * [`read`]: such rows, and those of other tools, parsed into examples.
 //! * [`rollout`]: episodes played by any generator of completions, with rewards and signals of
 //!   reward hacking.
@@ -9,6 +10,7 @@
 //!
 //! The text format of each world is in `sentinel_policy::text`.
 
+pub mod builder;
 pub mod demonstrate;
 pub mod read;
 pub mod record;

@@ -8,7 +8,7 @@ use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::num::round_to;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_env::{Environment as _, Named as _, Origin, Task, TaskName as _, WorldName};
+use sentinel_env::{Environment as _, Origin, Task, WorldName};
 use sentinel_policy::Scripted as _;
 use sentinel_policy::policy::Player;
 use sentinel_policy::rollout::run_steps;

@@ -28,7 +28,7 @@ pub enum EvidenceError {
         path: PathBuf,
         /// The kind of file.
         what: &'static str,
-        /// The fault.
+        /// The fault of the file.
         reason: String,
         /// The command that makes it.
         command: &'static str,
@@ -55,9 +55,9 @@ pub enum EvidenceError {
 /// A kind of file that evidence is made from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InputKind {
-    /// Its name with an article, such as "an evaluation".
+    /// The name with an article, such as "an evaluation".
     pub(crate) what: &'static str,
-    /// The command that makes it.
+    /// The command that makes such a file.
     pub(crate) command: &'static str,
 }
 

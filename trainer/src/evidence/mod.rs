@@ -1,11 +1,35 @@
-//! The evidence that a run is real: reports of episodes, charts, and what is checked on them.
+//! The evidence that a training run is real, comparable and safe to use. Nothing here needs a
+//! tensor library.
+//!
+//! * [`reward_report`], [`cluster_health`]: reports of single episodes.
+//! * [`charts`], [`plots`]: charts as SVG, PNG and JSON, and the charts of the published system.
+//! * [`report`]: one HTML file of runs, evaluations and sweeps.
+//! * [`run_report`]: the report of a training stage, `sft_trl_run.json` and `grpo_trl_run.json`.
+//! * [`postsave`]: the report of inference with saved artifacts, `postsave_inference.json`.
+//! * [`improvement`]: the paired comparison of greedy play, `improvement_report.json`.
+//! * [`gate`]: the verdict on these reports, `acceptance_gate.json`.
+//! * [`activation`]: the model that commands use when none is named.
+//! * [`check`]: the success criteria of a folder of results.
+//! * [`artifact_index`]: the list of published files, with digests and links.
+//! * [`layout`], [`artifact`]: the folders of a run and the models in them.
+//! * [`report_file`]: the only code that reads and writes the files of a run's evidence.
 
+pub mod activation;
+pub mod artifact;
+pub mod artifact_index;
 pub mod charts;
+pub mod check;
 pub mod cluster_health;
+pub mod gate;
+pub mod improvement;
 mod input;
+pub mod layout;
 mod ordered;
 pub mod plots;
+pub mod postsave;
 pub mod report;
+pub mod report_file;
 pub mod reward_report;
+pub mod run_report;
 
 pub use input::EvidenceError;

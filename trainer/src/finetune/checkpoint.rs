@@ -13,10 +13,10 @@ use serde_json::Value;
 use super::error::RunError;
 use super::job::{Best, State};
 use crate::Error;
-use crate::lm::parameter::matrix;
 use crate::lm::{Moments, Qwen2};
 use crate::run::checkpoint::{self, Tensors};
 use crate::run::{CHECKPOINT, LogPosition};
+use crate::tensors::matrix;
 
 const KEY: &str = "sentinel-lm-checkpoint";
 const VALUE: &str = "value.";

@@ -1,12 +1,12 @@
 //! The interface between a training run and the algorithm that it runs, and the state that changes
 //! from step to step.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::error::RunError;
-use super::schedule::Schedule;
 use crate::lm::{Grads, Optimizer, Qwen2};
 use crate::rl::Metrics;
+use crate::run::Schedule;
 
 /// The results of one update, which takes one or several optimizer steps.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +33,21 @@ pub struct LoggedCompletion {
     pub rewards: Metrics,
     /// Advantage relative to the completion's group.
     pub advantage: f64,
+    /// Tokens of the completion with their log-probabilities; only in the last update of a run.
+    #[serde(flatten)]
+    pub tokens: Option<LoggedTokens>,
+}
+
+/// The tokens of a logged completion, and their log-probabilities under the model that the run ends
+/// with, by which a saved model can be compared with the one that was trained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoggedTokens {
+    /// Tokens of the prompt, including the chat template.
+    pub prompt_ids: Vec<u32>,
+    /// Tokens of the completion, including the stop token.
+    pub completion_ids: Vec<u32>,
+    /// Log-probability of each token of the completion, at the run's temperature.
+    pub logps: Vec<f64>,
 }
 
 /// A training algorithm for language models.

@@ -8,15 +8,13 @@ mod metadata;
 mod options;
 mod outputs;
 mod run;
-mod schedule;
 mod start;
 
 pub use error::RunError;
-pub use job::{Best, Job, LoggedCompletion, State, Update};
+pub use job::{Best, Job, LoggedCompletion, LoggedTokens, State, Update};
 pub use metadata::RunMetadata;
 pub use options::RunOptions;
 pub use run::run;
-pub use schedule::{Schedule, ScheduleKind};
 pub use start::{PreparedModel, merge_options, options_file, write_options};
 
 pub use crate::run::{Event, Outcome, RunDir};

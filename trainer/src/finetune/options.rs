@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::RunError;
-use super::schedule::{Schedule, ScheduleKind};
 use crate::args::{named, parse_number};
 use crate::compact::device::DeviceName;
 use crate::lm::lora::ADAPTER_FILES;
-use crate::lm::random::Random;
 use crate::lm::{AdamOptions, LoraConfig, Pass, Target};
+use crate::rng::Rng;
 use crate::run::{Cadence, SAVE_TOTAL_LIMIT};
+use crate::run::{Schedule, ScheduleKind};
 
 /// Indices of the random streams that every run's seed is split into; those of a method follow.
 const ORDER: u64 = 1;
@@ -293,9 +293,9 @@ impl RunOptions {
 
     /// Returns the generator of random stream `stream` at step or epoch `index`.
     #[must_use]
-    pub(crate) fn random(&self, stream: u64, index: usize) -> Random {
-        let seed = Random::indexed(self.seed, stream).next();
-        Random::indexed(seed, index as u64)
+    pub(crate) fn random(&self, stream: u64, index: usize) -> Rng {
+        let seed = Rng::indexed(self.seed, stream).next();
+        Rng::indexed(seed, index as u64)
     }
 
     /// Returns the order of `items` items in an epoch, which follows from the seed and the epoch's

@@ -11,7 +11,6 @@ use serde_json::{Map, Value};
 use super::error::RunError;
 use super::job::State;
 use super::options::RunOptions;
-use super::schedule::Schedule;
 use crate::lm::init::{InitOptions, create};
 use crate::lm::lora::{ADAPTER_FILES, COMPANION_FILES};
 use crate::lm::model::MODEL_FILES;
@@ -21,6 +20,7 @@ use crate::lm::{
 };
 use crate::options::{OptionsError, read_options, renamed};
 use crate::provenance::Provenance;
+use crate::run::Schedule;
 use crate::run::{CHECKPOINT, EVENTS, RUNS, RunDir, RunLock, TRAINER_STATE};
 use crate::{Error, files};
 

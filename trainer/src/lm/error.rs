@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::Error;
+use crate::tensors::DeviceReadError;
 
 /// An error that occurs when a language model is read, run or written.
 #[derive(Debug, thiserror::Error)]
@@ -188,9 +189,9 @@ pub enum LmError {
     /// The closure that computes a loss returned an error.
     #[error(transparent)]
     Loss(Box<dyn std::error::Error + Send + Sync>),
-    /// The device failed to return the values of a tensor.
-    #[error("the device failed: {0}")]
-    Device(String),
+    /// The device returned no numbers for a tensor.
+    #[error(transparent)]
+    Device(#[from] DeviceReadError),
 }
 
 /// Joins the first names of a list, and adds the number of names left out.

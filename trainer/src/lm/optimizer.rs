@@ -2,51 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use burn::optim::{AdamW, AdamWConfig, AdamWState, AdaptiveMomentumState, Optimizer as _};
+use burn::optim::{AdamW, AdamWState, Optimizer as _};
 
-use super::parameter::{Grads, matrix, numbers};
+use super::parameter::Grads;
 use super::{LmError, Qwen2};
+use crate::adamw::{AdamOptions, Moments, clip_factor};
 
-/// Options of [`Optimizer`], with the defaults of transformers' `TrainingArguments`, which TRL
-/// uses.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AdamOptions {
-    /// Decay rate of the first moment.
-    pub beta1: f32,
-    /// Decay rate of the second moment.
-    pub beta2: f32,
-    /// Term added to the square root of the second moment.
-    pub epsilon: f32,
-    /// Decoupled weight decay. It is not applied to norms and biases, as in transformers' trainer.
-    pub weight_decay: f32,
-    /// Largest global norm of the gradient; 0 disables clipping.
-    pub max_grad_norm: f64,
-}
-
-impl Default for AdamOptions {
-    fn default() -> Self {
-        Self {
-            beta1: 0.9,
-            beta2: 0.999,
-            epsilon: 1e-8,
-            weight_decay: 0.0,
-            max_grad_norm: 1.0,
-        }
-    }
-}
-
-/// The AdamW moments of one parameter.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Moments {
-    /// Number of steps taken.
-    pub time: usize,
-    /// Running mean of the gradients, in row-major order.
-    pub first: Vec<f32>,
-    /// Running mean of the squared gradients, in row-major order.
-    pub second: Vec<f32>,
-}
-
-/// An AdamW optimizer with its moments, keyed by parameter name.
+/// An AdamW optimizer with its moments, keyed by parameter name. Weight decay is not applied to norms
+/// and biases, as in transformers' trainer.
 pub struct Optimizer {
     decaying: AdamW,
     keeping: AdamW,
@@ -58,17 +21,9 @@ impl Optimizer {
     /// Creates an optimizer that has taken no step.
     #[must_use]
     pub fn new(options: &AdamOptions) -> Self {
-        let rule = |weight_decay| {
-            AdamWConfig::new()
-                .with_beta_1(options.beta1)
-                .with_beta_2(options.beta2)
-                .with_epsilon(options.epsilon)
-                .with_weight_decay(weight_decay)
-                .build()
-        };
         Self {
-            decaying: rule(options.weight_decay),
-            keeping: rule(0.0),
+            decaying: options.rule(options.weight_decay),
+            keeping: options.rule(0.0),
             max_grad_norm: options.max_grad_norm,
             states: BTreeMap::new(),
         }
@@ -89,15 +44,13 @@ impl Optimizer {
         if !norm.is_finite() {
             return Ok(norm);
         }
-        let clip = self.max_grad_norm > 0.0 && norm > self.max_grad_norm;
-        // As in torch, the norm is increased slightly, so that the result stays below the bound.
-        let scale = clip.then(|| self.max_grad_norm / (norm + 1e-6));
+        let factor = clip_factor(norm, self.max_grad_norm);
         for (parameter, gradient) in model.parameters_mut().into_iter().zip(grads.tensors) {
             let Some(mut gradient) = gradient.filter(|_| parameter.is_trainable()) else {
                 continue;
             };
-            if let Some(scale) = scale {
-                gradient = gradient.mul_scalar(scale);
+            if let Some(factor) = factor {
+                gradient = gradient.mul_scalar(factor);
             }
             let rule = if parameter.is_vector() {
                 &self.keeping
@@ -119,15 +72,8 @@ impl Optimizer {
     /// # Errors
     /// If the device cannot be read.
     pub fn moments(&self) -> Result<BTreeMap<String, Moments>, LmError> {
-        let plain = |(name, state): (&String, &AdamWState<2>)| {
-            let momentum = &state.momentum;
-            let moments = Moments {
-                time: momentum.time,
-                first: numbers(momentum.moment_1.clone())?,
-                second: numbers(momentum.moment_2.clone())?,
-            };
-            Ok((name.clone(), moments))
-        };
+        let plain =
+            |(name, state): (&String, &AdamWState<2>)| Ok((name.clone(), Moments::read(state)?));
         self.states.iter().map(plain).collect()
     }
 
@@ -156,11 +102,7 @@ impl Optimizer {
             }
             let Some(parameter) = found else { continue };
             let shape = parameter.get(false).dims();
-            let place = |values| matrix(values, shape, model.device());
-            let (first, second) = (place(moments.first), place(moments.second));
-            let mut momentum = AdaptiveMomentumState::new(moments.time, first, second);
-            momentum.max_moment_2 = None;
-            states.insert(name, AdamWState::new(momentum));
+            states.insert(name, moments.state(shape, model.device()));
         }
         self.states = states;
         Ok(())

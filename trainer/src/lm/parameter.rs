@@ -3,6 +3,7 @@
 use burn::tensor::{Device, Gradients, Int, Tensor, TensorData};
 
 use super::LmError;
+use crate::tensors::{matrix, numbers};
 
 /// A named tensor of a model. Vectors are stored as a single row, so that all parameters have the
 /// same type.
@@ -76,7 +77,7 @@ impl Parameter {
     /// # Errors
     /// If the device cannot be read.
     pub fn numbers(&self) -> Result<Vec<f32>, LmError> {
-        numbers(self.get(false))
+        Ok(numbers(self.get(false))?)
     }
 }
 
@@ -137,11 +138,6 @@ fn sides(shape: &[usize]) -> [usize; 2] {
     }
 }
 
-/// Creates a matrix on a device from values in row-major order.
-pub(crate) fn matrix(values: Vec<f32>, shape: [usize; 2], device: &Device) -> Tensor<2> {
-    Tensor::from_data(TensorData::new(values, shape), device)
-}
-
 /// Creates an index tensor for selecting rows.
 pub(crate) fn indices(places: impl IntoIterator<Item = usize>, device: &Device) -> Tensor<1, Int> {
     // No tensor in memory has more rows than an i64 can count.
@@ -151,10 +147,4 @@ pub(crate) fn indices(places: impl IntoIterator<Item = usize>, device: &Device) 
     let places: Vec<i64> = places.collect();
     let count = places.len();
     Tensor::from_data(TensorData::new(places, [count]), device)
-}
-
-/// Returns the values of a tensor in row-major order.
-pub(crate) fn numbers<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, LmError> {
-    let read = tensor.try_into_vec_as::<f32>();
-    read.map_err(|error| LmError::Device(format!("{error:?}")))
 }

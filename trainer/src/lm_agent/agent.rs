@@ -4,8 +4,8 @@ use sentinel_policy::text::TextWorld;
 
 use crate::corpus::rollout::{GenerationRequest, Generator, RolloutError};
 use crate::finetune::RunError;
-use crate::lm::random::Random;
 use crate::lm::{Completion, GenerateOptions, LmError, Message, Qwen2, Tokenizer};
+use crate::rng::Rng;
 
 /// A prompt and its completion as tokens.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,7 +100,7 @@ impl<'a> LmAgent<'a> {
                     None => Self::encode(self.tokenizer, prompt)?,
                 });
             }
-            self.options.seed = Random::indexed(self.seed, self.calls).next();
+            self.options.seed = Rng::indexed(self.seed, self.calls).next();
             self.calls += 1;
             let completions = self.model.generate(&rows, &self.options)?;
             for ((prompt, completion), episode) in rows.into_iter().zip(completions).zip(episodes) {

@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use sentinel_env::Origin;
 use sentinel_env::rng::Streams;
 use sentinel_env::{WorldName, in_world};
-use sentinel_policy::text::{PromptState, PromptStyle, Reader, TextWorld};
+use sentinel_policy::text::{InvalidReward, PromptState, TextWorld};
 use serde::Serialize;
 
 use super::agent::LmAgent;
 use super::loaded_model::{GenerationArgs, LoadedModel};
-use crate::args::named;
 use crate::corpus::rollout::{
-    RolloutArgs, RolloutConfig, RolloutReport, Signals, Trajectory, rollout,
+    PromptArgs, RolloutArgs, RolloutConfig, RolloutReport, Signals, Trajectory, rollout,
 };
 use crate::episode::with_default;
 use crate::eval::{Diagnostics, EpisodeFacts, EvalOrigin};
@@ -31,15 +30,13 @@ const MODEL: &str = "model";
 #[derive(Clone, Debug, clap::Args)]
 #[command(mut_arg("seeds", |arg| with_default(arg, SEEDS)))]
 pub struct EvalArgs {
-    /// Model: a local folder, or a name on the Hugging Face Hub
-    #[arg(long, aliases = ["model-name-or-path", "model-id"], value_name = "MODEL")]
+    /// Model: a local folder, a name on the Hugging Face Hub, or the active model
+    #[arg(long, aliases = ["model-name-or-path", "model-id"], value_name = "MODEL",
+        default_value = "active")]
     pub model: String,
-    /// Style of the prompts
-    #[arg(long, value_name = "STYLE", default_value_t, value_parser = named::<PromptStyle>())]
-    pub prompt: PromptStyle,
-    /// Parser of completions; repair ignores text around the action
-    #[arg(long, value_name = "READER", default_value_t, value_parser = named::<Reader>())]
-    pub reader: Reader,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub prompts: PromptArgs,
     /// File to write the result to as well
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -103,11 +100,7 @@ impl EvalArgs {
     pub fn episodes(&self) -> EvalEpisodes {
         EvalEpisodes {
             episode: self.episode.clone(),
-            rollout_config: RolloutConfig {
-                style: self.prompt,
-                reader: self.reader,
-                ..RolloutConfig::default()
-            },
+            rollout_config: self.prompts.rollout_config(InvalidReward::default()),
         }
     }
 }

@@ -129,6 +129,18 @@ impl LoadedModel {
         })
     }
 
+    /// Returns the weights, with the adapter if one was named.
+    #[must_use]
+    pub const fn model(&self) -> &Qwen2 {
+        &self.model
+    }
+
+    /// Returns the token that pads rows.
+    #[must_use]
+    pub const fn pad_token(&self) -> u32 {
+        self.options.pad_token
+    }
+
     /// Creates an agent that completes prompts with this model.
     #[must_use]
     pub fn agent(&self) -> LmAgent<'_> {

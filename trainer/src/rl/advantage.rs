@@ -91,6 +91,17 @@ pub struct AdvantageOutput {
 /// Means and deviations (divisor n - 1) skip missing rewards. An advantage that is not a number,
 /// such as that of the only rewarded completion of a group, is set to 0.
 ///
+/// ```
+/// use sentinel_trainer::rl::advantage::{AdvantageConfig, Rewards, advantages};
+///
+/// let config = AdvantageConfig { num_generations: 4, ..AdvantageConfig::default() };
+/// let values = [0.0, 1.0, 1.0, 0.0].map(Some);
+/// let found = advantages(&config, Rewards { names: &["score"], values: &values })?;
+/// assert!(found.advantages[1] > 0.8 && found.advantages[0] < -0.8);
+/// assert_eq!(found.metrics["reward"], 0.5);
+/// # Ok::<(), sentinel_trainer::rl::RlError>(())
+/// ```
+///
 /// # Errors
 /// If the values do not form a table, a group is not full, or there is not one weight per reward.
 pub fn advantages(

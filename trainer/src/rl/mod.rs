@@ -9,6 +9,7 @@
 pub mod advantage;
 mod args;
 pub mod config;
+pub mod credit;
 mod error;
 pub mod loss;
 pub mod sampling;

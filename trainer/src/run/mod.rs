@@ -14,6 +14,7 @@ pub mod checkpoint;
 mod dir;
 mod event;
 mod log;
+mod schedule;
 pub mod snapshot;
 pub mod tensorboard;
 mod trainer_state;
@@ -26,6 +27,7 @@ pub(crate) use event::{best_score, named_scores, score_name};
 pub use log::{
     EVENTS, EventsError, LogPosition, RUNS, RunLog, TENSORBOARD, parse_events, read_events,
 };
+pub use schedule::{Schedule, ScheduleKind};
 pub use tensorboard::Clock;
 pub(crate) use trainer_state::rounded;
 pub use trainer_state::{TrainerState, logging_steps};

@@ -361,6 +361,32 @@ fn an_update_learns_from_differences_of_reward() {
     assert!(moved.count() > 0, "the adapter never moved");
 }
 
+/// With plain GRPO all completions of an episode are credited with its score.
+#[test]
+fn episodes_credit_all_their_completions_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = crate::common::lm::speaking(folder.path());
+    let out = folder.path().join("out");
+    succeeds(&format!(
+        "lm grpo --model {model} --world trust --task task1 --episodes 2 --episodes-per-update 2 \
+         --credit episode --num-generations 3 --groups-per-update 12 --max-completion-length 40 \
+         --num-completions-to-log 36 --output-dir {}",
+        out.display()
+    ));
+    let text = std::fs::read_to_string(out.join("completions/completions_00001.jsonl")).unwrap();
+    let mut scores = std::collections::BTreeSet::new();
+    for line in text.lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        scores.insert(row["environment"].to_string());
+    }
+    let rows = text.lines().count();
+    assert!(
+        rows > 6 && scores.len() <= 6,
+        "{rows} rows with the scores {scores:?} of six episodes"
+    );
+    assert!(scores.len() > 1, "all episodes have the score {scores:?}");
+}
+
 /// The sampler is the policy itself, so its correction is about 1, up to rounding from another
 /// order of sums. The additional loss options are recorded with the run.
 #[test]

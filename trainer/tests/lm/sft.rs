@@ -6,10 +6,10 @@ use sentinel_trainer::algo::sft::{
     Prepared, RowOptions, SftRow, TooLong, packed_gradient, prepare,
 };
 use sentinel_trainer::corpus::{Example, Prompt, Role, Turn};
-use sentinel_trainer::finetune::{Schedule, ScheduleKind};
 use sentinel_trainer::lm::{
     AdamOptions, BaseCheck, LmError, Lora, Optimizer, Pass, Qwen2, Tokenizer, Trained,
 };
+use sentinel_trainer::run::{Schedule, ScheduleKind};
 use serde::Deserialize;
 
 use crate::oracle::{LOGITS, Oracle, Recorded, alone, close, device, numbers, oracle};

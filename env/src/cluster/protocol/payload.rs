@@ -11,6 +11,7 @@ use super::report::RewardReport;
 use super::summary::{ClusterSummary, Coverage, JobsSummary};
 use crate::cluster::model::{
     Anomalies, Behaviour, GPU_MEMORY, GpuId, GpuState, GpuView, Job, JobId, JobStatus, Observation,
+    Rules,
 };
 use crate::controller::DifficultyProfile;
 use crate::ledger::EvidenceRow;
@@ -108,6 +109,9 @@ pub struct ObservationPayload {
     pub available_workers: [Slot; SLOTS],
     pub last_action_summary: Option<String>,
     pub allowed_actions: [&'static str; 5],
+    /// The rules in force; not part of the reference's payload, so omitted under its rules.
+    #[serde(skip_serializing_if = "Rules::is_reference")]
+    pub rules: Rules,
 }
 
 /// The reward as JSON.

@@ -7,9 +7,10 @@
 use std::fmt::Write as _;
 
 use super::text;
-use crate::cluster::model::Observation;
+use crate::cluster::model::{Change, Observation};
 use crate::text::sorted_json;
 
+/// Examples that are complete under all rules: none leaves a choice to the environment.
 const EXAMPLES: [&str; 5] = [
     r#"{"action_type": "allocate", "job_id": "JOB-004", "gpu_id": "GPU-02", "worker_id": "S1"}"#,
     r#"{"action_type": "preempt", "job_id": "JOB-001"}"#,
@@ -46,5 +47,11 @@ pub fn scheduler_prompt(o: &Observation) -> String {
         out,
         "Verify workers whose reports look odd, keep GPUs busy, and mind the deadlines."
     );
+    if o.rules.has(Change::Choices) {
+        let _ = writeln!(
+            out,
+            "An action fails that does not name its job, its GPU or its worker."
+        );
+    }
     out
 }

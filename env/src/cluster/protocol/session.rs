@@ -142,6 +142,7 @@ impl Session {
             available_workers: Slot::ALL,
             last_action_summary: self.last_step().map(text::summary),
             allowed_actions: ActionType::ALL.map(ActionType::name),
+            rules: o.rules,
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::formulary::Formulary;
+use super::formulary::{EXTENDED_FILES, Formulary, REFERENCE_FILES, TableFile};
 use crate::named_enum;
 
 named_enum! {
@@ -69,6 +69,15 @@ impl FormularyName {
         match self {
             Self::Extended => Formulary::extended(),
             Self::Reference => Formulary::reference(),
+        }
+    }
+
+    /// Returns the files of the tables: the archetypes, and the pairs.
+    #[must_use]
+    pub const fn files(self) -> [TableFile; 2] {
+        match self {
+            Self::Extended => EXTENDED_FILES,
+            Self::Reference => REFERENCE_FILES,
         }
     }
 }

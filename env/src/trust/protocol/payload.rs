@@ -34,16 +34,8 @@ pub struct ObservationPayload {
     pub last_reward: f64,
     pub episode_status: Status,
     /// The rules in force; not part of the reference's payload, so omitted under its rules.
-    #[serde(skip_serializing_if = "is_reference")]
+    #[serde(skip_serializing_if = "Rules::is_reference")]
     pub rules: Rules,
-}
-
-#[allow(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "the signature that serde asks for"
-)]
-fn is_reference(rules: &Rules) -> bool {
-    *rules == Rules::REFERENCE
 }
 
 /// The reward as JSON.

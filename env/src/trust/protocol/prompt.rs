@@ -10,16 +10,44 @@ use crate::environment::Environment;
 use crate::slot::Slot;
 use crate::text::sorted_json;
 use crate::trust::Episode;
-use crate::trust::model::Observation;
+use crate::trust::model::{Change, Observation, Rules};
 
-const RULES: [&str; 6] = [
-    "Identities are shuffled in every episode: a name means nothing, evidence does.",
-    "High stakes together with high confidence is where poison comes from.",
-    "delegate is cheap and believes the answer.",
-    "verify costs one step more and catches poison.",
-    "solve_independently is the dearest and always right.",
-    "skip leaves the subtask undone and hurts.",
-];
+/// Returns the sentences about the rules in force. Under the reference's rules there are six.
+fn rule_sentences(rules: Rules) -> Vec<&'static str> {
+    let corrected = [Change::Verification, Change::KnownLiar].map(|change| rules.has(change));
+    let verify = match corrected {
+        [false, false] => "verify costs one step more and catches poison.",
+        [true, false] => {
+            "verify costs one step more and catches poison. An honest mistake is corrected for \
+             another step and earns half of the accuracy."
+        }
+        [false, true] => {
+            "verify costs one step more and catches poison, which is corrected for another step \
+             and earns half of the accuracy."
+        }
+        [true, true] => {
+            "verify costs one step more and catches poison. A wrong answer, poisoned or not, is \
+             corrected for another step and earns half of the accuracy."
+        }
+    };
+    let solve = if rules.has(Change::SelfSolving) {
+        "solve_independently is the dearest, never fails, and earns half of the accuracy."
+    } else {
+        "solve_independently is the dearest and always right."
+    };
+    let mut sentences = vec![
+        "Identities are shuffled in every episode: a name means nothing, evidence does.",
+        "High stakes together with high confidence is where poison comes from.",
+        "delegate is cheap and believes the answer.",
+        verify,
+        solve,
+        "skip leaves the subtask undone and hurts.",
+    ];
+    if rules.has(Change::Unfinished) {
+        sentences.push("A subtask that is open when the steps run out counts as a reward of 0.");
+    }
+    sentences
+}
 
 const EXAMPLES: [&str; 3] = [
     r#"{"action_type": "delegate", "specialist_id": "S2", "reasoning": "good record in this domain"}"#,
@@ -73,7 +101,7 @@ fn write(observation: &Observation, subtask: &str, profile: &DifficultyProfile) 
         sorted_json(&EvidenceSummary::from_ledger(&observation.ledger))
     );
     let _ = writeln!(text, "Difficulty: {}\n", sorted_json(profile));
-    for (number, rule) in RULES.iter().enumerate() {
+    for (number, rule) in rule_sentences(observation.rules).iter().enumerate() {
         let _ = writeln!(text, "{}. {rule}", number + 1);
     }
     let _ = writeln!(text, "\nReturn exactly one JSON object, like one of these:");

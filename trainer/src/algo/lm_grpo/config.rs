@@ -1,15 +1,16 @@
 //! The options of `sentinel lm grpo`.
 
-use sentinel_policy::text::{InvalidReward, PromptStyle, Reader};
+use sentinel_policy::text::InvalidReward;
 use serde::{Deserialize, Serialize};
 
-use crate::args::{named, parse_number};
-use crate::corpus::rollout::RolloutConfig;
+use crate::args::parse_number;
+use crate::corpus::rollout::{PromptArgs, RolloutConfig};
 use crate::corpus::training_seeds;
 use crate::finetune::{RunError, RunOptions};
 use crate::rl::LossArgs;
 use crate::rl::advantage::{AdvantageConfig, MultiObjectiveAggregation, ScaleRewards};
 use crate::rl::config::{LossConfig, LossType};
+use crate::rl::credit::{Continuation, Credit};
 use crate::rl::sampling::{SamplingConfig, SamplingMode};
 use crate::{EpisodeArgs, SeedRange};
 
@@ -21,42 +22,6 @@ const COMPLETIONS: usize = 64;
 
 const fn completions() -> usize {
     COMPLETIONS
-}
-
-/// The reward of a completion, and the completions that it is compared with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[value(rename_all = "snake_case")]
-pub enum Credit {
-    /// Score of the episode after a continuation, compared with other completions of the same state
-    #[default]
-    Step,
-    /// Reward of the completion's own step, compared with other completions of the same state, as
-    /// in the reference
-    #[value(alias = "single-step")]
-    SingleStep,
-    /// Mean reward from the completion's step on, compared with episodes from the same start at
-    /// that step
-    #[value(alias = "reward-to-go")]
-    RewardToGo,
-}
-
-/// The policy that plays on after a completion under [`Credit::Step`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[value(rename_all = "snake_case")]
-pub enum Continue {
-    /// Scripted heuristic of the world: cheap and without noise, but the values are those of
-    /// another policy, which made greedy decoding worse when it was measured (docs/log.md)
-    Scripted,
-    /// The model itself, sampled
-    #[serde(alias = "own")]
-    #[value(alias = "own")]
-    Sampled,
-    /// The model itself with greedy decoding, which adds no sampling noise; equal states are played
-    /// once
-    #[default]
-    Greedy,
 }
 
 /// The options of `sentinel lm grpo`.
@@ -73,12 +38,10 @@ pub enum Continue {
     ))
 )]
 pub struct GrpoConfig {
-    /// Style of the prompts
-    #[arg(long, value_name = "STYLE", default_value_t, value_parser = named::<PromptStyle>())]
-    pub prompt: PromptStyle,
-    /// Parser of completions; repair ignores text around the action
-    #[arg(long, value_name = "READER", default_value_t, value_parser = named::<Reader>())]
-    pub reader: Reader,
+    #[command(flatten)]
+    #[serde(flatten)]
+    #[allow(missing_docs)]
+    pub prompts: PromptArgs,
     /// Reward of an invalid completion that ends its sample, from -1 to 0
     #[arg(
         long,
@@ -91,8 +54,8 @@ pub struct GrpoConfig {
     /// Weight of a reward of 1 for every completion that is an action without repair
     #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_number::<f64>)]
     pub format_weight: f64,
-    /// Reward of a completion, and its comparison group
-    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
+    /// Return of a completion, and what it is compared with
+    #[arg(long, value_enum, value_name = "RETURN", default_value_t)]
     pub credit: Credit,
     /// Policy that plays on after a completion with --credit step
     #[arg(
@@ -102,7 +65,7 @@ pub struct GrpoConfig {
         value_name = "POLICY",
         default_value_t
     )]
-    pub continuation: Continue,
+    pub continuation: Continuation,
     /// Peak of the learning rate
     #[arg(long, value_name = "X", default_value = "5e-6", value_parser = parse_number::<f64>)]
     pub learning_rate: f64,
@@ -262,11 +225,8 @@ impl GrpoConfig {
     /// If the penalty is not from -1 to 0.
     pub fn rollout_config(&self) -> Result<RolloutConfig, RunError> {
         let invalid = InvalidReward::new(self.invalid_penalty);
-        Ok(RolloutConfig {
-            style: self.prompt,
-            reader: self.reader,
-            invalid: invalid.map_err(|_| RunError::option("invalid-penalty", "from -1 to 0"))?,
-        })
+        let invalid = invalid.map_err(|_| RunError::option("invalid-penalty", "from -1 to 0"))?;
+        Ok(self.prompts.rollout_config(invalid))
     }
 
     /// Returns the options of the loss.

@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 
 use crate::lm::config::ModelConfig;
 use crate::lm::parallel::par_map_ordered;
-use crate::lm::parameter::numbers;
 use crate::lm::{Batch, Entropy, Grads, LmError, Pass, Qwen2, Segment, TokenSelection};
 use crate::rl::config::LossConfig;
 use crate::rl::loss::{Advantages, LossInput, LossOutput, grpo_loss};
 use crate::rl::sampling::{SamplingConfig, importance_sampling_ratio};
 use crate::rl::{Metrics, RlError};
+use crate::tensors::numbers;
 
 /// A completion of a prompt with its data for the loss. Vectors have one element per token of the
 /// completion.
@@ -326,20 +326,12 @@ impl MicroBatch {
             });
         }
         let rows = rows_by_prompt(samples);
-        let packed: Vec<Vec<Segment<'_>>> = rows.iter().map(|row| row_segments(row)).collect();
-        let batch = Batch::packed(config, &packed, pad)?;
-        let mut chosen = Vec::with_capacity(batch.ids().len());
-        for row in &rows {
-            let end = chosen.len() + batch.tokens();
-            chosen.resize(chosen.len() + row[0].prompt.len(), false);
-            let written: usize = row.iter().map(|sample| sample.completion.len()).sum();
-            chosen.resize(chosen.len() + written, true);
-            chosen.resize(end, false);
-        }
+        let packed: Vec<_> = rows.iter().map(|row| row_segments(row)).collect();
+        let (batch, selection) = TokenSelection::packed(config, &packed, pad)?;
         let longest = samples.iter().map(|sample| sample.completion.len()).max();
         Ok(Self {
-            selection: TokenSelection::new(&batch, &chosen)?,
             batch,
+            selection,
             width: longest.unwrap_or(0),
         })
     }
@@ -366,19 +358,19 @@ fn rows_by_prompt<'a>(samples: &[&'a Sample]) -> Vec<Vec<&'a Sample>> {
     rows
 }
 
-fn row_segments<'a>(row: &[&'a Sample]) -> Vec<Segment<'a>> {
-    let prompt = row.first().map(|sample| Segment {
-        ids: &sample.prompt,
-        prefix: None,
+/// Returns the prompt of a row and its completions, each with the index of its first trained token:
+/// none of the prompt, all of a completion.
+fn row_segments<'a>(row: &[&'a Sample]) -> Vec<(Segment<'a>, usize)> {
+    let prompt = row.first().map(|sample| {
+        let ids = sample.prompt.as_slice();
+        (Segment { ids, prefix: None }, ids.len())
     });
-    let completion = |sample: &&'a Sample| Segment {
-        ids: &sample.completion,
-        prefix: Some(0),
+    let completion = |sample: &&'a Sample| {
+        let (ids, prefix) = (sample.completion.as_slice(), Some(0));
+        (Segment { ids, prefix }, 0)
     };
-    prompt
-        .into_iter()
-        .chain(row.iter().map(completion))
-        .collect()
+    let completions = row.iter().map(completion);
+    prompt.into_iter().chain(completions).collect()
 }
 
 /// Sets the log-probabilities `old` and the correction of each sample. `old` holds those under the

@@ -16,8 +16,8 @@ use sentinel_policy::text::{PromptState, TextWorld};
 use self::loss::apply_sampling_correction;
 use self::rollout::{Collected, ScoredCompletion, collect, setups};
 use crate::finetune::{
-    Event, Job, LoggedCompletion, Outcome, PreparedModel, RunDir, RunError, RunMetadata, State,
-    Update, run,
+    Event, Job, LoggedCompletion, LoggedTokens, Outcome, PreparedModel, RunDir, RunError,
+    RunMetadata, State, Update, run,
 };
 use crate::lm::{GenerateOptions, GenerationDefaults, Lora, Pass, Qwen2, Tokenizer, Trained};
 use crate::lm_agent::{LmAgent, Validation, ValidationWorld};
@@ -29,7 +29,7 @@ pub mod estimate;
 mod loss;
 mod rollout;
 
-pub use config::{Continue, Credit, GrpoConfig, SamplerCorrectionArgs};
+pub use config::{GrpoConfig, SamplerCorrectionArgs};
 pub use loss::{Accumulated, Correction, Objective, Sample, accumulate, completion_logps};
 
 /// Indices of the random streams of this algorithm, beside those of
@@ -99,9 +99,41 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
                 completion: text(&scored.completion)?,
                 rewards: scored.rewards.clone(),
                 advantage: scored.advantage,
+                tokens: None,
             })
         };
         completions.iter().map(row).collect()
+    }
+
+    /// Adds the tokens of logged completions with their log-probabilities under `model`, the one
+    /// that the run ends with.
+    fn log_tokens(
+        &self,
+        model: &Qwen2,
+        completions: &[ScoredCompletion],
+        logged: &mut [LoggedCompletion],
+    ) -> Result<(), RunError> {
+        let samples: Vec<Sample> = (completions.iter())
+            .map(|scored| Sample {
+                prompt: scored.prompt.clone(),
+                completion: scored.completion.clone(),
+                ..Sample::default()
+            })
+            .collect();
+        let rows: Vec<&Sample> = samples.iter().collect();
+        let (micro, objective) = (
+            self.config.per_device_train_batch_size,
+            self.objective(&samples),
+        );
+        let found = completion_logps(model, &rows, micro, &objective, Pass::EVALUATION)?;
+        for ((row, sample), logps) in logged.iter_mut().zip(&samples).zip(found) {
+            row.tokens = Some(LoggedTokens {
+                prompt_ids: sample.prompt.clone(),
+                completion_ids: sample.completion.clone(),
+                logps,
+            });
+        }
+        Ok(())
     }
 
     /// Sets the log-probabilities of the samples under the policy before training.
@@ -196,11 +228,14 @@ impl<W: TextWorld + Trainable> Job for GrpoJob<W> {
                 break;
             }
         }
-        let completions = self.logged(&completions)?;
+        let mut logged = self.logged(&completions)?;
+        if state.finished() {
+            self.log_tokens(&state.model, &completions, &mut logged)?;
+        }
         Ok(Update {
             steps,
             warnings,
-            completions,
+            completions: logged,
         })
     }
 }
@@ -232,7 +267,9 @@ fn train_in<W: TextWorld + Trainable>(
             .iter()
             .take(TOKENIZER_EPISODES)
             .map(PromptState::<W>::new);
-        starts.map(|start| start.prompt(config.prompt)).collect()
+        starts
+            .map(|start| start.prompt(config.prompts.prompt))
+            .collect()
     };
     let start = PreparedModel::open(&config.run, dir, &words)?;
     let switched = !config.run.full && config.run.adapter.is_none();

@@ -5,15 +5,18 @@ use sentinel_env::{Named, Origin};
 use sentinel_policy::Playable;
 use sentinel_policy::text::{ParseError, ParsedAction, PromptState, TextWorld};
 
-use super::config::{Continue, Credit, GrpoConfig};
+use super::config::GrpoConfig;
 use super::loss::Sample;
-use crate::corpus::rollout::{Continuation, Group, Member, Signals, Trajectory, groups, rollout};
+use crate::corpus::rollout::{
+    CompletionValue, Group, Member, Signals, Trajectory, groups, rollout,
+};
 use crate::finetune::RunError;
-use crate::lm::random::Random;
 use crate::lm_agent::{Generation, LmAgent};
 use crate::rl::Metrics;
 use crate::rl::advantage::{Rewards, advantages};
+use crate::rl::credit::{Continuation, Credit};
 use crate::rl::sampling::completion_mask;
+use crate::rng::Rng;
 use crate::selection;
 use crate::trainable::Trainable;
 
@@ -87,7 +90,8 @@ pub(super) fn collect<W: TextWorld + Trainable>(
     seed: u64,
 ) -> Result<Collected, RunError> {
     let rollout_config = config.rollout_config()?;
-    let copies = if config.credit == Credit::RewardToGo {
+    let plays_groups = matches!(config.credit, Credit::RewardToGo | Credit::Episode);
+    let copies = if plays_groups {
         config.num_generations
     } else {
         1
@@ -97,8 +101,8 @@ pub(super) fn collect<W: TextWorld + Trainable>(
         .collect();
     let played = agent.run(|agent| rollout(starts, rollout_config, agent, &|| ()))?;
     let mut metrics = signals(&played);
-    let all = if config.credit == Credit::RewardToGo {
-        reward_to_go(
+    let all = if plays_groups {
+        episode_groups(
             config,
             &played,
             std::mem::take(&mut agent.generations),
@@ -124,16 +128,16 @@ fn state_groups<W: TextWorld + Trainable>(
     let states: Vec<PromptState<W>> = (places.iter())
         .map(|(index, row)| played[*index].state(*row))
         .collect();
-    let continuation = match (config.credit, config.continuation) {
-        (Credit::Step, Continue::Sampled) => Continuation::Sampled,
-        (Credit::Step, Continue::Greedy) => Continuation::Greedy,
-        (Credit::Step, Continue::Scripted) => Continuation::Scripted(heuristic::<W>()?),
-        _ => Continuation::Stop,
+    let value = match (config.credit, config.continuation) {
+        (Credit::Step, Continuation::Sampled) => CompletionValue::Sampled,
+        (Credit::Step, Continuation::Greedy) => CompletionValue::Greedy,
+        (Credit::Step, Continuation::Scripted) => CompletionValue::Scripted(heuristic::<W>()?),
+        _ => CompletionValue::StepReward,
     };
     agent.generations.clear();
     let size = config.num_generations;
     let rollout_config = config.rollout_config()?;
-    let found = agent.run(|agent| groups(&states, size, continuation, rollout_config, agent))?;
+    let found = agent.run(|agent| groups(&states, size, value, rollout_config, agent))?;
     // The completions of the groups come first, those of continuations after them.
     let mut generation = std::mem::take(&mut agent.generations).into_iter();
     let mut slot = |member: Member<W>| {
@@ -156,7 +160,7 @@ fn heuristic<W: Playable>() -> Result<W::PolicyName, RunError> {
 }
 
 /// Forms groups of the rows that episodes from the same start have at the same step.
-fn reward_to_go<W: TextWorld>(
+fn episode_groups<W: TextWorld>(
     config: &GrpoConfig,
     played: &[Trajectory<W>],
     generation: Vec<Generation>,
@@ -188,7 +192,10 @@ fn reward_to_go<W: TextWorld>(
             );
             Some(RewardedGeneration {
                 generation: generation.clone(),
-                reward: row.reward_to_go,
+                reward: match config.credit {
+                    Credit::Episode => played[episode].score,
+                    _ => row.reward_to_go,
+                },
                 valid: is_valid_unrepaired(&row.parsed),
             })
         };
@@ -200,7 +207,7 @@ fn reward_to_go<W: TextWorld>(
 /// Selects at most `most` items at random, and keeps their order.
 fn sample_subset<T>(mut all: Vec<T>, most: usize, seed: u64) -> Vec<T> {
     let mut order: Vec<usize> = (0..all.len()).collect();
-    Random::new(seed).shuffle(&mut order);
+    Rng::new(seed, &[]).shuffle(&mut order);
     let mut kept = vec![false; all.len()];
     order.iter().take(most).for_each(|at| kept[*at] = true);
     let mut kept = kept.into_iter();

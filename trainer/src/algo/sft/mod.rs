@@ -17,9 +17,9 @@ use crate::finetune::{
     Event, Job, Outcome, PreparedModel, RunDir, RunError, RunMetadata, State, Update, run,
 };
 use crate::lm::parallel::par_map_ordered;
-use crate::lm::parameter::numbers;
 use crate::lm::{Batch, Entropy, Grads, LmError, Pass, Qwen2, Segment, TokenSelection};
 use crate::rl::Metrics;
+use crate::tensors::numbers;
 
 mod config;
 mod rows;
@@ -333,23 +333,13 @@ fn read(
     rows: &[Vec<&SftRow>],
     pad: u32,
 ) -> Result<(Batch, TokenSelection), LmError> {
-    let mut packed: Vec<Vec<Segment<'_>>> = Vec::with_capacity(rows.len());
+    let mut packed = Vec::with_capacity(rows.len());
     for row in rows {
-        let texts = row.iter().map(|example| Segment {
-            ids: &example.ids,
-            prefix: None,
+        let segments = row.iter().map(|example| {
+            let ids = example.ids.as_slice();
+            (Segment { ids, prefix: None }, example.start.max(1))
         });
-        packed.push(texts.collect());
+        packed.push(segments.collect());
     }
-    let batch = Batch::packed(model.config(), &packed, pad)?;
-    let mut chosen = Vec::with_capacity(batch.ids().len());
-    for row in rows {
-        let end = chosen.len() + batch.tokens();
-        for example in row {
-            chosen.extend((0..example.ids.len()).map(|at| at >= example.start.max(1)));
-        }
-        chosen.resize(end, false);
-    }
-    let selection = TokenSelection::new(&batch, &chosen)?;
-    Ok((batch, selection))
+    TokenSelection::packed(model.config(), &packed, pad)
 }

@@ -11,8 +11,10 @@ use sentinel_policy::cluster::learned::{
 
 use super::{Learn, NamedPolicy, scripted};
 use crate::SeedRange;
-use crate::compact::config::{Continuation, Method, TrainConfig};
-use crate::compact::net::{Net, Outputs, tensor};
+use crate::compact::config::{Method, TrainConfig};
+use crate::compact::net::{Net, Outputs};
+use crate::rl::credit::Continuation;
+use crate::tensors::matrix;
 
 /// The number of rows of each set: jobs, GPUs, workers.
 const ROWS: [usize; 3] = [JOBS_MAX, GPUS_MAX, SLOTS];
@@ -104,17 +106,17 @@ impl Learn for ClusterEnv {
         let mut set = 0;
         let sets = sets.map(|values| {
             set += 1;
-            tensor(values, [batch * ROWS[set - 1], widths[set - 1]], device)
+            matrix(values, [batch * ROWS[set - 1], widths[set - 1]], device)
         });
         let mut set = 0;
         let open = open.map(|values| {
             set += 1;
-            tensor(values, [batch * ROWS[set - 1], 1], device)
+            matrix(values, [batch * ROWS[set - 1], 1], device)
         });
         Inputs {
             sets,
             open,
-            global: tensor(global, [batch, GLOBAL], device),
+            global: matrix(global, [batch, GLOBAL], device),
         }
     }
 

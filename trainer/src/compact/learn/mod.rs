@@ -29,6 +29,10 @@ pub trait Learn: Trainable {
     /// A batch of features on a device.
     type Inputs;
 
+    /// The options of [`TrainConfig`] that this network reads and others do not: `pooling`,
+    /// `features`.
+    const OPTIONS: &'static [&'static str] = &[];
+
     /// The names of the policies in [`Learn::policies`] that the model card compares with.
     const BASELINES: &'static [&'static str] = &[];
 
@@ -147,7 +151,7 @@ impl TrainConfig {
             ..Self::default()
         };
         if method == Method::Imitation {
-            config.name = "sft".to_owned();
+            config.name = "imitation".to_owned();
             config.max_steps = 60;
             config.learning_rate = 0.003;
             config.eval_steps = 10;

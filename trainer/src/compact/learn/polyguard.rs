@@ -8,9 +8,11 @@ use sentinel_policy::polyguard::learned::{
 
 use super::{Learn, NamedPolicy, scripted};
 use crate::SeedRange;
-use crate::compact::config::{Continuation, Method, TrainConfig};
-use crate::compact::net::{Net, Outputs, tensor};
+use crate::compact::config::{Method, TrainConfig};
+use crate::compact::net::{Net, Outputs};
 use crate::compact::set_net::SetInputs;
+use crate::rl::credit::Continuation;
+use crate::tensors::matrix;
 
 /// A batch of observations on a device.
 #[derive(Clone, Debug)]
@@ -83,7 +85,7 @@ impl Learn for PolyguardEnv {
         });
         let candidates = SetInputs::from_sets(sets, PER_CANDIDATE, device);
         Inputs {
-            global: tensor(global, [candidates.batch(), GLOBAL], device),
+            global: matrix(global, [candidates.batch(), GLOBAL], device),
             candidates,
         }
     }

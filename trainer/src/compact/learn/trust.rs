@@ -13,7 +13,8 @@ use super::{Learn, NamedPolicy, scripted};
 use crate::SeedRange;
 use crate::compact::config::{Method, TrainConfig};
 use crate::compact::fields::display_value;
-use crate::compact::net::{Net, Outputs, tensor};
+use crate::compact::net::{Net, Outputs};
+use crate::tensors::matrix;
 
 /// The tolerance within which a teacher's action values tie with its best.
 const TIE: f64 = 1e-9;
@@ -30,6 +31,7 @@ pub struct Inputs {
 impl Learn for TrustEnv {
     type Inputs = Inputs;
 
+    const OPTIONS: &'static [&'static str] = &["pooling", "features"];
     const BASELINES: &'static [&'static str] =
         &["random", "heuristic", "self_solve", "oracle_lite", "bayes"];
 
@@ -94,8 +96,8 @@ impl Learn for TrustEnv {
             batch += 1;
         }
         Inputs {
-            slots: tensor(slots, [batch * SLOTS, PER_SLOT], device),
-            global: tensor(global, [batch, GLOBAL], device),
+            slots: matrix(slots, [batch * SLOTS, PER_SLOT], device),
+            global: matrix(global, [batch, GLOBAL], device),
         }
     }
 

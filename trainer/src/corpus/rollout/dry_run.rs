@@ -13,9 +13,10 @@ use sentinel_env::slot::argmax;
 use sentinel_env::trust::{Action, Observation, Setup, TrustEnv};
 use sentinel_env::{WorldName, in_world};
 use sentinel_policy::Scripted;
-use sentinel_policy::text::{InvalidReward, PromptState, PromptStyle, Reader, TextWorld};
+use sentinel_policy::text::{InvalidReward, PromptState, TextWorld};
 use serde::Serialize;
 
+use super::play::PromptArgs;
 use super::{RolloutConfig, RolloutError, Script, Signals, Trajectory, rollout};
 use crate::args;
 use crate::corpus::parse_invalid;
@@ -34,12 +35,9 @@ pub struct RolloutArgs {
     /// the world [default: coin in trust, random elsewhere]
     #[arg(long)]
     pub policy: Option<String>,
-    /// Prompt style of observations
-    #[arg(long, value_name = "STYLE", default_value_t, value_parser = args::named::<PromptStyle>())]
-    pub prompt: PromptStyle,
-    /// Parser of completions: repair ignores text around the action
-    #[arg(long, value_name = "READER", default_value_t, value_parser = args::named::<Reader>())]
-    pub reader: Reader,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub prompts: PromptArgs,
     /// Reward of a completion that is not an action and ends its sample, from -1 to 0
     #[arg(long, value_name = "REWARD", default_value = "0", allow_hyphen_values = true,
         value_parser = parse_invalid)]
@@ -173,11 +171,7 @@ impl RolloutArgs {
     /// Returns the prompt style, the parser of completions and the reward of invalid ones.
     #[must_use]
     pub const fn rollout_config(&self) -> RolloutConfig {
-        RolloutConfig {
-            style: self.prompt,
-            reader: self.reader,
-            invalid: self.invalid_penalty,
-        }
+        self.prompts.rollout_config(self.invalid_penalty)
     }
 
     /// Returns the default tasks; `None` for all tasks of the world.

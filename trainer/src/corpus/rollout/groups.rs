@@ -10,11 +10,11 @@ use super::generator::{GenerationRequest, Generator, RolloutError, ask};
 use super::play::{RolloutConfig, Sample, rollout};
 use crate::trainable::Trainable;
 
-/// The rule by which a member continues after its completion.
+/// The value of a completion, by who plays on after it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Continuation<W: Playable> {
+pub enum CompletionValue<W: Playable> {
     /// No continuation: the value is the reward of the step, as the reference trains.
-    Stop,
+    StepReward,
     /// A scripted policy plays to the end; the value is the score.
     Scripted(W::PolicyName),
     /// The model itself plays to the end by sampling; the value is the score.
@@ -33,7 +33,7 @@ pub struct Member<W: TextWorld> {
     pub parsed: Result<ParsedAction<W::Action>, ParseError>,
     /// The reward of the step.
     pub reward: f64,
-    /// The value of the completion, by the [`Continuation`].
+    /// The value of the completion, by the [`CompletionValue`].
     pub value: f64,
 }
 
@@ -54,7 +54,7 @@ pub struct Group<W: TextWorld> {
 pub fn groups<W: TextWorld + Trainable>(
     states: &[PromptState<W>],
     size: usize,
-    continuation: Continuation<W>,
+    value: CompletionValue<W>,
     rollout_config: RolloutConfig,
     generator: &mut dyn Generator<W>,
 ) -> Result<Vec<Group<W>>, RolloutError> {
@@ -81,7 +81,7 @@ pub fn groups<W: TextWorld + Trainable>(
     for (sample, (prompt, completion)) in samples.iter_mut().zip(prompts.into_iter().zip(said)) {
         sample.take(rollout_config, prompt, completion);
     }
-    let values = values(&samples, size, continuation, rollout_config, generator)?;
+    let values = values(&samples, size, value, rollout_config, generator)?;
     let mut groups: Vec<Group<W>> = Vec::with_capacity(open.len());
     for (at, (sample, value)) in samples.into_iter().zip(values).enumerate() {
         let Some(row) = sample.rows.into_iter().next() else {
@@ -108,27 +108,27 @@ pub fn groups<W: TextWorld + Trainable>(
 fn values<W: TextWorld + Trainable>(
     samples: &[Sample<W>],
     size: usize,
-    continuation: Continuation<W>,
+    value: CompletionValue<W>,
     rollout_config: RolloutConfig,
     generator: &mut dyn Generator<W>,
 ) -> Result<Vec<f64>, RolloutError> {
-    match continuation {
-        Continuation::Stop => {
+    match value {
+        CompletionValue::StepReward => {
             let reward = |sample: &Sample<W>| sample.rows.first().map_or(0.0, |row| row.reward);
             Ok(samples.iter().map(reward).collect())
         }
-        Continuation::Scripted(policy) => {
+        CompletionValue::Scripted(policy) => {
             let score = |sample: &Sample<W>| scripted(sample, policy, rollout_config);
             Ok(samples.iter().map(score).collect())
         }
-        Continuation::Sampled => {
+        CompletionValue::Sampled => {
             let open: Vec<Vec<usize>> = (0..samples.len())
                 .filter(|index| !samples[*index].over())
                 .map(|index| vec![index])
                 .collect();
             continuation_scores(samples, open, rollout_config, generator)
         }
-        Continuation::Greedy => {
+        CompletionValue::Greedy => {
             generator.set_greedy(true);
             let scores = continuation_scores(
                 samples,

@@ -5,10 +5,11 @@
 //! text. Episodes run in parallel, one prompt of each at a time, so that a model completes them as
 //! one batch.
 //!
-//! A completion can be credited in three ways:
+//! A completion can be credited in four ways:
 //!
 //! * by the reward of its own step ([`Row::reward`]), as the reference trains on first steps;
 //! * by the mean reward of all events from its step on ([`Row::reward_to_go`]);
+//! * by the score of its episode ([`Trajectory::score`]);
 //! * by its value against other completions of a copy of the same state ([`groups`]).
 
 mod dry_run;
@@ -20,6 +21,6 @@ mod signals;
 pub use dry_run::{CoinScript, RolloutArgs, RolloutReport, dry_run, reference_dry_run};
 pub(crate) use generator::{EpisodeSlot, run_batched};
 pub use generator::{GenerationRequest, Generator, RolloutError, Script};
-pub use groups::{Continuation, Group, Member, groups};
-pub use play::{Ending, RolloutConfig, Row, Trajectory, rollout};
+pub use groups::{CompletionValue, Group, Member, groups};
+pub use play::{Ending, PromptArgs, RolloutConfig, Row, Trajectory, rollout};
 pub use signals::Signals;

@@ -11,10 +11,35 @@ use sentinel_policy::text::{
     Reason, TextWorld,
 };
 
+use serde::{Deserialize, Serialize};
+
 use super::generator::{EpisodeSlot, Generator, RolloutError, run_batched};
-use crate::Progress;
 use crate::eval::task_of;
 use crate::trainable::Trainable;
+use crate::{Progress, args};
+
+/// The options of every command in which a language model plays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::Args, Serialize, Deserialize)]
+pub struct PromptArgs {
+    /// Style of the prompts
+    #[arg(long, value_name = "STYLE", default_value_t, value_parser = args::named::<PromptStyle>())]
+    pub prompt: PromptStyle,
+    /// Parser of completions; repair ignores text around the action
+    #[arg(long, value_name = "READER", default_value_t, value_parser = args::named::<Reader>())]
+    pub reader: Reader,
+}
+
+impl PromptArgs {
+    /// Returns the configuration in which an invalid completion has this reward.
+    #[must_use]
+    pub const fn rollout_config(self, invalid: InvalidReward) -> RolloutConfig {
+        RolloutConfig {
+            style: self.prompt,
+            reader: self.reader,
+            invalid,
+        }
+    }
+}
 
 /// The prompt style, the parser of completions, and the reward of invalid ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

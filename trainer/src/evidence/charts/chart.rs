@@ -30,7 +30,7 @@ pub struct Chart {
 /// An axis.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// The quantity.
+    /// The quantity that the axis shows.
     pub label: String,
     /// The unit, written in parentheses after the label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,12 +56,12 @@ pub enum Plot {
     },
     /// One bar per row, from top to bottom, with error bars.
     HorizontalBars {
-        /// The rows.
+        /// The rows, from top to bottom.
         rows: Vec<BarRow>,
     },
     /// Lines, each with an optional band around it.
     Lines {
-        /// The lines.
+        /// The lines, drawn in this order.
         series: Vec<PointSeries>,
         /// Horizontal lines to compare with.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -69,7 +69,7 @@ pub enum Plot {
     },
     /// Separate points with error bars.
     Points {
-        /// The series.
+        /// The series, drawn in this order.
         series: Vec<PointSeries>,
         /// Horizontal lines to compare with.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -103,7 +103,7 @@ pub enum Plot {
 /// A number with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// The number.
+    /// The number itself, such as a mean.
     pub value: f64,
     /// Both ends of its interval, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,9 +153,9 @@ pub struct PointSeries {
 /// A point of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// The horizontal position.
+    /// The position on the horizontal axis.
     pub x: f64,
-    /// The vertical position.
+    /// The position on the vertical axis.
     #[serde(rename = "y")]
     pub value: f64,
     /// Both ends of the interval or band.
@@ -171,25 +171,25 @@ pub struct AreaSeries {
     /// The color; from the palette if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub color: Option<String>,
-    /// The numbers.
+    /// The numbers of the series, in order.
     pub values: Vec<f64>,
 }
 
 /// A horizontal line to compare with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reference {
-    /// Its text.
+    /// The text beside the line.
     pub label: String,
-    /// Its vertical position.
+    /// The position on the vertical axis.
     pub value: f64,
 }
 
 /// An effect or a cause of a fishbone diagram.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bone {
-    /// Its name.
+    /// The name of the effect or cause.
     pub label: String,
-    /// Its amount, in the unit of the vertical axis.
+    /// The amount, in the unit of the vertical axis.
     pub value: f64,
     /// The number of events that it was counted from.
     pub count: usize,
@@ -205,7 +205,7 @@ impl Axis {
         }
     }
 
-    /// Sets the unit.
+    /// Sets the unit of the quantity.
     #[must_use]
     pub fn with_unit(mut self, unit: impl Into<String>) -> Self {
         self.unit = Some(unit.into());

@@ -5,34 +5,25 @@ use std::sync::Arc;
 use kuva::plot::legend::{LegendEntry, LegendPosition, LegendShape};
 use kuva::plot::line::LineStyle;
 use kuva::plot::scatter::MarkerShape;
-use kuva::plot::{BandPlot, BarPlot, LinePlot, RadarPlot, ScatterPlot};
-use kuva::render::annotations::{ReferenceLine, TextAnnotation};
+use kuva::plot::{BandPlot, LinePlot, RadarPlot, ScatterPlot};
+use kuva::render::annotations::ReferenceLine;
 use kuva::render::layout::{ComputedLayout, Layout, TickFormat};
 use kuva::render::plots::Plot as Layer;
 use kuva::render::render::{Primitive, Scene, TextAnchor, render_multiple};
 use kuva::render::theme::Theme;
 
-use super::chart::{
-    AreaSeries, Axis, BarRow, BarSeries, Chart, Estimate, Plot, PointSeries, Reference,
-};
-use super::fishbone;
+use super::chart::{AreaSeries, Axis, Chart, Plot, PointSeries, Reference};
 use super::palette::{self, GRID, INK, MUTED};
+use super::{bars, fishbone};
 
 /// The size of a chart in pixels; a README shows it about as wide.
 pub(super) const SIZE: (f64, f64) = (800.0, 480.0);
 /// Lines of at most this many points have a marker at each.
 const MARKED_POINTS: usize = 24;
 /// The share of the extent of the data that is left free at both ends of an axis.
-const MARGIN: f64 = 0.04;
+pub(super) const MARGIN: f64 = 0.04;
 /// The number of characters of a title or subtitle on one line.
 const WRAP: usize = 84;
-/// The largest number of bars that are labeled with their values.
-const LABELED_BARS: usize = 16;
-
-/// The width of a character of a tick label.
-const CHARACTER: f64 = 7.0;
-/// The angle of tick labels that are too long to stand side by side, in degrees.
-const SLANT: f64 = -35.0;
 
 /// The height that the label of the vertical axis takes.
 const LABEL_ROOM: f64 = 20.0;
@@ -42,8 +33,8 @@ const EDGE: f64 = 14.0;
 /// Draws a valid chart.
 pub(super) fn scene(chart: &Chart) -> Scene {
     match &chart.plot {
-        Plot::GroupedBars { groups, series } => grouped_bars(chart, groups, series),
-        Plot::HorizontalBars { rows } => horizontal_bars(chart, rows),
+        Plot::GroupedBars { groups, series } => bars::grouped(chart, groups, series),
+        Plot::HorizontalBars { rows } => bars::horizontal(chart, rows),
         Plot::Lines { series, references } => points(chart, series, references, true),
         Plot::Points { series, references } => points(chart, series, references, false),
         Plot::StackedArea { x, series } => stacked_area(chart, x, series),
@@ -57,12 +48,12 @@ pub(super) fn scene(chart: &Chart) -> Scene {
 }
 
 /// Returns the color of a series: its own, or the next of the palette.
-fn series_color(own: Option<&String>, index: usize) -> &str {
+pub(super) fn series_color(own: Option<&String>, index: usize) -> &str {
     own.map_or_else(|| palette::color(index), String::as_str)
 }
 
 /// Returns the layout that all charts share.
-fn layout(chart: &Chart, layers: &[Layer]) -> Layout {
+pub(super) fn layout(chart: &Chart, layers: &[Layer]) -> Layout {
     let theme = Theme {
         background: "white".into(),
         axis_color: INK.into(),
@@ -100,7 +91,7 @@ fn layout(chart: &Chart, layers: &[Layer]) -> Layout {
 
 /// Draws the layers. The label of the vertical axis stands above it, where it is read without
 /// turning the head.
-fn render(chart: &Chart, layers: Vec<Layer>, mut layout: Layout) -> Scene {
+pub(super) fn render(chart: &Chart, layers: Vec<Layer>, mut layout: Layout) -> Scene {
     let label = chart.y.text();
     if label.is_empty() {
         return render_multiple(layers, layout);
@@ -122,7 +113,7 @@ fn render(chart: &Chart, layers: Vec<Layer>, mut layout: Layout) -> Scene {
 }
 
 /// Returns the values at both ends of an axis over `values`.
-fn range(axis: &Axis, values: impl Iterator<Item = f64>) -> (f64, f64) {
+pub(super) fn range(axis: &Axis, values: impl Iterator<Item = f64>) -> (f64, f64) {
     if let Some([low, high]) = axis.range {
         return (low, high);
     }
@@ -161,7 +152,7 @@ fn ticks(axis: &Axis) -> TickFormat {
     }
 }
 
-fn with_x(mut layout: Layout, axis: &Axis, (low, high): (f64, f64)) -> Layout {
+pub(super) fn with_x(mut layout: Layout, axis: &Axis, (low, high): (f64, f64)) -> Layout {
     layout.x_range = (low, high);
     layout.data_x_range = Some((low, high));
     layout
@@ -170,7 +161,7 @@ fn with_x(mut layout: Layout, axis: &Axis, (low, high): (f64, f64)) -> Layout {
         .with_x_tick_format(ticks(axis))
 }
 
-fn with_y(mut layout: Layout, axis: &Axis, (low, high): (f64, f64)) -> Layout {
+pub(super) fn with_y(mut layout: Layout, axis: &Axis, (low, high): (f64, f64)) -> Layout {
     layout.y_range = (low, high);
     layout.data_y_range = Some((low, high));
     if axis.range.is_some() {
@@ -180,148 +171,13 @@ fn with_y(mut layout: Layout, axis: &Axis, (low, high): (f64, f64)) -> Layout {
 }
 
 /// Returns all values of a chart, with both ends of their intervals.
-fn extents(chart: &Chart) -> impl Iterator<Item = f64> {
+pub(super) fn extents(chart: &Chart) -> impl Iterator<Item = f64> {
     chart.estimates().into_iter().flat_map(|(_, estimate)| {
         std::iter::once(estimate.value).chain(estimate.interval.into_iter().flatten())
     })
 }
 
-/// Formats the label of a bar, with as many decimals as tell bars apart.
-fn bar_label(value: f64, largest: f64) -> String {
-    if largest >= 100.0 {
-        format!("{value:.0}")
-    } else if largest >= 10.0 {
-        format!("{value:.1}")
-    } else {
-        format!("{value:.2}")
-    }
-}
-
-/// Returns the lengths of the whiskers of a number that has an interval.
-fn whiskers(estimate: Estimate) -> Option<(f64, f64)> {
-    let (below, above) = estimate.whiskers()?;
-    Some((below.max(0.0), above.max(0.0)))
-}
-
-/// Returns points of no size, which only carry whiskers.
-fn invisible(at: Vec<(f64, f64)>) -> ScatterPlot {
-    ScatterPlot::new()
-        .with_data(at)
-        .with_color(INK)
-        .with_size(0.0)
-}
-
-fn grouped_bars(chart: &Chart, groups: &[String], series: &[BarSeries]) -> Scene {
-    const WIDTH: f64 = 0.8;
-    let mut plot = BarPlot::new().with_width(WIDTH).with_error_cap_width(0.3);
-    let (mut ends, mut labels) = (Vec::new(), Vec::new());
-    let largest = extents(chart).fold(0.0, |largest: f64, value| largest.max(value.abs()));
-    let is_labeled = groups.len() * series.len() <= LABELED_BARS;
-    let slot = WIDTH / series.len().max(1) as f64;
-    let (low, high) = range(&chart.y, extents(chart).chain([0.0]));
-    let above = (high - low) * 0.02;
-    for (i, group) in groups.iter().enumerate() {
-        let bars = series.iter().enumerate().map(|(j, s)| {
-            let value = s.values[i].map_or(0.0, |estimate| estimate.value);
-            (value, series_color(s.color.as_ref(), j).to_owned())
-        });
-        plot = plot.with_group(group.as_str(), bars.collect::<Vec<_>>());
-        for (j, s) in series.iter().enumerate() {
-            let x = i as f64 + 1.0 - WIDTH / 2.0 + slot * (j as f64 + 0.5);
-            if let Some(estimate) = s.values[i]
-                && let Some(pair) = whiskers(estimate)
-            {
-                ends.push(((x, estimate.value), pair));
-            }
-            match s.values[i] {
-                None => labels.push(TextAnnotation::new("none", x, above)),
-                Some(estimate) if is_labeled => {
-                    let top = estimate.interval.map_or(estimate.value, |[_, high]| high);
-                    let text = bar_label(estimate.value, largest);
-                    labels.push(TextAnnotation::new(text, x, top.max(0.0) + above));
-                }
-                Some(_) => {}
-            }
-        }
-    }
-    if series.len() > 1 {
-        plot = plot.with_legend(series.iter().map(|s| s.label.as_str()).collect());
-    }
-    let mut layers = vec![Layer::Bar(plot)];
-    if !ends.is_empty() {
-        let (at, pairs): (Vec<_>, Vec<_>) = ends.into_iter().unzip();
-        layers.push(Layer::Scatter(invisible(at).with_y_err_asymmetric(pairs)));
-    }
-    let mut layout = layout(chart, &layers);
-    layout = with_y(layout, &chart.y, (low.min(0.0), high));
-    if !fits_in_slots(groups) {
-        layout = layout.with_x_tick_rotate(SLANT);
-    }
-    if chart.y.range.is_none() && low >= -MARGIN * high * 2.0 {
-        layout = layout.with_y_axis_min(0.0);
-    }
-    for label in labels {
-        layout = layout.with_annotation(label.with_font_size(10).with_color(MUTED));
-    }
-    if low < -MARGIN * high * 2.0 {
-        layout = layout.with_reference_line(zero_line());
-    }
-    render(chart, layers, layout)
-}
-
-/// Returns `true` if the names of groups fit side by side below their bars.
-fn fits_in_slots(groups: &[String]) -> bool {
-    let longest = groups.iter().map(|group| group.chars().count()).max();
-    longest.unwrap_or(0) as f64 * CHARACTER <= SIZE.0 * 0.7 / groups.len().max(1) as f64
-}
-
-fn horizontal_bars(chart: &Chart, rows: &[BarRow]) -> Scene {
-    let mut plot = BarPlot::new().with_horizontal(true).with_width(0.7);
-    let (mut at, mut pairs) = (Vec::new(), Vec::new());
-    // Rows are drawn from the bottom up.
-    for (i, row) in rows.iter().rev().enumerate() {
-        let color = row.color.as_deref().unwrap_or_else(|| palette::color(0));
-        plot = plot.with_group(row.label.as_str(), vec![(row.estimate.value, color)]);
-        if let Some(pair) = whiskers(row.estimate) {
-            at.push((row.estimate.value, i as f64 + 1.0));
-            pairs.push(pair);
-        }
-    }
-    let mut layers = vec![Layer::Bar(plot)];
-    if !at.is_empty() {
-        layers.push(Layer::Scatter(invisible(at).with_x_err_asymmetric(pairs)));
-    }
-    let mut layout = layout(chart, &layers);
-    let (low, high) = range(&chart.x, extents(chart).chain([0.0]));
-    let low = if low >= -MARGIN * high * 2.0 {
-        0.0
-    } else {
-        low
-    };
-    layout = with_x(layout, &chart.x, (low, high));
-    let largest = extents(chart).fold(0.0, |largest: f64, value| largest.max(value.abs()));
-    let beside = (high - low) * 0.03;
-    for (i, row) in rows.iter().rev().enumerate() {
-        let end = row
-            .estimate
-            .interval
-            .map_or(row.estimate.value, |[_, high]| high);
-        let text = bar_label(row.estimate.value, largest);
-        let label = TextAnnotation::new(text, end.max(0.0) + beside, i as f64 + 1.0);
-        layout = layout.with_annotation(label.with_font_size(11).with_color(MUTED));
-    }
-    // Room for the labels behind the longest bar.
-    if chart.x.range.is_none() {
-        layout = layout.with_x_axis_max(high + beside * 2.0);
-    }
-    if low < 0.0 {
-        let zero = ReferenceLine::vertical(0.0).with_color(INK);
-        layout = layout.with_reference_line(zero.with_dasharray("none"));
-    }
-    render(chart, layers, layout)
-}
-
-fn zero_line() -> ReferenceLine {
+pub(super) fn zero_line() -> ReferenceLine {
     ReferenceLine::horizontal(0.0)
         .with_color(INK)
         .with_dasharray("none")
@@ -339,6 +195,9 @@ fn points(
         MarkerShape::Triangle,
         MarkerShape::Diamond,
     ];
+    // Of lines that coincide, the ones below can be seen at the sides.
+    let wider = if coincide(series) { 0.6 } else { 0.0 };
+    let width = |i: usize| 2.0 + wider * (series.len() - 1 - i).min(4) as f64;
     let mut layers = Vec::new();
     for (i, s) in series.iter().enumerate() {
         let color = series_color(s.color.as_ref(), i);
@@ -352,7 +211,7 @@ fn points(
             let mut line = LinePlot::new()
                 .with_data(pairs.clone())
                 .with_color(color)
-                .with_stroke_width(2.0)
+                .with_stroke_width(width(i))
                 .with_legend(s.label.as_str());
             if s.dashed {
                 line = line.with_line_style(LineStyle::Dashed);
@@ -394,6 +253,21 @@ fn points(
         layout = layout.with_reference_line(line);
     }
     render(chart, layers, layout)
+}
+
+/// Returns `true` if two series have half of their points in common.
+fn coincide(series: &[PointSeries]) -> bool {
+    let mut pairs = series
+        .iter()
+        .enumerate()
+        .flat_map(|(i, one)| series[..i].iter().map(move |other| (one, other)));
+    pairs.any(|(one, other)| {
+        let both = one.points.iter().zip(&other.points);
+        let shared = both
+            .filter(|(a, b)| a.x == b.x && a.value == b.value)
+            .count();
+        shared > 1 && shared * 2 >= one.points.len()
+    })
 }
 
 /// Returns the band of a line; points without an interval have one of no height.

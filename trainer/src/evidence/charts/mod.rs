@@ -29,6 +29,7 @@
 //! font DejaVu Sans (license of Bitstream Vera, in the crate at `assets/fonts/LICENSE`), so no
 //! font of the system is needed.
 
+mod bars;
 mod chart;
 mod draw;
 mod fishbone;

@@ -30,7 +30,7 @@ pub enum ChartError {
     Data {
         /// The name of the chart.
         chart: String,
-        /// The fault.
+        /// The fault of the numbers.
         reason: String,
     },
     /// A picture cannot be made, or a file cannot be written.
@@ -41,11 +41,11 @@ pub enum ChartError {
 /// The files of a chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChartFiles {
-    /// The vector graphic.
+    /// The path of the vector graphic.
     pub svg: PathBuf,
-    /// The bitmap.
+    /// The path of the bitmap.
     pub png: PathBuf,
-    /// The data.
+    /// The path of the data.
     pub json: PathBuf,
 }
 

@@ -4,7 +4,7 @@
 //! the baseline that all else is compared with.
 
 /// The color of text, axes and whiskers.
-pub(super) const INK: &str = "#222222";
+pub(in crate::evidence) const INK: &str = "#222222";
 /// The color of secondary text and of reference lines.
 pub(super) const MUTED: &str = "#666666";
 /// The color of grid lines.
@@ -37,18 +37,35 @@ pub const fn color(index: usize) -> &'static str {
     CYCLE[index % CYCLE.len()]
 }
 
-/// Returns the color of a policy, the same in all charts: random policies are gray, scripted ones
-/// blue and sky blue, those that read hidden state green, trained ones vermillion and orange.
+/// Returns the color of a policy that has one of its own in all charts: random is gray, scripted
+/// ones are blue and orange, those that read hidden state green, trained ones vermillion.
 #[must_use]
 pub fn policy_color(name: &str) -> Option<&'static str> {
     Some(match name {
-        "random" | "blind" | "random_legal" => GRAY,
-        "heuristic" | "trust" => BLUE,
+        "random" => GRAY,
+        "heuristic" | "trust" | "greedy_regimen" => BLUE,
+        "blind" | "no_change" => ORANGE,
         "oracle_lite" | "oracle" => GREEN,
-        "trained" | "grpo" | "model" => VERMILLION,
-        "bayes" | "planner" => PURPLE,
+        "trained" | "grpo" => VERMILLION,
+        "bayes" | "planner" | "rules_only" => PURPLE,
         _ => return None,
     })
+}
+
+/// Returns a color for each policy of a chart: its own, or one that no other has taken, as long as
+/// there are any.
+#[must_use]
+pub fn policy_colors(names: &[&str]) -> Vec<&'static str> {
+    let mut taken: Vec<&str> = names.iter().filter_map(|name| policy_color(name)).collect();
+    let mut colors = Vec::new();
+    for (i, name) in names.iter().enumerate() {
+        let own = policy_color(name).filter(|own| !colors.contains(own));
+        let free = CYCLE.into_iter().find(|color| !taken.contains(color));
+        let chosen = own.or(free).unwrap_or_else(|| color(i));
+        taken.push(chosen);
+        colors.push(chosen);
+    }
+    colors
 }
 
 /// Returns the name of a policy as charts write it: the names of the published charts where there
@@ -69,6 +86,23 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn the_policies_of_a_chart_have_different_colors() {
+        let names = [
+            "random",
+            "a",
+            "trust",
+            "heuristic",
+            "b",
+            "trained",
+            "oracle",
+            "blind",
+        ];
+        let colors: BTreeSet<&str> = policy_colors(&names).into_iter().collect();
+        assert_eq!(colors.len(), names.len());
+        assert_eq!(policy_colors(&["trained"]), [VERMILLION]);
+    }
 
     #[test]
     fn the_first_eight_series_have_eight_colors_and_more_do_not_fail() {

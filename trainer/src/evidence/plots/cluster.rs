@@ -21,7 +21,7 @@ pub(super) fn cluster_health_timeline(path: &Path) -> Result<SourcedChart, Evide
         x: Axis::new("step").whole(),
         y: Axis::new("cluster health").with_range(0.0, 1.0),
         plot: Plot::Lines {
-            series: lines(&file, |health| health.to_vec()),
+            series: lines(&file, |health, _| health.to_vec()),
             references: Vec::new(),
         },
     };
@@ -37,8 +37,8 @@ pub(super) fn cluster_health_policy_lines(path: &Path) -> Result<SourcedChart, E
         title: "Mean health of the cluster since the start of the episode".to_owned(),
         subtitle: Some(played(&file)),
         description: "A line for each policy: the health of the cluster averaged from the start \
-            of the episode to each step, and over episodes. The vertical axis shows only the \
-            range that occurs."
+            of the episode to each step, and over episodes; an episode that has ended keeps its \
+            mean. The vertical axis shows only the range that occurs."
             .to_owned(),
         x: Axis::new("step").whole(),
         y: Axis::new("mean cluster health so far"),
@@ -74,26 +74,44 @@ fn played(file: &ClusterHealth) -> String {
     }
 }
 
-fn running_means(health: &[f64]) -> Vec<f64> {
+/// Returns the mean from the start to each step. An episode that has ended keeps its mean.
+fn running_means(health: &[f64], steps: usize) -> Vec<f64> {
     let mut sum = 0.0;
     let numbered = health.iter().enumerate();
-    numbered
+    let mut means: Vec<f64> = numbered
         .map(|(i, value)| {
             sum += value;
             sum / (i + 1) as f64
         })
-        .collect()
+        .collect();
+    let last = means.last().copied();
+    means.extend(
+        last.into_iter()
+            .cycle()
+            .take(steps.saturating_sub(health.len())),
+    );
+    means
 }
 
 /// Returns a line for each policy: the means over episodes of `curve` at each step, with their
 /// intervals if the file holds the episodes.
-fn lines(file: &ClusterHealth, curve: impl Fn(&[f64]) -> Vec<f64>) -> Vec<PointSeries> {
+fn lines(file: &ClusterHealth, curve: impl Fn(&[f64], usize) -> Vec<f64>) -> Vec<PointSeries> {
     let origin = file.sentinel.as_ref();
-    let line = |(policy, series): &(String, Vec<f64>)| {
+    let drawn: Vec<&(String, Vec<f64>)> = file
+        .series
+        .iter()
+        .filter(|(_, series)| !series.is_empty())
+        .collect();
+    let names: Vec<&str> = drawn.iter().map(|(policy, _)| policy.as_str()).collect();
+    let colors = palette::policy_colors(&names);
+    let line = |(i, (policy, series)): (usize, &&(String, Vec<f64>))| {
         let found = origin.and_then(|o| o.episodes.iter().find(|(name, _)| name == policy));
         let episodes: Vec<Vec<f64>> = match found {
-            Some((_, episodes)) => episodes.iter().map(|one| curve(&one.health)).collect(),
-            None => vec![curve(series)],
+            Some((_, episodes)) => episodes
+                .iter()
+                .map(|one| curve(&one.health, series.len()))
+                .collect(),
+            None => vec![curve(series, series.len())],
         };
         let points = by_step(&episodes)
             .into_iter()
@@ -108,11 +126,10 @@ fn lines(file: &ClusterHealth, curve: impl Fn(&[f64]) -> Vec<f64>) -> Vec<PointS
             });
         PointSeries {
             label: palette::policy_label(policy),
-            color: palette::policy_color(policy).map(str::to_owned),
+            color: Some(colors[i].to_owned()),
             dashed: false,
             points: points.collect(),
         }
     };
-    let drawn = file.series.iter().filter(|(_, series)| !series.is_empty());
-    drawn.map(line).collect()
+    drawn.iter().enumerate().map(line).collect()
 }

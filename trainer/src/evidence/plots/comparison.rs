@@ -10,8 +10,8 @@ use crate::evidence::charts::{
 use crate::evidence::cluster_health::mean_and_half_width;
 use crate::evidence::input::EvidenceError;
 
-/// The policies that differences are taken from, by world.
-const RANDOM: [&str; 1] = ["random"];
+/// The policy that differences are taken from.
+const RANDOM: &str = "random";
 /// The rule-based policies that a trained one is compared with, by world.
 const HEURISTIC: [&str; 3] = ["heuristic", "trust", "greedy_regimen"];
 /// The axes of the radar in `trust`, in order.
@@ -29,8 +29,12 @@ fn sourced(file: &EvalFile, chart: Chart) -> Result<SourcedChart, EvidenceError>
     })
 }
 
-fn color(policy: &str) -> Option<String> {
-    palette::policy_color(policy).map(str::to_owned)
+/// Returns the policies in the order in which they were played, with their colors.
+fn colored(file: &EvalFile) -> Vec<(&str, Option<String>)> {
+    let policies = file.policies();
+    let colors = palette::policy_colors(&policies);
+    let colors = colors.into_iter().map(|color| Some(color.to_owned()));
+    policies.into_iter().zip(colors).collect()
 }
 
 /// Draws the mean score of each policy by task. A policy `trained` of `pre` is drawn beside that of
@@ -41,12 +45,18 @@ pub(super) fn baseline_grouped_bars(
 ) -> Result<SourcedChart, EvidenceError> {
     let file = EvalFile::read(post)?;
     let pre = pre.map(EvalFile::read).transpose()?;
+    let groups = file.task_groups();
+    let grouped_by = if groups.len() == file.tasks.len() {
+        "task"
+    } else {
+        "difficulty"
+    };
     let bars = |file: &EvalFile, policy: &str, label: String, color: Option<String>| {
-        let tasks = file.tasks.iter();
+        let values = groups.iter().map(|(_, tasks)| file.score(policy, tasks));
         BarSeries {
             label,
             color,
-            values: tasks.map(|task| file.score(policy, task)).collect(),
+            values: values.collect(),
         }
     };
     let mut series = Vec::new();
@@ -58,23 +68,24 @@ pub(super) fn baseline_grouped_bars(
             series.push(bars(pre, "trained", label, color));
         }
     }
-    for policy in file.policies() {
-        series.push(bars(&file, policy, file.label(policy), color(policy)));
+    for (policy, color) in colored(&file) {
+        series.push(bars(&file, policy, file.label(policy), color));
     }
     let mut sourced = sourced(
         &file,
         Chart {
             name: "baseline_grouped_bars".to_owned(),
-            title: "Mean score of each policy by task".to_owned(),
+            title: format!("Mean score of each policy by {grouped_by}"),
             subtitle: Some(format!("{}; whiskers: 95 % intervals", file.played())),
-            description: "Bars of the mean score of each policy, grouped by task. Longer is \
+            description:
+                "Bars of the mean score of each policy, grouped by task or difficulty. Longer is \
                 better; the score is between 0 and 1. Whiskers are 95 % intervals of the mean \
                 over seeds."
-                .to_owned(),
-            x: Axis::new("task"),
+                    .to_owned(),
+            x: Axis::new(grouped_by),
             y: Axis::new("mean score").with_range(0.0, 1.0),
             plot: Plot::GroupedBars {
-                groups: file.tasks.clone(),
+                groups: groups.iter().map(|(name, _)| name.clone()).collect(),
                 series,
             },
         },
@@ -205,14 +216,16 @@ pub(super) fn task_radar(post: &Path) -> Result<SourcedChart, EvidenceError> {
             })
             .collect();
     }
-    let series = policies.iter().map(|policy| AreaSeries {
-        label: file.label(policy),
-        color: color(policy),
-        values: axes
-            .iter()
-            .filter_map(|(key, _)| file.summary.get(*policy)?.get(key).copied())
-            .collect(),
-    });
+    let series = colored(&file)
+        .into_iter()
+        .map(|(policy, color)| AreaSeries {
+            label: file.label(policy),
+            color,
+            values: axes
+                .iter()
+                .filter_map(|(key, _)| file.summary.get(policy)?.get(key).copied())
+                .collect(),
+        });
     let chart = Chart {
         name: "task_radar".to_owned(),
         title: "Profile of each policy".to_owned(),
@@ -238,9 +251,9 @@ pub(super) fn baseline_delta_lines(post: &Path) -> Result<SourcedChart, Evidence
     let policies = file.policies();
     let named = |names: &[&str]| policies.iter().copied().find(|name| names.contains(name));
     let mut pairs = Vec::new();
-    if let Some(random) = named(&RANDOM) {
-        let others = policies.iter().filter(|policy| **policy != random);
-        pairs.extend(others.map(|policy| (*policy, random)));
+    if policies.contains(&RANDOM) {
+        let others = policies.iter().filter(|policy| **policy != RANDOM);
+        pairs.extend(others.map(|policy| (*policy, RANDOM)));
     }
     if let (Some(heuristic), true) = (named(&HEURISTIC), policies.contains(&"trained")) {
         pairs.push(("trained", heuristic));
@@ -251,7 +264,8 @@ pub(super) fn baseline_delta_lines(post: &Path) -> Result<SourcedChart, Evidence
             file.path.display()
         )));
     }
-    let series = pairs.iter().enumerate().map(|(i, (policy, baseline))| {
+    let colors = colored(&file);
+    let series = pairs.iter().map(|(policy, baseline)| {
         let differences = differences(&file, policy, baseline);
         let values: Vec<f64> = differences.iter().map(|point| point.value).collect();
         let (mean, half_width) = mean_and_half_width(&values);
@@ -262,12 +276,13 @@ pub(super) fn baseline_delta_lines(post: &Path) -> Result<SourcedChart, Evidence
                 file.label(policy),
                 file.label(baseline)
             ),
-            color: if *baseline == "random" {
-                color(policy)
+            color: if *baseline == RANDOM {
+                let mut all = colors.iter().filter(|(name, _)| name == policy);
+                all.next().and_then(|(_, color)| color.clone())
             } else {
-                Some(palette::color(3 + i % 3).to_owned())
+                Some(palette::INK.to_owned())
             },
-            dashed: *baseline != "random",
+            dashed: *baseline != RANDOM,
             points: differences,
         }
     });

@@ -18,10 +18,13 @@ pub(super) const KIND: InputKind = InputKind {
 /// The largest difference between a mean of the file and the mean of its rows that is rounding.
 const ROUNDING: f64 = 6e-4;
 
+/// The largest number of groups of bars.
+const GROUPS: usize = 8;
+
 /// The numbers of a summary by name.
 pub(super) type Summary = BTreeMap<String, f64>;
 
-/// An evaluation.
+/// The content of an evaluation's file.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct EvalFile {
     /// The path of the file.
@@ -118,23 +121,50 @@ impl EvalFile {
         rows.filter(of_task)
     }
 
-    /// Returns the mean score of a policy on a task as the file states it, with the 95 % interval
-    /// of its rows; `None` if the policy did not play the task.
-    pub(super) fn score(&self, policy: &str, task: &str) -> Option<Estimate> {
-        let scores: Vec<f64> = self.rows(policy, Some(task)).map(|row| row.score).collect();
+    /// Returns the mean score of a policy on some tasks, with the 95 % interval of its rows; `None`
+    /// if the policy did not play them. Of a single task it is the mean that the file states.
+    pub(super) fn score(&self, policy: &str, tasks: &[&str]) -> Option<Estimate> {
+        let mut scores = Vec::new();
+        for task in tasks {
+            scores.extend(self.rows(policy, Some(task)).map(|row| row.score));
+        }
         if scores.is_empty() {
             return None;
         }
         let (mean, half_width) = mean_and_half_width(&scores);
-        let by_task = self
-            .by_task
-            .as_ref()
-            .and_then(|all| all.get(task)?.get(policy));
-        let stated = by_task.and_then(|all| all.get("avg_score").copied());
-        let value = stated.unwrap_or(mean);
+        let stated = match (tasks, &self.by_task) {
+            ([task], Some(by_task)) => by_task.get(*task).and_then(|all| all.get(policy)),
+            _ => None,
+        };
+        let value = stated
+            .and_then(|all| all.get("avg_score").copied())
+            .unwrap_or(mean);
         Some(half_width.map_or(Estimate::exact(value), |half_width| {
             Estimate::with_half_width(value, half_width)
         }))
+    }
+
+    /// Returns the tasks in groups that fit on an axis: each task, or the tasks of each difficulty
+    /// (`DDI-hard` is hard), or all.
+    pub(super) fn task_groups(&self) -> Vec<(String, Vec<&str>)> {
+        let names = || self.tasks.iter().map(String::as_str);
+        if self.tasks.len() <= GROUPS {
+            return names().map(|task| (task.to_owned(), vec![task])).collect();
+        }
+        let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+        for task in names() {
+            let ending = task
+                .rsplit_once('-')
+                .map_or("all tasks", |(_, ending)| ending);
+            match groups.iter_mut().find(|(name, _)| name == ending) {
+                Some((_, tasks)) => tasks.push(task),
+                None => groups.push((ending.to_owned(), vec![task])),
+            }
+        }
+        if groups.len() > GROUPS {
+            return vec![("all tasks".to_owned(), names().collect())];
+        }
+        groups
     }
 
     /// Returns the label of a policy, which marks a fallback.
@@ -147,7 +177,8 @@ impl EvalFile {
         )
     }
 
-    /// Returns what was played in words, such as `trust, 30 episodes per task, seeds 0..30`.
+    /// Returns what was played in words, such as `trust, 30 episodes per task and policy,
+    /// seeds 0 to 29`.
     pub(super) fn played(&self) -> String {
         let seeds = || self.episodes.iter().map(|row| row.seed);
         let (first, last) = (seeds().min().unwrap_or(0), seeds().max().unwrap_or(0));
@@ -155,7 +186,7 @@ impl EvalFile {
         let count = self.episodes.len() / cells.max(1);
         let episodes = if count == 1 { "episode" } else { "episodes" };
         format!(
-            "{}, {count} {episodes} per task and policy, seeds {first}..={last}",
+            "{}, {count} {episodes} per task and policy, seeds {first} to {last}",
             self.world()
         )
     }

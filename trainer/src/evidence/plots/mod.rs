@@ -86,7 +86,7 @@ pub struct PlotsConfig {
 /// A chart with where its numbers come from.
 #[derive(Clone, Debug)]
 pub(super) struct SourcedChart {
-    /// The chart.
+    /// The chart to be drawn.
     pub(super) chart: Chart,
     /// The digests of its inputs, and their fallbacks.
     pub(super) provenance: Provenance,

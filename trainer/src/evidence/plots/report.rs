@@ -212,7 +212,7 @@ pub(super) fn failure_fishbone_map(paths: &[&Path]) -> Result<SourcedChart, Evid
         .collect();
     causes.sort_by(|a, b| b.value.total_cmp(&a.value));
     let effect = bone(
-        &format!("reward lost by {}", palette::policy_label(first.player())),
+        &format!("Lost reward of {}", palette::policy_label(first.player())),
         causes.iter().map(|cause| cause.value).sum(),
         causes.iter().map(|cause| cause.count).sum(),
     );

@@ -18,7 +18,7 @@ pub(super) const KIND: InputKind = InputKind {
 /// The largest difference between a sum of the file and the sum of its steps that is rounding.
 const ROUNDING: f64 = 2e-3;
 
-/// A reward report.
+/// The content of a reward report's file.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct ReportFile {
     /// The path of the file.
@@ -29,7 +29,7 @@ pub(super) struct ReportFile {
     /// The score of the episode.
     pub(super) score: f64,
     events: Vec<EventRow>,
-    /// What the reference's reports lack.
+    /// The object that the reference's reports lack.
     #[serde(default)]
     pub(super) sentinel: Option<ReportOrigin>,
 }

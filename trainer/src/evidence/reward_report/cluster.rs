@@ -1,7 +1,7 @@
 //! Reports of the cluster world.
 
 use sentinel_env::cluster::{Action, ClusterEnv, Session, Step, text};
-use sentinel_env::{Environment as _, Named as _, PrivilegedState as _};
+use sentinel_env::{Environment as _, PrivilegedState as _};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -83,7 +83,7 @@ impl Reported for ClusterEnv {
         } else if step.grades.health < HEALTHY {
             "low cluster health"
         } else {
-            "succeeded below full marks"
+            "succeeded, reward below 1"
         }
     }
 }

@@ -43,9 +43,12 @@ pub struct RewardReportConfig {
     /// The policy of the world that plays
     #[arg(long, required_unless_present_any = ["model", "replay"])]
     pub policy: Option<String>,
-    /// The trained model that plays: its folder
+    /// The trained model that plays: the folder of a compact one, or of a language model
     #[arg(long, value_name = "DIR", conflicts_with_all = ["policy", "replay"])]
     pub model: Option<PathBuf>,
+    /// The LoRA adapter of the language model
+    #[arg(long, value_name = "DIR", requires = "model")]
+    pub adapter: Option<PathBuf>,
     /// The replay whose actions are played
     #[arg(long, value_name = "FILE", conflicts_with = "policy")]
     pub replay: Option<PathBuf>,
@@ -120,15 +123,15 @@ pub struct StepNote {
     pub reason: String,
     /// The main cause for which the action earned less than 1.
     pub cause: String,
-    /// What the observation showed before the action.
+    /// The part of the state that the observation showed before the action.
     pub shown: Value,
-    /// What the player believed, if it says so.
+    /// The beliefs of the player, if it has any.
     pub player: PlayerNote,
     /// The hidden facts about the step, which no policy sees.
     pub hidden_truth: Value,
 }
 
-/// What a player says about a step.
+/// The information that a player gives about a step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlayerNote {
     /// The posterior over the hidden variables, `[variables, classes]`.
@@ -154,7 +157,7 @@ pub struct PlayerNote {
 /// Reward that was lost for one cause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loss {
-    /// The cause.
+    /// The name of the cause.
     pub cause: String,
     /// The number of reward events.
     pub events: usize,
@@ -187,7 +190,7 @@ pub struct ReportOrigin {
     pub rules: String,
     /// The hidden state of the episode, which no policy sees.
     pub hidden_truth: Value,
-    /// The steps.
+    /// The steps in order.
     pub steps: Vec<StepNote>,
     /// The causes of lost reward, largest first.
     pub losses: Vec<Loss>,
@@ -216,7 +219,16 @@ impl RewardReportConfig {
         self.episode.seeds_or(SEEDS)
     }
 
-    /// Returns the name of the policy that plays, which decides the text of the errors.
+    /// Returns the tasks to play: `task3` by default, in worlds that have it, else all.
+    ///
+    /// # Errors
+    /// Returns an error if the world has no such tasks.
+    pub fn tasks<W: Traced>(&self) -> Result<Vec<W::Task>, Error> {
+        let usual = <W::Task as sentinel_env::TaskName>::parse(TASK).map(|_| TASK);
+        self.episode.tasks_or::<W>(usual)
+    }
+
+    /// Returns the player, and checks that a policy of the world has its name.
     fn player<W: Traced>(&self) -> Result<EvalPolicy<W>, Error> {
         match self.policy.as_deref() {
             Some("trained") => Err(Error::argument(
@@ -229,8 +241,18 @@ impl RewardReportConfig {
         }
     }
 
-    /// Loads the model or the replay; `None` for a scripted policy.
-    fn source<W: Traced>(&self) -> Result<Option<Source<W>>, Error> {
+    /// Loads the compact model or the replay; `None` for a scripted policy.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be read.
+    pub fn source<W: Traced>(&self) -> Result<Option<Source<W>>, Error> {
+        if let Some(adapter) = &self.adapter {
+            let reason = format!(
+                "only a language model has an adapter such as {}: name it with --model",
+                adapter.display()
+            );
+            return Err(Error::argument("--adapter", reason));
+        }
         if self.policy.is_some() {
             return Ok(None);
         }
@@ -248,21 +270,20 @@ impl RewardReportConfig {
     }
 }
 
-/// Plays the episodes and writes `reward_report_<task>_seed<seed>.json` for each.
+/// Plays the episodes and writes `reward_report_<task>_seed<seed>.json` for each. `source` is the
+/// model or the replay of [`RewardReportConfig::source`], or the recording of a language model.
 ///
 /// # Errors
-/// Returns an error if a name is unknown, the model or replay cannot be read, or a file cannot be
-/// written or is no report.
+/// Returns an error if a name is unknown, or a file cannot be written or is no report.
 pub fn write_reports<W: Reported>(
     config: &RewardReportConfig,
+    source: Option<&Source<W>>,
     progress: Progress<'_>,
 ) -> Result<Vec<WrittenReport>, Error> {
     let policy = config.player::<W>()?;
     let rules = config.episode.rules::<W>()?;
     let streams = config.episode.streams_or::<W>(Streams::Reference)?;
-    let usual = <W::Task as sentinel_env::TaskName>::parse(TASK).map(|_| TASK);
-    let tasks = config.episode.tasks_or::<W>(usual)?;
-    let source = config.source::<W>()?;
+    let tasks = config.tasks::<W>()?;
     make_folder(&config.out)?;
     let mut written = Vec::new();
     for task in tasks {
@@ -277,7 +298,7 @@ pub fn write_reports<W: Reported>(
                 streams,
                 rules,
             };
-            let report = play(policy, source.as_ref(), origin)?;
+            let report = play(policy, source, config.model.as_deref(), origin)?;
             files::write(&path, report.text.as_bytes())?;
             progress();
             written.push(WrittenReport {
@@ -326,6 +347,10 @@ fn plain_report<'a, W: Traced>(session: &'a Session<W>, notes: &'a [StepNote]) -
     let rewards = notes
         .iter()
         .map(|note| note.reward + note.terminal_reward.unwrap_or(0.0));
+    // As in the other reports, an event has the steps that were used after it.
+    let end = W::step_count(session.episode().observation());
+    let after = notes.iter().skip(1).map(|note| note.step_count);
+    let after = after.chain(std::iter::once(end));
     PlainReport {
         episode_id: session.episode_id(),
         session_id: session.session_id(),
@@ -336,21 +361,23 @@ fn plain_report<'a, W: Traced>(session: &'a Session<W>, notes: &'a [StepNote]) -
             .iter()
             .map(|note| 1 + usize::from(note.terminal_reward.is_some()))
             .sum(),
-        events: notes.iter().flat_map(plain_events).collect(),
+        events: (notes.iter().zip(after))
+            .flat_map(|(note, after)| plain_events(note, after))
+            .collect(),
     }
 }
 
 /// Returns the event of a step, and that of the end if the world pays it separately.
-fn plain_events(note: &StepNote) -> impl Iterator<Item = PlainEvent<'_>> {
+fn plain_events(note: &StepNote, step_count: u32) -> impl Iterator<Item = PlainEvent<'_>> {
     let step = PlainEvent {
-        step_count: note.step_count,
+        step_count,
         action: &note.action,
         reward: note.reward,
         reason: &note.reason,
         signal_breakdown: note.components.clone(),
     };
     let end = note.terminal_reward.map(|reward| PlainEvent {
-        step_count: note.step_count,
+        step_count,
         action: "terminal",
         reward,
         reason: "",

@@ -1,9 +1,10 @@
 //! Playing an episode for its report.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use sentinel_env::num::round_to;
-use sentinel_env::{Named as _, Origin, Session, TaskName as _};
+use sentinel_env::{Origin, Session, TaskName as _};
 use sentinel_policy::Scripted as _;
 use sentinel_policy::policy::{Player, Policy as _};
 use sentinel_policy::replay::{Replay, ReplayEpisode};
@@ -20,9 +21,9 @@ const END: &str = "end of the episode";
 /// A report with its text.
 #[derive(Clone, Debug)]
 pub struct PlayedReport {
-    /// The file's text.
+    /// The text of the file.
     pub text: String,
-    /// The object `sentinel`.
+    /// The object `sentinel` of the file.
     pub origin: ReportOrigin,
     /// The score of the episode.
     pub score: f64,
@@ -107,7 +108,8 @@ fn finite(values: Vec<f64>) -> Vec<Option<f64>> {
     checked.collect()
 }
 
-/// Plays an episode and returns its report. `source` is the model or replay of policy `trained`.
+/// Plays an episode and returns its report. `source` is the model or replay of policy `trained`; for
+/// a language model it is a recording, and `model` names the model.
 ///
 /// # Errors
 /// Returns an error if the player chose an action that the world refuses, or the report is no JSON,
@@ -115,6 +117,7 @@ fn finite(values: Vec<f64>) -> Vec<Option<f64>> {
 pub fn play<W: Reported>(
     policy: EvalPolicy<W>,
     source: Option<&Source<W>>,
+    model: Option<&Path>,
     origin: Origin<W>,
 ) -> Result<PlayedReport, Error> {
     let setup = origin.setup();
@@ -149,7 +152,36 @@ pub fn play<W: Reported>(
         });
     }
     let fallback_steps = steps.iter().filter(|step| step.player.fallback).count();
-    let origin = report_origin(policy, source, origin, hidden_truth, steps, fallback_steps);
+    let mut provenance = source.map_or_else(Provenance::new, |from| from.provenance().clone());
+    let said = |step: &&StepNote| step.player.completion.is_some();
+    let acted = steps.iter().filter(|step| step.player.fallback);
+    let (spoken, missed): (Vec<&StepNote>, Vec<&StepNote>) = acted.partition(said);
+    for (count, why) in [
+        (spoken.len(), "the completion was no action"),
+        (missed.len(), "the replay has no row"),
+    ] {
+        if count > 0 {
+            let what = format!("{count} steps are the fallback's: {why}");
+            provenance.mark("reward-report", what);
+        }
+    }
+    let replay = source.and_then(Source::replay).filter(|_| model.is_none());
+    let path = |path: &Path| path.display().to_string();
+    let origin = ReportOrigin {
+        format: FORMAT,
+        world: W::NAME.to_owned(),
+        task: origin.task.name().to_owned(),
+        seed: origin.seed,
+        policy: policy.name().to_owned(),
+        model: model.map(path),
+        replay: replay.map(|(file, _)| path(file)),
+        streams: origin.streams.name().to_owned(),
+        rules: origin.rules.to_string(),
+        hidden_truth,
+        losses: losses(&steps),
+        steps,
+        provenance,
+    };
     let mut text = serde_json::to_string_pretty(&File {
         report: W::report(&session, &origin.steps),
         sentinel: &origin,
@@ -161,42 +193,6 @@ pub fn play<W: Reported>(
         origin,
         fallback_steps,
     })
-}
-
-fn report_origin<W: Reported>(
-    policy: EvalPolicy<W>,
-    source: Option<&Source<W>>,
-    origin: Origin<W>,
-    hidden_truth: serde_json::Value,
-    steps: Vec<StepNote>,
-    fallback_steps: usize,
-) -> ReportOrigin {
-    let mut provenance = source.map_or_else(Provenance::new, |from| from.provenance().clone());
-    if fallback_steps > 0 {
-        provenance.mark(
-            "reward-report",
-            format!("{fallback_steps} steps are the fallback's, for want of a recorded action"),
-        );
-    }
-    let path = |path: &std::path::Path| path.display().to_string();
-    ReportOrigin {
-        format: FORMAT,
-        world: W::NAME.to_owned(),
-        task: origin.task.name().to_owned(),
-        seed: origin.seed,
-        policy: policy.name().to_owned(),
-        model: match source {
-            Some(Source::Model { path: folder, .. }) => Some(path(folder)),
-            _ => None,
-        },
-        replay: source.and_then(Source::replay).map(|(file, _)| path(file)),
-        streams: origin.streams.name().to_owned(),
-        rules: origin.rules.to_string(),
-        hidden_truth,
-        losses: losses(&steps),
-        steps,
-        provenance,
-    }
 }
 
 /// Counts the causes of lost reward, largest first.

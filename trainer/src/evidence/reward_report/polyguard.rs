@@ -6,7 +6,7 @@ use sentinel_env::num::round_to;
 use sentinel_env::polyguard::{
     Component, PolyguardEnv, Session, Step, TraceFinal, TraceReset, text,
 };
-use sentinel_env::{Environment as _, Named as _, TaskName as _, World as _};
+use sentinel_env::{Environment as _, World as _};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -109,7 +109,7 @@ impl Reported for PolyguardEnv {
         } else if step.risk[1] > step.risk[0] {
             "raised the risk"
         } else if step.resolved[1] > step.resolved[0] || step.progress {
-            "progress below full marks"
+            "progress, reward below 1"
         } else if step.gained {
             "gathered information"
         } else if step.end.is_some() {

@@ -18,6 +18,7 @@ fn config<W: World>(policy: &str, task: &str, out: &Path) -> RewardReportConfig 
     RewardReportConfig {
         policy: Some(policy.to_owned()),
         model: None,
+        adapter: None,
         replay: None,
         out: out.to_owned(),
         episode: EpisodeArgs {
@@ -29,7 +30,8 @@ fn config<W: World>(policy: &str, task: &str, out: &Path) -> RewardReportConfig 
 
 /// Writes the reports of a configuration and reads the first.
 fn report<W: Reported>(config: &RewardReportConfig) -> Result<Value, Box<dyn std::error::Error>> {
-    let written = write_reports::<W>(config, &|| {})?;
+    let source = config.source::<W>()?;
+    let written = write_reports::<W>(config, source.as_ref(), &|| {})?;
     let first = written.first().ok_or("no report")?;
     Ok(serde_json::from_slice(&std::fs::read(&first.path)?)?)
 }
@@ -165,8 +167,10 @@ fn a_model_is_reported_with_its_beliefs() -> Tested {
 fn what_cannot_be_reported_is_named() -> Tested {
     let folder = tempfile::tempdir()?;
     let refused = |config: &RewardReportConfig| {
-        let error = write_reports::<TrustEnv>(config, &|| {}).map(|_| ());
-        error
+        let source = config.source::<TrustEnv>();
+        let written = source.and_then(|from| write_reports(config, from.as_ref(), &|| {}));
+        written
+            .map(|_| ())
             .map_err(|error| error.to_string())
             .expect_err("refused")
     };

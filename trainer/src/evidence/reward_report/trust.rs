@@ -79,7 +79,7 @@ impl Reported for TrustEnv {
             }
             _ if step.success != Some(true) => "failed by chance",
             (Action::Verify(_), _) => "verified an honest answer",
-            (Action::Delegate(_), _) => "succeeded below full marks",
+            (Action::Delegate(_), _) => "succeeded, reward below 1",
         }
     }
 }

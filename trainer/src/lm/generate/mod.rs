@@ -13,9 +13,10 @@ use rayon::prelude::*;
 use self::decoder::Decoder;
 use super::model::{DecodeLayer, check_lengths};
 use super::parallel::par_map_ordered;
-use super::parameter::{indices, numbers};
-use super::random::Random;
+use super::parameter::indices;
 use super::{Batch, LmError, Qwen2, Tokenizer};
+use crate::rng::Rng;
+use crate::tensors::numbers;
 
 /// Target number of rows in a part, and largest number of parts that a batch is divided into:
 /// enough for a few cores, and few enough that each reads the weights for many rows.
@@ -48,7 +49,7 @@ impl Completion {
 /// A row that is being generated.
 struct Row<'a> {
     prompt: &'a [u32],
-    random: Random,
+    random: Rng,
     done: Completion,
 }
 
@@ -69,7 +70,7 @@ impl Qwen2 {
         let mut rows: Vec<Row<'_>> = rows
             .map(|(index, prompt)| Row {
                 prompt,
-                random: Random::indexed(options.seed, index as u64),
+                random: Rng::indexed(options.seed, index as u64),
                 done: Completion::default(),
             })
             .collect();

@@ -2,7 +2,7 @@
 //! top-p, min-p.
 
 use super::{GenerateOptions, Sampling};
-use crate::lm::random::Random;
+use crate::rng::Rng;
 
 /// Score of an excluded token.
 const EXCLUDED: f32 = f32::NEG_INFINITY;
@@ -66,7 +66,7 @@ impl GenerateOptions {
         &self,
         logits: &[f32],
         text: impl IntoIterator<Item = u32>,
-        random: &mut Random,
+        random: &mut Rng,
     ) -> (u32, f32) {
         let sampling = self.sampling;
         if self.greedy {
@@ -76,7 +76,7 @@ impl GenerateOptions {
         }
         let temperature = sampling.temperature as f32;
         let (most, total) = mass(logits, temperature);
-        let point = random.unit();
+        let point = random.uniform();
         let id = if sampling.is_plain() {
             let weight = |logit: &f32| f64::from(((logit - most) / temperature).exp());
             sample_index(logits.iter().map(weight).enumerate(), point * total)

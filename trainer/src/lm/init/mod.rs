@@ -88,7 +88,11 @@ impl InitOptions {
         }
     }
 
-    fn config(&self, vocabulary: usize) -> Result<ModelConfig, LmError> {
+    /// Returns the shape of the model with a vocabulary of this size.
+    ///
+    /// # Errors
+    /// If the sizes do not match.
+    pub(crate) fn config(&self, vocabulary: usize) -> Result<ModelConfig, LmError> {
         // Hidden size, intermediate size, layers, query heads, key and value heads.
         let sizes = match self.preset {
             Preset::Tiny => [128, 384, 4, 4, 2],

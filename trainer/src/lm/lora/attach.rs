@@ -2,9 +2,9 @@
 
 use super::{Lora, LoraConfig, Target};
 use crate::lm::parameter::Parameter;
-use crate::lm::random::Random;
 use crate::lm::weights::{BLOCK_LINEARS, linear_shape};
 use crate::lm::{LmError, LoraPair, Qwen2, Trained};
+use crate::rng::Rng;
 
 /// Names, as in PEFT's files, and shapes of the two matrices of a linear layer.
 pub(super) struct PairSpec {
@@ -49,8 +49,8 @@ impl Lora {
             }
             // Kaiming's uniform distribution with a = sqrt(5).
             let bound = 1.0 / (columns as f64).sqrt();
-            let mut random = Random::named(seed, name);
-            let draw = |_| ((2.0 * random.unit() - 1.0) * bound) as f32;
+            let mut random = Rng::named(seed, name);
+            let draw = |_| ((2.0 * random.uniform() - 1.0) * bound) as f32;
             (0..rows * columns).map(draw).collect()
         };
         place(model, config, fill);

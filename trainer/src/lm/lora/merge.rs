@@ -9,9 +9,9 @@ use super::Lora;
 use super::files::no_adapter;
 use crate::Error;
 use crate::lm::config::special_tokens;
-use crate::lm::parameter::numbers;
 use crate::lm::{Batch, LmError, Pass, Qwen2};
 use crate::provenance::Provenance;
+use crate::tensors::numbers;
 
 /// Names of the files that a model's folder can hold beside configuration and weights.
 pub(crate) const COMPANION_FILES: [&str; 8] = [
@@ -113,7 +113,7 @@ impl Lora {
 fn compare(model: &Qwen2, merged: &Qwen2) -> Result<MergeReport, LmError> {
     let tokens = model.config.max_position_embeddings.min(16);
     let vocabulary = model.config.vocab_size as u64;
-    let mut random = crate::lm::random::Random::new(0);
+    let mut random = crate::rng::Rng::new(0, &[]);
     let ids = (0..2 * tokens).map(|_| (random.next() % vocabulary) as u32);
     let batch = Batch::new(&model.config, ids.collect(), vec![true; 2 * tokens], tokens)?;
     let ours = numbers(model.forward(&batch, Pass::EVALUATION))?;

@@ -5,7 +5,8 @@ use burn::tensor::Tensor;
 use super::layers::AttentionContext;
 use super::{Batch, Pass, Qwen2};
 use crate::lm::LmError;
-use crate::lm::parameter::{Grads, numbers};
+use crate::lm::parameter::Grads;
+use crate::tensors::numbers;
 
 impl Qwen2 {
     /// Returns the gradients of all trained parameters for a `loss` computed from tracked tensors.

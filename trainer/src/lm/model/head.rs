@@ -4,8 +4,9 @@
 use burn::tensor::Tensor;
 use burn::tensor::activation::log_softmax;
 
-use super::{Batch, Pass, Qwen2};
+use super::{Batch, Pass, Qwen2, Segment};
 use crate::lm::LmError;
+use crate::lm::config::ModelConfig;
 use crate::lm::parameter::indices;
 
 /// Controls the computation of the entropy of each token's distribution.
@@ -54,6 +55,32 @@ impl TokenSelection {
             selection.targets.push(batch.ids()[at]);
         }
         Ok(selection)
+    }
+
+    /// Packs segments into a batch like [`Batch::packed`], and selects the tokens of each from the
+    /// index beside it on.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Batch::packed`] and [`TokenSelection::new`].
+    pub fn packed(
+        config: &ModelConfig,
+        rows: &[Vec<(Segment<'_>, usize)>],
+        pad: u32,
+    ) -> Result<(Batch, Self), LmError> {
+        let packed: Vec<Vec<_>> = (rows.iter())
+            .map(|row| row.iter().map(|(segment, _)| *segment).collect())
+            .collect();
+        let batch = Batch::packed(config, &packed, pad)?;
+        let mut chosen = Vec::with_capacity(batch.ids().len());
+        for row in rows {
+            let end = chosen.len() + batch.tokens();
+            for (segment, first) in row {
+                chosen.extend((0..segment.ids.len()).map(|at| at >= *first));
+            }
+            chosen.resize(end, false);
+        }
+        let selection = Self::new(&batch, &chosen)?;
+        Ok((batch, selection))
     }
 
     /// Returns the number of selected tokens.

@@ -13,7 +13,7 @@ use super::precision::matmul_weight;
 use super::{Batch, Pass};
 use crate::lm::config::ModelConfig;
 use crate::lm::parameter::Parameter;
-use crate::lm::random::Random;
+use crate::rng::Rng;
 
 /// The two LoRA matrices of a linear layer: `x Aᵀ Bᵀ` times `scale` is added to its output. The
 /// product `B A` is never computed.
@@ -89,9 +89,9 @@ pub(super) fn rms_norm(x: Tensor<2>, weight: Tensor<2>, epsilon: f64) -> Tensor<
 /// `seed` and `place` determine the mask.
 pub(super) fn apply_dropout(x: Tensor<2>, share: f64, seed: u64, place: &str) -> Tensor<2> {
     let shape = x.dims();
-    let mut random = Random::named(seed, place);
+    let mut random = Rng::named(seed, place);
     let kept = (1.0 / (1.0 - share)) as f32;
-    let draw = |_| if random.unit() < share { 0.0 } else { kept };
+    let draw = |_| if random.uniform() < share { 0.0 } else { kept };
     let mask: Vec<f32> = (0..shape[0] * shape[1]).map(draw).collect();
     let device = x.device().without_autodiff();
     x * Tensor::from_data(TensorData::new(mask, shape), &device)

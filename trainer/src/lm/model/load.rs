@@ -9,8 +9,8 @@ use super::{Block, Linear, Qwen2};
 use crate::lm::LmError;
 use crate::lm::config::ModelConfig;
 use crate::lm::parameter::Parameter;
-use crate::lm::random::Random;
 use crate::lm::weights::{HEAD, Initial, read_checkpoint, safetensors_bytes, specs};
+use crate::rng::Rng;
 
 /// The files that [`Qwen2::save`] writes.
 pub(crate) const MODEL_FILES: [&str; 2] = ["config.json", "model.safetensors"];
@@ -90,7 +90,7 @@ impl Qwen2 {
         let deviation = config.initializer_range;
         let fill = |spec: crate::lm::weights::Spec| {
             let count = spec.shape.iter().product();
-            let mut random = Random::named(seed, &spec.name);
+            let mut random = Rng::named(seed, &spec.name);
             let values: Vec<f32> = match spec.initial {
                 Initial::Ones => vec![1.0; count],
                 Initial::Zeros => vec![0.0; count],

@@ -61,7 +61,7 @@ impl Pass {
     #[must_use]
     pub const fn part(self, index: u64) -> Self {
         let dropout = match self.dropout {
-            Some(seed) => Some(crate::lm::random::Random::indexed(seed, index).next()),
+            Some(seed) => Some(crate::rng::Rng::indexed(seed, index).next()),
             None => None,
         };
         Self { dropout, ..self }

@@ -23,6 +23,29 @@ use terms::{Normaliser, Ratio, Term};
 /// reference and sampler's log-probabilities, advantages, all masks, CISPO's truncated ratio and
 /// VESPO's weight.
 ///
+/// ```
+/// use sentinel_trainer::rl::config::LossConfig;
+/// use sentinel_trainer::rl::loss::{Advantages, LossInput, grpo_loss};
+///
+/// let input = LossInput {
+///     tokens: 2,
+///     logps: &[-0.5, -1.0, -0.7, -0.2],
+///     old_logps: None,
+///     ref_logps: None,
+///     entropies: None,
+///     completion_mask: &[true, true, true, false],
+///     advantages: Advantages::PerSequence(&[1.0, -1.0]),
+///     num_items_in_batch: Some(3.0),
+///     importance_sampling_ratio: None,
+///     sampling_logps: None,
+/// };
+/// let found = grpo_loss(&LossConfig::default(), &input)?;
+/// // Descending the gradient makes the better completion more probable.
+/// assert!(found.grad_logps[0] < 0.0 && found.grad_logps[2] > 0.0);
+/// assert_eq!(found.grad_logps[3], 0.0);
+/// # Ok::<(), sentinel_trainer::rl::RlError>(())
+/// ```
+///
 /// # Errors
 /// If an option is out of range, a slice does not have its shape, or an option needs an input that
 /// is missing.

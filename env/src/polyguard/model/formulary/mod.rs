@@ -13,5 +13,7 @@ mod words;
 pub use archetype::{Archetype, ArchetypeId, each_archetype};
 pub(crate) use pair::each_pair;
 pub use pair::{Grade, Pair, PairId, SetRule, Severity};
+pub use read::TableFile;
+pub(crate) use read::{EXTENDED_FILES, REFERENCE_FILES};
 pub use table::{Formulary, PRODUCT};
 pub use words::{Condition, Conditions, Tag, Tags};

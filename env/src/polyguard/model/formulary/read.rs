@@ -238,18 +238,43 @@ fn shipped(archetypes: &'static str, pairs: &'static str) -> Formulary {
     }
 }
 
+/// A table that is part of the crate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableFile {
+    /// The path of the file in the repository.
+    pub path: &'static str,
+    /// The content of the file, with a heading in line 1.
+    pub text: &'static str,
+}
+
+/// Defines a [`TableFile`] by the name of its file.
+macro_rules! table_file {
+    ($name:literal) => {
+        TableFile {
+            path: concat!("env/src/polyguard/data/", $name),
+            text: include_str!(concat!("../../data/", $name)),
+        }
+    };
+}
+
+/// The archetypes and the pairs of the formulary `reference`.
+pub(crate) const REFERENCE_FILES: [TableFile; 2] = [
+    table_file!("reference.csv"),
+    table_file!("reference_pairs.csv"),
+];
+/// The archetypes and the pairs of the formulary `extended`.
+pub(crate) const EXTENDED_FILES: [TableFile; 2] = [
+    table_file!("extended.csv"),
+    table_file!("extended_pairs.csv"),
+];
+
 static REFERENCE: LazyLock<Formulary> = LazyLock::new(|| {
-    let formulary = shipped(
-        include_str!("../../data/reference.csv"),
-        include_str!("../../data/reference_pairs.csv"),
-    );
-    formulary.with_terms_of(&EXTENDED)
+    let [archetypes, pairs] = REFERENCE_FILES;
+    shipped(archetypes.text, pairs.text).with_terms_of(&EXTENDED)
 });
 static EXTENDED: LazyLock<Formulary> = LazyLock::new(|| {
-    let formulary = shipped(
-        include_str!("../../data/extended.csv"),
-        include_str!("../../data/extended_pairs.csv"),
-    );
+    let [archetypes, pairs] = EXTENDED_FILES;
+    let formulary = shipped(archetypes.text, pairs.text);
     let own = formulary.clone();
     formulary.with_terms_of(&own)
 });

@@ -1,0 +1,118 @@
+//! Reading and writing of reports: JSON files that are written atomically, with errors that name
+//! the file, its fault and the command that makes it.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::provenance::file_digest;
+use crate::{Error, files};
+
+/// Reads a report. `remedy` is the end of an error's sentence, such as "make it with `sentinel
+/// sweep`".
+///
+/// # Errors
+/// Returns an error if the file is missing, cut off or not a report of this kind.
+pub fn read<T: DeserializeOwned>(path: &Path, remedy: &str) -> Result<T, Error> {
+    let report = |reason: String| Error::Report {
+        path: path.to_owned(),
+        reason,
+        remedy: remedy.to_owned(),
+    };
+    let bytes = std::fs::read(path).map_err(|source| match source.kind() {
+        ErrorKind::NotFound => report("there is no such file".to_owned()),
+        _ => Error::Read {
+            path: path.to_owned(),
+            source,
+        },
+    })?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        let reason = if error.is_eof() {
+            "the file is cut off".to_owned()
+        } else {
+            format!("not a report of this kind ({error})")
+        };
+        report(reason)
+    })
+}
+
+/// Writes a report as JSON, indented by two, with a final line break. The folder is created if
+/// needed.
+///
+/// # Errors
+/// Returns an error if it cannot be written; an earlier file then stays.
+pub fn write<T: Serialize>(path: &Path, report: &T) -> Result<(), Error> {
+    create_folder(files::folder_of(path))?;
+    let text = serde_json::to_string_pretty(report)? + "\n";
+    files::write(path, text.as_bytes())
+}
+
+/// Creates a folder with the folders above it.
+///
+/// # Errors
+/// Returns an error if it cannot be created.
+pub fn create_folder(folder: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(folder).map_err(|source| Error::Write {
+        path: folder.to_owned(),
+        source,
+    })
+}
+
+/// Returns the SHA-256 of a file in hexadecimal digits.
+///
+/// # Errors
+/// Returns an error if it cannot be read.
+pub fn digest(path: &Path) -> Result<String, Error> {
+    file_digest(path).map_err(|source| Error::Read {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Tested = Result<(), Box<dyn std::error::Error>>;
+
+    #[test]
+    fn a_file_that_is_no_report_says_why_and_what_makes_it() -> Tested {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("a/b/report.json");
+        let said = |path: &Path| {
+            let read = read::<Vec<u32>>(path, "make it with `sentinel x`");
+            read.map_or_else(|error| error.to_string(), |found| format!("{found:?}"))
+        };
+        assert!(said(&path).contains("there is no such file; make it with `sentinel x`"));
+        write(&path, &vec![1, 2])?;
+        assert_eq!(said(&path), "[1, 2]");
+        assert_eq!(std::fs::read_to_string(&path)?, "[\n  1,\n  2\n]\n");
+        std::fs::write(&path, "[1, ")?;
+        assert!(
+            said(&path).contains("the file is cut off"),
+            "{}",
+            said(&path)
+        );
+        std::fs::write(&path, "{}")?;
+        assert!(said(&path).contains("not a report of this kind"));
+        assert!(said(folder.path()).contains("cannot read"));
+        Ok(())
+    }
+
+    /// A full disk and a folder that cannot be created are errors, and lose nothing.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_report_that_cannot_be_written_is_an_error() -> Tested {
+        let full = write(Path::new("/dev/full"), &1).map_err(|error| error.to_string());
+        assert!(full.is_err_and(|text| text.contains("/dev/full")));
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("file");
+        std::fs::write(&file, "x")?;
+        let below = write(&file.join("report.json"), &1).map_err(|error| error.to_string());
+        assert!(below.is_err_and(|text| text.contains("cannot write")));
+        assert_eq!(std::fs::read_to_string(&file)?, "x");
+        Ok(())
+    }
+}

@@ -1,0 +1,322 @@
+//! The report of a training stage: `sft_trl_run.json` and `grpo_trl_run.json`.
+//!
+//! It is derived from the files of the run's folder, so that it can be written again at any time.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::artifact;
+use super::layout::RunPaths;
+use super::report_file;
+use crate::Error;
+use crate::provenance::{self, Provenance};
+use crate::rl::Metrics;
+use crate::run::TRAINER_STATE;
+
+/// The name of the report of supervised fine-tuning.
+pub const SFT_REPORT: &str = "sft_trl_run.json";
+/// The name of the report of GRPO.
+pub const GRPO_REPORT: &str = "grpo_trl_run.json";
+/// The name of the file with the options of a finished run.
+const OPTIONS: &str = "training_options.json";
+
+sentinel_env::named_enum! {
+    /// The outcome of a stage.
+    pub enum RunStatus {
+        /// The stage ended and its files are valid.
+        Ok = "ok",
+        /// The stage stopped with an error.
+        Failed = "failed",
+        /// The stage was interrupted and can be resumed.
+        Interrupted = "interrupted",
+    }
+}
+
+sentinel_env::named_enum! {
+    /// The program part that produced a result.
+    pub enum Backend {
+        /// Training and inference of this program.
+        SentinelBurn = "sentinel_burn",
+        /// A stand-in for a model or an artifact that was missing.
+        Fallback = "fallback",
+    }
+}
+
+impl Backend {
+    /// Returns the backend of a result with this provenance.
+    #[must_use]
+    pub const fn of(provenance: &Provenance) -> Self {
+        if provenance.is_fallback() {
+            Self::Fallback
+        } else {
+            Self::SentinelBurn
+        }
+    }
+}
+
+/// A file with its digest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileDigest {
+    /// The path of the file.
+    pub path: PathBuf,
+    /// The SHA-256 of its content in hexadecimal digits.
+    pub sha256: String,
+}
+
+impl FileDigest {
+    /// Computes the digest of a file.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be read.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        Ok(Self {
+            path: path.to_owned(),
+            sha256: report_file::digest(path)?,
+        })
+    }
+}
+
+/// The report of a training stage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunReport {
+    /// The outcome of the stage.
+    pub status: RunStatus,
+    /// The program part that trained.
+    pub backend: Backend,
+    /// The model as it was requested.
+    pub model_id: String,
+    /// The folder or name of the model that training began with.
+    pub base_model: String,
+    /// The folder of the trained artifact; empty if there is none.
+    pub artifact_path: PathBuf,
+    /// The digests of the artifact's files.
+    #[serde(default)]
+    pub artifact: BTreeMap<String, String>,
+    /// The name of the world that was trained in.
+    pub world: String,
+    /// The tasks, separated by commas, or `all`.
+    pub task: String,
+    /// The name of the rules.
+    pub rules: String,
+    /// The number of optimizer steps.
+    pub steps: usize,
+    /// The seconds that all steps took; `null` for a run that did not end.
+    pub seconds: Option<f64>,
+    /// The seed of the run.
+    pub seed: u64,
+    /// The last logged value of each metric.
+    pub metrics: Metrics,
+    /// The file with the whole log: `trainer_state.json`.
+    pub log_history: Option<FileDigest>,
+    /// The reason why the stage stopped; `null` for a stage that ended.
+    pub error: Option<String>,
+    /// The program, its inputs and every fallback on the way.
+    pub provenance: Provenance,
+}
+
+/// The world that a stage trains in, and the model as it was requested.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunOrigin {
+    /// The model as it was requested.
+    pub model_id: String,
+    /// The name of the world.
+    pub world: String,
+    /// The tasks, separated by commas, or `all`.
+    pub task: String,
+    /// The name of the rules.
+    pub rules: String,
+    /// The command that makes the report again.
+    pub command: Option<String>,
+}
+
+impl RunReport {
+    /// Derives the report of a finished run from the files in its folder.
+    ///
+    /// # Errors
+    /// Returns an error if a file is missing or invalid.
+    pub fn of_folder(folder: &Path, origin: &RunOrigin) -> Result<Self, Error> {
+        let remedy = "train it with `sentinel lm sft` or `sentinel lm grpo`";
+        let state_path = folder.join(TRAINER_STATE);
+        let state: Value = report_file::read(&state_path, remedy)?;
+        let options: Value = report_file::read(&folder.join(OPTIONS), remedy)?;
+        let file = folder.join(provenance::FILE);
+        let own = Provenance::read(&file)?;
+        let own = own.ok_or_else(|| Error::report(&file, "there is no such file", remedy))?;
+        let artifact = artifact::digests(folder)?;
+        if artifact.is_empty() {
+            return Err(Error::report(folder, "it holds no model", remedy));
+        }
+        let log_history = FileDigest::read(&state_path)?;
+        let text = |name: &str| {
+            let value = options.get(name).and_then(Value::as_str);
+            value.unwrap_or_default().to_owned()
+        };
+        let of = |given: &str, name: &str| {
+            if given.is_empty() {
+                text(name)
+            } else {
+                given.to_owned()
+            }
+        };
+        let mut provenance = Provenance::new();
+        provenance.command.clone_from(&origin.command);
+        provenance.inputs.clone_from(&own.inputs);
+        provenance.inherit(own.fallbacks);
+        let state_digest = log_history.sha256.clone();
+        (provenance.inputs).insert(TRAINER_STATE.to_owned(), state_digest);
+        let log = state.get("log_history").and_then(Value::as_array);
+        Ok(Self {
+            status: RunStatus::Ok,
+            backend: Backend::of(&provenance),
+            model_id: of(&origin.model_id, "model"),
+            base_model: text("model"),
+            artifact_path: folder.to_owned(),
+            artifact,
+            world: of(&origin.world, "world"),
+            task: of(&origin.task, "task"),
+            rules: of(&origin.rules, "rules"),
+            steps: state
+                .get("global_step")
+                .and_then(Value::as_u64)
+                .unwrap_or(0) as usize,
+            seconds: last_number(log, "train_runtime"),
+            seed: options.get("seed").and_then(Value::as_u64).unwrap_or(0),
+            metrics: last_metrics(log),
+            log_history: Some(log_history),
+            error: None,
+            provenance,
+        })
+    }
+
+    /// Creates the report of a stage that stopped. What the folder holds so far is not described.
+    #[must_use]
+    pub fn stopped(
+        status: RunStatus,
+        error: Option<String>,
+        origin: &RunOrigin,
+        base: &str,
+    ) -> Self {
+        let mut provenance = Provenance::new();
+        provenance.command.clone_from(&origin.command);
+        Self {
+            status,
+            backend: Backend::SentinelBurn,
+            model_id: origin.model_id.clone(),
+            base_model: base.to_owned(),
+            artifact_path: PathBuf::new(),
+            artifact: BTreeMap::new(),
+            world: origin.world.clone(),
+            task: origin.task.clone(),
+            rules: origin.rules.clone(),
+            steps: 0,
+            seconds: None,
+            seed: 0,
+            metrics: Metrics::new(),
+            log_history: None,
+            error,
+            provenance,
+        }
+    }
+
+    /// Reads a report of a run; `name` is [`SFT_REPORT`] or [`GRPO_REPORT`].
+    ///
+    /// # Errors
+    /// Returns an error if it is missing, cut off or not such a report.
+    pub fn read(paths: &RunPaths, name: &str) -> Result<Self, Error> {
+        report_file::read(&paths.report(name), MAKE)
+    }
+}
+
+/// The remedy for a report that cannot be read.
+pub(crate) const MAKE: &str = "make it with `sentinel sweep`";
+
+/// Returns the last value of each metric of the training entries in a log.
+fn last_metrics(log: Option<&Vec<Value>>) -> Metrics {
+    let entries = log.into_iter().flatten().filter_map(Value::as_object);
+    let mut metrics = Metrics::new();
+    for (name, value) in entries.flatten() {
+        let skipped =
+            ["epoch", "step", "total_flos"].contains(&name.as_str()) || name.starts_with("train_");
+        if let Some(value) = value.as_f64().filter(|_| !skipped) {
+            metrics.insert(name.clone(), value);
+        }
+    }
+    metrics
+}
+
+fn last_number(log: Option<&Vec<Value>>, name: &str) -> Option<f64> {
+    let mut entries = log?.iter().rev();
+    entries.find_map(|entry| entry.get(name).and_then(Value::as_f64))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Returns the report of an artifact folder that [`artifact`]'s tests write.
+    pub(crate) fn report(folder: &Path, provenance: Provenance) -> RunReport {
+        RunReport {
+            status: RunStatus::Ok,
+            backend: Backend::of(&provenance),
+            artifact_path: folder.to_owned(),
+            artifact: artifact::digests(folder).expect("digests"),
+            provenance,
+            ..RunReport::stopped(RunStatus::Ok, None, &RunOrigin::default(), "base")
+        }
+    }
+
+    #[test]
+    fn the_report_of_a_folder_is_derived_from_its_files() -> Result<(), Box<dyn std::error::Error>>
+    {
+        let folder = tempfile::tempdir()?;
+        let origin = RunOrigin {
+            model_id: "tiny".to_owned(),
+            world: "trust".to_owned(),
+            ..RunOrigin::default()
+        };
+        let said = |folder: &Path| {
+            let found = RunReport::of_folder(folder, &origin);
+            found.map_or_else(|error| error.to_string(), |_| String::new())
+        };
+        assert!(said(folder.path()).contains("trainer_state.json: there is no such file"));
+        let run = artifact::tests::adapter(folder.path(), artifact::ArtifactKind::SftAdapter, "b");
+        let log = r#"{"global_step": 2, "log_history": [{"loss": 3.0, "step": 1},
+            {"loss": 2.0, "reward": 0.5, "step": 2}, {"train_runtime": 7.5, "train_loss": 2.5}]}"#;
+        std::fs::write(run.join(TRAINER_STATE), log)?;
+        std::fs::write(
+            run.join(OPTIONS),
+            r#"{"model": "b", "task": "t", "seed": 4}"#,
+        )?;
+        assert!(said(&run).contains("sentinel.json: there is no such file"));
+        let mut own = Provenance::new();
+        own.mark("init", "a stand-in");
+        own.write(&run)?;
+        let found = RunReport::of_folder(&run, &origin)?;
+        assert_eq!((found.steps, found.seconds, found.seed), (2, Some(7.5), 4));
+        assert_eq!(
+            (&*found.task, &*found.world, &*found.base_model),
+            ("t", "trust", "b")
+        );
+        let expected = [("loss".to_owned(), 2.0), ("reward".to_owned(), 0.5)];
+        assert_eq!(found.metrics, Metrics::from(expected));
+        assert_eq!(found.backend, Backend::Fallback);
+        assert_eq!(found.artifact.len(), 2);
+        let text = serde_json::to_string(&found)?;
+        assert_eq!(serde_json::from_str::<RunReport>(&text)?, found);
+        std::fs::write(run.join(TRAINER_STATE), &log[..30])?;
+        assert!(said(&run).contains("the file is cut off"));
+        Ok(())
+    }
+
+    /// Backends of other programs are not ours.
+    #[test]
+    fn the_names_of_other_backends_are_refused() {
+        for name in ["trl_unsloth", "trl_transformers"] {
+            assert_eq!(Backend::parse(name), None);
+        }
+        assert_eq!(Backend::parse("sentinel_burn"), Some(Backend::SentinelBurn));
+    }
+}

@@ -1,0 +1,218 @@
+//! The shell commands of a job, one for each step.
+
+use sentinel_env::in_world;
+
+use super::{JobConfig, JobMode};
+use crate::eval::Evaluated;
+
+/// The folder for everything but the adapter.
+const OUTPUTS: &str = "outputs";
+/// The recorded actions of the trained model.
+const REPLAY: &str = "outputs/trained_policy_replay.jsonl";
+/// The number of episodes of each task in a replay and in an evaluation.
+const EPISODES: u64 = 30;
+/// The seed of the episode that `plots` draws step by step; the replay has it.
+const REPORT_SEED: u64 = 0;
+/// The charts that a single run has the numbers for: all but the ablation.
+const CHARTS: [&str; 11] = [
+    "baseline_grouped_bars",
+    "grpo_reward_curve",
+    "trust_evolution",
+    "detection_vs_poisoning",
+    "cluster_health_timeline",
+    "task_radar",
+    "baseline_delta_lines",
+    "cluster_health_policy_lines",
+    "trust_gap_over_time",
+    "reward_component_stacked_area",
+    "failure_fishbone_map",
+];
+/// The toolchain that builds the program.
+const RUST: &str = "1.95.0";
+/// The folder of the clone.
+const CLONE: &str = "sentinel-src";
+
+/// An option that a job still needs.
+pub type Missing = String;
+
+/// Returns the steps of a job, which a shell runs one after another until one fails.
+#[must_use]
+pub fn steps(config: &JobConfig) -> Vec<String> {
+    if config.mode == JobMode::GpuTest {
+        return vec![
+            "nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv".to_owned(),
+        ];
+    }
+    let mut steps = Vec::new();
+    if let Some(url) = &config.repo_url {
+        build(url, config, &mut steps);
+    }
+    smoke(config, &mut steps);
+    if config.mode.trains() {
+        steps.push(train(config));
+    }
+    if config.mode == JobMode::TrainFull {
+        // At once: what follows may fail or reach the time limit.
+        steps.push(format!(
+            "sentinel upload {} --repo \"$SENTINEL_MODEL_REPO\" --private",
+            output_dir(config)
+        ));
+        record(config, &mut steps);
+        // An invalid completion marks the replay. The job's results are kept with their marks, by
+        // which `pull` refuses them.
+        steps.push(format!(
+            "sentinel upload {OUTPUTS} --repo \"$SENTINEL_ARTIFACT_REPO\" --repo-type dataset \
+             --private --path-in-repo \"job-$JOB_ID/outputs\" --allow-fallback"
+        ));
+    }
+    steps
+}
+
+/// Returns the device of a flavor.
+fn device(config: &JobConfig) -> &'static str {
+    if config.flavor.starts_with("cpu") {
+        "cpu"
+    } else {
+        "cuda"
+    }
+}
+
+/// Adds the steps that clone and build the program.
+fn build(url: &str, config: &JobConfig, steps: &mut Vec<String>) {
+    let url = quoted(url);
+    steps.push("export DEBIAN_FRONTEND=noninteractive".to_owned());
+    steps.push("apt-get update -qq".to_owned());
+    steps.push(
+        "apt-get install -yqq --no-install-recommends build-essential ca-certificates curl git"
+            .to_owned(),
+    );
+    steps.push(format!(
+        "curl -sSf https://sh.rustup.rs | sh -s -- -y -q --profile minimal --default-toolchain {RUST}"
+    ));
+    steps.push("export PATH=\"$HOME/.cargo/bin:$PATH\"".to_owned());
+    match &config.revision {
+        None => steps.push(format!("git clone -q --depth 1 -- {url} {CLONE}")),
+        Some(revision) => {
+            steps.push(format!("git clone -q -- {url} {CLONE}"));
+            steps.push(format!(
+                "git -C {CLONE} checkout -q {} --",
+                quoted(revision)
+            ));
+        }
+    }
+    let features = match device(config) {
+        "cpu" => "",
+        _ => " --features cuda",
+    };
+    steps.push(format!(
+        "cargo install -q --locked --path {CLONE}/trainer{features}"
+    ));
+}
+
+/// Adds the steps that start the program and take one training step on the device.
+fn smoke(config: &JobConfig, steps: &mut Vec<String>) {
+    let device = device(config);
+    steps.push("sentinel --version".to_owned());
+    steps.push("mkdir -p smoke".to_owned());
+    steps.push(
+        "sentinel lm corpus --world trust --task task1 --policy heuristic --seeds 100000..100002 \
+         --out smoke/corpus.jsonl"
+            .to_owned(),
+    );
+    steps.push(
+        "sentinel lm init --preset tiny --data smoke/corpus.jsonl --output-dir smoke/tiny"
+            .to_owned(),
+    );
+    steps.push(format!(
+        "sentinel lm sft --model smoke/tiny --full --data smoke/corpus.jsonl --max-steps 1 \
+         --device {device} --output-dir smoke/sft"
+    ));
+}
+
+/// Returns the step that trains.
+fn train(config: &JobConfig) -> String {
+    let t = &config.training;
+    let bf16 = if t.bf16 { " --bf16" } else { "" };
+    format!(
+        "sentinel lm grpo --model {} --world {} --task {} --episodes {} --seed {} --num-train-epochs {} \
+         --per-device-train-batch-size {} --learning-rate {} --lora-r {} --num-generations {} \
+         --max-length {}{bf16} --device {} --output-dir {}",
+        quoted(&t.model),
+        t.world.name(),
+        quoted(&t.task),
+        t.episodes,
+        t.seed,
+        t.num_train_epochs,
+        t.per_device_train_batch_size,
+        t.learning_rate,
+        t.lora_r,
+        t.num_generations,
+        t.max_length,
+        device(config),
+        output_dir(config),
+    )
+}
+
+fn output_dir(config: &JobConfig) -> String {
+    quoted(&config.training.output_dir.display().to_string())
+}
+
+/// Adds the steps that record and evaluate the trained model, and that draw the plots.
+fn record(config: &JobConfig, steps: &mut Vec<String>) {
+    let (model, world) = (quoted(&config.training.model), config.training.world.name());
+    let policies = in_world!(config.training.world, W => <W as Evaluated>::POLICIES);
+    let (adapter, device) = (output_dir(config), device(config));
+    let played = format!("--world {world} --task all --episodes {EPISODES}");
+    steps.push(format!("mkdir -p {OUTPUTS}"));
+    steps.push(format!(
+        "sentinel eval {played} --policies {policies} --out {OUTPUTS}/eval_pre.json"
+    ));
+    steps.push(format!(
+        "sentinel record --model {model} --adapter {adapter} {played} --device {device} --out {REPLAY}"
+    ));
+    steps.push(format!(
+        "sentinel eval {played} --policies {policies},trained --replay {REPLAY} \
+         --out {OUTPUTS}/eval_post.json"
+    ));
+    steps.push(format!(
+        "cp {OUTPUTS}/eval_post.json {OUTPUTS}/evaluation_results.json"
+    ));
+    // The charts are those of the trust world.
+    if world == "trust" {
+        let health = format!("{OUTPUTS}/cluster_health_history.json");
+        steps.push(format!(
+            "sentinel reward-report --replay {REPLAY} --task task3 --seeds {REPORT_SEED} --out {OUTPUTS}"
+        ));
+        steps.push(format!("sentinel cluster-health --out {health}"));
+        steps.push(format!(
+            "sentinel plots --pre {OUTPUTS}/eval_pre.json --post {OUTPUTS}/eval_post.json \
+             --trainer-state {adapter}/trainer_state.json \
+             --reward-report-task3 {OUTPUTS}/reward_report_task3_seed{REPORT_SEED}.json \
+             --cluster-health {health} --only {} --out-dir {OUTPUTS}/charts",
+            CHARTS.join(",")
+        ));
+    }
+}
+
+/// Returns a word as a shell reads it back: unchanged if it is plain, else in single quotes.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=+@".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('-') {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_back_from_a_shell() {
+        assert_eq!(quoted("Qwen/Qwen2.5-0.5B"), "Qwen/Qwen2.5-0.5B");
+        assert_eq!(quoted("a b"), "'a b'");
+        assert_eq!(quoted("$(rm -rf x); 'y'"), r"'$(rm -rf x); '\''y'\'''");
+        assert_eq!(quoted(""), "''");
+    }
+}

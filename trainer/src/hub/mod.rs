@@ -1,0 +1,41 @@
+//! The Hugging Face Hub: jobs on rented machines, uploads, and downloads of whole runs.
+//!
+//! * `sentinel hf-job` describes a job ([`job`]) and submits it;
+//! * `sentinel upload` commits files to a repository ([`upload`]): small ones in the commit itself,
+//!   large ones by git LFS before it;
+//! * `sentinel pull` downloads a repository into a folder ([`pull`]) and verifies every digest.
+//!
+//! All three refuse what depends on a fallback unless told otherwise ([`marks`]), and use one
+//! [`HubClient`], whose token is in no message and no file. The crate `hf-hub`, which downloads
+//! base models into the cache of Hugging Face ([`crate::lm`]), is not used here: version 1.0 sends
+//! large files by the Xet protocol only, ignores `Retry-After`, has no jobs, and adds about a
+//! hundred crates with a C library.
+
+mod access;
+mod client;
+mod error;
+#[cfg(test)]
+mod fake;
+pub mod job;
+pub mod marks;
+mod pattern;
+pub mod pull;
+mod repo;
+#[cfg(test)]
+mod tests;
+mod tree;
+pub mod upload;
+
+pub use access::HubAccess;
+pub use client::HubClient;
+pub use error::HubError;
+pub use repo::{Repo, RepoType};
+
+/// Turns the answer of a progress callback into the error of a program that was asked to stop.
+fn go_on(goes_on: bool) -> Result<(), HubError> {
+    if goes_on {
+        Ok(())
+    } else {
+        Err(HubError::Http(crate::http::HttpError::Interrupted))
+    }
+}

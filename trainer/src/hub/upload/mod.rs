@@ -1,0 +1,191 @@
+//! `sentinel upload`: commits files to a repository of the Hub.
+//!
+//! The steps of an upload are those of `hf upload` over git LFS:
+//!
+//! 1. The repository is made unless it exists.
+//! 2. The Hub says for each file whether it belongs into git or into git LFS, and which content it
+//!    has already. Unchanged files are left out.
+//! 3. The contents for git LFS are sent, one object after another; those that the Hub has already
+//!    are skipped by their SHA-256. An upload that broke off therefore continues where it stopped.
+//! 4. One commit adds all files and removes those that `--delete` names.
+
+mod commit;
+mod lfs;
+mod source;
+
+use std::path::PathBuf;
+
+pub use source::{Item, Plan};
+
+use super::{HubClient, HubError, Repo, RepoType, go_on, marks};
+
+/// The configuration of `sentinel upload`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct UploadConfig {
+    /// The folder whose contents are uploaded, or a single file
+    #[arg(value_name = "PATH")]
+    pub path: PathBuf,
+    /// The repository: owner/name; it is made if it does not exist
+    #[arg(long, alias = "repo-id", value_name = "REPO")]
+    pub repo: String,
+    /// Kind of the repository
+    #[arg(long, value_enum, value_name = "KIND", default_value_t)]
+    pub repo_type: RepoType,
+    /// Folder of the repository that receives the files [default: its root]
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub path_in_repo: String,
+    /// Upload only files with these names, such as "*.json"; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub include: Vec<String>,
+    /// Leave out files with these names; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub exclude: Vec<String>,
+    /// Remove files with these names from the repository, unless they are uploaded; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub delete: Vec<String>,
+    /// Upload also the states to resume from: checkpoint.safetensors and the folders checkpoint-N/
+    #[arg(long)]
+    pub checkpoints: bool,
+    /// Make a new repository private
+    #[arg(long)]
+    pub private: bool,
+    /// Branch that receives the commit
+    #[arg(long, value_name = "BRANCH", default_value = "main")]
+    pub revision: String,
+    /// Message of the commit
+    #[arg(long, alias = "commit-message", value_name = "TEXT")]
+    pub message: Option<String>,
+    /// Upload files that depend on a fallback
+    #[arg(long)]
+    pub allow_fallback: bool,
+    /// List the files with their sizes, and send nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// An event of an upload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UploadEvent<'a> {
+    /// The content of a file is about to be sent to git LFS.
+    Sending {
+        /// The name in the repository.
+        path: &'a str,
+        /// The size in bytes.
+        size: u64,
+    },
+    /// The Hub has the content of a file already.
+    Present {
+        /// The name in the repository.
+        path: &'a str,
+    },
+    /// The commit is about to be made.
+    Committing {
+        /// The number of files that are added or replaced.
+        files: usize,
+        /// The number of files that are removed.
+        removed: usize,
+    },
+}
+
+/// The result of an upload.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Uploaded {
+    /// The address of the commit; `None` if the repository had everything already.
+    pub commit_url: Option<String>,
+    /// The number of files in the commit.
+    pub added: usize,
+    /// The number of files that the repository had already.
+    pub unchanged: usize,
+    /// The number of files that the repository's `.gitignore` excludes.
+    pub ignored: usize,
+    /// The number of files that the commit removes.
+    pub removed: usize,
+    /// The number of bytes that were sent to git LFS.
+    pub sent: u64,
+}
+
+/// A callback that returns `false` to stop.
+pub type Progress<'a> = &'a dyn Fn(&UploadEvent<'_>) -> bool;
+
+/// Lists what an upload sends, and checks it: no fallback unless it is allowed, nothing that the
+/// kind of repository cannot hold.
+///
+/// # Errors
+/// Returns an error if there is nothing to upload, if a file cannot be read, or if a check fails.
+pub fn plan(config: &UploadConfig) -> Result<Plan, HubError> {
+    let repo = Repo::new(config.repo_type, &config.repo)?;
+    let plan = Plan::new(config, repo)?;
+    let mut found = Vec::new();
+    if config.path.is_file() {
+        found.extend(marks::marks_beside(&config.path)?);
+    }
+    for item in &plan.items {
+        if let Some(path) = item.file() {
+            found.extend(marks::file_marks(&item.name, path)?);
+        }
+    }
+    if !found.is_empty() && !config.allow_fallback {
+        let place = config.path.display().to_string();
+        return Err(HubError::Fallback {
+            place,
+            marks: found,
+        });
+    }
+    Ok(Plan {
+        marks: found,
+        ..plan
+    })
+}
+
+/// Uploads what [`plan`] lists.
+///
+/// # Errors
+/// Returns an error if a file cannot be read or contains the token, if there is no token, or if the
+/// Hub does not answer as it should. The same command then continues the upload.
+pub fn upload(
+    config: &UploadConfig,
+    plan: &Plan,
+    client: &HubClient,
+    progress: Progress<'_>,
+) -> Result<Uploaded, HubError> {
+    let token = client.token("an upload")?;
+    for path in plan.items.iter().filter_map(Item::file) {
+        marks::check_no_token(path, token)?;
+    }
+    let repo = &plan.repo;
+    commit::make_repository(client, repo, config.private)?;
+    let mut result = Uploaded::default();
+    let mut adds = Vec::new();
+    for (item, mode) in commit::modes(client, repo, &config.revision, &plan.items)? {
+        let content = commit::Content::new(item, mode.is_lfs())?;
+        if mode.should_ignore {
+            result.ignored += 1;
+        } else if mode.oid.as_deref() == Some(content.oid()) {
+            result.unchanged += 1;
+        } else {
+            adds.push((item, content));
+        }
+    }
+    let large: Vec<lfs::Object<'_>> = adds.iter().filter_map(commit::Content::object).collect();
+    result.sent = lfs::send(client, repo, &config.revision, &large, progress)?;
+    let removed = if config.delete.is_empty() {
+        Vec::new()
+    } else {
+        commit::removals(config, client, plan)?
+    };
+    (result.added, result.removed) = (adds.len(), removed.len());
+    if adds.is_empty() && removed.is_empty() {
+        return Ok(result);
+    }
+    go_on(progress(&UploadEvent::Committing {
+        files: adds.len(),
+        removed: removed.len(),
+    }))?;
+    result.commit_url = Some(commit::commit(config, client, repo, &adds, &removed)?);
+    Ok(result)
+}

@@ -1,0 +1,53 @@
+//! The return of an action and what it is compared with: options that every GRPO has.
+//!
+//! Each algorithm supports some of the values; its command line accepts no others.
+
+use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serde::{Deserialize, Serialize};
+
+/// The return that an action is credited with, and the actions that it is compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
+pub enum Credit {
+    /// Score of the episode, compared with the other episodes of the group: plain GRPO
+    Episode,
+    /// Mean reward from this step on, compared with episodes from the same start at that step
+    #[value(alias = "reward-to-go")]
+    RewardToGo,
+    /// Score of the episode after a continuation, compared with other actions in the same state
+    #[default]
+    Step,
+    /// Reward of the action's own step, compared with other actions in the same state, as in the
+    /// reference
+    #[value(alias = "single-step")]
+    SingleStep,
+}
+
+/// The policy that plays on after an action under [`Credit::Step`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
+pub enum Continuation {
+    /// Scripted heuristic of the world: cheap and without noise, but the values are those of
+    /// another policy, which made greedy decoding worse when it was measured (docs/log.md)
+    Scripted,
+    /// The trained policy, sampled: the value under the exploring policy
+    #[serde(alias = "own")]
+    #[value(alias = "own")]
+    Sampled,
+    /// The trained policy, greedy: the value under the policy that will be deployed, with no noise
+    /// of sampling
+    #[default]
+    Greedy,
+}
+
+/// Returns a parser that accepts only the values that an algorithm supports.
+pub(crate) fn one_of<T>(supported: &'static [T]) -> impl TypedValueParser<Value = T>
+where
+    T: ValueEnum + Send + Sync,
+{
+    let values = supported.iter().filter_map(ValueEnum::to_possible_value);
+    PossibleValuesParser::new(values).try_map(|word| T::from_str(&word, false))
+}

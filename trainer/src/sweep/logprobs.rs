@@ -1,0 +1,167 @@
+//! The comparison of a saved artifact's log-probabilities with those of training.
+//!
+//! The last update of GRPO logs the tokens of its completions with their log-probabilities under the
+//! model that the run ends with. Where there are none, the completions of the check itself are
+//! computed in two ways: by base model and adapter, and by the merged weights.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::play::Play;
+use super::postsave::load;
+use crate::Error;
+use crate::algo::lm_grpo::{Objective, Sample, completion_logps};
+use crate::evidence::artifact::{Artifact, ArtifactKind};
+use crate::evidence::layout::RunPaths;
+use crate::evidence::postsave::{Compared, LogProbDifference, TOLERANCE_BF16, TOLERANCE_F32};
+use crate::evidence::report_file;
+use crate::finetune::{LoggedTokens, RunError};
+use crate::lm::{Lora, Pass, Qwen2};
+use crate::lm_agent::{Generation, LoadedModel};
+use crate::rl::config::LossConfig;
+use crate::run::TRAINER_STATE;
+
+/// The number of completions in a batch.
+const MICRO: usize = 8;
+
+/// Compares log-probabilities; `None` if there are no tokens.
+///
+/// # Errors
+/// If the log of completions cannot be read, or the model cannot be run.
+pub(super) fn compare(
+    paths: &RunPaths,
+    play: &Play,
+    artifact: &Artifact,
+    loaded: &LoadedModel,
+    generations: &[Generation],
+) -> Result<Option<LogProbDifference>, RunError> {
+    let (model, pad) = (loaded.model(), loaded.pad_token());
+    let half = play.training.as_ref().is_some_and(|run| run.run.bf16);
+    let tolerance = if half { TOLERANCE_BF16 } else { TOLERANCE_F32 };
+    if artifact.kind == ArtifactKind::GrpoAdapter {
+        let temperature = play.training.as_ref().map(|run| run.temperature);
+        let logged = logged(&artifact.path)?;
+        if let Some(temperature) = temperature.filter(|_| !logged.is_empty()) {
+            let samples = logged
+                .iter()
+                .map(|row| sample(&row.prompt_ids, &row.completion_ids));
+            let now = logps(model, &samples.collect::<Vec<_>>(), temperature, pad)?;
+            let then: Vec<Vec<f64>> = logged.into_iter().map(|row| row.logps).collect();
+            return difference(&artifact.path, Compared::Training, tolerance, &now, &then);
+        }
+    }
+    let samples: Vec<Sample> = generations
+        .iter()
+        .map(|one| sample(&one.prompt, &one.completion.ids))
+        .collect();
+    let now = logps(model, &samples, 1.0, pad)?;
+    let others = if artifact.kind == ArtifactKind::Merged {
+        // Without the adapter there is nothing that the merged weights could be compared with.
+        let Ok((_, other)) = load(paths, ArtifactKind::SftAdapter, &play.generation) else {
+            return Ok(None);
+        };
+        logps(other.model(), &samples, 1.0, pad)?
+    } else {
+        logps(&Lora::merged(model), &samples, 1.0, pad)?
+    };
+    difference(
+        &artifact.path,
+        Compared::MergedAndAdapter,
+        tolerance,
+        &now,
+        &others,
+    )
+}
+
+fn sample(prompt: &[u32], completion: &[u32]) -> Sample {
+    Sample {
+        prompt: prompt.to_vec(),
+        completion: completion.to_vec(),
+        ..Sample::default()
+    }
+}
+
+/// Returns the log-probabilities of all tokens of completions, as a training pass computes them.
+fn logps(
+    model: &Qwen2,
+    samples: &[Sample],
+    temperature: f64,
+    pad: u32,
+) -> Result<Vec<Vec<f64>>, RunError> {
+    let objective = Objective {
+        loss: LossConfig::default(),
+        temperature,
+        num_items: 0.0,
+        pad,
+    };
+    let rows: Vec<&Sample> = samples
+        .iter()
+        .filter(|one| !one.completion.is_empty())
+        .collect();
+    Ok(completion_logps(
+        model,
+        &rows,
+        MICRO,
+        &objective,
+        Pass::EVALUATION,
+    )?)
+}
+
+fn difference(
+    folder: &Path,
+    compared_with: Compared,
+    tolerance: f64,
+    now: &[Vec<f64>],
+    then: &[Vec<f64>],
+) -> Result<Option<LogProbDifference>, RunError> {
+    let lengths = |all: &[Vec<f64>]| all.iter().map(Vec::len).collect::<Vec<_>>();
+    if lengths(now) != lengths(then) {
+        let reason = "the log of its completions has another number of tokens";
+        return Err(Error::report(folder, reason, RETRAIN).into());
+    }
+    let pairs = now.iter().flatten().zip(then.iter().flatten());
+    Ok(LogProbDifference::of(compared_with, tolerance, pairs))
+}
+
+/// The remedy for a log of completions that cannot be used.
+const RETRAIN: &str = "train the adapter again with `sentinel lm grpo`";
+
+/// A row of a log of completions: only the keys that are needed.
+#[derive(Deserialize)]
+struct Row {
+    #[serde(flatten)]
+    tokens: Option<LoggedTokens>,
+}
+
+/// Returns the tokens that the last update of a run logged; none if the saved model is that of an
+/// earlier step, or the log has no tokens.
+fn logged(run: &Path) -> Result<Vec<LoggedTokens>, Error> {
+    let state: Value = match run.join(TRAINER_STATE) {
+        path if path.is_file() => report_file::read(&path, RETRAIN)?,
+        _ => return Ok(Vec::new()),
+    };
+    let number = |name: &str| state.get(name).and_then(Value::as_u64);
+    let (last, best) = (number("global_step"), number("best_global_step"));
+    let Some(last) = last.filter(|last| best.is_none_or(|best| best == *last)) else {
+        return Ok(Vec::new());
+    };
+    let path: PathBuf = run.join(format!("completions/completions_{last:05}.jsonl"));
+    if !path.is_file() {
+        return Ok(Vec::new());
+    }
+    let text = std::fs::read_to_string(&path).map_err(|source| Error::Read {
+        path: path.clone(),
+        source,
+    })?;
+    let mut found = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let row: Row = serde_json::from_str(line).map_err(|error| {
+            let reason = format!("line {} is no completion ({error})", index + 1);
+            Error::report(&path, reason, RETRAIN)
+        })?;
+        found.extend(row.tokens.filter(|row| !row.completion_ids.is_empty()));
+    }
+    Ok(found)
+}

@@ -1,0 +1,413 @@
+//! The entries of a sweep, with the options of every stage: from the command line, and from a
+//! manifest in TOML or JSON.
+
+mod file;
+
+use std::path::{Path, PathBuf};
+
+use sentinel_env::WorldName;
+use serde_json::Value;
+
+use self::file::{EntryFile, ManifestFile};
+use super::improvement::ImprovementArgs;
+use super::options::{Parsed, Table, parse, with_dashes};
+use super::postsave::PostSaveArgs;
+use super::state::Stage;
+use crate::Error;
+use crate::ablate::AblateConfig;
+use crate::algo::lm_grpo::GrpoConfig;
+use crate::algo::sft::SftConfig;
+use crate::args;
+use crate::corpus::CorpusConfig;
+use crate::evidence::artifact::{ArtifactKind, BASE};
+use crate::evidence::layout::{CHECKPOINTS, REPORTS, RunPaths, slug};
+use crate::lm::init::InitOptions;
+use crate::lm_agent::EvalArgs;
+
+/// The folder, beside the artifacts, of a base model that the sweep fine-tuned.
+pub(super) const BASE_FOLDER: &str = BASE;
+/// The folder of a new model before any training.
+const INIT_FOLDER: &str = "init";
+/// The corpus of a run.
+const CORPUS: &str = "corpus.jsonl";
+
+/// The names of models by size.
+const SIZES: [(&str, &str); 3] = [
+    ("0.5B", "Qwen/Qwen2.5-0.5B-Instruct"),
+    ("1.5B", "Qwen/Qwen2.5-1.5B-Instruct"),
+    ("3B", "Qwen/Qwen2.5-3B-Instruct"),
+];
+/// The names of new models, which are presets of `sentinel lm init`.
+const PRESETS: [&str; 2] = ["tiny", "small"];
+
+/// Options of `sentinel sweep`.
+#[derive(Clone, Debug, Default, PartialEq, clap::Args)]
+pub struct SweepArgs {
+    /// Models, separated by commas: 0.5B, 1.5B, 3B (Qwen2.5 Instruct), tiny, small (new models), a
+    /// folder, or a name on the Hugging Face Hub
+    #[arg(long, value_name = "LIST", required_unless_present = "manifest")]
+    pub models: Option<String>,
+    /// TOML or JSON file with the models and the options of every stage
+    #[arg(long, value_name = "FILE")]
+    pub manifest: Option<PathBuf>,
+    /// World to train in [default: that of the manifest, else trust]
+    #[arg(long, value_name = "WORLD", value_parser = args::world())]
+    pub world: Option<WorldName>,
+    /// Tasks, separated by commas, or all
+    #[arg(long, value_name = "TASKS")]
+    pub task: Option<String>,
+    /// Rules of the world
+    #[arg(long, value_name = "RULES")]
+    pub rules: Option<String>,
+    /// Corpus for supervised fine-tuning, in place of one that each run makes
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    /// Run only this entry, counted from 0, as in a job array
+    #[arg(long, value_name = "N")]
+    pub index: Option<usize>,
+    /// Train a stand-in where a model cannot be found; everything made from it is marked, and the
+    /// gate refuses it
+    #[arg(long)]
+    pub allow_fallback: bool,
+    /// Folder of reports
+    #[arg(long, value_name = "DIR", default_value = REPORTS)]
+    pub reports_dir: PathBuf,
+    /// Folder of checkpoints
+    #[arg(long, value_name = "DIR", default_value = CHECKPOINTS)]
+    pub checkpoints_dir: PathBuf,
+}
+
+/// A sweep over several models.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The entries to run, in order.
+    pub entries: Vec<Entry>,
+    /// The folder of reports.
+    pub reports_dir: PathBuf,
+}
+
+/// One model of a sweep, with the options of every stage.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The id of the run, which is the name of its folders.
+    pub id: String,
+    /// The model as it was requested.
+    pub model: String,
+    /// The folders of the run.
+    pub paths: RunPaths,
+    /// The name of the world.
+    pub world: String,
+    /// The tasks, separated by commas, or `all`.
+    pub task: String,
+    /// The name of the rules.
+    pub rules: String,
+    /// The corpus for supervised fine-tuning.
+    pub data: PathBuf,
+    /// The folder or name of the model that adapters are trained on.
+    pub base_model: String,
+    pub(super) corpus: Option<Parsed<CorpusConfig>>,
+    pub(super) init: Option<Parsed<InitOptions>>,
+    pub(super) base: Option<Parsed<SftConfig>>,
+    pub(super) sft: Parsed<SftConfig>,
+    pub(super) grpo: Parsed<GrpoConfig>,
+    pub(super) postsave: Parsed<PostSaveArgs>,
+    pub(super) evals: Vec<Parsed<EvalArgs>>,
+    pub(super) improvement: Parsed<ImprovementArgs>,
+    pub(super) ablation: Option<Parsed<AblateConfig>>,
+}
+
+impl SweepArgs {
+    /// Reads the manifest and returns the plan, with only one entry if `--index` is given.
+    ///
+    /// # Errors
+    /// Returns an error if the manifest or an option is invalid, a model is named twice, or there
+    /// is no entry with that index.
+    pub fn plan(&self) -> Result<Plan, Error> {
+        let (place, mut file) = match &self.manifest {
+            Some(path) => (path.clone(), ManifestFile::read(path)?),
+            None => (PathBuf::from("command line"), ManifestFile::default()),
+        };
+        file.shared.override_with(self);
+        if let Some(models) = &self.models {
+            let named = models.split(',').map(str::trim);
+            file.models = Some(named.map(str::to_owned).collect());
+            file.entry.clear();
+        }
+        let listed = file.models.take().unwrap_or_default();
+        let mut files: Vec<EntryFile> = listed.into_iter().map(EntryFile::new).collect();
+        files.append(&mut file.entry);
+        let invalid = |reason: String| Error::checkpoint(&place, reason);
+        if files.is_empty() {
+            return Err(invalid(
+                "it names no model: add models or [[entry]]".to_owned(),
+            ));
+        }
+        let mut entries: Vec<Entry> = Vec::new();
+        for entry in &files {
+            let entry = self.entry(&file, entry, &place)?;
+            if let Some(other) = entries.iter().find(|other| other.id == entry.id) {
+                return Err(invalid(format!(
+                    "{} and {} are both run {}: give one of them another id",
+                    other.model, entry.model, entry.id
+                )));
+            }
+            entries.push(entry);
+        }
+        if let Some(index) = self.index {
+            let count = entries.len();
+            if index >= count {
+                let reason = format!("there are {count} entries, from 0 to {}", count - 1);
+                return Err(Error::argument("--index", reason));
+            }
+            entries = entries.split_off(index);
+            entries.truncate(1);
+        }
+        Ok(Plan {
+            entries,
+            reports_dir: self.reports_dir.clone(),
+        })
+    }
+
+    /// Returns an entry with the options of its stages.
+    fn entry(&self, file: &ManifestFile, own: &EntryFile, place: &Path) -> Result<Entry, Error> {
+        let named = SIZES
+            .iter()
+            .find(|(size, _)| size.eq_ignore_ascii_case(&own.model));
+        let model = named.map_or(own.model.as_str(), |(_, name)| name);
+        let id = own.id.clone().unwrap_or_else(|| slug(model));
+        let paths = RunPaths::of_sweep(&self.reports_dir, &self.checkpoints_dir, &id)
+            .map_err(|error| Error::checkpoint(place, error.to_string()))?;
+        let folder = |name: &str| paths.checkpoints.join(name).display().to_string();
+        let preset = PRESETS.contains(&model);
+        let base_model = if preset {
+            folder(BASE_FOLDER)
+        } else {
+            model.to_owned()
+        };
+        let stages = Stages {
+            file,
+            own,
+            preset,
+            place,
+            allow_fallback: self.allow_fallback,
+        };
+        let given = self.data.clone().or_else(|| file.data.clone());
+        let data = given
+            .clone()
+            .unwrap_or_else(|| paths.checkpoints.join(CORPUS));
+        let text = |path: &Path| path.display().to_string();
+        let corpus = match given {
+            Some(_) => None,
+            None => Some(stages.parse("lm corpus", &[("out", text(&data))])?),
+        };
+        let with_data = |model: String| [("model", model), ("data", text(&data))];
+        let init: Option<Parsed<InitOptions>> = preset
+            .then(|| {
+                let fixed = [
+                    ("preset", own.model.clone()),
+                    ("data", text(&data)),
+                    ("output-dir", folder(INIT_FOLDER)),
+                ];
+                stages.parse("lm init", &fixed)
+            })
+            .transpose()?;
+        let base = preset
+            .then(|| stages.parse_as("base", "lm sft", &with_data(folder(INIT_FOLDER))))
+            .transpose()?;
+        let [grpo, merged, _] = ArtifactKind::ALL.map(|kind| folder(kind.name()));
+        let run = [
+            ("run", id.clone()),
+            ("reports-dir", text(&self.reports_dir)),
+            ("checkpoints-dir", text(&self.checkpoints_dir)),
+        ];
+        let eval = |model: &str, adapter: Option<&String>, name: &str| {
+            let mut fixed = vec![("model", model.to_owned())];
+            fixed.extend(adapter.map(|adapter| ("adapter", adapter.clone())));
+            fixed.push(("out", text(&paths.report(name))));
+            stages.parse::<EvalArgs>("lm eval", &fixed)
+        };
+        let evals = vec![
+            eval(&base_model, None, "eval_base.json")?,
+            eval(&merged, None, "eval_sft.json")?,
+            eval(&merged, Some(&grpo), "eval_grpo.json")?,
+        ];
+        let grpo_stage: Parsed<GrpoConfig> =
+            stages.parse("lm grpo", &[("model", merged.clone())])?;
+        let world = grpo_stage.options.episode.world;
+        let ablation = (world == WorldName::Polyguard)
+            .then(|| {
+                let report = text(&paths.report("policy_ablations.json"));
+                let fixed = [
+                    ("model", merged.clone()),
+                    ("adapter", grpo),
+                    ("out", report),
+                ];
+                stages.parse("ablate", &fixed)
+            })
+            .transpose()?;
+        let episode = &grpo_stage.options.episode;
+        Ok(Entry {
+            model: model.to_owned(),
+            world: world.name().to_owned(),
+            task: episode.task.clone().unwrap_or_else(|| "all".to_owned()),
+            rules: episode.rules.clone(),
+            corpus,
+            init,
+            base,
+            sft: stages.parse("lm sft", &with_data(base_model.clone()))?,
+            postsave: stages.parse("lm postsave", &run)?,
+            evals,
+            improvement: stages.parse_as("improvement", "lm compare", &run)?,
+            ablation,
+            grpo: grpo_stage,
+            data,
+            base_model,
+            paths,
+            id,
+        })
+    }
+}
+
+/// The options of the stages of an entry.
+struct Stages<'a> {
+    file: &'a ManifestFile,
+    own: &'a EntryFile,
+    /// `true` for a new model.
+    preset: bool,
+    place: &'a Path,
+    allow_fallback: bool,
+}
+
+impl Stages<'_> {
+    fn parse<T: clap::Args>(
+        &self,
+        command: &str,
+        fixed: &[(&str, String)],
+    ) -> Result<Parsed<T>, Error> {
+        let stage = command.rsplit(' ').next().unwrap_or(command);
+        self.parse_as(stage, command, fixed)
+    }
+
+    /// Reads the options of a stage: those of the entry override those of the manifest, which
+    /// override those that stages share, and these the defaults of new models.
+    fn parse_as<T: clap::Args>(
+        &self,
+        stage: &str,
+        command: &str,
+        fixed: &[(&str, String)],
+    ) -> Result<Parsed<T>, Error> {
+        let mut table = Table::new();
+        if self.preset {
+            table.extend(preset_options(stage));
+        }
+        table.extend(self.file.shared.options_of(stage));
+        if self.allow_fallback && ["base", "sft", "grpo", "postsave"].contains(&stage) {
+            table.insert("allow-fallback".to_owned(), true.into());
+        }
+        for own in [self.file.stages.get(stage), self.own.stages.get(stage)] {
+            table.extend(own.map(with_dashes).unwrap_or_default());
+        }
+        parse(stage, command, &table, fixed, self.place)
+    }
+}
+
+/// Returns the options with which a new model learns a world on two cores in minutes.
+fn preset_options(stage: &str) -> Table {
+    let options: &[(&str, Value)] = &match stage {
+        "corpus" => vec![("random-action-prob", 0.1.into())],
+        "base" => vec![
+            ("full", true.into()),
+            ("learning-rate", 1e-3.into()),
+            ("warmup-steps", 50.into()),
+            ("per-device-train-batch-size", 4.into()),
+            ("gradient-accumulation-steps", 2.into()),
+            ("no-gradient-checkpointing", true.into()),
+        ],
+        "sft" => vec![
+            ("learning-rate", 5e-4.into()),
+            ("per-device-train-batch-size", 8.into()),
+            ("no-gradient-checkpointing", true.into()),
+        ],
+        "grpo" => vec![
+            ("learning-rate", 3e-4.into()),
+            ("episodes-per-update", 8.into()),
+            ("groups-per-update", 48.into()),
+            ("num-generations", 6.into()),
+            ("per-device-train-batch-size", 24.into()),
+            ("max-completion-length", 32.into()),
+            ("scale-rewards", "batch".into()),
+            ("beta", 0.01.into()),
+            ("no-gradient-checkpointing", true.into()),
+        ],
+        "eval" => vec![("max-completion-length", 32.into())],
+        _ => Vec::new(),
+    };
+    let options = options.iter();
+    options
+        .map(|(name, value)| ((*name).to_owned(), value.clone()))
+        .collect()
+}
+
+impl Entry {
+    /// Returns the stages of the entry in order.
+    pub fn stages(&self) -> impl Iterator<Item = Stage> {
+        let has = |stage: &Stage| match stage {
+            Stage::Corpus => self.corpus.is_some(),
+            Stage::Init => self.init.is_some(),
+            Stage::Base => self.base.is_some(),
+            Stage::Ablation => self.ablation.is_some(),
+            _ => true,
+        };
+        Stage::ALL.into_iter().filter(has)
+    }
+
+    /// Returns the command line that does the work of a stage.
+    #[must_use]
+    pub fn command(&self, stage: Stage) -> String {
+        let folder = |name: &str| {
+            format!(
+                " --output-dir {}",
+                self.paths.checkpoints.join(name).display()
+            )
+        };
+        let of = |command: Option<&String>| command.cloned().unwrap_or_default();
+        match stage {
+            Stage::Corpus => of(self.corpus.as_ref().map(|one| &one.command)),
+            Stage::Init => of(self.init.as_ref().map(|one| &one.command)),
+            Stage::Base => of(self.base.as_ref().map(|one| &one.command)) + &folder(BASE_FOLDER),
+            Stage::Sft => self.sft.command.clone() + &folder(ArtifactKind::SftAdapter.name()),
+            Stage::Merge => {
+                let adapter = self.paths.checkpoints.join(ArtifactKind::SftAdapter.name());
+                let (model, adapter) = (&self.base_model, adapter.display());
+                let to = folder(ArtifactKind::Merged.name());
+                format!("sentinel lm merge --model {model} --adapter {adapter}{to}")
+            }
+            Stage::Grpo => self.grpo.command.clone() + &folder(ArtifactKind::GrpoAdapter.name()),
+            Stage::Postsave => self.postsave.command.clone(),
+            Stage::Eval => {
+                let all: Vec<&str> = self.evals.iter().map(|one| one.command.as_str()).collect();
+                all.join(" && ")
+            }
+            Stage::Improvement => self.improvement.command.clone(),
+            Stage::Ablation => of(self.ablation.as_ref().map(|one| &one.command)),
+        }
+    }
+
+    /// Returns the folder of the new model.
+    pub(super) fn init_folder(&self) -> PathBuf {
+        self.paths.checkpoints.join(INIT_FOLDER)
+    }
+
+    /// Returns the folder of the base model that the sweep fine-tunes.
+    pub(super) fn base_folder(&self) -> PathBuf {
+        self.paths.checkpoints.join(BASE_FOLDER)
+    }
+
+    /// Returns the folder of an artifact.
+    pub(super) fn folder(&self, kind: ArtifactKind) -> PathBuf {
+        self.paths.checkpoints.join(kind.name())
+    }
+}
+
+#[cfg(test)]
+mod tests;

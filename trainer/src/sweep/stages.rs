@@ -1,0 +1,358 @@
+//! The work of each stage, with the files that it reads and writes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use burn::tensor::Device;
+use serde::Serialize;
+
+use super::plan::Entry;
+use super::state::Stage;
+use crate::algo::lm_grpo;
+use crate::algo::sft;
+use crate::corpus::{demonstrate, read_corpus};
+use crate::evidence::artifact::{self, Artifact, ArtifactKind};
+use crate::evidence::report_file;
+use crate::evidence::run_report::{GRPO_REPORT, RunOrigin, RunReport, RunStatus, SFT_REPORT};
+use crate::finetune::{Event, Outcome, RunDir, RunError, write_options};
+use crate::lm::init::create;
+use crate::lm::{BaseCheck, HubOptions, Lora, Qwen2, find_model};
+use crate::lm_agent;
+use crate::provenance::Provenance;
+use crate::run::CHECKPOINT;
+use crate::{Error, ablate, files};
+
+type Digests = BTreeMap<String, String>;
+
+/// The circumstances in which a stage runs.
+pub(super) struct Work<'a> {
+    pub(super) entry: &'a Entry,
+    /// `true` if an earlier attempt had the same command and inputs, so that its files are ours.
+    pub(super) continues: bool,
+    /// `true` to overwrite files of other options or inputs.
+    pub(super) overwrite: bool,
+    /// The program that checks saved artifacts.
+    pub(super) program: &'a Path,
+    pub(super) stop: &'a AtomicBool,
+    pub(super) listen: &'a dyn Fn(&Event),
+}
+
+/// Returns the digests of the files that a stage reads. A base model that is not a folder is known
+/// by its name.
+///
+/// # Errors
+/// Returns an error if a file is missing.
+pub(super) fn inputs(entry: &Entry, stage: Stage) -> Result<Digests, Error> {
+    let mut found = Found::default();
+    let base = Path::new(&entry.base_model);
+    let grpo = entry.folder(ArtifactKind::GrpoAdapter);
+    let (merged, sft) = (
+        entry.folder(ArtifactKind::Merged),
+        entry.folder(ArtifactKind::SftAdapter),
+    );
+    if [Stage::Init, Stage::Base, Stage::Sft].contains(&stage) {
+        found.file("corpus", &entry.data)?;
+    }
+    let folders: &[(&str, &Path)] = match stage {
+        Stage::Corpus | Stage::Init => &[],
+        Stage::Base => &[("init", &entry.init_folder())],
+        Stage::Sft => &[("base", base)],
+        Stage::Merge => &[("base", base), ("sft_adapter", &sft)],
+        Stage::Grpo => &[("merged", &merged)],
+        Stage::Postsave => &[
+            ("sft_adapter", &sft),
+            ("merged", &merged),
+            ("grpo_adapter", &grpo),
+        ],
+        Stage::Eval => &[("base", base), ("merged", &merged), ("grpo_adapter", &grpo)],
+        Stage::Improvement | Stage::Ablation => &[("merged", &merged), ("grpo_adapter", &grpo)],
+    };
+    for (name, folder) in folders {
+        if *name != "base" || folder.is_dir() {
+            found.folder(name, folder)?;
+        }
+    }
+    Ok(found.0)
+}
+
+/// Returns the digests of the files that a stage has written.
+///
+/// # Errors
+/// Returns an error if one is missing.
+pub(super) fn outputs(entry: &Entry, stage: Stage) -> Result<Digests, Error> {
+    let mut found = Found::default();
+    let report = |name: &str| (name.to_owned(), entry.paths.report(name));
+    let folder = match stage {
+        Stage::Init => Some(entry.init_folder()),
+        _ => run_folder(entry, stage),
+    };
+    if let Some(folder) = folder {
+        found.folder("model", &folder)?;
+    }
+    let files: Vec<(String, PathBuf)> = match stage {
+        Stage::Corpus => vec![("corpus".to_owned(), entry.data.clone())],
+        Stage::Sft => vec![report(SFT_REPORT)],
+        Stage::Grpo => vec![report(GRPO_REPORT)],
+        Stage::Postsave => vec![report("postsave_inference.json")],
+        Stage::Improvement => vec![report("improvement_report.json")],
+        Stage::Ablation => vec![report("policy_ablations.json")],
+        Stage::Eval => ["base", "sft", "grpo"]
+            .map(|name| report(&format!("eval_{name}.json")))
+            .into(),
+        Stage::Init | Stage::Base | Stage::Merge => Vec::new(),
+    };
+    for (name, path) in files {
+        found.file(&name, &path)?;
+    }
+    Ok(found.0)
+}
+
+/// Returns the folder of the model that a stage trains or merges.
+pub(super) fn run_folder(entry: &Entry, stage: Stage) -> Option<PathBuf> {
+    match stage {
+        Stage::Base => Some(entry.base_folder()),
+        Stage::Sft => Some(entry.folder(ArtifactKind::SftAdapter)),
+        Stage::Merge => Some(entry.folder(ArtifactKind::Merged)),
+        Stage::Grpo => Some(entry.folder(ArtifactKind::GrpoAdapter)),
+        _ => None,
+    }
+}
+
+/// Digests that are collected by name.
+#[derive(Default)]
+struct Found(Digests);
+
+impl Found {
+    fn file(&mut self, name: &str, path: &Path) -> Result<(), Error> {
+        self.0.insert(name.to_owned(), report_file::digest(path)?);
+        Ok(())
+    }
+
+    fn folder(&mut self, name: &str, folder: &Path) -> Result<(), Error> {
+        let digests = artifact::digests(folder)?;
+        if digests.is_empty() {
+            return Err(Error::report(
+                folder,
+                "it holds no model",
+                "run the sweep again",
+            ));
+        }
+        let named = digests.into_iter();
+        self.0
+            .extend(named.map(|(file, digest)| (format!("{name}/{file}"), digest)));
+        Ok(())
+    }
+}
+
+impl Work<'_> {
+    /// Does the work of a stage.
+    ///
+    /// # Errors
+    /// Returns the error of the stage's command.
+    pub(super) fn run(&self, stage: Stage) -> Result<Outcome, RunError> {
+        let entry = self.entry;
+        match stage {
+            Stage::Corpus => {
+                if let Some(corpus) = &entry.corpus {
+                    let mut config = corpus.options.clone();
+                    config.force |= self.may_overwrite();
+                    demonstrate(&config, &|| ())?;
+                }
+            }
+            Stage::Init => self.init()?,
+            Stage::Base => {
+                let Some(base) = &entry.base else {
+                    return Ok(Outcome::Finished);
+                };
+                return self.train(stage, &base.options, |dir, listen| {
+                    sft::train(&base.options, dir, self.stop, listen)
+                });
+            }
+            Stage::Sft => {
+                let config = &entry.sft.options;
+                let done = self.train(stage, config, |dir, listen| {
+                    sft::train(config, dir, self.stop, listen)
+                })?;
+                return self.report(stage, done);
+            }
+            Stage::Merge => self.merge()?,
+            Stage::Grpo => {
+                let config = &entry.grpo.options;
+                let done = self.train(stage, config, |dir, listen| {
+                    lm_grpo::train(config, dir, self.stop, listen)
+                })?;
+                return self.report(stage, done);
+            }
+            Stage::Postsave => return self.postsave(),
+            Stage::Eval => return self.evaluate(),
+            Stage::Improvement => {
+                super::improvement(&entry.improvement.options, &|| ())?;
+            }
+            Stage::Ablation => {
+                if let Some(ablation) = &entry.ablation {
+                    let config = &ablation.options;
+                    let found = ablate::play(config, &config.plan()?, &|| ())?;
+                    let path = entry.paths.report("policy_ablations.json");
+                    files::write(&path, found.to_json()?.as_bytes())?;
+                }
+            }
+        }
+        Ok(Outcome::Finished)
+    }
+
+    const fn may_overwrite(&self) -> bool {
+        self.continues || self.overwrite
+    }
+
+    /// Creates a new model, as `sentinel lm init` does.
+    fn init(&self) -> Result<(), RunError> {
+        let Some(init) = &self.entry.init else {
+            return Ok(());
+        };
+        let (mut texts, mut provenance) = (Vec::new(), Provenance::new());
+        provenance.add_file("the corpus", &self.entry.data)?;
+        for example in read_corpus(&self.entry.data)? {
+            texts.push(example.prompt.asked().to_owned());
+            texts.push(example.completion);
+        }
+        let mut options = init.options.clone();
+        options.overwrite_output_dir |= self.may_overwrite();
+        create(&options, &texts, &provenance)?;
+        Ok(())
+    }
+
+    /// Trains a model in the folder of a stage: resumes the run that is there, or begins a new one.
+    fn train(
+        &self,
+        stage: Stage,
+        config: &impl Serialize,
+        train: impl FnOnce(&RunDir, &mut dyn FnMut(&Event)) -> Result<Outcome, RunError>,
+    ) -> Result<Outcome, RunError> {
+        let path = run_folder(self.entry, stage).unwrap_or_default();
+        let resume = self.continues && path.join(CHECKPOINT).is_file();
+        let dir = RunDir {
+            resume,
+            force: self.may_overwrite() && !resume,
+            path,
+        };
+        let done = train(&dir, &mut |event| (self.listen)(event))?;
+        let options = serde_json::to_value(config).map_err(Error::from)?;
+        write_options(&dir.path, &options)?;
+        Ok(done)
+    }
+
+    /// Writes the report of a training stage.
+    fn report(&self, stage: Stage, done: Outcome) -> Result<Outcome, RunError> {
+        let (name, origin) = report_of(self.entry, stage);
+        let folder = run_folder(self.entry, stage).unwrap_or_default();
+        let report = match done {
+            Outcome::Finished => RunReport::of_folder(&folder, &origin)?,
+            Outcome::Interrupted => {
+                let base = base_of(self.entry, stage);
+                RunReport::stopped(RunStatus::Interrupted, None, &origin, &base)
+            }
+        };
+        report_file::write(&self.entry.paths.report(name), &report)?;
+        Ok(done)
+    }
+
+    /// Adds the SFT adapter to its base model, as `sentinel lm merge` does.
+    fn merge(&self) -> Result<(), RunError> {
+        let entry = self.entry;
+        let adapter = Artifact::find(&entry.paths.checkpoints, ArtifactKind::SftAdapter)?;
+        let folder = find_model(&adapter.model, &HubOptions::from_environment())?;
+        let mut model = Qwen2::load(&folder, &Device::flex())?;
+        Lora::load(&mut model, &adapter.path, BaseCheck::Weights)?;
+        let mut provenance = Provenance::new();
+        provenance.add_model("model", &folder)?;
+        provenance.add_model("adapter", &adapter.path)?;
+        let to = entry.folder(ArtifactKind::Merged);
+        Lora::merge_into(&model, &folder, &to, &provenance, self.may_overwrite())?;
+        Ok(())
+    }
+
+    /// Runs `sentinel lm postsave` as a process of its own.
+    fn postsave(&self) -> Result<Outcome, RunError> {
+        let options = &self.entry.postsave.options;
+        let paths = &options.paths;
+        let mut command = Command::new(self.program);
+        command.args(["lm", "postsave"]);
+        if let Some(run) = &paths.run {
+            command.args(["--run", run]);
+        }
+        command.arg("--reports-dir").arg(&paths.reports_dir);
+        command.arg("--checkpoints-dir").arg(&paths.checkpoints_dir);
+        command.args(["--samples", &options.samples.to_string()]);
+        command.args(options.play.words());
+        if options.allow_fallback {
+            command.arg("--allow-fallback");
+        }
+        let output = command.output().map_err(|source| Error::Read {
+            path: self.program.to_owned(),
+            source,
+        })?;
+        if self.stop.load(Ordering::Relaxed) {
+            return Ok(Outcome::Interrupted);
+        }
+        if output.status.success() {
+            return Ok(Outcome::Finished);
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last = said.lines().rfind(|line| !line.trim().is_empty());
+        let last = last
+            .unwrap_or("it said nothing")
+            .trim_start_matches("error: ");
+        let reason = format!("`sentinel lm postsave` failed, {}: {last}", output.status);
+        let remedy = "run the sweep again";
+        Err(Error::report(&self.entry.paths.checkpoints, reason, remedy).into())
+    }
+
+    /// Evaluates the base model, SFT and GRPO, as `sentinel lm eval --out` does.
+    fn evaluate(&self) -> Result<Outcome, RunError> {
+        let adapter = Artifact::find(&self.entry.paths.checkpoints, ArtifactKind::SftAdapter)?;
+        for (index, eval) in self.entry.evals.iter().enumerate() {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(Outcome::Interrupted);
+            }
+            let mut options = eval.options.clone();
+            if index == 0 {
+                // The base that the adapter was trained on, also if that is a stand-in.
+                options.model.clone_from(&adapter.model);
+            }
+            let mut found = lm_agent::play(&options, &|| ())?;
+            found.sentinel.provenance.command = Some(eval.command.clone());
+            if let Some(path) = &options.out {
+                report_file::write(path, &found)?;
+            }
+        }
+        Ok(Outcome::Finished)
+    }
+}
+
+/// Returns the name of a training stage's report, and the origin of the run.
+pub(super) fn report_of(entry: &Entry, stage: Stage) -> (&'static str, RunOrigin) {
+    let name = if stage == Stage::Sft {
+        SFT_REPORT
+    } else {
+        GRPO_REPORT
+    };
+    let origin = RunOrigin {
+        model_id: entry.model.clone(),
+        world: entry.world.clone(),
+        task: entry.task.clone(),
+        rules: entry.rules.clone(),
+        command: Some(entry.command(stage)),
+    };
+    (name, origin)
+}
+
+/// Returns the model that a training stage begins with.
+pub(super) fn base_of(entry: &Entry, stage: Stage) -> String {
+    if stage == Stage::Sft {
+        entry.sft.options.run.model.clone()
+    } else {
+        entry.grpo.options.run.model.clone()
+    }
+}

@@ -7,7 +7,7 @@ use kuva::render::render::Scene;
 
 use super::chart::{BarRow, BarSeries, Chart, Estimate};
 use super::draw::{
-    MARGIN, extents, layout, range, render, series_color, with_x, with_y, zero_line,
+    MARGIN, SIZE, extents, layout, range, render, series_color, with_x, with_y, zero_line,
 };
 use super::palette::{self, INK, MUTED};
 
@@ -15,6 +15,13 @@ use super::palette::{self, INK, MUTED};
 const LABEL_SHARE: f64 = 0.07;
 /// The largest number of bars that are labeled with their values.
 const LABELED_BARS: usize = 16;
+
+/// The width of a character of a group's name.
+const CHARACTER: f64 = 7.0;
+/// The share of the width of a chart between the vertical axis and the legend.
+const PLOT_SHARE: f64 = 0.7;
+/// The angle of names of groups that do not fit side by side, in degrees.
+const SLANT: f64 = -35.0;
 
 /// Formats the label of a bar, with as many decimals as tell bars apart.
 fn bar_label(value: f64, largest: f64) -> String {
@@ -90,6 +97,9 @@ pub(super) fn grouped(chart: &Chart, groups: &[String], series: &[BarSeries]) ->
     }
     let mut layout = layout(chart, &layers);
     layout = with_y(layout, &chart.y, (low.min(0.0), high));
+    if !fit_side_by_side(groups) {
+        layout = layout.with_x_tick_rotate(SLANT);
+    }
     if chart.y.range.is_none() && low >= -MARGIN * high * 2.0 {
         layout = layout.with_y_axis_min(0.0);
     }
@@ -100,6 +110,13 @@ pub(super) fn grouped(chart: &Chart, groups: &[String], series: &[BarSeries]) ->
         layout = layout.with_reference_line(zero_line());
     }
     render(chart, layers, layout)
+}
+
+/// Returns `true` if the names of groups fit side by side below their bars.
+fn fit_side_by_side(groups: &[String]) -> bool {
+    let longest = groups.iter().map(|group| group.chars().count()).max();
+    let slot = SIZE.0 * PLOT_SHARE / groups.len().max(1) as f64;
+    longest.unwrap_or(0) as f64 * CHARACTER <= slot
 }
 
 /// Draws a bar for each row, labeled with its value.

@@ -191,16 +191,16 @@ fn collect(config: &ReportConfig, sources: &mut Sources) -> Result<Results, Repo
 /// Names models by the ids of their entries where two have the same name, and by their places where
 /// two sweeps have the same id.
 fn unique_labels(entries: &mut [&mut SweepEntry]) {
-    let repeats =
-        |labels: &[String], label: &str| labels.iter().filter(|l| *l == label).count() > 1;
-    let labels: Vec<String> = entries.iter().map(|entry| entry.label.clone()).collect();
-    for entry in entries.iter_mut().filter(|e| repeats(&labels, &e.label)) {
+    let name = |entry: &SweepEntry| entry.label.trim_end_matches(" (fallback)").to_owned();
+    let repeats = |names: &[String], name: &str| names.iter().filter(|n| *n == name).count() > 1;
+    let names: Vec<String> = entries.iter().map(|entry| name(entry)).collect();
+    for entry in entries.iter_mut().filter(|e| repeats(&names, &name(e))) {
         entry.label = marked_name(&entry.run, !entry.fallbacks.is_empty());
     }
-    let labels: Vec<String> = entries.iter().map(|entry| entry.label.clone()).collect();
+    let names: Vec<String> = entries.iter().map(|entry| name(entry)).collect();
     for (index, entry) in entries.iter_mut().enumerate() {
-        if repeats(&labels, &entry.label) {
-            entry.label = format!("{} #{}", entry.label, index + 1);
+        if repeats(&names, &name(entry)) {
+            entry.label = format!("#{} {}", index + 1, entry.label);
         }
     }
 }

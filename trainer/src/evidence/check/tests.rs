@@ -5,7 +5,7 @@ use sentinel_policy::Scripted as _;
 use sentinel_policy::replay::{record_episode, to_lines};
 
 use super::*;
-use sentinel_env::{Origin, TaskName as _, World};
+use sentinel_env::{Origin, World};
 
 type Trust = Episode;
 

@@ -16,22 +16,12 @@ use serde_json::Value;
 const MANIFEST: &str = r#"
 world = "trust"
 task = "task1"
-[corpus]
-seeds = "100000..100006"
-[init]
-vocab_size = 400
-hidden_size = 32
-intermediate_size = 64
-num_hidden_layers = 1
-num_attention_heads = 2
-num_key_value_heads = 1
-[base]
-max_steps = 2
-per_device_train_batch_size = 2
-[sft]
-max_steps = 2
-lora_r = 2
-per_device_train_batch_size = 2
+corpus = { seeds = "100000..100006" }
+init = { vocab_size = 400, hidden_size = 32, intermediate_size = 64, num_hidden_layers = 1, num_attention_heads = 2, num_key_value_heads = 1 }
+base = { max_steps = 2, per_device_train_batch_size = 2 }
+sft = { max_steps = 2, lora_r = 2, per_device_train_batch_size = 2 }
+eval = { seeds = "1000..1001", max_completion_length = 6 }
+improvement = { seeds = "5500..5502" }
 [grpo]
 max_steps = 2
 save_steps = 1
@@ -41,11 +31,6 @@ episodes_per_update = 1
 groups_per_update = 1
 num_generations = 2
 max_completion_length = 6
-[eval]
-seeds = "1000..1001"
-max_completion_length = 6
-[improvement]
-seeds = "5500..5502"
 "#;
 
 /// A folder in which commands run.
@@ -68,13 +53,8 @@ impl Place {
         command
             .args(words.split_whitespace())
             .current_dir(self.0.path());
-        for name in [
-            "SENTINEL_ALLOW_TRAIN_FALLBACK",
-            "POLYGUARD_ALLOW_TRAIN_FALLBACK",
-            "POLYGUARD_ENFORCE_SUBMISSION_LINKS",
-        ] {
-            command.env_remove(name);
-        }
+        command.env_remove("SENTINEL_ALLOW_TRAIN_FALLBACK");
+        command.env_remove("POLYGUARD_ALLOW_TRAIN_FALLBACK");
         command
             .env("HF_HUB_OFFLINE", "1")
             .env("RUST_BACKTRACE", "0");
@@ -150,16 +130,9 @@ fn a_sweep_is_killed_resumed_and_judged() {
         assert!(said.contains(&format!("finished     {run}\n")), "{said}");
         chain_is_sound(&place, run);
     }
-    let sweep = fs::read(place.path("outputs/reports/sweeps/sweep.json")).unwrap();
-    let sweep: Value = serde_json::from_slice(&sweep).unwrap();
-    let status: Vec<&Value> = sweep["entries"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|e| &e["status"])
-        .collect();
-    assert_eq!(status, ["ok", "ok", "ok"]);
-    // A second run finds everything done, and a changed file is made again from its checkpoint.
+    let sweep = fs::read_to_string(place.path("outputs/reports/sweeps/sweep.json")).unwrap();
+    assert_eq!(sweep.matches("\"status\": \"ok\"").count(), 3, "{sweep}");
+    // Nothing is done twice, and a changed file is made again from its checkpoint.
     let said = place.succeeds("sweep --manifest m.toml");
     assert_eq!(said.matches("finished before").count(), 27, "{said}");
     let weights = place.path("checkpoints/sweeps/a/grpo_adapter/adapter_model.safetensors");
@@ -426,7 +399,7 @@ fn bad_command_lines_say_what_to_do() {
         ("sweep --models tiny --memory 0", "--memory"),
         ("sweep --models tiny --jobs 0", "--jobs"),
         ("sweep --models tiny --memory 0.001", "run tiny needs up to"),
-        ("gate", "there is no such folder"),
+        ("gate --reports-dir nowhere", "there is no such folder"),
         ("gate --run ../x", "is not the id of a run"),
         ("lm postsave", "no artifact can be loaded"),
         (
@@ -442,10 +415,10 @@ fn bad_command_lines_say_what_to_do() {
     }
     let links = "check --index . --link model=https://example.org/m";
     assert!(place.succeeds(links).contains("1 links"));
-    // Links stay when the list is written again.
-    assert!(place.succeeds("check --index .").contains("1 links"));
-    let bad = place.output("check --index . --link model");
-    assert_eq!(bad.status.code(), Some(2));
+    assert!(
+        place.succeeds("check --index .").contains("1 links"),
+        "links stay"
+    );
 }
 
 /// Language models in the ablation: the rows that need one are played with the active model.
@@ -478,6 +451,27 @@ fn the_rows_of_language_models_are_played_with_the_active_model() {
     let found: Value = serde_json::from_slice(&fs::read(place.path("a.json")).unwrap()).unwrap();
     assert_eq!(played(&found), rows);
     assert_eq!(found["model"], "merged+grpo_adapter");
+}
+
+/// Ctrl-C ends a sweep; the same command continues it.
+#[test]
+fn an_interrupted_sweep_continues() {
+    let place = Place::new("[[entry]]\nmodel = 'tiny'\n[entry.base]\nmax_steps = 40\n");
+    let mut command = place.command("sweep --manifest m.toml");
+    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+    let events = place.path("checkpoints/sweeps/tiny/base/events.jsonl");
+    while !events.exists() && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let sent = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let base = &place.report("tiny", "stages")["stages"]["base"];
+    assert_eq!(base["status"], "interrupted");
+    let said = place.succeeds("sweep --manifest m.toml");
+    assert!(said.contains("tiny base: continues"), "{said}");
 }
 
 /// The file of a top-level run that `--report-path` writes.

@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 /// No source file is longer than this many lines.
 const FILE_LINES: usize = 500;
 /// Folders that hold nothing that is ours to keep tidy.
-const SKIPPED: [&str; 7] = [
+const SKIPPED: [&str; 8] = [
     "target",
     "dist",
     "outputs",
+    "checkpoints",
     "book",
     "node_modules",
     ".git",

@@ -55,7 +55,6 @@ fn help_shows_the_commands_by_group() {
         "eval,record,replay,trace,bench,rules,ablate"
     );
     assert_eq!(after("Compact training:"), "train,imitate");
-    assert_eq!(after("Evidence:"), "reward-report,cluster-health,plots");
     assert_eq!(
         after("Language models:"),
         "lm corpus,lm build-corpus,lm init,lm sft,lm grpo,lm eval,lm merge,lm rollout,lm postsave,\

@@ -1,8 +1,10 @@
 //! Writing safetensors files as transformers and PEFT do.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use safetensors::{Dtype, tensor::TensorView};
+use serde_json::Value;
 
 use crate::lm::{LmError, Parameter};
 
@@ -43,5 +45,45 @@ pub(crate) fn safetensors_bytes<'a>(
         .into_iter()
         .chain(more)
         .collect();
-    safetensors::serialize(views, Some(metadata)).map_err(|error| format(format!("{error:?}")))
+    let bytes = safetensors::serialize(views, Some(metadata));
+    let bytes = bytes.map_err(|error| format(format!("{error:?}")))?;
+    with_sorted_header(&bytes).ok_or_else(|| format("its header is no JSON".to_owned()))
+}
+
+/// Returns a safetensors file with the names of its header in order, so that the same model has the
+/// same digest whenever it is written: the library writes the metadata in the order of a hash map.
+fn with_sorted_header(file: &[u8]) -> Option<Vec<u8>> {
+    const METADATA: &str = "__metadata__";
+    let (length, rest) = file.split_first_chunk::<8>()?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+    let (header, data) = (rest.get(..length)?, rest.get(length..)?);
+    let mut names: BTreeMap<String, Value> = serde_json::from_slice(header).ok()?;
+    if let Some(metadata) = names.remove(METADATA) {
+        let sorted: BTreeMap<String, String> = serde_json::from_value(metadata).ok()?;
+        names.insert(METADATA.to_owned(), serde_json::to_value(sorted).ok()?);
+    }
+    let mut header = serde_json::to_vec(&names).ok()?;
+    // The data begin at a multiple of eight bytes.
+    header.resize(header.len().next_multiple_of(8), b' ');
+    let length = (header.len() as u64).to_le_bytes();
+    Some([&length[..], &header, data].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_model_has_the_same_bytes() {
+        let file = |header: &str| {
+            let length = (header.len() as u64).to_le_bytes();
+            [&length[..], header.as_bytes(), b"data"].concat()
+        };
+        let one = file(r#"{"__metadata__":{"b":"1","a":"2"},"x":{"dtype":"F32"}}"#);
+        let other = file(r#"{"__metadata__":{"a":"2","b":"1"},"x":{"dtype":"F32"}}"#);
+        let sorted = with_sorted_header(&one);
+        assert!(sorted.is_some() && sorted == with_sorted_header(&other));
+        assert!(sorted.is_some_and(|file| (file.len() - 4) % 8 == 0 && file.ends_with(b"data")));
+        assert_eq!(with_sorted_header(b"short"), None);
+    }
 }

@@ -15,7 +15,7 @@ pub struct AdamOptions {
     pub beta2: f32,
     /// Term added to the square root of the second moment.
     pub epsilon: f32,
-    /// Decoupled weight decay.
+    /// Decoupled weight decay of AdamW.
     pub weight_decay: f32,
     /// Largest global norm of the gradient; 0 disables clipping.
     pub max_grad_norm: f64,

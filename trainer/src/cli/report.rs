@@ -1,4 +1,4 @@
-//! The command `report`.
+//! The command line of `sentinel report`.
 
 use anyhow::Result;
 use sentinel_trainer::evidence::report::{ReportConfig, write_report};

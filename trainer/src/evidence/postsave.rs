@@ -58,7 +58,7 @@ pub struct Latency {
     pub p50: f64,
     /// The 95th percentile, by the nearest rank.
     pub p95: f64,
-    /// The largest value.
+    /// The largest of the values.
     pub max: f64,
 }
 

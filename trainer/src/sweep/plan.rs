@@ -69,10 +69,10 @@ pub struct SweepArgs {
     /// gate refuses it
     #[arg(long)]
     pub allow_fallback: bool,
-    /// Folder of reports
+    /// Folder of the reports of all runs
     #[arg(long, value_name = "DIR", default_value = REPORTS)]
     pub reports_dir: PathBuf,
-    /// Folder of checkpoints
+    /// Folder of the checkpoints of all runs
     #[arg(long, value_name = "DIR", default_value = CHECKPOINTS)]
     pub checkpoints_dir: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! Charts of bars.
+//! Charts of grouped bars and of horizontal bars.
 
 use kuva::plot::{BarPlot, ScatterPlot};
 use kuva::render::annotations::{ReferenceLine, TextAnnotation};

@@ -12,7 +12,7 @@ const RADAR_AXES: usize = 3;
 pub struct Chart {
     /// The stem of its files: letters, digits, `-` and `_`.
     pub name: String,
-    /// The title.
+    /// The title above the chart.
     pub title: String,
     /// A line below the title: what was measured, on which episodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -21,13 +21,13 @@ pub struct Chart {
     pub description: String,
     /// The horizontal axis. Charts of groups use only its label; radars and fishbones none of it.
     pub x: Axis,
-    /// The vertical axis.
+    /// The vertical axis with its range.
     pub y: Axis,
-    /// The series.
+    /// The series that are drawn.
     pub plot: Plot,
 }
 
-/// An axis.
+/// An axis with its label and range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
     /// The quantity that the axis shows.

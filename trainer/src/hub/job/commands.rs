@@ -4,6 +4,7 @@ use sentinel_env::in_world;
 
 use super::{JobConfig, JobMode};
 use crate::eval::Evaluated;
+use crate::evidence::plots;
 
 /// The folder for everything but the adapter.
 const OUTPUTS: &str = "outputs";
@@ -13,20 +14,8 @@ const REPLAY: &str = "outputs/trained_policy_replay.jsonl";
 const EPISODES: u64 = 30;
 /// The seed of the episode that `plots` draws step by step; the replay has it.
 const REPORT_SEED: u64 = 0;
-/// The charts that a single run has the numbers for: all but the ablation.
-const CHARTS: [&str; 11] = [
-    "baseline_grouped_bars",
-    "grpo_reward_curve",
-    "trust_evolution",
-    "detection_vs_poisoning",
-    "cluster_health_timeline",
-    "task_radar",
-    "baseline_delta_lines",
-    "cluster_health_policy_lines",
-    "trust_gap_over_time",
-    "reward_component_stacked_area",
-    "failure_fishbone_map",
-];
+/// The chart that a single run has no numbers for.
+const ABLATION: &str = "ablation";
 /// The toolchain that builds the program.
 const RUST: &str = "1.95.0";
 /// The folder of the clone.
@@ -180,6 +169,9 @@ fn record(config: &JobConfig, steps: &mut Vec<String>) {
     // The charts are those of the trust world.
     if world == "trust" {
         let health = format!("{OUTPUTS}/cluster_health_history.json");
+        let charts: Vec<&str> = (plots::NAMES.into_iter())
+            .filter(|name| *name != ABLATION)
+            .collect();
         steps.push(format!(
             "sentinel reward-report --replay {REPLAY} --task task3 --seeds {REPORT_SEED} --out {OUTPUTS}"
         ));
@@ -189,7 +181,7 @@ fn record(config: &JobConfig, steps: &mut Vec<String>) {
              --trainer-state {adapter}/trainer_state.json \
              --reward-report-task3 {OUTPUTS}/reward_report_task3_seed{REPORT_SEED}.json \
              --cluster-health {health} --only {} --out-dir {OUTPUTS}/charts",
-            CHARTS.join(",")
+            charts.join(",")
         ));
     }
 }

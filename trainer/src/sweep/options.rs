@@ -14,7 +14,7 @@ pub(super) type Table = Map<String, Value>;
 /// The options of a stage, and the command that has them.
 #[derive(Clone, Debug)]
 pub(super) struct Parsed<T> {
-    /// The options.
+    /// The options of the stage.
     pub(super) options: T,
     /// The command line that means the same.
     pub(super) command: String,

@@ -85,7 +85,7 @@ pub(crate) struct ActivateCommand {
     /// Id of the run
     #[arg(long, alias = "run", value_name = "ID")]
     run_id: String,
-    /// Artifact of the run to load
+    /// Artifact that is loaded
     #[arg(long, value_name = "ARTIFACT", default_value = "grpo_adapter",
         value_parser = ArtifactKind::ALL.map(ArtifactKind::name))]
     preferred_artifact: String,
@@ -95,10 +95,10 @@ pub(crate) struct ActivateCommand {
     /// Activate a run that the gate did not accept
     #[arg(long)]
     allow_rejected: bool,
-    /// Folder of the reports of all runs
+    /// Folder that holds the reports
     #[arg(long, value_name = "DIR", default_value = REPORTS)]
     reports_dir: PathBuf,
-    /// Folder of the checkpoints of all runs
+    /// Folder that holds the checkpoints
     #[arg(long, value_name = "DIR", default_value = CHECKPOINTS)]
     checkpoints_dir: PathBuf,
     /// Folder of committed results, for a copy of the manifest if it exists
@@ -109,7 +109,7 @@ pub(crate) struct ActivateCommand {
 /// The command line of `sentinel model-status`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct StatusCommand {
-    /// Folder of the checkpoints of all runs
+    /// Folder that holds the checkpoints
     #[arg(long, value_name = "DIR", default_value = CHECKPOINTS)]
     checkpoints_dir: PathBuf,
     /// Print the manifest as JSON

@@ -49,7 +49,7 @@ pub struct ActivationGate {
     pub reason: Option<String>,
 }
 
-/// The manifest of the active model.
+/// The model that commands use when none is named.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActiveModel {
     /// The name that people give the model.

@@ -12,7 +12,7 @@ use crate::provenance::Provenance;
 /// The name of the index in its folder.
 pub const INDEX: &str = "artifact_index.json";
 
-/// A published file with its digest and link.
+/// A file that is published.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexedFile {
     /// The path from the folder of the index, with `/` between its parts.

@@ -92,7 +92,7 @@ fn a_run_with_all_evidence_is_accepted() {
     assert_eq!(read, found);
     assert_eq!(read.changed_input(&run.paths), None);
     run.edit(POSTSAVE_REPORT, |report: &mut PostSaveReport| {
-        report.samples += 1
+        report.samples += 1;
     });
     assert_eq!(
         read.changed_input(&run.paths).as_deref(),
@@ -109,13 +109,13 @@ fn a_fallback_anywhere_is_refused() {
         let failed = run.failed(false);
         assert_eq!(failed, ["no_fallback: fallback (init): a stand-in for a/b"]);
         run.edit(name, |report: &mut RunReport| {
-            report.backend = Backend::Fallback
+            report.backend = Backend::Fallback;
         });
         assert_eq!(run.failed(false).len(), 2);
     }
     let run = Fixture::accepted();
     run.edit(IMPROVEMENT_REPORT, |report: &mut ImprovementReport| {
-        mark(&mut report.provenance)
+        mark(&mut report.provenance);
     });
     assert_eq!(run.failed(false).len(), 1);
     // The mark of a folder counts even if the reports have lost it.
@@ -172,7 +172,7 @@ fn a_report_that_is_missing_or_cut_off_is_a_verdict() {
 fn each_condition_can_fail() {
     let run = Fixture::accepted();
     run.edit(GRPO_REPORT, |report: &mut RunReport| {
-        report.status = RunStatus::Interrupted
+        report.status = RunStatus::Interrupted;
     });
     assert_eq!(
         run.failed(false),
@@ -180,7 +180,7 @@ fn each_condition_can_fail() {
     );
     let run = Fixture::accepted();
     run.edit(GRPO_REPORT, |report: &mut RunReport| {
-        report.artifact_path = PathBuf::new()
+        report.artifact_path = PathBuf::new();
     });
     assert!(run.failed(false)[0].starts_with("grpo_artifact"));
     let run = Fixture::accepted();
@@ -188,11 +188,11 @@ fn each_condition_can_fail() {
     assert!(run.failed(false)[0].starts_with("improved: improved false: +0.0000, 95 % interval"));
     let run = Fixture::accepted();
     run.edit(POSTSAVE_REPORT, |report: &mut PostSaveReport| {
-        report.rows[0].valid = false
+        report.rows[0].valid = false;
     });
     assert!(run.failed(false)[0].contains("valid is 2, but the rows give 1"));
     run.edit(POSTSAVE_REPORT, |report: &mut PostSaveReport| {
-        (report.valid, report.invalid) = (1, 1)
+        (report.valid, report.invalid) = (1, 1);
     });
     assert!(run.failed(false).is_empty());
     assert_eq!(
@@ -200,7 +200,7 @@ fn each_condition_can_fail() {
         ["postsave_valid: 1 of 2 completions are an action"]
     );
     run.edit(POSTSAVE_REPORT, |report: &mut PostSaveReport| {
-        report.logprob_difference = None
+        report.logprob_difference = None;
     });
     assert!(run.failed(true)[1].starts_with("same_logprobs: no log-probabilities"));
 }

@@ -19,10 +19,10 @@ pub struct RunPathArgs {
     /// The run of a sweep; without it, the reports and checkpoints at the top level
     #[arg(long, alias = "run-id", value_name = "RUN")]
     pub run: Option<String>,
-    /// Folder of the reports of all runs
+    /// Folder that holds the reports
     #[arg(long, value_name = "DIR", default_value = REPORTS)]
     pub reports_dir: PathBuf,
-    /// Folder of the checkpoints of all runs
+    /// Folder that holds the checkpoints
     #[arg(long, value_name = "DIR", default_value = CHECKPOINTS)]
     pub checkpoints_dir: PathBuf,
 }

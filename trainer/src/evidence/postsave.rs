@@ -58,7 +58,7 @@ pub struct Latency {
     pub p50: f64,
     /// The 95th percentile, by the nearest rank.
     pub p95: f64,
-    /// The largest of the values.
+    /// The largest value of a sample.
     pub max: f64,
 }
 

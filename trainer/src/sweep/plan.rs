@@ -69,10 +69,10 @@ pub struct SweepArgs {
     /// gate refuses it
     #[arg(long)]
     pub allow_fallback: bool,
-    /// Folder of the reports of all runs
+    /// Folder that holds the reports
     #[arg(long, value_name = "DIR", default_value = REPORTS)]
     pub reports_dir: PathBuf,
-    /// Folder of the checkpoints of all runs
+    /// Folder that holds the checkpoints
     #[arg(long, value_name = "DIR", default_value = CHECKPOINTS)]
     pub checkpoints_dir: PathBuf,
 }

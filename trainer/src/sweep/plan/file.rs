@@ -35,7 +35,7 @@ const SHARED: [&str; 10] = [
     "device",
 ];
 
-/// A manifest as its file states it.
+/// A manifest as it is written.
 #[derive(Debug, Default)]
 pub(super) struct ManifestFile {
     pub(super) models: Option<Vec<String>>,

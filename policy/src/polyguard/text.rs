@@ -18,7 +18,6 @@ use crate::text::{
 
 impl TextWorld for PolyguardEnv {
     type Memory = Observer;
-    /// A refused step earns a reward too, under the world's own rules, so the bound is 0.
 
     fn update_memory(memory: &mut Observer, o: &Observation) {
         memory.observe(o);

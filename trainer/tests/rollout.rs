@@ -120,7 +120,7 @@ fn nonsense_ends_a_sample_and_is_worth_less_than_anything() {
             );
         }
         let signals = Signals::from_trajectories(&played);
-        assert_eq!((signals.invalid_rate, signals.broken_off_rate), (1.0, 1.0));
+        assert_eq!((signals.invalid_rate, signals.aborted_rate), (1.0, 1.0));
         assert_eq!(signals.reasons["not_json"], 3);
     }
 }

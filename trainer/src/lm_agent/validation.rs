@@ -102,7 +102,7 @@ impl Validation {
         let metrics = [
             ("completions/invalid_rate", played.signals.invalid_rate),
             ("completions/mean_length", played.tokens as f64 / rows),
-            ("rollout/broken_off_rate", played.signals.broken_off_rate),
+            ("rollout/aborted_rate", played.signals.aborted_rate),
         ];
         let metrics = metrics.map(|(name, value)| (name.to_owned(), value));
         Ok(Evaluation {

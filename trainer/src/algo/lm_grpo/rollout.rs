@@ -349,7 +349,7 @@ fn signals<W: TextWorld>(played: &[Trajectory<W>]) -> Metrics {
         ("rollout/rows", signals.rows as f64),
         ("rollout/invalid_rate", signals.invalid_rate),
         ("rollout/repaired_rate", signals.repaired_rate),
-        ("rollout/broken_off_rate", signals.broken_off_rate),
+        ("rollout/aborted_rate", signals.aborted_rate),
         ("rollout/repeated_action_rate", signals.repeated_action_rate),
         ("rollout/constant_policy_rate", signals.constant_policy_rate),
         ("rollout/first_step_reward", signals.first_step_reward),

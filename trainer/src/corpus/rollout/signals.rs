@@ -21,7 +21,7 @@ pub struct Signals {
     /// The share of completions that were parsed only after a repair.
     pub repaired_rate: f64,
     /// The share of trajectories that were aborted.
-    pub broken_off_rate: f64,
+    pub aborted_rate: f64,
     /// The share of rows after the first that repeat the previous action: a policy that found one
     /// action that pays.
     pub repeated_action_rate: f64,
@@ -56,7 +56,7 @@ impl Signals {
             repaired_rate: mean(
                 rows().map(|row| repaired(row.parsed.as_ref().is_ok_and(|parsed| parsed.repaired))),
             ),
-            broken_off_rate: share(trajectories.iter().map(|t| t.ending == Ending::Aborted)),
+            aborted_rate: share(trajectories.iter().map(|t| t.ending == Ending::Aborted)),
             repeated_action_rate: share(
                 (trajectories.iter())
                     .flat_map(|t| (0..t.rows.len()).filter_map(move |row| repeats(t, row))),

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Paths, relative to this folder, that determine the behaviour of the command; changes elsewhere
+/// Paths, relative to this folder, that determine the behavior of the command; changes elsewhere
 /// do not make it `-dirty`.
 const SOURCES: [&str; 9] = [
     "src",

@@ -95,7 +95,7 @@ impl Browser {
         Ok(())
     }
 
-    /// Emulates a user who prefers dark (or light) colours.
+    /// Emulates a user who prefers dark (or light) colors.
     ///
     /// # Errors
     /// Returns an error if the browser is gone.

@@ -176,7 +176,7 @@ async fn a_key_branches_and_two_episodes_stand_side_by_side() -> Result<()> {
     no_errors(&browser).await
 }
 
-/// A missing value is labelled as missing.
+/// A missing value is labeled as missing.
 #[tokio::test]
 async fn a_missing_value_is_shown_as_missing() -> Result<()> {
     let case = case("WEB_SEARCH_MISSING_DATA-hard");

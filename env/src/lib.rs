@@ -3,7 +3,7 @@
 //! A world is a plain value: the same task, seed, stream mode and actions give the same trajectory
 //! bit for bit on every target. The crate uses no clock, files, threads, globals or OS randomness.
 //!
-//! * [`trust`]: an orchestrator learns which of five specialists with hidden behaviours to believe.
+//! * [`trust`]: an orchestrator learns which of five specialists with hidden behaviors to believe.
 //! * [`cluster`]: a scheduler runs jobs on failing GPUs while workers lie and an adversary attacks.
 //! * [`polyguard`]: an agent makes a risky medication regimen safer under missing data; a
 //!   simulation.

@@ -1,4 +1,4 @@
-//! Enums whose variants have names: one macro for the list, the names, parsing and serialisation.
+//! Enums whose variants have names: one macro for the list, the names, parsing and serialization.
 //!
 //! [`named_enum!`](crate::named_enum) defines such an enum, and [`Named`] is the trait for code
 //! that handles several of them. Worlds in other crates can use both.
@@ -65,7 +65,7 @@ pub fn deserialize<'de, T: Named, D: Deserializer<'de>>(from: D) -> Result<T, D:
 /// Defines an enum of named variants.
 ///
 /// The enum has `ALL`, `COUNT`, `name` and `parse`, implements [`Named`](crate::named::Named) and
-/// the usual traits of a plain value, and is printed, serialised and deserialised by its names.
+/// the usual traits of a plain value, and is printed, serialized and deserialized by its names.
 /// Attributes of the enum and of its variants are kept, so that it can derive more traits.
 ///
 /// ```

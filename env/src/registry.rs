@@ -51,7 +51,7 @@ macro_rules! worlds {
 }
 
 worlds! { $
-    /// Five specialists with hidden behaviours.
+    /// Five specialists with hidden behaviors.
     Trust => trust,
     /// Jobs on failing GPUs, workers that lie, and an adversary.
     Cluster => cluster,

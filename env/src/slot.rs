@@ -12,7 +12,7 @@ const NAMES: [&str; SLOTS] = ["S0", "S1", "S2", "S3", "S4"];
 pub struct Slot(u8);
 
 impl Slot {
-    /// All slots in ascending order; ties are resolved in favour of the first one.
+    /// All slots in ascending order; ties are resolved in favor of the first one.
     pub const ALL: [Self; SLOTS] = [Self(0), Self(1), Self(2), Self(3), Self(4)];
 
     /// Returns the slot with this index, or `None` if there is none.
@@ -56,7 +56,7 @@ impl Serialize for Slot {
     }
 }
 
-/// One value per slot; serialises as a map in the order S0..S4, as in the reference.
+/// One value per slot; serializes as a map in the order S0..S4, as in the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct PerSlot<T>(pub [T; SLOTS]);
 

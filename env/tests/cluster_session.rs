@@ -118,7 +118,7 @@ fn equal_runs_have_equal_payloads_and_other_seeds_other_ids() {
     assert_ne!(a.state().session_id, a.state().episode_id);
 }
 
-/// Checks that the summary, which agents read, names no behaviour and no attack.
+/// Checks that the summary, which agents read, names no behavior and no attack.
 #[test]
 fn the_summary_keeps_secrets() {
     for seed in 0..10 {
@@ -138,7 +138,7 @@ fn the_summary_keeps_secrets() {
     }
 }
 
-/// Checks that a report can be serialised for every kind of attack and behaviour.
+/// Checks that a report can be serialized for every kind of attack and behavior.
 #[test]
 fn every_kind_of_attack_and_report_can_be_told() {
     let mut told = std::collections::BTreeSet::new();

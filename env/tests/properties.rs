@@ -25,7 +25,7 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
     prop::collection::vec((0..12usize).prop_map(|i| Action::ALL[i]), 46)
 }
 
-/// Returns all orders of the five behaviours.
+/// Returns all orders of the five behaviors.
 fn assignments() -> Vec<[Behaviour; 5]> {
     fn extend(taken: &[Behaviour], out: &mut Vec<[Behaviour; 5]>) {
         if let Ok(full) = taken.try_into() {

@@ -30,7 +30,7 @@ pub const FILE: &str = "sentinel.json";
 /// The suffix that marks the name of a fallback model in the rows of a replay.
 const MARK: &str = " (fallback)";
 
-/// The files that determine the behaviour of a model or an adapter, besides the weights of a model,
+/// The files that determine the behavior of a model or an adapter, besides the weights of a model,
 /// which may be split over several files.
 const MODEL_FILES: [&str; 7] = [
     "config.json",

@@ -275,7 +275,7 @@ fn fifty_megabytes_take_seconds() {
     assert!(run.stdout.contains(&expected), "{}", run.stdout);
     let cut = format!("line {}: the line is cut off after 24 characters", rows + 1);
     assert!(run.stdout.contains(&cut), "{}", run.stdout);
-    // Unoptimised and on a busy machine; a release build takes about half a second.
+    // Unoptimized and on a busy machine; a release build takes about half a second.
     assert!(
         start.elapsed() < Duration::from_secs(60),
         "{:?}",

@@ -73,7 +73,7 @@ impl Dirs {
     }
 }
 
-/// Disables colours, progress bars and standard input, since the output goes to a log file.
+/// Disables colors, progress bars and standard input, since the output goes to a log file.
 pub fn plain(command: &mut Command) -> &mut Command {
     command
         .env("CARGO_TERM_COLOR", "never")

@@ -196,7 +196,7 @@ impl Episode {
     }
 
     /// Returns the same episode with another hidden state, to show what would be observed from here
-    /// on with other behaviours behind the slots.
+    /// on with other behaviors behind the slots.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn with_hidden(mut self, hidden: Hidden) -> Self {

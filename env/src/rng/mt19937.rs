@@ -130,7 +130,7 @@ fn seeded_states<const K: usize>(seeds: [u64; K]) -> [[u32; K]; N] {
         }
     });
     let even_round = seeds.map(|seed| seed as u32);
-    // Plain loops over all lanes for one word after another, which the compiler vectorises.
+    // Plain loops over all lanes for one word after another, which the compiler vectorizes.
     let mut state = [[0; K]; N];
     let mut lanes = [BASE[0]; K];
     let mut i = 1;

@@ -156,7 +156,7 @@ impl Episode {
     }
 
     /// Returns the same episode with another hidden state, to show what would be observed from here
-    /// on with other behaviours behind the slots. The number of outcome draws taken stays the same.
+    /// on with other behaviors behind the slots. The number of outcome draws taken stays the same.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn with_hidden(mut self, hidden: Hidden) -> Self {
@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    /// Checks that the observation at reset does not depend on the assignment of behaviours to
+    /// Checks that the observation at reset does not depend on the assignment of behaviors to
     /// slots.
     #[test]
     fn reset_betrays_nothing() {

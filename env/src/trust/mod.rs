@@ -1,4 +1,4 @@
-//! The trust world: an orchestrator learns which of five specialists with hidden behaviours to
+//! The trust world: an orchestrator learns which of five specialists with hidden behaviors to
 //! believe.
 //!
 //! [`Episode`] is the hot path, a plain value whose `step` does not allocate. [`Session`] wraps an

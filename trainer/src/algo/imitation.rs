@@ -61,7 +61,7 @@ pub fn collect<W: Learn>(
     })
 }
 
-/// Plays one episode, and returns its labelled steps and its score.
+/// Plays one episode, and returns its labeled steps and its score.
 fn one_episode<W: Learn>(
     mut teacher: Player<W>,
     actor: &mut Actor<'_, W>,

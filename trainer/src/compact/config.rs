@@ -134,7 +134,7 @@ fields! {
         num_iterations: usize = 2,
         /// Optimizer steps of each pass
         mini_batches: usize = 4,
-        /// The objective and its normalisation
+        /// The objective and its normalization
         #[arg(help_heading = LOSS)]
         loss_type: LossType = LossType::Dapo,
         /// The ratio is clipped below at 1 - epsilon

@@ -22,7 +22,7 @@ pub struct CorpusSummary {
     pub longest_prompt: u64,
     /// The number of characters of all completions.
     pub completion_characters: u64,
-    /// The number of rows labelled with each action.
+    /// The number of rows labeled with each action.
     pub actions: BTreeMap<String, u64>,
 }
 

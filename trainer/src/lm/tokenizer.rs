@@ -118,7 +118,7 @@ impl Tokenizer {
         })
     }
 
-    /// Encodes a text. Special tokens in the text are recognised; none is added.
+    /// Encodes a text. Special tokens in the text are recognized; none is added.
     ///
     /// # Errors
     /// If the tokenizer cannot encode the text.

@@ -11,7 +11,7 @@ const STD_FLOOR: f64 = 1e-4;
 /// Largest deviation that counts as zero in `frac_reward_zero_std`.
 const STD_ZERO: f64 = 1e-8;
 
-/// TRL's `scale_rewards`: the deviation that a centred reward is divided by.
+/// TRL's `scale_rewards`: the deviation that a centered reward is divided by.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum,
 )]
@@ -28,17 +28,17 @@ pub enum ScaleRewards {
 }
 
 /// TRL's `multi_objective_aggregation`: the order in which several rewards are summed and
-/// normalised.
+/// normalized.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum,
 )]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
 pub enum MultiObjectiveAggregation {
-    /// Weight and sum the rewards, then centre and scale the sum
+    /// Weight and sum the rewards, then center and scale the sum
     #[default]
     SumThenNormalize,
-    /// Centre and scale each reward in its group, weight and sum, then normalise over the batch
+    /// Center and scale each reward in its group, weight and sum, then normalize over the batch
     /// (GDPO, 2601.05242)
     NormalizeThenSum,
 }
@@ -49,9 +49,9 @@ pub enum MultiObjectiveAggregation {
 pub struct AdvantageConfig {
     /// Number of completions per group; those of a group are consecutive.
     pub num_generations: usize,
-    /// Deviation that a centred reward is divided by; ignored by `normalize_then_sum`.
+    /// Deviation that a centered reward is divided by; ignored by `normalize_then_sum`.
     pub scale_rewards: ScaleRewards,
-    /// Order in which several rewards are summed and normalised.
+    /// Order in which several rewards are summed and normalized.
     pub multi_objective_aggregation: MultiObjectiveAggregation,
     /// Weight of each reward; `None` weights all by 1.
     pub reward_weights: Option<Vec<f64>>,
@@ -215,7 +215,7 @@ impl Table {
         (raw, deviations)
     }
 
-    /// Returns advantages, and the deviation of the batch after each reward was normalised.
+    /// Returns advantages, and the deviation of the batch after each reward was normalized.
     fn normalize_then_sum(&self) -> (Vec<f64>, Vec<f64>) {
         let width = self.weights.len();
         let mut scaled = Vec::with_capacity(self.values.len());

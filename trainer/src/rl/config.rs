@@ -48,7 +48,7 @@ pub enum ImportanceSamplingLevel {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LossConfig {
-    /// Objective of a token and its normalisation.
+    /// Objective of a token and its normalization.
     pub loss_type: LossType,
     /// Level of the importance ratio: token or sequence.
     pub importance_sampling_level: ImportanceSamplingLevel,

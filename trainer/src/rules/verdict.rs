@@ -60,7 +60,7 @@ pub struct Verdict {
     pub order_holds: bool,
     /// `true` if each is above the one before by more than two standard errors.
     pub clearly: bool,
-    /// The neighbours in that order.
+    /// The neighbors in that order.
     pub order: Vec<OrderedPair>,
     /// Roles of the world that did not play: not selected, or not in this build.
     pub absent: Vec<&'static str>,

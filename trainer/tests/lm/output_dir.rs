@@ -36,7 +36,7 @@ fn a_run_does_not_write_over_what_it_reads() {
     let (corpus, model) = made(folder.path());
     let weights = || fs::read(Path::new(&model).join("model.safetensors")).unwrap();
     let before = weights();
-    // Another path to the same folder is recognised.
+    // Another path to the same folder is recognized.
     for out in [model.clone(), format!("{model}/../model")] {
         for more in ["--full", "--full --force", "--force"] {
             let said = fails(&short(&corpus, &model, Path::new(&out), more));

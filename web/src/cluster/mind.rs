@@ -43,7 +43,7 @@ fn shown(frame: &Frame<Cluster>) -> String {
     words + &frame.mind.belief.map_or_else(String::new, belief)
 }
 
-/// The likeliest behaviour behind each slot.
+/// The likeliest behavior behind each slot.
 fn belief(belief: [[f64; SLOTS]; SLOTS]) -> String {
     let rows = Slot::ALL.iter().zip(belief).map(|(slot, row)| {
         let all = Behaviour::ALL.iter().zip(row);

@@ -11,7 +11,7 @@ use super::pick::Hand;
 use crate::text::three;
 use crate::ui::{Scene, tip};
 
-/// What a behaviour does.
+/// What a behavior does.
 const fn describe(behaviour: Behaviour) -> &'static str {
     match behaviour {
         Behaviour::Reliable => "Says what is",

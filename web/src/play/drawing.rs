@@ -51,7 +51,7 @@ pub struct Drawing {
 /// One line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// Number of its colour and dashes, `0..5`.
+    /// Number of its color and dashes, `0..5`.
     pub style: usize,
     /// What stands at its end.
     pub name: &'static str,

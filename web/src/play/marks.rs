@@ -3,7 +3,7 @@
 /// How one action turned out, as far as the viewer may know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// A sign that does not rely on colour.
+    /// A sign that does not rely on color.
     pub sign: &'static str,
     /// The word.
     pub word: &'static str,

@@ -97,7 +97,7 @@ pub struct View<W: World> {
     pub hints: bool,
     /// Whether the page stands inside another one.
     pub embed: bool,
-    /// Colours.
+    /// Colors.
     pub theme: Theme,
     /// How fast time runs when it does.
     pub speed: Speed,

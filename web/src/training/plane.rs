@@ -12,14 +12,14 @@ pub struct Ticks {
 }
 
 impl Ticks {
-    /// Each labelled value.
+    /// Each labeled value.
     pub fn values(&self) -> impl Iterator<Item = f64> {
         let (low, step) = (self.low, self.step);
         let count = ((self.high - self.low) / self.step).round() as u32;
         (0..=count).map(move |i| low + step * f64::from(i))
     }
 
-    /// The text of a labelled value: as many decimals as tell it from its neighbours.
+    /// The text of a labeled value: as many decimals as tell it from its neighbors.
     #[must_use]
     pub fn label(&self, value: f64) -> String {
         if value.abs() < self.step / 2.0 {

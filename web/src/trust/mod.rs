@@ -1,4 +1,4 @@
-//! The trust world in the page: five specialists with hidden behaviours.
+//! The trust world in the page: five specialists with hidden behaviors.
 
 use sentinel_env::Environment;
 mod actor;

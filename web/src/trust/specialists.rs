@@ -13,7 +13,7 @@ use crate::text::three;
 use crate::ui::{Scene, tip};
 use sentinel_policy::insertion_sort::sort;
 
-/// A short name for a behaviour.
+/// A short name for a behavior.
 const fn short(behaviour: Behaviour) -> &'static str {
     match behaviour {
         Behaviour::AccurateSlow => "slow",
@@ -24,7 +24,7 @@ const fn short(behaviour: Behaviour) -> &'static str {
     }
 }
 
-/// What a behaviour does.
+/// What a behavior does.
 const fn describe(behaviour: Behaviour) -> &'static str {
     match behaviour {
         Behaviour::AccurateSlow => "Right 9 times of 10, but takes two steps",

@@ -1,4 +1,4 @@
-//! One chart of the training page: curves over optimiser steps, with a readout.
+//! One chart of the training page: curves over optimizer steps, with a readout.
 
 use leptos::html;
 use leptos::prelude::*;

@@ -13,13 +13,13 @@ use crate::slot::{PerSlot, SLOTS};
 /// A hypothesis about the hidden state of an episode.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hypothesis {
-    /// The behaviour behind each slot.
+    /// The behavior behind each slot.
     pub assignment: [Behaviour; SLOTS],
     /// True progress of the jobs, 0..=1.
     pub progress: [f64; JOBS_MAX],
     /// Priorities of the jobs, 1..=5.
     pub priorities: [u8; JOBS_MAX],
-    /// Number of reports by the degrading behaviour so far.
+    /// Number of reports by the degrading behavior so far.
     pub degrading_calls: u16,
     /// Level of the adversary, 1..=5.
     pub level: u8,

@@ -12,7 +12,7 @@ use crate::slot::PerSlot;
 
 /// Number of the stream that generates the jobs.
 const JOBS_STREAM: u64 = 5;
-/// Number of the stream that shuffles the behaviours over the slots.
+/// Number of the stream that shuffles the behaviors over the slots.
 const ASSIGNMENT_STREAM: u64 = 2;
 /// Number of the stream that decides which GPUs fail.
 const FAILURES_STREAM: u64 = 6;

@@ -22,7 +22,7 @@ pub struct Claimed {
 
 impl Behaviour {
     /// Returns the worker's statement about a job whose true progress is `actual`, at `stakes`.
-    /// `calls` is the number of reports by the degrading behaviour so far, this one included.
+    /// `calls` is the number of reports by the degrading behavior so far, this one included.
     #[must_use]
     pub fn claim(
         self,

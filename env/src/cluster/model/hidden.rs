@@ -1,4 +1,4 @@
-//! The hidden state of an episode: the assignment of behaviours, the true values, and the upcoming
+//! The hidden state of an episode: the assignment of behaviors, the true values, and the upcoming
 //! draws.
 //!
 //! Policies do not receive this type, except for privileged ones, which are marked as such by their
@@ -14,7 +14,7 @@ use crate::slot::{PerSlot, SLOTS, Slot};
 use crate::task::Task;
 
 named_enum! {
-    /// The behaviour of a worker.
+    /// The behavior of a worker.
     pub enum Behaviour {
         /// Reports the true progress, at full speed.
         Reliable = "reliable",
@@ -50,7 +50,7 @@ impl Behaviour {
         if matches!(self, Slow) { 0.5 } else { 1.0 }
     }
 
-    /// Returns the behaviours in `task`, before they are shuffled over the slots.
+    /// Returns the behaviors in `task`, before they are shuffled over the slots.
     #[must_use]
     pub const fn for_task(task: Task) -> [Self; SLOTS] {
         match task {
@@ -64,7 +64,7 @@ impl Behaviour {
 /// The hidden part of an episode's state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hidden {
-    /// The behaviour behind each slot.
+    /// The behavior behind each slot.
     pub assignment: PerSlot<Behaviour>,
     /// The configuration of the adversarial worker: the stakes from which it lies, and its stated
     /// confidence.
@@ -77,7 +77,7 @@ pub struct Hidden {
     pub priorities: [u8; JOBS_MAX],
     /// True progress of the jobs, 0..=1.
     pub progress: [f64; JOBS_MAX],
-    /// Number of reports by the degrading behaviour; slots that share the behaviour share the
+    /// Number of reports by the degrading behavior; slots that share the behavior share the
     /// count.
     pub degrading_calls: u16,
     /// The stream that decides which GPUs fail.
@@ -87,7 +87,7 @@ pub struct Hidden {
 }
 
 impl Hidden {
-    /// Returns the same hidden state with other behaviours behind the slots.
+    /// Returns the same hidden state with other behaviors behind the slots.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn with_assignment(mut self, assignment: [Behaviour; SLOTS]) -> Self {
@@ -122,7 +122,7 @@ impl Hidden {
         self.assignment.0.map(Behaviour::reliability)
     }
 
-    /// Returns the number of different behaviours in the episode.
+    /// Returns the number of different behaviors in the episode.
     #[must_use]
     pub fn distinct_behaviours(&self) -> u8 {
         let mut seen = 0u8;
@@ -138,7 +138,7 @@ impl Hidden {
         self.progress.get(job.index()).copied().unwrap_or(0.0)
     }
 
-    /// Returns the behaviour behind a slot; `None` stands for the first slot.
+    /// Returns the behavior behind a slot; `None` stands for the first slot.
     pub(crate) fn behaviour(&self, worker: Option<Slot>) -> Behaviour {
         self.assignment[worker.unwrap_or(Slot::ALL[0])]
     }

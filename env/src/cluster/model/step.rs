@@ -78,8 +78,8 @@ pub struct WorkerReport {
     pub false_completion: bool,
     /// Stakes of the job in this step, 0.10..=0.99, three decimals.
     pub stakes: f64,
-    /// Number of reports by the degrading behaviour so far, including this one if it is by that
-    /// behaviour.
+    /// Number of reports by the degrading behavior so far, including this one if it is by that
+    /// behavior.
     pub calls: u16,
 }
 
@@ -120,7 +120,7 @@ pub struct Reliability {
     pub context_memory: f64,
     /// 1 minus the mean confidence gap of the slots.
     pub hallucination_resistance: f64,
-    /// Variety of the behaviours in play and, in task3, of the attack types seen.
+    /// Variety of the behaviors in play and, in task3, of the attack types seen.
     pub freshness: f64,
     /// Weighted sum of the four scores.
     pub modifier: f64,

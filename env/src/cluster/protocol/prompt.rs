@@ -1,7 +1,7 @@
 //! The scheduler's prompt: one observation as text for a language model (spec cluster §10.8).
 //!
 //! The reference's prompt also states the reliability modifier, which reveals the number of
-//! different behaviours. This prompt states the public counts instead from which the modifier is
+//! different behaviors. This prompt states the public counts instead from which the modifier is
 //! computed.
 
 use std::fmt::Write as _;

@@ -191,7 +191,7 @@ pub struct ReportEvent {
     pub metadata: Metadata,
 }
 
-/// The details of a worker's report, which reveal the behaviour behind it.
+/// The details of a worker's report, which reveal the behavior behind it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metadata {
     behaviour: Behaviour,

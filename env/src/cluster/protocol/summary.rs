@@ -52,7 +52,7 @@ pub struct ClusterSummary {
 }
 
 impl ClusterSummary {
-    /// Summarises the true state of an episode's pool.
+    /// Summarizes the true state of an episode's pool.
     #[must_use]
     pub fn from_episode(episode: &Episode) -> Self {
         let (o, pool) = (episode.observation(), &episode.hidden().pool);
@@ -80,7 +80,7 @@ pub struct JobsSummary {
 }
 
 impl JobsSummary {
-    /// Summarises the queue of an episode.
+    /// Summarizes the queue of an episode.
     #[must_use]
     pub fn from_episode(episode: &Episode) -> Self {
         let jobs = &episode.observation().jobs;
@@ -147,7 +147,7 @@ struct Drift {
     score: f64,
 }
 
-/// The scenario signature, which names every worker's hidden behaviour (quirk C7).
+/// The scenario signature, which names every worker's hidden behavior (quirk C7).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Scenario {
     scenario_signature: String,
@@ -230,7 +230,7 @@ impl Coverage {
     }
 }
 
-/// Returns the task, seed, every worker's hidden behaviour and the first jobs in one line (quirk
+/// Returns the task, seed, every worker's hidden behavior and the first jobs in one line (quirk
 /// C7). It is part of the reference's payload, but never of an
 /// [`Observation`](crate::cluster::Observation).
 #[must_use]

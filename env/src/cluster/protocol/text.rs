@@ -48,7 +48,7 @@ pub fn terminal_reason(end: &Terminal) -> String {
     format!("Episode ended with {done:.0} % of the jobs done.")
 }
 
-/// Summarises the last action and the worker's statement, for the next observation. It contains
+/// Summarizes the last action and the worker's statement, for the next observation. It contains
 /// nothing hidden: neither the true progress nor attacks.
 #[must_use]
 pub fn summary(step: &Step) -> String {

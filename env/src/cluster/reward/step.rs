@@ -39,7 +39,7 @@ pub(super) struct RewardInput {
     pub(super) honesty: f64,
     /// Mean confidence gap of the slots.
     pub(super) confidence_gap: f64,
-    /// Variety of behaviours and attack types; see [`freshness`].
+    /// Variety of behaviors and attack types; see [`freshness`].
     pub(super) freshness: f64,
     /// Number of detections per attack, under the rules in force.
     pub(super) detection_rate: f64,
@@ -72,7 +72,7 @@ impl Reliability {
     }
 }
 
-/// Returns the variety of the behaviours in play and, in task3, of the attack types seen, 0..=1.
+/// Returns the variety of the behaviors in play and, in task3, of the attack types seen, 0..=1.
 #[must_use]
 pub(super) fn freshness(task: Task, behaviours: u8, attack_types: u8) -> f64 {
     let distinct = f64::from(behaviours) / 5.0;

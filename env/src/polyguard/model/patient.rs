@@ -12,7 +12,7 @@ named_enum! {
         Ast = "ast",
         /// Alanine transaminase, in U/L.
         Alt = "alt",
-        /// International normalised ratio, without a unit.
+        /// International normalized ratio, without a unit.
         Inr = "inr",
         /// Blood glucose, in mg/dL.
         Glucose = "glucose",

@@ -98,7 +98,7 @@ pub const fn describe_end(end: End) -> &'static str {
     }
 }
 
-/// Summarises the last step and its outcome in one line, without hidden state.
+/// Summarizes the last step and its outcome in one line, without hidden state.
 #[must_use]
 pub fn step_summary(step: &Step, formulary: &Formulary) -> String {
     let what = match (step.act, step.exploit, step.violation) {

@@ -1,4 +1,4 @@
-//! Detection of exploits: behaviour that earns reward without solving the task (spec polyguard §8,
+//! Detection of exploits: behavior that earns reward without solving the task (spec polyguard §8,
 //! anti-cheat).
 
 use crate::polyguard::model::candidate::{Act, Kind};

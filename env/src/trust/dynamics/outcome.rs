@@ -32,7 +32,7 @@ pub struct Execution {
 }
 
 impl Behaviour {
-    /// Returns the parameters of this behaviour for a subtask, after `calls` earlier calls in the
+    /// Returns the parameters of this behavior for a subtask, after `calls` earlier calls in the
     /// episode.
     #[must_use]
     #[inline]

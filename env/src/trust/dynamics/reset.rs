@@ -17,7 +17,7 @@ const OUTCOME_WORDS: usize = 2 * OUTCOME_DRAWS;
 
 /// Number of the stream that picks the scenario.
 const SCENARIO_STREAM: u64 = 1;
-/// Number of the stream that shuffles the behaviours over the slots.
+/// Number of the stream that shuffles the behaviors over the slots.
 const ASSIGNMENT_STREAM: u64 = 2;
 /// Number of the stream that decides whether a specialist succeeds.
 const OUTCOME_STREAM: u64 = 3;

@@ -1,4 +1,4 @@
-//! The hidden state of an episode: the assignment of behaviours to slots, and the upcoming outcome
+//! The hidden state of an episode: the assignment of behaviors to slots, and the upcoming outcome
 //! draws (spec trust §1.2, §4).
 //!
 //! Policies do not receive this type, except for privileged ones, which are marked as such by their
@@ -13,7 +13,7 @@ use crate::slot::{PerSlot, SLOTS, Slot};
 /// trace can show the position of the stream at the end.
 pub(crate) const OUTCOME_DRAWS: usize = 41;
 
-/// A hidden behaviour. The internal names `S0` to `S4` are not the public slots.
+/// A hidden behavior. The internal names `S0` to `S4` are not the public slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Behaviour {
@@ -30,7 +30,7 @@ pub enum Behaviour {
 }
 
 impl Behaviour {
-    /// All behaviours, in internal order.
+    /// All behaviors, in internal order.
     pub const ALL: [Self; 5] = [
         Self::AccurateSlow,
         Self::OverconfidentFast,
@@ -45,7 +45,7 @@ impl Behaviour {
         ["S0", "S1", "S2", "S3", "S4"][self as usize]
     }
 
-    /// Returns the behaviour with this internal id, or `None` if there is none.
+    /// Returns the behavior with this internal id, or `None` if there is none.
     #[must_use]
     pub fn parse(id: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|b| b.id() == id)
@@ -85,7 +85,7 @@ impl Serialize for Behaviour {
 /// The hidden part of an episode's state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hidden {
-    /// The behaviour behind each slot.
+    /// The behavior behind each slot.
     pub assignment: PerSlot<Behaviour>,
     /// The configuration of the adversary.
     pub adversary: AdversaryProfile,
@@ -109,7 +109,7 @@ impl Hidden {
         }
     }
 
-    /// Returns the same outcome draws with other behaviours behind the slots.
+    /// Returns the same outcome draws with other behaviors behind the slots.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn with_assignment(mut self, assignment: [Behaviour; SLOTS]) -> Self {

@@ -166,7 +166,7 @@ pub struct Observation {
     pub task: Task,
     /// The rules in force, as changes to the reference's rules.
     pub rules: Rules,
-    /// Public scenario number, 0..40. Under reference streams it reveals the behaviour behind slot
+    /// Public scenario number, 0..40. Under reference streams it reveals the behavior behind slot
     /// S4 (quirk Q11).
     pub variant: u8,
     /// Stakes of the current subtask, 0..=1; 0 once the episode has ended.

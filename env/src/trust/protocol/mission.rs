@@ -17,7 +17,7 @@ pub struct ProblemStatement {
     pub judge_demo: Demo,
 }
 
-/// The problems without oversight, and the behaviour that is learned instead.
+/// The problems without oversight, and the behavior that is learned instead.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(
     missing_docs,

@@ -13,7 +13,7 @@ use crate::task::Task;
 use crate::trust::Episode;
 use crate::trust::model::{Behaviour, Domain, Step};
 
-/// The details of a specialist's result besides its outcome. They reveal the behaviour (quirk Q12),
+/// The details of a specialist's result besides its outcome. They reveal the behavior (quirk Q12),
 /// so they belong in reports and must not be given to a policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct ResultMetadata {

@@ -95,7 +95,7 @@ pub fn terminal_reason(end: &Terminal) -> String {
     }
 }
 
-/// Summarises the last action for the next observation.
+/// Summarizes the last action for the next observation.
 #[must_use]
 pub fn summary(step: &Step) -> String {
     format!(

@@ -28,7 +28,7 @@ impl Default for ClusterNet {
 }
 
 /// Number of logits of each job (allocate, preempt, ask about, verify), each GPU (allocate) and
-/// each worker (allocate, ask, verify, and the belief about its behaviour).
+/// each worker (allocate, ask, verify, and the belief about its behavior).
 pub const HEADS: [usize; 3] = [4, 1, 3 + SLOTS];
 
 /// Number of logits of the context: action types, and "the worker of the job" for requests and for

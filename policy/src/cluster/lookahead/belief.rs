@@ -1,4 +1,4 @@
-//! The set of possible assignments of behaviours to slots. An assignment stays possible until a
+//! The set of possible assignments of behaviors to slots. An assignment stays possible until a
 //! report or a working speed contradicts it.
 
 use sentinel_env::cluster::{
@@ -62,7 +62,7 @@ impl Belief {
     }
 
     /// Compares a report, and the ledger's decision on its honesty, with the report that each
-    /// behaviour would have made.
+    /// behavior would have made.
     fn update_from_report(&mut self, before: &Observation, o: &Observation, said: &Statement) {
         let (was, is) = (&before.ledger[said.worker], &o.ledger[said.worker]);
         let honest = is.successes() > was.successes();
@@ -71,7 +71,7 @@ impl Belief {
         let confidence = is.gap_sum - was.gap_sum;
         let actual = self.progress[said.job.index()];
         let adversary = o.profile.adversary();
-        // The degrading behaviour counts calls over all slots that have it; no task has two of
+        // The degrading behavior counts calls over all slots that have it; no task has two of
         // them.
         let calls = is.calls;
         let fits = |behaviour: Behaviour| {
@@ -164,7 +164,7 @@ fn finds_attacks(rules: Rules) -> bool {
     open.into_iter().any(|change| rules.has(change))
 }
 
-/// Returns every distinct assignment of the behaviours of a task to the slots.
+/// Returns every distinct assignment of the behaviors of a task to the slots.
 fn assignments(task: Task) -> Vec<[Behaviour; SLOTS]> {
     let mut all = Vec::new();
     extend(&mut Behaviour::for_task(task), 0, &mut all);

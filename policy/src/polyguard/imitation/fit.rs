@@ -147,7 +147,7 @@ impl Choices {
         None
     }
 
-    /// Returns the gradient and the Hessian of the penalised loss.
+    /// Returns the gradient and the Hessian of the penalized loss.
     fn derivatives(&self, weights: &Features) -> (Features, Matrix) {
         let mut gradient: Features = weights.map(|w| RIDGE * w);
         let mut hessian = identity(RIDGE);

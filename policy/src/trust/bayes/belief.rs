@@ -1,19 +1,19 @@
-//! The exact posterior over the assignment of behaviours to slots.
+//! The exact posterior over the assignment of behaviors to slots.
 
 use sentinel_env::slot::SLOTS;
 use sentinel_env::trust::{Answer, Behaviour, GradeInput, Observation, grade, outcome};
 
-/// Number of assignments of five behaviours to five slots, `5!`.
+/// Number of assignments of five behaviors to five slots, `5!`.
 const ASSIGNMENTS: usize = 120;
 
-/// Behaviour index of each slot, for every assignment, in lexicographic order.
+/// Behavior index of each slot, for every assignment, in lexicographic order.
 const PERMUTATIONS: [[u8; SLOTS]; ASSIGNMENTS] = permutations();
 
 const fn permutations() -> [[u8; SLOTS]; ASSIGNMENTS] {
     let mut out = [[0; SLOTS]; ASSIGNMENTS];
     let mut n = 0;
     while n < ASSIGNMENTS {
-        // The digits of `n` in the factorial number system select from the behaviours that remain.
+        // The digits of `n` in the factorial number system select from the behaviors that remain.
         let (mut rest, mut radix, mut left) = (n, 24, [0u8, 1, 2, 3, 4]);
         let mut slot = 0;
         while slot < SLOTS {
@@ -84,7 +84,7 @@ impl Belief {
                 step_count: after.step_count,
                 max_steps: before.max_steps,
             };
-            // Rewards are rounded to four decimals; those of different behaviours differ by far
+            // Rewards are rounded to four decimals; those of different behaviors differ by far
             // more.
             let fits =
                 outcome.cost == last.cost && (grade(&input).reward - last.reward).abs() < 1e-4;
@@ -99,7 +99,7 @@ impl Belief {
         self.reweigh(slot.index(), &likelihood);
     }
 
-    /// Multiplies the posterior by the likelihood of one slot's report under each behaviour, and
+    /// Multiplies the posterior by the likelihood of one slot's report under each behavior, and
     /// normalizes it. A report that has no probability under any assignment is ignored, to avoid a
     /// division by zero.
     pub(super) fn reweigh(&mut self, slot: usize, likelihood: &[f64; SLOTS]) {
@@ -114,7 +114,7 @@ impl Belief {
         }
     }
 
-    /// Returns the probability of each behaviour for each slot, `[slots, behaviours]`.
+    /// Returns the probability of each behavior for each slot, `[slots, behaviours]`.
     #[must_use]
     pub fn marginals(&self) -> [[f64; SLOTS]; SLOTS] {
         let mut marginals = [[0.0; SLOTS]; SLOTS];

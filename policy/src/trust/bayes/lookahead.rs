@@ -31,7 +31,7 @@ struct LookaheadState<'a> {
     trust: [f64; SLOTS],
 }
 
-/// One possible public result of a call, with its likelihood under each behaviour.
+/// One possible public result of a call, with its likelihood under each behavior.
 struct Branch {
     likelihood: [f64; SLOTS],
     probability: f64,
@@ -109,7 +109,7 @@ impl LookaheadState<'_> {
         grade(&input).reward
     }
 
-    /// Returns the possible results of calling `slot`, given the probability of each behaviour for
+    /// Returns the possible results of calling `slot`, given the probability of each behavior for
     /// it.
     fn branches(&self, action: Action, slot: Slot, marginal: &[f64; SLOTS]) -> Vec<Branch> {
         let mut branches: Vec<Branch> = Vec::with_capacity(2 * SLOTS);

@@ -98,7 +98,7 @@ pub struct GrpoConfig {
     /// Number of optimizer steps per generation
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub num_iterations: usize,
-    /// Objective of a token and its normalisation
+    /// Objective of a token and its normalization
     #[arg(
         long,
         value_enum,
@@ -107,7 +107,7 @@ pub struct GrpoConfig {
         help_heading = "Loss"
     )]
     pub loss_type: LossType,
-    /// Deviation that centred rewards are divided by
+    /// Deviation that centered rewards are divided by
     #[arg(
         long,
         value_enum,
@@ -281,7 +281,7 @@ pub struct SamplerCorrectionArgs {
     /// Upper bound of the correction [default: 3]
     #[arg(long, value_name = "RATIO", value_parser = parse_number::<f64>)]
     pub importance_sampling_clip_max: Option<f64>,
-    /// Order of summing and normalising several rewards [default: sum_then_normalize]
+    /// Order of summing and normalizing several rewards [default: sum_then_normalize]
     #[arg(long, value_enum, value_name = "WHEN")]
     pub multi_objective_aggregation: Option<MultiObjectiveAggregation>,
 }

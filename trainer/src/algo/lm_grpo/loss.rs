@@ -64,7 +64,7 @@ impl Sample {
     }
 }
 
-/// The objective that is minimised.
+/// The objective that is minimized.
 #[derive(Clone, Debug)]
 pub struct Objective {
     /// Options of the loss; `gradient_accumulation_steps` is set from the samples.
@@ -337,7 +337,7 @@ impl MicroBatch {
     }
 }
 
-/// Groups samples into rows. Neighbours with the same prompt share a row while their completions
+/// Groups samples into rows. Neighbors with the same prompt share a row while their completions
 /// together are no longer than the prompt, because the cost of attention is quadratic in the row's
 /// length.
 fn rows_by_prompt<'a>(samples: &[&'a Sample]) -> Vec<Vec<&'a Sample>> {

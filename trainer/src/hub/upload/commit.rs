@@ -52,7 +52,7 @@ pub(super) fn make_repository(
     Err(refused)
 }
 
-/// The Hub's judgement of a file.
+/// The Hub's judgment of a file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Mode {

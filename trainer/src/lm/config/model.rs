@@ -31,7 +31,7 @@ pub struct ModelConfig {
     pub rms_norm_eps: f64,
     /// `true` if the output head is the embedding.
     pub tie_word_embeddings: bool,
-    /// Standard deviation of newly initialised weights.
+    /// Standard deviation of newly initialized weights.
     pub initializer_range: f64,
 }
 

@@ -52,7 +52,7 @@ impl Sampling {
         scores
     }
 
-    /// Returns `true` if no token is filtered or penalised.
+    /// Returns `true` if no token is filtered or penalized.
     fn is_plain(&self) -> bool {
         let penalty = (self.repetition_penalty - 1.0).abs() > 0.0;
         self.top_k == 0 && self.top_p >= 1.0 && self.min_p <= 0.0 && !penalty
@@ -133,7 +133,7 @@ fn argmax(scores: &[f32]) -> usize {
 
 fn penalise(scores: &mut [f32], logits: &[f32], text: impl IntoIterator<Item = u32>, penalty: f32) {
     for id in text {
-        // Computed from the logits, so that a token that occurs twice is penalised once.
+        // Computed from the logits, so that a token that occurs twice is penalized once.
         if let (Some(score), Some(logit)) = (scores.get_mut(id as usize), logits.get(id as usize)) {
             *score = if *logit < 0.0 {
                 logit * penalty

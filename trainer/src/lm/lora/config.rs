@@ -219,7 +219,7 @@ fn check_plain(fields: &Fields) -> Result<(), LmError> {
             return Err(fields.wrong(key, "is set", remedy));
         }
     }
-    // Some initialisations change the base model as well.
+    // Some initializations change the base model as well.
     match fields.get("init_lora_weights") {
         None | Some(Value::Bool(_)) => Ok(()),
         Some(Value::String(kind)) if kind == "gaussian" => Ok(()),

@@ -2,7 +2,7 @@
 //! embeddings, grouped-query attention, and the decoder layer made of them.
 //!
 //! Rotary embeddings follow Hugging Face's checkpoints: they rotate the two halves of a head
-//! against each other, not neighbouring elements. In grouped-query attention several query heads
+//! against each other, not neighboring elements. In grouped-query attention several query heads
 //! share one head of keys and values.
 
 use burn::tensor::activation::{silu, softmax};

@@ -81,7 +81,7 @@ impl Qwen2 {
         Self::assemble(config, parameters, device)
     }
 
-    /// Creates a new model, initialised as in transformers: normally distributed weights, norms 1,
+    /// Creates a new model, initialized as in transformers: normally distributed weights, norms 1,
     /// biases 0.
     ///
     /// # Errors

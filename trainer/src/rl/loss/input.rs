@@ -53,7 +53,7 @@ pub struct LossInput<'a> {
 /// The loss with its gradients and metrics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LossOutput {
-    /// Value of the loss, which is minimised.
+    /// Value of the loss, which is minimized.
     pub loss: f64,
     /// `[batch, tokens]`: derivative of the loss by `logps`.
     pub grad_logps: Vec<f64>,

@@ -39,7 +39,7 @@ impl Term {
     }
 }
 
-/// Returns the term to minimise for a token with ratio `coef` and log-probability `logp`. `phi` is
+/// Returns the term to minimize for a token with ratio `coef` and log-probability `logp`. `phi` is
 /// VESPO's weight; other loss types ignore it.
 pub(super) fn policy_term(
     config: &LossConfig,

@@ -27,6 +27,22 @@ pub fn read_replay(path: &Path) -> Result<ReplayFile, Error> {
     Ok(file)
 }
 
+/// Returns bytes, such as those of a digest, as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Creates a folder with the folders above it.
+///
+/// # Errors
+/// Returns an error if it cannot be created.
+pub(crate) fn create_folder(folder: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(folder).map_err(|source| Error::Write {
+        path: folder.to_owned(),
+        source,
+    })
+}
+
 /// Checks that a file can be written to `path`, and that this overwrites nothing but an earlier
 /// file of the same kind: a JSON object with these keys.
 pub(crate) fn check_replaces(path: &Path, kind: &'static str, keys: &[&str]) -> Result<(), Error> {

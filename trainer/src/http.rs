@@ -167,17 +167,7 @@ impl HttpClient {
     /// Stops waiting between attempts when `stop` is set, as by Ctrl-C.
     #[must_use]
     pub fn stopped_by(self, stop: &'static AtomicBool) -> Self {
-        self.with_wait(move |pause| {
-            let end = Instant::now() + pause;
-            while !stop.load(Ordering::Relaxed) {
-                let left = end.saturating_duration_since(Instant::now());
-                if left.is_zero() {
-                    return true;
-                }
-                std::thread::sleep(left.min(TICK));
-            }
-            false
-        })
+        self.with_wait(move |pause| sleep_unless(stop, pause))
     }
 
     /// Sends a request and returns the answer.
@@ -487,4 +477,17 @@ fn failure(request: &Request, limit: Duration, error: ureq::Error) -> Failure {
 /// Returns the text of bytes, with a mark in place of what is not UTF-8.
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Sleeps for `pause`; returns `false` as soon as `stop` is set.
+pub fn sleep_unless(stop: &AtomicBool, pause: Duration) -> bool {
+    let end = Instant::now() + pause;
+    while !stop.load(Ordering::Relaxed) {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return true;
+        }
+        std::thread::sleep(left.min(TICK));
+    }
+    false
 }

@@ -37,6 +37,23 @@ impl Interval {
     }
 }
 
+/// Returns the mean of some values and half the width of its 95 % interval, which a single value
+/// does not have.
+#[must_use]
+pub fn mean_and_half_width(values: &[f64]) -> (f64, Option<f64>) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n.max(1.0);
+    if values.len() < 2 {
+        return (mean, None);
+    }
+    let squares: f64 = values
+        .iter()
+        .map(|value| (value - mean) * (value - mean))
+        .sum();
+    let half_width = Z95 * (squares / (n - 1.0) / n).sqrt();
+    (mean, Some(half_width))
+}
+
 /// The mean of paired differences with its 95 % interval by Student's t, which is also right for
 /// few pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

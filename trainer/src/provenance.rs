@@ -317,8 +317,7 @@ pub fn is_marked_name(name: &str) -> bool {
 pub(crate) fn file_digest(path: &Path) -> io::Result<String> {
     let mut hash = Sha256::new();
     io::copy(&mut std::fs::File::open(path)?, &mut hash)?;
-    let digits = hash.finalize();
-    Ok(digits.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(files::hex(&hash.finalize()))
 }
 
 #[cfg(test)]

@@ -117,10 +117,10 @@ pub fn streams<W: World>(given: Option<Streams>, usual: Streams) -> Result<Strea
     }
 }
 
-/// Returns `word` quoted for a shell if it needs quotes.
+/// Returns `word` as a shell reads it back: quoted if it needs quotes, as an empty word does.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=@:,".contains(c);
-    if word.chars().all(plain) {
+    if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
@@ -130,6 +130,14 @@ pub(crate) fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_come_back_from_a_shell() {
+        assert_eq!(quoted("Qwen/Qwen2.5-0.5B"), "Qwen/Qwen2.5-0.5B");
+        assert_eq!(quoted("a b"), "'a b'");
+        assert_eq!(quoted("$(rm -rf x); 'y'"), r"'$(rm -rf x); '\''y'\'''");
+        assert_eq!(quoted(""), "''");
+    }
 
     #[test]
     fn options_are_written_as_they_are_typed() {

@@ -34,9 +34,9 @@ max_completion_length = 6
 "#;
 
 /// A folder in which commands run.
-struct Place(tempfile::TempDir);
+struct SweepFolder(tempfile::TempDir);
 
-impl Place {
+impl SweepFolder {
     /// Creates a folder with a manifest: the options above, and these lines.
     fn new(entries: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -108,7 +108,7 @@ model = "small"
 
 #[test]
 fn a_sweep_is_killed_resumed_and_judged() {
-    let place = Place::new(ENTRIES);
+    let place = SweepFolder::new(ENTRIES);
     let plan = place.succeeds("sweep --manifest m.toml --dry-run");
     assert!(
         plan.contains("2: run small, model small, memory "),
@@ -161,7 +161,7 @@ fn a_sweep_is_killed_resumed_and_judged() {
 }
 
 /// Kills the sweep after the first checkpoint of the first run's GRPO.
-fn killed_in_grpo(place: &Place) {
+fn killed_in_grpo(place: &SweepFolder) {
     let mut child = place
         .command("sweep --manifest m.toml --index 0")
         .stdout(Stdio::null())
@@ -189,7 +189,7 @@ fn killed_in_grpo(place: &Place) {
 }
 
 /// Checks that the reports of a run follow from one another.
-fn chain_is_sound(place: &Place, run: &str) {
+fn chain_is_sound(place: &SweepFolder, run: &str) {
     for name in ["sft_trl_run", "grpo_trl_run"] {
         let report = place.report(run, name);
         assert_eq!(report["status"], "ok");
@@ -224,7 +224,7 @@ fn chain_is_sound(place: &Place, run: &str) {
 }
 
 /// Asks the gate about the first run, activates it, and plays with it.
-fn judged_and_activated(place: &Place) {
+fn judged_and_activated(place: &SweepFolder) {
     let said = place.fails("activate --run-id a");
     assert!(said.contains("the gate was not asked"), "{said}");
     let said = place.fails("gate --strict --run a");
@@ -298,7 +298,7 @@ fn judged_and_activated(place: &Place) {
 /// is marked to the end, and refused.
 #[test]
 fn one_failure_spares_the_rest_and_a_fallback_is_refused() {
-    let place = Place::new(
+    let place = SweepFolder::new(
         "[[entry]]\nmodel = 'no/such'\n[[entry]]\nmodel = 'tiny'\nid = 'full'\n[[entry]]\nmodel = 'tiny'\n",
     );
     fs::create_dir_all(place.path("checkpoints/sweeps")).unwrap();
@@ -351,7 +351,7 @@ fn one_failure_spares_the_rest_and_a_fallback_is_refused() {
 }
 
 /// Breaks the artifacts of a run one after the other.
-fn artifacts_in_order(place: &Place) {
+fn artifacts_in_order(place: &SweepFolder) {
     let folder = place.path("checkpoints/sweeps/tiny");
     let postsave = || place.output("lm postsave --run tiny --samples 2");
     fs::write(folder.join("grpo_adapter/adapter_model.safetensors"), "x").unwrap();
@@ -391,7 +391,7 @@ fn artifacts_in_order(place: &Place) {
 
 #[test]
 fn bad_command_lines_say_what_to_do() {
-    let place = Place::new("");
+    let place = SweepFolder::new("");
     for (words, said) in [
         ("sweep --manifest m.toml", "it names no model"),
         ("sweep --manifest nowhere.toml", "cannot read nowhere.toml"),
@@ -425,7 +425,7 @@ fn bad_command_lines_say_what_to_do() {
 #[test]
 fn the_rows_of_language_models_are_played_with_the_active_model() {
     let place =
-        Place::new("[[entry]]\nmodel = 'tiny'\n[entry.ablate]\nseeds = '1000000..1000001'\n");
+        SweepFolder::new("[[entry]]\nmodel = 'tiny'\n[entry.ablate]\nseeds = '1000000..1000001'\n");
     let manifest = fs::read_to_string(place.path("m.toml")).unwrap();
     let manifest = manifest.replace(
         "\"trust\"\ntask = \"task1\"",
@@ -456,7 +456,7 @@ fn the_rows_of_language_models_are_played_with_the_active_model() {
 /// Ctrl-C ends a sweep; the same command continues it.
 #[test]
 fn an_interrupted_sweep_continues() {
-    let place = Place::new("[[entry]]\nmodel = 'tiny'\n[entry.base]\nmax_steps = 40\n");
+    let place = SweepFolder::new("[[entry]]\nmodel = 'tiny'\n[entry.base]\nmax_steps = 40\n");
     let mut command = place.command("sweep --manifest m.toml");
     let mut child = command.stderr(Stdio::null()).spawn().unwrap();
     let events = place.path("checkpoints/sweeps/tiny/base/events.jsonl");
@@ -477,7 +477,7 @@ fn an_interrupted_sweep_continues() {
 /// The file of a top-level run that `--report-path` writes.
 #[test]
 fn a_run_at_the_top_level_has_a_report() {
-    let place = Place::new("");
+    let place = SweepFolder::new("");
     place.succeeds("lm corpus --task task1 --seeds 100000..100002 --out c.jsonl");
     place.succeeds(
         "lm init --data c.jsonl --output-dir base --vocab-size 400 --hidden-size 32 --intermediate-size 64 \

@@ -20,7 +20,7 @@ use sentinel_trainer::{EpisodeArgs, EvalPolicy};
 
 use super::bar::Bar;
 
-/// Says on standard error which model plays, so that the output stays that of the command.
+/// Prints to standard error which model plays, so that the output stays that of the command.
 fn announce(model: &ActiveModel) {
     // A failure of standard error cannot be reported anywhere.
     let _ = writeln!(stderr(), "{}", model.describe());

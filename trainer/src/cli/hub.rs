@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::io::{Write as _, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
-use sentinel_trainer::http::HttpError;
+use sentinel_trainer::http::{HttpError, sleep_unless};
 use sentinel_trainer::hub::job::{JobConfig, JobSpec, submit};
 use sentinel_trainer::hub::pull::{self, PullConfig};
 use sentinel_trainer::hub::upload::{self, Plan, UploadConfig, UploadEvent};
@@ -14,9 +14,6 @@ use sentinel_trainer::hub::{HubAccess, HubClient, HubError};
 
 use super::environments::print;
 use super::interrupt::{Interrupted, on_interrupt};
-
-/// The time between two looks at the flag of Ctrl-C.
-const TICK: Duration = Duration::from_millis(100);
 
 /// Prints a line about the progress.
 fn note(text: &str) {
@@ -45,15 +42,7 @@ fn wait(pause: Duration, stop: &AtomicBool) -> bool {
         "no usable answer yet: trying again in {} s",
         pause.as_secs()
     ));
-    let end = Instant::now() + pause;
-    while !stop.load(Ordering::Relaxed) {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return true;
-        }
-        std::thread::sleep(left.min(TICK));
-    }
-    false
+    sleep_unless(stop, pause)
 }
 
 /// Returns the result of a command that Ctrl-C may have stopped.

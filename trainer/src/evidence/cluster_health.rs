@@ -24,8 +24,6 @@ use crate::{EpisodeArgs, Error, EvalPolicy, Progress, SeedRange, args, files};
 pub const FORMAT: u32 = 1;
 /// The name of the file.
 pub const FILE: &str = "cluster_health_history.json";
-/// Half the width of a 95 % interval in standard errors.
-const Z95: f64 = 1.96;
 /// The kind of file that this module writes.
 pub(super) const KIND: InputKind = InputKind {
     what: "a history of the cluster's health",
@@ -175,22 +173,6 @@ fn means(episodes: &[EpisodeHealth]) -> Vec<f64> {
         .iter()
         .map(|values| round_to(mean(values), 4))
         .collect()
-}
-
-/// Returns the mean of some values and half the width of its 95 % interval, which a single value
-/// does not have.
-pub(super) fn mean_and_half_width(values: &[f64]) -> (f64, Option<f64>) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n.max(1.0);
-    if values.len() < 2 {
-        return (mean, None);
-    }
-    let squares: f64 = values
-        .iter()
-        .map(|value| (value - mean) * (value - mean))
-        .sum();
-    let half_width = Z95 * (squares / (n - 1.0) / n).sqrt();
-    (mean, Some(half_width))
 }
 
 /// The policies and the model of a history.
@@ -352,7 +334,7 @@ fn play_one(
 /// # Errors
 /// Returns an error if the path holds something else, or cannot be written.
 pub fn check_target(path: &Path) -> Result<(), Error> {
-    super::reward_report::make_folder(files::folder_of(path))?;
+    files::create_folder(files::folder_of(path))?;
     files::check_replaces(
         path,
         "history of the cluster's health",

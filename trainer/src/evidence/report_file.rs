@@ -44,20 +44,9 @@ pub fn read<T: DeserializeOwned>(path: &Path, remedy: &str) -> Result<T, Error> 
 /// # Errors
 /// Returns an error if it cannot be written; an earlier file then stays.
 pub fn write<T: Serialize>(path: &Path, report: &T) -> Result<(), Error> {
-    create_folder(files::folder_of(path))?;
+    files::create_folder(files::folder_of(path))?;
     let text = serde_json::to_string_pretty(report)? + "\n";
     files::write(path, text.as_bytes())
-}
-
-/// Creates a folder with the folders above it.
-///
-/// # Errors
-/// Returns an error if it cannot be created.
-pub fn create_folder(folder: &Path) -> Result<(), Error> {
-    std::fs::create_dir_all(folder).map_err(|source| Error::Write {
-        path: folder.to_owned(),
-        source,
-    })
 }
 
 /// Returns the SHA-256 of a file in hexadecimal digits.

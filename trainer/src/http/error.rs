@@ -29,7 +29,7 @@ pub enum HttpError {
         url: String,
     },
     /// The server answered with a status of 400 or more.
-    #[error("{method} {url}: the server answered {status}{}{}", times(*attempts), said(body))]
+    #[error("{method} {url}: the server answered {status}{}{}", times(*attempts), after_colon(body))]
     Status {
         /// The method of the request.
         method: &'static str,
@@ -140,7 +140,7 @@ fn times(attempts: u32) -> String {
     }
 }
 
-fn said(body: &str) -> String {
+fn after_colon(body: &str) -> String {
     if body.is_empty() {
         String::new()
     } else {

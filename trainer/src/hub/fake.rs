@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::tree::git_oid_of;
 use super::{HubAccess, HubClient, HubError};
+use crate::files;
 use crate::http::loopback::{Loopback, Received, Reply};
 use crate::http::{HttpConfig, Token};
 
@@ -57,8 +58,7 @@ pub(super) struct Hub {
 }
 
 pub(super) fn sha256(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    files::hex(&Sha256::digest(bytes))
 }
 
 impl Hub {

@@ -164,11 +164,7 @@ fn fetch(
     folder: &Path,
 ) -> Result<PathBuf, HubError> {
     let path = folder.join(&file.path);
-    let parent = files::folder_of(&path);
-    std::fs::create_dir_all(parent).map_err(|source| Error::Write {
-        path: parent.to_owned(),
-        source,
-    })?;
+    files::create_folder(files::folder_of(&path))?;
     let start = ["resolve", commit];
     let segments: Vec<&str> = start.into_iter().chain(file.path.split('/')).collect();
     let url = repo.files(client.endpoint(), &segments)?;

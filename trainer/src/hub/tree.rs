@@ -9,8 +9,8 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 use super::{HubClient, HubError, Repo};
-use crate::Error;
 use crate::http::Request;
+use crate::{Error, files};
 
 /// A file on the Hub.
 #[derive(Clone, Debug, Deserialize)]
@@ -103,7 +103,7 @@ pub(super) fn git_oid(path: &Path) -> Result<String, HubError> {
 /// Returns the SHA-1 that git has of this content.
 pub(super) fn git_oid_of(content: &[u8]) -> String {
     let header = git_header(content.len() as u64);
-    digits(
+    files::hex(
         &Sha1::new_with_prefix(header)
             .chain_update(content)
             .finalize(),
@@ -123,14 +123,10 @@ fn digest(path: &Path, mut hash: impl Digest) -> Result<String, HubError> {
     let mut buffer = vec![0; 1 << 16];
     loop {
         match file.read(&mut buffer).map_err(failed)? {
-            0 => return Ok(digits(&hash.finalize())),
+            0 => return Ok(files::hex(&hash.finalize())),
             count => hash.update(buffer.get(..count).unwrap_or_default()),
         }
     }
-}
-
-fn digits(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -242,7 +242,7 @@ fn run_entry(
     listen: &(dyn Fn(&SweepEvent<'_>) + Sync),
 ) -> Result<Outcome, RunError> {
     let _lock = RunDir::new(&entry.paths.reports).lock()?;
-    report_file::create_folder(&entry.paths.checkpoints)?;
+    files::create_folder(&entry.paths.checkpoints)?;
     let mut state = RunState::read(&entry.paths, &entry.id, &entry.model)?;
     for stage in entry.stages() {
         if stop.load(Ordering::Relaxed) {

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::evidence::layout::{RunPaths, SWEEPS};
 use crate::evidence::report_file;
 use crate::provenance::Provenance;
+use crate::{Error, files};
 
 /// The records of a run.
 const STAGES: &str = "stages.json";
@@ -165,7 +165,7 @@ pub struct SweepState {
 /// Returns an error if a record cannot be read, or the file cannot be written.
 pub fn write_sweep(reports: &Path) -> Result<SweepState, Error> {
     let folder = reports.join(SWEEPS);
-    report_file::create_folder(&folder)?;
+    files::create_folder(&folder)?;
     let _lock = lock(&folder.join(LOCK))?;
     let failed = |source| Error::Read {
         path: folder.clone(),

@@ -11,7 +11,7 @@ use super::pick::Hand;
 use crate::text::three;
 use crate::ui::{Scene, tip};
 
-/// What a behavior does.
+/// Returns the description of a behavior for visitors.
 const fn describe(behaviour: Behaviour) -> &'static str {
     match behaviour {
         Behaviour::Reliable => "Says what is",

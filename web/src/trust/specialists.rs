@@ -24,7 +24,7 @@ const fn short(behaviour: Behaviour) -> &'static str {
     }
 }
 
-/// What a behavior does.
+/// Returns the description of a behavior for visitors.
 const fn describe(behaviour: Behaviour) -> &'static str {
     match behaviour {
         Behaviour::AccurateSlow => "Right 9 times of 10, but takes two steps",

@@ -8,9 +8,10 @@ use sha2::{Digest, Sha256};
 
 use super::holdout::{HeldOut, Holdout};
 use super::network::Fetched;
-use super::row::{WrittenRow, hex};
+use super::row::WrittenRow;
 use super::{Row, RowOrigin, SourceName};
 use crate::corpus::read_example;
+use crate::files;
 
 /// The maximum number of characters of a row from a server.
 const CHARACTERS: usize = 16_384;
@@ -170,7 +171,7 @@ impl Collector {
                 self.lines.push(line);
             }
         }
-        report.sha256 = hex(&hash.finalize());
+        report.sha256 = files::hex(&hash.finalize());
         if report.rows > 0 {
             report.status = SourceStatus::Used;
         } else {

@@ -50,8 +50,8 @@ pub(super) fn rows(worlds: &[WorldName], counts: ProfileCounts) -> LocalRows {
     found
 }
 
-/// A place in a table: the file, and the 1-based line of a row.
-struct Place {
+/// A line of a table: the file, and the 1-based line of a row.
+struct TableLine {
     file: TableFile,
     line: usize,
     cites: &'static str,
@@ -65,7 +65,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     /// Adds one row per phrasing of a question.
-    fn ask(&mut self, place: &Place, questions: [String; 3], answer: &str) {
+    fn ask(&mut self, place: &TableLine, questions: [String; 3], answer: &str) {
         let formulary = self.formulary;
         for question in questions.iter().take(self.phrasings) {
             let prompt = format!(
@@ -88,7 +88,7 @@ impl Writer<'_> {
     fn archetypes(&mut self, file: TableFile) {
         for (at, archetype) in self.formulary.tables().archetypes().iter().enumerate() {
             // The heading is line 1.
-            let place = Place {
+            let place = TableLine {
                 file,
                 line: at + 2,
                 cites: &archetype.source,
@@ -99,7 +99,7 @@ impl Writer<'_> {
     }
 
     /// Adds questions about what an archetype is and what it is for.
-    fn traits(&mut self, place: &Place, archetype: &Archetype) {
+    fn traits(&mut self, place: &TableLine, archetype: &Archetype) {
         let name = &archetype.name;
         let classes = [
             format!("Which class does {name} belong to?"),
@@ -127,7 +127,7 @@ impl Writer<'_> {
     }
 
     /// Adds questions about the risks of an archetype.
-    fn effects(&mut self, place: &Place, archetype: &Archetype) {
+    fn effects(&mut self, place: &TableLine, archetype: &Archetype) {
         let name = &archetype.name;
         let limits = [
             format!("Below which eGFR is {name} unsafe?"),
@@ -179,7 +179,7 @@ impl Writer<'_> {
     fn pairs(&mut self, file: TableFile) {
         let tables = self.formulary.tables();
         for (at, pair) in tables.pairs().iter().enumerate() {
-            let place = Place {
+            let place = TableLine {
                 file,
                 line: at + 2,
                 cites: &pair.source,
@@ -205,7 +205,7 @@ impl Writer<'_> {
         }
         found.sort_unstable();
         for (_, line, [a, b]) in found.into_iter().take(count) {
-            let place = Place {
+            let place = TableLine {
                 file: archetypes,
                 line,
                 cites: "no listed pair",

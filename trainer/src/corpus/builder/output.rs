@@ -6,7 +6,6 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use super::row::hex;
 use super::summary::CorpusFile;
 use super::{BuildError, Summary};
 use crate::provenance::sidecar;
@@ -63,7 +62,7 @@ pub(super) fn describe(file: &'static str, lines: &[String]) -> CorpusFile {
     CorpusFile {
         file,
         rows: lines.len() as u64,
-        sha256: hex(&hash.finalize()),
+        sha256: files::hex(&hash.finalize()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! A row of a corpus with its provenance, as the sources make it and as the file holds it.
 
+use crate::files;
 use sentinel_env::named_enum;
 use sentinel_env::rng::Streams;
 use sentinel_policy::text::PromptStyle;
@@ -138,19 +139,14 @@ impl Row {
             part(&form(&message.content));
         }
         part(&form(&self.completion));
-        hex(&hash.finalize())
+        files::hex(&hash.finalize())
     }
 }
 
 /// Returns the SHA-256 of bytes, as hexadecimal digits.
 #[must_use]
 pub(super) fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-/// Returns bytes as hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    files::hex(&Sha256::digest(bytes))
 }
 
 fn normalized(text: &str) -> String {

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::artifact_index::{ArtifactIndex, INDEX, files_in};
 use super::gate::Condition;
+use super::plots;
 use super::report_file;
 use crate::Error;
 use crate::provenance::Provenance;
@@ -24,21 +25,6 @@ use crate::verify::{FileReport, verify_file};
 pub const REPLAY: &str = "trained_policy_replay.jsonl";
 /// The folder of the charts.
 pub const CHARTS: &str = "charts";
-/// The charts of the runbook, without the endings of their files.
-pub const CHART_NAMES: [&str; 12] = [
-    "baseline_grouped_bars",
-    "grpo_reward_curve",
-    "trust_evolution",
-    "detection_vs_poisoning",
-    "cluster_health_timeline",
-    "task_radar",
-    "ablation",
-    "baseline_delta_lines",
-    "cluster_health_policy_lines",
-    "trust_gap_over_time",
-    "reward_component_stacked_area",
-    "failure_fishbone_map",
-];
 /// The number of seeds of the evaluation by default.
 pub const EPISODES: u64 = 5;
 
@@ -125,7 +111,7 @@ pub fn check(options: &CheckOptions) -> Result<CheckReport, Error> {
         replay.clone(),
         verified.as_ref().map_err(Clone::clone).and_then(recomputed),
     );
-    for name in CHART_NAMES {
+    for name in plots::NAMES {
         let path = folder.join(CHARTS).join(format!("{name}.png"));
         let data = path.with_extension("json");
         // The same for a picture.

@@ -36,7 +36,7 @@ fn results() -> tempfile::TempDir {
     provenance
         .add_file("the replay", &root.join(REPLAY))
         .expect("a digest");
-    for name in CHART_NAMES {
+    for name in plots::NAMES {
         let path = root.join(CHARTS).join(name);
         std::fs::write(path.with_extension("png"), png::tests::picture()).expect("a file");
         let data = serde_json::json!({"name": name, "provenance": provenance});

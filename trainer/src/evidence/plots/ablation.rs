@@ -8,8 +8,8 @@ use super::eval_file::EvalFile;
 use super::{SourcedChart, provenance_of};
 use crate::Error;
 use crate::evidence::charts::{Axis, BarRow, Chart, Estimate, Plot, palette};
-use crate::evidence::cluster_health::mean_and_half_width;
 use crate::evidence::input::{EvidenceError, InputKind};
+use crate::interval::mean_and_half_width;
 
 /// The policy that is compared.
 const TRAINED: &str = "trained";

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::{SourcedChart, provenance_of};
 use crate::evidence::charts::{Axis, Chart, Plot, Point, PointSeries, palette};
-use crate::evidence::cluster_health::{ClusterHealth, by_step, mean_and_half_width};
+use crate::evidence::cluster_health::{ClusterHealth, by_step};
 use crate::evidence::input::EvidenceError;
+use crate::interval::mean_and_half_width;
 
 /// Draws the mean health after each step, a line for each policy.
 pub(super) fn cluster_health_timeline(path: &Path) -> Result<SourcedChart, EvidenceError> {

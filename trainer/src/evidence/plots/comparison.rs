@@ -7,8 +7,8 @@ use super::{SourcedChart, provenance_of};
 use crate::evidence::charts::{
     AreaSeries, Axis, BarSeries, Chart, Estimate, Plot, Point, PointSeries, Reference, palette,
 };
-use crate::evidence::cluster_health::mean_and_half_width;
 use crate::evidence::input::EvidenceError;
+use crate::interval::mean_and_half_width;
 
 /// The policy that differences are taken from.
 const RANDOM: &str = "random";

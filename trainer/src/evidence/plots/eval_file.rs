@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::evidence::charts::{Estimate, palette};
-use crate::evidence::cluster_health::mean_and_half_width;
 use crate::evidence::input::{EvidenceError, InputKind};
+use crate::interval::mean_and_half_width;
 use crate::provenance::{Provenance, marked_name};
 
 /// The kind of file that this module reads.

@@ -15,9 +15,8 @@ use std::path::{Path, PathBuf};
 
 use super::charts::{Chart, ChartFiles};
 use super::input::EvidenceError;
-use super::reward_report::make_folder;
-use crate::Error;
 use crate::provenance::Provenance;
+use crate::{Error, files};
 
 /// The names of the charts, which are those of their files, in the order of the published ones.
 pub const NAMES: [&str; 12] = [
@@ -157,7 +156,7 @@ impl PlotsConfig {
 /// are in [`Drawn::not_drawn`].
 pub fn draw(config: &PlotsConfig) -> Result<Drawn, EvidenceError> {
     let names = config.names()?;
-    make_folder(&config.out_dir)?;
+    files::create_folder(&config.out_dir)?;
     let mut result = Drawn::default();
     for name in names {
         match config.chart(name) {
@@ -175,7 +174,7 @@ pub fn draw(config: &PlotsConfig) -> Result<Drawn, EvidenceError> {
     Ok(result)
 }
 
-/// Says on the chart itself that its numbers depend on a fallback.
+/// Marks a chart whose numbers depend on a fallback.
 fn with_fallback_note(mut chart: Chart, provenance: &Provenance) -> Chart {
     if provenance.is_fallback() {
         let subtitle = chart.subtitle.unwrap_or_default();

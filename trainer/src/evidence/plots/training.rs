@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use super::{SourcedChart, provenance_of};
 use crate::evidence::charts::{Axis, Chart, Plot, Point, PointSeries, palette};
-use crate::evidence::cluster_health::mean_and_half_width;
 use crate::evidence::input::{EvidenceError, InputKind};
 use crate::files;
+use crate::interval::mean_and_half_width;
 use crate::provenance::{FILE, Provenance};
 
 /// The kind of file that this module reads.

@@ -284,7 +284,7 @@ pub fn write_reports<W: Reported>(
     let rules = config.episode.rules::<W>()?;
     let streams = config.episode.streams_or::<W>(Streams::Reference)?;
     let tasks = config.tasks::<W>()?;
-    make_folder(&config.out)?;
+    files::create_folder(&config.out)?;
     let mut written = Vec::new();
     for task in tasks {
         for seed in config.seed_range().range() {
@@ -310,14 +310,6 @@ pub fn write_reports<W: Reported>(
         }
     }
     Ok(written)
-}
-
-/// Makes a folder and those above it.
-pub(super) fn make_folder(path: &std::path::Path) -> Result<(), Error> {
-    std::fs::create_dir_all(path).map_err(|source| Error::Write {
-        path: path.to_owned(),
-        source,
-    })
 }
 
 /// The report of a world without one of its own.

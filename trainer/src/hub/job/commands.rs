@@ -5,6 +5,7 @@ use sentinel_env::in_world;
 use super::{JobConfig, JobMode};
 use crate::eval::Evaluated;
 use crate::evidence::plots;
+use crate::selection::quoted;
 
 /// The folder for everything but the adapter.
 const OUTPUTS: &str = "outputs";
@@ -183,28 +184,5 @@ fn record(config: &JobConfig, steps: &mut Vec<String>) {
              --cluster-health {health} --only {} --out-dir {OUTPUTS}/charts",
             charts.join(",")
         ));
-    }
-}
-
-/// Returns a word as a shell reads it back: unchanged if it is plain, else in single quotes.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=+@".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('-') {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_come_back_from_a_shell() {
-        assert_eq!(quoted("Qwen/Qwen2.5-0.5B"), "Qwen/Qwen2.5-0.5B");
-        assert_eq!(quoted("a b"), "'a b'");
-        assert_eq!(quoted("$(rm -rf x); 'y'"), r"'$(rm -rf x); '\''y'\'''");
-        assert_eq!(quoted(""), "''");
     }
 }

@@ -8,12 +8,11 @@ use crate::evidence::charts::{Axis, Chart, Estimate, Plot, Point, PointSeries};
 use crate::evidence::report::integrity::wilson;
 use crate::evidence::report::results::{Evaluation, Section};
 use crate::evidence::report::sweep_results::{Postsave, StageReport, SweepEntry};
+use crate::interval::mean_and_half_width;
 use crate::selection::quoted;
 
 /// The world that has anti-cheat rules, and splits.
 pub(super) const POLYGUARD: &str = "polyguard";
-/// Half the width of a 95 % interval in standard errors.
-const Z95: f64 = 1.96;
 /// The upper end of an axis of shares and scores, with room for the labels of bars.
 pub(super) const SHARE_TOP: f64 = 1.1;
 /// The stages in order: name in a chart, and evaluation file.
@@ -312,13 +311,10 @@ fn mean_of_updates(values: &[[f64; 2]]) -> Estimate {
 }
 
 fn mean_estimate(values: &[f64]) -> Estimate {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    if values.len() < 2 {
-        return Estimate::exact(mean);
+    match mean_and_half_width(values) {
+        (mean, None) => Estimate::exact(mean),
+        (mean, Some(half_width)) => Estimate::with_half_width(mean, half_width),
     }
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    Estimate::with_half_width(mean, Z95 * (squares / (n - 1.0) / n).sqrt())
 }
 
 /// Returns the entries with a post-save check; the others are listed as missing.

@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::name_of;
 use crate::evidence::report::error::ReportError;
 use crate::evidence::report::results::RawFile;
+use crate::files;
 
 /// All files that were read, by input, with the bytes that were read: what is copied is what the
 /// numbers come from, even if a file changes meanwhile.
@@ -143,6 +144,5 @@ pub(super) fn slug(text: &str) -> String {
 }
 
 fn digest(bytes: &[u8]) -> String {
-    let digits = Sha256::digest(bytes);
-    digits.iter().map(|byte| format!("{byte:02x}")).collect()
+    files::hex(&Sha256::digest(bytes))
 }

@@ -38,7 +38,7 @@ async fn errors_of_a_page_are_seen() -> Result<()> {
 }
 
 #[tokio::test]
-async fn size_colours_and_keys_reach_the_page() -> Result<()> {
+async fn size_colors_and_keys_reach_the_page() -> Result<()> {
     let (folder, server) = site(NARROW)?;
     let browser = Browser::start().await?;
     browser.viewport(360, 640).await?;

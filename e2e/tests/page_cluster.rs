@@ -8,7 +8,7 @@ use sentinel_e2e::{Browser, open_page};
 use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
 use sentinel_env::TrajectoryDigest;
-use sentinel_env::cluster::{Action, Behaviour, Episode, Setup, Task};
+use sentinel_env::cluster::{Action, Behavior, Episode, Setup, Task};
 use sentinel_env::rng::Streams;
 use sentinel_env::slot::Slot;
 use sentinel_policy::cluster::PolicyName;
@@ -143,7 +143,7 @@ async fn nothing_hidden_is_in_the_document_before_it_is_asked_for() -> Result<()
         "in truth",
         "identity",
     ];
-    for secret in Behaviour::ALL.map(Behaviour::name).iter().chain(&kinds) {
+    for secret in Behavior::ALL.map(Behavior::name).iter().chain(&kinds) {
         // `reliable` is an ordinary word that the page also uses elsewhere.
         if *secret != "reliable" {
             assert!(!page.contains(secret), "the agent's view has {secret:?}");

@@ -9,7 +9,7 @@ use sentinel_env::cluster::AttackType::{
     CascadePanic, FabricateJob, FalseCompletion, FalseMemoryReport,
 };
 use sentinel_env::cluster::{
-    Action, Attack, AttackType, Behaviour, Change, Episode, GpuId, GpuState, JobId, OPEN_STEPS,
+    Action, Attack, AttackType, Behavior, Change, Episode, GpuId, GpuState, JobId, OPEN_STEPS,
     Rules, Setup, Task,
 };
 use sentinel_env::rng::Streams;
@@ -63,7 +63,7 @@ fn allocate(job: Option<JobId>) -> Action {
 fn honest() -> Slot {
     let setup = Setup::new(Task::Task3, 3, Streams::Independent);
     let hidden = Episode::reset(&setup).hidden().assignment;
-    let reliable = |slot: &Slot| hidden[*slot] == Behaviour::Reliable;
+    let reliable = |slot: &Slot| hidden[*slot] == Behavior::Reliable;
     Slot::ALL.into_iter().find(reliable).expect("one exists")
 }
 
@@ -95,7 +95,7 @@ fn what_is_answered_in_time_does_not_count() {
     let job = in_time
         .hidden()
         .attacker
-        .open()
+        .undetected()
         .expect("it is open")
         .attack
         .job;
@@ -130,7 +130,7 @@ fn only_attacks_count_as_detections() {
         let setup = Setup::new(Task::Task2, 3, Streams::Independent).with_rules(rules(changes));
         let mut episode = Episode::reset(&setup);
         let hidden = episode.hidden().assignment;
-        let lies = |s: &Slot| hidden[*s] == Behaviour::Overreporter;
+        let lies = |s: &Slot| hidden[*s] == Behavior::Overreporter;
         let liar = Slot::ALL.into_iter().find(lies);
         episode.step(allocate(Some(JobId(0)))).expect("it runs");
         let check = Action::Verify {

@@ -58,7 +58,7 @@ fn an_ill_formed_message_is_named() {
 #[test]
 fn an_extra_or_ill_typed_field_is_named() {
     let cases = [
-        (r#"{"action_type": "tick", "colour": "red"}"#, "colour"),
+        (r#"{"action_type": "tick", "color": "red"}"#, "color"),
         (r#"{"action_type": "tick", "Job_id": "JOB-001"}"#, "Job_id"),
         (r#"{"action_type": "allocate", "job_id": 3}"#, "job_id"),
         (

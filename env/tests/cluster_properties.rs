@@ -10,7 +10,7 @@ mod cluster_play;
 use cluster_play::action;
 use proptest::prelude::*;
 use sentinel_env::cluster::{
-    Action, Behaviour, Change, Episode, GPU_MEMORY, GpuState, JobId, JobStatus, Rules, Setup,
+    Action, Behavior, Change, Episode, GPU_MEMORY, GpuState, JobId, JobStatus, Rules, Setup,
     StepError, Task,
 };
 use sentinel_env::rng::Streams;
@@ -119,14 +119,14 @@ proptest! {
         setup in setups(), start in 0..1_000_000u32, turn in 0..4usize, fixed in 0..5usize,
     ) {
         let mut a = Episode::reset(&setup);
-        let mut behaviours = a.hidden().assignment.0;
+        let mut behaviors = a.hidden().assignment.0;
         let mut others: Vec<usize> = (0..5).filter(|i| *i != fixed).collect();
-        let moved: Vec<Behaviour> = others.iter().map(|i| behaviours[*i]).collect();
+        let moved: Vec<Behavior> = others.iter().map(|i| behaviors[*i]).collect();
         others.rotate_left(turn);
-        for (to, behaviour) in others.iter().zip(moved) {
-            behaviours[*to] = behaviour;
+        for (to, behavior) in others.iter().zip(moved) {
+            behaviors[*to] = behavior;
         }
-        let mut b = a.clone().with_hidden(a.hidden().clone().with_assignment(behaviours));
+        let mut b = a.clone().with_hidden(a.hidden().clone().with_assignment(behaviors));
         prop_assert_eq!(a.observation(), b.observation());
         let slot = Some(Slot::ALL[fixed]);
         for n in 0..120 {
@@ -210,14 +210,14 @@ fn a_batch_is_many_episodes() {
 fn a_dishonest_report_shows() {
     let setup = Setup::new(Task::Task3, 5, Streams::Independent);
     let start = Episode::reset(&setup);
-    let seen = |behaviour| {
-        let hidden = start.hidden().clone().with_assignment([behaviour; 5]);
+    let seen = |behavior| {
+        let hidden = start.hidden().clone().with_assignment([behavior; 5]);
         let mut episode = start.clone().with_hidden(hidden);
         let (job, gpu, worker) = (None, None, Some(Slot::ALL[0]));
         episode.step(Action::Allocate { job, gpu, worker }).unwrap();
         *episode.observation()
     };
-    let (honest, lying) = (seen(Behaviour::Reliable), seen(Behaviour::Overreporter));
+    let (honest, lying) = (seen(Behavior::Reliable), seen(Behavior::Overreporter));
     assert_ne!(honest, lying);
     assert!(honest.ledger[Slot::ALL[0]].trust() > lying.ledger[Slot::ALL[0]].trust());
 }

@@ -9,7 +9,7 @@ mod cluster_play;
 use cluster_play::action;
 use sentinel_env::JsonEnv;
 use sentinel_env::cluster::{
-    Action, ActionMessage, Behaviour, ClusterEnv, MessageError, ResetRequest, Session, Setup, Task,
+    Action, ActionMessage, Behavior, ClusterEnv, MessageError, ResetRequest, Session, Setup, Task,
 };
 use sentinel_env::controller::Controller;
 use sentinel_env::rng::Streams;
@@ -128,8 +128,8 @@ fn the_summary_keeps_secrets() {
                 break;
             }
             let summary = session.stream().last_action_summary.unwrap();
-            for behaviour in Behaviour::ALL {
-                assert!(!summary.contains(behaviour.name()), "{summary}");
+            for behavior in Behavior::ALL {
+                assert!(!summary.contains(behavior.name()), "{summary}");
             }
             for word in ["attack", "forged", "caught", "honest"] {
                 assert!(!summary.contains(word), "{summary}");

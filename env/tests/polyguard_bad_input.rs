@@ -54,7 +54,7 @@ fn what_cannot_be_read_is_a_wasted_step() {
         "candidate_id=cand_99; rationale=x",
         "candidate_id=first; rationale=x",
         "cand_01 or cand_02",
-        r#"{"candidate_id":"cand_01","rationale":"x","colour":"red"}"#,
+        r#"{"candidate_id":"cand_01","rationale":"x","color":"red"}"#,
         r#"{"candidate_id":"cand_01","rationale":"x","confidence":7}"#,
     ] {
         let (session, step) = said(text, Rules::HARDENED);

@@ -29,11 +29,11 @@ fn what_is_no_message_is_named() {
         (r#""candidate_id=cand_01; rationale=x""#, "a text"),
         ("[]", "an array"),
         ("{}", "needs completion or candidate_id"),
-        (r#"{"colour": "red"}"#, "colour"),
+        (r#"{"color": "red"}"#, "color"),
         (r#"{"rationale": "x"}"#, "needs completion or candidate_id"),
         (r#"{"completion": 7}"#, "completion should be a text"),
         (r#"{"completion": null}"#, "needs completion"),
-        (r#"{"completion": "x", "colour": "red"}"#, "colour"),
+        (r#"{"completion": "x", "color": "red"}"#, "color"),
         (
             r#"{"completion": "x", "candidate_id": "cand_01"}"#,
             "candidate_id",
@@ -61,9 +61,9 @@ fn what_is_no_message_is_named() {
             "a number",
         ),
         (
-            r#"{"candidate_id": "cand_01", "rationale": "x", "colour": "red"}"#,
+            r#"{"candidate_id": "cand_01", "rationale": "x", "color": "red"}"#,
             "unknown_field",
-            "colour",
+            "color",
         ),
         (
             r#"{"candidate_id": "cand_01", "rationale": "x", "confidence": 2}"#,
@@ -130,7 +130,7 @@ fn a_reset_that_asks_for_what_there_is_not_names_it() {
         assert!(error.contains(named), "{json}: {error}");
     }
     for (json, named) in [
-        (r#"{"colour": "red"}"#, "colour"),
+        (r#"{"color": "red"}"#, "color"),
         (r#"{"debug": true}"#, "debug"),
         (r#"{"seed": -1}"#, "-1"),
         (r#"{"seed": "x"}"#, "x"),

@@ -165,7 +165,7 @@ fn what_cannot_be_read_is_named() {
             Ambiguous,
         ),
         (
-            r#"{"candidate_id":"cand_03","rationale":"x","colour":"red"}"#,
+            r#"{"candidate_id":"cand_03","rationale":"x","color":"red"}"#,
             UnknownField,
         ),
         (
@@ -197,11 +197,11 @@ fn what_cannot_be_read_is_named() {
 #[test]
 fn a_field_too_many_is_named() {
     let detail = ParsedCompletion::parse(
-        r#"{"candidate_id":"cand_03","rationale":"x","colour":"red"}"#,
+        r#"{"candidate_id":"cand_03","rationale":"x","color":"red"}"#,
         Formulary::extended(),
     )
     .detail;
-    assert!(detail.unwrap().contains("colour"));
+    assert!(detail.unwrap().contains("color"));
 }
 
 /// Checks the exploits listed in spec polyguard §8.3.

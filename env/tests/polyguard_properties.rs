@@ -195,7 +195,7 @@ fn insist(case: TaskSpec, seed: u64, kinds: &[Kind], seen: &mut BTreeSet<Exploit
 }
 
 #[test]
-fn every_kind_of_cheating_is_recognised() {
+fn every_kind_of_cheating_is_recognized() {
     use Kind::{
         FetchExternalEvidence as Fetch, KeepRegimen as Keep, OrderMonitoring as Monitor,
         RequestPharmacistReview as Review,

@@ -7,7 +7,7 @@
 use proptest::prelude::*;
 use sentinel_env::PrivilegedState;
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Action, Behaviour, Episode, Session, Setup, Task};
+use sentinel_env::trust::{Action, Behavior, Episode, Session, Setup, Task};
 use sentinel_env::{Batch, Environment};
 
 fn setups() -> impl Strategy<Value = Setup> {
@@ -26,14 +26,14 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
 }
 
 /// Returns all orders of the five behaviors.
-fn assignments() -> Vec<[Behaviour; 5]> {
-    fn extend(taken: &[Behaviour], out: &mut Vec<[Behaviour; 5]>) {
+fn assignments() -> Vec<[Behavior; 5]> {
+    fn extend(taken: &[Behavior], out: &mut Vec<[Behavior; 5]>) {
         if let Ok(full) = taken.try_into() {
             out.push(full);
             return;
         }
-        for behaviour in Behaviour::ALL.into_iter().filter(|b| !taken.contains(b)) {
-            extend(&[taken, &[behaviour]].concat(), out);
+        for behavior in Behavior::ALL.into_iter().filter(|b| !taken.contains(b)) {
+            extend(&[taken, &[behavior]].concat(), out);
         }
     }
     let mut out = Vec::new();

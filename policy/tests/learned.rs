@@ -8,7 +8,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use sentinel_env::rng::Streams;
 use sentinel_env::slot::SLOTS;
-use sentinel_env::trust::{Action, Behaviour, Episode, Hidden, Setup, Task};
+use sentinel_env::trust::{Action, Behavior, Episode, Hidden, Setup, Task};
 use sentinel_policy::cluster::learned::ClusterNet;
 use sentinel_policy::nn::{
     Model, ModelConfig, ModelError, Network, Observe as _, Output, Weights, masked_argmax, softmax,
@@ -80,9 +80,9 @@ proptest! {
         order in Just([0_usize, 1, 2, 3, 4]).prop_shuffle(),
     ) {
         let start = Episode::reset(&Setup::new(Task::ALL[task], seed, Streams::Independent));
-        let mut moved = [Behaviour::AccurateSlow; SLOTS];
-        for (slot, behaviour) in start.hidden().assignment.0.iter().enumerate() {
-            moved[order[slot]] = *behaviour;
+        let mut moved = [Behavior::AccurateSlow; SLOTS];
+        for (slot, behavior) in start.hidden().assignment.0.iter().enumerate() {
+            moved[order[slot]] = *behavior;
         }
         let other = start.with_hidden(start.hidden().with_assignment(moved));
         let there: Vec<usize> = actions.iter().map(|a| exchanged(*a, &order)).collect();

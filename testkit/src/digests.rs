@@ -292,7 +292,7 @@ mod tests {
             rules: reference(),
             episodes: vec![good, bad],
         };
-        let outcome = check_digests(&serde_json::to_string(&list).expect("serialises"));
+        let outcome = check_digests(&serde_json::to_string(&list).expect("serializes"));
         assert_eq!((outcome.checked, outcome.failed), (2, 1));
         let message = &outcome.messages[0];
         for part in [

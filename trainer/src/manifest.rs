@@ -12,7 +12,7 @@ use sentinel_policy::replay::{ReplayFile, Verification};
 use serde::{Deserialize, Serialize};
 
 use crate::provenance::Provenance;
-use crate::verify::{Words, verify_all};
+use crate::verify::{CompletionCounts, verify_all};
 use crate::{Error, files};
 
 /// The name of the manifest in its folder.
@@ -172,7 +172,7 @@ impl Entry {
             problems: replay.problem_count(),
             misses: verification.misses,
             misfits: verification.unused + verification.mismatches + verification.texts,
-            fallbacks: Words::count(replay.worlds()).map_or(0, |words| words.fallbacks),
+            fallbacks: CompletionCounts::count(replay.worlds()).map_or(0, |words| words.fallbacks),
             digest: verification.digest.to_string(),
             scores,
         })

@@ -111,7 +111,7 @@ impl Provenance {
     }
 
     /// Adds a fallback unless it is present already.
-    pub fn mark(&mut self, stage: &str, what: impl Into<String>) {
+    pub fn add_fallback(&mut self, stage: &str, what: impl Into<String>) {
         self.inherit([Fallback {
             stage: stage.to_owned(),
             what: what.into(),
@@ -199,7 +199,7 @@ impl Provenance {
         let beside = Self::read(&sidecar(path))?;
         self.inherit(beside.into_iter().flat_map(|found| found.fallbacks));
         if marked > 0 {
-            self.mark(
+            self.add_fallback(
                 "corpus",
                 format!("{marked} of {rows} rows are a fallback's"),
             );
@@ -222,7 +222,7 @@ impl Provenance {
             });
         }
         for (name, count) in marked {
-            provenance.mark("record", format!("{count} of {all} rows are of {name}"));
+            provenance.add_fallback("record", format!("{count} of {all} rows are of {name}"));
         }
         provenance
     }
@@ -338,7 +338,7 @@ mod tests {
     fn a_mark_is_kept_once() -> Tested {
         let folder = tempfile::tempdir()?;
         let mut made = Provenance::new();
-        made.mark("init", "a tiny new model in place of a/b");
+        made.add_fallback("init", "a tiny new model in place of a/b");
         made.write(folder.path())?;
         let mut next = Provenance::new();
         next.inherit_model(folder.path())?;

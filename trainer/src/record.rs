@@ -27,7 +27,7 @@ use crate::lm_agent::GenerationArgs;
 use crate::lm_agent::ModelKind;
 use crate::provenance::{Provenance, marked_name};
 use crate::selection::{Typed, quoted};
-use crate::verify::{FileReport, Words, verify_all};
+use crate::verify::{CompletionCounts, FileReport, verify_all};
 use crate::{EpisodeArgs, Error, Progress, SeedRange, files, manifest};
 
 /// The configuration of `sentinel record`.
@@ -210,7 +210,7 @@ pub fn record_rows<W: Recordable>(
         problem_count: 0,
         problems: Vec::new(),
         fallbacks: Provenance::of_replays(all()).fallbacks,
-        words: Words::count(all()),
+        words: CompletionCounts::count(all()),
         verification: verify_all(all(), &|| {}),
     };
     if overwrites {

@@ -41,14 +41,14 @@ pub struct FileReport {
     pub fallbacks: Vec<Fallback>,
     /// The counts of completions; left out for a replay without any.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub words: Option<Words>,
+    pub words: Option<CompletionCounts>,
     /// The episodes, played again.
     pub verification: Verification,
 }
 
 /// Counts of rows with a completion of a language model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Words {
+pub struct CompletionCounts {
     /// The number of all such rows.
     pub rows: usize,
     /// The number of rows whose completion was parsed only after a repair.
@@ -57,11 +57,11 @@ pub struct Words {
     pub fallbacks: usize,
 }
 
-impl Words {
+impl CompletionCounts {
     /// Counts the transcripts of some replays; `None` if no row has one.
     #[must_use]
     pub fn count<'a>(replays: impl Iterator<Item = &'a dyn AnyReplay>) -> Option<Self> {
-        let mut words = Self {
+        let mut counts = Self {
             rows: 0,
             repaired: 0,
             fallbacks: 0,
@@ -69,18 +69,18 @@ impl Words {
         for replay in replays {
             replay.each_source(&mut |_, transcript| {
                 if let Some(transcript) = transcript {
-                    words.rows += 1;
-                    words.repaired += usize::from(transcript.repaired);
-                    words.fallbacks += usize::from(transcript.fallback);
+                    counts.rows += 1;
+                    counts.repaired += usize::from(transcript.repaired);
+                    counts.fallbacks += usize::from(transcript.fallback);
                 }
             });
         }
-        (words.rows > 0).then_some(words)
+        (counts.rows > 0).then_some(counts)
     }
 
     /// Returns the warning that must be printed if the fallback acted.
     #[must_use]
-    pub fn warning(&self) -> Option<String> {
+    pub fn fallback_warning(&self) -> Option<String> {
         let Self {
             rows, fallbacks, ..
         } = self;
@@ -107,7 +107,7 @@ pub fn verify_file(path: &Path, progress: Progress<'_>) -> Result<FileReport, Er
         problem_count: replay.problem_count(),
         problems: replay.problems().to_vec(),
         fallbacks: Provenance::of_replays(replay.worlds()).fallbacks,
-        words: Words::count(replay.worlds()),
+        words: CompletionCounts::count(replay.worlds()),
         verification: verify_all(replay.worlds(), progress),
     })
 }
@@ -188,7 +188,7 @@ impl FileReport {
             let _ = writeln!(text, "  {fallback}");
         }
         if let Some(words) = self.words {
-            let Words {
+            let CompletionCounts {
                 rows,
                 repaired,
                 fallbacks,

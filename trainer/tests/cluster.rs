@@ -176,21 +176,17 @@ fn given_actions_lead_to_the_recorded_rows() {
         .collect();
     std::fs::write(folder.path().join("a.jsonl"), actions.join("\n")).unwrap();
     let line = "trace --world cluster --task task2 --seed 0 --actions a.jsonl";
-    let unlabelled = |mut row: Value| {
+    let unlabeled = |mut row: Value| {
         let object = row.as_object_mut().unwrap();
         object.remove("policy");
         object.remove("policy_rng_next");
         row
     };
     let run = run_in(folder.path(), line);
-    let ours: Vec<Value> = run
-        .succeeds()
-        .lines()
-        .map(|l| unlabelled(json(l)))
-        .collect();
+    let ours: Vec<Value> = run.succeeds().lines().map(|l| unlabeled(json(l))).collect();
     assert_eq!(
         ours,
-        recorded.into_iter().map(unlabelled).collect::<Vec<_>>()
+        recorded.into_iter().map(unlabeled).collect::<Vec<_>>()
     );
     // A bad action is named with its line, after the rows so far.
     let bad = [

@@ -72,7 +72,7 @@ fn given_actions_lead_to_the_recorded_rows() {
         let recorded = golden("trust.jsonl.gz")
             .into_iter()
             .filter(|row| row.starts_with(&start));
-        let unlabelled = |line: &str| {
+        let unlabeled = |line: &str| {
             let mut row = json(line);
             let object = row.as_object_mut().unwrap();
             let policy = object.remove("policy");
@@ -80,14 +80,14 @@ fn given_actions_lead_to_the_recorded_rows() {
             let next = object.remove("policy_rng_next");
             (row, policy, next)
         };
-        let ours: Vec<_> = run.succeeds().lines().map(unlabelled).collect();
+        let ours: Vec<_> = run.succeeds().lines().map(unlabeled).collect();
         assert!(
             ours.iter()
                 .all(|(_, policy, _)| policy == &Some(value!("actions")))
         );
         assert_eq!(ours.last().unwrap().2, Some(Value::Null));
         let ours: Vec<Value> = ours.into_iter().map(|(row, _, _)| row).collect();
-        let recorded: Vec<Value> = recorded.map(|line| unlabelled(&line).0).collect();
+        let recorded: Vec<Value> = recorded.map(|line| unlabeled(&line).0).collect();
         assert_eq!(ours, recorded);
     }
 }

@@ -437,10 +437,10 @@ mod tests {
             target: folder.path().into(),
             cache: folder.path().into(),
         };
-        let error = run(&place, &[Set::Lint], &["colour".into()]).expect_err("no such part");
+        let error = run(&place, &[Set::Lint], &["color".into()]).expect_err("no such part");
         let text = error.to_string();
         assert!(
-            text.contains("`colour`") && text.contains("clippy"),
+            text.contains("`color`") && text.contains("clippy"),
             "{text}"
         );
     }

@@ -209,7 +209,7 @@ impl Episode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::model::{Behaviour, Change, JOBS_MAX, Rules};
+    use crate::cluster::model::{Behavior, Change, JOBS_MAX, Rules};
     use crate::slot::{SLOTS, Slot};
     use crate::task::Task;
 
@@ -282,7 +282,7 @@ mod tests {
                 }
                 watched.record_observation(episode.observation());
                 let hypothesis = Hypothesis {
-                    assignment: Behaviour::ALL,
+                    assignment: Behavior::ALL,
                     progress: std::array::from_fn(|i| {
                         episode.observation().jobs.rows()[i].reported
                     }),

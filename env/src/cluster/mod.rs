@@ -13,17 +13,17 @@ mod episode;
 mod model;
 mod protocol;
 mod reward;
-mod world;
+mod world_impl;
 
 pub use crate::task::Task;
 pub use dynamics::{Claimed, Hypothesis};
 pub use episode::Episode;
 pub use model::{
-    Action, ActionType, AdversaryState, Agent, Anomalies, Attack, AttackType, Audit, Behaviour,
+    Action, ActionType, AdversaryState, Agent, Anomalies, Attack, AttackType, Audit, Behavior,
     Change, Counters, GPU_MEMORY, GPUS_MAX, Gpu, GpuId, GpuState, GpuView, Grades, Hidden,
-    JOBS_MAX, Job, JobId, JobStatus, Jobs, LEVEL_MAX, LastStep, OPEN_STEPS, Observation,
-    OpenAttack, Pool, PoolTick, Reliability, Rules, Setup, Size, Statement, Step, StepError, Tally,
-    Terminal, WorkerReport,
+    JOBS_MAX, Job, JobId, JobStatus, Jobs, LEVEL_MAX, LastStep, OPEN_STEPS, Observation, Pool,
+    PoolTick, Reliability, Rules, Setup, Size, Statement, Step, StepError, Tally, Terminal,
+    UndetectedAttack, WorkerReport,
 };
 pub use protocol::{
     ActionError, ActionMessage, AttackEvent, AttackPayload, AttackRow, Breakdown, ClusterSummary,

@@ -14,7 +14,7 @@ mod episode;
 mod model;
 mod protocol;
 mod reward;
-mod world;
+mod world_impl;
 
 pub use dynamics::{REFUSALS_MAX, REVIEW_UNCERTAINTY};
 pub use episode::Episode;
@@ -41,7 +41,7 @@ pub use protocol::{
     STEP_LIMIT_MS, Session, ShapeError, TraceFinal, TraceReset, TraceStep, Transcript, patient_id,
     prompt, prompt_among, scenario_id, text,
 };
-pub use world::AXES;
+pub use world_impl::AXES;
 
 /// The environment of this world, under a name that is unambiguous next to other worlds.
 pub type PolyguardEnv = Episode;

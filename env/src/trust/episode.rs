@@ -173,7 +173,7 @@ mod tests {
     use crate::rng::Streams;
     use crate::slot::Slot;
     use crate::task::Task;
-    use crate::trust::model::Behaviour;
+    use crate::trust::model::Behavior;
 
     fn start(setup: &Setup, variant: u8, hidden: Hidden) -> Episode {
         Episode {
@@ -190,9 +190,9 @@ mod tests {
         let (variant, hidden) = Hidden::from_seed(5, setup.streams, AdversaryProfile::default());
         let plain = start(&setup, variant, hidden);
         for turn in 0..5 {
-            let mut behaviours = Behaviour::ALL;
-            behaviours.rotate_left(turn);
-            let other = start(&setup, variant, hidden.with_assignment(behaviours));
+            let mut behaviors = Behavior::ALL;
+            behaviors.rotate_left(turn);
+            let other = start(&setup, variant, hidden.with_assignment(behaviors));
             assert_eq!(other.observation(), plain.observation());
             assert_eq!(other.scenario(), plain.scenario());
         }

@@ -14,13 +14,13 @@ mod episode;
 mod model;
 mod protocol;
 mod reward;
-mod world;
+mod world_impl;
 
 pub use crate::task::Task;
 pub use dynamics::{Answer, Execution, Outcome, outcome};
 pub use episode::Episode;
 pub use model::{
-    Action, ActionType, Behaviour, Change, Domain, EpisodeOver, Grades, Hidden, LastStep, Layout,
+    Action, ActionType, Behavior, Change, Domain, EpisodeOver, Grades, Hidden, LastStep, Layout,
     Ledger, Node, NodeState, Observation, Progress, Rules, Scenario, Setup, Status, Step, Tally,
     Terminal, TerminalWeights, UnknownScenario,
 };

@@ -11,7 +11,7 @@ mod lookahead;
 mod planner;
 mod reference_policies;
 mod text;
-mod world;
+mod world_impl;
 
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::named_enum;

@@ -22,7 +22,7 @@ mod policy_name;
 mod rules_only;
 pub mod stack;
 mod text;
-mod world;
+mod world_impl;
 
 pub use bandit::{Bandit, FittedBandit, Rule, Statistics, fit as fit_bandit};
 pub use baselines::{GreedyRegimen, NoChange, Random, policy_stream};

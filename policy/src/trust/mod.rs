@@ -8,7 +8,7 @@ mod oracle;
 mod random;
 mod self_solve;
 mod text;
-mod world;
+mod world_impl;
 
 pub use bayes::{Bayes, Belief, PrivilegedLookahead};
 pub use episode_row::EpisodeRow;

@@ -4,7 +4,7 @@ use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
 use sentinel_env::ledger::HIGH_STAKES;
 use sentinel_env::slot::argmax;
-use sentinel_env::trust::{Action, Behaviour, Episode, Task, TrustEnv};
+use sentinel_env::trust::{Action, Behavior, Episode, Task, TrustEnv};
 
 use crate::policy::PrivilegedPolicy;
 
@@ -16,7 +16,7 @@ impl PrivilegedPolicy<TrustEnv> for OracleLite {
     fn choose(&mut self, episode: &Episode) -> Action {
         let (observation, hidden) = (episode.observation(), episode.hidden());
         if observation.task == Task::Task3 && observation.stakes >= HIGH_STAKES {
-            Action::Verify(hidden.slot_of(Behaviour::Adversarial))
+            Action::Verify(hidden.slot_of(Behavior::Adversarial))
         } else {
             Action::Delegate(argmax(&hidden.reliability()))
         }

@@ -10,12 +10,12 @@ use sentinel_policy::replay::{AnyReplay, Replay};
 use sentinel_policy::text::TextWorld;
 use sentinel_trainer::ablate::AblateConfig;
 use sentinel_trainer::eval::{EvalConfig, Evaluated, Plan, Source};
-use sentinel_trainer::evidence::activation::{ActiveModel, MANIFEST, manifest_path};
+use sentinel_trainer::evidence::active_model::{ActiveModel, MANIFEST, manifest_path};
 use sentinel_trainer::evidence::layout::CHECKPOINTS;
 use sentinel_trainer::lm_agent::{EvalArgs, GenerationArgs};
 use sentinel_trainer::provenance::Provenance;
 use sentinel_trainer::record::{RecordConfig, play_language_model};
-use sentinel_trainer::sweep::active::{check_world, find, generation, is_active, require};
+use sentinel_trainer::sweep::active::{check_trained_world, find, generation, is_active, require};
 use sentinel_trainer::{EpisodeArgs, EvalPolicy};
 
 use super::bar::Bar;
@@ -75,7 +75,7 @@ pub(super) fn ablated(config: &AblateConfig) -> Result<AblateConfig> {
     let found = match &config.model {
         Some(model) if is_active(model) => Some(require(WorldName::Polyguard)?),
         Some(_) => None,
-        None => find()?.filter(|model| check_world(model, WorldName::Polyguard).is_ok()),
+        None => find()?.filter(|model| check_trained_world(model, WorldName::Polyguard).is_ok()),
     };
     if let Some(model) = found {
         announce(&model);
@@ -113,7 +113,7 @@ pub(super) fn trained<W: Evaluated + TextWorld>(
     let Some(model) = found else {
         return Ok(plan.load_trained()?);
     };
-    check_world(&model, world)?;
+    check_trained_world(&model, world)?;
     if config.adaptive || config.adversary_threshold.is_some() {
         bail!(
             "the active model is a language model, whose episodes are played before the evaluation: leave out \

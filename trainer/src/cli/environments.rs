@@ -86,7 +86,7 @@ pub(crate) fn record(config: &RecordConfig) -> Result<()> {
     let bar = Bar::new(Some(config.episodes()?));
     let report = record::record(config, &|| bar.step())?;
     drop(bar);
-    if let Some(warning) = report.words.and_then(|words| words.warning()) {
+    if let Some(warning) = report.words.and_then(|counts| counts.fallback_warning()) {
         note(&format!("warning: {warning}"));
     }
     print(&report.text())

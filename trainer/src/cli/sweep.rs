@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use sentinel_trainer::Error;
-use sentinel_trainer::evidence::activation::{
-    self, Activation, ActivationSource, ActiveModel, activate,
+use sentinel_trainer::evidence::active_model::{
+    self, ActivationOptions, ActivationSource, ActiveModel, activate,
 };
 use sentinel_trainer::evidence::artifact::ArtifactKind;
 use sentinel_trainer::evidence::artifact_index::{ArtifactIndex, INDEX, parse_link};
@@ -366,7 +366,7 @@ pub(crate) fn activate_model(command: &ActivateCommand) -> Result<()> {
         option: "--source and --preferred-artifact",
         reason: "see --help".to_owned(),
     };
-    let options = Activation {
+    let options = ActivationOptions {
         source: ActivationSource::parse(&command.source).ok_or_else(unknown)?,
         run_id: command.run_id.clone(),
         preferred: ArtifactKind::parse(&command.preferred_artifact).ok_or_else(unknown)?,
@@ -385,7 +385,7 @@ pub(crate) fn activate_model(command: &ActivateCommand) -> Result<()> {
 
 /// Runs `sentinel model-status`, which prints the active model and checks its files.
 pub(crate) fn model_status(command: &StatusCommand) -> Result<()> {
-    let path = activation::manifest_path(&command.checkpoints_dir);
+    let path = active_model::manifest_path(&command.checkpoints_dir);
     let Some(model) = ActiveModel::read(&command.checkpoints_dir)? else {
         bail!(
             "no model is active: {} does not exist; activate one with `sentinel activate`",

@@ -186,7 +186,7 @@ impl<W: Evaluated> Evaluation<W> {
         let mut tasks = plan.tasks.clone();
         tasks.sort_unstable();
         let by_task = tasks.iter().map(|task| {
-            let summary = summarise(plan, &blocks, |other| other == *task);
+            let summary = summarize(plan, &blocks, |other| other == *task);
             (task.name().to_owned(), summary)
         });
         let takes_part = plan.policies.contains(&EvalPolicy::Trained);
@@ -213,7 +213,7 @@ impl<W: Evaluated> Evaluation<W> {
             rules: plan.rules.to_string(),
             difficulty: blocks.last().and_then(|block| block.difficulty),
             difficulty_by_task_policy: states,
-            summary: summarise(plan, &blocks, |_| true),
+            summary: summarize(plan, &blocks, |_| true),
             by_task: Ordered(by_task.collect()),
             replay,
             model,
@@ -240,7 +240,7 @@ impl<W: Evaluated> Evaluation<W> {
     }
 }
 
-fn summarise<W: Evaluated>(
+fn summarize<W: Evaluated>(
     plan: &Plan<'_, W>,
     blocks: &[Block<W>],
     counts: impl Fn(W::Task) -> bool,
@@ -277,7 +277,7 @@ fn origin<W: Evaluated>(
     let acted = replay.map_or([0; 2], |used| [used.replay_fallbacks, used.replay_misses]);
     let why = ["the completion was no action", "the replay has no row"];
     for (count, why) in acted.into_iter().zip(why).filter(|(count, _)| *count > 0) {
-        provenance.mark("eval", format!("{count} steps are the fallback's: {why}"));
+        provenance.add_fallback("eval", format!("{count} steps are the fallback's: {why}"));
     }
     EvalOrigin {
         world: W::NAME,

@@ -102,7 +102,7 @@ fn a_run_with_all_evidence_is_accepted() {
 
 #[test]
 fn a_fallback_anywhere_is_refused() {
-    let mark = |provenance: &mut Provenance| provenance.mark("init", "a stand-in for a/b");
+    let mark = |provenance: &mut Provenance| provenance.add_fallback("init", "a stand-in for a/b");
     for name in [SFT_REPORT, GRPO_REPORT] {
         let run = Fixture::accepted();
         run.edit(name, |report: &mut RunReport| mark(&mut report.provenance));

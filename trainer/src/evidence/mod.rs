@@ -8,13 +8,13 @@
 //! * [`postsave`]: the report of inference with saved artifacts, `postsave_inference.json`.
 //! * [`improvement`]: the paired comparison of greedy play, `improvement_report.json`.
 //! * [`gate`]: the verdict on these reports, `acceptance_gate.json`.
-//! * [`activation`]: the model that commands use when none is named.
+//! * [`active_model`]: the model that commands use when none is named.
 //! * [`check`]: the success criteria of a folder of results.
 //! * [`artifact_index`]: the list of published files, with digests and links.
 //! * [`layout`], [`artifact`]: the folders of a run and the models in them.
 //! * [`report_file`]: the only code that reads and writes the files of a run's evidence.
 
-pub mod activation;
+pub mod active_model;
 pub mod artifact;
 pub mod artifact_index;
 pub mod charts;

@@ -304,7 +304,7 @@ pub(crate) mod tests {
     #[test]
     fn a_script_in_place_of_a_model_is_no_success() {
         let mut provenance = Provenance::new();
-        provenance.mark("postsave", "a script");
+        provenance.add_fallback("postsave", "a script");
         let found = PostSaveReport::new(ModelSource::FallbackPolicy, vec![], provenance);
         assert_eq!(
             (found.status, found.backend),

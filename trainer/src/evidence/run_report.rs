@@ -292,7 +292,7 @@ pub(crate) mod tests {
         )?;
         assert!(said(&run).contains("sentinel.json: there is no such file"));
         let mut own = Provenance::new();
-        own.mark("init", "a stand-in");
+        own.add_fallback("init", "a stand-in");
         own.write(&run)?;
         let found = RunReport::of_folder(&run, &origin)?;
         assert_eq!((found.steps, found.seconds, found.seed), (2, Some(7.5), 4));

@@ -161,7 +161,7 @@ impl Checkpoint {
         };
         let mut moments = BTreeMap::new();
         for (name, time) in self.header.times {
-            let mut take = |prefix: &str| self.tensors.take_any(&format!("{prefix}{name}"));
+            let mut take = |prefix: &str| self.tensors.take_or_empty(&format!("{prefix}{name}"));
             let (first, second) = (take(FIRST), take(SECOND));
             moments.insert(
                 name,

@@ -43,7 +43,7 @@ pub struct RunMetadata {
     pub cadence: Cadence,
     /// Function that converts options of an earlier version: it renames them and adds the defaults
     /// of new ones.
-    pub normalised: fn(&Value) -> Value,
+    pub normalized: fn(&Value) -> Value,
     /// SHA-256 digests of the files that the run reads, keyed by a description. A run can be
     /// resumed only if they are unchanged.
     pub inputs: BTreeMap<String, String>,
@@ -75,7 +75,7 @@ impl RunMetadata {
             fallback,
             logging_steps: run.logging_steps,
             cadence: run.cadence(),
-            normalised: upgraded::<C>,
+            normalized: upgraded::<C>,
             inputs: BTreeMap::new(),
             provenance: Provenance::new(),
             warnings: Vec::new(),
@@ -83,7 +83,9 @@ impl RunMetadata {
         metadata.provenance.inherit_model(&metadata.source)?;
         if fallback {
             // Runs begun by an earlier version did not record their fallback.
-            metadata.provenance.mark("init", stand_in_for(&run.model));
+            metadata
+                .provenance
+                .add_fallback("init", stand_in_for(&run.model));
         }
         metadata.reads_folder("model", &metadata.source.clone(), &READ)?;
         if let Some(adapter) = &run.adapter {

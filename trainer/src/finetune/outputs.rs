@@ -133,7 +133,7 @@ fn card(job: &dyn Job, state: &State, metadata: &RunMetadata, events: &[Event]) 
         );
     }
     let options = metadata.config.as_object().cloned().unwrap_or_default();
-    let defaults = (metadata.normalised)(&Value::Object(Map::new()));
+    let defaults = (metadata.normalized)(&Value::Object(Map::new()));
     let defaults = defaults.as_object().cloned().unwrap_or_default();
     let card = ModelCard {
         library,

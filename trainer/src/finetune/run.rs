@@ -246,7 +246,7 @@ fn open<'a>(
             ));
         }
         let then = &found.header;
-        let config = (metadata.normalised)(&then.config);
+        let config = (metadata.normalized)(&then.config);
         let reason = describe_changed_option(&config, &metadata.config, job.resumable_overrides());
         if let Some(reason) =
             reason.or_else(|| describe_changed_input(&then.inputs, &metadata.inputs))

@@ -146,7 +146,7 @@ fn create_fallback(
             ..InitOptions::tiny(folder.clone())
         };
         let mut provenance = Provenance::new();
-        provenance.mark("init", stand_in_for(&options.model));
+        provenance.add_fallback("init", stand_in_for(&options.model));
         create(&init, &texts(), &provenance)?;
     }
     Ok(folder)

@@ -307,7 +307,7 @@ mod tests {
         std::fs::write(&weights, "")?;
         assert!(marks_beside(&weights)?.is_empty());
         let mut made = Provenance::new();
-        made.mark("init", "a new model");
+        made.add_fallback("init", "a new model");
         made.write(folder.path())?;
         made.write_sidecar(&weights)?;
         assert_eq!(marks_beside(&weights)?.len(), 2);

@@ -3,7 +3,7 @@
 //! The items in the order in which a trainer needs them:
 //!
 //! * Model: [`find_model`] (local folder, Hugging Face's cache, the Hub), then [`Qwen2::load`], or
-//!   [`Qwen2::initialise`] for a new one. [`Qwen2::save`] writes it.
+//!   [`Qwen2::initialize`] for a new one. [`Qwen2::save`] writes it.
 //!   [`ModelKind`](crate::compact_model::ModelKind) distinguishes its folder from that of a compact
 //!   policy.
 //! * Text: [`Tokenizer::load`], [`Tokenizer::check_fits`], and [`Tokenizer::encode_chat`], which

@@ -41,7 +41,7 @@ impl Tensors {
     }
 
     /// Removes a tensor and returns its values; an empty list if it is missing.
-    pub fn take_any(&mut self, name: &str) -> Vec<f32> {
+    pub fn take_or_empty(&mut self, name: &str) -> Vec<f32> {
         self.0
             .remove(name)
             .map(|tensor| tensor.values)

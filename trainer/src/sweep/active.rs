@@ -6,7 +6,7 @@ use std::path::Path;
 use sentinel_env::WorldName;
 
 use crate::Error;
-use crate::evidence::activation::ActiveModel;
+use crate::evidence::active_model::ActiveModel;
 use crate::evidence::layout::CHECKPOINTS;
 use crate::lm_agent::GenerationArgs;
 
@@ -38,7 +38,7 @@ pub fn require(world: WorldName) -> Result<ActiveModel, Error> {
         let reason = "no model is active: name one, or activate one with `sentinel activate`";
         Error::argument("--model", reason.to_owned())
     })?;
-    check_world(&found, world)?;
+    check_trained_world(&found, world)?;
     Ok(found)
 }
 
@@ -46,7 +46,7 @@ pub fn require(world: WorldName) -> Result<ActiveModel, Error> {
 ///
 /// # Errors
 /// Returns an error if it was trained in another one.
-pub fn check_world(model: &ActiveModel, world: WorldName) -> Result<(), Error> {
+pub fn check_trained_world(model: &ActiveModel, world: WorldName) -> Result<(), Error> {
     let trained = &model.world;
     if trained.is_empty() || trained == world.name() {
         return Ok(());

@@ -10,7 +10,7 @@
 //! * [`active`]: the active model for commands that play.
 
 pub mod active;
-mod improvement;
+mod compare;
 mod logprobs;
 pub mod memory;
 mod options;
@@ -21,7 +21,7 @@ mod run;
 mod stages;
 pub mod state;
 
-pub use improvement::{ImprovementArgs, improvement};
+pub use compare::{ImprovementArgs, improvement};
 pub use plan::{Entry, Plan, SweepArgs};
 pub use play::{Play, PlayArgs};
 pub use postsave::{PostSaveArgs, postsave};

@@ -9,7 +9,7 @@ use sentinel_env::WorldName;
 use serde_json::Value;
 
 use self::file::{EntryFile, ManifestFile};
-use super::improvement::ImprovementArgs;
+use super::compare::ImprovementArgs;
 use super::options::{Parsed, Table, parse, with_dashes};
 use super::postsave::PostSaveArgs;
 use super::state::Stage;

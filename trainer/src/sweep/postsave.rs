@@ -140,7 +140,7 @@ fn scripted(play: &Play, attempts: &[Attempt], samples: usize) -> Result<PostSav
     let rows = in_world!(play.episode.world, W => scripted_rows::<W>(play, samples))?;
     let mut provenance = Provenance::new();
     let tried: Vec<&str> = attempts.iter().map(|one| one.artifact.name()).collect();
-    provenance.mark(
+    provenance.add_fallback(
         "postsave",
         format!(
             "a script answers in place of {}, which could not be loaded",

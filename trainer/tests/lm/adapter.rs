@@ -158,7 +158,7 @@ fn adapters_of_other_models_are_refused() {
         (deeper, "lacks"),
         (shallower, "no place"),
     ] {
-        let mut other = Qwen2::initialise(other, 0, &device()).unwrap();
+        let mut other = Qwen2::initialize(other, 0, &device()).unwrap();
         let error = Lora::load(&mut other, &adapter, BaseCheck::Weights).unwrap_err();
         assert!(matches!(error, LmError::AdapterMismatch { .. }));
         let text = error.to_string();
@@ -171,7 +171,7 @@ fn adapters_of_other_models_are_refused() {
     // A model of the same shape is detected by the digest, which only Sentinel writes.
     let folder = tempfile::tempdir().unwrap();
     Lora::save(&model, folder.path(), &model.base_digest().unwrap()).unwrap();
-    let mut other = Qwen2::initialise(config, 0, &device()).unwrap();
+    let mut other = Qwen2::initialize(config, 0, &device()).unwrap();
     let error = Lora::load(&mut other, folder.path(), BaseCheck::Weights).unwrap_err();
     assert!(error.to_string().contains("other weights"), "{error}");
     Lora::load(&mut other, folder.path(), BaseCheck::Shapes).unwrap();

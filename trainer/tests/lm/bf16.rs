@@ -21,7 +21,7 @@ fn model() -> Qwen2 {
         initializer_range: 0.2,
         ..config()
     };
-    let mut model = Qwen2::initialise(config, 7, &device()).unwrap();
+    let mut model = Qwen2::initialize(config, 7, &device()).unwrap();
     Lora::attach(&mut model, LoraConfig::default(), 3).unwrap();
     // A new adapter has no effect, because its B matrices are 0.
     let grads = learned(&model, Pass::training(0)).grads;

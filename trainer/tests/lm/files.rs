@@ -261,7 +261,7 @@ fn texts_end_where_the_checkpoint_says() {
 fn new_models_belong_to_their_seed() {
     let Some(folder) = copy(None) else { return };
     let config = ModelConfig::read(folder.path()).unwrap();
-    let new = |seed| Qwen2::initialise(config.clone(), seed, &device()).unwrap();
+    let new = |seed| Qwen2::initialize(config.clone(), seed, &device()).unwrap();
     assert_eq!(new(1).base_digest().unwrap(), new(1).base_digest().unwrap());
     assert_ne!(new(1).base_digest().unwrap(), new(2).base_digest().unwrap());
     let model = new(1);

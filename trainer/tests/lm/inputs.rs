@@ -201,7 +201,7 @@ fn rows_without_a_token_to_train_are_left_out() {
     succeeds(&short(&corpus, &model, &out, "--no-shuffle"));
     let counts = &events(&out, "data")[0]["counts"];
     assert_eq!(
-        (&counts["rows"], &counts["unlabelled"]),
+        (&counts["rows"], &counts["unlabeled"]),
         (&json!(rows as f64), &json!(2.0))
     );
     let warning = events(&out, "warning")[0]["text"]

@@ -26,7 +26,7 @@ pub(crate) fn config() -> ModelConfig {
 }
 
 fn model() -> Qwen2 {
-    let mut model = Qwen2::initialise(config(), 7, &device()).unwrap();
+    let mut model = Qwen2::initialize(config(), 7, &device()).unwrap();
     model.train(Trained::Everything);
     model
 }

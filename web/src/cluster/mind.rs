@@ -1,7 +1,7 @@
 //! What the player of the cluster world weighs: the chance of each word, and who it takes for whom.
 
 use leptos::prelude::*;
-use sentinel_env::cluster::{ActionType, Behaviour};
+use sentinel_env::cluster::{ActionType, Behavior};
 use sentinel_env::slot::{SLOTS, Slot};
 
 use super::Cluster;
@@ -11,7 +11,7 @@ use crate::ui::{Scene, percent, ranked, tip};
 /// What a player makes of a moment.
 #[derive(Clone, Debug, Default)]
 pub struct Mind {
-    /// What the player believes now, `[slot][behaviour]`.
+    /// What the player believes now, `[slot][behavior]`.
     pub belief: Option<[[f64; SLOTS]; SLOTS]>,
     /// Probability that the player gives each of [`ActionType::ALL`] now; none after the end.
     pub words: Option<[f64; ActionType::ALL.len()]>,
@@ -46,10 +46,10 @@ fn shown(frame: &Frame<Cluster>) -> String {
 /// The likeliest behavior behind each slot.
 fn belief(belief: [[f64; SLOTS]; SLOTS]) -> String {
     let rows = Slot::ALL.iter().zip(belief).map(|(slot, row)| {
-        let all = Behaviour::ALL.iter().zip(row);
+        let all = Behavior::ALL.iter().zip(row);
         let best = all.reduce(|a, b| if b.1 > a.1 { b } else { a });
-        best.map_or_else(String::new, |(behaviour, p)| {
-            let (name, share) = (behaviour.name(), percent(p));
+        best.map_or_else(String::new, |(behavior, p)| {
+            let (name, share) = (behavior.name(), percent(p));
             format!("<li data-belief=\"{p:.6}\"><span>{slot} {name}</span><span class=\"num\">{share}</span></li>")
         })
     });

@@ -209,7 +209,7 @@ impl World for Cluster {
 
 impl Stage for Cluster {
     const TAGLINE: &'static str = "A scheduler runs jobs on GPUs that fail. Some of its workers lie about progress, and an adversary forges reports.";
-    const HELP: &'static str = "Each step the scheduler takes one action: allocate a job to a GPU and a worker, preempt one, ask a worker for a report, verify a report, or wait. Behind the slots S0 to S4 sit behaviours, shuffled in every episode: reliable, overreporting, slow, adversarial once stakes are high, and degrading with every report. In task 3 an adversary forges reports and escalates through five levels. A step's reward is the weighted score of four roles, times the pool's health, times how reliably the scheduler behaves; the score is the mean of all rewards, the final one included.";
+    const HELP: &'static str = "Each step the scheduler takes one action: allocate a job to a GPU and a worker, preempt one, ask a worker for a report, verify a report, or wait. Behind the slots S0 to S4 sit behaviors, shuffled in every episode: reliable, overreporting, slow, adversarial once stakes are high, and degrading with every report. In task 3 an adversary forges reports and escalates through five levels. A step's reward is the weighted score of four roles, times the pool's health, times how reliably the scheduler behaves; the score is the mean of all rewards, the final one included.";
     const CHARTS: &'static [Shape] = &chart::SHAPES;
 
     fn chart(number: usize, run: &Run<Self>, truth: bool) -> Drawing {

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
-use sentinel_env::cluster::{Behaviour, Episode, JobStatus};
+use sentinel_env::cluster::{Behavior, Episode, JobStatus};
 use sentinel_env::slot::Slot;
 
 use super::Cluster;
@@ -12,13 +12,13 @@ use crate::text::three;
 use crate::ui::{Scene, tip};
 
 /// Returns the description of a behavior for visitors.
-const fn describe(behaviour: Behaviour) -> &'static str {
-    match behaviour {
-        Behaviour::Reliable => "Says what is",
-        Behaviour::Overreporter => "Says 40 points more than there is",
-        Behaviour::Slow => "Says what is, and works at half speed",
-        Behaviour::Adversarial => "Claims completion once stakes reach its threshold",
-        Behaviour::Degrading => "Starts honest; from the sixth report on each one is further off",
+const fn describe(behavior: Behavior) -> &'static str {
+    match behavior {
+        Behavior::Reliable => "Says what is",
+        Behavior::Overreporter => "Says 40 points more than there is",
+        Behavior::Slow => "Says what is, and works at half speed",
+        Behavior::Adversarial => "Claims completion once stakes reach its threshold",
+        Behavior::Degrading => "Starts honest; from the sixth report on each one is further off",
     }
 }
 
@@ -86,12 +86,12 @@ fn card(episode: &Episode, slot: Slot, called: bool, truth: bool) -> String {
     let at_work = at_work
         .filter(|job| job.status == JobStatus::Running && job.worker == Some(slot))
         .count();
-    let behaviour = episode.hidden().assignment[slot];
+    let behavior = episode.hidden().assignment[slot];
     let identity = if truth {
         format!(
             "<p class=\"identity\">{}<span class=\"quiet\"> true reliability {:.2}</span></p>",
-            tip(behaviour.name(), describe(behaviour)),
-            behaviour.reliability()
+            tip(behavior.name(), describe(behavior)),
+            behavior.reliability()
         )
     } else {
         String::new()

@@ -60,7 +60,7 @@ impl<P: Playable> Acting<P> {
         }
     }
 
-    /// What the player believes now, `[slot][behaviour]`.
+    /// What the player believes now, `[slot][behavior]`.
     pub fn belief(&self) -> Option<[[f64; SLOTS]; SLOTS]> {
         let rows = match self {
             Self::Playing(player) => player.belief(),

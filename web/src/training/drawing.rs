@@ -66,7 +66,7 @@ pub fn drawing(plot: &Plot, plane: &Plane, step: u64) -> String {
     for step in plane.step_labels() {
         out.text("middle", (plane.x(step), bottom + 15.0), &step.to_string());
     }
-    out.text("end", (right, bottom + 30.0), "optimiser step");
+    out.text("end", (right, bottom + 30.0), "optimizer step");
     if let Some((_, value)) = plot.best {
         out.line("best", (left, plane.y(value)), (right, plane.y(value)));
     }
@@ -129,7 +129,7 @@ mod tests {
             "class=\"line c1\"",
             "class=\"best\"",
             "class=\"cursor\"",
-            "optimiser step",
+            "optimizer step",
             ">0.80</text>",
             ">100</text>",
         ] {

@@ -40,7 +40,7 @@ pub struct Trust;
 /// What a player of this world makes of a moment.
 #[derive(Clone, Debug, Default)]
 pub struct Mind {
-    /// What the player believes now, `[slot][behaviour]`.
+    /// What the player believes now, `[slot][behavior]`.
     pub belief: Option<[[f64; SLOTS]; SLOTS]>,
     /// What the player made of each of [`Action::ALL`] before it chose the next.
     pub values: Option<[f64; 12]>,
@@ -218,7 +218,7 @@ impl World for Trust {
 
 impl Stage for Trust {
     const TAGLINE: &'static str = "An orchestrator has work to hand out and five specialists to choose from. One of them lies when it matters.";
-    const HELP: &'static str = "Each subtask can be delegated to a specialist, verified (one step more, catches poison), solved alone (two steps, always right) or skipped. Behind the slots S0 to S4 sit five behaviours, shuffled in every episode: slow but right, fast and overconfident, good in its field only, adversarial once stakes reach .70, and wearing out with use. The score is the mean of all rewards, the final one included.";
+    const HELP: &'static str = "Each subtask can be delegated to a specialist, verified (one step more, catches poison), solved alone (two steps, always right) or skipped. Behind the slots S0 to S4 sit five behaviors, shuffled in every episode: slow but right, fast and overconfident, good in its field only, adversarial once stakes reach .70, and wearing out with use. The score is the mean of all rewards, the final one included.";
     const CHARTS: &'static [Shape] = &[chart::SHAPE];
 
     fn chart(_number: usize, run: &Run<Self>, truth: bool) -> Drawing {

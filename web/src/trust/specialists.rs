@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
 use sentinel_env::slot::Slot;
-use sentinel_env::trust::{Action, Behaviour, Domain};
+use sentinel_env::trust::{Action, Behavior, Domain};
 
 use super::Trust;
 use super::probability::odds;
@@ -14,24 +14,24 @@ use crate::ui::{Scene, tip};
 use sentinel_policy::insertion_sort::sort;
 
 /// A short name for a behavior.
-const fn short(behaviour: Behaviour) -> &'static str {
-    match behaviour {
-        Behaviour::AccurateSlow => "slow",
-        Behaviour::OverconfidentFast => "overconfident",
-        Behaviour::DomainBound => "domain-bound",
-        Behaviour::Adversarial => "adversarial",
-        Behaviour::Degrading => "degrading",
+const fn short(behavior: Behavior) -> &'static str {
+    match behavior {
+        Behavior::AccurateSlow => "slow",
+        Behavior::OverconfidentFast => "overconfident",
+        Behavior::DomainBound => "domain-bound",
+        Behavior::Adversarial => "adversarial",
+        Behavior::Degrading => "degrading",
     }
 }
 
 /// Returns the description of a behavior for visitors.
-const fn describe(behaviour: Behaviour) -> &'static str {
-    match behaviour {
-        Behaviour::AccurateSlow => "Right 9 times of 10, but takes two steps",
-        Behaviour::OverconfidentFast => "Right 6 times of 10 and always sure of it",
-        Behaviour::DomainBound => "Right in analyze and verify, useless elsewhere",
-        Behaviour::Adversarial => "Good until stakes reach its threshold, then poisons",
-        Behaviour::Degrading => "Starts well and loses 15 % with each call",
+const fn describe(behavior: Behavior) -> &'static str {
+    match behavior {
+        Behavior::AccurateSlow => "Right 9 times of 10, but takes two steps",
+        Behavior::OverconfidentFast => "Right 6 times of 10 and always sure of it",
+        Behavior::DomainBound => "Right in analyze and verify, useless elsewhere",
+        Behavior::Adversarial => "Good until stakes reach its threshold, then poisons",
+        Behavior::Degrading => "Starts well and loses 15 % with each call",
     }
 }
 
@@ -128,12 +128,12 @@ fn card(frame: &Frame<Trust>, slot: Slot, truth: bool) -> String {
         evidence.alpha,
         evidence.alpha + evidence.beta
     );
-    let behaviour = frame.episode.hidden().assignment[slot];
+    let behavior = frame.episode.hidden().assignment[slot];
     let identity = if truth {
         format!(
             "<p class=\"identity\">{}<span class=\"quiet\"> true reliability {:.2}</span></p>",
-            tip(behaviour.name(), describe(behaviour)),
-            behaviour.reliability()
+            tip(behavior.name(), describe(behavior)),
+            behavior.reliability()
         )
     } else {
         String::new()
@@ -157,7 +157,7 @@ fn card(frame: &Frame<Trust>, slot: Slot, truth: bool) -> String {
 
 /// The player's belief about one slot as a bar of five parts and its largest part in words.
 fn believed(belief: &[f64; 5]) -> String {
-    let parts = Behaviour::ALL.map(|b| (b, belief[b as usize]));
+    let parts = Behavior::ALL.map(|b| (b, belief[b as usize]));
     let mut ranked = parts;
     sort(&mut ranked, |a, b| a.1 > b.1);
     let (likely, chance) = ranked[0];
@@ -171,7 +171,7 @@ fn believed(belief: &[f64; 5]) -> String {
     } else {
         format!("{} {:.0} %", short(likely), chance * 100.0)
     };
-    let bar = |(b, p): (Behaviour, f64)| {
+    let bar = |(b, p): (Behavior, f64)| {
         format!(
             "<span class=\"b{}\" style=\"flex-grow:{p:.3}\"></span>",
             b as usize

@@ -68,7 +68,7 @@ fn summary(state: &TrainerState) -> String {
         Some(max) if max > state.global_step => format!(" of {}", count(max)),
         _ => String::new(),
     };
-    let mut text = format!("{}{planned} optimiser steps", count(state.global_step));
+    let mut text = format!("{}{planned} optimizer steps", count(state.global_step));
     if let Some(steps) = state.last("num_env_steps").filter(|steps| *steps >= 0.0) {
         text.push_str(&format!(", {} steps of the world", count(steps as u64)));
     }
@@ -89,7 +89,7 @@ mod tests {
         .expect("a trainer state");
         let text = summary(&state).replace('\u{202f}', " ");
         assert!(
-            text.starts_with("1 500 of 2 000 optimiser steps, 1 000 000 steps of the world."),
+            text.starts_with("1 500 of 2 000 optimizer steps, 1 000 000 steps of the world."),
             "{text}"
         );
     }

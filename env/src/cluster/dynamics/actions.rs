@@ -1,7 +1,7 @@
 //! The five actions of the scheduler (spec cluster §4).
 
 use crate::cluster::model::{
-    Action, Agent, Attack, Behaviour, Change, ClaimKind, GpuId, JobId, JobStatus, State,
+    Action, Agent, Attack, Behavior, Change, ClaimKind, GpuId, JobId, JobStatus, State,
     WorkerReport,
 };
 use crate::ledger::Report;
@@ -230,13 +230,13 @@ impl State {
     /// Requests a worker's report on a job and records it.
     fn request_report(&mut self, worker: Slot, job: JobId, verified: bool) -> WorkerReport {
         let stakes = self.stakes(job);
-        let behaviour = self.hidden.assignment[worker];
-        if behaviour == Behaviour::Degrading {
+        let behavior = self.hidden.assignment[worker];
+        if behavior == Behavior::Degrading {
             self.hidden.degrading_calls += 1;
         }
         let calls = self.hidden.degrading_calls;
         let actual = self.hidden.progress[job.index()];
-        let claimed = behaviour.claim(actual, stakes, calls, &self.hidden.worker_adversary);
+        let claimed = behavior.claim(actual, stakes, calls, &self.hidden.worker_adversary);
         let report = WorkerReport::new((worker, job), claimed, actual, stakes, calls);
         let counters = &mut self.observation.counters;
         counters.reports += 1;

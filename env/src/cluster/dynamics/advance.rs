@@ -22,7 +22,7 @@ impl State {
             if halted {
                 continue;
             }
-            let speed = self.hidden.behaviour(job.worker).speed();
+            let speed = self.hidden.behavior(job.worker).speed();
             let progress = &mut self.hidden.progress[id.index()];
             *progress = (*progress + speed / f64::from(job.steps)).min(1.0);
             job.reported = job.reported.max(*progress);

@@ -4,8 +4,8 @@
 //! hypothesis about the hidden state; everything observable is copied from the observation.
 
 use crate::cluster::model::{
-    AdversaryState, Attack, Audit, Behaviour, GPUS_MAX, Gpu, Hidden, JOBS_MAX, Observation,
-    OpenAttack, Pool, Size, State, Tally,
+    AdversaryState, Attack, Audit, Behavior, GPUS_MAX, Gpu, Hidden, JOBS_MAX, Observation, Pool,
+    Size, State, Tally, UndetectedAttack,
 };
 use crate::rng::PyRandom;
 use crate::slot::{PerSlot, SLOTS};
@@ -14,7 +14,7 @@ use crate::slot::{PerSlot, SLOTS};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hypothesis {
     /// The behavior behind each slot.
-    pub assignment: [Behaviour; SLOTS],
+    pub assignment: [Behavior; SLOTS],
     /// True progress of the jobs, 0..=1.
     pub progress: [f64; JOBS_MAX],
     /// Priorities of the jobs, 1..=5.
@@ -24,7 +24,7 @@ pub struct Hypothesis {
     /// Level of the adversary, 1..=5.
     pub level: u8,
     /// The attack that can still be found and stays in effect until then.
-    pub open: Option<OpenAttack>,
+    pub open: Option<UndetectedAttack>,
     /// Seed of the draws after this state.
     pub outcome_seed: u64,
 }

@@ -2,8 +2,8 @@
 //! cluster §1, §2).
 
 use crate::cluster::model::{
-    AdversaryState, Anomalies, Audit, Behaviour, Counters, Hidden, JOBS_MAX, Job, Jobs,
-    Observation, Pool, Setup, Size, State, Tally, health,
+    AdversaryState, Anomalies, Audit, Behavior, Counters, Hidden, JOBS_MAX, Job, Jobs, Observation,
+    Pool, Setup, Size, State, Tally, health,
 };
 use crate::controller::DifficultyProfile;
 use crate::ledger::Ledger;
@@ -65,10 +65,10 @@ fn generate_hidden(setup: &Setup) -> (Jobs, Hidden) {
     let seeds = ids.map(|id| setup.streams.seed(setup.seed, id));
     let [mut queue, mut slots, failures, attacks] = Mt19937::from_seeds(seeds).map(PyRandom::over);
     let (jobs, priorities) = generate_jobs(&size, profile, &mut queue);
-    let mut behaviours = Behaviour::for_task(setup.task);
-    slots.shuffle(&mut behaviours);
+    let mut behaviors = Behavior::for_task(setup.task);
+    slots.shuffle(&mut behaviors);
     let hidden = Hidden {
-        assignment: PerSlot(behaviours),
+        assignment: PerSlot(behaviors),
         worker_adversary: profile.adversary(),
         attacker: AdversaryState::new(&size, profile),
         pool: Pool::new(&size),

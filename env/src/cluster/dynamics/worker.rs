@@ -1,8 +1,8 @@
 //! The reports of workers (spec cluster §6).
 
-use Behaviour::{Adversarial, Degrading, Overreporter, Reliable, Slow};
+use Behavior::{Adversarial, Degrading, Overreporter, Reliable, Slow};
 
-use crate::cluster::model::{Behaviour, JobId, WorkerReport};
+use crate::cluster::model::{Behavior, JobId, WorkerReport};
 use crate::controller::AdversaryProfile;
 use crate::num::round_to;
 use crate::slot::Slot;
@@ -20,7 +20,7 @@ pub struct Claimed {
     pub false_completion: bool,
 }
 
-impl Behaviour {
+impl Behavior {
     /// Returns the worker's statement about a job whose true progress is `actual`, at `stakes`.
     /// `calls` is the number of reports by the degrading behavior so far, this one included.
     #[must_use]
@@ -103,8 +103,8 @@ impl WorkerReport {
 mod tests {
     use super::*;
 
-    fn claim(behaviour: Behaviour, actual: f64, stakes: f64, calls: u16) -> Claimed {
-        behaviour.claim(actual, stakes, calls, &AdversaryProfile::default())
+    fn claim(behavior: Behavior, actual: f64, stakes: f64, calls: u16) -> Claimed {
+        behavior.claim(actual, stakes, calls, &AdversaryProfile::default())
     }
 
     #[test]

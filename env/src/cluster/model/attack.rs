@@ -65,8 +65,8 @@ pub struct Attack {
 impl Attack {
     /// Returns the attack as one that is open since `step`.
     #[must_use]
-    pub const fn at(self, step: u8) -> OpenAttack {
-        OpenAttack {
+    pub const fn at(self, step: u8) -> UndetectedAttack {
+        UndetectedAttack {
             attack: self,
             since: step,
         }
@@ -85,7 +85,7 @@ impl Attack {
 
 /// An attack that can still be found; it exists only under rules that keep attacks open.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct OpenAttack {
+pub struct UndetectedAttack {
     /// The attack that is open.
     pub attack: Attack,
     /// The step in which the attack happened.
@@ -98,7 +98,7 @@ pub struct AdversaryState {
     pub(crate) chance: f64,
     pub(crate) level: u8,
     pub(crate) last_step: Option<u8>,
-    pub(crate) open: Option<OpenAttack>,
+    pub(crate) open: Option<UndetectedAttack>,
 }
 
 impl AdversaryState {
@@ -136,7 +136,7 @@ impl AdversaryState {
     }
 
     /// Sets the level and the open attack, as if the last attack had happened in `step`.
-    pub(crate) fn resume(&mut self, level: u8, step: u8, open: Option<OpenAttack>) {
+    pub(crate) fn resume(&mut self, level: u8, step: u8, open: Option<UndetectedAttack>) {
         self.level = level.clamp(1, LEVEL_MAX);
         self.last_step = (step > 0).then_some(step);
         self.open = open.filter(|open| open.since <= step);
@@ -144,7 +144,7 @@ impl AdversaryState {
 
     /// Returns the attack that can still be found, if any.
     #[must_use]
-    pub const fn open(&self) -> Option<OpenAttack> {
+    pub const fn undetected(&self) -> Option<UndetectedAttack> {
         self.open
     }
 }

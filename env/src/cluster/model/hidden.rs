@@ -15,7 +15,7 @@ use crate::task::Task;
 
 named_enum! {
     /// The behavior of a worker.
-    pub enum Behaviour {
+    pub enum Behavior {
         /// Reports the true progress, at full speed.
         Reliable = "reliable",
         /// Overstates progress by 0.40, up to 1.
@@ -29,9 +29,9 @@ named_enum! {
     }
 }
 
-use Behaviour::{Adversarial, Degrading, Overreporter, Reliable, Slow};
+use Behavior::{Adversarial, Degrading, Overreporter, Reliable, Slow};
 
-impl Behaviour {
+impl Behavior {
     /// Returns the true reliability, 0..=1, to which calibration compares the trust.
     #[must_use]
     pub const fn reliability(self) -> f64 {
@@ -65,7 +65,7 @@ impl Behaviour {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hidden {
     /// The behavior behind each slot.
-    pub assignment: PerSlot<Behaviour>,
+    pub assignment: PerSlot<Behavior>,
     /// The configuration of the adversarial worker: the stakes from which it lies, and its stated
     /// confidence.
     pub worker_adversary: AdversaryProfile,
@@ -90,7 +90,7 @@ impl Hidden {
     /// Returns the same hidden state with other behaviors behind the slots.
     #[cfg(feature = "testing")]
     #[must_use]
-    pub fn with_assignment(mut self, assignment: [Behaviour; SLOTS]) -> Self {
+    pub fn with_assignment(mut self, assignment: [Behavior; SLOTS]) -> Self {
         self.assignment = PerSlot(assignment);
         self
     }
@@ -119,15 +119,15 @@ impl Hidden {
     /// Returns the true reliability per slot, the target of calibration.
     #[must_use]
     pub fn reliability(&self) -> [f64; SLOTS] {
-        self.assignment.0.map(Behaviour::reliability)
+        self.assignment.0.map(Behavior::reliability)
     }
 
     /// Returns the number of different behaviors in the episode.
     #[must_use]
-    pub fn distinct_behaviours(&self) -> u8 {
+    pub fn distinct_behaviors(&self) -> u8 {
         let mut seen = 0u8;
-        for behaviour in self.assignment.0 {
-            seen |= 1 << behaviour as u8;
+        for behavior in self.assignment.0 {
+            seen |= 1 << behavior as u8;
         }
         seen.count_ones() as u8
     }
@@ -139,7 +139,7 @@ impl Hidden {
     }
 
     /// Returns the behavior behind a slot; `None` stands for the first slot.
-    pub(crate) fn behaviour(&self, worker: Option<Slot>) -> Behaviour {
+    pub(crate) fn behavior(&self, worker: Option<Slot>) -> Behavior {
         self.assignment[worker.unwrap_or(Slot::ALL[0])]
     }
 }

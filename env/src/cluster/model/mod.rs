@@ -14,12 +14,12 @@ mod task;
 
 pub use action::{Action, ActionType};
 pub(crate) use attack::MIN_ATTACK_GAP;
-pub use attack::{AdversaryState, Attack, AttackType, LEVEL_MAX, OPEN_STEPS, OpenAttack};
+pub use attack::{AdversaryState, Attack, AttackType, LEVEL_MAX, OPEN_STEPS, UndetectedAttack};
 pub(crate) use audit::ClaimKind;
 pub use audit::{Agent, Anomalies, Audit};
 pub(crate) use gpu_pool::{FORGED_FREE, health, waste};
 pub use gpu_pool::{GPU_MEMORY, Gpu, GpuState, GpuView, Pool, PoolTick};
-pub use hidden::{Behaviour, Hidden};
+pub use hidden::{Behavior, Hidden};
 pub use jobs::{Job, JobStatus, Jobs};
 pub use observation::{Counters, LastStep, Observation, Statement};
 pub use setup::{Change, Rules, Setup};

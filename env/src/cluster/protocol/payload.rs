@@ -10,7 +10,7 @@ use super::breakdown::Breakdown;
 use super::report::RewardReport;
 use super::summary::{ClusterSummary, Coverage, JobsSummary};
 use crate::cluster::model::{
-    Anomalies, Behaviour, GPU_MEMORY, GpuId, GpuState, GpuView, Job, JobId, JobStatus, Observation,
+    Anomalies, Behavior, GPU_MEMORY, GpuId, GpuState, GpuView, Job, JobId, JobStatus, Observation,
     Rules,
 };
 use crate::controller::DifficultyProfile;
@@ -171,7 +171,7 @@ pub struct StatePayload {
     pub attack_poisonings: u16,
     pub ai_failure_coverage: Coverage,
     pub difficulty_profile: DifficultyProfile,
-    pub worker_profile_hidden: PerSlot<Behaviour>,
+    pub worker_profile_hidden: PerSlot<Behavior>,
 }
 
 /// A short form of the state, for a live view that polls it.

@@ -14,7 +14,7 @@ use super::text;
 use crate::cluster::Episode;
 use crate::cluster::dynamics::{FORGED_MEMORY, degradation};
 use crate::cluster::model::{
-    Attack, AttackType, Behaviour, FORGED_FREE, GpuId, JobId, Step, WorkerReport,
+    Attack, AttackType, Behavior, FORGED_FREE, GpuId, JobId, Step, WorkerReport,
 };
 use crate::controller::DifficultyProfile;
 use crate::environment::{Environment, PrivilegedState};
@@ -194,7 +194,7 @@ pub struct ReportEvent {
 /// The details of a worker's report, which reveal the behavior behind it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metadata {
-    behaviour: Behaviour,
+    behavior: Behavior,
     report: WorkerReport,
     threshold: f64,
 }
@@ -203,22 +203,22 @@ impl Serialize for Metadata {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let report = &self.report;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("behavior", &self.behaviour)?;
-        match self.behaviour {
-            Behaviour::Reliable => {}
-            Behaviour::Overreporter => {
+        map.serialize_entry("behavior", &self.behavior)?;
+        match self.behavior {
+            Behavior::Reliable => {}
+            Behavior::Overreporter => {
                 let gap = round_to(report.reported - report.actual, 3);
                 map.serialize_entry("overreport_gap", &gap)?;
             }
-            Behaviour::Slow => {
-                map.serialize_entry("speed_multiplier", &self.behaviour.speed())?;
+            Behavior::Slow => {
+                map.serialize_entry("speed_multiplier", &self.behavior.speed())?;
             }
-            Behaviour::Adversarial => {
+            Behavior::Adversarial => {
                 map.serialize_entry("triggered", &report.false_completion)?;
                 map.serialize_entry("stakes", &report.stakes)?;
                 map.serialize_entry("threshold", &self.threshold)?;
             }
-            Behaviour::Degrading => {
+            Behavior::Degrading => {
                 let error = round_to(degradation(f64::from(report.calls)), 3);
                 map.serialize_entry("call_count", &report.calls)?;
                 map.serialize_entry("degradation_error", &error)?;
@@ -240,7 +240,7 @@ impl ReportEvent {
             honest: report.honest,
             false_completion: report.false_completion,
             metadata: Metadata {
-                behaviour: hidden.assignment[report.worker],
+                behavior: hidden.assignment[report.worker],
                 report: *report,
                 threshold: hidden.worker_adversary.threshold,
             },

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::ser::Serializer;
 
 use crate::cluster::Episode;
-use crate::cluster::model::{Behaviour, GPU_MEMORY, GpuState, JobStatus};
+use crate::cluster::model::{Behavior, GPU_MEMORY, GpuState, JobStatus};
 use crate::cluster::reward::hack_resistance;
 use crate::environment::{Environment, PrivilegedState};
 use crate::ledger::{EvidenceRow, Ledger};
@@ -239,9 +239,9 @@ fn scenario_signature(episode: &Episode) -> String {
     let mut text = format!("{}|seed={}|", setup.task, setup.seed);
     // Writing to a `String` cannot fail.
     for (index, slot) in Slot::ALL.into_iter().enumerate() {
-        let behaviour: Behaviour = episode.hidden().assignment[slot];
+        let behavior: Behavior = episode.hidden().assignment[slot];
         let separator = if index == 0 { "" } else { "-" };
-        let _ = write!(text, "{separator}{slot}:{}", behaviour.name());
+        let _ = write!(text, "{separator}{slot}:{}", behavior.name());
     }
     text.push('|');
     for (index, (id, job)) in episode.observation().jobs.iter().take(5).enumerate() {

@@ -6,7 +6,7 @@ use super::breakdown::Breakdown;
 use super::message::ActionMessage;
 use super::summary::{ClusterSummary, JobsSummary, evidence_summaries};
 use crate::cluster::Episode;
-use crate::cluster::model::{Anomalies, Attack, AttackType, Behaviour, JobId, Step};
+use crate::cluster::model::{Anomalies, Attack, AttackType, Behavior, JobId, Step};
 use crate::controller::DifficultyProfile;
 use crate::environment::{Environment, PrivilegedState};
 use crate::ledger::EvidenceRow;
@@ -22,7 +22,7 @@ use crate::slot::{PerSlot, SLOTS, Slot};
 pub struct TraceReset {
     pub kind: &'static str,
     pub max_steps: u8,
-    pub profile: [Behaviour; SLOTS],
+    pub profile: [Behavior; SLOTS],
     /// Priority, memory, steps, deadline and owner of each job.
     pub jobs: Vec<(u8, u8, u8, u8, String)>,
     pub difficulty_profile: Option<DifficultyProfile>,
@@ -183,7 +183,7 @@ pub struct TraceFinal {
     pub actions: u16,
     /// True progress, shown progress and step of completion of each job.
     pub job_progress: Vec<(f64, f64, Option<u8>)>,
-    pub profile: [Behaviour; SLOTS],
+    pub profile: [Behavior; SLOTS],
     pub rng_next: f64,
     pub adversary_rng_next: f64,
     pub policy_rng_next: Option<f64>,

@@ -93,7 +93,7 @@ impl State {
     }
 
     fn freshness(&self) -> f64 {
-        let distinct = self.hidden.distinct_behaviours();
+        let distinct = self.hidden.distinct_behaviors();
         freshness(
             self.observation.task,
             distinct,

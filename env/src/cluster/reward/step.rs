@@ -74,8 +74,8 @@ impl Reliability {
 
 /// Returns the variety of the behaviors in play and, in task3, of the attack types seen, 0..=1.
 #[must_use]
-pub(super) fn freshness(task: Task, behaviours: u8, attack_types: u8) -> f64 {
-    let distinct = f64::from(behaviours) / 5.0;
+pub(super) fn freshness(task: Task, behaviors: u8, attack_types: u8) -> f64 {
+    let distinct = f64::from(behaviors) / 5.0;
     if task == Task::Task3 {
         let attacks = (f64::from(attack_types) / 5.0).min(1.0);
         round_to(0.70 * distinct + 0.30 * attacks, 4)

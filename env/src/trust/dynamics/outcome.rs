@@ -8,7 +8,7 @@ use crate::controller::AdversaryProfile;
 use crate::ledger::Report;
 use crate::slot::Slot;
 use crate::trust::model::{
-    Action, Behaviour, Change, Domain, Layout, NodeState, Rules, State, Status, Step,
+    Action, Behavior, Change, Domain, Layout, NodeState, Rules, State, Status, Step,
 };
 
 /// Number of steps used by solving a subtask independently.
@@ -31,7 +31,7 @@ pub struct Execution {
     pub in_domain: Option<bool>,
 }
 
-impl Behaviour {
+impl Behavior {
     /// Returns the parameters of this behavior for a subtask, after `calls` earlier calls in the
     /// episode.
     #[must_use]
@@ -157,9 +157,9 @@ impl State {
     #[inline]
     pub(crate) fn call(&mut self, slot: Slot, step: &mut Step) -> Call {
         let evidence = &self.observation.ledger[slot];
-        let behaviour = self.hidden.assignment[slot];
+        let behavior = self.hidden.assignment[slot];
         let adversary = &self.hidden.adversary;
-        let execution = behaviour.execute(step.domain, step.stakes, evidence.calls, adversary);
+        let execution = behavior.execute(step.domain, step.stakes, evidence.calls, adversary);
         step.trust_before = Some(evidence.trust());
         step.calls_before = evidence.calls;
         step.confidence = Some(execution.confidence);

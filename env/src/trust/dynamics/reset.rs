@@ -6,7 +6,7 @@ use crate::rng::{Prefetched, PyRandom, Streams, Words, first_words};
 use crate::slot::PerSlot;
 use crate::task::Task;
 use crate::trust::model::{
-    Behaviour, Hidden, Layout, Ledger, OUTCOME_DRAWS, Observation, Progress, SCENARIOS_PER_TASK,
+    Behavior, Hidden, Layout, Ledger, OUTCOME_DRAWS, Observation, Progress, SCENARIOS_PER_TASK,
     Scenario, Setup, State, Status, Tally,
 };
 
@@ -106,9 +106,9 @@ impl Hidden {
         adversary: AdversaryProfile,
     ) -> (u8, Self) {
         let variant = scenario.below(u32::from(SCENARIOS_PER_TASK)) as u8;
-        let mut behaviours = Behaviour::ALL;
-        assignment.shuffle(&mut behaviours);
+        let mut behaviors = Behavior::ALL;
+        assignment.shuffle(&mut behaviors);
         let draws = std::array::from_fn(|_| outcome.random());
-        (variant, Self::new(behaviours, adversary, draws))
+        (variant, Self::new(behaviors, adversary, draws))
     }
 }

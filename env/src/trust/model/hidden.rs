@@ -16,7 +16,7 @@ pub(crate) const OUTCOME_DRAWS: usize = 41;
 /// A hidden behavior. The internal names `S0` to `S4` are not the public slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Behaviour {
+pub enum Behavior {
     /// Correct in 90 % of calls, at two steps per call.
     AccurateSlow,
     /// Correct in 60 % of calls, with a stated confidence of 0.95.
@@ -29,7 +29,7 @@ pub enum Behaviour {
     Degrading,
 }
 
-impl Behaviour {
+impl Behavior {
     /// All behaviors, in internal order.
     pub const ALL: [Self; 5] = [
         Self::AccurateSlow,
@@ -76,7 +76,7 @@ impl Behaviour {
     }
 }
 
-impl Serialize for Behaviour {
+impl Serialize for Behavior {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.id())
     }
@@ -86,7 +86,7 @@ impl Serialize for Behaviour {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hidden {
     /// The behavior behind each slot.
-    pub assignment: PerSlot<Behaviour>,
+    pub assignment: PerSlot<Behavior>,
     /// The configuration of the adversary.
     pub adversary: AdversaryProfile,
     /// All draws of the outcome stream, in order. Storing them makes the episode a plain value.
@@ -97,7 +97,7 @@ pub struct Hidden {
 impl Hidden {
     /// Creates the hidden state of an episode that has taken no draws yet.
     pub(crate) const fn new(
-        assignment: [Behaviour; SLOTS],
+        assignment: [Behavior; SLOTS],
         adversary: AdversaryProfile,
         outcome_draws: [f64; OUTCOME_DRAWS],
     ) -> Self {
@@ -112,7 +112,7 @@ impl Hidden {
     /// Returns the same outcome draws with other behaviors behind the slots.
     #[cfg(feature = "testing")]
     #[must_use]
-    pub fn with_assignment(mut self, assignment: [Behaviour; SLOTS]) -> Self {
+    pub fn with_assignment(mut self, assignment: [Behavior; SLOTS]) -> Self {
         self.assignment = PerSlot(assignment);
         self
     }
@@ -147,15 +147,15 @@ impl Hidden {
     /// Returns the true reliability per slot, the target of calibration.
     #[must_use]
     pub fn reliability(&self) -> [f64; SLOTS] {
-        self.assignment.0.map(Behaviour::reliability)
+        self.assignment.0.map(Behavior::reliability)
     }
 
-    /// Returns the slot of `behaviour`.
+    /// Returns the slot of `behavior`.
     #[must_use]
-    pub fn slot_of(&self, behaviour: Behaviour) -> Slot {
+    pub fn slot_of(&self, behavior: Behavior) -> Slot {
         let found = Slot::ALL
             .into_iter()
-            .find(|slot| self.assignment[*slot] == behaviour);
+            .find(|slot| self.assignment[*slot] == behavior);
         found.unwrap_or(Slot::ALL[0])
     }
 }

@@ -12,7 +12,7 @@ mod task;
 
 pub use action::{Action, ActionType};
 pub(crate) use hidden::OUTCOME_DRAWS;
-pub use hidden::{Behaviour, Hidden};
+pub use hidden::{Behavior, Hidden};
 pub use observation::{LastStep, Ledger, NodeState, Observation, Progress, Status};
 pub(crate) use scenario::SCENARIOS_PER_TASK;
 pub use scenario::{Node, Scenario, UnknownScenario};

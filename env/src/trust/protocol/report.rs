@@ -11,13 +11,13 @@ use crate::num::round_to;
 use crate::slot::{PerSlot, Slot};
 use crate::task::Task;
 use crate::trust::Episode;
-use crate::trust::model::{Behaviour, Domain, Step};
+use crate::trust::model::{Behavior, Domain, Step};
 
 /// The details of a specialist's result besides its outcome. They reveal the behavior (quirk Q12),
 /// so they belong in reports and must not be given to a policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct ResultMetadata {
-    behaviour: Behaviour,
+    behavior: Behavior,
     domain: Domain,
     stakes: f64,
     threshold: f64,
@@ -32,18 +32,18 @@ impl Serialize for ResultMetadata {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("step_cost", &self.step_cost)?;
-        match self.behaviour {
-            Behaviour::AccurateSlow | Behaviour::OverconfidentFast => {}
-            Behaviour::DomainBound => {
+        match self.behavior {
+            Behavior::AccurateSlow | Behavior::OverconfidentFast => {}
+            Behavior::DomainBound => {
                 map.serialize_entry("in_domain", &self.in_domain)?;
                 map.serialize_entry("domain", &self.domain)?;
             }
-            Behaviour::Adversarial => {
+            Behavior::Adversarial => {
                 map.serialize_entry("triggered", &self.triggered)?;
                 map.serialize_entry("stakes", &self.stakes)?;
                 map.serialize_entry("threshold", &self.threshold)?;
             }
-            Behaviour::Degrading => {
+            Behavior::Degrading => {
                 map.serialize_entry("call_count", &self.calls)?;
                 map.serialize_entry("accuracy", &self.accuracy)?;
             }
@@ -155,7 +155,7 @@ impl Event {
 fn metadata(episode: &Episode, step: &Step, slot: Slot) -> ResultMetadata {
     let hidden = episode.hidden();
     ResultMetadata {
-        behaviour: hidden.assignment[slot],
+        behavior: hidden.assignment[slot],
         domain: step.domain,
         stakes: step.stakes,
         threshold: hidden.adversary.threshold,

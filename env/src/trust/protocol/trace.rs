@@ -13,7 +13,7 @@ use crate::environment::{Environment, PrivilegedState};
 use crate::num::round_to;
 use crate::slot::{PerSlot, SLOTS, Slot};
 use crate::task::Task;
-use crate::trust::model::{ActionType, Behaviour, NodeState, Status, Step};
+use crate::trust::model::{ActionType, Behavior, NodeState, Status, Step};
 
 /// The row for the start of an episode.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -26,7 +26,7 @@ pub struct TraceReset {
     pub scenario_id: String,
     pub max_steps: u8,
     pub stakes_all: Vec<f64>,
-    pub profile: [Behaviour; SLOTS],
+    pub profile: [Behavior; SLOTS],
     pub difficulty_profile: Option<DifficultyProfile>,
 }
 
@@ -131,7 +131,7 @@ pub struct TraceFinal {
     pub status: Status,
     pub breakdown: Breakdown,
     pub step_count: u8,
-    pub profile: [Behaviour; SLOTS],
+    pub profile: [Behavior; SLOTS],
     pub adversarial_slot: Slot,
     pub fingerprints: PerSlot<EvidenceSummary>,
     pub node_status: Vec<NodeState>,
@@ -167,7 +167,7 @@ impl TraceFinal {
             breakdown,
             step_count: o.step_count,
             profile: episode.hidden().assignment.0,
-            adversarial_slot: episode.hidden().slot_of(Behaviour::Adversarial),
+            adversarial_slot: episode.hidden().slot_of(Behavior::Adversarial),
             fingerprints: EvidenceSummary::from_ledger(&o.ledger),
             node_status: o.progress.nodes().to_vec(),
             component_averages: component_averages(session.events()),

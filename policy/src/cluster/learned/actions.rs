@@ -11,7 +11,7 @@ use sentinel_env::cluster::{
 };
 use sentinel_env::slot::{SLOTS, Slot};
 
-use super::net::ClusterNet;
+use super::architecture::ClusterNet;
 use crate::nn::{Choice, Network};
 
 /// A part of an action that is chosen separately.

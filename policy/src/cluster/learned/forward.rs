@@ -12,8 +12,8 @@ use sentinel_env::cluster::{Action, ActionType, ClusterEnv, GPUS_MAX, JOBS_MAX, 
 use sentinel_env::slot::SLOTS;
 
 use super::actions::{self, COLUMNS, Factor, SEGMENTS};
+use super::architecture::{CONTEXT, ClusterNet, HEADS, at};
 use super::features::{Features, GLOBAL_SCHEMA, GPU_SCHEMA, JOB_SCHEMA, Observer, WORKER_SCHEMA};
-use super::net::{CONTEXT, ClusterNet, HEADS, at};
 use crate::nn::{
     Choice, FeatureSchema, Network, Output, Scratch, Weights, add_product, linear, relu, set_layer,
 };

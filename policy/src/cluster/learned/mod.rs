@@ -2,17 +2,17 @@
 //! these three sets, and an action that is chosen factor by factor.
 
 mod actions;
+mod architecture;
 mod features;
 mod forward;
 pub(crate) mod history;
-mod net;
 
 pub use actions::{COLUMNS, FACTORS, Factor, SEGMENTS};
+pub use architecture::{ClusterNet, HEADS, at};
 pub use features::{
     Features, GLOBAL, GLOBAL_SCHEMA, GPU_SCHEMA, JOB_SCHEMA, Observer, PER_GPU, PER_JOB,
     PER_WORKER, WORKER_SCHEMA,
 };
-pub use net::{ClusterNet, HEADS, at};
 
 /// The greedy policy of a trained model of the cluster world.
 pub type Trained = crate::nn::TrainedPolicy<ClusterNet>;

@@ -2,8 +2,8 @@
 //! report or a working speed contradicts it.
 
 use sentinel_env::cluster::{
-    Attack, AttackType, Behaviour, Change, GpuId, Hypothesis, JOBS_MAX, JobId, JobStatus,
-    LEVEL_MAX, Observation, OpenAttack, Rules, Statement, Task,
+    Attack, AttackType, Behavior, Change, GpuId, Hypothesis, JOBS_MAX, JobId, JobStatus, LEVEL_MAX,
+    Observation, Rules, Statement, Task, UndetectedAttack,
 };
 use sentinel_env::num::round_to;
 use sentinel_env::rng::derive_seed;
@@ -15,12 +15,12 @@ use crate::cluster::planner::{attacked, least_done};
 /// states.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Belief {
-    possible: Vec<[Behaviour; SLOTS]>,
+    possible: Vec<[Behavior; SLOTS]>,
     before: Option<Box<Observation>>,
     /// Progress of each job, 0..=1, ignoring values that an attack forged.
     progress: [f64; JOBS_MAX],
     level: u8,
-    open: Option<OpenAttack>,
+    open: Option<UndetectedAttack>,
 }
 
 impl Belief {
@@ -55,7 +55,7 @@ impl Belief {
 
     /// Removes the assignments for which `fits` is false. If that would leave none, keeps all of
     /// them: an effect of an attack was attributed to a worker.
-    fn keep(&mut self, fits: impl Fn(&[Behaviour; SLOTS]) -> bool) {
+    fn keep(&mut self, fits: impl Fn(&[Behavior; SLOTS]) -> bool) {
         if self.possible.iter().any(&fits) {
             self.possible.retain(fits);
         }
@@ -74,10 +74,10 @@ impl Belief {
         // The degrading behavior counts calls over all slots that have it; no task has two of
         // them.
         let calls = is.calls;
-        let fits = |behaviour: Behaviour| {
+        let fits = |behavior: Behavior| {
             // Stakes have three decimals; the value recovered from the ledger differs by rounding
             // errors.
-            let claim = behaviour.claim(actual, round_to(stakes, 3), calls, &adversary);
+            let claim = behavior.claim(actual, round_to(stakes, 3), calls, &adversary);
             claim.honest == honest
                 && (round_to(claim.reported, 3) - said.reported).abs() < 2e-3
                 && (honest || (claim.confidence - confidence).abs() < 1e-6)
@@ -128,7 +128,7 @@ impl Belief {
             let stood_still = made < 0.25 * full || made > 1.25 * full;
             if !stood_still {
                 let slow = made < 0.75 * full;
-                self.keep(|a| (a[worker.index()] == Behaviour::Slow) == slow);
+                self.keep(|a| (a[worker.index()] == Behavior::Slow) == slow);
             }
         }
     }
@@ -139,10 +139,10 @@ impl Belief {
         let seed = derive_seed(u64::from(o.step_count), index + 1);
         let count = self.possible.len().max(1) as u64;
         let chosen = self.possible.get((seed % count) as usize);
-        let assignment = chosen.copied().unwrap_or(Behaviour::for_task(o.task));
+        let assignment = chosen.copied().unwrap_or(Behavior::for_task(o.task));
         let degrading = Slot::ALL.into_iter().zip(assignment);
         let calls = degrading
-            .filter(|(_, behaviour)| *behaviour == Behaviour::Degrading)
+            .filter(|(_, behavior)| *behavior == Behavior::Degrading)
             .map(|(slot, _)| o.ledger[slot].calls)
             .sum();
         let priority = |job: u64| 1 + (derive_seed(seed, job + 1) % 5) as u8;
@@ -165,22 +165,22 @@ fn finds_attacks(rules: Rules) -> bool {
 }
 
 /// Returns every distinct assignment of the behaviors of a task to the slots.
-fn assignments(task: Task) -> Vec<[Behaviour; SLOTS]> {
+fn assignments(task: Task) -> Vec<[Behavior; SLOTS]> {
     let mut all = Vec::new();
-    extend(&mut Behaviour::for_task(task), 0, &mut all);
+    extend(&mut Behavior::for_task(task), 0, &mut all);
     all
 }
 
-fn extend(behaviours: &mut [Behaviour; SLOTS], from: usize, all: &mut Vec<[Behaviour; SLOTS]>) {
+fn extend(behaviors: &mut [Behavior; SLOTS], from: usize, all: &mut Vec<[Behavior; SLOTS]>) {
     if from == SLOTS {
-        if !all.contains(behaviours) {
-            all.push(*behaviours);
+        if !all.contains(behaviors) {
+            all.push(*behaviors);
         }
         return;
     }
     for other in from..SLOTS {
-        behaviours.swap(from, other);
-        extend(behaviours, from + 1, all);
-        behaviours.swap(from, other);
+        behaviors.swap(from, other);
+        extend(behaviors, from + 1, all);
+        behaviors.swap(from, other);
     }
 }

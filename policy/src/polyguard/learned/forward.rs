@@ -6,10 +6,10 @@ use std::ops::Range;
 
 use sentinel_env::polyguard::{Action, CANDIDATES, CandidateId, Observation, PolyguardEnv};
 
+use super::architecture::{LAYERS, PolyguardNet, at};
 use super::candidate;
 use super::features::{Features, Observer};
 use super::global;
-use super::net::{LAYERS, PolyguardNet, at};
 use crate::nn::{Choice, FeatureSchema, Network, Output, Scratch, SetLayers, Weights, linear};
 use crate::replay::Recordable;
 

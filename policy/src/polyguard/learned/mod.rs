@@ -4,16 +4,16 @@
 //! The features describe archetypes by their public traits only, so the network also handles
 //! medicines that did not occur in training.
 
+mod architecture;
 mod candidate;
 mod features;
 mod forward;
 mod global;
-mod net;
 
+pub use architecture::{LAYERS, PolyguardNet, at};
 pub use candidate::{PER_CANDIDATE, SCHEMA as CANDIDATE_SCHEMA};
 pub use features::{Features, Observer};
 pub use global::{GLOBAL, SCHEMA as GLOBAL_SCHEMA};
-pub use net::{LAYERS, PolyguardNet, at};
 
 /// The greedy policy of a trained model of the polyguard world.
 pub type Trained = crate::nn::TrainedPolicy<PolyguardNet>;

@@ -1,7 +1,7 @@
 //! The exact posterior over the assignment of behaviors to slots.
 
 use sentinel_env::slot::SLOTS;
-use sentinel_env::trust::{Answer, Behaviour, GradeInput, Observation, grade, outcome};
+use sentinel_env::trust::{Answer, Behavior, GradeInput, Observation, grade, outcome};
 
 /// Number of assignments of five behaviors to five slots, `5!`.
 const ASSIGNMENTS: usize = 120;
@@ -51,8 +51,8 @@ impl Default for Belief {
 impl Belief {
     /// Creates the posterior that is certain of one assignment.
     #[must_use]
-    pub fn certain(assignment: &[Behaviour; SLOTS]) -> Self {
-        let ids = assignment.map(|behaviour| behaviour as u8);
+    pub fn certain(assignment: &[Behavior; SLOTS]) -> Self {
+        let ids = assignment.map(|behavior| behavior as u8);
         let weights = PERMUTATIONS.map(|p| f64::from(u8::from(p == ids)));
         Self { weights }
     }
@@ -65,8 +65,8 @@ impl Belief {
             return;
         };
         let evidence = &before.ledger[slot];
-        let likelihood = Behaviour::ALL.map(|behaviour| {
-            let e = behaviour.execute(last.domain, last.stakes, evidence.calls, &before.adversary);
+        let likelihood = Behavior::ALL.map(|behavior| {
+            let e = behavior.execute(last.domain, last.stakes, evidence.calls, &before.adversary);
             let poison = e.success_chance.is_none();
             let chance = e.success_chance.unwrap_or(0.0);
             let answer = Answer::new(poison, success);
@@ -114,13 +114,13 @@ impl Belief {
         }
     }
 
-    /// Returns the probability of each behavior for each slot, `[slots, behaviours]`.
+    /// Returns the probability of each behavior for each slot, `[slots, behaviors]`.
     #[must_use]
     pub fn marginals(&self) -> [[f64; SLOTS]; SLOTS] {
         let mut marginals = [[0.0; SLOTS]; SLOTS];
         for (weight, assignment) in self.weights.iter().zip(&PERMUTATIONS) {
-            for (slot, behaviour) in assignment.iter().enumerate() {
-                marginals[slot][usize::from(*behaviour)] += weight;
+            for (slot, behavior) in assignment.iter().enumerate() {
+                marginals[slot][usize::from(*behavior)] += weight;
             }
         }
         marginals
@@ -147,11 +147,11 @@ mod tests {
 
     #[test]
     fn certainty_is_one_assignment() {
-        let mut behaviours = Behaviour::ALL;
-        behaviours.swap(1, 4);
-        let marginals = Belief::certain(&behaviours).marginals();
-        for (row, behaviour) in marginals.iter().zip(behaviours) {
-            assert_eq!(row[behaviour as usize], 1.0);
+        let mut behaviors = Behavior::ALL;
+        behaviors.swap(1, 4);
+        let marginals = Belief::certain(&behaviors).marginals();
+        for (row, behavior) in marginals.iter().zip(behaviors) {
+            assert_eq!(row[behavior as usize], 1.0);
             assert_eq!(row.iter().sum::<f64>(), 1.0);
         }
     }
@@ -178,9 +178,9 @@ mod tests {
                 belief.update(&before, episode.observation());
             }
             let marginals = belief.marginals();
-            for (slot, behaviour) in episode.hidden().assignment.0.iter().enumerate() {
+            for (slot, behavior) in episode.hidden().assignment.0.iter().enumerate() {
                 assert!(
-                    marginals[slot][*behaviour as usize] > 0.0,
+                    marginals[slot][*behavior as usize] > 0.0,
                     "{task} seed {seed} slot {slot}"
                 );
             }

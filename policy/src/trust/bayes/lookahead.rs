@@ -4,7 +4,7 @@
 
 use sentinel_env::slot::{SLOTS, Slot};
 use sentinel_env::trust::{
-    Action, Answer, Behaviour, Change, Domain, GradeInput, Layout, Observation, Outcome, grade,
+    Action, Answer, Behavior, Change, Domain, GradeInput, Layout, Observation, Outcome, grade,
     outcome,
 };
 
@@ -83,10 +83,10 @@ impl LookaheadState<'_> {
 
     /// Returns the reward of `action` on the current subtask for a given outcome.
     #[inline]
-    fn grade(&self, action: Action, called: Option<Behaviour>, outcome: &Outcome) -> f64 {
+    fn grade(&self, action: Action, called: Option<Behavior>, outcome: &Outcome) -> f64 {
         let slot = action.slot().map(Slot::index);
-        let execution = called.zip(slot).map(|(behaviour, slot)| {
-            behaviour.execute(
+        let execution = called.zip(slot).map(|(behavior, slot)| {
+            behavior.execute(
                 self.domain,
                 self.stakes,
                 self.calls[slot],
@@ -113,15 +113,15 @@ impl LookaheadState<'_> {
     /// it.
     fn branches(&self, action: Action, slot: Slot, marginal: &[f64; SLOTS]) -> Vec<Branch> {
         let mut branches: Vec<Branch> = Vec::with_capacity(2 * SLOTS);
-        for (index, behaviour) in Behaviour::ALL.into_iter().enumerate() {
+        for (index, behavior) in Behavior::ALL.into_iter().enumerate() {
             let calls = self.calls[slot.index()];
-            let e = behaviour.execute(self.domain, self.stakes, calls, &self.start.adversary);
+            let e = behavior.execute(self.domain, self.stakes, calls, &self.start.adversary);
             for (chance, answer) in answers(e.success_chance) {
                 if chance * marginal[index] <= 0.0 {
                     continue;
                 }
                 let outcome = outcome(self.start.rules, action, e.cost, answer);
-                let reward = self.grade(action, Some(behaviour), &outcome);
+                let reward = self.grade(action, Some(behavior), &outcome);
                 let (cost, resolved) = (outcome.cost, outcome.success);
                 let success = answer == Answer::Right;
                 // Results that cannot be told apart share one branch.
@@ -237,15 +237,15 @@ impl LookaheadState<'_> {
     #[inline]
     fn expected(&self, action: Action, slot: Slot, marginal: &[f64; SLOTS]) -> (f64, u8) {
         let (mut value, mut steps) = (-MEAN_EVENT_REWARD, 0.0);
-        for (behaviour, weight) in Behaviour::ALL.into_iter().zip(marginal) {
+        for (behavior, weight) in Behavior::ALL.into_iter().zip(marginal) {
             if *weight <= 0.0 {
                 continue;
             }
             let calls = self.calls[slot.index()];
-            let e = behaviour.execute(self.domain, self.stakes, calls, &self.start.adversary);
+            let e = behavior.execute(self.domain, self.stakes, calls, &self.start.adversary);
             let worth = |(chance, answer)| {
                 let outcome = outcome(self.start.rules, action, e.cost, answer);
-                let reward = self.grade(action, Some(behaviour), &outcome);
+                let reward = self.grade(action, Some(behavior), &outcome);
                 (chance * reward, chance, f64::from(outcome.cost))
             };
             let [first, second] = answers(e.success_chance).map(worth);

@@ -1,7 +1,7 @@
 //! The network of the trust world: its forward pass as plain loops over `f32`, and its actions.
 //!
 //! Per slot: `h = relu(slot W + global G + b)`, pooled over the slots; `z = relu(h V + pool P +
-//! c)`. The slot's two actions and its behaviour have heads on `z`, the two other actions on the
+//! c)`. The slot's two actions and its behavior have heads on `z`, the two other actions on the
 //! mean of `z` over the slots. All slots share their weights, so exchanging two slots exchanges
 //! their outputs.
 
@@ -10,8 +10,8 @@ use std::ops::Range;
 use sentinel_env::slot::SLOTS;
 use sentinel_env::trust::{Action, Observation, TrustEnv};
 
+use super::architecture::{GLOBAL_ACTIONS, NetConfig, Pooling, SLOT_ACTIONS, at};
 use super::features::{Features, GLOBAL_SCHEMA, Observer, SLOT_SCHEMA};
-use super::net::{GLOBAL_ACTIONS, NetConfig, Pooling, SLOT_ACTIONS, at};
 use crate::nn::{
     Choice, FeatureSchema, Network, Output, Scratch, Weights, add_product, linear, set_layer,
 };

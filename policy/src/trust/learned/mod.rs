@@ -1,13 +1,13 @@
 //! The learned policy of the trust world: features of each slot and of the current step, and a
 //! network over the set of slots.
 
+mod architecture;
 mod features;
 mod forward;
 pub(crate) mod history;
-mod net;
 
+pub use architecture::{FEATURE_VERSION, GLOBAL_ACTIONS, NetConfig, Pooling, SLOT_ACTIONS, at};
 pub use features::{FeatureSet, Features, GLOBAL, GLOBAL_SCHEMA, Observer, PER_SLOT, SLOT_SCHEMA};
-pub use net::{FEATURE_VERSION, GLOBAL_ACTIONS, NetConfig, Pooling, SLOT_ACTIONS, at};
 
 /// The greedy policy of a trained model of the trust world.
 pub type Trained = crate::nn::TrainedPolicy<NetConfig>;

@@ -110,7 +110,7 @@ impl Job for SftJob {
             ("longest", self.prepared.longest),
             ("dropped", self.prepared.dropped.len()),
             ("cut", self.prepared.cut.len()),
-            ("unlabelled", self.prepared.unlabelled.len()),
+            ("unlabeled", self.prepared.unlabeled.len()),
         ];
         // Without packing this count would equal `rows`.
         let packed = (self.config.packing).then_some(("packed_rows", self.packs.len()));
@@ -135,7 +135,7 @@ impl Job for SftJob {
             said(
                 "without a token to train",
                 "left out",
-                &self.prepared.unlabelled,
+                &self.prepared.unlabeled,
             ),
         ]
         .into_iter()

@@ -62,7 +62,7 @@ pub struct Prepared {
     pub cut: Vec<usize>,
     /// Lines that were left out because none of their tokens would be trained, for example because
     /// the template does not render the answer.
-    pub unlabelled: Vec<usize>,
+    pub unlabeled: Vec<usize>,
     /// Number of tokens in the longest row.
     pub longest: usize,
 }
@@ -88,7 +88,7 @@ pub fn prepare(
             row.start = 0;
         }
         if row.labels() == 0 {
-            prepared.unlabelled.push(example.line);
+            prepared.unlabeled.push(example.line);
             continue;
         }
         let length = row.ids.len();

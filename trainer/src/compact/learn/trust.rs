@@ -84,8 +84,8 @@ impl Learn for TrustEnv {
     }
 
     fn belief_targets(&self) -> Vec<u8> {
-        let behaviours = self.hidden().assignment.0;
-        behaviours.map(|behaviour| behaviour as u8).to_vec()
+        let behaviors = self.hidden().assignment.0;
+        behaviors.map(|behavior| behavior as u8).to_vec()
     }
 
     fn inputs<'a>(features: impl Iterator<Item = &'a Features>, device: &Device) -> Inputs {

@@ -310,7 +310,7 @@ impl Builder<'_> {
                 {
                     report.reason = Some(format!("in place of {api}: {error}"));
                     let what = format!("rows of {url} in place of {api}: {error}");
-                    self.provenance.mark("corpus", what);
+                    self.provenance.add_fallback("corpus", what);
                 }
                 Ok(())
             }

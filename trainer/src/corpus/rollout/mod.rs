@@ -12,13 +12,13 @@
 //! * by the score of its episode ([`Trajectory::score`]);
 //! * by its value against other completions of a copy of the same state ([`groups`]).
 
-mod dry_run;
+mod command;
 mod generator;
 mod groups;
 mod play;
 mod signals;
 
-pub use dry_run::{CoinScript, RolloutArgs, RolloutReport, dry_run, reference_dry_run};
+pub use command::{CoinScript, RolloutArgs, RolloutReport, dry_run, reference_dry_run};
 pub(crate) use generator::{EpisodeSlot, run_batched};
 pub use generator::{GenerationRequest, Generator, RolloutError, Script};
 pub use groups::{CompletionValue, Group, Member, groups};

@@ -135,12 +135,12 @@ impl PlotsConfig {
             "reward_component_stacked_area" => {
                 report::reward_component_stacked_area(&self.reward_report_task3)
             }
-            _ => report::failure_fishbone_map(&self.analysed()),
+            _ => report::failure_fishbone_map(&self.analyzed()),
         }
     }
 
     /// Returns the paths of the reports whose causes are counted.
-    fn analysed(&self) -> Vec<&Path> {
+    fn analyzed(&self) -> Vec<&Path> {
         if self.analysis.is_empty() {
             vec![&self.reward_report_task3]
         } else {

@@ -162,7 +162,7 @@ pub fn play<W: Reported>(
     ] {
         if count > 0 {
             let what = format!("{count} steps are the fallback's: {why}");
-            provenance.mark("reward-report", what);
+            provenance.add_fallback("reward-report", what);
         }
     }
     let replay = source.and_then(Source::replay).filter(|_| model.is_none());

@@ -1,6 +1,6 @@
 //! Reports of the trust world.
 
-use sentinel_env::trust::{Action, Behaviour, Breakdown, Session, Step, TrustEnv, text};
+use sentinel_env::trust::{Action, Behavior, Breakdown, Session, Step, TrustEnv, text};
 use sentinel_env::{Environment as _, PrivilegedState as _, Slot};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -66,15 +66,15 @@ impl Reported for TrustEnv {
             (Action::SolveIndependently, _) => "solved without a specialist",
             (Action::Delegate(_), _) if step.adversarial => "accepted a poisoned answer",
             (Action::Verify(_), _) if step.adversarial => "cost of catching poison",
-            (_, Some(Behaviour::DomainBound))
+            (_, Some(Behavior::DomainBound))
                 if step.success != Some(true) && step.in_domain == Some(false) =>
             {
                 "failed outside the domain"
             }
-            (_, Some(Behaviour::Degrading)) if step.success != Some(true) => {
+            (_, Some(Behavior::Degrading)) if step.success != Some(true) => {
                 "failed after degrading"
             }
-            (_, Some(Behaviour::OverconfidentFast)) if step.success != Some(true) => {
+            (_, Some(Behavior::OverconfidentFast)) if step.success != Some(true) => {
                 "failed by overconfidence"
             }
             _ if step.success != Some(true) => "failed by chance",

@@ -80,7 +80,7 @@ fn fallbacks_are_neither_sent_nor_kept_unless_allowed() -> Tested {
     let hub = Hub::start()?;
     let folder = adapter()?;
     let mut made = Provenance::new();
-    made.mark("sft", "a tiny new model in place of Qwen/Qwen2.5-0.5B");
+    made.add_fallback("sft", "a tiny new model in place of Qwen/Qwen2.5-0.5B");
     made.write(folder.path())?;
     let client = hub.client(0)?;
     let error = message(send(&client, folder.path(), &[], &RefCell::default()));

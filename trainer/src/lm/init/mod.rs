@@ -154,7 +154,7 @@ pub fn create(
     let trained = tokenizer::train(options.vocab_size, options.numbers, texts)?;
     let tokens = trained.get_vocab_size(true);
     let config = options.config(tokens.next_multiple_of(8))?;
-    let model = Qwen2::initialise(config, options.seed, &Device::flex())?;
+    let model = Qwen2::initialize(config, options.seed, &Device::flex())?;
     std::fs::create_dir_all(folder).map_err(|error| LmError::write(folder, error))?;
     let text = trained
         .to_string(true)

@@ -86,7 +86,7 @@ impl Qwen2 {
     ///
     /// # Errors
     /// None for a valid configuration.
-    pub fn initialise(config: ModelConfig, seed: u64, device: &Device) -> Result<Self, LmError> {
+    pub fn initialize(config: ModelConfig, seed: u64, device: &Device) -> Result<Self, LmError> {
         let deviation = config.initializer_range;
         let fill = |spec: crate::lm::weights::Spec| {
             let count = spec.shape.iter().product();

@@ -53,7 +53,7 @@ pub fn grpo_loss(config: &LossConfig, input: &LossInput<'_>) -> Result<LossOutpu
     config.check()?;
     let batch = Batch::new(config, input)?;
     let ratio = Ratio::new(config.importance_sampling_level, &batch);
-    let normaliser = Normaliser::new(config, &batch)?;
+    let normalizer = Normaliser::new(config, &batch)?;
     let high_entropy = terms::high_entropy(config, &batch)?;
     let policy_weights = terms::policy_weights(config, &batch, high_entropy.as_deref());
     let phi = (config.loss_type == LossType::Vespo).then(|| terms::vespo_weights(config, &batch));
@@ -63,7 +63,7 @@ pub fn grpo_loss(config: &LossConfig, input: &LossInput<'_>) -> Result<LossOutpu
     let (mut direct, mut through) = (vec![0.0; size], vec![0.0; size]);
     let mut policy_loss = 0.0;
     for row in 0..batch.rows {
-        let weight = normaliser.weight(row);
+        let weight = normalizer.weight(row);
         for at in batch.row(row).filter(|at| batch.mask[*at]) {
             let phi = phi.as_ref().map_or(0.0, |phi| phi[at]);
             let (coef, advantage) = (ratio.coef[at], batch.advantage(at));
@@ -86,10 +86,10 @@ pub fn grpo_loss(config: &LossConfig, input: &LossInput<'_>) -> Result<LossOutpu
         }
     }
     let grad_logps = ratio.gradient(&batch, direct, &through);
-    let loss = policy_loss / normaliser.accumulation;
+    let loss = policy_loss / normalizer.accumulation;
     let grad_logps = grad_logps
         .into_iter()
-        .map(|grad| grad / normaliser.accumulation)
+        .map(|grad| grad / normalizer.accumulation)
         .collect();
 
     let mut metrics = Metrics::new();

@@ -4,8 +4,8 @@
 mod chart;
 mod draft;
 mod plant;
+mod plant_set_rules;
 mod products;
-mod set_rules;
 
 use draft::Draft;
 

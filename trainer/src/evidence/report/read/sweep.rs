@@ -158,14 +158,14 @@ fn read_entry(folder: &Path, id: &str, sources: &mut Sources) -> Result<SweepEnt
             && stage.backend == "fallback"
             && !stage.provenance.is_fallback()
         {
-            fallbacks.mark(name, "the backend of the stage is `fallback`");
+            fallbacks.add_fallback(name, "the backend of the stage is `fallback`");
         }
     }
     if let Some(report) = &postsave
         && report.model_source.starts_with("fallback")
         && !report.provenance.is_fallback()
     {
-        fallbacks.mark(
+        fallbacks.add_fallback(
             "postsave",
             "no saved artifact answered, a scripted policy did",
         );

@@ -4,9 +4,9 @@ use super::*;
 use crate::evidence::gate::tests::Fixture;
 use crate::evidence::gate::{GateOptions, gate};
 
-fn activation(run: &Fixture) -> Activation {
+fn activation(run: &Fixture) -> ActivationOptions {
     let root = run.folder.path();
-    Activation {
+    ActivationOptions {
         source: ActivationSource::Sweep,
         run_id: "tiny".to_owned(),
         preferred: ArtifactKind::GrpoAdapter,
@@ -30,7 +30,7 @@ fn judge(run: &Fixture) -> GateReport {
 
 /// Returns the message of an activation that is refused.
 #[track_caller]
-fn refused(activation: &Activation) -> String {
+fn refused(activation: &ActivationOptions) -> String {
     match activate(activation) {
         Ok((model, _)) => panic!("activated {}", model.describe()),
         Err(error) => error.to_string(),
@@ -53,7 +53,7 @@ fn an_accepted_run_is_activated_and_mirrored() -> Result<(), Error> {
         Some(&model)
     );
     std::fs::create_dir(&options.results_dir).expect("a folder");
-    let (model, written) = activate(&Activation {
+    let (model, written) = activate(&ActivationOptions {
         preferred: ArtifactKind::Merged,
         label: Some("mine".to_owned()),
         ..options.clone()
@@ -83,7 +83,7 @@ fn a_run_that_the_gate_refused_is_not_activated() -> Result<(), Error> {
         "{said}"
     );
     assert!(said.contains("--allow-rejected"), "{said}");
-    let (model, _) = activate(&Activation {
+    let (model, _) = activate(&ActivationOptions {
         allow_rejected: true,
         ..options.clone()
     })?;

@@ -83,7 +83,7 @@ pub struct ActiveModel {
 
 /// The options of an activation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Activation {
+pub struct ActivationOptions {
     /// The place of the run.
     pub source: ActivationSource,
     /// The id of the run; a name for the manifest if the run is at the top level.
@@ -102,7 +102,7 @@ pub struct Activation {
     pub results_dir: PathBuf,
 }
 
-impl Activation {
+impl ActivationOptions {
     /// Returns the folders of the run.
     ///
     /// # Errors
@@ -121,7 +121,7 @@ impl Activation {
 /// # Errors
 /// Returns an error if the artifact is missing, the gate did not accept the run, or a file cannot
 /// be written.
-pub fn activate(activation: &Activation) -> Result<(ActiveModel, Vec<PathBuf>), Error> {
+pub fn activate(activation: &ActivationOptions) -> Result<(ActiveModel, Vec<PathBuf>), Error> {
     let paths = activation.paths()?;
     let verdict = verdict(&paths, activation.preferred)?;
     if let Some(reason) = verdict
@@ -311,5 +311,5 @@ impl ActiveModel {
 const ACTIVATE: &str = "activate a model with `sentinel activate`, or name one with --model";
 
 #[cfg(test)]
-#[path = "activation_tests.rs"]
+#[path = "active_model_tests.rs"]
 mod tests;

@@ -29,7 +29,7 @@ impl Recordable for ClusterEnv {
         for job in o.jobs.rows() {
             digest.bytes(&[job.memory, job.steps, job.deadline, job.owner]);
         }
-        digest.bytes(&hidden.assignment.0.map(|behaviour| behaviour as u8));
+        digest.bytes(&hidden.assignment.0.map(|behavior| behavior as u8));
         format!(
             "CLU-{}-{:08x}",
             o.task.name().to_uppercase(),

@@ -77,9 +77,9 @@ pub mod at {
     pub const GLOBAL_ACTIONS: usize = 8;
     /// Bias of the other action logits, `[2]`.
     pub const GLOBAL_ACTIONS_BIAS: usize = 9;
-    /// Second layer to the logits of the slot's behavior, `[hidden, behaviours]`.
+    /// Second layer to the logits of the slot's behavior, `[hidden, behaviors]`.
     pub const BELIEF: usize = 10;
-    /// Bias of the behavior logits, `[behaviours]`.
+    /// Bias of the behavior logits, `[behaviors]`.
     pub const BELIEF_BIAS: usize = 11;
 }
 

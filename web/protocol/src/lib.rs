@@ -1,0 +1,46 @@
+//! The messages between the page's shell and its engines.
+//!
+//! The shell (`web/shell`) draws and knows no world. An engine (`web/engine`, one program for each
+//! world, in a Web Worker) plays episodes and describes every moment of them as data. What an
+//! episode looks like to the agent that plays it is a [`AgentView`]; what is hidden from the agent
+//! is a [`Truth`]. They are different types in different messages, and an engine sends a [`Truth`]
+//! only while the shell asks for it with [`Request::ShowTruth`].
+//!
+//! Messages are encoded with postcard. Both sides are built together, so the encoding has no
+//! version.
+
+mod chart;
+mod panel;
+mod reply;
+mod request;
+mod view;
+mod world;
+
+pub use chart::{Bar, Chart, Line, Strip};
+pub use panel::{Button, Card, Chip, Column, Edge, Face, Layout, Meter, Note, Panel, Share, Tone};
+pub use reply::{
+    Curves, Difference, ListedReplay, Placement, PlayedEpisode, Reply, RunUpdate, Scores,
+    Standings, TruthUpdate,
+};
+pub use request::{Branch, EpisodeRef, Request, TournamentSpec};
+pub use view::{AgentView, RewardTerm, StepLine, Transcript, Truth, TruthNote};
+pub use world::{Axis, Choice, PlayerInfo, Slot, TaskInfo, Verb, WorldInfo};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Encodes a message.
+///
+/// # Errors
+/// Returns an error if a sequence has no length; the types of this crate always have one.
+pub fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, postcard::Error> {
+    postcard::to_allocvec(message)
+}
+
+/// Decodes a message.
+///
+/// # Errors
+/// Returns an error if the bytes are not a message of this type.
+pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, postcard::Error> {
+    postcard::from_bytes(bytes)
+}

@@ -69,7 +69,7 @@ fn refuses_after_the_end<E: Environment>(setup: &E::Setup, choose: impl Fn(&E, u
 }
 
 #[test]
-fn trust_restarts() {
+fn trust_batch_restarts_ended_episodes() {
     for task in trust::Task::ALL {
         let setup = trust::Setup::new(task, 0, Streams::Independent);
         let choose = |_: &trust::Episode, n: u32| trust::Action::ALL[n as usize % 12];
@@ -79,7 +79,7 @@ fn trust_restarts() {
 }
 
 #[test]
-fn cluster_restarts() {
+fn cluster_batch_restarts_ended_episodes() {
     for task in cluster::Task::ALL {
         let setup = cluster::Setup::new(task, 0, Streams::Independent);
         let choose = |_: &cluster::Episode, n: u32| cluster_play::action(n, task);
@@ -89,7 +89,7 @@ fn cluster_restarts() {
 }
 
 #[test]
-fn polyguard_restarts() {
+fn polyguard_batch_restarts_ended_episodes() {
     for case in polyguard::TaskSpec::ALL {
         let setup = polyguard::Setup::new(case, 0).with_rules(polyguard::Rules::HARDENED);
         let choose = |episode: &polyguard::Episode, n: u32| {
@@ -105,7 +105,7 @@ fn polyguard_restarts() {
 }
 
 #[test]
-fn a_refused_action_is_reported_with_its_position() {
+fn batch_error_gives_index_of_refused_action() {
     let setup = cluster::Setup::new(cluster::Task::Task1, 0, Streams::Independent);
     let mut batch = Batch::<cluster::Episode>::new(&setup, 0..10, 2);
     let bad = cluster::Action::Preempt {

@@ -90,7 +90,7 @@ fn under_way(case: TaskSpec, seed: u64) -> Episode {
 }
 
 #[test]
-fn no_exploit_is_carried_out_in_any_cell() {
+fn exploit_completion_ends_episode_without_acting() {
     let texts = exploits();
     for (seed, case) in (0..).zip(cases()) {
         let before = under_way(case, seed);
@@ -123,7 +123,7 @@ fn no_exploit_is_carried_out_in_any_cell() {
 }
 
 #[test]
-fn what_is_wrong_is_named_and_not_replaced_by_the_first_candidate() {
+fn invalid_completion_is_violation_without_fallback() {
     for (seed, case) in (0..).zip(cases()) {
         let before = under_way(case, seed);
         for (text, why) in WRONG {
@@ -145,7 +145,7 @@ fn what_is_wrong_is_named_and_not_replaced_by_the_first_candidate() {
 /// Checks, for all ten ids in every readable form, that the act is that of the id, or that there is
 /// none.
 #[test]
-fn what_is_carried_out_is_what_was_named() {
+fn executed_act_matches_named_candidate() {
     let forms = [
         "candidate_id=@; rationale=egfr",
         "Well.\nCandidate_ID = @ ; Rationale = egfr\nSo be it.",
@@ -184,7 +184,7 @@ fn what_is_carried_out_is_what_was_named() {
 /// Checks that a megabyte in any part of a message gives a short error, or a step that counts as an
 /// exploit.
 #[test]
-fn a_message_of_a_megabyte_is_named() {
+fn megabyte_message_gives_short_error_or_exploit() {
     let much = "a".repeat(1_000_000);
     for json in [
         format!(r#"{{"completion": "{much}"}}"#),

@@ -23,7 +23,7 @@ fn setup(name: &str, seed: u64) -> Setup {
 
 /// Checks that an action from code and the message of its row are the same action.
 #[test]
-fn an_action_and_its_row_are_the_same() {
+fn action_roundtrips_through_row_and_message() {
     for case in cases() {
         let session = Session::new(&Setup::new(case, 9));
         let o = session.episode().observation();
@@ -63,7 +63,7 @@ fn rows(setup: &Setup, start: u32) -> String {
 }
 
 #[test]
-fn the_same_seed_and_actions_give_the_same_rows() {
+fn same_seed_and_actions_give_same_rows() {
     for case in cases() {
         for seed in 0..4 {
             let setup = Setup::new(case, seed);
@@ -77,7 +77,7 @@ fn the_same_seed_and_actions_give_the_same_rows() {
 
 /// Checks that a trace contains completions in their original text, so the episode can be replayed.
 #[test]
-fn a_trace_of_completions_can_be_played_again() {
+fn trace_of_completions_can_be_replayed() {
     let mut session = Session::new(&setup("DDI-hard", 2));
     let mut told = Vec::new();
     for text in [
@@ -107,7 +107,7 @@ fn a_trace_of_completions_can_be_played_again() {
 }
 
 #[test]
-fn a_prompt_says_what_the_payload_says() {
+fn prompt_lists_candidates_and_medications_of_payload() {
     for case in cases() {
         let mut session = Session::new(&Setup::new(case, 3));
         for n in 0..3 {
@@ -138,7 +138,7 @@ fn a_prompt_says_what_the_payload_says() {
 }
 
 #[test]
-fn a_candidate_is_one_line() {
+fn prompt_shows_candidate_on_one_line() {
     let mut seen = false;
     for seed in 0..50 {
         let session = Session::new(&setup("DDI-easy", seed));

@@ -59,7 +59,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn an_episode_ends_and_its_state_stays_sound(setup in setups(), start in 0..1_000_000u32) {
+    fn episode_ends_and_keeps_invariants(setup in setups(), start in 0..1_000_000u32) {
         let mut episode = Episode::reset(&setup);
         is_sound(&episode);
         let mut returned = 0.0;
@@ -111,7 +111,7 @@ proptest! {
 }
 
 #[test]
-fn the_same_seed_and_actions_give_the_same_episode() {
+fn same_seed_and_actions_give_same_episode() {
     for case in cases() {
         for seed in 0..8 {
             let digest = |seed: u64| {
@@ -136,7 +136,7 @@ fn the_same_seed_and_actions_give_the_same_episode() {
 /// Checks that a copy, which includes the state of the random stream, continues as the original
 /// does.
 #[test]
-fn a_copy_goes_on_like_the_original() {
+fn cloned_episode_continues_identically() {
     for case in cases() {
         let mut episode = Episode::reset(&Setup::new(case, 11));
         let id = shown(episode.observation(), 3);
@@ -151,7 +151,7 @@ fn a_copy_goes_on_like_the_original() {
 
 /// Checks that a step that is refused or an exploit earns 0.001 under the gated rules.
 #[test]
-fn what_is_refused_or_cheats_earns_nothing_when_gated() {
+fn gated_violation_or_exploit_earns_minimum_reward() {
     let (mut refused, mut cheated) = (0, 0);
     for case in cases() {
         for seed in 0..20 {
@@ -195,7 +195,7 @@ fn insist(case: TaskSpec, seed: u64, kinds: &[Kind], seen: &mut BTreeSet<Exploit
 }
 
 #[test]
-fn every_kind_of_cheating_is_recognised() {
+fn exploits_possible_with_shown_candidates_are_detected() {
     use Kind::{
         FetchExternalEvidence as Fetch, KeepRegimen as Keep, OrderMonitoring as Monitor,
         RequestPharmacistReview as Review,
@@ -230,7 +230,7 @@ fn every_kind_of_cheating_is_recognised() {
 /// Checks the reasons for which candidates are withheld. The other reasons concern acts that no
 /// rule proposes.
 #[test]
-fn illegal_acts_are_proposed_and_withheld() {
+fn illegal_candidates_are_withheld() {
     let mut seen = BTreeSet::new();
     for case in cases() {
         for seed in 0..60 {
@@ -284,7 +284,7 @@ fn has_held_out(o: &Observation, mask: u64) -> bool {
 }
 
 #[test]
-fn training_never_meets_what_is_held_out() {
+fn train_split_never_contains_held_out_items() {
     let mut offered = 0;
     for case in cells(Split::Train) {
         for seed in 0..60 {
@@ -353,7 +353,7 @@ fn planted(episode: &Episode) -> u64 {
 }
 
 #[test]
-fn the_holdout_plants_what_is_held_out() {
+fn holdout_split_plants_held_out_items() {
     const SEEDS: u64 = 200;
     for case in cells(Split::Holdout) {
         let holds = |seed: &u64| {

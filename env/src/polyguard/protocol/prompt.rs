@@ -260,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short() {
+    fn prompt_numbers_drop_leading_zero() {
         let cases = [
             (0.314, ".31"),
             (-0.12, "-.12"),

@@ -119,7 +119,7 @@ mod tests {
     use crate::polyguard::model::regimen::Drug;
 
     #[test]
-    fn everything_has_a_sentence_of_its_own() {
+    fn descriptions_are_distinct_well_formed_sentences() {
         let formulary = Formulary::extended();
         let drug = formulary.ids().next().map(Drug::Known);
         let mut acts: Vec<String> = Vec::new();

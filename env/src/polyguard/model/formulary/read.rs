@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_table_is_named() {
+    fn invalid_table_error_names_fault() {
         const A: &str = "h\na_like,x,0,,,,pain,,s\nb_like,y,0,,,,pain,a_like,s";
         assert_eq!(said(A, HEAD), "fine");
         for (table, expected) in [
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn the_extended_table_has_the_counts_of_the_specification() {
+    fn extended_formulary_counts_match_spec() {
         let f = Formulary::extended();
         assert_eq!(f.archetypes().len(), 46);
         assert_eq!(f.held_out().count_ones(), 9);
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reference_table_is_what_the_pages_state() {
+    fn reference_formulary_matches_published_pages() {
         let f = Formulary::reference();
         assert_eq!(f.archetypes().len(), 14);
         let risky = |a: &str, b: &str| {

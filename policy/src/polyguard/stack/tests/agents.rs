@@ -22,7 +22,7 @@ fn of_kind(o: &Observation, kind: Kind) -> CandidateId {
 }
 
 #[test]
-fn reconciliation_counts_what_the_chart_shows() {
+fn reconciliation_matches_regimen() {
     let o = first("DDI-medium", |o| {
         o.regimen.iter().any(|r| r.indication.is_none())
     });
@@ -41,7 +41,7 @@ fn reconciliation_counts_what_the_chart_shows() {
 }
 
 #[test]
-fn evidence_asks_for_the_egfr_where_a_medicine_hangs_on_it() {
+fn evidence_requests_missing_egfr_when_needed() {
     let o = first("WEB_SEARCH_MISSING_DATA-easy", |o| o.egfr().is_none());
     let said = evidence::gather(&o, &med_rec::reconcile(&o));
     assert!(said.needed.is_some() && !said.tried);
@@ -61,7 +61,7 @@ fn evidence_asks_for_the_egfr_where_a_medicine_hangs_on_it() {
 }
 
 #[test]
-fn the_graph_prefers_what_lowers_the_estimated_risk() {
+fn graph_safety_prefers_lower_estimated_risk() {
     let o = first("DDI-easy", Observation::has_serious_flag);
     let said = graph_safety::assess(&o);
     assert!(said.flagged >= 1);
@@ -77,7 +77,7 @@ fn the_graph_prefers_what_lowers_the_estimated_risk() {
 }
 
 #[test]
-fn dosing_goes_towards_the_window() {
+fn dosing_adjusts_toward_target_window() {
     let mut o = first("PRECISION_DOSING-easy", |o| {
         let ups = o
             .candidates
@@ -114,7 +114,7 @@ fn dosing_goes_towards_the_window() {
 }
 
 #[test]
-fn the_offer_leaves_out_reviews_where_nothing_may_be_handed_over() {
+fn candidate_list_omits_reviews_when_not_allowed() {
     let episode = episode("DDI-medium", 4);
     let o = episode.observation();
     let (all, some) = (
@@ -132,7 +132,7 @@ fn the_offer_leaves_out_reviews_where_nothing_may_be_handed_over() {
 }
 
 #[test]
-fn the_supervisor_sees_what_a_step_should_be_about() {
+fn supervisor_sets_focus_and_scores() {
     let focus = |o: &Observation| supervisor::supervise(o, true).focus;
     let doses = first("PRECISION_DOSING-easy", |_| true);
     assert_eq!(focus(&doses), Focus::DoseOpt);
@@ -165,7 +165,7 @@ fn the_supervisor_sees_what_a_step_should_be_about() {
 }
 
 #[test]
-fn the_planner_takes_the_lower_of_equals() {
+fn planner_breaks_ties_by_lower_id() {
     let episode = episode("DDI-easy", 2);
     let o = episode.observation();
     let offer = candidate_report::list(o, true);
@@ -180,7 +180,7 @@ fn the_planner_takes_the_lower_of_equals() {
 }
 
 #[test]
-fn the_critic_vetoes_a_rise_and_stopping_what_nothing_speaks_against() {
+fn critic_vetoes_risk_increase_and_unjustified_stop() {
     let (mut stops, mut spared) = (0, 0);
     for seed in 0..200 {
         let episode = episode("DDI-medium", seed);
@@ -219,7 +219,7 @@ fn the_critic_vetoes_a_rise_and_stopping_what_nothing_speaks_against() {
 }
 
 #[test]
-fn the_fallback_is_a_review_else_keeping() {
+fn critic_fallback_is_review_or_keep() {
     let episode = episode("DDI-easy", 1);
     let o = episode.observation();
     let all = candidate_report::list(o, true).open;
@@ -231,7 +231,7 @@ fn the_fallback_is_a_review_else_keeping() {
 }
 
 #[test]
-fn explanations_name_only_what_the_chart_contains() {
+fn explanations_cite_only_visible_terms() {
     for seed in 0..24 {
         let episode = Episode::reset(&Setup::new(TaskSpec::ALL[seed as usize], seed));
         let o = episode.observation();

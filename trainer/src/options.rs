@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn older_names_mean_the_same() {
+    fn old_option_names_are_renamed() {
         for name in ["new_name", "new-name", "old_name", "old-name"] {
             let found = renamed::<Options>(map(json!({name: 7, "other": true})));
             assert_eq!(found, Ok(map(json!({"new_name": 7, "other": true}))));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_options_of_an_earlier_run_are_those_of_today() {
+    fn options_of_earlier_run_are_upgraded() {
         let then = json!({"old_name": 7});
         let today = json!({"new_name": 7, "added_since": 0.5});
         assert_eq!(upgraded::<Options>(&then), today);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn toml_and_json_say_the_same() -> Result<(), Box<dyn std::error::Error>> {
+    fn toml_and_json_options_are_equal() -> Result<(), Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
         let write = |name: &str, text: &str| {
             let path = folder.path().join(name);

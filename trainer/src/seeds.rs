@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_read_as_rust_reads_them() {
+    fn seed_ranges_parse_rust_syntax() {
         assert_eq!(said("0..30"), "0..30");
         assert_eq!(said("0..=29"), "0..30");
         assert_eq!(said("7"), "7..8");
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_says_why() {
+    fn invalid_seed_range_error_names_reason() {
         assert!(said("5..2").contains("the range 5..2 holds no seed"));
         assert!(said("5..5").contains("holds no seed"));
         assert!(said("-3..5").contains("seed -3 is negative"));

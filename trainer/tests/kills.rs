@@ -130,21 +130,21 @@ const COMPACT: &str = "--world trust --hidden 8 --max-steps 14 --groups-per-upda
     --validation-seeds 5000..5004 --test-seeds 1000..1004 --eval-steps 1 --save-steps 1 --mini-batches 2";
 
 #[test]
-fn compact_grpo() {
+fn compact_grpo_run_is_unchanged_by_kills() {
     let folder = tempfile::tempdir().unwrap();
     let command = format!("train {COMPACT}");
     same_after_kills(&command, &command, folder.path(), "model.safetensors");
 }
 
 #[test]
-fn imitation() {
+fn imitation_run_is_unchanged_by_kills() {
     let folder = tempfile::tempdir().unwrap();
     let command = format!("imitate {COMPACT} --teacher heuristic");
     same_after_kills(&command, &command, folder.path(), "model.safetensors");
 }
 
 #[test]
-fn supervised_fine_tuning() {
+fn sft_run_is_unchanged_by_kills() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = common::lm::untrained(folder.path());
     let command = format!(
@@ -156,7 +156,7 @@ fn supervised_fine_tuning() {
 
 /// Starts from a model that names actions, so that rewards differ and the adapter changes.
 #[test]
-fn language_model_grpo() {
+fn language_model_grpo_run_is_unchanged_by_kills() {
     let folder = tempfile::tempdir().unwrap();
     let model = common::lm::speaking(folder.path());
     let command = format!(

@@ -63,7 +63,7 @@ fn values(tensor: Tensor<2>) -> Vec<f32> {
 }
 
 #[test]
-fn plain_and_burn_agree() {
+fn trust_network_matches_burn() {
     let features = recorded();
     let device = DeviceName::Cpu
         .open()
@@ -125,7 +125,7 @@ fn lively<A: Architecture>(config: A) -> Weights<A> {
 
 /// The cluster world's network agrees too, along the planner's episodes.
 #[test]
-fn plain_and_burn_agree_on_the_cluster() {
+fn cluster_network_matches_burn() {
     let device = DeviceName::Cpu.open().expect("the processor is there");
     let mut features = Vec::new();
     for (seed, task) in (0..).zip(cluster::Task::ALL) {
@@ -171,7 +171,7 @@ fn plain_and_burn_agree_on_the_cluster() {
 
 /// PolyGuard's network agrees too, along the plain rules' episodes in all cells.
 #[test]
-fn plain_and_burn_agree_on_polyguard() {
+fn polyguard_network_matches_burn() {
     let device = DeviceName::Cpu.open().expect("the processor is there");
     let mut features = Vec::new();
     for (seed, case) in (0..).zip(polyguard::TaskSpec::ALL) {

@@ -101,7 +101,7 @@ fn toml_and_json_give_equal_options() {
 
 /// A command with --resume added continues its run; an option with another value is refused.
 #[test]
-fn a_command_goes_on_with_resume_added_to_it() {
+fn command_with_resume_continues_only_with_same_options() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     std::fs::write(folder.join("a.toml"), "beta = 0.25\n").unwrap();
@@ -160,7 +160,7 @@ const LOSS: [&str; 9] = [
 ];
 
 #[test]
-fn a_run_of_an_earlier_version_goes_on() {
+fn run_of_earlier_version_can_be_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     run_in(
@@ -227,7 +227,7 @@ fn a_run_of_an_earlier_version_goes_on() {
 
 /// Every option of TRL's loss can be given, and has an effect.
 #[test]
-fn the_options_of_the_loss_reach_it() {
+fn loss_options_are_accepted_and_recorded() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     made(folder);

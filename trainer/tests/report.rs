@@ -9,7 +9,7 @@ mod common;
 use common::{json, run_in};
 
 #[test]
-fn evaluations_become_a_report() {
+fn report_command_writes_report_of_evaluation() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
     run("eval --world polyguard --split train --difficulty easy --seeds 0..2 --policies random,rules_only --out e.json")
@@ -40,7 +40,7 @@ fn evaluations_become_a_report() {
 }
 
 #[test]
-fn faults_are_answered() {
+fn report_command_refuses_invalid_inputs() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
     run("report nowhere --out r").fails(&["there is no nowhere", "name a run folder"]);

@@ -86,14 +86,14 @@ fn words_change_nothing<W: TextWorld + Learn>(task: W::Task, policy: &str, mean:
 }
 
 #[test]
-fn a_script_scores_in_words_what_it_scores() {
+fn scripted_text_rollout_matches_direct_play() {
     words_change_nothing::<TrustEnv>(Task::Task3, "bayes", true);
     words_change_nothing::<ClusterEnv>(Task::Task1, "planner", true);
     words_change_nothing::<PolyguardEnv>(TaskSpec::ALL[8], "rules_only", false);
 }
 
 #[test]
-fn nonsense_ends_a_sample_and_is_worth_less_than_anything() {
+fn invalid_completion_aborts_sample_with_invalid_reward() {
     for invalid in [0.0, -0.5] {
         let rollout_config = RolloutConfig {
             invalid: InvalidReward::new(invalid).unwrap(),
@@ -164,7 +164,7 @@ fn aborting_scores_below_skipping() {
 }
 
 #[test]
-fn polyguard_counts_nonsense_as_a_step() {
+fn polyguard_invalid_completion_counts_as_step() {
     let rollout_config = RolloutConfig::default();
     let start = starts::<PolyguardEnv>(TaskSpec::ALL[8], 1);
     let played = rollout(start, rollout_config, &mut always("let me think"), &|| ()).unwrap();
@@ -211,7 +211,7 @@ fn generator_must_complete_every_prompt() {
 }
 
 #[test]
-fn signals_see_a_constant_policy() {
+fn signals_detect_constant_policy() {
     let played = rollout(
         starts::<TrustEnv>(Task::Task1, 3),
         RolloutConfig::default(),
@@ -246,7 +246,7 @@ fn signals_see_a_constant_policy() {
 }
 
 #[test]
-fn a_repair_is_counted() {
+fn repaired_completions_are_counted() {
     let text = format!("Sure!\n```json\n{SOLVE}\n```");
     let rollout_config = RolloutConfig {
         reader: Reader::Repair,
@@ -299,7 +299,7 @@ impl Generator<TrustEnv> for Decided {
 
 /// Members of a group differ only by their completions.
 #[test]
-fn a_group_compares_completions_of_one_state() {
+fn group_members_differ_only_by_completion() {
     let mut bayes = starts::<TrustEnv>(Task::Task3, 2);
     for s in &mut bayes {
         for _ in 0..4 {
@@ -380,7 +380,7 @@ fn a_group_compares_completions_of_one_state() {
 
 /// Under greedy continuation, members with the same action are played on once.
 #[test]
-fn a_greedy_future_is_played_once_for_each_action() {
+fn greedy_continuation_is_played_once_per_action() {
     let states = starts::<TrustEnv>(Task::Task3, 2);
     let mut decided = Decided::default();
     let rollout_config = RolloutConfig::default();

@@ -107,7 +107,7 @@ model = "small"
 "#;
 
 #[test]
-fn a_sweep_is_killed_resumed_and_judged() {
+fn killed_sweep_resumes_and_passes_gate() {
     let place = SweepFolder::new(ENTRIES);
     let plan = place.succeeds("sweep --manifest m.toml --dry-run");
     assert!(
@@ -297,7 +297,7 @@ fn judged_and_activated(place: &SweepFolder) {
 /// A model that cannot be found and a folder that cannot be written spare the third run; a stand-in
 /// is marked to the end, and refused.
 #[test]
-fn one_failure_spares_the_rest_and_a_fallback_is_refused() {
+fn failed_entry_spares_others_and_gate_refuses_fallback() {
     let place = SweepFolder::new(
         "[[entry]]\nmodel = 'no/such'\n[[entry]]\nmodel = 'tiny'\nid = 'full'\n[[entry]]\nmodel = 'tiny'\n",
     );
@@ -390,7 +390,7 @@ fn artifacts_in_order(place: &SweepFolder) {
 }
 
 #[test]
-fn bad_command_lines_say_what_to_do() {
+fn invalid_evidence_command_lines_are_refused() {
     let place = SweepFolder::new("");
     for (words, said) in [
         ("sweep --manifest m.toml", "it names no model"),
@@ -423,7 +423,7 @@ fn bad_command_lines_say_what_to_do() {
 
 /// Language models in the ablation: the rows that need one are played with the active model.
 #[test]
-fn the_rows_of_language_models_are_played_with_the_active_model() {
+fn ablation_plays_language_model_rows_with_active_model() {
     let place =
         SweepFolder::new("[[entry]]\nmodel = 'tiny'\n[entry.ablate]\nseeds = '1000000..1000001'\n");
     let manifest = fs::read_to_string(place.path("m.toml")).unwrap();
@@ -455,7 +455,7 @@ fn the_rows_of_language_models_are_played_with_the_active_model() {
 
 /// Ctrl-C ends a sweep; the same command continues it.
 #[test]
-fn an_interrupted_sweep_continues() {
+fn interrupted_sweep_continues() {
     let place = SweepFolder::new("[[entry]]\nmodel = 'tiny'\n[entry.base]\nmax_steps = 40\n");
     let mut command = place.command("sweep --manifest m.toml");
     let mut child = command.stderr(Stdio::null()).spawn().unwrap();
@@ -476,7 +476,7 @@ fn an_interrupted_sweep_continues() {
 
 /// The file of a top-level run that `--report-path` writes.
 #[test]
-fn a_run_at_the_top_level_has_a_report() {
+fn report_path_writes_report_of_single_run() {
     let place = SweepFolder::new("");
     place.succeeds("lm corpus --task task1 --seeds 100000..100002 --out c.jsonl");
     place.succeeds(

@@ -70,7 +70,7 @@ fn recorded() -> Vec<ReplayRow<TrustEnv>> {
 }
 
 #[test]
-fn a_replay_keeps_what_was_said_and_fits() {
+fn transcripts_roundtrip_and_verify() {
     let rows = recorded();
     let text = to_lines(&rows).unwrap();
     assert!(text.contains("\"fallback\":true") && text.contains("\"repaired\":true"));
@@ -88,7 +88,7 @@ fn a_replay_keeps_what_was_said_and_fits() {
 }
 
 #[test]
-fn a_replay_whose_words_are_not_its_actions_does_not_fit() {
+fn transcript_that_contradicts_action_is_reported() {
     type Change = fn(&mut ReplayRow<TrustEnv>);
     let changes: [(Change, &str); 6] = [
         (
@@ -135,7 +135,7 @@ fn a_replay_whose_words_are_not_its_actions_does_not_fit() {
 }
 
 #[test]
-fn the_new_keys_are_checked_and_may_be_missing() {
+fn transcript_keys_are_optional_and_type_checked() {
     let row = |more: &str| {
         let text = r#"{"task_type":"task1","seed":0,"step":0,"action":{"action_type":"skip"},"scenario_id":"x","model_source":"y""#;
         serde_json::from_str::<ReplayRow<TrustEnv>>(&format!("{text}{more}}}"))
@@ -179,7 +179,7 @@ fn the_new_keys_are_checked_and_may_be_missing() {
 
 /// The other worlds record transcripts too; in polyguard an unreadable answer is a step of its own.
 #[test]
-fn all_worlds_record_words() {
+fn polyguard_and_cluster_record_transcripts() {
     let says = || always(r#"{"candidate_id":"cand_01","rationale":"egfr","confidence":0.5}"#);
     fn fits<W: Recordable>(rows: &[ReplayRow<W>]) {
         let replay = Replay::<W>::parse(&to_lines(rows).unwrap());

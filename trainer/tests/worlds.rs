@@ -13,7 +13,7 @@ use sentinel_env::rules::RuleChange as _;
 use sentinel_env::{WorldName, cluster, trust};
 
 #[test]
-fn words_of_a_world() {
+fn unknown_names_error_lists_choices_of_world() {
     for command in ["eval", "bench", "rules"] {
         run(&format!("{command} --world moon")).fails(&[
             "invalid value 'moon' for '--world <WORLD>'",
@@ -54,7 +54,7 @@ fn words_of_a_world() {
 }
 
 #[test]
-fn tasks_are_those_of_the_world() {
+fn grid_options_and_tasks_of_other_world_are_refused() {
     for command in [
         "eval",
         "bench",
@@ -80,7 +80,7 @@ fn tasks_are_those_of_the_world() {
 }
 
 #[test]
-fn what_belongs_to_another_world_is_refused() {
+fn replay_or_model_of_other_world_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
     run("record --world cluster --policy blind --tasks task1 --seeds 0..1 --out c.jsonl")
@@ -157,7 +157,7 @@ const BAD: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn bad_rows_of_a_cluster_replay_are_named_and_the_rest_is_played() {
+fn bad_cluster_replay_rows_are_reported_and_rest_is_played() {
     let folder = tempfile::tempdir().unwrap();
     let whole = verify(folder.path(), |_| ());
     assert!(
@@ -197,7 +197,7 @@ fn bad_rows_of_a_cluster_replay_are_named_and_the_rest_is_played() {
 }
 
 #[test]
-fn a_bench_times_every_task() {
+fn bench_times_every_task() {
     for world in ["trust", "cluster"] {
         let line = format!("bench --world {world} --rules hardened --seconds 0");
         let text = run(&line);
@@ -220,7 +220,7 @@ fn a_bench_times_every_task() {
 }
 
 #[test]
-fn rules_are_compared_and_judged() {
+fn rules_command_compares_and_judges_rules() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
     for (world, change, heuristic, constant) in [
@@ -316,7 +316,7 @@ fn help_names_worlds_and_rules() {
 
 /// The help of imitation shows its defaults as they are typed, and a usage line that works.
 #[test]
-fn help_of_imitation() {
+fn imitate_help_shows_defaults_and_usage() {
     let help = run("imitate --help");
     let said = help.succeeds();
     assert!(

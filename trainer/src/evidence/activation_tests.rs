@@ -38,7 +38,7 @@ fn refused(activation: &Activation) -> String {
 }
 
 #[test]
-fn an_accepted_run_is_activated_and_mirrored() -> Result<(), Error> {
+fn accepted_run_is_activated_and_mirrored() -> Result<(), Error> {
     let run = Fixture::accepted();
     assert!(judge(&run).accepted);
     let options = activation(&run);
@@ -71,7 +71,7 @@ fn an_accepted_run_is_activated_and_mirrored() -> Result<(), Error> {
 }
 
 #[test]
-fn a_run_that_the_gate_refused_is_not_activated() -> Result<(), Error> {
+fn rejected_or_changed_run_is_not_activated() -> Result<(), Error> {
     let run = Fixture::accepted();
     let options = activation(&run);
     assert!(refused(&options).contains("the gate was not asked"));
@@ -114,7 +114,7 @@ fn a_run_that_the_gate_refused_is_not_activated() -> Result<(), Error> {
 }
 
 #[test]
-fn files_that_were_deleted_or_changed_are_an_error() -> Result<(), Error> {
+fn deleted_or_changed_active_files_are_an_error() -> Result<(), Error> {
     let run = Fixture::accepted();
     judge(&run);
     let options = activation(&run);

@@ -67,7 +67,7 @@ mod tests {
     type Tested = Result<(), Box<dyn std::error::Error>>;
 
     #[test]
-    fn a_file_that_is_no_report_says_why_and_what_makes_it() -> Tested {
+    fn invalid_report_file_error_names_reason_and_remedy() -> Tested {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("a/b/report.json");
         let said = |path: &Path| {
@@ -93,7 +93,7 @@ mod tests {
     /// A full disk and a folder that cannot be created are errors, and lose nothing.
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_report_that_cannot_be_written_is_an_error() -> Tested {
+    fn failed_report_write_is_an_error() -> Tested {
         let full = write(Path::new("/dev/full"), &1).map_err(|error| error.to_string());
         assert!(full.is_err_and(|text| text.contains("/dev/full")));
         let folder = tempfile::tempdir()?;

@@ -269,8 +269,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_report_of_a_folder_is_derived_from_its_files() -> Result<(), Box<dyn std::error::Error>>
-    {
+    fn run_report_is_derived_from_folder_files() -> Result<(), Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
         let origin = RunOrigin {
             model_id: "tiny".to_owned(),
@@ -313,7 +312,7 @@ pub(crate) mod tests {
 
     /// Backends of other programs are not ours.
     #[test]
-    fn the_names_of_other_backends_are_refused() {
+    fn foreign_backend_names_are_refused() {
         for name in ["trl_unsloth", "trl_transformers"] {
             assert_eq!(Backend::parse(name), None);
         }

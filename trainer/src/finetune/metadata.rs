@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_input_that_is_new_gone_or_another_has_changed() {
+    fn new_missing_or_modified_input_is_described_as_changed() {
         let of = |all: &[(&str, &str)]| -> BTreeMap<String, String> {
             let own = |(name, digest): &(&str, &str)| ((*name).to_owned(), (*digest).to_owned());
             all.iter().map(own).collect()

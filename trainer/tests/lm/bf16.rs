@@ -59,7 +59,7 @@ fn apart(found: &[f32], expected: &[f32]) -> f32 {
 }
 
 #[test]
-fn numbers_are_near_those_of_f32_and_not_the_same() {
+fn bf16_logits_and_gradients_are_close_to_f32() {
     let whole = model();
     let mut half = whole.clone();
     half.freeze_in_bf16().unwrap();
@@ -92,7 +92,7 @@ fn numbers_are_near_those_of_f32_and_not_the_same() {
 /// Decoding in bf16 works: with few rows the product is transposed, and the adapter is added to the
 /// weights.
 #[test]
-fn it_writes() {
+fn bf16_generation_picks_near_best_tokens() {
     let mut half = model();
     half.freeze_in_bf16().unwrap();
     let mut options = GenerateOptions::new(8, &GenerationDefaults::default(), 1);
@@ -113,7 +113,7 @@ fn it_writes() {
 }
 
 #[test]
-fn runs_train_an_adapter_of_the_f32_model() {
+fn bf16_runs_train_adapter_of_f32_model() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let at = |name: &str| folder.path().join(name).display().to_string();

@@ -77,7 +77,7 @@ fn greedy(recorded: &Recorded, defaults: &GenerationDefaults) -> GenerateOptions
 }
 
 #[test]
-fn the_best_tokens_are_those_of_transformers() {
+fn greedy_tokens_match_transformers() {
     let oracle = oracle();
     for variant in oracle.variants() {
         let Some((model, defaults, recorded)) = case(&oracle, &variant) else {
@@ -131,7 +131,7 @@ fn check_logps(
 }
 
 #[test]
-fn distributions_are_those_of_transformers() {
+fn sampling_distributions_match_transformers() {
     let oracle = oracle();
     for variant in oracle.variants() {
         let Some((model, defaults, recorded)) = case(&oracle, &variant) else {
@@ -186,7 +186,7 @@ fn drawn_as_often(
 }
 
 #[test]
-fn draws_belong_to_seed_and_row() {
+fn samples_depend_only_on_seed_and_row() {
     let oracle = oracle();
     for variant in oracle.variants() {
         let Some((mut model, defaults, recorded)) = case(&oracle, &variant) else {
@@ -222,7 +222,7 @@ fn draws_belong_to_seed_and_row() {
 }
 
 #[test]
-fn nothing_is_cut() {
+fn invalid_generate_inputs_are_refused() {
     let oracle = oracle();
     for variant in oracle.variants() {
         let Some((model, defaults, _)) = case(&oracle, &variant) else {

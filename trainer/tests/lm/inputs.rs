@@ -42,7 +42,7 @@ fn set(path: &Path, key: &str, value: Value) {
 }
 
 #[test]
-fn a_run_goes_on_with_the_files_that_it_began_with() {
+fn resume_refuses_changed_input_files() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = paths(folder.path());
     let (first, out) = (folder.path().join("first"), folder.path().join("out"));
@@ -90,7 +90,7 @@ fn a_run_goes_on_with_the_files_that_it_began_with() {
 
 /// A continued adapter has its own rank: the outputs report it, and other values are rejected.
 #[test]
-fn options_that_would_do_nothing_are_refused() {
+fn lora_options_that_conflict_with_adapter_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = paths(folder.path());
     let (first, out) = (folder.path().join("first"), folder.path().join("out"));
@@ -161,7 +161,7 @@ fn options_that_would_do_nothing_are_refused() {
 }
 
 #[test]
-fn rows_that_the_model_has_no_room_for_are_refused_before_training() {
+fn rows_longer_than_model_context_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, _) = paths(folder.path());
     let (model, out) = (folder.path().join("short"), folder.path().join("out"));
@@ -182,7 +182,7 @@ fn rows_that_the_model_has_no_room_for_are_refused_before_training() {
 
 /// Rows without a rendered answer are counted and reported; without other rows, training fails.
 #[test]
-fn rows_without_a_token_to_train_are_left_out() {
+fn rows_without_trainable_tokens_are_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = paths(folder.path());
     let path = model.join("chat_template.jinja");
@@ -223,7 +223,7 @@ fn rows_without_a_token_to_train_are_left_out() {
 /// Either file can name the stop tokens. A trained model keeps those of its base, and a model
 /// without any causes a warning.
 #[test]
-fn the_end_of_texts_is_kept_or_missed() {
+fn stop_tokens_are_kept_and_missing_ones_warned() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = paths(folder.path());
     let out = folder.path().join("out");
@@ -254,7 +254,7 @@ fn the_end_of_texts_is_kept_or_missed() {
 /// An adapter of a fallback model names that as its base, and the fallback accepts prompts that the
 /// model would accept.
 #[test]
-fn a_stand_in_is_named_and_takes_long_prompts() {
+fn fallback_model_is_named_and_accepts_long_prompts() {
     let folder = tempfile::tempdir().unwrap();
     let corpus = folder.path().join("corpus.jsonl");
     succeeds(&format!(
@@ -307,7 +307,7 @@ fn a_stand_in_is_named_and_takes_long_prompts() {
 /// A run that stops at a prompt that is too long keeps its progress, and can be resumed with a
 /// larger limit.
 #[test]
-fn a_run_that_stopped_at_a_long_prompt_goes_on_with_more_room() {
+fn run_stopped_at_long_prompt_resumes_with_larger_limit() {
     let folder = tempfile::tempdir().unwrap();
     let (_, model) = made(folder.path());
     let out = folder.path().join("out");

@@ -4,7 +4,7 @@ use crate::runs::{fails, refused, succeeds};
 
 /// Streams that reveal hidden state must not be used for training.
 #[test]
-fn the_reference_streams_are_not_trained_on() {
+fn training_on_reference_streams_is_refused() {
     for world in ["trust", "cluster"] {
         let said = fails(&format!(
             "lm grpo --world {world} --streams reference --model none"
@@ -14,7 +14,7 @@ fn the_reference_streams_are_not_trained_on() {
 }
 
 #[test]
-fn numbers_that_cannot_be_are_named() {
+fn invalid_numbers_error_names_option() {
     for (option, value) in [("temperature", "1e-46"), ("learning-rate", "0")] {
         let said = fails(&format!("lm grpo --model none --{option} {value}"));
         assert!(said.contains(option), "{said}");
@@ -40,7 +40,7 @@ fn numbers_that_cannot_be_are_named() {
 
 /// Bounds require a correction mode, and must be in order.
 #[test]
-fn bounds_of_a_correction_need_one() {
+fn clip_bounds_require_importance_sampling_mode() {
     for (options, what) in [
         (
             "--importance-sampling-clip-max 2",
@@ -66,7 +66,7 @@ fn bounds_of_a_correction_need_one() {
 
 /// A dry run uses the options of a configuration file, and rejects values that no run accepts.
 #[test]
-fn a_dry_run_has_the_run_s_own_options() {
+fn dry_run_uses_and_validates_run_options() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("options.json");
     let file = file.display();
@@ -85,7 +85,7 @@ fn a_dry_run_has_the_run_s_own_options() {
 }
 
 #[test]
-fn an_estimate_needs_no_network() {
+fn memory_estimate_needs_no_network() {
     let table = succeeds("lm grpo --estimate");
     for word in [
         "Qwen2.5-3B-Instruct",
@@ -115,7 +115,7 @@ fn an_estimate_needs_no_network() {
 
 /// The rank in the estimate is the adapter's own.
 #[test]
-fn an_estimate_of_an_adapter_is_of_that_adapter() {
+fn memory_estimate_uses_rank_of_adapter() {
     let folder = tempfile::tempdir().unwrap();
     let config = r#"{"peft_type": "LORA", "r": 4, "lora_alpha": 4, "target_modules": ["q_proj"]}"#;
     std::fs::write(folder.path().join("adapter_config.json"), config).unwrap();

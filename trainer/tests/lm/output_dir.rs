@@ -31,7 +31,7 @@ const ADAPTER: [bool; 4] = [true, true, false, false];
 const MODEL: [bool; 4] = [false, false, true, true];
 
 #[test]
-fn a_run_does_not_write_over_what_it_reads() {
+fn output_dir_must_not_be_model_or_adapter() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let weights = || fs::read(Path::new(&model).join("model.safetensors")).unwrap();
@@ -56,7 +56,7 @@ fn a_run_does_not_write_over_what_it_reads() {
 }
 
 #[test]
-fn a_folder_that_is_not_empty_is_left_alone() {
+fn nonempty_output_dir_needs_overwrite_option() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let out = folder.path().join("out");
@@ -101,7 +101,7 @@ fn a_folder_that_is_not_empty_is_left_alone() {
 }
 
 #[test]
-fn a_new_run_over_another_leaves_one_kind_of_model() {
+fn overwriting_run_leaves_only_its_own_model_kind() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let out = folder.path().join("out");
@@ -132,7 +132,7 @@ fn a_new_run_over_another_leaves_one_kind_of_model() {
 /// A run killed between its last checkpoint and its last files writes these files when it is
 /// resumed.
 #[test]
-fn a_finished_run_that_goes_on_writes_its_files() {
+fn resuming_finished_run_rewrites_missing_files() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     for (name, more) in [("adapter", ""), ("all", "--full")] {
@@ -163,7 +163,7 @@ fn a_finished_run_that_goes_on_writes_its_files() {
 
 /// The header of a checkpoint can be read without its tensors.
 #[test]
-fn the_header_of_a_checkpoint_is_read_alone() {
+fn checkpoint_header_is_read_without_tensors() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let out = folder.path().join("out");

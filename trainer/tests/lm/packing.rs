@@ -24,7 +24,7 @@ fn alike(model: &Qwen2, found: &Grads, expected: &Grads) {
 }
 
 #[test]
-fn shared_rows_have_the_gradient_of_rows_of_their_own() {
+fn packed_rows_have_same_gradient_as_single_rows() {
     let oracle = oracle();
     for variant in oracle.variants() {
         let Some(file) = oracle.tensors(&format!("sft_{variant}.safetensors")) else {
@@ -66,7 +66,7 @@ fn shared_rows_have_the_gradient_of_rows_of_their_own() {
 /// Compares one step over a whole corpus with and without packing; then checks an epoch of several
 /// steps.
 #[test]
-fn runs_that_pack_learn_the_same() {
+fn packed_run_matches_unpacked_run() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let run = |options: &str, name: &str| {

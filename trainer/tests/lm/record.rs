@@ -54,7 +54,7 @@ fn rows(file: &Path) -> Vec<Value> {
 
 /// An untrained model generates no valid action: every row is a fallback, which all outputs report.
 #[test]
-fn a_model_that_says_nonsense_is_recorded_as_such() {
+fn invalid_completions_are_recorded_as_fallbacks() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let model = oracle("model_tied");
@@ -113,7 +113,7 @@ fn a_model_that_says_nonsense_is_recorded_as_such() {
 }
 
 #[test]
-fn an_adapter_speaks_when_it_is_the_models() {
+fn record_uses_adapter_and_refuses_foreign_one() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let record = |model: &str, adapter: &str, more: &str| {
@@ -158,7 +158,7 @@ fn an_adapter_speaks_when_it_is_the_models() {
 /// In PolyGuard an invalid completion is a step of the model's own; the cluster world has a
 /// fallback like the trust world.
 #[test]
-fn all_worlds_are_recorded() {
+fn language_models_are_recorded_in_other_worlds() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     for (world, task, fallback) in [("cluster", "task1", true), ("polyguard", "DDI-easy", false)] {
@@ -189,7 +189,7 @@ fn all_worlds_are_recorded() {
 }
 
 #[test]
-fn what_is_no_model_is_refused_by_name() {
+fn record_refuses_invalid_model_and_options() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let model = oracle("model_tied");
@@ -257,7 +257,7 @@ fn what_is_no_model_is_refused_by_name() {
 }
 
 #[test]
-fn a_rollout_with_a_model() {
+fn rollout_with_model_reports_score_and_signals() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let model = oracle("model_tied").display().to_string();

@@ -19,7 +19,7 @@ pub(crate) fn says(said: &str, parts: &[&str]) {
 }
 
 #[test]
-fn errors_are_one_line_with_a_remedy() {
+fn run_errors_name_cause_and_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let out = folder.path().join("out").display().to_string();
@@ -44,7 +44,7 @@ fn errors_are_one_line_with_a_remedy() {
 
 /// A value that is not finite stops the run; the previous checkpoint remains, and is finite.
 #[test]
-fn a_run_that_explodes_stops_at_its_last_good_checkpoint() {
+fn diverging_run_keeps_last_finite_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let out = folder.path().join("out").display().to_string();
@@ -82,7 +82,7 @@ fn finite(folder: &Path) {
 }
 
 #[test]
-fn files_of_another_model_are_refused() {
+fn adapter_or_tokenizer_of_other_model_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, other) = made(folder.path());
     let at = |name: &str| folder.path().join(name).display().to_string();
@@ -127,7 +127,7 @@ fn files_of_another_model_are_refused() {
 }
 
 #[test]
-fn data_without_anything_to_learn_are_refused() {
+fn data_without_trainable_rows_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let out = folder.path().join("out").display().to_string();
@@ -149,7 +149,7 @@ fn data_without_anything_to_learn_are_refused() {
 /// Rows that are too long are counted and reported in every output; none is truncated without
 /// request.
 #[test]
-fn what_is_too_long_is_counted() {
+fn too_long_rows_are_refused_dropped_or_cut_and_counted() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let lines = fs::read_to_string(&corpus).unwrap();
@@ -209,7 +209,7 @@ fn what_is_too_long_is_counted() {
 
 /// Groups with equal rewards are counted and reported, and do not change the model.
 #[test]
-fn groups_without_variance_teach_nothing() {
+fn groups_without_reward_variance_keep_weights() {
     let folder = tempfile::tempdir().unwrap();
     let (_, model) = made(folder.path());
     let out = folder.path().join("out");

@@ -199,7 +199,7 @@ fn same_after(command: &str, folder: &Path, steps: usize) {
 }
 
 #[test]
-fn fine_tuning_goes_on_where_it_was_killed_or_interrupted() {
+fn sft_resumes_after_kill_and_interrupt() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let command = format!(
@@ -234,7 +234,7 @@ fn fine_tuning_goes_on_where_it_was_killed_or_interrupted() {
 }
 
 #[test]
-fn playing_goes_on_where_it_was_killed_or_interrupted() {
+fn grpo_resumes_after_kill_and_interrupt() {
     let folder = tempfile::tempdir().unwrap();
     let (_, model) = made(folder.path());
     let command = format!(
@@ -266,7 +266,7 @@ fn playing_goes_on_where_it_was_killed_or_interrupted() {
 
 /// The model with the best validation score is saved, and a run without improvement stops early.
 #[test]
-fn the_best_model_stays_and_patience_ends() {
+fn early_stopping_keeps_best_model() {
     let folder = tempfile::tempdir().unwrap();
     let model = crate::common::lm::speaking(folder.path());
     let out = folder.path().join("out");
@@ -319,7 +319,7 @@ fn the_best_model_stays_and_patience_ends() {
 
 /// From rollouts to weights: completions with a larger reward than their group are reinforced.
 #[test]
-fn an_update_learns_from_differences_of_reward() {
+fn grpo_update_reinforces_higher_rewards() {
     let folder = tempfile::tempdir().unwrap();
     let model = crate::common::lm::speaking(folder.path());
     let out = folder.path().join("out");
@@ -363,7 +363,7 @@ fn an_update_learns_from_differences_of_reward() {
 
 /// With plain GRPO all completions of an episode are credited with its score.
 #[test]
-fn episodes_credit_all_their_completions_alike() {
+fn episode_credit_is_equal_for_all_completions() {
     let folder = tempfile::tempdir().unwrap();
     let model = crate::common::lm::speaking(folder.path());
     let out = folder.path().join("out");
@@ -390,7 +390,7 @@ fn episodes_credit_all_their_completions_alike() {
 /// The sampler is the policy itself, so its correction is about 1, up to rounding from another
 /// order of sums. The additional loss options are recorded with the run.
 #[test]
-fn a_sampler_is_corrected_for_where_that_is_asked() {
+fn importance_sampling_correction_is_near_one_for_own_policy() {
     let folder = tempfile::tempdir().unwrap();
     let (_, model) = made(folder.path());
     let run = |options: &str, name: &str| {
@@ -430,7 +430,7 @@ fn a_sampler_is_corrected_for_where_that_is_asked() {
 }
 
 #[test]
-fn a_stand_in_is_opt_in_and_marked_everywhere() {
+fn allowed_fallback_model_is_marked_in_run_outputs() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, _) = made(folder.path());
     let out = folder.path().join("out");

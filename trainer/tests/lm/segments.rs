@@ -61,7 +61,7 @@ fn alike(model: &Qwen2, found: &Grads, expected: &Grads) {
 }
 
 #[test]
-fn completions_that_share_a_prompt_are_those_of_rows_of_their_own() {
+fn shared_prompt_row_matches_separate_rows() {
     let model = model();
     let prompt = ids(1, 9);
     let completions = [ids(2, 3), ids(3, 5), ids(4, 1)];
@@ -97,7 +97,7 @@ fn completions_that_share_a_prompt_are_those_of_rows_of_their_own() {
 }
 
 #[test]
-fn texts_packed_into_a_row_do_not_see_each_other() {
+fn packed_texts_do_not_attend_to_each_other() {
     let model = model();
     let texts = [ids(2, 6), ids(3, 4), ids(4, 8)];
     let apart = Batch::left_padded(model.config(), &texts, 0).unwrap();
@@ -123,7 +123,7 @@ fn texts_packed_into_a_row_do_not_see_each_other() {
 }
 
 #[test]
-fn a_row_that_cannot_be_is_refused() {
+fn invalid_packed_row_is_refused() {
     let model = model();
     let (long, short) = (ids(1, 20), ids(2, 5));
     let batch = |row: Vec<Segment<'_>>| Batch::packed(model.config(), &[row], 0);
@@ -155,7 +155,7 @@ fn a_row_that_cannot_be_is_refused() {
 /// Covers samples that share one prompt, several prompts, and a prompt shorter than its
 /// completions.
 #[test]
-fn a_step_does_not_depend_on_what_shares_a_row() {
+fn step_does_not_depend_on_row_packing() {
     let model = model();
     let sample = |prompt: u32, length: u32, completion: u32| Sample {
         prompt: ids(prompt, length),
@@ -185,7 +185,7 @@ fn a_step_does_not_depend_on_what_shares_a_row() {
 /// A smaller last micro-batch is weighted by its number of rows, so the result does not depend on
 /// the size of micro-batches.
 #[test]
-fn a_smaller_last_micro_batch_weighs_less() {
+fn smaller_last_micro_batch_is_weighted_by_rows() {
     let model = model();
     let sample = |row: u32| Sample {
         prompt: ids(1 + row / 5, 9),

@@ -26,7 +26,7 @@ fn offline(cache: &Path) -> HubOptions {
 }
 
 #[test]
-fn folders_and_caches_are_searched() {
+fn model_is_found_in_folder_or_cache() {
     let place = tempfile::tempdir().unwrap();
     let main = cached(place.path(), "main", "c0ffee");
     let old = cached(place.path(), "v1", "decade");
@@ -44,7 +44,7 @@ fn folders_and_caches_are_searched() {
 
 /// An interrupted download is not used as a model: it is completed, or the missing files are named.
 #[test]
-fn an_incomplete_snapshot_is_not_taken_for_a_model() {
+fn incomplete_snapshot_is_not_used_as_model() {
     let place = tempfile::tempdir().unwrap();
     let snapshot = cached(place.path(), "main", "c0ffee");
     let options = offline(place.path());
@@ -94,7 +94,7 @@ fn an_incomplete_snapshot_is_not_taken_for_a_model() {
 }
 
 #[test]
-fn what_is_nowhere_is_said_with_the_way_out() {
+fn missing_model_error_names_path_and_remedy() {
     let place = tempfile::tempdir().unwrap();
     let error = find_model("Qwen/Tiny", &offline(place.path()))
         .unwrap_err()
@@ -134,7 +134,7 @@ fn what_is_nowhere_is_said_with_the_way_out() {
 }
 
 #[test]
-fn variables_are_those_of_hugging_face() {
+fn hub_options_follow_hugging_face_variables() {
     let with = |pairs: &[(&str, &str)]| {
         HubOptions::from_variables(|name| {
             let found = pairs.iter().find(|(key, _)| *key == name);

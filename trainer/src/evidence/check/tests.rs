@@ -67,7 +67,7 @@ fn failed(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_folder_with_everything_passes() {
+fn complete_results_pass_all_criteria() {
     let folder = results();
     let report = found(folder.path());
     assert!(report.passed, "{}", report.table());
@@ -85,7 +85,7 @@ fn a_folder_with_everything_passes() {
 }
 
 #[test]
-fn a_folder_without_results_fails_everywhere() {
+fn empty_folder_fails_all_criteria() {
     let folder = tempfile::tempdir().expect("a folder");
     let failed = failed(folder.path());
     assert_eq!(failed.len(), 14, "{failed:?}");
@@ -99,7 +99,7 @@ fn a_folder_without_results_fails_everywhere() {
 }
 
 #[test]
-fn a_broken_replay_fails() {
+fn broken_replay_fails_check() {
     let folder = results();
     let path = folder.path().join(REPLAY);
     let text = std::fs::read_to_string(&path).expect("a replay");
@@ -122,7 +122,7 @@ fn a_broken_replay_fails() {
 }
 
 #[test]
-fn a_chart_that_is_cut_off_or_rests_on_other_files_fails() {
+fn truncated_or_foreign_chart_fails_check() {
     let folder = results();
     let charts = folder.path().join(CHARTS);
     let picture = png::tests::picture();
@@ -151,7 +151,7 @@ fn a_chart_that_is_cut_off_or_rests_on_other_files_fails() {
 }
 
 #[test]
-fn an_index_must_be_that_of_the_folder() {
+fn artifact_index_must_match_folder() {
     let folder = results();
     let index = ArtifactIndex::of_folder(folder.path()).expect("an index");
     report_file::write(&folder.path().join(INDEX), &index).expect("a file");

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_download_that_is_not_what_the_hub_lists_leaves_nothing() -> Tested {
+fn invalid_download_leaves_no_files() -> Tested {
     let hub = Hub::start()?;
     hub.put("config.json", b"{}", false);
     hub.put("model.safetensors", b"weights", true);
@@ -76,7 +76,7 @@ fn a_download_that_is_not_what_the_hub_lists_leaves_nothing() -> Tested {
 }
 
 #[test]
-fn fallbacks_are_neither_sent_nor_kept_unless_allowed() -> Tested {
+fn fallback_models_need_permission_to_upload_and_pull() -> Tested {
     let hub = Hub::start()?;
     let folder = adapter()?;
     let mut made = Provenance::new();

@@ -24,7 +24,7 @@ fn manifest(text: &str, ending: &str) -> Result<Plan, String> {
 }
 
 #[test]
-fn sizes_and_presets_stand_for_models() {
+fn sizes_and_presets_expand_to_models() {
     let plan = args("0.5B,3b,tiny, org/model").plan().expect("a plan");
     let found: Vec<(&str, &str)> = (plan.entries.iter())
         .map(|entry| (entry.id.as_str(), entry.base_model.as_str()))
@@ -67,7 +67,7 @@ fn sizes_and_presets_stand_for_models() {
 }
 
 #[test]
-fn entries_override_stages_and_stages_override_what_they_share() {
+fn entry_options_override_stage_and_shared_options() {
     let text = "
         world = 'polyguard'
         difficulty = 'easy'
@@ -114,7 +114,7 @@ fn entries_override_stages_and_stages_override_what_they_share() {
 }
 
 #[test]
-fn one_entry_is_chosen_by_its_index() {
+fn index_selects_one_entry() {
     let second = SweepArgs {
         index: Some(1),
         ..args("tiny,small")
@@ -133,7 +133,7 @@ fn one_entry_is_chosen_by_its_index() {
 }
 
 #[test]
-fn a_manifest_that_is_invalid_says_where() {
+fn invalid_manifest_error_names_place() {
     for (text, said) in [
         ("", "it names no model"),
         ("models = ['tiny', 'tiny']", "are both run tiny"),

@@ -12,7 +12,7 @@ use sentinel_env::rng::Streams;
 use sentinel_env::{Batch, Environment, Seeded, cluster, polyguard, trust};
 
 /// Compares 400 steps of a batch with single episodes that use the seeds expected of the batch.
-fn restarts<E: Environment>(
+fn assert_restarts<E: Environment>(
     setup: &E::Setup,
     same: impl Fn(&E, &E) -> bool,
     choose: impl Fn(&E, u32) -> E::Action,
@@ -53,7 +53,10 @@ fn restarts<E: Environment>(
 }
 
 /// Checks that an episode that has ended refuses a step and does not change.
-fn refuses_after_the_end<E: Environment>(setup: &E::Setup, choose: impl Fn(&E, u32) -> E::Action) {
+fn assert_refuses_after_end<E: Environment>(
+    setup: &E::Setup,
+    choose: impl Fn(&E, u32) -> E::Action,
+) {
     let mut episode = E::reset(setup);
     let mut n = 0;
     while !E::is_done(episode.observation()) {
@@ -73,8 +76,8 @@ fn trust_batch_restarts_ended_episodes() {
     for task in trust::Task::ALL {
         let setup = trust::Setup::new(task, 0, Streams::Independent);
         let choose = |_: &trust::Episode, n: u32| trust::Action::ALL[n as usize % 12];
-        restarts::<trust::Episode>(&setup, |a, b| a == b, choose);
-        refuses_after_the_end::<trust::Episode>(&setup, choose);
+        assert_restarts::<trust::Episode>(&setup, |a, b| a == b, choose);
+        assert_refuses_after_end::<trust::Episode>(&setup, choose);
     }
 }
 
@@ -83,8 +86,8 @@ fn cluster_batch_restarts_ended_episodes() {
     for task in cluster::Task::ALL {
         let setup = cluster::Setup::new(task, 0, Streams::Independent);
         let choose = |_: &cluster::Episode, n: u32| cluster_play::action(n, task);
-        restarts::<cluster::Episode>(&setup, |a, b| a == b, choose);
-        refuses_after_the_end::<cluster::Episode>(&setup, choose);
+        assert_restarts::<cluster::Episode>(&setup, |a, b| a == b, choose);
+        assert_refuses_after_end::<cluster::Episode>(&setup, choose);
     }
 }
 
@@ -99,8 +102,8 @@ fn polyguard_batch_restarts_ended_episodes() {
         let same = |a: &polyguard::Episode, b: &polyguard::Episode| {
             format!("{:?}", a.observation()) == format!("{:?}", b.observation())
         };
-        restarts::<polyguard::Episode>(&setup, same, choose);
-        refuses_after_the_end::<polyguard::Episode>(&setup, choose);
+        assert_restarts::<polyguard::Episode>(&setup, same, choose);
+        assert_refuses_after_end::<polyguard::Episode>(&setup, choose);
     }
 }
 

@@ -35,7 +35,7 @@ fn setups() -> impl Strategy<Value = Setup> {
 }
 
 /// Checks the invariants that must always hold.
-fn is_sound(episode: &Episode) {
+fn assert_invariants(episode: &Episode) {
     let (o, hidden) = (episode.observation(), episode.hidden());
     let jobs = o.jobs.rows();
     let total: u8 = o.jobs.counts().iter().sum();
@@ -76,13 +76,13 @@ proptest! {
     #[test]
     fn episode_ends_and_keeps_invariants(setup in setups(), start in 0..1_000_000u32) {
         let mut episode = Episode::reset(&setup);
-        is_sound(&episode);
+        assert_invariants(&episode);
         let mut steps = 0;
         while let Ok(step) = episode.step(action(start + steps, setup.task)) {
             steps += 1;
             prop_assert!((0.01..=0.99).contains(&step.info.grades.reward));
             prop_assert_eq!(step.info.terminal.is_some(), episode.observation().done());
-            is_sound(&episode);
+            assert_invariants(&episode);
         }
         let o = episode.observation();
         prop_assert!(o.done() && steps <= u32::from(o.max_steps));

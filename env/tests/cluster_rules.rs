@@ -62,7 +62,7 @@ fn timeouts_rule_frees_memory_of_timed_out_job() {
 }
 
 /// Plays until a GPU with a job fails, and returns the status of the job.
-fn after_a_failure(rules: Rules) -> JobStatus {
+fn status_after_gpu_failure(rules: Rules) -> JobStatus {
     for seed in 0.. {
         let mut episode = start(Task::Task2, seed, rules);
         episode.step(allocate(0, 0)).expect("it runs");
@@ -79,8 +79,14 @@ fn after_a_failure(rules: Rules) -> JobStatus {
 
 #[test]
 fn failures_rule_requeues_job_of_failed_gpu() {
-    assert_eq!(after_a_failure(Rules::REFERENCE), JobStatus::Running);
-    assert_eq!(after_a_failure(only(Change::Failures)), JobStatus::Queued);
+    assert_eq!(
+        status_after_gpu_failure(Rules::REFERENCE),
+        JobStatus::Running
+    );
+    assert_eq!(
+        status_after_gpu_failure(only(Change::Failures)),
+        JobStatus::Queued
+    );
 }
 
 #[test]

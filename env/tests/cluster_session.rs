@@ -141,16 +141,16 @@ fn action_summary_does_not_reveal_hidden_state() {
 /// Checks that a report can be serialized for every kind of attack and behavior.
 #[test]
 fn reward_report_covers_all_attacks_and_behaviors() {
-    let mut told = std::collections::BTreeSet::new();
+    let mut covered = std::collections::BTreeSet::new();
     for seed in 0..60 {
         let report = serde_json::to_value(played(Task::Task3, seed).reward_report()).unwrap();
         for event in report["events"].as_array().unwrap() {
             for part in ["/attack/attack_type", "/worker_report/metadata/behavior"] {
                 if let Some(word) = event.pointer(part).and_then(|word| word.as_str()) {
-                    told.insert(word.to_owned());
+                    covered.insert(word.to_owned());
                 }
             }
         }
     }
-    assert_eq!(told.len(), 10, "{told:?}");
+    assert_eq!(covered.len(), 10, "{covered:?}");
 }

@@ -75,7 +75,7 @@ const WRONG: [(&str, Violation); 9] = [
 ];
 
 /// Returns an episode after up to three steps, so that not only first steps are tested.
-fn under_way(case: TaskSpec, seed: u64) -> Episode {
+fn mid_episode(case: TaskSpec, seed: u64) -> Episode {
     let mut episode = Episode::reset(&Setup::new(case, seed).with_rules(Rules::HARDENED));
     for n in 0..seed as u32 % 4 {
         let mut next = episode.clone();
@@ -93,7 +93,7 @@ fn under_way(case: TaskSpec, seed: u64) -> Episode {
 fn exploit_completion_ends_episode_without_acting() {
     let texts = exploits();
     for (seed, case) in (0..).zip(cases()) {
-        let before = under_way(case, seed);
+        let before = mid_episode(case, seed);
         for text in &texts {
             let mut episode = before.clone();
             let action = Action::parse(text, episode.observation().formulary());
@@ -125,7 +125,7 @@ fn exploit_completion_ends_episode_without_acting() {
 #[test]
 fn invalid_completion_is_violation_without_fallback() {
     for (seed, case) in (0..).zip(cases()) {
-        let before = under_way(case, seed);
+        let before = mid_episode(case, seed);
         for (text, why) in WRONG {
             let mut episode = before.clone();
             let action = Action::parse(text, episode.observation().formulary());
@@ -154,7 +154,7 @@ fn executed_act_matches_named_candidate() {
     ];
     let (mut done, mut refused) = (0, 0);
     for (seed, case) in (0..).zip(cases()) {
-        let before = under_way(case, seed);
+        let before = mid_episode(case, seed);
         for id in CandidateId::all() {
             let candidate = before.observation().candidates.get(id).copied();
             for form in forms {
@@ -204,11 +204,11 @@ fn megabyte_message_gives_short_error_or_exploit() {
         only_time_passed(&before, session.episode());
         let kept = session.said().map_or(0, str::len);
         assert!(kept <= 2_001, "{head}: {kept} bytes are kept");
-        let told = serde_json::to_string(&reply).unwrap();
+        let reply_json = serde_json::to_string(&reply).unwrap();
         assert!(
-            told.len() < 20_000,
+            reply_json.len() < 20_000,
             "{head}: a reply of {} bytes",
-            told.len()
+            reply_json.len()
         );
     }
     for json in [

@@ -20,7 +20,7 @@ fn setup(name: &str, seed: u64, rules: Rules) -> Setup {
 }
 
 /// Plays a completion as the first answer of an episode. Returns the session and the step.
-fn said(text: &str, rules: Rules) -> (Session, Step) {
+fn play_completion(text: &str, rules: Rules) -> (Session, Step) {
     let mut session = Session::new(&setup("DDI-medium", 3, rules));
     session
         .step(&Message::completion(text.to_owned()), &mut ())
@@ -57,13 +57,13 @@ fn unreadable_completion_uses_step_without_acting() {
         r#"{"candidate_id":"cand_01","rationale":"x","colour":"red"}"#,
         r#"{"candidate_id":"cand_01","rationale":"x","confidence":7}"#,
     ] {
-        let (session, step) = said(text, Rules::HARDENED);
+        let (session, step) = play_completion(text, Rules::HARDENED);
         let before = Episode::reset(session.episode().setup());
         only_time_passed(&before, session.episode());
         assert_eq!((step.total, step.reward.gated), (0.001, 0.001), "{text}");
         assert!(step.act.is_none() && step.end.is_none(), "{text}");
 
-        let (_, step) = said(text, Rules::REFERENCE);
+        let (_, step) = play_completion(text, Rules::REFERENCE);
         assert_eq!(step.total, step.reward.additive, "{text}");
         assert!(step.total > 0.1, "{text}: the published total is a mean");
         for component in [
@@ -249,7 +249,7 @@ fn parser_exploit_ends_episode() {
         &"a".repeat(1_000_000),
     ] {
         for rules in [Rules::REFERENCE, Rules::HARDENED] {
-            let (session, step) = said(text, rules);
+            let (session, step) = play_completion(text, rules);
             let short: String = text.chars().take(60).collect();
             assert_eq!(step.exploit, Some(Exploit::ParserExploit), "{short}");
             assert_eq!(step.end, Some(End::ExploitDetection), "{short}");

@@ -31,7 +31,7 @@ fn setups() -> impl Strategy<Value = Setup> {
 }
 
 /// Checks the invariants that must always hold.
-fn is_sound(episode: &Episode) {
+fn assert_invariants(episode: &Episode) {
     let (o, h) = (episode.observation(), episode.hidden());
     for value in [o.risk, o.burden, h.risk, h.burden, h.stability, h.symptom] {
         assert!((0.0..=1.0).contains(&value), "{value}");
@@ -61,14 +61,14 @@ proptest! {
     #[test]
     fn episode_ends_and_keeps_invariants(setup in setups(), start in 0..1_000_000u32) {
         let mut episode = Episode::reset(&setup);
-        is_sound(&episode);
+        assert_invariants(&episode);
         let mut returned = 0.0;
         for n in start.. {
             let refused = episode.observation().invalid_count;
             let Ok(step) = episode.step(answer(episode.observation(), n)) else {
                 break;
             };
-            is_sound(&episode);
+            assert_invariants(&episode);
             prop_assert!((0.001..=0.999).contains(&step.info.total));
             let honest = step.info.violation.is_none() && step.info.exploit.is_none();
             prop_assert_eq!(step.info.reward.gated, if honest { step.info.reward.additive } else { 0.001 });
@@ -99,7 +99,7 @@ proptest! {
                 let step = copy.step(Action::Choose(Choice::new(id))).unwrap();
                 prop_assert_eq!(step.info.violation, None);
                 prop_assert_eq!(step.info.act, episode.observation().candidates.get(id).map(|c| c.act));
-                is_sound(&copy);
+                assert_invariants(&copy);
             }
             let id = shown(episode.observation(), noise(n));
             episode.step(Action::with_grounded_rationale(episode.observation(), id)).unwrap();
@@ -176,7 +176,7 @@ fn gated_violation_or_exploit_earns_minimum_reward() {
 
 /// Chooses candidates of the given kinds in turn, and stops when one is not shown. Adds the
 /// exploits found to `seen`.
-fn insist(case: TaskSpec, seed: u64, kinds: &[Kind], seen: &mut BTreeSet<Exploit>) {
+fn play_kinds_in_turn(case: TaskSpec, seed: u64, kinds: &[Kind], seen: &mut BTreeSet<Exploit>) {
     let mut episode = Episode::reset(&Setup::new(case, seed));
     for kind in kinds {
         let o = episode.observation();
@@ -203,16 +203,16 @@ fn exploits_possible_with_shown_candidates_are_detected() {
     let mut seen = BTreeSet::new();
     for case in cases() {
         for seed in 0..20 {
-            insist(case, seed, &[Keep; 10], &mut seen);
-            insist(
+            play_kinds_in_turn(case, seed, &[Keep; 10], &mut seen);
+            play_kinds_in_turn(
                 case,
                 seed,
                 &[Keep, Keep, Fetch, Keep, Keep, Keep],
                 &mut seen,
             );
-            insist(case, seed, &[Review; 10], &mut seen);
-            insist(case, seed, &[Fetch; 10], &mut seen);
-            insist(case, seed, &[Monitor; 10], &mut seen);
+            play_kinds_in_turn(case, seed, &[Review; 10], &mut seen);
+            play_kinds_in_turn(case, seed, &[Fetch; 10], &mut seen);
+            play_kinds_in_turn(case, seed, &[Monitor; 10], &mut seen);
         }
     }
     let by_hand = [

@@ -199,14 +199,14 @@ fn debug_info_is_present_only_when_requested() {
     let keep = Message::completion("candidate_id=cand_01; rationale=egfr".to_owned());
     plain.step(&keep, &mut ()).unwrap();
     open.step(&keep, &mut ()).unwrap();
-    let (mut told, told_to_agent) = (reply(&open), reply(&plain));
-    assert!(told_to_agent["info"].get("debug").is_none());
-    let debug = told["info"]
+    let (mut debug_reply, plain_reply) = (reply(&open), reply(&plain));
+    assert!(plain_reply["info"].get("debug").is_none());
+    let debug = debug_reply["info"]
         .as_object_mut()
         .unwrap()
         .remove("debug")
         .unwrap();
-    assert_eq!(told, told_to_agent, "nothing else differs");
+    assert_eq!(debug_reply, plain_reply, "nothing else differs");
     assert_eq!(
         keys(&debug),
         ["additive", "gated", "reward_breakdown", "transition_delta"]

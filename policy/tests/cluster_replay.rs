@@ -131,9 +131,9 @@ fn row_key_includes_rules() {
     // The same rows twice: the second copy is reported, and the first is kept.
     let twice = Replay::from_rows(rows[..count].iter().chain(&rows[..count]).cloned());
     assert_eq!((twice.rows(), twice.problem_count()), (count, count));
-    let said = twice.problems()[0].to_string();
+    let message = twice.problems()[0].to_string();
     let expected = "a second row for cluster task2 seed 3 (independent streams) step 0";
-    assert!(said.contains(expected), "{said}");
+    assert!(message.contains(expected), "{message}");
 }
 
 #[test]
@@ -168,10 +168,10 @@ fn probabilities_have_one_entry_per_action_type() {
         Some(vec![0.5, 0.125, 0.125, 0.25, 0.0])
     );
     let bad = Replay::<ClusterEnv>::parse(&line.replace("[0.5,", "["));
-    let said = bad.problems()[0].to_string();
+    let message = bad.problems()[0].to_string();
     assert!(
-        said.contains("probabilities must be a list of 5 numbers"),
-        "{said}"
+        message.contains("probabilities must be a list of 5 numbers"),
+        "{message}"
     );
 }
 

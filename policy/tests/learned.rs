@@ -172,8 +172,8 @@ fn probabilities_and_beliefs_are_distributions() {
         );
         let mut player = Player::Public(Box::new(Trained::new(Arc::clone(&model))));
         player.observe(&Episode::reset(&setup));
-        let said = player.probabilities().expect("a learned policy has them");
-        assert!((said.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        let probabilities = player.probabilities().expect("a learned policy has them");
+        assert!((probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         for row in player.belief().expect("it has a belief") {
             assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         }

@@ -119,9 +119,9 @@ fn bad_line_loses_only_its_row() {
     ];
     let replay = parse(&text.join("\n"));
     assert_eq!(replay.rows(), 3);
-    let said: Vec<String> = replay.problems().iter().map(ToString::to_string).collect();
+    let messages: Vec<String> = replay.problems().iter().map(ToString::to_string).collect();
     assert_eq!(
-        said,
+        messages,
         [
             "line 2: unknown action_type \"trust\": use delegate, verify, solve_independently or skip",
             "line 5: the line is cut off after 90 characters",
@@ -248,11 +248,11 @@ fn invalid_seed_error_names_range() {
 fn out_of_range_step_error_names_task_range() {
     for step in ["45", "-1", "300", "1.5", "\"3\""] {
         let line = with(r#""step": 12"#, &format!(r#""step": {step}"#));
-        let said = problem(&line);
-        assert!(said.starts_with("step is "), "{said}");
+        let message = problem(&line);
+        assert!(message.starts_with("step is "), "{message}");
         assert!(
-            said.ends_with(": steps of task3 are integers from 0 to 44"),
-            "{said}"
+            message.ends_with(": steps of task3 are integers from 0 to 44"),
+            "{message}"
         );
     }
     let task1 = with("task3", "task1").replace(r#""step": 12"#, r#""step": 15"#);
@@ -341,11 +341,11 @@ fn duplicate_row_is_reported_and_first_is_kept() {
         .unwrap();
     let action = row.row.action.action;
     assert_eq!(action.slot(), Some(Slot::ALL[3]));
-    let said: Vec<String> = replay.problems().iter().map(ToString::to_string).collect();
+    let messages: Vec<String> = replay.problems().iter().map(ToString::to_string).collect();
     let reason = "a second row for task3 seed 7 (reference streams) step 12: \
                   the first, on line 1, is kept";
     assert_eq!(
-        said,
+        messages,
         [format!("line 2: {reason}"), format!("line 4: {reason}")]
     );
 }

@@ -105,10 +105,10 @@ fn unreached_rows_are_reported() {
     let last = rows.len();
     let found = verify(&Replay::from_rows(rows));
     assert_eq!((found.unused, found.misses), (1, 0), "{found:?}");
-    let said = found.episodes[0].findings[0].to_string();
+    let message = found.episodes[0].findings[0].to_string();
     let expected =
         format!("line {last}: step 14 of task1 seed 0 (reference streams) is never reached");
-    assert!(said.starts_with(&expected), "{said}");
+    assert!(message.starts_with(&expected), "{message}");
 }
 
 #[test]
@@ -118,13 +118,13 @@ fn wrong_stream_mode_is_detected_by_scenario() {
         .for_each(|row| row.origin.streams = Streams::Independent);
     let found = verify(&Replay::from_rows(rows));
     assert!(found.mismatches > 0 && !found.fits());
-    let said = found
+    let messages = found
         .episodes
         .iter()
         .flat_map(|e| &e.findings)
         .map(ToString::to_string);
     let named = "recorded with another build, scenario or stream mode";
-    assert!(said.into_iter().any(|text| text.contains(named)));
+    assert!(messages.into_iter().any(|text| text.contains(named)));
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn start<W: TextWorld>(task: W::Task, seed: u64) -> PromptState<W> {
 
 /// Plays scripted policies in text. Every action must survive formatting and parsing, and prompts
 /// must stay short.
-fn plays<W: TextWorld>(names: &[&str], longest: usize) {
+fn assert_plays_through_text<W: TextWorld>(names: &[&str], longest: usize) {
     for task in W::Task::ALL {
         for name in names {
             let policy = W::PolicyName::parse(name).unwrap();
@@ -46,11 +46,16 @@ fn plays<W: TextWorld>(names: &[&str], longest: usize) {
                         assert!(prompt.len() <= longest, "{} in {prompt}", prompt.len());
                     }
                     assert!(prompt.is_ascii(), "{prompt}");
-                    let said = W::format_action(style, prompt_state.observation(), action);
+                    let completion = W::format_action(style, prompt_state.observation(), action);
                     let parsed =
-                        W::parse_action(Reader::Strict, &said, prompt_state.observation()).unwrap();
-                    assert!(!parsed.repaired, "{said}");
-                    assert_eq!(parsed.action.to_string(), action.to_string(), "{said}");
+                        W::parse_action(Reader::Strict, &completion, prompt_state.observation())
+                            .unwrap();
+                    assert!(!parsed.repaired, "{completion}");
+                    assert_eq!(
+                        parsed.action.to_string(),
+                        action.to_string(),
+                        "{completion}"
+                    );
                     let mut other = prompt_state.clone();
                     prompt_state.step(action).unwrap();
                     other.step(parsed.action).unwrap();
@@ -67,12 +72,12 @@ fn plays<W: TextWorld>(names: &[&str], longest: usize) {
 
 #[test]
 fn trust_policies_play_through_text() {
-    plays::<TrustEnv>(&["random", "bayes", "self_solve"], 460);
+    assert_plays_through_text::<TrustEnv>(&["random", "bayes", "self_solve"], 460);
 }
 
 #[test]
 fn cluster_policies_play_through_text() {
-    plays::<ClusterEnv>(&["random", "planner"], 1_050);
+    assert_plays_through_text::<ClusterEnv>(&["random", "planner"], 1_050);
 }
 
 /// The prompt names at least 97 % of the jobs and GPUs that the planner chooses. A long queue is
@@ -104,7 +109,7 @@ fn prompt_contains_most_planner_targets() {
 
 #[test]
 fn polyguard_policies_play_through_text() {
-    plays::<PolyguardEnv>(&["random", "rules_only"], 1_400);
+    assert_plays_through_text::<PolyguardEnv>(&["random", "rules_only"], 1_400);
 }
 
 #[track_caller]

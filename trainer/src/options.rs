@@ -184,7 +184,7 @@ mod tests {
             r#"{"seed": 7, "beta": 0.5, "world": "trust", "full": true}"#,
         )?;
         assert_eq!(read_options(&toml)?, read_options(&json)?);
-        for (text, said) in [
+        for (text, expected) in [
             ("beta = nan", "beta is NaN, which is not a finite number"),
             ("beta = -inf", "beta is -inf"),
             ("seed = [1]", "seed is of type array"),
@@ -193,7 +193,7 @@ mod tests {
             let path = write("b.toml", text)?;
             let error = read_options(&path).err().map(|error| error.to_string());
             assert!(
-                error.as_ref().is_some_and(|error| error.contains(said)),
+                error.as_ref().is_some_and(|error| error.contains(expected)),
                 "{error:?}"
             );
         }

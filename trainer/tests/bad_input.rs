@@ -161,7 +161,7 @@ fn bad_replay_lines_are_reported_and_rest_is_played() {
     duplicate.fails(&["r.jsonl: 1 bad lines;"]);
     assert!(duplicate.stdout.contains("the first, on line 1, is kept"));
 
-    for (from, to, said) in [
+    for (from, to, expected) in [
         (
             "\"seed\":0",
             "\"seed\":NaN",
@@ -198,8 +198,8 @@ fn bad_replay_lines_are_reported_and_rest_is_played() {
         });
         bad.fails(&["r.jsonl: 1 bad lines, 1 replay misses"]);
         assert!(
-            bad.stdout.contains(said),
-            "{said} is not in\n{}",
+            bad.stdout.contains(expected),
+            "{expected} is not in\n{}",
             bad.stdout
         );
     }

@@ -219,15 +219,15 @@ fn recorded_replay_verifies_only_under_its_rules() {
         ));
         let verified = run("replay verify r.jsonl");
         assert_eq!(recorded.succeeds(), verified.succeeds());
-        let said = &verified.stdout;
-        assert!(said.contains("episodes 6,"), "{said}");
+        let stdout = &verified.stdout;
+        assert!(stdout.contains("episodes 6,"), "{stdout}");
         assert!(
-            said.contains("misses 0, unused rows 0, bad lines 0"),
-            "{said}"
+            stdout.contains("misses 0, unused rows 0, bad lines 0"),
+            "{stdout}"
         );
-        assert!(said.contains("task3 (cluster, "), "{said}");
+        assert!(stdout.contains("task3 (cluster, "), "{stdout}");
         assert_eq!(
-            said.contains(&format!("{rules} rules)")),
+            stdout.contains(&format!("{rules} rules)")),
             rules != "reference"
         );
         let eval = format!(

@@ -17,16 +17,16 @@ fn corpus_is_deterministic_and_can_be_read() {
     let at = |name: &str| folder.path().join(name);
     let run = |line: &str| run_in(folder.path(), line);
     let line = "lm corpus --task task1,task3 --seeds 100000..100004 --policy heuristic --random-action-prob 0.25";
-    let said = run(&format!("{line} --out a.jsonl"));
-    let said = said.succeeds().to_owned();
+    let output = run(&format!("{line} --out a.jsonl"));
+    let output = output.succeeds().to_owned();
     run(&format!("{line} --out b.jsonl")).succeeds();
     let text = std::fs::read_to_string(at("a.jsonl")).unwrap();
     assert_eq!(text, std::fs::read_to_string(at("b.jsonl")).unwrap());
     let examples = read_corpus(&at("a.jsonl")).unwrap();
     assert_eq!(examples.len(), text.lines().count());
     assert!(
-        said.contains(&format!("{} rows of 8 episodes", examples.len())),
-        "{said}"
+        output.contains(&format!("{} rows of 8 episodes", examples.len())),
+        "{output}"
     );
     let explored = text
         .lines()

@@ -266,9 +266,10 @@ fn scripted_rows_and_misses_count_as_fallbacks() {
     let line =
         "eval --task task1 --seeds 29..31 --policies trained --replay grpo.jsonl --out e.json";
     let run = run_in(folder.path(), line);
-    let said = "fallback (record): 1545 of 1545 rows are of heuristic_fallback\n";
+    let fallback_line = "fallback (record): 1545 of 1545 rows are of heuristic_fallback\n";
     assert!(
-        run.succeeds().ends_with(&format!("{said}\nwrote e.json\n")),
+        run.succeeds()
+            .ends_with(&format!("{fallback_line}\nwrote e.json\n")),
         "{}",
         run.stdout
     );

@@ -73,7 +73,7 @@ fn trust_network_matches_burn() {
             pooling,
             ..NetConfig::default()
         };
-        let weights = lively(config);
+        let weights = scaled_weights(config);
         let net = Net::new(&weights, &device);
         let outputs = TrustEnv::forward(&net, &TrustEnv::inputs(features.iter(), &device));
         let (actions, beliefs) = (
@@ -105,7 +105,7 @@ fn trust_network_matches_burn() {
 }
 
 /// Returns fresh weights with scaled heads, since fresh ones are close to 0.
-fn lively<A: Architecture>(config: A) -> Weights<A> {
+fn scaled_weights<A: Architecture>(config: A) -> Weights<A> {
     let fresh = Weights::init(config, 9);
     let tensors: Vec<Vec<f32>> = (fresh.iter())
         .map(|(shape, values)| {
@@ -140,7 +140,7 @@ fn cluster_network_matches_burn() {
         }
     }
     assert!(features.len() > 60, "{} observations", features.len());
-    let weights = lively(ClusterNet::default());
+    let weights = scaled_weights(ClusterNet::default());
     let net = Net::new(&weights, &device);
     let outputs = ClusterEnv::forward(&net, &ClusterEnv::inputs(features.iter(), &device));
     let (actions, beliefs) = (
@@ -185,7 +185,7 @@ fn polyguard_network_matches_burn() {
         }
     }
     assert!(features.len() > 60, "{} observations", features.len());
-    let weights = lively(PolyguardNet::default());
+    let weights = scaled_weights(PolyguardNet::default());
     let net = Net::new(&weights, &device);
     let inputs = PolyguardEnv::inputs(features.iter(), &device);
     let actions = values(PolyguardEnv::forward(&net, &inputs).logits);

@@ -125,20 +125,20 @@ fn invalid_event_line_error_names_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("events.jsonl");
     let text = lines(&events()[..4]);
-    let said = |content: &str| {
+    let error = |content: &str| {
         std::fs::write(&path, content).unwrap();
         read_events(&path).unwrap_err().to_string()
     };
-    let cut = said(&text[..text.len() - 9]);
+    let cut = error(&text[..text.len() - 9]);
     let expected = "events.jsonl line 4 is no event: it is cut off";
     assert!(cut.contains(expected), "{cut}");
     let lines: Vec<&str> = text.lines().collect();
-    let foreign = said(&format!("{}\n{{\"event\":\"dream\"}}\n", lines[0]));
+    let foreign = error(&format!("{}\n{{\"event\":\"dream\"}}\n", lines[0]));
     let expected = "line 2 is no event: unknown variant `dream`";
     assert!(foreign.contains(expected), "{foreign}");
-    let torn = said(&format!("{}\n{{\"event\n{}\n", lines[0], lines[2]));
+    let torn = error(&format!("{}\n{{\"event\n{}\n", lines[0], lines[2]));
     assert!(torn.contains("line 2 is no event"), "{torn}");
-    let empty = said(&format!("{}\n\n{}\n", lines[0], lines[1]));
+    let empty = error(&format!("{}\n\n{}\n", lines[0], lines[1]));
     assert!(empty.contains("line 2 is no event"), "{empty}");
     std::fs::remove_file(&path).unwrap();
     let missing = read_events(&path).unwrap_err().to_string();

@@ -35,8 +35,8 @@ fn report_command_writes_report_of_evaluation() {
     let overfit = json(&read("r/anti_hacking_overfit_report.json"));
     assert_eq!(overfit["subjects"][1]["label"], "rules_only");
     assert_eq!(overfit["subjects"][1]["exploits"]["episodes"], 16);
-    let said = run("report e.json --out r");
-    assert!(said.succeeds().contains("missing in train_holdout_gap"));
+    let output = run("report e.json --out r");
+    assert!(output.succeeds().contains("missing in train_holdout_gap"));
 }
 
 #[test]

@@ -156,8 +156,8 @@ fn kill_after(lines: usize, out: &Path, more: &[&str]) {
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
-    let said = BufReader::new(child.stderr.take().expect("it was asked for"));
-    let parsed = said.lines().map_while(Result::ok).take(lines).count();
+    let stderr = BufReader::new(child.stderr.take().expect("it was asked for"));
+    let parsed = stderr.lines().map_while(Result::ok).take(lines).count();
     assert_eq!(parsed, lines, "it ended by itself");
     child.kill().expect("it runs");
     child.wait().expect("it was killed");
@@ -219,15 +219,15 @@ fn files_in(folder: &Path) -> Vec<String> {
 #[test]
 fn invalid_train_options_are_refused() {
     let out = folder("train-refused");
-    let said = |more: &[&str], words: &[&str]| {
+    let assert_refused = |more: &[&str], words: &[&str]| {
         train(&out, more).fails(words);
         assert!(!out.exists(), "nothing was begun");
     };
-    said(
+    assert_refused(
         &["--train-seeds", "900..1001"],
         &["train_seeds 900..1001", "test_seeds 1000..1004", "overlap"],
     );
-    said(
+    assert_refused(
         &[
             "--train-seeds",
             "0..1000",
@@ -236,37 +236,37 @@ fn invalid_train_options_are_refused() {
         ],
         &["train_seeds", "validation_seeds", "overlap"],
     );
-    said(&["--device", "tpu"], &["device", "tpu"]);
-    said(&["--hidden", "0"], &["hidden"]);
-    said(
+    assert_refused(&["--device", "tpu"], &["device", "tpu"]);
+    assert_refused(&["--hidden", "0"], &["hidden"]);
+    assert_refused(
         &["--num-generations", "1"],
         &["num_generations", "at least 2"],
     );
-    said(
+    assert_refused(
         &["--learning-rate", "-1"],
         &["learning_rate", "not negative"],
     );
-    said(&["--epsilon", "-0.1"], &["epsilon"]);
-    said(&["--loss-type", "ppo"], &["ppo", "grpo"]);
-    said(&["--credit", "gae"], &["gae", "reward_to_go"]);
-    said(&["--advantage", "gae"], &["--credit", "reward_to_go"]);
-    said(&["--continuation", "scripted"], &["scripted", "greedy"]);
-    said(
+    assert_refused(&["--epsilon", "-0.1"], &["epsilon"]);
+    assert_refused(&["--loss-type", "ppo"], &["ppo", "grpo"]);
+    assert_refused(&["--credit", "gae"], &["gae", "reward_to_go"]);
+    assert_refused(&["--advantage", "gae"], &["--credit", "reward_to_go"]);
+    assert_refused(&["--continuation", "scripted"], &["scripted", "greedy"]);
+    assert_refused(
         &["--world", "cluster", "--pooling", "max"],
         &["--pooling", "world cluster", "leave it out"],
     );
-    said(
+    assert_refused(
         &["--world", "polyguard", "--features", "no_history"],
         &["--features", "world polyguard"],
     );
-    said(&["--init", "nowhere"], &["nowhere", "cannot read"]);
-    said(
+    assert_refused(&["--init", "nowhere"], &["nowhere", "cannot read"]);
+    assert_refused(
         &["--config", "nowhere.json"],
         &["nowhere.json", "cannot read"],
     );
-    said(&["--resume"], &["checkpoint.safetensors", "cannot read"]);
+    assert_refused(&["--resume"], &["checkpoint.safetensors", "cannot read"]);
     if !cfg!(feature = "cuda") {
-        said(
+        assert_refused(
             &["--device", "cuda"],
             &["device cuda", "this build", "cpu", "--features cuda"],
         );
@@ -407,11 +407,11 @@ fn full_disk_keeps_last_checkpoint() {
         .args(["-c", &script])
         .output()
         .expect("there is a shell");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{stderr}");
     assert!(
-        said.contains("cannot write") && said.contains("checkpoint.safetensors"),
-        "{said}"
+        stderr.contains("cannot write") && stderr.contains("checkpoint.safetensors"),
+        "{stderr}"
     );
     let after = std::fs::read(out.join("checkpoint.safetensors")).expect("it is still there");
     assert_eq!(before, after);

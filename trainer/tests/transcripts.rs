@@ -121,15 +121,15 @@ fn transcript_that_contradicts_action_is_reported() {
         change(&mut rows[0]);
         let found = verify(&Replay::from_rows(rows));
         assert!(!found.fits() && found.texts == 1, "{what}");
-        let said = found
+        let reasons = found
             .episodes
             .iter()
             .flat_map(|e| &e.findings)
             .map(|f| f.reason.clone());
-        let said: Vec<String> = said.collect();
+        let reasons: Vec<String> = reasons.collect();
         assert!(
-            said.len() == 1 && said[0].contains(what),
-            "{what}: {said:?}"
+            reasons.len() == 1 && reasons[0].contains(what),
+            "{what}: {reasons:?}"
         );
     }
 }
@@ -180,7 +180,7 @@ fn transcript_keys_are_optional_and_type_checked() {
 /// The other worlds record transcripts too; in polyguard an unreadable answer is a step of its own.
 #[test]
 fn polyguard_and_cluster_record_transcripts() {
-    let says = || always(r#"{"candidate_id":"cand_01","rationale":"egfr","confidence":0.5}"#);
+    let generator = || always(r#"{"candidate_id":"cand_01","rationale":"egfr","confidence":0.5}"#);
     fn fits<W: Recordable>(rows: &[ReplayRow<W>]) {
         let replay = Replay::<W>::parse(&to_lines(rows).unwrap());
         let found = verify(&replay);
@@ -188,9 +188,14 @@ fn polyguard_and_cluster_record_transcripts() {
     }
     let polyguard = setups::<PolyguardEnv>(TaskSpec::ALL[8], 2);
     let rollout_config = RolloutConfig::default();
-    let found =
-        record_transcripts::<PolyguardEnv>(&polyguard, rollout_config, "toy", &mut says(), &|| ())
-            .unwrap();
+    let found = record_transcripts::<PolyguardEnv>(
+        &polyguard,
+        rollout_config,
+        "toy",
+        &mut generator(),
+        &|| (),
+    )
+    .unwrap();
     fits(&found.rows);
     let found = record_transcripts::<PolyguardEnv>(
         &polyguard,

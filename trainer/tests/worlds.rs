@@ -66,8 +66,8 @@ fn grid_options_and_tasks_of_other_world_are_refused() {
     ] {
         for world in ["trust", "cluster"] {
             for option in ["sub-environment", "difficulty", "formulary", "split"] {
-                let said = format!("--{option} belongs to world polyguard (world {world})");
-                run(&format!("{command} --world {world} --{option} hard")).fails(&[&said]);
+                let expected = format!("--{option} belongs to world polyguard (world {world})");
+                run(&format!("{command} --world {world} --{option} hard")).fails(&[&expected]);
             }
         }
     }
@@ -165,15 +165,15 @@ fn bad_cluster_replay_rows_are_reported_and_rest_is_played() {
         "{}",
         whole.stdout
     );
-    for (from, to, said) in BAD.iter().copied() {
+    for (from, to, expected) in BAD.iter().copied() {
         let bad = verify(folder.path(), |line| {
             assert!(line.contains(from), "{line}");
             *line = line.replacen(from, to, 1);
         });
         bad.fails(&["r.jsonl: 1 bad lines, 1 replay misses"]);
         assert!(
-            bad.stdout.contains(said),
-            "{said} is not in\n{}",
+            bad.stdout.contains(expected),
+            "{expected} is not in\n{}",
             bad.stdout
         );
         assert!(bad.stdout.contains("episodes 2,"), "{}", bad.stdout);
@@ -318,15 +318,15 @@ fn help_names_worlds_and_rules() {
 #[test]
 fn imitate_help_shows_defaults_and_usage() {
     let help = run("imitate --help");
-    let said = help.succeeds();
+    let stdout = help.succeeds();
     assert!(
-        said.contains("Usage: sentinel imitate [OPTIONS]\n"),
-        "{said}"
+        stdout.contains("Usage: sentinel imitate [OPTIONS]\n"),
+        "{stdout}"
     );
     let old = run("sft --compact --help");
     assert_eq!(
         old.succeeds().replace("outputs/sft", "outputs/imitation"),
-        said
+        stdout
     );
     for default in [
         "outputs/imitation",
@@ -338,8 +338,8 @@ fn imitate_help_shows_defaults_and_usage() {
         "1e-8",
     ] {
         let default = format!("[default: {default}]");
-        assert!(said.contains(&default), "no {default} in {said}");
+        assert!(stdout.contains(&default), "no {default} in {stdout}");
     }
-    assert!(!said.contains("--compact"), "{said}");
+    assert!(!stdout.contains("--compact"), "{stdout}");
     run("sft --compact --hiden 8").fails(&["--hiden", "'--hidden'", "sentinel imitate"]);
 }

@@ -162,8 +162,8 @@ mod tests {
         ] {
             let found = broken(link);
             assert_eq!(found.len(), 1, "{link}: {found:?}");
-            let said = format!("docs/sub/a.md:3: the link {link} {why}");
-            assert!(found[0].starts_with(&said), "{found:?}");
+            let expected = format!("docs/sub/a.md:3: the link {link} {why}");
+            assert!(found[0].starts_with(&expected), "{found:?}");
         }
     }
 }

@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn tidy_finding_names_file_and_line() {
         let long = format!("//! Docs.\n{}", "// x\n".repeat(FILE_LINES));
-        for (text, says) in [
+        for (text, expected) in [
             ("fn main() {}\n".to_owned(), "a.rs:1: must begin with `//!`"),
             (
                 "//! D.\nfn a() {} \n".to_owned(),
@@ -267,7 +267,7 @@ mod tests {
         ] {
             let found = broken("a.rs", &text);
             assert_eq!(found.len(), 1, "{found:?}");
-            assert!(found[0].starts_with(says), "{found:?}");
+            assert!(found[0].starts_with(expected), "{found:?}");
         }
         assert_eq!(broken("README.md", "a\nb \n").len(), 1);
     }

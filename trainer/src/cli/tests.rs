@@ -15,7 +15,7 @@ fn read(line: &str) -> Result<(Command, ArgMatches), clap::Error> {
 
 /// Returns the command of a line, with all its options, as debug text.
 #[track_caller]
-fn meant(line: &str) -> String {
+fn parsed_command(line: &str) -> String {
     match read(line) {
         Ok((command, _)) => format!("{command:?}"),
         Err(error) => panic!("{line}: {error}"),
@@ -105,7 +105,7 @@ fn old_command_spellings_are_aliases() {
         ),
         ("rollout --dry-run", "lm rollout --dry-run"),
     ] {
-        assert_eq!(meant(old), meant(today), "{old}");
+        assert_eq!(parsed_command(old), parsed_command(today), "{old}");
     }
 }
 
@@ -153,7 +153,7 @@ fn old_option_names_are_aliases() {
             "lm sft --per-device-train-batch-size 4",
         ),
     ] {
-        assert_eq!(meant(old), meant(today), "{old}");
+        assert_eq!(parsed_command(old), parsed_command(today), "{old}");
     }
 }
 
@@ -167,7 +167,7 @@ fn recorded_command_lines_still_parse() {
     });
     let mut count = 0;
     for line in commands {
-        meant(line);
+        parsed_command(line);
         count += 1;
     }
     assert!(count > 0, "the manifest has commands");
@@ -180,7 +180,7 @@ fn recorded_command_lines_still_parse() {
         "lm merge --model m --adapter-dir checkpoints/sft_adapter --output-dir checkpoints/merged",
         "ablate --episodes 6",
     ] {
-        meant(line);
+        parsed_command(line);
     }
 }
 

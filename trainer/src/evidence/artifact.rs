@@ -228,16 +228,20 @@ pub(crate) mod tests {
     #[test]
     fn incomplete_artifact_error_names_missing_file() {
         let folder = tempfile::tempdir().expect("a folder");
-        let said = |kind| {
+        let find_error = |kind| {
             let found = Artifact::find(folder.path(), kind);
             found.map_or_else(|error| error.to_string(), |_| String::new())
         };
-        assert!(said(ArtifactKind::Merged).contains("there is no such folder"));
+        assert!(find_error(ArtifactKind::Merged).contains("there is no such folder"));
         let made = adapter(folder.path(), ArtifactKind::GrpoAdapter, "x");
         std::fs::write(made.join(ADAPTER_CONFIG), "{").expect("a file");
-        assert!(said(ArtifactKind::GrpoAdapter).contains("not the configuration of an adapter"));
+        assert!(
+            find_error(ArtifactKind::GrpoAdapter).contains("not the configuration of an adapter")
+        );
         std::fs::remove_file(made.join(ADAPTER_WEIGHTS)).expect("a file");
-        assert!(said(ArtifactKind::GrpoAdapter).contains("adapter_model.safetensors is missing"));
+        assert!(
+            find_error(ArtifactKind::GrpoAdapter).contains("adapter_model.safetensors is missing")
+        );
     }
 
     #[test]
@@ -248,12 +252,12 @@ pub(crate) mod tests {
         };
         let then = of(&[("a", "1"), ("b", "2")]);
         assert_eq!(difference(&then, &then), None);
-        for (now, said) in [
+        for (now, expected) in [
             (of(&[("a", "1")]), "b was deleted"),
             (of(&[("a", "9"), ("b", "2")]), "a was changed"),
             (of(&[("a", "1"), ("b", "2"), ("c", "3")]), "c was added"),
         ] {
-            assert_eq!(difference(&then, &now).as_deref(), Some(said));
+            assert_eq!(difference(&then, &now).as_deref(), Some(expected));
         }
     }
 }

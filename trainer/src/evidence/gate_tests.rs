@@ -157,14 +157,14 @@ fn missing_or_truncated_report_fails_gate() {
         let path = run.paths.report(name);
         let text = std::fs::read_to_string(&path).expect("a report");
         std::fs::write(&path, &text[..text.len() / 2]).expect("a file");
-        let said = |reason: &str| {
+        let assert_failed_with = |reason: &str| {
             let failed = run.failed(false);
             let found = failed.iter().any(|one| one.contains(reason));
             assert!(found, "{failed:?}");
         };
-        said("the file is cut off");
+        assert_failed_with("the file is cut off");
         std::fs::remove_file(&path).expect("a file");
-        said("`sentinel sweep`");
+        assert_failed_with("`sentinel sweep`");
     }
 }
 

@@ -252,7 +252,7 @@ pub(crate) mod tests {
         assert!(
             found
                 .inconsistency()
-                .is_some_and(|said| said.contains("kept for tests"))
+                .is_some_and(|message| message.contains("kept for tests"))
         );
     }
 

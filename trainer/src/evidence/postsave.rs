@@ -297,7 +297,7 @@ pub(crate) mod tests {
         assert!(
             found
                 .inconsistency()
-                .is_some_and(|said| said.starts_with("valid is 3"))
+                .is_some_and(|message| message.starts_with("valid is 3"))
         );
     }
 

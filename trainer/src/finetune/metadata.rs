@@ -166,7 +166,10 @@ mod tests {
             (of(&[("b", "2")]), "a is"),
             (of(&[("a", "1"), ("b", "2"), ("c", "1")]), "c is"),
         ] {
-            assert!(describe_changed_input(&then, &now).is_some_and(|said| said.starts_with(name)));
+            assert!(
+                describe_changed_input(&then, &now)
+                    .is_some_and(|message| message.starts_with(name))
+            );
         }
         assert_eq!(describe_changed_input(&of(&[]), &then), None);
     }

@@ -240,13 +240,13 @@ fn unreachable_server_and_invalid_url_errors_name_cause() -> Tested {
         "{error}"
     );
     assert_eq!(waited(&pauses), [1, 2, 4, 8, 16]);
-    for (text, said) in [
+    for (text, expected) in [
         ("nothing", "relative URL without a base"),
         ("ftp://a/b", "must begin with https"),
         ("https://u:p@a/b?c", "holds a user name"),
     ] {
         let error = message(Request::get(text));
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(expected), "{error}");
         assert!(!error.contains("u:p") && !error.contains("?c"), "{error}");
     }
     Ok(())

@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn invalid_stage_option_error_names_option() {
-        for (table, said) in [
+        for (table, expected) in [
             (json!({"learning": 1}), "unexpected argument '--learning'"),
             (
                 json!({"max_steps": "x"}),
@@ -134,7 +134,7 @@ mod tests {
                 error.contains("m.toml: the options of stage sft"),
                 "{error}"
             );
-            assert!(error.contains(said), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
     }
 }

@@ -103,7 +103,7 @@ const ALL: [LossType; 8] = [
 ///
 /// The weights of CISPO and VESPO are constants of the gradient but not of the loss. For these the
 /// old log-probability is shifted as well, which keeps every ratio, and so every weight, unchanged.
-fn gradient_is_the_slope(loss_type: LossType, level: ImportanceSamplingLevel, seed: u64) {
+fn assert_gradient_matches_slope(loss_type: LossType, level: ImportanceSamplingLevel, seed: u64) {
     let weighted = matches!(loss_type, LossType::Cispo | LossType::Vespo);
     let per_token = seed % 2 == 1;
     let config = LossConfig {
@@ -149,8 +149,8 @@ fn gradient_is_the_slope(loss_type: LossType, level: ImportanceSamplingLevel, se
 fn loss_gradients_match_finite_differences() {
     for loss_type in ALL {
         for seed in 0..40 {
-            gradient_is_the_slope(loss_type, ImportanceSamplingLevel::Token, seed);
-            gradient_is_the_slope(loss_type, ImportanceSamplingLevel::Sequence, seed);
+            assert_gradient_matches_slope(loss_type, ImportanceSamplingLevel::Token, seed);
+            assert_gradient_matches_slope(loss_type, ImportanceSamplingLevel::Sequence, seed);
         }
     }
 }

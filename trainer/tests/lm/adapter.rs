@@ -55,8 +55,8 @@ fn adapter_and_merged_logits_match_peft() {
         );
         let error =
             Lora::merge_into(&model, &base, &merged, &Provenance::new(), false).unwrap_err();
-        let said = error.to_string();
-        assert!(said.contains("--overwrite-output-dir"), "{said}");
+        let message = error.to_string();
+        assert!(message.contains("--overwrite-output-dir"), "{message}");
         Lora::merge_into(&model, &base, &merged, &Provenance::new(), true).unwrap();
     }
 }

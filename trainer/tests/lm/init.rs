@@ -45,7 +45,7 @@ fn special_tokens_in_completion_are_kept_as_text() {
     let options = InitOptions::tiny(folder.path().join("model"));
     create(&options, &[], &Provenance::new()).unwrap();
     let tokenizer = Tokenizer::load(&options.output_dir).unwrap();
-    let said = |text: &str, stopped| {
+    let completion_text = |text: &str, stopped| {
         let ids = tokenizer.encode(text).unwrap();
         let completion = Completion {
             ids,
@@ -54,10 +54,16 @@ fn special_tokens_in_completion_are_kept_as_text() {
         };
         completion.text(&tokenizer).unwrap()
     };
-    assert_eq!(said("{}<|im_end|>", true), "{}");
-    assert_eq!(said("<|im_start|>{}<|im_end|>", true), "<|im_start|>{}");
-    assert_eq!(said("{}<|endoftext|>{", false), "{}<|endoftext|>{");
-    assert_eq!(said("", true), "");
+    assert_eq!(completion_text("{}<|im_end|>", true), "{}");
+    assert_eq!(
+        completion_text("<|im_start|>{}<|im_end|>", true),
+        "<|im_start|>{}"
+    );
+    assert_eq!(
+        completion_text("{}<|endoftext|>{", false),
+        "{}<|endoftext|>{"
+    );
+    assert_eq!(completion_text("", true), "");
 }
 
 /// Unseen numbers, versions and letters after digits are split without loss.

@@ -11,7 +11,7 @@ use crate::runs::{adapter, curve, made, succeeds};
 use crate::sft::{adapted, recorded_rows};
 
 /// Checks that gradients agree within 1e-5 of the largest value of each tensor.
-fn alike(model: &Qwen2, found: &Grads, expected: &Grads) {
+fn assert_gradients_close(model: &Qwen2, found: &Grads, expected: &Grads) {
     for (index, parameter) in model.parameters().into_iter().enumerate() {
         let (Some(found), Some(expected)) = (found.get(index), expected.get(index)) else {
             assert!(!parameter.is_trainable(), "{}", parameter.name());
@@ -57,7 +57,7 @@ fn packed_rows_have_same_gradient_as_single_rows() {
                 assert!((found.entropy - alone.entropy).abs() < 1e-5 * alone.entropy);
                 assert_eq!(found.accuracy, alone.accuracy);
                 assert_eq!((found.tokens, found.labels), (all, alone.labels));
-                alike(&model, &found.grads, &alone.grads);
+                assert_gradients_close(&model, &found.grads, &alone.grads);
             }
         }
     }

@@ -185,10 +185,10 @@ fn model_without_provenance_file_is_unmarked() {
     let found: Value = serde_json::from_str(&succeeds(&play)).unwrap();
     assert_eq!(found["sentinel"]["fallbacks"], json!([]));
     fs::write(&file, "[]").unwrap();
-    let said = crate::runs::fails(&play);
+    let message = crate::runs::fails(&play);
     assert!(
-        said.contains("sentinel.json does not say where it comes from"),
-        "{said}"
+        message.contains("sentinel.json does not say where it comes from"),
+        "{message}"
     );
 }
 

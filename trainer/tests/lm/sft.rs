@@ -33,12 +33,12 @@ struct Point {
 }
 
 fn examples(run: &Run) -> Vec<Example> {
-    let example = |(index, [asked, said]): (usize, &[String; 2])| Example {
+    let example = |(index, [asked, answer]): (usize, &[String; 2])| Example {
         prompt: Prompt::Chat(vec![Turn {
             role: Role::User,
             content: asked.clone(),
         }]),
-        completion: said.clone(),
+        completion: answer.clone(),
         line: index + 1,
         fallback: false,
     };

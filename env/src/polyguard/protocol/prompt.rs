@@ -267,8 +267,8 @@ mod tests {
             (1.0, "1.00"),
             (-0.001, ".00"),
         ];
-        for (value, said) in cases {
-            assert_eq!(short(value, 2), said);
+        for (value, expected) in cases {
+            assert_eq!(short(value, 2), expected);
         }
     }
 }

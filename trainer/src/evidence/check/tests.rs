@@ -105,18 +105,22 @@ fn broken_replay_fails_check() {
     let text = std::fs::read_to_string(&path).expect("a replay");
     // The charts name the digest of the whole replay, so they fail as well.
     std::fs::write(&path, &text[..text.len() - 20]).expect("a file");
-    let said = failed(folder.path());
-    assert_eq!(said.len(), 14, "{said:?}");
-    assert!(said[0].contains("it does not fit: 1 bad lines"), "{said:?}");
-    assert!(said[13].contains("steps have no row"), "{said:?}");
-    let said = text.replace("\"model\"", "\"heuristic_fallback\"");
-    std::fs::write(&path, said).expect("a file");
+    let failures = failed(folder.path());
+    assert_eq!(failures.len(), 14, "{failures:?}");
+    assert!(
+        failures[0].contains("it does not fit: 1 bad lines"),
+        "{failures:?}"
+    );
+    assert!(failures[13].contains("steps have no row"), "{failures:?}");
+    let scripted = text.replace("\"model\"", "\"heuristic_fallback\"");
+    std::fs::write(&path, scripted).expect("a file");
     assert!(failed(folder.path())[0].contains("fallback (record)"));
     replay(&path, 2);
-    let said = failed(folder.path());
-    assert!(!said[0].starts_with("replay"), "{said:?}");
+    let failures = failed(folder.path());
+    assert!(!failures[0].starts_with("replay"), "{failures:?}");
     assert!(
-        said.iter()
+        failures
+            .iter()
             .any(|one| one.starts_with("evaluation") && one.contains("no row"))
     );
 }

@@ -11,7 +11,7 @@ fn invalid_download_leaves_no_files() -> Tested {
     let place = tempfile::tempdir()?;
     let out = place.path().join("run");
     let left = || std::fs::read_dir(place.path()).map(Iterator::count);
-    for (text, reply, said) in [
+    for (text, reply, expected) in [
         (
             "/model.safetensors",
             Reply::status(200, "weightz"),
@@ -32,7 +32,7 @@ fn invalid_download_leaves_no_files() -> Tested {
     ] {
         hub.answer(text, reply);
         let error = message(fetch(&client, &out, &[]));
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(expected), "{error}");
         assert_eq!(left()?, 0);
     }
     // A name that leaves the folder.

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn hub_status_codes_give_named_errors() -> Tested {
     let folder = adapter()?;
-    for (status, said) in [
+    for (status, expected) in [
         (401, "refused the token (401)"),
         (402, "cannot pay for"),
         (403, "no permission for"),
@@ -23,7 +23,7 @@ fn hub_status_codes_give_named_errors() -> Tested {
             &RefCell::default(),
         ));
         assert!(
-            error.contains(said) && error.contains("you are ***"),
+            error.contains(expected) && error.contains("you are ***"),
             "{error}"
         );
     }

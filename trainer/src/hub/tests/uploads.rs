@@ -121,7 +121,7 @@ fn invalid_lfs_instructions_are_errors() -> Tested {
     let upload = |header: Value| {
         object(json!({"upload": {"href": "http://127.0.0.1:1/x", "header": header}}))
     };
-    for (reply, said) in [
+    for (reply, expected) in [
         (
             json!({"objects": [{"oid": "ff", "size": 1}]}),
             "unknown object ff",
@@ -145,7 +145,7 @@ fn invalid_lfs_instructions_are_errors() -> Tested {
             &[],
             &RefCell::default(),
         ));
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(expected), "{error}");
         assert!(hub.state().commits.is_empty());
     }
     Ok(())

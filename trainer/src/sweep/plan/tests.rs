@@ -126,15 +126,18 @@ fn index_selects_one_entry() {
         index: Some(2),
         ..second
     };
-    let said = beyond
+    let message = beyond
         .plan()
         .map_or_else(|error| error.to_string(), |_| String::new());
-    assert!(said.contains("there are 2 entries, from 0 to 1"), "{said}");
+    assert!(
+        message.contains("there are 2 entries, from 0 to 1"),
+        "{message}"
+    );
 }
 
 #[test]
 fn invalid_manifest_error_names_place() {
-    for (text, said) in [
+    for (text, expected) in [
         ("", "it names no model"),
         ("models = ['tiny', 'tiny']", "are both run tiny"),
         ("models = 'tiny'", "models is not a list"),
@@ -158,7 +161,7 @@ fn invalid_manifest_error_names_place() {
         let found = manifest(text, "toml");
         let error = found.err().unwrap_or_default();
         assert!(
-            error.contains(said) && error.contains("sweep.toml"),
+            error.contains(expected) && error.contains("sweep.toml"),
             "{text}: {error}"
         );
     }

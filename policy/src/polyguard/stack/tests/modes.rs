@@ -59,14 +59,14 @@ fn replan_mode_replaces_fallbacks_with_new_plans() {
     let counts = |mode| {
         let (mut fallbacks, mut replans) = (0, 0);
         play(StackConfig::new(mode), |_, trace, action| {
-            let said = trace.critique.as_ref().expect("it is on");
+            let critique = trace.critique.as_ref().expect("it is on");
             let Action::Choose(choice) = action else {
                 panic!("always a candidate");
             };
-            assert_eq!(choice.fallback, said.fallback.is_some());
+            assert_eq!(choice.fallback, critique.fallback.is_some());
             fallbacks += usize::from(choice.fallback);
-            replans += usize::from(!said.vetoes.is_empty() && !choice.fallback);
-            assert!(said.vetoes.len() <= if mode == Mode::ReplanOnVeto { 3 } else { 1 });
+            replans += usize::from(!critique.vetoes.is_empty() && !choice.fallback);
+            assert!(critique.vetoes.len() <= if mode == Mode::ReplanOnVeto { 3 } else { 1 });
         });
         (fallbacks, replans)
     };

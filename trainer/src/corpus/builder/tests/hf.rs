@@ -267,7 +267,7 @@ fn with_license(config: BuildConfig, license: &str) -> Result<BuildConfig, clap:
 #[test]
 fn failed_hf_source_ends_build_unless_skipping_is_allowed() -> Tested {
     let folder = tempfile::tempdir()?;
-    for (body, said) in [
+    for (body, expected) in [
         ("{\"rows\": [", "not the expected JSON: EOF"),
         ("{\"rows\": 3}", "not the expected JSON: invalid type"),
         ("{\"rows\": [], \"num_rows_total\": 0}", "a/b has no rows"),
@@ -280,7 +280,7 @@ fn failed_hf_source_ends_build_unless_skipping_is_allowed() -> Tested {
                 },
             )?;
         let message = failure(&config(&folder, &server), &server.url)?;
-        assert!(message.contains(said), "{message}");
+        assert!(message.contains(expected), "{message}");
     }
     let server = Loopback::start(|_, _| Reply::status(500, "oops"))?;
     let mut config = config(&folder, &server);

@@ -134,7 +134,7 @@ fn openfda_labels_are_paged_by_skip_and_total() -> Tested {
 #[test]
 fn unexpected_api_answer_error_describes_content() -> Tested {
     let folder = tempfile::tempdir()?;
-    for (body, said) in [
+    for (body, expected) in [
         (
             "{\"rows\": [1]}",
             "the answer has no list `results`; its keys are rows",
@@ -168,7 +168,7 @@ fn unexpected_api_answer_error_describes_content() -> Tested {
             &server.url,
         )?;
         assert!(
-            message.starts_with("source ddi_api: ") && message.contains(said),
+            message.starts_with("source ddi_api: ") && message.contains(expected),
             "{message}"
         );
     }

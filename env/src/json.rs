@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_written_again_with_order_duplicates_and_integers() {
+    fn json_roundtrip_keeps_order_duplicates_and_integers() {
         let text = r#"{"b":[1,-2,2.5,18446744073709551615],"a":null,"b":{"c":true},"d":"\""}"#;
         let json: Json = serde_json::from_str(text).expect("JSON");
         assert_eq!(json.to_string(), text);
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn null_counts_as_missing_but_not_as_absent() {
+    fn null_field_is_present_without_value() {
         let mut found = fields(r#"{"a":null,"b":"x"}"#);
         assert!(found.contains("a"));
         assert_eq!(found.get("a"), None);
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_fault_is_named() {
+    fn fault_returns_first_duplicate_or_unknown_field() {
         let found = fields(r#"{"a":1,"b":2,"a":3,"c":4}"#);
         assert_eq!(found.duplicate(), Some("a"));
         assert_eq!(found.fault(&["a", "b"]), Some(FieldFault::Duplicate("a")));
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_are_not_known_are_passed_over() {
+    fn deserialize_known_skips_unknown_fields() {
         let text = r#"{"a":{"b":1,"c":2},"b":3,"b":4}"#;
         let mut from = serde_json::Deserializer::from_str(text);
         let json = Json::deserialize_known(&mut from, &["a"]).expect("JSON");
@@ -450,14 +450,14 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_found_within_a_text() {
+    fn objects_in_text_are_found() {
         let text = r#"so {"a":{}} and { no, {"b":"}"}."#;
         let found: Vec<&str> = objects(text).map(|place| &text[place]).collect();
         assert_eq!(found, [r#"{"a":{}}"#, r#"{"b":"}"}"#]);
     }
 
     #[test]
-    fn another_type_is_named_as_serde_does() {
+    fn wrong_type_error_matches_serde() {
         let error = |text: &str| {
             let json: Json = serde_json::from_str(text).expect("JSON");
             let error = json.into_object::<serde_json::Error>("a row");

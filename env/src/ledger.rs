@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_held_against_what_they_could_bring() {
+    fn calibration_compares_trust_with_chance_of_success() {
         let mut ledger = Ledger::<1>::default();
         let mut promised = PerSlot::default();
         assert_eq!(ledger.calibration_of_calls(&promised), 0.0);

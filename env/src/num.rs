@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mean_is_rounded_once() {
+    fn exact_mean_is_rounded_once() {
         // Summing these in doubles gives 0.30000000000000004 / 3.
         assert_eq!(exact_mean(&[0.1, 0.2, 0.0]), 0.1);
         assert_eq!(exact_mean(&[1.0, 0.0, 0.0]), 1.0 / 3.0);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_rounded_once() {
+    fn exact_ratio_is_rounded_once() {
         assert_eq!(exact_ratio(1, 3), 1.0 / 3.0);
         assert_eq!(exact_ratio(0, 3), 0.0);
         assert_eq!(exact_ratio(1, 0), 0.0);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_ties_go_to_the_even_digit() {
+    fn exact_ties_round_to_even() {
         for (x, places, rounded) in [
             (0.125, 2, 0.12),
             (0.375, 2, 0.38),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn fast_rounding_equals_the_decimal_expansion() {
+    fn fast_rounding_matches_exact_rounding() {
         let mut x = 0.123_456_789_f64;
         for i in 0..200_000 {
             x = (x * 1_103.515_245 + 0.123_45).fract();

@@ -298,7 +298,7 @@ mod tests {
     type Cluster = Rules<cluster::Change>;
 
     #[test]
-    fn every_set_comes_back_from_its_text() {
+    fn rule_sets_roundtrip_through_text() {
         for bits in 0..=Cluster::HARDENED.bits {
             let rules = Cluster::from_bits(bits);
             assert_eq!(Cluster::parse(&rules.to_string()), Ok(rules));
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_without_changes_have_one_name() {
+    fn rules_without_changes_parse_only_reference() {
         type Fixed = Rules<NoChange>;
         assert_eq!(Fixed::parse("reference"), Ok(Fixed::REFERENCE));
         let error = Fixed::parse("hardened")
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_named() {
+    fn unknown_rules_error_names_value_and_choices() {
         let error = Cluster::parse("harsh")
             .expect_err("no such set")
             .to_string();

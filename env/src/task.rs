@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_come_in_the_order_in_which_they_are_named() {
+    fn task_selection_keeps_given_order() {
         assert_eq!(select(None), Ok(Task::ALL.to_vec()));
         assert_eq!(select(Some("all")), Ok(Task::ALL.to_vec()));
         let named = select(Some("task3, task1"));
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_or_named_twice_is_said() {
+    fn unknown_or_duplicate_task_is_refused() {
         let error = select(Some("task1,task9")).expect_err("no such task");
         assert_eq!(
             error,
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_world_without_a_grid_refuses_its_options_by_name() {
+    fn world_without_grid_refuses_grid_options() {
         let with = |option: &str| {
             let named = AXES.into_iter().find(|axis| axis.option == option);
             let all = Selection::new(Some("all"));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_listed_for_a_message() {
+    fn known_task_names_are_joined_for_messages() {
         assert_eq!(known::<Task>(" or "), "task1, task2 or task3");
     }
 }

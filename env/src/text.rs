@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn characters_are_never_cut_in_two() {
+    fn clip_and_abbreviate_respect_char_boundaries() {
         assert_eq!(clip("größer", 3), "grö");
         assert_eq!(clip("größer", 6), "größer");
         assert_eq!(abbreviate("größer", 3), "grö…");

@@ -7,7 +7,7 @@ use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Action, Episode, Setup, Task};
 
 #[test]
-fn a_lean_step_does_not_allocate() {
+fn batch_step_does_not_allocate() {
     for streams in [Streams::Reference, Streams::Independent] {
         for task in Task::ALL {
             let mut batch = Batch::<Episode>::new(&Setup::new(task, 0, streams), 0..10_000, 16);

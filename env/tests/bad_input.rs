@@ -30,7 +30,7 @@ fn message(action_type: &str, specialist_id: Option<&str>) -> ActionMessage {
 }
 
 #[test]
-fn every_bad_action_names_itself_and_changes_nothing() {
+fn bad_action_error_names_value_and_keeps_state() {
     let (mut env, mut controller) = (JsonEnv::<TrustEnv>::default(), Controller::new());
     let early = env
         .step(&message("skip", None), &mut controller)
@@ -68,7 +68,7 @@ fn every_bad_action_names_itself_and_changes_nothing() {
 }
 
 #[test]
-fn a_step_after_the_end_is_an_error_and_changes_nothing() {
+fn step_after_end_errors_and_keeps_state() {
     for adaptive in [false, true] {
         let (mut env, mut controller) = (JsonEnv::<TrustEnv>::default(), Controller::new());
         env.reset(
@@ -95,7 +95,7 @@ fn a_step_after_the_end_is_an_error_and_changes_nothing() {
 }
 
 #[test]
-fn an_unknown_task_or_scenario_leaves_the_running_episode() {
+fn unknown_task_or_scenario_keeps_running_episode() {
     let (mut env, controller) = (JsonEnv::<TrustEnv>::default(), Controller::new());
     env.reset(&request("task2"), &controller).unwrap();
     let before = *env.session().unwrap().episode();
@@ -112,7 +112,7 @@ fn an_unknown_task_or_scenario_leaves_the_running_episode() {
 
 /// Checks that a scenario's task takes precedence over the requested task, as in the reference.
 #[test]
-fn a_scenario_brings_its_task() {
+fn scenario_id_overrides_requested_task() {
     let (mut env, controller) = (JsonEnv::<TrustEnv>::default(), Controller::new());
     let asked = ResetRequest {
         scenario_id: Some("SCN-TASK2-006".to_owned()),

@@ -12,7 +12,7 @@ use sentinel_env::rng::Streams;
 use sentinel_env::{Batch, Environment, Seeded, cluster, polyguard, trust};
 
 /// Compares 400 steps of a batch with single episodes that use the seeds expected of the batch.
-fn restarts<E: Environment>(
+fn assert_restarts<E: Environment>(
     setup: &E::Setup,
     same: impl Fn(&E, &E) -> bool,
     choose: impl Fn(&E, u32) -> E::Action,
@@ -53,7 +53,10 @@ fn restarts<E: Environment>(
 }
 
 /// Checks that an episode that has ended refuses a step and does not change.
-fn refuses_after_the_end<E: Environment>(setup: &E::Setup, choose: impl Fn(&E, u32) -> E::Action) {
+fn assert_refuses_after_end<E: Environment>(
+    setup: &E::Setup,
+    choose: impl Fn(&E, u32) -> E::Action,
+) {
     let mut episode = E::reset(setup);
     let mut n = 0;
     while !E::is_done(episode.observation()) {
@@ -69,27 +72,27 @@ fn refuses_after_the_end<E: Environment>(setup: &E::Setup, choose: impl Fn(&E, u
 }
 
 #[test]
-fn trust_restarts() {
+fn trust_batch_restarts_ended_episodes() {
     for task in trust::Task::ALL {
         let setup = trust::Setup::new(task, 0, Streams::Independent);
         let choose = |_: &trust::Episode, n: u32| trust::Action::ALL[n as usize % 12];
-        restarts::<trust::Episode>(&setup, |a, b| a == b, choose);
-        refuses_after_the_end::<trust::Episode>(&setup, choose);
+        assert_restarts::<trust::Episode>(&setup, |a, b| a == b, choose);
+        assert_refuses_after_end::<trust::Episode>(&setup, choose);
     }
 }
 
 #[test]
-fn cluster_restarts() {
+fn cluster_batch_restarts_ended_episodes() {
     for task in cluster::Task::ALL {
         let setup = cluster::Setup::new(task, 0, Streams::Independent);
         let choose = |_: &cluster::Episode, n: u32| cluster_play::action(n, task);
-        restarts::<cluster::Episode>(&setup, |a, b| a == b, choose);
-        refuses_after_the_end::<cluster::Episode>(&setup, choose);
+        assert_restarts::<cluster::Episode>(&setup, |a, b| a == b, choose);
+        assert_refuses_after_end::<cluster::Episode>(&setup, choose);
     }
 }
 
 #[test]
-fn polyguard_restarts() {
+fn polyguard_batch_restarts_ended_episodes() {
     for case in polyguard::TaskSpec::ALL {
         let setup = polyguard::Setup::new(case, 0).with_rules(polyguard::Rules::HARDENED);
         let choose = |episode: &polyguard::Episode, n: u32| {
@@ -99,13 +102,13 @@ fn polyguard_restarts() {
         let same = |a: &polyguard::Episode, b: &polyguard::Episode| {
             format!("{:?}", a.observation()) == format!("{:?}", b.observation())
         };
-        restarts::<polyguard::Episode>(&setup, same, choose);
-        refuses_after_the_end::<polyguard::Episode>(&setup, choose);
+        assert_restarts::<polyguard::Episode>(&setup, same, choose);
+        assert_refuses_after_end::<polyguard::Episode>(&setup, choose);
     }
 }
 
 #[test]
-fn a_refused_action_is_reported_with_its_position() {
+fn batch_error_gives_index_of_refused_action() {
     let setup = cluster::Setup::new(cluster::Task::Task1, 0, Streams::Independent);
     let mut batch = Batch::<cluster::Episode>::new(&setup, 0..10, 2);
     let bad = cluster::Action::Preempt {

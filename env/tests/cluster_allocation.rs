@@ -9,7 +9,7 @@ use sentinel_env::cluster::{Action, Episode, Setup, Task};
 use sentinel_env::rng::Streams;
 
 #[test]
-fn a_lean_step_does_not_allocate() {
+fn reset_step_and_clone_do_not_allocate() {
     for streams in [Streams::Reference, Streams::Independent] {
         for task in Task::ALL {
             for seed in 0..20 {
@@ -32,7 +32,7 @@ fn a_lean_step_does_not_allocate() {
 }
 
 #[test]
-fn neither_does_a_batch() {
+fn batch_step_does_not_allocate() {
     for task in Task::ALL {
         let setup = Setup::new(task, 0, Streams::Independent);
         let mut batch = Batch::<Episode>::new(&setup, 0..10_000, 8);

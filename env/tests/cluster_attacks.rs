@@ -81,7 +81,7 @@ fn rules(changes: &[Change]) -> Rules {
 }
 
 #[test]
-fn what_is_answered_in_time_does_not_count() {
+fn attack_verified_in_time_counts_no_poisoning() {
     let (reference, _) = attacked(FalseCompletion, Rules::REFERENCE);
     assert_eq!(reference.observation().counters.poisonings, 1, "at once");
     let (mut late, _) = attacked(FalseCompletion, rules(&[Change::Answers]));
@@ -110,7 +110,7 @@ fn what_is_answered_in_time_does_not_count() {
 
 /// Checks that finding a forged completion restores the true progress in the job's row.
 #[test]
-fn a_forged_completion_is_put_right_when_it_is_found() {
+fn verifying_forged_completion_restores_progress() {
     let (mut episode, attack) = attacked(FalseCompletion, rules(&RULES));
     let shown = |episode: &Episode| {
         episode
@@ -125,7 +125,7 @@ fn a_forged_completion_is_put_right_when_it_is_found() {
 }
 
 #[test]
-fn only_attacks_count_as_detections() {
+fn detections_rule_counts_only_attacks() {
     for (changes, counted) in [(&[][..], 1), (&[Change::Detections][..], 0)] {
         let setup = Setup::new(Task::Task2, 3, Streams::Independent).with_rules(rules(changes));
         let mut episode = Episode::reset(&setup);
@@ -144,7 +144,7 @@ fn only_attacks_count_as_detections() {
 }
 
 #[test]
-fn a_panic_halts_every_job_until_somebody_looks() {
+fn cascade_panic_halts_jobs_until_verified() {
     let progress = |episode: &Episode| episode.hidden().progress;
     let (mut reference, _) = attacked(CascadePanic, Rules::REFERENCE);
     let before = progress(&reference);
@@ -164,7 +164,7 @@ fn a_panic_halts_every_job_until_somebody_looks() {
 }
 
 #[test]
-fn an_invented_job_takes_memory_until_it_is_found() {
+fn fabricated_job_holds_memory_until_verified() {
     let (mut episode, attack) = attacked(FabricateJob, rules(&RULES));
     let held = u16::from(episode.observation().jobs.rows()[attack.job.index()].memory);
     let used = |episode: &Episode| episode.observation().gpus()[attack.gpu.index()].used;
@@ -176,7 +176,7 @@ fn an_invented_job_takes_memory_until_it_is_found() {
 /// Checks that a forged memory report carries no mark and is reverted when found. Under the
 /// reference's rules, it carries a mark.
 #[test]
-fn a_forged_memory_report_is_not_marked_and_is_put_right() {
+fn forged_memory_report_is_unmarked_and_reverted_by_verify() {
     let (reference, attack) = attacked(FalseMemoryReport, Rules::REFERENCE);
     assert!(reference.observation().gpus()[attack.gpu.index()].tampered);
     let (mut episode, attack) = attacked(FalseMemoryReport, rules(&RULES));

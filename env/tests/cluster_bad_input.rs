@@ -17,7 +17,7 @@ fn message(json: &str) -> ActionMessage {
 }
 
 #[test]
-fn an_ill_formed_message_is_named() {
+fn malformed_message_error_names_field_or_value() {
     let cases = [
         ("{}", "action_type"),
         (r#"{"action_type": "explode"}"#, "explode"),
@@ -56,7 +56,7 @@ fn an_ill_formed_message_is_named() {
 
 /// Checks that a message with an unknown field, or a field of the wrong type, is refused.
 #[test]
-fn an_extra_or_ill_typed_field_is_named() {
+fn unknown_or_mistyped_field_error_names_field() {
     let cases = [
         (r#"{"action_type": "tick", "color": "red"}"#, "color"),
         (r#"{"action_type": "tick", "Job_id": "JOB-001"}"#, "Job_id"),
@@ -92,7 +92,7 @@ fn an_extra_or_ill_typed_field_is_named() {
 /// Checks that a failed GPU accepts no job and a completed job cannot be preempted; the step is
 /// used up.
 #[test]
-fn what_is_down_or_done_stays_so() {
+fn failed_gpu_and_completed_job_refuse_actions() {
     let allocate = |job, gpu| Action::Allocate {
         job: Some(JobId(job)),
         gpu: Some(GpuId(gpu)),
@@ -136,7 +136,7 @@ fn what_is_down_or_done_stays_so() {
 }
 
 #[test]
-fn a_message_and_its_action_are_the_same() {
+fn action_roundtrips_through_message() {
     let (job, worker) = (Some(JobId(3)), Some(Slot::ALL[2]));
     let gpu = Some(GpuId(11));
     let force_flag = true;
@@ -158,7 +158,7 @@ fn a_message_and_its_action_are_the_same() {
 }
 
 #[test]
-fn a_job_or_gpu_that_the_task_lacks_changes_nothing() {
+fn unknown_job_or_gpu_errors_and_keeps_state() {
     let mut episode = Episode::reset(&Setup::new(Task::Task1, 0, Streams::Reference));
     let before = episode.clone();
     let (job, gpu) = (Some(JobId(10)), Some(GpuId(8)));
@@ -190,7 +190,7 @@ fn a_job_or_gpu_that_the_task_lacks_changes_nothing() {
 }
 
 #[test]
-fn a_step_after_the_end_changes_nothing() {
+fn step_after_end_errors_and_keeps_state() {
     let mut episode = Episode::reset(&Setup::new(Task::Task1, 0, Streams::Reference));
     while episode.step(Action::Tick).is_ok() {}
     assert!(episode.observation().done());
@@ -204,7 +204,7 @@ fn a_step_after_the_end_changes_nothing() {
 /// Checks that a well-formed action that cannot be carried out uses up its step, as in the
 /// reference.
 #[test]
-fn a_failed_action_costs_the_step() {
+fn failed_action_uses_up_step() {
     let mut episode = Episode::reset(&Setup::new(Task::Task1, 0, Streams::Reference));
     let (job, worker) = (Some(JobId(0)), None);
     for (n, action) in [

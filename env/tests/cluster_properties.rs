@@ -35,7 +35,7 @@ fn setups() -> impl Strategy<Value = Setup> {
 }
 
 /// Checks the invariants that must always hold.
-fn is_sound(episode: &Episode) {
+fn assert_invariants(episode: &Episode) {
     let (o, hidden) = (episode.observation(), episode.hidden());
     let jobs = o.jobs.rows();
     let total: u8 = o.jobs.counts().iter().sum();
@@ -74,15 +74,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(120))]
 
     #[test]
-    fn an_episode_ends_and_its_state_stays_sound(setup in setups(), start in 0..1_000_000u32) {
+    fn episode_ends_and_keeps_invariants(setup in setups(), start in 0..1_000_000u32) {
         let mut episode = Episode::reset(&setup);
-        is_sound(&episode);
+        assert_invariants(&episode);
         let mut steps = 0;
         while let Ok(step) = episode.step(action(start + steps, setup.task)) {
             steps += 1;
             prop_assert!((0.01..=0.99).contains(&step.info.grades.reward));
             prop_assert_eq!(step.info.terminal.is_some(), episode.observation().done());
-            is_sound(&episode);
+            assert_invariants(&episode);
         }
         let o = episode.observation();
         prop_assert!(o.done() && steps <= u32::from(o.max_steps));
@@ -97,7 +97,7 @@ proptest! {
 
     /// Checks that a copy taken in the middle continues exactly as the original does.
     #[test]
-    fn a_copy_branches_without_replay(
+    fn cloned_episode_continues_identically(
         setup in setups(), start in 0..1_000_000u32, cut in 0..100u32,
     ) {
         let mut episode = Episode::reset(&setup);
@@ -115,7 +115,7 @@ proptest! {
     /// Checks that two episodes with different assignments look the same as long as only a slot
     /// acts that is the same in both.
     #[test]
-    fn who_is_who_shows_only_through_reports_and_work(
+    fn assignment_of_other_slots_is_not_observable(
         setup in setups(), start in 0..1_000_000u32, turn in 0..4usize, fixed in 0..5usize,
     ) {
         let mut a = Episode::reset(&setup);
@@ -147,7 +147,7 @@ proptest! {
     /// Checks that priorities and upcoming failures and attacks are not visible at reset, nor while
     /// waiting.
     #[test]
-    fn outcomes_do_not_show_before_they_are_drawn(setup in setups(), seed in any::<u64>()) {
+    fn undrawn_outcomes_are_not_observable(setup in setups(), seed in any::<u64>()) {
         let mut a = Episode::reset(&setup);
         let mut hidden = a.hidden().clone().with_outcome_seed(seed);
         for priority in &mut hidden.priorities {
@@ -171,7 +171,7 @@ proptest! {
 /// Checks that a batch plays the same episodes as single resets, seed by seed, and restarts
 /// automatically.
 #[test]
-fn a_batch_is_many_episodes() {
+fn batch_matches_single_episodes() {
     for task in Task::ALL {
         let setup = Setup::new(task, 0, Streams::Independent);
         let mut batch = Batch::<Episode>::new(&setup, 7..12, 3);
@@ -207,7 +207,7 @@ fn a_batch_is_many_episodes() {
 
 /// Checks that a dishonest report is visible at once, the counterpart of the property above.
 #[test]
-fn a_dishonest_report_shows() {
+fn dishonest_report_is_observable() {
     let setup = Setup::new(Task::Task3, 5, Streams::Independent);
     let start = Episode::reset(&setup);
     let seen = |behavior| {

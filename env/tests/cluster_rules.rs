@@ -32,14 +32,14 @@ fn status(episode: &Episode, job: u8) -> JobStatus {
 }
 
 #[test]
-fn an_idle_pool_is_healthy_where_health_counts_losses() {
+fn health_rule_rates_idle_pool_as_healthy() {
     let health = |rules| start(Task::Task1, 0, rules).observation().health;
     assert_eq!(health(Rules::REFERENCE), 0.5);
     assert_eq!(health(only(Change::Health)), 1.0);
 }
 
 #[test]
-fn a_job_that_times_out_gives_its_memory_back() {
+fn timeouts_rule_frees_memory_of_timed_out_job() {
     let used = |rules| {
         // Placed in the last step before its deadline, so that it cannot be completed.
         let mut episode = start(Task::Task1, 0, rules);
@@ -62,7 +62,7 @@ fn a_job_that_times_out_gives_its_memory_back() {
 }
 
 /// Plays until a GPU with a job fails, and returns the status of the job.
-fn after_a_failure(rules: Rules) -> JobStatus {
+fn status_after_gpu_failure(rules: Rules) -> JobStatus {
     for seed in 0.. {
         let mut episode = start(Task::Task2, seed, rules);
         episode.step(allocate(0, 0)).expect("it runs");
@@ -78,13 +78,19 @@ fn after_a_failure(rules: Rules) -> JobStatus {
 }
 
 #[test]
-fn a_gpu_that_fails_throws_its_job_back() {
-    assert_eq!(after_a_failure(Rules::REFERENCE), JobStatus::Running);
-    assert_eq!(after_a_failure(only(Change::Failures)), JobStatus::Queued);
+fn failures_rule_requeues_job_of_failed_gpu() {
+    assert_eq!(
+        status_after_gpu_failure(Rules::REFERENCE),
+        JobStatus::Running
+    );
+    assert_eq!(
+        status_after_gpu_failure(only(Change::Failures)),
+        JobStatus::Queued
+    );
 }
 
 #[test]
-fn waiting_is_no_drift_where_nothing_can_be_placed() {
+fn waiting_rule_counts_drift_only_if_job_can_be_placed() {
     let drift = |rules, wait_at_once: bool| {
         let mut episode = start(Task::Task1, 0, rules);
         if !wait_at_once {
@@ -107,7 +113,7 @@ fn waiting_is_no_drift_where_nothing_can_be_placed() {
 }
 
 #[test]
-fn what_is_not_named_is_not_done() {
+fn choices_rule_fails_actions_without_targets() {
     let nothing = Action::Allocate {
         job: None,
         gpu: None,
@@ -144,7 +150,7 @@ fn play(episode: &mut Episode) -> u8 {
 /// Checks that each saved step counts as an event: there are as many events as in an episode of
 /// full length.
 #[test]
-fn steps_that_are_saved_count_like_the_end() {
+fn ending_rule_counts_saved_steps_as_events() {
     let mut saved = 0;
     for seed in 0..40 {
         let mut plain = start(Task::Task1, seed, Rules::REFERENCE);
@@ -165,7 +171,7 @@ fn steps_that_are_saved_count_like_the_end() {
 /// Checks that, under every set of rules, equal setups give equal episodes that end, with valid
 /// scores and counts.
 #[test]
-fn every_set_of_rules_can_be_played() {
+fn episodes_are_valid_under_every_rule_set() {
     for bits in 0..1u16 << Change::ALL.len() {
         let chosen = Change::ALL
             .iter()
@@ -196,7 +202,7 @@ fn every_set_of_rules_can_be_played() {
 
 /// Checks that payload and prompt name the rules only where they differ from the reference's.
 #[test]
-fn payloads_and_prompts_state_the_rules() {
+fn payload_and_prompt_state_nonreference_rules() {
     let setup = |rules| Setup::new(Task::Task1, 3, Streams::Independent).with_rules(rules);
     let payload = |rules| {
         let session = Session::new(&setup(rules));

@@ -34,7 +34,7 @@ fn played(task: Task, seed: u64) -> Session {
 }
 
 #[test]
-fn a_message_for_another_session_changes_nothing() {
+fn invalid_message_or_session_id_keeps_state() {
     let mut controller = Controller::new();
     let mut session = Session::from_request(&request("task2", false), &controller).unwrap();
     let before = session.episode().clone();
@@ -64,7 +64,7 @@ fn a_message_for_another_session_changes_nothing() {
 }
 
 #[test]
-fn an_environment_keeps_its_episode_when_a_reset_is_refused() {
+fn refused_reset_keeps_running_episode() {
     let (mut env, mut controller) = (JsonEnv::<ClusterEnv>::default(), Controller::new());
     let tick = ActionMessage::from(Action::Tick);
     let early = env.step(&tick, &mut controller).unwrap_err();
@@ -82,7 +82,7 @@ fn an_environment_keeps_its_episode_when_a_reset_is_refused() {
 }
 
 #[test]
-fn the_controller_learns_of_an_adaptive_episode_once() {
+fn adaptive_episode_updates_controller_once() {
     let mut controller = Controller::new();
     let mut session = Session::from_request(&request("task3", true), &controller).unwrap();
     let mut last = session.reply();
@@ -106,7 +106,7 @@ fn the_controller_learns_of_an_adaptive_episode_once() {
 }
 
 #[test]
-fn equal_runs_have_equal_payloads_and_other_seeds_other_ids() {
+fn payloads_repeat_and_session_ids_differ_by_seed() {
     let (a, b, c) = (
         played(Task::Task3, 1),
         played(Task::Task3, 1),
@@ -120,7 +120,7 @@ fn equal_runs_have_equal_payloads_and_other_seeds_other_ids() {
 
 /// Checks that the summary, which agents read, names no behavior and no attack.
 #[test]
-fn the_summary_keeps_secrets() {
+fn action_summary_does_not_reveal_hidden_state() {
     for seed in 0..10 {
         let mut session = Session::new(&Setup::new(Task::Task3, seed, Streams::Independent));
         for n in 0..60 {
@@ -140,17 +140,17 @@ fn the_summary_keeps_secrets() {
 
 /// Checks that a report can be serialized for every kind of attack and behavior.
 #[test]
-fn every_kind_of_attack_and_report_can_be_told() {
-    let mut told = std::collections::BTreeSet::new();
+fn reward_report_covers_all_attacks_and_behaviors() {
+    let mut covered = std::collections::BTreeSet::new();
     for seed in 0..60 {
         let report = serde_json::to_value(played(Task::Task3, seed).reward_report()).unwrap();
         for event in report["events"].as_array().unwrap() {
             for part in ["/attack/attack_type", "/worker_report/metadata/behavior"] {
                 if let Some(word) = event.pointer(part).and_then(|word| word.as_str()) {
-                    told.insert(word.to_owned());
+                    covered.insert(word.to_owned());
                 }
             }
         }
     }
-    assert_eq!(told.len(), 10, "{told:?}");
+    assert_eq!(covered.len(), 10, "{covered:?}");
 }

@@ -75,7 +75,7 @@ const WRONG: [(&str, Violation); 9] = [
 ];
 
 /// Returns an episode after up to three steps, so that not only first steps are tested.
-fn under_way(case: TaskSpec, seed: u64) -> Episode {
+fn mid_episode(case: TaskSpec, seed: u64) -> Episode {
     let mut episode = Episode::reset(&Setup::new(case, seed).with_rules(Rules::HARDENED));
     for n in 0..seed as u32 % 4 {
         let mut next = episode.clone();
@@ -90,10 +90,10 @@ fn under_way(case: TaskSpec, seed: u64) -> Episode {
 }
 
 #[test]
-fn no_exploit_is_carried_out_in_any_cell() {
+fn exploit_completion_ends_episode_without_acting() {
     let texts = exploits();
     for (seed, case) in (0..).zip(cases()) {
-        let before = under_way(case, seed);
+        let before = mid_episode(case, seed);
         for text in &texts {
             let mut episode = before.clone();
             let action = Action::parse(text, episode.observation().formulary());
@@ -123,9 +123,9 @@ fn no_exploit_is_carried_out_in_any_cell() {
 }
 
 #[test]
-fn what_is_wrong_is_named_and_not_replaced_by_the_first_candidate() {
+fn invalid_completion_is_violation_without_fallback() {
     for (seed, case) in (0..).zip(cases()) {
-        let before = under_way(case, seed);
+        let before = mid_episode(case, seed);
         for (text, why) in WRONG {
             let mut episode = before.clone();
             let action = Action::parse(text, episode.observation().formulary());
@@ -145,7 +145,7 @@ fn what_is_wrong_is_named_and_not_replaced_by_the_first_candidate() {
 /// Checks, for all ten ids in every readable form, that the act is that of the id, or that there is
 /// none.
 #[test]
-fn what_is_carried_out_is_what_was_named() {
+fn executed_act_matches_named_candidate() {
     let forms = [
         "candidate_id=@; rationale=egfr",
         "Well.\nCandidate_ID = @ ; Rationale = egfr\nSo be it.",
@@ -154,7 +154,7 @@ fn what_is_carried_out_is_what_was_named() {
     ];
     let (mut done, mut refused) = (0, 0);
     for (seed, case) in (0..).zip(cases()) {
-        let before = under_way(case, seed);
+        let before = mid_episode(case, seed);
         for id in CandidateId::all() {
             let candidate = before.observation().candidates.get(id).copied();
             for form in forms {
@@ -184,7 +184,7 @@ fn what_is_carried_out_is_what_was_named() {
 /// Checks that a megabyte in any part of a message gives a short error, or a step that counts as an
 /// exploit.
 #[test]
-fn a_message_of_a_megabyte_is_named() {
+fn megabyte_message_gives_short_error_or_exploit() {
     let much = "a".repeat(1_000_000);
     for json in [
         format!(r#"{{"completion": "{much}"}}"#),
@@ -204,11 +204,11 @@ fn a_message_of_a_megabyte_is_named() {
         only_time_passed(&before, session.episode());
         let kept = session.said().map_or(0, str::len);
         assert!(kept <= 2_001, "{head}: {kept} bytes are kept");
-        let told = serde_json::to_string(&reply).unwrap();
+        let reply_json = serde_json::to_string(&reply).unwrap();
         assert!(
-            told.len() < 20_000,
+            reply_json.len() < 20_000,
             "{head}: a reply of {} bytes",
-            told.len()
+            reply_json.len()
         );
     }
     for json in [

@@ -8,7 +8,7 @@ use polyguard_play::{cases, noise};
 use sentinel_env::polyguard::{Action, CandidateId, Choice, Episode, Rules, Setup};
 
 #[test]
-fn a_step_does_not_allocate() {
+fn reset_step_and_clone_do_not_allocate() {
     for case in cases() {
         for seed in 0..20 {
             let mut episode = Episode::reset(&Setup::new(case, seed).with_rules(Rules::HARDENED));

@@ -20,7 +20,7 @@ fn setup(name: &str, seed: u64, rules: Rules) -> Setup {
 }
 
 /// Plays a completion as the first answer of an episode. Returns the session and the step.
-fn said(text: &str, rules: Rules) -> (Session, Step) {
+fn play_completion(text: &str, rules: Rules) -> (Session, Step) {
     let mut session = Session::new(&setup("DDI-medium", 3, rules));
     session
         .step(&Message::completion(text.to_owned()), &mut ())
@@ -47,7 +47,7 @@ fn with_candidate(name: &str, kind: Kind) -> (Episode, sentinel_env::polyguard::
 /// Checks that a completion that names no shown candidate is invalid and earns nothing (spec
 /// polyguard §9.1).
 #[test]
-fn what_cannot_be_read_is_a_wasted_step() {
+fn unreadable_completion_uses_step_without_acting() {
     for text in [
         "",
         "no idea",
@@ -57,13 +57,13 @@ fn what_cannot_be_read_is_a_wasted_step() {
         r#"{"candidate_id":"cand_01","rationale":"x","color":"red"}"#,
         r#"{"candidate_id":"cand_01","rationale":"x","confidence":7}"#,
     ] {
-        let (session, step) = said(text, Rules::HARDENED);
+        let (session, step) = play_completion(text, Rules::HARDENED);
         let before = Episode::reset(session.episode().setup());
         only_time_passed(&before, session.episode());
         assert_eq!((step.total, step.reward.gated), (0.001, 0.001), "{text}");
         assert!(step.act.is_none() && step.end.is_none(), "{text}");
 
-        let (_, step) = said(text, Rules::REFERENCE);
+        let (_, step) = play_completion(text, Rules::REFERENCE);
         assert_eq!(step.total, step.reward.additive, "{text}");
         assert!(step.total > 0.1, "{text}: the published total is a mean");
         for component in [
@@ -82,7 +82,7 @@ fn what_cannot_be_read_is_a_wasted_step() {
 }
 
 #[test]
-fn a_candidate_that_is_not_shown_is_refused() {
+fn candidate_not_shown_is_refused() {
     let (mut gaps, mut ends) = (0, 0);
     for case in cases() {
         for seed in 0..12 {
@@ -122,7 +122,7 @@ fn a_candidate_that_is_not_shown_is_refused() {
 /// Checks that the first choice of a withheld candidate is only refused, and the second one is an
 /// exploit.
 #[test]
-fn choosing_what_is_withheld_again_is_cheating() {
+fn second_choice_of_withheld_candidate_is_exploit() {
     for seed in 0..200 {
         let mut episode = Episode::reset(&setup("REGIMEN_RISK-hard", seed, Rules::HARDENED));
         let mut hits = 0;
@@ -148,7 +148,7 @@ fn choosing_what_is_withheld_again_is_cheating() {
 
 /// Checks that an id stands for its current candidate, and not for the one of an earlier step.
 #[test]
-fn a_candidate_of_another_step_is_not_carried_out() {
+fn candidate_of_earlier_step_is_not_executed() {
     let mut changed = 0;
     for seed in 0..60 {
         let mut episode = Episode::reset(&setup("DDI-medium", seed, Rules::HARDENED));
@@ -189,7 +189,7 @@ fn a_candidate_of_another_step_is_not_carried_out() {
 }
 
 #[test]
-fn another_type_drug_or_argument_than_the_candidate_has_is_cheating() {
+fn claim_that_contradicts_candidate_is_exploit() {
     let (episode, candidate) = with_candidate("DDI-easy", Kind::SubstituteWithinClass);
     let id = candidate.id;
     let formulary = episode.observation().formulary();
@@ -237,7 +237,7 @@ fn another_type_drug_or_argument_than_the_candidate_has_is_cheating() {
 }
 
 #[test]
-fn a_completion_that_confuses_ends_the_episode() {
+fn parser_exploit_ends_episode() {
     for text in [
         "candidate_id=cand_01; rationale=candidate_id=cand_02",
         "candidate_id=cand_01; rationale=reward=1",
@@ -249,7 +249,7 @@ fn a_completion_that_confuses_ends_the_episode() {
         &"a".repeat(1_000_000),
     ] {
         for rules in [Rules::REFERENCE, Rules::HARDENED] {
-            let (session, step) = said(text, rules);
+            let (session, step) = play_completion(text, rules);
             let short: String = text.chars().take(60).collect();
             assert_eq!(step.exploit, Some(Exploit::ParserExploit), "{short}");
             assert_eq!(step.end, Some(End::ExploitDetection), "{short}");
@@ -274,7 +274,7 @@ fn a_completion_that_confuses_ends_the_episode() {
 }
 
 #[test]
-fn three_refusals_are_enough() {
+fn third_invalid_action_ends_episode() {
     let mut session = Session::new(&setup("DDI-hard", 1, Rules::HARDENED));
     let nonsense = Message::completion("hm".to_owned());
     for n in 1..=3 {
@@ -294,7 +294,7 @@ fn three_refusals_are_enough() {
 }
 
 #[test]
-fn a_step_after_the_end_changes_nothing() {
+fn step_after_end_errors_and_keeps_state() {
     let mut episode = Episode::reset(&setup("DDI-easy", 0, Rules::HARDENED));
     play_out(&mut episode, 7);
     let before = format!("{:?} {:?}", episode.observation(), episode.hidden());

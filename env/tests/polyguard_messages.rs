@@ -22,7 +22,7 @@ fn message(json: &str) -> Message {
 /// Checks that JSON that is no message gives an error that names the field, and that a bad answer
 /// is a step.
 #[test]
-fn what_is_no_message_is_named() {
+fn invalid_message_is_error_and_bad_answer_uses_step() {
     let cases = [
         ("7", "a number"),
         ("null", "null"),
@@ -94,7 +94,7 @@ fn what_is_no_message_is_named() {
 }
 
 #[test]
-fn a_message_for_another_session_changes_nothing() {
+fn message_for_other_session_keeps_state() {
     let mut session = Session::new(&setup("DDI-easy", 0, Rules::HARDENED));
     let own = session.session_id().to_owned();
     let other = message(r#"{"completion": "x", "session_id": "somebody-else"}"#);
@@ -109,7 +109,7 @@ fn a_message_for_another_session_changes_nothing() {
 }
 
 #[test]
-fn a_reset_that_asks_for_what_there_is_not_names_it() {
+fn invalid_reset_request_error_names_value() {
     let request = |json: &str| serde_json::from_str::<ResetRequest>(json);
     for (json, named) in [
         (r#"{"difficulty": "harder"}"#, "harder"),
@@ -141,7 +141,7 @@ fn a_reset_that_asks_for_what_there_is_not_names_it() {
 }
 
 #[test]
-fn an_environment_keeps_its_episode_when_a_reset_is_refused() {
+fn refused_reset_keeps_running_episode() {
     let mut env = JsonEnv::<PolyguardEnv>::default();
     let keep = message(r#"{"candidate_id": "cand_01", "rationale": "egfr"}"#);
     let early = env.step(&keep, &mut ()).unwrap_err();

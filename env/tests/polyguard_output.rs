@@ -23,7 +23,7 @@ fn setup(name: &str, seed: u64) -> Setup {
 
 /// Checks that an action from code and the message of its row are the same action.
 #[test]
-fn an_action_and_its_row_are_the_same() {
+fn action_roundtrips_through_row_and_message() {
     for case in cases() {
         let session = Session::new(&Setup::new(case, 9));
         let o = session.episode().observation();
@@ -63,7 +63,7 @@ fn rows(setup: &Setup, start: u32) -> String {
 }
 
 #[test]
-fn the_same_seed_and_actions_give_the_same_rows() {
+fn same_seed_and_actions_give_same_rows() {
     for case in cases() {
         for seed in 0..4 {
             let setup = Setup::new(case, seed);
@@ -77,9 +77,9 @@ fn the_same_seed_and_actions_give_the_same_rows() {
 
 /// Checks that a trace contains completions in their original text, so the episode can be replayed.
 #[test]
-fn a_trace_of_completions_can_be_played_again() {
+fn trace_of_completions_can_be_replayed() {
     let mut session = Session::new(&setup("DDI-hard", 2));
-    let mut told = Vec::new();
+    let mut actions = Vec::new();
     for text in [
         "candidate_id=cand_01; rationale=egfr",
         "Hm.\ncandidate_id=CAND_02; rationale=nsaid_like",
@@ -94,10 +94,10 @@ fn a_trace_of_completions_can_be_played_again() {
         }
         let step = session.steps().last().unwrap();
         let row = serde_json::to_value(TraceStep::new(&session, step)).unwrap();
-        told.push(row["action"].clone());
+        actions.push(row["action"].clone());
     }
     let mut again = Session::new(&setup("DDI-hard", 2));
-    for action in told {
+    for action in actions {
         again
             .step(&serde_json::from_value(action).unwrap(), &mut ())
             .unwrap();
@@ -107,7 +107,7 @@ fn a_trace_of_completions_can_be_played_again() {
 }
 
 #[test]
-fn a_prompt_says_what_the_payload_says() {
+fn prompt_lists_candidates_and_medications_of_payload() {
     for case in cases() {
         let mut session = Session::new(&Setup::new(case, 3));
         for n in 0..3 {
@@ -115,19 +115,24 @@ fn a_prompt_says_what_the_payload_says() {
             if o.done() {
                 break;
             }
-            let (said, payload) = (PROMPT(o), PAYLOAD(o));
-            assert!(said.starts_with(text::NOTICE) && said.contains(ANSWER_FORM));
-            assert!(said.contains("Never for patient care"));
+            let (prompt_text, payload) = (PROMPT(o), PAYLOAD(o));
+            assert!(prompt_text.starts_with(text::NOTICE) && prompt_text.contains(ANSWER_FORM));
+            assert!(prompt_text.contains("Never for patient care"));
             for row in &payload.candidates {
                 let line = format!("{} | {} | ", row.candidate_id, row.action_type);
-                assert!(said.contains(&line), "{line} in {said}");
+                assert!(prompt_text.contains(&line), "{line} in {prompt_text}");
             }
             for row in &payload.medication_table {
-                assert!(said.contains(&format!("- {} | {}", row.drug, row.dose_bucket)));
+                assert!(prompt_text.contains(&format!("- {} | {}", row.drug, row.dose_bucket)));
             }
             // Quoting the prompt must not count as an exploit.
             let quoted = format!("candidate_id=cand_01; rationale={}", "the prompt: ");
-            let room: String = said.lines().skip(1).take(3).collect::<Vec<_>>().join(" ");
+            let room: String = prompt_text
+                .lines()
+                .skip(1)
+                .take(3)
+                .collect::<Vec<_>>()
+                .join(" ");
             let short: String = room.chars().take(300).collect();
             let action = Action::parse(&(quoted + &short), o.formulary());
             assert!(matches!(action, Action::Choose(_)), "{short}");
@@ -138,12 +143,12 @@ fn a_prompt_says_what_the_payload_says() {
 }
 
 #[test]
-fn a_candidate_is_one_line() {
+fn prompt_shows_candidate_on_one_line() {
     let mut seen = false;
     for seed in 0..50 {
         let session = Session::new(&setup("DDI-easy", seed));
-        let said = prompt(session.episode().observation());
-        let found = said
+        let prompt_text = prompt(session.episode().observation());
+        let found = prompt_text
             .lines()
             .find(|line| line.contains("SUBSTITUTE_WITHIN_CLASS"));
         let Some(line) = found else { continue };

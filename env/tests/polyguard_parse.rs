@@ -30,7 +30,7 @@ fn refused(text: &str) -> Violation {
 use Violation::{Ambiguous, BadConfidence, BadId, Empty, NoCandidate, TooLong, UnknownField};
 
 #[test]
-fn the_strict_form_is_read() {
+fn strict_form_is_parsed() {
     let long = format!("candidate_id=cand_10; rationale={}", "é".repeat(400));
     let cases = [
         ("candidate_id=cand_03; rationale=nsaid_like is risky", 3),
@@ -53,7 +53,7 @@ fn the_strict_form_is_read() {
 }
 
 #[test]
-fn what_is_close_to_it_is_repaired() {
+fn near_strict_form_is_repaired() {
     let cases = [
         "Candidate_ID = CAND_03 ; Rationale = egfr is missing",
         "candidate_id=cand_03;rationale=egfr",
@@ -70,7 +70,7 @@ fn what_is_close_to_it_is_repaired() {
 }
 
 #[test]
-fn an_object_is_read() {
+fn json_object_form_is_parsed() {
     let formulary = Formulary::extended();
     let choice = chosen(
         r#"{"candidate_id": "cand_04", "rationale": "warfarin_like + nsaid_like in pain",
@@ -106,7 +106,7 @@ fn an_object_is_read() {
 
 /// Checks that a stated detail that does not exist is a false claim and not treated as missing.
 #[test]
-fn a_claim_about_nothing_is_a_claim() {
+fn nonexistent_detail_is_unknown_claim() {
     for stated in [
         r#""drug": "aspirin""#,
         r#""drug": 7"#,
@@ -123,7 +123,7 @@ fn a_claim_about_nothing_is_a_claim() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named() {
+fn unreadable_text_has_violation_and_detail() {
     let long = "y".repeat(401);
     let strict_long = format!("candidate_id=cand_03; rationale={long}");
     let object_long = format!(r#"{{"candidate_id":"cand_03","rationale":"{long}"}}"#);
@@ -195,7 +195,7 @@ fn what_cannot_be_read_is_named() {
 }
 
 #[test]
-fn a_field_too_many_is_named() {
+fn unknown_field_detail_names_field() {
     let detail = ParsedCompletion::parse(
         r#"{"candidate_id":"cand_03","rationale":"x","color":"red"}"#,
         Formulary::extended(),
@@ -206,7 +206,7 @@ fn a_field_too_many_is_named() {
 
 /// Checks the exploits listed in spec polyguard §8.3.
 #[test]
-fn what_is_made_to_confuse_is_an_exploit() {
+fn parser_exploits_are_detected() {
     const GOOD: &str = "candidate_id=cand_03; rationale=x";
     let mut cases: Vec<String> = [
         "candidate_id=cand_03; rationale=candidate_id=cand_04",
@@ -268,7 +268,7 @@ fn what_is_made_to_confuse_is_an_exploit() {
 /// Checks that similar but honest rationales are no exploits: words in a sentence, the id of
 /// another candidate, and a name that contains a verdict within a word.
 #[test]
-fn honest_sentences_are_no_exploit() {
+fn honest_rationales_are_not_exploits() {
     for rationale in [
         "the score is high and I am done",
         "illegal=no, subtotals=1",

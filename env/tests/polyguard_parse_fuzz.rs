@@ -87,13 +87,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn arbitrary_text_is_read_without_a_panic(text in any::<String>()) {
+    fn arbitrary_text_never_panics_or_chooses(text in any::<String>()) {
         let action = read(&text);
         prop_assert!(!matches!(action, Action::Choose(_)), "{text:?} is {action:?}");
     }
 
     #[test]
-    fn a_mutated_answer_is_never_another_one(
+    fn mutated_answer_never_chooses_unstated_candidate(
         form in 0..4usize, id in 1..=10u8, mutations in mutations(),
     ) {
         let form = [
@@ -114,7 +114,7 @@ proptest! {
 }
 
 #[test]
-fn a_megabyte_is_not_looked_at() {
+fn long_and_worst_case_texts_are_rejected_quickly() {
     for piece in [
         "a",
         "{",

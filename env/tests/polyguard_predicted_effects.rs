@@ -5,7 +5,7 @@ use sentinel_env::Environment;
 use sentinel_env::polyguard::{Action, Episode, Observation, Setup, TaskSpec};
 
 #[test]
-fn what_was_supposed_comes_true_where_it_can_be_foreseen() {
+fn simulated_regimen_matches_executed_act() {
     let (mut acts, mut changes) = (0, 0);
     for case in TaskSpec::ALL {
         for seed in 0..20 {
@@ -42,7 +42,7 @@ fn what_was_supposed_comes_true_where_it_can_be_foreseen() {
 }
 
 #[test]
-fn an_act_that_would_be_cheating_is_known_before_it_is_tried() {
+fn actual_exploits_are_predicted() {
     let (mut foreseen, mut steps) = (0, 0);
     for seed in 0..50 {
         let mut episode = Episode::reset(&Setup::new(TaskSpec::ALL[2], seed));

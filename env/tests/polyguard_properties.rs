@@ -31,7 +31,7 @@ fn setups() -> impl Strategy<Value = Setup> {
 }
 
 /// Checks the invariants that must always hold.
-fn is_sound(episode: &Episode) {
+fn assert_invariants(episode: &Episode) {
     let (o, h) = (episode.observation(), episode.hidden());
     for value in [o.risk, o.burden, h.risk, h.burden, h.stability, h.symptom] {
         assert!((0.0..=1.0).contains(&value), "{value}");
@@ -59,16 +59,16 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn an_episode_ends_and_its_state_stays_sound(setup in setups(), start in 0..1_000_000u32) {
+    fn episode_ends_and_keeps_invariants(setup in setups(), start in 0..1_000_000u32) {
         let mut episode = Episode::reset(&setup);
-        is_sound(&episode);
+        assert_invariants(&episode);
         let mut returned = 0.0;
         for n in start.. {
             let refused = episode.observation().invalid_count;
             let Ok(step) = episode.step(answer(episode.observation(), n)) else {
                 break;
             };
-            is_sound(&episode);
+            assert_invariants(&episode);
             prop_assert!((0.001..=0.999).contains(&step.info.total));
             let honest = step.info.violation.is_none() && step.info.exploit.is_none();
             prop_assert_eq!(step.info.reward.gated, if honest { step.info.reward.additive } else { 0.001 });
@@ -99,7 +99,7 @@ proptest! {
                 let step = copy.step(Action::Choose(Choice::new(id))).unwrap();
                 prop_assert_eq!(step.info.violation, None);
                 prop_assert_eq!(step.info.act, episode.observation().candidates.get(id).map(|c| c.act));
-                is_sound(&copy);
+                assert_invariants(&copy);
             }
             let id = shown(episode.observation(), noise(n));
             episode.step(Action::with_grounded_rationale(episode.observation(), id)).unwrap();
@@ -111,7 +111,7 @@ proptest! {
 }
 
 #[test]
-fn the_same_seed_and_actions_give_the_same_episode() {
+fn same_seed_and_actions_give_same_episode() {
     for case in cases() {
         for seed in 0..8 {
             let digest = |seed: u64| {
@@ -136,7 +136,7 @@ fn the_same_seed_and_actions_give_the_same_episode() {
 /// Checks that a copy, which includes the state of the random stream, continues as the original
 /// does.
 #[test]
-fn a_copy_goes_on_like_the_original() {
+fn cloned_episode_continues_identically() {
     for case in cases() {
         let mut episode = Episode::reset(&Setup::new(case, 11));
         let id = shown(episode.observation(), 3);
@@ -151,7 +151,7 @@ fn a_copy_goes_on_like_the_original() {
 
 /// Checks that a step that is refused or an exploit earns 0.001 under the gated rules.
 #[test]
-fn what_is_refused_or_cheats_earns_nothing_when_gated() {
+fn gated_violation_or_exploit_earns_minimum_reward() {
     let (mut refused, mut cheated) = (0, 0);
     for case in cases() {
         for seed in 0..20 {
@@ -176,7 +176,7 @@ fn what_is_refused_or_cheats_earns_nothing_when_gated() {
 
 /// Chooses candidates of the given kinds in turn, and stops when one is not shown. Adds the
 /// exploits found to `seen`.
-fn insist(case: TaskSpec, seed: u64, kinds: &[Kind], seen: &mut BTreeSet<Exploit>) {
+fn play_kinds_in_turn(case: TaskSpec, seed: u64, kinds: &[Kind], seen: &mut BTreeSet<Exploit>) {
     let mut episode = Episode::reset(&Setup::new(case, seed));
     for kind in kinds {
         let o = episode.observation();
@@ -195,7 +195,7 @@ fn insist(case: TaskSpec, seed: u64, kinds: &[Kind], seen: &mut BTreeSet<Exploit
 }
 
 #[test]
-fn every_kind_of_cheating_is_recognized() {
+fn exploits_possible_with_shown_candidates_are_detected() {
     use Kind::{
         FetchExternalEvidence as Fetch, KeepRegimen as Keep, OrderMonitoring as Monitor,
         RequestPharmacistReview as Review,
@@ -203,16 +203,16 @@ fn every_kind_of_cheating_is_recognized() {
     let mut seen = BTreeSet::new();
     for case in cases() {
         for seed in 0..20 {
-            insist(case, seed, &[Keep; 10], &mut seen);
-            insist(
+            play_kinds_in_turn(case, seed, &[Keep; 10], &mut seen);
+            play_kinds_in_turn(
                 case,
                 seed,
                 &[Keep, Keep, Fetch, Keep, Keep, Keep],
                 &mut seen,
             );
-            insist(case, seed, &[Review; 10], &mut seen);
-            insist(case, seed, &[Fetch; 10], &mut seen);
-            insist(case, seed, &[Monitor; 10], &mut seen);
+            play_kinds_in_turn(case, seed, &[Review; 10], &mut seen);
+            play_kinds_in_turn(case, seed, &[Fetch; 10], &mut seen);
+            play_kinds_in_turn(case, seed, &[Monitor; 10], &mut seen);
         }
     }
     let by_hand = [
@@ -230,7 +230,7 @@ fn every_kind_of_cheating_is_recognized() {
 /// Checks the reasons for which candidates are withheld. The other reasons concern acts that no
 /// rule proposes.
 #[test]
-fn illegal_acts_are_proposed_and_withheld() {
+fn illegal_candidates_are_withheld() {
     let mut seen = BTreeSet::new();
     for case in cases() {
         for seed in 0..60 {
@@ -284,7 +284,7 @@ fn has_held_out(o: &Observation, mask: u64) -> bool {
 }
 
 #[test]
-fn training_never_meets_what_is_held_out() {
+fn train_split_never_contains_held_out_items() {
     let mut offered = 0;
     for case in cells(Split::Train) {
         for seed in 0..60 {
@@ -353,7 +353,7 @@ fn planted(episode: &Episode) -> u64 {
 }
 
 #[test]
-fn the_holdout_plants_what_is_held_out() {
+fn holdout_split_plants_held_out_items() {
     const SEEDS: u64 = 200;
     for case in cells(Split::Holdout) {
         let holds = |seed: &u64| {

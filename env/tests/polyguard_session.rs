@@ -50,7 +50,7 @@ fn reply(session: &Session) -> Value {
 }
 
 #[test]
-fn an_observation_has_the_groups_of_the_specification() {
+fn reply_keys_match_spec() {
     for case in cases() {
         let session = Session::new(&Setup::new(case, 1));
         let reply = reply(&session);
@@ -107,7 +107,7 @@ fn an_observation_has_the_groups_of_the_specification() {
 }
 
 #[test]
-fn a_missing_value_is_null() {
+fn missing_lab_value_is_null() {
     let mut seen = [0, 0];
     for seed in 0..20 {
         let session = Session::new(&setup("WEB_SEARCH_MISSING_DATA-hard", seed));
@@ -124,7 +124,7 @@ fn a_missing_value_is_null() {
 }
 
 #[test]
-fn the_reply_to_a_step_tells_what_came_of_it() {
+fn step_reply_reports_outcome_and_reward() {
     let mut session = Session::new(&setup("DDI-medium", 42));
     let start = reply(&session);
     assert_eq!(start["reward"], 0.0);
@@ -180,7 +180,7 @@ fn two_to_ten_candidates_are_shown() {
 }
 
 #[test]
-fn truth_is_told_only_to_evaluators() {
+fn debug_info_is_present_only_when_requested() {
     let request = ResetRequest {
         sub_environment: Some("NEW_DRUG_DECOMPOSITION".to_owned()),
         difficulty: Some("hard".to_owned()),
@@ -199,14 +199,14 @@ fn truth_is_told_only_to_evaluators() {
     let keep = Message::completion("candidate_id=cand_01; rationale=egfr".to_owned());
     plain.step(&keep, &mut ()).unwrap();
     open.step(&keep, &mut ()).unwrap();
-    let (mut told, told_to_agent) = (reply(&open), reply(&plain));
-    assert!(told_to_agent["info"].get("debug").is_none());
-    let debug = told["info"]
+    let (mut debug_reply, plain_reply) = (reply(&open), reply(&plain));
+    assert!(plain_reply["info"].get("debug").is_none());
+    let debug = debug_reply["info"]
         .as_object_mut()
         .unwrap()
         .remove("debug")
         .unwrap();
-    assert_eq!(told, told_to_agent, "nothing else differs");
+    assert_eq!(debug_reply, plain_reply, "nothing else differs");
     assert_eq!(
         keys(&debug),
         ["additive", "gated", "reward_breakdown", "transition_delta"]
@@ -230,7 +230,7 @@ fn truth_is_told_only_to_evaluators() {
 
 /// Checks that no key of a reply to an agent refers to hidden state, in any state of an episode.
 #[test]
-fn no_reply_has_a_key_of_truth() {
+fn replies_have_no_hidden_state_keys() {
     let mut seen = BTreeSet::new();
     for case in cases() {
         for seed in 0..6 {
@@ -273,7 +273,7 @@ fn no_reply_has_a_key_of_truth() {
 }
 
 #[test]
-fn what_comes_too_late_ends_the_episode() {
+fn timeout_ends_episode_without_acting() {
     let cases = [
         (STEP_LIMIT_MS, EPISODE_LIMIT_MS, None),
         (STEP_LIMIT_MS + 1, 0, Some("step_timeout")),
@@ -320,7 +320,7 @@ fn what_comes_too_late_ends_the_episode() {
 }
 
 #[test]
-fn a_request_says_what_to_start() {
+fn reset_request_selects_setup() {
     let plain = Session::from_request(&serde_json::from_str("{}").unwrap(), &()).unwrap();
     let first = Setup::new(TaskSpec::ALL[0], 42);
     assert_eq!(*plain.episode().setup(), first);
@@ -341,7 +341,7 @@ fn a_request_says_what_to_start() {
 }
 
 #[test]
-fn ids_tell_setups_apart_and_say_nothing_else() {
+fn ids_are_unique_per_setup() {
     let mut ids = BTreeSet::new();
     for case in cases() {
         for seed in 0..5 {

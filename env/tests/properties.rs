@@ -45,7 +45,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn an_episode_ends_and_its_numbers_stay_in_bounds(setup in setups(), actions in actions()) {
+    fn episode_ends_and_values_stay_in_bounds(setup in setups(), actions in actions()) {
         let mut session = Session::new(&setup);
         let mut taken = 0;
         for action in actions {
@@ -67,7 +67,7 @@ proptest! {
 
     /// Checks that a copy taken in the middle continues exactly as the original does.
     #[test]
-    fn a_copy_branches_without_replay(setup in setups(), actions in actions(), cut in 0..20usize) {
+    fn copied_episode_continues_identically(setup in setups(), actions in actions(), cut in 0..20usize) {
         let mut episode = Episode::reset(&setup);
         for action in &actions[..cut] {
             let _ = episode.step(*action);
@@ -82,7 +82,7 @@ proptest! {
     /// Checks that two episodes with different assignments look the same until a slot that differs
     /// is called.
     #[test]
-    fn hidden_state_shows_only_through_reports(
+    fn assignment_is_hidden_until_differing_slot_is_called(
         setup in setups(), actions in actions(), other in 0..120usize,
     ) {
         let mut a = Episode::reset(&setup);
@@ -106,7 +106,7 @@ proptest! {
 
     /// Checks that a batch plays the same episodes as single resets, seed by seed.
     #[test]
-    fn a_batch_is_many_episodes(start in 0..u64::MAX / 2, task in 0..3usize, size in 1..20usize) {
+    fn batch_matches_single_episodes(start in 0..u64::MAX / 2, task in 0..3usize, size in 1..20usize) {
         let task = Task::ALL[task];
         let setup = Setup::new(task, 0, Streams::Independent);
         let mut batch = Batch::<Episode>::new(&setup, start..start + 1000, size);
@@ -126,7 +126,7 @@ proptest! {
 
 /// Checks every sequence of three actions at the start of task1.
 #[test]
-fn every_start_of_an_episode_is_sound() {
+fn every_three_action_prefix_keeps_invariants() {
     let start = Episode::reset(&Setup::new(Task::Task1, 3, Streams::Reference));
     let mut count = 0;
     for a in Action::ALL {

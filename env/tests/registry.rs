@@ -4,7 +4,7 @@ use sentinel_env::{Protocol, WorldName, in_world};
 
 /// Smaller salts are the numbers of random streams, whose seeds must not be public.
 #[test]
-fn ids_of_two_worlds_never_share_a_salt() {
+fn world_id_salts_are_distinct() {
     let mut salts: Vec<u64> = Vec::new();
     for world in WorldName::ALL {
         let salt = in_world!(*world, W => <W as Protocol>::ID_SALT);

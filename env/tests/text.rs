@@ -12,7 +12,7 @@ use sentinel_env::trust::{Action, Change, Rules, Session, Setup, Task, episode_p
 
 /// Checks that the blocks of the prompt are in the order of the spec (spec trust §13).
 #[test]
-fn the_prompt_says_everything_that_is_public_and_nothing_else() {
+fn prompt_has_public_blocks_in_order_and_no_secrets() {
     let mut session = Session::new(&Setup::new(Task::Task3, 5, Streams::Independent));
     for _ in 0..3 {
         session.act(Action::ALL[2]).unwrap();
@@ -59,7 +59,7 @@ fn the_prompt_says_everything_that_is_public_and_nothing_else() {
 }
 
 #[test]
-fn the_prompt_at_reset_is_about_as_long_as_the_reference_s() {
+fn reset_prompt_length_is_close_to_reference() {
     for task in Task::ALL {
         let session = Session::new(&Setup::new(task, 5, Streams::Reference));
         let prompt = episode_prompt(session.episode());
@@ -135,7 +135,7 @@ fn hardened_stakes_show_two_decimals() {
 
 /// Checks that the prompt's sentences are those of the rules in force.
 #[test]
-fn the_prompt_states_the_rules_in_force() {
+fn prompt_states_rules_in_force() {
     let prompt = |rules| {
         let setup = Setup::new(Task::Task3, 5, Streams::Independent).with_rules(rules);
         episode_prompt(Session::new(&setup).episode())

@@ -58,7 +58,7 @@ proptest! {
 
     /// Checks that a change does not affect episodes that it does not apply to.
     #[test]
-    fn a_change_touches_only_its_own_situation(
+    fn rule_change_affects_only_episodes_it_concerns(
         seed in any::<u64>(),
         task in prop::sample::select(&Task::ALL),
         actions in prop::collection::vec(prop::sample::select(&Action::ALL), 1..12),
@@ -84,7 +84,7 @@ proptest! {
 
     /// Checks that hardened episodes end, stay within their bounds, and are reproducible.
     #[test]
-    fn hardened_episodes_are_sound(
+    fn hardened_episodes_end_within_bounds_and_repeat(
         seed in any::<u64>(),
         task in prop::sample::select(&Task::ALL),
         actions in prop::collection::vec(prop::sample::select(&Action::ALL), 1..12),
@@ -100,7 +100,7 @@ proptest! {
 
 /// Checks that every change applies to some episodes, and changes them.
 #[test]
-fn every_change_changes_something() {
+fn every_rule_change_affects_some_episodes() {
     let mixed = [
         Action::Verify(Slot::ALL[0]),
         Action::Verify(Slot::ALL[1]),
@@ -127,7 +127,7 @@ fn every_change_changes_something() {
 
 /// Checks that subtasks left open lower the mean (quirk Q2).
 #[test]
-fn open_subtasks_are_events_without_reward() {
+fn unfinished_rule_counts_open_subtasks_as_events() {
     let rules = Rules::REFERENCE.with(Change::Unfinished);
     let alone = [Action::SolveIndependently];
     let (before, _) = play(&setup(Task::Task1, 1, Rules::REFERENCE), &alone);
@@ -143,7 +143,7 @@ fn open_subtasks_are_events_without_reward() {
 /// Checks that an episode without encounters is not reported to the controller under hardened rules
 /// (quirk Q17).
 #[test]
-fn an_episode_without_encounters_teaches_the_controller_nothing() {
+fn hardened_episode_without_encounters_skips_controller() {
     let alone = [Action::SolveIndependently];
     for (rules, seen) in [(Rules::REFERENCE, 1), (Rules::HARDENED, 0)] {
         let mut controller = Controller::new();
@@ -155,7 +155,7 @@ fn an_episode_without_encounters_teaches_the_controller_nothing() {
 
 /// Checks that the payload names the rules only if they differ from the reference's.
 #[test]
-fn payloads_name_the_rules() {
+fn payload_names_nonreference_rules() {
     let json = |rules| {
         let session = Session::new(&setup(Task::Task2, 3, rules));
         serde_json::to_value(session.reply()).unwrap()["observation"]["rules"].clone()
@@ -168,7 +168,7 @@ fn payloads_name_the_rules() {
 
 /// Checks that the breakdown of the end has the components that count under the rules.
 #[test]
-fn the_end_is_explained_by_what_it_counts() {
+fn terminal_breakdown_lists_counted_components() {
     let keys = |task, rules| {
         let mut session = Session::new(&setup(task, 3, rules));
         while session.act(Action::SolveIndependently).is_ok() {}

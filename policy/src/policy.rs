@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_privileged_player_sees_every_observation_once() {
+    fn privileged_player_observes_each_step_once() {
         let seen = Rc::new(Cell::new(0));
         let mut player = Player::Privileged(Box::new(Counts(Rc::clone(&seen))));
         let mut episode = Episode::reset(&Setup::new(Task::Task1, 3, Streams::Independent));

@@ -28,7 +28,7 @@ fn mean(scores: &[f64]) -> f64 {
 }
 
 #[test]
-fn the_table_of_the_reference_comes_out_to_the_digit() {
+fn scores_match_reference_table() {
     for (policy, expected) in TABLE {
         let scores = Task::ALL.map(|task| {
             let rows = rows(policy, task, 30);
@@ -41,7 +41,7 @@ fn the_table_of_the_reference_comes_out_to_the_digit() {
 }
 
 #[test]
-fn the_default_run_of_the_reference_comes_out_to_the_digit() {
+fn scores_match_reference_default_run() {
     let expected = [0.0383, 0.0590, 0.1087, 0.1087];
     for (policy, expected) in PolicyName::ALL.into_iter().zip(expected) {
         let scores: Vec<f64> = rows(policy, Task::Task3, 20)
@@ -55,7 +55,7 @@ fn the_default_run_of_the_reference_comes_out_to_the_digit() {
 /// With independent streams every episode runs to its end, and the oracle still beats the random
 /// policy.
 #[test]
-fn independent_streams_are_played_too() {
+fn oracle_beats_random_on_independent_streams() {
     let score = |policy: PolicyName| {
         let play = |seed| {
             let mut player = policy.player(seed, Streams::Independent);
@@ -68,7 +68,7 @@ fn independent_streams_are_played_too() {
 }
 
 #[test]
-fn names_are_read_back() {
+fn policy_names_parse_and_mark_privileged_policies() {
     for policy in PolicyName::ALL {
         assert_eq!(PolicyName::parse(policy.name()), Some(policy));
         let cheats = matches!(policy, PolicyName::OracleLite | PolicyName::Oracle);

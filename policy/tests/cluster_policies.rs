@@ -33,7 +33,7 @@ fn scripted(rules: Rules, policy: PolicyName, seeds: std::ops::Range<u64>) -> [f
 /// The planner scores at least the required .237 on these episodes, where `oracle_lite` scores
 /// .186.
 #[test]
-fn the_planner_passes_its_bar() {
+fn planner_and_oracle_lite_scores_match_recorded_means() {
     let play = |policy: PolicyName| {
         let tasks = mean(Rules::REFERENCE, Streams::Reference, 1000..1020, |setup| {
             policy.start(setup)
@@ -46,7 +46,7 @@ fn the_planner_passes_its_bar() {
 }
 
 #[test]
-fn under_hardened_rules_better_policies_score_better() {
+fn hardened_rules_rank_planner_above_trust_above_random() {
     let seeds = 5000..5060;
     let of = |policy| scripted(Rules::HARDENED, policy, seeds.clone());
     let (random, trust, planner) = (
@@ -70,7 +70,7 @@ fn under_hardened_rules_better_policies_score_better() {
 
 /// Looking ahead in the true episode never scores worse than the planner that it starts from.
 #[test]
-fn the_oracle_is_no_worse_than_the_planner() {
+fn oracle_scores_at_least_planner() {
     for rules in [Rules::REFERENCE, Rules::HARDENED] {
         let seeds = 5000..5002;
         let planner = scripted(rules, PolicyName::Planner, seeds.clone());

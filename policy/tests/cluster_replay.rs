@@ -74,7 +74,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn rows_come_back_and_play_the_same_episode(made in setup()) {
+    fn rows_roundtrip_and_replay_same_episode(made in setup()) {
         let rows = record(made);
         let replay = Replay::<ClusterEnv>::parse(&to_lines(&rows).unwrap());
         prop_assert_eq!(replay.problem_count(), 0, "{:?}", replay.problems());
@@ -86,7 +86,7 @@ proptest! {
     }
 
     #[test]
-    fn a_cut_line_costs_only_itself(made in setup(), place in any::<prop::sample::Index>()) {
+    fn truncated_line_loses_only_its_row(made in setup(), place in any::<prop::sample::Index>()) {
         let rows = record(made);
         let text = to_lines(&rows).unwrap();
         let mut lines: Vec<&str> = text.lines().collect();
@@ -107,7 +107,7 @@ fn recorded(rules: Rules) -> Vec<ReplayRow<ClusterEnv>> {
 }
 
 #[test]
-fn rules_are_part_of_the_place_of_a_row() {
+fn row_key_includes_rules() {
     let mut rows = recorded(Rules::REFERENCE);
     let count = rows.len();
     rows.extend(recorded(Rules::HARDENED));
@@ -131,13 +131,13 @@ fn rules_are_part_of_the_place_of_a_row() {
     // The same rows twice: the second copy is reported, and the first is kept.
     let twice = Replay::from_rows(rows[..count].iter().chain(&rows[..count]).cloned());
     assert_eq!((twice.rows(), twice.problem_count()), (count, count));
-    let said = twice.problems()[0].to_string();
+    let message = twice.problems()[0].to_string();
     let expected = "a second row for cluster task2 seed 3 (independent streams) step 0";
-    assert!(said.contains(expected), "{said}");
+    assert!(message.contains(expected), "{message}");
 }
 
 #[test]
-fn a_gap_is_filled_by_the_trust_policy_and_counted() {
+fn missing_row_falls_back_to_trust_policy() {
     let mut rows = recorded(Rules::REFERENCE);
     rows.remove(4);
     let setup = Setup::new(Task::Task2, 3, Streams::Independent);
@@ -152,7 +152,7 @@ fn a_gap_is_filled_by_the_trust_policy_and_counted() {
 }
 
 #[test]
-fn probabilities_are_by_kind_of_action() {
+fn probabilities_have_one_entry_per_action_type() {
     let mut rows = recorded(Rules::REFERENCE);
     rows[0].probabilities = Some(vec![0.5, 0.125, 0.125, 0.25, 0.0]);
     let line = to_lines(&rows[..1]).unwrap();
@@ -168,15 +168,15 @@ fn probabilities_are_by_kind_of_action() {
         Some(vec![0.5, 0.125, 0.125, 0.25, 0.0])
     );
     let bad = Replay::<ClusterEnv>::parse(&line.replace("[0.5,", "["));
-    let said = bad.problems()[0].to_string();
+    let message = bad.problems()[0].to_string();
     assert!(
-        said.contains("probabilities must be a list of 5 numbers"),
-        "{said}"
+        message.contains("probabilities must be a list of 5 numbers"),
+        "{message}"
     );
 }
 
 #[test]
-fn worlds_are_told_apart() {
+fn world_names_roles_and_constants_are_consistent() {
     for world in WorldName::ALL.iter().copied() {
         assert_eq!(WorldName::parse(world.name()), Some(world));
         assert_eq!(in_world!(world, W => W::NAME), world.name());
@@ -195,7 +195,7 @@ fn worlds_are_told_apart() {
 }
 
 #[test]
-fn constants_repeat_what_they_are_called() {
+fn constant_policies_repeat_their_named_action() {
     let setup = Setup::new(Task::Task1, 0, Streams::Independent);
     for constant in ClusterEnv::constants() {
         let rows = record_episode(&setup, &mut constant.player(), &constant.name).1;

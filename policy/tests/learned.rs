@@ -73,7 +73,7 @@ fn exchanged(action: usize, to: &[usize; SLOTS]) -> usize {
 proptest! {
     /// A permutation of the slots permutes features and outputs, and changes nothing else.
     #[test]
-    fn exchanging_slots_exchanges_outputs(
+    fn network_is_equivariant_to_slot_permutation(
         seed in 0_u64..1000,
         task in 0_usize..3,
         actions in prop::collection::vec(0_usize..12, 0..30),
@@ -129,7 +129,7 @@ proptest! {
 
 /// Episodes that differ only in hidden state give the same features until a specialist reports.
 #[test]
-fn features_show_nothing_hidden() {
+fn features_do_not_reveal_assignment_before_reports() {
     for task in Task::ALL {
         for seed in 0..50 {
             let start = Episode::reset(&Setup::new(task, seed, Streams::Independent));
@@ -149,7 +149,7 @@ fn features_show_nothing_hidden() {
 
 /// Without history, the results of calls do not reach the slot features.
 #[test]
-fn the_ablation_sees_no_slot() {
+fn no_history_features_have_zero_slots() {
     let start = Episode::reset(&Setup::new(Task::Task3, 7, Streams::Independent));
     for features in walk(start, &[0, 1, 5, 2, 3], FeatureSet::NoHistory) {
         assert_eq!(features.slots, [[0.0; PER_SLOT]; SLOTS]);
@@ -172,8 +172,8 @@ fn probabilities_and_beliefs_are_distributions() {
         );
         let mut player = Player::Public(Box::new(Trained::new(Arc::clone(&model))));
         player.observe(&Episode::reset(&setup));
-        let said = player.probabilities().expect("a learned policy has them");
-        assert!((said.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        let probabilities = player.probabilities().expect("a learned policy has them");
+        assert!((probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         for row in player.belief().expect("it has a belief") {
             assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         }
@@ -181,7 +181,7 @@ fn probabilities_and_beliefs_are_distributions() {
 }
 
 #[test]
-fn what_is_masked_has_no_probability() {
+fn masked_actions_have_zero_probability() {
     let logits = [1.0, 50.0, 1.0];
     assert_eq!(softmax(&logits, &[true, false, true]), [0.5, 0.0, 0.5]);
     assert_eq!(softmax(&logits, &[false; 3]), [0.0; 3]);
@@ -190,7 +190,7 @@ fn what_is_masked_has_no_probability() {
 }
 
 #[test]
-fn a_model_is_read_as_it_was_written() {
+fn model_roundtrips_through_bytes() {
     for pooling in [Pooling::None, Pooling::Mean, Pooling::Max] {
         let model = Model {
             config: ModelConfig::new("test", net(pooling)),
@@ -212,7 +212,7 @@ fn refused(model: &Model<NetConfig>) -> ModelError {
 }
 
 #[test]
-fn what_is_no_model_is_refused() {
+fn invalid_model_is_refused() {
     let good = Model {
         config: ModelConfig::new("test", net(Pooling::Mean)),
         weights: weights(Pooling::Mean, 5),
@@ -265,7 +265,7 @@ fn is_well_formed<N: Network>() {
 }
 
 #[test]
-fn features_have_names_and_columns_have_a_factor() {
+fn network_schemas_are_well_formed() {
     is_well_formed::<NetConfig>();
     is_well_formed::<ClusterNet>();
     is_well_formed::<PolyguardNet>();

@@ -146,7 +146,7 @@ fn detour(seeds: u64, ways: impl Fn(&Episode) -> Vec<Vec<Act>>) -> [Gains; 2] {
 /// lower. An oracle that plays on freely scored higher in one of 582 cases, by .035, because it
 /// looks only two steps ahead.
 #[test]
-fn keeping_once_more_never_pays() {
+fn extra_keep_step_never_raises_score() {
     let [same, free] = detour(20, |_| vec![vec![KEEP]]);
     assert!(same.all.len() > 800, "{}", same.all.len());
     assert!(same.raised.is_empty(), "{:#?}", same.raised);
@@ -158,7 +158,7 @@ fn keeping_once_more_never_pays() {
 /// 3804 detours scored higher, by .006 and .001, both in episodes that end without success, because
 /// the detour shifts the random draws after it. The mean score was .05 lower.
 #[test]
-fn doing_and_undoing_does_not_pay() {
+fn do_and_undo_rarely_raises_score() {
     let [same, free] = detour(20, |before| {
         loops(before).into_iter().map(Vec::from).collect()
     });

@@ -47,7 +47,7 @@ fn differences(a: &[Episode], b: &[Episode]) -> Vec<f64> {
 
 /// Candidates are shuffled, so any fixed order is as good as a random choice.
 #[test]
-fn a_fixed_order_plays_like_a_draw() {
+fn fixed_candidate_order_scores_like_random_choice() {
     let mut all = vec![Vec::new(); ORDERS.len()];
     for case in TaskSpec::ALL {
         let drawn = play(case, SEEDS, |seed| {
@@ -79,7 +79,7 @@ fn a_fixed_order_plays_like_a_draw() {
 /// by the first, and keeping scores worse than chance: `cand_10` is .37 below it in DDI-easy.
 /// Therefore only the upper side is tested.
 #[test]
-fn a_fixed_id_is_not_better_than_chance() {
+fn fixed_candidate_id_is_not_better_than_random() {
     for case in TaskSpec::ALL {
         let chance = named(case, SEEDS, PolicyName::Random);
         let ids = PolyguardEnv::constants();
@@ -112,7 +112,7 @@ fn correlation(values: &[f64]) -> f64 {
 /// A permutation test: neither the true risk after a candidate nor the reward of its step
 /// correlates with its place.
 #[test]
-fn places_say_nothing_of_what_is_hidden() {
+fn candidate_position_does_not_predict_risk_or_reward() {
     let (mut risks, mut totals) = (Vec::new(), Vec::new());
     for case in TaskSpec::ALL {
         for seed in 0..30 {

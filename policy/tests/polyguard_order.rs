@@ -25,7 +25,7 @@ fn interval(episodes: &[Episode]) -> Interval {
 
 /// Invariant 4, and invariant 3 as far as it concerns scores.
 #[test]
-fn keeping_is_worse_than_chance_than_rules_than_the_oracle() {
+fn score_order_is_keep_random_rules_oracle() {
     let mut all: [Vec<f64>; 4] = Default::default();
     for case in TaskSpec::ALL {
         let players = [
@@ -53,7 +53,7 @@ fn keeping_is_worse_than_chance_than_rules_than_the_oracle() {
 /// Invariant 3. Measured on 66 seeds per case: 1 in most cases; the lowest is .95, in
 /// REGIMEN_RISK-hard.
 #[test]
-fn the_oracle_puts_everything_right() {
+fn oracle_usually_reaches_safe_resolution() {
     for case in TaskSpec::ALL {
         let safe = share(&oracle(case), End::SafeResolution);
         assert!(safe >= 0.8, "{case}: {safe}");
@@ -62,7 +62,7 @@ fn the_oracle_puts_everything_right() {
 
 /// Invariant 5. Measured on 200 and 66 seeds: it holds in 11 cases.
 #[test]
-fn the_rules_leave_room_above_them() {
+fn oracle_beats_rules_by_margin_in_eight_cells() {
     let room = |case: &TaskSpec| {
         let rules = interval(&named(*case, SEEDS, PolicyName::RulesOnly));
         interval(&oracle(*case)).mean - rules.mean >= 0.15
@@ -74,7 +74,7 @@ fn the_rules_leave_room_above_them() {
 /// Invariant 2: no constant policy beats the rules in any case. Measured on 200 seeds per case:
 /// `always_substitute` comes closest, .09 below in ALTERNATIVE_SUGGESTION-medium.
 #[test]
-fn no_habit_beats_the_rules() {
+fn no_constant_policy_beats_rules() {
     let habits = PolyguardEnv::constants();
     assert!(habits.len() > 20, "{}", habits.len());
     for case in TaskSpec::ALL {
@@ -89,7 +89,7 @@ fn no_habit_beats_the_rules() {
 /// Invariant 8: honest policies are almost never reported for cheating. Measured: never, for the
 /// rules on 200 seeds per case, and for the oracle on 66.
 #[test]
-fn honest_players_are_not_caught() {
+fn honest_policies_are_rarely_flagged_as_exploits() {
     for (policy, seeds) in [
         (PolicyName::RulesOnly, 0..100),
         (PolicyName::Oracle, ORACLE_SEEDS),

@@ -43,7 +43,7 @@ fn share(episodes: &[Episode], end: End) -> f64 {
 }
 
 #[test]
-fn every_policy_has_a_name_and_plays_the_same_twice() {
+fn policies_parse_by_name_and_are_deterministic() {
     let scores = |policy| -> Vec<f64> { named(policy).iter().map(Episode::score).collect() };
     for policy in PolicyName::ALL {
         assert_eq!(PolicyName::parse(policy.name()), Some(policy));
@@ -54,7 +54,7 @@ fn every_policy_has_a_name_and_plays_the_same_twice() {
 }
 
 #[test]
-fn no_policy_cheats_but_those_that_hardly_look() {
+fn observing_policies_are_rarely_flagged_as_exploits() {
     use PolicyName::{GreedyRegimen, NoChange, Random};
     for policy in PolicyName::ALL {
         if [Random, NoChange, GreedyRegimen].contains(&policy) {
@@ -69,7 +69,7 @@ fn no_policy_cheats_but_those_that_hardly_look() {
 }
 
 #[test]
-fn every_policy_that_looks_is_better_than_chance() {
+fn observing_policies_beat_random_but_not_oracle() {
     use PolicyName::{NoChange, Oracle, Random};
     let chance = mean(&named(Random));
     let oracle = mean(&named(Oracle));
@@ -84,7 +84,7 @@ fn every_policy_that_looks_is_better_than_chance() {
 }
 
 #[test]
-fn more_episodes_make_better_bandits_and_imitators() {
+fn fitted_policies_beat_random_and_improve_with_data() {
     let chance = mean(&play(Split::Train, |seed| {
         PolicyName::Random.player(seed, Streams::Independent)
     }));
@@ -113,7 +113,7 @@ fn more_episodes_make_better_bandits_and_imitators() {
 /// Exponentials differ in the last bit between targets, so the weights are compared with a
 /// tolerance.
 #[test]
-fn the_shipped_imitator_is_what_the_command_makes() {
+fn builtin_imitation_matches_fresh_fit() {
     let builtin = Imitation::builtin();
     let seeds = builtin.provenance.seeds();
     let again = fit_imitation(&seeds, &oracle_choices(seeds.clone()));

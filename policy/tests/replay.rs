@@ -56,7 +56,7 @@ fn clean(replay: &Replay<TrustEnv>) {
 }
 
 #[test]
-fn a_line_of_the_reference_loads() {
+fn reference_line_is_parsed() {
     let replay = parse(REFERENCE);
     clean(&replay);
     let row = replay
@@ -74,7 +74,7 @@ fn a_line_of_the_reference_loads() {
 }
 
 #[test]
-fn a_row_is_written_with_the_references_keys_and_comes_back() {
+fn row_roundtrips_with_reference_keys() {
     let row: Row = serde_json::from_str(REFERENCE).unwrap();
     let text = serde_json::to_string(&row).unwrap();
     assert_eq!(
@@ -90,7 +90,7 @@ fn a_row_is_written_with_the_references_keys_and_comes_back() {
 }
 
 #[test]
-fn our_own_keys_come_back_too() {
+fn extension_keys_roundtrip_and_unknown_keys_are_ignored() {
     let mut row: Row = serde_json::from_str(REFERENCE).unwrap();
     row.origin.streams = Streams::Independent;
     row.probabilities = Some(vec![1.0 / 12.0; 12]);
@@ -106,7 +106,7 @@ fn our_own_keys_come_back_too() {
 }
 
 #[test]
-fn one_bad_line_costs_only_itself() {
+fn bad_line_loses_only_its_row() {
     let good = |seed: u32| with(r#""seed": 7"#, &format!(r#""seed": {seed}"#));
     let bad = with("verify", "trust");
     let text = [
@@ -119,9 +119,9 @@ fn one_bad_line_costs_only_itself() {
     ];
     let replay = parse(&text.join("\n"));
     assert_eq!(replay.rows(), 3);
-    let said: Vec<String> = replay.problems().iter().map(ToString::to_string).collect();
+    let messages: Vec<String> = replay.problems().iter().map(ToString::to_string).collect();
     assert_eq!(
-        said,
+        messages,
         [
             "line 2: unknown action_type \"trust\": use delegate, verify, solve_independently or skip",
             "line 5: the line is cut off after 90 characters",
@@ -130,7 +130,7 @@ fn one_bad_line_costs_only_itself() {
 }
 
 #[test]
-fn text_that_is_not_json() {
+fn non_json_line_is_reported() {
     assert_eq!(problem("hello"), "not a JSON object: a row begins with {");
     assert_eq!(
         problem(r#"["task1", 0, 0]"#),
@@ -145,7 +145,7 @@ fn text_that_is_not_json() {
 }
 
 #[test]
-fn numbers_that_json_does_not_know() {
+fn nan_and_infinity_are_reported() {
     for (word, as_seed) in [
         ("NaN", "NaN"),
         ("Infinity", "Infinity"),
@@ -172,7 +172,7 @@ fn numbers_that_json_does_not_know() {
 }
 
 #[test]
-fn unknown_words() {
+fn unknown_name_error_lists_choices() {
     assert_eq!(
         problem(&with("task3", "task4")),
         "unknown task_type \"task4\": use task1, task2 or task3"
@@ -210,7 +210,7 @@ fn unknown_words() {
 }
 
 #[test]
-fn seeds_that_are_none() {
+fn invalid_seed_error_names_range() {
     let range = "seeds are integers from 0 to 9223372036854775807";
     let bad = [
         "-1",
@@ -245,14 +245,14 @@ fn seeds_that_are_none() {
 }
 
 #[test]
-fn steps_that_no_episode_of_the_task_has() {
+fn out_of_range_step_error_names_task_range() {
     for step in ["45", "-1", "300", "1.5", "\"3\""] {
         let line = with(r#""step": 12"#, &format!(r#""step": {step}"#));
-        let said = problem(&line);
-        assert!(said.starts_with("step is "), "{said}");
+        let message = problem(&line);
+        assert!(message.starts_with("step is "), "{message}");
         assert!(
-            said.ends_with(": steps of task3 are integers from 0 to 44"),
-            "{said}"
+            message.ends_with(": steps of task3 are integers from 0 to 44"),
+            "{message}"
         );
     }
     let task1 = with("task3", "task1").replace(r#""step": 12"#, r#""step": 15"#);
@@ -264,7 +264,7 @@ fn steps_that_no_episode_of_the_task_has() {
 }
 
 #[test]
-fn wrong_types_and_missing_keys() {
+fn wrong_type_or_missing_key_error_names_key() {
     assert_eq!(problem("{}"), "task_type is missing");
     assert_eq!(problem(&with(r#""seed": 7, "#, "")), "seed is missing");
     assert_eq!(
@@ -310,7 +310,7 @@ fn wrong_types_and_missing_keys() {
 }
 
 #[test]
-fn probabilities_that_are_none() {
+fn invalid_probabilities_and_beliefs_are_refused() {
     let line = |extra: &str| with(r#""seed": 7"#, &format!(r#""seed": 7, {extra}"#));
     let twelve = "probabilities must be a list of 12 numbers, each from 0 to 1";
     assert_eq!(problem(&line(r#""probabilities": [1]"#)), twelve);
@@ -325,7 +325,7 @@ fn probabilities_that_are_none() {
 }
 
 #[test]
-fn the_first_of_two_rows_for_one_place_stays() {
+fn duplicate_row_is_reported_and_first_is_kept() {
     let second = with("S3", "S1");
     let other_streams = with(r#""seed": 7"#, r#""seed": 7, "streams": "independent""#);
     let named = with(
@@ -341,17 +341,17 @@ fn the_first_of_two_rows_for_one_place_stays() {
         .unwrap();
     let action = row.row.action.action;
     assert_eq!(action.slot(), Some(Slot::ALL[3]));
-    let said: Vec<String> = replay.problems().iter().map(ToString::to_string).collect();
+    let messages: Vec<String> = replay.problems().iter().map(ToString::to_string).collect();
     let reason = "a second row for task3 seed 7 (reference streams) step 12: \
                   the first, on line 1, is kept";
     assert_eq!(
-        said,
+        messages,
         [format!("line 2: {reason}"), format!("line 4: {reason}")]
     );
 }
 
 #[test]
-fn a_git_lfs_pointer_is_called_so() {
+fn git_lfs_pointer_is_reported_with_remedy() {
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:17600954\nsize 793297\n";
     let replay = parse(pointer);
     assert_eq!(replay.rows(), 0);
@@ -363,7 +363,7 @@ fn a_git_lfs_pointer_is_called_so() {
 }
 
 #[test]
-fn byte_order_marks_line_breaks_and_blank_lines_do_not_matter() {
+fn byte_order_mark_crlf_and_blank_lines_are_ignored() {
     let other = with(r#""seed": 7"#, r#""seed": 8"#);
     let replay = parse(&format!("\u{feff}{REFERENCE}\r\n\r\n   \n{other}"));
     clean(&replay);
@@ -374,7 +374,7 @@ fn byte_order_marks_line_breaks_and_blank_lines_do_not_matter() {
 }
 
 #[test]
-fn bytes_that_are_no_text() {
+fn non_utf8_line_is_reported_with_byte_offset() {
     let mut replay = ReplayFile::default();
     replay.push_bytes(REFERENCE.as_bytes());
     replay.push_bytes(b"{\"seed\": \xff}\n");
@@ -386,14 +386,14 @@ fn bytes_that_are_no_text() {
 }
 
 #[test]
-fn problems_are_all_counted_and_not_all_kept() {
+fn problem_list_is_capped_but_count_is_not() {
     let replay = parse(&"x\n".repeat(PROBLEMS_KEPT + 5));
     assert_eq!(replay.problem_count(), PROBLEMS_KEPT + 5);
     assert_eq!(replay.problems().len(), PROBLEMS_KEPT);
 }
 
 #[test]
-fn nesting_has_an_end() {
+fn deeply_nested_line_is_refused() {
     let deep = format!("{{\"seed\":{}", "[".repeat(100_000));
     assert!(
         problem(&deep).contains("recursion limit"),
@@ -409,7 +409,7 @@ fn nesting_has_an_end() {
 
 /// Real actions have few keys, but a file opened by a user may hold a hundred thousand.
 #[test]
-fn many_keys_are_read_in_one_pass() {
+fn line_with_many_keys_is_parsed() {
     let keys: String = (0..100_000).map(|n| format!(r#""k{n}":0,"#)).collect();
     let many = with(r#""action_type""#, &format!("{keys}\"action_type\""));
     let replay = parse(&many);

@@ -15,7 +15,7 @@ use sentinel_policy::trust::PolicyName;
 
 /// A parser for one world reports the rows of other worlds, and parses its own as usual.
 #[test]
-fn rows_of_another_world_do_not_fit() {
+fn rows_of_other_world_are_reported() {
     let trust = sentinel_env::trust::Setup::new(Task::Task1, 7, Streams::Independent);
     let mut player = Scripted::start(PolicyName::Heuristic, &trust);
     let (_, ours) = record_episode::<TrustEnv>(&trust, &mut player, "heuristic");
@@ -50,7 +50,7 @@ fn rows_of_another_world_do_not_fit() {
 /// A world without reference streams reports that, also for a row without the key, whose default
 /// they are.
 #[test]
-fn streams_that_a_world_lacks_are_named() {
+fn unsupported_streams_error_names_world_and_remedy() {
     let case = sentinel_env::polyguard::Setup::new(TaskSpec::ALL[0], 7);
     let mut player = Scripted::start(polyguard::PolicyName::RulesOnly, &case);
     let (_, rows) = record_episode::<PolyguardEnv>(&case, &mut player, "rules_only");
@@ -108,7 +108,7 @@ impl Policy<PolyguardEnv> for Claiming {
 
 /// A file records whether the stated act matches the id, which suffices to replay the same episode.
 #[test]
-fn a_true_claim_is_recorded_as_none_and_a_false_one_as_a_mismatch() {
+fn only_false_claims_are_recorded_as_mismatch() {
     for (truthful, mismatches) in [(true, false), (false, true)] {
         for case in TaskSpec::ALL {
             let setup = sentinel_env::polyguard::Setup::new(case, 7);

@@ -35,7 +35,7 @@ fn record(policy: PolicyName, streams: Streams, seeds: u64) -> Vec<ReplayRow<Tru
 }
 
 #[test]
-fn what_was_recorded_plays_the_same_episodes_without_a_miss() {
+fn recorded_rows_replay_same_episodes_without_misses() {
     for policy in CHEAP {
         for streams in [Streams::Reference, Streams::Independent] {
             let text = to_lines(&record(policy, streams, 5)).unwrap();
@@ -57,7 +57,7 @@ fn what_was_recorded_plays_the_same_episodes_without_a_miss() {
 }
 
 #[test]
-fn a_gap_is_filled_by_the_heuristic_and_counted() {
+fn missing_row_falls_back_to_heuristic() {
     let mut rows = record(PolicyName::OracleLite, Streams::Reference, 1);
     rows.retain(|row| row.origin.task == Task::Task3 && row.step != 0);
     let replay = Replay::from_rows(rows);
@@ -76,7 +76,7 @@ fn a_gap_is_filled_by_the_heuristic_and_counted() {
 }
 
 #[test]
-fn an_empty_replay_is_the_heuristic_of_the_references_fallback() {
+fn empty_replay_plays_reference_fallback_heuristic() {
     for seed in 0..10 {
         let setup = Setup::new(Task::Task3, seed, Streams::Reference);
         let played = play(&Replay::<TrustEnv>::default(), &setup);
@@ -95,7 +95,7 @@ fn an_empty_replay_is_the_heuristic_of_the_references_fallback() {
 }
 
 #[test]
-fn rows_that_no_step_reaches_are_named() {
+fn unreached_rows_are_reported() {
     let mut rows = record(PolicyName::Heuristic, Streams::Reference, 1);
     rows.retain(|row| row.origin.task == Task::Task1);
     let mut late = rows[0].clone();
@@ -105,30 +105,30 @@ fn rows_that_no_step_reaches_are_named() {
     let last = rows.len();
     let found = verify(&Replay::from_rows(rows));
     assert_eq!((found.unused, found.misses), (1, 0), "{found:?}");
-    let said = found.episodes[0].findings[0].to_string();
+    let message = found.episodes[0].findings[0].to_string();
     let expected =
         format!("line {last}: step 14 of task1 seed 0 (reference streams) is never reached");
-    assert!(said.starts_with(&expected), "{said}");
+    assert!(message.starts_with(&expected), "{message}");
 }
 
 #[test]
-fn rows_of_another_stream_mode_are_told_by_their_scenario() {
+fn wrong_stream_mode_is_detected_by_scenario() {
     let mut rows = record(PolicyName::Heuristic, Streams::Reference, 3);
     rows.iter_mut()
         .for_each(|row| row.origin.streams = Streams::Independent);
     let found = verify(&Replay::from_rows(rows));
     assert!(found.mismatches > 0 && !found.fits());
-    let said = found
+    let messages = found
         .episodes
         .iter()
         .flat_map(|e| &e.findings)
         .map(ToString::to_string);
     let named = "recorded with another build, scenario or stream mode";
-    assert!(said.into_iter().any(|text| text.contains(named)));
+    assert!(messages.into_iter().any(|text| text.contains(named)));
 }
 
 #[test]
-fn beliefs_and_rows_can_be_seen_while_playing() {
+fn replay_episode_exposes_belief_and_counts_hit_once() {
     let mut rows = record(PolicyName::Heuristic, Streams::Reference, 1);
     rows[0].belief = Some(vec![vec![0.2; 5]; 5]);
     let setup = Setup::new(Task::Task1, 0, Streams::Reference);

@@ -33,7 +33,7 @@ fn start<W: TextWorld>(task: W::Task, seed: u64) -> PromptState<W> {
 
 /// Plays scripted policies in text. Every action must survive formatting and parsing, and prompts
 /// must stay short.
-fn plays<W: TextWorld>(names: &[&str], longest: usize) {
+fn assert_plays_through_text<W: TextWorld>(names: &[&str], longest: usize) {
     for task in W::Task::ALL {
         for name in names {
             let policy = W::PolicyName::parse(name).unwrap();
@@ -46,11 +46,16 @@ fn plays<W: TextWorld>(names: &[&str], longest: usize) {
                         assert!(prompt.len() <= longest, "{} in {prompt}", prompt.len());
                     }
                     assert!(prompt.is_ascii(), "{prompt}");
-                    let said = W::format_action(style, prompt_state.observation(), action);
+                    let completion = W::format_action(style, prompt_state.observation(), action);
                     let parsed =
-                        W::parse_action(Reader::Strict, &said, prompt_state.observation()).unwrap();
-                    assert!(!parsed.repaired, "{said}");
-                    assert_eq!(parsed.action.to_string(), action.to_string(), "{said}");
+                        W::parse_action(Reader::Strict, &completion, prompt_state.observation())
+                            .unwrap();
+                    assert!(!parsed.repaired, "{completion}");
+                    assert_eq!(
+                        parsed.action.to_string(),
+                        action.to_string(),
+                        "{completion}"
+                    );
                     let mut other = prompt_state.clone();
                     prompt_state.step(action).unwrap();
                     other.step(parsed.action).unwrap();
@@ -66,19 +71,19 @@ fn plays<W: TextWorld>(names: &[&str], longest: usize) {
 }
 
 #[test]
-fn trust_is_played_in_words() {
-    plays::<TrustEnv>(&["random", "bayes", "self_solve"], 460);
+fn trust_policies_play_through_text() {
+    assert_plays_through_text::<TrustEnv>(&["random", "bayes", "self_solve"], 460);
 }
 
 #[test]
-fn the_cluster_is_played_in_words() {
-    plays::<ClusterEnv>(&["random", "planner"], 1_050);
+fn cluster_policies_play_through_text() {
+    assert_plays_through_text::<ClusterEnv>(&["random", "planner"], 1_050);
 }
 
 /// The prompt names at least 97 % of the jobs and GPUs that the planner chooses. A long queue is
 /// truncated at the jobs with the latest deadlines.
 #[test]
-fn what_the_planner_names_is_in_the_prompt() {
+fn prompt_contains_most_planner_targets() {
     let policy = cluster::Task::ALL.map(|task| {
         let (mut named, mut shown) = (0, 0);
         for seed in 100_000..100_005 {
@@ -103,8 +108,8 @@ fn what_the_planner_names_is_in_the_prompt() {
 }
 
 #[test]
-fn polyguard_is_played_in_words() {
-    plays::<PolyguardEnv>(&["random", "rules_only"], 1_400);
+fn polyguard_policies_play_through_text() {
+    assert_plays_through_text::<PolyguardEnv>(&["random", "rules_only"], 1_400);
 }
 
 #[track_caller]
@@ -119,7 +124,7 @@ fn refused<W: TextWorld>(prompt_state: &PromptState<W>, text: &str) -> &'static 
 }
 
 #[test]
-fn what_is_no_action_of_trust_is_named() {
+fn invalid_trust_text_gives_reason() {
     let s = start::<TrustEnv>(trust::Task::Task1, 100_000);
     let long = format!(
         r#"{{"action_type":"skip","reasoning":"{}"}}"#,
@@ -194,7 +199,7 @@ fn what_is_no_action_of_trust_is_named() {
 }
 
 #[test]
-fn a_repair_leaves_out_what_is_around_and_nothing_else() {
+fn repair_strips_only_surrounding_text() {
     let s = start::<TrustEnv>(trust::Task::Task1, 100_000);
     let parse_action = |text: &str| TrustEnv::parse_action(Reader::Repair, text, s.observation());
     let verify = trust::Action::Verify(Slot::ALL[2]);
@@ -221,7 +226,7 @@ fn a_repair_leaves_out_what_is_around_and_nothing_else() {
 }
 
 #[test]
-fn what_is_no_action_of_the_cluster_is_named() {
+fn invalid_cluster_text_gives_reason() {
     let s = start::<ClusterEnv>(cluster::Task::Task1, 100_000);
     for (text, reason) in [
         (
@@ -278,7 +283,7 @@ fn what_is_no_action_of_the_cluster_is_named() {
 /// PolyGuard has actions for invalid text, and a completion made to confuse the parser ends the
 /// episode.
 #[test]
-fn polyguard_reads_for_itself() {
+fn polyguard_maps_invalid_text_to_actions() {
     let mut s = start::<PolyguardEnv>(TaskSpec::ALL[8], 100_000);
     let text = "I would rather wait.";
     assert_eq!(refused(&s, text), "no_candidate");
@@ -304,7 +309,7 @@ fn polyguard_reads_for_itself() {
 
 /// Prompts do not depend on the hidden assignment until a specialist reports.
 #[test]
-fn what_is_hidden_is_in_no_prompt() {
+fn prompts_do_not_depend_on_hidden_assignment() {
     let by_variant = |variant: u8| {
         let all = (100_000..101_000).map(|seed| start::<TrustEnv>(trust::Task::Task3, seed));
         all.filter(move |s| s.observation().variant == variant)
@@ -325,7 +330,7 @@ fn what_is_hidden_is_in_no_prompt() {
 
 /// A compact prompt shows what the ledger does not hold: the number of steps that a slot takes.
 #[test]
-fn a_compact_prompt_shows_costs() {
+fn compact_prompt_shows_slot_costs() {
     let s = start::<TrustEnv>(trust::Task::Task3, 100_000);
     let seen = Slot::ALL.map(|slot| {
         let mut s = s.clone();
@@ -338,7 +343,7 @@ fn a_compact_prompt_shows_costs() {
 }
 
 #[test]
-fn a_player_in_the_middle_is_the_player_from_the_start() {
+fn player_started_mid_episode_matches_player_from_start() {
     let policy = sentinel_policy::trust::PolicyName::parse("bayes").unwrap();
     let mut s = start::<TrustEnv>(trust::Task::Task3, 100_004);
     let mut whole = s.player(policy);
@@ -349,7 +354,7 @@ fn a_player_in_the_middle_is_the_player_from_the_start() {
 }
 
 #[test]
-fn what_is_no_action_earns_less_than_any() {
+fn invalid_reward_is_validated_and_below_action_rewards() {
     for good in [0.0, -1.0, -0.25] {
         assert_eq!(InvalidReward::new(good).unwrap().value(), good);
     }

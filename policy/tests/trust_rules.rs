@@ -28,7 +28,7 @@ fn scripted(task: Task, rules: Rules, policy: PolicyName) -> f64 {
 }
 
 #[test]
-fn who_knows_more_scores_more() {
+fn hardened_scores_follow_role_order() {
     let order = TrustEnv::ROLES.in_order();
     for task in Task::ALL {
         let score = |name: &str| {
@@ -44,7 +44,7 @@ fn who_knows_more_scores_more() {
 }
 
 #[test]
-fn no_constant_beats_the_heuristic() {
+fn no_constant_policy_beats_heuristic() {
     for task in Task::ALL {
         let heuristic = scripted(task, Rules::HARDENED, PolicyName::Heuristic);
         let constants = TrustEnv::constants();
@@ -62,7 +62,7 @@ fn no_constant_beats_the_heuristic() {
 
 /// The exploit of solving every subtask alone, and the change that closes it.
 #[test]
-fn solving_alone_beats_the_heuristic_only_in_the_reference() {
+fn self_solve_beats_heuristic_only_under_reference_rules() {
     let alone = Rules::REFERENCE.with(Change::SelfSolving);
     for task in Task::ALL {
         let gap = |rules| {

@@ -104,7 +104,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_difference_is_named_with_its_path() {
+    fn differences_name_json_path() {
         let expected = json!({"a": {"b": [1, 2.5]}, "c": "<uuid>", "score": 0.5, "gone": null});
         let actual = json!({"a": {"b": [1, 2.25]}, "c": "x", "score": 0.5000000000001, "new": 1});
         let found = differences(&expected, &actual, &[]);

@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_names_the_first_differing_step() {
+    fn digest_failure_names_first_differing_step() {
         let streams = Streams::Reference;
         let good = Entry::record(
             WorldName::Trust,

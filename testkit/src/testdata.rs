@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_data_may_hold_one_file_but_not_none() {
+    fn other_data_needs_at_least_one_golden_file() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let other = TestData::other(folder.path().into());
         assert!(other.golden().is_err());

@@ -8,7 +8,7 @@ use sentinel_testkit::check_digests;
 use sentinel_testkit::testdata::TestData;
 
 #[test]
-fn every_digest_is_the_recorded_one() {
+fn digests_match_recording() {
     let data = TestData::find();
     for (name, text) in data.digests().unwrap() {
         let outcome = check_digests(&text);

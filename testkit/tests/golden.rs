@@ -9,7 +9,7 @@ use sentinel_testkit::testdata::{OURS, TestData};
 use sentinel_testkit::{Outcome, check_golden};
 
 #[test]
-fn every_recorded_row_comes_out_the_same() {
+fn golden_rows_match_recording() {
     let data = TestData::find();
     let mut total = Outcome::default();
     for (name, text) in data.golden().unwrap() {

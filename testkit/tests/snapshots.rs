@@ -10,7 +10,7 @@ use sentinel_env::polyguard::TaskSpec;
 use sentinel_testkit::snapshot::{COMMAND, difference, file_name, folder, render};
 
 #[test]
-fn every_episode_reads_as_recorded() {
+fn episode_snapshots_match_recording() {
     let mut differences = Vec::new();
     for case in TaskSpec::ALL {
         let name = file_name(case);
@@ -29,7 +29,7 @@ fn every_episode_reads_as_recorded() {
 }
 
 #[test]
-fn there_is_a_file_for_each_cell_and_no_other() {
+fn snapshot_files_match_task_cells() {
     let files = folder().read_dir().unwrap();
     let files: BTreeSet<String> = files
         .map(|file| file.unwrap().file_name().into_string().unwrap())

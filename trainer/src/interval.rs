@@ -125,7 +125,7 @@ mod tests {
 
     /// Compared with a table of the t distribution.
     #[test]
-    fn the_quantiles_are_those_of_a_table() {
+    fn student_t_quantiles_match_table() {
         let table = [
             (1, 12.706),
             (10, 2.228),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn paired_intervals_know_when_the_spread_is_unknown() {
+    fn paired_interval_needs_two_values_per_cell() {
         let found = PairedInterval::of_cells(&[vec![0.0, 1.0, 0.0, 1.0]]);
         let half = 3.1824 * (1f64 / 12.0).sqrt();
         assert!(
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_count_alike_and_only_their_spread_widens_the_interval() {
+    fn interval_weights_cells_equally_and_uses_spread_in_cells() {
         let apart = Interval::of_cells(&[vec![0.0; 10], vec![1.0; 5]]);
         assert_eq!((apart.mean, apart.half_width), (0.5, 0.0));
         let spread = Interval::of_cells(&[vec![0.0, 1.0, 0.0, 1.0]]);

@@ -332,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_commit_is_cut_and_stays_dirty() {
+    fn git_commit_is_shortened_and_keeps_dirty_suffix() {
         let commit = "0123456789abcdef0123456789abcdef01234567";
         assert_eq!(git_commit(commit).as_deref(), Some("0123456789ab"));
         let dirty = format!("{commit}-dirty");

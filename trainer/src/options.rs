@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn older_names_mean_the_same() {
+    fn old_option_names_are_renamed() {
         for name in ["new_name", "new-name", "old_name", "old-name"] {
             let found = renamed::<Options>(map(json!({name: 7, "other": true})));
             assert_eq!(found, Ok(map(json!({"new_name": 7, "other": true}))));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_options_of_an_earlier_run_are_those_of_today() {
+    fn options_of_earlier_run_are_upgraded() {
         let then = json!({"old_name": 7});
         let today = json!({"new_name": 7, "added_since": 0.5});
         assert_eq!(upgraded::<Options>(&then), today);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn toml_and_json_say_the_same() -> Result<(), Box<dyn std::error::Error>> {
+    fn toml_and_json_options_are_equal() -> Result<(), Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
         let write = |name: &str, text: &str| {
             let path = folder.path().join(name);
@@ -184,7 +184,7 @@ mod tests {
             r#"{"seed": 7, "beta": 0.5, "world": "trust", "full": true}"#,
         )?;
         assert_eq!(read_options(&toml)?, read_options(&json)?);
-        for (text, said) in [
+        for (text, expected) in [
             ("beta = nan", "beta is NaN, which is not a finite number"),
             ("beta = -inf", "beta is -inf"),
             ("seed = [1]", "seed is of type array"),
@@ -193,7 +193,7 @@ mod tests {
             let path = write("b.toml", text)?;
             let error = read_options(&path).err().map(|error| error.to_string());
             assert!(
-                error.as_ref().is_some_and(|error| error.contains(said)),
+                error.as_ref().is_some_and(|error| error.contains(expected)),
                 "{error:?}"
             );
         }

@@ -327,7 +327,7 @@ mod tests {
     type Tested = Result<(), Box<dyn std::error::Error>>;
 
     #[test]
-    fn the_commit_is_one_or_unknown() {
+    fn commit_is_hash_or_unknown() {
         let commit = Provenance::new().commit;
         let digits = commit.strip_suffix("-dirty").unwrap_or(&commit);
         let is_commit = digits.len() == 40 && digits.bytes().all(|b| b.is_ascii_hexdigit());
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_kept_once() -> Tested {
+    fn inherited_fallback_mark_is_kept_once() -> Tested {
         let folder = tempfile::tempdir()?;
         let mut made = Provenance::new();
         made.add_fallback("init", "a tiny new model in place of a/b");
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_from_before_is_unmarked_and_a_broken_file_is_not() -> Tested {
+    fn missing_provenance_is_unmarked_and_broken_is_error() -> Tested {
         let folder = tempfile::tempdir()?;
         let mut found = Provenance::new();
         found.inherit_model(folder.path())?;
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digests_are_of_what_decides_what_a_model_does() -> Tested {
+    fn model_digests_cover_config_and_weights_only() -> Tested {
         let folder = tempfile::tempdir()?;
         for name in [
             "config.json",
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_can_be_typed_again() {
+    fn recorded_command_is_shell_quoted() {
         let mut found = Provenance::new();
         found.record_command(["eval", "--out", "a b.json"].map(str::to_owned));
         assert_eq!(
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_marked_once() {
+    fn fallback_suffix_is_added_once() {
         assert_eq!(marked_name("a", false), "a");
         assert_eq!(marked_name("a", true), "a (fallback)");
         assert_eq!(marked_name("a (fallback)", true), "a (fallback)");

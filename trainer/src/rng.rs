@@ -89,7 +89,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn streams_differ() {
+    fn indexed_rng_streams_differ() {
         let pairs = (0..20).flat_map(|seed| (0..20).map(move |index| (seed, index)));
         let first = |(seed, index)| Rng::indexed(seed, index).next();
         assert_eq!(pairs.map(first).collect::<BTreeSet<_>>().len(), 400);

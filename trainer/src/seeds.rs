@@ -157,35 +157,35 @@ impl fmt::Display for SeedRange {
 mod tests {
     use super::*;
 
-    fn said(text: &str) -> String {
+    fn parsed(text: &str) -> String {
         text.parse::<SeedRange>()
             .map_or_else(|e| e.to_string(), |range| range.to_string())
     }
 
     #[test]
-    fn ranges_are_read_as_rust_reads_them() {
-        assert_eq!(said("0..30"), "0..30");
-        assert_eq!(said("0..=29"), "0..30");
-        assert_eq!(said("7"), "7..8");
+    fn seed_ranges_parse_rust_syntax() {
+        assert_eq!(parsed("0..30"), "0..30");
+        assert_eq!(parsed("0..=29"), "0..30");
+        assert_eq!(parsed("7"), "7..8");
         let last = SEED_MAX.to_string();
-        assert_eq!(said(&last), format!("{SEED_MAX}..9223372036854775808"));
+        assert_eq!(parsed(&last), format!("{SEED_MAX}..9223372036854775808"));
     }
 
     #[test]
-    fn what_is_no_range_says_why() {
-        assert!(said("5..2").contains("the range 5..2 holds no seed"));
-        assert!(said("5..5").contains("holds no seed"));
-        assert!(said("-3..5").contains("seed -3 is negative"));
-        assert!(said("0..9223372036854775808").contains("is too large"));
-        assert!(said("0..99999999999999999999999").contains("is too large"));
-        assert!(said("0..9223372036854775807").contains("more than 1000000 seeds"));
+    fn invalid_seed_range_error_names_reason() {
+        assert!(parsed("5..2").contains("the range 5..2 holds no seed"));
+        assert!(parsed("5..5").contains("holds no seed"));
+        assert!(parsed("-3..5").contains("seed -3 is negative"));
+        assert!(parsed("0..9223372036854775808").contains("is too large"));
+        assert!(parsed("0..99999999999999999999999").contains("is too large"));
+        assert!(parsed("0..9223372036854775807").contains("more than 1000000 seeds"));
         for text in [
             "", "..", "a..b", "1..", "..4", "1.5", "+3", "0...3", "１..２",
         ] {
             assert!(
-                said(text).contains("is not an integer"),
+                parsed(text).contains("is not an integer"),
                 "{text}: {}",
-                said(text)
+                parsed(text)
             );
         }
     }

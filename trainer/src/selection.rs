@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_come_back_from_a_shell() {
+    fn words_are_quoted_for_shell() {
         assert_eq!(quoted("Qwen/Qwen2.5-0.5B"), "Qwen/Qwen2.5-0.5B");
         assert_eq!(quoted("a b"), "'a b'");
         assert_eq!(quoted("$(rm -rf x); 'y'"), r"'$(rm -rf x); '\''y'\'''");
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_written_as_they_are_typed() {
+    fn cell_selection_is_written_as_options() {
         let none = Cells::default();
         let some = Cells {
             difficulty: Some("easy,hard".to_owned()),

@@ -73,7 +73,7 @@ fn found(with_model: bool) -> Ablation {
 }
 
 #[test]
-fn all_rows_are_played_and_those_of_a_model_only_with_one() {
+fn model_rows_are_played_only_with_model() {
     let names: Vec<String> = RowKey::all().map(RowKey::name).collect();
     assert_eq!(names, ROWS);
     for with_model in [false, true] {
@@ -99,7 +99,7 @@ fn all_rows_are_played_and_those_of_a_model_only_with_one() {
 }
 
 #[test]
-fn a_critic_that_is_off_never_steps_in() {
+fn disabled_critic_has_zero_fallback_rate() {
     let found = found(false);
     let rate = |name: &str| {
         let row = found.ablation.iter().find(|row| row.row == name);
@@ -111,7 +111,7 @@ fn a_critic_that_is_off_never_steps_in() {
 }
 
 #[test]
-fn the_command_prints_a_table_and_writes_what_it_found() {
+fn ablate_prints_table_and_writes_json() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ablation.json");
     let out = file.to_str().unwrap();
@@ -147,7 +147,7 @@ fn the_command_prints_a_table_and_writes_what_it_found() {
 }
 
 #[test]
-fn unknown_cells_rules_and_counts_are_refused() {
+fn invalid_ablate_options_are_refused() {
     sentinel(["ablate", "--sub-environment", "XYZ"]).fails(&["XYZ", "DDI"]);
     sentinel(["ablate", "--rules", "soft"]).fails(&["soft"]);
     sentinel(["ablate", "--episodes", "0"]).fails(&["episodes"]);
@@ -157,7 +157,7 @@ fn unknown_cells_rules_and_counts_are_refused() {
 /// Rows use the same seeds and can be compared: a model that names the bandit's first choice scores
 /// as the bandit does.
 #[test]
-fn a_model_behind_the_bandit_chooses_among_its_three() {
+fn model_behind_bandit_scores_above_model_alone() {
     let all = found(true);
     let row = |name: &str| {
         let row = all.ablation.iter().find(|row| row.row == name).unwrap();
@@ -172,7 +172,7 @@ fn a_model_behind_the_bandit_chooses_among_its_three() {
 }
 
 #[test]
-fn a_language_model_plays_its_rows() {
+fn language_model_plays_its_ablation_rows() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();
     let (model, out) = (at("tiny"), at("ablation.json"));

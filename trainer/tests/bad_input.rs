@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use common::{Run, run, run_in};
 
 #[test]
-fn seeds() {
+fn invalid_seeds_are_refused() {
     run("eval --seeds 5..2").fails(&["'--seeds <A..B>'", "5..2 holds no seed", "0..30"]);
     run("eval --seeds 4..4").fails(&["holds no seed"]);
     run("eval --seeds=-3..2").fails(&["seed -3 is negative"]);
@@ -34,7 +34,7 @@ fn seeds() {
 }
 
 #[test]
-fn words() {
+fn unknown_names_and_counts_are_refused() {
     run("eval --task task4").fails(&["unknown task \"task4\"", "task1, task2, task3 or all"]);
     run("eval --task task1,task1").fails(&["task task1 is named twice"]);
     run("eval --policies random,magic").fails(&["unknown policy \"magic\"", "heuristic"]);
@@ -53,7 +53,7 @@ fn words() {
 }
 
 #[test]
-fn missing_places() {
+fn missing_files_and_folders_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
     for command in [
@@ -81,7 +81,7 @@ fn missing_places() {
 }
 
 #[test]
-fn an_existing_replay_is_not_overwritten_unasked() {
+fn existing_replay_is_overwritten_only_with_force() {
     let folder = tempfile::tempdir().unwrap();
     let record = "record --policy heuristic --tasks task1 --seeds 0..2 --out a.jsonl";
     run_in(folder.path(), record).succeeds();
@@ -100,7 +100,7 @@ fn an_existing_replay_is_not_overwritten_unasked() {
 }
 
 #[test]
-fn an_evaluation_replaces_nothing_but_an_evaluation() {
+fn eval_overwrites_only_an_evaluation() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
     run("record --policy heuristic --tasks task1 --seeds 0..2 --out a.jsonl").succeeds();
@@ -116,7 +116,7 @@ fn an_evaluation_replaces_nothing_but_an_evaluation() {
 }
 
 #[test]
-fn a_replay_that_nobody_plays_or_that_is_empty() {
+fn unused_or_empty_replay_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     run_in(folder.path(), "eval --replay typo.jsonl")
         .fails(&["only policy trained plays typo.jsonl"]);
@@ -137,7 +137,7 @@ fn verify(folder: &Path, change: impl Fn(&mut Vec<String>)) -> Run {
 }
 
 #[test]
-fn bad_lines_of_a_replay_are_named_and_the_rest_is_played() {
+fn bad_replay_lines_are_reported_and_rest_is_played() {
     let folder = tempfile::tempdir().unwrap();
     let whole = verify(folder.path(), |_| ());
     assert!(whole.succeeds().contains("r.jsonl: fits"));
@@ -161,7 +161,7 @@ fn bad_lines_of_a_replay_are_named_and_the_rest_is_played() {
     duplicate.fails(&["r.jsonl: 1 bad lines;"]);
     assert!(duplicate.stdout.contains("the first, on line 1, is kept"));
 
-    for (from, to, said) in [
+    for (from, to, expected) in [
         (
             "\"seed\":0",
             "\"seed\":NaN",
@@ -198,15 +198,15 @@ fn bad_lines_of_a_replay_are_named_and_the_rest_is_played() {
         });
         bad.fails(&["r.jsonl: 1 bad lines, 1 replay misses"]);
         assert!(
-            bad.stdout.contains(said),
-            "{said} is not in\n{}",
+            bad.stdout.contains(expected),
+            "{expected} is not in\n{}",
             bad.stdout
         );
     }
 }
 
 #[test]
-fn a_bad_replay_does_not_pass_silently_through_an_evaluation() {
+fn eval_with_bad_replay_lines_fails_after_writing() {
     let folder = tempfile::tempdir().unwrap();
     verify(folder.path(), |lines| lines[0].truncate(20));
     let line = "eval --episodes 2 --policies trained --replay r.jsonl --out e.json";
@@ -230,7 +230,7 @@ fn a_bad_replay_does_not_pass_silently_through_an_evaluation() {
 }
 
 #[test]
-fn many_bad_lines_are_counted_and_the_first_twenty_shown() {
+fn many_bad_lines_are_counted_and_first_twenty_shown() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("x.jsonl"), "x\n".repeat(5000)).unwrap();
     let run = run_in(folder.path(), "replay verify x.jsonl");
@@ -240,7 +240,7 @@ fn many_bad_lines_are_counted_and_the_first_twenty_shown() {
 }
 
 #[test]
-fn one_missing_file_does_not_hide_the_others() {
+fn missing_replay_does_not_stop_verification_of_others() {
     let folder = tempfile::tempdir().unwrap();
     run_in(
         folder.path(),
@@ -253,7 +253,7 @@ fn one_missing_file_does_not_hide_the_others() {
 }
 
 #[test]
-fn fifty_megabytes_take_seconds() {
+fn large_replay_is_verified_within_60_seconds() {
     let folder = tempfile::tempdir().unwrap();
     let record = "record --policy heuristic --tasks task1 --seeds 0..4000 --out small.jsonl";
     run_in(folder.path(), record).succeeds();
@@ -284,7 +284,7 @@ fn fifty_megabytes_take_seconds() {
 }
 
 #[test]
-fn files_that_are_no_replay() {
+fn non_replay_files_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:17600954\nsize 793297\n";
     std::fs::write(folder.path().join("lfs.jsonl"), pointer).unwrap();

@@ -9,7 +9,7 @@ mod common;
 use common::sentinel_in;
 
 #[test]
-fn a_user_gets_charts_from_the_files_of_the_program() {
+fn plots_draws_charts_from_command_outputs() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| sentinel_in(folder.path(), line.split_whitespace());
     let report = run("reward-report --policy heuristic");
@@ -36,7 +36,7 @@ fn a_user_gets_charts_from_the_files_of_the_program() {
 }
 
 #[test]
-fn charts_without_their_input_are_listed_and_fail() {
+fn charts_without_input_are_listed_and_fail() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| sentinel_in(folder.path(), line.split_whitespace());
     let none = run("plots");
@@ -58,7 +58,7 @@ fn charts_without_their_input_are_listed_and_fail() {
 }
 
 #[test]
-fn a_file_of_another_kind_is_not_overwritten() {
+fn cluster_health_does_not_overwrite_other_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.json");
     std::fs::write(&path, "{}").unwrap();

@@ -24,7 +24,7 @@ fn read(folder: &Path, name: &str) -> String {
 }
 
 #[test]
-fn the_reference_s_table_comes_out_to_the_digit() {
+fn eval_scores_match_reference_table() {
     let folder = tempfile::tempdir().unwrap();
     let line = "eval --world cluster --task all --episodes 30 --out e.json";
     let run = run_in(folder.path(), line);
@@ -52,7 +52,7 @@ fn keys(text: &str, indent: usize) -> Vec<&str> {
 }
 
 #[test]
-fn the_file_has_the_reference_s_keys_in_order() {
+fn eval_file_has_reference_keys_in_order() {
     let folder = tempfile::tempdir().unwrap();
     run_in(folder.path(), "eval --world cluster --out e.json").succeeds();
     let whole = read(folder.path(), "e.json");
@@ -116,7 +116,7 @@ fn the_file_has_the_reference_s_keys_in_order() {
 }
 
 #[test]
-fn adaptive_difficulty_goes_the_recorded_way() {
+fn adaptive_difficulty_matches_recording() {
     let rows = golden("adaptive.jsonl.gz");
     let folder = tempfile::tempdir().unwrap();
     let line = "eval --world cluster --adaptive --task task3 --policies trust,random --episodes 60 \
@@ -140,7 +140,7 @@ fn adaptive_difficulty_goes_the_recorded_way() {
 }
 
 #[test]
-fn traces_are_the_recorded_rows_character_for_character() {
+fn trace_rows_match_recording_exactly() {
     let recorded = golden("cluster.jsonl.gz");
     let mut rows = 0;
     for task in ["task1", "task2", "task3"] {
@@ -162,7 +162,7 @@ fn traces_are_the_recorded_rows_character_for_character() {
 }
 
 #[test]
-fn given_actions_lead_to_the_recorded_rows() {
+fn trace_of_given_actions_matches_recording() {
     let folder = tempfile::tempdir().unwrap();
     let start = r#"{"task":"task2","seed":0,"policy":"random","#;
     let recorded: Vec<Value> = (golden("cluster.jsonl.gz").iter())
@@ -200,7 +200,7 @@ fn given_actions_lead_to_the_recorded_rows() {
 }
 
 #[test]
-fn a_recording_verifies_under_its_rules_with_the_scores_it_had() {
+fn recorded_replay_verifies_only_under_its_rules() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
     for (policy, rules, streams) in [
@@ -215,15 +215,15 @@ fn a_recording_verifies_under_its_rules_with_the_scores_it_had() {
         ));
         let verified = run("replay verify r.jsonl");
         assert_eq!(recorded.succeeds(), verified.succeeds());
-        let said = &verified.stdout;
-        assert!(said.contains("episodes 6,"), "{said}");
+        let stdout = &verified.stdout;
+        assert!(stdout.contains("episodes 6,"), "{stdout}");
         assert!(
-            said.contains("misses 0, unused rows 0, bad lines 0"),
-            "{said}"
+            stdout.contains("misses 0, unused rows 0, bad lines 0"),
+            "{stdout}"
         );
-        assert!(said.contains("task3 (cluster, "), "{said}");
+        assert!(stdout.contains("task3 (cluster, "), "{stdout}");
         assert_eq!(
-            said.contains(&format!("{rules} rules)")),
+            stdout.contains(&format!("{rules} rules)")),
             rules != "reference"
         );
         let eval = format!(
@@ -251,7 +251,7 @@ fn a_recording_verifies_under_its_rules_with_the_scores_it_had() {
 }
 
 #[test]
-fn rules_change_what_is_played_and_are_named() {
+fn rules_change_score_and_are_printed() {
     let score = |rules: &str| {
         let folder = tempfile::tempdir().unwrap();
         let line = format!(
@@ -265,7 +265,7 @@ fn rules_change_what_is_played_and_are_named() {
 }
 
 #[test]
-fn a_manifest_lists_a_cluster_replay_with_its_rules() {
+fn manifest_lists_cluster_replay_with_rules() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
     let record = "record --world cluster --rules hardened --policy blind --task task1 --seeds 0..2 \

@@ -12,21 +12,21 @@ use common::{json, run, run_in};
 use sentinel_trainer::corpus::{Prompt, Role, read_corpus, read_example};
 
 #[test]
-fn a_corpus_is_the_same_twice_and_is_read_back() {
+fn corpus_is_deterministic_and_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let run = |line: &str| run_in(folder.path(), line);
     let line = "lm corpus --task task1,task3 --seeds 100000..100004 --policy heuristic --random-action-prob 0.25";
-    let said = run(&format!("{line} --out a.jsonl"));
-    let said = said.succeeds().to_owned();
+    let output = run(&format!("{line} --out a.jsonl"));
+    let output = output.succeeds().to_owned();
     run(&format!("{line} --out b.jsonl")).succeeds();
     let text = std::fs::read_to_string(at("a.jsonl")).unwrap();
     assert_eq!(text, std::fs::read_to_string(at("b.jsonl")).unwrap());
     let examples = read_corpus(&at("a.jsonl")).unwrap();
     assert_eq!(examples.len(), text.lines().count());
     assert!(
-        said.contains(&format!("{} rows of 8 episodes", examples.len())),
-        "{said}"
+        output.contains(&format!("{} rows of 8 episodes", examples.len())),
+        "{output}"
     );
     let explored = text
         .lines()
@@ -60,7 +60,7 @@ fn a_corpus_is_the_same_twice_and_is_read_back() {
 }
 
 #[test]
-fn every_world_has_demonstrations() {
+fn corpus_command_supports_every_world() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
     run("lm corpus --world cluster --task task1 --seeds 100000..100002 --out c.jsonl").succeeds();
@@ -96,7 +96,7 @@ fn every_world_has_demonstrations() {
 }
 
 #[test]
-fn what_should_not_be_learned_from_is_refused() {
+fn forbidden_seeds_and_policies_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
     let out = "--task task1 --out x.jsonl";
@@ -143,7 +143,7 @@ fn what_should_not_be_learned_from_is_refused() {
 }
 
 #[test]
-fn examples_come_in_three_forms() {
+fn examples_parse_from_three_formats() {
     let plain = read_example(r#"{"prompt":"a","completion":"b","other":[1]}"#, 1).unwrap();
     let expected = (Prompt::Text("a".to_owned()), "b".to_owned());
     assert_eq!((plain.prompt, plain.completion), expected);
@@ -164,7 +164,7 @@ fn examples_come_in_three_forms() {
 
 /// A row keeps its mark if its completion was not an action or its model is a stand-in.
 #[test]
-fn a_row_of_a_fallback_is_marked() {
+fn fallback_rows_are_marked() {
     let marked = |more: &str| {
         let row = format!(r#"{{"prompt":"a","completion":"b"{more}}}"#);
         read_example(&row, 1).unwrap().fallback
@@ -180,7 +180,7 @@ fn a_row_of_a_fallback_is_marked() {
 
 /// Rows with a world must have a training seed; keys of that name with other values are ignored.
 #[test]
-fn rows_of_seeds_that_are_kept_for_tests_are_refused() {
+fn rows_of_test_seeds_are_refused() {
     let row = |more: &str| format!(r#"{{"prompt":"a","completion":"b",{more}}}"#);
     let range = sentinel_trainer::corpus::training_seeds();
     let (first, end) = (range.range().start, range.range().end);
@@ -223,7 +223,7 @@ fn refused(text: &str, what: &str) {
 }
 
 #[test]
-fn what_is_no_example_is_named() {
+fn invalid_example_error_names_reason() {
     for (text, what) in [
         ("[]", "no JSON object"),
         ("{", "EOF"),
@@ -242,7 +242,7 @@ fn what_is_no_example_is_named() {
 }
 
 #[test]
-fn what_is_no_chat_is_named() {
+fn invalid_chat_error_names_reason() {
     let user = r#"{"role":"user","content":"a"}"#;
     let model = r#"{"role":"assistant","content":"b"}"#;
     for (text, what) in [
@@ -290,7 +290,7 @@ fn what_is_no_chat_is_named() {
 }
 
 #[test]
-fn a_bad_line_is_named_and_an_empty_corpus_is_an_error() {
+fn bad_line_error_names_line_and_empty_corpus_fails() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("c.jsonl");
     let read = |bytes: &[u8]| {
@@ -323,7 +323,7 @@ fn a_bad_line_is_named_and_an_empty_corpus_is_an_error() {
 
 /// The reference's dry run prints an average of 0.7286 over five episodes (spec evaluation §3).
 #[test]
-fn the_dry_run_is_the_reference_s() {
+fn rollout_dry_run_matches_reference_score() {
     let found = run("lm rollout --dry-run");
     let found = json(found.succeeds());
     assert_eq!(

@@ -86,7 +86,7 @@ fn assert_published(file: &Value) {
 }
 
 #[test]
-fn the_four_published_rows_come_out_to_the_last_digit() {
+fn eval_scores_match_published_rows() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("grpo.jsonl"), published_replay()).unwrap();
     let line = "eval --task all --episodes 30 --policies random,heuristic,oracle_lite,trained \
@@ -118,7 +118,7 @@ fn keys_in_order(text: &str, indent: usize) -> Vec<String> {
 }
 
 #[test]
-fn the_file_has_the_references_keys_in_order() {
+fn eval_file_has_reference_keys_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let line = "eval --task task2,task1 --episodes 2 --policies oracle_lite,random --out e.json";
     run_in(folder.path(), line).succeeds();
@@ -192,7 +192,7 @@ fn the_file_has_the_references_keys_in_order() {
 /// After the reference's keys each world records the model, seeds, streams and rules of its
 /// numbers.
 #[test]
-fn every_world_says_model_seeds_streams_and_rules_last() {
+fn eval_file_ends_with_model_seeds_streams_and_rules() {
     let folder = tempfile::tempdir().unwrap();
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     for (world, task, rules, streams) in [
@@ -260,15 +260,16 @@ fn every_world_says_model_seeds_streams_and_rules_last() {
 
 /// Rows of a script count as fallbacks; so do steps without a row, at which the fallback acts.
 #[test]
-fn scripted_rows_and_misses_are_fallbacks() {
+fn scripted_rows_and_misses_count_as_fallbacks() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("grpo.jsonl"), published_replay()).unwrap();
     let line =
         "eval --task task1 --seeds 29..31 --policies trained --replay grpo.jsonl --out e.json";
     let run = run_in(folder.path(), line);
-    let said = "fallback (record): 1545 of 1545 rows are of heuristic_fallback\n";
+    let fallback_line = "fallback (record): 1545 of 1545 rows are of heuristic_fallback\n";
     assert!(
-        run.succeeds().ends_with(&format!("{said}\nwrote e.json\n")),
+        run.succeeds()
+            .ends_with(&format!("{fallback_line}\nwrote e.json\n")),
         "{}",
         run.stdout
     );
@@ -287,7 +288,7 @@ fn scripted_rows_and_misses_are_fallbacks() {
 }
 
 #[test]
-fn misses_of_a_replay_are_counted_and_shown() {
+fn replay_misses_are_counted_and_shown() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("grpo.jsonl"), published_replay()).unwrap();
     let run = run_in(
@@ -320,7 +321,7 @@ fn misses_of_a_replay_are_counted_and_shown() {
 }
 
 #[test]
-fn adaptive_difficulty_goes_the_recorded_way() {
+fn adaptive_difficulty_matches_recording() {
     let states = golden("adaptive.jsonl.gz");
     let folder = tempfile::tempdir().unwrap();
     for (task, policies) in [
@@ -356,7 +357,7 @@ fn adaptive_difficulty_goes_the_recorded_way() {
 }
 
 #[test]
-fn independent_streams_are_named_in_the_file() {
+fn eval_file_names_independent_streams() {
     let folder = tempfile::tempdir().unwrap();
     let line = "eval --episodes 1 --policies self_solve --streams independent --out e.json";
     assert!(
@@ -369,7 +370,7 @@ fn independent_streams_are_named_in_the_file() {
 }
 
 #[test]
-fn every_scripted_policy_plays() {
+fn eval_plays_every_scripted_policy() {
     let line = "eval --episodes 1 --policies random,heuristic,oracle_lite,self_solve,bayes";
     let run = run(line);
     for policy in ["random", "heuristic", "oracle_lite", "self_solve", "bayes"] {

@@ -210,7 +210,7 @@ impl Report {
 }
 
 #[test]
-fn losses_and_gradients_are_those_of_trl() {
+fn grpo_losses_and_gradients_match_trl() {
     let Some(oracle) = oracle() else { return };
     let mut report = Report::default();
     for case in &oracle.loss_cases {
@@ -294,7 +294,7 @@ fn loss_mask(case: &ScoreCase, report: &mut Report) -> Vec<bool> {
 }
 
 #[test]
-fn advantages_masks_and_ratios_are_those_of_trl() {
+fn advantages_masks_and_ratios_match_trl() {
     let Some(oracle) = oracle() else { return };
     let mut report = Report::default();
     for case in &oracle.score_cases {

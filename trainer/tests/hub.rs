@@ -83,7 +83,7 @@ fn adapter(folder: &Path) {
 }
 
 #[test]
-fn dry_runs_need_neither_network_nor_token() {
+fn hub_dry_runs_need_no_network_or_token() {
     let place = tempfile::tempdir().unwrap();
     let run = |line: &str| sentinel(place.path(), "http://127.0.0.1:1", "", line);
     for mode in ["gpu-test", "import-smoke", "train-smoke", "train-full"] {
@@ -113,7 +113,7 @@ fn dry_runs_need_neither_network_nor_token() {
 }
 
 #[test]
-fn an_address_that_is_none_of_a_hub_is_named() {
+fn invalid_hub_endpoint_error_names_it() {
     let place = tempfile::tempdir().unwrap();
     adapter(place.path());
     let run = |line: &str| sentinel(place.path(), "ftp://127.0.0.1", TOKEN, line);
@@ -124,7 +124,7 @@ fn an_address_that_is_none_of_a_hub_is_named() {
 }
 
 #[test]
-fn the_token_is_in_no_output_and_no_file() {
+fn token_is_in_no_output_or_file() {
     let place = tempfile::tempdir().unwrap();
     adapter(place.path());
     let hub = echo();

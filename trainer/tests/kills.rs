@@ -86,7 +86,7 @@ fn curve(folder: &Path) -> Vec<Value> {
 }
 
 /// Runs to the end once without and once with kills, and compares the outputs.
-fn same_after_kills(command: &str, resume: &str, parent: &Path, model: &str) {
+fn assert_same_after_kills(command: &str, resume: &str, parent: &Path, model: &str) {
     let (whole, cut) = (parent.join("whole"), parent.join("cut"));
     sentinel(words(command, &whole, "")).succeeds();
     let begin = words(command, &cut, "");
@@ -130,39 +130,39 @@ const COMPACT: &str = "--world trust --hidden 8 --max-steps 14 --groups-per-upda
     --validation-seeds 5000..5004 --test-seeds 1000..1004 --eval-steps 1 --save-steps 1 --mini-batches 2";
 
 #[test]
-fn compact_grpo() {
+fn compact_grpo_run_is_unchanged_by_kills() {
     let folder = tempfile::tempdir().unwrap();
     let command = format!("train {COMPACT}");
-    same_after_kills(&command, &command, folder.path(), "model.safetensors");
+    assert_same_after_kills(&command, &command, folder.path(), "model.safetensors");
 }
 
 #[test]
-fn imitation() {
+fn imitation_run_is_unchanged_by_kills() {
     let folder = tempfile::tempdir().unwrap();
     let command = format!("imitate {COMPACT} --teacher heuristic");
-    same_after_kills(&command, &command, folder.path(), "model.safetensors");
+    assert_same_after_kills(&command, &command, folder.path(), "model.safetensors");
 }
 
 #[test]
-fn supervised_fine_tuning() {
+fn sft_run_is_unchanged_by_kills() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = common::lm::untrained(folder.path());
     let command = format!(
         "lm sft --model {model} --data {corpus} --learning-rate 1e-2 --lora-dropout 0.1 --batch-size 2 \
          --max-steps 14 --save-steps 1 --eval-steps 4 --eval-episodes 2 --eval-world trust --eval-tasks task1"
     );
-    same_after_kills(&command, "sft", folder.path(), "adapter_model.safetensors");
+    assert_same_after_kills(&command, "sft", folder.path(), "adapter_model.safetensors");
 }
 
 /// Starts from a model that names actions, so that rewards differ and the adapter changes.
 #[test]
-fn language_model_grpo() {
+fn language_model_grpo_run_is_unchanged_by_kills() {
     let folder = tempfile::tempdir().unwrap();
-    let model = common::lm::speaking(folder.path());
+    let model = common::lm::model_naming_actions(folder.path());
     let command = format!(
         "lm grpo --model {model} --world trust --task task1 --episodes 7 --batch-size 1 --num-train-epochs 2 \
          --learning-rate 1e-2 --num-generations 4 --groups-per-update 2 --max-completion-length 40 \
          --beta 0.01 --save-steps 1 --eval-steps 4 --eval-episodes 2"
     );
-    same_after_kills(&command, "grpo", folder.path(), "adapter_model.safetensors");
+    assert_same_after_kills(&command, "grpo", folder.path(), "adapter_model.safetensors");
 }

@@ -27,7 +27,7 @@ fn short<W: Learn>(change: impl Fn(&mut TrainConfig)) -> Trainer<W> {
 
 /// Every estimator of credits and every loss changes the weights and logs finite numbers.
 #[test]
-fn every_method_takes_steps() {
+fn every_loss_and_credit_changes_trust_weights() {
     let losses = [
         "grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo",
     ];
@@ -60,7 +60,7 @@ fn every_method_takes_steps() {
 
 /// A short imitation of the exact posterior plays far better than fresh weights.
 #[test]
-fn imitation_learns_to_play() {
+fn imitation_improves_trust_score() {
     let mut trainer = short::<TrustEnv>(|config| {
         config.method = Method::Imitation;
         config.hidden = 16;
@@ -84,7 +84,7 @@ fn imitation_learns_to_play() {
 
 /// The cluster world's nine factors are trained by the same code, by every method.
 #[test]
-fn the_cluster_world_takes_steps_too() {
+fn every_method_changes_cluster_weights() {
     for (method, credit) in [
         (Method::Grpo, Credit::Step),
         (Method::Grpo, Credit::RewardToGo),
@@ -107,7 +107,7 @@ fn the_cluster_world_takes_steps_too() {
 
 /// Imitation learns in the cluster world too: of the planner under hardened rules.
 #[test]
-fn imitation_learns_to_schedule() {
+fn imitation_improves_cluster_score() {
     let mut trainer = short::<ClusterEnv>(|config| {
         config.method = Method::Imitation;
         config.rules = "hardened".to_owned();

@@ -13,7 +13,7 @@ use sentinel_trainer::compact::{Event, Method, RunDir, TrainConfig, train};
 
 /// The network can imitate a policy: each action has a choice.
 #[test]
-fn a_policy_of_ones_own_is_imitated() {
+fn custom_environment_policy_can_be_imitated() {
     let episode = LiarBandit::reset(&Origin::new(SingleTask, 7));
     let o = episode.observation();
     for arm in 0..4 {
@@ -54,7 +54,7 @@ fn a_policy_of_ones_own_is_imitated() {
 }
 
 #[test]
-fn an_environment_of_ones_own_learns_to_see_through_liars() {
+fn training_beats_gullible_policy_in_custom_environment() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scores = liar_bandit::run(&folder.path().join("run"), 30);
     let [trained, gullible] = scores.expect("a run of the example");

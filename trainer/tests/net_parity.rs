@@ -63,7 +63,7 @@ fn values(tensor: Tensor<2>) -> Vec<f32> {
 }
 
 #[test]
-fn plain_and_burn_agree() {
+fn trust_network_matches_burn() {
     let features = recorded();
     let device = DeviceName::Cpu
         .open()
@@ -73,7 +73,7 @@ fn plain_and_burn_agree() {
             pooling,
             ..NetConfig::default()
         };
-        let weights = lively(config);
+        let weights = scaled_weights(config);
         let net = Net::new(&weights, &device);
         let outputs = TrustEnv::forward(&net, &TrustEnv::inputs(features.iter(), &device));
         let (actions, beliefs) = (
@@ -105,7 +105,7 @@ fn plain_and_burn_agree() {
 }
 
 /// Returns fresh weights with scaled heads, since fresh ones are close to 0.
-fn lively<A: Architecture>(config: A) -> Weights<A> {
+fn scaled_weights<A: Architecture>(config: A) -> Weights<A> {
     let fresh = Weights::init(config, 9);
     let tensors: Vec<Vec<f32>> = (fresh.iter())
         .map(|(shape, values)| {
@@ -125,7 +125,7 @@ fn lively<A: Architecture>(config: A) -> Weights<A> {
 
 /// The cluster world's network agrees too, along the planner's episodes.
 #[test]
-fn plain_and_burn_agree_on_the_cluster() {
+fn cluster_network_matches_burn() {
     let device = DeviceName::Cpu.open().expect("the processor is there");
     let mut features = Vec::new();
     for (seed, task) in (0..).zip(cluster::Task::ALL) {
@@ -140,7 +140,7 @@ fn plain_and_burn_agree_on_the_cluster() {
         }
     }
     assert!(features.len() > 60, "{} observations", features.len());
-    let weights = lively(ClusterNet::default());
+    let weights = scaled_weights(ClusterNet::default());
     let net = Net::new(&weights, &device);
     let outputs = ClusterEnv::forward(&net, &ClusterEnv::inputs(features.iter(), &device));
     let (actions, beliefs) = (
@@ -171,7 +171,7 @@ fn plain_and_burn_agree_on_the_cluster() {
 
 /// PolyGuard's network agrees too, along the plain rules' episodes in all cells.
 #[test]
-fn plain_and_burn_agree_on_polyguard() {
+fn polyguard_network_matches_burn() {
     let device = DeviceName::Cpu.open().expect("the processor is there");
     let mut features = Vec::new();
     for (seed, case) in (0..).zip(polyguard::TaskSpec::ALL) {
@@ -185,7 +185,7 @@ fn plain_and_burn_agree_on_polyguard() {
         }
     }
     assert!(features.len() > 60, "{} observations", features.len());
-    let weights = lively(PolyguardNet::default());
+    let weights = scaled_weights(PolyguardNet::default());
     let net = Net::new(&weights, &device);
     let inputs = PolyguardEnv::inputs(features.iter(), &device);
     let actions = values(PolyguardEnv::forward(&net, &inputs).logits);

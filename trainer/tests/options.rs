@@ -101,7 +101,7 @@ fn toml_and_json_give_equal_options() {
 
 /// A command with --resume added continues its run; an option with another value is refused.
 #[test]
-fn a_command_goes_on_with_resume_added_to_it() {
+fn command_with_resume_continues_only_with_same_options() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     std::fs::write(folder.join("a.toml"), "beta = 0.25\n").unwrap();
@@ -124,15 +124,20 @@ fn a_command_goes_on_with_resume_added_to_it() {
 }
 
 /// Rewrites the options in a folder's checkpoint as an earlier version wrote them.
-fn age(folder: &Path, key: &str, renamed: &[(&str, &str)], added_since: &[&str]) {
+fn write_as_earlier_version(
+    folder: &Path,
+    key: &str,
+    renamed: &[(&str, &str)],
+    added_since: &[&str],
+) {
     let path = folder.join("checkpoint.safetensors");
     let bytes = std::fs::read(&path).unwrap();
     let (length, rest) = bytes.split_at(8);
     let length = u64::from_le_bytes(length.try_into().unwrap()) as usize;
     let (header, tensors) = rest.split_at(length);
     let mut header: Value = serde_json::from_slice(header).unwrap();
-    let mut said = json(header["__metadata__"][key].as_str().unwrap());
-    let options = said["config"].as_object_mut().unwrap();
+    let mut header_json = json(header["__metadata__"][key].as_str().unwrap());
+    let options = header_json["config"].as_object_mut().unwrap();
     for (today, then) in renamed {
         let value = options.remove(*today).unwrap();
         options.insert((*then).to_owned(), value);
@@ -140,7 +145,7 @@ fn age(folder: &Path, key: &str, renamed: &[(&str, &str)], added_since: &[&str])
     for name in added_since {
         assert!(options.remove(*name).is_some(), "{name}");
     }
-    header["__metadata__"][key] = said.to_string().into();
+    header["__metadata__"][key] = header_json.to_string().into();
     let mut header = header.to_string().into_bytes();
     header.resize(header.len().next_multiple_of(8), b' ');
     let length = (header.len() as u64).to_le_bytes();
@@ -160,7 +165,7 @@ const LOSS: [&str; 9] = [
 ];
 
 #[test]
-fn a_run_of_an_earlier_version_goes_on() {
+fn run_of_earlier_version_can_be_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     run_in(
@@ -172,7 +177,7 @@ fn a_run_of_an_earlier_version_goes_on() {
         ("task", "tasks"),
         ("episodes_per_update", "groups_per_update"),
     ];
-    age(
+    write_as_earlier_version(
         &folder.join("compact"),
         "sentinel-checkpoint",
         &renamed,
@@ -198,7 +203,7 @@ fn a_run_of_an_earlier_version_goes_on() {
         &[("per_device_train_batch_size", "batch_size")],
     ]
     .concat();
-    age(&folder.join("sft"), "sentinel-lm-checkpoint", &renamed, &[]);
+    write_as_earlier_version(&folder.join("sft"), "sentinel-lm-checkpoint", &renamed, &[]);
     run_in(folder, "sft --resume --output-dir sft").succeeds();
     run_in(folder, "lm sft --resume --output-dir sft --batch-size 3")
         .fails(&["began with per_device_train_batch_size 2, not 3"]);
@@ -214,7 +219,7 @@ fn a_run_of_an_earlier_version_goes_on() {
     ]
     .concat();
     let added = [&LOSS[..], &["seeds"]].concat();
-    age(
+    write_as_earlier_version(
         &folder.join("grpo"),
         "sentinel-lm-checkpoint",
         &renamed,
@@ -227,7 +232,7 @@ fn a_run_of_an_earlier_version_goes_on() {
 
 /// Every option of TRL's loss can be given, and has an effect.
 #[test]
-fn the_options_of_the_loss_reach_it() {
+fn loss_options_are_accepted_and_recorded() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     made(folder);

@@ -112,7 +112,7 @@ fn near(value: &Value, expected: f64) -> bool {
 }
 
 #[test]
-fn events_come_back() {
+fn events_roundtrip_through_lines() {
     let events = events();
     let text = lines(&events);
     assert_eq!(text.lines().count(), events.len());
@@ -121,24 +121,24 @@ fn events_come_back() {
 }
 
 #[test]
-fn a_line_that_is_no_event_is_named() {
+fn invalid_event_line_error_names_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("events.jsonl");
     let text = lines(&events()[..4]);
-    let said = |content: &str| {
+    let error = |content: &str| {
         std::fs::write(&path, content).unwrap();
         read_events(&path).unwrap_err().to_string()
     };
-    let cut = said(&text[..text.len() - 9]);
+    let cut = error(&text[..text.len() - 9]);
     let expected = "events.jsonl line 4 is no event: it is cut off";
     assert!(cut.contains(expected), "{cut}");
     let lines: Vec<&str> = text.lines().collect();
-    let foreign = said(&format!("{}\n{{\"event\":\"dream\"}}\n", lines[0]));
+    let foreign = error(&format!("{}\n{{\"event\":\"dream\"}}\n", lines[0]));
     let expected = "line 2 is no event: unknown variant `dream`";
     assert!(foreign.contains(expected), "{foreign}");
-    let torn = said(&format!("{}\n{{\"event\n{}\n", lines[0], lines[2]));
+    let torn = error(&format!("{}\n{{\"event\n{}\n", lines[0], lines[2]));
     assert!(torn.contains("line 2 is no event"), "{torn}");
-    let empty = said(&format!("{}\n\n{}\n", lines[0], lines[1]));
+    let empty = error(&format!("{}\n\n{}\n", lines[0], lines[1]));
     assert!(empty.contains("line 2 is no event"), "{empty}");
     std::fs::remove_file(&path).unwrap();
     let missing = read_events(&path).unwrap_err().to_string();
@@ -146,7 +146,7 @@ fn a_line_that_is_no_event_is_named() {
 }
 
 #[test]
-fn the_state_holds_means_over_windows() {
+fn trainer_state_holds_window_means() {
     let (config, events) = (config(), events());
     let state = read_state(&config, &events);
     assert_eq!(state["logging_steps"], 3);
@@ -178,7 +178,7 @@ fn the_state_holds_means_over_windows() {
 }
 
 #[test]
-fn a_log_is_short_for_any_number_of_updates() {
+fn log_has_at_most_150_entries() {
     for max_steps in [1_usize, 149, 150, 151, 600, 12_345] {
         let entries = max_steps.div_ceil(logging_steps(max_steps));
         assert!((1..=150).contains(&entries), "{max_steps}: {entries}");
@@ -189,7 +189,7 @@ fn a_log_is_short_for_any_number_of_updates() {
 }
 
 #[test]
-fn what_is_no_number_is_left_out() {
+fn non_finite_metrics_are_left_out() {
     let config = TrainConfig {
         max_steps: 2,
         ..config()
@@ -311,7 +311,7 @@ fn value(data: &[u8]) -> (String, f32) {
 }
 
 #[test]
-fn tensorboards_file_holds_every_value() {
+fn tensorboard_file_holds_every_value() {
     let mut events = events();
     for event in &mut events {
         if let Event::Step { metrics, .. } = event {
@@ -350,7 +350,7 @@ fn board(prefix: &str, scores: &Scores) -> Vec<(String, f32)> {
 }
 
 #[test]
-fn the_card_says_what_was_measured() {
+fn model_card_states_results() {
     let (config, events) = (config(), events());
     let baselines = [
         ("bayes".to_owned(), scores(0.8123)),
@@ -385,7 +385,7 @@ fn the_card_says_what_was_measured() {
 }
 
 #[test]
-fn a_card_before_the_end_invents_nothing() {
+fn model_card_of_unfinished_run_has_no_results() {
     let config = TrainConfig {
         method: Method::Imitation,
         teacher: "oracle_lite".to_owned(),
@@ -410,7 +410,7 @@ fn a_card_before_the_end_invents_nothing() {
 }
 
 #[test]
-fn a_folder_gets_all_files_again_and_again() {
+fn outputs_are_rewritten_without_temporary_files() {
     let folder = tempfile::tempdir().unwrap();
     let (config, events) = (config(), events());
     let write = |events: &[Event]| {

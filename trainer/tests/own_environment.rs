@@ -331,7 +331,7 @@ fn config() -> TrainConfig {
 }
 
 #[test]
-fn grpo_learns_an_environment_of_another_crate() {
+fn grpo_learns_custom_environment() {
     for credit in [Credit::Step, Credit::RewardToGo, Credit::Episode] {
         let folder = tempfile::tempdir().expect("a folder");
         let config = TrainConfig { credit, ..config() };
@@ -358,7 +358,7 @@ fn grpo_learns_an_environment_of_another_crate() {
 }
 
 #[test]
-fn a_stopped_run_goes_on_to_the_same_weights() {
+fn stopped_run_resumes_to_same_weights() {
     let (whole, stopped) = (tempfile::tempdir(), tempfile::tempdir());
     let (whole, stopped) = (whole.expect("a folder"), stopped.expect("a folder"));
     train::<Signals>(&config(), &RunDir::new(whole.path()), &mut |_| ()).expect("a run");
@@ -406,7 +406,7 @@ fn a_stopped_run_goes_on_to_the_same_weights() {
 
 /// Without the choice of an action there is nothing to imitate.
 #[test]
-fn a_teacher_without_choices_is_refused() {
+fn teacher_without_encoded_actions_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = TrainConfig {
         method: Method::Imitation,
@@ -419,7 +419,7 @@ fn a_teacher_without_choices_is_refused() {
 }
 
 #[test]
-fn a_configuration_is_for_its_environment() {
+fn config_for_other_world_or_teacher_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let refused = |config: &TrainConfig| {
         let run = train::<Signals>(config, &RunDir::new(folder.path()), &mut |_| ());

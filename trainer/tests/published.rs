@@ -63,7 +63,7 @@ fn scores(command: &[String]) -> BTreeMap<String, f64> {
 }
 
 #[test]
-fn the_readme_has_a_row_for_each_command() {
+fn readme_has_one_row_per_command() {
     let section = section();
     let (rows, commands) = (rows(&section), commands(&section));
     assert_eq!((rows.len(), commands.len()), (3, 3));
@@ -72,7 +72,7 @@ fn the_readme_has_a_row_for_each_command() {
 
 #[test]
 #[ignore = "plays some 80 000 episodes"]
-fn the_readme_says_what_its_commands_measure() {
+fn readme_scores_match_its_commands() {
     let section = section();
     for (row, command) in rows(&section).into_iter().zip(commands(&section)) {
         let scores = scores(&command);

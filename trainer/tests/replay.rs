@@ -11,7 +11,7 @@ use sentinel_trainer::manifest::{Manifest, NAME};
 use serde_json::json as value;
 
 #[test]
-fn a_recording_verifies_with_the_scores_and_digest_it_had() {
+fn recorded_replay_verifies_with_same_scores() {
     let folder = tempfile::tempdir().unwrap();
     for (policy, streams) in [
         ("random", "reference"),
@@ -45,7 +45,7 @@ fn a_recording_verifies_with_the_scores_and_digest_it_had() {
 }
 
 #[test]
-fn verify_prints_json_when_asked() {
+fn verify_prints_json_with_json_option() {
     let folder = tempfile::tempdir().unwrap();
     run_in(
         folder.path(),
@@ -65,7 +65,7 @@ fn verify_prints_json_when_asked() {
 }
 
 #[test]
-fn a_manifest_keeps_a_command_only_while_the_file_is_what_it_made() {
+fn manifest_drops_command_when_file_changes() {
     let folder = tempfile::tempdir().unwrap();
     let record = "record --policy heuristic --task all --seeds 0..2 --streams reference \
                   --out a.jsonl --manifest manifest.json";
@@ -106,7 +106,7 @@ fn a_manifest_keeps_a_command_only_while_the_file_is_what_it_made() {
 }
 
 #[test]
-fn a_manifest_lists_no_mixture() {
+fn manifest_refuses_replay_with_mixed_streams() {
     let folder = tempfile::tempdir().unwrap();
     for streams in ["reference", "independent"] {
         let line =
@@ -124,7 +124,7 @@ fn a_manifest_lists_no_mixture() {
 }
 
 #[test]
-fn the_replays_of_the_repository_fit_this_build_and_their_manifest() {
+fn repository_replays_verify_and_match_manifest() {
     let folder = repository("replays");
     let listed = Manifest::read(&folder.join(NAME)).unwrap();
     let found = Manifest::of_folder(&folder, &listed).unwrap();

@@ -96,7 +96,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn any_bytes_are_read_and_played(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+    fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
         let mut file = ReplayFile::default();
         for line in bytes.split(|byte| *byte == b'\n') {
             file.push_bytes(line);
@@ -106,7 +106,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_and_played(text in prop_oneof![".{0,400}", almost_rows()]) {
+    fn arbitrary_text_does_not_panic(text in prop_oneof![".{0,400}", almost_rows()]) {
         let replay = Replay::<TrustEnv>::parse(&text);
         let lines = text.lines().filter(|line| !line.trim().is_empty()).count();
         prop_assert!(replay.rows() + replay.problem_count() <= lines);
@@ -114,7 +114,7 @@ proptest! {
     }
 
     #[test]
-    fn rows_come_back_and_play_the_same_episode(rows in episode()) {
+    fn rows_roundtrip_and_replay_same_episode(rows in episode()) {
         let text = to_lines(&rows).unwrap();
         let replay = Replay::<TrustEnv>::parse(&text);
         prop_assert_eq!(replay.problem_count(), 0, "{:?}", replay.problems());
@@ -126,7 +126,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_line_costs_only_itself(
+    fn truncated_line_loses_only_its_row(
         rows in episode(),
         place in any::<prop::sample::Index>(),
         cut in any::<prop::sample::Index>(),
@@ -145,7 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn a_second_copy_changes_nothing(rows in episode()) {
+    fn duplicate_rows_do_not_change_verification(rows in episode()) {
         let twice = rows.iter().chain(&rows).cloned();
         let replay = Replay::from_rows(twice);
         prop_assert_eq!(replay.problem_count(), rows.len());

@@ -9,7 +9,7 @@ mod common;
 use common::{json, run_in};
 
 #[test]
-fn evaluations_become_a_report() {
+fn report_command_writes_report_of_evaluation() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
     run("eval --world polyguard --split train --difficulty easy --seeds 0..2 --policies random,rules_only --out e.json")
@@ -35,12 +35,12 @@ fn evaluations_become_a_report() {
     let overfit = json(&read("r/anti_hacking_overfit_report.json"));
     assert_eq!(overfit["subjects"][1]["label"], "rules_only");
     assert_eq!(overfit["subjects"][1]["exploits"]["episodes"], 16);
-    let said = run("report e.json --out r");
-    assert!(said.succeeds().contains("missing in train_holdout_gap"));
+    let output = run("report e.json --out r");
+    assert!(output.succeeds().contains("missing in train_holdout_gap"));
 }
 
 #[test]
-fn faults_are_answered() {
+fn report_command_refuses_invalid_inputs() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
     run("report nowhere --out r").fails(&["there is no nowhere", "name a run folder"]);

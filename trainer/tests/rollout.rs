@@ -57,7 +57,7 @@ fn always(text: &str) -> Callback<impl FnMut(&[String]) -> Vec<String>> {
 
 /// A script gets its usual score through completions, and the credit of its first step is that
 /// score too.
-fn words_change_nothing<W: TextWorld + Learn>(task: W::Task, policy: &str, mean: bool) {
+fn assert_text_play_matches_script<W: TextWorld + Learn>(task: W::Task, policy: &str, mean: bool) {
     let policy = W::PolicyName::parse(policy).unwrap();
     let setups = setups::<W>(task, 4);
     let mut players: Vec<_> = setups.iter().map(|setup| policy.start(setup)).collect();
@@ -86,14 +86,14 @@ fn words_change_nothing<W: TextWorld + Learn>(task: W::Task, policy: &str, mean:
 }
 
 #[test]
-fn a_script_scores_in_words_what_it_scores() {
-    words_change_nothing::<TrustEnv>(Task::Task3, "bayes", true);
-    words_change_nothing::<ClusterEnv>(Task::Task1, "planner", true);
-    words_change_nothing::<PolyguardEnv>(TaskSpec::ALL[8], "rules_only", false);
+fn scripted_text_rollout_matches_direct_play() {
+    assert_text_play_matches_script::<TrustEnv>(Task::Task3, "bayes", true);
+    assert_text_play_matches_script::<ClusterEnv>(Task::Task1, "planner", true);
+    assert_text_play_matches_script::<PolyguardEnv>(TaskSpec::ALL[8], "rules_only", false);
 }
 
 #[test]
-fn nonsense_ends_a_sample_and_is_worth_less_than_anything() {
+fn invalid_completion_aborts_sample_with_invalid_reward() {
     for invalid in [0.0, -0.5] {
         let rollout_config = RolloutConfig {
             invalid: InvalidReward::new(invalid).unwrap(),
@@ -132,10 +132,10 @@ fn aborting_scores_below_skipping() {
     for task in Task::ALL {
         for last in [1, 3, 9, 14] {
             let score = |text: &'static str| {
-                let mut said = 0;
+                let mut calls = 0;
                 let mut model = Callback(|prompts: &[String]| {
-                    said += 1;
-                    let text = if said < last { SOLVE } else { text };
+                    calls += 1;
+                    let text = if calls < last { SOLVE } else { text };
                     vec![text.to_owned(); prompts.len()]
                 });
                 let rollout_config = RolloutConfig::default();
@@ -164,7 +164,7 @@ fn aborting_scores_below_skipping() {
 }
 
 #[test]
-fn polyguard_counts_nonsense_as_a_step() {
+fn polyguard_invalid_completion_counts_as_step() {
     let rollout_config = RolloutConfig::default();
     let start = starts::<PolyguardEnv>(TaskSpec::ALL[8], 1);
     let played = rollout(start, rollout_config, &mut always("let me think"), &|| ()).unwrap();
@@ -211,7 +211,7 @@ fn generator_must_complete_every_prompt() {
 }
 
 #[test]
-fn signals_see_a_constant_policy() {
+fn signals_detect_constant_policy() {
     let played = rollout(
         starts::<TrustEnv>(Task::Task1, 3),
         RolloutConfig::default(),
@@ -246,7 +246,7 @@ fn signals_see_a_constant_policy() {
 }
 
 #[test]
-fn a_repair_is_counted() {
+fn repaired_completions_are_counted() {
     let text = format!("Sure!\n```json\n{SOLVE}\n```");
     let rollout_config = RolloutConfig {
         reader: Reader::Repair,
@@ -280,7 +280,7 @@ impl Generator<TrustEnv> for Decided {
         _asked: &[GenerationRequest<'_, TrustEnv>],
     ) -> Vec<String> {
         self.asked.push((prompts.len(), self.set_greedy));
-        let format_action = |n: usize| {
+        let completion_of = |n: usize| {
             if self.set_greedy || n % 2 == 1 {
                 SOLVE
             } else {
@@ -288,7 +288,7 @@ impl Generator<TrustEnv> for Decided {
             }
         };
         (0..prompts.len())
-            .map(|n| format_action(n).to_owned())
+            .map(|n| completion_of(n).to_owned())
             .collect()
     }
 
@@ -299,7 +299,7 @@ impl Generator<TrustEnv> for Decided {
 
 /// Members of a group differ only by their completions.
 #[test]
-fn a_group_compares_completions_of_one_state() {
+fn group_members_differ_only_by_completion() {
     let mut bayes = starts::<TrustEnv>(Task::Task3, 2);
     for s in &mut bayes {
         for _ in 0..4 {
@@ -307,12 +307,12 @@ fn a_group_compares_completions_of_one_state() {
             s.step(action).unwrap();
         }
     }
-    let format_action = |n: usize| [SKIP, SOLVE, "nonsense"][n % 3].to_owned();
-    let speaks =
-        || Callback(move |prompts: &[String]| (0..prompts.len()).map(format_action).collect());
+    let completion_of = |n: usize| [SKIP, SOLVE, "nonsense"][n % 3].to_owned();
+    let generator =
+        || Callback(move |prompts: &[String]| (0..prompts.len()).map(completion_of).collect());
     let rollout_config = RolloutConfig::default();
     let scripted = CompletionValue::Scripted(PolicyName::Bayes);
-    let found = groups(&bayes, 3, scripted, rollout_config, &mut speaks()).unwrap();
+    let found = groups(&bayes, 3, scripted, rollout_config, &mut generator()).unwrap();
     assert_eq!(found.len(), 2);
     for (group, state) in found.iter().zip(&bayes) {
         assert_eq!(group.prompt, state.prompt(PromptStyle::Compact));
@@ -337,7 +337,7 @@ fn a_group_compares_completions_of_one_state() {
         3,
         CompletionValue::StepReward,
         rollout_config,
-        &mut speaks(),
+        &mut generator(),
     )
     .unwrap();
     assert!(
@@ -359,7 +359,7 @@ fn a_group_compares_completions_of_one_state() {
         1,
         CompletionValue::StepReward,
         rollout_config,
-        &mut speaks(),
+        &mut generator(),
     );
     assert_eq!(one.unwrap_err(), RolloutError::Group(1));
     // Values become advantages unchanged.
@@ -380,7 +380,7 @@ fn a_group_compares_completions_of_one_state() {
 
 /// Under greedy continuation, members with the same action are played on once.
 #[test]
-fn a_greedy_future_is_played_once_for_each_action() {
+fn greedy_continuation_is_played_once_per_action() {
     let states = starts::<TrustEnv>(Task::Task3, 2);
     let mut decided = Decided::default();
     let rollout_config = RolloutConfig::default();

@@ -69,7 +69,7 @@ fn tasks() -> Vec<String> {
 }
 
 #[test]
-fn a_log_is_written_event_by_event_and_cut_where_a_checkpoint_left_it() {
+fn run_log_appends_events_and_resumes_at_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
     let (path, events) = (folder.path().to_owned(), events());
     let mut seen = 0;

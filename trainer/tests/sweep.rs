@@ -107,7 +107,7 @@ model = "small"
 "#;
 
 #[test]
-fn a_sweep_is_killed_resumed_and_judged() {
+fn killed_sweep_resumes_and_passes_gate() {
     let place = SweepFolder::new(ENTRIES);
     let plan = place.succeeds("sweep --manifest m.toml --dry-run");
     assert!(
@@ -121,27 +121,27 @@ fn a_sweep_is_killed_resumed_and_judged() {
     assert!(!place.path("outputs").exists());
 
     killed_in_grpo(&place);
-    let said = place.succeeds("sweep --manifest m.toml --jobs 2");
+    let text = place.succeeds("sweep --manifest m.toml --jobs 2");
     assert!(
-        said.contains("a base: finished before") && said.contains("a grpo: continues"),
-        "{said}"
+        text.contains("a base: finished before") && text.contains("a grpo: continues"),
+        "{text}"
     );
     for run in ["a", "b", "small"] {
-        assert!(said.contains(&format!("finished     {run}\n")), "{said}");
-        chain_is_sound(&place, run);
+        assert!(text.contains(&format!("finished     {run}\n")), "{text}");
+        assert_reports_agree(&place, run);
     }
     let sweep = fs::read_to_string(place.path("outputs/reports/sweeps/sweep.json")).unwrap();
     assert_eq!(sweep.matches("\"status\": \"ok\"").count(), 3, "{sweep}");
     // Nothing is done twice, and a changed file is made again from its checkpoint.
-    let said = place.succeeds("sweep --manifest m.toml");
-    assert_eq!(said.matches("finished before").count(), 27, "{said}");
+    let text = place.succeeds("sweep --manifest m.toml");
+    assert_eq!(text.matches("finished before").count(), 27, "{text}");
     let weights = place.path("checkpoints/sweeps/a/grpo_adapter/adapter_model.safetensors");
     let whole = fs::read(&weights).unwrap();
     fs::write(&weights, "x").unwrap();
-    let said = place.succeeds("sweep --manifest m.toml --index 0");
+    let text = place.succeeds("sweep --manifest m.toml --index 0");
     assert!(
-        said.contains("a grpo: continues") && said.contains("a postsave: finished before"),
-        "{said}"
+        text.contains("a grpo: continues") && text.contains("a postsave: finished before"),
+        "{text}"
     );
     assert!(fs::read(&weights).unwrap() == whole);
     // Other options are refused, and nothing is lost.
@@ -151,13 +151,13 @@ fn a_sweep_is_killed_resumed_and_judged() {
         manifest.replace("lora_r = 2", "lora_r = 3"),
     )
     .unwrap();
-    let said = place.fails("sweep --manifest n.toml --index 0");
+    let text = place.fails("sweep --manifest n.toml --index 0");
     assert!(
-        said.contains("--lora-r=2") && said.contains("--overwrite-output-dir"),
-        "{said}"
+        text.contains("--lora-r=2") && text.contains("--overwrite-output-dir"),
+        "{text}"
     );
     assert!(fs::read(&weights).unwrap() == whole);
-    judged_and_activated(&place);
+    check_gate_and_activation(&place);
 }
 
 /// Kills the sweep after the first checkpoint of the first run's GRPO.
@@ -189,7 +189,7 @@ fn killed_in_grpo(place: &SweepFolder) {
 }
 
 /// Checks that the reports of a run follow from one another.
-fn chain_is_sound(place: &SweepFolder, run: &str) {
+fn assert_reports_agree(place: &SweepFolder, run: &str) {
     for name in ["sft_trl_run", "grpo_trl_run"] {
         let report = place.report(run, name);
         assert_eq!(report["status"], "ok");
@@ -224,10 +224,10 @@ fn chain_is_sound(place: &SweepFolder, run: &str) {
 }
 
 /// Asks the gate about the first run, activates it, and plays with it.
-fn judged_and_activated(place: &SweepFolder) {
-    let said = place.fails("activate --run-id a");
-    assert!(said.contains("the gate was not asked"), "{said}");
-    let said = place.fails("gate --strict --run a");
+fn check_gate_and_activation(place: &SweepFolder) {
+    let text = place.fails("activate --run-id a");
+    assert!(text.contains("the gate was not asked"), "{text}");
+    let text = place.fails("gate --strict --run a");
     for (verdict, name) in [
         ("pass", "no_fallback"),
         ("pass", "same_logprobs"),
@@ -235,12 +235,12 @@ fn judged_and_activated(place: &SweepFolder) {
         ("FAIL", "postsave_valid"),
         ("FAIL", "improved"),
     ] {
-        assert!(said.contains(&format!("{verdict}  {name}")), "{said}");
+        assert!(text.contains(&format!("{verdict}  {name}")), "{text}");
     }
-    let said = place.fails("activate --run-id a");
+    let text = place.fails("activate --run-id a");
     assert!(
-        said.contains("the gate refused the run: postsave_valid, improved"),
-        "{said}"
+        text.contains("the gate refused the run: postsave_valid, improved"),
+        "{text}"
     );
     assert!(place.fails("model-status").contains("no model is active"));
     assert!(
@@ -260,25 +260,25 @@ fn judged_and_activated(place: &SweepFolder) {
             .contains("active model mine: merged of sweeps/a")
     );
     place.succeeds("activate --run-id a --allow-rejected");
-    let said = place.succeeds("lm eval --task task1 --seeds 1000");
-    assert!(said.contains("grpo_adapter of sweeps/a"), "{said}");
-    assert!(said.contains("\"active_model_manifest.json\":"), "{said}");
+    let text = place.succeeds("lm eval --task task1 --seeds 1000");
+    assert!(text.contains("grpo_adapter of sweeps/a"), "{text}");
+    assert!(text.contains("\"active_model_manifest.json\":"), "{text}");
     place.succeeds("record --task task1 --seeds 0 --streams independent --out r.jsonl");
     assert!(
         fs::read_to_string(place.path("r.jsonl"))
             .unwrap()
             .contains("merged+grpo_adapter")
     );
-    let said =
+    let text =
         place.succeeds("eval --policies trained --task task1 --seeds 0 --streams independent");
     assert!(
-        said.contains("active model a grpo_adapter") && said.contains("active_model_manifest"),
-        "{said}"
+        text.contains("active model a grpo_adapter") && text.contains("active_model_manifest"),
+        "{text}"
     );
-    let said = place.fails("eval --world cluster --policies trained");
+    let text = place.fails("eval --world cluster --policies trained");
     assert!(
-        said.contains("was trained in world trust, not cluster"),
-        "{said}"
+        text.contains("was trained in world trust, not cluster"),
+        "{text}"
     );
     fs::remove_file(place.path("checkpoints/sweeps/a/merged/model.safetensors")).unwrap();
     for words in [
@@ -286,10 +286,10 @@ fn judged_and_activated(place: &SweepFolder) {
         "lm eval --task task1",
         "record --seeds 0 --out x.jsonl",
     ] {
-        let said = place.fails(words);
+        let text = place.fails(words);
         assert!(
-            said.contains("base/model.safetensors was deleted since"),
-            "{words}: {said}"
+            text.contains("base/model.safetensors was deleted since"),
+            "{words}: {text}"
         );
     }
 }
@@ -297,23 +297,23 @@ fn judged_and_activated(place: &SweepFolder) {
 /// A model that cannot be found and a folder that cannot be written spare the third run; a stand-in
 /// is marked to the end, and refused.
 #[test]
-fn one_failure_spares_the_rest_and_a_fallback_is_refused() {
+fn failed_entry_spares_others_and_gate_refuses_fallback() {
     let place = SweepFolder::new(
         "[[entry]]\nmodel = 'no/such'\n[[entry]]\nmodel = 'tiny'\nid = 'full'\n[[entry]]\nmodel = 'tiny'\n",
     );
     fs::create_dir_all(place.path("checkpoints/sweeps")).unwrap();
     fs::write(place.path("checkpoints/sweeps/full"), "in the way").unwrap();
-    let said = place.fails("sweep --manifest m.toml");
-    assert!(said.contains("finished     tiny"), "{said}");
+    let text = place.fails("sweep --manifest m.toml");
+    assert!(text.contains("finished     tiny"), "{text}");
     assert!(
-        said.contains("failed       no-such: no model \"no/such\""),
-        "{said}"
+        text.contains("failed       no-such: no model \"no/such\""),
+        "{text}"
     );
     assert!(
-        said.contains("failed       full: cannot write checkpoints/sweeps/full"),
-        "{said}"
+        text.contains("failed       full: cannot write checkpoints/sweeps/full"),
+        "{text}"
     );
-    assert!(said.contains("2 of 3 runs failed"), "{said}");
+    assert!(text.contains("2 of 3 runs failed"), "{text}");
     let failed = place.report("no-such", "sft_trl_run");
     assert_eq!(failed["status"], "failed");
     assert!(failed["error"].as_str().unwrap().contains("no/such"));
@@ -324,10 +324,10 @@ fn one_failure_spares_the_rest_and_a_fallback_is_refused() {
         fs::create_dir_all(place.path("outputs/reports/sweeps/full")).unwrap();
         let eval = place.path("outputs/reports/sweeps/full/eval_sft.json");
         std::os::unix::fs::symlink("/dev/full", &eval).unwrap();
-        let said = place.fails("sweep --manifest m.toml --index 1");
+        let text = place.fails("sweep --manifest m.toml --index 1");
         assert!(
-            said.contains("eval_sft.json: No space left on device"),
-            "{said}"
+            text.contains("eval_sft.json: No space left on device"),
+            "{text}"
         );
         let stages = &place.report("full", "stages")["stages"];
         assert_eq!(
@@ -336,22 +336,22 @@ fn one_failure_spares_the_rest_and_a_fallback_is_refused() {
         );
         fs::remove_file(&eval).unwrap();
     }
-    let said = place.succeeds("sweep --manifest m.toml --index 1");
-    assert!(said.contains("finished     full"), "{said}");
+    let text = place.succeeds("sweep --manifest m.toml --index 1");
+    assert!(text.contains("finished     full"), "{text}");
 
     place.succeeds("sweep --manifest m.toml --index 0 --allow-fallback");
-    let said = place.fails("gate --run no-such");
+    let text = place.fails("gate --run no-such");
     let mark = "a tiny new model stands in for no/such";
     assert!(
-        said.contains("FAIL  no_fallback") && said.contains(mark),
-        "{said}"
+        text.contains("FAIL  no_fallback") && text.contains(mark),
+        "{text}"
     );
-    assert!(said.contains("status ok, backend fallback"), "{said}");
-    artifacts_in_order(&place);
+    assert!(text.contains("status ok, backend fallback"), "{text}");
+    check_damaged_artifacts(&place);
 }
 
 /// Breaks the artifacts of a run one after the other.
-fn artifacts_in_order(place: &SweepFolder) {
+fn check_damaged_artifacts(place: &SweepFolder) {
     let folder = place.path("checkpoints/sweeps/tiny");
     let postsave = || place.output("lm postsave --run tiny --samples 2");
     fs::write(folder.join("grpo_adapter/adapter_model.safetensors"), "x").unwrap();
@@ -362,19 +362,19 @@ fn artifacts_in_order(place: &SweepFolder) {
         report["logprob_difference"]["compared_with"],
         "merged_and_adapter"
     );
-    let said = place.fails("gate --strict --run tiny");
+    let text = place.fails("gate --strict --run tiny");
     assert!(
-        said.contains("FAIL  grpo_answers")
-            && said.contains("adapter_model.safetensors was changed"),
-        "{said}"
+        text.contains("FAIL  grpo_answers")
+            && text.contains("adapter_model.safetensors was changed"),
+        "{text}"
     );
     fs::remove_dir_all(folder.join("merged")).unwrap();
     assert!(both(&postsave()).contains("sft_adapter answered"));
     fs::remove_dir_all(folder.join("sft_adapter")).unwrap();
-    let said = place.fails("lm postsave --run tiny");
+    let text = place.fails("lm postsave --run tiny");
     assert!(
-        said.contains("no artifact can be loaded (grpo_adapter: "),
-        "{said}"
+        text.contains("no artifact can be loaded (grpo_adapter: "),
+        "{text}"
     );
     place.succeeds("lm postsave --run tiny --allow-fallback");
     let report = place.report("tiny", "postsave_inference");
@@ -382,17 +382,17 @@ fn artifacts_in_order(place: &SweepFolder) {
         (&report["model_source"], &report["status"]),
         (&"fallback_policy".into(), &"failed".into())
     );
-    let said = place.fails("gate --run tiny");
+    let text = place.fails("gate --run tiny");
     assert!(
-        said.contains("fallback (postsave): a script answers"),
-        "{said}"
+        text.contains("fallback (postsave): a script answers"),
+        "{text}"
     );
 }
 
 #[test]
-fn bad_command_lines_say_what_to_do() {
+fn invalid_evidence_command_lines_are_refused() {
     let place = SweepFolder::new("");
-    for (words, said) in [
+    for (words, expected) in [
         ("sweep --manifest m.toml", "it names no model"),
         ("sweep --manifest nowhere.toml", "cannot read nowhere.toml"),
         ("sweep --models tiny --index 3", "there are 1 entries"),
@@ -411,7 +411,7 @@ fn bad_command_lines_say_what_to_do() {
         ("check --index .", "wrote ./artifact_index.json"),
     ] {
         let text = both(&place.output(words));
-        assert!(text.contains(said), "{words}: {text}");
+        assert!(text.contains(expected), "{words}: {text}");
     }
     let links = "check --index . --link model=https://example.org/m";
     assert!(place.succeeds(links).contains("1 links"));
@@ -423,7 +423,7 @@ fn bad_command_lines_say_what_to_do() {
 
 /// Language models in the ablation: the rows that need one are played with the active model.
 #[test]
-fn the_rows_of_language_models_are_played_with_the_active_model() {
+fn ablation_plays_language_model_rows_with_active_model() {
     let place =
         SweepFolder::new("[[entry]]\nmodel = 'tiny'\n[entry.ablate]\nseeds = '1000000..1000001'\n");
     let manifest = fs::read_to_string(place.path("m.toml")).unwrap();
@@ -446,8 +446,8 @@ fn the_rows_of_language_models_are_played_with_the_active_model() {
         "{rows:?}"
     );
     place.succeeds("activate --run-id tiny --allow-rejected");
-    let said = place.succeeds("ablate --difficulty easy --seeds 1000000 --out a.json");
-    assert!(said.contains("active model tiny grpo_adapter"), "{said}");
+    let text = place.succeeds("ablate --difficulty easy --seeds 1000000 --out a.json");
+    assert!(text.contains("active model tiny grpo_adapter"), "{text}");
     let found: Value = serde_json::from_slice(&fs::read(place.path("a.json")).unwrap()).unwrap();
     assert_eq!(played(&found), rows);
     assert_eq!(found["model"], "merged+grpo_adapter");
@@ -455,7 +455,7 @@ fn the_rows_of_language_models_are_played_with_the_active_model() {
 
 /// Ctrl-C ends a sweep; the same command continues it.
 #[test]
-fn an_interrupted_sweep_continues() {
+fn interrupted_sweep_continues() {
     let place = SweepFolder::new("[[entry]]\nmodel = 'tiny'\n[entry.base]\nmax_steps = 40\n");
     let mut command = place.command("sweep --manifest m.toml");
     let mut child = command.stderr(Stdio::null()).spawn().unwrap();
@@ -470,13 +470,13 @@ fn an_interrupted_sweep_continues() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let base = &place.report("tiny", "stages")["stages"]["base"];
     assert_eq!(base["status"], "interrupted");
-    let said = place.succeeds("sweep --manifest m.toml");
-    assert!(said.contains("tiny base: continues"), "{said}");
+    let text = place.succeeds("sweep --manifest m.toml");
+    assert!(text.contains("tiny base: continues"), "{text}");
 }
 
 /// The file of a top-level run that `--report-path` writes.
 #[test]
-fn a_run_at_the_top_level_has_a_report() {
+fn report_path_writes_report_of_single_run() {
     let place = SweepFolder::new("");
     place.succeeds("lm corpus --task task1 --seeds 100000..100002 --out c.jsonl");
     place.succeeds(
@@ -492,9 +492,9 @@ fn a_run_at_the_top_level_has_a_report() {
     // The run exists, so a second one fails and says so in the report.
     place.fails(sft);
     assert_eq!(read(&path)["status"], "failed");
-    let said = place.fails("gate");
+    let text = place.fails("gate");
     assert!(
-        said.contains("FAIL  sft_backend      status failed"),
-        "{said}"
+        text.contains("FAIL  sft_backend      status failed"),
+        "{text}"
     );
 }

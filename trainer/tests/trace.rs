@@ -12,7 +12,7 @@ use common::{Run, golden, json, run, run_in};
 use serde_json::{Value, json as value};
 
 #[test]
-fn rows_are_the_recorded_rows_character_for_character() {
+fn trace_rows_match_recording_exactly() {
     let recorded = golden("trust.jsonl.gz");
     let mut rows = 0;
     for task in ["task1", "task2", "task3"] {
@@ -64,7 +64,7 @@ fn play(folder: &Path, task: &str, lines: &[String]) -> Run {
 }
 
 #[test]
-fn given_actions_lead_to_the_recorded_rows() {
+fn trace_of_given_actions_matches_recording() {
     let folder = tempfile::tempdir().unwrap();
     for task in ["task1", "task2", "task3"] {
         let run = play(folder.path(), task, &recorded_actions(task, 0, "random"));
@@ -93,7 +93,7 @@ fn given_actions_lead_to_the_recorded_rows() {
 }
 
 #[test]
-fn too_few_actions_give_the_rows_so_far() {
+fn too_few_actions_print_rows_without_final_row() {
     let folder = tempfile::tempdir().unwrap();
     let run = play(
         folder.path(),
@@ -123,7 +123,7 @@ fn actions_after_the_end_are_an_error() {
 }
 
 #[test]
-fn a_bad_action_is_named_after_the_rows_so_far() {
+fn bad_action_error_names_line_after_earlier_rows() {
     let folder = tempfile::tempdir().unwrap();
     let skip = r#"{"action_type":"skip"}"#.to_owned();
     let cases: [(&str, &[&str]); 8] = [
@@ -162,7 +162,7 @@ fn a_bad_action_is_named_after_the_rows_so_far() {
 }
 
 #[test]
-fn a_bad_action_as_long_as_a_book_is_not_repeated_whole() {
+fn long_bad_action_is_abbreviated_in_error() {
     let folder = tempfile::tempdir().unwrap();
     let long = format!("{{\"action_type\":\"{}\"}}", "x".repeat(1_000_000));
     let run = play(folder.path(), "task1", &[long]);
@@ -171,7 +171,7 @@ fn a_bad_action_as_long_as_a_book_is_not_repeated_whole() {
 }
 
 #[test]
-fn byte_order_marks_and_windows_line_breaks_do_not_matter() {
+fn byte_order_mark_and_crlf_are_ignored() {
     let folder = tempfile::tempdir().unwrap();
     let text = "\u{feff}{\"action_type\":\"skip\"}\r\n{\"action_type\":\"skip\"}\r\n";
     std::fs::write(folder.path().join("a.jsonl"), text).unwrap();
@@ -183,7 +183,7 @@ fn byte_order_marks_and_windows_line_breaks_do_not_matter() {
 }
 
 #[test]
-fn the_episode_must_be_named_in_full() {
+fn incomplete_or_invalid_trace_options_are_refused() {
     run("trace --task task1 --seed 0").fails(&["--policy", "--actions"]);
     run("trace --task task1 --seed 0 --policy random --actions a").fails(&["cannot be used with"]);
     run("trace --task task1 --policy random").fails(&["--seed"]);

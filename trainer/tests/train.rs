@@ -55,7 +55,7 @@ fn model(out: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn a_run_leaves_a_model_that_plays() {
+fn trained_model_can_be_evaluated_and_recorded() {
     let out = folder("train-plays");
     train(&out, &[]).succeeds();
     for name in ["config.json", "model.safetensors", "checkpoint.safetensors"] {
@@ -108,7 +108,7 @@ fn steps_of_first_update(out: &Path) -> Value {
 /// Only the named tasks are played, measured and recorded; without any, no file has more keys than
 /// before tasks could be named.
 #[test]
-fn a_run_plays_the_tasks_that_are_named() {
+fn run_plays_only_named_tasks() {
     let out = folder("train-tasks");
     train(&out, &["--task", "task3,task1"]).succeeds();
     let read = |name: &str| std::fs::read_to_string(out.join(name)).expect("it was written");
@@ -137,7 +137,7 @@ fn a_run_plays_the_tasks_that_are_named() {
 
 /// The numbers of a run do not depend on time or on threads.
 #[test]
-fn a_run_is_the_same_again() {
+fn run_does_not_depend_on_thread_count() {
     let (a, b) = (folder("train-same-a"), folder("train-same-b"));
     train(&a, &[]).succeeds();
     let mut command = Command::new(env!("CARGO_BIN_EXE_sentinel"));
@@ -156,8 +156,8 @@ fn kill_after(lines: usize, out: &Path, more: &[&str]) {
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
-    let said = BufReader::new(child.stderr.take().expect("it was asked for"));
-    let parsed = said.lines().map_while(Result::ok).take(lines).count();
+    let stderr = BufReader::new(child.stderr.take().expect("it was asked for"));
+    let parsed = stderr.lines().map_while(Result::ok).take(lines).count();
     assert_eq!(parsed, lines, "it ended by itself");
     child.kill().expect("it runs");
     child.wait().expect("it was killed");
@@ -166,7 +166,7 @@ fn kill_after(lines: usize, out: &Path, more: &[&str]) {
 /// A run that is killed at several places and resumed gives the same weights to the bit. An update
 /// is announced before its checkpoint is written, so that some of the kills interrupt the writing.
 #[test]
-fn a_killed_run_goes_on_to_the_same_weights() {
+fn killed_run_resumes_to_same_weights() {
     let (whole, killed) = (folder("train-whole"), folder("train-killed"));
     let often = ["--eval-steps", "1", "--save-steps", "1"];
     let going_on = [&often[..], &["--resume"]].concat();
@@ -186,7 +186,7 @@ fn a_killed_run_goes_on_to_the_same_weights() {
 
 /// Without pooling a parameter is empty, and has no moments.
 #[test]
-fn a_run_without_pooling_goes_on_too() {
+fn run_without_pooling_resumes_to_same_weights() {
     let (whole, killed) = (folder("train-none-whole"), folder("train-none-killed"));
     let options = [
         "--pooling",
@@ -217,17 +217,17 @@ fn files_in(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn options_that_cannot_be_are_refused() {
+fn invalid_train_options_are_refused() {
     let out = folder("train-refused");
-    let said = |more: &[&str], words: &[&str]| {
+    let assert_refused = |more: &[&str], words: &[&str]| {
         train(&out, more).fails(words);
         assert!(!out.exists(), "nothing was begun");
     };
-    said(
+    assert_refused(
         &["--train-seeds", "900..1001"],
         &["train_seeds 900..1001", "test_seeds 1000..1004", "overlap"],
     );
-    said(
+    assert_refused(
         &[
             "--train-seeds",
             "0..1000",
@@ -236,37 +236,37 @@ fn options_that_cannot_be_are_refused() {
         ],
         &["train_seeds", "validation_seeds", "overlap"],
     );
-    said(&["--device", "tpu"], &["device", "tpu"]);
-    said(&["--hidden", "0"], &["hidden"]);
-    said(
+    assert_refused(&["--device", "tpu"], &["device", "tpu"]);
+    assert_refused(&["--hidden", "0"], &["hidden"]);
+    assert_refused(
         &["--num-generations", "1"],
         &["num_generations", "at least 2"],
     );
-    said(
+    assert_refused(
         &["--learning-rate", "-1"],
         &["learning_rate", "not negative"],
     );
-    said(&["--epsilon", "-0.1"], &["epsilon"]);
-    said(&["--loss-type", "ppo"], &["ppo", "grpo"]);
-    said(&["--credit", "gae"], &["gae", "reward_to_go"]);
-    said(&["--advantage", "gae"], &["--credit", "reward_to_go"]);
-    said(&["--continuation", "scripted"], &["scripted", "greedy"]);
-    said(
+    assert_refused(&["--epsilon", "-0.1"], &["epsilon"]);
+    assert_refused(&["--loss-type", "ppo"], &["ppo", "grpo"]);
+    assert_refused(&["--credit", "gae"], &["gae", "reward_to_go"]);
+    assert_refused(&["--advantage", "gae"], &["--credit", "reward_to_go"]);
+    assert_refused(&["--continuation", "scripted"], &["scripted", "greedy"]);
+    assert_refused(
         &["--world", "cluster", "--pooling", "max"],
         &["--pooling", "world cluster", "leave it out"],
     );
-    said(
+    assert_refused(
         &["--world", "polyguard", "--features", "no_history"],
         &["--features", "world polyguard"],
     );
-    said(&["--init", "nowhere"], &["nowhere", "cannot read"]);
-    said(
+    assert_refused(&["--init", "nowhere"], &["nowhere", "cannot read"]);
+    assert_refused(
         &["--config", "nowhere.json"],
         &["nowhere.json", "cannot read"],
     );
-    said(&["--resume"], &["checkpoint.safetensors", "cannot read"]);
+    assert_refused(&["--resume"], &["checkpoint.safetensors", "cannot read"]);
     if !cfg!(feature = "cuda") {
-        said(
+        assert_refused(
             &["--device", "cuda"],
             &["device cuda", "this build", "cpu", "--features cuda"],
         );
@@ -274,7 +274,7 @@ fn options_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn a_config_file_counts_less_than_flags() {
+fn flags_override_config_file() {
     let place = folder("train-config");
     std::fs::create_dir_all(&place).expect("a folder");
     let file = place.join("run.json");
@@ -302,7 +302,7 @@ fn a_config_file_counts_less_than_flags() {
 }
 
 #[test]
-fn a_checkpoint_that_does_not_fit_is_refused() {
+fn mismatched_or_damaged_checkpoint_is_refused() {
     let out = folder("train-misfit");
     train(&out, &[]).succeeds();
     train(&out, &[]).fails(&[
@@ -325,7 +325,7 @@ fn a_checkpoint_that_does_not_fit_is_refused() {
 
 /// Files that are not of a run are overwritten only on request.
 #[test]
-fn a_folder_with_something_else_is_left_alone() {
+fn nonempty_output_dir_needs_overwrite_option() {
     let out = folder("train-occupied");
     std::fs::create_dir_all(&out).expect("a folder");
     let kept = out.join("README.md");
@@ -342,7 +342,7 @@ fn a_folder_with_something_else_is_left_alone() {
 }
 
 #[test]
-fn a_model_of_another_world_is_refused() {
+fn model_of_other_world_is_refused() {
     let out = folder("train-other-world");
     train(&out, &[]).succeeds();
     let mut model = load_model::<NetConfig>(&out).expect("a model");
@@ -368,7 +368,7 @@ fn a_model_of_another_world_is_refused() {
 
 /// A number that is not finite stops the run before it spoils the checkpoint.
 #[test]
-fn a_run_that_diverges_says_where() {
+fn diverging_run_names_update_and_keeps_checkpoint() {
     let out = folder("train-diverges");
     let run = train(&out, &["--learning-rate", "1e30", "--max-grad-norm", "0"]);
     assert_ne!(run.code, 0);
@@ -389,7 +389,7 @@ fn a_run_that_diverges_says_where() {
 /// A file that cannot grow simulates a full disk; the previous checkpoint stays.
 #[cfg(unix)]
 #[test]
-fn a_full_disk_leaves_the_last_checkpoint() {
+fn full_disk_keeps_last_checkpoint() {
     let out = folder("train-full");
     train(&out, &["--max-steps", "6"]).succeeds();
     let before = std::fs::read(out.join("checkpoint.safetensors")).expect("it was written");
@@ -407,11 +407,11 @@ fn a_full_disk_leaves_the_last_checkpoint() {
         .args(["-c", &script])
         .output()
         .expect("there is a shell");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{stderr}");
     assert!(
-        said.contains("cannot write") && said.contains("checkpoint.safetensors"),
-        "{said}"
+        stderr.contains("cannot write") && stderr.contains("checkpoint.safetensors"),
+        "{stderr}"
     );
     let after = std::fs::read(out.join("checkpoint.safetensors")).expect("it is still there");
     assert_eq!(before, after);

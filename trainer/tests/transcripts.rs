@@ -70,7 +70,7 @@ fn recorded() -> Vec<ReplayRow<TrustEnv>> {
 }
 
 #[test]
-fn a_replay_keeps_what_was_said_and_fits() {
+fn transcripts_roundtrip_and_verify() {
     let rows = recorded();
     let text = to_lines(&rows).unwrap();
     assert!(text.contains("\"fallback\":true") && text.contains("\"repaired\":true"));
@@ -88,7 +88,7 @@ fn a_replay_keeps_what_was_said_and_fits() {
 }
 
 #[test]
-fn a_replay_whose_words_are_not_its_actions_does_not_fit() {
+fn transcript_that_contradicts_action_is_reported() {
     type Change = fn(&mut ReplayRow<TrustEnv>);
     let changes: [(Change, &str); 6] = [
         (
@@ -121,21 +121,21 @@ fn a_replay_whose_words_are_not_its_actions_does_not_fit() {
         change(&mut rows[0]);
         let found = verify(&Replay::from_rows(rows));
         assert!(!found.fits() && found.texts == 1, "{what}");
-        let said = found
+        let reasons = found
             .episodes
             .iter()
             .flat_map(|e| &e.findings)
             .map(|f| f.reason.clone());
-        let said: Vec<String> = said.collect();
+        let reasons: Vec<String> = reasons.collect();
         assert!(
-            said.len() == 1 && said[0].contains(what),
-            "{what}: {said:?}"
+            reasons.len() == 1 && reasons[0].contains(what),
+            "{what}: {reasons:?}"
         );
     }
 }
 
 #[test]
-fn the_new_keys_are_checked_and_may_be_missing() {
+fn transcript_keys_are_optional_and_type_checked() {
     let row = |more: &str| {
         let text = r#"{"task_type":"task1","seed":0,"step":0,"action":{"action_type":"skip"},"scenario_id":"x","model_source":"y""#;
         serde_json::from_str::<ReplayRow<TrustEnv>>(&format!("{text}{more}}}"))
@@ -179,8 +179,8 @@ fn the_new_keys_are_checked_and_may_be_missing() {
 
 /// The other worlds record transcripts too; in polyguard an unreadable answer is a step of its own.
 #[test]
-fn all_worlds_record_words() {
-    let says = || always(r#"{"candidate_id":"cand_01","rationale":"egfr","confidence":0.5}"#);
+fn polyguard_and_cluster_record_transcripts() {
+    let generator = || always(r#"{"candidate_id":"cand_01","rationale":"egfr","confidence":0.5}"#);
     fn fits<W: Recordable>(rows: &[ReplayRow<W>]) {
         let replay = Replay::<W>::parse(&to_lines(rows).unwrap());
         let found = verify(&replay);
@@ -188,9 +188,14 @@ fn all_worlds_record_words() {
     }
     let polyguard = setups::<PolyguardEnv>(TaskSpec::ALL[8], 2);
     let rollout_config = RolloutConfig::default();
-    let found =
-        record_transcripts::<PolyguardEnv>(&polyguard, rollout_config, "toy", &mut says(), &|| ())
-            .unwrap();
+    let found = record_transcripts::<PolyguardEnv>(
+        &polyguard,
+        rollout_config,
+        "toy",
+        &mut generator(),
+        &|| (),
+    )
+    .unwrap();
     fits(&found.rows);
     let found = record_transcripts::<PolyguardEnv>(
         &polyguard,

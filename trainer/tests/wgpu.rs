@@ -33,7 +33,7 @@ fn trained(device: DeviceName) -> Weights<NetConfig> {
 }
 
 #[test]
-fn wgpu_learns_what_the_processor_learns() {
+fn wgpu_training_matches_cpu() {
     let (cpu, gpu) = (trained(DeviceName::Cpu), trained(DeviceName::Wgpu));
     let fresh = Weights::init(*cpu.config(), 1);
     let distance = |a: &Weights<NetConfig>, b: &Weights<NetConfig>| {

@@ -13,7 +13,7 @@ use sentinel_env::rules::RuleChange as _;
 use sentinel_env::{WorldName, cluster, trust};
 
 #[test]
-fn words_of_a_world() {
+fn unknown_names_error_lists_choices_of_world() {
     for command in ["eval", "bench", "rules"] {
         run(&format!("{command} --world moon")).fails(&[
             "invalid value 'moon' for '--world <WORLD>'",
@@ -54,7 +54,7 @@ fn words_of_a_world() {
 }
 
 #[test]
-fn tasks_are_those_of_the_world() {
+fn grid_options_and_tasks_of_other_world_are_refused() {
     for command in [
         "eval",
         "bench",
@@ -66,8 +66,8 @@ fn tasks_are_those_of_the_world() {
     ] {
         for world in ["trust", "cluster"] {
             for option in ["sub-environment", "difficulty", "formulary", "split"] {
-                let said = format!("--{option} belongs to world polyguard (world {world})");
-                run(&format!("{command} --world {world} --{option} hard")).fails(&[&said]);
+                let expected = format!("--{option} belongs to world polyguard (world {world})");
+                run(&format!("{command} --world {world} --{option} hard")).fails(&[&expected]);
             }
         }
     }
@@ -80,7 +80,7 @@ fn tasks_are_those_of_the_world() {
 }
 
 #[test]
-fn what_belongs_to_another_world_is_refused() {
+fn replay_or_model_of_other_world_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
     run("record --world cluster --policy blind --tasks task1 --seeds 0..1 --out c.jsonl")
@@ -157,7 +157,7 @@ const BAD: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn bad_rows_of_a_cluster_replay_are_named_and_the_rest_is_played() {
+fn bad_cluster_replay_rows_are_reported_and_rest_is_played() {
     let folder = tempfile::tempdir().unwrap();
     let whole = verify(folder.path(), |_| ());
     assert!(
@@ -165,15 +165,15 @@ fn bad_rows_of_a_cluster_replay_are_named_and_the_rest_is_played() {
         "{}",
         whole.stdout
     );
-    for (from, to, said) in BAD.iter().copied() {
+    for (from, to, expected) in BAD.iter().copied() {
         let bad = verify(folder.path(), |line| {
             assert!(line.contains(from), "{line}");
             *line = line.replacen(from, to, 1);
         });
         bad.fails(&["r.jsonl: 1 bad lines, 1 replay misses"]);
         assert!(
-            bad.stdout.contains(said),
-            "{said} is not in\n{}",
+            bad.stdout.contains(expected),
+            "{expected} is not in\n{}",
             bad.stdout
         );
         assert!(bad.stdout.contains("episodes 2,"), "{}", bad.stdout);
@@ -197,7 +197,7 @@ fn bad_rows_of_a_cluster_replay_are_named_and_the_rest_is_played() {
 }
 
 #[test]
-fn a_bench_times_every_task() {
+fn bench_times_every_task() {
     for world in ["trust", "cluster"] {
         let line = format!("bench --world {world} --rules hardened --seconds 0");
         let text = run(&line);
@@ -220,7 +220,7 @@ fn a_bench_times_every_task() {
 }
 
 #[test]
-fn rules_are_compared_and_judged() {
+fn rules_command_compares_and_judges_rules() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
     for (world, change, heuristic, constant) in [
@@ -316,17 +316,17 @@ fn help_names_worlds_and_rules() {
 
 /// The help of imitation shows its defaults as they are typed, and a usage line that works.
 #[test]
-fn help_of_imitation() {
+fn imitate_help_shows_defaults_and_usage() {
     let help = run("imitate --help");
-    let said = help.succeeds();
+    let stdout = help.succeeds();
     assert!(
-        said.contains("Usage: sentinel imitate [OPTIONS]\n"),
-        "{said}"
+        stdout.contains("Usage: sentinel imitate [OPTIONS]\n"),
+        "{stdout}"
     );
     let old = run("sft --compact --help");
     assert_eq!(
         old.succeeds().replace("outputs/sft", "outputs/imitation"),
-        said
+        stdout
     );
     for default in [
         "outputs/imitation",
@@ -338,8 +338,8 @@ fn help_of_imitation() {
         "1e-8",
     ] {
         let default = format!("[default: {default}]");
-        assert!(said.contains(&default), "no {default} in {said}");
+        assert!(stdout.contains(&default), "no {default} in {stdout}");
     }
-    assert!(!said.contains("--compact"), "{said}");
+    assert!(!stdout.contains("--compact"), "{stdout}");
     run("sft --compact --hiden 8").fails(&["--hiden", "'--hidden'", "sentinel imitate"]);
 }

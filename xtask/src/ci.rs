@@ -430,7 +430,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_part_is_told_with_the_known_ones() {
+    fn unknown_part_error_lists_known_parts() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let place = Dirs {
             root: folder.path().into(),

@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn vague_and_short_blocks_are_found() {
+    fn vague_and_short_doc_comments_are_found() {
         let mut docs = DocBlocks::default();
         let text = "//! What it is.\n\n/// The name\n/// of a thing.\n/// Yes.\nfn a() {}\n    /// Its name.\n";
         docs.add(Path::new("env/src/a.rs"), text);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_citation_goes_over_line_breaks_and_lists() {
+    fn citations_span_line_breaks_and_lists() {
         let text = "/// As there (SPEC trust\n/// §11, §8.1 and §2.). See SPEC cluster §4 too.\n";
         let found: Vec<String> = citations(&text.replace("SPEC", "spec"))
             .iter()
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_is_a_numbered_heading() {
+    fn section_lookup_matches_numbered_heading() {
         let text = "# Title\n\n## 11. Session\n\n### 8.1 Parts\n";
         for (section, has) in [("11", true), ("8.1", true), ("8", false), ("1", false)] {
             assert_eq!(has_section(text, section), has, "{section}");

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_taken_port_is_named_with_the_way_out() {
+    fn port_in_use_error_names_port_and_option() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let taken = serve(folder.path(), "/", 0).expect("a free port");
         let url = taken.url();
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_port_a_free_one_is_found() {
+    fn missing_port_option_picks_free_port() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let first = bind(folder.path(), None).expect("a free port");
         let second = bind(folder.path(), None).expect("another free port");

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_version_of_exactly_that_package() {
+    fn locked_version_matches_exact_package_name() {
         let lock = "[[package]]\nname = \"wasm-bindgen-macro\"\nversion = \"0.2.9\"\n\n\
                     [[package]]\nname = \"wasm-bindgen\"\nversion = \"0.2.130\"\nsource = \"x\"\n";
         assert_eq!(

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_lead_somewhere_are_fine() {
+    fn valid_links_are_accepted() {
         for link in [
             "../b.md",
             "../b.md#b-x-it",
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_named_with_their_line() {
+    fn broken_links_are_reported_with_file_and_line() {
         for (link, why) in [
             ("b.md", "leads to no file"),
             ("../b.md#no-heading", "names no heading of that file"),
@@ -162,8 +162,8 @@ mod tests {
         ] {
             let found = broken(link);
             assert_eq!(found.len(), 1, "{link}: {found:?}");
-            let said = format!("docs/sub/a.md:3: the link {link} {why}");
-            assert!(found[0].starts_with(&said), "{found:?}");
+            let expected = format!("docs/sub/a.md:3: the link {link} {why}");
+            assert!(found[0].starts_with(&expected), "{found:?}");
         }
     }
 }

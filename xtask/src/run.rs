@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_both_streams_and_the_log() {
+    fn command_keeps_stdout_stderr_and_log() {
         let (_folder, finished) = shell("echo out; echo err >&2", None);
         assert!(finished.ok);
         let mut lines = finished.lines.clone();
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_names_step_log_and_way_out() {
+    fn failure_error_names_step_log_and_remedy() {
         let script = "for i in $(seq 1 50); do echo line-$i-end; done; exit 3";
         let (_folder, finished) = shell(script, None);
         let error = finished.require("the step", "try this").expect_err("fails");
@@ -254,21 +254,21 @@ mod tests {
     }
 
     #[test]
-    fn a_child_is_stopped_at_its_limit() {
+    fn child_is_stopped_at_time_limit() {
         let (_folder, finished) = shell("sleep 60", Some(Duration::from_millis(1)));
         assert!(!finished.ok);
         assert!(finished.ending.contains("stopped"), "{}", finished.ending);
     }
 
     #[test]
-    fn a_grandchild_that_keeps_the_pipe_does_not_hang_us() {
+    fn grandchild_holding_pipe_does_not_block() {
         let (_folder, finished) = shell("sleep 8 & echo started", None);
         assert!(finished.ok);
         assert_eq!(finished.lines, ["started"]);
     }
 
     #[test]
-    fn a_missing_program_is_named() {
+    fn missing_program_error_names_program() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let log = folder.path().join("a.log");
         let error = logged(&mut Command::new("no-such-program"), &log, None).expect_err("fails");

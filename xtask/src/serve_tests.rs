@@ -28,7 +28,7 @@ fn site() -> tempfile::TempDir {
 }
 
 #[test]
-fn serves_files_under_a_prefix_and_nothing_outside() {
+fn server_serves_only_files_under_prefix() {
     let folder = site();
     let server = serve(&folder.path().join("site"), "some/sub/path", 0).expect("a free port");
     assert!(
@@ -59,7 +59,7 @@ fn serves_files_under_a_prefix_and_nothing_outside() {
 }
 
 #[test]
-fn a_port_in_use_is_told() {
+fn port_in_use_returns_addr_in_use() {
     let folder = site();
     let first = serve(folder.path(), "/", 0).expect("a free port");
     let error = serve(folder.path(), "/", first.address.port()).expect_err("it is taken");
@@ -67,7 +67,7 @@ fn a_port_in_use_is_told() {
 }
 
 #[test]
-fn paths_that_leave_the_folder_are_refused() {
+fn resolve_refuses_paths_outside_folder() {
     assert_eq!(resolve("/", "/"), Some("index.html".into()));
     assert_eq!(resolve("/a/b.js?v=1#x", "/"), Some("a/b.js".into()));
     assert_eq!(resolve("/a/", "/"), Some("a/index.html".into()));
@@ -87,7 +87,7 @@ fn paths_that_leave_the_folder_are_refused() {
 }
 
 #[test]
-fn media_types_of_the_page_files() {
+fn mime_type_follows_file_extension() {
     assert_eq!(mime(Path::new("x_bg.wasm")), "application/wasm");
     assert_eq!(mime(Path::new("a/x.JS")), "text/javascript; charset=utf-8");
     assert_eq!(mime(Path::new("x.css")), "text/css; charset=utf-8");

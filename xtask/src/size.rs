@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_budget_is_a_whole_number() {
+    fn budget_must_be_non_negative_integer() {
         let good = r#"{"why": "x", "first_load_brotli_bytes": 250000}"#;
         let all = WORLDS.map(|(world, _)| (world, 250_000)).to_vec();
         assert_eq!(parse_budgets(good).expect("good"), all);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_load_counts() {
+    fn measure_counts_only_first_load_files() {
         let (_folder, place) = place(1000);
         let entries = measure(&place.dist()).expect("a page");
         assert_eq!(entries.len(), 1);
@@ -227,14 +227,14 @@ mod tests {
     }
 
     #[test]
-    fn over_the_budget_is_an_error_with_the_table() {
+    fn exceeded_budget_error_shows_table() {
         let (_folder, place) = place(1);
         let text = check(&place).expect_err("over budget").to_string();
         assert!(text.contains("over the budget") && text.contains("a.wasm"));
     }
 
     #[test]
-    fn each_world_loads_its_own_files() {
+    fn first_load_counts_only_files_of_world() {
         let entry = |name: &str, brotli| Entry {
             name: name.to_owned(),
             raw: 10 * brotli,
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn no_page_is_an_error_with_the_way_out() {
+    fn missing_page_error_names_build_command() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let error = measure(&folder.path().join("dist")).expect_err("no page");
         assert!(format!("{error:#}").contains("demo --build-only"));

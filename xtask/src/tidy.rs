@@ -249,15 +249,15 @@ mod tests {
     }
 
     #[test]
-    fn a_tidy_file_breaks_nothing() {
+    fn tidy_file_has_no_findings() {
         let text = "//! Docs.\n\nfn main() {\n    let text = 1;\n}\n";
         assert_eq!(broken("web/src/main.rs", text), Vec::<String>::new());
     }
 
     #[test]
-    fn each_rule_names_file_and_line() {
+    fn tidy_finding_names_file_and_line() {
         let long = format!("//! Docs.\n{}", "// x\n".repeat(FILE_LINES));
-        for (text, says) in [
+        for (text, expected) in [
             ("fn main() {}\n".to_owned(), "a.rs:1: must begin with `//!`"),
             (
                 "//! D.\nfn a() {} \n".to_owned(),
@@ -267,13 +267,13 @@ mod tests {
         ] {
             let found = broken("a.rs", &text);
             assert_eq!(found.len(), 1, "{found:?}");
-            assert!(found[0].starts_with(says), "{found:?}");
+            assert!(found[0].starts_with(expected), "{found:?}");
         }
         assert_eq!(broken("README.md", "a\nb \n").len(), 1);
     }
 
     #[test]
-    fn env_knows_no_outside() {
+    fn env_sources_must_not_use_clock() {
         let text = "//! D.\nuse std::time::Instant;\n// HashMap in a comment is fine\n";
         assert_eq!(broken("env/src/a.rs", text).len(), 1);
         assert_eq!(broken("trainer/src/a.rs", text).len(), 0);
@@ -281,21 +281,21 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_no_tensor_names_none() {
+    fn tensor_free_module_must_not_import_tensor_code() {
         let text = "//! D.\nuse crate::lm::Qwen2;\nuse crate::compact_model::load_model;\n";
         assert_eq!(broken("trainer/src/corpus/a.rs", text).len(), 1);
         assert_eq!(broken("trainer/src/lm/a.rs", text).len(), 0);
     }
 
     #[test]
-    fn the_language_model_library_knows_no_algorithm() {
+    fn lm_module_must_not_import_algorithms() {
         let text = "//! D.\nuse crate::rl::Metrics;\n";
         assert_eq!(broken("trainer/src/lm/a.rs", text).len(), 1);
         assert_eq!(broken("trainer/src/lm_agent/a.rs", text).len(), 0);
     }
 
     #[test]
-    fn dependencies_point_one_way() {
+    fn reverse_crate_dependencies_are_reported() {
         let package = |name: &str, uses: &[&str]| {
             let uses: Vec<Value> = uses.iter().map(|name| json!({"name": name})).collect();
             json!({"name": name, "dependencies": uses})

@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_compared_as_numbers() {
+    fn version_parts_are_compared_numerically() {
         assert!(at_least("0.21.14", 21));
         assert!(at_least("0.100.0", 21));
         assert!(at_least("1.0.0-beta", 21));
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_is_the_second_word() {
+    fn version_is_second_word_of_output() {
         assert_eq!(version_word("wasm-bindgen 0.2.130 (abc)"), Some("0.2.130"));
         assert_eq!(version_word("trunk 0.22.1\n"), Some("0.22.1"));
         assert_eq!(version_word("mdbook v0.5.2"), Some("0.5.2"));
@@ -261,7 +261,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn only_the_right_version_fits() {
+    fn tool_fits_only_accepted_version() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().expect("a temporary folder");
         let program = folder.path().join("trunk");

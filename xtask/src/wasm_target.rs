@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn std_is_found_by_its_file() {
+    fn wasm_std_is_detected_by_libstd_file() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         assert!(!has_std(&folder.path().join("missing")));
         std::fs::write(folder.path().join("libcore-1.rlib"), "").expect("a file");
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn another_toolchain_sweeps_the_objects_and_the_same_keeps_them() {
+    fn toolchain_change_removes_wasm_objects() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let place = Dirs {
             root: folder.path().into(),

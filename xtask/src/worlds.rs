@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_know_their_world() {
+    fn world_is_derived_from_file_name() {
         assert_eq!(of_file("sentinel-web-0f_bg.wasm"), Some("trust"));
         assert_eq!(of_file("sentinel-cluster.js"), Some("cluster"));
         assert_eq!(of_file("sentinel-webs.js"), None);
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn names_change_with_the_content() {
+    fn stamped_file_name_depends_on_content() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let dist = folder.path();
         let page = "import './sentinel-cluster.js' with './sentinel-cluster_bg.wasm'";

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watcher_counts_what_the_episode_counts() {
+    fn tally_from_observations_matches_episode_tally() {
         for rules in [Rules::REFERENCE, Rules::HARDENED.without(Change::Choices)] {
             let setup = Setup::new(Task::Task3, 4, Streams::Independent).with_rules(rules);
             let mut episode = Episode::reset(&setup);
@@ -250,7 +250,7 @@ mod tests {
     /// Checks that an episode rebuilt from the observation and the true hidden state continues as
     /// the original does.
     #[test]
-    fn an_episode_from_hidden_state_goes_on_as_the_episode_does() {
+    fn episode_rebuilt_from_hidden_state_continues_identically() {
         let setup = Setup::new(Task::Task3, 9, Streams::Independent)
             .with_rules(Rules::HARDENED.without(Change::Choices));
         let mut episode = Episode::reset(&setup);
@@ -270,7 +270,7 @@ mod tests {
     /// Checks that an episode built from a belief matches the observation and can be played to its
     /// end under any hypothesis.
     #[test]
-    fn an_episode_from_a_belief_can_be_played() {
+    fn episode_from_belief_can_be_played_to_end() {
         for seed in 0..30 {
             let setup = Setup::new(Task::Task3, seed, Streams::Independent)
                 .with_rules(Rules::HARDENED.without(Change::Choices));

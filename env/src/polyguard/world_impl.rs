@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_and_columns_of_the_grid_can_be_chosen() {
+    fn selection_filters_grid_by_axis() {
         let [sub, difficulty, formulary, split] = AXES;
         let none = Selection::default();
         assert_eq!(select(&none).expect("all").len(), 24);
@@ -192,10 +192,10 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_not_is_named() {
+    fn unavailable_grid_value_error_lists_choices() {
         let [sub, difficulty, formulary, _] = AXES;
-        let said = |selection| select(&selection).expect_err("refused");
-        let harder = said(Selection::default().with_axis(difficulty, Some("harder")));
+        let refusal = |selection| select(&selection).expect_err("refused");
+        let harder = refusal(Selection::default().with_axis(difficulty, Some("harder")));
         assert_eq!(
             harder,
             "unknown difficulty \"harder\": use easy, medium, hard"
@@ -203,6 +203,6 @@ mod tests {
         let reference = Selection::default()
             .with_axis(formulary, Some("reference"))
             .with_axis(sub, Some("REGIMEN_RISK"));
-        assert!(said(reference).contains("it plays DDI and DEPRESCRIBING"));
+        assert!(refusal(reference).contains("it plays DDI and DEPRESCRIBING"));
     }
 }

@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seeding_side_by_side_equals_the_array_seeding() {
+    fn parallel_seeding_matches_array_seeding() {
         let seeds = [
             0,
             1,

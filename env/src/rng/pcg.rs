@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_generator_and_its_seeding_give_the_specified_words() {
+    fn pcg_outputs_match_spec() {
         let mut plain = Pcg64Mcg::new(42);
         let words = [plain.next_u64(), plain.next_u64(), plain.next_u64()];
         assert_eq!(
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_the_set_bits_is_picked() {
+    fn pick_returns_only_set_bits() {
         let mut stream = PcgRandom::new(1, &[]);
         let mut seen = 0u64;
         for _ in 0..200 {

@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn independent_streams_differ() {
+    fn independent_stream_seeds_differ() {
         let ids: [u64; 7] = std::array::from_fn(|i| i as u64 + 1);
         for seed in 0..1000 {
             let seeds = ids.map(|id| Streams::Independent.seed(seed, id));

@@ -185,7 +185,7 @@ mod tests {
     /// Checks that the observation at reset does not depend on the assignment of behaviors to
     /// slots.
     #[test]
-    fn reset_betrays_nothing() {
+    fn reset_observation_does_not_depend_on_assignment() {
         let setup = Setup::new(Task::Task3, 5, Streams::Independent);
         let (variant, hidden) = Hidden::from_seed(5, setup.streams, AdversaryProfile::default());
         let plain = start(&setup, variant, hidden);
@@ -201,7 +201,7 @@ mod tests {
     /// Checks that the hidden state of an ended episode leaves all draws available to a fresh
     /// episode.
     #[test]
-    fn draws_stand_where_they_stood() {
+    fn hidden_state_of_ended_episode_restarts_draws() {
         let setup = Setup::new(Task::Task3, 5, Streams::Independent);
         let mut ended = Episode::reset(&setup);
         while ended.step(Action::Delegate(Slot::ALL[1])).is_ok() {}

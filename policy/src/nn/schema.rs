@@ -167,7 +167,7 @@ mod tests {
     const SCHEMA: FeatureSchema = FeatureSchema::new("arm", &["claim", "lied"]);
 
     #[test]
-    fn a_slice_is_written_like_an_array() {
+    fn row_writer_matches_feature_writer() {
         let mut rows = [0.0; 4];
         for row in rows.chunks_exact_mut(2) {
             let mut row = RowWriter::over(&SCHEMA, row);
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "every feature of a row is written once")]
-    fn a_missing_feature_is_refused() {
+    fn missing_feature_panics() {
         let mut row = [0.0; 2];
         let mut writer = RowWriter::over(&SCHEMA, &mut row);
         writer.push("claim", 0.5);
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     #[should_panic]
-    fn one_feature_too_many_is_refused() {
+    fn extra_feature_panics() {
         let mut row = [0.0; 2];
         let mut writer = RowWriter::over(&SCHEMA, &mut row);
         for name in ["claim", "lied", "more"] {
@@ -204,7 +204,7 @@ mod tests {
     #[cfg(debug_assertions)]
     #[test]
     #[should_panic]
-    fn a_value_under_another_name_is_refused() {
+    fn wrong_feature_name_panics() {
         let mut row = [0.0; 2];
         RowWriter::over(&SCHEMA, &mut row).push("lied", 0.5);
     }

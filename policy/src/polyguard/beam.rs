@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flagged_pair_is_taken_apart_without_leaving_a_condition_untreated() {
+    fn flagged_pair_gets_change_that_does_not_raise_risk() {
         let (mut treats, mut all) = (0, 0);
         for seed in 0..40 {
             let episode = easy("DDI-easy", seed);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn it_looks_up_what_an_unknown_product_is_made_of() {
+    fn beam_search_decomposes_unknown_product() {
         let case = TaskSpec::parse("NEW_DRUG_DECOMPOSITION-easy").expect("a case");
         let looked = (0..20).filter(|seed| {
             let mut policy = BeamSearch;
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn it_looks_further_than_a_step() {
+    fn beam_search_looks_beyond_one_step() {
         // A taper does not lower the risk within its first steps, and is chosen nevertheless.
         let tapers = (0..60).filter(|seed| {
             let episode = easy("REGIMEN_RISK-easy", *seed);

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_solved_solves() {
+    fn cholesky_solution_satisfies_system() {
         let (matrix, b) = (sample(), std::array::from_fn(|i| i as f64 - 7.0));
         let x = Cholesky::new(&matrix).expect("positive definite").solve(&b);
         for (row, b) in matrix.iter().zip(b) {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_solution_measures_like_the_inverse() {
+    fn forward_substitution_gives_inverse_norm() {
         let (matrix, v) = (sample(), std::array::from_fn(|i| (i % 3) as f64));
         let cholesky = Cholesky::new(&matrix).expect("positive definite");
         let half = cholesky.forward(&v);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_matrix_that_is_not_positive_definite_is_refused() {
+    fn non_positive_definite_matrix_is_refused() {
         assert!(Cholesky::new(&identity(0.0)).is_none());
         let mut matrix = identity(1.0);
         matrix[3][3] = -1.0;

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_twenty_three_and_one_of_the_kinds_is_set() {
+    fn features_have_one_hot_kind_and_bounded_values() {
         assert_eq!(feature_names().count(), FEATURES);
         let (mut flagged, mut suspected) = (0, 0);
         for case in TaskSpec::ALL {

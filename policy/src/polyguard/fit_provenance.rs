@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_are_taken_in_turn() {
+    fn fit_setups_cycle_through_train_cells() {
         let all: Vec<Setup> = setups(FIT_SEEDS).collect();
         assert_eq!(all.len(), 2000);
         assert_eq!(all[0].case, all[24].case);

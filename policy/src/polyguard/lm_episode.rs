@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_alone_is_asked_what_everybody_is_asked() {
+    fn episode_without_bandit_uses_standard_prompt() {
         for style in STYLES {
             let mut episode = LmEpisode::new(&setup());
             let asked = episode.prompt(style);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_a_bandit_it_is_left_three_and_no_other() {
+    fn bandit_shortlist_limits_prompt_and_actions() {
         for style in STYLES {
             let mut episode = LmEpisode::with_bandit(&setup());
             let o = episode.episode().observation().clone();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_action_wastes_the_step_or_ends_the_episode() {
+    fn invalid_completion_uses_step_and_exploit_ends_episode() {
         let mut episode = LmEpisode::new(&setup());
         episode.prompt(PromptStyle::Compact);
         let step = episode

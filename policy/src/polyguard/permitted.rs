@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_done_three_times_in_a_row_is_not_permitted() {
+    fn act_repeated_three_times_is_not_permitted() {
         let mut episode = Episode::reset(&Setup::new(TaskSpec::ALL[2], 1));
         let first = CandidateId::FIRST;
         assert!(permitted(episode.observation()).any(|c| c.id == first));

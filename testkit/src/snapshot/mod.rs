@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_names_the_first_line_and_the_command() {
+    fn difference_names_first_line_and_command() {
         assert_eq!(difference("a.txt", "one\ntwo\n", "one\ntwo\n"), None);
         let changed = difference("a.txt", "one\ntwo\nthree\n", "one\n2\n3\n").expect("differs");
         assert!(changed.starts_with("a.txt, line 2:"), "{changed}");
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_has_no_sign() {
+    fn negative_zero_is_formatted_without_sign() {
         assert_eq!(
             [-0.0001, 0.0, 0.12345].map(number),
             ["0.000", "0.000", "0.123"]

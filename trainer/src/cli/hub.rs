@@ -212,7 +212,7 @@ mod tests {
 
     /// The commands in a job are command lines of this program.
     #[test]
-    fn the_steps_of_a_job_are_valid_commands() -> Tested {
+    fn job_steps_are_valid_command_lines() -> Tested {
         let mut count = 0;
         for world in WorldName::ALL {
             let job = spec(&format!(
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_of_the_reference_mean_the_same() -> Tested {
+    fn reference_option_names_are_aliases() -> Tested {
         let theirs = "sentinel hf-job --mode train-full --namespace n --flavor a10g-small --timeout 2h \
                       --image i --repo-url u --model m --episodes 9 --task task1 --seed 3 --epochs 2 \
                       --batch-size 4 --learning-rate 1e-5 --lora-rank 16 --num-generations 6 \
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_have_units() {
+    fn sizes_are_formatted_with_units() {
         for (bytes, text) in [
             (0, "0 B"),
             (999, "999 B"),

@@ -15,7 +15,7 @@ fn read(line: &str) -> Result<(Command, ArgMatches), clap::Error> {
 
 /// Returns the command of a line, with all its options, as debug text.
 #[track_caller]
-fn meant(line: &str) -> String {
+fn parsed_command(line: &str) -> String {
     match read(line) {
         Ok((command, _)) => format!("{command:?}"),
         Err(error) => panic!("{line}: {error}"),
@@ -32,7 +32,7 @@ fn answer(line: &str) -> (ErrorKind, String) {
 }
 
 #[test]
-fn the_whole_command_line_is_sound() {
+fn clap_command_definition_is_valid() {
     Cli::command().debug_assert();
     help::prepared(Cli::command(), &[]).debug_assert();
 }
@@ -73,7 +73,7 @@ fn help_shows_the_commands_by_group() {
 }
 
 #[test]
-fn older_spellings_of_commands_mean_the_same() {
+fn old_command_spellings_are_aliases() {
     for (old, today) in [
         ("corpus --out c.jsonl", "lm corpus --out c.jsonl"),
         (
@@ -105,12 +105,12 @@ fn older_spellings_of_commands_mean_the_same() {
         ),
         ("rollout --dry-run", "lm rollout --dry-run"),
     ] {
-        assert_eq!(meant(old), meant(today), "{old}");
+        assert_eq!(parsed_command(old), parsed_command(today), "{old}");
     }
 }
 
 #[test]
-fn older_names_of_options_mean_the_same() {
+fn old_option_names_are_aliases() {
     for (old, today) in [
         ("train --tasks task1", "train --task task1"),
         ("train --resume", "train --resume-from-checkpoint"),
@@ -153,13 +153,13 @@ fn older_names_of_options_mean_the_same() {
             "lm sft --per-device-train-batch-size 4",
         ),
     ] {
-        assert_eq!(meant(old), meant(today), "{old}");
+        assert_eq!(parsed_command(old), parsed_command(today), "{old}");
     }
 }
 
 /// Checks the commands of the replay manifest and of the two documents that the program follows.
 #[test]
-fn recorded_command_lines_are_still_read() {
+fn recorded_command_lines_still_parse() {
     let manifest = include_str!("../../../replays/manifest.json");
     let commands = manifest.lines().filter_map(|line| {
         let text = line.trim().strip_prefix("\"command\": \"")?;
@@ -167,7 +167,7 @@ fn recorded_command_lines_are_still_read() {
     });
     let mut count = 0;
     for line in commands {
-        meant(line);
+        parsed_command(line);
         count += 1;
     }
     assert!(count > 0, "the manifest has commands");
@@ -180,12 +180,12 @@ fn recorded_command_lines_are_still_read() {
         "lm merge --model m --adapter-dir checkpoints/sft_adapter --output-dir checkpoints/merged",
         "ablate --episodes 6",
     ] {
-        meant(line);
+        parsed_command(line);
     }
 }
 
 #[test]
-fn help_shows_the_defaults_of_the_world() {
+fn help_shows_defaults_of_world() {
     let default = |line: &str, option: &str| {
         let (_, text) = answer(line);
         // The explanation is beside a short option, and below one of a group with a long option.
@@ -270,7 +270,7 @@ fn every_option_has_a_help_text() {
 }
 
 #[test]
-fn mistakes_are_answered_by_clap() {
+fn typos_get_suggestions_and_possible_values() {
     let (kind, text) = answer("train --learning-rat 1");
     assert_eq!(kind, ErrorKind::UnknownArgument);
     assert!(
@@ -298,7 +298,7 @@ fn mistakes_are_answered_by_clap() {
 
 /// Options are stored as JSON, which cannot express infinities or nan.
 #[test]
-fn a_number_is_finite() {
+fn numeric_options_refuse_nan_and_infinity() {
     fn options(path: &str, command: &clap::Command, all: &mut Vec<String>) {
         let path = format!("{path} {}", command.get_name());
         for arg in command.get_arguments() {
@@ -341,7 +341,7 @@ fn a_number_is_finite() {
 }
 
 #[test]
-fn shells_get_completions() {
+fn shell_completions_omit_old_spellings() {
     use clap_complete::Shell;
 
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {

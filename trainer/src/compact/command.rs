@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quick_run_is_resumed_as_one() -> Result<(), clap::Error> {
+    fn quick_flag_must_match_resumed_run() -> Result<(), clap::Error> {
         let command = TrainCommand::augment_args(Command::new("train"));
         let matches = command.try_get_matches_from(["train", "--quick"])?;
         let mut command = TrainCommand::from_arg_matches(&matches)?;

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn splits_are_counted_apart_and_rules_that_never_fired_are_zero() {
+    fn diagnostics_count_per_split_with_zero_for_unused_rules() {
         let episode = |split, score, steps| EpisodeFacts {
             task: "a",
             split,

@@ -38,7 +38,7 @@ fn refused(activation: &ActivationOptions) -> String {
 }
 
 #[test]
-fn an_accepted_run_is_activated_and_mirrored() -> Result<(), Error> {
+fn accepted_run_is_activated_and_mirrored() -> Result<(), Error> {
     let run = Fixture::accepted();
     assert!(judge(&run).accepted);
     let options = activation(&run);
@@ -71,18 +71,18 @@ fn an_accepted_run_is_activated_and_mirrored() -> Result<(), Error> {
 }
 
 #[test]
-fn a_run_that_the_gate_refused_is_not_activated() -> Result<(), Error> {
+fn rejected_or_changed_run_is_not_activated() -> Result<(), Error> {
     let run = Fixture::accepted();
     let options = activation(&run);
     assert!(refused(&options).contains("the gate was not asked"));
     std::fs::remove_file(run.paths.report("improvement_report.json")).expect("a file");
     assert!(!judge(&run).accepted);
-    let said = refused(&options);
+    let message = refused(&options);
     assert!(
-        said.contains("the gate refused the run: no_fallback, improved"),
-        "{said}"
+        message.contains("the gate refused the run: no_fallback, improved"),
+        "{message}"
     );
-    assert!(said.contains("--allow-rejected"), "{said}");
+    assert!(message.contains("--allow-rejected"), "{message}");
     let (model, _) = activate(&ActivationOptions {
         allow_rejected: true,
         ..options.clone()
@@ -92,20 +92,20 @@ fn a_run_that_the_gate_refused_is_not_activated() -> Result<(), Error> {
     let run = Fixture::accepted();
     judge(&run);
     run.write("sft_trl_run.json", &"others");
-    let said = refused(&activation(&run));
+    let message = refused(&activation(&run));
     assert!(
-        said.contains("sft_trl_run.json was changed since the gate read it"),
-        "{said}"
+        message.contains("sft_trl_run.json was changed since the gate read it"),
+        "{message}"
     );
     // Nor does one on other weights.
     let run = Fixture::accepted();
     judge(&run);
     let weights = "grpo_adapter/adapter_model.safetensors";
     std::fs::write(run.paths.checkpoints.join(weights), "others").expect("a file");
-    let said = refused(&activation(&run));
+    let message = refused(&activation(&run));
     assert!(
-        said.contains("adapter_model.safetensors was changed since it was trained"),
-        "{said}"
+        message.contains("adapter_model.safetensors was changed since it was trained"),
+        "{message}"
     );
     // Nor does one that is cut off.
     std::fs::write(run.paths.report(GATE_REPORT), "{\"accepted\": true").expect("a file");
@@ -114,30 +114,36 @@ fn a_run_that_the_gate_refused_is_not_activated() -> Result<(), Error> {
 }
 
 #[test]
-fn files_that_were_deleted_or_changed_are_an_error() -> Result<(), Error> {
+fn deleted_or_changed_active_files_are_an_error() -> Result<(), Error> {
     let run = Fixture::accepted();
     judge(&run);
     let options = activation(&run);
     activate(&options)?;
-    let said = || match ActiveModel::load(&options.checkpoints_dir) {
+    let load_error = || match ActiveModel::load(&options.checkpoints_dir) {
         Ok(found) => panic!("{found:?}"),
         Err(error) => error.to_string(),
     };
     let base = run.paths.checkpoints.join("merged");
     std::fs::write(base.join("model.safetensors"), "others").expect("a file");
-    assert!(said().contains("base/model.safetensors was changed since the model was activated"));
+    assert!(
+        load_error().contains("base/model.safetensors was changed since the model was activated")
+    );
     std::fs::remove_dir_all(&base).expect("a folder");
-    assert!(said().contains("base was deleted"), "{}", said());
+    assert!(
+        load_error().contains("base was deleted"),
+        "{}",
+        load_error()
+    );
     let adapter = run.paths.checkpoints.join("grpo_adapter");
     std::fs::remove_file(adapter.join("adapter_model.safetensors")).expect("a file");
     std::fs::remove_dir_all(&adapter).expect("a folder");
-    assert!(said().contains("the folder of the active model was deleted"));
+    assert!(load_error().contains("the folder of the active model was deleted"));
     // An artifact that is not there cannot be activated, whatever the gate said before.
     assert!(
         refused(&options).contains("no such folder") || refused(&options).contains("no adapter")
     );
     let manifest = manifest_path(&options.checkpoints_dir);
     std::fs::write(manifest, "{").expect("a file");
-    assert!(said().contains("cut off"));
+    assert!(load_error().contains("cut off"));
     Ok(())
 }

@@ -193,7 +193,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_load_order_is_the_seeds_with_the_preferred_one_first() {
+    fn load_order_puts_preferred_artifact_first() {
         use ArtifactKind::{GrpoAdapter, Merged, SftAdapter};
         let order = |preferred| ArtifactKind::load_order(preferred).collect::<Vec<_>>();
         assert_eq!(order(None), [GrpoAdapter, Merged, SftAdapter]);
@@ -201,7 +201,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_run_that_was_moved_finds_its_base() -> Result<(), Error> {
+    fn moved_run_finds_merged_base_model() -> Result<(), Error> {
         let folder = tempfile::tempdir().expect("a folder");
         let checkpoints = folder.path();
         adapter(checkpoints, ArtifactKind::GrpoAdapter, "elsewhere/merged");
@@ -226,34 +226,38 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_folder_that_lacks_a_file_is_named() {
+    fn incomplete_artifact_error_names_missing_file() {
         let folder = tempfile::tempdir().expect("a folder");
-        let said = |kind| {
+        let find_error = |kind| {
             let found = Artifact::find(folder.path(), kind);
             found.map_or_else(|error| error.to_string(), |_| String::new())
         };
-        assert!(said(ArtifactKind::Merged).contains("there is no such folder"));
+        assert!(find_error(ArtifactKind::Merged).contains("there is no such folder"));
         let made = adapter(folder.path(), ArtifactKind::GrpoAdapter, "x");
         std::fs::write(made.join(ADAPTER_CONFIG), "{").expect("a file");
-        assert!(said(ArtifactKind::GrpoAdapter).contains("not the configuration of an adapter"));
+        assert!(
+            find_error(ArtifactKind::GrpoAdapter).contains("not the configuration of an adapter")
+        );
         std::fs::remove_file(made.join(ADAPTER_WEIGHTS)).expect("a file");
-        assert!(said(ArtifactKind::GrpoAdapter).contains("adapter_model.safetensors is missing"));
+        assert!(
+            find_error(ArtifactKind::GrpoAdapter).contains("adapter_model.safetensors is missing")
+        );
     }
 
     #[test]
-    fn differences_name_the_file() {
+    fn digest_difference_names_file() {
         let of = |all: &[(&str, &str)]| -> BTreeMap<String, String> {
             let own = |(a, b): &(&str, &str)| ((*a).to_owned(), (*b).to_owned());
             all.iter().map(own).collect()
         };
         let then = of(&[("a", "1"), ("b", "2")]);
         assert_eq!(difference(&then, &then), None);
-        for (now, said) in [
+        for (now, expected) in [
             (of(&[("a", "1")]), "b was deleted"),
             (of(&[("a", "9"), ("b", "2")]), "a was changed"),
             (of(&[("a", "1"), ("b", "2"), ("c", "3")]), "c was added"),
         ] {
-            assert_eq!(difference(&then, &now).as_deref(), Some(said));
+            assert_eq!(difference(&then, &now).as_deref(), Some(expected));
         }
     }
 }

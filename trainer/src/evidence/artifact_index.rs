@@ -157,7 +157,7 @@ mod tests {
     type Tested = Result<(), Box<dyn std::error::Error>>;
 
     #[test]
-    fn the_index_lists_files_and_finds_changes() -> Tested {
+    fn artifact_index_lists_files_and_detects_changes() -> Tested {
         let folder = tempfile::tempdir()?;
         let root = folder.path();
         assert!(ArtifactIndex::of_folder(root).is_err());
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_has_a_name_and_an_address() {
+    fn link_option_needs_name_and_https_url() {
         let good = parse_link("model=https://example.org/a=b");
         assert_eq!(
             good,

@@ -81,7 +81,7 @@ impl Fixture {
 }
 
 #[test]
-fn a_run_with_all_evidence_is_accepted() {
+fn run_with_all_evidence_is_accepted() {
     let run = Fixture::accepted();
     assert_eq!(run.failed(true), Vec::<String>::new());
     let found = run.gate(true);
@@ -101,7 +101,7 @@ fn a_run_with_all_evidence_is_accepted() {
 }
 
 #[test]
-fn a_fallback_anywhere_is_refused() {
+fn fallback_in_any_report_or_folder_is_refused() {
     let mark = |provenance: &mut Provenance| provenance.add_fallback("init", "a stand-in for a/b");
     for name in [SFT_REPORT, GRPO_REPORT] {
         let run = Fixture::accepted();
@@ -138,7 +138,7 @@ fn a_fallback_anywhere_is_refused() {
 }
 
 #[test]
-fn backends_of_other_programs_are_refused() {
+fn foreign_backend_in_report_is_refused() {
     let run = Fixture::accepted();
     let path = run.paths.report(SFT_REPORT);
     let text = std::fs::read_to_string(&path).expect("a report");
@@ -151,25 +151,25 @@ fn backends_of_other_programs_are_refused() {
 }
 
 #[test]
-fn a_report_that_is_missing_or_cut_off_is_a_verdict() {
+fn missing_or_truncated_report_fails_gate() {
     for name in [SFT_REPORT, GRPO_REPORT, POSTSAVE_REPORT, IMPROVEMENT_REPORT] {
         let run = Fixture::accepted();
         let path = run.paths.report(name);
         let text = std::fs::read_to_string(&path).expect("a report");
         std::fs::write(&path, &text[..text.len() / 2]).expect("a file");
-        let said = |reason: &str| {
+        let assert_failed_with = |reason: &str| {
             let failed = run.failed(false);
             let found = failed.iter().any(|one| one.contains(reason));
             assert!(found, "{failed:?}");
         };
-        said("the file is cut off");
+        assert_failed_with("the file is cut off");
         std::fs::remove_file(&path).expect("a file");
-        said("`sentinel sweep`");
+        assert_failed_with("`sentinel sweep`");
     }
 }
 
 #[test]
-fn each_condition_can_fail() {
+fn failed_conditions_are_reported_with_evidence() {
     let run = Fixture::accepted();
     run.edit(GRPO_REPORT, |report: &mut RunReport| {
         report.status = RunStatus::Interrupted;
@@ -206,7 +206,7 @@ fn each_condition_can_fail() {
 }
 
 #[test]
-fn the_strict_gate_wants_the_artifacts_of_the_reports() {
+fn strict_gate_requires_artifacts_of_reports() {
     let run = Fixture::accepted();
     let weights = run
         .paths
@@ -238,7 +238,7 @@ fn the_strict_gate_wants_the_artifacts_of_the_reports() {
 }
 
 #[test]
-fn links_are_required_where_they_are_enforced() {
+fn required_links_must_be_in_artifact_index() {
     let run = Fixture::accepted();
     let index = run.folder.path().join("artifact_index.json");
     let options = GateOptions {

@@ -208,7 +208,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn an_improvement_needs_an_interval_above_zero() {
+    fn improvement_requires_interval_above_zero() {
         let clear = compared(&[0.5, 0.6, 0.7, 0.8], &[0.61, 0.69, 0.8, 0.9]);
         assert!(
             clear.improved && clear.inconsistency().is_none(),
@@ -222,14 +222,14 @@ pub(crate) mod tests {
 
     /// A single pair has no spread, which is not certainty.
     #[test]
-    fn one_pair_proves_nothing() {
+    fn single_pair_is_not_an_improvement() {
         let one = compared(&[0.5], &[0.9]);
         assert_eq!((one.improved, one.interval, one.pairs), (false, None, 1));
         assert!(!compared(&[], &[]).improved);
     }
 
     #[test]
-    fn tasks_have_the_same_weight() {
+    fn tasks_have_equal_weight() {
         let task = |name: &str, apart: f64, pairs: usize| TaskScores {
             task: name.to_owned(),
             baseline: vec![0.5; pairs],
@@ -243,7 +243,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn an_edited_report_is_inconsistent() {
+    fn edited_improvement_report_is_inconsistent() {
         let mut found = compared(&[0.5, 0.6], &[0.5, 0.6]);
         found.improved = true;
         assert!(found.inconsistency().is_some());
@@ -252,12 +252,12 @@ pub(crate) mod tests {
         assert!(
             found
                 .inconsistency()
-                .is_some_and(|said| said.contains("kept for tests"))
+                .is_some_and(|message| message.contains("kept for tests"))
         );
     }
 
     #[test]
-    fn test_seeds_and_used_ones_are_refused() {
+    fn test_and_used_seeds_are_refused() {
         assert!(check_seeds(SEEDS, &[]).is_ok());
         assert!(check_seeds(SeedRange::new(200_000, 200_100), &[]).is_ok());
         assert!(check_seeds(SeedRange::new(1_000, 1_030), &[]).is_err());

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slugs_are_those_of_the_seed() {
+    fn model_slugs_match_reference() {
         assert_eq!(
             slug("Qwen/Qwen2.5-0.5B-Instruct"),
             "qwen-qwen2-5-0-5b-instruct"
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_stays_in_its_folder() {
+    fn invalid_run_ids_are_refused() {
         let of = |run| RunPaths::of_sweep(Path::new("r"), Path::new("c"), run);
         assert!(of("tiny").is_ok_and(|paths| paths.reports == Path::new("r/sweeps/tiny")));
         for run in ["", "../x", "a/b", "A", "-a"] {

@@ -284,7 +284,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn an_invalid_sample_counts_as_invalid() {
+    fn report_counts_invalid_samples_and_detects_edits() {
         let rows = vec![row(true, 1.0), row(false, 3.0), row(true, 2.0)];
         let mut found = PostSaveReport::new(ModelSource::MergedSft, rows, Provenance::new());
         assert_eq!((found.samples, found.valid, found.invalid), (3, 2, 1));
@@ -297,12 +297,12 @@ pub(crate) mod tests {
         assert!(
             found
                 .inconsistency()
-                .is_some_and(|said| said.starts_with("valid is 3"))
+                .is_some_and(|message| message.starts_with("valid is 3"))
         );
     }
 
     #[test]
-    fn a_script_in_place_of_a_model_is_no_success() {
+    fn scripted_fallback_has_failed_status() {
         let mut provenance = Provenance::new();
         provenance.add_fallback("postsave", "a script");
         let found = PostSaveReport::new(ModelSource::FallbackPolicy, vec![], provenance);
@@ -314,7 +314,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_difference_that_is_no_number_is_not_within_any_tolerance() {
+    fn nan_logprob_difference_is_outside_tolerance() {
         let of = |a: &[f64], b: &[f64]| {
             LogProbDifference::of(Compared::Training, TOLERANCE_F32, a.iter().zip(b))
         };

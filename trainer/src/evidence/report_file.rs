@@ -67,33 +67,33 @@ mod tests {
     type Tested = Result<(), Box<dyn std::error::Error>>;
 
     #[test]
-    fn a_file_that_is_no_report_says_why_and_what_makes_it() -> Tested {
+    fn invalid_report_file_error_names_reason_and_remedy() -> Tested {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("a/b/report.json");
-        let said = |path: &Path| {
+        let read_text = |path: &Path| {
             let read = read::<Vec<u32>>(path, "make it with `sentinel x`");
             read.map_or_else(|error| error.to_string(), |found| format!("{found:?}"))
         };
-        assert!(said(&path).contains("there is no such file; make it with `sentinel x`"));
+        assert!(read_text(&path).contains("there is no such file; make it with `sentinel x`"));
         write(&path, &vec![1, 2])?;
-        assert_eq!(said(&path), "[1, 2]");
+        assert_eq!(read_text(&path), "[1, 2]");
         assert_eq!(std::fs::read_to_string(&path)?, "[\n  1,\n  2\n]\n");
         std::fs::write(&path, "[1, ")?;
         assert!(
-            said(&path).contains("the file is cut off"),
+            read_text(&path).contains("the file is cut off"),
             "{}",
-            said(&path)
+            read_text(&path)
         );
         std::fs::write(&path, "{}")?;
-        assert!(said(&path).contains("not a report of this kind"));
-        assert!(said(folder.path()).contains("cannot read"));
+        assert!(read_text(&path).contains("not a report of this kind"));
+        assert!(read_text(folder.path()).contains("cannot read"));
         Ok(())
     }
 
     /// A full disk and a folder that cannot be created are errors, and lose nothing.
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_report_that_cannot_be_written_is_an_error() -> Tested {
+    fn failed_report_write_is_an_error() -> Tested {
         let full = write(Path::new("/dev/full"), &1).map_err(|error| error.to_string());
         assert!(full.is_err_and(|text| text.contains("/dev/full")));
         let folder = tempfile::tempdir()?;

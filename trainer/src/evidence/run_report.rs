@@ -269,19 +269,18 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_report_of_a_folder_is_derived_from_its_files() -> Result<(), Box<dyn std::error::Error>>
-    {
+    fn run_report_is_derived_from_folder_files() -> Result<(), Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
         let origin = RunOrigin {
             model_id: "tiny".to_owned(),
             world: "trust".to_owned(),
             ..RunOrigin::default()
         };
-        let said = |folder: &Path| {
+        let report_error = |folder: &Path| {
             let found = RunReport::of_folder(folder, &origin);
             found.map_or_else(|error| error.to_string(), |_| String::new())
         };
-        assert!(said(folder.path()).contains("trainer_state.json: there is no such file"));
+        assert!(report_error(folder.path()).contains("trainer_state.json: there is no such file"));
         let run = artifact::tests::adapter(folder.path(), artifact::ArtifactKind::SftAdapter, "b");
         let log = r#"{"global_step": 2, "log_history": [{"loss": 3.0, "step": 1},
             {"loss": 2.0, "reward": 0.5, "step": 2}, {"train_runtime": 7.5, "train_loss": 2.5}]}"#;
@@ -290,7 +289,7 @@ pub(crate) mod tests {
             run.join(OPTIONS),
             r#"{"model": "b", "task": "t", "seed": 4}"#,
         )?;
-        assert!(said(&run).contains("sentinel.json: there is no such file"));
+        assert!(report_error(&run).contains("sentinel.json: there is no such file"));
         let mut own = Provenance::new();
         own.add_fallback("init", "a stand-in");
         own.write(&run)?;
@@ -307,13 +306,13 @@ pub(crate) mod tests {
         let text = serde_json::to_string(&found)?;
         assert_eq!(serde_json::from_str::<RunReport>(&text)?, found);
         std::fs::write(run.join(TRAINER_STATE), &log[..30])?;
-        assert!(said(&run).contains("the file is cut off"));
+        assert!(report_error(&run).contains("the file is cut off"));
         Ok(())
     }
 
     /// Backends of other programs are not ours.
     #[test]
-    fn the_names_of_other_backends_are_refused() {
+    fn foreign_backend_names_are_refused() {
         for name in ["trl_unsloth", "trl_transformers"] {
             assert_eq!(Backend::parse(name), None);
         }

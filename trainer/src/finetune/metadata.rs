@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_input_that_is_new_gone_or_another_has_changed() {
+    fn new_missing_or_modified_input_is_described_as_changed() {
         let of = |all: &[(&str, &str)]| -> BTreeMap<String, String> {
             let own = |(name, digest): &(&str, &str)| ((*name).to_owned(), (*digest).to_owned());
             all.iter().map(own).collect()
@@ -168,7 +168,10 @@ mod tests {
             (of(&[("b", "2")]), "a is"),
             (of(&[("a", "1"), ("b", "2"), ("c", "1")]), "c is"),
         ] {
-            assert!(describe_changed_input(&then, &now).is_some_and(|said| said.starts_with(name)));
+            assert!(
+                describe_changed_input(&then, &now)
+                    .is_some_and(|message| message.starts_with(name))
+            );
         }
         assert_eq!(describe_changed_input(&of(&[]), &then), None);
     }

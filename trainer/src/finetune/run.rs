@@ -292,7 +292,7 @@ mod tests {
 
     /// A run of an earlier version can be resumed unless a new option is set.
     #[test]
-    fn an_option_that_did_not_exist_is_none() {
+    fn new_null_option_does_not_count_as_changed() {
         let then = json!({"a": 1});
         assert_eq!(
             describe_changed_option(&then, &json!({"a": 1, "new": null}), &[]),

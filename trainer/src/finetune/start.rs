@@ -286,7 +286,7 @@ mod tests {
 
     /// A run that was restarted and killed at once must not resume the previous run.
     #[test]
-    fn the_checkpoint_of_the_run_before_is_gone() -> Result<(), Box<dyn std::error::Error>> {
+    fn overwriting_run_removes_previous_checkpoint() -> Result<(), Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
         let checkpoint = folder.path().join(CHECKPOINT);
         for (force, resume, left) in [(false, true, true), (true, false, false)] {

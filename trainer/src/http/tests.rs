@@ -34,7 +34,7 @@ fn message<T>(result: Result<T, HttpError>) -> String {
 }
 
 #[test]
-fn a_request_arrives_as_it_was_made() -> Tested {
+fn request_is_sent_with_query_headers_and_body() -> Tested {
     let server = Loopback::start(|_, _| Reply::json(&json!({"ok": true})))?;
     let (client, _) = client(HttpConfig::default());
     let request = Request::post(&format!("{}/a", server.url))?
@@ -54,7 +54,7 @@ fn a_request_arrives_as_it_was_made() -> Tested {
 }
 
 #[test]
-fn a_part_of_a_file_is_sent_again_after_a_failure_and_an_answer_is_saved() -> Tested {
+fn file_part_upload_is_retried_and_answer_is_downloaded() -> Tested {
     let server = Loopback::start(|number, _| match number {
         0 => Reply::status(502, ""),
         _ => Reply::status(200, "saved").header("ETag", "\"tag\""),
@@ -89,7 +89,7 @@ fn a_part_of_a_file_is_sent_again_after_a_failure_and_an_answer_is_saved() -> Te
 }
 
 #[test]
-fn a_busy_server_is_asked_again_when_it_says() -> Tested {
+fn retries_wait_as_server_asks() -> Tested {
     let server = Loopback::start(|number, _| match number {
         0 => Reply::status(429, "slow down").header("Retry-After", "7"),
         1 => Reply::status(429, "").header("RateLimit", "\"api\";r=0;t=11"),
@@ -104,7 +104,7 @@ fn a_busy_server_is_asked_again_when_it_says() -> Tested {
 }
 
 #[test]
-fn a_date_says_when_to_ask_again() {
+fn retry_after_accepts_date_or_seconds() {
     let response = |value: &str| Response {
         status: 503,
         headers: vec![("retry-after".to_owned(), value.to_owned())],
@@ -120,7 +120,7 @@ fn a_date_says_when_to_ask_again() {
 }
 
 #[test]
-fn retries_end_by_their_number_and_by_the_deadline() -> Tested {
+fn retries_end_by_count_long_wait_or_interrupt() -> Tested {
     let server = Loopback::start(|_, _| Reply::status(503, "busy\nnow"))?;
     let config = HttpConfig {
         retries: 2,
@@ -147,7 +147,7 @@ fn retries_end_by_their_number_and_by_the_deadline() -> Tested {
 }
 
 #[test]
-fn a_post_is_repeated_only_if_that_is_safe() -> Tested {
+fn post_is_retried_only_if_repeatable() -> Tested {
     let server = Loopback::start(|number, _| match number % 2 {
         0 => Reply::status(500, ""),
         _ => Reply::json(&json!(1)),
@@ -163,7 +163,7 @@ fn a_post_is_repeated_only_if_that_is_safe() -> Tested {
 }
 
 #[test]
-fn a_refusal_is_final_and_holds_no_token() -> Tested {
+fn refusal_is_not_retried_and_masks_token() -> Tested {
     let server = Loopback::start(|_, request| {
         let sent = request.header("authorization").unwrap_or("none");
         Reply::status(401, &format!("you sent {sent}"))
@@ -190,7 +190,7 @@ fn a_refusal_is_final_and_holds_no_token() -> Tested {
 }
 
 #[test]
-fn a_token_does_not_travel_unencrypted() -> Tested {
+fn token_is_not_sent_over_plain_http() -> Tested {
     let (client, _) = client(HttpConfig::default());
     let client = client.with_token(Some(Token::new("hf_secret")?));
     let error = message(client.send(&Request::get("http://example.org/a?b=c")?));
@@ -205,7 +205,7 @@ fn a_token_does_not_travel_unencrypted() -> Tested {
 }
 
 #[test]
-fn limits_end_an_answer() -> Tested {
+fn size_and_time_limits_end_response() -> Tested {
     let server = Loopback::start(|number, _| match number {
         0 => Reply::status(200, &"x".repeat(2000)),
         1 => Reply::status(200, "[1,"),
@@ -229,7 +229,7 @@ fn limits_end_an_answer() -> Tested {
 }
 
 #[test]
-fn a_server_that_is_not_there_and_an_address_that_is_none_are_named() -> Tested {
+fn unreachable_server_and_invalid_url_errors_name_cause() -> Tested {
     let server = Loopback::start(|_, _| Reply::Silence)?;
     let url = server.url.clone();
     drop(server);
@@ -240,20 +240,20 @@ fn a_server_that_is_not_there_and_an_address_that_is_none_are_named() -> Tested 
         "{error}"
     );
     assert_eq!(waited(&pauses), [1, 2, 4, 8, 16]);
-    for (text, said) in [
+    for (text, expected) in [
         ("nothing", "relative URL without a base"),
         ("ftp://a/b", "must begin with https"),
         ("https://u:p@a/b?c", "holds a user name"),
     ] {
         let error = message(Request::get(text));
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(expected), "{error}");
         assert!(!error.contains("u:p") && !error.contains("?c"), "{error}");
     }
     Ok(())
 }
 
 #[test]
-fn a_token_stays_with_its_host() -> Tested {
+fn token_is_not_sent_to_other_host_on_redirect() -> Tested {
     let server = Loopback::start(|_, request| match request.target.as_str() {
         "/a" => {
             let host = request.header("host").unwrap_or_default();

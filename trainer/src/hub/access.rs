@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_token_is_that_of_the_variable_or_of_the_login() -> Tested {
+    fn token_is_read_from_variable_path_or_login() -> Tested {
         let folder = tempfile::tempdir()?;
         let home = folder.path().to_str().ok_or("no UTF-8")?;
         assert_eq!(secret(&access(&[("HOME", home)])?), None);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_of_two_words_is_refused_without_showing_it() -> Tested {
+    fn invalid_token_error_does_not_show_token() -> Tested {
         let Err(error) = access(&[("HF_TOKEN", "hf_a hf_b")]) else {
             return Err("it was accepted".into());
         };
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_endpoint_is_that_of_the_variable() -> Tested {
+    fn endpoint_and_offline_are_read_from_variables() -> Tested {
         assert_eq!(access(&[])?.endpoint, ENDPOINT);
         let found = access(&[
             ("HF_ENDPOINT", "http://127.0.0.1:1/"),

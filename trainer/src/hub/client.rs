@@ -216,14 +216,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_next_page_is_that_of_the_header() {
+    fn next_page_is_read_from_link_header() {
         let header = r#"<https://h/a?cursor=b>; rel="next", <https://h/z>; rel="last""#;
         assert_eq!(next_page(header), Some("https://h/a?cursor=b"));
         assert_eq!(next_page(r#"<https://h/z>; rel="last""#), None);
     }
 
     #[test]
-    fn only_addresses_of_the_hub_get_the_token() -> Result<(), HubError> {
+    fn only_hub_urls_are_trusted_with_token() -> Result<(), HubError> {
         let access = HubAccess {
             endpoint: "https://hub.test".to_owned(),
             ..HubAccess::default()

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_found_wherever_they_stand() -> Tested {
+    fn fallback_marks_are_found_in_all_file_kinds() -> Tested {
         for (name, text, expected) in [
             (
                 "sentinel.json",
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_that_is_cut_off_is_an_error() -> Tested {
+    fn truncated_report_is_an_error() -> Tested {
         let error = marks("report.json", r#"{"backend":"#)
             .err()
             .ok_or("it was read")?;
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_file_has_the_marks_of_its_folder() -> Tested {
+    fn single_file_inherits_fallback_marks_of_folder() -> Tested {
         let folder = tempfile::tempdir()?;
         let weights = folder.path().join("model.safetensors");
         std::fs::write(&weights, "")?;
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_found_across_the_parts_of_a_file() -> Tested {
+    fn token_is_found_across_buffer_boundaries() -> Tested {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("log.txt");
         let token = Token::new("hf_0123456789")?;

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_cross_folders() -> Result<(), HubError> {
+    fn pattern_stars_match_across_folders() -> Result<(), HubError> {
         for (pattern, name, fits) in [
             ("*", "a/b.json", true),
             ("*.json", "a/b.json", true),

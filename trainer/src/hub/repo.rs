@@ -144,7 +144,7 @@ mod tests {
     type Tested = Result<(), Box<dyn std::error::Error>>;
 
     #[test]
-    fn addresses_are_those_of_the_hub() -> Tested {
+    fn repo_urls_match_hub_layout() -> Tested {
         let hub = "https://hub.test/proxy/";
         let model = Repo::new(RepoType::Model, "me/tiny-0.5b")?;
         let space = Repo::new(RepoType::Space, "me/page")?;
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_refused() {
+    fn invalid_repo_ids_are_refused() {
         for id in [
             "", "me", "a/b/c", "../b", "a/..", "a/", "a b/c", "a/b?c", "-a/b", "a/b..c",
         ] {

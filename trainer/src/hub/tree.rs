@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digests_are_those_of_git() -> Result<(), Box<dyn std::error::Error>> {
+    fn blob_oid_matches_git_hash_object() -> Result<(), Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("a");
         std::fs::write(&path, "hello\n")?;
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_leave_the_folder_are_unsafe() {
+    fn file_names_outside_folder_are_unsafe() {
         let file = |path: &str| RemoteFile {
             kind: "file".to_owned(),
             path: path.to_owned(),

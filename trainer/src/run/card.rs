@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_can_lie_on_its_side() {
+    fn markdown_table_can_be_transposed() {
         let row = |words: [&str; 3]| words.map(str::to_owned).to_vec();
         let table = vec![row(["policy", "a", "b"]), row(["own", "1", "2"])];
         let tall = markdown_table(&transposed(&table));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_model_is_a_yaml_string() {
+    fn base_model_is_quoted_as_yaml_string() {
         let card = ModelCard {
             library: "peft",
             base_model: Some("a\"b".to_owned()),

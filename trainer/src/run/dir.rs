@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_runs_never_share_a_folder() -> Result<(), Error> {
+    fn run_folder_lock_is_exclusive() -> Result<(), Error> {
         let folder = tempfile::tempdir().expect("a folder");
         let dir = RunDir::new(folder.path().join("run"));
         let lock = dir.lock()?;

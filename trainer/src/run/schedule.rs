@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn all_rise_alike_and_end_where_they_should() {
+    fn schedules_share_warmup_and_end_at_expected_rate() {
         let ends = [
             (ScheduleKind::Linear, 1.0, 0.0),
             (ScheduleKind::Cosine, 1.0, 0.0),
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cosine_is_above_a_line_at_first() {
+    fn cosine_schedule_starts_above_linear_and_ends_below() {
         let (cosine, line) = (
             schedule(ScheduleKind::Cosine),
             schedule(ScheduleKind::Linear),

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_latest_and_the_best_stay() -> Result<(), Error> {
+    fn keep_latest_keeps_latest_and_best_checkpoints() -> Result<(), Error> {
         let run = tempfile::tempdir().expect("a folder");
         fs::write(run.path().join(CHECKPOINT), "state").expect("a file");
         fs::create_dir(run.path().join("checkpoint-9")).expect("somebody's own folder");

@@ -170,7 +170,7 @@ const fn table() -> [u32; 256] {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_checksum_is_castagnolis() {
+    fn crc32c_matches_test_vector() {
         assert_eq!(super::crc32c(b"123456789"), 0xe306_9283);
     }
 }

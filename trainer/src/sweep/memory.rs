@@ -85,7 +85,7 @@ mod tests {
     use crate::sweep::SweepArgs;
 
     #[test]
-    fn larger_models_need_more() {
+    fn larger_models_need_more_memory() {
         let args = SweepArgs {
             models: Some("0.5B,1.5B,3B,tiny,small,no/such-model".to_owned()),
             reports_dir: "r".into(),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_of_a_system_without_the_file_is_unknown() {
+    fn available_memory_is_unknown_without_meminfo_file() {
         assert_eq!(read_available(Path::new("/no/such/file")), None);
     }
 }

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn options_have_the_names_of_the_command_line() {
+    fn stage_options_use_command_line_names() {
         let found = sft(&json!({
             "learning_rate": 1e-3, "max-steps": 2, "full": true, "bf16": false, "epochs": 3,
         }));
@@ -117,8 +117,8 @@ mod tests {
     }
 
     #[test]
-    fn an_option_that_is_unknown_invalid_or_ours_is_named() {
-        for (table, said) in [
+    fn invalid_stage_option_error_names_option() {
+        for (table, expected) in [
             (json!({"learning": 1}), "unexpected argument '--learning'"),
             (
                 json!({"max_steps": "x"}),
@@ -134,7 +134,7 @@ mod tests {
                 error.contains("m.toml: the options of stage sft"),
                 "{error}"
             );
-            assert!(error.contains(said), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn untrained(folder: &Path) -> (String, String) {
 
 /// Creates such a model after some supervised fine-tuning: most of its completions are actions of
 /// trust task1.
-pub(crate) fn speaking(folder: &Path) -> String {
+pub(crate) fn model_naming_actions(folder: &Path) -> String {
     let (corpus, model) = untrained(folder);
     let speaking = folder.join("speaking").display().to_string();
     succeeds(&format!(

@@ -103,7 +103,7 @@ const ALL: [LossType; 8] = [
 ///
 /// The weights of CISPO and VESPO are constants of the gradient but not of the loss. For these the
 /// old log-probability is shifted as well, which keeps every ratio, and so every weight, unchanged.
-fn gradient_is_the_slope(loss_type: LossType, level: ImportanceSamplingLevel, seed: u64) {
+fn assert_gradient_matches_slope(loss_type: LossType, level: ImportanceSamplingLevel, seed: u64) {
     let weighted = matches!(loss_type, LossType::Cispo | LossType::Vespo);
     let per_token = seed % 2 == 1;
     let config = LossConfig {
@@ -146,17 +146,17 @@ fn gradient_is_the_slope(loss_type: LossType, level: ImportanceSamplingLevel, se
 }
 
 #[test]
-fn gradients_are_the_slopes_of_the_loss() {
+fn loss_gradients_match_finite_differences() {
     for loss_type in ALL {
         for seed in 0..40 {
-            gradient_is_the_slope(loss_type, ImportanceSamplingLevel::Token, seed);
-            gradient_is_the_slope(loss_type, ImportanceSamplingLevel::Sequence, seed);
+            assert_gradient_matches_slope(loss_type, ImportanceSamplingLevel::Token, seed);
+            assert_gradient_matches_slope(loss_type, ImportanceSamplingLevel::Sequence, seed);
         }
     }
 }
 
 #[test]
-fn one_advantage_per_token_and_per_sequence_agree() {
+fn per_token_and_per_sequence_advantages_agree() {
     let mut random = Random::new(7);
     let repeated = random.advantages.iter().flat_map(|a| [*a; TOKENS]);
     random.token_advantages = repeated.collect();
@@ -174,7 +174,7 @@ fn one_advantage_per_token_and_per_sequence_agree() {
 }
 
 #[test]
-fn padding_is_never_read() {
+fn masked_tokens_do_not_affect_loss() {
     let mut random = Random::new(11);
     for loss_type in ALL {
         let config = LossConfig {
@@ -201,7 +201,7 @@ fn padding_is_never_read() {
 }
 
 #[test]
-fn what_does_not_fit_is_an_error_that_names_it() {
+fn invalid_loss_input_error_names_field() {
     let random = Random::new(3);
     let error = |config: &LossConfig, input: &LossInput<'_>| {
         grpo_loss(config, input).unwrap_err().to_string()

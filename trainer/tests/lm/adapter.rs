@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::oracle::{LOGITS, close, device, numbers, oracle, tensors};
 
 #[test]
-fn logits_are_those_of_peft() {
+fn adapter_and_merged_logits_match_peft() {
     let oracle = oracle();
     for adapter in oracle.named("adapter_", "") {
         let Some(file) = oracle.tensors(&format!("lora_logits_{adapter}.safetensors")) else {
@@ -55,8 +55,8 @@ fn logits_are_those_of_peft() {
         );
         let error =
             Lora::merge_into(&model, &base, &merged, &Provenance::new(), false).unwrap_err();
-        let said = error.to_string();
-        assert!(said.contains("--overwrite-output-dir"), "{said}");
+        let message = error.to_string();
+        assert!(message.contains("--overwrite-output-dir"), "{message}");
         Lora::merge_into(&model, &base, &merged, &Provenance::new(), true).unwrap();
     }
 }
@@ -75,7 +75,7 @@ fn first() -> Option<(Qwen2, std::path::PathBuf, std::path::PathBuf)> {
 }
 
 #[test]
-fn files_are_those_of_peft() {
+fn adapter_files_match_peft() {
     let Some((model, base, adapter)) = first() else {
         return;
     };
@@ -111,7 +111,7 @@ fn files_are_those_of_peft() {
 /// For a base model without `generation_config.json`, `config.json` is the only source of the stop
 /// tokens.
 #[test]
-fn a_merged_model_ends_its_texts_as_its_base_does() {
+fn merged_model_keeps_stop_tokens_of_base() {
     let Some((model, base, _)) = first() else {
         return;
     };
@@ -136,7 +136,7 @@ fn a_merged_model_ends_its_texts_as_its_base_does() {
 }
 
 #[test]
-fn adapters_of_other_models_are_refused() {
+fn adapter_of_other_model_is_refused() {
     let Some((model, base, adapter)) = first() else {
         return;
     };
@@ -178,7 +178,7 @@ fn adapters_of_other_models_are_refused() {
 }
 
 #[test]
-fn kinds_of_adapters_that_cannot_be_run_are_named() {
+fn unsupported_adapter_config_error_names_key() {
     let Some((mut model, _, adapter)) = first() else {
         return;
     };
@@ -215,7 +215,7 @@ fn kinds_of_adapters_that_cannot_be_run_are_named() {
 }
 
 #[test]
-fn a_new_adapter_changes_nothing_but_what_is_trained() {
+fn new_adapter_keeps_logits_and_sets_trainable_parameters() {
     let Some((_, base, _)) = first() else { return };
     let mut model = Qwen2::load(&base, &device()).unwrap();
     let batch = Batch::new(model.config(), vec![1, 2, 3, 4], vec![true; 4], 4).unwrap();

@@ -24,14 +24,14 @@ fn model() -> Qwen2 {
     let mut model = Qwen2::initialize(config, 7, &device()).unwrap();
     Lora::attach(&mut model, LoraConfig::default(), 3).unwrap();
     // A new adapter has no effect, because its B matrices are 0.
-    let grads = learned(&model, Pass::training(0)).grads;
+    let grads = accumulated_step(&model, Pass::training(0)).grads;
     let mut optimizer = Optimizer::new(&AdamOptions::default());
     optimizer.step(&mut model, grads, 0.02).unwrap();
     model
 }
 
 /// Computes the gradients of a step on some completions.
-fn learned(model: &Qwen2, pass: Pass) -> Accumulated {
+fn accumulated_step(model: &Qwen2, pass: Pass) -> Accumulated {
     let sample = |row: u32| Sample {
         prompt: ids(row / 4, 9),
         completion: ids(row, 5),
@@ -59,7 +59,7 @@ fn apart(found: &[f32], expected: &[f32]) -> f32 {
 }
 
 #[test]
-fn numbers_are_near_those_of_f32_and_not_the_same() {
+fn bf16_logits_and_gradients_are_close_to_f32() {
     let whole = model();
     let mut half = whole.clone();
     half.freeze_in_bf16().unwrap();
@@ -76,7 +76,10 @@ fn numbers_are_near_those_of_f32_and_not_the_same() {
 
     for by_block in [false, true] {
         let pass = Pass::training(0).checkpointed(by_block);
-        let (found, expected) = (learned(&half, pass), learned(&whole, pass));
+        let (found, expected) = (
+            accumulated_step(&half, pass),
+            accumulated_step(&whole, pass),
+        );
         for (place, parameter) in whole.parameters().into_iter().enumerate() {
             let Some(expected) = expected.grads.get(place) else {
                 assert!(found.grads.get(place).is_none());
@@ -92,19 +95,19 @@ fn numbers_are_near_those_of_f32_and_not_the_same() {
 /// Decoding in bf16 works: with few rows the product is transposed, and the adapter is added to the
 /// weights.
 #[test]
-fn it_writes() {
+fn bf16_generation_picks_near_best_tokens() {
     let mut half = model();
     half.freeze_in_bf16().unwrap();
     let mut options = GenerateOptions::new(8, &GenerationDefaults::default(), 1);
     options.greedy = true;
     let rows = [ids(1, 20), ids(2, 12)];
-    let said = half.generate(&rows, &options).unwrap();
-    for (row, said) in rows.iter().zip(&said) {
-        let text = [row.as_slice(), &said.ids].concat();
+    let completions = half.generate(&rows, &options).unwrap();
+    for (row, completion) in rows.iter().zip(&completions) {
+        let text = [row.as_slice(), &completion.ids].concat();
         let batch = Batch::left_padded(half.config(), &[text], 0).unwrap();
         let logits = numbers(half.forward(&batch, Pass::EVALUATION));
         let logits: Vec<&[f32]> = logits.chunks(half.config().vocab_size).collect();
-        for (at, id) in said.ids.iter().enumerate() {
+        for (at, id) in completion.ids.iter().enumerate() {
             let seen = logits[row.len() + at - 1];
             let best = seen.iter().copied().fold(f32::MIN, f32::max);
             assert!(seen[*id as usize] > best - 0.05 * best.abs().max(1.0));
@@ -113,7 +116,7 @@ fn it_writes() {
 }
 
 #[test]
-fn runs_train_an_adapter_of_the_f32_model() {
+fn bf16_runs_train_adapter_of_f32_model() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let at = |name: &str| folder.path().join(name).display().to_string();
@@ -135,8 +138,8 @@ fn runs_train_an_adapter_of_the_f32_model() {
     assert_eq!(std::fs::read_to_string(&out).unwrap(), printed);
     succeeds(&measure);
     std::fs::write(&out, "{\"mine\": 1}").unwrap();
-    let said = fails(&measure);
-    assert!(said.contains("is no result of lm eval"), "{said}");
+    let message = fails(&measure);
+    assert!(message.contains("is no result of lm eval"), "{message}");
     // The KL term compares with the continued adapter, whose merged weights are bf16 too.
     succeeds(&format!(
         "lm grpo --model {model} --adapter {} --bf16 --beta 0.1 --task task1 --episodes 1 --batch-size 1 \
@@ -147,19 +150,22 @@ fn runs_train_an_adapter_of_the_f32_model() {
     // A resumed run cannot change this option.
     let plain = format!("lm sft --model {model} --data {corpus} --max-steps 1");
     succeeds(&format!("{plain} --output-dir {}", at("plain")));
-    let said = fails(&format!(
+    let message = fails(&format!(
         "lm sft --resume --bf16 --output-dir {}",
         at("plain")
     ));
-    assert!(said.contains("bf16"), "{said}");
+    assert!(message.contains("bf16"), "{message}");
     assert!(!adapter(&folder.path().join("grpo")).is_empty());
     refused(&format!("{sft} --full --output-dir {}", at("full")));
     let file = folder.path().join("options.json");
     std::fs::write(&file, r#"{"full": true}"#).unwrap();
-    let said = fails(&format!(
+    let message = fails(&format!(
         "{sft} --config {} --output-dir {}",
         file.display(),
         at("full")
     ));
-    assert!(said.contains("bf16") && said.contains("full"), "{said}");
+    assert!(
+        message.contains("bf16") && message.contains("full"),
+        "{message}"
+    );
 }

@@ -43,7 +43,7 @@ fn fails(folder: &Path, parts: &[&str]) {
 }
 
 #[test]
-fn keys_that_cannot_be_run_are_named() {
+fn unsupported_config_value_error_names_key() {
     let Some(folder) = copy(None) else { return };
     let number = |key: &str| config(folder.path())[key].as_u64().unwrap();
     let (heads, layers) = (number("num_attention_heads"), number("num_hidden_layers"));
@@ -90,7 +90,7 @@ fn keys_that_cannot_be_run_are_named() {
 }
 
 #[test]
-fn tensors_that_do_not_fit_are_named() {
+fn missing_or_mismatched_tensor_error_names_tensor() {
     let Some(folder) = copy(None) else { return };
     let path = folder.path();
     let layers = config(path)["num_hidden_layers"].as_u64().unwrap();
@@ -120,7 +120,7 @@ fn tensors_that_do_not_fit_are_named() {
 }
 
 #[test]
-fn heads_are_tied_or_not() {
+fn lm_head_must_agree_with_tie_word_embeddings() {
     if let Some(folder) = copy(Some("model_untied")) {
         set(folder.path(), "tie_word_embeddings", json!(true));
         fails(
@@ -161,7 +161,7 @@ fn with(bytes: &[u8], name: &str, of: &str) -> Vec<u8> {
 }
 
 #[test]
-fn damage_is_named() {
+fn damaged_or_missing_weights_error_names_file() {
     let Some(folder) = copy(None) else { return };
     let file = folder.path().join("model.safetensors");
     let bytes = fs::read(&file).unwrap();
@@ -184,7 +184,7 @@ fn damage_is_named() {
 }
 
 #[test]
-fn shards_must_be_what_the_index_says() {
+fn shards_must_match_index() {
     let Some(folder) = copy(Some("model_untied_sharded")) else {
         return;
     };
@@ -213,7 +213,7 @@ fn shards_must_be_what_the_index_says() {
 }
 
 #[test]
-fn a_model_is_written_as_it_was() {
+fn model_roundtrips_through_save() {
     let Some(folder) = copy(None) else { return };
     let model = Qwen2::load(folder.path(), &device()).unwrap();
     let written = tempfile::tempdir().unwrap();
@@ -224,7 +224,7 @@ fn a_model_is_written_as_it_was() {
 }
 
 #[test]
-fn texts_end_where_the_checkpoint_says() {
+fn stop_tokens_follow_generation_config() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, value: Value| {
         fs::write(folder.path().join(name), value.to_string()).unwrap();
@@ -258,7 +258,7 @@ fn texts_end_where_the_checkpoint_says() {
 }
 
 #[test]
-fn new_models_belong_to_their_seed() {
+fn initialized_weights_depend_on_seed() {
     let Some(folder) = copy(None) else { return };
     let config = ModelConfig::read(folder.path()).unwrap();
     let new = |seed| Qwen2::initialize(config.clone(), seed, &device()).unwrap();

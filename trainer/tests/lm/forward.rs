@@ -91,7 +91,7 @@ fn padded(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
 }
 
 #[test]
-fn passes_are_those_of_transformers() {
+fn forward_pass_matches_transformers() {
     let oracle = oracle();
     for variant in oracle.variants() {
         let Some(file) = oracle.tensors(&format!("forward_{variant}.safetensors")) else {
@@ -107,7 +107,7 @@ fn passes_are_those_of_transformers() {
 }
 
 #[test]
-fn shards_hold_the_same_model() {
+fn sharded_checkpoint_loads_same_model() {
     let oracle = oracle();
     let Some(folder) = oracle.checkpoint("model_untied_sharded") else {
         return;
@@ -124,7 +124,7 @@ fn shards_hold_the_same_model() {
 }
 
 #[test]
-fn half_precision_is_read() {
+fn bf16_checkpoint_is_loaded() {
     let oracle = oracle();
     let Some(half) = oracle.path("model_untied/model.bf16.safetensors") else {
         return;
@@ -153,7 +153,7 @@ fn half_precision_is_read() {
 }
 
 #[test]
-fn both_spellings_are_one_model() {
+fn legacy_and_new_config_keys_are_equal() {
     let oracle = oracle();
     for variant in oracle.variants() {
         let Some(new) = oracle.path(&format!("model_{variant}/config.json")) else {

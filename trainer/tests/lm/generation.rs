@@ -77,7 +77,7 @@ fn greedy(recorded: &Recorded, defaults: &GenerationDefaults) -> GenerateOptions
 }
 
 #[test]
-fn the_best_tokens_are_those_of_transformers() {
+fn greedy_tokens_match_transformers() {
     let oracle = oracle();
     for variant in oracle.variants() {
         let Some((model, defaults, recorded)) = case(&oracle, &variant) else {
@@ -131,7 +131,7 @@ fn check_logps(
 }
 
 #[test]
-fn distributions_are_those_of_transformers() {
+fn sampling_distributions_match_transformers() {
     let oracle = oracle();
     for variant in oracle.variants() {
         let Some((model, defaults, recorded)) = case(&oracle, &variant) else {
@@ -148,13 +148,13 @@ fn distributions_are_those_of_transformers() {
             assert_eq!((ids.len(), &ids), (case.kept, &case.ids));
             let shares: Vec<f32> = ours.iter().map(|(_, share)| *share as f32).collect();
             close("shares", &shares, &case.probs, 1e-5);
-            drawn_as_often(&model, &defaults, context, sampling, &ours);
+            assert_sample_frequencies(&model, &defaults, context, sampling, &ours);
         }
     }
 }
 
 /// Samples one token many times, and checks that each token occurs as often as expected.
-fn drawn_as_often(
+fn assert_sample_frequencies(
     model: &Qwen2,
     defaults: &GenerationDefaults,
     context: &[u32],
@@ -186,7 +186,7 @@ fn drawn_as_often(
 }
 
 #[test]
-fn draws_belong_to_seed_and_row() {
+fn samples_depend_only_on_seed_and_row() {
     let oracle = oracle();
     for variant in oracle.variants() {
         let Some((mut model, defaults, recorded)) = case(&oracle, &variant) else {
@@ -222,7 +222,7 @@ fn draws_belong_to_seed_and_row() {
 }
 
 #[test]
-fn nothing_is_cut() {
+fn invalid_generate_inputs_are_refused() {
     let oracle = oracle();
     for variant in oracle.variants() {
         let Some((model, defaults, _)) = case(&oracle, &variant) else {
@@ -231,9 +231,12 @@ fn nothing_is_cut() {
         let room = model.config().max_position_embeddings - 8;
         let prompts = [vec![1; room + 1], vec![1; 3], vec![1; room + 4]];
         let error = model.generate(&prompts, &GenerateOptions::new(8, &defaults, 0));
-        let said = error.as_ref().unwrap_err().to_string();
+        let message = error.as_ref().unwrap_err().to_string();
         let longest = format!("{}, in row 2", room + 4);
-        assert!(said.contains("2 of 3") && said.contains(&longest), "{said}");
+        assert!(
+            message.contains("2 of 3") && message.contains(&longest),
+            "{message}"
+        );
         let Err(LmError::PromptTooLong {
             count,
             prompts,

@@ -102,7 +102,7 @@ fn relative(name: &str, ours: &[f32], recorded: &[f32], share: f32) {
 }
 
 #[test]
-fn adapter_gradients_are_those_of_peft() {
+fn adapter_gradients_match_peft() {
     let oracle = oracle();
     for variant in oracle.variants() {
         let Some(case) = adapted(&oracle, &variant) else {
@@ -135,7 +135,7 @@ fn adapter_gradients_are_those_of_peft() {
 }
 
 #[test]
-fn full_gradients_are_those_of_torch() {
+fn full_gradients_match_torch() {
     let oracle = oracle();
     for variant in oracle.variants() {
         let Some(mut case) = case(&oracle, &variant) else {
@@ -165,7 +165,7 @@ fn full_gradients_are_those_of_torch() {
 }
 
 #[test]
-fn steps_are_those_of_torch() {
+fn adamw_steps_match_torch() {
     let oracle = oracle();
     for variant in oracle.variants() {
         let Some(mut case) = adapted(&oracle, &variant) else {
@@ -209,7 +209,7 @@ fn steps_are_those_of_torch() {
 }
 
 #[test]
-fn dropout_belongs_to_its_seed() {
+fn dropout_depends_on_seed() {
     let oracle = oracle();
     for variant in oracle.variants() {
         let Some(mut case) = case(&oracle, &variant) else {

@@ -98,7 +98,7 @@ fn first() -> Option<Case> {
 }
 
 #[test]
-fn a_step_is_that_of_trl() {
+fn grpo_step_matches_trl() {
     let oracle = oracle();
     for variant in oracle.variants() {
         let Some(case) = case(&oracle, &variant) else {
@@ -172,7 +172,7 @@ fn a_step_is_that_of_trl() {
 /// micro-batches, and the reference log-probabilities equal those that TRL computed with the
 /// adapter disabled.
 #[test]
-fn divisions_and_references_agree() {
+fn micro_batch_size_does_not_change_gradient() {
     let Some(case) = first() else {
         return;
     };
@@ -206,7 +206,7 @@ fn divisions_and_references_agree() {
 
 /// Every loss type gives finite gradients through the model; masked tokens give none.
 #[test]
-fn every_loss_passes_through() {
+fn every_loss_type_has_finite_gradients() {
     let Some(case) = first() else {
         return;
     };

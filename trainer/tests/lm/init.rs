@@ -24,7 +24,7 @@ fn words(numbers: Numbers, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn numbers_are_whole_words() {
+fn whole_mode_keeps_numbers_as_one_token() {
     let cut = words(Numbers::Whole, "stakes 0.86\nS3 0.86 A12/3 cost 4");
     let whole = [
         "stakes", " 0.86", "\n", "S3", " 0.86", " A12", "/", "3", " cost", " 4",
@@ -33,19 +33,19 @@ fn numbers_are_whole_words() {
 }
 
 #[test]
-fn numbers_are_cut_into_digits_where_that_is_asked_for() {
+fn digits_mode_splits_numbers_into_digits() {
     let cut = words(Numbers::Digits, "S3 0.86");
     assert_eq!(cut, ["S", "3", " ", "0", ".", "8", "6"]);
 }
 
 /// Special tokens within a completion are kept as text; the stop token is not.
 #[test]
-fn no_special_token_is_overlooked() {
+fn special_tokens_in_completion_are_kept_as_text() {
     let folder = tempfile::tempdir().unwrap();
     let options = InitOptions::tiny(folder.path().join("model"));
     create(&options, &[], &Provenance::new()).unwrap();
     let tokenizer = Tokenizer::load(&options.output_dir).unwrap();
-    let said = |text: &str, stopped| {
+    let completion_text = |text: &str, stopped| {
         let ids = tokenizer.encode(text).unwrap();
         let completion = Completion {
             ids,
@@ -54,10 +54,16 @@ fn no_special_token_is_overlooked() {
         };
         completion.text(&tokenizer).unwrap()
     };
-    assert_eq!(said("{}<|im_end|>", true), "{}");
-    assert_eq!(said("<|im_start|>{}<|im_end|>", true), "<|im_start|>{}");
-    assert_eq!(said("{}<|endoftext|>{", false), "{}<|endoftext|>{");
-    assert_eq!(said("", true), "");
+    assert_eq!(completion_text("{}<|im_end|>", true), "{}");
+    assert_eq!(
+        completion_text("<|im_start|>{}<|im_end|>", true),
+        "<|im_start|>{}"
+    );
+    assert_eq!(
+        completion_text("{}<|endoftext|>{", false),
+        "{}<|endoftext|>{"
+    );
+    assert_eq!(completion_text("", true), "");
 }
 
 /// Unseen numbers, versions and letters after digits are split without loss.

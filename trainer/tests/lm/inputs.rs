@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::run_errors::says;
+use crate::run_errors::assert_contains;
 use crate::runs::{curve, fails, made, succeeds};
 
 /// Returns the command of a run with one step.
@@ -42,7 +42,7 @@ fn set(path: &Path, key: &str, value: Value) {
 }
 
 #[test]
-fn a_run_goes_on_with_the_files_that_it_began_with() {
+fn resume_refuses_changed_input_files() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = paths(folder.path());
     let (first, out) = (folder.path().join("first"), folder.path().join("out"));
@@ -65,14 +65,14 @@ fn a_run_goes_on_with_the_files_that_it_began_with() {
     ] {
         let before = fs::read(&path).unwrap();
         fs::write(&path, [&before[..], b"\n"].concat()).unwrap();
-        says(
+        assert_contains(
             &fails(&resume),
             &[what, "not as it was", "--overwrite-output-dir"],
         );
         fs::write(&path, before).unwrap();
     }
     fs::remove_file(model.join("generation_config.json")).unwrap();
-    says(&fails(&resume), &["generation_config.json of the model"]);
+    assert_contains(&fails(&resume), &["generation_config.json of the model"]);
     // A checkpoint from before digests were recorded accepts any files.
     let checkpoint = out.join("checkpoint.safetensors");
     let bytes = fs::read(&checkpoint).unwrap();
@@ -90,7 +90,7 @@ fn a_run_goes_on_with_the_files_that_it_began_with() {
 
 /// A continued adapter has its own rank: the outputs report it, and other values are rejected.
 #[test]
-fn options_that_would_do_nothing_are_refused() {
+fn lora_options_that_conflict_with_adapter_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = paths(folder.path());
     let (first, out) = (folder.path().join("first"), folder.path().join("out"));
@@ -103,13 +103,13 @@ fn options_that_would_do_nothing_are_refused() {
         ("lora-dropout", "0.5"),
         ("lora-target-modules", "q_proj"),
     ] {
-        let said = fails(&short(
+        let message = fails(&short(
             &corpus,
             &model,
             &out,
             &format!("{adapter} --{option} {value}"),
         ));
-        says(&said, &[option, "left out with --adapter"]);
+        assert_contains(&message, &[option, "left out with --adapter"]);
     }
     succeeds(&short(
         &corpus,
@@ -143,17 +143,17 @@ fn options_that_would_do_nothing_are_refused() {
         &format!("{adapter} --config {}", file.display()),
     );
     fs::write(&file, r#"{"full":true}"#).unwrap();
-    says(&fails(&run), &["adapter", "left out with full"]);
+    assert_contains(&fails(&run), &["adapter", "left out with full"]);
     for text in ["[1]", "\"full\"", "null", "7", ""] {
         fs::write(&file, text).unwrap();
-        says(
+        assert_contains(
             &fails(&run),
             &["options.json", "not a JSON object of options"],
         );
     }
     let huge = "--batch-size 4294967296 --gradient-accumulation-steps 4294967296";
     let run = short(&corpus, &model, &other, "").replace("--batch-size 2", huge);
-    says(
+    assert_contains(
         &fails(&run),
         &["per-device-train-batch-size", "their product"],
     );
@@ -161,7 +161,7 @@ fn options_that_would_do_nothing_are_refused() {
 }
 
 #[test]
-fn rows_that_the_model_has_no_room_for_are_refused_before_training() {
+fn rows_longer_than_model_context_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, _) = paths(folder.path());
     let (model, out) = (folder.path().join("short"), folder.path().join("out"));
@@ -172,8 +172,8 @@ fn rows_that_the_model_has_no_room_for_are_refused_before_training() {
         corpus.display()
     ));
     let parts = ["the model reads 64", "lower --max-length from 1024 to 64"];
-    says(&fails(&short(&corpus, &model, &out, "")), &parts);
-    says(&fails(&short(&corpus, &model, &out, "--packing")), &parts);
+    assert_contains(&fails(&short(&corpus, &model, &out, "")), &parts);
+    assert_contains(&fails(&short(&corpus, &model, &out, "--packing")), &parts);
     assert!(!out.exists());
     let cut = "--max-length 64 --too-long cut --train-on-prompt";
     succeeds(&short(&corpus, &model, &out, cut));
@@ -182,7 +182,7 @@ fn rows_that_the_model_has_no_room_for_are_refused_before_training() {
 
 /// Rows without a rendered answer are counted and reported; without other rows, training fails.
 #[test]
-fn rows_without_a_token_to_train_are_left_out() {
+fn rows_without_trainable_tokens_are_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = paths(folder.path());
     let path = model.join("chat_template.jinja");
@@ -216,14 +216,14 @@ fn rows_without_a_token_to_train_are_left_out() {
 
     fs::write(&corpus, row).unwrap();
     let other = folder.path().join("other");
-    let said = fails(&short(&corpus, &model, &other, ""));
-    says(&said, &["data", "something to learn"]);
+    let message = fails(&short(&corpus, &model, &other, ""));
+    assert_contains(&message, &["data", "something to learn"]);
 }
 
 /// Either file can name the stop tokens. A trained model keeps those of its base, and a model
 /// without any causes a warning.
 #[test]
-fn the_end_of_texts_is_kept_or_missed() {
+fn stop_tokens_are_kept_and_missing_ones_warned() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = paths(folder.path());
     let out = folder.path().join("out");
@@ -254,7 +254,7 @@ fn the_end_of_texts_is_kept_or_missed() {
 /// An adapter of a fallback model names that as its base, and the fallback accepts prompts that the
 /// model would accept.
 #[test]
-fn a_stand_in_is_named_and_takes_long_prompts() {
+fn fallback_model_is_named_and_accepts_long_prompts() {
     let folder = tempfile::tempdir().unwrap();
     let corpus = folder.path().join("corpus.jsonl");
     succeeds(&format!(
@@ -307,22 +307,22 @@ fn a_stand_in_is_named_and_takes_long_prompts() {
 /// A run that stops at a prompt that is too long keeps its progress, and can be resumed with a
 /// larger limit.
 #[test]
-fn a_run_that_stopped_at_a_long_prompt_goes_on_with_more_room() {
+fn run_stopped_at_long_prompt_resumes_with_larger_limit() {
     let folder = tempfile::tempdir().unwrap();
     let (_, model) = made(folder.path());
     let out = folder.path().join("out");
     let run = |more: &str| format!("lm grpo --output-dir {} {more}", out.display());
     // Prompts of task1 fit into 496 tokens, those of task3 do not; this seed begins with task1.
-    let said = fails(&run(&format!(
+    let message = fails(&run(&format!(
         "--model {model} --world cluster --task task1,task3 --seed 1 --episodes 6 --batch-size 1 \
          --num-generations 2 --groups-per-update 2 --max-completion-length 4 --max-length 500"
     )));
-    assert!(said.contains("longer than 496 tokens"), "{said}");
-    assert!(said.contains("--max-length"), "{said}");
+    assert!(message.contains("longer than 496 tokens"), "{message}");
+    assert!(message.contains("--max-length"), "{message}");
     let steps = curve(&out).len();
     assert!((1..6).contains(&steps), "{steps}");
-    let said = fails(&run("--resume"));
-    assert!(said.contains("longer than 496 tokens"), "{said}");
+    let message = fails(&run("--resume"));
+    assert!(message.contains("longer than 496 tokens"), "{message}");
     succeeds(&run("--resume --max-length 600"));
     assert_eq!(curve(&out).len(), 6);
 }

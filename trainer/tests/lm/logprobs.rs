@@ -14,7 +14,7 @@ fn joined<T: Copy>(left: &[T], right: &[T], rows: usize) -> Vec<T> {
 }
 
 #[test]
-fn policies_and_references_are_those_of_trl() {
+fn policy_and_reference_logprobs_match_trl() {
     let oracle = oracle();
     for variant in oracle.variants() {
         let Some(file) = oracle.tensors(&format!("grpo_{variant}.safetensors")) else {

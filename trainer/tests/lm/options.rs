@@ -4,43 +4,52 @@ use crate::runs::{fails, refused, succeeds};
 
 /// Streams that reveal hidden state must not be used for training.
 #[test]
-fn the_reference_streams_are_not_trained_on() {
+fn training_on_reference_streams_is_refused() {
     for world in ["trust", "cluster"] {
-        let said = fails(&format!(
+        let message = fails(&format!(
             "lm grpo --world {world} --streams reference --model none"
         ));
-        assert!(said.contains("streams should be independent"), "{said}");
+        assert!(
+            message.contains("streams should be independent"),
+            "{message}"
+        );
     }
 }
 
 #[test]
-fn numbers_that_cannot_be_are_named() {
+fn invalid_numbers_error_names_option() {
     for (option, value) in [("temperature", "1e-46"), ("learning-rate", "0")] {
-        let said = fails(&format!("lm grpo --model none --{option} {value}"));
-        assert!(said.contains(option), "{said}");
+        let message = fails(&format!("lm grpo --model none --{option} {value}"));
+        assert!(message.contains(option), "{message}");
     }
     for option in [
         "num-generations",
         "groups-per-update",
         "per-device-train-batch-size",
     ] {
-        let said = fails(&format!(
+        let message = fails(&format!(
             "lm grpo --estimate --{option} 18446744073709551615"
         ));
-        assert!(said.contains(option) && said.contains("1048576"), "{said}");
+        assert!(
+            message.contains(option) && message.contains("1048576"),
+            "{message}"
+        );
     }
     // Options are stored as JSON, which cannot represent these values.
     for option in ["format-weight", "beta", "epsilon-high", "invalid-penalty"] {
         for value in ["nan", "inf", "1e999"] {
-            let said = refused(&format!("lm grpo --model none --{option}={value}"));
-            assert!(said.contains(option) && said.contains("finite"), "{said}");
+            let message = refused(&format!("lm grpo --model none --{option}={value}"));
+            assert!(
+                message.contains(option) && message.contains("finite"),
+                "{message}"
+            );
         }
     }
 }
 
 /// Bounds require a correction mode, and must be in order.
 #[test]
-fn bounds_of_a_correction_need_one() {
+fn clip_bounds_require_importance_sampling_mode() {
     for (options, what) in [
         (
             "--importance-sampling-clip-max 2",
@@ -57,35 +66,35 @@ fn bounds_of_a_correction_need_one() {
         ("--delta -1", "delta"),
     ] {
         let options = options.replace(" -1", "=-1");
-        let said = fails(&format!("lm grpo --model none {options}"));
-        assert!(said.contains(what), "{said}");
+        let message = fails(&format!("lm grpo --model none {options}"));
+        assert!(message.contains(what), "{message}");
     }
-    let said = refused("lm grpo --model none --importance-sampling-mode sometimes");
-    assert!(said.contains("token_truncate"), "{said}");
+    let message = refused("lm grpo --model none --importance-sampling-mode sometimes");
+    assert!(message.contains("token_truncate"), "{message}");
 }
 
 /// A dry run uses the options of a configuration file, and rejects values that no run accepts.
 #[test]
-fn a_dry_run_has_the_run_s_own_options() {
+fn dry_run_uses_and_validates_run_options() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("options.json");
     let file = file.display();
     let write = |text: &str| std::fs::write(file.to_string(), text).unwrap();
     write(r#"{"episodes": 3, "task": "task1", "continue": "greedy"}"#);
-    let said = succeeds(&format!("lm grpo --dry-run --config {file}"));
-    assert!(said.contains("\"episodes\": 3,"), "{said}");
-    let said = succeeds(&format!("lm grpo --dry-run --config {file} --episodes 2"));
-    assert!(said.contains("\"episodes\": 2,"), "{said}");
-    let said = succeeds("lm grpo --dry-run");
-    assert!(said.contains("\"episodes\": 5,"), "{said}");
-    let said = refused("lm grpo --dry-run --episodes 0");
-    assert!(said.contains("--episodes"), "{said}");
-    let said = fails("lm grpo --dry-run --seed 18446744073709551615");
-    assert!(said.contains("--seed"), "{said}");
+    let output = succeeds(&format!("lm grpo --dry-run --config {file}"));
+    assert!(output.contains("\"episodes\": 3,"), "{output}");
+    let output = succeeds(&format!("lm grpo --dry-run --config {file} --episodes 2"));
+    assert!(output.contains("\"episodes\": 2,"), "{output}");
+    let output = succeeds("lm grpo --dry-run");
+    assert!(output.contains("\"episodes\": 5,"), "{output}");
+    let message = refused("lm grpo --dry-run --episodes 0");
+    assert!(message.contains("--episodes"), "{message}");
+    let message = fails("lm grpo --dry-run --seed 18446744073709551615");
+    assert!(message.contains("--seed"), "{message}");
 }
 
 #[test]
-fn an_estimate_needs_no_network() {
+fn memory_estimate_needs_no_network() {
     let table = succeeds("lm grpo --estimate");
     for word in [
         "Qwen2.5-3B-Instruct",
@@ -109,13 +118,13 @@ fn an_estimate_needs_no_network() {
         succeeds("lm grpo --estimate --model Qwen/Qwen2.5-0.5B-Instruct"),
         table
     );
-    let said = fails("lm grpo --estimate --model Someone/Else");
-    assert!(said.contains("Someone/Else"), "{said}");
+    let message = fails("lm grpo --estimate --model Someone/Else");
+    assert!(message.contains("Someone/Else"), "{message}");
 }
 
 /// The rank in the estimate is the adapter's own.
 #[test]
-fn an_estimate_of_an_adapter_is_of_that_adapter() {
+fn memory_estimate_uses_rank_of_adapter() {
     let folder = tempfile::tempdir().unwrap();
     let config = r#"{"peft_type": "LORA", "r": 4, "lora_alpha": 4, "target_modules": ["q_proj"]}"#;
     std::fs::write(folder.path().join("adapter_config.json"), config).unwrap();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sentinel_trainer::finetune::checkpoint::{Checkpoint, Header};
 
-use crate::run_errors::says;
+use crate::run_errors::assert_contains;
 use crate::runs::{fails, made, succeeds};
 
 /// Returns the command of a run with one step.
@@ -31,7 +31,7 @@ const ADAPTER: [bool; 4] = [true, true, false, false];
 const MODEL: [bool; 4] = [false, false, true, true];
 
 #[test]
-fn a_run_does_not_write_over_what_it_reads() {
+fn output_dir_must_not_be_model_or_adapter() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let weights = || fs::read(Path::new(&model).join("model.safetensors")).unwrap();
@@ -39,31 +39,31 @@ fn a_run_does_not_write_over_what_it_reads() {
     // Another path to the same folder is recognized.
     for out in [model.clone(), format!("{model}/../model")] {
         for more in ["--full", "--full --force", "--force"] {
-            let said = fails(&short(&corpus, &model, Path::new(&out), more));
-            says(&said, &["--model", &out, "name another folder"]);
+            let message = fails(&short(&corpus, &model, Path::new(&out), more));
+            assert_contains(&message, &["--model", &out, "name another folder"]);
         }
-        let said = fails(&format!(
+        let message = fails(&format!(
             "lm grpo --model {model} --task task1 --episodes 1 --force --output-dir {out}"
         ));
-        says(&said, &["--model", &out, "name another folder"]);
+        assert_contains(&message, &["--model", &out, "name another folder"]);
     }
     assert!(before == weights() && kinds(Path::new(&model)) == MODEL);
     let adapter = folder.path().join("adapter");
     succeeds(&short(&corpus, &model, &adapter, ""));
     let more = format!("--adapter {} --force", adapter.display());
-    let said = fails(&short(&corpus, &model, &adapter, &more));
-    says(&said, &["--adapter", "name another folder"]);
+    let message = fails(&short(&corpus, &model, &adapter, &more));
+    assert_contains(&message, &["--adapter", "name another folder"]);
 }
 
 #[test]
-fn a_folder_that_is_not_empty_is_left_alone() {
+fn nonempty_output_dir_needs_overwrite_option() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let out = folder.path().join("out");
     // An empty folder is treated like a missing one.
     fs::create_dir(&out).unwrap();
     succeeds(&short(&corpus, &model, &out, ""));
-    says(
+    assert_contains(
         &fails(&short(&corpus, &model, &out, "")),
         &[
             "holds a run",
@@ -81,27 +81,27 @@ fn a_folder_that_is_not_empty_is_left_alone() {
         assert_eq!(fs::read_to_string(other.join("README.md")).unwrap(), "mine");
     };
     let parts = ["other is not an empty folder", "--overwrite-output-dir"];
-    says(&fails(&short(&corpus, &model, &other, "")), &parts);
+    assert_contains(&fails(&short(&corpus, &model, &other, "")), &parts);
     // The check comes before the model is searched, and before a fallback is created.
     let run = short(&corpus, "no/such-model", &other, "");
-    says(&fails(&run), &parts);
-    says(&fails(&format!("{run} --allow-fallback")), &parts);
-    let said = fails(&format!(
+    assert_contains(&fails(&run), &parts);
+    assert_contains(&fails(&format!("{run} --allow-fallback")), &parts);
+    let message = fails(&format!(
         "lm grpo --model no/such-model --allow-fallback --task task1 --episodes 1 --output-dir {}",
         other.display()
     ));
-    says(&said, &parts);
+    assert_contains(&message, &parts);
     untouched();
     // A file is not a folder to write into.
-    let said = fails(&short(&corpus, &model, &other.join("README.md"), ""));
-    says(&said, &["README.md", "is not an empty folder"]);
+    let message = fails(&short(&corpus, &model, &other.join("README.md"), ""));
+    assert_contains(&message, &["README.md", "is not an empty folder"]);
     untouched();
     succeeds(&short(&corpus, &model, &other, "--force"));
     assert_eq!(kinds(&other), ADAPTER);
 }
 
 #[test]
-fn a_new_run_over_another_leaves_one_kind_of_model() {
+fn overwriting_run_leaves_only_its_own_model_kind() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let out = folder.path().join("out");
@@ -132,7 +132,7 @@ fn a_new_run_over_another_leaves_one_kind_of_model() {
 /// A run killed between its last checkpoint and its last files writes these files when it is
 /// resumed.
 #[test]
-fn a_finished_run_that_goes_on_writes_its_files() {
+fn resuming_finished_run_rewrites_missing_files() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     for (name, more) in [("adapter", ""), ("all", "--full")] {
@@ -150,20 +150,20 @@ fn a_finished_run_that_goes_on_writes_its_files() {
         let read = |name: &str| fs::read(out.join(name)).unwrap();
         let before = values();
         let texts = ["trainer_state.json", "README.md"];
-        let said = texts.map(read);
+        let texts_before = texts.map(read);
         fs::write(out.join(weights), "an older one").unwrap();
         for name in texts {
             fs::remove_file(out.join(name)).unwrap();
         }
         succeeds(&format!("lm sft --resume --output-dir {}", out.display()));
         assert!(values() == before);
-        assert!(texts.map(read) == said);
+        assert!(texts.map(read) == texts_before);
     }
 }
 
 /// The header of a checkpoint can be read without its tensors.
 #[test]
-fn the_header_of_a_checkpoint_is_read_alone() {
+fn checkpoint_header_is_read_without_tensors() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let out = folder.path().join("out");

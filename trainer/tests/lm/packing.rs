@@ -11,7 +11,7 @@ use crate::runs::{adapter, curve, made, succeeds};
 use crate::sft::{adapted, recorded_rows};
 
 /// Checks that gradients agree within 1e-5 of the largest value of each tensor.
-fn alike(model: &Qwen2, found: &Grads, expected: &Grads) {
+fn assert_gradients_close(model: &Qwen2, found: &Grads, expected: &Grads) {
     for (index, parameter) in model.parameters().into_iter().enumerate() {
         let (Some(found), Some(expected)) = (found.get(index), expected.get(index)) else {
             assert!(!parameter.is_trainable(), "{}", parameter.name());
@@ -24,7 +24,7 @@ fn alike(model: &Qwen2, found: &Grads, expected: &Grads) {
 }
 
 #[test]
-fn shared_rows_have_the_gradient_of_rows_of_their_own() {
+fn packed_rows_have_same_gradient_as_single_rows() {
     let oracle = oracle();
     for variant in oracle.variants() {
         let Some(file) = oracle.tensors(&format!("sft_{variant}.safetensors")) else {
@@ -57,7 +57,7 @@ fn shared_rows_have_the_gradient_of_rows_of_their_own() {
                 assert!((found.entropy - alone.entropy).abs() < 1e-5 * alone.entropy);
                 assert_eq!(found.accuracy, alone.accuracy);
                 assert_eq!((found.tokens, found.labels), (all, alone.labels));
-                alike(&model, &found.grads, &alone.grads);
+                assert_gradients_close(&model, &found.grads, &alone.grads);
             }
         }
     }
@@ -66,7 +66,7 @@ fn shared_rows_have_the_gradient_of_rows_of_their_own() {
 /// Compares one step over a whole corpus with and without packing; then checks an epoch of several
 /// steps.
 #[test]
-fn runs_that_pack_learn_the_same() {
+fn packed_run_matches_unpacked_run() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let run = |options: &str, name: &str| {

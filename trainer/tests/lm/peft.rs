@@ -78,7 +78,7 @@ fn trained(base: &Path, config: LoraConfig) -> Qwen2 {
 }
 
 /// Writes some tokens and the model's logits for them to a file.
-fn claim(model: &Qwen2, path: &Path) {
+fn write_logits(model: &Qwen2, path: &Path) {
     let ids: Vec<u32> = (0..16).map(|at| at * 37 % 500).collect();
     let vocabulary = model.config().vocab_size;
     let ids: Vec<u32> = ids.iter().map(|id| id % vocabulary as u32).collect();
@@ -106,12 +106,12 @@ fn claim(model: &Qwen2, path: &Path) {
 
 /// Runs the script, which fails if logits differ by more than 2e-4, and prints its measurement.
 #[track_caller]
-fn agrees(what: &str, command: &mut Command) {
+fn assert_logits_agree(what: &str, command: &mut Command) {
     let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let stdout = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let trouble = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{what}: {said} {trouble}");
-    print_note(&format!("{what}: {said}"));
+    assert!(output.status.success(), "{what}: {stdout} {trouble}");
+    print_note(&format!("{what}: {stdout}"));
 }
 
 fn bases(oracle: &Oracle) -> Vec<(String, PathBuf)> {
@@ -145,24 +145,24 @@ fn peft_roundtrip() {
         let model = trained(&base, config);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("claim.safetensors");
-        claim(&model, &path);
+        write_logits(&model, &path);
         let adapter = folder.path().join("adapter");
         Lora::save(&model, &adapter, &model.base_digest().unwrap()).unwrap();
         let mut command = Command::new(&python);
         command.arg(&script).args([&base, &adapter, &path]);
-        agrees(&format!("adapter of {variant} in PEFT"), &mut command);
+        assert_logits_agree(&format!("adapter of {variant} in PEFT"), &mut command);
 
         let merged = folder.path().join("merged");
         Lora::merge_into(&model, &base, &merged, &Provenance::new(), false).unwrap();
         let mut command = Command::new(&python);
         command.args(["-c", MERGED]).args([&merged, &path]);
-        agrees(&format!("merged {variant} in transformers"), &mut command);
+        assert_logits_agree(&format!("merged {variant} in transformers"), &mut command);
 
         // The saved adapter gives the same output when it is loaded here.
         let mut again = Qwen2::load(&base, &device()).unwrap();
         Lora::load(&mut again, &adapter, BaseCheck::Weights).unwrap();
         let second = folder.path().join("again.safetensors");
-        claim(&again, &second);
+        write_logits(&again, &second);
         assert!(fs::read(&second).unwrap() == fs::read(&path).unwrap());
     }
 }

@@ -105,7 +105,7 @@ impl Chain {
 }
 
 #[test]
-fn a_stand_in_is_marked_to_the_end() {
+fn fallback_model_is_marked_in_every_stage() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, _) = made(folder.path());
     let chain = Chain::play(
@@ -141,7 +141,7 @@ fn a_stand_in_is_marked_to_the_end() {
 }
 
 #[test]
-fn without_a_fallback_nothing_is_marked() {
+fn run_without_fallback_has_no_marks() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     assert_eq!(own(Path::new(&model))["fallbacks"], json!([]));
@@ -175,7 +175,7 @@ fn without_a_fallback_nothing_is_marked() {
 
 /// A model from before this file existed has no mark; a model with a broken file is rejected.
 #[test]
-fn a_folder_without_the_file_is_unmarked() {
+fn model_without_provenance_file_is_unmarked() {
     let folder = tempfile::tempdir().unwrap();
     let (_, model) = made(folder.path());
     let file = Path::new(&model).join("sentinel.json");
@@ -185,16 +185,16 @@ fn a_folder_without_the_file_is_unmarked() {
     let found: Value = serde_json::from_str(&succeeds(&play)).unwrap();
     assert_eq!(found["sentinel"]["fallbacks"], json!([]));
     fs::write(&file, "[]").unwrap();
-    let said = crate::runs::fails(&play);
+    let message = crate::runs::fails(&play);
     assert!(
-        said.contains("sentinel.json does not say where it comes from"),
-        "{said}"
+        message.contains("sentinel.json does not say where it comes from"),
+        "{message}"
     );
 }
 
 /// Training on replay rows whose completion was no valid action marks the model.
 #[test]
-fn rows_of_a_fallback_mark_what_learns_from_them() {
+fn training_on_fallback_rows_marks_model() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let text = fs::read_to_string(&corpus).unwrap();

@@ -25,23 +25,23 @@ fn sentinel_in(folder: &Path, words: &str) -> Output {
 #[track_caller]
 fn succeeds(folder: &Path, words: &str) -> (String, String) {
     let found = sentinel_in(folder, words);
-    let noted = String::from_utf8(found.stderr).unwrap();
-    assert!(found.status.success(), "{words}: {noted}");
-    (String::from_utf8(found.stdout).unwrap(), noted)
+    let stderr = String::from_utf8(found.stderr).unwrap();
+    assert!(found.status.success(), "{words}: {stderr}");
+    (String::from_utf8(found.stdout).unwrap(), stderr)
 }
 
 #[track_caller]
 fn fails(folder: &Path, words: &str, parts: &[&str]) {
     let found = sentinel_in(folder, words);
-    let said = String::from_utf8(found.stderr).unwrap();
+    let stderr = String::from_utf8(found.stderr).unwrap();
     assert!(
-        !found.status.success() && said.starts_with("error: "),
-        "{words}: {said}"
+        !found.status.success() && stderr.starts_with("error: "),
+        "{words}: {stderr}"
     );
     let is_usage = found.status.code() == Some(2);
-    assert!(is_usage || said.lines().count() == 1, "{said}");
+    assert!(is_usage || stderr.lines().count() == 1, "{stderr}");
     for part in parts {
-        assert!(said.contains(part), "{words}: no {part:?} in {said}");
+        assert!(stderr.contains(part), "{words}: no {part:?} in {stderr}");
     }
 }
 
@@ -54,7 +54,7 @@ fn rows(file: &Path) -> Vec<Value> {
 
 /// An untrained model generates no valid action: every row is a fallback, which all outputs report.
 #[test]
-fn a_model_that_says_nonsense_is_recorded_as_such() {
+fn invalid_completions_are_recorded_as_fallbacks() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let model = oracle("model_tied");
@@ -63,13 +63,16 @@ fn a_model_that_says_nonsense_is_recorded_as_such() {
          --out a.jsonl --manifest manifest.json",
         model.display()
     );
-    let (said, noted) = succeeds(folder, &record);
+    let (output, stderr) = succeeds(folder, &record);
     let rows = rows(&folder.join("a.jsonl"));
     let count = rows.len();
     let counted = format!("in words: rows {count}, repaired 0, fallbacks {count}");
-    assert!(said.contains("fits") && said.contains(&counted), "{said}");
+    assert!(
+        output.contains("fits") && output.contains(&counted),
+        "{output}"
+    );
     let warned = format!("warning: {count} of {count} completions were no action");
-    assert!(noted.contains(&warned), "{noted}");
+    assert!(stderr.contains(&warned), "{stderr}");
     for row in &rows {
         assert_eq!(row["model_source"], "model_tied");
         assert_eq!(row["fallback"], true);
@@ -99,21 +102,21 @@ fn a_model_that_says_nonsense_is_recorded_as_such() {
     );
     assert_eq!(std::fs::read(folder.join("a.jsonl")).unwrap(), before);
     // The replay can be verified, and played as policy `trained`.
-    let (said, _) = succeeds(folder, "replay verify a.jsonl");
-    assert!(said.contains(&counted), "{said}");
+    let (output, _) = succeeds(folder, "replay verify a.jsonl");
+    assert!(output.contains(&counted), "{output}");
     let eval = "eval --policies trained --replay a.jsonl --task task1 --seeds 1000..1002 --streams independent";
-    let (said, noted) = succeeds(folder, eval);
+    let (output, stderr) = succeeds(folder, eval);
     let recorded = format!("{count} recorded actions from a.jsonl, 0 replay misses");
     let fallbacks = format!("{count} of the recorded actions are the fallback's");
     assert!(
-        said.contains(&recorded) && said.contains(&fallbacks),
-        "{said}{noted}"
+        output.contains(&recorded) && output.contains(&fallbacks),
+        "{output}{stderr}"
     );
     fails(folder, &record, &["a.jsonl exists", "--force"]);
 }
 
 #[test]
-fn an_adapter_speaks_when_it_is_the_models() {
+fn record_uses_adapter_and_refuses_foreign_one() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let record = |model: &str, adapter: &str, more: &str| {
@@ -130,12 +133,16 @@ fn an_adapter_speaks_when_it_is_the_models() {
         best.iter()
             .all(|row| row["model_source"] == "model_tied+adapter_tied")
     );
-    let said = |seed: &str| {
+    let first_completion = |seed: &str| {
         let more = format!("--temperature 1.5 --seed {seed} --prompt compact --reader repair");
         succeeds(folder, &record("model_tied", "adapter_tied", &more));
         rows(&folder.join("a.jsonl"))[0]["completion"].clone()
     };
-    let (one, same, other) = (said("1"), said("1"), said("2"));
+    let (one, same, other) = (
+        first_completion("1"),
+        first_completion("1"),
+        first_completion("2"),
+    );
     assert!(
         one == same && one != other && one != best[0]["completion"],
         "{one} {other}"
@@ -158,7 +165,7 @@ fn an_adapter_speaks_when_it_is_the_models() {
 /// In PolyGuard an invalid completion is a step of the model's own; the cluster world has a
 /// fallback like the trust world.
 #[test]
-fn all_worlds_are_recorded() {
+fn language_models_are_recorded_in_other_worlds() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     for (world, task, fallback) in [("cluster", "task1", true), ("polyguard", "DDI-easy", false)] {
@@ -177,19 +184,22 @@ fn all_worlds_are_recorded() {
             "record --world {world} --rules hardened --tasks {task} --model {world} --seeds 0 \
              --max-completion-length 4 --prompt compact --out {world}-replay.jsonl"
         );
-        let (said, noted) = succeeds(folder, &record);
+        let (output, stderr) = succeeds(folder, &record);
         let rows = rows(&folder.join(format!("{world}-replay.jsonl")));
         let fallbacks = if fallback { rows.len() } else { 0 };
         let counted = format!("rows {}, repaired 0, fallbacks {fallbacks}", rows.len());
-        assert!(said.contains("fits") && said.contains(&counted), "{said}");
-        assert_eq!(noted.contains("warning:"), fallback, "{noted}");
+        assert!(
+            output.contains("fits") && output.contains(&counted),
+            "{output}"
+        );
+        assert_eq!(stderr.contains("warning:"), fallback, "{stderr}");
         assert!(rows.iter().all(|row| row["model_source"] == world));
         succeeds(folder, &format!("replay verify {world}-replay.jsonl"));
     }
 }
 
 #[test]
-fn what_is_no_model_is_refused_by_name() {
+fn record_refuses_invalid_model_and_options() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let model = oracle("model_tied");
@@ -257,14 +267,14 @@ fn what_is_no_model_is_refused_by_name() {
 }
 
 #[test]
-fn a_rollout_with_a_model() {
+fn rollout_with_model_reports_score_and_signals() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let model = oracle("model_tied").display().to_string();
     let rollout =
         format!("lm rollout --model {model} --task task1 --episodes 2 --max-completion-length 12");
-    let (said, _) = succeeds(folder, &rollout);
-    let found: Value = serde_json::from_str(&said).unwrap();
+    let (output, _) = succeeds(folder, &rollout);
+    let found: Value = serde_json::from_str(&output).unwrap();
     assert_eq!(found["policy"], "model_tied");
     assert_eq!(
         (&found["episodes"], &found["avg_score"]),

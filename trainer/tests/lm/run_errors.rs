@@ -9,42 +9,42 @@ use crate::runs::{adapter, curve, fails, made, succeeds};
 
 /// Checks that there is one error, on the last line, which contains all `parts`.
 #[track_caller]
-pub(crate) fn says(said: &str, parts: &[&str]) {
-    let errors = said.lines().filter(|line| line.starts_with("error: "));
-    assert_eq!(errors.count(), 1, "{said}");
-    let last = said.lines().last().unwrap();
+pub(crate) fn assert_contains(message: &str, parts: &[&str]) {
+    let errors = message.lines().filter(|line| line.starts_with("error: "));
+    assert_eq!(errors.count(), 1, "{message}");
+    let last = message.lines().last().unwrap();
     for part in parts {
         assert!(last.contains(part), "{part:?} is not in: {last}");
     }
 }
 
 #[test]
-fn errors_are_one_line_with_a_remedy() {
+fn run_errors_name_cause_and_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let out = folder.path().join("out").display().to_string();
-    let said = fails(&format!(
+    let message = fails(&format!(
         "lm sft --model {model} --data {corpus} --max-length 64 --output-dir {out}"
     ));
     assert!(
-        said.contains("rows are longer than 64 tokens") && said.contains("--too-long drop"),
-        "{said}"
+        message.contains("rows are longer than 64 tokens") && message.contains("--too-long drop"),
+        "{message}"
     );
-    let said = fails(&format!(
+    let message = fails(&format!(
         "lm sft --model no/such-model --data {corpus} --output-dir {out}"
     ));
-    assert!(said.contains("no model \"no/such-model\""), "{said}");
-    let said = fails(&format!(
+    assert!(message.contains("no model \"no/such-model\""), "{message}");
+    let message = fails(&format!(
         "lm grpo --model {model} --num-generations 1 --output-dir {out}"
     ));
-    assert!(said.contains("num-generations"), "{said}");
-    let said = fails(&format!("lm sft --resume --output-dir {out}"));
-    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(message.contains("num-generations"), "{message}");
+    let message = fails(&format!("lm sft --resume --output-dir {out}"));
+    assert_eq!(message.lines().count(), 1, "{message}");
 }
 
 /// A value that is not finite stops the run; the previous checkpoint remains, and is finite.
 #[test]
-fn a_run_that_explodes_stops_at_its_last_good_checkpoint() {
+fn diverging_run_keeps_last_finite_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let out = folder.path().join("out").display().to_string();
@@ -52,25 +52,25 @@ fn a_run_that_explodes_stops_at_its_last_good_checkpoint() {
         "lm sft --model {model} --data {corpus} --full --learning-rate 1e30 --max-grad-norm 0 \
          --max-steps 30 --save-steps 1 --output-dir {out}"
     );
-    let said = fails(&run);
+    let message = fails(&run);
     assert!(
-        said.contains("is not finite") && said.contains("the last good checkpoint"),
-        "{said}"
+        message.contains("is not finite") && message.contains("the last good checkpoint"),
+        "{message}"
     );
-    finite(&folder.path().join("out"));
+    assert_finite_checkpoint(&folder.path().join("out"));
 
     // Weights that overflow in the step after which they would be saved.
     let other = folder.path().join("other");
     let run = run
         .replace("1e30", "1e39")
         .replace(&out, &other.display().to_string());
-    let said = fails(&run);
-    says(&said, &["weight is not finite", "nothing was saved yet"]);
+    let message = fails(&run);
+    assert_contains(&message, &["weight is not finite", "nothing was saved yet"]);
     assert!(!other.join("checkpoint.safetensors").exists());
 }
 
 /// Checks that all values of a checkpoint are finite.
-fn finite(folder: &Path) {
+fn assert_finite_checkpoint(folder: &Path) {
     let all = crate::oracle::tensors(&folder.join("checkpoint.safetensors"));
     assert!(!all.is_empty());
     for (name, tensor) in all {
@@ -82,7 +82,7 @@ fn finite(folder: &Path) {
 }
 
 #[test]
-fn files_of_another_model_are_refused() {
+fn adapter_or_tokenizer_of_other_model_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, other) = made(folder.path());
     let at = |name: &str| folder.path().join(name).display().to_string();
@@ -104,8 +104,8 @@ fn files_of_another_model_are_refused() {
         format!("lm merge --out {}", at("merged")),
         "lm eval --task task1 --seeds 100000..100001".to_owned(),
     ] {
-        let said = fails(&format!("{run} --model {model} --adapter {out}"));
-        says(&said, &[&out, "does not fit the model", "other weights"]);
+        let message = fails(&format!("{run} --model {model} --adapter {out}"));
+        assert_contains(&message, &[&out, "does not fit the model", "other weights"]);
     }
     fs::copy(
         Path::new(&other).join("tokenizer.json"),
@@ -117,39 +117,39 @@ fn files_of_another_model_are_refused() {
         format!("lm grpo --task task1 --output-dir {}", at("new")),
         "lm eval --task task1 --seeds 100000..100001".to_owned(),
     ] {
-        let said = fails(&format!("{run} --model {model}"));
+        let message = fails(&format!("{run} --model {model}"));
         let (path, holds) = (format!("{model}/tokenizer.json"), "vocabulary holds 304");
-        says(
-            &said,
+        assert_contains(
+            &message,
             &[&path, "largest id 399", holds, "belongs to the model"],
         );
     }
 }
 
 #[test]
-fn data_without_anything_to_learn_are_refused() {
+fn data_without_trainable_rows_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let out = folder.path().join("out").display().to_string();
     let none = folder.path().join("none.jsonl");
     fs::write(&none, "\n\n").unwrap();
     let run = format!("lm sft --model {model} --output-dir {out}");
-    let said = fails(&format!("{run} --data {}", none.display()));
-    says(
-        &said,
+    let message = fails(&format!("{run} --data {}", none.display()));
+    assert_contains(
+        &message,
         &["none.jsonl", "holds no example", "sentinel lm corpus"],
     );
-    let said = fails(&format!(
+    let message = fails(&format!(
         "{run} --data {corpus} --max-length 8 --too-long drop"
     ));
-    says(&said, &["data", "a row that fits --max-length"]);
+    assert_contains(&message, &["data", "a row that fits --max-length"]);
     assert!(!Path::new(&out).exists());
 }
 
 /// Rows that are too long are counted and reported in every output; none is truncated without
 /// request.
 #[test]
-fn what_is_too_long_is_counted() {
+fn too_long_rows_are_refused_dropped_or_cut_and_counted() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let lines = fs::read_to_string(&corpus).unwrap();
@@ -164,9 +164,9 @@ fn what_is_too_long_is_counted() {
         both.display(),
         out.display()
     );
-    let said = fails(&run);
-    says(
-        &said,
+    let message = fails(&run);
+    assert_contains(
+        &message,
         &[&format!("1 of {} rows", rows + 1), "--too-long drop"],
     );
     for (how, kept, key, word) in [
@@ -197,19 +197,19 @@ fn what_is_too_long_is_counted() {
         assert!(text.contains(&format!("line {}", rows + 1)), "{text}");
     }
     // Prompts of a world cannot be left out.
-    let said = fails(&format!(
+    let message = fails(&format!(
         "lm grpo --model {model} --task task1 --max-length 40 --max-completion-length 8 --output-dir {}",
         folder.path().join("played").display()
     ));
-    says(
-        &said,
+    assert_contains(
+        &message,
         &["prompts are longer than 32 tokens", "the longest has"],
     );
 }
 
 /// Groups with equal rewards are counted and reported, and do not change the model.
 #[test]
-fn groups_without_variance_teach_nothing() {
+fn groups_without_reward_variance_keep_weights() {
     let folder = tempfile::tempdir().unwrap();
     let (_, model) = made(folder.path());
     let out = folder.path().join("out");

@@ -25,8 +25,8 @@ fn output(words: &str) -> Output {
 #[track_caller]
 pub(crate) fn succeeds(words: &str) -> String {
     let found = output(words);
-    let said = String::from_utf8_lossy(&found.stderr);
-    assert!(found.status.success(), "{words}: {said}");
+    let stderr = String::from_utf8_lossy(&found.stderr);
+    assert!(found.status.success(), "{words}: {stderr}");
     String::from_utf8(found.stdout).unwrap()
 }
 
@@ -150,7 +150,7 @@ fn has_keys_of(recorded: &Value, state: &Value) {
     }
 }
 
-fn same_after(command: &str, folder: &Path, steps: usize) {
+fn assert_same_after_interruption(command: &str, folder: &Path, steps: usize) {
     let (whole, killed, stopped) = (
         folder.join("whole"),
         folder.join("killed"),
@@ -186,27 +186,27 @@ fn same_after(command: &str, folder: &Path, steps: usize) {
     assert_eq!(curve(&stopped), expected);
     assert!(adapter(&stopped) == adapter(&whole));
 
-    let said = fails(&to(&whole));
+    let message = fails(&to(&whole));
     assert!(
-        said.contains("--resume-from-checkpoint") && said.contains("--overwrite-output-dir"),
-        "{said}"
+        message.contains("--resume-from-checkpoint") && message.contains("--overwrite-output-dir"),
+        "{message}"
     );
-    let said = fails(&format!(
+    let message = fails(&format!(
         "{method} --resume --seed 7 --output-dir {}",
         whole.display()
     ));
-    assert!(said.contains("began with seed 0, not 7"), "{said}");
+    assert!(message.contains("began with seed 0, not 7"), "{message}");
 }
 
 #[test]
-fn fine_tuning_goes_on_where_it_was_killed_or_interrupted() {
+fn sft_resumes_after_kill_and_interrupt() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());
     let command = format!(
         "lm sft --model {model} --data {corpus} --learning-rate 1e-2 --lora-dropout 0.1 --batch-size 4 \
          --gradient-accumulation-steps 2 --max-steps 12 --save-steps 2 --warmup-steps 2"
     );
-    same_after(&command, folder.path(), 12);
+    assert_same_after_interruption(&command, folder.path(), 12);
     let whole = folder.path().join("whole");
     let (first, last) = (
         curve(&whole)[0]["loss"].clone(),
@@ -226,15 +226,15 @@ fn fine_tuning_goes_on_where_it_was_killed_or_interrupted() {
         "lm merge --model {model} --adapter {adapter} --out {}",
         merged.display()
     ));
-    let said = fails(&format!(
+    let message = fails(&format!(
         "lm merge --model {model} --adapter {adapter} --out {}",
         merged.display()
     ));
-    assert!(said.contains("--overwrite-output-dir"), "{said}");
+    assert!(message.contains("--overwrite-output-dir"), "{message}");
 }
 
 #[test]
-fn playing_goes_on_where_it_was_killed_or_interrupted() {
+fn grpo_resumes_after_kill_and_interrupt() {
     let folder = tempfile::tempdir().unwrap();
     let (_, model) = made(folder.path());
     let command = format!(
@@ -242,7 +242,7 @@ fn playing_goes_on_where_it_was_killed_or_interrupted() {
          --num-generations 3 --groups-per-update 2 --max-completion-length 6 --format-weight 1 --beta 0.01 \
          --num-iterations 2 --save-steps 2"
     );
-    same_after(&command, folder.path(), 12);
+    assert_same_after_interruption(&command, folder.path(), 12);
     let whole = folder.path().join("whole");
     let first = &curve(&whole)[0];
     let state = std::fs::read_to_string(whole.join("trainer_state.json")).unwrap();
@@ -266,9 +266,9 @@ fn playing_goes_on_where_it_was_killed_or_interrupted() {
 
 /// The model with the best validation score is saved, and a run without improvement stops early.
 #[test]
-fn the_best_model_stays_and_patience_ends() {
+fn early_stopping_keeps_best_model() {
     let folder = tempfile::tempdir().unwrap();
-    let model = crate::common::lm::speaking(folder.path());
+    let model = crate::common::lm::model_naming_actions(folder.path());
     let out = folder.path().join("out");
     // So large a learning rate damages the model: no later step is better than step 0.
     let run = format!(
@@ -305,23 +305,23 @@ fn the_best_model_stays_and_patience_ends() {
         out.display()
     ));
     assert!(curve(&out) == steps && at(3) == last);
-    let said = fails(&format!(
+    let message = fails(&format!(
         "lm grpo --resume-from-checkpoint {model} --output-dir {}",
         out.display()
     ));
-    assert!(said.contains("no checkpoint-N of the run"), "{said}");
-    let said = fails(&format!(
+    assert!(message.contains("no checkpoint-N of the run"), "{message}");
+    let message = fails(&format!(
         "lm grpo --model {model} --early-stopping-patience 3 --output-dir {}",
         folder.path().join("other").display()
     ));
-    assert!(said.contains("early-stopping-patience"), "{said}");
+    assert!(message.contains("early-stopping-patience"), "{message}");
 }
 
 /// From rollouts to weights: completions with a larger reward than their group are reinforced.
 #[test]
-fn an_update_learns_from_differences_of_reward() {
+fn grpo_update_reinforces_higher_rewards() {
     let folder = tempfile::tempdir().unwrap();
-    let model = crate::common::lm::speaking(folder.path());
+    let model = crate::common::lm::model_naming_actions(folder.path());
     let out = folder.path().join("out");
     succeeds(&format!(
         "lm grpo --model {model} --world trust --task task1 --episodes 2 --batch-size 2 --learning-rate 5e-3 \
@@ -363,9 +363,9 @@ fn an_update_learns_from_differences_of_reward() {
 
 /// With plain GRPO all completions of an episode are credited with its score.
 #[test]
-fn episodes_credit_all_their_completions_alike() {
+fn episode_credit_is_equal_for_all_completions() {
     let folder = tempfile::tempdir().unwrap();
-    let model = crate::common::lm::speaking(folder.path());
+    let model = crate::common::lm::model_naming_actions(folder.path());
     let out = folder.path().join("out");
     succeeds(&format!(
         "lm grpo --model {model} --world trust --task task1 --episodes 2 --episodes-per-update 2 \
@@ -390,7 +390,7 @@ fn episodes_credit_all_their_completions_alike() {
 /// The sampler is the policy itself, so its correction is about 1, up to rounding from another
 /// order of sums. The additional loss options are recorded with the run.
 #[test]
-fn a_sampler_is_corrected_for_where_that_is_asked() {
+fn importance_sampling_correction_is_near_one_for_own_policy() {
     let folder = tempfile::tempdir().unwrap();
     let (_, model) = made(folder.path());
     let run = |options: &str, name: &str| {
@@ -430,7 +430,7 @@ fn a_sampler_is_corrected_for_where_that_is_asked() {
 }
 
 #[test]
-fn a_stand_in_is_opt_in_and_marked_everywhere() {
+fn allowed_fallback_model_is_marked_in_run_outputs() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, _) = made(folder.path());
     let out = folder.path().join("out");
@@ -438,8 +438,8 @@ fn a_stand_in_is_opt_in_and_marked_everywhere() {
         "lm sft --model no/such-model --data {corpus} --max-steps 1 --batch-size 1 --allow-fallback --output-dir {}",
         out.display()
     );
-    let said = succeeds(&run);
-    assert!(said.contains("fallback"), "{said}");
+    let output = succeeds(&run);
+    assert!(output.contains("fallback"), "{output}");
     for (file, mark) in [
         ("README.md", "Fallback"),
         ("events.jsonl", "\"fallback\":true"),

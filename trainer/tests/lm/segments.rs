@@ -37,7 +37,7 @@ pub(crate) fn ids(start: u32, tokens: u32) -> Vec<u32> {
 }
 
 /// Returns the log-probabilities of the selected tokens, and the gradients of their sum.
-fn learned(model: &Qwen2, batch: &Batch, chosen: &[bool]) -> (Vec<f32>, Grads) {
+fn logps_and_gradients(model: &Qwen2, batch: &Batch, chosen: &[bool]) -> (Vec<f32>, Grads) {
     let selection = TokenSelection::new(batch, chosen).unwrap();
     let pass = Pass::training(0);
     let mut logps = Vec::new();
@@ -51,7 +51,7 @@ fn learned(model: &Qwen2, batch: &Batch, chosen: &[bool]) -> (Vec<f32>, Grads) {
     (logps, grads)
 }
 
-fn alike(model: &Qwen2, found: &Grads, expected: &Grads) {
+fn assert_gradients_close(model: &Qwen2, found: &Grads, expected: &Grads) {
     for (place, parameter) in model.parameters().into_iter().enumerate() {
         let read = |grads: &Grads| numbers(grads.get(place).unwrap().clone());
         let (found, expected) = (read(found), read(expected));
@@ -61,7 +61,7 @@ fn alike(model: &Qwen2, found: &Grads, expected: &Grads) {
 }
 
 #[test]
-fn completions_that_share_a_prompt_are_those_of_rows_of_their_own() {
+fn shared_prompt_row_matches_separate_rows() {
     let model = model();
     let prompt = ids(1, 9);
     let completions = [ids(2, 3), ids(3, 5), ids(4, 1)];
@@ -72,7 +72,7 @@ fn completions_that_share_a_prompt_are_those_of_rows_of_their_own() {
     let chosen: Vec<bool> = (completions.iter())
         .flat_map(|ids| (0..14).map(|at| at >= 14 - ids.len()))
         .collect();
-    let (expected, slopes) = learned(&model, &apart, &chosen);
+    let (expected, slopes) = logps_and_gradients(&model, &apart, &chosen);
 
     let mut row = vec![Segment {
         ids: &prompt,
@@ -91,29 +91,29 @@ fn completions_that_share_a_prompt_are_those_of_rows_of_their_own() {
     let packed = Batch::packed(model.config(), &[row, beside], 0).unwrap();
     assert_eq!(packed.positions()[9..13], [9, 10, 11, 9]);
     let chosen: Vec<bool> = (0..40).map(|at| (9..18).contains(&at)).collect();
-    let (found, grads) = learned(&model, &packed, &chosen);
+    let (found, grads) = logps_and_gradients(&model, &packed, &chosen);
     close("log-probabilities", &found, &expected, 1e-5);
-    alike(&model, &grads, &slopes);
+    assert_gradients_close(&model, &grads, &slopes);
 }
 
 #[test]
-fn texts_packed_into_a_row_do_not_see_each_other() {
+fn packed_texts_do_not_attend_to_each_other() {
     let model = model();
     let texts = [ids(2, 6), ids(3, 4), ids(4, 8)];
     let apart = Batch::left_padded(model.config(), &texts, 0).unwrap();
     let chosen: Vec<bool> = (texts.iter())
         .flat_map(|ids| (0..8).map(|at| at > 8 - ids.len()))
         .collect();
-    let (expected, slopes) = learned(&model, &apart, &chosen);
+    let (expected, slopes) = logps_and_gradients(&model, &apart, &chosen);
     let row: Vec<Segment<'_>> = (texts.iter())
         .map(|ids| Segment { ids, prefix: None })
         .collect();
     let packed = Batch::packed(model.config(), &[row], 0).unwrap();
     let firsts = [0, 6, 10];
     let chosen: Vec<bool> = (0..18).map(|at| !firsts.contains(&at)).collect();
-    let (found, grads) = learned(&model, &packed, &chosen);
+    let (found, grads) = logps_and_gradients(&model, &packed, &chosen);
     close("log-probabilities", &found, &expected, 1e-5);
-    alike(&model, &grads, &slopes);
+    assert_gradients_close(&model, &grads, &slopes);
     // The first token of a segment has no preceding token, wherever it is in a row.
     let chosen: Vec<bool> = (0..18).map(|at| at == 6).collect();
     let refused = TokenSelection::new(&packed, &chosen)
@@ -123,7 +123,7 @@ fn texts_packed_into_a_row_do_not_see_each_other() {
 }
 
 #[test]
-fn a_row_that_cannot_be_is_refused() {
+fn invalid_packed_row_is_refused() {
     let model = model();
     let (long, short) = (ids(1, 20), ids(2, 5));
     let batch = |row: Vec<Segment<'_>>| Batch::packed(model.config(), &[row], 0);
@@ -155,7 +155,7 @@ fn a_row_that_cannot_be_is_refused() {
 /// Covers samples that share one prompt, several prompts, and a prompt shorter than its
 /// completions.
 #[test]
-fn a_step_does_not_depend_on_what_shares_a_row() {
+fn step_does_not_depend_on_row_packing() {
     let model = model();
     let sample = |prompt: u32, length: u32, completion: u32| Sample {
         prompt: ids(prompt, length),
@@ -179,13 +179,13 @@ fn a_step_does_not_depend_on_what_shares_a_row() {
         let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-5;
         assert!(together.len() == alone.len() && together.iter().zip(alone).all(near));
     }
-    alike(&model, &together.grads, &alone.grads);
+    assert_gradients_close(&model, &together.grads, &alone.grads);
 }
 
 /// A smaller last micro-batch is weighted by its number of rows, so the result does not depend on
 /// the size of micro-batches.
 #[test]
-fn a_smaller_last_micro_batch_weighs_less() {
+fn smaller_last_micro_batch_is_weighted_by_rows() {
     let model = model();
     let sample = |row: u32| Sample {
         prompt: ids(1 + row / 5, 9),
@@ -211,15 +211,15 @@ fn a_smaller_last_micro_batch_weighs_less() {
             num_items: 33.0,
             pad: 0,
         };
-        let par_map_ordered = |micro| {
+        let gradient = |micro| {
             let found = accumulate(&model, &samples, micro, &objective, Pass::training(0));
             found.unwrap()
         };
-        let (whole, ragged) = (par_map_ordered(11), par_map_ordered(4));
+        let (whole, ragged) = (gradient(11), gradient(4));
         assert!(
             (whole.loss - ragged.loss).abs() < 1e-6 * whole.loss.abs().max(1.0),
             "{loss_type:?}"
         );
-        alike(&model, &whole.grads, &ragged.grads);
+        assert_gradients_close(&model, &whole.grads, &ragged.grads);
     }
 }

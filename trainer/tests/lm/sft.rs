@@ -33,12 +33,12 @@ struct Point {
 }
 
 fn examples(run: &Run) -> Vec<Example> {
-    let example = |(index, [asked, said]): (usize, &[String; 2])| Example {
+    let example = |(index, [asked, answer]): (usize, &[String; 2])| Example {
         prompt: Prompt::Chat(vec![Turn {
             role: Role::User,
             content: asked.clone(),
         }]),
-        completion: said.clone(),
+        completion: answer.clone(),
         line: index + 1,
         fallback: false,
     };
@@ -71,7 +71,7 @@ pub(crate) fn adapted(oracle: &Oracle, variant: &str) -> Option<Qwen2> {
 }
 
 #[test]
-fn rows_are_those_of_trl() {
+fn sft_rows_match_trl() {
     let oracle = oracle();
     for variant in oracle.variants() {
         let Some((run, tokenizer)) = run(&oracle, &variant) else {
@@ -89,7 +89,7 @@ fn rows_are_those_of_trl() {
 }
 
 #[test]
-fn long_rows_are_refused_dropped_or_cut_as_asked() {
+fn long_rows_are_refused_dropped_or_cut_by_option() {
     let oracle = oracle();
     let variants = oracle.variants();
     let found = variants.iter().find_map(|variant| run(&oracle, variant));
@@ -185,7 +185,7 @@ struct Step {
 
 /// For any division into micro-batches, every label has the same weight.
 #[test]
-fn windows_are_those_of_torch_in_any_division() {
+fn sft_gradients_match_torch_for_any_micro_batch_size() {
     let oracle = oracle();
     for variant in oracle.variants() {
         let Some(file) = oracle.tensors(&format!("sft_{variant}.safetensors")) else {
@@ -240,7 +240,7 @@ fn windows_are_those_of_torch_in_any_division() {
 /// Compares a whole recorded run: learning rate, loss, norm, accuracy and tokens of every step, and
 /// the final adapter.
 #[test]
-fn a_run_is_that_of_trl() {
+fn sft_run_matches_trl() {
     let oracle = oracle();
     for variant in oracle.variants() {
         let Some((run, tokenizer)) = run(&oracle, &variant) else {

@@ -26,7 +26,7 @@ fn offline(cache: &Path) -> HubOptions {
 }
 
 #[test]
-fn folders_and_caches_are_searched() {
+fn model_is_found_in_folder_or_cache() {
     let place = tempfile::tempdir().unwrap();
     let main = cached(place.path(), "main", "c0ffee");
     let old = cached(place.path(), "v1", "decade");
@@ -44,11 +44,11 @@ fn folders_and_caches_are_searched() {
 
 /// An interrupted download is not used as a model: it is completed, or the missing files are named.
 #[test]
-fn an_incomplete_snapshot_is_not_taken_for_a_model() {
+fn incomplete_snapshot_is_not_used_as_model() {
     let place = tempfile::tempdir().unwrap();
     let snapshot = cached(place.path(), "main", "c0ffee");
     let options = offline(place.path());
-    let says = |missing: &str| {
+    let assert_incomplete = |missing: &str| {
         let error = find_model("Qwen/Tiny", &options).unwrap_err().to_string();
         let part = format!("incomplete ({missing})");
         assert!(error.contains(&part), "{part:?} is not in: {error}");
@@ -59,7 +59,7 @@ fn an_incomplete_snapshot_is_not_taken_for_a_model() {
     let write = |name: &str, text: &str| fs::write(snapshot.join(name), text).unwrap();
     for name in ["config.json", "tokenizer.json", "model.safetensors"] {
         remove(name);
-        says(&format!("{name} is missing"));
+        assert_incomplete(&format!("{name} is missing"));
         write(name, "{}");
         found();
     }
@@ -67,17 +67,17 @@ fn an_incomplete_snapshot_is_not_taken_for_a_model() {
     remove("model.safetensors");
     let index = r#"{"weight_map":{"a":"1.safetensors","b":"2.safetensors","c":"2.safetensors"}}"#;
     write("model.safetensors.index.json", index);
-    says("1.safetensors and 1 more files are missing");
+    assert_incomplete("1.safetensors and 1 more files are missing");
     write("1.safetensors", "");
-    says("2.safetensors is missing");
+    assert_incomplete("2.safetensors is missing");
     write("2.safetensors", "");
     found();
     write("model.safetensors.index.json", "cut o");
-    says("model.safetensors is missing");
+    assert_incomplete("model.safetensors is missing");
     // An adapter consists of other files.
     remove("config.json");
     write("adapter_config.json", "{}");
-    says("adapter_model.safetensors is missing");
+    assert_incomplete("adapter_model.safetensors is missing");
     write("adapter_model.safetensors", "");
     found();
     // With a network, an incomplete snapshot is downloaded again.
@@ -94,7 +94,7 @@ fn an_incomplete_snapshot_is_not_taken_for_a_model() {
 }
 
 #[test]
-fn what_is_nowhere_is_said_with_the_way_out() {
+fn missing_model_error_names_path_and_remedy() {
     let place = tempfile::tempdir().unwrap();
     let error = find_model("Qwen/Tiny", &offline(place.path()))
         .unwrap_err()
@@ -134,7 +134,7 @@ fn what_is_nowhere_is_said_with_the_way_out() {
 }
 
 #[test]
-fn variables_are_those_of_hugging_face() {
+fn hub_options_follow_hugging_face_variables() {
     let with = |pairs: &[(&str, &str)]| {
         HubOptions::from_variables(|name| {
             let found = pairs.iter().find(|(key, _)| *key == name);

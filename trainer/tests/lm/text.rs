@@ -59,7 +59,7 @@ fn with_template(tokenizer: &Tokenizer, source: &str) -> Tokenizer {
 }
 
 #[test]
-fn ids_and_texts_are_those_of_transformers() {
+fn encoding_and_decoding_match_transformers() {
     let Some((tokenizer, cases)) = cases() else {
         return;
     };
@@ -84,7 +84,7 @@ fn ids_and_texts_are_those_of_transformers() {
 }
 
 #[test]
-fn chats_are_those_of_transformers() {
+fn chat_templates_match_transformers() {
     let Some((tokenizer, cases)) = cases() else {
         return;
     };
@@ -106,7 +106,7 @@ fn chats_are_those_of_transformers() {
 }
 
 #[test]
-fn masks_are_those_of_transformers() {
+fn assistant_masks_match_transformers() {
     let Some((tokenizer, cases)) = cases() else {
         return;
     };
@@ -124,7 +124,7 @@ fn masks_are_those_of_transformers() {
 }
 
 #[test]
-fn a_folder_brings_its_template() {
+fn chat_template_is_read_from_model_folder() {
     let oracle = oracle();
     let (Some(folder), Some(own)) = (oracle.path("tokenizer"), oracle.tokenizer("tokenizer"))
     else {
@@ -173,7 +173,7 @@ fn template(source: &str) -> ChatTemplate {
 }
 
 #[test]
-fn templates_have_what_transformers_gives_them() {
+fn templates_support_transformers_functions() {
     let source = "{%- for m in messages if m.role != 'x' %}\n{%- if loop.index > 2 %}{% break %}{% endif %}\
                   {{ m['content'].strip().split('|')[-1] }};\n{%- endfor %}{{ strftime_now('%Y') | int > 2000 }}";
     let messages = [Message::new("user", " a|b \n"), Message::new("user", "c")];
@@ -196,7 +196,7 @@ fn templates_have_what_transformers_gives_them() {
 }
 
 #[test]
-fn what_does_not_fit_is_said() {
+fn tokenizer_larger_than_vocabulary_is_refused() {
     let oracle = oracle();
     let Some((tokenizer, cases)) = cases() else {
         return;

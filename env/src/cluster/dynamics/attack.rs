@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn attacks_keep_their_distance_and_follow_the_level() {
+    fn attacks_keep_minimum_gap_and_match_level() {
         let (mut adversary, jobs, mut random) = parts();
         let mut last = None;
         for step in 1..=120 {
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn being_caught_often_escalates_every_step() {
+    fn high_catch_rate_escalates_level_each_step() {
         let (mut adversary, jobs, mut random) = parts();
         for step in 1..=3 {
             adversary.escalate_if_caught(0.71);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_without_adversary_draw_nothing() {
+    fn task_without_adversary_draws_no_random_numbers() {
         let (_, jobs, mut random) = parts();
         let size = Size::for_task(Task::Task2);
         let mut none = AdversaryState::new(&size, &DifficultyProfile::default());

@@ -119,7 +119,7 @@ mod tests {
     use crate::task::Task;
 
     #[test]
-    fn a_harder_curriculum_shortens_deadlines() {
+    fn harder_curriculum_shortens_deadlines() {
         let hard = DifficultyProfile {
             adaptive: true,
             high_stakes_ratio: 0.80,
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_follow_every_change() {
+    fn job_counts_follow_status_changes() {
         let size = Size::for_task(Task::Task1);
         let profile = DifficultyProfile::default();
         let (mut jobs, priorities) = generate_jobs(&size, &profile, &mut PyRandom::new(0));

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_overreporter_is_honest_only_near_the_end() {
+    fn overreporter_is_honest_only_near_completion() {
         assert!(!claim(Overreporter, 0.5, 0.5, 1).honest);
         assert!(claim(Overreporter, 0.9, 0.5, 1).honest);
         assert!(claim(Overreporter, 0.7, 0.5, 1).false_completion);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_adversary_lies_from_its_threshold_on() {
+    fn adversary_lies_from_stakes_threshold() {
         assert!(claim(Adversarial, 0.2, 0.69, 1).honest);
         let lie = claim(Adversarial, 0.2, 0.70, 1);
         assert!(lie.false_completion && !lie.honest);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_degrading_worker_is_off_from_its_sixth_report() {
+    fn degrading_worker_is_dishonest_from_seventh_report() {
         assert_eq!(claim(Degrading, 0.3, 0.5, 5).reported, 0.3);
         assert!(claim(Degrading, 0.3, 0.5, 6).honest);
         assert!(!claim(Degrading, 0.3, 0.5, 7).honest);

@@ -209,14 +209,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_exact() {
+    fn reward_units_are_exact() {
         for (unit, reward) in UNITS.into_iter().zip(REWARDS) {
             assert_eq!(unit as f64 * 0.5f64.powi(53), reward);
         }
     }
 
     #[test]
-    fn moments_are_those_of_the_numbers() {
+    fn moments_match_direct_mean_and_deviation() {
         let (mean, deviation) = moments(&[1, 0, 1, 0], 2);
         assert_eq!((mean, deviation), (0.4, 0.4));
         assert_eq!(moments(&[0, 3, 0, 0], 3), (0.5, 0.0));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_is_listed_from_its_first_action() {
+    fn agent_is_listed_after_first_action() {
         let (mut audit, mut scores) = (Audit::default(), Anomalies::default());
         assert_eq!(scores.iter().count(), 0);
         audit.action(Agent::Cluster, &mut scores);

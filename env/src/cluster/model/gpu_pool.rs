@@ -298,7 +298,7 @@ mod tests {
     use crate::task::Task;
 
     #[test]
-    fn a_failed_gpu_comes_back_empty_after_its_recovery() {
+    fn failed_gpu_is_empty_after_recovery() {
         let mut pool = Pool::new(&Size::for_task(Task::Task1));
         let mut random = PyRandom::new(1);
         assert!(pool.take(GpuId(2), 60));
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forged_report_hides_the_state_and_says_so() {
+    fn forged_report_hides_state_and_sets_tampered() {
         let mut pool = Pool::new(&Size::for_task(Task::Task1));
         assert!(pool.take(GpuId(0), 75));
         pool.forge(GpuId(0));
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn health_needs_a_busy_pool() {
+    fn reference_health_counts_idle_gpus_as_lost() {
         assert_eq!(health([8, 0, 0, 0, 0], Rules::REFERENCE), 0.5);
         assert_eq!(health([2, 6, 0, 0, 0], Rules::REFERENCE), 1.0);
         assert_eq!(health([0, 3, 0, 2, 3], Rules::REFERENCE), 0.0);

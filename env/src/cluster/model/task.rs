@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_padded_with_zeros() {
+    fn ids_are_zero_padded() {
         for number in 0..=u8::MAX {
             assert_eq!(JobId(number).to_string(), format!("JOB-{number:03}"));
             assert_eq!(GpuId(number).to_string(), format!("GPU-{number:02}"));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_back_and_nothing_else_is() {
+    fn id_parsing_accepts_only_display_form() {
         for n in 0..JOBS_MAX as u8 {
             assert_eq!(JobId::parse(&JobId(n).to_string()), Some(JobId(n)));
         }

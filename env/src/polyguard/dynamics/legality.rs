@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replacement_that_has_no_room_is_refused_and_never_lost() {
+    fn replacement_without_free_row_is_refused() {
         let (mut state, act) = regimen_of(ROWS);
         assert_eq!(state.observation.refusal(act), Some(Violation::RegimenFull));
         let before = state.observation.regimen.clone();

@@ -308,7 +308,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_case_comes_back_from_its_name_and_number() {
+    fn task_specs_roundtrip_through_name_and_number() {
         let all: Vec<TaskSpec> = (0..200).filter_map(TaskSpec::from_number).collect();
         assert_eq!(all.len(), 24 * 3 + 4);
         for case in &all {

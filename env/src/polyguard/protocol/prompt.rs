@@ -260,15 +260,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short() {
+    fn prompt_numbers_drop_leading_zero() {
         let cases = [
             (0.314, ".31"),
             (-0.12, "-.12"),
             (1.0, "1.00"),
             (-0.001, ".00"),
         ];
-        for (value, said) in cases {
-            assert_eq!(short(value, 2), said);
+        for (value, expected) in cases {
+            assert_eq!(short(value, 2), expected);
         }
     }
 }

@@ -29,7 +29,7 @@ fn with_other_truth(episode: &Episode) -> Episode {
 }
 
 #[test]
-fn what_an_agent_is_told_does_not_depend_on_what_is_hidden() {
+fn prompt_and_reply_do_not_depend_on_hidden_state() {
     for sub in SubEnvironment::ALL {
         let case = TaskSpec::new_extended(sub, Difficulty::Hard, Split::All);
         for seed in 0..5 {

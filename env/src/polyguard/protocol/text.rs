@@ -119,7 +119,7 @@ mod tests {
     use crate::polyguard::model::regimen::Drug;
 
     #[test]
-    fn everything_has_a_sentence_of_its_own() {
+    fn descriptions_are_distinct_well_formed_sentences() {
         let formulary = Formulary::extended();
         let drug = formulary.ids().next().map(Drug::Known);
         let mut acts: Vec<String> = Vec::new();
@@ -134,14 +134,17 @@ mod tests {
                 acts.push(describe_act(Act { kind, drug, arg }, formulary));
             }
         }
-        let mut said: Vec<&str> = (Violation::ALL.iter())
+        let mut descriptions: Vec<&str> = (Violation::ALL.iter())
             .map(|why| describe_violation(*why))
             .collect();
-        said.extend(Exploit::ALL.iter().map(|found| describe_exploit(*found)));
-        said.extend(End::ALL.iter().map(|how| describe_end(*how)));
-        let all: std::collections::BTreeSet<&str> = said.iter().copied().collect();
-        assert_eq!(all.len(), said.len(), "no two are alike");
-        for sentence in said.into_iter().chain(acts.iter().map(String::as_str)) {
+        descriptions.extend(Exploit::ALL.iter().map(|found| describe_exploit(*found)));
+        descriptions.extend(End::ALL.iter().map(|how| describe_end(*how)));
+        let all: std::collections::BTreeSet<&str> = descriptions.iter().copied().collect();
+        assert_eq!(all.len(), descriptions.len(), "no two are alike");
+        for sentence in descriptions
+            .into_iter()
+            .chain(acts.iter().map(String::as_str))
+        {
             assert!(sentence.ends_with('.'), "{sentence}");
             assert!(sentence.chars().next().is_some_and(char::is_uppercase));
             assert!(

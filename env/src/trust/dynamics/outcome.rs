@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reference_mends_poison_and_no_mistake() {
+    fn reference_rules_correct_poison_but_not_mistakes() {
         let rules = Rules::REFERENCE;
         assert_eq!(of(rules, DELEGATE, Answer::Right), (true, false, 1));
         assert_eq!(of(rules, DELEGATE, Answer::Wrong), (false, false, 1));
@@ -257,7 +257,7 @@ mod tests {
 
     /// Checks that each change affects only its own cases.
     #[test]
-    fn each_change_moves_its_own_case() {
+    fn each_rule_change_affects_only_its_own_case() {
         let moved = [
             (Change::Verification, VERIFY, Answer::Wrong, (true, true, 3)),
             (Change::KnownLiar, VERIFY, Answer::Poison, (true, true, 3)),

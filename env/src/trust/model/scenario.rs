@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_what_the_jitter_stream_gives() {
+    fn stakes_table_matches_jitter_stream() {
         for task in Task::ALL {
             for variant in 0..SCENARIOS_PER_TASK {
                 let expected = generate_stakes(task, variant);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_lead_back_to_their_scenario() {
+    fn scenario_parsing_accepts_only_valid_ids() {
         assert_eq!(
             Scenario::from_id("SCN-TASK2-007"),
             Ok(Scenario::new(Task::Task2, 6))

@@ -222,7 +222,7 @@ mod tests {
     /// Checks that own work earns half of what accuracy adds, both directly and through the stakes
     /// component.
     #[test]
-    fn own_work_earns_half_of_the_accuracy() {
+    fn own_work_earns_half_of_accuracy_reward() {
         let price = [
             (Task::Task1, (0.43 + 0.30 * 0.4) / 2.0),
             (Task::Task2, 0.55 / 2.0),

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn task1_ends_with_its_last_step_or_with_what_was_completed() {
+    fn task1_terminal_reward_is_last_step_or_completion() {
         assert_eq!(reward(Task::Task1, Rules::REFERENCE, 0), 0.77);
         let rules = Rules::REFERENCE.with(Change::Completion);
         assert_eq!(reward(Task::Task1, rules, 0), 0.8);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn detection_counts_only_where_there_was_something_to_detect() {
+    fn detection_is_ignored_without_adversarial_encounters() {
         let rules = Rules::REFERENCE.with(Change::Detection);
         let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
         let free = 0.35 * 0.8 + 0.30 + 0.25 * 0.6 + 0.10 * 0.2;
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forced_end_is_worth_the_least_under_any_rules() {
+    fn forced_end_gets_minimum_reward_under_all_rules() {
         for rules in [Rules::REFERENCE, Rules::HARDENED] {
             let input = TerminalInput {
                 rules,

@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_choice_leads_to_an_action_and_back() {
+    fn choices_roundtrip_through_actions() {
         for start in 0..200usize {
             let mut turn = start;
             let choice = ClusterNet::select(|columns| {
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn an_action_that_names_nothing_has_no_choice() {
+    fn action_without_targets_has_no_encoding() {
         let nothing = Action::Allocate {
             job: None,
             gpu: None,

@@ -139,7 +139,7 @@ mod tests {
 
     /// The oracle keeps the same state whether it acted itself or another player did.
     #[test]
-    fn an_oracle_keeps_what_it_sees_while_another_acts() {
+    fn oracle_tracks_observations_while_other_policy_acts() {
         let setup = Setup::new(Task::Task2, 5, Streams::Independent);
         let mut episode = Episode::reset(&setup);
         let mut acting = PolicyName::Trust.player(5, Streams::Independent);

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn predictions_get_better() {
+    fn bandit_fit_lowers_error_and_is_deterministic() {
         for rule in [Rule::LinUcb, Rule::Thompson] {
             let learned = fit(rule, 0..240);
             assert!(learned.steps > 700);

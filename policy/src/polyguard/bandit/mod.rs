@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shipped_bandits_are_what_the_command_makes() {
+    fn builtin_bandits_match_fresh_fit() {
         for rule in [Rule::LinUcb, Rule::Thompson] {
             let learned = FittedBandit::builtin(rule);
             assert_clean(&learned.provenance);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_candidates_come_in_order_and_begin_with_the_choice() {
+    fn top_k_is_sorted_and_starts_with_chosen_candidate() {
         for seed in 0..50 {
             let episode = Episode::reset(&Setup::new(TaskSpec::ALL[seed as usize % 24], seed));
             let o = episode.observation();
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn thompson_draws_from_its_own_stream_and_repeats() {
+    fn thompson_values_depend_only_on_seed() {
         let episode = Episode::reset(&Setup::new(TaskSpec::ALL[1], 5));
         let values = |seed| {
             let mut bandit = Bandit::new(Rule::Thompson, seed);

@@ -82,7 +82,7 @@ mod tests {
     use crate::polyguard::policy_stream;
 
     #[test]
-    fn draws_have_the_moments_of_a_normal_distribution() {
+    fn nearly_normal_draws_have_normal_moments() {
         let mut stream = policy_stream(7);
         let draws: Vec<f64> = (0..40_000).map(|_| nearly_normal(&mut stream)).collect();
         let mean = |power: i32| draws.iter().map(|x| x.powi(power)).sum::<f64>() / 40_000.0;
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_line_is_learned_and_drawn_around() {
+    fn posterior_recovers_known_linear_model() {
         let truth: Features = std::array::from_fn(|at| at as f64 / 10.0 - 1.0);
         let (mut statistics, mut stream) = (Statistics::prior(), policy_stream(3));
         for _ in 0..5000 {

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_model_is_found() {
+    fn fit_recovers_known_model() {
         let model = fit(&(0..1), &coin());
         // The likelihood of 3 in 4 is largest at log(3); the ridge penalty lowers it a little.
         assert!(
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gradient_is_that_of_the_loss() {
+    fn gradient_matches_finite_differences() {
         let choices = oracle_choices(0..24);
         let at: Features = std::array::from_fn(|i| (i % 5) as f64 * 0.1 - 0.2);
         let (gradient, _) = choices.derivatives(&at);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn fitting_lowers_the_loss_and_is_deterministic() {
+    fn fit_lowers_loss_and_is_deterministic() {
         let choices = oracle_choices(0..72);
         assert_eq!(choices, oracle_choices(0..72));
         let model = fit(&(0..72), &choices);

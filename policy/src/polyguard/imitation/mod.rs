@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shipped_model_says_what_it_was_fitted_on() {
+    fn builtin_model_has_clean_provenance_and_lower_loss() {
         let model = Imitation::builtin();
         assert_clean(&model.provenance);
         assert!(model.loss[1] < 0.8 * model.loss[0], "{:?}", model.loss);

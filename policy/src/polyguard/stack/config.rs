@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_that_is_left_out_is_out_and_the_others_are_in() {
+    fn config_without_part_keeps_other_parts() {
         for part in Part::ALL {
             let config = StackConfig::new(Mode::ReplanOnVeto).without(part);
             for other in Part::ALL {

@@ -136,7 +136,7 @@ mod tests {
     use sentinel_env::trust::{Action, Episode, Rules, Setup, Task};
 
     #[test]
-    fn all_assignments_are_different() {
+    fn assignment_permutations_are_distinct() {
         for (i, a) in PERMUTATIONS.iter().enumerate() {
             let mut sorted = *a;
             sorted.sort_unstable();
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn certainty_is_one_assignment() {
+    fn certain_belief_has_one_hot_marginals() {
         let mut behaviors = Behavior::ALL;
         behaviors.swap(1, 4);
         let marginals = Belief::certain(&behaviors).marginals();
@@ -158,7 +158,7 @@ mod tests {
 
     /// The true assignment never gets probability 0, for any actions under any rules.
     #[test]
-    fn the_truth_keeps_weight() {
+    fn posterior_never_excludes_true_assignment() {
         for (seed, task) in (0..600).zip(Task::ALL.into_iter().cycle()) {
             let rules = if seed % 2 == 0 {
                 Rules::REFERENCE

@@ -91,7 +91,7 @@ mod tests {
     use sentinel_env::trust::{Episode, Setup, Task};
 
     #[test]
-    fn slots_that_are_alike_are_taken_in_order() {
+    fn equal_slots_are_chosen_by_lowest_index() {
         for task in Task::ALL {
             let episode = Episode::reset(&Setup::new(task, 3, Streams::Independent));
             let mut policy = Bayes::new();

@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sampler_that_is_surer_counts_less() -> Result<(), RlError> {
+    fn sampling_correction_truncates_or_masks_by_mode() -> Result<(), RlError> {
         let near = |found: &Option<Correction>, expected: &[f64]| {
             let found = match found {
                 Some(Correction::Token(all)) => all.clone(),
@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sampler_that_says_nothing_cannot_be_corrected() {
+    fn missing_sampler_logprobs_are_an_error() {
         let mut samples = samples();
         samples[1].sampled = None;
         let config = SamplingConfig {

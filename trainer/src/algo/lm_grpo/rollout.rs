@@ -366,7 +366,7 @@ mod tests {
 
     /// The format reward is only for completions that need no repair.
     #[test]
-    fn a_repaired_completion_is_no_valid_format() {
+    fn repaired_completion_is_not_valid_format() {
         let parsed = |repaired| {
             Ok(ParsedAction {
                 action: (),

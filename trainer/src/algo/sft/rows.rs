@@ -197,7 +197,7 @@ mod tests {
     /// Results of `trl.data_utils.pack_dataset(…, strategy="bfd")` of TRL 1.16.0 for rows of these
     /// lengths.
     #[test]
-    fn rows_are_those_of_trl() {
+    fn bfd_packing_matches_trl() {
         let found = pack(&[5, 3, 7, 2, 6, 1, 4, 8, 3, 5], 8);
         let rows: [&[usize]; 6] = [&[7], &[2, 5], &[4, 3], &[0, 1], &[9, 8], &[6]];
         assert_eq!(found, rows);
@@ -233,7 +233,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn everything_is_in_one_row_that_holds_it(
+        fn packed_rows_hold_each_example_once_within_limit(
             lengths in prop::collection::vec(1_usize..50, 0..60),
             limit in 1_usize..60,
         ) {

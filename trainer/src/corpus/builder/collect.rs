@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_arrival_does_not_matter() -> Tested {
+    fn collected_lines_do_not_depend_on_row_order() -> Tested {
         let mut rows: Vec<Row> = (0..20).map(|n| row(&format!("q{n}"), "a")).collect();
         rows.push(row("Q3", "a"));
         let lines = |rows: &[Row]| -> Result<Vec<String>, serde_json::Error> {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_not_be_learned_is_refused_and_counted() -> Tested {
+    fn forbidden_rows_are_refused_and_counted() -> Tested {
         let mut all = Collector::default();
         let mut malformed = row("q", "a");
         malformed.prompt.push(Message {

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_listed_name_is_of_an_archetype() {
+    fn listed_names_cover_held_out_archetypes() {
         let formulary = Formulary::extended();
         for line in NAMES.lines().skip(1) {
             let archetype = line.split(',').next().unwrap_or_default();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn every_held_out_archetype_and_pair_is_found() {
+    fn holdout_check_finds_archetypes_and_pairs() {
         let (holdout, formulary) = (Holdout::new(), Formulary::extended());
         for id in formulary.ids() {
             let name = &formulary.get(id).name;
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn common_names_plurals_and_longer_names_are_told_apart() {
+    fn holdout_check_handles_common_plural_and_longer_names() {
         let holdout = Holdout::new();
         for (text, expected) in [
             ("Sildenafil is a tablet.", Some(HeldOut::Archetype)),

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_that_may_be_secrets_are_not_shown() {
+    fn secret_query_parameters_are_masked() {
         let plain = "https://a.org/b?search=_exists_:c&limit=100";
         assert_eq!(without_secrets(plain), plain);
         let shown = without_secrets("https://a.org/b?limit=1&api_key=s3cret&Access-Token=other");

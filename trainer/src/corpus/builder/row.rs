@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_differ_in_form_only_are_the_same_when_normalized() {
+    fn normalized_digest_ignores_case_space_and_punctuation() {
         let (a, b) = (row("Is it?", "Yes."), row(" is\n IT", "yes"));
         assert_ne!(a.digest(), b.digest());
         assert_eq!(a.normalized_digest(), b.normalized_digest());

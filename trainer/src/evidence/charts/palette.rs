@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_policies_of_a_chart_have_different_colors() {
+    fn chart_policies_have_distinct_colors() {
         let names = [
             "random",
             "a",
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_eight_series_have_eight_colors_and_more_do_not_fail() {
+    fn eight_series_have_distinct_colors_then_repeat() {
         let colors: BTreeSet<&str> = (0..8).map(color).collect();
         assert_eq!(colors.len(), 8);
         assert_eq!(color(8), color(0));

@@ -131,7 +131,7 @@ fn all_kinds(n: usize) -> Vec<Chart> {
 }
 
 #[test]
-fn every_kind_is_drawn_with_one_point_and_with_seven() -> Tested {
+fn every_chart_kind_draws_one_and_seven_points() -> Tested {
     for chart in all_kinds(1).into_iter().chain(all_kinds(7)) {
         let svg = chart.to_svg().map_err(|e| format!("{}: {e}", chart.name))?;
         assert!(
@@ -148,7 +148,7 @@ fn every_kind_is_drawn_with_one_point_and_with_seven() -> Tested {
 }
 
 #[test]
-fn equal_values_have_an_axis_of_some_extent() -> Tested {
+fn constant_values_give_nonempty_axis() -> Tested {
     let flat = chart(
         "flat",
         Plot::Lines {
@@ -161,7 +161,7 @@ fn equal_values_have_an_axis_of_some_extent() -> Tested {
 }
 
 #[test]
-fn the_json_holds_exactly_what_is_drawn() -> Tested {
+fn chart_json_roundtrips_to_same_chart() -> Tested {
     for chart in all_kinds(3) {
         let text = chart.to_json(&Provenance::new())?;
         let value: Value = serde_json::from_str(&text)?;
@@ -173,7 +173,7 @@ fn the_json_holds_exactly_what_is_drawn() -> Tested {
 }
 
 #[test]
-fn three_files_are_written() -> Tested {
+fn chart_writes_svg_png_and_json() -> Tested {
     let folder = tempfile::tempdir()?;
     for chart in all_kinds(2) {
         let files = chart.write(folder.path(), &Provenance::new())?;
@@ -183,7 +183,7 @@ fn three_files_are_written() -> Tested {
 }
 
 #[test]
-fn a_chart_without_a_number_is_an_error_that_names_it() {
+fn empty_chart_error_names_chart() {
     for mut chart in all_kinds(1) {
         match &mut chart.plot {
             Plot::GroupedBars { groups, series } => {
@@ -209,7 +209,7 @@ fn a_chart_without_a_number_is_an_error_that_names_it() {
 }
 
 #[test]
-fn numbers_that_do_not_fit_are_named() {
+fn invalid_chart_data_error_names_reason() {
     let faults = [
         (line(&[(0.0, f64::NAN)]), "not finite"),
         (line(&[(f64::INFINITY, 0.0)]), "not finite"),

@@ -93,13 +93,13 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_checksum_is_that_of_png() {
+    fn crc32_matches_png_test_vectors() {
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
         assert_eq!(crc32(b"IEND"), 0xae42_6082);
     }
 
     #[test]
-    fn a_picture_that_is_cut_off_or_damaged_is_none() {
+    fn truncated_or_damaged_png_is_refused() {
         let whole = picture();
         assert_eq!(size(&whole), Ok([3, 2]));
         for length in 0..whole.len() {

@@ -67,7 +67,7 @@ fn failed(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_folder_with_everything_passes() {
+fn complete_results_pass_all_criteria() {
     let folder = results();
     let report = found(folder.path());
     assert!(report.passed, "{}", report.table());
@@ -85,7 +85,7 @@ fn a_folder_with_everything_passes() {
 }
 
 #[test]
-fn a_folder_without_results_fails_everywhere() {
+fn empty_folder_fails_all_criteria() {
     let folder = tempfile::tempdir().expect("a folder");
     let failed = failed(folder.path());
     assert_eq!(failed.len(), 14, "{failed:?}");
@@ -99,30 +99,34 @@ fn a_folder_without_results_fails_everywhere() {
 }
 
 #[test]
-fn a_broken_replay_fails() {
+fn broken_replay_fails_check() {
     let folder = results();
     let path = folder.path().join(REPLAY);
     let text = std::fs::read_to_string(&path).expect("a replay");
     // The charts name the digest of the whole replay, so they fail as well.
     std::fs::write(&path, &text[..text.len() - 20]).expect("a file");
-    let said = failed(folder.path());
-    assert_eq!(said.len(), 14, "{said:?}");
-    assert!(said[0].contains("it does not fit: 1 bad lines"), "{said:?}");
-    assert!(said[13].contains("steps have no row"), "{said:?}");
-    let said = text.replace("\"model\"", "\"heuristic_fallback\"");
-    std::fs::write(&path, said).expect("a file");
+    let failures = failed(folder.path());
+    assert_eq!(failures.len(), 14, "{failures:?}");
+    assert!(
+        failures[0].contains("it does not fit: 1 bad lines"),
+        "{failures:?}"
+    );
+    assert!(failures[13].contains("steps have no row"), "{failures:?}");
+    let scripted = text.replace("\"model\"", "\"heuristic_fallback\"");
+    std::fs::write(&path, scripted).expect("a file");
     assert!(failed(folder.path())[0].contains("fallback (record)"));
     replay(&path, 2);
-    let said = failed(folder.path());
-    assert!(!said[0].starts_with("replay"), "{said:?}");
+    let failures = failed(folder.path());
+    assert!(!failures[0].starts_with("replay"), "{failures:?}");
     assert!(
-        said.iter()
+        failures
+            .iter()
             .any(|one| one.starts_with("evaluation") && one.contains("no row"))
     );
 }
 
 #[test]
-fn a_chart_that_is_cut_off_or_rests_on_other_files_fails() {
+fn truncated_or_foreign_chart_fails_check() {
     let folder = results();
     let charts = folder.path().join(CHARTS);
     let picture = png::tests::picture();
@@ -151,7 +155,7 @@ fn a_chart_that_is_cut_off_or_rests_on_other_files_fails() {
 }
 
 #[test]
-fn an_index_must_be_that_of_the_folder() {
+fn artifact_index_must_match_folder() {
     let folder = results();
     let index = ArtifactIndex::of_folder(folder.path()).expect("an index");
     report_file::write(&folder.path().join(INDEX), &index).expect("a file");

@@ -39,7 +39,7 @@ const NINE: [&str; 9] = [
 ];
 
 #[test]
-fn a_sweep_has_the_nine_charts_and_the_numbers_of_its_inputs() -> Tested {
+fn sweep_report_has_nine_charts_with_input_values() -> Tested {
     let project = Project::new()?;
     let sweep = project.sweep(&["a", "b"])?;
     let out = project.path("out");
@@ -92,7 +92,7 @@ fn a_sweep_has_the_nine_charts_and_the_numbers_of_its_inputs() -> Tested {
 }
 
 #[test]
-fn results_are_typed_and_equal_to_what_the_page_shows() -> Tested {
+fn results_json_roundtrips_and_matches_page() -> Tested {
     let project = Project::new()?;
     let (sweep, run) = (project.sweep(&["a"])?, project.run("run")?);
     let (eval, lm) = (project.eval("eval.json")?, project.lm_eval("lm.json")?);
@@ -121,7 +121,7 @@ fn results_are_typed_and_equal_to_what_the_page_shows() -> Tested {
 
 /// Nothing in the page names another place: links are to the folder of the report.
 #[test]
-fn the_page_loads_nothing_and_its_links_exist() -> Tested {
+fn page_has_no_external_resources_and_valid_links() -> Tested {
     let project = Project::new()?;
     let (sweep, run) = (project.sweep(&["a", "b"])?, project.run("run <b>\"x\"")?);
     let out = project.path("out");
@@ -206,7 +206,7 @@ fn raw_data_is_copied_with_its_digest() -> Tested {
 }
 
 #[test]
-fn what_is_missing_is_listed_with_its_command_and_not_drawn() -> Tested {
+fn missing_inputs_are_listed_with_command() -> Tested {
     let project = Project::new()?;
     let sweep = project.sweep(&["a", "b"])?;
     for name in [
@@ -266,7 +266,7 @@ fn what_is_missing_is_listed_with_its_command_and_not_drawn() -> Tested {
 }
 
 #[test]
-fn different_episodes_are_not_compared() -> Tested {
+fn evaluations_of_different_episodes_are_not_compared() -> Tested {
     let project = Project::new()?;
     let sweep = project.sweep(&["a"])?;
     let path = sweep.join("a/eval_sft.json");
@@ -302,7 +302,7 @@ fn fallbacks_are_marked_everywhere() -> Tested {
 
 /// A sweep that has only begun is reported with the commands of its stages.
 #[test]
-fn a_sweep_without_reports_lists_the_commands_of_its_stages() -> Tested {
+fn sweep_without_reports_lists_stage_commands() -> Tested {
     let project = Project::new()?;
     let folder = project.folder("sweeps/a")?;
     let stages = r#"{"id": "a", "model": "tiny", "stages": {"sft": {"status": "failed",
@@ -320,7 +320,7 @@ fn a_sweep_without_reports_lists_the_commands_of_its_stages() -> Tested {
 }
 
 #[test]
-fn an_evaluation_of_one_split_lacks_the_other() -> Tested {
+fn single_split_evaluation_reports_missing_split() -> Tested {
     let project = Project::new()?;
     let sweep = project.sweep(&["a"])?;
     let eval = sweep.join("a/eval_grpo.json");
@@ -349,7 +349,7 @@ fn an_evaluation_of_one_split_lacks_the_other() -> Tested {
 
 /// Anti-cheat rules and splits are PolyGuard's: one line says so for all models of another world.
 #[test]
-fn a_sweep_of_another_world_lacks_three_charts() -> Tested {
+fn sweep_of_other_world_lacks_polyguard_charts() -> Tested {
     let project = Project::new()?;
     let sweep = project.sweep(&["a", "b"])?;
     for run in ["a", "b"] {
@@ -375,7 +375,7 @@ fn a_sweep_of_another_world_lacks_three_charts() -> Tested {
 
 /// Models of one name are told apart by the ids of their entries.
 #[test]
-fn equal_names_of_models_are_told_apart() -> Tested {
+fn models_with_equal_names_are_labeled_by_entry_id() -> Tested {
     let project = Project::new()?;
     let sweep = project.sweep(&["a", "b"])?;
     for run in ["a", "b"] {
@@ -394,7 +394,7 @@ fn equal_names_of_models_are_told_apart() -> Tested {
 }
 
 #[test]
-fn charts_of_folders_are_shown_as_they_are() -> Tested {
+fn charts_from_folders_are_shown_unchanged() -> Tested {
     let project = Project::new()?;
     let sweep = project.sweep(&["a"])?;
     let out = project.path("out");
@@ -434,7 +434,7 @@ fn charts_of_folders_are_shown_as_they_are() -> Tested {
 }
 
 #[test]
-fn a_long_log_is_averaged_over_windows_and_says_so() -> Tested {
+fn long_log_is_averaged_over_windows() -> Tested {
     let project = Project::new()?;
     let run = project.run_of("long", 450)?;
     let written = report(&[&run], &project.path("out"))?;
@@ -451,7 +451,7 @@ fn a_long_log_is_averaged_over_windows_and_says_so() -> Tested {
 
 /// A run of one step is drawn, and one without any is listed without a chart.
 #[test]
-fn runs_of_one_step_and_of_none_are_reported() -> Tested {
+fn runs_with_one_and_zero_steps_are_reported() -> Tested {
     let project = Project::new()?;
     let (one, none) = (project.run_of("one", 1)?, project.run_of("none", 0)?);
     let written = report(&[&one, &none], &project.path("out"))?;
@@ -464,7 +464,7 @@ fn runs_of_one_step_and_of_none_are_reported() -> Tested {
 }
 
 #[test]
-fn a_report_replaces_an_earlier_one_and_nothing_else() -> Tested {
+fn report_replaces_only_earlier_report() -> Tested {
     let project = Project::new()?;
     let (eval, lm) = (project.eval("eval.json")?, project.lm_eval("lm.json")?);
     let out = project.path("new/out");

@@ -47,7 +47,7 @@ fn events(report: &Value) -> &[Value] {
 }
 
 #[test]
-fn the_published_report_is_that_of_the_heuristic() -> Tested {
+fn heuristic_report_matches_published_score() -> Tested {
     let folder = tempfile::tempdir()?;
     let made = report::<TrustEnv>(&config::<TrustEnv>("heuristic", "task3", folder.path()))?;
     // The committed report of the reference: task3, seed 42.
@@ -106,7 +106,7 @@ fn check_consistent(report: &Value) {
 }
 
 #[test]
-fn every_scripted_policy_of_every_world_is_reported() -> Tested {
+fn scripted_policies_of_all_worlds_have_consistent_reports() -> Tested {
     fn all<W: Reported>() -> Tested {
         let folder = tempfile::tempdir()?;
         let all =
@@ -127,7 +127,7 @@ fn every_scripted_policy_of_every_world_is_reported() -> Tested {
 }
 
 #[test]
-fn a_replay_and_the_policy_that_it_was_recorded_from_have_one_report() -> Tested {
+fn replay_report_matches_recorded_policy_report() -> Tested {
     let folder = tempfile::tempdir()?;
     let mut asked = config::<TrustEnv>("heuristic", "task3", folder.path());
     asked.episode.seeds = "0".parse().ok();
@@ -147,7 +147,7 @@ fn a_replay_and_the_policy_that_it_was_recorded_from_have_one_report() -> Tested
 }
 
 #[test]
-fn a_model_is_reported_with_its_beliefs() -> Tested {
+fn model_report_has_probabilities_and_inputs() -> Tested {
     let folder = tempfile::tempdir()?;
     let mut asked = config::<TrustEnv>("heuristic", "task1", folder.path());
     asked.policy = None;
@@ -164,7 +164,7 @@ fn a_model_is_reported_with_its_beliefs() -> Tested {
 }
 
 #[test]
-fn what_cannot_be_reported_is_named() -> Tested {
+fn invalid_reward_report_requests_are_refused() -> Tested {
     let folder = tempfile::tempdir()?;
     let refused = |config: &RewardReportConfig| {
         let source = config.source::<TrustEnv>();

@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_units() -> Result<(), HubError> {
+    fn job_timeout_parses_units() -> Result<(), HubError> {
         for (text, expected) in [
             ("90", 90),
             ("90s", 90),

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_job_is_described_without_a_network_and_without_secrets() -> Tested {
+fn job_spec_is_built_offline_and_lists_missing_options() -> Tested {
     let spec = job(&["--flavor", "t4-small", "--timeout", "45m"], &[])?;
     let value = serde_json::to_value(&spec)?;
     assert_eq!(value["mode"], "gpu-test");
@@ -79,7 +79,7 @@ fn a_job_is_described_without_a_network_and_without_secrets() -> Tested {
 }
 
 #[test]
-fn a_job_is_submitted_with_its_token() -> Tested {
+fn job_submission_sends_token_as_secret() -> Tested {
     let hub = Hub::start()?;
     let words = ["--mode", "train-smoke", "--image", "hf.co/spaces/me/image"];
     let spec = job(&words, &[])?;
@@ -106,7 +106,7 @@ fn a_job_is_submitted_with_its_token() -> Tested {
 }
 
 #[test]
-fn a_job_is_never_submitted_twice() -> Tested {
+fn job_submission_is_never_retried_after_failure() -> Tested {
     for reply in [Reply::status(502, ""), Reply::Broken] {
         let hub = Hub::start()?;
         hub.answer("POST /api/jobs", reply);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_download_that_is_not_what_the_hub_lists_leaves_nothing() -> Tested {
+fn invalid_download_leaves_no_files() -> Tested {
     let hub = Hub::start()?;
     hub.put("config.json", b"{}", false);
     hub.put("model.safetensors", b"weights", true);
@@ -11,7 +11,7 @@ fn a_download_that_is_not_what_the_hub_lists_leaves_nothing() -> Tested {
     let place = tempfile::tempdir()?;
     let out = place.path().join("run");
     let left = || std::fs::read_dir(place.path()).map(Iterator::count);
-    for (text, reply, said) in [
+    for (text, reply, expected) in [
         (
             "/model.safetensors",
             Reply::status(200, "weightz"),
@@ -32,7 +32,7 @@ fn a_download_that_is_not_what_the_hub_lists_leaves_nothing() -> Tested {
     ] {
         hub.answer(text, reply);
         let error = message(fetch(&client, &out, &[]));
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(expected), "{error}");
         assert_eq!(left()?, 0);
     }
     // A name that leaves the folder.
@@ -76,7 +76,7 @@ fn a_download_that_is_not_what_the_hub_lists_leaves_nothing() -> Tested {
 }
 
 #[test]
-fn fallbacks_are_neither_sent_nor_kept_unless_allowed() -> Tested {
+fn fallback_models_need_permission_to_upload_and_pull() -> Tested {
     let hub = Hub::start()?;
     let folder = adapter()?;
     let mut made = Provenance::new();

@@ -3,9 +3,9 @@
 use super::*;
 
 #[test]
-fn the_hub_s_refusals_have_names() -> Tested {
+fn hub_status_codes_give_named_errors() -> Tested {
     let folder = adapter()?;
-    for (status, said) in [
+    for (status, expected) in [
         (401, "refused the token (401)"),
         (402, "cannot pay for"),
         (403, "no permission for"),
@@ -23,7 +23,7 @@ fn the_hub_s_refusals_have_names() -> Tested {
             &RefCell::default(),
         ));
         assert!(
-            error.contains(said) && error.contains("you are ***"),
+            error.contains(expected) && error.contains("you are ***"),
             "{error}"
         );
     }
@@ -46,7 +46,7 @@ fn the_hub_s_refusals_have_names() -> Tested {
 }
 
 #[test]
-fn a_hub_that_does_not_answer_is_named() -> Tested {
+fn unreachable_hub_error_names_endpoint() -> Tested {
     let hub = Hub::start()?;
     hub.answer("revision", Reply::Silence);
     let limits = HttpConfig {
@@ -86,7 +86,7 @@ fn a_hub_that_does_not_answer_is_named() -> Tested {
 }
 
 #[test]
-fn malformed_answers_are_errors() -> Tested {
+fn malformed_hub_responses_are_errors() -> Tested {
     let place = tempfile::tempdir()?;
     for (text, reply) in [
         ("revision", Reply::status(200, "{\"sha\":")),
@@ -122,7 +122,7 @@ fn malformed_answers_are_errors() -> Tested {
 
 /// A Hub that repeats what it was sent: the token is in no message, no result and no file.
 #[test]
-fn the_token_is_in_no_output() -> Tested {
+fn token_is_in_no_message_result_or_file() -> Tested {
     let hub = Hub::start()?;
     hub.state().refuses = true;
     let client = hub.client(0)?;

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn an_adapter_arrives_whole_and_comes_back() -> Tested {
+fn adapter_roundtrips_through_upload_and_pull() -> Tested {
     let hub = Hub::start()?;
     let folder = adapter()?;
     let seen = RefCell::default();
@@ -54,7 +54,7 @@ fn an_adapter_arrives_whole_and_comes_back() -> Tested {
 }
 
 #[test]
-fn an_upload_that_broke_off_continues() -> Tested {
+fn interrupted_upload_skips_files_already_sent() -> Tested {
     let hub = Hub::start()?;
     let folder = adapter()?;
     let seen = RefCell::default();
@@ -113,7 +113,7 @@ fn large_objects_are_sent_in_parts_with_retries() -> Tested {
 }
 
 #[test]
-fn wrong_instructions_of_a_hub_are_errors() -> Tested {
+fn invalid_lfs_instructions_are_errors() -> Tested {
     let folder = adapter()?;
     let oid = sha256(b"0123456789");
     let object =
@@ -121,7 +121,7 @@ fn wrong_instructions_of_a_hub_are_errors() -> Tested {
     let upload = |header: Value| {
         object(json!({"upload": {"href": "http://127.0.0.1:1/x", "header": header}}))
     };
-    for (reply, said) in [
+    for (reply, expected) in [
         (
             json!({"objects": [{"oid": "ff", "size": 1}]}),
             "unknown object ff",
@@ -145,14 +145,14 @@ fn wrong_instructions_of_a_hub_are_errors() -> Tested {
             &[],
             &RefCell::default(),
         ));
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(expected), "{error}");
         assert!(hub.state().commits.is_empty());
     }
     Ok(())
 }
 
 #[test]
-fn files_that_are_named_are_removed_in_the_same_commit() -> Tested {
+fn deleted_files_are_removed_in_same_commit() -> Tested {
     let hub = Hub::start()?;
     for name in ["old.bin", "README.md", ".gitattributes", "keep/a"] {
         hub.put(name, b"old", false);
@@ -181,7 +181,7 @@ fn files_that_are_named_are_removed_in_the_same_commit() -> Tested {
 }
 
 #[test]
-fn folders_that_do_not_fit_are_refused_before_anything_is_sent() -> Tested {
+fn invalid_upload_is_refused_before_any_request() -> Tested {
     let hub = Hub::start()?;
     let client = hub.client(0)?;
     let place = tempfile::tempdir()?;

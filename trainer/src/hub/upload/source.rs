@@ -331,13 +331,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_documentation_has_the_front_matter_that_is_made() {
+    fn documentation_contains_generated_space_readme() {
         let page = include_str!("../../../../docs/space.md");
         assert!(page.contains(SPACE_README));
     }
 
     #[test]
-    fn states_are_those_to_resume_from() {
+    fn checkpoint_files_are_recognized_as_resume_state() {
         for name in [
             "checkpoint.safetensors",
             "a/checkpoint-10/model.safetensors",
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hub_s_rules_decide_between_git_and_lfs() {
+    fn lfs_is_used_by_extension_or_size() {
         let item = |name: &str, size| Item {
             name: name.to_owned(),
             size,

@@ -66,7 +66,7 @@ mod tests {
     use super::{cut, enclose, translate};
 
     #[test]
-    fn tags_become_filters_with_their_whitespace_control() {
+    fn generation_tags_translate_to_filter_blocks() {
         let source = "a{%- generation %}\nb{% endgeneration -%}c{% if x %}generation{% endif %}";
         let expected =
             "a{%- filter sentinel_generation %}\nb{% endfilter -%}c{% if x %}generation{% endif %}";
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_become_ranges() {
+    fn generation_marks_become_byte_ranges() {
         let text = format!("né{}!{}", enclose("b"), enclose(""));
         assert_eq!(cut(&text), Ok(("néb!".to_owned(), vec![3..4, 5..5])));
         assert!(cut("\u{fdd1}").is_err() && cut("\u{fdd0}").is_err());

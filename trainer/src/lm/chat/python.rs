@@ -135,7 +135,7 @@ mod tests {
     use super::{number, to_json};
 
     #[test]
-    fn numbers_are_those_of_python() {
+    fn float_format_matches_python_repr() {
         let cases = [
             (0.5, "0.5"),
             (2.0, "2.0"),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn blanks_are_those_of_python() {
+    fn json_whitespace_matches_python_json_dumps() {
         let text = r#"{"b":[1,2.5,{}],"a":{"ü<":null,"e":[]}}"#;
         let value: Value = serde_json::from_str(text).expect("JSON");
         let none = Kwargs::from_iter(std::iter::empty::<(&str, Value)>());

@@ -102,7 +102,7 @@ mod tests {
     use super::at;
 
     #[test]
-    fn moments_are_written() {
+    fn strftime_formats_timestamps() {
         let leap_day = 1_709_210_096;
         let text = at(leap_day, "%A %d %b %Y %H:%M:%S %I %p %%").expect("known letters");
         assert_eq!(text, "Thursday 29 Feb 2024 12:34:56 12 PM %");

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_model_has_the_same_bytes() {
+    fn sorted_header_does_not_depend_on_metadata_order() {
         let file = |header: &str| {
             let length = (header.len() as u64).to_le_bytes();
             [&length[..], header.as_bytes(), b"data"].concat()

@@ -24,7 +24,7 @@ fn manifest(text: &str, ending: &str) -> Result<Plan, String> {
 }
 
 #[test]
-fn sizes_and_presets_stand_for_models() {
+fn sizes_and_presets_expand_to_models() {
     let plan = args("0.5B,3b,tiny, org/model").plan().expect("a plan");
     let found: Vec<(&str, &str)> = (plan.entries.iter())
         .map(|entry| (entry.id.as_str(), entry.base_model.as_str()))
@@ -67,7 +67,7 @@ fn sizes_and_presets_stand_for_models() {
 }
 
 #[test]
-fn entries_override_stages_and_stages_override_what_they_share() {
+fn entry_options_override_stage_and_shared_options() {
     let text = "
         world = 'polyguard'
         difficulty = 'easy'
@@ -114,7 +114,7 @@ fn entries_override_stages_and_stages_override_what_they_share() {
 }
 
 #[test]
-fn one_entry_is_chosen_by_its_index() {
+fn index_selects_one_entry() {
     let second = SweepArgs {
         index: Some(1),
         ..args("tiny,small")
@@ -126,15 +126,18 @@ fn one_entry_is_chosen_by_its_index() {
         index: Some(2),
         ..second
     };
-    let said = beyond
+    let message = beyond
         .plan()
         .map_or_else(|error| error.to_string(), |_| String::new());
-    assert!(said.contains("there are 2 entries, from 0 to 1"), "{said}");
+    assert!(
+        message.contains("there are 2 entries, from 0 to 1"),
+        "{message}"
+    );
 }
 
 #[test]
-fn a_manifest_that_is_invalid_says_where() {
-    for (text, said) in [
+fn invalid_manifest_error_names_place() {
+    for (text, expected) in [
         ("", "it names no model"),
         ("models = ['tiny', 'tiny']", "are both run tiny"),
         ("models = 'tiny'", "models is not a list"),
@@ -158,7 +161,7 @@ fn a_manifest_that_is_invalid_says_where() {
         let found = manifest(text, "toml");
         let error = found.err().unwrap_or_default();
         assert!(
-            error.contains(said) && error.contains("sweep.toml"),
+            error.contains(expected) && error.contains("sweep.toml"),
             "{text}: {error}"
         );
     }

@@ -104,7 +104,7 @@ mod tests {
     use crate::polyguard::model::formulary::Formulary;
 
     #[test]
-    fn every_act_has_a_key_of_its_own() {
+    fn act_keys_are_unique_and_reversible() {
         let drugs = || {
             let known = Formulary::extended().ids().map(Drug::Known);
             known.chain([Drug::Product])

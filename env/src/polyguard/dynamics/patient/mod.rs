@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_that_never_succeeds_is_given_up() {
+    fn generation_stops_after_max_attempts() {
         let mut tried = Vec::new();
         let none: Option<(u64, ())> = first_of(u64::MAX, |seed| {
             tried.push(seed);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn no_setup_comes_near_the_bound_and_every_patient_has_room_to_grow() {
+    fn generation_stays_below_attempt_and_regimen_limits() {
         for case in cases() {
             for seed in 0..2000 {
                 let setup = Setup::new(case, seed);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fallback_is_a_patient_like_any_other() {
+    fn fallback_patient_has_regimen_and_one_issue() {
         for case in cases() {
             let state = fallback(&Setup::new(case, 1), stream(case, 1));
             assert!(state.observation.regimen.len() >= 3, "{case}");

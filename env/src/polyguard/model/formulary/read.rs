@@ -299,14 +299,14 @@ mod tests {
 
     const HEAD: &str = "heading\n";
 
-    fn said(archetypes: &'static str, pairs: &'static str) -> String {
+    fn read_error(archetypes: &'static str, pairs: &'static str) -> String {
         formulary(archetypes, pairs).map_or_else(|e| e.to_string(), |_| "fine".to_owned())
     }
 
     #[test]
-    fn what_is_wrong_with_a_table_is_named() {
+    fn invalid_table_error_names_fault() {
         const A: &str = "h\na_like,x,0,,,,pain,,s\nb_like,y,0,,,,pain,a_like,s";
-        assert_eq!(said(A, HEAD), "fine");
+        assert_eq!(read_error(A, HEAD), "fine");
         for (table, expected) in [
             (
                 "h\na,x,0",
@@ -326,8 +326,8 @@ mod tests {
             ("h\na,x,0,,,,,,s", "no condition"),
             ("h\na,x,0,,,,pain,,", "no source"),
         ] {
-            let said = said(table, HEAD);
-            assert!(said.contains(expected), "{said}");
+            let message = read_error(table, HEAD);
+            assert!(message.contains(expected), "{message}");
         }
         for (pairs, expected) in [
             (
@@ -343,13 +343,13 @@ mod tests {
             ),
             ("h\na_like,b_like,M,,", "no source"),
         ] {
-            let said = said(A, pairs);
-            assert!(said.contains(expected), "{said}");
+            let message = read_error(A, pairs);
+            assert!(message.contains(expected), "{message}");
         }
     }
 
     #[test]
-    fn the_extended_table_has_the_counts_of_the_specification() {
+    fn extended_formulary_counts_match_spec() {
         let f = Formulary::extended();
         assert_eq!(f.archetypes().len(), 46);
         assert_eq!(f.held_out().count_ones(), 9);
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reference_table_is_what_the_pages_state() {
+    fn reference_formulary_matches_published_pages() {
         let f = Formulary::reference();
         assert_eq!(f.archetypes().len(), 14);
         let risky = |a: &str, b: &str| {

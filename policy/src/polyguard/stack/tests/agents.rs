@@ -22,62 +22,62 @@ fn of_kind(o: &Observation, kind: Kind) -> CandidateId {
 }
 
 #[test]
-fn reconciliation_counts_what_the_chart_shows() {
+fn reconciliation_matches_regimen() {
     let o = first("DDI-medium", |o| {
         o.regimen.iter().any(|r| r.indication.is_none())
     });
-    let said = med_rec::reconcile(&o);
+    let report = med_rec::reconcile(&o);
     assert_eq!(
-        usize::from(said.medicines),
+        usize::from(report.medicines),
         o.regimen.iter().filter(|r| r.is_active()).count()
     );
-    let listed = |row: &Medication| said.without_indication.contains(&row.drug);
+    let listed = |row: &Medication| report.without_indication.contains(&row.drug);
     assert!(
         o.regimen
             .iter()
             .all(|row| listed(row) == row.indication.is_none())
     );
-    assert_eq!(said.burden, o.burden);
+    assert_eq!(report.burden, o.burden);
 }
 
 #[test]
-fn evidence_asks_for_the_egfr_where_a_medicine_hangs_on_it() {
+fn evidence_requests_missing_egfr_when_needed() {
     let o = first("WEB_SEARCH_MISSING_DATA-easy", |o| o.egfr().is_none());
-    let said = evidence::gather(&o, &med_rec::reconcile(&o));
-    assert!(said.needed.is_some() && !said.tried);
+    let report = evidence::gather(&o, &med_rec::reconcile(&o));
+    assert!(report.needed.is_some() && !report.tried);
     assert_eq!(
-        said.scores.get(of_kind(&o, Kind::FetchExternalEvidence)),
+        report.scores.get(of_kind(&o, Kind::FetchExternalEvidence)),
         0.3
     );
-    assert_eq!(said.scores.get(of_kind(&o, Kind::OrderMonitoring)), 0.3);
-    assert_eq!(said.scores.get(CandidateId::FIRST), 0.0);
+    assert_eq!(report.scores.get(of_kind(&o, Kind::OrderMonitoring)), 0.3);
+    assert_eq!(report.scores.get(CandidateId::FIRST), 0.0);
     let known = first("DDI-easy", |o| o.egfr().is_some());
-    let said = evidence::gather(&known, &med_rec::reconcile(&known));
-    assert!(said.needed.is_none() && said.scores.opinions().count() == 0);
+    let report = evidence::gather(&known, &med_rec::reconcile(&known));
+    assert!(report.needed.is_none() && report.scores.opinions().count() == 0);
     let mut ordered = o;
     ordered.labs_ordered = true;
-    let said = evidence::gather(&ordered, &med_rec::reconcile(&ordered));
-    assert_eq!(said.scores.opinions().count(), 0, "it is on its way");
+    let report = evidence::gather(&ordered, &med_rec::reconcile(&ordered));
+    assert_eq!(report.scores.opinions().count(), 0, "it is on its way");
 }
 
 #[test]
-fn the_graph_prefers_what_lowers_the_estimated_risk() {
+fn graph_safety_prefers_lower_estimated_risk() {
     let o = first("DDI-easy", Observation::has_serious_flag);
-    let said = graph_safety::assess(&o);
-    assert!(said.flagged >= 1);
+    let report = graph_safety::assess(&o);
+    assert!(report.flagged >= 1);
     for candidate in o.candidates.iter() {
-        assert_eq!(said.scores.get(candidate.id), -candidate.est_delta);
+        assert_eq!(report.scores.get(candidate.id), -candidate.est_delta);
     }
     let hint = |(drug, pairs): &(Drug, u32)| {
         o.regimen
             .find(*drug)
             .is_some_and(|row| o.suspicion(row) == *pairs && *pairs > 0)
     };
-    assert!(said.suspected.iter().all(hint));
+    assert!(report.suspected.iter().all(hint));
 }
 
 #[test]
-fn dosing_goes_towards_the_window() {
+fn dosing_adjusts_toward_target_window() {
     let mut o = first("PRECISION_DOSING-easy", |o| {
         let ups = o
             .candidates
@@ -92,9 +92,9 @@ fn dosing_goes_towards_the_window() {
         let is = |c: &Candidate| c.act.kind == Kind::AdjustDoseBucket && c.act.arg == Arg::Dose(by);
         o.candidates.find(is).expect("shown").id
     };
-    let said = |o: &Observation, by| dosing::weigh(o).scores.get(change(o, by));
+    let score = |o: &Observation, by| dosing::weigh(o).scores.get(change(o, by));
     assert_eq!(
-        [said(&o, 1), said(&o, -1)],
+        [score(&o, 1), score(&o, -1)],
         [0.0, 0.0],
         "nothing is measured"
     );
@@ -107,14 +107,14 @@ fn dosing_goes_towards_the_window() {
     for (level, expected) in [(0.5, [0.3, -0.3]), (1.0, [-0.3, -0.3]), (1.6, [-0.3, 0.3])] {
         o.regimen[at].level = Some(level);
         o.regimen[at].level_is_old = false;
-        assert_eq!([said(&o, 1), said(&o, -1)], expected, "level {level}");
+        assert_eq!([score(&o, 1), score(&o, -1)], expected, "level {level}");
     }
     o.regimen[at].level_is_old = true;
-    assert_eq!(said(&o, 1), 0.0, "the dose was changed since");
+    assert_eq!(score(&o, 1), 0.0, "the dose was changed since");
 }
 
 #[test]
-fn the_offer_leaves_out_reviews_where_nothing_may_be_handed_over() {
+fn candidate_list_omits_reviews_when_not_allowed() {
     let episode = episode("DDI-medium", 4);
     let o = episode.observation();
     let (all, some) = (
@@ -132,7 +132,7 @@ fn the_offer_leaves_out_reviews_where_nothing_may_be_handed_over() {
 }
 
 #[test]
-fn the_supervisor_sees_what_a_step_should_be_about() {
+fn supervisor_sets_focus_and_scores() {
     let focus = |o: &Observation| supervisor::supervise(o, true).focus;
     let doses = first("PRECISION_DOSING-easy", |_| true);
     assert_eq!(focus(&doses), Focus::DoseOpt);
@@ -165,7 +165,7 @@ fn the_supervisor_sees_what_a_step_should_be_about() {
 }
 
 #[test]
-fn the_planner_takes_the_lower_of_equals() {
+fn planner_breaks_ties_by_lower_id() {
     let episode = episode("DDI-easy", 2);
     let o = episode.observation();
     let offer = candidate_report::list(o, true);
@@ -180,7 +180,7 @@ fn the_planner_takes_the_lower_of_equals() {
 }
 
 #[test]
-fn the_critic_vetoes_a_rise_and_stopping_what_nothing_speaks_against() {
+fn critic_vetoes_risk_increase_and_unjustified_stop() {
     let (mut stops, mut spared) = (0, 0);
     for seed in 0..200 {
         let episode = episode("DDI-medium", seed);
@@ -219,7 +219,7 @@ fn the_critic_vetoes_a_rise_and_stopping_what_nothing_speaks_against() {
 }
 
 #[test]
-fn the_fallback_is_a_review_else_keeping() {
+fn critic_fallback_is_review_or_keep() {
     let episode = episode("DDI-easy", 1);
     let o = episode.observation();
     let all = candidate_report::list(o, true).open;
@@ -231,20 +231,20 @@ fn the_fallback_is_a_review_else_keeping() {
 }
 
 #[test]
-fn explanations_name_only_what_the_chart_contains() {
+fn explanations_cite_only_visible_terms() {
     for seed in 0..24 {
         let episode = Episode::reset(&Setup::new(TaskSpec::ALL[seed as usize], seed));
         let o = episode.observation();
         let sight = Terms::in_sight(o);
         for candidate in o.candidates.iter() {
-            let said = explainer::explain(o, candidate.id, false);
-            let cites = said.choice.cites;
+            let report = explainer::explain(o, candidate.id, false);
+            let cites = report.choice.cites;
             assert!(
                 !cites.is_empty() && cites.shared(sight) == cites.len(),
                 "{}",
-                said.rationale
+                report.rationale
             );
-            assert!(said.rationale.len() < 400 && !said.rationale.contains('\n'));
+            assert!(report.rationale.len() < 400 && !report.rationale.contains('\n'));
         }
     }
 }

@@ -28,7 +28,7 @@ fn play(config: StackConfig, mut look: impl FnMut(&Episode, &Trace, Action)) -> 
 }
 
 #[test]
-fn a_trace_has_nine_entries_in_order_and_a_part_that_is_off_is_silent() {
+fn trace_lists_agents_in_order_and_marks_disabled_part() {
     for part in std::iter::once(None).chain(Part::ALL.map(Some)) {
         let config = StackConfig::default();
         let config = part.map_or(config, |part| config.without(part));
@@ -55,18 +55,18 @@ fn a_trace_has_nine_entries_in_order_and_a_part_that_is_off_is_silent() {
 }
 
 #[test]
-fn vetoes_become_fallbacks_and_new_plans_do_not() {
+fn replan_mode_replaces_fallbacks_with_new_plans() {
     let counts = |mode| {
         let (mut fallbacks, mut replans) = (0, 0);
         play(StackConfig::new(mode), |_, trace, action| {
-            let said = trace.critique.as_ref().expect("it is on");
+            let critique = trace.critique.as_ref().expect("it is on");
             let Action::Choose(choice) = action else {
                 panic!("always a candidate");
             };
-            assert_eq!(choice.fallback, said.fallback.is_some());
+            assert_eq!(choice.fallback, critique.fallback.is_some());
             fallbacks += usize::from(choice.fallback);
-            replans += usize::from(!said.vetoes.is_empty() && !choice.fallback);
-            assert!(said.vetoes.len() <= if mode == Mode::ReplanOnVeto { 3 } else { 1 });
+            replans += usize::from(!critique.vetoes.is_empty() && !choice.fallback);
+            assert!(critique.vetoes.len() <= if mode == Mode::ReplanOnVeto { 3 } else { 1 });
         });
         (fallbacks, replans)
     };
@@ -80,7 +80,7 @@ fn vetoes_become_fallbacks_and_new_plans_do_not() {
 }
 
 #[test]
-fn a_routed_planner_stays_with_the_focus() {
+fn routed_planner_ranks_only_candidates_in_focus() {
     let mut narrowed = 0;
     play(
         StackConfig::new(Mode::SupervisorRouted),
@@ -102,7 +102,7 @@ fn a_routed_planner_stays_with_the_focus() {
 }
 
 #[test]
-fn a_debate_goes_with_two_of_three() {
+fn debate_majority_flag_matches_votes() {
     let (mut majorities, mut splits) = (0, 0);
     play(StackConfig::new(Mode::LightweightDebate), |_, trace, _| {
         let debate = trace.debate.as_ref().expect("they debate");

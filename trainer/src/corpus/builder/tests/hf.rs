@@ -47,7 +47,7 @@ fn config(folder: &tempfile::TempDir, server: &Loopback) -> BuildConfig {
 }
 
 #[test]
-fn pages_are_read_up_to_the_limit_through_a_rate_limit() -> Tested {
+fn hf_pages_are_read_to_row_limit_with_retries() -> Tested {
     let server = Loopback::start(|number, request| match number {
         // The second page is refused once, and its repetition is broken.
         3 => Reply::status(429, "slow down").header("retry-after", "3"),
@@ -99,7 +99,7 @@ fn pages_are_read_up_to_the_limit_through_a_rate_limit() -> Tested {
 }
 
 #[test]
-fn the_token_goes_to_the_server_and_nowhere_else() -> Tested {
+fn hf_token_is_sent_but_never_written_or_shown() -> Tested {
     let server = Loopback::start(|_, request| match request.header("authorization") {
         Some("Bearer hf_secret") if request.target.starts_with("/rows") => {
             Reply::status(401, "bad token hf_secret")
@@ -134,7 +134,7 @@ fn the_token_goes_to_the_server_and_nowhere_else() -> Tested {
 }
 
 #[test]
-fn rows_that_cannot_be_used_are_counted() -> Tested {
+fn unusable_hf_rows_are_counted_by_reason() -> Tested {
     let server = Loopback::start(|_, request| {
         let reply = serve(request, 6, |n| match n {
             0 => json!({"prompt": "Kept?", "completion": "Yes."}),
@@ -184,7 +184,7 @@ fn rows_that_cannot_be_used_are_counted() -> Tested {
 }
 
 #[test]
-fn a_dataset_of_another_form_names_its_columns() -> Tested {
+fn unknown_hf_columns_error_lists_columns() -> Tested {
     let server = Loopback::start(|_, request| {
         serve(
             request,
@@ -208,7 +208,7 @@ fn a_dataset_of_another_form_names_its_columns() -> Tested {
 }
 
 #[test]
-fn a_split_that_is_not_there_lists_the_others() -> Tested {
+fn missing_hf_split_error_lists_splits() -> Tested {
     let server = Loopback::start(|_, request| serve(request, 3, question))?;
     let folder = tempfile::tempdir()?;
     let mut config = config(&folder, &server);
@@ -230,7 +230,7 @@ fn a_split_that_is_not_there_lists_the_others() -> Tested {
 }
 
 #[test]
-fn a_dataset_without_a_license_needs_one_from_the_user() -> Tested {
+fn hf_dataset_without_license_needs_license_option() -> Tested {
     let server = Loopback::start(|_, request| match request.target.as_str() {
         "/api/datasets/a/b" => Reply::json(&json!({"tags": ["license:unknown"]})),
         _ => serve(request, 3, question),
@@ -265,9 +265,9 @@ fn with_license(config: BuildConfig, license: &str) -> Result<BuildConfig, clap:
 }
 
 #[test]
-fn a_server_that_fails_ends_the_build_unless_that_is_allowed() -> Tested {
+fn failed_hf_source_ends_build_unless_skipping_is_allowed() -> Tested {
     let folder = tempfile::tempdir()?;
-    for (body, said) in [
+    for (body, expected) in [
         ("{\"rows\": [", "not the expected JSON: EOF"),
         ("{\"rows\": 3}", "not the expected JSON: invalid type"),
         ("{\"rows\": [], \"num_rows_total\": 0}", "a/b has no rows"),
@@ -280,7 +280,7 @@ fn a_server_that_fails_ends_the_build_unless_that_is_allowed() -> Tested {
                 },
             )?;
         let message = failure(&config(&folder, &server), &server.url)?;
-        assert!(message.contains(said), "{message}");
+        assert!(message.contains(expected), "{message}");
     }
     let server = Loopback::start(|_, _| Reply::status(500, "oops"))?;
     let mut config = config(&folder, &server);

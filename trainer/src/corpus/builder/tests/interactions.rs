@@ -35,7 +35,7 @@ fn pages(request: &Received, pairs: &[Value]) -> Reply {
 }
 
 #[test]
-fn the_pages_of_an_api_give_the_same_rows_in_any_order() -> Tested {
+fn api_rows_do_not_depend_on_page_order() -> Tested {
     let folder = tempfile::tempdir()?;
     let mut digests = Vec::new();
     for turn in 0..3 {
@@ -79,7 +79,7 @@ fn the_pages_of_an_api_give_the_same_rows_in_any_order() -> Tested {
 }
 
 #[test]
-fn labels_of_openfda_are_read_by_their_counts() -> Tested {
+fn openfda_labels_are_paged_by_skip_and_total() -> Tested {
     let server = Loopback::start(|_, request| {
         let skip: u64 = request
             .parameter("skip")
@@ -132,9 +132,9 @@ fn labels_of_openfda_are_read_by_their_counts() -> Tested {
 }
 
 #[test]
-fn an_answer_of_another_form_says_what_it_holds() -> Tested {
+fn unexpected_api_answer_error_describes_content() -> Tested {
     let folder = tempfile::tempdir()?;
-    for (body, said) in [
+    for (body, expected) in [
         (
             "{\"rows\": [1]}",
             "the answer has no list `results`; its keys are rows",
@@ -168,7 +168,7 @@ fn an_answer_of_another_form_says_what_it_holds() -> Tested {
             &server.url,
         )?;
         assert!(
-            message.starts_with("source ddi_api: ") && message.contains(said),
+            message.starts_with("source ddi_api: ") && message.contains(expected),
             "{message}"
         );
     }
@@ -176,7 +176,7 @@ fn an_answer_of_another_form_says_what_it_holds() -> Tested {
 }
 
 #[test]
-fn an_answer_that_is_too_large_or_never_comes_is_an_error() -> Tested {
+fn oversized_or_missing_api_answer_is_an_error() -> Tested {
     let folder = tempfile::tempdir()?;
     let server = Loopback::start(|number, _| match number {
         0 => Reply::status(200, &"x".repeat(2000)),
@@ -208,7 +208,7 @@ fn an_answer_that_is_too_large_or_never_comes_is_an_error() -> Tested {
 }
 
 #[test]
-fn a_document_stands_in_for_the_api_and_marks_the_corpus() -> Tested {
+fn document_fallback_replaces_api_and_marks_corpus() -> Tested {
     let server = Loopback::start(|_, request| match request.target.as_str() {
         "/list.jsonl" => {
             let lines: Vec<String> = (0..3)
@@ -254,7 +254,7 @@ fn a_document_stands_in_for_the_api_and_marks_the_corpus() -> Tested {
 }
 
 #[test]
-fn a_document_is_left_alone_if_the_api_answers() -> Tested {
+fn document_fallback_is_unused_if_api_answers() -> Tested {
     let server = Loopback::start(|_, request| {
         let pairs: Vec<Value> = (0..3).map(pair).collect();
         pages(request, &pairs)
@@ -271,7 +271,7 @@ fn a_document_is_left_alone_if_the_api_answers() -> Tested {
 }
 
 #[test]
-fn both_failures_are_named_if_the_document_fails_too() -> Tested {
+fn failed_document_fallback_error_names_both_failures() -> Tested {
     let server = Loopback::start(|_, request| match request.target.as_str() {
         "/list" => Reply::status(200, "<html>"),
         _ => Reply::status(404, "no api"),
@@ -292,7 +292,7 @@ fn both_failures_are_named_if_the_document_fails_too() -> Tested {
 }
 
 #[test]
-fn a_network_that_must_not_be_used_is_not_used() -> Tested {
+fn offline_build_sends_no_request_and_stop_interrupts() -> Tested {
     let server = Loopback::start(|_, _| Reply::status(500, ""))?;
     let folder = tempfile::tempdir()?;
     let mut network = network(&server.url)?;

@@ -22,7 +22,7 @@ fn local(folder: std::path::PathBuf) -> BuildConfig {
 }
 
 #[test]
-fn a_corpus_without_the_network_has_the_provenance_of_every_row() -> Tested {
+fn offline_corpus_has_provenance_for_every_row() -> Tested {
     let folder = tempfile::tempdir()?;
     let config = BuildConfig {
         worlds: "all".to_owned(),
@@ -79,7 +79,7 @@ fn a_corpus_without_the_network_has_the_provenance_of_every_row() -> Tested {
 }
 
 #[test]
-fn nothing_held_out_is_taught_and_what_is_refused_is_counted() -> Tested {
+fn held_out_rows_are_refused_and_counted() -> Tested {
     let folder = tempfile::tempdir()?;
     let config = BuildConfig {
         profile: Profile::Massive,
@@ -115,7 +115,7 @@ fn nothing_held_out_is_taught_and_what_is_refused_is_counted() -> Tested {
 }
 
 #[test]
-fn the_same_options_give_the_same_rows() -> Tested {
+fn same_options_give_same_corpus_digests() -> Tested {
     let folder = tempfile::tempdir()?;
     let mut digests = BTreeSet::new();
     for name in ["a", "b"] {
@@ -127,7 +127,7 @@ fn the_same_options_give_the_same_rows() -> Tested {
 }
 
 #[test]
-fn a_configuration_in_code_has_the_defaults_of_the_command_line() -> Tested {
+fn build_config_defaults_match_command_line() -> Tested {
     use clap::{Args as _, FromArgMatches as _};
 
     let command = BuildConfig::augment_args(clap::Command::new("build").no_binary_name(true));
@@ -142,7 +142,7 @@ fn a_configuration_in_code_has_the_defaults_of_the_command_line() -> Tested {
 }
 
 #[test]
-fn a_source_that_was_not_asked_for_says_so() -> Tested {
+fn unrequested_sources_are_reported_with_reason() -> Tested {
     let folder = tempfile::tempdir()?;
     let config = local(folder.path().join("corpus"));
     let summary = built(&config, "")?;
@@ -172,7 +172,7 @@ fn a_source_that_was_not_asked_for_says_so() -> Tested {
 }
 
 #[test]
-fn options_that_cannot_be_are_refused_before_any_work() -> Tested {
+fn invalid_build_options_are_refused() -> Tested {
     let folder = tempfile::tempdir()?;
     let config = |change: &dyn Fn(&mut BuildConfig)| {
         let mut config = local(folder.path().join("corpus"));
@@ -202,7 +202,7 @@ fn options_that_cannot_be_are_refused_before_any_work() -> Tested {
 }
 
 #[test]
-fn a_folder_is_replaced_only_if_it_holds_a_corpus() -> Tested {
+fn output_folder_is_replaced_only_if_it_holds_corpus() -> Tested {
     let folder = tempfile::tempdir()?;
     let message = |config: &BuildConfig| {
         let error = built(config, "").err();
@@ -242,7 +242,7 @@ fn a_folder_is_replaced_only_if_it_holds_a_corpus() -> Tested {
 }
 
 #[test]
-fn an_interrupted_build_leaves_nothing_behind() -> Tested {
+fn interrupted_build_leaves_no_files() -> Tested {
     let folder = tempfile::tempdir()?;
     let config = local(folder.path().join("corpus"));
     let stop = AtomicBool::new(true);

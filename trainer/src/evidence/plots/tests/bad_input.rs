@@ -7,7 +7,7 @@ use super::super::*;
 use super::{Inputs, Tested, read, write, write_eval};
 
 #[test]
-fn a_missing_input_names_the_file_and_the_command() -> Tested {
+fn missing_input_error_names_file_and_command() -> Tested {
     let folder = tempfile::tempdir()?;
     let gone = |name: &str| folder.path().join(name);
     let config = PlotsConfig {
@@ -34,7 +34,7 @@ fn a_missing_input_names_the_file_and_the_command() -> Tested {
 }
 
 #[test]
-fn a_truncated_or_empty_input_is_named() -> Tested {
+fn truncated_or_inconsistent_input_is_refused() -> Tested {
     let inputs = Inputs::new(1)?;
     let config = inputs.config();
     let report = std::fs::read(&config.reward_report_task3)?;
@@ -85,7 +85,7 @@ fn a_truncated_or_empty_input_is_named() -> Tested {
 }
 
 #[test]
-fn a_report_of_the_reference_draws_what_it_holds() -> Tested {
+fn reference_report_draws_charts_it_supports() -> Tested {
     let inputs = Inputs::new(1)?;
     let config = inputs.config();
     let mut value = read(&config.reward_report_task3)?;
@@ -104,7 +104,7 @@ fn a_report_of_the_reference_draws_what_it_holds() -> Tested {
 }
 
 #[test]
-fn inputs_that_do_not_compare_are_refused() -> Tested {
+fn incomparable_inputs_are_refused() -> Tested {
     let inputs = Inputs::new(2)?;
     let mut config = inputs.config();
     // A replay or a scripted policy is no ablation.

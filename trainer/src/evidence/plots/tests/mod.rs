@@ -159,7 +159,7 @@ fn list(value: &Value) -> &[Value] {
 }
 
 #[test]
-fn all_twelve_are_drawn_from_files_of_the_program() -> Tested {
+fn all_twelve_charts_are_drawn_from_program_output() -> Tested {
     for episodes in [1, 3] {
         let inputs = Inputs::new(episodes)?;
         let result = draw(&inputs.config())?;
@@ -187,7 +187,7 @@ fn all_twelve_are_drawn_from_files_of_the_program() -> Tested {
 }
 
 #[test]
-fn the_charts_of_an_evaluation_hold_its_numbers() -> Tested {
+fn evaluation_charts_match_file_values() -> Tested {
     let inputs = Inputs::new(3)?;
     let file = read(&inputs.at("post.json"))?;
     let policies = ["random", "heuristic", "oracle_lite", "trained"];
@@ -261,7 +261,7 @@ fn the_charts_of_an_evaluation_hold_its_numbers() -> Tested {
 }
 
 #[test]
-fn the_charts_of_a_report_hold_its_numbers() -> Tested {
+fn reward_report_charts_match_file_values() -> Tested {
     let inputs = Inputs::new(1)?;
     let file = read(&inputs.at("reward_report_task3_seed42.json"))?;
     let steps: Vec<&Value> = list(&file["events"])
@@ -310,7 +310,7 @@ fn the_charts_of_a_report_hold_its_numbers() -> Tested {
 }
 
 #[test]
-fn the_charts_of_training_and_of_the_cluster_hold_their_numbers() -> Tested {
+fn training_and_cluster_charts_match_file_values() -> Tested {
     let inputs = Inputs::new(3)?;
     let log = read(&inputs.at("trainer_state.json"))?;
     let rewards: Vec<&Value> = list(&log["log_history"])
@@ -340,7 +340,7 @@ fn the_charts_of_training_and_of_the_cluster_hold_their_numbers() -> Tested {
 }
 
 #[test]
-fn training_seeds_are_merged_into_a_mean_with_an_interval() -> Tested {
+fn training_seeds_are_merged_into_mean_with_interval() -> Tested {
     let inputs = Inputs::new(1)?;
     let mut second = read(&inputs.at("trainer_state.json"))?;
     for row in second["log_history"].as_array_mut().ok_or("no log")? {
@@ -367,7 +367,7 @@ fn training_seeds_are_merged_into_a_mean_with_an_interval() -> Tested {
 }
 
 #[test]
-fn the_policies_of_the_cluster_are_compared_too() -> Tested {
+fn cluster_evaluation_charts_are_drawn() -> Tested {
     let inputs = Inputs::new(1)?;
     let config = inputs.config();
     write_eval::<ClusterEnv>(&config.post, "random,blind,trust", None, 2)?;
@@ -383,7 +383,7 @@ fn the_policies_of_the_cluster_are_compared_too() -> Tested {
 }
 
 #[test]
-fn many_tasks_are_drawn_by_difficulty() -> Tested {
+fn many_tasks_are_grouped_by_difficulty() -> Tested {
     let inputs = Inputs::new(1)?;
     let tasks: Vec<String> = ["easy", "hard"]
         .iter()
@@ -410,7 +410,7 @@ fn many_tasks_are_drawn_by_difficulty() -> Tested {
 }
 
 #[test]
-fn a_fallback_is_written_on_the_chart() -> Tested {
+fn fallback_is_marked_on_chart() -> Tested {
     let inputs = Inputs::new(1)?;
     let config = inputs.config();
     let mut eval = read(&config.post)?;

@@ -331,7 +331,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_as_papers_write_them() {
+    fn numbers_are_formatted_for_html() {
         let cases = [
             (0.0, "0"),
             (0.5, "0.5000"),
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn text_cannot_become_markup() {
+    fn text_and_links_are_html_escaped() {
         assert_eq!(escape("<b a=\"1\">&"), "&lt;b a=&quot;1&quot;&gt;&amp;");
         assert_eq!(
             link("data/a b\".json", "<"),

@@ -240,7 +240,7 @@ mod tests {
     use crate::eval::Diagnostics;
 
     #[test]
-    fn intervals_of_shares_hold_the_share() {
+    fn wilson_interval_matches_table_and_contains_share() {
         // Newcombe (1998), table I: 81 of 263, Wilson without continuity correction.
         let [low, high] = wilson(81, 263);
         assert!((low - 0.2553).abs() < 1e-4 && (high - 0.3662).abs() < 1e-4);
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_judgment_needs_the_whole_interval() {
+    fn judgment_depends_on_whole_interval() {
         assert_eq!(Judgment::at_most([0.0, 0.05], 0.05), Judgment::Within);
         assert_eq!(Judgment::at_most([0.0, 0.06], 0.05), Judgment::Unclear);
         assert_eq!(Judgment::at_most([0.06, 0.2], 0.05), Judgment::Exceeded);
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn no_episode_counts_twice() {
+    fn repeated_splits_count_episodes_once() {
         let both = subject(&[
             split("train", 10, 0.5, &[10]),
             split("train", 20, 0.6, &[20]),

@@ -23,7 +23,7 @@ fn truncate(path: &Path) -> Tested {
 }
 
 #[test]
-fn what_does_not_exist_and_what_holds_no_run() -> Tested {
+fn missing_or_empty_input_is_refused() -> Tested {
     let project = Project::new()?;
     assert_fails(
         &project,
@@ -44,7 +44,7 @@ fn what_does_not_exist_and_what_holds_no_run() -> Tested {
 }
 
 #[test]
-fn a_run_without_a_checkpoint() -> Tested {
+fn run_without_trainer_state_is_refused() -> Tested {
     let project = Project::new()?;
     let run = project.run("run")?;
     std::fs::remove_file(run.join("trainer_state.json"))?;
@@ -57,7 +57,7 @@ fn a_run_without_a_checkpoint() -> Tested {
 }
 
 #[test]
-fn truncated_files_of_a_run_are_named_with_their_line() -> Tested {
+fn truncated_run_file_error_names_file_and_line() -> Tested {
     let project = Project::new()?;
     for file in ["trainer_state.json", "sentinel.json"] {
         let run = project.run(&format!("run-{file}"))?;
@@ -75,7 +75,7 @@ fn truncated_files_of_a_run_are_named_with_their_line() -> Tested {
 }
 
 #[test]
-fn truncated_reports_of_a_sweep_are_named() -> Tested {
+fn truncated_sweep_report_error_names_file_and_remedy() -> Tested {
     for (file, remedy) in [
         ("sft_trl_run.json", "sentinel sweep"),
         ("grpo_trl_run.json", "sentinel sweep"),
@@ -93,7 +93,7 @@ fn truncated_reports_of_a_sweep_are_named() -> Tested {
 }
 
 #[test]
-fn a_report_without_provenance_or_of_another_kind() -> Tested {
+fn sweep_report_without_provenance_or_wrong_kind_is_refused() -> Tested {
     let project = Project::new()?;
     let sweep = project.sweep(&["a"])?;
     let path = sweep.join("a/sft_trl_run.json");
@@ -120,7 +120,7 @@ fn a_report_without_provenance_or_of_another_kind() -> Tested {
 }
 
 #[test]
-fn a_log_that_changed_since_its_report() -> Tested {
+fn log_changed_after_report_is_refused() -> Tested {
     let project = Project::new()?;
     let sweep = project.sweep(&["a"])?;
     let log = project.path("checkpoints/sweeps/a/sft_adapter/trainer_state.json");
@@ -139,7 +139,7 @@ fn a_log_that_changed_since_its_report() -> Tested {
 }
 
 #[test]
-fn evaluations_without_origin_or_episodes() -> Tested {
+fn evaluation_without_origin_or_episodes_is_refused() -> Tested {
     let project = Project::new()?;
     let path = project.path("eval.json");
     // The reference's own files do not say where they come from.
@@ -166,7 +166,7 @@ fn evaluations_without_origin_or_episodes() -> Tested {
 }
 
 #[test]
-fn files_of_unknown_formats() -> Tested {
+fn unknown_file_formats_are_refused() -> Tested {
     let project = Project::new()?;
     let path = project.path("x.json");
     for (text, words) in [
@@ -190,7 +190,7 @@ fn files_of_unknown_formats() -> Tested {
 }
 
 #[test]
-fn charts_of_a_later_format_and_without_a_number() -> Tested {
+fn newer_or_empty_charts_are_refused() -> Tested {
     let project = Project::new()?;
     let sweep = project.sweep(&["a"])?;
     let out = project.path("first");
@@ -211,7 +211,7 @@ fn charts_of_a_later_format_and_without_a_number() -> Tested {
 }
 
 #[test]
-fn inputs_named_twice_or_in_the_output() -> Tested {
+fn duplicate_inputs_or_inputs_in_output_are_refused() -> Tested {
     let project = Project::new()?;
     let eval = project.eval("eval.json")?;
     let out = project.path("out");

@@ -1,0 +1,142 @@
+//! Who acts in an episode: a policy, or the actions of a replay file.
+
+use sentinel_policy::policy::Player;
+use sentinel_policy::replay::{Replay, ReplayEpisode};
+
+use crate::world::{PageWorld, SetupOf};
+
+/// What a player says of a moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Thoughts {
+    /// The posterior over hidden variables, `[variables, classes]`.
+    pub belief: Option<Vec<Vec<f64>>>,
+    /// Probability of each kind of action.
+    pub probabilities: Option<Vec<f64>>,
+    /// Value of each kind of action at the choice that follows.
+    pub values: Option<Vec<f64>>,
+    /// What the parts of a composite player say about the choice that follows.
+    pub remarks: Vec<Remark>,
+}
+
+/// What one part of a composite player says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Remark {
+    /// Who says it.
+    pub speaker: String,
+    /// What its part is.
+    pub role: String,
+    /// The result.
+    pub verdict: String,
+    /// Further sentences.
+    pub notes: Vec<String>,
+    /// Scores of single choices by their id.
+    pub scores: Vec<(String, f64)>,
+}
+
+/// The fit between a replay file and an episode.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recording {
+    /// Who acted when it was recorded.
+    pub source: String,
+    /// Number of recorded actions that were played.
+    pub hits: usize,
+    /// Number of them that the fallback took when they were recorded.
+    pub fallbacks: usize,
+    /// Number of rows that were not played.
+    pub unused: usize,
+    /// Lines that were recorded in another scenario.
+    pub mismatches: Vec<usize>,
+}
+
+/// A player as the page asks it.
+pub trait Actor<W: PageWorld> {
+    /// Takes in the state that an action led to.
+    fn observe(&mut self, episode: &W);
+    /// Chooses the next action, and tells whether a replay's fallback chose it.
+    fn choose(&mut self, episode: &W) -> (Option<W::Action>, bool);
+    /// Returns what the player makes of the state that it observed last.
+    fn thoughts(&self, episode: &W) -> Thoughts;
+    /// Adds what the player weighed for its last choice.
+    fn add_values(&self, _thoughts: &mut Thoughts) {}
+    /// Returns how a recording fits the episode; `None` if the player is none.
+    fn recording(&self, _episode: &W) -> Option<Recording> {
+        None
+    }
+}
+
+/// A player of the policy crate.
+pub struct PolicyActor<W: PageWorld>(pub Player<W>);
+
+impl<W: PageWorld> Actor<W> for PolicyActor<W> {
+    fn observe(&mut self, episode: &W) {
+        self.0.observe(episode);
+    }
+
+    fn choose(&mut self, episode: &W) -> (Option<W::Action>, bool) {
+        (self.0.choose(episode), false)
+    }
+
+    fn thoughts(&self, episode: &W) -> Thoughts {
+        let done = W::is_done(episode.observation());
+        Thoughts {
+            belief: self.0.belief(),
+            probabilities: self.0.probabilities().filter(|_| !done),
+            ..Thoughts::default()
+        }
+    }
+
+    fn add_values(&self, thoughts: &mut Thoughts) {
+        thoughts.values = self.0.action_values();
+    }
+}
+
+/// The recorded actions of one episode.
+pub struct ReplayActor<W: PageWorld>(ReplayEpisode<W>);
+
+impl<W: PageWorld> ReplayActor<W> {
+    /// Creates the actor for the episode of `setup`.
+    #[must_use]
+    pub fn new(replay: &Replay<W>, setup: &SetupOf<W>) -> Self {
+        Self(ReplayEpisode::new(replay, &W::origin(setup)))
+    }
+}
+
+impl<W: PageWorld> Actor<W> for ReplayActor<W> {
+    fn observe(&mut self, episode: &W) {
+        use sentinel_policy::policy::Policy as _;
+        self.0.observe(episode.observation());
+    }
+
+    fn choose(&mut self, episode: &W) -> (Option<W::Action>, bool) {
+        use sentinel_policy::policy::Policy as _;
+        let observation = episode.observation();
+        if W::is_done(observation) {
+            return (None, false);
+        }
+        let action = self.0.choose(observation);
+        let missed = self.0.misses().contains(&W::step_count(observation));
+        (Some(action), missed)
+    }
+
+    fn thoughts(&self, episode: &W) -> Thoughts {
+        use sentinel_policy::policy::Policy as _;
+        let done = W::is_done(episode.observation());
+        Thoughts {
+            belief: self.0.belief(),
+            probabilities: self.0.probabilities().filter(|_| !done),
+            ..Thoughts::default()
+        }
+    }
+
+    fn recording(&self, episode: &W) -> Option<Recording> {
+        let first = self.0.rows().iter().next();
+        let mismatches = self.0.mismatches(episode.scenario_id());
+        Some(Recording {
+            source: first.map_or_else(String::new, |row| row.row.model_source.clone()),
+            hits: self.0.hits().len(),
+            fallbacks: self.0.fallbacks(),
+            unused: self.0.unused().count(),
+            mismatches: mismatches.map(|row| row.line).collect(),
+        })
+    }
+}

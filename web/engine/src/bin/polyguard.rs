@@ -1,0 +1,3 @@
+//! The engine of the world `polyguard`.
+
+fn main() {}

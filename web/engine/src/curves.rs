@@ -1,0 +1,299 @@
+//! The curves of a training run, from its `trainer_state.json`.
+
+use std::collections::BTreeMap;
+
+use sentinel_env::json::Json;
+use sentinel_page_protocol::{Chart, Curves, Line};
+use serde::Deserialize;
+
+use crate::format::grouped;
+
+/// One entry of the log.
+struct Entry {
+    /// Optimizer steps taken.
+    step: u64,
+    /// Its numbers by name.
+    values: BTreeMap<String, f64>,
+}
+
+/// The parts of Hugging Face's `TrainerState` that curves need.
+#[derive(Deserialize)]
+struct TrainerState {
+    global_step: u64,
+    #[serde(default)]
+    max_steps: Option<i64>,
+    #[serde(default)]
+    best_metric: Option<f64>,
+    log_history: Vec<Json>,
+}
+
+/// A chart with the keys of its lines.
+struct Spec {
+    id: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    meaning: &'static str,
+    /// Keys in the file with the names of their lines.
+    keys: &'static [(&'static str, &'static str)],
+}
+
+const EVAL: &str = "eval_reward";
+
+const SPECS: [Spec; 9] = [
+    Spec {
+        id: "evaluation",
+        title: "Validation score",
+        unit: "mean score per episode",
+        meaning: "Episodes on seeds that are not trained on, played with the likeliest action. The weights with the best overall score are kept.",
+        keys: &[
+            (EVAL, "overall"),
+            ("eval_rewards/task1/mean", "task 1"),
+            ("eval_rewards/task2/mean", "task 2"),
+            ("eval_rewards/task3/mean", "task 3"),
+        ],
+    },
+    Spec {
+        id: "reward",
+        title: "Training reward",
+        unit: "mean score per episode",
+        meaning: "Episodes that the policy learned from, with actions drawn by their probabilities; their seeds change, which makes the curve rough.",
+        keys: &[("reward", "reward")],
+    },
+    Spec {
+        id: "entropy",
+        title: "Entropy",
+        unit: "nats per action",
+        meaning: "How undecided the policy is: 2.48 when all 12 actions are equally likely, 0 when it always knows.",
+        keys: &[("entropy", "entropy")],
+    },
+    Spec {
+        id: "belief",
+        title: "Belief loss",
+        unit: "nats per slot",
+        meaning: "How far its guess of who sits behind a slot is from the truth: 1.61 knows nothing, 0 knows for certain. The truth is used for this loss alone, never as an input.",
+        keys: &[("belief_loss", "belief loss")],
+    },
+    Spec {
+        id: "clip",
+        title: "Clipped actions",
+        unit: "share of actions",
+        meaning: "Actions whose probability had already moved as far as one update may move it; they pull no further.",
+        keys: &[("clip_ratio/region_mean", "clipped")],
+    },
+    Spec {
+        id: "flat",
+        title: "Groups without a lesson",
+        unit: "share of groups",
+        meaning: "Groups of episodes that all scored the same: there is nothing to prefer in them.",
+        keys: &[("frac_reward_zero_std", "groups")],
+    },
+    Spec {
+        id: "gradient",
+        title: "Gradient norm",
+        unit: "length, before clipping",
+        meaning: "How strongly a batch pulls at the weights.",
+        keys: &[("grad_norm", "norm")],
+    },
+    Spec {
+        id: "rate",
+        title: "Learning rate",
+        unit: "step size",
+        meaning: "How far the weights move along the gradient; the schedule sets it.",
+        keys: &[("learning_rate", "rate")],
+    },
+    Spec {
+        id: "kl",
+        title: "Distance from the reference policy",
+        unit: "nats per action (KL)",
+        meaning: "How far the policy has moved from the one that it is tied to.",
+        keys: &[("kl", "KL")],
+    },
+];
+
+/// Reads the file that lies at `address`, and arranges its numbers.
+///
+/// # Errors
+/// Returns a sentence that names the file and says what is missing or wrong.
+pub fn read(address: &str, text: &str) -> Result<Curves, String> {
+    curves(text).map_err(|reason| format!("{address} is no trainer state: {reason}"))
+}
+
+fn curves(text: &str) -> Result<Curves, String> {
+    let mut state: TrainerState = serde_json::from_str(text).map_err(|e| e.to_string())?;
+    let entries = std::mem::take(&mut state.log_history)
+        .into_iter()
+        .enumerate();
+    let entries = entries.map(|(index, entry)| read_entry(index + 1, entry));
+    let mut entries = entries.collect::<Result<Vec<_>, _>>()?;
+    if entries.is_empty() {
+        return Err("its log_history is empty, so there is nothing to draw".to_owned());
+    }
+    entries.sort_by_key(|entry| entry.step);
+    let (mut charts, mut missing) = (Vec::new(), Vec::new());
+    for spec in &SPECS {
+        let line = |(style, (key, name)): (u8, &(&str, &str))| {
+            let points = series(&entries, key);
+            (!points.is_empty()).then(|| Line {
+                name: (*name).to_owned(),
+                style,
+                x: points.iter().map(|(step, _)| *step as f32).collect(),
+                y: points.iter().map(|(_, value)| *value as f32).collect(),
+                half_width: Vec::new(),
+            })
+        };
+        let lines: Vec<Line> = (0..).zip(spec.keys).filter_map(line).collect();
+        if lines.is_empty() {
+            missing.push(spec.title);
+            continue;
+        }
+        let best = (spec.keys[0].0 == EVAL)
+            .then_some(state.best_metric)
+            .flatten();
+        charts.push(chart(spec, lines, best));
+    }
+    Ok(Curves {
+        summary: summary(&state, &entries, &missing),
+        charts,
+    })
+}
+
+fn chart(spec: &Spec, lines: Vec<Line>, best: Option<f64>) -> Chart {
+    let values = || lines.iter().flat_map(|line| &line.y).copied();
+    let low = values().fold(f32::INFINITY, f32::min);
+    let high = values().fold(f32::NEG_INFINITY, f32::max);
+    let mut subtitle = spec.meaning.to_owned();
+    // A best value that no evaluation had is not mentioned.
+    let found = best.and_then(|best| {
+        let at = lines[0]
+            .y
+            .iter()
+            .position(|value| (*value - best as f32).abs() < 1e-6)?;
+        Some((best, lines[0].x[at]))
+    });
+    if let Some((best, step)) = found {
+        subtitle += &format!(" The best was {best:.4} at step {step:.0}.");
+    }
+    Chart {
+        id: spec.id.to_owned(),
+        title: spec.title.to_owned(),
+        subtitle,
+        x_label: "optimizer step".to_owned(),
+        y_label: spec.unit.to_owned(),
+        range: [low, high],
+        lines,
+        strips: Vec::new(),
+    }
+}
+
+/// Returns step and value of one metric. Of a step that was logged twice, because its run was
+/// resumed, the last value counts.
+fn series(entries: &[Entry], name: &str) -> Vec<(u64, f64)> {
+    let mut points: Vec<(u64, f64)> = Vec::new();
+    for entry in entries {
+        let Some(value) = entry.values.get(name) else {
+            continue;
+        };
+        if points.last().is_some_and(|last| last.0 == entry.step) {
+            points.pop();
+        }
+        points.push((entry.step, *value));
+    }
+    points
+}
+
+/// Returns how long the run was, as far as the file says, and which charts have no data.
+fn summary(state: &TrainerState, entries: &[Entry], missing: &[&str]) -> String {
+    let count = |n: u64| grouped(usize::try_from(n).unwrap_or(usize::MAX));
+    let planned = state.max_steps.and_then(|steps| u64::try_from(steps).ok());
+    let planned = planned.filter(|steps| *steps > state.global_step);
+    let planned = planned.map_or_else(String::new, |steps| format!(" of {}", count(steps)));
+    let mut text = format!("{}{planned} optimizer steps", count(state.global_step));
+    if let Some((_, steps)) = series(entries, "num_env_steps")
+        .last()
+        .filter(|last| last.1 >= 0.0)
+    {
+        text += &format!(", {} steps of the world", count(*steps as u64));
+    }
+    text += ".";
+    if !missing.is_empty() {
+        text += &format!(" Not in this file: {}.", missing.join(", "));
+    }
+    text
+}
+
+fn read_entry(number: usize, entry: Json) -> Result<Entry, String> {
+    let entry = entry.into_object::<serde_json::Error>("an entry to be an object");
+    let entry = entry.map_err(|e| format!("entry {number} of log_history: {e}"))?;
+    let step = entry.get("step").and_then(Json::as_u64);
+    let step = step.ok_or_else(|| {
+        format!("entry {number} of log_history has no `step` that is a whole number")
+    })?;
+    let values = entry.iter().filter(|(name, _)| *name != "step");
+    let values = values.filter_map(|(name, value)| Some((name.to_owned(), value.as_f64()?)));
+    Ok(Entry {
+        step,
+        values: values.collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charts_have_the_logged_values_and_missing_ones_are_named() {
+        let curves = curves(
+            r#"{"global_step": 4, "max_steps": 2000, "best_metric": 0.8, "log_history": [
+            {"step": 2, "reward": 0.5, "loss": 1}, {"step": 4, "reward": 0.7}, {"step": 4, "reward": 0.75},
+            {"step": 2, "eval_reward": 0.8, "eval_rewards/task2/mean": 0.9, "num_env_steps": 1e6}]}"#,
+        )
+        .expect("a trainer state");
+        let ids: Vec<&str> = curves
+            .charts
+            .iter()
+            .map(|chart| chart.id.as_str())
+            .collect();
+        assert_eq!(ids, ["evaluation", "reward"]);
+        assert!(
+            curves.charts[0]
+                .subtitle
+                .ends_with("The best was 0.8000 at step 2.")
+        );
+        let names: Vec<&str> = curves.charts[0]
+            .lines
+            .iter()
+            .map(|line| line.name.as_str())
+            .collect();
+        assert_eq!(names, ["overall", "task 2"]);
+        let reward = &curves.charts[1];
+        assert_eq!(
+            (reward.lines[0].x.as_slice(), reward.lines[0].y.as_slice()),
+            (&[2.0, 4.0][..], &[0.5, 0.75][..])
+        );
+        assert_eq!(reward.range, [0.5, 0.75]);
+        let summary = curves.summary.replace('\u{202f}', " ");
+        assert!(
+            summary.starts_with("4 of 2 000 optimizer steps, 1 000 000 steps of the world."),
+            "{summary}"
+        );
+        assert!(summary.contains("Entropy"), "{summary}");
+    }
+
+    #[test]
+    fn unreadable_file_is_named_with_the_reason() {
+        for (text, reason) in [
+            ("<!doctype html>", "line 1"),
+            (r#"{"global_step": 1, "log_history": []}"#, "is empty"),
+            (
+                r#"{"global_step": 1, "log_history": [{"loss": 1}]}"#,
+                "entry 1",
+            ),
+        ] {
+            let error = read("a.json", text).expect_err("no trainer state");
+            assert!(
+                error.contains("a.json") && error.contains(reason),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Numbers as a person reads them.
+
+/// Returns a whole number with a thin space between thousands.
+#[must_use]
+pub fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push('\u{202f}');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Returns a share in percent, without a decimal unless it is below one percent.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    match share * 100.0 {
+        small if small > 0.0 && small < 0.95 => format!("{small:.1} %"),
+        all => format!("{all:.0} %"),
+    }
+}
+
+/// Returns `count` with a noun in singular or plural.
+#[must_use]
+pub fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// Returns the text with its first letter in upper case.
+#[must_use]
+pub fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}

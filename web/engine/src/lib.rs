@@ -1,0 +1,28 @@
+//! The page's engines: each plays the episodes of one world and describes every moment as data.
+//!
+//! [`Engine`] answers the messages of `sentinel-page-protocol`. It is generic over [`PageWorld`],
+//! which a world implements once: names for menus, codes of actions in the address, and the views of
+//! a moment. A view for the agent is made from a [`Moment`], which holds no hidden state; hidden
+//! state is in a [`Frame`], which only the functions that make a
+//! [`Truth`](sentinel_page_protocol::Truth) receive.
+//!
+//! An engine knows neither browser nor clock. The programs in `src/bin` connect it to a Web Worker.
+
+pub mod actor;
+mod cluster;
+pub mod curves;
+mod engine;
+pub mod files;
+pub mod format;
+pub mod library;
+mod polyguard;
+pub mod run;
+pub mod tournament;
+pub mod transcript;
+mod trust;
+pub mod worker;
+pub mod world;
+
+pub use engine::Engine;
+pub use run::{Frame, Moment, Run};
+pub use world::PageWorld;

@@ -1,0 +1,210 @@
+//! The replay files that an engine knows: those of the page's list, and those that were dropped.
+
+use std::collections::BTreeMap;
+
+use sentinel_env::json::Json;
+use sentinel_env::rng::Streams;
+use sentinel_env::rules::Rules;
+use sentinel_env::{Origin, TaskName as _, WorldName};
+use sentinel_page_protocol::{ListedReplay, PlayedEpisode};
+use sentinel_policy::replay::Replay;
+
+use crate::files::Fetched;
+use crate::world::{PageWorld, REPLAY, default_streams};
+
+/// The list of replay files, relative to the page.
+pub const MANIFEST: &str = "replays/manifest.json";
+
+/// The world of a list's entry that names none.
+const FIRST_WORLD: WorldName = WorldName::Trust;
+
+/// A replay that was read.
+pub struct ReadReplay<W: PageWorld> {
+    /// The rows.
+    pub replay: Replay<W>,
+    /// The first episode, if any row can be played.
+    pub first: Option<Origin<W>>,
+}
+
+/// The replay files of a world.
+pub struct Library<W: PageWorld> {
+    listed: Vec<ListedReplay>,
+    files: BTreeMap<String, Fetched<ReadReplay<W>>>,
+}
+
+impl<W: PageWorld> Default for Library<W> {
+    fn default() -> Self {
+        Self {
+            listed: Vec::new(),
+            files: BTreeMap::new(),
+        }
+    }
+}
+
+impl<W: PageWorld> Library<W> {
+    /// Returns the list for menus.
+    #[must_use]
+    pub fn listed(&self) -> &[ListedReplay] {
+        &self.listed
+    }
+
+    /// Returns the state of the file of replay `name`.
+    #[must_use]
+    pub fn file(&self, name: &str) -> &Fetched<ReadReplay<W>> {
+        self.files.get(name).unwrap_or(&Fetched::Unasked)
+    }
+
+    /// Sets the state of the file of replay `name`.
+    pub fn set(&mut self, name: &str, file: Fetched<ReadReplay<W>>) {
+        self.files.insert(name.to_owned(), file);
+    }
+
+    /// Takes in the page's list; files that were dropped before it came stay.
+    ///
+    /// # Errors
+    /// Returns a sentence if the text is no list of files.
+    pub fn read_manifest(&mut self, text: &str) -> Result<Vec<String>, String> {
+        let (listed, refused) =
+            parse_manifest::<W>(text).map_err(|e| format!("{MANIFEST}: {e}"))?;
+        let dropped = std::mem::replace(&mut self.listed, listed);
+        for replay in dropped {
+            if self.listed.iter().all(|listed| listed.name != replay.name) {
+                self.listed.push(replay);
+            }
+        }
+        Ok(refused)
+    }
+
+    /// Adds a file that the visitor dropped, and returns its name with its first episode.
+    ///
+    /// # Errors
+    /// Returns a sentence if no row can be played.
+    pub fn add_dropped(
+        &mut self,
+        file: &str,
+        read: ReadReplay<W>,
+    ) -> Result<PlayedEpisode, String> {
+        let name = safe_name(file);
+        let Some(first) = read.first else {
+            return Err(format!("{name} has no row that can be played."));
+        };
+        let mut episode = episode::<W>(&first);
+        episode.player = format!("{REPLAY}{name}");
+        if self.listed.iter().all(|listed| listed.name != name) {
+            self.listed.push(ListedReplay {
+                name: name.clone(),
+                help: "Dropped by you".to_owned(),
+                first: episode.clone(),
+            });
+        }
+        self.set(&name, Fetched::Ready(read));
+        Ok(episode)
+    }
+}
+
+/// Reads a replay file and names the lines that do not fit.
+#[must_use]
+pub fn read<W: PageWorld>(name: &str, text: &str) -> (ReadReplay<W>, Vec<String>) {
+    const SHOWN: usize = 5;
+    let replay = Replay::<W>::parse(text);
+    let problems = replay.problems().iter().take(SHOWN);
+    let mut problems: Vec<String> = problems.map(|p| format!("{name}, {p}")).collect();
+    let more = replay.problem_count().saturating_sub(problems.len());
+    if more > 0 {
+        problems.push(format!(
+            "{name}: {more} more lines do not fit; the other rows are played."
+        ));
+    }
+    let first = replay.episodes().next().copied();
+    (ReadReplay { replay, first }, problems)
+}
+
+/// Returns an episode in the words of the address.
+#[must_use]
+pub fn episode<W: PageWorld>(origin: &Origin<W>) -> PlayedEpisode {
+    PlayedEpisode {
+        task: origin.task.name().to_owned(),
+        seed: origin.seed,
+        streams: origin.streams.name().to_owned(),
+        rules: origin.rules.to_string(),
+        ..PlayedEpisode::default()
+    }
+}
+
+/// Reads the entries of `W` from a list; the second part are names that no address can carry.
+fn parse_manifest<W: PageWorld>(text: &str) -> Result<(Vec<ListedReplay>, Vec<String>), String> {
+    let manifest: Json = serde_json::from_str(text).map_err(|e| e.to_string())?;
+    let files = manifest.get("files").and_then(Json::as_list);
+    let files = files.ok_or("it has no list `files`")?;
+    let (mut listed, mut refused) = (Vec::new(), Vec::new());
+    for entry in files {
+        let word = |key: &str| entry.get(key).and_then(Json::as_str).unwrap_or_default();
+        let file = word("file");
+        if file.is_empty() {
+            return Err("an entry names no file".to_owned());
+        }
+        let world = match word("world") {
+            "" => FIRST_WORLD.name(),
+            world => world,
+        };
+        if world != W::NAME {
+            continue;
+        }
+        let name = stem(file);
+        if !is_plain_name(name) {
+            refused.push(file.to_owned());
+            continue;
+        }
+        let tasks = entry
+            .get("tasks")
+            .and_then(Json::as_list)
+            .into_iter()
+            .flatten();
+        let task = tasks.filter_map(Json::as_str).find_map(W::Task::parse);
+        let seed = entry
+            .get("seeds")
+            .and_then(|seeds| seeds.get("first")?.as_u64());
+        let first = Origin::<W> {
+            task: task.unwrap_or_else(W::default_task),
+            seed: seed.unwrap_or(0),
+            streams: Streams::parse(word("streams"))
+                .filter(|streams| W::STREAMS.contains(streams))
+                .unwrap_or_else(default_streams::<W>),
+            // A list that says nothing is of the reference's rules.
+            rules: Rules::parse(word("rules")).unwrap_or_default(),
+        };
+        let mut first = episode::<W>(&first);
+        first.player = format!("{REPLAY}{name}");
+        let policy = word("policy");
+        listed.push(ListedReplay {
+            name: name.to_owned(),
+            help: format!("{policy}, {} streams, {} rules", first.streams, first.rules),
+            first,
+        });
+    }
+    Ok((listed, refused))
+}
+
+/// Returns the file's name without `.jsonl`.
+fn stem(file: &str) -> &str {
+    file.strip_suffix(".jsonl").unwrap_or(file)
+}
+
+/// Returns `true` if a replay of this name can be named in an address.
+#[must_use]
+pub fn is_plain_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
+    !name.is_empty() && name.len() <= 80 && name.chars().all(plain) && !name.contains("..")
+}
+
+/// Returns a name for a dropped file that fits into an address.
+fn safe_name(file: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
+    let letters = stem(file).chars().map(|c| if fits(c) { c } else { '_' });
+    let name = letters.take(80).collect::<String>().replace("..", "_");
+    if name.is_empty() {
+        "dropped".to_owned()
+    } else {
+        name
+    }
+}

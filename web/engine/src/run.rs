@@ -1,0 +1,331 @@
+//! An episode that is being played, frame by frame.
+
+use sentinel_env::TrajectoryDigest;
+use sentinel_page_protocol::{AgentView, StepLine, encode};
+
+use crate::actor::{Actor, Recording, Thoughts};
+use crate::world::{PageWorld, SetupOf};
+
+/// The episode after a number of actions, hidden state and all.
+pub struct Frame<W: PageWorld> {
+    /// The episode.
+    pub episode: W,
+    /// The details of the action that led here; `None` in the first frame.
+    pub info: Option<W::Info>,
+    /// What everyone may know of that action.
+    pub step: Option<W::PublicStep>,
+    /// The code of that action.
+    pub code: Option<W::Code>,
+    /// The reward of that action, with the terminal reward if the world pays it in the same step.
+    pub reward: Option<f64>,
+    /// `true` if a replay has no row for that action and its fallback acted.
+    pub missed: bool,
+    /// `true` if the visitor chose that action.
+    pub own: bool,
+    /// What the player makes of the moment.
+    pub thoughts: Thoughts,
+}
+
+/// The next action of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Next<W: PageWorld> {
+    /// The action.
+    pub action: W::Action,
+    /// Its code.
+    pub code: W::Code,
+    /// `true` if the visitor chose it.
+    pub own: bool,
+}
+
+/// A moment without hidden state: all that a view for the agent is made from.
+pub struct Moment<'a, W: PageWorld> {
+    /// Number of actions taken.
+    pub index: usize,
+    /// The observation.
+    pub observation: &'a W::Observation,
+    /// What everyone may know of the last action.
+    pub step: Option<&'a W::PublicStep>,
+    /// Reward of the last action.
+    pub reward: Option<f64>,
+    /// Mean reward so far.
+    pub score: f64,
+    /// `true` if a replay had no row for the last action.
+    pub missed: bool,
+    /// What the player makes of the moment.
+    pub thoughts: &'a Thoughts,
+    /// The next action, if there is one.
+    pub next: Option<Next<W>>,
+    /// The public steps up to here, oldest first.
+    pub history: Vec<&'a W::PublicStep>,
+}
+
+/// The visitor's own actions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnActions<W: PageWorld> {
+    /// Number of actions that the player took before.
+    pub at: usize,
+    /// The actions.
+    pub codes: Vec<W::Code>,
+    /// `true` if the player continues after them.
+    pub resume: bool,
+}
+
+/// An episode from its start on.
+pub struct Run<W: PageWorld> {
+    episode: W,
+    trajectory: TrajectoryDigest,
+    actor: Option<Box<dyn Actor<W>>>,
+    branch: Option<OwnActions<W>>,
+    frames: Vec<Frame<W>>,
+    complete: bool,
+    refused: String,
+}
+
+impl<W: PageWorld> Run<W> {
+    /// Starts an episode. Without an actor it stands at the visitor's next action.
+    #[must_use]
+    pub fn new(
+        setup: &SetupOf<W>,
+        actor: Option<Box<dyn Actor<W>>>,
+        branch: Option<OwnActions<W>>,
+    ) -> Self {
+        Self::from_episode(W::reset(setup), actor, branch)
+    }
+
+    /// Starts at an episode that has begun, or that has other hidden state than its setup's.
+    #[must_use]
+    pub fn from_episode(
+        episode: W,
+        actor: Option<Box<dyn Actor<W>>>,
+        branch: Option<OwnActions<W>>,
+    ) -> Self {
+        let mut run = Self {
+            episode,
+            trajectory: TrajectoryDigest::default(),
+            actor,
+            branch,
+            frames: Vec::new(),
+            complete: false,
+            refused: String::new(),
+        };
+        run.push(None, None, None, None, false, false);
+        run
+    }
+
+    fn push(
+        &mut self,
+        info: Option<W::Info>,
+        step: Option<W::PublicStep>,
+        code: Option<W::Code>,
+        reward: Option<f64>,
+        missed: bool,
+        own: bool,
+    ) {
+        let mut thoughts = Thoughts::default();
+        if let Some(actor) = &mut self.actor {
+            actor.observe(&self.episode);
+            thoughts = actor.thoughts(&self.episode);
+        }
+        self.frames.push(Frame {
+            episode: self.episode.clone(),
+            info,
+            step,
+            code,
+            reward,
+            missed,
+            own,
+            thoughts,
+        });
+        self.complete = W::is_done(self.episode.observation());
+    }
+
+    /// Plays one more action; returns `false` when there is none.
+    pub fn advance(&mut self) -> bool {
+        if self.complete {
+            return false;
+        }
+        let taken = self.frames.len() - 1;
+        let own = self
+            .branch
+            .as_ref()
+            .and_then(|branch| Some((branch, taken.checked_sub(branch.at)?)));
+        let observation = self.episode.observation();
+        let (action, missed, own) = match own {
+            Some((branch, index)) if index < branch.codes.len() => (
+                Some(W::action(observation, branch.codes[index])),
+                false,
+                true,
+            ),
+            Some((branch, _)) if !branch.resume => (None, false, false),
+            _ => {
+                let chosen = self.actor.as_mut().map(|actor| actor.choose(&self.episode));
+                let (action, missed) = chosen.unwrap_or((None, false));
+                if let (Some(frame), Some(actor), Some(_)) =
+                    (self.frames.last_mut(), &self.actor, action)
+                {
+                    actor.add_values(&mut frame.thoughts);
+                }
+                (action, missed, false)
+            }
+        };
+        let Some(action) = action else {
+            self.complete = true;
+            return false;
+        };
+        let before = self.episode.observation().clone();
+        match self.episode.step(action) {
+            Ok(transition) => {
+                self.trajectory.push(&self.episode, &transition.info);
+                let after = self.episode.observation();
+                let step = W::public_step(&before, &transition.info, after);
+                let code = W::code(&before, action);
+                let reward = W::reward_events(&transition).0;
+                self.push(
+                    Some(transition.info),
+                    Some(step),
+                    Some(code),
+                    Some(reward),
+                    missed,
+                    own,
+                );
+            }
+            // An action of the address may not fit; what was played before it stands.
+            Err(error) => {
+                self.refused = error.to_string();
+                self.complete = true;
+            }
+        }
+        !self.complete
+    }
+
+    /// Returns the frames so far; never empty.
+    #[must_use]
+    pub fn frames(&self) -> &[Frame<W>] {
+        &self.frames
+    }
+
+    /// Returns `true` if nothing more is to come.
+    #[must_use]
+    pub const fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// Returns the reason why the last action was refused; empty if none was.
+    #[must_use]
+    pub fn refused(&self) -> &str {
+        &self.refused
+    }
+
+    /// Returns `true` if the visitor takes part.
+    #[must_use]
+    pub const fn has_branch(&self) -> bool {
+        self.branch.is_some()
+    }
+
+    /// Returns `true` if the episode has ended.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        W::is_done(self.episode.observation())
+    }
+
+    /// Returns size and hash of the trajectory.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        self.trajectory.digest().to_string()
+    }
+
+    /// Returns how a replay fits the episode.
+    #[must_use]
+    pub fn recording(&self) -> Option<Recording> {
+        let mut recording = self.actor.as_ref()?.recording(&self.episode)?;
+        // Rows that the visitor's own actions cut off, or that are still to come, are no fault.
+        if self.branch.is_some() || !self.is_done() {
+            recording.unused = 0;
+        }
+        Some(recording)
+    }
+
+    /// Returns the public part of frame `index`.
+    #[must_use]
+    pub fn moment(&self, index: usize) -> Moment<'_, W> {
+        moment(&self.frames, index)
+    }
+
+    /// Returns the public parts of all frames.
+    #[must_use]
+    pub fn moments(&self) -> Vec<Moment<'_, W>> {
+        (0..self.frames.len())
+            .map(|index| self.moment(index))
+            .collect()
+    }
+
+    /// Returns the encoded view of frame `index`, with what no world has to fill in.
+    #[must_use]
+    pub fn view(&self, index: usize) -> AgentView {
+        let moment = self.moment(index);
+        let mut view = W::agent_view(&moment);
+        view.score = moment.score;
+        view.reward = moment.reward;
+        view.done = W::is_done(moment.observation);
+        if let Some(next) = &moment.next {
+            view.next = W::describe_action(moment.observation, next.action);
+        }
+        view
+    }
+
+    /// Returns the line of the action that led to frame `index`; `None` for the first frame.
+    #[must_use]
+    pub fn step_line(&self, index: usize) -> Option<StepLine> {
+        let frame = &self.frames[index];
+        let mut line = W::step_line(frame.step.as_ref()?);
+        if let Some(code) = frame.code {
+            W::write_code(code, &mut line.code);
+        }
+        line.reward = frame.reward.unwrap_or(0.0);
+        (line.own, line.missed) = (frame.own, frame.missed);
+        line.notable |= frame.missed;
+        Some(line)
+    }
+
+    /// Returns the line of a step for those who see the truth.
+    #[must_use]
+    pub fn true_step_line(&self, index: usize) -> Option<StepLine> {
+        let line = self.step_line(index)?;
+        let mut line = W::true_step_line(&self.frames[index], line);
+        line.notable |= line.missed;
+        Some(line)
+    }
+}
+
+fn moment<W: PageWorld>(frames: &[Frame<W>], index: usize) -> Moment<'_, W> {
+    let frame = &frames[index];
+    let observation = frame.episode.observation();
+    let next = frames.get(index + 1).and_then(|next| {
+        let code = next.code?;
+        Some(Next {
+            action: W::action(observation, code),
+            code,
+            own: next.own,
+        })
+    });
+    Moment {
+        index,
+        observation,
+        step: frame.step.as_ref(),
+        reward: frame.reward,
+        score: frame.episode.score(),
+        missed: frame.missed,
+        thoughts: &frame.thoughts,
+        next,
+        history: frames[..=index]
+            .iter()
+            .filter_map(|frame| frame.step.as_ref())
+            .collect(),
+    }
+}
+
+/// Encodes a part of a message. The types of the protocol can always be encoded.
+#[must_use]
+pub fn encoded<T: serde::Serialize>(part: &T) -> Vec<u8> {
+    encode(part).unwrap_or_default()
+}

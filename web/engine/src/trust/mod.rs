@@ -1,0 +1,168 @@
+//! The trust world: five specialists with hidden behaviors.
+
+mod chart;
+mod code;
+mod terms;
+mod truth;
+mod view;
+
+use sentinel_env::trust::{self, Action, Domain, Layout, Observation, Step, Task, TrustEnv, text};
+use sentinel_page_protocol::{AgentView, Chart, StepLine, Tone, Truth, WorldInfo};
+use sentinel_policy::nn::Model;
+use sentinel_policy::trust::PolicyName;
+use sentinel_policy::trust::learned::{FeatureSet, NetConfig, Pooling};
+
+use crate::format::{capitalized, grouped};
+use crate::run::{Frame, Moment};
+use crate::world::PageWorld;
+
+/// What everyone may know of a step. That an answer was poison is hidden; that it was wrong is not.
+#[derive(Clone, Debug)]
+pub struct PublicStep {
+    /// The action.
+    pub action: Action,
+    /// Index of the subtask.
+    pub node: usize,
+    /// Domain of the subtask.
+    pub domain: Domain,
+    /// Stakes of the subtask, 0..=1.
+    pub stakes: f64,
+    /// `true` if the subtask was completed, `false` if the attempt failed; `None` if it was skipped.
+    pub completed: Option<bool>,
+    /// `true` if the specialist's own answer was correct; `None` if none was called.
+    pub answer: Option<bool>,
+    /// Reward of the step.
+    pub reward: f64,
+}
+
+impl PageWorld for TrustEnv {
+    const ACTIONS_MAX: usize = 45;
+    const WEIGHTS: &'static str = "replays/grpo/model.safetensors";
+    const CURVES: &'static str = "replays/grpo/trainer_state.json";
+    const FALLBACK: &'static str = "the .70 heuristic acts";
+
+    type Net = NetConfig;
+    type Code = Action;
+    type PublicStep = PublicStep;
+
+    fn default_task() -> Task {
+        Task::Task3
+    }
+
+    fn legacy_player() -> PolicyName {
+        PolicyName::Bayes
+    }
+
+    fn policy_label(policy: PolicyName) -> &'static str {
+        match policy {
+            PolicyName::Random => "Random",
+            PolicyName::Heuristic => "Heuristic",
+            PolicyName::Heuristic70 => "Heuristic .70 (published as “GRPO”)",
+            PolicyName::OracleLite => "Oracle (sees the truth)",
+            PolicyName::SelfSolve => "Self-solve",
+            PolicyName::Bayes => "Bayes look-ahead",
+            PolicyName::Oracle => "Bayes, told the truth",
+        }
+    }
+
+    fn policy_help(policy: PolicyName) -> &'static str {
+        policy.describe()
+    }
+
+    fn complete_info(info: &mut WorldInfo) {
+        view::complete_info(info);
+    }
+
+    fn code(_observation: &Observation, action: Action) -> Action {
+        action
+    }
+
+    fn action(_observation: &Observation, code: Action) -> Action {
+        code
+    }
+
+    fn write_code(code: Action, out: &mut String) {
+        code::write(code, out);
+    }
+
+    fn read_code(text: &mut &str) -> Option<Action> {
+        code::read(text)
+    }
+
+    fn describe_action(_observation: &Observation, action: Action) -> String {
+        capitalized(&action.to_string())
+    }
+
+    fn describe_model(model: &Model<NetConfig>) -> String {
+        let net = model.weights.config();
+        let pooling = match net.pooling {
+            Pooling::None => "each slot judged by itself",
+            Pooling::Mean => "slots compared by their mean",
+            Pooling::Max => "slots compared by their maximum",
+        };
+        let memory = match net.features {
+            FeatureSet::Full => "",
+            FeatureSet::NoHistory => ", blind to earlier steps",
+        };
+        format!(
+            "Model “{}”: 2 layers of {} hidden units, {} parameters, {pooling}{memory}",
+            model.config.name,
+            net.hidden,
+            grouped(model.weights.count())
+        )
+    }
+
+    fn public_step(_before: &Observation, info: &Step, after: &Observation) -> PublicStep {
+        PublicStep {
+            action: info.action,
+            node: info.node,
+            domain: info.domain,
+            stakes: info.stakes,
+            completed: info.success,
+            answer: after.last.and_then(|last| last.success),
+            reward: info.grades.reward,
+        }
+    }
+
+    fn step_line(step: &PublicStep) -> StepLine {
+        let (sign, result, tone, notable) = match (step.action, step.completed) {
+            (Action::Skip, _) => ("–", "skipped", Tone::Quiet, true),
+            (Action::SolveIndependently, _) => ("●", "solved alone", Tone::Neutral, false),
+            (_, Some(true)) => ("✓", "correct", Tone::Good, false),
+            _ => ("✗", "wrong", Tone::Bad, true),
+        };
+        StepLine {
+            label: format!("{} {}", text::NodeId(step.node), step.action),
+            sign: sign.to_owned(),
+            result: result.to_owned(),
+            tone,
+            notable,
+            ..StepLine::default()
+        }
+    }
+
+    fn agent_view(moment: &Moment<'_, Self>) -> AgentView {
+        view::agent_view(moment)
+    }
+
+    fn charts(moments: &[Moment<'_, Self>]) -> Vec<Chart> {
+        vec![chart::trust(moments)]
+    }
+
+    fn true_step_line(frame: &Frame<Self>, line: StepLine) -> StepLine {
+        truth::step_line(frame, line)
+    }
+
+    fn truth(frames: &[Frame<Self>], index: usize) -> Truth {
+        truth::truth(&frames[index])
+    }
+
+    fn true_charts(frames: &[Frame<Self>], charts: Vec<Chart>) -> Vec<Chart> {
+        truth::charts(frames, charts)
+    }
+}
+
+/// Returns the number of subtasks of a task.
+fn subtasks(task: trust::Task) -> usize {
+    Layout::for_task(task).len()
+}

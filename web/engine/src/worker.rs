@@ -1,0 +1,100 @@
+//! The connection of an engine to its Web Worker. `web/engine/engine.js` loads the program of a
+//! world and calls these functions.
+
+/// Exports an engine for the world `$world`: `handle` takes a message, `work` plays on for some
+/// milliseconds; both pass encoded replies to `send`.
+#[macro_export]
+macro_rules! export_engine {
+    ($world:ty) => {
+        thread_local! {
+            static ENGINE: std::cell::RefCell<$crate::Engine<$world>> = std::cell::RefCell::default();
+        }
+
+        /// Takes in an encoded message.
+        #[wasm_bindgen::prelude::wasm_bindgen]
+        pub fn handle(message: &[u8], send: &js_sys::Function) {
+            ENGINE.with_borrow_mut(|engine| $crate::worker::handle(engine, message, send));
+        }
+
+        /// Takes in a file that the engine asked for.
+        #[wasm_bindgen::prelude::wasm_bindgen]
+        pub fn file(path: String, bytes: Vec<u8>, send: &js_sys::Function) {
+            ENGINE.with_borrow_mut(|engine| $crate::worker::file(engine, path, Ok(bytes), send));
+        }
+
+        /// Takes in the reason why a file that the engine asked for is not there.
+        #[wasm_bindgen::prelude::wasm_bindgen]
+        pub fn file_failed(path: String, reason: String, send: &js_sys::Function) {
+            ENGINE.with_borrow_mut(|engine| $crate::worker::file(engine, path, Err(reason), send));
+        }
+
+        /// Works for at most `milliseconds`; returns `true` if anything is left to do.
+        #[wasm_bindgen::prelude::wasm_bindgen]
+        pub fn work(milliseconds: f64, send: &js_sys::Function) -> bool {
+            ENGINE.with_borrow_mut(|engine| $crate::worker::work(engine, milliseconds, send))
+        }
+
+        fn main() {}
+    };
+}
+
+use js_sys::{Date, Function, Uint8Array};
+use sentinel_page_protocol::{Reply, Request, decode};
+use wasm_bindgen::JsValue;
+
+use crate::Engine;
+use crate::run::encoded;
+use crate::world::PageWorld;
+
+/// Takes in an encoded message and sends the replies that are ready.
+pub fn handle<W: PageWorld>(engine: &mut Engine<W>, message: &[u8], send: &Function) {
+    match decode(message) {
+        Ok(request) => engine.handle(request),
+        Err(_) => send_reply(
+            send,
+            &Reply::Problem(
+                "The page and its engine are of different versions: load it again.".to_owned(),
+            ),
+        ),
+    }
+    send_all(engine, send);
+}
+
+/// Takes in a file that the engine asked for, or the reason why it is not there.
+pub fn file<W: PageWorld>(
+    engine: &mut Engine<W>,
+    name: String,
+    content: Result<Vec<u8>, String>,
+    send: &Function,
+) {
+    engine.handle(Request::File {
+        name,
+        content,
+        dropped: false,
+    });
+    send_all(engine, send);
+}
+
+/// Works for at most `milliseconds`, sends the replies, and returns `true` if anything is left to do.
+pub fn work<W: PageWorld>(engine: &mut Engine<W>, milliseconds: f64, send: &Function) -> bool {
+    let end = Date::now() + milliseconds;
+    let left = engine.work(|| Date::now() >= end);
+    send_all(engine, send);
+    left
+}
+
+fn send_all<W: PageWorld>(engine: &mut Engine<W>, send: &Function) {
+    while let Some(reply) = engine.next_reply() {
+        send_reply(send, &reply);
+    }
+}
+
+fn send_reply(send: &Function, reply: &Reply) {
+    let path = match reply {
+        Reply::Need(path) => JsValue::from_str(path),
+        _ => JsValue::NULL,
+    };
+    let bytes = Uint8Array::from(encoded(reply).as_slice());
+    // Nothing can be done about a worker that does not listen any more.
+    let _ = send.call2(&JsValue::NULL, &bytes, &path);
+}

@@ -1,0 +1,197 @@
+//! What an engine has to know of a world.
+
+use std::fmt::Debug;
+
+use sentinel_env::rng::Streams;
+use sentinel_env::rules::{RuleChange as _, Rules};
+use sentinel_env::{Environment, Named, PrivilegedState, TaskName as _};
+use sentinel_page_protocol::{
+    AgentView, Chart, Choice, PlayerInfo, StepLine, TaskInfo, Truth, WorldInfo,
+};
+use sentinel_policy::nn::{Model, Network};
+use sentinel_policy::{Playable, Scripted as _};
+
+use crate::actor::{Actor, PolicyActor};
+use crate::run::{Frame, Moment};
+
+/// The word for the trained policy in addresses.
+pub const TRAINED: &str = "grpo";
+/// The word for the visitor in addresses.
+pub const VISITOR: &str = "you";
+/// What the address writes before the name of a replay.
+pub const REPLAY: &str = "replay:";
+
+/// A world that the page shows.
+pub trait PageWorld: Playable + PrivilegedState<Observation: Clone> {
+    /// The most actions that an episode can have.
+    const ACTIONS_MAX: usize;
+    /// The file of the trained policy's weights, relative to the page.
+    const WEIGHTS: &'static str;
+    /// The file of the trained policy's training run; empty if there is none.
+    const CURVES: &'static str;
+    /// The sentence about the fallback of a replay, such as `the .70 heuristic acts`.
+    const FALLBACK: &'static str;
+
+    /// The network of the trained policy.
+    type Net: Network<Env = Self>;
+    /// An action as the address writes it.
+    type Code: Copy + Debug + PartialEq + Send + Sync;
+    /// What everyone may know of a step: its action and public results, without hidden state.
+    type PublicStep: Clone + Debug;
+
+    /// Returns the task of an address without one.
+    fn default_task() -> Self::Task;
+    /// Returns the player of an older address without one.
+    fn legacy_player() -> Self::PolicyName;
+    /// Returns the policies that the page plays, in the order of menus.
+    fn policies() -> Vec<Self::PolicyName> {
+        Self::PolicyName::ALL.to_vec()
+    }
+    /// Returns the name of a policy.
+    fn policy_label(policy: Self::PolicyName) -> &'static str;
+    /// Returns one sentence about a policy.
+    fn policy_help(policy: Self::PolicyName) -> &'static str;
+    /// Returns `true` if a policy takes too long for a tournament of many episodes.
+    fn is_slow(_policy: Self::PolicyName) -> bool {
+        false
+    }
+    /// Adds everything to `info` that [`world_info`] cannot know: texts, axes, verbs, glossary.
+    fn complete_info(info: &mut WorldInfo);
+
+    /// Returns the code of an action that answers an observation.
+    fn code(observation: &Self::Observation, action: Self::Action) -> Self::Code;
+    /// Returns the action of a code that answers an observation.
+    fn action(observation: &Self::Observation, code: Self::Code) -> Self::Action;
+    /// Writes a code for an address.
+    fn write_code(code: Self::Code, out: &mut String);
+    /// Reads the next code from what is left of an address's text, and leaves the rest.
+    fn read_code(text: &mut &str) -> Option<Self::Code>;
+    /// Returns an action in a few words, as the observation before it names things.
+    fn describe_action(observation: &Self::Observation, action: Self::Action) -> String;
+    /// Returns what would go wrong with an action, as far as the observation tells.
+    fn warning(_observation: &Self::Observation, _action: Self::Action) -> String {
+        String::new()
+    }
+
+    /// Returns an actor that plays as a policy.
+    fn actor(policy: Self::PolicyName, setup: &Self::Setup) -> Box<dyn Actor<Self>> {
+        Box::new(PolicyActor(policy.start(setup)))
+    }
+    /// Returns a sentence about a model: its name, size and inputs.
+    fn describe_model(model: &Model<Self::Net>) -> String;
+
+    /// Keeps what everyone may know of a step. Every hidden field of `info` is dropped here.
+    fn public_step(
+        before: &Self::Observation,
+        info: &Self::Info,
+        after: &Self::Observation,
+    ) -> Self::PublicStep;
+    /// Returns the line of a step in the list of actions; `code`, `own` and `missed` are filled in
+    /// by the caller.
+    fn step_line(step: &Self::PublicStep) -> StepLine;
+    /// Returns the moment as the agent sees it; `score`, `reward`, `done`, `next` and `transcript`
+    /// are filled in by the caller.
+    fn agent_view(moment: &Moment<'_, Self>) -> AgentView;
+    /// Returns the charts of a run.
+    fn charts(moments: &[Moment<'_, Self>]) -> Vec<Chart>;
+
+    /// Returns the line of a step for those who see the truth.
+    fn true_step_line(frame: &Frame<Self>, line: StepLine) -> StepLine;
+    /// Returns what is hidden from the agent at frame `index`.
+    fn truth(frames: &[Frame<Self>], index: usize) -> Truth;
+    /// Adds hidden values to the charts of a run.
+    fn true_charts(_frames: &[Frame<Self>], charts: Vec<Chart>) -> Vec<Chart> {
+        charts
+    }
+}
+
+/// The setup of a world's episodes.
+pub type SetupOf<W> = <W as Environment>::Setup;
+
+/// Describes a world for menus.
+#[must_use]
+pub fn world_info<W: PageWorld>() -> WorldInfo {
+    let streams = |streams: &Streams| Choice {
+        name: streams.name().to_owned(),
+        label: streams.name().to_owned(),
+        help: String::new(),
+    };
+    let tasks = W::Task::ALL
+        .iter()
+        .enumerate()
+        .map(|(index, task)| TaskInfo {
+            name: task.name().to_owned(),
+            label: task.name().to_owned(),
+            help: String::new(),
+            coordinates: vec![u8::try_from(index).unwrap_or(u8::MAX)],
+        });
+    let changes = W::Change::ALL.iter().map(|change| Choice {
+        name: change.name().to_owned(),
+        label: change.name().to_owned(),
+        help: change.describe().to_owned(),
+    });
+    let mut rules = vec![Choice {
+        name: Rules::<W::Change>::REFERENCE.to_string(),
+        label: "Reference".to_owned(),
+        help: "The rules as published".to_owned(),
+    }];
+    if !W::Change::ALL.is_empty() {
+        rules.push(Choice {
+            name: Rules::<W::Change>::HARDENED.to_string(),
+            label: "Hardened".to_owned(),
+            help: "With every change that closes a loophole".to_owned(),
+        });
+    }
+    let mut info = WorldInfo {
+        name: W::NAME.to_owned(),
+        tasks: tasks.collect(),
+        streams: W::STREAMS.iter().map(streams).collect(),
+        rules,
+        rule_changes: changes.collect(),
+        players: players::<W>(),
+        default_task: W::default_task().name().to_owned(),
+        default_player: TRAINED.to_owned(),
+        legacy_player: W::legacy_player().name().to_owned(),
+        default_streams: default_streams::<W>().name().to_owned(),
+        actions_max: u32::try_from(W::ACTIONS_MAX).unwrap_or(u32::MAX),
+        replays: crate::library::MANIFEST.to_owned(),
+        curves: W::CURVES.to_owned(),
+        ..WorldInfo::default()
+    };
+    W::complete_info(&mut info);
+    info
+}
+
+/// Returns the streams of an address that names none.
+#[must_use]
+pub fn default_streams<W: PageWorld>() -> Streams {
+    W::streams_or_default(Streams::Independent)
+}
+
+fn players<W: PageWorld>() -> Vec<PlayerInfo> {
+    let trained = PlayerInfo {
+        name: TRAINED.to_owned(),
+        label: "Trained policy (GRPO)".to_owned(),
+        help: "A small network that was trained with GRPO. It sees public observations only and takes its most probable action.".to_owned(),
+        file: W::WEIGHTS.to_owned(),
+        ..PlayerInfo::default()
+    };
+    let scripted = W::policies().into_iter().map(|policy| PlayerInfo {
+        name: policy.name().to_owned(),
+        label: W::policy_label(policy).to_owned(),
+        help: W::policy_help(policy).to_owned(),
+        privileged: policy.is_privileged(),
+        slow: W::is_slow(policy),
+        file: String::new(),
+    });
+    let visitor = PlayerInfo {
+        name: VISITOR.to_owned(),
+        label: "You".to_owned(),
+        help: "You choose every action.".to_owned(),
+        ..PlayerInfo::default()
+    };
+    std::iter::once(trained)
+        .chain(scripted)
+        .chain(std::iter::once(visitor))
+        .collect()
+}

@@ -1,0 +1,222 @@
+//! Checks that hold of the engine of every world.
+
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test binary uses some of the checks"
+)]
+
+use std::fmt::Debug;
+
+use sentinel_env::{Origin, TaskName as _, TrajectoryDigest};
+use sentinel_page_engine::actor::Actor;
+use sentinel_page_engine::{Engine, PageWorld, Run};
+use sentinel_page_protocol::{
+    AgentView, EpisodeRef, Reply, Request, RunUpdate, Truth, TruthUpdate, decode, encode,
+};
+
+/// Plays an actor's actions and returns the run.
+pub(crate) fn played<W: PageWorld>(episode: W, actor: Option<Box<dyn Actor<W>>>) -> Run<W> {
+    let mut run = Run::from_episode(episode, actor, None);
+    while run.advance() {}
+    run
+}
+
+/// Returns the words of an episode.
+pub(crate) fn episode_ref<W: PageWorld>(origin: &Origin<W>) -> EpisodeRef {
+    EpisodeRef {
+        task: origin.task.name().to_owned(),
+        seed: origin.seed,
+        streams: origin.streams.name().to_owned(),
+        rules: origin.rules.to_string(),
+    }
+}
+
+/// Sends a request and returns all replies once the work is done.
+pub(crate) fn ask<W: PageWorld>(engine: &mut Engine<W>, request: Request) -> Vec<Reply> {
+    // Both ways through the encoding, as in the page.
+    let message = encode(&request).expect("a message");
+    engine.handle(decode(&message).expect("the same message"));
+    while engine.work(|| false) {}
+    let replies = std::iter::from_fn(|| engine.next_reply());
+    replies
+        .map(|reply| decode(&encode(&reply).expect("a message")).expect("the same message"))
+        .collect()
+}
+
+/// Returns the run of the replies.
+pub(crate) fn run_of(replies: &[Reply]) -> &RunUpdate {
+    let run = |reply: &'_ Reply| matches!(reply, Reply::Run(_));
+    match replies.iter().find(|reply| run(reply)) {
+        Some(Reply::Run(update)) => update,
+        _ => panic!("no run in {replies:?}"),
+    }
+}
+
+/// Returns the hidden state of the replies.
+pub(crate) fn truth_of(replies: &[Reply]) -> &TruthUpdate {
+    let truth = replies.iter().find_map(|reply| match reply {
+        Reply::Truth(update) => Some(update),
+        _ => None,
+    });
+    truth.expect("hidden state was asked for")
+}
+
+/// Returns the decoded views of a run.
+pub(crate) fn views(update: &RunUpdate) -> Vec<AgentView> {
+    let frames = update.frames.iter();
+    frames.map(|frame| decode(frame).expect("a view")).collect()
+}
+
+/// Returns the decoded hidden state of a run.
+pub(crate) fn truths(update: &TruthUpdate) -> Vec<Truth> {
+    let frames = update.frames.iter();
+    frames
+        .map(|frame| decode(frame).expect("hidden state"))
+        .collect()
+}
+
+/// Checks that every policy plays what it plays natively: same trajectory, score and length.
+pub(crate) fn policies_play_as_natively<W: PageWorld>(origin: Origin<W>)
+where
+    W::PolicyName: sentinel_policy::Scripted<World = W>,
+{
+    use sentinel_env::Named as _;
+    use sentinel_policy::Scripted as _;
+    let mut engine = Engine::<W>::default();
+    for policy in W::policies() {
+        let setup = origin.setup();
+        let mut episode = W::reset(&setup);
+        let mut player = policy.start(&setup);
+        let (mut digest, mut actions) = (TrajectoryDigest::default(), 0);
+        while let Some(action) = player.act(&episode) {
+            let step = episode.step(action).expect("not over");
+            digest.push(&episode, &step.info);
+            actions += 1;
+        }
+        let replies = ask(
+            &mut engine,
+            Request::Play {
+                run: 1,
+                episode: episode_ref(&origin),
+                player: policy.name().to_owned(),
+                branch: None,
+            },
+        );
+        let update = run_of(&replies);
+        let at = format!("{} {origin:?}", policy.name());
+        assert_eq!(update.digest, digest.digest().to_string(), "{at}");
+        assert_eq!(update.steps.len(), actions, "{at}");
+        assert!(update.done && update.complete, "{at}");
+        let views = views(update);
+        let last = views.last().expect("a frame");
+        assert_eq!(last.score, episode.score(), "{at}");
+        assert!(last.done && last.next.is_empty(), "{at}");
+        assert!(views.iter().all(|view| !view.headline.is_empty()), "{at}");
+    }
+}
+
+/// Checks that the actions of a run, written as an address writes them, play the same run.
+pub(crate) fn codes_replay_the_run<W: PageWorld>(origin: Origin<W>, player: &str) {
+    let mut engine = Engine::<W>::default();
+    let play = |player: &str, branch| Request::Play {
+        run: 1,
+        episode: episode_ref(&origin),
+        player: player.to_owned(),
+        branch,
+    };
+    let replies = ask(&mut engine, play(player, None));
+    let first = run_of(&replies).clone();
+    let actions: String = first.steps.iter().map(|step| step.code.as_str()).collect();
+    let branch = sentinel_page_protocol::Branch {
+        at: 0,
+        actions,
+        resume: false,
+    };
+    let replies = ask(&mut engine, play("you", Some(branch)));
+    let again = run_of(&replies);
+    assert_eq!(again.digest, first.digest, "{player} {origin:?}");
+    assert!(again.steps.iter().all(|step| step.own) && again.refused.is_empty());
+}
+
+/// Checks that hidden state does not reach the agent's view: two runs of the same actions that
+/// differ only in hidden state have equal views as long as their observations and rewards are
+/// equal. Returns the number of equal views.
+pub(crate) fn views_of_equal_observations_are_equal<W: PageWorld>(
+    one: &Run<W>,
+    other: &Run<W>,
+) -> usize
+where
+    W::Observation: Debug,
+{
+    let pairs = one.moments().into_iter().zip(other.moments()).enumerate();
+    let mut equal = 0;
+    for (index, (a, b)) in pairs {
+        let public = |moment: &sentinel_page_engine::Moment<'_, W>| {
+            format!(
+                "{:?} {:?} {:?}",
+                moment.observation, moment.reward, moment.score
+            )
+        };
+        if public(&a) != public(&b) {
+            break;
+        }
+        // What the player does next may depend on what it saw only, so it is equal too.
+        if a.next.as_ref().map(|next| next.code) != b.next.as_ref().map(|next| next.code) {
+            break;
+        }
+        assert_eq!(one.view(index), other.view(index), "frame {index}");
+        assert_eq!(
+            one.step_line(index),
+            other.step_line(index),
+            "frame {index}"
+        );
+        equal += 1;
+    }
+    equal
+}
+
+/// Checks that messages of an address that make no sense are answered with a sentence and play the
+/// defaults.
+pub(crate) fn unknown_words_are_named<W: PageWorld>() {
+    let mut engine = Engine::<W>::default();
+    let replies = ask(
+        &mut engine,
+        Request::Play {
+            run: 1,
+            episode: EpisodeRef {
+                task: "no-such-task".to_owned(),
+                seed: u64::MAX,
+                streams: "sideways".to_owned(),
+                rules: "reference+nonsense".to_owned(),
+            },
+            player: "nobody".to_owned(),
+            branch: Some(sentinel_page_protocol::Branch {
+                at: 1,
+                actions: "?!".to_owned(),
+                resume: true,
+            }),
+        },
+    );
+    let problems: Vec<&String> = replies
+        .iter()
+        .filter_map(|reply| match reply {
+            Reply::Problem(sentence) => Some(sentence),
+            _ => None,
+        })
+        .collect();
+    for word in ["no-such-task", "sideways", "nonsense", "nobody", "?!"] {
+        assert!(
+            problems.iter().any(|sentence| sentence.contains(word)),
+            "{word}: {problems:?}"
+        );
+    }
+    let update = run_of(&replies);
+    assert_eq!(update.episode.task, W::default_task().name());
+    assert_eq!(update.episode.player, "grpo");
+    assert!(
+        update.source_note.contains("Loading"),
+        "{}",
+        update.source_note
+    );
+}

@@ -17,6 +17,7 @@ pub mod links;
 pub mod page;
 pub mod run;
 pub mod serve;
+pub mod site;
 pub mod size;
 pub mod test_counts;
 pub mod tidy;

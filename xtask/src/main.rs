@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use xtask::ci::Set;
 use xtask::dirs::Dirs;
 use xtask::run::print_line;
-use xtask::{ci, demo, golden, size};
+use xtask::{ci, demo, golden, site, size};
 
 const HELP: &str = "\
 cargo xtask TASK
@@ -15,6 +15,8 @@ cargo xtask TASK
   demo        build the page and serve it on 127.0.0.1
                 --port N      exactly this port (default: the first free one from 8080 on)
                 --build-only  leave the page in dist/ and stop
+  site        the page, the book and a Space's README in one folder, for a static host
+                --out DIR     the folder, new or empty
   test        tests of code and page
                 --full        all that lint checks, and what takes long
                 --only NAME…  only these parts
@@ -50,6 +52,14 @@ fn run() -> Result<ExitCode> {
     match task.as_str() {
         "help" => print_line(HELP.trim_end()),
         "demo" => demo::demo(&place, demo_options(&mut parser)?)?,
+        "site" => {
+            let Some(Arg::Long("out")) = parser.next()? else {
+                bail!("name the folder: cargo xtask site --out DIR");
+            };
+            let out = std::path::PathBuf::from(parser.value()?);
+            no_more(&mut parser)?;
+            site::site(&place, &out)?;
+        }
         "test" => return test(&place, &[Set::Test], &mut parser),
         "lint" => return test(&place, &[Set::Lint], &mut parser),
         "size" => {

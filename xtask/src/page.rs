@@ -69,11 +69,18 @@ pub(crate) fn fetch(place: &Dirs) -> Result<()> {
 fn compile(place: &Dirs, target: &WasmTarget) -> Result<()> {
     let mut cargo = target.cargo(place);
     cargo
-        .args(["build", "--package", "sentinel-web", "--bins"])
+        .args([
+            "build",
+            "--package",
+            "sentinel-page",
+            "--package",
+            "sentinel-page-engine",
+            "--bins",
+        ])
         .args(["--profile", "web", "--target", wasm_target::TARGET]);
     logged(&mut cargo, &place.log("web"), None)?.require(
         "compiling web/",
-        "An error in web/? Then `cargo check -p sentinel-web` shows it faster",
+        "An error in web/? Then `cargo check -p sentinel-page -p sentinel-page-engine` shows it faster",
     )?;
     Ok(())
 }
@@ -89,7 +96,7 @@ fn run_trunk(place: &Dirs, target: &WasmTarget, trunk: &Path, bindgen: &Path) ->
         .env_remove("NO_COLOR");
     logged(&mut build, &place.log("trunk"), None)?.require(
         "building the page",
-        "An error in web/? Then `cargo check -p sentinel-web` shows it faster",
+        "An error in web/? Then `cargo check -p sentinel-page -p sentinel-page-engine` shows it faster",
     )?;
     Ok(())
 }

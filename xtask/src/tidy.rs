@@ -87,14 +87,22 @@ const LAYERS: [Layer; 3] = [
     },
 ];
 /// The crates that each of these may depend on, of this workspace; others are free but for [`TOPS`].
-const MAY_USE: [(&str, &[&str]); 3] = [
+const MAY_USE: [(&str, &[&str]); 6] = [
     // Itself: its tests switch a feature on.
     ("sentinel-env", &["sentinel-env"]),
     ("sentinel-policy", &["sentinel-env"]),
     ("xtask", &[]),
+    ("sentinel-page-protocol", &[]),
+    // The page's shell draws data and knows no world.
+    ("sentinel-page", &["sentinel-page-protocol"]),
+    (
+        "sentinel-page-engine",
+        // The environment twice: its tests switch a feature on.
+        &["sentinel-env", "sentinel-policy", "sentinel-page-protocol"],
+    ),
 ];
 /// Nothing depends on these.
-const TOPS: [&str; 2] = ["sentinel-web", "sentinel-trainer"];
+const TOPS: [&str; 2] = ["sentinel-page", "sentinel-trainer"];
 
 /// The result of a check of the whole repository.
 #[derive(Debug, Default)]
@@ -303,17 +311,18 @@ mod tests {
         let good = json!({"packages": [
             package("sentinel-env", &["serde"]),
             package("sentinel-policy", &["sentinel-env", "serde"]),
-            package("sentinel-web", &["sentinel-policy", "sentinel-env"]),
+            package("sentinel-page", &["sentinel-page-protocol"]),
         ]});
         assert_eq!(check_directions(&good), Vec::<String>::new());
         let bad = json!({"packages": [
             package("sentinel-env", &["sentinel-policy"]),
             package("sentinel-policy", &["sentinel-testkit"]),
-            package("sentinel-testkit", &["sentinel-web"]),
+            package("sentinel-testkit", &["sentinel-page"]),
+            package("sentinel-page", &["sentinel-env"]),
         ]});
         assert_eq!(
             check_directions(&bad).len(),
-            3,
+            4,
             "{:?}",
             check_directions(&bad)
         );

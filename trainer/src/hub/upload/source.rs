@@ -50,9 +50,8 @@ const LFS_ENDINGS: [&str; 32] = [
 ];
 /// The number of bytes by which the Hub judges a file.
 pub(super) const SAMPLE: u64 = 512;
-/// The front matter of a static Space, for a site without a `README.md`.
-const SPACE_README: &str = "---\ntitle: Sentinel\nemoji: 🛡️\ncolorFrom: blue\ncolorTo: green\nsdk: static\n\
-     app_file: index.html\npinned: false\nlicense: mit\n---\n";
+/// The README of a static Space, for a site without one.
+const SPACE_README: &str = include_str!("../../../../web/space-readme.md");
 /// The name of the page that describes a repository.
 const README: &str = "README.md";
 /// Files of which a folder must have one to be a model or an adapter.

@@ -1,0 +1,46 @@
+// Keeps the files of one version of the page, so that it works without a network after the first visit.
+// `cargo xtask` fills in the version and the files of the build. Files with a hash in their names are taken from
+// the cache; everything else is asked for first, so that a newer page never runs with older parts.
+const VERSION = "development";
+const FILES = [];
+
+const CACHE = `sentinel-${VERSION}`;
+const scope = new URL("./", self.location);
+const hashed = new Set(FILES.map((name) => new URL(name, scope).href));
+
+self.addEventListener("install", (event) => {
+  event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll([scope.href, ...hashed])));
+});
+
+self.addEventListener("activate", (event) => {
+  const outdated = (names) => names.filter((name) => name.startsWith("sentinel-") && name !== CACHE);
+  event.waitUntil(
+    caches.keys().then((names) => Promise.all(outdated(names).map((name) => caches.delete(name)))),
+  );
+});
+
+self.addEventListener("fetch", (event) => {
+  const { request } = event;
+  if (request.method !== "GET" || !request.url.startsWith(scope.href)) return;
+  event.respondWith(hashed.has(request.url) ? fromCache(request) : fromNetwork(request));
+});
+
+async function fromCache(request) {
+  const cache = await caches.open(CACHE);
+  return (await cache.match(request, { ignoreVary: true })) ?? fetch(request);
+}
+
+async function fromNetwork(request) {
+  const cache = await caches.open(CACHE);
+  const page = request.mode === "navigate";
+  try {
+    const response = await fetch(request);
+    // The page of another version is not kept: its parts are not in this cache.
+    if (response.ok && !page) await cache.put(request, response.clone());
+    return response;
+  } catch (error) {
+    const kept = await cache.match(page ? scope.href : request, { ignoreSearch: page, ignoreVary: true });
+    if (kept) return kept;
+    throw error;
+  }
+}

@@ -339,7 +339,8 @@ fn e2e(ci: &mut Ci) -> Result<Tally> {
     let mut cargo = ci.place.cargo();
     cargo
         .args(["test", "-p", "sentinel-e2e", "--no-fail-fast"])
-        .env("SENTINEL_DIST", dist);
+        .env("SENTINEL_DIST", dist)
+        .env("SENTINEL_AXE", tools::axe(&ci.place)?);
     for name in page_tests(&ci.place)? {
         cargo.args(["--test", &name]);
     }

@@ -10,6 +10,8 @@ use std::process::Command;
 const TRUNK: &str = "0.22.1";
 /// The version of mdbook that is installed if the machine has none.
 const MDBOOK: &str = "0.5.4";
+/// The version of axe-core, which checks the page for people with disabilities.
+const AXE: &str = "4.10.3";
 /// Settings that compile a tool in about half the time; the tool's own are meant for its releases.
 const FAST_BUILD: [(&str, &str); 3] = [
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
@@ -69,6 +71,37 @@ pub fn wasm_bindgen(place: &Dirs) -> Result<Tool> {
         // list.
         arguments: &[],
     })
+}
+
+/// Returns the script of axe-core; downloads it once with npm.
+///
+/// # Errors
+/// Returns an error if there is no npm, or the registry cannot be reached.
+pub fn axe(place: &Dirs) -> Result<PathBuf> {
+    let folder = place.cache.join(format!("axe-core-{AXE}"));
+    let script = folder.join("package/axe.min.js");
+    if script.is_file() {
+        return Ok(script);
+    }
+    print_note("axe-core: downloaded once (seconds)");
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make {}", folder.display()))?;
+    let mut npm = Command::new("npm");
+    npm.args(["pack", &format!("axe-core@{AXE}"), "--pack-destination"])
+        .arg(&folder);
+    logged(&mut npm, &place.log("axe-core"), None)?.require(
+        "downloading axe-core",
+        "Is npm installed (Debian: npm)? This needs the network, once",
+    )?;
+    let mut tar = Command::new("tar");
+    tar.arg("xzf")
+        .arg(folder.join(format!("axe-core-{AXE}.tgz")))
+        .arg("package/axe.min.js")
+        .arg("--directory")
+        .arg(&folder);
+    logged(&mut tar, &place.log("axe-core-tar"), None)?
+        .require("unpacking axe-core", "See its log")?;
+    Ok(script)
 }
 
 /// Returns Trunk, which builds the page.

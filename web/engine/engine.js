@@ -56,8 +56,9 @@ addEventListener("message", ({ data }) => {
 });
 
 try {
-  const module = await import(new URL(self.location).searchParams.get("module"));
-  await module.default();
+  const address = new URL(new URL(self.location).searchParams.get("module"), self.location);
+  const module = await import(address);
+  await module.default({ module_or_path: new URL(address.href.replace(/\.js$/, "_bg.wasm")) });
   engine = module;
   postMessage({ ready: true });
   for (const data of waiting.splice(0)) call(() => engine.handle(data, send));

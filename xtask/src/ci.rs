@@ -42,7 +42,7 @@ pub enum Set {
 }
 
 /// All parts, in the order of a run.
-pub const PARTS: [Part; 14] = [
+pub const PARTS: [Part; 15] = [
     part(Set::Lint, "fmt", "every file is formatted (seconds)", fmt),
     part(
         Set::Lint,
@@ -115,6 +115,12 @@ pub const PARTS: [Part; 14] = [
         "offline",
         "the page builds again with no network (seconds)",
         offline,
+    ),
+    part(
+        Set::Full,
+        "notebook",
+        "the notebook runs from its first cell to its last (about 6 min cold)",
+        notebook,
     ),
     part(
         Set::Full,
@@ -317,6 +323,34 @@ fn offline(ci: &mut Ci) -> Result<Tally> {
     demo.env("CARGO_HTTP_PROXY", "http://127.0.0.1:9");
     demo.env("CARGO_NET_OFFLINE", "true");
     ci.one_check("offline", &mut demo)
+}
+
+/// Runs a copy of the notebook with the release of this checkout.
+fn notebook(ci: &mut Ci) -> Result<Tally> {
+    let mut cargo = ci.place.cargo();
+    cargo.args(["build", "--release", "-p", "sentinel-trainer"]);
+    let built = ci.one_check("notebook-build", &mut cargo)?;
+    if built.failed > 0 {
+        return Ok(built);
+    }
+    let python = tools::python(&ci.place)?;
+    let folder = ci.place.target.join("notebook");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make {}", folder.display()))?;
+    let copy = folder.join("one_run.ipynb");
+    let original = ci.place.root.join("notebooks/one_run.ipynb");
+    std::fs::copy(&original, &copy)
+        .with_context(|| format!("cannot copy {}", original.display()))?;
+    let programs = [ci.place.target.join("release"), python.join("bin")];
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = programs.into_iter().chain(std::env::split_paths(&path));
+    let mut execute = Command::new(python.join("bin/jupyter-execute"));
+    execute
+        .arg(&copy)
+        .current_dir(&folder)
+        .env("PATH", std::env::join_paths(folders)?);
+    ci.one_check("notebook", &mut execute)
 }
 
 fn check_size(ci: &mut Ci) -> Result<Tally> {

@@ -12,6 +12,8 @@ const TRUNK: &str = "0.22.1";
 const MDBOOK: &str = "0.5.4";
 /// The version of axe-core, which checks the page for people with disabilities.
 const AXE: &str = "4.10.3";
+/// The Python packages that run a notebook.
+const NOTEBOOK: [&str; 2] = ["nbclient==0.11.0", "ipykernel==7.4.0"];
 /// Settings that compile a tool in about half the time; the tool's own are meant for its releases.
 const FAST_BUILD: [(&str, &str); 3] = [
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
@@ -102,6 +104,32 @@ pub fn axe(place: &Dirs) -> Result<PathBuf> {
     logged(&mut tar, &place.log("axe-core-tar"), None)?
         .require("unpacking axe-core", "See its log")?;
     Ok(script)
+}
+
+/// Returns a Python environment that can run notebooks; makes it once, which needs the network.
+///
+/// # Errors
+/// Returns an error if there is no Python 3 with `venv`, or the packages cannot be installed.
+pub fn python(place: &Dirs) -> Result<PathBuf> {
+    let folder = place.cache.join("python");
+    if folder.join("bin/jupyter-execute").is_file() {
+        return Ok(folder);
+    }
+    print_note("Python environment for the notebook: made once (a minute)");
+    let mut venv = Command::new("python3");
+    venv.args(["-m", "venv", "--clear"]).arg(&folder);
+    logged(&mut venv, &place.log("python-venv"), None)?.require(
+        "making a Python environment",
+        "Is python3 with its module venv installed (Debian: python3-venv)?",
+    )?;
+    let mut pip = Command::new(folder.join("bin/pip"));
+    pip.args(["install", "--quiet", "--disable-pip-version-check"])
+        .args(NOTEBOOK);
+    logged(&mut pip, &place.log("python-pip"), None)?.require(
+        "installing nbclient and ipykernel",
+        "This needs the network, once",
+    )?;
+    Ok(folder)
 }
 
 /// Returns Trunk, which builds the page.

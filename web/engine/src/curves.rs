@@ -1,9 +1,8 @@
 //! The curves of a training run, from its `trainer_state.json`.
 
-use std::collections::BTreeMap;
-
 use sentinel_env::json::Json;
 use sentinel_page_protocol::{Chart, Curves, Line};
+use sentinel_policy::insertion_sort::sort;
 use serde::Deserialize;
 
 use crate::format::grouped;
@@ -12,8 +11,8 @@ use crate::format::grouped;
 struct Entry {
     /// Optimizer steps taken.
     step: u64,
-    /// Its numbers by name.
-    values: BTreeMap<String, f64>,
+    /// Its other keys and values.
+    values: Json,
 }
 
 /// The parts of Hugging Face's `TrainerState` that curves need.
@@ -128,7 +127,7 @@ fn curves(text: &str) -> Result<Curves, String> {
     if entries.is_empty() {
         return Err("its log_history is empty, so there is nothing to draw".to_owned());
     }
-    entries.sort_by_key(|entry| entry.step);
+    sort(&mut entries, |a, b| a.step < b.step);
     let (mut charts, mut missing) = (Vec::new(), Vec::new());
     for spec in &SPECS {
         let line = |(style, (key, name)): (u8, &(&str, &str))| {
@@ -168,7 +167,7 @@ fn chart(spec: &Spec, lines: Vec<Line>, best: Option<f64>) -> Chart {
             .y
             .iter()
             .position(|value| (*value - best as f32).abs() < 1e-6)?;
-        Some((best, lines[0].x[at]))
+        Some((best, f64::from(lines[0].x[at])))
     });
     if let Some((best, step)) = found {
         subtitle += &format!(" The best was {best:.4} at step {step:.0}.");
@@ -190,13 +189,13 @@ fn chart(spec: &Spec, lines: Vec<Line>, best: Option<f64>) -> Chart {
 fn series(entries: &[Entry], name: &str) -> Vec<(u64, f64)> {
     let mut points: Vec<(u64, f64)> = Vec::new();
     for entry in entries {
-        let Some(value) = entry.values.get(name) else {
+        let Some(value) = entry.values.get(name).and_then(Json::as_f64) else {
             continue;
         };
         if points.last().is_some_and(|last| last.0 == entry.step) {
             points.pop();
         }
-        points.push((entry.step, *value));
+        points.push((entry.step, value));
     }
     points
 }
@@ -221,19 +220,12 @@ fn summary(state: &TrainerState, entries: &[Entry], missing: &[&str]) -> String 
     text
 }
 
-fn read_entry(number: usize, entry: Json) -> Result<Entry, String> {
-    let entry = entry.into_object::<serde_json::Error>("an entry to be an object");
-    let entry = entry.map_err(|e| format!("entry {number} of log_history: {e}"))?;
-    let step = entry.get("step").and_then(Json::as_u64);
+fn read_entry(number: usize, values: Json) -> Result<Entry, String> {
+    let step = values.get("step").and_then(Json::as_u64);
     let step = step.ok_or_else(|| {
         format!("entry {number} of log_history has no `step` that is a whole number")
     })?;
-    let values = entry.iter().filter(|(name, _)| *name != "step");
-    let values = values.filter_map(|(name, value)| Some((name.to_owned(), value.as_f64()?)));
-    Ok(Entry {
-        step,
-        values: values.collect(),
-    })
+    Ok(Entry { step, values })
 }
 
 #[cfg(test)]

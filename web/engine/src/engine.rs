@@ -1,6 +1,6 @@
 //! The engine: answers the shell's messages and works in slices.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use sentinel_env::rng::Streams;
@@ -53,7 +53,8 @@ struct Shown<W: PageWorld> {
 
 /// An engine for one world.
 pub struct Engine<W: PageWorld> {
-    runs: BTreeMap<u32, Shown<W>>,
+    /// The runs by the numbers that the shell gave them; a handful.
+    runs: Vec<(u32, Shown<W>)>,
     library: Library<W>,
     model: Fetched<Arc<Model<W::Net>>>,
     curves: Fetched<()>,
@@ -65,7 +66,7 @@ pub struct Engine<W: PageWorld> {
 impl<W: PageWorld> Default for Engine<W> {
     fn default() -> Self {
         Self {
-            runs: BTreeMap::new(),
+            runs: Vec::new(),
             library: Library::default(),
             model: Fetched::Unasked,
             curves: Fetched::Unasked,
@@ -95,7 +96,7 @@ impl<W: PageWorld> Engine<W> {
                 self.play(run, &episode, &player, branch);
             }
             Request::ShowTruth { run, show } => {
-                if let Some(shown) = self.runs.get_mut(&run) {
+                if let Some((_, shown)) = self.runs.iter_mut().find(|(number, _)| *number == run) {
                     (shown.truth, shown.truth_sent) = (show, 0);
                     shown.send_truth(run, &mut self.replies);
                 }
@@ -108,7 +109,7 @@ impl<W: PageWorld> Engine<W> {
                 }
             }
             Request::Stop { run } => {
-                self.runs.remove(&run);
+                self.runs.retain(|(number, _)| *number != run);
                 if self.tournament.as_ref().is_some_and(|t| t.run() == run) {
                     self.tournament = None;
                 }
@@ -130,7 +131,6 @@ impl<W: PageWorld> Engine<W> {
 
     /// Works until `is_time_up` says so; returns `true` if anything is left to do.
     pub fn work(&mut self, mut is_time_up: impl FnMut() -> bool) -> bool {
-        // A new run is shown as far as it was played in the first slice, a long one piece by piece.
         let mut pending = false;
         for (number, shown) in &mut self.runs {
             while !shown.run.is_complete() && shown.run.advance() {
@@ -141,8 +141,13 @@ impl<W: PageWorld> Engine<W> {
             }
             shown.send(*number, &self.library, &self.model, &mut self.replies);
             if pending {
-                return true;
+                break;
             }
+        }
+        if pending {
+            // The run that took all the time is the last of the next slice.
+            self.runs.rotate_left(1);
+            return true;
         }
         let Self {
             tournament,
@@ -189,7 +194,7 @@ impl<W: PageWorld> Engine<W> {
             }),
         };
         let branch = branch.and_then(|branch| self.own_actions(&branch));
-        let truth = self.runs.get(&run).is_some_and(|shown| shown.truth);
+        let truth = self.shown(run).is_some_and(|shown| shown.truth);
         self.need_file(&source);
         let mut episode = library::episode::<W>(&origin);
         episode.player = source_name::<W>(&source);
@@ -218,26 +223,32 @@ impl<W: PageWorld> Engine<W> {
             truth_sent: 0,
             finished: false,
         };
-        self.runs.insert(run, shown);
+        self.runs.retain(|(number, _)| *number != run);
+        self.runs.push((run, shown));
     }
 
     /// Plays the runs again that waited for a file.
     fn restart(&mut self, waited: impl Fn(&Source<W::PolicyName>) -> bool) {
-        let waiting = self.runs.iter().filter(|(_, shown)| waited(&shown.source));
-        let waiting: Vec<u32> = waiting.map(|(run, _)| *run).collect();
-        for run in waiting {
-            if let Some(shown) = self.runs.remove(&run) {
-                let Shown {
-                    setup,
-                    source,
-                    episode,
-                    branch,
-                    truth,
-                    ..
-                } = shown;
-                self.start(run, setup, source, episode, branch, truth);
-            }
+        let (waiting, others) = std::mem::take(&mut self.runs)
+            .into_iter()
+            .partition(|(_, shown)| waited(&shown.source));
+        self.runs = others;
+        for (run, shown) in waiting {
+            let Shown {
+                setup,
+                source,
+                episode,
+                branch,
+                truth,
+                ..
+            } = shown;
+            self.start(run, setup, source, episode, branch, truth);
         }
+    }
+
+    fn shown(&self, run: u32) -> Option<&Shown<W>> {
+        let found = self.runs.iter().find(|(number, _)| *number == run);
+        found.map(|(_, shown)| shown)
     }
 
     /// Reads the words of an address; what is not understood keeps its default.
@@ -312,7 +323,7 @@ impl<W: PageWorld> Engine<W> {
     }
 
     fn check(&mut self, run: u32, at: u32, code: &str) {
-        let Some(shown) = self.runs.get(&run) else {
+        let Some(shown) = self.shown(run) else {
             return;
         };
         let last = shown.run.frames().len() - 1;

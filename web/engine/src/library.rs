@@ -1,7 +1,5 @@
 //! The replay files that an engine knows: those of the page's list, and those that were dropped.
 
-use std::collections::BTreeMap;
-
 use sentinel_env::json::Json;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
@@ -29,14 +27,14 @@ pub struct ReadReplay<W: PageWorld> {
 /// The replay files of a world.
 pub struct Library<W: PageWorld> {
     listed: Vec<ListedReplay>,
-    files: BTreeMap<String, Fetched<ReadReplay<W>>>,
+    files: Vec<(String, Fetched<ReadReplay<W>>)>,
 }
 
 impl<W: PageWorld> Default for Library<W> {
     fn default() -> Self {
         Self {
             listed: Vec::new(),
-            files: BTreeMap::new(),
+            files: Vec::new(),
         }
     }
 }
@@ -51,12 +49,16 @@ impl<W: PageWorld> Library<W> {
     /// Returns the state of the file of replay `name`.
     #[must_use]
     pub fn file(&self, name: &str) -> &Fetched<ReadReplay<W>> {
-        self.files.get(name).unwrap_or(&Fetched::Unasked)
+        let found = self.files.iter().find(|(known, _)| known == name);
+        found.map_or(&Fetched::Unasked, |(_, file)| file)
     }
 
     /// Sets the state of the file of replay `name`.
     pub fn set(&mut self, name: &str, file: Fetched<ReadReplay<W>>) {
-        self.files.insert(name.to_owned(), file);
+        match self.files.iter_mut().find(|(known, _)| known == name) {
+            Some((_, place)) => *place = file,
+            None => self.files.push((name.to_owned(), file)),
+        }
     }
 
     /// Takes in the page's list; files that were dropped before it came stay.

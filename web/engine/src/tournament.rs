@@ -5,6 +5,8 @@ use sentinel_env::num::round_to;
 use sentinel_env::{Origin, TaskName as _};
 use sentinel_page_protocol::{Difference, Placement, Scores, Standings};
 
+use sentinel_policy::insertion_sort::sort;
+
 use crate::actor::Actor;
 use crate::world::PageWorld;
 
@@ -103,7 +105,7 @@ impl<W: PageWorld> Tournament<W> {
     pub fn standings(&self) -> Standings {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let mut order: Vec<&Entrant> = self.entrants.iter().collect();
-        order.sort_by(|a, b| mean(&b.scores).total_cmp(&mean(&a.scores)));
+        sort(&mut order, |a, b| mean(&a.scores) > mean(&b.scores));
         let placements = order.iter().map(|entrant| Placement {
             player: entrant.player.clone(),
             label: entrant.label.clone(),

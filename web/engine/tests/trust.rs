@@ -69,12 +69,12 @@ fn views_do_not_depend_on_hidden_state() {
             for shift in 1..5 {
                 let mut behaviors = episode.hidden().assignment.0;
                 behaviors.rotate_left(shift);
-                let hidden = episode.hidden().clone().with_assignment(behaviors);
-                let other = episode.clone().with_hidden(hidden);
+                let hidden = episode.hidden().with_assignment(behaviors);
+                let other = episode.with_hidden(hidden);
                 for policy in [PolicyName::Heuristic, PolicyName::Random, PolicyName::Bayes] {
                     let run = |episode: &Episode| {
                         let player = policy.player(setup.seed, setup.streams);
-                        played(episode.clone(), Some(Box::new(PolicyActor(player))))
+                        played(*episode, Some(Box::new(PolicyActor(player))))
                     };
                     equal += views_of_equal_observations_are_equal(&run(&episode), &run(&other));
                 }

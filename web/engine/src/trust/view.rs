@@ -7,6 +7,8 @@ use sentinel_page_protocol::{
     AgentView, Axis, Button, Card, Choice, Face, Layout, Meter, Note, Panel, Share, Tone, WorldInfo,
 };
 
+use sentinel_policy::insertion_sort::sort;
+
 use super::code::code;
 use super::{PublicStep, subtasks};
 use crate::format::{counted, percent};
@@ -277,7 +279,7 @@ fn believed(moment: &Moment<'_, TrustEnv>, slot: Slot) -> (Vec<Share>, Option<No
         })
         .collect();
     let mut ranked: Vec<&Share> = shares.iter().collect();
-    ranked.sort_by(|a, b| b.value.total_cmp(&a.value));
+    sort(&mut ranked, |a, b| a.value > b.value);
     let (likely, chance) = (&ranked[0].label, f64::from(ranked[0].value));
     let text = match chance {
         sure if sure > 0.995 => format!("believed {likely}"),

@@ -445,6 +445,10 @@ fn ablation_plays_language_model_rows_with_active_model() {
         rows.contains(&"llm_only".to_owned()) && rows.contains(&"llm_bandit".to_owned()),
         "{rows:?}"
     );
+    assert_eq!(
+        place.report("tiny", "policy_ablations")["rules"],
+        "reference"
+    );
     place.succeeds("activate --run-id tiny --allow-rejected");
     let text = place.succeeds("ablate --difficulty easy --seeds 1000000 --out a.json");
     assert!(text.contains("active model tiny grpo_adapter"), "{text}");

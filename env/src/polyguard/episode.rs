@@ -193,6 +193,27 @@ impl Episode {
         (!self.state.observation.done()).then(|| close(&mut self.state, end))
     }
 
+    /// Returns the same episode with another hidden state, to show what would be observed from here
+    /// on. True risk, burden and resolved issues follow from the new state, and are those of the
+    /// start if no step has been taken.
+    #[cfg(feature = "testing")]
+    #[must_use]
+    pub fn with_hidden(mut self, hidden: Hidden) -> Self {
+        let state = &mut self.state;
+        state.hidden = hidden;
+        state.hidden.stability_target = state.control();
+        state.update_truth(None);
+        if state.observation.step_count == 0 {
+            let serious = state.serious_pairs();
+            let h = &mut state.hidden;
+            h.stability = h.stability_target;
+            (h.best_risk, h.best_burden) = (h.risk, h.burden);
+            (h.start.risk, h.start.burden, h.start.stability) = (h.risk, h.burden, h.stability);
+            h.start.serious = serious;
+        }
+        self
+    }
+
     /// Returns the number of issues that are resolved after the last step, and the number of all
     /// issues.
     #[must_use]

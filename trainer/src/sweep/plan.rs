@@ -233,7 +233,8 @@ impl SweepArgs {
         ];
         let grpo_stage: Parsed<GrpoConfig> =
             stages.parse("lm grpo", &[("model", merged.clone())])?;
-        let world = grpo_stage.options.episode.world;
+        let episode = &grpo_stage.options.episode;
+        let world = episode.world;
         let ablation = (world == WorldName::Polyguard)
             .then(|| {
                 let report = text(&paths.report("policy_ablations.json"));
@@ -241,11 +242,12 @@ impl SweepArgs {
                     ("model", merged.clone()),
                     ("adapter", grpo),
                     ("out", report),
+                    // By itself `ablate` plays the hardened rules.
+                    ("rules", episode.rules.clone()),
                 ];
                 stages.parse("ablate", &fixed)
             })
             .transpose()?;
-        let episode = &grpo_stage.options.episode;
         Ok(Entry {
             model: model.to_owned(),
             world: world.name().to_owned(),

@@ -313,7 +313,7 @@ fn moment<W: PageWorld>(frames: &[Frame<W>], index: usize) -> Moment<'_, W> {
         observation,
         step: frame.step.as_ref(),
         reward: frame.reward,
-        score: frame.episode.score(),
+        score: W::public_score(&frame.episode),
         missed: frame.missed,
         thoughts: &frame.thoughts,
         next,

@@ -1,8 +1,8 @@
 //! Tournaments: every player plays the same episodes, one step after the other so that messages are
 //! answered in between.
 
+use sentinel_env::Origin;
 use sentinel_env::num::round_to;
-use sentinel_env::{Origin, TaskName as _};
 use sentinel_page_protocol::{Difference, Placement, Scores, Standings};
 
 use sentinel_policy::insertion_sort::sort;
@@ -23,6 +23,8 @@ struct Entrant {
 /// A tournament in progress.
 pub struct Tournament<W: PageWorld> {
     run: u32,
+    /// Number of tasks; they take turns in `episodes`.
+    tasks: usize,
     episodes: Vec<Origin<W>>,
     entrants: Vec<Entrant>,
     current: Option<(usize, W, Box<dyn Actor<W>>)>,
@@ -31,9 +33,14 @@ pub struct Tournament<W: PageWorld> {
 }
 
 impl<W: PageWorld> Tournament<W> {
-    /// Creates a tournament of `(name, label)` players on `episodes`.
+    /// Creates a tournament of `(name, label)` players on `episodes`, in which `tasks` take turns.
     #[must_use]
-    pub fn new(run: u32, episodes: Vec<Origin<W>>, players: Vec<(String, String)>) -> Self {
+    pub fn new(
+        run: u32,
+        tasks: usize,
+        episodes: Vec<Origin<W>>,
+        players: Vec<(String, String)>,
+    ) -> Self {
         let entrant = |(player, label)| Entrant {
             player,
             label,
@@ -41,6 +48,7 @@ impl<W: PageWorld> Tournament<W> {
         };
         Self {
             run,
+            tasks,
             episodes,
             entrants: players.into_iter().map(entrant).collect(),
             current: None,
@@ -137,17 +145,13 @@ impl<W: PageWorld> Tournament<W> {
     }
 
     fn scores(&self, entrant: &Entrant) -> Scores {
-        let all = W::Task::ALL;
-        let place = |origin: &Origin<W>| {
-            let index = all
-                .iter()
-                .position(|task| *task == origin.task)
-                .unwrap_or(0);
-            (u16::try_from(index).unwrap_or(u16::MAX), origin.seed)
+        let place = |(number, origin): (usize, &Origin<W>)| {
+            let task = number % self.tasks.max(1);
+            (u16::try_from(task).unwrap_or(u16::MAX), origin.seed)
         };
         let played = &self.episodes[..entrant.scores.len()];
         Scores {
-            episodes: played.iter().map(place).collect(),
+            episodes: played.iter().enumerate().map(place).collect(),
             values: entrant.scores.iter().map(|score| *score as f32).collect(),
         }
     }

@@ -80,6 +80,11 @@ pub trait PageWorld: Playable + PrivilegedState<Observation: Clone> {
     /// Returns a sentence about a model: its name, size and inputs.
     fn describe_model(model: &Model<Self::Net>) -> String;
 
+    /// Returns the score that everyone may know: the mean reward so far. A world overrides this if
+    /// its score depends on hidden state before the episode has ended.
+    fn public_score(episode: &Self) -> f64 {
+        episode.score()
+    }
     /// Keeps what everyone may know of a step. Every hidden field of `info` is dropped here.
     fn public_step(
         before: &Self::Observation,

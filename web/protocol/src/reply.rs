@@ -55,7 +55,7 @@ pub struct RunUpdate {
     pub steps: Vec<StepLine>,
     /// All charts of the run so far.
     pub charts: Vec<Chart>,
-    /// Number and hash of the trajectory.
+    /// Number and hash of the trajectory; empty before the end, since it depends on hidden state.
     pub digest: String,
     /// `true` if nothing more is to come.
     pub complete: bool,
@@ -134,7 +134,7 @@ pub struct Placement {
 /// Scores of single episodes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scores {
-    /// Task and seed of each episode.
+    /// Index into the tournament's tasks, and seed, of each episode.
     pub episodes: Vec<(u16, u64)>,
     /// The scores.
     pub values: Vec<f32>,

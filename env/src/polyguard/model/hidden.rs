@@ -178,6 +178,23 @@ impl Hidden {
         self.issues.iter().flatten().copied()
     }
 
+    /// Returns the same hidden state with other issues, of which the first six count.
+    #[cfg(feature = "testing")]
+    #[must_use]
+    pub fn with_issues(mut self, issues: impl IntoIterator<Item = Issue>) -> Self {
+        let mut issues = issues.into_iter();
+        self.issues = std::array::from_fn(|_| issues.next());
+        self
+    }
+
+    /// Returns the same hidden state with every row of the regimen changed by `change`.
+    #[cfg(feature = "testing")]
+    #[must_use]
+    pub fn with_truths(mut self, change: impl FnMut(&mut Truth)) -> Self {
+        self.truths.iter_mut().for_each(change);
+        self
+    }
+
     /// Iterates over the candidates that are not shown, each with its act and the reason why it is
     /// illegal.
     pub fn withheld(&self) -> impl Iterator<Item = (CandidateId, Act, Violation)> {

@@ -1,3 +1,5 @@
 //! The engine of the world `polyguard`.
 
-fn main() {}
+use sentinel_env::polyguard::PolyguardEnv;
+
+sentinel_page_engine::export_engine!(PolyguardEnv);

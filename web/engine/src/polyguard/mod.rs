@@ -1,1 +1,154 @@
-//! The PolyGuard world.
+//! The PolyGuard world: an agent makes a simulated medication regimen safer.
+//!
+//! A simulation with made-up archetypes of medicines, never for the care of a patient; the page
+//! says so above everything else.
+
+mod actor;
+mod agents;
+mod audit;
+mod candidates;
+mod chart;
+mod code;
+mod describe;
+mod graph;
+mod info;
+mod judge;
+mod names;
+mod patient;
+mod regimen;
+mod step;
+mod terms;
+mod truth;
+mod view;
+mod words;
+
+use sentinel_env::polyguard::{
+    Action, Difficulty, Episode, Observation, PolyguardEnv, STEPS, Setup, Split, Step,
+    SubEnvironment, TaskSpec,
+};
+use sentinel_env::{Environment as _, PrivilegedState as _};
+use sentinel_page_protocol::{AgentView, Chart, StepLine, Truth, WorldInfo};
+use sentinel_policy::nn::Model;
+use sentinel_policy::polyguard::PolicyName;
+use sentinel_policy::polyguard::learned::PolyguardNet;
+
+use crate::actor::Actor;
+use crate::run::{Frame, Moment};
+use crate::world::PageWorld;
+
+use code::Code;
+use step::PublicStep;
+
+impl PageWorld for PolyguardEnv {
+    const ACTIONS_MAX: usize = STEPS;
+    const WEIGHTS: &'static str = "replays/polyguard-grpo/model.safetensors";
+    const CURVES: &'static str = "replays/polyguard-grpo/trainer_state.json";
+    const FALLBACK: &'static str = "the regimen is kept";
+
+    type Net = PolyguardNet;
+    type Code = Code;
+    type PublicStep = PublicStep;
+
+    fn default_task() -> TaskSpec {
+        TaskSpec::new_extended(SubEnvironment::Ddi, Difficulty::Medium, Split::All)
+    }
+
+    fn legacy_player() -> PolicyName {
+        PolicyName::StackReplan
+    }
+
+    fn policies() -> Vec<PolicyName> {
+        actor::PLAYERS.to_vec()
+    }
+
+    fn policy_label(policy: PolicyName) -> &'static str {
+        words::policy(policy)
+    }
+
+    fn policy_help(policy: PolicyName) -> &'static str {
+        policy.describe()
+    }
+
+    fn is_slow(policy: PolicyName) -> bool {
+        // It tries every candidate, two steps deep, before each action.
+        matches!(policy, PolicyName::Oracle)
+    }
+
+    fn complete_info(info: &mut WorldInfo) {
+        info::complete(info);
+    }
+
+    fn code(observation: &Observation, action: Action) -> Code {
+        Code::new(observation, action)
+    }
+
+    fn action(observation: &Observation, code: Code) -> Action {
+        code.action(observation)
+    }
+
+    fn write_code(code: Code, out: &mut String) {
+        code::write(code, out);
+    }
+
+    fn read_code(text: &mut &str) -> Option<Code> {
+        code::read(text)
+    }
+
+    fn describe_action(observation: &Observation, action: Action) -> String {
+        describe::describe_action(observation, action)
+    }
+
+    fn warning(observation: &Observation, action: Action) -> String {
+        describe::warning(observation, action)
+    }
+
+    fn actor(policy: PolicyName, setup: &Setup) -> Box<dyn Actor<Self>> {
+        actor::actor(policy, setup)
+    }
+
+    fn describe_model(model: &Model<PolyguardNet>) -> String {
+        actor::describe_model(model)
+    }
+
+    /// While an episode runs, its score depends on the true risk and on resolved issues. The mean
+    /// reward so far takes its place.
+    fn public_score(episode: &Episode) -> f64 {
+        let o = episode.observation();
+        if o.done() {
+            return episode.score();
+        }
+        episode.hidden().tally().returned / f64::from(o.step_count.max(1))
+    }
+
+    fn public_step(before: &Observation, info: &Step, after: &Observation) -> PublicStep {
+        PublicStep::new(before, info, after)
+    }
+
+    fn step_line(step: &PublicStep) -> StepLine {
+        step::line(step)
+    }
+
+    fn agent_view(moment: &Moment<'_, Self>) -> AgentView {
+        view::agent_view(moment)
+    }
+
+    fn charts(moments: &[Moment<'_, Self>]) -> Vec<Chart> {
+        vec![chart::risk(moments)]
+    }
+
+    fn true_step_line(frame: &Frame<Self>, line: StepLine) -> StepLine {
+        truth::step_line(frame, line)
+    }
+
+    fn truth(frames: &[Frame<Self>], index: usize) -> Truth {
+        truth::truth(frames, index)
+    }
+
+    fn true_charts(frames: &[Frame<Self>], charts: Vec<Chart>) -> Vec<Chart> {
+        let steps = frames.iter().filter_map(|frame| {
+            let line = step::line(frame.step.as_ref()?);
+            Some(truth::step_line(frame, line))
+        });
+        chart::with_truth(frames, &steps.collect::<Vec<_>>(), charts)
+    }
+}

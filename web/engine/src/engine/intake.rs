@@ -1,0 +1,161 @@
+//! Files: those that an engine asked for, and those that the visitor dropped.
+
+use std::sync::Arc;
+
+use sentinel_page_protocol::{PlayedEpisode, Reply};
+use sentinel_policy::nn::Model;
+
+use super::words::Source;
+use super::{Engine, REPLAYS};
+use crate::curves;
+use crate::files::{Fetched, base_name, text};
+use crate::library::{self, MANIFEST};
+use crate::world::{PageWorld, TRAINED};
+
+impl<W: PageWorld> Engine<W> {
+    pub(super) fn take_file(
+        &mut self,
+        path: &str,
+        content: Result<Vec<u8>, String>,
+        dropped: bool,
+    ) {
+        if dropped {
+            match content {
+                Ok(bytes) => self.take_dropped(base_name(path), bytes),
+                Err(reason) => self.problem(reason),
+            }
+        } else if path == W::WEIGHTS {
+            self.take_model(path, content);
+        } else if path == MANIFEST {
+            self.take_manifest(content);
+        } else if path == W::CURVES {
+            self.take_curves(path, content);
+        } else if let Some(name) = path
+            .strip_prefix(REPLAYS)
+            .and_then(|file| file.strip_suffix(".jsonl"))
+        {
+            self.take_replay(name, content);
+        }
+    }
+
+    fn take_dropped(&mut self, name: &str, bytes: Vec<u8>) {
+        if name.ends_with(".safetensors") {
+            match Model::from_bytes(&bytes) {
+                Ok(model) => {
+                    self.model = Fetched::Ready(Arc::new(model));
+                    self.restart(|source| *source == Source::Trained);
+                    self.replies.push_back(Reply::Opened(PlayedEpisode {
+                        player: TRAINED.to_owned(),
+                        ..PlayedEpisode::default()
+                    }));
+                }
+                Err(error) => self.problem(format!("{name} holds no policy: {error}.")),
+            }
+            return;
+        }
+        if name.ends_with(".json") {
+            match text(name, bytes).and_then(|text| curves::read(name, &text)) {
+                Ok(curves) => self.replies.push_back(Reply::Curves(curves)),
+                Err(reason) => self.problem(reason),
+            }
+            return;
+        }
+        let read = text(name, bytes).map(|text| library::read::<W>(name, &text));
+        let opened = read.and_then(|(read, problems)| {
+            self.replies
+                .extend(problems.into_iter().map(Reply::Problem));
+            self.library.add_dropped(name, read)
+        });
+        match opened {
+            Ok(episode) => {
+                self.replies
+                    .push_back(Reply::Replays(self.library.listed().to_vec()));
+                self.replies.push_back(Reply::Opened(episode));
+            }
+            Err(reason) => self.problem(reason),
+        }
+    }
+
+    fn take_model(&mut self, path: &str, content: Result<Vec<u8>, String>) {
+        let read = match content {
+            Ok(bytes) => Model::from_bytes(&bytes).map_err(|e| {
+                format!("{path} holds no policy: {e}. No other policy takes its place.")
+            }),
+            Err(reason) => Err(format!(
+                "{reason}. Without its weights the trained policy cannot play, and no other policy takes its place: \
+                 put the file there (`cargo xtask demo` copies it from the repository) and try again."
+            )),
+        };
+        match read {
+            // A model that the visitor dropped meanwhile stays.
+            Ok(model) if self.model.ready().is_none() => {
+                self.model = Fetched::Ready(Arc::new(model));
+            }
+            Ok(_) => {}
+            Err(reason) => {
+                self.problem(reason.clone());
+                self.model = Fetched::Failed(reason);
+            }
+        }
+        self.restart(|source| *source == Source::Trained);
+        if let Some(tournament) = &mut self.tournament {
+            tournament.paused = false;
+        }
+    }
+
+    fn take_manifest(&mut self, content: Result<Vec<u8>, String>) {
+        let read = content.and_then(|bytes| text(MANIFEST, bytes));
+        match read.and_then(|text| self.library.read_manifest(&text)) {
+            Ok(refused) => {
+                self.replies
+                    .push_back(Reply::Replays(self.library.listed().to_vec()));
+                for file in refused {
+                    self.problem(format!(
+                        "{REPLAYS}{file} cannot be named in an address: rename it."
+                    ));
+                }
+            }
+            Err(reason) => self.problem(reason),
+        }
+    }
+
+    fn take_replay(&mut self, name: &str, content: Result<Vec<u8>, String>) {
+        let read = content.and_then(|bytes| text(name, bytes));
+        let file = match read {
+            Ok(text) => {
+                let (read, problems) = library::read::<W>(name, &text);
+                self.replies
+                    .extend(problems.into_iter().map(Reply::Problem));
+                Fetched::Ready(read)
+            }
+            Err(reason) => {
+                self.problem(reason.clone());
+                Fetched::Failed(reason)
+            }
+        };
+        self.library.set(name, file);
+        self.restart(|source| matches!(source, Source::Replay(replay) if replay == name));
+    }
+
+    fn take_curves(&mut self, path: &str, content: Result<Vec<u8>, String>) {
+        let read = content
+            .map_err(|reason| {
+                format!(
+                    "{reason}. The curves are drawn from this file alone: put it there (`sentinel train` writes it, \
+                     `cargo xtask demo` copies it from the repository) and try again."
+                )
+            })
+            .and_then(|bytes| text(path, bytes))
+            .and_then(|text| curves::read(path, &text));
+        match read {
+            Ok(curves) => {
+                self.curves = Fetched::Ready(());
+                self.replies.push_back(Reply::Curves(curves));
+            }
+            Err(reason) => {
+                self.problem(reason.clone());
+                self.curves = Fetched::Failed(reason);
+            }
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! The engine: answers the shell's messages and works in slices.
+
+mod intake;
+mod shown;
+mod words;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use sentinel_env::Origin;
+use sentinel_env::rng::Streams;
+use sentinel_env::rules::Rules;
+use sentinel_page_protocol::{Branch, EpisodeRef, PlayedEpisode, Reply, Request, TournamentSpec};
+use sentinel_policy::SEED_MAX;
+use sentinel_policy::nn::Model;
+
+use crate::files::Fetched;
+use crate::library::{self, Library, MANIFEST};
+use crate::run::{OwnActions, Run};
+use crate::tournament::Tournament;
+use crate::world::{PageWorld, TRAINED, default_streams, world_info};
+use shown::{Shown, actor};
+use words::{
+    Source, parse_codes, parse_source, parse_task, shortened, source_label, source_name, unknown,
+};
+
+/// The folder of replay files, relative to the page.
+const REPLAYS: &str = "replays/";
+
+/// An engine for one world.
+pub struct Engine<W: PageWorld> {
+    /// The runs by the numbers that the shell gave them; a handful.
+    runs: Vec<(u32, Shown<W>)>,
+    library: Library<W>,
+    model: Fetched<Arc<Model<W::Net>>>,
+    curves: Fetched<()>,
+    curves_wanted: bool,
+    tournament: Option<Tournament<W>>,
+    replies: VecDeque<Reply>,
+}
+
+impl<W: PageWorld> Default for Engine<W> {
+    fn default() -> Self {
+        Self {
+            runs: Vec::new(),
+            library: Library::default(),
+            model: Fetched::Unasked,
+            curves: Fetched::Unasked,
+            curves_wanted: false,
+            tournament: None,
+            replies: VecDeque::new(),
+        }
+    }
+}
+
+impl<W: PageWorld> Engine<W> {
+    /// Takes in a message. Its answers are in [`Engine::replies`], some only after
+    /// [`Engine::work`].
+    pub fn handle(&mut self, request: Request) {
+        match request {
+            Request::Describe => {
+                self.replies
+                    .push_back(Reply::World(Box::new(world_info::<W>())));
+                self.replies.push_back(Reply::Need(MANIFEST.to_owned()));
+            }
+            Request::Play {
+                run,
+                episode,
+                player,
+                branch,
+            } => {
+                self.play(run, &episode, &player, branch);
+            }
+            Request::ShowTruth { run, show } => {
+                if let Some((_, shown)) = self.runs.iter_mut().find(|(number, _)| *number == run) {
+                    (shown.truth, shown.truth_sent) = (show, 0);
+                    shown.send_truth(run, &mut self.replies);
+                }
+            }
+            Request::Check { run, at, code } => self.check(run, at, &code),
+            Request::Tournament { run, spec } => self.start_tournament(run, &spec),
+            Request::Pause { run, paused } => {
+                if let Some(tournament) = self.tournament.as_mut().filter(|t| t.run() == run) {
+                    tournament.paused = paused;
+                }
+            }
+            Request::Stop { run } => {
+                self.runs.retain(|(number, _)| *number != run);
+                if self.tournament.as_ref().is_some_and(|t| t.run() == run) {
+                    self.tournament = None;
+                }
+            }
+            Request::File {
+                name,
+                content,
+                dropped,
+            } => self.take_file(&name, content, dropped),
+            Request::Curves => {
+                self.curves_wanted = true;
+                if !W::CURVES.is_empty() && self.curves.is_missing() {
+                    self.curves = Fetched::Loading;
+                    self.replies.push_back(Reply::Need(W::CURVES.to_owned()));
+                }
+            }
+        }
+    }
+
+    /// Works until `is_time_up` says so; returns `true` if anything is left to do.
+    pub fn work(&mut self, mut is_time_up: impl FnMut() -> bool) -> bool {
+        let mut pending = false;
+        for (number, shown) in &mut self.runs {
+            while !shown.run.is_complete() && shown.run.advance() {
+                if is_time_up() {
+                    pending = true;
+                    break;
+                }
+            }
+            shown.send(*number, &self.library, &self.model, &mut self.replies);
+            if pending {
+                break;
+            }
+        }
+        if pending {
+            // The run that took all the time is the last of the next slice.
+            self.runs.rotate_left(1);
+            return true;
+        }
+        let Self {
+            tournament,
+            model,
+            replies,
+            ..
+        } = self;
+        let Some(tournament) = tournament
+            .as_mut()
+            .filter(|t| !t.paused && !t.is_complete())
+        else {
+            return false;
+        };
+        let start = |player: &str, origin: &Origin<W>| {
+            let source = parse_source::<W>(player)?;
+            actor::<W>(&source, &origin.setup(), None, model.ready())
+        };
+        while tournament.advance(&start) {
+            if is_time_up() {
+                pending = true;
+                break;
+            }
+        }
+        replies.push_back(Reply::Standings(tournament.standings()));
+        pending
+    }
+
+    /// Returns the next answer.
+    pub fn next_reply(&mut self) -> Option<Reply> {
+        self.replies.pop_front()
+    }
+
+    fn problem(&mut self, sentence: String) {
+        self.replies.push_back(Reply::Problem(sentence));
+    }
+
+    fn play(&mut self, run: u32, words: &EpisodeRef, player: &str, branch: Option<Branch>) {
+        let origin = self.origin(words);
+        let source = match player {
+            "" => Source::Trained,
+            word => parse_source::<W>(word).unwrap_or_else(|| {
+                self.problem(unknown("policy", word));
+                Source::Trained
+            }),
+        };
+        let branch = branch.and_then(|branch| self.own_actions(&branch));
+        let truth = self.shown(run).is_some_and(|shown| shown.truth);
+        self.need_file(&source);
+        let mut episode = library::episode::<W>(&origin);
+        episode.player = source_name::<W>(&source);
+        episode.player_label = source_label::<W>(&source);
+        self.start(run, origin.setup(), source, episode, branch, truth);
+    }
+
+    fn start(
+        &mut self,
+        run: u32,
+        setup: W::Setup,
+        source: Source<W::PolicyName>,
+        episode: PlayedEpisode,
+        branch: Option<OwnActions<W>>,
+        truth: bool,
+    ) {
+        let actor = actor::<W>(&source, &setup, Some(&self.library), self.model.ready());
+        let shown = Shown {
+            run: Run::new(&setup, actor, branch.clone()),
+            setup,
+            source,
+            episode,
+            branch,
+            sent: 0,
+            truth,
+            truth_sent: 0,
+            finished: false,
+        };
+        self.runs.retain(|(number, _)| *number != run);
+        self.runs.push((run, shown));
+    }
+
+    /// Plays the runs again that waited for a file.
+    fn restart(&mut self, waited: impl Fn(&Source<W::PolicyName>) -> bool) {
+        let (waiting, others) = std::mem::take(&mut self.runs)
+            .into_iter()
+            .partition(|(_, shown)| waited(&shown.source));
+        self.runs = others;
+        for (run, shown) in waiting {
+            let Shown {
+                setup,
+                source,
+                episode,
+                branch,
+                truth,
+                ..
+            } = shown;
+            self.start(run, setup, source, episode, branch, truth);
+        }
+    }
+
+    fn shown(&self, run: u32) -> Option<&Shown<W>> {
+        let found = self.runs.iter().find(|(number, _)| *number == run);
+        found.map(|(_, shown)| shown)
+    }
+
+    /// Reads the words of an address; what is not understood keeps its default.
+    fn origin(&mut self, words: &EpisodeRef) -> Origin<W> {
+        let task = match words.task.as_str() {
+            "" => W::default_task(),
+            word => parse_task::<W>(word).unwrap_or_else(|| {
+                self.problem(unknown("task", word));
+                W::default_task()
+            }),
+        };
+        let streams = match words.streams.as_str() {
+            "" => default_streams::<W>(),
+            word => Streams::parse(word)
+                .filter(|streams| W::STREAMS.contains(streams))
+                .unwrap_or_else(|| {
+                    self.problem(unknown("streams", word));
+                    default_streams::<W>()
+                }),
+        };
+        // A plus sign that was typed reads as a space.
+        let rules = Rules::parse(&words.rules.replace(' ', "+"));
+        let rules = match (words.rules.as_str(), rules) {
+            ("", _) => Rules::REFERENCE,
+            (_, Ok(rules)) => rules,
+            (word, Err(error)) => {
+                self.problem(format!(
+                    "The address says “rules={}”: {error}.",
+                    shortened(word)
+                ));
+                Rules::REFERENCE
+            }
+        };
+        Origin {
+            task,
+            seed: words.seed.min(SEED_MAX),
+            streams,
+            rules,
+        }
+    }
+
+    fn own_actions(&mut self, branch: &Branch) -> Option<OwnActions<W>> {
+        let at = usize::try_from(branch.at).unwrap_or(usize::MAX);
+        if at > W::ACTIONS_MAX {
+            self.problem(unknown("at", &branch.at.to_string()));
+            return None;
+        }
+        let Some(codes) = parse_codes::<W>(&branch.actions) else {
+            self.problem(unknown("acts", &branch.actions));
+            return None;
+        };
+        Some(OwnActions {
+            at,
+            codes,
+            resume: branch.resume,
+        })
+    }
+
+    fn need_file(&mut self, source: &Source<W::PolicyName>) {
+        match source {
+            Source::Trained if self.model.is_missing() => {
+                self.model = Fetched::Loading;
+                self.replies.push_back(Reply::Need(W::WEIGHTS.to_owned()));
+            }
+            Source::Replay(name) if self.library.file(name).is_missing() => {
+                self.library.set(name, Fetched::Loading);
+                self.replies
+                    .push_back(Reply::Need(format!("{REPLAYS}{name}.jsonl")));
+            }
+            _ => {}
+        }
+    }
+
+    fn check(&mut self, run: u32, at: u32, code: &str) {
+        let Some(shown) = self.shown(run) else {
+            return;
+        };
+        let last = shown.run.frames().len() - 1;
+        let index = usize::try_from(at).unwrap_or(last).min(last);
+        let observation = shown.run.frames()[index].episode.observation();
+        let mut rest = code;
+        let read = W::read_code(&mut rest).filter(|_| rest.is_empty());
+        let (label, warning) = read.map_or_else(
+            || (String::new(), "This is not an action.".to_owned()),
+            |read| {
+                let action = W::action(observation, read);
+                (
+                    W::describe_action(observation, action),
+                    W::warning(observation, action),
+                )
+            },
+        );
+        self.replies.push_back(Reply::Checked {
+            run,
+            code: code.to_owned(),
+            label,
+            warning,
+        });
+    }
+
+    fn start_tournament(&mut self, run: u32, spec: &TournamentSpec) {
+        let mut episodes = Vec::new();
+        for seed in 0..u64::from(spec.seeds) {
+            for task in &spec.tasks {
+                episodes.push(self.origin(&EpisodeRef {
+                    task: task.clone(),
+                    seed: spec.first_seed.saturating_add(seed),
+                    streams: spec.streams.clone(),
+                    rules: spec.rules.clone(),
+                }));
+            }
+        }
+        let mut players = Vec::new();
+        for word in &spec.players {
+            match parse_source::<W>(word) {
+                Some(source @ (Source::Policy(_) | Source::Trained)) => {
+                    self.need_file(&source);
+                    players.push((word.clone(), source_label::<W>(&source)));
+                }
+                _ => self.problem(unknown("policy", word)),
+            }
+        }
+        let mut tournament = Tournament::new(run, spec.tasks.len(), episodes, players);
+        // Nobody stands in for weights that are still on their way.
+        tournament.paused = matches!(self.model, Fetched::Loading)
+            && spec.players.iter().any(|player| player == TRAINED);
+        self.tournament = Some(tournament);
+    }
+}

@@ -1,0 +1,189 @@
+//! A run with what the shell knows of it, and the messages that bring the rest.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use sentinel_page_protocol::{PlayedEpisode, Reply, RunUpdate, TruthUpdate};
+use sentinel_policy::nn::{Model, TrainedPolicy};
+use sentinel_policy::policy::Player;
+
+use super::REPLAYS;
+use super::words::Source;
+use crate::actor::{Actor, PolicyActor, Recording, ReplayActor};
+use crate::files::Fetched;
+use crate::library::Library;
+use crate::run::{OwnActions, Run, encoded};
+use crate::transcript::transcript;
+use crate::world::PageWorld;
+
+/// A run with what the shell knows of it.
+pub(super) struct Shown<W: PageWorld> {
+    pub(super) run: Run<W>,
+    pub(super) setup: W::Setup,
+    pub(super) source: Source<W::PolicyName>,
+    pub(super) episode: PlayedEpisode,
+    pub(super) branch: Option<OwnActions<W>>,
+    /// Frames that the shell has.
+    pub(super) sent: usize,
+    /// `true` while the shell wants the hidden state.
+    pub(super) truth: bool,
+    /// Frames whose hidden state the shell has.
+    pub(super) truth_sent: usize,
+    /// `true` once the shell knows that nothing more is to come.
+    pub(super) finished: bool,
+}
+
+impl<W: PageWorld> Shown<W> {
+    /// Sends the frames that the shell does not have.
+    pub(super) fn send(
+        &mut self,
+        run: u32,
+        library: &Library<W>,
+        model: &Fetched<Arc<Model<W::Net>>>,
+        replies: &mut VecDeque<Reply>,
+    ) {
+        let count = self.run.frames().len();
+        let complete = self.run.is_complete();
+        if self.finished || count == self.sent && !complete {
+            return;
+        }
+        self.finished = complete;
+        // The last frame that was sent did not know the action after it.
+        let from = self.sent.saturating_sub(1);
+        let frames = (from..count).map(|index| {
+            let mut view = self.run.view(index);
+            if let Source::Replay(name) = &self.source
+                && let Some(read) = library.file(name).ready()
+                && self.run.moment(index).next.is_some_and(|next| !next.own)
+            {
+                let observation = self.run.frames()[index].episode.observation();
+                view.transcript = transcript(&read.replay, &self.setup, observation);
+            }
+            encoded(&view)
+        });
+        let (source_note, source_warning) = self.note(library, model);
+        replies.push_back(Reply::Run(Box::new(RunUpdate {
+            run,
+            episode: self.episode.clone(),
+            from: u32::try_from(from).unwrap_or(u32::MAX),
+            frames: frames.collect(),
+            steps: (from..count)
+                .filter_map(|index| self.run.step_line(index))
+                .collect(),
+            charts: W::charts(&self.run.moments()),
+            // A hash of hidden state too: before the end it would tell such states apart.
+            digest: match self.run.is_done() {
+                true => self.run.digest(),
+                false => String::new(),
+            },
+            complete,
+            done: self.run.is_done(),
+            refused: self.run.refused().to_owned(),
+            source_note,
+            source_warning,
+        })));
+        self.sent = count;
+        self.send_truth(run, replies);
+    }
+
+    /// Sends the hidden state that the shell does not have, while it wants it.
+    pub(super) fn send_truth(&mut self, run: u32, replies: &mut VecDeque<Reply>) {
+        if !self.truth {
+            return;
+        }
+        let all = self.run.frames();
+        let from = self.truth_sent.saturating_sub(1);
+        let frames = (from..all.len()).map(|index| encoded(&W::truth(all, index)));
+        let update = TruthUpdate {
+            run,
+            from: u32::try_from(from).unwrap_or(u32::MAX),
+            frames: frames.collect(),
+            steps: (from..all.len())
+                .filter_map(|index| self.run.true_step_line(index))
+                .collect(),
+            charts: W::true_charts(all, W::charts(&self.run.moments())),
+        };
+        self.truth_sent = all.len();
+        replies.push_back(Reply::Truth(Box::new(update)));
+    }
+
+    /// Returns a sentence about the file that the player needs, and whether it is a warning.
+    fn note(&self, library: &Library<W>, model: &Fetched<Arc<Model<W::Net>>>) -> (String, bool) {
+        match &self.source {
+            Source::Policy(_) | Source::Visitor => (String::new(), false),
+            Source::Trained => match model {
+                Fetched::Ready(model) => (W::describe_model(model), false),
+                Fetched::Failed(reason) => (reason.clone(), true),
+                Fetched::Loading | Fetched::Unasked => (format!("Loading {}…", W::WEIGHTS), false),
+            },
+            Source::Replay(name) => match library.file(name) {
+                Fetched::Ready(_) => {
+                    let recording = self.run.recording().unwrap_or_default();
+                    let misses = self
+                        .run
+                        .frames()
+                        .iter()
+                        .filter(|frame| frame.missed)
+                        .count();
+                    replay_note(&recording, misses, W::FALLBACK)
+                }
+                Fetched::Failed(reason) => (reason.clone(), true),
+                Fetched::Loading | Fetched::Unasked => {
+                    (format!("Loading {REPLAYS}{name}.jsonl…"), false)
+                }
+            },
+        }
+    }
+}
+
+/// Returns a sentence about how a replay fits, and whether it is a warning.
+fn replay_note(recording: &Recording, misses: usize, fallback: &str) -> (String, bool) {
+    let by = match recording.source.as_str() {
+        "" => String::new(),
+        source => format!(" of {source}"),
+    };
+    let mut note = format!("Replay{by}: {} recorded actions", recording.hits);
+    if recording.fallbacks > 0 {
+        note += &format!(
+            ", {} of them by the fallback, where the model’s answer was no action",
+            recording.fallbacks
+        );
+    }
+    note += &format!(", {misses} misses");
+    if misses > 0 {
+        note += &format!(" ({fallback} where the file has no row)");
+    }
+    if recording.unused > 0 {
+        note += &format!(", {} rows never reached", recording.unused);
+    }
+    if let Some(line) = recording.mismatches.first() {
+        note += &format!(
+            ", {} recorded with another scenario, build or stream mode (first: line {line})",
+            recording.mismatches.len()
+        );
+    }
+    let stand_in = recording.source.ends_with("fallback)");
+    let bad = misses + recording.unused + recording.fallbacks + recording.mismatches.len() > 0;
+    (note, bad || stand_in)
+}
+
+/// Creates the actor of a source; `None` for the visitor, and while its file is not here.
+pub(super) fn actor<W: PageWorld>(
+    source: &Source<W::PolicyName>,
+    setup: &W::Setup,
+    library: Option<&Library<W>>,
+    model: Option<&Arc<Model<W::Net>>>,
+) -> Option<Box<dyn Actor<W>>> {
+    match source {
+        Source::Policy(policy) => Some(W::actor(*policy, setup)),
+        Source::Trained => {
+            let policy = TrainedPolicy::new(Arc::clone(model?));
+            Some(Box::new(PolicyActor(Player::Public(Box::new(policy)))))
+        }
+        Source::Replay(name) => {
+            let read = library?.file(name).ready()?;
+            Some(Box::new(ReplayActor::new(&read.replay, setup)))
+        }
+        Source::Visitor => None,
+    }
+}

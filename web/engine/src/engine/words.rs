@@ -1,0 +1,86 @@
+//! Words of the address: players, tasks and actions.
+
+use sentinel_env::{Named as _, TaskName as _};
+
+use crate::library;
+use crate::world::{PageWorld, REPLAY, TRAINED, VISITOR};
+
+/// Who plays a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Source<P> {
+    Policy(P),
+    Trained,
+    Replay(String),
+    Visitor,
+}
+
+/// Returns the player with a word; a file's name is limited to what an address can carry.
+pub(super) fn parse_source<W: PageWorld>(word: &str) -> Option<Source<W::PolicyName>> {
+    if word == VISITOR {
+        return Some(Source::Visitor);
+    }
+    if word == TRAINED {
+        return Some(Source::Trained);
+    }
+    if let Some(name) = word.strip_prefix(REPLAY) {
+        return library::is_plain_name(name).then(|| Source::Replay(name.to_owned()));
+    }
+    let policy = W::PolicyName::parse(word)?;
+    W::policies()
+        .contains(&policy)
+        .then_some(Source::Policy(policy))
+}
+
+/// Returns the word of a player.
+pub(super) fn source_name<W: PageWorld>(source: &Source<W::PolicyName>) -> String {
+    match source {
+        Source::Policy(policy) => policy.name().to_owned(),
+        Source::Trained => TRAINED.to_owned(),
+        Source::Replay(name) => format!("{REPLAY}{name}"),
+        Source::Visitor => VISITOR.to_owned(),
+    }
+}
+
+/// Returns the name of a player.
+pub(super) fn source_label<W: PageWorld>(source: &Source<W::PolicyName>) -> String {
+    match source {
+        Source::Policy(policy) => W::policy_label(*policy).to_owned(),
+        Source::Trained => "Trained policy (GRPO)".to_owned(),
+        Source::Replay(name) => format!("Replay {name}"),
+        Source::Visitor => "You".to_owned(),
+    }
+}
+
+/// Returns the task with a name or a number.
+pub(super) fn parse_task<W: PageWorld>(word: &str) -> Option<W::Task> {
+    W::Task::parse(word).or_else(|| W::Task::parse(&format!("task{word}")))
+}
+
+/// Reads actions; `None` if there are none, too many, or something else.
+pub(super) fn parse_codes<W: PageWorld>(mut text: &str) -> Option<Vec<W::Code>> {
+    let mut codes = Vec::new();
+    while !text.is_empty() {
+        codes.push(W::read_code(&mut text)?);
+        if codes.len() > W::ACTIONS_MAX {
+            return None;
+        }
+    }
+    (!codes.is_empty()).then_some(codes)
+}
+
+/// Returns the sentence about a part of the address that is not understood.
+pub(super) fn unknown(key: &str, word: &str) -> String {
+    format!(
+        "The address says “{}”, which is not understood.",
+        shortened(&format!("{key}={word}"))
+    )
+}
+
+/// Cuts a text that may come from anywhere.
+pub(super) fn shortened(text: &str) -> String {
+    let mut short: String = text.chars().take(60).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}

@@ -1,0 +1,160 @@
+//! Players of the PolyGuard world, and what they say.
+
+use sentinel_env::Environment as _;
+use sentinel_env::polyguard::{Action, Formulary, Observation, PolyguardEnv, Setup};
+use sentinel_policy::nn::Model;
+use sentinel_policy::policy::Policy;
+use sentinel_policy::polyguard::learned::PolyguardNet;
+use sentinel_policy::polyguard::stack::Entry;
+use sentinel_policy::polyguard::{
+    BeamSearch, GreedyRegimen, Mode, NoChange, Oracle, Player, PolicyName, Random, RulesOnly,
+    Stack, StackConfig,
+};
+
+use super::names;
+use crate::actor::{Actor, PolicyActor, Remark, Thoughts};
+use crate::format::grouped;
+
+/// The policies that the page plays. Those that were fitted to data play elsewhere only: their
+/// tables would be a large part of what a visitor loads.
+pub(super) const PLAYERS: [PolicyName; 10] = [
+    PolicyName::Random,
+    PolicyName::NoChange,
+    PolicyName::GreedyRegimen,
+    PolicyName::RulesOnly,
+    PolicyName::BeamSearchPlanner,
+    PolicyName::StackDebate,
+    PolicyName::StackRouted,
+    PolicyName::Stack,
+    PolicyName::StackReplan,
+    PolicyName::Oracle,
+];
+
+/// Number of steps that the oracle looks ahead (spec polyguard §10.4).
+const ORACLE_DEPTH: u8 = 2;
+
+/// Creates the actor of a policy. [`PolicyName::player`] is not called because it would load the
+/// tables of the fitted policies; one of those never acts here.
+pub(super) fn actor(policy: PolicyName, setup: &Setup) -> Box<dyn Actor<PolyguardEnv>> {
+    let public: Box<dyn Policy<PolyguardEnv>> = match policy {
+        PolicyName::Random => Box::new(Random::new(setup.seed)),
+        PolicyName::NoChange => Box::new(NoChange),
+        PolicyName::GreedyRegimen => Box::new(GreedyRegimen),
+        PolicyName::RulesOnly => Box::new(RulesOnly),
+        PolicyName::BeamSearchPlanner => Box::new(BeamSearch),
+        PolicyName::Oracle => {
+            let oracle = Player::Privileged(Box::new(Oracle::new(ORACLE_DEPTH)));
+            return Box::new(PolicyActor(oracle));
+        }
+        PolicyName::Stack => return stack(Mode::SequentialPipeline),
+        PolicyName::StackRouted => return stack(Mode::SupervisorRouted),
+        PolicyName::StackReplan => return stack(Mode::ReplanOnVeto),
+        PolicyName::StackDebate => return stack(Mode::LightweightDebate),
+        PolicyName::Imitation | PolicyName::ContextualBandit | PolicyName::Thompson => {
+            return Box::new(StackActor::default());
+        }
+    };
+    Box::new(PolicyActor(Player::Public(public)))
+}
+
+fn stack(mode: Mode) -> Box<dyn Actor<PolyguardEnv>> {
+    Box::new(StackActor {
+        stack: Some(Stack::new(StackConfig::new(mode))),
+        fresh: false,
+    })
+}
+
+/// A stack of agents, whose reports are shown; without a stack it never acts.
+#[derive(Default)]
+struct StackActor {
+    stack: Option<Stack>,
+    /// `true` if the last choice was made for the moment that was observed last.
+    fresh: bool,
+}
+
+impl Actor<PolyguardEnv> for StackActor {
+    fn observe(&mut self, episode: &PolyguardEnv) {
+        self.fresh = false;
+        if let Some(stack) = &mut self.stack {
+            stack.observe(episode.observation());
+        }
+    }
+
+    fn choose(&mut self, episode: &PolyguardEnv) -> (Option<Action>, bool) {
+        let o: &Observation = episode.observation();
+        let stack = self.stack.as_mut().filter(|_| !o.done());
+        let action = stack.map(|stack| stack.choose(o));
+        self.fresh = action.is_some();
+        (action, false)
+    }
+
+    fn thoughts(&self, _episode: &PolyguardEnv) -> Thoughts {
+        Thoughts::default()
+    }
+
+    /// Adds what each agent reported. Where a person acts no agent was asked, and what was said
+    /// before is about another moment.
+    fn add_values(&self, thoughts: &mut Thoughts) {
+        let Some(stack) = self.stack.as_ref().filter(|_| self.fresh) else {
+            return;
+        };
+        thoughts.values = stack.action_values();
+        if let Some(trace) = stack.last_trace() {
+            let entries = trace.entries();
+            thoughts.remarks = entries
+                .iter()
+                .map(|entry| remark(trace.formulary, entry))
+                .collect();
+        }
+    }
+}
+
+fn remark(formulary: &Formulary, entry: &Entry) -> Remark {
+    let number = |id: &str| {
+        let digits = id.trim_start_matches("cand_");
+        digits.trim_start_matches('0').to_owned()
+    };
+    Remark {
+        speaker: entry.agent.to_owned(),
+        role: role(entry.agent).to_owned(),
+        verdict: names::plain(formulary, &entry.verdict),
+        notes: entry
+            .notes
+            .iter()
+            .map(|note| names::plain(formulary, note))
+            .collect(),
+        scores: entry
+            .scores
+            .iter()
+            .map(|(id, score)| (number(id), *score))
+            .collect(),
+    }
+}
+
+/// Returns the part that an agent of the stack has.
+fn role(agent: &str) -> &'static str {
+    match agent {
+        "MedRec" => "Reconciles the chart: how much is taken, and what has no indication",
+        "Evidence" => "Asks for laboratory values that a decision needs",
+        "GraphSafety" => {
+            "Scores each candidate by its effect on the estimated risk, and suspects pairs"
+        }
+        "Dosing" => "Scores changes of doses by the last level that was measured",
+        "Candidate" => "Lists the candidates that may be chosen",
+        "Supervisor" => "Sets the focus of the step: doses, regimen, or handing over",
+        "Planner" => "Takes the candidate with the largest sum of scores",
+        "Critic" => "Vetoes what is not allowed, looks riskier, or leaves a condition untreated",
+        "Explainer" => "States the choice in words that the chart contains",
+        _ => "An agent of the stack",
+    }
+}
+
+/// Returns a sentence about a model: its name, size and inputs.
+pub(super) fn describe_model(model: &Model<PolyguardNet>) -> String {
+    format!(
+        "Model “{}”: 2 layers of {} hidden units over the candidates, {} parameters. It knows medicines by their traits only",
+        model.config.name,
+        model.config.net.hidden,
+        grouped(model.weights.count())
+    )
+}

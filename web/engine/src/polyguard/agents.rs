@@ -1,0 +1,48 @@
+//! What the agents of a stack reported for the choice that follows.
+
+use sentinel_env::polyguard::PolyguardEnv;
+use sentinel_page_protocol::{Card, Chip, Layout, Note, Panel, Tone};
+
+use crate::run::Moment;
+
+/// Returns the panel; `None` if the player has no agents or chose nothing.
+pub(super) fn panel(moment: &Moment<'_, PolyguardEnv>) -> Option<Panel> {
+    let remarks = &moment.thoughts.remarks;
+    let cards = remarks.iter().map(|remark| Card {
+        key: remark.speaker.clone(),
+        title: remark.speaker.clone(),
+        help: remark.role.clone(),
+        subtitle: remark.verdict.clone(),
+        notes: remark
+            .notes
+            .iter()
+            .map(|note| Note {
+                text: note.clone(),
+                ..Note::default()
+            })
+            .collect(),
+        chips: remark
+            .scores
+            .iter()
+            .map(|(number, score)| Chip {
+                text: format!("{number}: {score:+.2}"),
+                help: format!("What the agent adds to candidate {number}"),
+                tone: if *score < 0.0 {
+                    Tone::Warn
+                } else {
+                    Tone::Neutral
+                },
+            })
+            .collect(),
+        ..Card::default()
+    });
+    (!remarks.is_empty()).then(|| Panel {
+        id: "agents".to_owned(),
+        title: "What the agents report".to_owned(),
+        help: "In the order in which they run, for the step that comes next. What an agent adds to single candidates stands beside their numbers.".to_owned(),
+        layout: Layout::List,
+        cards: cards.collect(),
+        aside: true,
+        ..Panel::default()
+    })
+}

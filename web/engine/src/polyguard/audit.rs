@@ -1,0 +1,90 @@
+//! How far each rule against cheating is from being broken (spec polyguard §8.3).
+
+use sentinel_env::polyguard::{Exploit, Kind, Observation, PolyguardEnv};
+use sentinel_page_protocol::{Card, Layout, Panel, Tone};
+
+use super::words;
+use crate::format::capitalized;
+use crate::run::Moment;
+
+/// Returns the panel.
+pub(super) fn panel(moment: &Moment<'_, PolyguardEnv>) -> Panel {
+    let o = moment.observation;
+    let hit = moment.step.and_then(|step| step.exploit);
+    let card = |rule: Exploit| {
+        let (title, meaning) = words::exploit(rule);
+        Card {
+            key: rule.name().to_owned(),
+            title: title.to_owned(),
+            help: capitalized(meaning),
+            state: match hit == Some(rule) {
+                true => "ended the episode".to_owned(),
+                false => count(o, rule),
+            },
+            tone: if hit == Some(rule) {
+                Tone::Bad
+            } else {
+                Tone::Neutral
+            },
+            active: hit == Some(rule),
+            ..Card::default()
+        }
+    };
+    Panel {
+        id: "audit".to_owned(),
+        title: "Rules against cheating".to_owned(),
+        help: "Breaking one of these rules ends the episode at once.".to_owned(),
+        summary: match hit {
+            Some(_) => "one was broken".to_owned(),
+            None => "none was broken".to_owned(),
+        },
+        layout: Layout::Counters,
+        cards: Exploit::ALL.iter().map(|rule| card(*rule)).collect(),
+        aside: true,
+        folded: hit.is_none(),
+        ..Panel::default()
+    }
+}
+
+/// Returns what counts toward a rule so far.
+fn count(o: &Observation, rule: Exploit) -> String {
+    let steps = o.history.len();
+    let share = |count: usize| format!("{count} of {steps} steps");
+    match rule {
+        Exploit::ActionLoop => format!("{} in a row", in_a_row(o)),
+        Exploit::KeepAbuse => share(o.history.count(|kind| kind == Kind::KeepRegimen)),
+        Exploit::ReviewAbuse => share(o.history.count(Kind::is_review)),
+        Exploit::NoopHighRisk => {
+            let last = o.history.last().and_then(|past| past.act);
+            let kept = last.is_some_and(|act| act.kind == Kind::KeepRegimen);
+            match (o.has_serious_flag(), kept) {
+                (false, _) => "no such pair",
+                (true, true) => "kept once",
+                (true, false) => "pair flagged",
+            }
+            .to_owned()
+        }
+        Exploit::FailedRetry => {
+            let empty = o.history.iter().filter(|past| {
+                let asked = past.act.is_some_and(|act| act.kind.is_information());
+                asked && past.violation.is_none() && !past.gained
+            });
+            format!("{} in vain", empty.count())
+        }
+        Exploit::IllegalChoice => {
+            let unknown = o.history.iter().filter(|past| past.act.is_none());
+            format!("{} not shown", unknown.count())
+        }
+        // Neither leaves a trace but the end.
+        Exploit::CandidateMismatch | Exploit::ParserExploit => "–".to_owned(),
+    }
+}
+
+/// Returns how often the last act was chosen without another between.
+fn in_a_row(o: &Observation) -> usize {
+    let Some(last) = o.history.last().and_then(|past| past.act) else {
+        return 0;
+    };
+    let again = o.history.iter().rev();
+    again.take_while(|past| past.act == Some(last)).count()
+}

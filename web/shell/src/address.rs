@@ -1,0 +1,78 @@
+//! The address follows the view, and the view follows Back and Forward.
+
+use leptos::prelude::*;
+
+use crate::browser;
+use crate::page::Page;
+use crate::query::{Defaults, parse_query, to_query};
+use crate::state::View;
+
+/// The time after the last move of the cursor until the address follows.
+const DELAY: std::time::Duration = std::time::Duration::from_millis(120);
+
+/// Returns the query of a view.
+#[must_use]
+pub fn query_of(page: Page, view: &View) -> String {
+    let info = page
+        .info
+        .get_untracked()
+        .filter(|info| info.name == view.world);
+    let rules = info.as_ref().and_then(|info| info.rules.first());
+    page.programs.with_value(|programs| {
+        let defaults = Defaults {
+            world: programs.first().map_or("", |program| &program.world),
+            streams: info.as_ref().map_or("", |info| &info.default_streams),
+            rules: rules.map_or("", |rules| &rules.name),
+        };
+        to_query(view, defaults)
+    })
+}
+
+/// Keeps address and view in step. Another world, screen or episode and own actions are entries of
+/// the history; everything else replaces the current entry, late enough that dragging does not
+/// flood it.
+pub fn follow(page: Page) {
+    let waiting = StoredValue::new(None::<(TimeoutHandle, String)>);
+    let take_waiting = move || waiting.try_update_value(Option::take).flatten();
+    let back = window_event_listener(leptos::ev::popstate, move |_| {
+        if let Some((timer, _)) = take_waiting() {
+            timer.clear();
+        }
+        let (view, problems) = page.programs.with_value(|programs| {
+            let worlds: Vec<&str> = programs
+                .iter()
+                .map(|program| program.world.as_str())
+                .collect();
+            parse_query(&browser::query(), &worlds)
+        });
+        page.entry.set_value(view.entry());
+        page.playing.set(false);
+        page.view.set(view);
+        problems.into_iter().for_each(|problem| page.tell(problem));
+    });
+    on_cleanup(move || back.remove());
+    Effect::new(move |_| {
+        let (query, entry) = page.view.with(|view| (query_of(page, view), view.entry()));
+        page.info.track();
+        let before = take_waiting();
+        if let Some((timer, _)) = &before {
+            timer.clear();
+        }
+        if page.entry.with_value(|old| *old != entry) {
+            // The entry that is left keeps its last moment.
+            if let Some((_, query)) = before {
+                browser::set_query(&query, false);
+            }
+            page.entry.set_value(entry);
+            browser::set_query(&query, true);
+            return;
+        }
+        let late = query.clone();
+        let write = move || {
+            waiting.set_value(None);
+            browser::set_query(&late, false);
+        };
+        let timer = set_timeout_with_handle(write, DELAY).ok();
+        waiting.set_value(timer.map(|timer| (timer, query)));
+    });
+}

@@ -1,0 +1,214 @@
+//! What the page asks of the browser. Everything here may fail, and nothing here panics.
+
+use leptos::prelude::{document, window};
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+
+/// The largest file that the page reads, in bytes.
+pub const FILE_MAX: f64 = 32.0 * 1_048_576.0;
+/// The origin of the page that frames a Space.
+const SPACES: &str = "https://huggingface.co";
+
+/// Shows a sentence in place of the page if the shell panics.
+pub fn report_panics() {
+    std::panic::set_hook(Box::new(|_| {
+        let Some(body) = document().body() else {
+            return;
+        };
+        let sentence = document().create_element("p");
+        if let Ok(sentence) = sentence {
+            sentence.set_text_content(Some(
+                "The page stopped because of an error in its program. Reload it to go on; the address keeps the episode.",
+            ));
+            let _ = sentence.set_attribute("role", "alert");
+            let _ = sentence.set_attribute("class", "stopped");
+            let _ = body.prepend_with_node_1(&sentence);
+        }
+    }));
+}
+
+/// Removes what `index.html` shows until the page is drawn.
+pub fn clear_placeholder() {
+    if let Some(placeholder) = document().get_element_by_id("loading") {
+        placeholder.remove();
+    }
+}
+
+/// Returns the worlds that `index.html` lists as `<meta name="engine-WORLD" content="URL"
+/// data-title="TITLE">`: name, address of the program, title.
+#[must_use]
+pub fn engine_programs() -> Vec<(String, String, String)> {
+    let mut all = Vec::new();
+    let Ok(tags) = document().query_selector_all("meta[name^=engine-]") else {
+        return all;
+    };
+    for index in 0..tags.length() {
+        let tag = tags.item(index);
+        let Some(tag) = tag.and_then(|tag| tag.dyn_into::<web_sys::HtmlMetaElement>().ok()) else {
+            continue;
+        };
+        let name = tag.name().trim_start_matches("engine-").to_owned();
+        let title = tag.get_attribute("data-title");
+        if name != "worker" {
+            let title = title.unwrap_or_else(|| name.clone());
+            all.push((name, tag.content(), title));
+        }
+    }
+    all
+}
+
+/// Returns the address of the script that starts an engine.
+#[must_use]
+pub fn engine_script() -> String {
+    let tag = document().query_selector("meta[name=engine-worker]");
+    let content = tag
+        .ok()
+        .flatten()
+        .and_then(|tag| tag.get_attribute("content"));
+    content.unwrap_or_else(|| "./engine.js".to_owned())
+}
+
+/// Returns the query of the address, with `?`.
+#[must_use]
+pub fn query() -> String {
+    window().location().search().unwrap_or_default()
+}
+
+/// Sets the query of the address without loading anything: as a new entry, which the back button
+/// leaves, or in place of the current one. A page inside a Space tells the page around it.
+pub fn set_query(query: &str, new_entry: bool) {
+    let window = window();
+    let (Ok(path), Ok(history)) = (window.location().pathname(), window.history()) else {
+        return;
+    };
+    let fragment = window.location().hash().unwrap_or_default();
+    let address = format!("{path}?{query}{fragment}");
+    let state = JsValue::NULL;
+    // A page inside a sandboxed frame may not be allowed to; the view works all the same.
+    let _ = if new_entry {
+        history.push_state_with_url(&state, "", Some(&address))
+    } else {
+        history.replace_state_with_url(&state, "", Some(&address))
+    };
+    tell_parent(&[("queryString", JsValue::from_str(query))], SPACES);
+}
+
+/// Sends an object to the page around this one, if there is one.
+pub fn tell_parent(fields: &[(&str, JsValue)], origin: &str) {
+    let own = window();
+    let Some(parent) = own.parent().ok().flatten().filter(|parent| *parent != own) else {
+        return;
+    };
+    let message = js_sys::Object::new();
+    for (name, value) in fields {
+        let _ = js_sys::Reflect::set(&message, &JsValue::from_str(name), value);
+    }
+    let _ = parent.post_message(&message, origin);
+}
+
+/// Returns the whole address.
+#[must_use]
+pub fn address() -> String {
+    window().location().href().unwrap_or_default()
+}
+
+/// Puts text on the clipboard; returns `false` if the browser does not allow it.
+pub async fn copy(text: &str) -> bool {
+    let navigator = window().navigator();
+    // Without a secure context there is no clipboard.
+    let Ok(clipboard) = js_sys::Reflect::get(&navigator, &JsValue::from_str("clipboard")) else {
+        return false;
+    };
+    let Ok(clipboard) = clipboard.dyn_into::<web_sys::Clipboard>() else {
+        return false;
+    };
+    JsFuture::from(clipboard.write_text(text)).await.is_ok()
+}
+
+/// Sets the title of the window and of the history's entry.
+pub fn set_title(title: &str) {
+    document().set_title(title);
+}
+
+/// Sets an attribute of the document's root.
+pub fn set_root_attribute(name: &str, value: &str) {
+    if let Some(root) = document().document_element() {
+        let _ = root.set_attribute(name, value);
+    }
+}
+
+/// Returns 32 random bits as a seed, short enough to read out.
+#[must_use]
+pub fn random_seed() -> u64 {
+    (js_sys::Math::random() * 4_294_967_296.0) as u64
+}
+
+/// Reads a setting that this browser keeps.
+#[must_use]
+pub fn setting(name: &str) -> Option<String> {
+    window().local_storage().ok()??.get_item(name).ok()?
+}
+
+/// Keeps a setting in this browser, where that is allowed.
+pub fn keep_setting(name: &str, value: &str) {
+    if let Ok(Some(storage)) = window().local_storage() {
+        let _ = storage.set_item(name, value);
+    }
+}
+
+/// Returns `true` if the window is as narrow as a phone.
+#[must_use]
+pub fn is_narrow() -> bool {
+    let width = window().inner_width().ok().and_then(|width| width.as_f64());
+    width.is_some_and(|width| width < 760.0)
+}
+
+/// Returns the bytes of a file that the visitor chose.
+///
+/// # Errors
+/// Returns a sentence with the name and the reason; files above [`FILE_MAX`] are not read.
+pub async fn read_file(file: &web_sys::File) -> Result<Vec<u8>, String> {
+    let name = file.name();
+    if file.size() > FILE_MAX {
+        let size = (file.size() / 1_048_576.0) as u64;
+        return Err(format!(
+            "{name} has {size} MiB; the page reads files of up to 32 MiB. Use `sentinel replay verify` for larger ones."
+        ));
+    }
+    let buffer = JsFuture::from(file.array_buffer()).await;
+    let buffer = buffer.map_err(|_| format!("{name} could not be read."))?;
+    Ok(js_sys::Uint8Array::new(&buffer).to_vec())
+}
+
+/// Returns the files of a list.
+#[must_use]
+pub fn files(list: Option<web_sys::FileList>) -> Vec<web_sys::File> {
+    list.map_or_else(Vec::new, |list| {
+        (0..list.length()).filter_map(|i| list.get(i)).collect()
+    })
+}
+
+/// Returns the element that an event came from.
+#[must_use]
+pub fn target(event: &web_sys::Event) -> Option<web_sys::Element> {
+    event.target()?.dyn_into().ok()
+}
+
+/// Returns `true` if a key event belongs to the field that it came from.
+#[must_use]
+pub fn is_typing(event: &web_sys::Event) -> bool {
+    target(event).is_some_and(|element| {
+        let range = element
+            .get_attribute("type")
+            .is_some_and(|kind| kind == "range");
+        let tag = element.tag_name();
+        (tag == "INPUT" && !range) || tag == "SELECT" || tag == "TEXTAREA"
+    })
+}
+
+/// Returns `true` if the space bar would press the element that has the focus.
+#[must_use]
+pub fn is_pressable(event: &web_sys::Event) -> bool {
+    let pressable = ["BUTTON", "A", "SUMMARY"];
+    target(event).is_some_and(|element| pressable.contains(&element.tag_name().as_str()))
+}

@@ -1,0 +1,156 @@
+//! An action that is composed of a verb and of parts, in menus or by pointing at cards.
+
+use leptos::prelude::*;
+use sentinel_page_protocol::{Slot, Verb};
+
+/// The engine's answer about a composed action.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// The action.
+    pub code: String,
+    /// The action in words.
+    pub label: String,
+    /// What would go wrong; empty if nothing is known to.
+    pub warning: String,
+}
+
+/// The parts that are chosen so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// Index of the verb.
+    pub verb: usize,
+    /// Codes of cards, such as `j12`; each begins with the letter of its slot.
+    pub parts: Vec<String>,
+    /// `true` if the verb's switch is on.
+    pub flag: bool,
+    /// `true` once the visitor chose something.
+    pub touched: bool,
+}
+
+impl Draft {
+    /// Returns the code of the part for a slot; empty if it is left out.
+    #[must_use]
+    pub fn part(&self, slot: &Slot) -> &str {
+        let part = self.parts.iter().find(|part| part.starts_with(slot.letter));
+        part.map_or("", String::as_str)
+    }
+
+    /// Chooses the part for the slot that its letter names, or takes it back with an empty rest.
+    pub fn choose(&mut self, letter: char, code: &str) {
+        self.parts.retain(|part| !part.starts_with(letter));
+        if code.starts_with(letter) {
+            self.parts.push(code.to_owned());
+        }
+        self.touched = true;
+    }
+
+    /// Chooses the card with this code, or takes it back if it is chosen.
+    pub fn toggle(&mut self, code: &str) {
+        let Some(letter) = code.chars().next() else {
+            return;
+        };
+        let rest = if self.parts.iter().any(|part| part == code) {
+            ""
+        } else {
+            code
+        };
+        self.choose(letter, rest);
+    }
+
+    /// Returns the action as the address writes it: the letter of the verb, the parts in the order
+    /// of its slots, and the code of its switch.
+    #[must_use]
+    pub fn code(&self, verb: &Verb) -> String {
+        let mut code = verb.code.clone();
+        for slot in &verb.slots {
+            code.push_str(self.part(slot));
+        }
+        if let (true, Some(flag)) = (self.flag, &verb.flag) {
+            // The switch of a verb may be another letter in its place, or follow it.
+            if flag.name.len() == 1 && verb.code.len() == 1 {
+                code.replace_range(..1, &flag.name);
+            } else {
+                code.push_str(&flag.name);
+            }
+        }
+        code
+    }
+
+    /// Forgets the parts after the action was taken; the next one is likely of the same verb.
+    pub fn clear(&mut self) {
+        self.parts.clear();
+        self.flag = false;
+        self.touched = false;
+    }
+}
+
+/// The signals of the composer.
+#[derive(Clone, Copy, Debug)]
+pub struct Composer {
+    /// What is chosen.
+    pub draft: RwSignal<Draft>,
+    /// The latest answer of the engine.
+    pub checked: RwSignal<Checked>,
+}
+
+impl Default for Composer {
+    fn default() -> Self {
+        Self {
+            draft: RwSignal::new(Draft::default()),
+            checked: RwSignal::new(Checked::default()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sentinel_page_protocol::Choice;
+
+    fn verb(code: &str, letters: &str, flag: Option<&str>) -> Verb {
+        let slot = |letter| Slot {
+            letter,
+            ..Slot::default()
+        };
+        Verb {
+            code: code.to_owned(),
+            slots: letters.chars().map(slot).collect(),
+            flag: flag.map(|name| Choice {
+                name: name.to_owned(),
+                ..Choice::default()
+            }),
+            ..Verb::default()
+        }
+    }
+
+    #[test]
+    fn parts_follow_the_order_of_the_slots() {
+        let mut draft = Draft::default();
+        let allocate = verb("a", "jgw", None);
+        assert_eq!(draft.code(&allocate), "a");
+        draft.toggle("w4");
+        draft.toggle("j12");
+        assert_eq!(draft.code(&allocate), "aj12w4");
+        draft.toggle("g3");
+        draft.toggle("j7");
+        assert_eq!(draft.code(&allocate), "aj7g3w4");
+        assert_eq!(draft.code(&verb("p", "jw", None)), "pj7w4");
+        assert_eq!(draft.code(&verb("t", "", None)), "t");
+        draft.toggle("g3");
+        draft.choose('w', "");
+        assert_eq!(draft.code(&allocate), "aj7");
+        draft.toggle("");
+        draft.clear();
+        assert_eq!(draft, Draft::default());
+    }
+
+    #[test]
+    fn a_switch_changes_the_code() {
+        let mut draft = Draft::default();
+        draft.toggle("j2");
+        draft.flag = true;
+        assert_eq!(draft.code(&verb("v", "jw", Some("f"))), "fj2");
+        assert_eq!(draft.code(&verb("v", "jw", Some("-flag"))), "vj2-flag");
+        assert_eq!(draft.code(&verb("v", "jw", None)), "vj2");
+    }
+}

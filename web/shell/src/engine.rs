@@ -1,0 +1,112 @@
+//! An engine: the program of a world, in a worker.
+
+use std::rc::Rc;
+
+use sentinel_page_protocol::{Reply, Request, decode, encode};
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
+
+use crate::query;
+
+/// A message of an engine.
+#[derive(Debug)]
+pub enum Event {
+    /// The program runs.
+    Ready,
+    /// An answer.
+    Reply(Box<Reply>),
+    /// The program panicked or could not be loaded; the sentence says which.
+    Failed(String),
+}
+
+/// A running engine. Dropping it ends the worker.
+pub struct Engine {
+    worker: Worker,
+    _on_message: Closure<dyn FnMut(MessageEvent)>,
+    _on_error: Closure<dyn FnMut(ErrorEvent)>,
+}
+
+impl Engine {
+    /// Starts a worker that runs the program at the address `module`.
+    ///
+    /// # Errors
+    /// Returns a sentence if the browser starts no worker.
+    pub fn start(
+        script: &str,
+        module: &str,
+        listen: impl Fn(Event) + 'static,
+    ) -> Result<Self, String> {
+        let mut address = format!("{script}?module=");
+        query::encode(module, &mut address);
+        let options = WorkerOptions::new();
+        options.set_type(WorkerType::Module);
+        let worker = Worker::new_with_options(&address, &options).map_err(|_| {
+            "This browser starts no workers, in which episodes are played.".to_owned()
+        })?;
+        let listen = Rc::new(listen);
+        let on_error = {
+            let listen = Rc::clone(&listen);
+            Closure::<dyn FnMut(ErrorEvent)>::new(move |event: ErrorEvent| {
+                event.prevent_default();
+                let sentence = "The program of this world could not be loaded.".to_owned();
+                listen(Event::Failed(sentence));
+            })
+        };
+        let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+            if let Some(event) = read(&event.data()) {
+                listen(event);
+            }
+        });
+        worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+        worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));
+        Ok(Self {
+            worker,
+            _on_message: on_message,
+            _on_error: on_error,
+        })
+    }
+
+    /// Sends a request; `engine.js` keeps it until the program runs.
+    pub fn send(&self, request: &Request) {
+        if let Ok(bytes) = encode(request) {
+            let _ = self
+                .worker
+                .post_message(&js_sys::Uint8Array::from(bytes.as_slice()));
+        }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.worker.set_onmessage(None);
+        self.worker.set_onerror(None);
+        self.worker.terminate();
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Engine")
+    }
+}
+
+/// Reads a message: `{ready}`, `{failed: sentence}` or `{reply: bytes}`.
+fn read(message: &JsValue) -> Option<Event> {
+    let field = |name: &str| js_sys::Reflect::get(message, &JsValue::from_str(name)).ok();
+    if let Some(sentence) = field("failed").and_then(|value| value.as_string()) {
+        return Some(Event::Failed(sentence));
+    }
+    if let Some(bytes) =
+        field("reply").and_then(|value| value.dyn_into::<js_sys::Uint8Array>().ok())
+    {
+        return Some(match decode(&bytes.to_vec()) {
+            Ok(reply) => Event::Reply(Box::new(reply)),
+            Err(_) => Event::Failed(
+                "The program of this world is of another version than the page: reload the page."
+                    .to_owned(),
+            ),
+        });
+    }
+    field("ready")?.is_truthy().then_some(Event::Ready)
+}

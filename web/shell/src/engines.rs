@@ -1,0 +1,116 @@
+//! The engines that run: one for each world that was looked at lately, and one for long work.
+
+use std::rc::Rc;
+
+use sentinel_page_protocol::Request;
+
+use crate::engine::{Engine, Event};
+
+/// The number of worlds whose engines are kept.
+const KEPT: usize = 3;
+
+/// What an engine is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Plays the episodes that are shown.
+    Play,
+    /// Plays tournaments, so that playing stays quick.
+    Work,
+}
+
+/// A world that the page has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The word in the address.
+    pub world: String,
+    /// The address of its engine.
+    pub module: String,
+    /// The title of the tab.
+    pub title: String,
+}
+
+type Listener = Rc<dyn Fn(&str, Role, Event)>;
+
+/// The engines that run.
+pub struct Engines {
+    script: String,
+    programs: Vec<Program>,
+    /// The latest used comes last.
+    running: Vec<(String, Role, Engine)>,
+    listener: Option<Listener>,
+}
+
+impl Engines {
+    /// Starts nothing yet.
+    #[must_use]
+    pub const fn new(script: String, programs: Vec<Program>) -> Self {
+        Self {
+            script,
+            programs,
+            running: Vec::new(),
+            listener: None,
+        }
+    }
+
+    /// Sets the function that gets every message, with its world and the role of its engine.
+    pub fn listen(&mut self, listener: Listener) {
+        self.listener = Some(listener);
+    }
+
+    /// Sends a request, after starting the engine if it does not run.
+    ///
+    /// # Errors
+    /// Returns a sentence if the engine cannot be started.
+    pub fn send(&mut self, world: &str, role: Role, request: &Request) -> Result<(), String> {
+        let found = self
+            .running
+            .iter()
+            .position(|(w, r, _)| w == world && *r == role);
+        match found {
+            Some(index) => {
+                let engine = self.running.remove(index);
+                self.running.push(engine);
+            }
+            None => {
+                let engine = self.start(world, role)?;
+                if role == Role::Play {
+                    engine.send(&Request::Describe);
+                }
+                self.running.push((world.to_owned(), role, engine));
+                self.drop_oldest(role);
+            }
+        }
+        if let Some((_, _, engine)) = self.running.last() {
+            engine.send(request);
+        }
+        Ok(())
+    }
+
+    fn start(&self, world: &str, role: Role) -> Result<Engine, String> {
+        let program = self.programs.iter().find(|program| program.world == world);
+        let program = program.ok_or("The page has no program for this world.")?;
+        let (world, listener) = (world.to_owned(), self.listener.clone());
+        Engine::start(&self.script, &program.module, move |event| {
+            if let Some(listener) = &listener {
+                listener(&world, role, event);
+            }
+        })
+    }
+
+    fn drop_oldest(&mut self, role: Role) {
+        let kept = match role {
+            Role::Play => KEPT,
+            Role::Work => 1,
+        };
+        let count = self.running.iter().filter(|(_, r, _)| *r == role).count();
+        if count > kept {
+            let oldest = self.running.iter().position(|(_, r, _)| *r == role);
+            self.running.remove(oldest.unwrap_or(0));
+        }
+    }
+
+    /// Ends an engine; the next request starts it again.
+    pub fn stop(&mut self, world: &str, role: Role) {
+        self.running.retain(|(w, r, _)| w != world || *r != role);
+    }
+}

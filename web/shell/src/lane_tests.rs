@@ -1,0 +1,157 @@
+//! Runs: frames are replaced from where an engine says, and hidden state goes when it must.
+
+use super::*;
+use sentinel_page_protocol::encode;
+
+fn view(headline: &str) -> Vec<u8> {
+    let view = AgentView {
+        headline: headline.to_owned(),
+        ..AgentView::default()
+    };
+    encode(&view).expect("bytes")
+}
+
+fn step(code: &str, notable: bool) -> StepLine {
+    StepLine {
+        code: code.to_owned(),
+        notable,
+        ..StepLine::default()
+    }
+}
+
+fn lane() -> (Owner, RwSignal<usize>, Lane) {
+    let owner = Owner::new();
+    owner.set();
+    let cursor = RwSignal::new(0);
+    let lane = Lane::new(Memo::new(move |_| cursor.get()));
+    (owner, cursor, lane)
+}
+
+fn headline(lane: &Lane) -> Option<String> {
+    lane.moment
+        .get_untracked()
+        .map(|moment| moment.headline.clone())
+}
+
+#[test]
+fn frames_are_replaced_from_where_the_update_says() {
+    let (_owner, cursor, lane) = lane();
+    assert_eq!(headline(&lane), None);
+    cursor.set(9);
+    let update = RunUpdate {
+        run: 1,
+        frames: vec![view("start"), view("one")],
+        steps: vec![step("a", false)],
+        ..RunUpdate::default()
+    };
+    assert!(lane.receive(update));
+    assert_eq!((headline(&lane).as_deref(), lane.last()), (Some("one"), 1));
+    let update = RunUpdate {
+        run: 1,
+        from: 1,
+        frames: vec![view("uno"), view("two")],
+        steps: vec![step("x", false), step("b", true)],
+        ..RunUpdate::default()
+    };
+    assert!(!lane.receive(update));
+    assert_eq!((headline(&lane).as_deref(), lane.last()), (Some("two"), 2));
+    let codes: Vec<_> = lane
+        .steps
+        .get_untracked()
+        .iter()
+        .map(|s| s.code.clone())
+        .collect();
+    assert_eq!(codes, ["x", "b"]);
+    cursor.set(1);
+    assert_eq!(headline(&lane).as_deref(), Some("uno"));
+    // A new run starts over, and bytes that are no frame are no moment.
+    let update = RunUpdate {
+        run: 2,
+        from: 1,
+        frames: vec![vec![255; 3]],
+        ..RunUpdate::default()
+    };
+    assert!(lane.receive(update));
+    assert_eq!((headline(&lane), lane.last()), (None, 0));
+}
+
+#[test]
+fn hidden_state_goes_with_its_run() {
+    let (_owner, _cursor, lane) = lane();
+    let run = |run| RunUpdate {
+        run,
+        frames: vec![view("start")],
+        ..RunUpdate::default()
+    };
+    let truth = || TruthUpdate {
+        frames: vec![encode(&Truth::default()).expect("bytes")],
+        ..TruthUpdate::default()
+    };
+    lane.receive(run(1));
+    lane.receive_truth(truth());
+    assert!(lane.hidden.moment.get_untracked().is_some());
+    lane.forget_truth();
+    assert!(lane.hidden.moment.get_untracked().is_none());
+    lane.receive_truth(truth());
+    lane.receive(run(2));
+    assert!(lane.hidden.moment.get_untracked().is_none());
+    lane.receive_truth(truth());
+    lane.clear();
+    assert!(lane.hidden.moment.get_untracked().is_none() && headline(&lane).is_none());
+}
+
+#[test]
+fn an_older_address_waits_for_its_world() {
+    let view = View {
+        legacy: true,
+        ..View::default()
+    };
+    assert_eq!(Inputs::main(&view, None), None);
+    let info = WorldInfo {
+        legacy_player: "bayes".to_owned(),
+        ..WorldInfo::default()
+    };
+    let inputs = Inputs::main(&view, Some(&info)).expect("inputs");
+    assert_eq!(inputs.player, "bayes");
+    assert_eq!(Inputs::versus(&view), None);
+    // What an engine understood is not asked for again.
+    let played = PlayedEpisode {
+        task: "task3".to_owned(),
+        seed: 42,
+        player: "bayes".to_owned(),
+        ..PlayedEpisode::default()
+    };
+    let (mut inputs, mut view) = (inputs, view);
+    inputs.adopt(&played);
+    view.adopt(&played);
+    assert_eq!(Inputs::main(&view, None), Some(inputs));
+}
+
+#[test]
+fn notable_steps_are_found_in_both_directions() {
+    let steps = [
+        step("a", true),
+        step("b", false),
+        step("c", true),
+        step("d", false),
+    ];
+    assert_eq!(notable(&steps, 0, true), Some(1));
+    assert_eq!(notable(&steps, 1, true), Some(3));
+    assert_eq!(notable(&steps, 3, true), None);
+    assert_eq!(notable(&steps, 4, false), Some(3));
+    assert_eq!(notable(&steps, 3, false), Some(1));
+    assert_eq!(notable(&steps, 1, false), None);
+    assert_eq!(notable(&[], 0, true), None);
+    assert_eq!(notable(&[], 9, false), None);
+}
+
+#[test]
+fn the_first_difference_is_an_action() {
+    let (a, b) = (
+        [step("a", false), step("b", false)],
+        [step("a", false), step("c", false)],
+    );
+    assert_eq!(first_difference(&a, &b), Some(2));
+    assert_eq!(first_difference(&a, &a), None);
+    assert_eq!(first_difference(&a, &a[..1]), Some(2));
+}

@@ -1,0 +1,52 @@
+//! The shell of the page: it draws what an engine describes, and knows no world.
+//!
+//! [`page::Page`] holds the signals: the [`state::View`], which the address follows, and two
+//! [`lane::Lane`]s, the episode and the one beside it. Engines run in workers
+//! ([`engines::Engines`]) and answer with the types of `sentinel_page_protocol`. A [`lane::Lane`]
+//! keeps the frames of its run encoded and decodes the one at the cursor; [`board::Board`] spreads
+//! that frame over one signal for each card, so that only cards that changed are drawn again, in
+//! place. Components in [`ui`] take either parts of an `AgentView` or, in [`ui::truth`] only, parts
+//! of a `Truth`.
+//!
+//! Attributes that tests rely on:
+//!
+//! | attribute | element |
+//! |---|---|
+//! | `data-of="trust"` | the page, with its world |
+//! | `data-ready` | the page, when a moment of an episode is drawn |
+//! | `data-world="cluster"`, `data-screen="training"` | links of the header |
+//! | `data-pane="main"` or `"versus"`, `data-player` | an episode and its player |
+//! | `data-score`, `data-frame` | the score so far, and the number of actions that led to it |
+//! | `data-panel`, `data-card` | a panel by id, a card by key |
+//! | `data-act` | a button that takes the action with this code |
+//! | `data-pick` | a button that gives a card to the composed action |
+//! | `data-note="branch"`, `"source"`, `"playing"` | notes on the episode |
+//! | `data-chart` | a chart by id |
+//! | `data-index` | a row of the list of actions |
+//! | `data-truth` | everything of the Truth layer |
+//! | `data-mean`, `data-half-width` | a player of the standings |
+//! | `data-help` | text that has an explanation |
+//! | ids | `notices`, `seed`, `new-seed`, `player`, `versus`, `streams`, `rules`, `truth`, `play`, `back`, `forward`, `first`, `last`, `previous-notable`, `next-notable`, `scrubber`, `count`, `speed`, `resume`, `discard`, `act`, `act-warning`, `act-flag`, `act-slot-LETTER`, `axis-N`, `task`, `tournament`, `tournament-pause`, `tournament-stop`, `tournament-note`, `restart`, `help`, `help-open`, `share`, `theme`, `shortcuts`, `future`, `advanced`, `drop`, `tip` |
+
+#![allow(
+    unreachable_pub,
+    reason = "component macros make public items of their own"
+)]
+
+pub mod address;
+pub mod board;
+pub mod browser;
+pub mod compose;
+pub mod engine;
+pub mod engines;
+pub mod lane;
+pub mod num;
+pub mod page;
+pub mod plot;
+pub mod query;
+pub mod rules;
+pub mod standings;
+pub mod state;
+pub mod ui;
+
+pub use ui::App;

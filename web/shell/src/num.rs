@@ -1,0 +1,137 @@
+//! Numbers as text, by integer arithmetic: the formatting of floats in the standard library would
+//! be a noticeable part of the program.
+
+/// The minus sign of numbers that people read.
+const MINUS: &str = "−";
+/// The text in place of a number that does not exist.
+const NONE: &str = "–";
+
+/// Returns `value` with `digits` decimals, for people.
+#[must_use]
+pub fn fixed(value: f64, digits: u32) -> String {
+    decimal(value, digits, MINUS)
+}
+
+/// Returns `value` with its sign and `digits` decimals, for people.
+#[must_use]
+pub fn signed(value: f64, digits: u32) -> String {
+    let text = fixed(value, digits);
+    if value.is_finite() && !text.starts_with(MINUS) {
+        return format!("+{text}");
+    }
+    text
+}
+
+/// Returns a share as a percentage, for people.
+#[must_use]
+pub fn percent(share: f32) -> String {
+    fixed(f64::from(share) * 100.0, 0) + " %"
+}
+
+/// Returns `value` with one decimal, for style sheets and drawings; 0 if it does not exist.
+#[must_use]
+pub fn css(value: f64) -> String {
+    if value.is_finite() {
+        decimal(value, 1, "-")
+    } else {
+        "0".to_owned()
+    }
+}
+
+/// Returns the transform that shrinks a full bar to `share` of its length.
+#[must_use]
+pub fn scale(share: f32) -> String {
+    let share = if share.is_finite() {
+        share.clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
+    format!("scaleX({})", decimal(f64::from(share), 3, "-"))
+}
+
+/// Returns a number with few digits, or as a power of ten if it is tiny.
+#[must_use]
+pub fn short(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        small if small < 1e-3 => scientific(value, 2),
+        small if small < 0.1 => fixed(value, 4),
+        large if large >= 1000.0 => fixed(value, 0),
+        _ => fixed(value, 3),
+    }
+}
+
+/// Returns a number as a power of ten, such as `3.00e-4`.
+#[must_use]
+pub fn scientific(value: f64, digits: u32) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return fixed(value, digits);
+    }
+    let exponent = value.abs().log10().floor();
+    let mantissa = fixed(value / 10f64.powf(exponent), digits);
+    format!("{mantissa}e{}", exponent as i32)
+}
+
+/// Returns a whole number with thin spaces between groups of three digits.
+#[must_use]
+pub fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push('\u{202f}');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn decimal(value: f64, digits: u32, minus: &str) -> String {
+    if !value.is_finite() {
+        return NONE.to_owned();
+    }
+    let scale = 10u64.pow(digits);
+    // Saturates far above everything that is shown.
+    let whole = (value.abs() * scale as f64).round() as u64;
+    let sign = if value < 0.0 && whole > 0 { minus } else { "" };
+    let mut out = format!("{sign}{}", whole / scale);
+    if digits > 0 {
+        let rest = (whole % scale).to_string();
+        out.push('.');
+        for _ in rest.len()..digits as usize {
+            out.push('0');
+        }
+        out.push_str(&rest);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_rounded_and_padded() {
+        assert_eq!(fixed(0.912_4, 3), "0.912");
+        assert_eq!(fixed(0.05, 3), "0.050");
+        assert_eq!(fixed(-1.25, 1), "−1.3");
+        assert_eq!(fixed(-0.000_1, 2), "0.00");
+        assert_eq!(fixed(12.0, 0), "12");
+        assert_eq!(fixed(f64::NAN, 2), "–");
+        assert_eq!(signed(0.5, 2), "+0.50");
+        assert_eq!(signed(-0.5, 2), "−0.50");
+        assert_eq!(css(-3.26), "-3.3");
+        assert_eq!(css(f64::INFINITY), "0");
+        assert_eq!(scale(f32::NAN), "scaleX(0.000)");
+        assert_eq!(scale(0.5), "scaleX(0.500)");
+        assert_eq!(percent(0.625), "63 %");
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        let texts = [0.0, 0.812_345_6, 0.012_345_67, 3e-4, 123_456.0].map(short);
+        assert_eq!(texts, ["0", "0.812", "0.0123", "3.00e-4", "123456"]);
+        assert_eq!(grouped(1_234_567), "1\u{202f}234\u{202f}567");
+        assert_eq!(grouped(12), "12");
+    }
+}

@@ -1,0 +1,346 @@
+//! The geometry of charts: which values to label, where points lie, and where names fit.
+
+use sentinel_page_protocol::{Chart, Line};
+
+use crate::num::{css, fixed, scientific};
+
+/// Height of the plot in pixels.
+pub const PLOT: f64 = 200.0;
+/// Height of a strip of bars with its label.
+pub const STRIP: f64 = 34.0;
+/// Room for the signs above the bars of a strip.
+const SIGNS: f64 = 14.0;
+/// Room above the plot for half a label.
+const TOP: f64 = 10.0;
+/// Room for the labels of the horizontal axis.
+const FOOT: f64 = 36.0;
+/// Distance between two names at the ends of lines.
+const NAME_GAP: f64 = 16.0;
+
+/// Values to label on an axis, a whole number of equal steps apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ticks {
+    /// The first, at or below the lowest value.
+    pub low: f64,
+    /// The last, at or above the highest value.
+    pub high: f64,
+    /// The distance between two.
+    pub step: f64,
+}
+
+impl Ticks {
+    /// Returns the labeled values.
+    pub fn values(&self) -> impl Iterator<Item = f64> + use<> {
+        let (low, step) = (self.low, self.step);
+        let count = ((self.high - self.low) / self.step).round() as u32;
+        (0..=count.min(50)).map(move |i| low + step * f64::from(i))
+    }
+
+    /// Returns the text of a labeled value: as many decimals as tell it from its neighbors.
+    #[must_use]
+    pub fn label(&self, value: f64) -> String {
+        if value.abs() < self.step / 2.0 {
+            return "0".to_owned();
+        }
+        if self.step < 5e-4 {
+            return scientific(value, 1);
+        }
+        let mut digits = 0;
+        let mut step = self.step;
+        while digits < 4 && (step - step.round()).abs() > 1e-9 * step {
+            step *= 10.0;
+            digits += 1;
+        }
+        fixed(value, digits)
+    }
+}
+
+/// Returns about `count` values with `low` and `high` between them, 1, 2, 2.5 or 5 times a power of
+/// ten apart.
+#[must_use]
+pub fn ticks(low: f64, high: f64, count: f64) -> Ticks {
+    let (low, high) = if high > low && (high - low).is_finite() {
+        (low, high)
+    } else {
+        let low = if low.is_finite() { low } else { 0.0 };
+        // A constant lies in the middle.
+        let room = if low == 0.0 { 1.0 } else { low.abs() / 2.0 };
+        (low - room, low + room)
+    };
+    let rough = (high - low) / count.max(1.0);
+    let power = 10f64.powf(rough.log10().floor());
+    let step = [1.0, 2.0, 2.5, 5.0, 10.0]
+        .map(|factor| factor * power)
+        .into_iter()
+        .find(|step| *step >= rough * 0.999)
+        .unwrap_or(10.0 * power);
+    Ticks {
+        low: (low / step + 1e-9).floor() * step,
+        high: (high / step - 1e-9).ceil() * step,
+        step,
+    }
+}
+
+/// The place of a chart's parts in pixels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plane {
+    /// Width of the drawing.
+    pub width: f64,
+    /// Height of the drawing.
+    pub height: f64,
+    /// Left edge of the plot.
+    pub left: f64,
+    /// Right edge of the plot.
+    pub right: f64,
+    /// Top edge of the plot.
+    pub top: f64,
+    /// Bottom edge of the plot.
+    pub bottom: f64,
+    /// The highest position on the horizontal axis; the lowest is 0.
+    pub last: f64,
+    /// The values between bottom and top.
+    pub ticks: Ticks,
+}
+
+impl Plane {
+    /// Arranges `chart` in a drawing of `width` pixels, with positions from 0 to `last`.
+    #[must_use]
+    pub fn new(chart: &Chart, width: f64, last: f64) -> Self {
+        let [low, high] = chart.range.map(f64::from);
+        let ticks = ticks(low, high, 4.0);
+        let longest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or(0) as f64;
+        let label = longest(
+            &mut ticks
+                .values()
+                .map(|value| ticks.label(value).chars().count()),
+        );
+        let left = 14.0 + 7.2 * label;
+        let name = longest(&mut chart.lines.iter().map(|line| line.name.chars().count()));
+        // One line needs no name: the title says what it is.
+        let name = if chart.lines.len() > 1 {
+            14.0 + 8.0 * name
+        } else {
+            12.0
+        };
+        let has_plot = !chart.lines.is_empty();
+        let bottom = if has_plot { TOP + PLOT } else { 2.0 };
+        Self {
+            width,
+            height: bottom + chart.strips.len() as f64 * STRIP + FOOT,
+            left,
+            right: (width - name.min(width * 0.34)).max(left + 60.0),
+            top: if has_plot { TOP } else { 2.0 },
+            bottom,
+            last: last.max(1.0),
+            ticks,
+        }
+    }
+
+    /// Returns where a position lies.
+    #[must_use]
+    pub fn x(&self, position: f64) -> f64 {
+        self.left + (self.right - self.left) * (position / self.last).clamp(0.0, 1.0)
+    }
+
+    /// Returns where a value lies.
+    #[must_use]
+    pub fn y(&self, value: f64) -> f64 {
+        let share = (value - self.ticks.low) / (self.ticks.high - self.ticks.low);
+        self.bottom - (self.bottom - self.top) * share.clamp(0.0, 1.0)
+    }
+
+    /// Returns the lower edge of the bars of a strip.
+    #[must_use]
+    pub fn strip(&self, index: usize) -> f64 {
+        self.bottom + (index + 1) as f64 * STRIP
+    }
+
+    /// Returns left edge, top edge, width and height of a bar of strip `strip`, for action
+    /// `action` from 1 on.
+    #[must_use]
+    pub fn bar(&self, strip: usize, action: usize, value: f32) -> [f64; 4] {
+        let slot = (self.right - self.left) / self.last;
+        let gap = (slot * 0.12).clamp(0.2, 3.0);
+        let value = if value.is_finite() {
+            f64::from(value.clamp(0.0, 1.0))
+        } else {
+            0.0
+        };
+        let height = (value * (STRIP - SIGNS)).max(1.5);
+        let right = self.x(action as f64);
+        [
+            right - slot + gap / 2.0,
+            self.strip(strip) - height,
+            (slot - gap).max(0.4),
+            height,
+        ]
+    }
+
+    /// Returns the index of the stop nearest to a horizontal place; 0 if there is none.
+    #[must_use]
+    pub fn nearest(&self, stops: &[f32], x: f64) -> usize {
+        let mut nearest = (0, f64::INFINITY);
+        for (index, stop) in stops.iter().enumerate() {
+            let distance = (self.x(f64::from(*stop)) - x).abs();
+            if distance < nearest.1 {
+                nearest = (index, distance);
+            }
+        }
+        nearest.0
+    }
+
+    /// Returns the positions to label, with room for their numbers.
+    #[must_use]
+    pub fn positions(&self) -> Vec<f64> {
+        let room = ((self.right - self.left) / 80.0).clamp(1.0, 10.0);
+        let ticks = ticks(0.0, self.last, room);
+        let whole = ticks.values().filter(|value| value.fract() == 0.0);
+        whole.filter(|value| *value <= self.last).collect()
+    }
+
+    /// Returns the outline of a line; it breaks where there is no value.
+    #[must_use]
+    pub fn path(&self, line: &Line) -> String {
+        let mut out = String::new();
+        let mut draws = false;
+        for (index, value) in line.y.iter().enumerate() {
+            if value.is_finite() {
+                self.point(&mut out, if draws { 'L' } else { 'M' }, line, index, *value);
+            }
+            draws = value.is_finite();
+        }
+        out
+    }
+
+    /// Returns the outline of a line's interval; empty if it has none.
+    #[must_use]
+    pub fn band(&self, line: &Line) -> String {
+        let mut out = String::new();
+        let known: Vec<usize> = (0..line.y.len().min(line.half_width.len()))
+            .filter(|i| line.y[*i].is_finite() && line.half_width[*i].is_finite())
+            .collect();
+        for index in &known {
+            let letter = if out.is_empty() { 'M' } else { 'L' };
+            let high = line.y[*index] + line.half_width[*index];
+            self.point(&mut out, letter, line, *index, high);
+        }
+        for index in known.iter().rev() {
+            let low = line.y[*index] - line.half_width[*index];
+            self.point(&mut out, 'L', line, *index, low);
+        }
+        out
+    }
+
+    fn point(&self, out: &mut String, letter: char, line: &Line, index: usize, value: f32) {
+        out.push(letter);
+        out.push_str(&css(self.x(f64::from(position(line, index)))));
+        out.push(' ');
+        out.push_str(&css(self.y(f64::from(value))));
+    }
+
+    /// Returns the vertical places of the names at the ends of lines, none over another.
+    #[must_use]
+    pub fn names(&self, lines: &[Line]) -> Vec<f64> {
+        let end = |line: &Line| {
+            let last = line.y.iter().rev().find(|value| value.is_finite());
+            last.map_or(self.bottom, |value| self.y(f64::from(*value)))
+        };
+        spread(
+            lines.iter().map(end).collect(),
+            NAME_GAP,
+            self.top,
+            self.bottom,
+        )
+    }
+}
+
+/// Returns the horizontal position of a point of a line.
+#[must_use]
+pub fn position(line: &Line, index: usize) -> f32 {
+    line.x.get(index).copied().unwrap_or(index as f32)
+}
+
+/// Returns the value of a line at a position, if it has a point there.
+#[must_use]
+pub fn value_at(line: &Line, at: f32) -> Option<f32> {
+    let index = if line.x.is_empty() {
+        at as usize
+    } else {
+        line.x.iter().position(|x| (x - at).abs() < 1e-3)?
+    };
+    line.y.get(index).copied().filter(|value| value.is_finite())
+}
+
+/// Returns all positions where a line of `chart` has a point, in order.
+#[must_use]
+pub fn stops(chart: &Chart) -> Vec<f32> {
+    let mut all: Vec<f32> = Vec::new();
+    for line in &chart.lines {
+        for index in 0..line.y.len() {
+            let x = position(line, index);
+            if x.is_finite()
+                && let Err(place) = all.binary_search_by(|other| other.total_cmp(&x))
+            {
+                all.insert(place, x);
+            }
+        }
+    }
+    all
+}
+
+/// Returns the highest position in `chart`.
+#[must_use]
+pub fn extent(chart: &Chart) -> f64 {
+    let line = |line: &Line| match line.x.last() {
+        Some(last) => *last,
+        None => line.y.len().saturating_sub(1) as f32,
+    };
+    let lines = chart.lines.iter().map(line);
+    let strips = chart.strips.iter().map(|strip| strip.bars.len() as f32);
+    f64::from(lines.chain(strips).fold(0.0, f32::max))
+}
+
+/// Moves places apart until neighbors are `gap` from each other, as little as possible, between
+/// `low` and `high` where there is room.
+#[must_use]
+pub fn spread(mut places: Vec<f64>, gap: f64, low: f64, high: f64) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    // Few names: the standard library's sort would be larger than this program's other tables.
+    for i in 1..order.len() {
+        let mut j = i;
+        while j > 0 && places[order[j]] < places[order[j - 1]] {
+            order.swap(j, j - 1);
+            j -= 1;
+        }
+    }
+    // Groups of touching names: sum of (place - offset), number of names, offset of the next.
+    let mut groups: Vec<(f64, usize)> = Vec::new();
+    let start = |group: (f64, usize)| {
+        let count = group.1 as f64;
+        let top = group.0 / count - gap * (count - 1.0) / 2.0;
+        top.min(high - gap * (count - 1.0)).max(low)
+    };
+    for index in &order {
+        groups.push((places[*index], 1));
+        while let [.., before, after] = groups[..] {
+            if start(before) + gap * before.1 as f64 <= start(after) + 1e-9 {
+                break;
+            }
+            groups.pop();
+            groups.pop();
+            groups.push((before.0 + after.0, before.1 + after.1));
+        }
+    }
+    let mut names = order.iter();
+    for group in groups {
+        let top = start(group);
+        for (offset, index) in names.by_ref().take(group.1).enumerate() {
+            places[*index] = top + gap * offset as f64;
+        }
+    }
+    places
+}
+
+#[cfg(test)]
+#[path = "plot_tests.rs"]
+mod tests;

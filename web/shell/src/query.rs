@@ -1,0 +1,250 @@
+//! The view as the query of an address, and back. Nonsense is named, never a failure.
+
+use sentinel_page_protocol::Branch;
+
+use crate::state::{SEED_MAX, Screen, Speed, Theme, View};
+
+/// The words that the address leaves out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Defaults<'a> {
+    /// The world of an address that names none.
+    pub world: &'a str,
+    /// The stream mode of the view's world.
+    pub streams: &'a str,
+    /// The rules of the reference.
+    pub rules: &'a str,
+}
+
+/// Returns the query of a view, without `?`.
+#[must_use]
+pub fn to_query(view: &View, defaults: Defaults<'_>) -> String {
+    let mut query = Query(String::new());
+    if view.world != defaults.world {
+        query.add("world", &view.world);
+    }
+    if view.screen == Screen::Training {
+        query.add("page", "training");
+    }
+    query.add("task", &view.task);
+    query.add("seed", &view.seed.to_string());
+    query.add("policy", &view.player);
+    if view.streams != defaults.streams {
+        query.add("streams", &view.streams);
+    }
+    if view.rules != defaults.rules {
+        query.add("rules", &view.rules);
+    }
+    query.add("vs", &view.versus);
+    if let Some(branch) = &view.branch {
+        query.add("at", &branch.at.to_string());
+        query.add("acts", &branch.actions);
+        if branch.resume {
+            query.add("resume", "1");
+        }
+    }
+    if view.cursor != 0 {
+        query.add("t", &view.cursor.to_string());
+    }
+    if view.truth {
+        query.add("view", "truth");
+    }
+    if view.hints {
+        query.add("hints", "1");
+    }
+    if view.theme != Theme::Auto {
+        query.add("theme", view.theme.word());
+    }
+    if view.speed != Speed::One {
+        query.add("speed", view.speed.word());
+    }
+    if view.embed {
+        query.add("embed", "1");
+    }
+    query.0
+}
+
+struct Query(String);
+
+impl Query {
+    /// Adds a part; an empty value stands for the default and is left out.
+    fn add(&mut self, key: &str, value: &str) {
+        if value.is_empty() {
+            return;
+        }
+        if !self.0.is_empty() {
+            self.0.push('&');
+        }
+        self.0.push_str(key);
+        self.0.push('=');
+        encode(value, &mut self.0);
+    }
+}
+
+/// Returns the view that a query (with or without `?`) asks for, and a sentence for each part that
+/// was not understood and keeps its default. `worlds` are the worlds that the page has.
+#[must_use]
+pub fn parse_query(query: &str, worlds: &[&str]) -> (View, Vec<String>) {
+    let mut view = View {
+        world: worlds.first().copied().unwrap_or_default().to_owned(),
+        ..View::default()
+    };
+    let mut problems = Vec::new();
+    let (mut at, mut actions, mut resume, mut moment) = (None, None, false, false);
+    let parts = query.trim_start_matches('?').split('&');
+    for part in parts.filter(|part| !part.is_empty()) {
+        let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        let value = decode(value);
+        let word = || plain_word(&value);
+        let understood = match key {
+            "world" => set(
+                &mut view.world,
+                word().filter(|w| worlds.contains(&w.as_str())),
+            ),
+            // A plus sign that was typed reads as a space.
+            "rules" => set(&mut view.rules, plain_word(&value.replace(' ', "+"))),
+            "page" => set(&mut view.screen, parse_screen(&value)),
+            "task" => set(&mut view.task, word()),
+            "seed" => set(&mut view.seed, parse_seed(&value)),
+            "policy" => set(&mut view.player, word()),
+            "streams" => set(&mut view.streams, word()),
+            "vs" => set(&mut view.versus, word()),
+            "at" => set(&mut at, parse_count(&value).map(Some)),
+            "acts" => set(&mut actions, parse_actions(&value).map(Some)),
+            "resume" => set(&mut resume, choice(&value, "0", "1")),
+            "t" => {
+                moment = true;
+                set(&mut view.cursor, parse_count(&value))
+            }
+            "view" => set(&mut view.truth, choice(&value, "agent", "truth")),
+            "hints" => set(&mut view.hints, choice(&value, "0", "1")),
+            "embed" => set(&mut view.embed, choice(&value, "0", "1")),
+            "theme" => set(&mut view.theme, parse_theme(&value)),
+            "speed" => {
+                let speed = Speed::ALL.into_iter().find(|speed| speed.word() == value);
+                set(&mut view.speed, speed)
+            }
+            // Additions of hosts and newsletters have no meaning here.
+            _ => key.starts_with('_') || key.starts_with("utm_"),
+        };
+        if !understood {
+            let part = shorten(part);
+            problems.push(format!(
+                "The address says “{part}”, which is not understood."
+            ));
+        }
+    }
+    if at.is_some() && actions.is_none() {
+        problems.push(
+            "The address says where own actions start (“at”), but not which (“acts”).".to_owned(),
+        );
+    }
+    view.legacy = view.player.is_empty() && (moment || at.is_some() || actions.is_some());
+    view.branch = actions.map(|actions| Branch {
+        at: at.unwrap_or(0),
+        actions,
+        resume,
+    });
+    (view, problems)
+}
+
+fn parse_screen(text: &str) -> Option<Screen> {
+    match text {
+        "episode" => Some(Screen::Episode),
+        "training" => Some(Screen::Training),
+        _ => None,
+    }
+}
+
+/// Returns a seed from 0 to 2^63 - 1.
+#[must_use]
+pub fn parse_seed(text: &str) -> Option<u64> {
+    text.trim().parse().ok().filter(|seed| *seed <= SEED_MAX)
+}
+
+/// Returns a number of actions; no episode is longer.
+fn parse_count(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|count| *count <= 1000)
+}
+
+fn parse_theme(text: &str) -> Option<Theme> {
+    let all = [Theme::Auto, Theme::Light, Theme::Dark];
+    all.into_iter().find(|theme| theme.word() == text)
+}
+
+/// Returns a word that a world may know: names of files are the longest.
+fn plain_word(text: &str) -> Option<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:+ ".contains(c);
+    let fits = !text.is_empty() && text.len() <= 120 && text.chars().all(plain);
+    (fits && !text.contains("..")).then(|| text.to_owned())
+}
+
+/// Returns own actions; their codes are letters and digits in every world.
+fn parse_actions(text: &str) -> Option<String> {
+    let plain = text
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    (plain && !text.is_empty() && text.len() <= 8000).then(|| text.to_owned())
+}
+
+fn set<T>(place: &mut T, value: Option<T>) -> bool {
+    match value {
+        Some(value) => {
+            *place = value;
+            true
+        }
+        None => false,
+    }
+}
+
+fn choice(value: &str, no: &str, yes: &str) -> Option<bool> {
+    if value == yes {
+        Some(true)
+    } else {
+        (value == no).then_some(false)
+    }
+}
+
+/// Percent-encodes everything that is not plain.
+pub fn encode(text: &str, out: &mut String) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.:+".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            out.push(char::from(HEX[usize::from(byte >> 4)]));
+            out.push(char::from(HEX[usize::from(byte & 15)]));
+        }
+    }
+}
+
+/// Undoes percent-encoding; what is not valid stays as it is.
+fn decode(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let (mut out, mut i) = (Vec::with_capacity(bytes.len()), 0);
+    let digit = |i: usize| bytes.get(i).and_then(|byte| char::from(*byte).to_digit(16));
+    while i < bytes.len() {
+        match (bytes[i], digit(i + 1), digit(i + 2)) {
+            (b'%', Some(high), Some(low)) => {
+                out.push((high * 16 + low) as u8);
+                i += 2;
+            }
+            (b'+', ..) => out.push(b' '),
+            (byte, ..) => out.push(byte),
+        }
+        i += 1;
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn shorten(text: &str) -> String {
+    let mut short: String = text.chars().take(60).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+#[path = "query_tests.rs"]
+mod tests;

@@ -1,0 +1,141 @@
+//! Addresses: every view survives its own, and nonsense is named.
+
+use super::*;
+
+const WORLDS: [&str; 3] = ["trust", "cluster", "polyguard"];
+const DEFAULTS: Defaults<'_> = Defaults {
+    world: "trust",
+    streams: "independent",
+    rules: "reference",
+};
+
+fn trust() -> View {
+    View {
+        world: "trust".to_owned(),
+        ..View::default()
+    }
+}
+
+#[test]
+fn a_view_survives_its_address() {
+    let view = View {
+        world: "trust".to_owned(),
+        screen: Screen::Training,
+        task: "task1".to_owned(),
+        seed: SEED_MAX,
+        streams: "reference".to_owned(),
+        rules: "hardened-completion".to_owned(),
+        player: "replay:my run_2.v1".to_owned(),
+        legacy: false,
+        versus: "oracle_lite".to_owned(),
+        branch: Some(Branch {
+            at: 3,
+            actions: "d0d1d2d3d4v0v1v2v3v4sk".to_owned(),
+            resume: true,
+        }),
+        cursor: 7,
+        truth: true,
+        hints: false,
+        embed: true,
+        theme: Theme::Dark,
+        speed: Speed::Four,
+    };
+    assert_eq!(
+        parse_query(&to_query(&view, DEFAULTS), &WORLDS),
+        (view, vec![])
+    );
+    assert_eq!(
+        parse_query(&to_query(&trust(), DEFAULTS), &WORLDS),
+        (trust(), vec![])
+    );
+}
+
+#[test]
+fn the_format_is_that_of_older_addresses() {
+    let view = View {
+        world: "cluster".to_owned(),
+        task: "task2".to_owned(),
+        streams: "independent".to_owned(),
+        rules: "reference+health".to_owned(),
+        player: "heuristic".to_owned(),
+        branch: Some(Branch {
+            at: 119,
+            actions: "fj12t".to_owned(),
+            resume: false,
+        }),
+        ..View::default()
+    };
+    let query = "world=cluster&task=task2&seed=42&policy=heuristic&rules=reference+health&at=119&acts=fj12t";
+    assert_eq!(to_query(&view, DEFAULTS), query);
+    let known = View {
+        streams: String::new(),
+        ..view
+    };
+    assert_eq!(parse_query(query, &WORLDS), (known, vec![]));
+}
+
+#[test]
+fn nonsense_in_every_field_is_named_and_harmless() {
+    let query = "?page=x&task=&seed=-1&policy=<b>&streams=%22&vs=../../etc&at=9999&acts=d9!&resume=maybe\
+        &t=1e9&view=&embed=yes&theme=pink&wat=1&%%%&=&seed=9223372036854775808&seed=NaN&world=mars";
+    let (view, problems) = parse_query(query, &WORLDS);
+    let expected = View {
+        legacy: true,
+        ..trust()
+    };
+    assert_eq!(view, expected);
+    assert_eq!(problems.len(), 19, "{problems:#?}");
+}
+
+#[test]
+fn additions_of_hosts_are_ignored() {
+    let (view, problems) = parse_query("?utm_source=x&__theme=dark&seed=5&_=1", &WORLDS);
+    assert_eq!((view.seed, problems.len()), (5, 0));
+    for half in ["at=3", "at=3&acts=", "acts="] {
+        let (view, problems) = parse_query(half, &WORLDS);
+        assert!(view.branch.is_none() && !problems.is_empty(), "{half}");
+    }
+}
+
+#[test]
+fn an_older_address_without_a_player_keeps_its_default() {
+    for (query, legacy) in [
+        ("t=4", true),
+        ("at=2&acts=k", true),
+        ("acts=k", true),
+        ("t=4&policy=bayes", false),
+        ("seed=7", false),
+        ("", false),
+    ] {
+        assert_eq!(parse_query(query, &WORLDS).0.legacy, legacy, "{query}");
+    }
+}
+
+#[test]
+fn another_world_keeps_what_every_world_knows() {
+    let view = View {
+        task: "task1".to_owned(),
+        seed: 7,
+        player: "grpo".to_owned(),
+        rules: "hardened".to_owned(),
+        cursor: 9,
+        truth: true,
+        ..trust()
+    };
+    let there = view.in_world("cluster");
+    assert_eq!(
+        to_query(&there, DEFAULTS),
+        "world=cluster&seed=7&view=truth"
+    );
+    assert_eq!(parse_query("world=trust", &WORLDS).1, Vec::<String>::new());
+    assert_eq!(parse_query("world=mars", &WORLDS).1.len(), 1);
+}
+
+#[test]
+fn a_seed_is_a_whole_number() {
+    assert_eq!(parse_seed(" 12 "), Some(12));
+    assert_eq!(parse_seed(&SEED_MAX.to_string()), Some(SEED_MAX));
+    for bad in ["", "-1", "1.5", "1e3", "9223372036854775808", "x"] {
+        assert_eq!(parse_seed(bad), None, "{bad}");
+    }
+}

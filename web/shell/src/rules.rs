@@ -1,0 +1,92 @@
+//! The word for rules in the address: a named set, and single changes that are added or left out,
+//! such as `hardened-completion`.
+
+use sentinel_page_protocol::WorldInfo;
+
+/// Rules in parts: the named set, and the changes that it does not have or leaves out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// The named set.
+    pub base: String,
+    /// The changes that differ from the set.
+    pub toggled: Vec<String>,
+}
+
+impl Parts {
+    /// Reads a word; an empty one means the first named set.
+    #[must_use]
+    pub fn new(word: &str, info: &WorldInfo) -> Self {
+        let mut parts = word.split(['+', '-']);
+        let base = parts.next().filter(|base| !base.is_empty());
+        let first = info.rules.first().map_or("", |rules| rules.name.as_str());
+        Self {
+            base: base.unwrap_or(first).to_owned(),
+            toggled: parts.map(str::to_owned).collect(),
+        }
+    }
+
+    /// Returns `true` if the rules have this change. The first named set is that of the reference,
+    /// which has none; every other has all.
+    #[must_use]
+    pub fn has(&self, change: &str, info: &WorldInfo) -> bool {
+        let toggled = self.toggled.iter().any(|name| name == change);
+        self.starts_full(info) != toggled
+    }
+
+    /// Adds a change, or takes it out.
+    pub fn toggle(&mut self, change: &str) {
+        let before = self.toggled.len();
+        self.toggled.retain(|name| name != change);
+        if self.toggled.len() == before {
+            self.toggled.push(change.to_owned());
+        }
+    }
+
+    /// Returns the word.
+    #[must_use]
+    pub fn word(&self, info: &WorldInfo) -> String {
+        let sign = if self.starts_full(info) { '-' } else { '+' };
+        let mut word = self.base.clone();
+        for change in &self.toggled {
+            word.push(sign);
+            word.push_str(change);
+        }
+        word
+    }
+
+    fn starts_full(&self, info: &WorldInfo) -> bool {
+        info.rules
+            .first()
+            .is_some_and(|rules| rules.name != self.base)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sentinel_page_protocol::Choice;
+
+    #[test]
+    fn changes_are_added_to_the_reference_and_taken_from_other_sets() {
+        let rules = |name: &str| Choice {
+            name: name.to_owned(),
+            ..Choice::default()
+        };
+        let info = WorldInfo {
+            rules: vec![rules("reference"), rules("hardened")],
+            ..WorldInfo::default()
+        };
+        let mut parts = Parts::new("", &info);
+        assert!(!parts.has("health", &info));
+        parts.toggle("health");
+        parts.toggle("budget");
+        assert_eq!(parts.word(&info), "reference+health+budget");
+        assert_eq!(Parts::new("reference+health+budget", &info), parts);
+        parts.toggle("health");
+        assert_eq!(parts.word(&info), "reference+budget");
+        let mut parts = Parts::new("hardened-completion", &info);
+        assert!(parts.has("health", &info) && !parts.has("completion", &info));
+        parts.toggle("completion");
+        assert_eq!(parts.word(&info), "hardened");
+    }
+}

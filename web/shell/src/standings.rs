@@ -1,0 +1,91 @@
+//! The results of a tournament in words.
+
+use sentinel_page_protocol::{Placement, Standings};
+
+use crate::num::{fixed, signed};
+
+/// Returns the index of the episode with the lowest and of that with the highest score; the first
+/// of equals.
+#[must_use]
+pub fn extremes(placement: &Placement) -> Option<(usize, usize)> {
+    let values = &placement.scores.values;
+    let count = values.len().min(placement.scores.episodes.len());
+    let (mut worst, mut best) = (0, 0);
+    for index in 1..count {
+        if values[index] < values[worst] {
+            worst = index;
+        }
+        if values[index] > values[best] {
+            best = index;
+        }
+    }
+    (count > 0).then_some((worst, best))
+}
+
+/// Returns a mean with its interval, such as `0.912 ± 0.004`.
+#[must_use]
+pub fn interval(mean: f64, half_width: f64) -> String {
+    if half_width.is_finite() {
+        format!("{} ± {}", fixed(mean, 3), fixed(half_width, 3))
+    } else {
+        fixed(mean, 3)
+    }
+}
+
+/// Returns the paired difference of a player to the best one; empty for the best itself.
+#[must_use]
+pub fn difference(standings: &Standings, player: &str) -> String {
+    let found = standings.differences.iter().find(|d| d.player == player);
+    found.map_or_else(String::new, |difference| {
+        let mean = signed(difference.mean, 3);
+        if difference.half_width.is_finite() {
+            format!("{mean} ± {}", fixed(difference.half_width, 3))
+        } else {
+            mean
+        }
+    })
+}
+
+/// Returns `true` if the difference of a player to the best one is larger than its interval.
+#[must_use]
+pub fn is_clear(standings: &Standings, player: &str) -> bool {
+    let found = standings.differences.iter().find(|d| d.player == player);
+    found.is_some_and(|d| d.mean.abs() > d.half_width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sentinel_page_protocol::{Difference, Scores};
+
+    #[test]
+    fn the_first_of_equal_extremes_counts() {
+        let mut placement = Placement {
+            scores: Scores {
+                episodes: (0..4).map(|seed| (0, seed)).collect(),
+                values: vec![0.5, 0.25, 0.75, 0.25],
+            },
+            ..Placement::default()
+        };
+        assert_eq!(extremes(&placement), Some((1, 2)));
+        placement.scores = Scores::default();
+        assert_eq!(extremes(&placement), None);
+    }
+
+    #[test]
+    fn intervals_are_named_where_they_exist() {
+        assert_eq!(interval(0.9124, 0.004), "0.912 ± 0.004");
+        assert_eq!(interval(0.5, f64::NAN), "0.500");
+        let standings = Standings {
+            differences: vec![Difference {
+                player: "random".to_owned(),
+                mean: -0.25,
+                half_width: 0.02,
+            }],
+            ..Standings::default()
+        };
+        assert_eq!(difference(&standings, "random"), "−0.250 ± 0.020");
+        assert_eq!(difference(&standings, "grpo"), "");
+        assert!(is_clear(&standings, "random") && !is_clear(&standings, "grpo"));
+    }
+}

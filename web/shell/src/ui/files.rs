@@ -1,0 +1,40 @@
+//! Files that are dropped anywhere on the page.
+
+use leptos::prelude::*;
+
+use crate::browser;
+use crate::page::Page;
+
+/// Marks the page while files are dragged over it, and opens what is dropped.
+#[component]
+pub fn DropZone(page: Page) -> impl IntoView {
+    let over = window_event_listener(leptos::ev::dragover, move |event| {
+        event.prevent_default();
+        if !page.dragging.get_untracked() {
+            page.dragging.set(true);
+        }
+    });
+    let leave = window_event_listener(leptos::ev::dragleave, move |event| {
+        // Leaving the window leads to no other element.
+        if event.related_target().is_none() {
+            page.dragging.set(false);
+        }
+    });
+    let drop = window_event_listener(leptos::ev::drop, move |event| {
+        event.prevent_default();
+        page.dragging.set(false);
+        page.open_files(browser::files(
+            event.data_transfer().and_then(|data| data.files()),
+        ));
+    });
+    on_cleanup(move || {
+        over.remove();
+        leave.remove();
+        drop.remove();
+    });
+    view! {
+        <div id="drop" hidden=move || !page.dragging.get()>
+            <p>"Drop a replay, a model or a training log to open it"</p>
+        </div>
+    }
+}

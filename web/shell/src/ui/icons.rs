@@ -1,0 +1,27 @@
+//! Signs on buttons. Drawn, because not every system has a font with them.
+
+use leptos::prelude::*;
+
+/// Play.
+pub const PLAY: &str = "M4 2 13 8 4 14Z";
+/// Pause.
+pub const PAUSE: &str = "M3 2H7V14H3ZM9 2H13V14H9Z";
+/// To the start.
+pub const FIRST: &str = "M2 2H4V14H2ZM14 2 5 8 14 14Z";
+/// One step back.
+pub const BACK: &str = "M11 2 3 8 11 14Z";
+/// One step forward.
+pub const FORWARD: &str = "M5 2 13 8 5 14Z";
+/// To the end.
+pub const LAST: &str = "M2 2 11 8 2 14ZM12 2H14V14H12Z";
+/// The previous notable step.
+pub const PREVIOUS_NOTABLE: &str = "M8 2 1 8 8 14ZM12 2A2 2 0 1 1 11.9 2ZM11 8H13V14H11Z";
+/// The next notable step.
+pub const NEXT_NOTABLE: &str = "M8 2 15 8 8 14ZM4 2A2 2 0 1 1 3.9 2ZM3 8H5V14H3Z";
+
+/// A sign.
+#[must_use]
+pub fn icon(path: &'static str) -> AnyView {
+    view! { <svg class="icon" viewBox="0 0 16 16" width="15" height="15" aria-hidden="true"><path d=path/></svg> }
+        .into_any()
+}

@@ -1,0 +1,90 @@
+//! The keyboard.
+
+use leptos::prelude::*;
+
+use super::controls::new_seed;
+use super::timeline::seek_notable;
+use crate::browser;
+use crate::page::Page;
+use crate::state::Screen;
+
+/// Keys and what they do, for the help.
+pub const KEYS: [(&str, &str); 10] = [
+    ("Space", "Play or pause"),
+    ("← →", "One action back or forward"),
+    ("Shift ← →", "Five actions back or forward"),
+    ("Home End", "First or last action"),
+    ("[ ]", "Previous or next notable action"),
+    ("T", "Show or hide the truth"),
+    ("N", "New seed"),
+    ("?", "This help"),
+    ("Esc", "Close the help or an explanation"),
+    ("other keys", "The action with this key on its button"),
+];
+
+/// Listens to the whole window, but not to what is typed into a field.
+pub fn listen(page: Page) {
+    let handle = window_event_listener(leptos::ev::keydown, move |event| {
+        let foreign = event.ctrl_key() || event.meta_key() || event.alt_key();
+        // Behind an open dialog nothing moves.
+        let blocked = page.help.get_untracked() || !page.shortcuts.get_untracked();
+        if foreign || blocked || event.default_prevented() || browser::is_typing(&event) {
+            return;
+        }
+        let key = event.key();
+        if (key == " " || key == "Enter") && browser::is_pressable(&event) {
+            return;
+        }
+        if press(page, &key, event.shift_key()) {
+            event.prevent_default();
+        }
+    });
+    on_cleanup(move || handle.remove());
+}
+
+/// Does what a key means; returns `false` if it means nothing.
+fn press(page: Page, key: &str, shift: bool) -> bool {
+    if key == "?" {
+        page.help.set(true);
+        return true;
+    }
+    if page
+        .view
+        .with_untracked(|view| view.screen == Screen::Training)
+    {
+        return false;
+    }
+    let cursor = page.cursor_now();
+    let far = if shift { 5 } else { 1 };
+    match key {
+        " " => page.toggle_play(),
+        "ArrowLeft" => page.seek(cursor.saturating_sub(far)),
+        "ArrowRight" => page.seek(cursor + far),
+        "Home" => page.seek(0),
+        "End" => page.seek(usize::MAX),
+        "[" => seek_notable(page, false),
+        "]" => seek_notable(page, true),
+        "t" | "T" => page.view.update(|view| view.truth = !view.truth),
+        "n" | "N" => new_seed(page),
+        other => return act(page, other),
+    }
+    true
+}
+
+/// Takes the action whose button has this key.
+fn act(page: Page, pressed: &str) -> bool {
+    let mut chars = pressed.chars();
+    let (Some(key), None) = (chars.next(), chars.next()) else {
+        return false;
+    };
+    let Some(moment) = page.main.moment.get_untracked() else {
+        return false;
+    };
+    let cards = moment.panels.iter().flat_map(|panel| &panel.cards);
+    let mut buttons = cards.flat_map(|card| &card.buttons);
+    let found = buttons.find(|button| button.key == Some(key));
+    if let Some(button) = found {
+        page.act(&button.code);
+    }
+    found.is_some()
+}

@@ -1,0 +1,101 @@
+//! Explanations: one box beside the text that has one, by mouse, touch and keyboard.
+
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlElement};
+
+use crate::browser;
+use crate::num::css;
+
+/// The largest width of the box in pixels.
+const WIDTH: f64 = 300.0;
+
+/// The explanation that is shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Shown {
+    text: String,
+    left: f64,
+    top: f64,
+    /// `true` if it stays until it is closed.
+    pinned: bool,
+}
+
+/// The box. It explains every element with `data-help`: while the mouse is over it, or after it was
+/// pressed.
+#[component]
+pub fn Tip() -> impl IntoView {
+    let shown = RwSignal::new(Shown::default());
+    let anchor = StoredValue::new_local(None::<Element>);
+    let hide = move || {
+        if let Some(old) = anchor.try_update_value(Option::take).flatten() {
+            let _ = old.remove_attribute("aria-describedby");
+            shown.set(Shown::default());
+        }
+    };
+    let show = move |element: Element, pinned: bool| {
+        let text = element.get_attribute("data-help").unwrap_or_default();
+        let _ = element.set_attribute("aria-describedby", "tip");
+        let place = element.get_bounding_client_rect();
+        let width = window().inner_width().ok().and_then(|width| width.as_f64());
+        let room = width.unwrap_or(WIDTH) - WIDTH - 12.0;
+        hide();
+        let _ = element.set_attribute("aria-describedby", "tip");
+        anchor.set_value(Some(element));
+        let (left, top) = (place.left().min(room).max(8.0), place.bottom() + 6.0);
+        shown.set(Shown {
+            text,
+            left,
+            top,
+            pinned,
+        });
+    };
+    let is_pinned = move || shown.with_untracked(|shown| shown.pinned);
+    let click = window_event_listener(leptos::ev::click, move |event| {
+        let found = explained(&event);
+        let again = is_pinned() && anchor.with_value(|anchor| *anchor == found);
+        match found.filter(|_| !again) {
+            Some(element) => show(element, true),
+            None => hide(),
+        }
+    });
+    let over = window_event_listener(leptos::ev::pointerover, move |event| {
+        if event.pointer_type() == "mouse" && !is_pinned() {
+            let found = explained(&event);
+            if anchor.with_value(|anchor| *anchor != found) {
+                match found {
+                    Some(element) => show(element, false),
+                    None => hide(),
+                }
+            }
+        }
+    });
+    let key = window_event_listener(leptos::ev::keydown, move |event| {
+        if event.key() == "Escape" {
+            hide();
+        }
+    });
+    let scroll = window_event_listener(leptos::ev::scroll, move |_| hide());
+    on_cleanup(move || {
+        click.remove();
+        over.remove();
+        key.remove();
+        scroll.remove();
+    });
+    view! {
+        <div id="tip" role="tooltip" aria-live="polite"
+            hidden=move || shown.with(|shown| shown.text.is_empty())
+            style:left=move || css(shown.with(|shown| shown.left)) + "px"
+            style:top=move || css(shown.with(|shown| shown.top)) + "px">
+            {move || shown.with(|shown| shown.text.clone())}
+        </div>
+    }
+}
+
+/// Returns the element with an explanation that an event is about.
+fn explained(event: &web_sys::Event) -> Option<Element> {
+    let element = browser::target(event)?.closest("[data-help]").ok()??;
+    let text = element.get_attribute("data-help")?;
+    (!text.is_empty())
+        .then(|| element.dyn_into::<HtmlElement>().ok().map(Into::into))
+        .flatten()
+}

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use crate::browser;
 use crate::page::Page;
 use crate::query::{Defaults, parse_query, to_query};
+use crate::reactive::effect;
 use crate::state::View;
 
 /// The time after the last move of the cursor until the address follows.
@@ -51,7 +52,7 @@ pub fn follow(page: Page) {
         problems.into_iter().for_each(|problem| page.tell(problem));
     });
     on_cleanup(move || back.remove());
-    Effect::new(move |_| {
+    effect(move |_| {
         let (query, entry) = page.view.with(|view| (query_of(page, view), view.entry()));
         page.info.track();
         let before = take_waiting();

@@ -9,6 +9,7 @@ use sentinel_page_protocol::{
 };
 
 use crate::board::Board;
+use crate::reactive::memo;
 use crate::state::View;
 
 /// What a run depends on.
@@ -128,7 +129,7 @@ impl Lane {
     #[must_use]
     pub fn new(wanted: Memo<usize>) -> Self {
         let frames = RwSignal::new(Vec::<Vec<u8>>::new());
-        let at = Memo::new(move |_| wanted.get().min(frames.with(Vec::len).saturating_sub(1)));
+        let at = memo(move |_| wanted.get().min(frames.with(Vec::len).saturating_sub(1)));
         let hidden_frames = RwSignal::new(Vec::<Vec<u8>>::new());
         Self {
             frames,

@@ -1,6 +1,7 @@
 //! Runs: frames are replaced from where an engine says, and hidden state goes when it must.
 
 use super::*;
+use crate::reactive::memo;
 use sentinel_page_protocol::encode;
 
 fn view(headline: &str) -> Vec<u8> {
@@ -23,7 +24,7 @@ fn lane() -> (Owner, RwSignal<usize>, Lane) {
     let owner = Owner::new();
     owner.set();
     let cursor = RwSignal::new(0);
-    let lane = Lane::new(Memo::new(move |_| cursor.get()));
+    let lane = Lane::new(memo(move |_| cursor.get()));
     (owner, cursor, lane)
 }
 

@@ -44,6 +44,7 @@ pub mod num;
 pub mod page;
 pub mod plot;
 pub mod query;
+pub mod reactive;
 pub mod rules;
 pub mod standings;
 pub mod state;

@@ -14,6 +14,7 @@ use crate::engine::Event;
 use crate::engines::{Engines, Program, Role};
 use crate::lane::{Inputs, Lane};
 use crate::query::parse_query;
+use crate::reactive::{effect, memo};
 use crate::state::{Screen, View, index};
 
 /// The name of the setting that switches single-key shortcuts off.
@@ -116,12 +117,12 @@ impl Page {
         let (start, problems) = parse_query(&browser::query(), &worlds);
         let entry = start.entry();
         let view = RwSignal::new(start);
-        let wanted = Memo::new(move |_| view.with(|view| view.cursor as usize));
+        let wanted = memo(move |_| view.with(|view| view.cursor as usize));
         let (main, versus) = (Lane::new(wanted), Lane::new(wanted));
-        let last = Memo::new(move |_| main.last().max(versus.last()));
+        let last = memo(move |_| main.last().max(versus.last()));
         Self {
             view,
-            still: Memo::new(move |_| {
+            still: memo(move |_| {
                 let mut still = view.get();
                 still.cursor = 0;
                 still
@@ -142,7 +143,7 @@ impl Page {
             main,
             versus,
             last,
-            cursor: Memo::new(move |_| wanted.get().min(last.get())),
+            cursor: memo(move |_| wanted.get().min(last.get())),
             engines: StoredValue::new_local(Engines::new(browser::engine_script(), programs)),
             known: StoredValue::default(),
             number: StoredValue::new(0),
@@ -155,8 +156,8 @@ impl Page {
         let listener = move |world: &str, role, event| self.hear(world, role, event);
         self.engines
             .update_value(|engines| engines.listen(Rc::new(listener)));
-        let world = Memo::new(move |_| self.still.with(|view| view.world.clone()));
-        Effect::new(move |before: Option<String>| {
+        let world = memo(move |_| self.still.with(|view| view.world.clone()));
+        effect(move |before: Option<String>| {
             let world = world.get();
             if before.as_ref().is_some_and(|before| *before != world) {
                 self.leave_world();
@@ -164,15 +165,15 @@ impl Page {
             self.enter_world(&world);
             world
         });
-        Effect::new(move |_| {
+        effect(move |_| {
             let main = self.still.with(|view| {
                 let info = if view.legacy { self.info.get() } else { None };
                 Inputs::main(view, info.as_deref())
             });
             self.play(self.main, main);
         });
-        Effect::new(move |_| self.play(self.versus, self.still.with(Inputs::versus)));
-        Effect::new(move |before: Option<bool>| {
+        effect(move |_| self.play(self.versus, self.still.with(Inputs::versus)));
+        effect(move |before: Option<bool>| {
             let show = self.still.with(|view| view.truth);
             if before.is_some_and(|before| before != show) {
                 for lane in [self.main, self.versus] {
@@ -182,7 +183,7 @@ impl Page {
             show
         });
         for lane in [self.main, self.versus] {
-            Effect::new(move |_| {
+            effect(move |_| {
                 let moment = lane.moment.get();
                 lane.board.show(
                     moment
@@ -196,8 +197,8 @@ impl Page {
 
     /// Lets time run: one action per tick until the end.
     fn run_clock(self) {
-        let speed = Memo::new(move |_| self.still.with(|view| view.speed));
-        Effect::new(move |before: Option<Option<IntervalHandle>>| {
+        let speed = memo(move |_| self.still.with(|view| view.speed));
+        effect(move |before: Option<Option<IntervalHandle>>| {
             if let Some(handle) = before.flatten() {
                 handle.clear();
             }

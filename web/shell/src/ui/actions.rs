@@ -9,20 +9,21 @@ use crate::browser;
 use crate::lane::Lane;
 use crate::num::fixed;
 use crate::page::Page;
+use crate::reactive::{effect, memo};
 use crate::state::index;
 
 /// The list of actions. Moving the cursor only moves the mark of the current row.
 #[component]
 pub fn Actions(page: Page, lane: Lane) -> impl IntoView {
     let list = NodeRef::<html::Ol>::new();
-    let lines = Memo::new(move |_| lane.lines());
+    let lines = memo(move |_| lane.lines());
     let rows = move || {
         let lines = lines.get();
         let rows = lines.iter().enumerate();
         rows.map(|(index, line)| row(page, index + 1, line))
             .collect::<Vec<AnyView>>()
     };
-    Effect::new(move |before: Option<u32>| {
+    effect(move |before: Option<u32>| {
         let cursor = index(lane.at.get());
         lines.track();
         if let Some(list) = list.get() {
@@ -42,7 +43,7 @@ pub fn Actions(page: Page, lane: Lane) -> impl IntoView {
         <section class="card actions" aria-label="Actions">
             <details open=open>
                 <summary><h2>"Actions"</h2></summary>
-                <ol class="log" node_ref=list>{rows}</ol>
+                <ol class="log" node_ref=list>{move || rows()}</ol>
             </details>
         </section>
     }

@@ -11,6 +11,7 @@ use wasm_bindgen::closure::Closure;
 use super::parts::tone;
 use crate::num::{css, fixed, short};
 use crate::plot::{Plane, value_at};
+use crate::reactive::{effect, memo};
 
 /// The positions that a chart's cursor can take, and where it is.
 #[derive(Clone, Copy)]
@@ -44,7 +45,7 @@ impl Scrubber {
 pub fn ChartView(chart: Memo<Arc<Chart>>, scrubber: Scrubber) -> impl IntoView {
     let node = NodeRef::<html::Div>::new();
     let width = measured_width(node);
-    let plane = Memo::new(move |_| {
+    let plane = memo(move |_| {
         let last = scrubber
             .stops
             .with(|stops| f64::from(stops.last().copied().unwrap_or(1.0)));
@@ -79,7 +80,7 @@ pub fn ChartView(chart: Memo<Arc<Chart>>, scrubber: Scrubber) -> impl IntoView {
         scrubber.seek.run(to.min(end));
     };
     let drawing = move || chart.with(|chart| drawing(chart, &plane.get()));
-    let x = Memo::new(move |_| plane.get().x(f64::from(scrubber.position())));
+    let x = memo(move |_| plane.get().x(f64::from(scrubber.position())));
     let spoken = move || chart.with(|chart| spoken(chart, scrubber.position()));
     let dots = move || chart.with(|chart| dots(chart, &plane.get(), scrubber.position()));
     let read = move || {
@@ -100,12 +101,12 @@ pub fn ChartView(chart: Memo<Arc<Chart>>, scrubber: Scrubber) -> impl IntoView {
             <div class="plot" node_ref=node tabindex="0" role="slider"
                 aria-label=move || text(|c| &c.title)
                 aria-valuemin="0" aria-valuemax=move || scrubber.end().to_string()
-                aria-valuenow=move || scrubber.at.get().to_string() aria-valuetext=spoken
+                aria-valuenow=move || scrubber.at.get().to_string() aria-valuetext=move || spoken()
                 style:height=move || px(|p| p.height)
                 on:pointerdown=move |event| point(&event)
                 on:pointermove=move |event| if event.buttons() & 1 == 1 { point(&event) }
                 on:keydown=press>
-                <svg aria-hidden="true" width="100%" height="100%">{drawing}</svg>
+                <svg aria-hidden="true" width="100%" height="100%">{move || drawing()}</svg>
                 <div class="field" style:left=move || px(|p| p.left) style:width=move || px(|p| p.right - p.left)
                     style:height=move || px(|p| p.height - 34.0)>
                     <div class="fog" hidden=move || !scrubber.fades.get()
@@ -113,9 +114,9 @@ pub fn ChartView(chart: Memo<Arc<Chart>>, scrubber: Scrubber) -> impl IntoView {
                 </div>
                 <div class="now" style:height=move || px(|p| p.height - 32.0)
                     style:transform=move || format!("translateX({}px)", css(x.get() - 1.0))></div>
-                {dots}
+                {move || dots()}
             </div>
-            <p class="readout">{read}</p>
+            <p class="readout">{move || read()}</p>
         </section>
     }
 }
@@ -124,7 +125,7 @@ pub fn ChartView(chart: Memo<Arc<Chart>>, scrubber: Scrubber) -> impl IntoView {
 fn measured_width(node: NodeRef<html::Div>) -> RwSignal<f64> {
     let width = RwSignal::new(640.0);
     let observer = StoredValue::new_local(None::<(web_sys::ResizeObserver, Closure<dyn FnMut()>)>);
-    Effect::new(move |_| {
+    effect(move |_| {
         let Some(node) = node.get() else { return };
         let measure = {
             let node = node.clone();

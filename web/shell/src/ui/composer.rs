@@ -8,14 +8,14 @@ use sentinel_page_protocol::{Slot, Verb, WorldInfo};
 use super::select::{Item, select};
 use crate::lane::Lane;
 use crate::page::Page;
+use crate::reactive::{effect, memo};
 
 /// The form, in worlds whose actions have parts.
 #[component]
 pub fn ComposerView(page: Page) -> impl IntoView {
     let info = page.info;
-    let verbs =
-        Memo::new(move |_| info.with(|info| info.as_ref().map_or(0, |info| info.verbs.len())));
-    let ended = Memo::new(move |_| page.main.moment.with(|m| m.as_ref().is_none_or(|m| m.done)));
+    let verbs = memo(move |_| info.with(|info| info.as_ref().map_or(0, |info| info.verbs.len())));
+    let ended = memo(move |_| page.main.moment.with(|m| m.as_ref().is_none_or(|m| m.done)));
     move || {
         (verbs.get() > 0 && !ended.get()).then(|| {
             let info = info.get()?;
@@ -32,7 +32,7 @@ fn verb_of(page: Page) -> Option<Verb> {
 
 fn form(page: Page, info: &WorldInfo) -> AnyView {
     let composer = page.composer;
-    let code = Memo::new(move |_| {
+    let code = memo(move |_| {
         let verb = verb_of(page);
         composer
             .draft
@@ -40,7 +40,7 @@ fn form(page: Page, info: &WorldInfo) -> AnyView {
     });
     // Asked a little later, so that scrubbing sends nothing.
     let timer = StoredValue::new(None::<TimeoutHandle>);
-    Effect::new(move |_| {
+    effect(move |_| {
         let code = code.get();
         page.main.at.track();
         page.main.status.track();
@@ -50,7 +50,7 @@ fn form(page: Page, info: &WorldInfo) -> AnyView {
         let ask = move || page.check(&code);
         timer.set_value(set_timeout_with_handle(ask, Duration::from_millis(150)).ok());
     });
-    let checked = Memo::new(move |_| {
+    let checked = memo(move |_| {
         let code = code.get();
         composer
             .checked
@@ -81,7 +81,7 @@ fn form(page: Page, info: &WorldInfo) -> AnyView {
             .map(|slot| slot_menu(page, page.main, slot))
             .collect::<Vec<AnyView>>()
     };
-    let verb_index = Memo::new(move |_| composer.draft.with(|draft| draft.verb));
+    let verb_index = memo(move |_| composer.draft.with(|draft| draft.verb));
     let slots = move || {
         verb_index.track();
         untrack(slots)
@@ -97,7 +97,7 @@ fn form(page: Page, info: &WorldInfo) -> AnyView {
         };
         Some(view! {
             <label class="check" data-help=help>
-                <input type="checkbox" id="act-flag" prop:checked=checked on:change=change/>{label}
+                <input type="checkbox" id="act-flag" prop:checked=move || checked() on:change=change/>{label}
             </label>
         }
         .into_any())
@@ -106,10 +106,10 @@ fn form(page: Page, info: &WorldInfo) -> AnyView {
         <section class="card composer" aria-label="Act yourself">
             <h2>"Act yourself"</h2>
             <div class="segmented" role="group" aria-label="Kind of action">{verbs}</div>
-            <div class="fields">{slots}{flag}</div>
+            <div class="fields">{move || slots()}{move || flag()}</div>
             <button type="button" id="act" class="primary" data-act=move || code.get()
-                on:click=move |_| page.act(&code.get_untracked())>{label}</button>
-            <p id="act-warning" role="status">{warning}</p>
+                on:click=move |_| page.act(&code.get_untracked())>{move || label()}</button>
+            <p id="act-warning" role="status">{move || warning()}</p>
             <p class="quiet">"Choose here or by pressing names on the board. A part that is left out is chosen by rule. The episode branches at the cursor."</p>
         </section>
     }
@@ -128,14 +128,14 @@ fn verb_button(page: Page, index: usize, verb: &Verb) -> AnyView {
         });
     };
     let (label, help, code) = (verb.label.clone(), verb.help.clone(), verb.code.clone());
-    view! { <button type="button" data-verb=code data-help=help aria-pressed=pressed on:click=choose>{label}</button> }
+    view! { <button type="button" data-verb=code data-help=help aria-pressed=move || pressed() on:click=choose>{label}</button> }
         .into_any()
 }
 
 /// The menu of the cards that a part can be.
 fn slot_menu(page: Page, lane: Lane, slot: Slot) -> AnyView {
     let (letter, panel, label) = (slot.letter, slot.panel.clone(), slot.label.clone());
-    let items = Memo::new(move |_| {
+    let items = memo(move |_| {
         let panels = lane.board.panels.get();
         let found = panels.iter().find(|found| found.id == panel);
         let cards = found.map_or_else(Vec::new, |found| found.cards.get());
@@ -151,7 +151,7 @@ fn slot_menu(page: Page, lane: Lane, slot: Slot) -> AnyView {
             .collect::<Vec<_>>()
     });
     let draft = page.composer.draft;
-    let chosen = Memo::new(move |_| draft.with(|draft| draft.part(&slot).to_owned()));
+    let chosen = memo(move |_| draft.with(|draft| draft.part(&slot).to_owned()));
     let change = move |code: String| draft.update(|draft| draft.choose(letter, &code));
     select(
         format!("act-slot-{letter}"),

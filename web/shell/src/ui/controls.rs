@@ -8,6 +8,7 @@ use super::select::{Item, select};
 use crate::browser;
 use crate::page::Page;
 use crate::query::parse_seed;
+use crate::reactive::memo;
 use crate::rules::Parts;
 use crate::state::{SEED_MAX, View};
 
@@ -22,7 +23,7 @@ pub fn Controls(page: Page) -> impl IntoView {
                 <PlayerMenu page versus=false/>
                 <TaskMenus page advanced=false/>
                 <SeedField page/>
-                <button type="button" id="advanced" class="quiet-button" aria-expanded=expanded aria-controls="drawer"
+                <button type="button" id="advanced" class="quiet-button" aria-expanded=move || expanded() aria-controls="drawer"
                     on:click=move |_| open.update(|open| *open = !*open)>"Advanced"</button>
             </div>
             <div id="drawer" class="control-row drawer" hidden=move || !open.get()>
@@ -48,7 +49,7 @@ fn of_world<T>(page: Page, of: impl Fn(&WorldInfo) -> T + Send + Sync + 'static)
 where
     T: Default + PartialEq + Send + Sync + 'static,
 {
-    Memo::new(move |_| {
+    memo(move |_| {
         page.info
             .with(|info| info.as_ref().map(|info| of(info)).unwrap_or_default())
     })
@@ -56,12 +57,12 @@ where
 
 /// Returns a memo of a word of the view.
 fn of_view(page: Page, of: impl Fn(&View) -> String + Send + Sync + 'static) -> Memo<String> {
-    Memo::new(move |_| page.still.with(|view| of(view)))
+    memo(move |_| page.still.with(|view| of(view)))
 }
 
 #[component]
 fn PlayerMenu(page: Page, versus: bool) -> impl IntoView {
-    let items = Memo::new(move |_| {
+    let items = memo(move |_| {
         let mut items = Vec::new();
         if versus {
             items.push(Item::new("", "None", ""));
@@ -147,7 +148,7 @@ fn TaskMenus(page: Page, advanced: bool) -> impl IntoView {
         axes.map(|(index, axis)| axis_menu(page, index, axis))
             .collect::<Vec<AnyView>>()
     };
-    view! { {list}{menus} }
+    view! { {move || list()}{move || menus()} }
 }
 
 fn task_menu(page: Page) -> AnyView {
@@ -171,8 +172,8 @@ fn task_menu(page: Page) -> AnyView {
 
 fn axis_menu(page: Page, index: usize, axis: Axis) -> AnyView {
     let items = choices(&axis.choices);
-    let items = Memo::new(move |_| items.clone());
-    let chosen = Memo::new(move |_| {
+    let items = memo(move |_| items.clone());
+    let chosen = memo(move |_| {
         let task = page.still.with(|view| view.task.clone());
         page.info
             .with(|info| {
@@ -271,13 +272,13 @@ fn StreamsMenu(page: Page) -> impl IntoView {
 fn RulesMenus(page: Page) -> impl IntoView {
     let items = of_world(page, |info| choices(&info.rules));
     let changes = of_world(page, |info| info.rule_changes.clone());
-    let parts = Memo::new(move |_| {
+    let parts = memo(move |_| {
         let word = page.still.with(|view| view.rules.clone());
         page.info
             .with(|info| info.as_ref().map(|info| Parts::new(&word, info)))
     });
     let chosen =
-        Memo::new(move |_| parts.with(|p| p.as_ref().map_or_else(String::new, |p| p.base.clone())));
+        memo(move |_| parts.with(|p| p.as_ref().map_or_else(String::new, |p| p.base.clone())));
     let change = move |word| page.restart(|view| view.rules = word);
     let toggle = move |name: &str| {
         let word = page.info.with_untracked(|info| {
@@ -303,7 +304,7 @@ fn RulesMenus(page: Page) -> impl IntoView {
         };
         view! {
             <label class="check" data-help=choice.help>
-                <input type="checkbox" prop:checked=has on:change=move |_| toggle(&flipped)/>{choice.label}
+                <input type="checkbox" prop:checked=move || has() on:change=move |_| toggle(&flipped)/>{choice.label}
             </label>
         }
         .into_any()

@@ -37,5 +37,5 @@ pub fn FullPageLink(page: Page) -> impl IntoView {
         view.embed = false;
         format!("?{}", query_of(page, &view))
     };
-    view! { <p class="full-page"><a href=href target="_blank" rel="noopener">"Open the full page"</a></p> }
+    view! { <p class="full-page"><a href=move || href() target="_blank" rel="noopener">"Open the full page"</a></p> }
 }

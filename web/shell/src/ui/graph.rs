@@ -9,6 +9,7 @@ use super::parts::{state, tone};
 use crate::board::PanelSlot;
 use crate::num::css;
 use crate::page::Page;
+use crate::reactive::memo;
 
 /// Half the width of the drawing.
 const HALF: f64 = 200.0;
@@ -18,7 +19,7 @@ const RADIUS: f64 = 128.0;
 /// The graph, and its lines as a list of words below it.
 #[component]
 pub fn Graph(page: Page, of: PanelSlot) -> impl IntoView {
-    let data = Memo::new(move |_| {
+    let data = memo(move |_| {
         let cards: Vec<Card> = of
             .cards
             .with(|cards| cards.iter().map(|c| c.card.get()).collect());
@@ -46,8 +47,8 @@ pub fn Graph(page: Page, of: PanelSlot) -> impl IntoView {
         })
     };
     view! {
-        <svg class="graph" viewBox="-200 -170 400 340" aria-hidden="true">{drawing}</svg>
-        <ul class="edges">{words}</ul>
+        <svg class="graph" viewBox="-200 -170 400 340" aria-hidden="true">{move || drawing()}</svg>
+        <ul class="edges">{move || words()}</ul>
     }
 }
 

@@ -44,7 +44,7 @@ pub fn Header(page: Page) -> impl IntoView {
             </nav>
             <div class="tools">
                 <Share page/>
-                <button type="button" id="theme" class="icon-button" aria-label=theme_name title=theme_name on:click=theme>
+                <button type="button" id="theme" class="icon-button" aria-label=move || theme_name() title=move || theme_name() on:click=theme>
                     {icon("M8 1.5A6.5 6.5 0 1 0 8 14.5V1.5Z")}
                 </button>
                 <button type="button" id="help-open" class="icon-button" aria-label="Help" title="Help" on:click=move |_| page.help.set(true)>
@@ -72,7 +72,7 @@ fn Share(page: Page) -> impl IntoView {
     let label = move || if copied.get() { "Link copied" } else { "Share" };
     view! {
         <button type="button" id="share" on:click=share data-help="Copies a link to exactly this view.">
-            <span aria-live="polite">{label}</span>
+            <span aria-live="polite">{move || label()}</span>
         </button>
     }
 }
@@ -101,7 +101,7 @@ fn world_link(page: Page, program: &Program) -> AnyView {
     };
     let (world, title) = (program.world.clone(), program.title.clone());
     view! {
-        <a href=href data-world=world on:click=go aria-current=move || here().then_some("true")>{title}</a>
+        <a href=move || href() data-world=world on:click=go aria-current=move || here().then_some("true")>{title}</a>
     }
     .into_any()
 }
@@ -129,7 +129,7 @@ fn screen_link(page: Page, screen: Screen, label: &'static str) -> AnyView {
         "episode"
     };
     view! {
-        <a href=href data-screen=word on:click=go aria-current=move || here().then_some("page")>{label}</a>
+        <a href=move || href() data-screen=word on:click=go aria-current=move || here().then_some("page")>{label}</a>
     }
     .into_any()
 }

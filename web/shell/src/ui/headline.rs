@@ -7,12 +7,13 @@ use super::parts::meter;
 use super::truth::TruthHeadline;
 use crate::lane::{Lane, first_difference};
 use crate::page::Page;
+use crate::reactive::memo;
 use crate::state::index;
 
 /// The band; `main` for the episode that the visitor plays.
 #[component]
 pub fn Headline(page: Page, lane: Lane, main: bool) -> impl IntoView {
-    let headline = Memo::new(move |_| {
+    let headline = memo(move |_| {
         let text = lane.moment.with(|m| m.as_ref().map(|m| m.headline.clone()));
         text.unwrap_or_else(|| "Starting the world…".to_owned())
     });
@@ -51,16 +52,16 @@ pub fn Headline(page: Page, lane: Lane, main: bool) -> impl IntoView {
         <div class="headline">
             <div class="story">
                 {title}
-                <p class="detail">{detail}</p>
+                <p class="detail">{move || detail()}</p>
                 <TruthHeadline hidden=lane.hidden/>
                 <p class="facts">
-                    <b>{player}</b>
-                    <span>{standing}</span>
-                    {next}
-                    <span class="digest" data-help="Number of actions and a hash of the trajectory: equal on every machine.">{digest}</span>
+                    <b>{move || player()}</b>
+                    <span>{move || standing()}</span>
+                    {move || next()}
+                    <span class="digest" data-help="Number of actions and a hash of the trajectory: equal on every machine.">{move || digest()}</span>
                 </p>
             </div>
-            <div class="status">{status}</div>
+            <div class="status">{move || status()}</div>
             <Notes page lane main/>
         </div>
     }
@@ -87,13 +88,13 @@ fn Notes(page: Page, lane: Lane, main: bool) -> impl IntoView {
             view! { <p class="run-note" data-note="source" data-tone=tone>{note}</p> }.into_any()
         })
     };
-    let branch = Memo::new(move |_| page.still.with(|view| view.branch.clone()).filter(|_| main));
+    let branch = memo(move |_| page.still.with(|view| view.branch.clone()).filter(|_| main));
     let differs = move || (!main).then(|| difference(page));
     view! {
-        {playing}
-        {source}
+        {move || playing()}
+        {move || source()}
         {move || branch.get().map(|branch| branch_note(page, lane, branch))}
-        {differs}
+        {move || differs()}
     }
 }
 
@@ -150,8 +151,8 @@ fn branch_note(page: Page, lane: Lane, branch: Branch) -> AnyView {
     let is_you = move || page.still.with(|view| view.player == "you");
     view! {
         <div class="run-note own" data-note="branch">
-            <span role="status">{text}</span>
-            <button type="button" id="resume" hidden=is_you on:click=resume>{label}</button>
+            <span role="status">{move || text()}</span>
+            <button type="button" id="resume" hidden=move || is_you() on:click=resume>{move || label()}</button>
             <button type="button" id="discard" on:click=discard>"Discard my moves"</button>
         </div>
     }

@@ -6,12 +6,13 @@ use leptos::prelude::*;
 use super::keys::KEYS;
 use crate::browser;
 use crate::page::Page;
+use crate::reactive::effect;
 
 /// The help as a dialog, which the browser keeps the focus in and returns it from.
 #[component]
 pub fn HelpDialog(page: Page) -> impl IntoView {
     let node = NodeRef::<html::Dialog>::new();
-    Effect::new(move |_| {
+    effect(move |_| {
         let open = page.help.get();
         let Some(dialog) = node.get() else { return };
         if open && !dialog.open() {

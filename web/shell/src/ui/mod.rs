@@ -33,6 +33,7 @@ use leptos::prelude::*;
 use crate::address;
 use crate::browser;
 use crate::page::Page;
+use crate::reactive::{effect, memo};
 use crate::state::Screen;
 
 /// The page.
@@ -42,11 +43,11 @@ pub fn App() -> impl IntoView {
     page.connect();
     address::follow(page);
     keys::listen(page);
-    let training = Memo::new(move |_| page.screen() == Screen::Training);
-    let world = Memo::new(move |_| page.still.with(|view| view.world.clone()));
-    let theme = Memo::new(move |_| page.still.with(|view| view.theme));
-    Effect::new(move |_| browser::set_root_attribute("data-theme", theme.get().word()));
-    Effect::new(move |_| {
+    let training = memo(move |_| page.screen() == Screen::Training);
+    let world = memo(move |_| page.still.with(|view| view.world.clone()));
+    let theme = memo(move |_| page.still.with(|view| view.theme));
+    effect(move |_| browser::set_root_attribute("data-theme", theme.get().word()));
+    effect(move |_| {
         page.playing.set(false);
         let place = page.info.with(|info| {
             info.as_ref()
@@ -59,7 +60,7 @@ pub fn App() -> impl IntoView {
     if embed {
         embed::report_height();
     }
-    let double = Memo::new(move |_| page.still.with(|view| !view.versus.is_empty()));
+    let double = memo(move |_| page.still.with(|view| !view.versus.is_empty()));
     let ready = move || page.main.moment.with(Option::is_some);
     let warning = move || {
         let text = page.info.with(|info| {
@@ -89,8 +90,8 @@ pub fn App() -> impl IntoView {
             <main id="main" tabindex="-1">
                 {move || (!training.get()).then(|| view! { <controls::Controls page/> })}
                 <notices::Notices page/>
-                {warning}
-                {screen}
+                {move || warning()}
+                {move || screen()}
                 {embed.then(|| view! { <embed::FullPageLink page/> })}
                 <tip::Tip/>
             </main>

@@ -19,11 +19,11 @@ pub fn Notices(page: Page) -> impl IntoView {
     };
     view! {
         <div id="notices" role="status" aria-live="polite">
-            <div class="notices" hidden=none>
-                <ul>{list}</ul>
+            <div class="notices" hidden=move || none()>
+                <ul>{move || list()}</ul>
                 <button type="button" on:click=move |_| page.notices.set(Vec::new())>"Dismiss"</button>
             </div>
-            {failure}
+            {move || failure()}
         </div>
     }
 }

@@ -17,6 +17,7 @@ use crate::board::PanelSlot;
 use crate::lane::Lane;
 use crate::page::Page;
 use crate::plot::extent;
+use crate::reactive::memo;
 
 /// An episode; `main` for the one that the visitor plays.
 #[component]
@@ -31,7 +32,7 @@ pub fn Pane(page: Page, lane: Lane, main: bool) -> impl IntoView {
             format!("Episode of {player}")
         }
     };
-    let is_empty = Memo::new(move |_| lane.moment.with(Option::is_none));
+    let is_empty = memo(move |_| lane.moment.with(Option::is_none));
     let (hidden, embed) = (lane.hidden, page.view.with_untracked(|view| view.embed));
     let word = if main { "main" } else { "versus" };
     let player = move || lane.status.with(|status| status.episode.player.clone());
@@ -49,7 +50,7 @@ pub fn Pane(page: Page, lane: Lane, main: bool) -> impl IntoView {
         of_column.skip(skip).take(take).collect::<Vec<PanelSlot>>()
     };
     view! {
-        <article class="pane" data-pane=word data-player=player aria-label=label aria-busy=move || is_empty.get().to_string()>
+        <article class="pane" data-pane=word data-player=move || player() aria-label=move || label() aria-busy=move || is_empty.get().to_string()>
             <Headline page lane main/>
             <div class="skeleton" hidden=move || !is_empty.get() aria-hidden="true"><div></div><div></div></div>
             <div class="pane-grid" hidden=move || is_empty.get()>
@@ -82,7 +83,7 @@ pub fn Pane(page: Page, lane: Lane, main: bool) -> impl IntoView {
 /// The charts of an episode, with one cursor.
 #[component]
 fn Charts(page: Page, lane: Lane) -> impl IntoView {
-    let charts = Memo::new(move |_| {
+    let charts = memo(move |_| {
         let hidden = lane.hidden.charts.get();
         if hidden.is_empty() {
             lane.charts.get()
@@ -91,8 +92,8 @@ fn Charts(page: Page, lane: Lane) -> impl IntoView {
         }
     });
     let is_truth = move || lane.hidden.charts.with(|charts| !charts.is_empty());
-    let count = Memo::new(move |_| charts.with(|charts| charts.len()));
-    let stops = Memo::new(move |_| {
+    let count = memo(move |_| charts.with(|charts| charts.len()));
+    let stops = memo(move |_| {
         let drawn = charts.with(|charts| charts.iter().map(extent).fold(0.0, f64::max));
         let last = page.last().max(drawn as usize);
         Arc::new((0..=last).map(|action| action as f32).collect::<Vec<_>>())
@@ -101,20 +102,20 @@ fn Charts(page: Page, lane: Lane) -> impl IntoView {
         stops,
         at: lane.at,
         seek: Callback::new(move |action| page.seek(action)),
-        fades: Memo::new(move |_| !page.future.get()),
+        fades: memo(move |_| !page.future.get()),
         reads: false,
     };
     let chart = move |index: usize| {
         let nth = move |_: Option<&Arc<Chart>>| {
             charts.with(|charts| Arc::new(charts.get(index).cloned().unwrap_or_default()))
         };
-        view! { <ChartView chart=Memo::new(nth) scrubber/> }.into_any()
+        view! { <ChartView chart=memo(nth) scrubber/> }.into_any()
     };
     let all = move || (0..count.get()).map(chart).collect::<Vec<AnyView>>();
     let flip = move |event| page.future.set(event_target_checked(&event));
     view! {
         <div class="card charts" hidden=move || count.get() == 0>
-            {all}
+            {move || all()}
             <div class="chart-foot">
                 <label class="check">
                     <input type="checkbox" id="future" prop:checked=move || page.future.get() on:change=flip/>

@@ -9,13 +9,14 @@ use super::parts::{shares_legend, term};
 use crate::board::{PanelSlot, kind};
 use crate::lane::Hidden;
 use crate::page::Page;
+use crate::reactive::memo;
 
 /// A panel. It is built anew only if its layout changes.
 #[component]
 pub fn PanelView(page: Page, of: PanelSlot, hidden: Hidden) -> impl IntoView {
     let slot = of;
     let head = slot.head.clone();
-    let layout = Memo::new({
+    let layout = memo({
         let head = head.clone();
         move |_| head.with(|head| kind(&head.layout))
     });
@@ -27,17 +28,17 @@ pub fn PanelView(page: Page, of: PanelSlot, hidden: Hidden) -> impl IntoView {
         let slot = slot.clone();
         move || cards(page, slot.clone(), hidden, layout.get())
     };
-    let inner = view! { {body}<Empty of=slot.clone()/><Legend of=slot.clone()/> };
+    let inner = view! { {move || body()}<Empty of=slot.clone()/><Legend of=slot.clone()/> };
     let content = if folded {
         view! {
             <details>
-                <summary><h2>{move || head.with(|head| head.title.clone())}</h2><span class="quiet">{summary}</span></summary>
+                <summary><h2>{move || head.with(|head| head.title.clone())}</h2><span class="quiet">{move || summary()}</span></summary>
                 {inner}
             </details>
         }
         .into_any()
     } else {
-        view! { <div class="panel-head"><h2>{title}</h2><span class="quiet">{summary}</span></div>{inner} }.into_any()
+        view! { <div class="panel-head"><h2>{move || title()}</h2><span class="quiet">{move || summary()}</span></div>{inner} }.into_any()
     };
     view! {
         <section class="card panel" data-panel=slot.id aria-label=move || a.with(|head| head.title.clone())>
@@ -59,7 +60,7 @@ fn Empty(of: PanelSlot) -> impl IntoView {
 /// The names of the patterns, once for all cards of the panel.
 #[component]
 fn Legend(of: PanelSlot) -> impl IntoView {
-    let shares = Memo::new(move |_| {
+    let shares = memo(move |_| {
         let first = |cards: &Vec<crate::board::CardSlot>| {
             let shares = |card: &crate::board::CardSlot| card.card.with(|card| card.shares.clone());
             cards.iter().map(shares).find(|shares| !shares.is_empty())

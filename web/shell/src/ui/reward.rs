@@ -6,6 +6,7 @@ use sentinel_page_protocol::RewardTerm;
 use super::parts::term;
 use crate::lane::Lane;
 use crate::num::{fixed, scale, signed};
+use crate::reactive::memo;
 
 /// The score so far with the reward of the last action.
 #[component]
@@ -39,7 +40,7 @@ pub fn Score(lane: Lane) -> impl IntoView {
             )
         })
     };
-    let has_more = Memo::new(move |_| {
+    let has_more = memo(move |_| {
         let has = |m: &std::sync::Arc<_>| {
             let m: &sentinel_page_protocol::AgentView = m;
             !m.terms.is_empty() || !m.terms_note.is_empty()
@@ -49,12 +50,12 @@ pub fn Score(lane: Lane) -> impl IntoView {
     view! {
         <section class="card score-card" aria-label="Score">
             <h2>"Score so far"</h2>
-            <p class="score" data-score=score data-frame=move || lane.at.get().to_string()>{score}</p>
-            <p class="quiet reward">{reward}</p>
+            <p class="score" data-score=move || score() data-frame=move || lane.at.get().to_string()>{move || score()}</p>
+            <p class="quiet reward">{move || reward()}</p>
             <details hidden=move || !has_more.get()>
                 <summary>"Terms of the reward"</summary>
-                {table}
-                <p class="quiet">{note}</p>
+                {move || table()}
+                <p class="quiet">{move || note()}</p>
             </details>
         </section>
     }

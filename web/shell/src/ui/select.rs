@@ -51,7 +51,7 @@ pub fn select(
     view! {
         <div class="field">
             <label class="label" for=target data-help=help>{label}</label>
-            <select id=id on:change=move |event| change(event_target_value(&event))>{options}</select>
+            <select id=id on:change=move |event| change(event_target_value(&event))>{move || options()}</select>
         </div>
     }
     .into_any()

@@ -46,18 +46,18 @@ pub fn Timeline(page: Page) -> impl IntoView {
         <section class="timeline" aria-label="Playback">
             <div class="seek">
                 <span class="marks" aria-hidden="true">{move || marks(page)}</span>
-                <input type="range" min="0" id="scrubber" aria-label="Action" aria-valuetext=value_text
+                <input type="range" min="0" id="scrubber" aria-label="Action" aria-valuetext=move || value_text()
                     max=move || page.last().to_string()
                     prop:value=move || { page.last(); page.cursor().to_string() }
                     on:input=scrub/>
             </div>
-            <span class="count" id="count">{count}</span>
+            <span class="count" id="count">{move || count()}</span>
             <div class="buttons">
                 {button("first", "First", FIRST, move |_| page.seek(0))}
                 {button("previous-notable", "Previous notable action", PREVIOUS_NOTABLE, move |_| seek_notable(page, false))}
                 {button("back", "Back", BACK, back)}
                 <button type="button" class="primary" id="play" on:click=move |_| page.toggle_play()>
-                    {play_sign}<span>{play_word}</span>
+                    {move || play_sign()}<span>{move || play_word()}</span>
                 </button>
                 {button("forward", "Forward", FORWARD, forward)}
                 {button("next-notable", "Next notable action", NEXT_NOTABLE, move |_| seek_notable(page, true))}
@@ -66,7 +66,7 @@ pub fn Timeline(page: Page) -> impl IntoView {
             <button type="button" id="speed" on:click=speed aria-label=move || format!("Speed {}", speed_word())>
                 {speed_word}"×"
             </button>
-            <button type="button" id="truth" aria-pressed=pressed on:click=flip_truth>{truth_word}</button>
+            <button type="button" id="truth" aria-pressed=move || pressed() on:click=flip_truth>{move || truth_word()}</button>
         </section>
     }
 }

@@ -7,6 +7,7 @@ use super::parts::percent_of;
 use super::select::{Item, select};
 use crate::num::{fixed, grouped};
 use crate::page::{Page, Tournament};
+use crate::reactive::memo;
 use crate::standings::{difference, extremes, interval, is_clear};
 
 /// The tournament: what to play, how far it is, and its results.
@@ -14,12 +15,12 @@ use crate::standings::{difference, extremes, interval, is_clear};
 pub fn TournamentView(page: Page) -> impl IntoView {
     let seeds = RwSignal::new("100".to_owned());
     let tasks = RwSignal::new(String::new());
-    let seed_items = Memo::new(|_| {
+    let seed_items = memo(|_| {
         ["20", "100", "500", "2000"]
             .map(|n| Item::new(n, n, ""))
             .to_vec()
     });
-    let task_items = Memo::new(|_| {
+    let task_items = memo(|_| {
         vec![
             Item::new("", "this task", ""),
             Item::new("all", "all tasks", ""),
@@ -31,7 +32,7 @@ pub fn TournamentView(page: Page) -> impl IntoView {
             page.start_tournament(spec(page, &info, seeds, !tasks.get_untracked().is_empty()));
         }
     };
-    let runs = Memo::new(move |_| {
+    let runs = memo(move |_| {
         page.tournament.with(|t| {
             t.run != 0 && !t.stopped && t.standings.as_ref().is_none_or(|s| s.played < s.total)
         })
@@ -43,8 +44,8 @@ pub fn TournamentView(page: Page) -> impl IntoView {
         page.info
             .with(|info| info.as_ref().is_some_and(|info| info.tasks.len() > 1))
     };
-    let chosen_seeds = Memo::new(move |_| seeds.get());
-    let chosen_tasks = Memo::new(move |_| tasks.get());
+    let chosen_seeds = memo(move |_| seeds.get());
+    let chosen_tasks = memo(move |_| tasks.get());
     view! {
         <section class="card standings" aria-label="Tournament">
             <h2>"Tournament"</h2>
@@ -56,7 +57,7 @@ pub fn TournamentView(page: Page) -> impl IntoView {
                 </div>
                 <button type="button" id="tournament" disabled=move || unknown() || runs.get() on:click=start>"Play tournament"</button>
                 <button type="button" id="tournament-pause" hidden=move || !runs.get()
-                    on:click=move |_| page.pause_tournament(!page.tournament.with_untracked(|t| t.paused))>{pause_word}</button>
+                    on:click=move |_| page.pause_tournament(!page.tournament.with_untracked(|t| t.paused))>{move || pause_word()}</button>
                 <button type="button" id="tournament-stop" hidden=move || !runs.get()
                     on:click=move |_| page.stop_tournament()>"Stop"</button>
             </div>

@@ -8,6 +8,7 @@ use sentinel_page_protocol::{Chart, Curves};
 use super::chart::{ChartView, Scrubber};
 use crate::page::Page;
 use crate::plot::stops;
+use crate::reactive::memo;
 
 /// The curves, which are asked for when they are first shown.
 #[component]
@@ -32,13 +33,13 @@ pub fn Training(page: Page) -> impl IntoView {
         <div class="headline">
             <div class="story">
                 <h1>"How the policy was trained"</h1>
-                <p class="detail" id="training-summary" role="status">{summary}</p>
+                <p class="detail" id="training-summary" role="status">{move || summary()}</p>
                 <p class="facts" hidden=move || file().is_empty()>
-                    <span>"Drawn from "<a href=file>{file}</a>". Point at a chart, or focus it and use the arrow keys, to read values."</span>
+                    <span>"Drawn from "<a href=move || file()>{move || file()}</a>". Point at a chart, or focus it and use the arrow keys, to read values."</span>
                 </p>
             </div>
         </div>
-        <div class="curves">{charts}</div>
+        <div class="curves">{move || charts()}</div>
     }
 }
 
@@ -56,11 +57,11 @@ fn Curve(chart: Arc<Chart>) -> impl IntoView {
     let all = Arc::new(stops(&chart));
     let at = RwSignal::new(all.len().saturating_sub(1));
     let scrubber = Scrubber {
-        stops: Memo::new(move |_| all.clone()),
-        at: Memo::new(move |_| at.get()),
+        stops: memo(move |_| all.clone()),
+        at: memo(move |_| at.get()),
         seek: Callback::new(move |index| at.set(index)),
-        fades: Memo::new(|_| false),
+        fades: memo(|_| false),
         reads: true,
     };
-    view! { <ChartView chart=Memo::new(move |_| chart.clone()) scrubber/> }
+    view! { <ChartView chart=memo(move |_| chart.clone()) scrubber/> }
 }

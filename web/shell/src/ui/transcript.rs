@@ -4,15 +4,16 @@ use leptos::prelude::*;
 use sentinel_page_protocol::Transcript;
 
 use crate::lane::Lane;
+use crate::reactive::memo;
 
 /// The transcript of the moment, if there is one.
 #[component]
 pub fn TranscriptView(lane: Lane) -> impl IntoView {
-    let transcript = Memo::new(move |_| {
+    let transcript = memo(move |_| {
         lane.moment
             .with(|m| m.as_ref().and_then(|m| m.transcript.clone()))
     });
-    let is_there = Memo::new(move |_| transcript.with(Option::is_some));
+    let is_there = memo(move |_| transcript.with(Option::is_some));
     let text = move |of: fn(&Transcript) -> &String| {
         transcript.with(|t| t.as_ref().map_or_else(String::new, |t| of(t).clone()))
     };

@@ -14,6 +14,7 @@ use crate::board::Board;
 use crate::lane::Hidden;
 use crate::num::scale;
 use crate::page::Page;
+use crate::reactive::{effect, memo};
 
 fn notes_of(truth: &Option<Arc<Truth>>, panel: &str, card: &str) -> Vec<TruthNote> {
     let all = truth.iter().flat_map(|truth| &truth.notes);
@@ -47,7 +48,7 @@ pub fn TruthNotes(hidden: Hidden, panel: String, card: String) -> impl IntoView 
 /// What is drawn over the face of an adversary.
 #[component]
 pub fn TruthMask(hidden: Hidden, panel: String, card: String) -> impl IntoView {
-    let is_adversary = Memo::new(move |_| {
+    let is_adversary = memo(move |_| {
         let notes = hidden.moment.with(|truth| notes_of(truth, &panel, &card));
         notes.iter().any(|note| note.unmask)
     });
@@ -72,12 +73,12 @@ pub fn TruthHeadline(hidden: Hidden) -> impl IntoView {
 #[component]
 pub fn TruthPanels(page: Page, hidden: Hidden) -> impl IntoView {
     let board = Board::default();
-    Effect::new(move |_| {
+    effect(move |_| {
         hidden.moment.with(|truth| {
             board.show(truth.as_ref().map_or(&[], |truth| truth.panels.as_slice()));
         });
     });
-    let is_shown = Memo::new(move |_| hidden.moment.with(Option::is_some));
+    let is_shown = memo(move |_| hidden.moment.with(Option::is_some));
     let terms = move || {
         hidden.moment.with(|truth| {
             let terms = truth
@@ -95,7 +96,7 @@ pub fn TruthPanels(page: Page, hidden: Hidden) -> impl IntoView {
                     <For each=move || board.panels.get() key=|slot| slot.id.clone() let:of>
                         <PanelView page of hidden/>
                     </For>
-                    {terms}
+                    {move || terms()}
                 </section>
             }
             .into_any()

@@ -1,3 +1,5 @@
 //! The engine of the world `cluster`.
 
-fn main() {}
+use sentinel_env::cluster::ClusterEnv;
+
+sentinel_page_engine::export_engine!(ClusterEnv);

@@ -1,1 +1,143 @@
-//! The cluster world.
+//! The cluster world: jobs on GPUs that fail, workers that overstate progress, and an adversary that
+//! forges reports.
+
+mod attacks;
+mod board;
+mod chart;
+mod code;
+mod info;
+mod step;
+mod terms;
+mod truth;
+mod view;
+mod warning;
+mod words;
+mod workers;
+
+use sentinel_env::cluster::{Action, ClusterEnv, Observation, Step, Task};
+use sentinel_page_protocol::{AgentView, Chart, StepLine, Truth, WorldInfo};
+use sentinel_policy::cluster::PolicyName;
+use sentinel_policy::cluster::learned::ClusterNet;
+use sentinel_policy::nn::Model;
+
+use crate::format::grouped;
+use crate::run::{Frame, Moment};
+use crate::world::PageWorld;
+use step::PublicStep;
+
+/// The panel of GPUs.
+const GPUS: &str = "gpus";
+/// The panel of jobs.
+const JOBS: &str = "jobs";
+/// The panel of workers.
+const WORKERS: &str = "workers";
+
+impl PageWorld for ClusterEnv {
+    const ACTIONS_MAX: usize = 120;
+    const WEIGHTS: &'static str = "replays/cluster-grpo/model.safetensors";
+    const CURVES: &'static str = "replays/cluster-grpo/trainer_state.json";
+    const FALLBACK: &'static str = "the trust policy acts";
+
+    type Net = ClusterNet;
+    type Code = Action;
+    type PublicStep = PublicStep;
+
+    fn default_task() -> Task {
+        Task::Task3
+    }
+
+    fn legacy_player() -> PolicyName {
+        PolicyName::Planner
+    }
+
+    fn policy_label(policy: PolicyName) -> &'static str {
+        match policy {
+            PolicyName::Random => "Random",
+            PolicyName::Blind => "Blind (first worker)",
+            PolicyName::Trust => "Trust (checks now and then)",
+            PolicyName::OracleLite => "Oracle lite (sees the truth)",
+            PolicyName::Planner => "Planner",
+            PolicyName::Lookahead => "Look-ahead (slow)",
+            PolicyName::Oracle => "Oracle (sees the truth, slow)",
+        }
+    }
+
+    fn policy_help(policy: PolicyName) -> &'static str {
+        policy.describe()
+    }
+
+    /// Both play the rest of the episode many times before each action.
+    fn is_slow(policy: PolicyName) -> bool {
+        matches!(policy, PolicyName::Lookahead | PolicyName::Oracle)
+    }
+
+    fn complete_info(info: &mut WorldInfo) {
+        info::complete_info(info);
+    }
+
+    fn code(_observation: &Observation, action: Action) -> Action {
+        action
+    }
+
+    fn action(_observation: &Observation, code: Action) -> Action {
+        code
+    }
+
+    fn write_code(code: Action, out: &mut String) {
+        code::write(code, out);
+    }
+
+    fn read_code(text: &mut &str) -> Option<Action> {
+        code::read(text)
+    }
+
+    fn describe_action(_observation: &Observation, action: Action) -> String {
+        words::describe(action)
+    }
+
+    fn warning(observation: &Observation, action: Action) -> String {
+        warning::warning(observation, action)
+    }
+
+    fn describe_model(model: &Model<ClusterNet>) -> String {
+        let rules = match model.config.rules.as_str() {
+            "" => "reference",
+            named => named,
+        };
+        format!(
+            "Model “{}”, trained under {rules} rules: 2 layers of {} hidden units over jobs, GPUs and workers, {} parameters",
+            model.config.name,
+            model.config.net.hidden,
+            grouped(model.weights.count())
+        )
+    }
+
+    /// Takes nothing but the action from `info`.
+    fn public_step(before: &Observation, info: &Step, after: &Observation) -> PublicStep {
+        PublicStep::new(info.action, before, after)
+    }
+
+    fn step_line(step: &PublicStep) -> StepLine {
+        step.line()
+    }
+
+    fn agent_view(moment: &Moment<'_, Self>) -> AgentView {
+        view::agent_view(moment)
+    }
+
+    fn charts(moments: &[Moment<'_, Self>]) -> Vec<Chart> {
+        vec![chart::cluster(moments), chart::trust(moments)]
+    }
+
+    fn true_step_line(frame: &Frame<Self>, line: StepLine) -> StepLine {
+        truth::step_line(frame, line)
+    }
+
+    fn truth(frames: &[Frame<Self>], index: usize) -> Truth {
+        truth::truth(frames, index)
+    }
+
+    fn true_charts(frames: &[Frame<Self>], charts: Vec<Chart>) -> Vec<Chart> {
+        chart::with_truth(frames, charts)
+    }
+}

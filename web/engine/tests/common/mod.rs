@@ -81,10 +81,20 @@ pub(crate) fn policies_play_as_natively<W: PageWorld>(origin: Origin<W>)
 where
     W::PolicyName: sentinel_policy::Scripted<World = W>,
 {
+    some_policies_play_as_natively(origin, |_| true);
+}
+
+/// Checks that the policies for which `plays` is true play what they play natively.
+pub(crate) fn some_policies_play_as_natively<W: PageWorld>(
+    origin: Origin<W>,
+    plays: impl Fn(W::PolicyName) -> bool,
+) where
+    W::PolicyName: sentinel_policy::Scripted<World = W>,
+{
     use sentinel_env::Named as _;
     use sentinel_policy::Scripted as _;
     let mut engine = Engine::<W>::default();
-    for policy in W::policies() {
+    for policy in W::policies().into_iter().filter(|policy| plays(*policy)) {
         let setup = origin.setup();
         let mut episode = W::reset(&setup);
         let mut player = policy.start(&setup);

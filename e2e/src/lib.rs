@@ -48,17 +48,74 @@ pub fn serve_page() -> Result<Server> {
     serve(&dist, SUB_PATH, 0).with_context(|| format!("cannot serve {}", dist.display()))
 }
 
-/// Serves the built page, opens it with a query in a new browser, and waits until it has loaded.
-/// The server stops when it is dropped: keep it as long as the browser.
+/// Serves the built page, opens it with a query in a new browser, and waits until a moment of an
+/// episode is drawn. The server stops when it is dropped: keep it as long as the browser.
 ///
 /// # Errors
 /// Returns an error if the page cannot be served or does not start.
 pub async fn open_page(query: &str) -> Result<(Server, Browser)> {
     let server = serve_page()?;
     let browser = Browser::start().await?;
-    browser.goto(&format!("{}?{query}", server.url())).await?;
-    browser.wait_for("#count").await?;
+    open(&browser, &server, query).await?;
     Ok((server, browser))
+}
+
+/// Opens the page with a query and waits until a moment of an episode is drawn.
+///
+/// # Errors
+/// Returns an error if the page does not start.
+pub async fn open(browser: &Browser, server: &Server, query: &str) -> Result<()> {
+    browser.goto(&format!("{}?{query}", server.url())).await?;
+    browser.wait_for("[data-ready]").await
+}
+
+/// Waits until the page shows the moment after `action` actions.
+///
+/// # Errors
+/// Returns an error if it never does.
+pub async fn shows_action(browser: &Browser, action: usize) -> Result<()> {
+    let count = "document.querySelector('#count').textContent";
+    browser
+        .wait_until(&format!("{count}.startsWith('{action} /')"))
+        .await
+}
+
+/// Waits until the engine has played the episode to its end.
+///
+/// # Errors
+/// Returns an error if it never does.
+pub async fn is_played(browser: &Browser) -> Result<()> {
+    browser
+        .wait_until("!document.querySelector('[data-note=playing]')")
+        .await
+}
+
+/// Checks that nothing was logged as an error.
+///
+/// # Errors
+/// Returns an error that quotes the log.
+pub async fn is_silent(browser: &Browser) -> Result<()> {
+    let errors = browser.console_errors().await?;
+    ensure!(errors.is_empty(), "logged: {errors:?}");
+    Ok(())
+}
+
+/// Runs axe-core and returns its serious and critical findings, one line each.
+///
+/// # Errors
+/// Returns an error if `SENTINEL_AXE` names no script, or the script fails.
+pub async fn axe_findings(browser: &Browser) -> Result<Vec<String>> {
+    let script = std::fs::read_to_string(input("SENTINEL_AXE")?)?;
+    // Through the driver, which the page's policy for scripts does not concern.
+    browser.execute(&script, vec![]).await?;
+    let run = "const done = arguments[arguments.length - 1];
+        axe.run(document, {resultTypes: ['violations']}).then(({violations}) => done(violations
+            .filter(({impact}) => impact === 'serious' || impact === 'critical')
+            .flatMap(({id, nodes}) => nodes.map(({html, any}) => `${id}: ${html.slice(0, 160)} ${any[0]?.message ?? ''}`))),
+            error => done([String(error)]));";
+    let found = browser.execute_async(run, vec![]).await?;
+    let lines = found.as_array().cloned().unwrap_or_default();
+    Ok(lines.iter().map(ToString::to_string).collect())
 }
 
 /// Drops a file with this name and text onto the page.
@@ -72,44 +129,6 @@ pub async fn drop_file(browser: &Browser, name: &str, text: &str) -> Result<()> 
     browser
         .execute(script, vec![json!(name), json!(text)])
         .await?;
-    Ok(())
-}
-
-/// A view of the page: the name of its screenshot, the width and height of the window, and the
-/// query of its address.
-pub type Look<'a> = (&'a str, u32, u32, &'a str);
-
-/// Checks views of a world and saves a screenshot of each: nothing overflows the width, every
-/// control has a name, and no error was logged.
-///
-/// # Errors
-/// Returns an error if a view does not load or fails one of these checks.
-pub async fn looks_right(
-    server: &Server,
-    browser: &Browser,
-    world: &str,
-    looks: &[Look<'_>],
-) -> Result<()> {
-    let folder = screenshots();
-    for (name, width, height, query) in looks {
-        browser.viewport(*width, *height).await?;
-        let address = format!("{}?world={world}&{query}", server.url());
-        browser.goto(&address).await?;
-        browser.wait_for("svg .cursor").await?;
-        browser
-            .wait_until("document.documentElement.scrollWidth <= window.innerWidth")
-            .await?;
-        browser
-            .save_screenshot(&folder.join(format!("{name}.png")))
-            .await?;
-        let nameless = "return [...document.querySelectorAll('button, input, select, svg[role], [role=img]')]
-            .filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || (e.labels && e.labels.length)))
-            .map(e => e.outerHTML.slice(0, 120));";
-        let nameless = browser.execute(nameless, vec![]).await?;
-        ensure!(nameless == json!([]), "{name}: without a name: {nameless}");
-    }
-    let errors = browser.console_errors().await?;
-    ensure!(errors.is_empty(), "logged: {errors:?}");
     Ok(())
 }
 

@@ -49,11 +49,15 @@ async fn nonsense_in_every_field_of_the_address() -> Result<()> {
 async fn a_miss_is_marked_and_counted() -> Result<()> {
     let query = "task=3&seed=999999&streams=reference&policy=replay:heuristic-reference&t=3";
     let (_server, browser) = open_page(query).await?;
-    browser.wait_for("[data-note=replay].bad").await?;
-    let note = browser.text("[data-note=replay]").await?;
+    browser
+        .wait_for("[data-note=source][data-tone=warn]")
+        .await?;
+    let note = browser.text("[data-note=source]").await?;
     assert!(note.contains("0 recorded actions"), "{note}");
     assert!(!note.contains(" 0 misses"), "{note}");
-    browser.wait_for(".log .miss").await?;
+    browser
+        .wait_until("document.querySelector('.log').textContent.includes('miss')")
+        .await?;
     Ok(())
 }
 
@@ -88,7 +92,7 @@ async fn a_broken_file_shows_line_and_reason_and_the_rest_plays() -> Result<()> 
         row(3, "delegate", "S1").replace("\"seed\":3", "\"seed\":-3"),
     ];
     drop_file(&browser, "broken.jsonl", &text.join("\n")).await?;
-    browser.wait_for("[data-note=replay]").await?;
+    browser.wait_for("[data-note=source]").await?;
     let notices = browser.text("#notices").await?;
     for part in [
         "broken", "line 2", "line 3", "line 4", "line 5", "line 6", "1 more",
@@ -97,7 +101,7 @@ async fn a_broken_file_shows_line_and_reason_and_the_rest_plays() -> Result<()> 
     }
     assert!(
         browser
-            .text("[data-note=replay]")
+            .text("[data-note=source]")
             .await?
             .contains("1 recorded actions")
     );
@@ -112,8 +116,10 @@ async fn a_replay_of_a_stand_in_is_marked() -> Result<()> {
     let (_server, browser) = open_page("").await?;
     let row = r#"{"task_type":"task1","seed":3,"step":0,"action":{"action_type":"delegate","specialist_id":"S1"},"scenario_id":"SCN-TASK1-016","model_source":"tiny (fallback)"}"#;
     drop_file(&browser, "stand-in.jsonl", row).await?;
-    browser.wait_for("[data-note=replay].bad").await?;
-    let note = browser.text("[data-note=replay]").await?;
+    browser
+        .wait_for("[data-note=source][data-tone=warn]")
+        .await?;
+    let note = browser.text("[data-note=source]").await?;
     assert!(
         note.starts_with("Replay of tiny (fallback): 1 recorded actions"),
         "{note}"
@@ -130,12 +136,12 @@ async fn a_file_that_is_too_large_or_empty() -> Result<()> {
     browser.execute(script, vec![]).await?;
     browser
         .wait_until(
-            "document.querySelector('#notices').textContent.includes('huge.jsonl has 50 MB')",
+            "document.querySelector('#notices').textContent.includes('huge.jsonl has 50 MiB')",
         )
         .await?;
     drop_file(&browser, "empty.jsonl", "").await?;
     browser
-        .wait_until("document.querySelector('#notices').textContent.includes('holds no row')")
+        .wait_until("document.querySelector('#notices').textContent.includes('has no row that can be played')")
         .await?;
     goes_on(&browser).await?;
     assert_eq!(browser.console_errors().await?, Vec::<String>::new());
@@ -150,7 +156,7 @@ async fn a_seed_that_is_none() -> Result<()> {
             seed.dispatchEvent(new Event('change', {bubbles: true}));";
         browser.execute(script, vec![json!(bad)]).await?;
         let named = format!(
-            "document.querySelector('#notices').textContent.includes('“{bad}” is no seed')"
+            "document.querySelector('#notices').textContent.includes('“{bad}” is not a seed')"
         );
         browser.wait_until(&named).await?;
     }

@@ -1,113 +1,303 @@
-//! The layout of the page at several widths: nothing overflows, and screenshots for review are
-//! written to `target/screenshots` (or the folder that `SENTINEL_SCREENSHOTS` names).
+//! The layout, accessibility and surroundings of the page: widths, light and dark, axe-core, the
+//! keyboard alone, a frame, no network, missing files. Screenshots for review are written to
+//! `target/screenshots` (or the folder that `SENTINEL_SCREENSHOTS` names).
 
-use anyhow::Result;
-use sentinel_e2e::{Browser, screenshots, serve_page};
+use std::path::Path;
 
-const PLAYED: &str =
-    "document.querySelector('#league-note')?.textContent.startsWith('800 episodes')";
+use anyhow::{Result, ensure};
+use fantoccini::Locator;
+use fantoccini::key::Key;
+use sentinel_e2e::{
+    Browser, SUB_PATH, axe_findings, input, is_played, is_silent, open, open_page, screenshots,
+    serve, serve_page, shows_action,
+};
+use serde_json::json;
+
 const NO_SIDEWAYS: &str = "document.documentElement.scrollWidth <= window.innerWidth";
 
-#[tokio::test]
-async fn nothing_sticks_out_at_any_width() -> Result<()> {
+/// The views of every world that are looked at: name and query.
+const VIEWS: [(&str, &str); 8] = [
+    ("trust", "task=3&seed=42&policy=grpo&t=14"),
+    ("trust-truth", "task=3&seed=42&policy=bayes&t=20&view=truth"),
+    (
+        "trust-own",
+        "task=1&seed=8&policy=you&at=0&acts=d0d1v2s&t=4",
+    ),
+    (
+        "cluster",
+        "world=cluster&task=2&seed=42&policy=planner&t=20",
+    ),
+    (
+        "cluster-truth",
+        "world=cluster&task=3&seed=7&policy=planner&t=30&view=truth",
+    ),
+    ("polyguard", "world=polyguard&seed=42&t=2"),
+    (
+        "polyguard-truth",
+        "world=polyguard&task=DDI-hard&seed=3&policy=stack&t=2&view=truth",
+    ),
+    ("training", "page=training"),
+];
+
+async fn show(browser: &Browser, server: &sentinel_e2e::Server, query: &str) -> Result<()> {
+    if query.contains("page=training") {
+        browser.goto(&format!("{}?{query}", server.url())).await?;
+        return browser.wait_for("[data-chart] path.line").await;
+    }
+    open(browser, server, query).await?;
+    is_played(browser).await
+}
+
+/// Checks all views at a width: nothing overflows, and axe-core has no serious finding.
+async fn views_are_accessible(width: u32, height: u32, dark: bool) -> Result<()> {
     let server = serve_page()?;
     let browser = Browser::start().await?;
-    let views = [
+    browser.viewport(width, height).await?;
+    browser.prefer_dark(dark).await?;
+    let mut findings = Vec::new();
+    for (name, query) in VIEWS {
+        show(&browser, &server, query).await?;
+        let shade = if dark { "-dark" } else { "" };
+        let file = screenshots().join(format!("{name}-{width}{shade}.png"));
+        browser.save_screenshot(&file).await?;
+        if browser.wait_until(NO_SIDEWAYS).await.is_err() {
+            findings.push(format!("{name}: sticks out at {width} pixels"));
+        }
+        let found = axe_findings(&browser).await?;
+        findings.extend(found.into_iter().map(|line| format!("{name}: {line}")));
+    }
+    ensure!(findings.is_empty(), "{}", findings.join("\n"));
+    is_silent(&browser).await
+}
+
+#[tokio::test]
+async fn views_are_accessible_on_a_wide_screen() -> Result<()> {
+    views_are_accessible(1280, 1000, false).await
+}
+
+#[tokio::test]
+async fn views_are_accessible_on_a_wide_dark_screen() -> Result<()> {
+    views_are_accessible(1280, 1000, true).await
+}
+
+#[tokio::test]
+async fn views_are_accessible_on_a_phone() -> Result<()> {
+    views_are_accessible(360, 760, false).await
+}
+
+#[tokio::test]
+async fn views_are_accessible_on_a_dark_phone() -> Result<()> {
+    views_are_accessible(360, 760, true).await
+}
+
+#[tokio::test]
+async fn two_players_fit_at_all_widths() -> Result<()> {
+    let server = serve_page()?;
+    let browser = Browser::start().await?;
+    for (width, query) in [
         (
-            "wide",
-            1280,
-            1240,
-            "task=3&seed=42&policy=bayes&t=14&view=truth",
-        ),
-        ("agent", 1280, 1240, "task=3&seed=42&policy=bayes&t=9"),
-        (
-            "compare",
             1440,
-            1500,
             "task=3&seed=42&policy=bayes&vs=heuristic&t=20&view=truth",
         ),
-        (
-            "own",
-            1280,
-            900,
-            "task=1&seed=8&policy=you&at=0&acts=d0d1v2s&t=4",
-        ),
-        (
-            "narrow",
-            360,
-            1900,
-            "task=3&seed=42&policy=bayes&t=14&view=truth",
-        ),
-        (
-            "narrow-compare",
-            360,
-            900,
-            "task=2&seed=3&policy=bayes&vs=random&t=6",
-        ),
-        (
-            "embed",
-            720,
-            620,
-            "task=1&seed=11&policy=heuristic&t=6&embed=1",
-        ),
-        (
-            "dark",
-            1280,
-            1240,
-            "task=3&seed=42&policy=bayes&t=23&view=truth&theme=dark",
-        ),
-        ("standings", 1280, 900, "task=1&seed=42&policy=bayes"),
-        ("narrow-standings", 360, 760, "task=1&seed=42&policy=bayes"),
-    ];
-    for (name, width, height, query) in views {
-        browser.viewport(width, height).await?;
-        browser.goto(&format!("{}?{query}", server.url())).await?;
-        browser.wait_for("svg .cursor").await?;
-        if name.ends_with("standings") {
-            browser.click("#league").await?;
-            browser.wait_until(PLAYED).await?;
-        }
+        (768, "world=cluster&policy=planner&vs=blind&t=9"),
+        (360, "world=polyguard&vs=random&t=2"),
+    ] {
+        browser.viewport(width, 900).await?;
+        show(&browser, &server, query).await?;
         browser.wait_until(NO_SIDEWAYS).await?;
-        browser
-            .save_screenshot(&screenshots().join(format!("{name}.png")))
-            .await?;
     }
-    assert_eq!(browser.console_errors().await?, Vec::<String>::new());
+    is_silent(&browser).await
+}
+
+/// With the keyboard alone: help and back, another seed, an action, playing.
+#[tokio::test]
+async fn keyboard_alone_reaches_everything() -> Result<()> {
+    let (_server, browser) = open_page("task=1&seed=5&policy=heuristic").await?;
+    let tab = Key::Tab.to_string();
+    let reach = async |selector: &str| -> Result<()> {
+        for _ in 0..90 {
+            let there = format!(
+                "return document.activeElement?.matches({})",
+                json!(selector)
+            );
+            if browser.execute(&there, vec![]).await? == json!(true) {
+                return Ok(());
+            }
+            browser.press(&tab).await?;
+        }
+        anyhow::bail!("{selector} is never reached with Tab")
+    };
+    reach("#help-open").await?;
+    browser.press(&Key::Enter.to_string()).await?;
+    browser.wait_for("dialog[open]").await?;
+    browser.press(&Key::Escape.to_string()).await?;
+    // The dialog gives the focus back.
+    browser
+        .wait_until("document.activeElement.id === 'help-open'")
+        .await?;
+    reach("[aria-label='Next seed']").await?;
+    browser.press(&Key::Enter.to_string()).await?;
+    browser
+        .wait_until("location.search.includes('seed=6')")
+        .await?;
+    reach("[data-act=v2]").await?;
+    browser.press(&Key::Enter.to_string()).await?;
+    browser.wait_for("[data-note=branch]").await?;
+    // The button stays and keeps the focus when the moment changes.
+    browser
+        .wait_until("document.activeElement.dataset.act === 'v2'")
+        .await?;
+    reach("#play").await?;
+    is_silent(&browser).await
+}
+
+/// Single keys do nothing once they are switched off, and stay so.
+#[tokio::test]
+async fn shortcuts_can_be_switched_off() -> Result<()> {
+    let (_server, browser) = open_page("task=1&seed=5&policy=heuristic").await?;
+    browser.click("#help-open").await?;
+    browser.click("#shortcuts").await?;
+    browser.click("#help-close").await?;
+    browser.press("t").await?;
+    browser.press(&Key::Right.to_string()).await?;
+    browser.refresh().await?;
+    browser.wait_for("[data-ready]").await?;
+    browser.press("t").await?;
+    shows_action(&browser, 0).await?;
+    browser
+        .wait_until("!document.querySelector('.truth-layer')")
+        .await?;
+    is_silent(&browser).await
+}
+
+/// Explanations open by pressing, so that touch has what a mouse has.
+#[tokio::test]
+async fn explanations_open_by_press() -> Result<()> {
+    let (_server, browser) = open_page("task=1&seed=5&policy=heuristic").await?;
+    browser.click(".status .term").await?;
+    browser
+        .wait_until("document.querySelector('#tip').textContent.length > 20")
+        .await?;
+    browser.press(&Key::Escape.to_string()).await?;
+    browser
+        .wait_until("document.querySelector('#tip').hidden")
+        .await?;
+    is_silent(&browser).await
+}
+
+/// The element for other sites shows a moment in a frame, which tells its height.
+#[tokio::test]
+async fn element_shows_an_episode_in_a_frame() -> Result<()> {
+    let folder = copy_of_page()?;
+    let page = "<!doctype html><meta charset=utf-8><title>docs</title><link rel=icon href='data:,'>
+        <script type=module src=sentinel-episode.js></script>
+        <sentinel-episode world=trust task=3 seed=42 policy=bayes t=14><p>a picture</p></sentinel-episode>";
+    std::fs::write(folder.path().join("docs.html"), page)?;
+    let server = serve(folder.path(), SUB_PATH, 0)?;
+    let browser = Browser::start().await?;
+    browser.goto(&format!("{}docs.html", server.url())).await?;
+    browser.wait_for("sentinel-episode iframe").await?;
+    browser
+        .wait_until("document.querySelector('iframe').style.height !== '560px'")
+        .await?;
+    browser.enter_frame(0).await?;
+    browser.wait_for(".page.embed[data-ready]").await?;
+    shows_action(&browser, 14).await?;
+    browser
+        .wait_until("!document.querySelector('header')")
+        .await?;
+    browser.click("#forward").await?;
+    shows_action(&browser, 15).await?;
     Ok(())
 }
 
+/// After the first visit the page works without a network, in another world too.
 #[tokio::test]
-async fn the_system_may_ask_for_dark_and_the_embed_is_bare() -> Result<()> {
-    let server = serve_page()?;
+async fn second_visit_needs_no_network() -> Result<()> {
+    let folder = copy_of_page()?;
+    let server = serve(folder.path(), SUB_PATH, 0)?;
     let browser = Browser::start().await?;
-    browser.prefer_dark(true).await?;
-    browser.goto(&format!("{}?embed=1", server.url())).await?;
-    browser.wait_for("#count").await?;
-    let dark = "getComputedStyle(document.body).backgroundColor === 'rgb(18, 22, 28)'";
-    browser.wait_until(dark).await?;
+    open(&browser, &server, "policy=heuristic").await?;
+    let kept = "const done = arguments[arguments.length - 1];
+        navigator.serviceWorker.ready.then(async () => done((await caches.keys()).length));";
+    assert_eq!(browser.execute_async(kept, vec![]).await?, json!(1));
+    let address = server.url();
+    drop(server);
     browser
-        .wait_until("!document.querySelector('header') && !document.querySelector('footer')")
+        .goto(&format!("{address}?world=cluster&policy=planner&t=3"))
         .await?;
-    browser.prefer_dark(false).await?;
-    browser
-        .wait_until("getComputedStyle(document.body).backgroundColor === 'rgb(247, 248, 250)'")
-        .await?;
-    Ok(())
+    browser.wait_for("[data-of=cluster][data-ready]").await?;
+    shows_action(&browser, 3).await
 }
 
-/// Every control has an accessible name.
+fn copy_of_page() -> Result<tempfile::TempDir> {
+    fn copy(from: &Path, to: &Path) -> Result<()> {
+        std::fs::create_dir_all(to)?;
+        for entry in from.read_dir()? {
+            let entry = entry?;
+            let (source, target) = (entry.path(), to.join(entry.file_name()));
+            if source.is_dir() {
+                copy(&source, &target)?;
+            } else {
+                std::fs::copy(&source, &target)?;
+            }
+        }
+        Ok(())
+    }
+    let folder = tempfile::tempdir()?;
+    copy(&input("SENTINEL_DIST")?, folder.path())?;
+    Ok(folder)
+}
+
+/// Files that are missing are named, no other policy takes their place, and the rest works.
 #[tokio::test]
-async fn everything_that_acts_has_a_name() -> Result<()> {
-    let server = serve_page()?;
+async fn missing_files_are_named_and_nothing_stands_in() -> Result<()> {
+    let folder = copy_of_page()?;
+    std::fs::remove_file(folder.path().join("replays/grpo/model.safetensors"))?;
+    std::fs::remove_file(folder.path().join("replays/grpo/trainer_state.json"))?;
+    let server = serve(folder.path(), SUB_PATH, 0)?;
+    let browser = Browser::start().await?;
+    open(&browser, &server, "policy=grpo").await?;
+    browser
+        .wait_until("document.querySelector('#notices').textContent.includes('replays/grpo/model.safetensors')")
+        .await?;
+    assert_eq!(browser.text("#count").await?, "0 / 0");
+    browser.click("[data-screen=training]").await?;
+    browser
+        .wait_until("document.querySelector('#notices').textContent.includes('trainer_state.json')")
+        .await?;
+    browser.click("[data-screen=episode]").await?;
+    let menu = browser.find(Locator::Css("#player")).await?;
+    menu.select_by_value("heuristic").await?;
+    browser
+        .wait_for("[data-pane=main][data-player=heuristic]")
+        .await?;
+    browser
+        .wait_until("!document.querySelector('#count').textContent.endsWith('/ 0')")
+        .await
+}
+
+/// An engine that cannot be loaded is named with a way to restart; the rest of the page lives.
+#[tokio::test]
+async fn failed_engine_is_named_and_can_be_restarted() -> Result<()> {
+    let folder = copy_of_page()?;
+    for entry in folder.path().read_dir()? {
+        let path = entry?.path();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if name.starts_with("sentinel-cluster") && name.ends_with(".wasm") {
+            std::fs::write(&path, "no program")?;
+        }
+    }
+    let server = serve(folder.path(), SUB_PATH, 0)?;
     let browser = Browser::start().await?;
     browser
-        .goto(&format!("{}?policy=you", server.url()))
+        .goto(&format!("{}?world=cluster", server.url()))
         .await?;
-    browser.wait_for("#count").await?;
-    let script = "return [...document.querySelectorAll('button, input, select, svg[role], [role=img]')]
-        .filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || (e.labels && e.labels.length)))
-        .map(e => e.outerHTML.slice(0, 120));";
-    let nameless = browser.execute(script, vec![]).await?;
-    assert_eq!(nameless, serde_json::json!([]));
-    Ok(())
+    browser.wait_for("#restart").await?;
+    browser.click("[data-world=trust]").await?;
+    browser.wait_for("[data-of=trust][data-ready]").await
 }

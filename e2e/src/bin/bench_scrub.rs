@@ -4,12 +4,12 @@
 //! `SENTINEL_DIST=dist cargo run --release -p sentinel-e2e --bin bench_scrub`
 
 use anyhow::{Context, Result};
-use sentinel_e2e::{Browser, open_page};
+use sentinel_e2e::{Browser, is_played, open_page};
 use serde_json::json;
 use std::io::Write;
 
 /// The views that are measured: name and query of the page's address.
-const VIEWS: [(&str, &str); 6] = [
+const VIEWS: [(&str, &str); 8] = [
     ("trust task3", "task=3&seed=42&policy=bayes"),
     ("cluster task1", "world=cluster&task=1&seed=42&policy=trust"),
     ("cluster task2", "world=cluster&task=2&seed=42&policy=trust"),
@@ -21,6 +21,11 @@ const VIEWS: [(&str, &str); 6] = [
     (
         "cluster task3, two panes",
         "world=cluster&task=3&seed=42&policy=trust&vs=blind",
+    ),
+    ("polyguard", "world=polyguard&seed=42&policy=rules_only"),
+    (
+        "polyguard, two panes",
+        "world=polyguard&seed=42&policy=rules_only&vs=random",
     ),
 ];
 
@@ -81,9 +86,10 @@ async fn spent(browser: &Browser) -> Result<[f64; 4]> {
 /// for each of [`PARTS`].
 async fn measure(browser: &Browser, url: &str) -> Result<((f64, f64, f64), [f64; 4])> {
     browser.goto(url).await?;
-    browser.wait_for("#count").await?;
+    browser.wait_for("[data-ready]").await?;
+    is_played(browser).await?;
     browser
-        .wait_until("Number(document.querySelector('#scrubber').max) > 5")
+        .wait_until("Number(document.querySelector('#scrubber').max) > 3")
         .await?;
     // Measure thread time, not wall time, so that other load on the machine does not count.
     let domain = json!({"timeDomain": "threadTicks"});

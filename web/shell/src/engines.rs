@@ -73,7 +73,7 @@ impl Engines {
             }
             None => {
                 let engine = self.start(world, role)?;
-                if role == Role::Play {
+                if role == Role::Play && *request != Request::Describe {
                     engine.send(&Request::Describe);
                 }
                 self.running.push((world.to_owned(), role, engine));

@@ -490,6 +490,9 @@ impl Page {
             .known
             .with_value(|all| all.iter().find(|k| k.world == world).cloned());
         let known = known.unwrap_or_default();
+        if known.info.is_none() {
+            self.send(Role::Play, &Request::Describe);
+        }
         self.info.set(known.info);
         self.replays.set(known.replays);
     }

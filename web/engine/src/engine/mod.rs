@@ -267,18 +267,18 @@ impl<W: PageWorld> Engine<W> {
     }
 
     fn own_actions(&mut self, branch: &Branch) -> Option<OwnActions<W>> {
-        let at = usize::try_from(branch.at).unwrap_or(usize::MAX);
-        if at > W::ACTIONS_MAX {
+        let at = usize::try_from(branch.at).ok();
+        let at = at.filter(|at| *at <= W::ACTIONS_MAX);
+        if at.is_none() {
             self.problem(unknown("at", &branch.at.to_string()));
-            return None;
         }
-        let Some(codes) = parse_codes::<W>(&branch.actions) else {
+        let codes = parse_codes::<W>(&branch.actions);
+        if codes.is_none() {
             self.problem(unknown("acts", &branch.actions));
-            return None;
-        };
+        }
         Some(OwnActions {
-            at,
-            codes,
+            at: at?,
+            codes: codes?,
             resume: branch.resume,
         })
     }

@@ -33,7 +33,7 @@ pub(super) fn trust(moments: &[Moment<'_, TrustEnv>]) -> Chart {
             },
             text: format!(
                 "Action {}: {}, {}, reward {:.4}",
-                moment.index, step.action, line.result, step.reward
+                moment.index, line.label, line.result, step.reward
             ),
         });
         stakes.push(Bar {

@@ -12,7 +12,7 @@ use sentinel_policy::nn::Model;
 use sentinel_policy::trust::PolicyName;
 use sentinel_policy::trust::learned::{FeatureSet, NetConfig, Pooling};
 
-use crate::format::{capitalized, grouped};
+use crate::format::grouped;
 use crate::run::{Frame, Moment};
 use crate::world::PageWorld;
 
@@ -90,7 +90,7 @@ impl PageWorld for TrustEnv {
     }
 
     fn describe_action(_observation: &Observation, action: Action) -> String {
-        capitalized(&action.to_string())
+        view::words(action)
     }
 
     fn describe_model(model: &Model<NetConfig>) -> String {
@@ -132,7 +132,7 @@ impl PageWorld for TrustEnv {
             _ => ("✗", "wrong", Tone::Bad, true),
         };
         StepLine {
-            label: format!("{} {}", text::NodeId(step.node), step.action),
+            label: format!("{}: {}", text::NodeId(step.node), view::words(step.action)),
             sign: sign.to_owned(),
             result: result.to_owned(),
             tone,

@@ -57,6 +57,16 @@ pub(super) fn complete_info(info: &mut WorldInfo) {
     }];
 }
 
+/// Returns an action in words.
+pub(super) fn words(action: Action) -> String {
+    match action {
+        Action::Delegate(slot) => format!("Delegate to {slot}"),
+        Action::Verify(slot) => format!("Verify {slot}"),
+        Action::SolveIndependently => "Solve alone".to_owned(),
+        Action::Skip => "Skip".to_owned(),
+    }
+}
+
 /// Returns the moment as the agent sees it.
 pub(super) fn agent_view(moment: &Moment<'_, TrustEnv>) -> AgentView {
     let o = moment.observation;

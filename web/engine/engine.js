@@ -1,5 +1,6 @@
-// Runs the engine of a world in a Web Worker: `engine.js?module=URL` loads the program at that address.
-// To the page: {ready}, {reply}, {failed}. From the page: an encoded request.
+// Runs the engine of a world in a Web Worker.
+// From the page: first the address of the world's program as text, then encoded requests.
+// To the page: {ready}, {reply}, {failed}.
 const SLICE_MS = 40;
 const waiting = [];
 let engine = null;
@@ -51,17 +52,19 @@ function work() {
 }
 
 addEventListener("message", ({ data }) => {
-  if (engine) call(() => engine.handle(data, send));
+  if (typeof data === "string") start(new URL(data, self.location));
+  else if (engine) call(() => engine.handle(data, send));
   else waiting.push(data);
 });
 
-try {
-  const address = new URL(new URL(self.location).searchParams.get("module"), self.location);
-  const module = await import(address);
-  await module.default({ module_or_path: new URL(address.href.replace(/\.js$/, "_bg.wasm")) });
-  engine = module;
-  postMessage({ ready: true });
-  for (const data of waiting.splice(0)) call(() => engine.handle(data, send));
-} catch (error) {
-  fail(error);
+async function start(address) {
+  try {
+    const module = await import(address);
+    await module.default({ module_or_path: new URL(address.href.replace(/\.js$/, "_bg.wasm")) });
+    engine = module;
+    postMessage({ ready: true });
+    for (const data of waiting.splice(0)) call(() => engine.handle(data, send));
+  } catch (error) {
+    fail(error);
+  }
 }

@@ -4,6 +4,9 @@
 const VERSION = "development";
 const FILES = [];
 
+// A network that gives no answer for so long counts as none, if there is a kept answer.
+const PATIENCE_MS = 4000;
+
 const CACHE = `sentinel-${VERSION}`;
 const scope = new URL("./", self.location);
 const hashed = new Set(FILES.map((name) => new URL(name, scope).href));
@@ -33,14 +36,18 @@ async function fromCache(request) {
 async function fromNetwork(request) {
   const cache = await caches.open(CACHE);
   const page = request.mode === "navigate";
-  try {
-    const response = await fetch(request);
+  const kept = () => cache.match(page ? scope.href : request, { ignoreSearch: page, ignoreVary: true });
+  const fetched = fetch(request).then(async (response) => {
     // The page of another version is not kept: its parts are not in this cache.
     if (response.ok && !page) await cache.put(request, response.clone());
     return response;
+  });
+  const late = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS)).then(kept);
+  try {
+    return (await Promise.race([fetched, late])) ?? (await fetched);
   } catch (error) {
-    const kept = await cache.match(page ? scope.href : request, { ignoreSearch: page, ignoreVary: true });
-    if (kept) return kept;
+    const answer = await kept();
+    if (answer) return answer;
     throw error;
   }
 }

@@ -194,9 +194,9 @@ mod tests {
         let cards = board.panels.get_untracked()[0].cards.get_untracked();
         let (a, count_a) = counted(&cards[0].card);
         let (b, count_b) = counted(&cards[1].card);
-        (a.get_untracked(), b.get_untracked());
+        let _ = (a.get_untracked(), b.get_untracked());
         board.show(&[panel("p", &[("a", "one"), ("b", "three")])]);
-        (a.get_untracked(), b.get_untracked());
+        let _ = (a.get_untracked(), b.get_untracked());
         assert_eq!(count_a.load(Ordering::Relaxed), 1);
         assert_eq!(count_b.load(Ordering::Relaxed), 2);
     }

@@ -7,8 +7,6 @@ use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
 
-use crate::query;
-
 /// A message of an engine.
 #[derive(Debug)]
 pub enum Event {
@@ -37,11 +35,9 @@ impl Engine {
         module: &str,
         listen: impl Fn(Event) + 'static,
     ) -> Result<Self, String> {
-        let mut address = format!("{script}?module=");
-        query::encode(module, &mut address);
         let options = WorkerOptions::new();
         options.set_type(WorkerType::Module);
-        let worker = Worker::new_with_options(&address, &options).map_err(|_| {
+        let worker = Worker::new_with_options(script, &options).map_err(|_| {
             "This browser starts no workers, in which episodes are played.".to_owned()
         })?;
         let listen = Rc::new(listen);
@@ -60,6 +56,7 @@ impl Engine {
         });
         worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
         worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));
+        let _ = worker.post_message(&JsValue::from_str(module));
         Ok(Self {
             worker,
             _on_message: on_message,

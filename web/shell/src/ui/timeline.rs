@@ -20,6 +20,8 @@ pub fn Timeline(page: Page) -> impl IntoView {
             page.seek(action);
         }
     };
+    // The value is set again when the end moves, since the browser limits it by the end.
+    let value = move || page.cursor().min(page.last());
     let speed = move |_| {
         page.view.update(|view| {
             let now = Speed::ALL
@@ -48,7 +50,7 @@ pub fn Timeline(page: Page) -> impl IntoView {
                 <span class="marks" aria-hidden="true">{move || marks(page)}</span>
                 <input type="range" min="0" id="scrubber" aria-label="Action" aria-valuetext=move || value_text()
                     max=move || page.last().to_string()
-                    prop:value=move || { page.last(); page.cursor().to_string() }
+                    prop:value=move || value().to_string()
                     on:input=scrub/>
             </div>
             <span class="count" id="count">{move || count()}</span>

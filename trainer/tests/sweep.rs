@@ -427,10 +427,8 @@ fn ablation_plays_language_model_rows_with_active_model() {
     let place =
         SweepFolder::new("[[entry]]\nmodel = 'tiny'\n[entry.ablate]\nseeds = '1000000..1000001'\n");
     let manifest = fs::read_to_string(place.path("m.toml")).unwrap();
-    let manifest = manifest.replace(
-        "\"trust\"\ntask = \"task1\"",
-        "\"polyguard\"\ndifficulty = \"easy\"",
-    );
+    let polyguard = "\"polyguard\"\ndifficulty = \"easy\"";
+    let manifest = manifest.replace("\"trust\"\ntask = \"task1\"", polyguard);
     fs::write(place.path("m.toml"), manifest).unwrap();
     place.succeeds("sweep --manifest m.toml");
     let played = |report: &Value| {
@@ -440,15 +438,13 @@ fn ablation_plays_language_model_rows_with_active_model() {
             .map(|row| row["row"].as_str().unwrap().to_owned())
             .collect::<Vec<_>>()
     };
-    let rows = played(&place.report("tiny", "policy_ablations"));
+    let report = place.report("tiny", "policy_ablations");
+    let rows = played(&report);
     assert!(
         rows.contains(&"llm_only".to_owned()) && rows.contains(&"llm_bandit".to_owned()),
         "{rows:?}"
     );
-    assert_eq!(
-        place.report("tiny", "policy_ablations")["rules"],
-        "reference"
-    );
+    assert_eq!(report["rules"], "reference");
     place.succeeds("activate --run-id tiny --allow-rejected");
     let text = place.succeeds("ablate --difficulty easy --seeds 1000000 --out a.json");
     assert!(text.contains("active model tiny grpo_adapter"), "{text}");

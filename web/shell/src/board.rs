@@ -178,7 +178,7 @@ mod tests {
     fn counted(signal: &ArcRwSignal<Card>) -> (ArcMemo<usize>, Arc<AtomicUsize>) {
         let count = Arc::new(AtomicUsize::new(0));
         let (signal, inner) = (signal.clone(), count.clone());
-        let memo = Arcmemo(move |_| {
+        let memo = ArcMemo::new(move |_| {
             signal.track();
             inner.fetch_add(1, Ordering::Relaxed)
         });

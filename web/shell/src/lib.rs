@@ -29,6 +29,10 @@
 //! | ids | `notices`, `seed`, `new-seed`, `player`, `versus`, `streams`, `rules`, `truth`, `play`, `back`, `forward`, `first`, `last`, `previous-notable`, `next-notable`, `scrubber`, `count`, `speed`, `resume`, `discard`, `act`, `act-warning`, `act-flag`, `act-slot-LETTER`, `axis-N`, `task`, `tournament`, `tournament-pause`, `tournament-stop`, `tournament-note`, `restart`, `help`, `help-open`, `share`, `theme`, `shortcuts`, `future`, `advanced`, `drop`, `tip` |
 
 #![allow(
+    clippy::redundant_closure,
+    reason = "Leptos shares the code of closures that are written out in a view"
+)]
+#![allow(
     missing_docs,
     unreachable_pub,
     reason = "component macros make public items of their own"

@@ -3,16 +3,19 @@
 
 use leptos::prelude::*;
 
+type Compute<T> = Box<dyn Fn(Option<&T>) -> T + Send + Sync>;
+type Run<T> = Box<dyn FnMut(Option<T>) -> T>;
+
 /// Creates a memo.
 pub fn memo<T: PartialEq + Send + Sync + 'static>(
     compute: impl Fn(Option<&T>) -> T + Send + Sync + 'static,
 ) -> Memo<T> {
-    let compute: Box<dyn Fn(Option<&T>) -> T + Send + Sync> = Box::new(compute);
-    Memo::new(move |before| compute(before))
+    let compute: Compute<T> = Box::new(compute);
+    Memo::new(compute)
 }
 
 /// Creates an effect.
 pub fn effect<T: 'static>(run: impl FnMut(Option<T>) -> T + 'static) {
-    let mut run: Box<dyn FnMut(Option<T>) -> T> = Box::new(run);
-    Effect::new(move |before| run(before));
+    let run: Run<T> = Box::new(run);
+    Effect::new(run);
 }

@@ -258,7 +258,7 @@ mod tests {
         let pages = [
             include_str!("../../../docs/how-to/hugging-face.md"),
             include_str!("../../../docs/how-to/gpu-box.md"),
-            include_str!("../../../docs/space.md"),
+            include_str!("../../../docs/how-to/deploy-space.md"),
         ];
         let mut count = 0;
         for page in pages {

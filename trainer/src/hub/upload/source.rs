@@ -315,7 +315,7 @@ fn add_readme(config: &UploadConfig, items: &mut Vec<Item>) -> Result<(), HubErr
                 return Err(HubError::WrongFolder {
                     path: config.path.join(README),
                     reason:
-                        "its front matter does not say `sdk: static`: add it (docs/space.md), or \
+                        "its front matter does not say `sdk: static`: add it (docs/how-to/deploy-space.md), or \
                              remove the file, and one is made"
                             .to_owned(),
                 });
@@ -330,9 +330,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documentation_contains_generated_space_readme() {
-        let page = include_str!("../../../../docs/space.md");
-        assert!(page.contains(SPACE_README));
+    fn space_readme_has_the_front_matter_of_a_static_space() {
+        let mut lines = SPACE_README.lines();
+        assert_eq!(lines.next(), Some("---"));
+        let front: Vec<&str> = lines.take_while(|line| *line != "---").collect();
+        assert!(front.contains(&"sdk: static") && front.contains(&"app_file: index.html"));
     }
 
     #[test]

@@ -309,22 +309,6 @@ async fn truth_is_in_the_document_only_while_it_is_asked_for() -> Result<()> {
     is_silent(&browser).await
 }
 
-/// A policy that plays the rest of the episode many times before each action leaves the page free:
-/// the first actions are shown while it still plays.
-#[tokio::test]
-async fn slow_policy_leaves_the_page_responsive() -> Result<()> {
-    let (_server, browser) = open_page("world=cluster&task=3&seed=3&policy=lookahead").await?;
-    browser.wait_for("[data-note=playing]").await?;
-    browser
-        .wait_until(
-            "Number.parseInt(document.querySelector('#count').textContent.split('/ ')[1]) >= 2",
-        )
-        .await?;
-    browser.press(&Key::Right.to_string()).await?;
-    shows_action(&browser, 1).await?;
-    is_silent(&browser).await
-}
-
 #[tokio::test]
 async fn composed_action_is_taken_and_warned_about() -> Result<()> {
     let (_server, browser) = open_page("world=cluster&task=1&seed=5&policy=you").await?;

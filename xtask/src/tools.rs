@@ -98,9 +98,9 @@ pub fn axe(place: &Dirs) -> Result<PathBuf> {
     let mut tar = Command::new("tar");
     tar.arg("xzf")
         .arg(folder.join(format!("axe-core-{AXE}.tgz")))
-        .arg("package/axe.min.js")
         .arg("--directory")
-        .arg(&folder);
+        .arg(&folder)
+        .arg("package/axe.min.js");
     logged(&mut tar, &place.log("axe-core-tar"), None)?
         .require("unpacking axe-core", "See its log")?;
     Ok(script)

@@ -233,8 +233,7 @@ impl SweepArgs {
         ];
         let grpo_stage: Parsed<GrpoConfig> =
             stages.parse("lm grpo", &[("model", merged.clone())])?;
-        let episode = &grpo_stage.options.episode;
-        let world = episode.world;
+        let world = grpo_stage.options.episode.world;
         let ablation = (world == WorldName::Polyguard)
             .then(|| {
                 let report = text(&paths.report("policy_ablations.json"));
@@ -242,12 +241,11 @@ impl SweepArgs {
                     ("model", merged.clone()),
                     ("adapter", grpo),
                     ("out", report),
-                    // By itself `ablate` plays the hardened rules.
-                    ("rules", episode.rules.clone()),
                 ];
                 stages.parse("ablate", &fixed)
             })
             .transpose()?;
+        let episode = &grpo_stage.options.episode;
         Ok(Entry {
             model: model.to_owned(),
             world: world.name().to_owned(),
@@ -301,6 +299,10 @@ impl Stages<'_> {
         let mut table = Table::new();
         if self.preset {
             table.extend(preset_options(stage));
+        }
+        if stage == "ablate" {
+            // By itself it plays the hardened rules, and the other stages those of the reference.
+            table.insert("rules".to_owned(), "reference".into());
         }
         table.extend(self.file.shared.options_of(stage));
         if self.allow_fallback && ["base", "sft", "grpo", "postsave"].contains(&stage) {

@@ -54,7 +54,7 @@ impl<W: PageWorld> Default for Engine<W> {
 }
 
 impl<W: PageWorld> Engine<W> {
-    /// Takes in a message. Its answers are in [`Engine::replies`], some only after
+    /// Takes in a message. Its answers are in [`Engine::next_reply`], some only after
     /// [`Engine::work`].
     pub fn handle(&mut self, request: Request) {
         match request {

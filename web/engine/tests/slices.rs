@@ -1,0 +1,44 @@
+//! Engines work in slices, so that messages are answered while a slow policy plays.
+
+mod common;
+
+use sentinel_env::cluster::ClusterEnv;
+use sentinel_page_engine::Engine;
+use sentinel_page_protocol::{Reply, Request};
+
+/// A policy that plays the rest of the episode many times before each action is heard after every
+/// slice, and messages are answered in between.
+#[test]
+fn slow_policy_is_shown_action_by_action() {
+    let mut engine = Engine::<ClusterEnv>::default();
+    let play = |run, player: &str| Request::Play {
+        run,
+        episode: sentinel_page_protocol::EpisodeRef {
+            task: "task1".to_owned(),
+            seed: 3,
+            ..Default::default()
+        },
+        player: player.to_owned(),
+        branch: None,
+    };
+    engine.handle(play(1, "lookahead"));
+    assert!(engine.work(|| true), "one action is not the whole episode");
+    let replies: Vec<Reply> = std::iter::from_fn(|| engine.next_reply()).collect();
+    let first = common::run_of(&replies);
+    assert_eq!(
+        (first.run, first.steps.len(), first.complete),
+        (1, 1, false)
+    );
+    engine.handle(play(2, "blind"));
+    let mut complete = Vec::new();
+    while engine.work(|| true) || complete.len() < 2 {
+        for reply in std::iter::from_fn(|| engine.next_reply()) {
+            if let Reply::Run(update) = reply
+                && update.complete
+            {
+                complete.push(update.run);
+            }
+        }
+    }
+    assert_eq!(complete.len(), 2, "{complete:?}");
+}
